@@ -1,0 +1,114 @@
+// Package diag is the one type that every problem agentry finds is reported as,
+// and the printers for it.
+//
+// A [Diagnostic] says what is wrong (a stable [Code], a severity, a message), where
+// (source, file, line, column, object) and what to do about it. Diagnostics are plain
+// values: packages collect them in a [List] and return it; there are no callbacks and
+// there is no global state. A message never holds a byte of a Secret.
+package diag
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Severity ranks a diagnostic.
+type Severity string
+
+const (
+	// Error marks an input that cannot be rendered as written: its unit is held back.
+	Error Severity = "error"
+	// Warning marks an input that is rendered, but perhaps not as its author expects.
+	Warning Severity = "warning"
+	// Info marks something worth knowing that needs no change.
+	Info Severity = "info"
+)
+
+// Object names a Kubernetes object. Empty fields are unknown.
+type Object struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+}
+
+// String is Kind/namespace/name, the way agentry names objects everywhere.
+func (o Object) String() string {
+	if o == (Object{}) {
+		return ""
+	}
+	if o.Namespace == "" {
+		return o.Kind + "/" + o.Name
+	}
+	return o.Kind + "/" + o.Namespace + "/" + o.Name
+}
+
+// Diagnostic is one finding. Line and Column count from 1; 0 is unknown.
+type Diagnostic struct {
+	Severity Severity
+	Code     Code
+	Message  string
+	Hint     string // what to do; may be empty
+	Source   string // the repository, where there are several
+	File     string
+	Line     int
+	Column   int
+	Object   Object
+	Units    []string // namespace/name of the GrafanaAgents that it concerns
+}
+
+// String is the one-line form: position, severity, code, object, message.
+func (d Diagnostic) String() string {
+	return fmt.Sprintf("%s: %s[%s]: %s", d.Position(), d.Severity, d.Code, d.Message)
+}
+
+// Position is file:line:column with what is known of it.
+func (d Diagnostic) Position() string {
+	file := d.File
+	if file == "" {
+		file = "-"
+	}
+	switch {
+	case d.Line == 0:
+		return file
+	case d.Column == 0:
+		return fmt.Sprintf("%s:%d", file, d.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", file, d.Line, d.Column)
+}
+
+// List is a collection of diagnostics.
+type List []Diagnostic
+
+// Count returns how many diagnostics have the severity.
+func (l List) Count(s Severity) int {
+	n := 0
+	for _, d := range l {
+		if d.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// HasErrors reports whether any diagnostic is an error.
+func (l List) HasErrors() bool {
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Sort orders the list by source, file, line, column, code and message, so that
+// equal inputs print equal reports whatever order they were found in.
+func (l List) Sort() {
+	slices.SortStableFunc(l, func(a, b Diagnostic) int {
+		return cmp.Or(
+			cmp.Compare(a.Source, b.Source),
+			cmp.Compare(a.File, b.File),
+			cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Code, b.Code),
+			cmp.Compare(a.Object.String(), b.Object.String()),
+			cmp.Compare(a.Message, b.Message),
+		)
+	})
+}

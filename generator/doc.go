@@ -1,0 +1,41 @@
+// Package generator turns loaded custom resources into units: for each GrafanaAgent
+// the folder of Secrets, Services and workloads that the Grafana Agent Operator would
+// have created for it.
+//
+// [Render] is pure: no I/O, no clock, no randomness, no Git. Equal inputs give equal
+// bytes, whatever order they were loaded in. A problem in one object is a diagnostic;
+// the object is left out and everything else is rendered.
+package generator
+
+import (
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Unit is what one GrafanaAgent and everything that it discovers renders to: one
+// folder of the output, always a whole and consistent render.
+type Unit struct {
+	// Name is namespace/name of the GrafanaAgent, and the unit's folder.
+	Name string
+	// Files are sorted by Path.
+	Files []File
+	// Inputs are the objects that the unit was rendered from, sorted.
+	Inputs []manifest.ID
+	// Digest is equal for two units that render to equal Files under the same Options.
+	Digest [32]byte
+	// Paused units (spec.paused) have no Files: what is on the output branch stays.
+	Paused bool
+	// Failed units have a diagnostic of severity error; Files were rendered without
+	// the objects to blame.
+	Failed bool
+}
+
+// File is one file of a unit.
+type File struct {
+	// Path is relative to the unit's folder, slash-separated.
+	Path string
+	Data []byte
+	// Object is what the file holds; zero for a kustomization or a review text.
+	Object manifest.ID
+	// Manifest is false for review texts, which are not part of the payload.
+	Manifest bool
+}

@@ -1,0 +1,88 @@
+package manifest
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// File is one input: bytes under the name that reports use for them.
+type File struct {
+	Source string // the repository, where there are several; else empty
+	Path   string // slash-separated; "-" is standard input
+	Data   []byte
+}
+
+// ID is what makes two objects the same: never the file that they stand in.
+// All kinds that agentry reads are unique by kind alone, so the group is left out.
+type ID struct {
+	Kind, Namespace, Name string
+}
+
+// String is Kind/namespace/name, or Kind/name for a Namespace.
+func (id ID) String() string {
+	if id.Namespace == "" {
+		return id.Kind + "/" + id.Name
+	}
+	return id.Kind + "/" + id.Namespace + "/" + id.Name
+}
+
+// Compare orders identities by namespace, name and kind: the order of everything
+// that agentry renders.
+func (id ID) Compare(other ID) int {
+	for _, c := range [...][2]string{{id.Namespace, other.Namespace}, {id.Name, other.Name}, {id.Kind, other.Kind}} {
+		if c[0] != c[1] {
+			if c[0] < c[1] {
+				return -1
+			}
+			return 1
+		}
+	}
+	return 0
+}
+
+// Object is one manifest: a typed value with the place that it was read from.
+// It is immutable once parsed, and safe for concurrent reading.
+type Object struct {
+	ID
+	APIVersion string
+	// Meta points into Value.
+	Meta *metav1.ObjectMeta
+	// Value is one of *v1alpha1.{GrafanaAgent,MetricsInstance,LogsInstance,PodLogs,Integration,
+	// MetricsIntegration,IntegrationMonitor}, *monitoringv1.{ServiceMonitor,PodMonitor,Probe},
+	// *corev1.{Secret,ConfigMap,Namespace}: defaulted, pruned and valid by its CRD.
+	Value any
+	// Digest changes whenever Value could.
+	Digest [32]byte
+
+	doc document
+}
+
+// As returns the object's value as a *T; it panics when the object is of another
+// kind, which is a programmer's mistake.
+func As[T any](o *Object) *T {
+	return o.Value.(*T)
+}
+
+// Ref names the object in diagnostics.
+func (o *Object) Ref() diag.Object {
+	return diag.Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
+}
+
+// Diag makes a diagnostic about the field at path, positioned at the field or, where
+// it is absent, at its nearest present parent. A path is written as Kubernetes writes
+// them: spec.endpoints[0].relabelings[1].regex, with [key] for map keys that hold dots.
+func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format string, args ...any) diag.Diagnostic {
+	message := fmt.Sprintf(format, args...)
+	if path != "" {
+		message = path + ": " + message
+	}
+	line, column := o.Position(path)
+	return diag.Diagnostic{
+		Severity: severity, Code: code, Message: message,
+		Source: o.doc.source, File: o.doc.file, Line: line, Column: column,
+		Object: o.Ref(),
+	}
+}

@@ -1,12 +1,49 @@
 package diag
 
+import "slices"
+
 // Code identifies a kind of problem for ever: users filter, count and link by it.
 // Codes are lower-case words joined by dashes and are never reused or renamed.
 type Code string
 
-// Info documents a code; docs/diagnostics.md is generated from it.
+// CodeInfo documents a code; docs/diagnostics.md is generated from it.
 type CodeInfo struct {
 	Code    Code
 	Summary string // one sentence: what was found
 	Help    string // what it means for the output, and the way out
+}
+
+// Topic is a group of codes under one heading of the manual.
+type Topic struct {
+	Title string
+	Codes []CodeInfo
+}
+
+// Topics documents every code, in the order of the manual.
+func Topics() []Topic {
+	return []Topic{
+		{Title: "Reading manifests", Codes: manifestCodes()},
+		{Title: "Rendering", Codes: renderCodes()},
+		{Title: "Git and the output branch", Codes: gitCodes()},
+		{Title: "The pipeline file", Codes: pipelineCodes()},
+	}
+}
+
+// Codes documents every code.
+func Codes() []CodeInfo {
+	var all []CodeInfo
+	for _, t := range Topics() {
+		all = append(all, t.Codes...)
+	}
+	return all
+}
+
+// Lookup returns the documentation of a code.
+func Lookup(code Code) (CodeInfo, bool) {
+	all := Codes()
+	i := slices.IndexFunc(all, func(c CodeInfo) bool { return c.Code == code })
+	if i < 0 {
+		return CodeInfo{}, false
+	}
+	return all[i], true
 }

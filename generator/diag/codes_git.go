@@ -1,0 +1,76 @@
+package diag
+
+// Codes of a pass from Git to Git.
+const (
+	SourceUnreachable Code = "source-unreachable"
+	SourcePathMissing Code = "source-path-missing"
+	UnitHeld          Code = "unit-held"
+	VanishedHeld      Code = "vanished-held"
+	ImmutableField    Code = "immutable-field"
+	Drift             Code = "drift"
+	DeletionGuard     Code = "deletion-guard"
+	AdoptionRefused   Code = "adoption-refused"
+	AdoptionCollision Code = "adoption-collision"
+	NoteRefused       Code = "note-refused"
+)
+
+// gitCodes documents what is found while input commits are read and the output
+// branch is written.
+func gitCodes() []CodeInfo {
+	return []CodeInfo{
+		{
+			Code:    SourceUnreachable,
+			Summary: "A source repository could not be reached.",
+			Help: "The pass goes on with the commit of that source that the output branch was last rendered from, so nothing is deleted. " +
+				"Check the URL, the network and the credentials; at a first run there is no such commit and the pass stops.",
+		},
+		{
+			Code:    SourcePathMissing,
+			Summary: "A path that the pipeline names is not in the source at that commit.",
+			Help:    "Nothing is read from it. Correct `sources[].paths`, or create the folder.",
+		},
+		{
+			Code:    UnitHeld,
+			Summary: "A unit has an error, so its folder on the output branch stays as it was.",
+			Help:    "All other units move on. Correct the errors that are reported beside this one; the next pass renders the unit again.",
+		},
+		{
+			Code:    VanishedHeld,
+			Summary: "An object is gone from every readable file while a file of its source cannot be read.",
+			Help: "A broken file is not a deletion: the units that used the object keep their folders. " +
+				"Repair the file; if the object was meant to go, it goes with the next pass.",
+		},
+		{
+			Code:    ImmutableField,
+			Summary: "The render changes a field that Kubernetes does not let anyone change on an existing object.",
+			Help: "Flux and Argo CD would refuse it and everything applied with it, so the unit's folder stays as it was. " +
+				"Take the change back, or delete the workload in the cluster and its file on the output branch first.",
+		},
+		{
+			Code:    Drift,
+			Summary: "A file of ours was changed or removed on the output branch by someone else.",
+			Help:    "It is put back. Change the custom resources instead, or take the file out of agentry's path.",
+		},
+		{
+			Code:    DeletionGuard,
+			Summary: "The commit would delete more units or workload objects than `limits.deletions` allows.",
+			Help: "Nothing is pushed. If the deletion is meant, allow it for exactly this input commit: `--allow-deletions COMMIT`, " +
+				"`limits.allowFor: COMMIT` in the pipeline file, or the trailer `Agentry-Allow-Deletions: true` in that commit's message.",
+		},
+		{
+			Code:    AdoptionRefused,
+			Summary: "The output path holds files, but no inventory of agentry.",
+			Help:    "Nothing is written. Choose another branch or path, or set `output.adopt: true` to move in beside the files that are there.",
+		},
+		{
+			Code:    AdoptionCollision,
+			Summary: "A file that agentry would write exists already and is not agentry's.",
+			Help:    "Nothing is written. Move or delete the file that is named, or choose another branch or path.",
+		},
+		{
+			Code:    NoteRefused,
+			Summary: "The server refused the git note that tells promotion tools which commit was rendered.",
+			Help:    "The branch is pushed without it. Allow pushes to `refs/notes/hydrator.metadata`, or ignore this if nothing reads the note.",
+		},
+	}
+}

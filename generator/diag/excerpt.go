@@ -1,0 +1,52 @@
+package diag
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxExcerptBytes is the longest line that is quoted; longer ones are minified JSON or
+// data that nobody reads.
+const maxExcerptBytes = 160
+
+// secretKind finds the start of a Secret, or of a list of them, in YAML and JSON.
+var secretKind = regexp.MustCompile(`kind["']?\s*:\s*["']?Secret`)
+
+// excerpt returns the line of the input that the diagnostic is about. A line that could
+// hold a byte of a Secret is never returned: nothing of an object of that kind, and
+// nothing of a text with a Secret in it where the object is not known.
+func excerpt(d Diagnostic, input []byte) (string, bool) {
+	line, ok := lineOf(input, d.Line)
+	if !ok || len(line) > maxExcerptBytes || !utf8.Valid(line) {
+		return "", false
+	}
+	visible := line
+	if d.Object.Kind == "" || strings.HasSuffix(d.Object.Kind, "List") {
+		visible = input
+	}
+	if d.Object.Kind == "Secret" || secretKind.Match(visible) {
+		return "", false
+	}
+	return strings.TrimRight(printable(string(line)), " \t"), true
+}
+
+// lineOf returns line number n, counted from 1, without its line break.
+func lineOf(input []byte, n int) ([]byte, bool) {
+	if n < 1 {
+		return nil, false
+	}
+	for ; n > 1; n-- {
+		i := bytes.IndexByte(input, '\n')
+		if i < 0 {
+			return nil, false
+		}
+		input = input[i+1:]
+	}
+	if len(input) == 0 {
+		return nil, false
+	}
+	line, _, _ := bytes.Cut(input, []byte("\n"))
+	return bytes.TrimSuffix(line, []byte("\r")), true
+}

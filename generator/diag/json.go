@@ -1,0 +1,51 @@
+package diag
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// JSON prints one array. Every key is always present: object is null where none is
+// known, line and column are 0, units is an empty array.
+type JSON struct{}
+
+var _ Printer = JSON{}
+
+type jsonDiagnostic struct {
+	Severity Severity `json:"severity"`
+	Code     Code     `json:"code"`
+	Message  string   `json:"message"`
+	Hint     string   `json:"hint"`
+	File     string   `json:"file"`
+	Line     int      `json:"line"`
+	Column   int      `json:"column"`
+	Object   *Object  `json:"object"`
+	Source   string   `json:"source"`
+	Units    []string `json:"units"`
+}
+
+// Print implements Printer.
+func (JSON) Print(w io.Writer, list List) error {
+	out := make([]jsonDiagnostic, 0, len(list))
+	for _, d := range list {
+		out = append(out, newJSONDiagnostic(d))
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
+
+func newJSONDiagnostic(d Diagnostic) jsonDiagnostic {
+	j := jsonDiagnostic{
+		Severity: d.Severity, Code: d.Code, Message: d.Message, Hint: d.Hint,
+		File: d.File, Line: d.Line, Column: d.Column, Source: d.Source, Units: d.Units,
+	}
+	if d.Object != (Object{}) {
+		j.Object = &d.Object
+	}
+	if j.Units == nil {
+		j.Units = []string{}
+	}
+	return j
+}

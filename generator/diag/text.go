@@ -1,0 +1,119 @@
+package diag
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Text prints for people: one line that editors and terminals link to the place, the
+// line of the input with a caret below it, and what to do.
+//
+//	api.yaml:12:7: error[unknown-field]: ServiceMonitor/team-a/api: spec.intreval: unknown field
+//	  12 |   intreval: 30s
+//	     |   ^
+//	  hint: did you mean interval?
+type Text struct {
+	// Color adds ANSI colours.
+	Color bool
+	// Input returns the text of an input file, or nil where it is not at hand; then,
+	// and where a Secret could be in sight, no line is quoted. It may be nil.
+	Input func(source, file string) []byte
+}
+
+var _ Printer = Text{}
+
+// ANSI sequences. Colour carries no meaning that the words do not.
+const (
+	ansiReset  = "\x1b[0m"
+	ansiBold   = "\x1b[1m"
+	ansiRed    = "\x1b[1;31m"
+	ansiYellow = "\x1b[1;33m"
+	ansiBlue   = "\x1b[1;34m"
+	ansiGreen  = "\x1b[32m"
+)
+
+// Print implements Printer.
+func (t Text) Print(w io.Writer, list List) error {
+	out := bufio.NewWriter(w)
+	for _, d := range list {
+		out.WriteString(t.one(d))
+	}
+	return out.Flush()
+}
+
+func (t Text) one(d Diagnostic) string {
+	var b strings.Builder
+	if d.File != "" {
+		b.WriteString(t.paint(ansiBold, oneLine(d.Position())) + ": ")
+	}
+	b.WriteString(t.paint(severityColor(d.Severity), string(d.Severity)+"["+string(d.Code)+"]") + ": ")
+	if name := d.Object.String(); name != "" {
+		b.WriteString(oneLine(name) + ": ")
+	}
+	b.WriteString(indented(d.Message) + "\n")
+	b.WriteString(t.quote(d))
+	if d.Source != "" {
+		b.WriteString("  source: " + oneLine(d.Source) + "\n")
+	}
+	if d.Hint != "" {
+		b.WriteString("  " + t.paint(ansiGreen, "hint") + ": " + indented(d.Hint) + "\n")
+	}
+	return b.String()
+}
+
+// quote shows the line that the diagnostic is about, with a caret at its column.
+func (t Text) quote(d Diagnostic) string {
+	if t.Input == nil {
+		return ""
+	}
+	line, ok := excerpt(d, t.Input(d.Source, d.File))
+	if !ok {
+		return ""
+	}
+	number := strconv.Itoa(d.Line)
+	quoted := "  " + number + " | " + line + "\n"
+	if d.Column == 0 {
+		return quoted
+	}
+	margin := "  " + strings.Repeat(" ", len(number)) + " | "
+	return quoted + margin + caretPadding(line, d.Column) + t.paint(severityColor(d.Severity), "^") + "\n"
+}
+
+// caretPadding is as wide as what stands before the column, tabs included.
+func caretPadding(line string, column int) string {
+	var b strings.Builder
+	for _, r := range line {
+		if column--; column == 0 {
+			break
+		}
+		if r != '\t' {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func (t Text) paint(color, s string) string {
+	if !t.Color {
+		return s
+	}
+	return color + s + ansiReset
+}
+
+func severityColor(s Severity) string {
+	switch s {
+	case Error:
+		return ansiRed
+	case Warning:
+		return ansiYellow
+	}
+	return ansiBlue
+}
+
+// indented keeps the further lines of a text below its first.
+func indented(s string) string {
+	return strings.ReplaceAll(printable(s), "\n", "\n    ")
+}

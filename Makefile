@@ -1,0 +1,51 @@
+# "make" alone lists the targets.
+
+FUZZTIME ?= 30s
+BENCH    ?= .
+
+# The race detector needs a C compiler; without one the tests run without it.
+RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+TOOL := go tool -modfile=internal/tools/go.mod
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+
+.DEFAULT_GOAL := help
+.PHONY: help build test test-deps lint generate demo bench fuzz clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build bin/agentry
+	go build -o bin/ ./cmd/...
+
+test: test-deps lint ## Lint, then run all tests with the race detector
+	$(if $(wildcard test/prometheus/go.mod),cd test/prometheus && go test ./...)
+	go test $(RACE) ./...
+
+test-deps: ## Install what the tests run besides Go: git and an SSH server
+	@for c in git /usr/sbin/sshd; do command -v $$c >/dev/null || missing=1; done; \
+	if [ -n "$$missing" ]; then \
+		echo "installing git and openssh-server, which the tests of Git remotes start on loopback"; \
+		$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git openssh-server; \
+	fi
+
+lint: ## Check formatting, go vet, staticcheck
+	@gofmt -l . | (! grep .) || { echo "not formatted: run gofmt -w on these files" >&2; exit 1; }
+	go vet ./...
+	$(TOOL) staticcheck ./...
+
+generate: ## Regenerate deepcopy functions, CRDs and the generated pages of docs/
+	go generate ./...
+
+demo: ## Run agentry end to end on examples/quickstart, in a temporary folder
+	@go run ./internal/demo
+
+bench: ## Run the benchmarks (BENCH=regexp)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+fuzz: ## Run every fuzz test for FUZZTIME (30s)
+	@grep -rno --include='*_test.go' 'func Fuzz[A-Za-z0-9_]*' . | sed 's/func //' | while IFS=: read -r file _ name; do \
+		go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
+	done
+
+clean: ## Remove what was built
+	rm -rf bin

@@ -1,0 +1,174 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+)
+
+// GrafanaAgent is the root of a hierarchy: one deployment of agents, and the selectors
+// that find what they do.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=grafanaagents,singular=grafanaagent,categories=agent-operator
+type GrafanaAgent struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the agents run with, and which objects they serve.
+	Spec GrafanaAgentSpec `json:"spec,omitempty"`
+}
+
+// GrafanaAgentSpec describes the pods that are common to metrics, logs and integrations,
+// and the three subsystems.
+type GrafanaAgentSpec struct {
+	// Log level of the agent: debug, info, warn or error. Absent: the agent's own (info).
+	LogLevel string `json:"logLevel,omitempty"`
+	// Log format of the agent: logfmt or json. Absent: the agent's own (logfmt).
+	LogFormat string `json:"logFormat,omitempty"`
+	// How agents reach the Kubernetes API for service discovery. Absent: the pod's own
+	// service account.
+	APIServerConfig *APIServerConfig `json:"apiServer,omitempty"`
+	// Labels and annotations for the pods. The name is not used.
+	PodMetadata *monitoringv1.EmbeddedObjectMetadata `json:"podMetadata,omitempty"`
+	// Tag of the agent's image when image is not set, for example v0.44.8.
+	Version string `json:"version,omitempty"`
+	// A paused GrafanaAgent keeps what was last rendered for it.
+	Paused bool `json:"paused,omitempty"`
+	// The agent's whole image reference; it wins over version.
+	Image *string `json:"image,omitempty"`
+	// Tag of the config reloader's image when configReloaderImage is not set.
+	ConfigReloaderVersion string `json:"configReloaderVersion,omitempty"`
+	// The config reloader's whole image reference; it wins over configReloaderVersion.
+	ConfigReloaderImage *string `json:"configReloaderImage,omitempty"`
+	// Secrets of the GrafanaAgent's namespace to pull the images with.
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+	// Where metrics pods keep their write-ahead log. Absent: an emptyDir.
+	Storage *monitoringv1.StorageSpec `json:"storage,omitempty"`
+	// Additional volumes of every pod.
+	Volumes []corev1.Volume `json:"volumes,omitempty"`
+	// Additional mounts of both generated containers in every pod.
+	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+	// Resources of the agent's container in every pod; the config reloader gets none.
+	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
+	// Nodes that pods may run on.
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// Service account of the pods. It is not created.
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+	// Secrets of the GrafanaAgent's namespace, each mounted in both generated containers at
+	// /var/lib/grafana-agent/extra-secrets/<name>.
+	Secrets []string `json:"secrets,omitempty"`
+	// ConfigMaps of the GrafanaAgent's namespace, each mounted in both generated containers
+	// at /var/lib/grafana-agent/extra-configmaps/<name>.
+	ConfigMaps []string `json:"configMaps,omitempty"`
+	// Affinity of the pods.
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+	// Tolerations of the pods.
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// Topology spread constraints of the pods.
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+	// Security context of the pods.
+	SecurityContext *corev1.PodSecurityContext `json:"securityContext,omitempty"`
+	// Containers to add to every pod, or strategic merge patches for the generated ones
+	// (grafana-agent, config-reloader) where the name is equal.
+	Containers []corev1.Container `json:"containers,omitempty"`
+	// Init containers of every pod.
+	InitContainers []corev1.Container `json:"initContainers,omitempty"`
+	// Priority class of the pods.
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+	// Runtime class of the pods.
+	RuntimeClassName *string `json:"runtimeClassName,omitempty"`
+	// Name of the agent's HTTP port in pods and Services. Absent: http-metrics.
+	PortName string `json:"portName,omitempty"`
+
+	// Metrics: which MetricsInstances to run, and what they have in common.
+	Metrics MetricsSubsystemSpec `json:"metrics,omitempty"`
+	// Logs: which LogsInstances to run, and what they have in common.
+	Logs LogsSubsystemSpec `json:"logs,omitempty"`
+	// Integrations: which Integrations and MetricsIntegrations to run.
+	Integrations IntegrationsSubsystemSpec `json:"integrations,omitempty"`
+
+	// Serve the agent's running configuration at its read API.
+	// +kubebuilder:default=false
+	EnableConfigReadAPI bool `json:"enableConfigReadAPI,omitempty"`
+	// Do not send usage reports to Grafana Labs.
+	// +kubebuilder:default=false
+	DisableReporting bool `json:"disableReporting,omitempty"`
+	// Do not serve support bundles.
+	// +kubebuilder:default=false
+	DisableSupportBundle bool `json:"disableSupportBundle,omitempty"`
+}
+
+// MetricsSubsystemSpec selects MetricsInstances and sets what holds for all of them.
+type MetricsSubsystemSpec struct {
+	// Where to send metrics of instances that have no remoteWrite of their own.
+	RemoteWrite []RemoteWriteSpec `json:"remoteWrite,omitempty"`
+	// Pods of every shard that scrape the same targets. Absent: 1.
+	Replicas *int32 `json:"replicas,omitempty"`
+	// Number of shards that targets are distributed over. Absent or below 1: 1.
+	Shards *int32 `json:"shards,omitempty"`
+	// Name of the external label that names the replica. Absent: __replica__; empty: no label.
+	ReplicaExternalLabelName *string `json:"replicaExternalLabelName,omitempty"`
+	// Name of the external label that names the GrafanaAgent as namespace/name. Absent:
+	// cluster; empty: no label.
+	MetricsExternalLabelName *string `json:"metricsExternalLabelName,omitempty"`
+	// Time between scrapes where a monitor sets none. Absent: the agent's own (1m).
+	ScrapeInterval string `json:"scrapeInterval,omitempty"`
+	// Time a scrape may take where a monitor sets none. Absent: the agent's own (10s).
+	ScrapeTimeout string `json:"scrapeTimeout,omitempty"`
+	// Labels to add to everything that is sent.
+	ExternalLabels map[string]string `json:"externalLabels,omitempty"`
+	// Whether ServiceMonitors may read files of the agent's pod.
+	ArbitraryFSAccessThroughSMs monitoringv1.ArbitraryFSAccessThroughSMsConfig `json:"arbitraryFSAccessThroughSMs,omitempty"`
+	// Scraped labels never win over those of the target, whatever monitors say.
+	OverrideHonorLabels bool `json:"overrideHonorLabels,omitempty"`
+	// Scraped timestamps are ignored, whatever monitors say.
+	OverrideHonorTimestamps bool `json:"overrideHonorTimestamps,omitempty"`
+	// Monitors find targets in their own namespace only, whatever they say.
+	IgnoreNamespaceSelectors bool `json:"ignoreNamespaceSelectors,omitempty"`
+	// Label that is always set to the monitor's namespace.
+	EnforcedNamespaceLabel string `json:"enforcedNamespaceLabel,omitempty"`
+	// Samples a scrape may return, whatever monitors say.
+	EnforcedSampleLimit *uint64 `json:"enforcedSampleLimit,omitempty"`
+	// Targets a job may have, whatever monitors say.
+	EnforcedTargetLimit *uint64 `json:"enforcedTargetLimit,omitempty"`
+	// Which MetricsInstances to run, by their labels.
+	InstanceSelector *metav1.LabelSelector `json:"instanceSelector,omitempty"`
+	// Which namespaces to look for MetricsInstances in, by their labels.
+	InstanceNamespaceSelector *metav1.LabelSelector `json:"instanceNamespaceSelector,omitempty"`
+}
+
+// LogsSubsystemSpec selects LogsInstances and sets what holds for all of them.
+type LogsSubsystemSpec struct {
+	// Where to send logs of instances that have no clients of their own.
+	Clients []LogsClientSpec `json:"clients,omitempty"`
+	// Name of the external label that names the GrafanaAgent as namespace/name. Absent:
+	// cluster; empty: no label.
+	LogsExternalLabelName *string `json:"logsExternalLabelName,omitempty"`
+	// Which LogsInstances to run, by their labels.
+	InstanceSelector *metav1.LabelSelector `json:"instanceSelector,omitempty"`
+	// Which namespaces to look for LogsInstances in, by their labels.
+	InstanceNamespaceSelector *metav1.LabelSelector `json:"instanceNamespaceSelector,omitempty"`
+	// PodLogs find pods in their own namespace only, whatever they say.
+	IgnoreNamespaceSelectors bool `json:"ignoreNamespaceSelectors,omitempty"`
+	// Label that is always set to the PodLogs' namespace.
+	EnforcedNamespaceLabel string `json:"enforcedNamespaceLabel,omitempty"`
+}
+
+// IntegrationsSubsystemSpec selects Integrations and MetricsIntegrations alike.
+type IntegrationsSubsystemSpec struct {
+	// Which integrations to run, by their labels.
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// Which namespaces to look for integrations in, by their labels.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+}
+
+// GrafanaAgentList is a list of GrafanaAgents.
+//
+// +kubebuilder:object:root=true
+type GrafanaAgentList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []GrafanaAgent `json:"items"`
+}

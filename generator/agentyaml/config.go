@@ -1,0 +1,189 @@
+package agentyaml
+
+// Text is a string that may be absent; the empty string is a value.
+type Text struct {
+	Value string
+	Set   bool
+}
+
+// T is a present Text.
+func T(s string) Text { return Text{Value: s, Set: true} }
+
+// Opt is a Text that is absent when s is empty.
+func Opt(s string) Text { return Text{Value: s, Set: s != ""} }
+
+// Secret is a credential in one of three forms, of which one is used: a File that the
+// agent reads, the name of an environment variable that the config reloader puts in
+// (Env), or the Value itself (Set).
+type Secret struct {
+	File  string
+	Env   string
+	Value string
+	Set   bool
+}
+
+// Present reports whether there is a credential at all.
+func (s Secret) Present() bool { return s.Set || s.File != "" || s.Env != "" }
+
+// Live is a map whose values are expanded by the reloader and by the agent.
+type Live map[string]string
+
+// Raw is YAML text that a user wrote: one scrape configuration as a block mapping,
+// without indentation, kept as it is.
+type Raw []byte
+
+// Config is the whole file. Subsystems that are nil are left out.
+type Config struct {
+	Server  Server
+	Metrics *Metrics
+}
+
+// Server is the server block.
+type Server struct {
+	LogLevel, LogFormat string
+}
+
+// Metrics is the metrics block.
+type Metrics struct {
+	WALDirectory string
+	Global       Global
+	Configs      []Instance
+}
+
+// Global is metrics.global. RemoteWrite is used by instances that have none.
+type Global struct {
+	ScrapeInterval, ScrapeTimeout string
+	ExternalLabels                Live
+	RemoteWrite                   []RemoteWrite
+}
+
+// Instance is one of metrics.configs.
+type Instance struct {
+	Name                 string
+	WALTruncateFrequency string
+	MinWALTime           string
+	MaxWALTime           string
+	RemoteFlushDeadline  string
+	WriteStaleOnShutdown bool // written only when true
+	RemoteWrite          []RemoteWrite
+	ScrapeConfigs        []ScrapeConfig
+	Additional           []Raw
+}
+
+// RemoteWrite is one of remote_write.
+type RemoteWrite struct {
+	Name          string
+	URL           string
+	RemoteTimeout string
+	ProxyURL      string
+	Headers       map[string]string
+	WriteRelabel  []Relabel
+	HTTPAuth
+	SigV4    *SigV4
+	TLS      *TLS
+	Queue    *Queue
+	Metadata *Metadata
+}
+
+// SigV4 is AWS request signing. Empty means credentials from the environment, so it is
+// written as {}.
+type SigV4 struct {
+	Region, Profile, RoleARN string
+	AccessKey, SecretKey     Secret
+}
+
+// Queue is queue_config; zero fields are left out.
+type Queue struct {
+	Capacity, MinShards, MaxShards, MaxSamplesPerSend int64
+	BatchSendDeadline, MinBackoff, MaxBackoff         string
+}
+
+// Metadata is metadata_config.
+type Metadata struct {
+	Send         bool
+	SendInterval string
+}
+
+// HTTPAuth is how a client says who it is. The agent refuses more than one of them.
+type HTTPAuth struct {
+	BasicAuth     *BasicAuth
+	Authorization *Authorization
+	OAuth2        *OAuth2
+	BearerToken   Secret
+}
+
+// BasicAuth is HTTP basic authentication.
+type BasicAuth struct {
+	Username, Password Secret
+}
+
+// Authorization is the Authorization header; the agent's default type is Bearer.
+type Authorization struct {
+	Type        string
+	Credentials Secret
+}
+
+// OAuth2 is the client credentials flow.
+type OAuth2 struct {
+	ClientID       Secret
+	ClientSecret   Secret
+	TokenURL       string
+	Scopes         []string
+	EndpointParams map[string]string
+}
+
+// TLS is tls_config. Empty fields are left out.
+type TLS struct {
+	CAFile, CertFile, KeyFile, ServerName string
+	InsecureSkipVerify                    bool
+}
+
+// ScrapeConfig is one scrape job.
+type ScrapeConfig struct {
+	JobName         string
+	HonorLabels     *bool
+	HonorTimestamps *bool
+	Interval        string
+	Timeout         string
+	MetricsPath     string
+	Scheme          string
+	Params          map[string][]string
+	ProxyURL        string
+	EnableHTTP2     *bool
+	HTTPAuth
+	TLS           *TLS
+	Kubernetes    *KubernetesSD
+	Static        *Static
+	SampleLimit   *int64
+	TargetLimit   *int64
+	Relabel       []Relabel
+	MetricRelabel []Relabel
+}
+
+// KubernetesSD is the one kubernetes_sd_configs entry of a job. No Namespaces means all.
+type KubernetesSD struct {
+	Role       string
+	APIServer  string
+	Namespaces []string
+	HTTPAuth
+	TLS *TLS
+}
+
+// Static is the one static_configs entry of a job.
+type Static struct {
+	Targets []string
+	Labels  map[string]string
+}
+
+// Relabel is one relabelling rule. LiveRegex marks a regex of ours that the reloader
+// fills in.
+type Relabel struct {
+	SourceLabels []string
+	Separator    Text
+	Regex        Text
+	TargetLabel  string
+	Replacement  Text
+	Action       string
+	Modulus      uint64
+	LiveRegex    bool
+}

@@ -1,0 +1,244 @@
+package agentyaml
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// bytesPerJob is a guess at the size of one scrape job, to allocate once.
+const bytesPerJob = 3 << 10
+
+// Encode returns the configuration as YAML, ending in a newline. An empty
+// configuration is {}.
+func Encode(c *Config) []byte {
+	jobs := 0
+	if c.Metrics != nil {
+		for i := range c.Metrics.Configs {
+			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
+		}
+	}
+	w := &writer{buf: make([]byte, 0, 4<<10+jobs*bytesPerJob)}
+	if c.Server != (Server{}) {
+		block(w, "server", &c.Server, encodeServer)
+	}
+	block(w, "metrics", c.Metrics, encodeMetrics)
+	if len(w.buf) == 0 {
+		return []byte("{}\n")
+	}
+	return w.buf
+}
+
+func encodeServer(w *writer, s *Server) {
+	w.optStr("log_level", s.LogLevel)
+	w.optStr("log_format", s.LogFormat)
+}
+
+func encodeMetrics(w *writer, m *Metrics) {
+	w.optStr("wal_directory", m.WALDirectory)
+	start := len(w.buf)
+	w.open("global")
+	body := len(w.buf)
+	encodeGlobal(w, &m.Global)
+	w.close()
+	if len(w.buf) == body {
+		w.buf = w.buf[:start]
+	}
+	list(w, "configs", m.Configs, encodeInstance)
+}
+
+func encodeGlobal(w *writer, g *Global) {
+	w.optStr("scrape_interval", g.ScrapeInterval)
+	w.optStr("scrape_timeout", g.ScrapeTimeout)
+	w.live = true
+	w.labels("external_labels", g.ExternalLabels)
+	w.live = false
+	list(w, "remote_write", g.RemoteWrite, encodeRemoteWrite)
+}
+
+func encodeInstance(w *writer, i *Instance) {
+	w.str("name", i.Name)
+	w.optStr("wal_truncate_frequency", i.WALTruncateFrequency)
+	w.optStr("min_wal_time", i.MinWALTime)
+	w.optStr("max_wal_time", i.MaxWALTime)
+	w.optStr("remote_flush_deadline", i.RemoteFlushDeadline)
+	if i.WriteStaleOnShutdown {
+		w.boolean("write_stale_on_shutdown", true)
+	}
+	list(w, "remote_write", i.RemoteWrite, encodeRemoteWrite)
+	if len(i.ScrapeConfigs)+len(i.Additional) == 0 {
+		return
+	}
+	w.open("scrape_configs")
+	for n := range i.ScrapeConfigs {
+		w.item()
+		encodeScrape(w, &i.ScrapeConfigs[n])
+		w.endItem()
+	}
+	for _, raw := range i.Additional {
+		w.raw(raw)
+	}
+	w.close()
+}
+
+// raw writes the lines of a mapping as a list item.
+func (w *writer) raw(text Raw) {
+	w.item()
+	for line := range bytes.Lines(text) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			w.newline()
+		}
+		w.buf = append(w.buf, line...)
+	}
+	if n := len(w.buf); n > 0 && w.buf[n-1] != '\n' {
+		w.buf = append(w.buf, '\n')
+	}
+	w.endItem()
+}
+
+func encodeRemoteWrite(w *writer, r *RemoteWrite) {
+	w.str("url", r.URL)
+	w.optStr("name", r.Name)
+	w.optStr("remote_timeout", r.RemoteTimeout)
+	w.optStr("proxy_url", r.ProxyURL)
+	w.labels("headers", r.Headers)
+	list(w, "write_relabel_configs", r.WriteRelabel, encodeRelabel)
+	encodeAuth(w, &r.HTTPAuth)
+	block(w, "sigv4", r.SigV4, encodeSigV4)
+	encodeTLS(w, r.TLS)
+	if r.Queue != nil && *r.Queue != (Queue{}) {
+		block(w, "queue_config", r.Queue, encodeQueue)
+	}
+	block(w, "metadata_config", r.Metadata, encodeMetadata)
+}
+
+func encodeSigV4(w *writer, s *SigV4) {
+	w.optStr("region", s.Region)
+	w.optStr("profile", s.Profile)
+	w.optStr("role_arn", s.RoleARN)
+	w.secret("access_key", "", s.AccessKey)
+	w.secret("secret_key", "", s.SecretKey)
+}
+
+func encodeQueue(w *writer, q *Queue) {
+	w.optInt("capacity", q.Capacity)
+	w.optInt("min_shards", q.MinShards)
+	w.optInt("max_shards", q.MaxShards)
+	w.optInt("max_samples_per_send", q.MaxSamplesPerSend)
+	w.optStr("batch_send_deadline", q.BatchSendDeadline)
+	w.optStr("min_backoff", q.MinBackoff)
+	w.optStr("max_backoff", q.MaxBackoff)
+}
+
+func encodeMetadata(w *writer, m *Metadata) {
+	w.boolean("send", m.Send)
+	w.optStr("send_interval", m.SendInterval)
+}
+
+func encodeAuth(w *writer, a *HTTPAuth) {
+	block(w, "basic_auth", a.BasicAuth, encodeBasicAuth)
+	block(w, "authorization", a.Authorization, encodeAuthorization)
+	block(w, "oauth2", a.OAuth2, encodeOAuth2)
+	w.secret("bearer_token", "bearer_token_file", a.BearerToken)
+}
+
+func encodeBasicAuth(w *writer, b *BasicAuth) {
+	w.secret("username", "username_file", b.Username)
+	w.secret("password", "password_file", b.Password)
+}
+
+func encodeAuthorization(w *writer, a *Authorization) {
+	w.optStr("type", a.Type)
+	w.secret("credentials", "credentials_file", a.Credentials)
+}
+
+func encodeOAuth2(w *writer, o *OAuth2) {
+	w.secret("client_id", "", o.ClientID)
+	w.secret("client_secret", "client_secret_file", o.ClientSecret)
+	w.optStr("token_url", o.TokenURL)
+	w.strs("scopes", o.Scopes)
+	w.labels("endpoint_params", o.EndpointParams)
+}
+
+func encodeTLS(w *writer, t *TLS) {
+	if t == nil || *t == (TLS{}) {
+		return
+	}
+	w.open("tls_config")
+	w.optStr("ca_file", t.CAFile)
+	w.optStr("cert_file", t.CertFile)
+	w.optStr("key_file", t.KeyFile)
+	w.optStr("server_name", t.ServerName)
+	if t.InsecureSkipVerify {
+		w.boolean("insecure_skip_verify", true)
+	}
+	w.close()
+}
+
+func encodeScrape(w *writer, s *ScrapeConfig) {
+	w.str("job_name", s.JobName)
+	w.optBool("honor_labels", s.HonorLabels)
+	w.optBool("honor_timestamps", s.HonorTimestamps)
+	w.optStr("scrape_interval", s.Interval)
+	w.optStr("scrape_timeout", s.Timeout)
+	w.optStr("metrics_path", s.MetricsPath)
+	w.optStr("scheme", s.Scheme)
+	w.params("params", s.Params)
+	w.optStr("proxy_url", s.ProxyURL)
+	w.optBool("enable_http2", s.EnableHTTP2)
+	encodeAuth(w, &s.HTTPAuth)
+	encodeTLS(w, s.TLS)
+	if s.Kubernetes != nil {
+		w.open("kubernetes_sd_configs")
+		w.item()
+		encodeKubernetesSD(w, s.Kubernetes)
+		w.endItem()
+		w.close()
+	}
+	if s.Static != nil {
+		w.open("static_configs")
+		w.item()
+		w.strs("targets", s.Static.Targets)
+		w.labels("labels", s.Static.Labels)
+		w.endItem()
+		w.close()
+	}
+	w.limit("sample_limit", s.SampleLimit)
+	w.limit("target_limit", s.TargetLimit)
+	list(w, "relabel_configs", s.Relabel, encodeRelabel)
+	list(w, "metric_relabel_configs", s.MetricRelabel, encodeRelabel)
+}
+
+func (w *writer) limit(k string, v *int64) {
+	if v != nil {
+		w.integer(k, *v)
+	}
+}
+
+func encodeKubernetesSD(w *writer, k *KubernetesSD) {
+	w.str("role", k.Role)
+	w.optStr("api_server", k.APIServer)
+	if len(k.Namespaces) > 0 {
+		w.open("namespaces")
+		w.strs("names", k.Namespaces)
+		w.close()
+	}
+	encodeAuth(w, &k.HTTPAuth)
+	encodeTLS(w, k.TLS)
+}
+
+func encodeRelabel(w *writer, r *Relabel) {
+	w.strs("source_labels", r.SourceLabels)
+	w.text("separator", r.Separator)
+	w.live = r.LiveRegex
+	w.text("regex", r.Regex)
+	w.live = false
+	w.optStr("target_label", r.TargetLabel)
+	w.text("replacement", r.Replacement)
+	w.optStr("action", r.Action)
+	if r.Modulus != 0 {
+		w.key("modulus")
+		w.buf = append(w.buf, ' ')
+		w.buf = strconv.AppendUint(w.buf, r.Modulus, 10)
+		w.buf = append(w.buf, '\n')
+	}
+}

@@ -1,0 +1,167 @@
+package agentyaml
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	yamlv2 "go.yaml.in/yaml/v2"
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// decode reads a one-key document with both YAML versions' readers.
+func decode(t *testing.T, text string) (v2, v3 any) {
+	t.Helper()
+	var a, b struct{ K any }
+	if err := yamlv2.Unmarshal([]byte(text), &a); err != nil {
+		t.Fatalf("yaml.v2: %v in %q", err, text)
+	}
+	if err := yamlv3.Unmarshal([]byte(text), &b); err != nil {
+		t.Fatalf("yaml.v3: %v in %q", err, text)
+	}
+	return a.K, b.K
+}
+
+func checkString(t *testing.T, s string) {
+	t.Helper()
+	text := string(AppendString([]byte("k: "), s)) + "\n"
+	v2, v3 := decode(t, text)
+	if v2 != s || v3 != s {
+		t.Errorf("%q was written as %q and read as %#v (yaml.v2), %#v (yaml.v3)", s, text, v2, v3)
+	}
+	if Expands(text) {
+		t.Errorf("%q was written as %q, which an expansion would touch", s, text)
+	}
+	key := string(AppendString(nil, s)) + ": 1\n"
+	var m map[string]int
+	if err := yamlv2.Unmarshal([]byte(key), &m); err != nil || len(s) < 100 && m[s] != 1 {
+		t.Errorf("%q as a key was written as %q and read as %v, %v", s, key, m, err)
+	}
+}
+
+func TestStringsArriveAsGiven(t *testing.T) {
+	for _, s := range []string{
+		"", " ", "a", "a b", "a: b", "a #b", "#a", "a:", ":a", "-", "- a", "?", "? a", "a\n", "\na", "a\tb", "\r",
+		"y", "Y", "yes", "No", "on", "OFF", "true", "False", "null", "~", "NULL", ".nan", ".inf", "-.inf", "nan",
+		"1", "1.0", "1e3", "0x1f", "0o7", "017", "1_000", "1:30", "+1", "-1", ".5", "1.", "2001-01-01", "30s", "1m30s", "1d", "5",
+		"'", `"`, `\`, `\d+`, "$1", "$$", "${1}", "${a", "$(SHARD)", "$()", "$(a b)", "a$", "$", "$$$", "$($(A))",
+		"(.+)", "Node;(.*)", "http://a/b?c=d&e", "[a]", "{a}", "a,b", "*a", "&a", "!a", "|", ">", "%a", "@a", "`a",
+		"<<", "=", "a=b", "---", "...", "--- a", "ä", "日本", "\u2028", "\ufeff", "\x00", "\x7f", "\u0085", "a\u00a0b", "😀",
+		strings.Repeat("x", 200), "a'b\"c", "trailing ", " leading",
+	} {
+		checkString(t, s)
+	}
+}
+
+func FuzzString(f *testing.F) {
+	f.Add("a: b")
+	f.Add("$${x}$(Y)")
+	f.Fuzz(func(t *testing.T, s string) {
+		if !utf8.ValidString(s) || len(s) > 900 {
+			return // YAML text is UTF-8; callers refuse anything else
+		}
+		checkString(t, s)
+	})
+}
+
+func TestExpands(t *testing.T) {
+	for s, want := range map[string]bool{
+		"": false, "$": false, "$1": false, "$FOO": false, "a$": false, "$()": false, "$(a b)": false, "$(a": false,
+		"$$": true, "${1}": true, "${": true, "x$(A_1)y": true, "$1${": true, "$($(A)": true,
+	} {
+		if got := Expands(s); got != want {
+			t.Errorf("Expands(%q) = %v", s, got)
+		}
+	}
+}
+
+func TestEncode(t *testing.T) {
+	yes := true
+	limit := int64(2500000)
+	c := &Config{
+		Server: Server{LogLevel: "debug"},
+		Metrics: &Metrics{
+			WALDirectory: "/var/lib/grafana-agent/data",
+			Global: Global{
+				ScrapeInterval: "30s",
+				ExternalLabels: Live{"cluster": "mon/ga", "__replica__": "replica-$(STATEFULSET_ORDINAL_NUMBER)"},
+			},
+			Configs: []Instance{{
+				Name: "mon/a",
+				RemoteWrite: []RemoteWrite{{
+					URL: "http://mimir/push", SigV4: &SigV4{}, Queue: &Queue{}, Metadata: &Metadata{},
+					HTTPAuth: HTTPAuth{BasicAuth: &BasicAuth{Username: Secret{Value: "pa$$word", Set: true}, Password: Secret{File: "/f"}}},
+				}},
+				ScrapeConfigs: []ScrapeConfig{{
+					JobName: "j", HonorLabels: &yes, SampleLimit: &limit,
+					HTTPAuth:   HTTPAuth{BearerToken: Secret{Env: "TOKEN"}},
+					Params:     map[string][]string{"module": {""}, "none": nil},
+					Kubernetes: &KubernetesSD{Role: "pod", Namespaces: []string{"default", "on"}},
+					Relabel: []Relabel{
+						{SourceLabels: []string{"__tmp_hash"}, Regex: T("$(SHARD)"), Action: "keep", LiveRegex: true},
+						{SourceLabels: []string{"a"}, Regex: T("${x}"), Separator: T(""), Modulus: 18446744073709551615},
+						{},
+					},
+				}},
+				Additional: []Raw{Raw("job_name: x\nstatic_configs:\n  - targets: [\"a\"]\n"), Raw("{}")},
+			}, {Name: "mon/empty"}},
+		},
+	}
+	want := `server:
+  log_level: debug
+metrics:
+  wal_directory: /var/lib/grafana-agent/data
+  global:
+    scrape_interval: 30s
+    external_labels:
+      __replica__: replica-$(STATEFULSET_ORDINAL_NUMBER)
+      cluster: mon/ga
+  configs:
+    - name: mon/a
+      remote_write:
+        - url: http://mimir/push
+          basic_auth:
+            username: "pa\x24\x24word"
+            password_file: /f
+          sigv4: {}
+          metadata_config:
+            send: false
+      scrape_configs:
+        - job_name: j
+          honor_labels: true
+          params:
+            module:
+              - ""
+            none: []
+          bearer_token: '$(TOKEN)'
+          kubernetes_sd_configs:
+            - role: pod
+              namespaces:
+                names:
+                  - default
+                  - "on"
+          sample_limit: 2500000
+          relabel_configs:
+            - source_labels:
+                - __tmp_hash
+              regex: $(SHARD)
+              action: keep
+            - source_labels:
+                - a
+              separator: ""
+              regex: "\x24{x}"
+              modulus: 18446744073709551615
+            - {}
+        - job_name: x
+          static_configs:
+            - targets: ["a"]
+        - {}
+    - name: mon/empty
+`
+	if got := string(Encode(c)); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if got := string(Encode(&Config{})); got != "{}\n" {
+		t.Errorf("an empty configuration is %q", got)
+	}
+}

@@ -1,0 +1,169 @@
+package agentyaml
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// AppendString appends s as a YAML scalar that every reader of an agent configuration
+// decodes to s again: plain where that is certain, else double-quoted.
+func AppendString(buf []byte, s string) []byte {
+	if Expands(s) {
+		return appendQuoted(buf, s, true)
+	}
+	return appendLive(buf, s)
+}
+
+// appendLive appends s without protecting its dollars from expansion.
+func appendLive(buf []byte, s string) []byte {
+	if plain(s) {
+		return append(buf, s...)
+	}
+	return appendQuoted(buf, s, false)
+}
+
+// Expands reports whether the config reloader ($(NAME), NAME of [A-Za-z0-9_]) or the
+// agent (${, $$) would touch a dollar in s. A lone $1 or $name passes both unchanged.
+func Expands(s string) bool {
+	for {
+		i := strings.IndexByte(s, '$')
+		if i < 0 || i+1 == len(s) {
+			return false
+		}
+		switch s[i+1] {
+		case '$', '{':
+			return true
+		case '(':
+			if Variable(s[i+1:]) != "" {
+				return true
+			}
+		}
+		s = s[i+1:]
+	}
+}
+
+// Variable returns NAME when s starts with (NAME), as the reloader reads it, else "".
+func Variable(s string) string {
+	end := 1
+	for end < len(s) && isWord(s[end]) {
+		end++
+	}
+	if end == 1 || end == len(s) || s[0] != '(' || s[end] != ')' {
+		return ""
+	}
+	return s[1:end]
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
+
+// plain reports whether s may stand without quotes. It is strict on purpose: letters
+// first, nothing that any YAML version gives a meaning.
+func plain(s string) bool {
+	if s == "" || len(s) > 128 || !startsPlain(s) || keyword(s) {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if isWord(c) {
+			continue
+		}
+		switch c {
+		case '.', '-', '/', '$', '(', ')', '+', ';', '|', '*', '^', '=', '?', '@', '~':
+		case ':':
+			if i+1 == len(s) || s[i+1] == ' ' {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// startsPlain accepts a letter, or one of a few signs that no number starts with.
+func startsPlain(s string) bool {
+	switch c := s[0]; {
+	case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '_', c == '/', c == '(', c == '$', c == '^', c == ';':
+		return true
+	case c >= '0' && c <= '9':
+		return isDuration(s)
+	}
+	return false
+}
+
+// isDuration accepts 30s, 1m30s and the like: digits and units, ending in a unit that no
+// number of any YAML version ends in.
+func isDuration(s string) bool {
+	last := s[len(s)-1]
+	if last != 's' && last != 'm' && last != 'h' && last != 'd' && last != 'w' && last != 'y' {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; (c < '0' || c > '9') && !strings.ContainsRune("smhdwy", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyword reports whether a YAML 1.1 or 1.2 reader gives the word a meaning of its own.
+func keyword(s string) bool {
+	if len(s) > 5 {
+		return false
+	}
+	switch strings.ToLower(s) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf":
+		return true
+	}
+	return false
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendQuoted appends s in double quotes. With protect, each dollar becomes \x24.
+func appendQuoted(buf []byte, s string, protect bool) []byte {
+	buf = append(buf, '"')
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			buf = appendASCII(buf, c, protect)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError || r == '\ufeff' || !unicode.IsPrint(r) {
+			buf = appendRuneEscape(buf, r)
+		} else {
+			buf = append(buf, s[i:i+size]...)
+		}
+		i += size
+	}
+	return append(buf, '"')
+}
+
+func appendASCII(buf []byte, c byte, protect bool) []byte {
+	switch {
+	case c == '"' || c == '\\':
+		return append(buf, '\\', c)
+	case c == '\n':
+		return append(buf, '\\', 'n')
+	case c == '\t':
+		return append(buf, '\\', 't')
+	case c == '\r':
+		return append(buf, '\\', 'r')
+	case c == '$' && protect, c < ' ', c == 0x7f:
+		return append(buf, '\\', 'x', hexDigits[c>>4], hexDigits[c&0xf])
+	}
+	return append(buf, c)
+}
+
+func appendRuneEscape(buf []byte, r rune) []byte {
+	buf = append(buf, '\\', 'U')
+	for shift := 28; shift >= 0; shift -= 4 {
+		buf = append(buf, hexDigits[(r>>shift)&0xf])
+	}
+	return buf
+}

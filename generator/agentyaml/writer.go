@@ -157,6 +157,23 @@ func (w *writer) strs(k string, list []string) {
 	w.close()
 }
 
+// maxSimpleKeyBytes is safely below the 1024 characters that YAML allows a key before
+// its colon; longer ones need the explicit form.
+const maxSimpleKeyBytes = 1000
+
+// mapKey writes a key that a user chose, with its colon.
+func (w *writer) mapKey(k string) {
+	w.newline()
+	start := len(w.buf)
+	w.buf = AppendString(w.buf, k)
+	if len(w.buf)-start > maxSimpleKeyBytes {
+		w.buf = append(w.buf[:start], '?', ' ')
+		w.buf = append(AppendString(w.buf, k), '\n')
+		w.newline()
+	}
+	w.buf = append(w.buf, ':')
+}
+
 // labels writes a map of strings, sorted by key.
 func (w *writer) labels(k string, m map[string]string) {
 	if len(m) == 0 {
@@ -164,9 +181,8 @@ func (w *writer) labels(k string, m map[string]string) {
 	}
 	w.open(k)
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		w.newline()
-		w.buf = AppendString(w.buf, name)
-		w.buf = append(w.buf, ':', ' ')
+		w.mapKey(name)
+		w.buf = append(w.buf, ' ')
 		w.scalar(m[name])
 	}
 	w.close()
@@ -179,13 +195,12 @@ func (w *writer) params(k string, m map[string][]string) {
 	}
 	w.open(k)
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		w.newline()
-		w.buf = AppendString(w.buf, name)
+		w.mapKey(name)
 		if len(m[name]) == 0 {
-			w.buf = append(w.buf, ": []\n"...)
+			w.buf = append(w.buf, " []\n"...)
 			continue
 		}
-		w.buf = append(w.buf, ':', '\n')
+		w.buf = append(w.buf, '\n')
 		w.level++
 		for _, v := range m[name] {
 			w.newline()

@@ -20,6 +20,8 @@
 // +kubebuilder:validation:Optional
 package v1alpha1
 
+//go:generate go -C ../../../internal/tools run ./generate ../.. ../..
+
 // Group and Version of the kinds in this package; APIVersion is what manifests say.
 const (
 	Group      = "monitoring.grafana.com"

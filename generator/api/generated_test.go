@@ -1,0 +1,66 @@
+package api_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestGeneratedFilesAreFresh generates into a temporary directory and compares, so that a
+// changed type, an edited CRD and an updated module all show.
+func TestGeneratedFilesAreFresh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the generator")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := t.TempDir()
+	generate := exec.Command("go", "run", "./generate", root, fresh)
+	generate.Dir = filepath.Join(root, "internal", "tools")
+	if out, err := generate.CombinedOutput(); err != nil {
+		t.Fatalf("generate: %v\n%s", err, out)
+	}
+
+	files := 0
+	err = filepath.WalkDir(fresh, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files++
+		name, err := filepath.Rel(fresh, path)
+		if err != nil {
+			return err
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		got, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return err
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s is stale, run \"make generate\" (-generated +committed):\n%s", name, diff)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files == 0 {
+		t.Fatal("nothing was generated")
+	}
+	for _, pattern := range []string{"generator/api/crds/*.yaml", "generator/manifest/schemas/*.json"} {
+		want, _ := filepath.Glob(filepath.Join(fresh, pattern))
+		got, _ := filepath.Glob(filepath.Join(root, pattern))
+		if len(want) != len(got) {
+			t.Errorf("%s: %d files are committed, %d are generated", pattern, len(got), len(want))
+		}
+	}
+}

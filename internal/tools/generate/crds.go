@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/tools/go/packages"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-tools/pkg/crd"
+	crdmarkers "sigs.k8s.io/controller-tools/pkg/crd/markers"
+	"sigs.k8s.io/controller-tools/pkg/deepcopy"
+	"sigs.k8s.io/controller-tools/pkg/genall"
+	"sigs.k8s.io/controller-tools/pkg/loader"
+	"sigs.k8s.io/controller-tools/pkg/markers"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	ownPackage  = "github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	promPackage = "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+
+	apiDir    = "generator/api/v1alpha1"
+	crdDir    = "generator/api/crds"
+	schemaDir = "generator/manifest/schemas"
+
+	ownGroup  = "monitoring.grafana.com"
+	promGroup = "monitoring.coreos.com"
+)
+
+// promKinds are the only kinds of the Prometheus Operator that agentry reads.
+var promKinds = []string{"ServiceMonitor", "PodMonitor", "Probe"}
+
+// writeDeepCopy writes the deepcopy functions of our own types.
+func writeDeepCopy(dir string) error {
+	roots, err := loader.LoadRoots(ownPackage)
+	if err != nil {
+		return err
+	}
+	registry := &markers.Registry{}
+	generator := deepcopy.Generator{}
+	if err := generator.RegisterMarkers(registry); err != nil {
+		return err
+	}
+	err = generator.Generate(&genall.GenerationContext{
+		Collector:  &markers.Collector{Registry: registry},
+		Checker:    &loader.TypeChecker{NodeFilters: []loader.NodeFilter{generator.CheckFilter()}},
+		Roots:      roots,
+		InputRule:  genall.InputFromFileSystem,
+		OutputRule: genall.OutputToDirectory(dir),
+	})
+	if err != nil {
+		return err
+	}
+	return reported(roots)
+}
+
+// writeCRDs writes the CRD and the schema of every kind that agentry reads below out.
+func writeCRDs(out string) error {
+	roots, err := loader.LoadRoots(ownPackage, promPackage)
+	if err != nil {
+		return err
+	}
+	registry := &markers.Registry{}
+	if err := crdmarkers.Register(registry); err != nil {
+		return err
+	}
+	parser := &crd.Parser{
+		Collector: &markers.Collector{Registry: registry},
+		Checker:   &loader.TypeChecker{NodeFilters: []loader.NodeFilter{crd.Generator{}.CheckFilter()}},
+		// A claim template has metadata of its own.
+		GenerateEmbeddedObjectMeta: true,
+	}
+	crd.AddKnownTypes(parser)
+	for _, root := range roots {
+		parser.NeedPackage(root)
+	}
+	for _, kind := range crd.FindKubeKinds(parser, crd.FindMetav1(roots)) {
+		if kind.Group != ownGroup && !slices.Contains(promKinds, kind.Kind) {
+			continue
+		}
+		parser.NeedCRDFor(kind, nil)
+		if err := writeCRD(out, kind, parser.CustomResourceDefinitions[kind]); err != nil {
+			return fmt.Errorf("%s: %w", kind.Kind, err)
+		}
+	}
+	return reported(roots)
+}
+
+// writeCRD writes one kind: the CRD as YAML, and its schema as JSON without descriptions.
+func writeCRD(out string, kind schema.GroupKind, definition apiextensionsv1.CustomResourceDefinition) error {
+	crd.FixTopLevelMetadata(definition)
+	data, err := yaml.Marshal(definition)
+	if err != nil {
+		return err
+	}
+	// The status is the API server's to write; an empty one is noise.
+	if i := bytes.Index(data, []byte("\nstatus:\n")); i >= 0 {
+		data = data[:i+1]
+	}
+	header := "# Generated from the Go types; run \"make generate\" instead of editing.\n"
+	name := fmt.Sprintf("%s_%s.yaml", kind.Group, definition.Spec.Names.Plural)
+	if err := writeFile(filepath.Join(out, crdDir, name), append([]byte(header), data...)); err != nil {
+		return err
+	}
+
+	props := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.DeepCopy()
+	crd.TruncateDescription(props, 0)
+	compact, err := json.Marshal(props)
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(out, schemaDir, kind.Kind+".json"), append(compact, '\n'))
+}
+
+func writeFile(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, data, 0o644)
+}
+
+// reported prints the errors that generators attach to packages. The loader type-checks no
+// more of the imports than it needs, so errors of types are expected and left out.
+func reported(roots []*loader.Package) error {
+	if loader.PrintErrors(roots, packages.TypeError) {
+		return errors.New("not all packages could be generated for, see above")
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package pipeline
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// MaxFileBytes bounds a pipeline file.
+const MaxFileBytes = 1 << 20
+
+// Pipeline is a pipeline with the place that it was read from.
+type Pipeline struct {
+	gitsync.Pipeline
+
+	file  string
+	nodes positions
+}
+
+// Parse reads all documents of a pipeline file. The name is used in diagnostics, and its
+// folder for relative file names. Where it finds an error it returns no pipelines.
+func Parse(file string, data []byte) ([]*Pipeline, diag.List) {
+	if len(data) > MaxFileBytes {
+		return nil, diag.List{invalid(file, nil, fmt.Sprintf("the file is larger than %d bytes", MaxFileBytes))}
+	}
+	var fleet []*Pipeline
+	var found diag.List
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			found = append(found, syntaxError(file, err))
+			break
+		}
+		if isEmpty(&document) {
+			continue
+		}
+		p, problems := parseDocument(file, document.Content[0])
+		fleet, found = append(fleet, p), append(found, problems...)
+	}
+	if len(fleet) == 0 && len(found) == 0 {
+		found = append(found, invalid(file, nil, "the file holds no pipeline"))
+	}
+	if !found.HasErrors() {
+		found = append(found, conflicts(fleet)...)
+	}
+	found.Sort()
+	if found.HasErrors() {
+		return nil, found
+	}
+	return fleet, found
+}
+
+// isEmpty reports whether a document has no content: comments alone are no pipeline.
+func isEmpty(document *yaml.Node) bool {
+	return len(document.Content) == 0 || document.Content[0].ShortTag() == "!!null"
+}
+
+func parseDocument(file string, root *yaml.Node) (*Pipeline, diag.List) {
+	p := &Pipeline{file: file}
+	d := newDecoder(file)
+	d.decode(root, "", &p.Pipeline)
+	p.nodes = d.nodes
+	if d.found.HasErrors() {
+		return p, d.found // Validate would only repeat that what could not be read is missing.
+	}
+	p.Default()
+	var found diag.List
+	for _, e := range p.Validate() {
+		found = append(found, p.Diag(e))
+	}
+	return p, found
+}
+
+// Diag positions a wrong value at its field, or where the field is absent at what it
+// is missing from.
+func (p *Pipeline) Diag(e gitsync.FieldError) diag.Diagnostic {
+	d := invalid(p.file, p.nodes.nearest(e.Path), e.Error())
+	d.Code, d.Hint = e.Code, e.Hint
+	d.Object = diag.Object{APIVersion: p.APIVersion, Kind: p.Kind, Name: p.Metadata.Name}
+	return d
+}
+
+// resolve makes a file name of the pipeline absolute or relative to the working folder.
+func (p *Pipeline) resolve(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(p.file), name)
+}
+
+// conflicts finds pipelines that cannot be in one fleet.
+func conflicts(fleet []*Pipeline) diag.List {
+	bare := make([]*gitsync.Pipeline, len(fleet))
+	for i, p := range fleet {
+		bare[i] = &p.Pipeline
+	}
+	var found diag.List
+	for _, o := range gitsync.Overlaps(bare) {
+		first, second := fleet[o.First], fleet[o.Second]
+		e := gitsync.FieldError{
+			Path: "spec.output", Code: diag.PipelineConflict,
+			Message: fmt.Sprintf("writes to the same place as pipeline %s, or one place lies in the other", first.Metadata.Name),
+			Hint:    "give each pipeline an output branch or path of its own",
+		}
+		if o.SameName {
+			e.Path, e.Message, e.Hint = "metadata.name", "another pipeline has this name", "names are unique in a fleet"
+		}
+		found = append(found, second.Diag(e))
+	}
+	return found
+}
+
+// yamlLine finds the position in a message of the YAML library, which has no other.
+var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
+
+func syntaxError(file string, err error) diag.Diagnostic {
+	d := invalid(file, nil, err.Error())
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		d.Line, _ = strconv.Atoi(m[1])
+		d.Message = m[2]
+	}
+	return d
+}
+
+func invalid(file string, at *yaml.Node, message string) diag.Diagnostic {
+	d := diag.Diagnostic{Severity: diag.Error, Code: diag.PipelineInvalid, File: file, Message: message}
+	if at != nil {
+		d.Line, d.Column = at.Line, at.Column
+	}
+	return d
+}

@@ -1,0 +1,160 @@
+package pipeline
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected diagnostics")
+
+// TestBadFiles compares the report about testdata/NAME.bad.yaml with NAME.bad.txt.
+func TestBadFiles(t *testing.T) {
+	for _, file := range glob(t, "testdata/*.bad.yaml") {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			fleet, found := Parse(filepath.Base(file), read(t, file))
+			if fleet != nil {
+				t.Error("a bad file gave pipelines")
+			}
+			got := report(t, found)
+			if strings.Contains(got, "hunter2") {
+				t.Error("a password was reported")
+			}
+			golden := strings.TrimSuffix(file, "yaml") + "txt"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(read(t, golden)), got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGoodFiles(t *testing.T) {
+	for _, file := range glob(t, "testdata/*.good.yaml") {
+		if _, found := Parse(file, read(t, file)); len(found) > 0 {
+			t.Errorf("%s: %s", file, report(t, found))
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	fleet, _ := Parse("minimal.good.yaml", read(t, "testdata/minimal.good.yaml"))
+	s := fleet[0].Spec
+	if s.Interval.Duration != time.Minute {
+		t.Errorf("interval is %v", s.Interval)
+	}
+	s.Interval = nil
+	want := gitsync.PipelineSpec{
+		Compatibility: "operator",
+		OnInvalid:     "hold",
+		Sources:       []gitsync.Source{{URL: "https://git.example.com/a.git", Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"."}}},
+		Output: gitsync.Output{
+			URL: "https://git.example.com/a.git", Branch: "environments/prod", Path: ".",
+			Commit: gitsync.Commit{Author: "agentry <agentry@localhost>", Message: gitsync.DefaultMessage},
+		},
+		Secrets: gitsync.Secrets{Policy: "reference"},
+		Limits:  gitsync.Limits{Deletions: "50%"},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestEveryFieldIsRead(t *testing.T) {
+	fleet, _ := Parse("full.good.yaml", read(t, "testdata/full.good.yaml"))
+	if len(fleet) != 2 || fleet[1].Metadata.Name != "dev" {
+		t.Fatalf("want two pipelines, got %d", len(fleet))
+	}
+	s := fleet[0].Spec
+	if !s.Suspend || s.Interval.Duration != 5*time.Minute || s.OnInvalid != "fail" || s.DefaultNamespace != "monitoring" {
+		t.Errorf("scalars: %+v", s)
+	}
+	if diff := cmp.Diff([]string{"clusters/prod", "shared"}, s.Sources[0].Paths); diff != "" {
+		t.Error(diff)
+	}
+	want := gitsync.Output{
+		URL: "ssh://git@git.example.com/out.git", Branch: "environments/prod", Path: "clusters/prod", Adopt: true,
+		Auth:   gitsync.Auth{SSHKeyEnv: "KEY", KnownHostsEnv: "HOSTS"},
+		Commit: gitsync.Commit{Author: "Bot <bot@example.com>", Message: `render {{ join .Added ", " }}`},
+	}
+	if diff := cmp.Diff(want, s.Output); diff != "" {
+		t.Error(diff)
+	}
+	if s.Operator.Labels["team"] != "a" || s.Operator.AgentSelector != "team in (a, b)" || s.Secrets.Policy != "plaintext" {
+		t.Errorf("operator and secrets: %+v", s)
+	}
+}
+
+func TestFileSizeLimit(t *testing.T) {
+	text := read(t, "testdata/minimal.good.yaml")
+	padded := func(size int) []byte { return append(text, "#"+strings.Repeat("x", size-len(text)-1)...) }
+	if _, found := Parse("f", padded(MaxFileBytes)); len(found) > 0 {
+		t.Errorf("at the limit: %v", found)
+	}
+	if _, found := Parse("f", padded(MaxFileBytes+1)); len(found) != 1 {
+		t.Errorf("above the limit: %v", found)
+	}
+}
+
+func TestNestedAliasesAreBounded(t *testing.T) {
+	const level = 400
+	text := "spec:\n  sources:\n    - paths: &p [" + strings.Repeat("a,", level) + "]\n" +
+		"    - &s {paths: *p}\n" + strings.Repeat("    - *s\n", level)
+	_, found := Parse("f", []byte(text))
+	if !strings.Contains(report(t, found), "more than 100000 values") {
+		t.Errorf("got %v", found)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.bad.yaml", "testdata/*.good.yaml"} {
+		for _, file := range glob(f, pattern) {
+			f.Add(read(f, file))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fleet, found := Parse("fuzz.yaml", data)
+		if (len(fleet) == 0) != found.HasErrors() {
+			t.Errorf("%d pipelines and %v", len(fleet), found)
+		}
+	})
+}
+
+func report(t *testing.T, found diag.List) string {
+	t.Helper()
+	var b strings.Builder
+	if err := (diag.Text{}).Print(&b, found); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func glob(t testing.TB, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v files, %v", pattern, len(files), err)
+	}
+	return files
+}
+
+func read(t testing.TB, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,162 @@
+package outdir
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type tree map[string]string
+
+func TestTheFolderMirrorsTheRender(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "new", "folder")
+	render(t, folder, tree{"kustomization.yaml": "1", "a/x/one.yaml": "1", "a/y/two.yaml": "1"})
+	add(t, folder, "README", "mine")
+	add(t, folder, "a/y/notes.txt", "mine")
+	render(t, folder, tree{"kustomization.yaml": "2", "b/x/one.yaml": "1"})
+	want := tree{"kustomization.yaml": "2", "b/x/one.yaml": "1", "README": "mine", "a/y/notes.txt": "mine"}
+	if diff := cmp.Diff(want, content(t, folder)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "a", "x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("an empty folder stays")
+	}
+}
+
+func TestKeptFilesStayOurs(t *testing.T) {
+	folder := t.TempDir()
+	render(t, folder, tree{"a/x/one.yaml": "1", "b/x/one.yaml": "1"})
+	paused := func(p string) bool { return strings.HasPrefix(p, "a/x/") }
+	if err := Write(folder, nil, paused); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(tree{"a/x/one.yaml": "1"}, content(t, folder)); diff != "" {
+		t.Errorf("while it is kept (-want +got):\n%s", diff)
+	}
+	render(t, folder, tree{})
+	if diff := cmp.Diff(tree{}, content(t, folder)); diff != "" {
+		t.Errorf("afterwards (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatIsNotOursIsRefused(t *testing.T) {
+	for name, before := range map[string]tree{
+		"a folder with a file":       {"README": "mine"},
+		"a file in the way":          {".agentry/rendered": "b.yaml\n", "a.yaml": "mine"},
+		"a folder in a file's place": {".agentry/rendered": "b.yaml\n", "a.yaml/x": "mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for p, data := range before {
+				add(t, folder, p, data)
+			}
+			was := content(t, folder)
+			err := Write(folder, []File{{Path: "a.yaml", Data: []byte("x")}, {Path: "b.yaml", Data: []byte("x")}}, never)
+			if _, ok := errors.AsType[*ForeignError](err); !ok {
+				t.Errorf("got %v", err)
+			}
+			if diff := cmp.Diff(was, content(t, folder)); diff != "" {
+				t.Errorf("something was written (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnEmptyRepositoryIsEmpty(t *testing.T) {
+	folder := t.TempDir()
+	add(t, folder, ".git/config", "")
+	render(t, folder, tree{"a.yaml": "1"})
+}
+
+func TestNothingIsWrittenThroughLinks(t *testing.T) {
+	outside, folder := t.TempDir(), t.TempDir()
+	render(t, folder, tree{"b.yaml": "1"})
+	if err := os.Symlink(outside, filepath.Join(folder, "ns")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(folder, []File{{Path: "ns/x.yaml", Data: []byte("x")}}, never); err == nil {
+		t.Error("a link out of the folder was followed")
+	}
+	if diff := cmp.Diff(tree{}, content(t, outside)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUnchangedFilesAreNotTouched(t *testing.T) {
+	folder := t.TempDir()
+	render(t, folder, tree{"a.yaml": "1"})
+	before, err := os.Stat(filepath.Join(folder, "a.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	render(t, folder, tree{"a.yaml": "1"})
+	after, err := os.Stat(filepath.Join(folder, "a.yaml"))
+	if err != nil || !os.SameFile(before, after) {
+		t.Errorf("the file was written again, %v", err)
+	}
+}
+
+func TestPrivateFiles(t *testing.T) {
+	folder := t.TempDir()
+	if err := Write(folder, []File{{Path: "s.yaml", Private: true}}, never); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(folder, "s.yaml"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func never(string) bool { return false }
+
+func render(t *testing.T, folder string, want tree) {
+	t.Helper()
+	var files []File
+	for p := range maps.Keys(want) {
+		files = append(files, File{Path: p, Data: []byte(want[p])})
+	}
+	if err := Write(folder, files, never); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func add(t *testing.T, folder, name, data string) {
+	t.Helper()
+	name = filepath.Join(folder, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(data), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// content reads a folder, without the list.
+func content(t *testing.T, folder string) tree {
+	t.Helper()
+	got := tree{}
+	err := filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(folder, name)
+		if p := filepath.ToSlash(relative); p != listName {
+			got[p] = string(data)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

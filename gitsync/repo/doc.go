@@ -3,7 +3,7 @@
 // pushes them with a compare-and-swap on the remote's refs. There is no work
 // tree, no index and no checkout.
 //
-//	r, err := repo.Open(ctx, cacheDir, repo.Remote{URL: url, Auth: auth}, repo.Options{})
+//	r, err := repo.Open(cacheDir, repo.Remote{URL: url, Auth: auth}, repo.Options{})
 //	defer r.Close()
 //	tips, err := r.Fetch(ctx, repo.Ref{Branch: "main"}, repo.Ref{Branch: "env/prod", Optional: true})
 //
@@ -13,7 +13,7 @@
 //	err = repo.DiffTrees(rd, lastTree, in.Tree, repo.WalkOptions{Prefix: "clusters"}, func(c repo.Change) error { … })
 //
 //	w := repo.NewWriter(rd)
-//	root, err := w.EditTree(outTree, map[string]repo.Edit{"ns/a.yaml": {Data: b}, "ns/old.yaml": repo.Delete})
+//	root, err := w.EditTree(outTree, map[string]repo.Edit{"ns/a.yaml": {Data: b}, "ns/old.yaml": {Remove: true}})
 //	commit, err := w.Commit(repo.CommitOptions{Tree: root, Parents: …, Author: …, Message: …})
 //	err = r.Push(ctx, w, repo.Update{Ref: "refs/heads/env/prod", Old: tips[1].Commit, New: commit})
 //

@@ -1,0 +1,207 @@
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+var (
+	errIsFile      = errors.New("is a file and not a directory")
+	errIsDirectory = errors.New("is a directory and not a file")
+)
+
+// Edit is what a path shall hold: a file, or nothing.
+type Edit struct {
+	Data       []byte
+	Executable bool
+	Remove     bool // what is not there needs no removal
+}
+
+// EditTree makes a tree that differs from base at the paths of edits only.
+// Subtrees that nothing changes keep their hashes, directories without entries
+// vanish, and entries of any other kind stay as they are. If nothing changes the
+// result is base. The zero hash is the empty tree.
+//
+// Removals come first, so a file may make room for a directory and the reverse.
+// To write a file where a directory is, to write below a file, and to remove a
+// directory are errors.
+func (w *Writer) EditTree(base plumbing.Hash, edits map[string]Edit) (plumbing.Hash, error) {
+	removals, files := &node{}, &node{}
+	for name, edit := range edits {
+		root, set := files, w.setFile(edit)
+		if edit.Remove {
+			root, set = removals, removeFile
+		}
+		leaf, err := root.at(name)
+		if err != nil {
+			return plumbing.ZeroHash, fmt.Errorf("edit %s: %w", name, err)
+		}
+		leaf.set = set
+	}
+	tree, err := rewriter{w: w, lenient: true}.root(base, removals)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return rewriter{w: w}.root(tree, files)
+}
+
+// ReplaceSubtree makes a tree that holds the directory sub at name and is equal
+// to base otherwise; the zero hash removes the directory. What sub consists of
+// must be new in this Writer or be on the remote already.
+func (w *Writer) ReplaceSubtree(base plumbing.Hash, name string, sub plumbing.Hash) (plumbing.Hash, error) {
+	if name == "" || name == "." {
+		return sub, nil
+	}
+	root := &node{}
+	leaf, err := root.at(name)
+	if err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("replace directory %s: %w", name, err)
+	}
+	leaf.set = func(old Entry) (Entry, error) {
+		if old.Mode != filemode.Dir && old.Mode != filemode.Empty {
+			return Entry{}, errIsFile
+		}
+		return directory(sub), nil
+	}
+	return rewriter{w: w}.root(base, root)
+}
+
+// setFile puts a file where a file or nothing is. A file that stays as it is
+// becomes no new object.
+func (w *Writer) setFile(e Edit) func(Entry) (Entry, error) {
+	return func(old Entry) (Entry, error) {
+		if old.Mode == filemode.Dir {
+			return Entry{}, errIsDirectory
+		}
+		next := Entry{Mode: filemode.Regular, Hash: plumbing.ComputeHash(plumbing.BlobObject, e.Data)}
+		if e.Executable {
+			next.Mode = filemode.Executable
+		}
+		if old.Hash != next.Hash {
+			w.objects[next.Hash] = newObject{plumbing.BlobObject, e.Data}
+		}
+		return next, nil
+	}
+}
+
+func removeFile(old Entry) (Entry, error) {
+	if old.Mode == filemode.Dir {
+		return Entry{}, errIsDirectory
+	}
+	return Entry{}, nil
+}
+
+// directory is the entry of a directory, or none if it is empty.
+func directory(tree plumbing.Hash) Entry {
+	if tree.IsZero() || tree == emptyTree() {
+		return Entry{}
+	}
+	return Entry{Mode: filemode.Dir, Hash: tree}
+}
+
+// node is a path that is edited, or leads to such paths.
+type node struct {
+	set      func(old Entry) (Entry, error) // gives the new entry; nil: no edit here
+	children map[string]*node
+}
+
+// at finds or makes the node of a path.
+func (n *node) at(name string) (*node, error) {
+	for part := range strings.SplitSeq(name, "/") {
+		if !isName(part) || strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
+			return nil, fmt.Errorf("%q is no file name in git", part)
+		}
+		child := n.children[part]
+		if child == nil {
+			if n.children == nil {
+				n.children = map[string]*node{}
+			}
+			child = &node{}
+			n.children[part] = child
+		}
+		n = child
+	}
+	return n, nil
+}
+
+// rewriter applies the nodes to a tree and writes the directories that change.
+type rewriter struct {
+	w       *Writer
+	lenient bool // edits below a file are passed over
+}
+
+func (r rewriter) root(base plumbing.Hash, n *node) (plumbing.Hash, error) {
+	tree, err := r.directory(base, n, "")
+	if err == nil && tree.IsZero() {
+		tree = r.w.put(plumbing.TreeObject, nil)
+	}
+	return tree, err
+}
+
+// directory gives the tree that old becomes; the zero hash if nothing is left.
+func (r rewriter) directory(old plumbing.Hash, n *node, name string) (plumbing.Hash, error) {
+	if len(n.children) == 0 {
+		return old, nil
+	}
+	entries, err := r.w.Tree(old)
+	if err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("edit directory %q: %w", name, err)
+	}
+	next := make([]Entry, 0, len(entries)+len(n.children))
+	present := map[string]Entry{}
+	for _, e := range entries {
+		if n.children[e.Name] == nil {
+			next = append(next, e)
+			continue
+		}
+		present[e.Name] = e
+	}
+	changed := false
+	for part, child := range n.children {
+		was := present[part]
+		is, err := r.entry(was, child, name+part)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		changed = changed || is.Hash != was.Hash || is.Mode != was.Mode
+		if !is.Hash.IsZero() {
+			is.Name = part
+			next = append(next, is)
+		}
+	}
+	switch {
+	case !changed:
+		return old, nil
+	case len(next) == 0:
+		return plumbing.ZeroHash, nil
+	}
+	return r.w.put(plumbing.TreeObject, encodeTree(next)), nil
+}
+
+// entry gives what an entry becomes: first what is below it, then itself.
+func (r rewriter) entry(e Entry, n *node, name string) (Entry, error) {
+	isFile := e.Mode != filemode.Dir && e.Mode != filemode.Empty
+	switch {
+	case len(n.children) == 0 || isFile && r.lenient:
+	case isFile:
+		return Entry{}, fmt.Errorf("edit below %s: %w", name, errIsFile)
+	default:
+		tree, err := r.directory(e.Hash, n, name+"/")
+		if err != nil {
+			return Entry{}, err
+		}
+		e = directory(tree)
+	}
+	if n.set == nil {
+		return e, nil
+	}
+	e, err := n.set(e)
+	if err != nil {
+		return Entry{}, fmt.Errorf("edit %s: %w", name, err)
+	}
+	return e, nil
+}

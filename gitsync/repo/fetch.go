@@ -1,0 +1,286 @@
+package repo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+)
+
+// allHistory is the depth that protocol and git mean as "no boundary".
+const allHistory = math.MaxInt32
+
+// Fetch brings commits into the cache and gives their tips in the order of
+// refs. What is there already is not sent again; a commit that was asked for by
+// its hash and is there costs no network at all. All refs are of one moment.
+//
+// After Fetch every tip's commit is complete in the cache, and Readers that are
+// opened from now on see it. History may end at [Options.Depth] commits.
+func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := r.load(); err != nil {
+		return nil, fmt.Errorf("load the cache of %s: %w", r.at.normal(), err)
+	}
+	if tips := r.pinned(refs); tips != nil {
+		return tips, nil
+	}
+	f := &fetch{repo: r, ctx: ctx, client: r.clients().read}
+	defer f.close()
+	if err := f.connect(); err != nil {
+		return nil, err
+	}
+	names := newRefs(r.at.normal(), f.adv)
+	tips := make([]Tip, len(refs))
+	for i, ref := range refs {
+		if tips[i], err = names.Resolve(ref); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.bring(refs, tips); err != nil {
+		return nil, err
+	}
+	return tips, r.remember(tips)
+}
+
+// pinned answers without the remote if nothing but commits is asked for and all
+// of them are here.
+func (r *Repo) pinned(refs []Ref) []Tip {
+	tips := make([]Tip, len(refs))
+	for i, ref := range refs {
+		if !plumbing.IsHash(ref.Commit) {
+			return nil
+		}
+		h := plumbing.NewHash(ref.Commit)
+		tips[i] = Tip{Value: h, Commit: h}
+		if !r.isComplete(h) {
+			return nil
+		}
+	}
+	return tips
+}
+
+// remember records tips for the next fetch to build on.
+func (r *Repo) remember(tips []Tip) error {
+	changed := false
+	for _, t := range tips {
+		if t.Exists() && r.tips[tipName(t)] != t.Commit {
+			r.tips[tipName(t)] = t.Commit
+			changed = true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return r.store.setTips(r.tips)
+}
+
+// tipName is the name of the local ref for a tip. It is a hash, because names
+// of a remote may contradict older ones ("a" and "a/b") or be odd.
+func tipName(t Tip) string {
+	name := t.Ref
+	if name == "" {
+		name = t.Commit.String()
+	}
+	sum := sha256.Sum256([]byte(name))
+	return "refs/agentry/" + hex.EncodeToString(sum[:8])
+}
+
+// fetch is one run of Fetch. It holds at most one session with the remote.
+type fetch struct {
+	repo   *Repo
+	ctx    context.Context
+	client *client
+	svc    service
+	adv    *packp.AdvRefs
+}
+
+// connect starts a session, of which each serves one request for a pack.
+func (f *fetch) connect() (err error) {
+	f.close()
+	f.svc, f.adv, err = f.client.start(f.ctx, uploadPack)
+	return err
+}
+
+func (f *fetch) close() {
+	if f.svc != nil {
+		_ = f.svc.Close() // What was wanted is here, or the error is known.
+		f.svc = nil
+	}
+}
+
+// bring makes the tips' commits complete in the cache: by a small fetch if that
+// is possible, else by a clone.
+func (f *fetch) bring(refs []Ref, tips []Tip) error {
+	r := f.repo
+	missing := f.missing(tips)
+	if len(missing) == 0 {
+		return nil
+	}
+	if f.mustClone() {
+		return f.cloneAnew(refs, tips)
+	}
+	err := f.extend(refs, missing)
+	if err == nil {
+		err = f.check(tips)
+	}
+	if err == nil || isFinal(f.ctx, err) {
+		return err
+	}
+	// Too large, or not what it should be: only a new clone can help.
+	r.verified = map[plumbing.Hash]plumbing.Hash{}
+	return f.cloneAnew(refs, tips)
+}
+
+// missing gives the tips which are not complete in the cache.
+func (f *fetch) missing(tips []Tip) []Tip {
+	var out []Tip
+	for _, t := range tips {
+		if t.Exists() && !f.repo.isComplete(t.Commit) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (f *fetch) mustClone() bool {
+	r := f.repo
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.distrust || len(r.packs) == 0 || len(r.packs) > r.opts.MaxPacks
+}
+
+// isFinal tells errors that cloning anew cannot cure.
+func isFinal(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	for _, kind := range []error{ErrUnreachable, ErrAuth, ErrHostKey, ErrRepositoryNotFound, ErrRefNotFound} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// extend fetches into the present cache. Refs that were never fetched are cut
+// at Options.Depth; the others continue from what is here.
+func (f *fetch) extend(refs []Ref, missing []Tip) error {
+	var known, fresh []Tip
+	for _, t := range missing {
+		if _, ok := f.repo.tips[tipName(t)]; ok {
+			known = append(known, t)
+			continue
+		}
+		fresh = append(fresh, t)
+	}
+	if len(known) > 0 {
+		if err := f.request(f.repo.store, want{tips: known, maxBytes: f.repo.opts.MaxFetchBytes}); err != nil {
+			return err
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	return f.request(f.repo.store, f.wantFresh(refs, fresh))
+}
+
+// wantFresh asks for refs without a past here. A commit that is no ref's value
+// can be asked for if the remote allows that; else it is looked for in the whole
+// history of the branch that its Ref names, or of all branches.
+func (f *fetch) wantFresh(refs []Ref, fresh []Tip) want {
+	w := want{depth: f.repo.opts.Depth, maxBytes: f.repo.opts.MaxCloneBytes}
+	allowed := f.adv.Capabilities.Supports(capability.AllowReachableSHA1InWant) ||
+		f.adv.Capabilities.Supports(capability.Capability("allow-any-sha1-in-want"))
+	names := newRefs(f.repo.at.normal(), f.adv)
+	values := map[plumbing.Hash]bool{}
+	for _, v := range f.adv.References {
+		values[v] = true
+	}
+	for _, t := range fresh {
+		if allowed || values[t.Value] {
+			w.tips = append(w.tips, t)
+			continue
+		}
+		w.depth = allHistory
+		w.tips = append(w.tips, searched(names, refs, t)...)
+	}
+	return w
+}
+
+// searched gives the branches in whose history a commit may be.
+func searched(names *Refs, refs []Ref, t Tip) []Tip {
+	for _, ref := range refs {
+		branch := names.Tip(headsPrefix + ref.Branch)
+		if ref.Commit == t.Commit.String() && ref.Branch != "" && branch.Exists() {
+			return []Tip{branch}
+		}
+	}
+	var out []Tip
+	for _, short := range names.Names(headsPrefix) {
+		out = append(out, names.Tip(headsPrefix+short))
+	}
+	return out
+}
+
+// cloneAnew fetches the tips into a new repository beside the present one, and
+// then takes its place.
+func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
+	r := f.repo
+	next := store{filepath.Join(r.home, "new")}
+	if err := errors.Join(os.RemoveAll(next.dir), next.create(r.at.normal())); err != nil {
+		return err
+	}
+	var wanted []Tip
+	for _, t := range tips {
+		if t.Exists() {
+			wanted = append(wanted, t)
+		}
+	}
+	w := f.wantFresh(refs, wanted)
+	w.clone = true
+	if err := f.request(next, w); err != nil {
+		return errors.Join(err, os.RemoveAll(next.dir))
+	}
+	old := filepath.Join(r.home, "old")
+	err := errors.Join(os.RemoveAll(old), os.Rename(r.store.dir, old), os.Rename(next.dir, r.store.dir), os.RemoveAll(old))
+	if err != nil {
+		return fmt.Errorf("replace the cache of %s: %w", r.at.normal(), err)
+	}
+	r.verified = map[plumbing.Hash]plumbing.Hash{}
+	r.mu.Lock()
+	r.distrust = false
+	r.mu.Unlock()
+	if err := r.load(); err != nil {
+		return err
+	}
+	return f.check(tips)
+}
+
+// check finds tips that the remote did not send completely.
+func (f *fetch) check(tips []Tip) error {
+	for _, t := range tips {
+		if !t.Exists() {
+			continue
+		}
+		err := f.repo.complete(t.Commit)
+		if t.Ref == "" && errors.Is(err, errNoCommit) {
+			return fmt.Errorf("commit %s of %s: %w", t.Commit, f.repo.at.normal(), ErrRefNotFound)
+		}
+		if err != nil {
+			return fmt.Errorf("commit %s of %s was sent incompletely: %w", t.Commit, f.repo.at.normal(), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+)
+
+// maxRedirects is how often the first request of a session may be sent on.
+const maxRedirects = 5
+
+// newHTTPClient makes a client of its own for one credential, so that neither
+// certificates nor connections are shared with another.
+func newHTTPClient(auth Auth) (*http.Client, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(auth.CAPEM) > 0 {
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		if !pool.AppendCertsFromPEM(auth.CAPEM) {
+			return nil, errors.New("CA file holds no certificate in PEM")
+		}
+		config.RootCAs = pool
+	}
+	return &http.Client{
+		CheckRedirect: checkRedirect,
+		Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			TLSClientConfig:       config,
+			ForceAttemptHTTP2:     true,
+			MaxIdleConnsPerHost:   4,
+			IdleConnTimeout:       90 * time.Second,
+			TLSHandshakeTimeout:   10 * time.Second,
+			ExpectContinueTimeout: time.Second,
+		},
+	}, nil
+}
+
+// checkRedirect lets discovery be sent on within the host only, as when a
+// repository was renamed: net/http then sends the credential again, and no
+// other host may have it.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	switch {
+	case len(via) > maxRedirects:
+		return errors.New("too many redirects")
+	case req.Method != http.MethodGet:
+		return errors.New("redirect of a request that is not discovery")
+	case !strings.EqualFold(req.URL.Hostname(), from.Hostname()):
+		return fmt.Errorf("redirect to another host, %s: use that URL instead", req.URL.Hostname())
+	case req.URL.Scheme != "https" && req.URL.Scheme != from.Scheme:
+		return errors.New("redirect from https to http")
+	case req.URL.Scheme == from.Scheme && req.URL.Port() != from.Port():
+		return errors.New("redirect to another port")
+	case !strings.HasSuffix(req.URL.Path, "/info/refs"):
+		return errors.New("redirect to a page that is no git repository; is a login needed?")
+	}
+	return nil
+}
+
+// httpService speaks git's smart HTTP protocol.
+type httpService struct {
+	ctx     context.Context // of the session; see service
+	client  *client
+	program string
+	base    *url.URL // where the repository is, after redirects
+	bodies  []io.ReadCloser
+}
+
+func newHTTPService(ctx context.Context, c *client, program string) *httpService {
+	base := &url.URL{Scheme: c.at.scheme, Host: c.at.address(), Path: strings.TrimRight(c.at.path, "/")}
+	return &httpService{ctx: ctx, client: c, program: program, base: base}
+}
+
+func (s *httpService) advertised() (io.Reader, error) {
+	u := s.base.JoinPath("info", "refs")
+	u.RawQuery = "service=" + s.program
+	req, err := http.NewRequestWithContext(s.ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	res, err := s.do(req)
+	if err != nil {
+		return nil, err
+	}
+	if t := res.Header.Get("Content-Type"); t != "application/x-"+s.program+"-advertisement" {
+		return nil, fmt.Errorf("%w: the answer is %q and not of a smart git server", ErrRepositoryNotFound, t)
+	}
+	final := *res.Request.URL
+	final.RawQuery, final.Path, final.RawPath = "", strings.TrimSuffix(final.Path, "/info/refs"), ""
+	s.base = &final
+	return res.Body, nil
+}
+
+func (s *httpService) exchange(request []byte) (io.Reader, error) {
+	u := s.base.JoinPath(s.program)
+	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, u.String(), bytes.NewReader(request))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-"+s.program+"-request")
+	req.Header.Set("Accept", "application/x-"+s.program+"-result")
+	res, err := s.do(req)
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
+// do sends a request with the credential. It gives good answers only; their
+// bodies are closed with the service.
+func (s *httpService) do(req *http.Request) (*http.Response, error) {
+	req.Header.Set("User-Agent", capability.DefaultAgent())
+	auth := s.client.auth
+	switch {
+	case auth.BearerToken != "":
+		req.Header.Set("Authorization", "Bearer "+auth.BearerToken)
+	case auth.Password != "" || auth.Username != "" || s.client.at.user != "":
+		req.SetBasicAuth(auth.userOr(s.client.at.user), auth.Password)
+	}
+	res, err := s.client.http.Do(req)
+	if err != nil {
+		if uerr, ok := errors.AsType[*url.Error](err); ok {
+			err = uerr.Err // The remote is named by the caller.
+		}
+		return nil, err
+	}
+	s.bodies = append(s.bodies, res.Body)
+	if res.StatusCode != http.StatusOK {
+		return nil, statusError(res)
+	}
+	return res, nil
+}
+
+// statusError tells a refusal, with the server's words unless they are a page.
+func statusError(res *http.Response) error {
+	text := res.Status
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
+		// A body that breaks off is shown as far as it came.
+		words, _ := io.ReadAll(io.LimitReader(res.Body, maxRemoteText))
+		text += ": " + string(words)
+	}
+	switch res.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Errorf("%w: %s", ErrAuth, text)
+	case http.StatusNotFound, http.StatusGone:
+		return fmt.Errorf("%w: %s", ErrRepositoryNotFound, text)
+	case http.StatusRequestEntityTooLarge:
+		return fmt.Errorf("%w: %s", ErrTooLarge, text)
+	}
+	return errors.New(text)
+}
+
+func (s *httpService) complaint() string { return "" }
+
+// Close gives the connections back.
+func (s *httpService) Close() error {
+	for _, b := range s.bodies {
+		// What little is left is read, so that the connection can be used again.
+		_, _ = io.CopyN(io.Discard, b, 4<<10)
+		_ = b.Close()
+	}
+	s.bodies = nil
+	return nil
+}

@@ -1,0 +1,153 @@
+package repo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+)
+
+// killDelay is how long a local git may take to end once it was told to.
+const killDelay = 2 * time.Second
+
+// pipeService is a service at the other end of two pipes: a git process here or
+// behind ssh.
+type pipeService struct {
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr *tail
+	stop   func() error // ends the process and waits for it
+
+	asked     bool
+	sending   sync.WaitGroup
+	closeOnce sync.Once
+	closeErr  error
+}
+
+func (s *pipeService) advertised() (io.Reader, error) { return s.out, nil }
+
+// exchange writes from a goroutine of its own, since the remote may start to
+// answer before it has read all, and would block if nobody listened.
+func (s *pipeService) exchange(request []byte) (io.Reader, error) {
+	s.asked = true
+	s.sending.Go(func() {
+		// A failed write shows as the end of the answer.
+		_, _ = s.in.Write(request)
+		_ = s.in.Close()
+	})
+	return s.out, nil
+}
+
+func (s *pipeService) complaint() string { return s.stderr.String() }
+
+// Close ends the remote process. A service that was asked for nothing but its
+// refs is told so, and goes by itself.
+func (s *pipeService) Close() error {
+	s.closeOnce.Do(func() {
+		if !s.asked {
+			_, _ = s.in.Write(pktline.FlushPkt)
+		}
+		_ = s.in.Close()
+		s.closeErr = s.stop()
+		s.sending.Wait()
+	})
+	return s.closeErr
+}
+
+// newFileService runs git on this machine's file system.
+func newFileService(ctx context.Context, dir, program string) (service, error) {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: no such directory", ErrRepositoryNotFound)
+	}
+	cmd := exec.CommandContext(ctx, "git", strings.TrimPrefix(program, "git-"), dir)
+	cmd.Env = cleanGitEnv(os.Environ())
+	cmd.WaitDelay = killDelay
+	stderr := &tail{}
+	cmd.Stderr = stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("run git, which a remote on disk needs: %w", err)
+	}
+	stop := func() error {
+		// Unread output would block the process for ever.
+		_ = out.Close()
+		_ = cmd.Wait() // The exit status adds nothing to what was read.
+		return nil
+	}
+	return &pipeService{in: in, out: bufio.NewReader(out), stderr: stderr, stop: stop}, nil
+}
+
+// cleanGitEnv drops what would bind git to another repository, as it is set
+// when we run inside a hook.
+func cleanGitEnv(env []string) []string {
+	bound := []string{
+		"GIT_DIR=", "GIT_WORK_TREE=", "GIT_INDEX_FILE=", "GIT_OBJECT_DIRECTORY=", "GIT_COMMON_DIR=",
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=", "GIT_NAMESPACE=", "GIT_PROTOCOL=", "GIT_QUARANTINE_PATH=",
+		"GIT_PREFIX=", "GIT_PUSH_OPTION_COUNT=",
+	}
+	out := make([]string, 0, len(env)+1)
+	for _, kv := range env {
+		if !hasAnyPrefix(kv, bound) {
+			out = append(out, kv)
+		}
+	}
+	return append(out, "LC_ALL=C") // kindOf reads git's words
+}
+
+func hasAnyPrefix(s string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func containsAny(s string, subs ...string) bool {
+	s = strings.ToLower(s)
+	for _, sub := range subs {
+		if strings.Contains(s, sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// tail keeps the last maxRemoteText bytes written to it. It may be read while
+// it is written to.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(p)
+	if over := t.buf.Len() - maxRemoteText; over > 0 {
+		t.buf.Next(over)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(t.buf.String())
+}

@@ -1,0 +1,190 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+)
+
+// Update moves a ref of the remote from Old to New, and from no other value.
+// The zero hash as Old means that the ref must not exist.
+type Update struct {
+	Ref string // full name
+	Old plumbing.Hash
+	New plumbing.Hash // a commit of the Writer, or one that the remote has
+}
+
+// Push sends the new objects that the updates need and moves the refs, all of
+// them or none if the remote can do that. A ref that has its new value already
+// counts as pushed, whoever did it.
+//
+// An error is a [*PushError]: what became of each ref was then decided by
+// listing the refs again. If the context ended or the remote could not be
+// listed, the outcome is unknown and the error ErrUnreachable; to fetch tells.
+func (r *Repo) Push(ctx context.Context, w *Writer, updates ...Update) error {
+	if err := checkUpdates(updates); err != nil {
+		return fmt.Errorf("push to %s: %w", r.at.normal(), err)
+	}
+	p := &push{ctx: ctx, client: r.clients().push, remote: r.at.normal(), updates: updates}
+	if err := p.pack(w); err != nil {
+		return fmt.Errorf("push to %s: %w", r.at.normal(), err)
+	}
+	if err := p.run(); err != nil {
+		return err
+	}
+	// The refs have moved. If the cache cannot take the objects, the next fetch
+	// brings them.
+	_ = r.keep(ctx, p)
+	return nil
+}
+
+func checkUpdates(updates []Update) error {
+	if len(updates) == 0 {
+		return errors.New("no update is given")
+	}
+	for _, u := range updates {
+		switch {
+		case !strings.HasPrefix(u.Ref, "refs/") || strings.ContainsAny(u.Ref, " \x00\n"):
+			return fmt.Errorf("%q is not the full name of a ref", u.Ref)
+		case u.New.IsZero():
+			return fmt.Errorf("deletion of %s is not supported", u.Ref)
+		}
+	}
+	return nil
+}
+
+// push is one run of Push.
+type push struct {
+	ctx     context.Context
+	client  *client
+	remote  string
+	updates []Update
+
+	data    []byte
+	index   *idxfile.MemoryIndex
+	message tail              // what the remote said
+	reasons map[string]string // by ref, from the remote's report
+}
+
+// pack encodes the objects that the remote needs.
+func (p *push) pack(w *Writer) error {
+	var tips []plumbing.Hash
+	for _, u := range p.updates {
+		tips = append(tips, u.New)
+	}
+	hashes, err := w.reachable(tips)
+	if err != nil {
+		return err
+	}
+	p.data, p.index, err = w.packBytes(hashes)
+	return err
+}
+
+func (p *push) run() error {
+	svc, adv, err := p.client.start(p.ctx, receivePack)
+	if err != nil {
+		return p.failed(err, nil)
+	}
+	defer func() { _ = svc.Close() }() // The report is complete.
+	now := adv.References
+	if p.moved(now) {
+		return p.failed(nil, now)
+	}
+	todo := slices.DeleteFunc(slices.Clone(p.updates), func(u Update) bool { return now[u.Ref] == u.New })
+	if len(todo) == 0 {
+		return nil
+	}
+	err = p.send(svc, adv, todo)
+	if err == nil {
+		return nil
+	}
+	_ = svc.Close()
+	names, listErr := p.client.list(p.ctx)
+	if listErr != nil {
+		return p.failed(errors.Join(err, listErr), nil)
+	}
+	now = map[string]plumbing.Hash{}
+	for _, u := range p.updates {
+		now[u.Ref] = names.Tip(u.Ref).Value
+	}
+	return p.failed(err, now)
+}
+
+// moved tells whether a ref is neither where it is expected nor where it is to
+// go.
+func (p *push) moved(now map[string]plumbing.Hash) bool {
+	return slices.ContainsFunc(p.updates, func(u Update) bool {
+		return now[u.Ref] != u.Old && now[u.Ref] != u.New
+	})
+}
+
+// failed decides by the refs' values what has become of them. It gives nil if
+// all have the new value, whatever the remote said. now is nil if the values
+// are unknown.
+func (p *push) failed(cause error, now map[string]plumbing.Hash) error {
+	e := &PushError{Remote: p.remote, Message: remoteText(p.message.String(), p.client.secrets), Cause: cause}
+	done := true
+	for _, u := range p.updates {
+		o := RefOutcome{Update: u, Reason: p.reasons[u.Ref], Now: now[u.Ref]}
+		switch {
+		case now != nil && o.Now == u.New:
+		case now != nil && o.Now != u.Old:
+			o.Err = ErrLostRace
+		case errors.Is(cause, ErrUnreachable):
+			o.Err = ErrUnreachable
+		default:
+			o.Err = ErrRejected
+		}
+		done = done && o.Err == nil
+		e.Refs = append(e.Refs, o)
+	}
+	if done {
+		return nil
+	}
+	if errors.Is(cause, errReport) {
+		e.Cause = nil // The outcomes say it all.
+	}
+	return e
+}
+
+// keep puts what was pushed into the cache.
+func (r *Repo) keep(ctx context.Context, p *push) error {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := r.load(); err != nil {
+		return err
+	}
+	if n, err := p.index.Count(); err != nil || n == 0 {
+		return err
+	}
+	tmp, err := os.CreateTemp(r.store.packDir(), "tmp_pack_")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(p.data)
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return errors.Join(err, removeIfThere(tmp.Name()))
+	}
+	if _, err := savePack(r.store.packDir(), tmp.Name(), p.index); err != nil {
+		return err
+	}
+	if err := r.load(); err != nil {
+		return err
+	}
+	var tips []Tip
+	for _, u := range p.updates {
+		if r.isComplete(u.New) {
+			tips = append(tips, Tip{Ref: u.Ref, Value: u.New, Commit: u.New})
+		}
+	}
+	return r.remember(tips)
+}

@@ -1,0 +1,203 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+)
+
+// DefaultBranch is the branch that an empty [Ref] means.
+const DefaultBranch = "main"
+
+const (
+	headsPrefix = "refs/heads/"
+	tagsPrefix  = "refs/tags/"
+)
+
+// Ref selects a commit of a remote with the meaning of spec.ref in Flux's
+// GitRepository: Commit wins over Name, Name over SemVer, SemVer over Tag, Tag
+// over Branch. The zero value is the branch DefaultBranch.
+type Ref struct {
+	Branch string
+	Tag    string
+	SemVer string // a range, such as ">=1.2 <2"; the highest tag in it is taken
+	Name   string // a full name, such as refs/pull/7/head
+	Commit string // 40 hexadecimal digits; Branch says where to look for it
+
+	// Optional makes a ref that does not exist a Tip without a commit instead
+	// of an error. An empty repository counts as one without the ref.
+	Optional bool
+}
+
+// String is the selection in words, as errors show it.
+func (r Ref) String() string {
+	switch {
+	case r.Commit != "":
+		return "commit " + r.Commit
+	case r.Name != "":
+		return "ref " + r.Name
+	case r.SemVer != "":
+		return "tag in range " + r.SemVer
+	case r.Tag != "":
+		return "tag " + r.Tag
+	}
+	return "branch " + r.branch()
+}
+
+func (r Ref) branch() string {
+	if r.Branch == "" {
+		return DefaultBranch
+	}
+	return r.Branch
+}
+
+// Tip is what a ref stands for at one moment.
+type Tip struct {
+	Ref    string        // full name; empty if the commit was asked for by hash
+	Value  plumbing.Hash // the ref's value, to expect in a push; a tag's is often a tag object
+	Commit plumbing.Hash // the commit; zero if the ref does not exist
+}
+
+// Exists tells whether the ref was there.
+func (t Tip) Exists() bool { return !t.Commit.IsZero() }
+
+// Refs are the refs of a remote at one moment.
+type Refs struct {
+	remote string
+	tips   map[string]Tip
+	head   string // the ref that HEAD points to; empty if unknown
+}
+
+func newRefs(remote string, adv *packp.AdvRefs) *Refs {
+	refs := &Refs{remote: remote, tips: make(map[string]Tip, len(adv.References))}
+	for name, value := range adv.References {
+		tip := Tip{Ref: name, Value: value, Commit: value}
+		if peeled, ok := adv.Peeled[name]; ok {
+			tip.Commit = peeled
+		}
+		refs.tips[name] = tip
+	}
+	for _, symref := range adv.Capabilities.Get(capability.SymRef) {
+		if target, ok := strings.CutPrefix(symref, "HEAD:"); ok {
+			refs.head = target
+		}
+	}
+	return refs
+}
+
+// Tip gives the ref of that full name; it does not exist if it is not there.
+func (r *Refs) Tip(name string) Tip {
+	if tip, ok := r.tips[name]; ok {
+		return tip
+	}
+	return Tip{Ref: name}
+}
+
+// Names lists the refs below a prefix such as "refs/heads/", in order, without
+// the prefix.
+func (r *Refs) Names(prefix string) []string {
+	var out []string
+	for name := range r.tips {
+		if short, ok := strings.CutPrefix(name, prefix); ok {
+			out = append(out, short)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Resolve finds the tip that is meant. What does not exist is ErrRefNotFound,
+// with the names that do in the text, or ErrEmptyRepository.
+func (r *Refs) Resolve(ref Ref) (Tip, error) {
+	tip, err := r.resolve(ref)
+	missing := errors.Is(err, ErrRefNotFound) || errors.Is(err, ErrEmptyRepository)
+	if ref.Optional && missing {
+		return Tip{Ref: tip.Ref}, nil
+	}
+	if err != nil {
+		return Tip{}, fmt.Errorf("%s of %s: %w", ref, r.remote, err)
+	}
+	return tip, nil
+}
+
+func (r *Refs) resolve(ref Ref) (Tip, error) {
+	if ref.Commit != "" {
+		if !plumbing.IsHash(ref.Commit) {
+			return Tip{}, errors.New("a commit is named by its 40 hexadecimal digits")
+		}
+		hash := plumbing.NewHash(ref.Commit)
+		return Tip{Value: hash, Commit: hash}, nil
+	}
+	switch {
+	case ref.Name != "":
+		return r.find("", ref.Name)
+	case ref.SemVer != "":
+		return r.highest(ref.SemVer)
+	case ref.Tag != "":
+		return r.find(tagsPrefix, ref.Tag)
+	}
+	return r.find(headsPrefix, ref.branch())
+}
+
+func (r *Refs) find(prefix, short string) (Tip, error) {
+	name := prefix + short
+	if !strings.HasPrefix(name, "refs/") {
+		return Tip{}, errors.New(`the full name of a ref starts with "refs/"`)
+	}
+	if tip := r.Tip(name); tip.Exists() {
+		return tip, nil
+	}
+	if len(r.tips) == 0 {
+		return Tip{Ref: name}, ErrEmptyRepository
+	}
+	return Tip{Ref: name}, fmt.Errorf("%w; %s", ErrRefNotFound, r.offer(prefix, short))
+}
+
+// highest finds the tag of the highest version in a range. As in Flux a tag may
+// start with a v. Of tags that are equal as versions the last by name wins.
+func (r *Refs) highest(expr string) (Tip, error) {
+	constraint, err := semver.NewConstraint(expr)
+	if err != nil {
+		return Tip{}, fmt.Errorf("parse the range: %w", err)
+	}
+	if len(r.tips) == 0 {
+		return Tip{}, ErrEmptyRepository
+	}
+	var best *semver.Version
+	var name string
+	for _, tag := range r.Names(tagsPrefix) {
+		v, err := semver.StrictNewVersion(strings.TrimPrefix(tag, "v"))
+		if err != nil || !constraint.Check(v) {
+			continue
+		}
+		if best == nil || !v.LessThan(best) {
+			best, name = v, tag
+		}
+	}
+	if best == nil {
+		return Tip{}, fmt.Errorf("%w; %s", ErrRefNotFound, r.offer(tagsPrefix, ""))
+	}
+	return r.Tip(tagsPrefix + name), nil
+}
+
+// List asks the remote for its refs. It does not touch the cache. An empty
+// repository has none, which is no error here.
+func (r *Repo) List(ctx context.Context) (*Refs, error) {
+	return r.clients().read.list(ctx)
+}
+
+func (c *client) list(ctx context.Context) (*Refs, error) {
+	svc, adv, err := c.start(ctx, uploadPack)
+	if err != nil {
+		return nil, err
+	}
+	_ = svc.Close() // The refs are complete.
+	return newRefs(c.at.normal(), adv), nil
+}

@@ -1,0 +1,178 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+// testTimeout ends what hangs; no test comes near it.
+const testTimeout = 30 * time.Second
+
+func testContext(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func open(t testing.TB, remote repo.Remote, opts repo.Options) *repo.Repo {
+	t.Helper()
+	return openAt(t, t.TempDir(), remote, opts)
+}
+
+func openAt(t testing.TB, dir string, remote repo.Remote, opts repo.Options) *repo.Repo {
+	t.Helper()
+	r, err := repo.Open(dir, remote, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func fetch(t testing.TB, r *repo.Repo, refs ...repo.Ref) []repo.Tip {
+	t.Helper()
+	tips, err := r.Fetch(testContext(t), refs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tips
+}
+
+func reader(t testing.TB, r *repo.Repo) *repo.Reader {
+	t.Helper()
+	rd := r.Reader()
+	t.Cleanup(rd.Close)
+	return rd
+}
+
+// files reads all files of a commit.
+func files(t testing.TB, rd *repo.Reader, commit plumbing.Hash) map[string]string {
+	t.Helper()
+	c, err := rd.Commit(commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	err = repo.Walk(rd, c.Tree, repo.WalkOptions{}, func(name string, e repo.Entry) error {
+		data, err := rd.Blob(e.Hash, 0)
+		out[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func wantFiles(t testing.TB, rd *repo.Reader, commit plumbing.Hash, want map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, files(t, rd, commit)); diff != "" {
+		t.Errorf("files of %s (-want +got):\n%s", commit, diff)
+	}
+}
+
+func wantError(t testing.TB, err, kind error, parts ...string) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Fatalf("got error %v, want one of kind %q", err, kind)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q does not contain %q", err, part)
+		}
+	}
+}
+
+// commitOn builds a commit on top of a tip with one file changed.
+func commitOn(t testing.TB, w *repo.Writer, rd *repo.Reader, tip repo.Tip, edits map[string]repo.Edit) plumbing.Hash {
+	t.Helper()
+	opts := repo.CommitOptions{Message: "test\n", Author: ann(), Committer: ann()}
+	if tip.Exists() {
+		c, err := rd.Commit(tip.Commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.Tree, opts.Parents = c.Tree, []plumbing.Hash{tip.Commit}
+	}
+	tree, err := w.EditTree(opts.Tree, edits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Tree = tree
+	commit, err := w.Commit(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commit
+}
+
+func ann() repo.Signature {
+	return repo.Signature{Name: "Ann", Email: "ann@example.com", When: time.Unix(1_700_000_000, 0).UTC()}
+}
+
+// remotes are the three transports to one repository.
+func remotes(t *testing.T, g *gittest.Repo) map[string]repo.Remote {
+	t.Helper()
+	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
+	out := map[string]repo.Remote{"file": {URL: g.Dir}, "http": {URL: url}}
+	return out
+}
+
+func sshRemote(s *gittest.SSHServer, g *gittest.Repo) repo.Remote {
+	return repo.Remote{URL: s.URL(g), Auth: repo.Auth{SSHKey: s.Key, KnownHosts: s.KnownHosts}}
+}
+
+func TestFetchAndPushOverEveryTransport(t *testing.T) {
+	transports := map[string]func(*testing.T, *gittest.Repo) repo.Remote{
+		"file": func(_ *testing.T, g *gittest.Repo) repo.Remote { return repo.Remote{URL: "file://" + g.Dir} },
+		"http": func(_ *testing.T, g *gittest.Repo) repo.Remote {
+			url, _ := g.ServeHTTP(gittest.HTTPOptions{User: "bot", Password: "s3cret"})
+			return repo.Remote{URL: url, Auth: repo.Auth{Username: "bot", Password: "s3cret"}}
+		},
+		"https": func(_ *testing.T, g *gittest.Repo) repo.Remote {
+			url, s := g.ServeHTTP(gittest.HTTPOptions{Token: "t0ken", TLS: true})
+			return repo.Remote{URL: url, Auth: repo.Auth{BearerToken: "t0ken", CAPEM: s.CAPEM}}
+		},
+		"ssh": func(t *testing.T, g *gittest.Repo) repo.Remote { return sshRemote(gittest.NewSSH(t), g) },
+	}
+	for name, remote := range transports {
+		t.Run(name, func(t *testing.T) {
+			g := gittest.NewRepo(t)
+			g.Commit("main", map[string]string{"a/b.yaml": "one", "c.yaml": "two"})
+			r := open(t, remote(t, g), repo.Options{})
+			tips := fetch(t, r, repo.Ref{})
+			rd := reader(t, r)
+			wantFiles(t, rd, tips[0].Commit, map[string]string{"a/b.yaml": "one", "c.yaml": "two"})
+
+			w := repo.NewWriter(rd)
+			commit := commitOn(t, w, rd, tips[0], map[string]repo.Edit{"a/d.yaml": {Data: []byte("three")}, "c.yaml": {Remove: true}})
+			err := r.Push(testContext(t), w, repo.Update{Ref: "refs/heads/main", Old: tips[0].Commit, New: commit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(map[string]string{"a/b.yaml": "one", "a/d.yaml": "three"}, g.Files("main")); diff != "" {
+				t.Error(diff)
+			}
+			g.Fsck()
+
+			// An increment, on top of what was pushed.
+			g.Commit("main", map[string]string{"a/b.yaml": "four"})
+			tips = fetch(t, r, repo.Ref{})
+			wantFiles(t, reader(t, r), tips[0].Commit, map[string]string{"a/b.yaml": "four", "a/d.yaml": "three"})
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package repo
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+)
+
+// maxHaves is how many commits of ours a request names. They are the tips and
+// their newest ancestors, so that a branch which was forced back some commits
+// is still recognised.
+const maxHaves = 256
+
+// want is one request for a pack.
+type want struct {
+	tips     []Tip
+	depth    int   // commits of history; 0: up to what is here
+	clone    bool  // say nothing of what is here
+	maxBytes int64 // of the pack
+}
+
+// request fetches one pack into st. Each session serves one request, so it
+// starts another one if the present one is used up.
+func (f *fetch) request(st store, w want) error {
+	if f.svc == nil {
+		if err := f.connect(); err != nil {
+			return err
+		}
+	}
+	defer f.close()
+	req := f.compose(w)
+	var buf bytes.Buffer
+	if err := encodeRequest(&buf, req); err != nil {
+		return err
+	}
+	answer, err := f.svc.exchange(buf.Bytes())
+	if err != nil {
+		return f.explain(err)
+	}
+	res := packp.NewUploadPackResponse(req)
+	if err := res.Decode(io.NopCloser(answer)); err != nil {
+		return f.explain(err)
+	}
+	if err := f.save(st, req, res, w); err != nil {
+		return err
+	}
+	if w.clone {
+		return nil
+	}
+	return f.repo.load()
+}
+
+func (f *fetch) explain(err error) error {
+	return f.client.explain(f.ctx, "fetch", err, f.svc.complaint())
+}
+
+// compose builds the request. The shallow lines are what go-git's own fetch
+// leaves out unless it deepens: without them the remote believes that we hold
+// all history behind our tips, and leaves out what a revert brings back.
+func (f *fetch) compose(w want) *packp.UploadPackRequest {
+	req := packp.NewUploadPackRequest()
+	for _, c := range []capability.Capability{
+		capability.MultiACKDetailed, // Azure DevOps serves nobody without it.
+		capability.Sideband64k, capability.OFSDelta, capability.NoProgress, capability.Shallow,
+	} {
+		if f.adv.Capabilities.Supports(c) {
+			_ = req.Capabilities.Set(c) // none of these takes a value
+		}
+	}
+	if f.adv.Capabilities.Supports(capability.Agent) {
+		_ = req.Capabilities.Set(capability.Agent, capability.DefaultAgent()) // takes one value
+	}
+	for _, t := range w.tips {
+		req.Wants = append(req.Wants, t.Value)
+	}
+	if !w.clone {
+		req.Haves = f.repo.haves()
+	}
+	if !req.Capabilities.Supports(capability.Shallow) {
+		return req
+	}
+	if !w.clone {
+		req.Shallows = slices.Collect(maps.Keys(f.repo.shallow))
+	}
+	if w.depth != allHistory || len(req.Shallows) > 0 {
+		req.Depth = packp.DepthCommits(w.depth)
+	}
+	return req
+}
+
+// encodeRequest writes the whole negotiation at once: one round trip is enough,
+// because we name all that we have and close with "done".
+func encodeRequest(w io.Writer, req *packp.UploadPackRequest) error {
+	if err := req.UploadRequest.Encode(w); err != nil {
+		return err
+	}
+	if err := req.UploadHaves.Encode(w, false); err != nil {
+		return err
+	}
+	return pktline.NewEncoder(w).EncodeString("done\n")
+}
+
+// save stores the answer. The boundaries of history are written before the
+// pack: to know one too many only makes later packs larger, to know one too few
+// loses objects.
+func (f *fetch) save(st store, req *packp.UploadPackRequest, res *packp.UploadPackResponse, w want) error {
+	shallow := map[plumbing.Hash]struct{}{}
+	for _, h := range slices.Concat(req.Shallows, res.Shallows, f.adv.Shallows) {
+		shallow[h] = struct{}{}
+	}
+	if len(shallow) > len(req.Shallows) {
+		if err := st.setShallow(shallow); err != nil {
+			return err
+		}
+	}
+	stream := &wireReader{in: res}
+	var in io.Reader = stream
+	if req.Capabilities.Supports(capability.Sideband64k) {
+		in = sideband.NewDemuxer(sideband.Sideband64k, stream)
+	}
+	_, err := receivePackFile(st.packDir(), in, w.maxBytes)
+	cut := stream.err != nil || w.clone && errors.Is(err, errBadPack)
+	if err != nil && (cut || f.ctx.Err() != nil) {
+		return f.explain(errors.Join(stream.err, err))
+	}
+	if err != nil {
+		return fmt.Errorf("fetch of %s: %w", f.repo.at.normal(), err)
+	}
+	if len(res.Unshallows) == 0 {
+		return nil
+	}
+	for _, h := range res.Unshallows {
+		delete(shallow, h)
+	}
+	return st.setShallow(shallow)
+}
+
+// wireReader remembers whether it was the remote that failed.
+type wireReader struct {
+	in  io.Reader
+	err error // other than io.EOF
+}
+
+func (r *wireReader) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}
+
+// haves lists commits that are here, tips first, then their ancestors breadth
+// first.
+func (r *Repo) haves() []plumbing.Hash {
+	rd := r.Reader()
+	defer rd.Close()
+	seen := map[plumbing.Hash]bool{}
+	var out []plumbing.Hash
+	add := func(h plumbing.Hash) {
+		if len(out) < maxHaves && !seen[h] && rd.Has(h) {
+			seen[h] = true
+			out = append(out, h)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.tips)) {
+		add(r.tips[name])
+	}
+	for i := 0; i < len(out) && len(out) < maxHaves; i++ {
+		c, err := rd.Commit(out[i])
+		if err != nil {
+			continue // A have is an offer: to name fewer is no fault.
+		}
+		for _, parent := range c.Parents {
+			add(parent)
+		}
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package repo
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/skeema/knownhosts"
+	"golang.org/x/crypto/ssh"
+)
+
+// sshConfig is what is the same for all connections to a host.
+type sshConfig struct {
+	address string // host:port
+	client  ssh.ClientConfig
+}
+
+func newSSHConfig(at location, auth Auth) (*sshConfig, error) {
+	port := at.port
+	if port == "" {
+		port = "22"
+	}
+	address := net.JoinHostPort(at.host, port)
+	signer, err := parseSSHKey(auth)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := parseKnownHosts(auth.KnownHosts)
+	if err != nil {
+		return nil, err
+	}
+	check := hosts.HostKeyCallback()
+	return &sshConfig{
+		address: address,
+		client: ssh.ClientConfig{
+			User: auth.userOr(at.user),
+			Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)},
+			HostKeyCallback: func(host string, remote net.Addr, key ssh.PublicKey) error {
+				return explainHostKey(host, key, check(host, remote, key))
+			},
+			// Without it the server may show a key of a type that known_hosts does
+			// not list, and the check fails for a trusted host (go-git issue 1551).
+			HostKeyAlgorithms: hosts.HostKeyAlgorithms(address),
+		},
+	}, nil
+}
+
+func parseSSHKey(auth Auth) (ssh.Signer, error) {
+	if len(auth.SSHKey) == 0 {
+		return nil, errors.New("ssh needs a private key")
+	}
+	if len(auth.SSHPassphrase) == 0 {
+		signer, err := ssh.ParsePrivateKey(auth.SSHKey)
+		if _, sealed := errors.AsType[*ssh.PassphraseMissingError](err); sealed {
+			return nil, errors.New("ssh private key needs a passphrase")
+		}
+		if err != nil {
+			return nil, errors.New("ssh private key cannot be parsed")
+		}
+		return signer, nil
+	}
+	signer, err := ssh.ParsePrivateKeyWithPassphrase(auth.SSHKey, auth.SSHPassphrase)
+	if err != nil {
+		return nil, errors.New("ssh private key cannot be parsed with the given passphrase")
+	}
+	return signer, nil
+}
+
+// parseKnownHosts takes a detour over a file, since that is all that the
+// library reads.
+func parseKnownHosts(content []byte) (db *knownhosts.HostKeyDB, err error) {
+	if len(strings.TrimSpace(string(content))) == 0 {
+		return nil, errors.New("ssh needs known_hosts: host keys are always checked")
+	}
+	f, err := os.CreateTemp("", "known_hosts-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	if _, err := f.Write(content); err != nil {
+		return nil, err
+	}
+	db, err = knownhosts.NewDB(f.Name())
+	if err != nil {
+		return nil, fmt.Errorf("parse known_hosts: %s", strings.ReplaceAll(err.Error(), f.Name(), "known_hosts"))
+	}
+	return db, nil
+}
+
+// explainHostKey says which key was shown, so that a human can compare it.
+func explainHostKey(host string, key ssh.PublicKey, err error) error {
+	shown := key.Type() + " " + ssh.FingerprintSHA256(key)
+	switch {
+	case err == nil:
+		return nil
+	case knownhosts.IsHostUnknown(err):
+		return fmt.Errorf("%w: %s shows %s and is not in known_hosts", ErrHostKey, host, shown)
+	case knownhosts.IsHostKeyChanged(err):
+		return fmt.Errorf("%w: %s shows %s, known_hosts lists another key", ErrHostKey, host, shown)
+	}
+	return fmt.Errorf("%w: %s shows %s: %v", ErrHostKey, host, shown, err)
+}
+
+// newSSHService runs program on the host. golang.org/x/crypto/ssh knows no
+// contexts, so the end of ctx closes the connection under it, which ends every
+// read and write, the handshake's included.
+func newSSHService(ctx context.Context, c *client, program string) (service, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", c.ssh.address)
+	if err != nil {
+		return nil, err
+	}
+	release := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	svc, err := startSSH(conn, c, program, release)
+	if err != nil {
+		release()
+		_ = conn.Close()
+		return nil, err
+	}
+	return svc, nil
+}
+
+func startSSH(conn net.Conn, c *client, program string, release func() bool) (service, error) {
+	config := c.ssh.client
+	sc, chans, reqs, err := ssh.NewClientConn(conn, c.ssh.address, &config)
+	if err != nil {
+		if strings.Contains(err.Error(), "unable to authenticate") {
+			return nil, fmt.Errorf("%w: ssh login as %q with this key: %v", ErrAuth, config.User, err)
+		}
+		return nil, err
+	}
+	cl := ssh.NewClient(sc, chans, reqs)
+	session, err := cl.NewSession()
+	if err != nil {
+		return nil, err
+	}
+	stderr := &tail{}
+	session.Stderr = stderr
+	in, err := session.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := session.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := session.Start(program + " " + shellQuote(c.at.path)); err != nil {
+		return nil, err
+	}
+	stop := func() error {
+		release()
+		_ = session.Close()
+		return cl.Close()
+	}
+	return &pipeService{in: in, out: bufio.NewReader(out), stderr: stderr, stop: stop}, nil
+}
+
+// shellQuote quotes as git does: single quotes, and both ' and ! escaped
+// outside of them.
+func shellQuote(s string) string {
+	return "'" + strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(s) + "'"
+}

@@ -1,0 +1,157 @@
+package repo
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// Signature is who made a commit and when.
+type Signature = object.Signature
+
+// Writer makes new objects in memory, to be sent by [Repo.Push]. It belongs to
+// one goroutine, and uses its Reader for what is there already. After a lost
+// race the same Writer may build on the new tip: what the pushed commits do not
+// reach is not sent.
+type Writer struct {
+	rd      *Reader
+	objects map[plumbing.Hash]newObject
+}
+
+type newObject struct {
+	kind    plumbing.ObjectType
+	content []byte
+}
+
+// NewWriter makes a Writer on top of what a Reader sees.
+func NewWriter(rd *Reader) *Writer {
+	return &Writer{rd: rd, objects: map[plumbing.Hash]newObject{}}
+}
+
+func (w *Writer) put(kind plumbing.ObjectType, content []byte) plumbing.Hash {
+	h := plumbing.ComputeHash(kind, content)
+	w.objects[h] = newObject{kind, content}
+	return h
+}
+
+// Tree reads a directory, be it new or old.
+func (w *Writer) Tree(h plumbing.Hash) ([]Entry, error) {
+	if o, ok := w.objects[h]; ok && o.kind == plumbing.TreeObject {
+		return decodeTree(o.content)
+	}
+	return w.rd.Tree(h)
+}
+
+// CommitOptions is what a commit is made of. All fields but Sign are required,
+// so that equal input makes an equal commit.
+type CommitOptions struct {
+	Tree      plumbing.Hash
+	Parents   []plumbing.Hash // none for the first commit of a branch
+	Author    Signature
+	Committer Signature
+	Message   string
+	// Sign gives an armoured signature for the commit's text.
+	Sign func(text []byte) (string, error)
+}
+
+// Commit makes a commit.
+func (w *Writer) Commit(opts CommitOptions) (plumbing.Hash, error) {
+	if err := errors.Join(checkSignature(opts.Author), checkSignature(opts.Committer)); err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("make commit: %w", err)
+	}
+	if strings.Contains(opts.Message, "\x00") {
+		return plumbing.ZeroHash, errors.New("make commit: message contains a zero byte")
+	}
+	text := encodeCommit(opts, "")
+	if opts.Sign != nil {
+		signature, err := opts.Sign(text)
+		if err != nil {
+			return plumbing.ZeroHash, fmt.Errorf("sign commit: %w", err)
+		}
+		text = encodeCommit(opts, signature)
+	}
+	return w.put(plumbing.CommitObject, text), nil
+}
+
+// checkSignature refuses what would break a commit's header.
+func checkSignature(s Signature) error {
+	if s.Name == "" || s.Email == "" || s.When.IsZero() {
+		return fmt.Errorf("signature %q <%s> needs a name, an address and a date", s.Name, s.Email)
+	}
+	if strings.ContainsAny(s.Name+s.Email, "<>\n\r\x00") {
+		return fmt.Errorf("signature %q <%q> contains a forbidden character", s.Name, s.Email)
+	}
+	return nil
+}
+
+func encodeCommit(opts CommitOptions, signature string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tree %s\n", opts.Tree)
+	for _, p := range opts.Parents {
+		fmt.Fprintf(&b, "parent %s\n", p)
+	}
+	for _, s := range []struct {
+		role string
+		Signature
+	}{{"author", opts.Author}, {"committer", opts.Committer}} {
+		fmt.Fprintf(&b, "%s %s <%s> %d %s\n", s.role, s.Name, s.Email, s.When.Unix(), s.When.Format("-0700"))
+	}
+	if signature != "" {
+		// Lines after the first are continued by a leading space.
+		fmt.Fprintf(&b, "gpgsig %s\n", strings.ReplaceAll(strings.TrimRight(signature, "\n"), "\n", "\n "))
+	}
+	fmt.Fprintf(&b, "\n%s", opts.Message)
+	return b.Bytes()
+}
+
+// reachable lists the new objects that the given ones need, themselves included.
+// Old objects are not looked into: what they need is where they are.
+func (w *Writer) reachable(from []plumbing.Hash) ([]plumbing.Hash, error) {
+	seen := map[plumbing.Hash]bool{}
+	var out []plumbing.Hash
+	next := func(h plumbing.Hash) {
+		if _, isNew := w.objects[h]; isNew && !seen[h] {
+			seen[h] = true
+			out = append(out, h)
+		}
+	}
+	for _, h := range from {
+		next(h)
+	}
+	for i := 0; i < len(out); i++ {
+		o := w.objects[out[i]]
+		if err := eachReference(o, next); err != nil {
+			return nil, fmt.Errorf("new %s %s: %w", o.kind, out[i], err)
+		}
+	}
+	return out, nil
+}
+
+func eachReference(o newObject, f func(plumbing.Hash)) error {
+	switch o.kind {
+	case plumbing.TreeObject:
+		entries, err := decodeTree(o.content)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if e.Mode != filemode.Submodule {
+				f(e.Hash)
+			}
+		}
+	case plumbing.CommitObject:
+		header, _, _ := bytes.Cut(o.content, []byte("\n\n"))
+		for line := range strings.Lines(string(header)) {
+			key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			if key == "tree" || key == "parent" {
+				f(plumbing.NewHash(value))
+			}
+		}
+	}
+	return nil
+}

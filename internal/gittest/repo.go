@@ -1,0 +1,142 @@
+package gittest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// firstCommit is the date of the first commit of a Repo, in seconds since 1970;
+// each further commit is a minute younger.
+const firstCommit = 1_700_000_000
+
+// Repo is a bare repository on disk.
+type Repo struct {
+	Dir string // ends in .git
+
+	t       testing.TB
+	commits int
+}
+
+// NewRepo makes an empty bare repository whose HEAD is the branch main.
+func NewRepo(t testing.TB) *Repo {
+	t.Helper()
+	return NewRepoAt(t, filepath.Join(t.TempDir(), "repo.git"))
+}
+
+// NewRepoAt makes an empty bare repository in a directory.
+func NewRepoAt(t testing.TB, dir string) *Repo {
+	t.Helper()
+	r := &Repo{Dir: dir, t: t}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.Git("init", "-q", "--bare", "--initial-branch=main", ".")
+	r.Git("config", "http.receivepack", "true")
+	return r
+}
+
+// Env is an environment in which git reads no configuration of the machine and
+// has a fixed identity.
+func Env() []string {
+	return append(os.Environ(),
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TERMINAL_PROMPT=0",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_AUTHOR_DATE=1700000000 +0000",
+		"GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com", "GIT_COMMITTER_DATE=1700000000 +0000",
+	)
+}
+
+// Git runs git in the repository and gives what it prints, without the space
+// around it. A failure fails the test.
+func (r *Repo) Git(args ...string) string {
+	r.t.Helper()
+	return r.GitIn("", args...)
+}
+
+// GitIn is Git with an input.
+func (r *Repo) GitIn(stdin string, args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = r.Dir, Env(), strings.NewReader(stdin)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		r.t.Fatalf("git %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), errs.String())
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// Commit adds a commit to a branch, which it makes if need be, and gives its
+// hash. Files with an empty content are removed, and "!" as content stands for
+// an empty file.
+func (r *Repo) Commit(branch string, files map[string]string) string {
+	r.t.Helper()
+	ref := "refs/heads/" + branch
+	var b strings.Builder
+	message := fmt.Sprintf("commit %d", r.commits)
+	fmt.Fprintf(&b, "commit %s\ncommitter Ann <ann@example.com> %d +0000\n", ref, firstCommit+60*r.commits)
+	fmt.Fprintf(&b, "data %d\n%s\n", len(message), message)
+	if r.Has(ref) {
+		fmt.Fprintf(&b, "from %s^0\n", ref)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		content := files[name]
+		if content == "" {
+			fmt.Fprintf(&b, "D %s\n", name)
+			continue
+		}
+		content = strings.TrimPrefix(content, "!")
+		fmt.Fprintf(&b, "M 100644 inline %s\ndata %d\n%s\n", name, len(content), content)
+	}
+	r.commits++
+	r.GitIn(b.String(), "fast-import", "--quiet", "--force")
+	return r.Head(branch)
+}
+
+// Head is the hash of a branch's commit.
+func (r *Repo) Head(branch string) string {
+	r.t.Helper()
+	return r.Git("rev-parse", "--verify", "refs/heads/"+branch)
+}
+
+// Has tells whether the repository has a ref of that full name.
+func (r *Repo) Has(ref string) bool {
+	cmd := exec.Command("git", "rev-parse", "--verify", "--quiet", ref)
+	cmd.Dir, cmd.Env = r.Dir, Env()
+	return cmd.Run() == nil
+}
+
+// Hook installs a shell script as a hook, such as pre-receive.
+func (r *Repo) Hook(name, script string) {
+	r.t.Helper()
+	file := filepath.Join(r.Dir, "hooks", name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// Files gives the content of all files of a commit by path.
+func (r *Repo) Files(commit string) map[string]string {
+	r.t.Helper()
+	out := map[string]string{}
+	for line := range strings.Lines(r.Git("ls-tree", "-r", "--name-only", commit)) {
+		name := strings.TrimSuffix(line, "\n")
+		out[name] = r.Git("cat-file", "blob", commit+":"+name)
+	}
+	return out
+}
+
+// Fsck fails the test if git finds a fault in the repository.
+func (r *Repo) Fsck() {
+	r.t.Helper()
+	r.Git("fsck", "--strict", "--no-dangling")
+}

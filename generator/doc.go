@@ -8,6 +8,7 @@
 package generator
 
 import (
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -18,15 +19,19 @@ type Unit struct {
 	Name string
 	// Files are sorted by Path.
 	Files []File
-	// Inputs are the objects that the unit was rendered from, sorted.
+	// Inputs are the objects that the unit was rendered from, Secrets included, sorted.
 	Inputs []manifest.ID
-	// Digest is equal for two units that render to equal Files under the same Options.
-	Digest [32]byte
 	// Paused units (spec.paused) have no Files: what is on the output branch stays.
 	Paused bool
 	// Failed units have a diagnostic of severity error; Files were rendered without
 	// the objects to blame.
 	Failed bool
+
+	diags   diag.List
+	objects []*manifest.Object
+	looked  map[manifest.ID]*manifest.Object // nil for what was not found
+	// hierarchyDiags is the text of what building the hierarchy found.
+	hierarchyDiags string
 }
 
 // File is one file of a unit.

@@ -46,6 +46,7 @@ type Server struct {
 // Metrics is the metrics block.
 type Metrics struct {
 	WALDirectory string
+	InstanceMode string // the agent's default is shared
 	Global       Global
 	Configs      []Instance
 }

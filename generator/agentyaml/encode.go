@@ -10,14 +10,20 @@ const bytesPerJob = 3 << 10
 
 // Encode returns the configuration as YAML, ending in a newline. An empty
 // configuration is {}.
-func Encode(c *Config) []byte {
+func Encode(c *Config) []byte { return encode(c, false) }
+
+// EncodeRedacted is Encode with a placeholder for every secret value: a text to review,
+// not to run.
+func EncodeRedacted(c *Config) []byte { return encode(c, true) }
+
+func encode(c *Config, redact bool) []byte {
 	jobs := 0
 	if c.Metrics != nil {
 		for i := range c.Metrics.Configs {
 			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
 		}
 	}
-	w := &writer{buf: make([]byte, 0, 4<<10+jobs*bytesPerJob)}
+	w := &writer{buf: make([]byte, 0, 4<<10+jobs*bytesPerJob), redact: redact}
 	if c.Server != (Server{}) {
 		block(w, "server", &c.Server, encodeServer)
 	}
@@ -35,6 +41,7 @@ func encodeServer(w *writer, s *Server) {
 
 func encodeMetrics(w *writer, m *Metrics) {
 	w.optStr("wal_directory", m.WALDirectory)
+	w.optStr("instance_mode", m.InstanceMode)
 	start := len(w.buf)
 	w.open("global")
 	body := len(w.buf)

@@ -16,6 +16,7 @@ type writer struct {
 	level   int  // nesting depth of the next key
 	pending bool // a list dash was written: the next key goes on its line
 	live    bool // strings are written without protecting dollars
+	redact  bool // secret values are replaced
 }
 
 const spaces = "                                                                "
@@ -112,6 +113,9 @@ func (w *writer) secret(k, fileKey string, s Secret) {
 	case s.Set:
 		w.key(k)
 		w.buf = append(w.buf, ' ')
+		if w.redact {
+			s.Value = "<redacted>"
+		}
 		w.buf = appendQuoted(w.buf, s.Value, true)
 		w.buf = append(w.buf, '\n')
 	}

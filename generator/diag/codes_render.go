@@ -1,6 +1,91 @@
 package diag
 
+// Codes of what is found while hierarchies are built and rendered.
+const (
+	SelectsNothing       Code = "selects-nothing"
+	InvalidSelector      Code = "invalid-selector"
+	UnknownNamespace     Code = "unknown-namespace"
+	NotSelected          Code = "not-selected"
+	RendersNothing       Code = "renders-nothing"
+	NotRendered          Code = "field-not-rendered"
+	NotSupportedYet      Code = "not-supported-yet"
+	FileAccessDenied     Code = "file-access-denied"
+	InvalidDuration      Code = "invalid-duration"
+	TimeoutAboveInterval Code = "timeout-above-interval"
+	IntervalAboveWAL     Code = "interval-above-wal-truncation"
+	InvalidWALTimes      Code = "invalid-wal-times"
+	InvalidRelabeling    Code = "invalid-relabeling"
+	InvalidURL           Code = "invalid-url"
+	InvalidHeader        Code = "invalid-header"
+	EnvReference         Code = "env-reference"
+	EnforcedLabel        Code = "enforced-label"
+	AuthConflict         Code = "auth-conflict"
+	IncompleteBasicAuth  Code = "incomplete-basic-auth"
+	IncompleteTLS        Code = "incomplete-tls"
+	ProbeWithoutTargets  Code = "probe-without-targets"
+	MissingSecret        Code = "missing-secret"
+	MissingKey           Code = "missing-key"
+	OptionalMissing      Code = "optional-missing"
+	SecretNotText        Code = "secret-not-text"
+	SecretKeyCollision   Code = "secret-key-collision"
+	SecretAcrossNS       Code = "secret-across-namespaces"
+	SecretAsEnv          Code = "secret-as-env"
+	InvalidScrapeConfigs Code = "invalid-additional-scrape-configs"
+	DuplicateJob         Code = "duplicate-job"
+	DuplicateRemoteWrite Code = "duplicate-remote-write"
+	NoDestination        Code = "no-destination"
+	SharedInstances      Code = "shared-instances"
+	InvalidObject        Code = "invalid-rendered-object"
+	ObjectTooLarge       Code = "object-too-large"
+	NameConflict         Code = "name-conflict"
+	InvalidContainer     Code = "invalid-container-patch"
+	InvalidSetting       Code = "invalid-setting"
+	LiteralToken         Code = "literal-token"
+	ScrapeConfigsInClear Code = "scrape-configs-in-clear"
+)
+
 // renderCodes documents what is found while hierarchies are rendered.
 func renderCodes() []CodeInfo {
-	return nil
+	return []CodeInfo{
+		{SelectsNothing, "A selector matches no object.", "Usually a typo in a label. The selector is kept; correct it, or label the objects that it should find."},
+		{InvalidSelector, "A label selector is not valid.", "Use the operators In, NotIn, Exists and DoesNotExist, with values for the first two, and valid label keys and values."},
+		{UnknownNamespace, "A namespace selector asks for labels of namespaces that have no manifest in the inputs.", "Such a namespace counts as having only the label kubernetes.io/metadata.name. Add its Namespace manifest to the inputs."},
+		{NotSelected, "No hierarchy selects the object.", "It has no effect on the output. Check its labels and namespace against the selectors."},
+		{RendersNothing, "A GrafanaAgent selects no instance, so it has no workloads.", "Only its shared Secret is rendered. Set spec.metrics.instanceSelector, or label the instances."},
+		{NotRendered, "A field is set that is not rendered in this compatibility mode.", "The output is the same without it. The Grafana Agent Operator ignores the field too; remove it, or live with it."},
+		{NotSupportedYet, "A GrafanaAgent selects something that this version of agentry does not render yet.", "Nothing is rendered for it; the rest of the GrafanaAgent is. Keep the operator for such agents until it is supported."},
+		{FileAccessDenied, "A ServiceMonitor uses files of the agent although the GrafanaAgent denies it.", "The whole ServiceMonitor is left out (spec.metrics.arbitraryFSAccessThroughSMs.deny). Use references to Secrets instead of file names."},
+		{InvalidDuration, "A duration is not one.", "Write a number and a unit, as in 30s, 1m30s, 2h."},
+		{TimeoutAboveInterval, "A scrape timeout is longer than the scrape interval.", "The agent refuses the whole configuration. Lower the timeout or raise the interval."},
+		{IntervalAboveWAL, "A scrape interval is longer than the instance's walTruncateFrequency.", "The agent refuses the whole configuration. Lower the interval or raise the frequency (default 60m)."},
+		{InvalidWALTimes, "The WAL settings of a MetricsInstance contradict each other.", "minWALTime (default 5m) may not exceed maxWALTime (default 4h), and the other times must be above zero."},
+		{InvalidRelabeling, "The agent would refuse a relabelling rule.", "The message says which part. The agent refuses the whole configuration for one bad rule."},
+		{InvalidURL, "A URL cannot be parsed.", "Correct the URL."},
+		{InvalidHeader, "A header may not be set this way.", "Use basicAuth, oauth2, sigv4 or the bearer token fields for credentials; the agent sets the other reserved headers itself."},
+		{EnvReference, "A reference to an environment variable is kept as text, or cannot be resolved.", "In relabelings nothing is expanded: $ is written so that it arrives as it was given. In externalLabels and additionalScrapeConfigs expansion works, for variables that the pod has."},
+		{EnforcedLabel, "A metric relabelling rule is left out because it sets the enforced namespace label.", "Remove the rule, or let it set another label."},
+		{AuthConflict, "More than one kind of credentials is set.", "Keep one. The agent refuses the whole configuration otherwise."},
+		{IncompleteBasicAuth, "basicAuth lacks its username or its password.", "Set both."},
+		{IncompleteTLS, "A client certificate comes without its key, or a key without its certificate.", "Set both or none."},
+		{ProbeWithoutTargets, "A Probe has no targets.", "Set spec.targets.staticConfig or spec.targets.ingress."},
+		{MissingSecret, "A Secret or ConfigMap that is referred to is not in the inputs.", "Under the policy plaintext it must be: add it, correct the name, or use the policy reference, which needs no secret in Git."},
+		{MissingKey, "A Secret or ConfigMap lacks the key that is referred to.", "Correct the key, or add it."},
+		{OptionalMissing, "An optional reference does not resolve; its setting is left out.", "Nothing to do if that is intended."},
+		{SecretNotText, "A secret value that must be written into the configuration is not UTF-8 text.", "Use a text value, or a field that takes a file."},
+		{SecretKeyCollision, "Two references would share one file name in the agent's pod.", "One tenant would get the other's credentials. Rename one of the Secrets, ConfigMaps or keys."},
+		{SecretAcrossNS, "Under the policy reference, a Secret or ConfigMap outside the GrafanaAgent's namespace is used.", "A pod mounts only Secrets of its own namespace. Copy the Secret there (a reflector, External Secrets), move the object, or use the policy plaintext."},
+		{SecretAsEnv, "Under the policy reference, a credential for which the agent has no file field becomes an environment variable.", "The Secret must exist before the pods start, and rotating it needs a restart of the pods."},
+		{InvalidScrapeConfigs, "The content of additionalScrapeConfigs is not a list of scrape configurations.", "Correct the YAML in the Secret's key. It is configuration: under every policy it must be in the inputs in clear."},
+		{DuplicateJob, "Two scrape configurations of one MetricsInstance have the same job name.", "The agent refuses the whole configuration. Rename one."},
+		{DuplicateRemoteWrite, "Two remoteWrites of one list have the same name.", "The agent refuses the whole configuration. Rename one."},
+		{NoDestination, "A MetricsInstance has no remoteWrite, nor has its GrafanaAgent.", "Its samples go nowhere. Add a remoteWrite."},
+		{SharedInstances, "Two MetricsInstances with the same settings select the same monitor.", "The agent merges such instances, finds a job twice and never gets ready. Let only one of them select it, or give one another remoteWrite."},
+		{InvalidObject, "Kubernetes would refuse an object that would be rendered.", "The message says which rule. Usually a name is too long or has characters that the kind does not allow."},
+		{ObjectTooLarge, "A rendered Secret is larger than Kubernetes stores (1 MiB).", "Split the GrafanaAgent. The message lists what takes the most room."},
+		{NameConflict, "Two GrafanaAgents would render an object of the same kind and name, or one that the inputs hold already.", "Rename one of them: the names are derived by adding -config, -operated, -shard-1 and the like."},
+		{InvalidContainer, "spec.containers cannot be merged into the pod.", "It is a strategic merge patch by container name; correct the container."},
+		{InvalidSetting, "A setting has a value that the agent does not know.", "The message lists the values that it knows."},
+		{LiteralToken, "A bearer token stands in a custom resource in clear.", "The policy reference keeps it out of the output: mount a Secret by spec.secrets and name its file in bearerTokenFile."},
+		{ScrapeConfigsInClear, "additionalScrapeConfigs are configuration and are written to the output in clear.", "Keep credentials out of them: use files and mount the Secrets by spec.secrets of the GrafanaAgent."},
+	}
 }

@@ -1,0 +1,278 @@
+package agentconfig
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/scrape"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// remoteWrites builds a remoteWrite list; path is the list's.
+func (b *builder) remoteWrites(in secretref.Scope, path string, specs []v1alpha1.RemoteWriteSpec) []agentyaml.RemoteWrite {
+	var out []agentyaml.RemoteWrite
+	for i := range specs {
+		w := writer{builder: b, in: in, path: path + "[" + strconv.Itoa(i) + "]"}
+		out = append(out, w.build(&specs[i]))
+	}
+	b.checkNames(in, path, specs, out)
+	return out
+}
+
+// writer builds one remote_write; path is its own.
+type writer struct {
+	*builder
+	in   secretref.Scope
+	path string
+}
+
+func (w writer) fail(code diag.Code, field, format string, args ...any) {
+	w.error(w.in.Object(), code, w.path+field, format, args...)
+}
+
+func (w writer) build(s *v1alpha1.RemoteWriteSpec) agentyaml.RemoteWrite {
+	out := agentyaml.RemoteWrite{
+		Name: s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, ProxyURL: s.ProxyURL, Headers: s.Headers,
+	}
+	w.checkURL(".url", s.URL)
+	w.checkURL(".proxyUrl", s.ProxyURL)
+	w.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
+	w.checkHeaders(s.Headers)
+	for i := range s.WriteRelabelConfigs {
+		r := relabel(&s.WriteRelabelConfigs[i])
+		for _, p := range w.relabel.Check(&r) {
+			d := w.in.Object().Diag(p.Severity, p.Code, fieldPath(w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]", p.Field), "%s", p.Message)
+			d.Hint = p.Hint
+			w.diags = append(w.diags, d)
+		}
+		out.WriteRelabel = append(out.WriteRelabel, r)
+	}
+	w.auth(&out, s)
+	if s.TLSConfig != nil {
+		out.TLS = w.tls(w.in, w.path+".tlsConfig", s.TLSConfig)
+	}
+	if q := s.QueueConfig; q != nil {
+		out.Queue = w.queue(q)
+	}
+	if m := s.MetadataConfig; m != nil {
+		out.Metadata = &agentyaml.Metadata{Send: m.Send != nil && *m.Send, SendInterval: m.SendInterval}
+		w.duration(w.in.Object(), w.path+".metadataConfig.sendInterval", m.SendInterval)
+	}
+	return out
+}
+
+func fieldPath(path, field string) string {
+	if field == "" {
+		return path
+	}
+	return path + "." + field
+}
+
+// auth sets the credentials. The agent takes one kind at most.
+func (w writer) auth(out *agentyaml.RemoteWrite, s *v1alpha1.RemoteWriteSpec) {
+	var methods []string
+	if s.BasicAuth != nil {
+		methods = append(methods, "basicAuth")
+		out.BasicAuth = w.basicAuth(s.BasicAuth)
+	}
+	if s.OAuth2 != nil {
+		methods = append(methods, "oauth2")
+		out.OAuth2 = w.oauth2(s.OAuth2)
+	}
+	if a := w.bearer(w.in, w.path, s.BearerToken, s.BearerTokenFile); a != nil {
+		methods = append(methods, "bearerToken or bearerTokenFile")
+		out.Authorization = a
+	}
+	if s.SigV4 != nil {
+		methods = append(methods, "sigv4")
+		out.SigV4 = w.sigV4(s.SigV4)
+	}
+	if len(methods) > 1 {
+		w.fail(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
+	}
+}
+
+func (w writer) basicAuth(s *monitoringv1.BasicAuth) *agentyaml.BasicAuth {
+	out := &agentyaml.BasicAuth{}
+	if s.Username.Name == "" {
+		w.fail(diag.IncompleteBasicAuth, ".basicAuth.username", "is missing: basicAuth needs a username and a password")
+	} else {
+		out.Username = w.in.Value(w.path+".basicAuth.username", &s.Username)
+	}
+	if s.Password.Name == "" {
+		w.fail(diag.IncompleteBasicAuth, ".basicAuth.password", "is missing: basicAuth needs a username and a password")
+	} else {
+		out.Password.File = w.in.File(w.path+".basicAuth.password", monitoringv1.SecretOrConfigMap{Secret: &s.Password})
+	}
+	return out
+}
+
+func (w writer) oauth2(s *v1alpha1.OAuth2) *agentyaml.OAuth2 {
+	w.checkURL(".oauth2.tokenUrl", s.TokenURL)
+	if s.ClientID.Secret == nil && s.ClientID.ConfigMap == nil {
+		w.fail(diag.IncompleteBasicAuth, ".oauth2.clientId", "is missing: set secret or configMap")
+	}
+	return &agentyaml.OAuth2{
+		ClientID:       w.in.ValueOnly(w.path+".oauth2.clientId", s.ClientID),
+		ClientSecret:   agentyaml.Secret{File: w.in.File(w.path+".oauth2.clientSecret", monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})},
+		TokenURL:       s.TokenURL,
+		Scopes:         s.Scopes,
+		EndpointParams: s.EndpointParams,
+	}
+}
+
+func (w writer) sigV4(s *v1alpha1.SigV4Config) *agentyaml.SigV4 {
+	if (s.AccessKey == nil) != (s.SecretKey == nil) {
+		w.fail(diag.AuthConflict, ".sigv4", "accessKey and secretKey belong together: set both, or none to use the environment's credentials")
+	}
+	return &agentyaml.SigV4{
+		Region: s.Region, Profile: s.Profile, RoleARN: s.RoleARN,
+		AccessKey: w.in.ValueOnly(w.path+".sigv4.accessKey", monitoringv1.SecretOrConfigMap{Secret: s.AccessKey}),
+		SecretKey: w.in.ValueOnly(w.path+".sigv4.secretKey", monitoringv1.SecretOrConfigMap{Secret: s.SecretKey}),
+	}
+}
+
+func (w writer) queue(q *v1alpha1.QueueConfig) *agentyaml.Queue {
+	for field, value := range map[string]string{"batchSendDeadline": q.BatchSendDeadline, "minBackoff": q.MinBackoff, "maxBackoff": q.MaxBackoff} {
+		w.duration(w.in.Object(), w.path+".queueConfig."+field, value)
+	}
+	const why = "is not rendered: the Grafana Agent Operator ignores it"
+	if q.MaxRetries != 0 {
+		w.warn(w.in.Object(), diag.NotRendered, w.path+".queueConfig.maxRetries", why)
+	}
+	if q.RetryOnRateLimit {
+		w.warn(w.in.Object(), diag.NotRendered, w.path+".queueConfig.retryOnRateLimit", why)
+	}
+	return &agentyaml.Queue{
+		Capacity: int64(q.Capacity), MinShards: int64(q.MinShards), MaxShards: int64(q.MaxShards), MaxSamplesPerSend: int64(q.MaxSamplesPerSend),
+		BatchSendDeadline: q.BatchSendDeadline, MinBackoff: q.MinBackoff, MaxBackoff: q.MaxBackoff,
+	}
+}
+
+func (w writer) checkURL(field, value string) {
+	if value == "" {
+		return
+	}
+	if _, err := url.Parse(value); err != nil {
+		w.fail(diag.InvalidURL, field, "is not a URL: %v", urlProblem(err))
+	}
+}
+
+// urlProblem is the reason without the URL itself, which may hold a password.
+func urlProblem(err error) error {
+	if e, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns it unwrapped
+		return e.Err
+	}
+	return err
+}
+
+// checkHeaders refuses the headers that the agent reserves (reference: Prometheus's
+// remote write configuration).
+func (w writer) checkHeaders(headers map[string]string) {
+	for name := range headers {
+		switch strings.ToLower(name) {
+		case "authorization":
+			w.fail(diag.InvalidHeader, ".headers["+name+"]", "credentials go into basicAuth, oauth2, sigv4 or the bearer token fields")
+		case "host", "content-encoding", "content-length", "content-type", "user-agent", "connection", "keep-alive",
+			"proxy-authenticate", "proxy-authorization", "www-authenticate", "accept-encoding", "x-prometheus-remote-write-version",
+			"x-prometheus-remote-read-version", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256":
+			w.fail(diag.InvalidHeader, ".headers["+name+"]", "is a header that the agent sets itself")
+		}
+	}
+}
+
+// bearer builds the authorization block from a literal token or a file of the agent.
+func (b *builder) bearer(in secretref.Scope, path, token, file string) *agentyaml.Authorization {
+	if token != "" && file != "" {
+		b.error(in.Object(), diag.AuthConflict, path+".bearerToken", "at most one of bearerToken and bearerTokenFile may be set")
+	}
+	if token != "" && !in.LiteralsAllowed() {
+		d := in.Object().Diag(diag.Error, diag.LiteralToken, path+".bearerToken", "is a secret in clear, which the secrets policy reference keeps out of the output")
+		d.Hint = "mount a Secret by spec.secrets of the GrafanaAgent and name its file in bearerTokenFile, or use the policy plaintext"
+		b.diags = append(b.diags, d)
+	}
+	if token == "" && file == "" {
+		return nil
+	}
+	out := &agentyaml.Authorization{Type: "Bearer", Credentials: agentyaml.Secret{File: file}}
+	if token != "" {
+		out.Credentials = agentyaml.Secret{Value: token, Set: true}
+	}
+	return out
+}
+
+// tls builds a TLS block whose file names win over references.
+func (b *builder) tls(in secretref.Scope, path string, s *v1alpha1.TLSConfig) *agentyaml.TLS {
+	t := &agentyaml.TLS{
+		CAFile:     first(s.CAFile, in.File(path+".ca", s.CA)),
+		CertFile:   first(s.CertFile, in.File(path+".cert", s.Cert)),
+		KeyFile:    first(s.KeyFile, in.File(path+".keySecret", monitoringv1.SecretOrConfigMap{Secret: s.KeySecret})),
+		ServerName: orDefault(s.ServerName, ""),
+	}
+	t.InsecureSkipVerify = s.InsecureSkipVerify != nil && *s.InsecureSkipVerify
+	if (t.CertFile == "") != (t.KeyFile == "") {
+		b.error(in.Object(), diag.IncompleteTLS, path, "a client certificate needs its key, and a key its certificate")
+	}
+	return t
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// apiServer builds what all kubernetes_sd_configs share.
+func (b *builder) apiServer(in secretref.Scope) agentyaml.KubernetesSD {
+	s := b.spec.APIServerConfig
+	if s == nil {
+		return agentyaml.KubernetesSD{}
+	}
+	const path = "spec.apiServer"
+	out := agentyaml.KubernetesSD{APIServer: s.Host}
+	if _, err := url.Parse(s.Host); err != nil {
+		b.error(in.Object(), diag.InvalidURL, path+".host", "is not a URL: %v", urlProblem(err))
+	}
+	if s.BasicAuth != nil {
+		out.BasicAuth = &agentyaml.BasicAuth{
+			Username: b.apiServerBasicAuth(in, path+".basicAuth.username", s.BasicAuth.Username),
+			Password: b.apiServerBasicAuth(in, path+".basicAuth.password", s.BasicAuth.Password),
+		}
+	}
+	out.Authorization = b.bearer(in, path, s.BearerToken, s.BearerTokenFile)
+	if out.BasicAuth != nil && out.Authorization != nil {
+		b.error(in.Object(), diag.AuthConflict, path, "at most one of basicAuth, bearerToken and bearerTokenFile may be set")
+	}
+	if s.Authorization != nil {
+		b.warn(in.Object(), diag.NotRendered, path+".authorization", "is not rendered: the Grafana Agent Operator ignores it")
+	}
+	if s.TLSConfig != nil {
+		out.TLS = b.tls(in, path+".tlsConfig", s.TLSConfig)
+	}
+	return out
+}
+
+func (b *builder) apiServerBasicAuth(in secretref.Scope, path string, ref corev1.SecretKeySelector) agentyaml.Secret {
+	if ref.Name == "" {
+		b.error(in.Object(), diag.IncompleteBasicAuth, path, "is missing: basicAuth needs a username and a password")
+		return agentyaml.Secret{}
+	}
+	return in.Value(path, &ref)
+}
+
+func relabel(c *v1alpha1.RelabelConfig) agentyaml.Relabel {
+	m := monitoringv1.RelabelConfig{Separator: c.Separator, TargetLabel: c.TargetLabel, Regex: orDefault(c.Regex, ""),
+		Modulus: c.Modulus, Replacement: c.Replacement, Action: c.Action}
+	for _, l := range c.SourceLabels {
+		m.SourceLabels = append(m.SourceLabels, monitoringv1.LabelName(l))
+	}
+	return scrape.Relabel(&m)
+}

@@ -1,0 +1,160 @@
+package hierarchy
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Hierarchy is one GrafanaAgent with all that it discovers.
+type Hierarchy struct {
+	Agent        *manifest.Object
+	Metrics      []*MetricsInstance
+	Logs         []*LogsInstance
+	Integrations []*manifest.Object
+	// Diags are what building this hierarchy found: invalid selectors (errors) and
+	// selectors that select nothing (warnings).
+	Diags diag.List
+}
+
+// MetricsInstance is a MetricsInstance with the monitors that it selects.
+type MetricsInstance struct {
+	Object          *manifest.Object
+	ServiceMonitors []*manifest.Object
+	PodMonitors     []*manifest.Object
+	Probes          []*manifest.Object
+}
+
+// LogsInstance is a LogsInstance with the PodLogs that it selects.
+type LogsInstance struct {
+	Object  *manifest.Object
+	PodLogs []*manifest.Object
+}
+
+// Name is namespace/name of the GrafanaAgent: the name of its unit.
+func (h *Hierarchy) Name() string {
+	return h.Agent.Namespace + "/" + h.Agent.Name
+}
+
+// Spec is the GrafanaAgent's specification.
+func (h *Hierarchy) Spec() *v1alpha1.GrafanaAgentSpec {
+	return &manifest.As[v1alpha1.GrafanaAgent](h.Agent).Spec
+}
+
+// Objects calls yield for the agent and everything below it, parents first. An object
+// that two parents select comes twice.
+func (h *Hierarchy) Objects(yield func(*manifest.Object) bool) {
+	if !yield(h.Agent) {
+		return
+	}
+	for _, m := range h.Metrics {
+		if !yield(m.Object) {
+			return
+		}
+		for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes} {
+			if !each(list, yield) {
+				return
+			}
+		}
+	}
+	for _, l := range h.Logs {
+		if !yield(l.Object) || !each(l.PodLogs, yield) {
+			return
+		}
+	}
+	each(h.Integrations, yield)
+}
+
+func each(list []*manifest.Object, yield func(*manifest.Object) bool) bool {
+	for _, o := range list {
+		if !yield(o) {
+			return false
+		}
+	}
+	return true
+}
+
+// Build returns one hierarchy for each GrafanaAgent of the set whose labels match
+// agents (the operator's -agent-selector; nil matches all), ordered by namespace and
+// name. Paused agents get a hierarchy too: it is the caller who leaves them alone.
+func Build(set *manifest.Set, agents labels.Selector) []*Hierarchy {
+	b := &builder{
+		set:        set,
+		indexes:    map[string]*index{},
+		namespaces: map[string][]string{},
+		instances:  map[*manifest.Object]*MetricsInstance{},
+		logs:       map[*manifest.Object]*LogsInstance{},
+		found:      map[*manifest.Object]diag.List{},
+	}
+	var out []*Hierarchy
+	for _, agent := range set.Kind("GrafanaAgent") {
+		if agents == nil || agents.Matches(labels.Set(agent.Meta.Labels)) {
+			out = append(out, b.agent(agent))
+		}
+	}
+	return out
+}
+
+// builder shares the work of hierarchies: an instance that two agents select is built once.
+type builder struct {
+	set        *manifest.Set
+	indexes    map[string]*index
+	namespaces map[string][]string // by selector text
+	instances  map[*manifest.Object]*MetricsInstance
+	logs       map[*manifest.Object]*LogsInstance
+	found      map[*manifest.Object]diag.List // diagnostics of an instance's own selectors
+}
+
+func (b *builder) agent(agent *manifest.Object) *Hierarchy {
+	h := &Hierarchy{Agent: agent}
+	spec := h.Spec()
+	q := query{builder: b, parent: agent, diags: &h.Diags}
+	for _, o := range q.selects("MetricsInstance", "spec.metrics.instanceSelector", spec.Metrics.InstanceSelector,
+		"spec.metrics.instanceNamespaceSelector", spec.Metrics.InstanceNamespaceSelector) {
+		h.Metrics = append(h.Metrics, b.metricsInstance(o))
+		h.Diags = append(h.Diags, b.found[o]...)
+	}
+	for _, o := range q.selects("LogsInstance", "spec.logs.instanceSelector", spec.Logs.InstanceSelector,
+		"spec.logs.instanceNamespaceSelector", spec.Logs.InstanceNamespaceSelector) {
+		h.Logs = append(h.Logs, b.logsInstance(o))
+		h.Diags = append(h.Diags, b.found[o]...)
+	}
+	h.Integrations = q.selects("Integration", "spec.integrations.selector", spec.Integrations.Selector,
+		"spec.integrations.namespaceSelector", spec.Integrations.NamespaceSelector)
+	return h
+}
+
+func (b *builder) metricsInstance(o *manifest.Object) *MetricsInstance {
+	if m := b.instances[o]; m != nil {
+		return m
+	}
+	spec := &manifest.As[v1alpha1.MetricsInstance](o).Spec
+	var diags diag.List
+	q := query{builder: b, parent: o, diags: &diags}
+	m := &MetricsInstance{
+		Object: o,
+		ServiceMonitors: q.selects("ServiceMonitor", "spec.serviceMonitorSelector", spec.ServiceMonitorSelector,
+			"spec.serviceMonitorNamespaceSelector", spec.ServiceMonitorNamespaceSelector),
+		PodMonitors: q.selects("PodMonitor", "spec.podMonitorSelector", spec.PodMonitorSelector,
+			"spec.podMonitorNamespaceSelector", spec.PodMonitorNamespaceSelector),
+		Probes: q.selects("Probe", "spec.probeSelector", spec.ProbeSelector,
+			"spec.probeNamespaceSelector", spec.ProbeNamespaceSelector),
+	}
+	b.instances[o], b.found[o] = m, diags
+	return m
+}
+
+func (b *builder) logsInstance(o *manifest.Object) *LogsInstance {
+	if l := b.logs[o]; l != nil {
+		return l
+	}
+	spec := &manifest.As[v1alpha1.LogsInstance](o).Spec
+	var diags diag.List
+	q := query{builder: b, parent: o, diags: &diags}
+	l := &LogsInstance{Object: o, PodLogs: q.selects("PodLogs", "spec.podLogsSelector", spec.PodLogsSelector,
+		"spec.podLogsNamespaceSelector", spec.PodLogsNamespaceSelector)}
+	b.logs[o], b.found[o] = l, diags
+	return l
+}

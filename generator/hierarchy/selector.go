@@ -1,0 +1,126 @@
+package hierarchy
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// query evaluates the selectors of one parent object.
+type query struct {
+	*builder
+	parent *manifest.Object
+	diags  *diag.List
+}
+
+// selects returns the objects of a kind that the two selectors choose, ordered by
+// namespace and name. An invalid selector is an error and selects nothing.
+func (q query) selects(kind, path string, sel *metav1.LabelSelector, nsPath string, nsSel *metav1.LabelSelector) []*manifest.Object {
+	if sel == nil {
+		return nil
+	}
+	selector := q.parse(path, sel)
+	namespaces, all := q.inNamespaces(nsPath, nsSel)
+	if selector == nil || !all && namespaces == nil {
+		return nil
+	}
+	ix := q.index(kind)
+	var found []*manifest.Object
+	if all {
+		found = ix.everywhere(selector)
+	} else {
+		found = ix.in(namespaces, selector)
+	}
+	if len(found) == 0 && !selector.Empty() {
+		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path,
+			"selects no %s: of %d in the namespaces it looks in, none has labels %s", kind, ix.count(namespaces, all), selector))
+	}
+	return found
+}
+
+// parse compiles a label selector by Kubernetes' own rules; nil when it is invalid.
+func (q query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
+	selector, err := metav1.LabelSelectorAsSelector(sel)
+	if err != nil {
+		*q.diags = append(*q.diags, q.parent.Diag(diag.Error, diag.InvalidSelector, path, "%v", err))
+		return nil
+	}
+	return selector
+}
+
+// inNamespaces returns the sorted names of the namespaces that a selector chooses, or
+// all. It returns nil, false when the selector is invalid.
+func (q query) inNamespaces(path string, sel *metav1.LabelSelector) (names []string, all bool) {
+	if sel == nil {
+		return []string{q.parent.Namespace}, false
+	}
+	selector := q.parse(path, sel)
+	if selector == nil {
+		return nil, false
+	}
+	if selector.Empty() {
+		return nil, true
+	}
+	q.warnUnknownNamespaces(path, selector)
+	key := selector.String()
+	if names, ok := q.namespaces[key]; ok {
+		return names, false
+	}
+	names = []string{}
+	for _, ns := range q.set.Namespaces() {
+		if selector.Matches(q.namespaceLabels(ns)) {
+			names = append(names, ns)
+		}
+	}
+	if len(names) == 0 {
+		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no namespace: none has labels %s", selector))
+	}
+	q.namespaces[key] = names
+	return names, false
+}
+
+// namespaceLabels is what the API server would show: the manifest's labels, if there
+// is one, and the name as a label, which nobody can change.
+func (b *builder) namespaceLabels(name string) labels.Set {
+	set := labels.Set{corev1.LabelMetadataName: name}
+	if o := b.set.Get(manifest.ID{Kind: "Namespace", Name: name}); o != nil {
+		for k, v := range o.Meta.Labels {
+			if k != corev1.LabelMetadataName {
+				set[k] = v
+			}
+		}
+	}
+	return set
+}
+
+// warnUnknownNamespaces tells when a selector asks for labels of namespaces that have
+// no manifest here: they count as having none.
+func (q query) warnUnknownNamespaces(path string, selector labels.Selector) {
+	requirements, _ := selector.Requirements()
+	if !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName }) {
+		return
+	}
+	var unknown []string
+	for _, ns := range q.set.Namespaces() {
+		if q.set.Get(manifest.ID{Kind: "Namespace", Name: ns}) == nil {
+			unknown = append(unknown, ns)
+		}
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	more := ""
+	if len(unknown) > 5 {
+		unknown, more = unknown[:5], ", ..."
+	}
+	d := q.parent.Diag(diag.Warning, diag.UnknownNamespace, path,
+		"the labels of namespaces without a manifest are not known: %s%s count as having only %s", strings.Join(unknown, ", "), more, corev1.LabelMetadataName)
+	d.Hint = "add their Namespace manifests to the inputs"
+	*q.diags = append(*q.diags, d)
+}

@@ -1,0 +1,173 @@
+package generator
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/agentry-dev/agentry/generator/agentconfig"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/generator/workload"
+)
+
+// Options decide how hierarchies are rendered.
+type Options struct {
+	// Secrets is the policy for secret bytes; default secretref.Reference.
+	Secrets secretref.Policy
+	// OperatorLabels are the -labels of the operator that is being replaced.
+	OperatorLabels map[string]string
+	// AgentSelector is its -agent-selector; nil selects every GrafanaAgent.
+	AgentSelector labels.Selector
+}
+
+// Output is the result of a render.
+type Output struct {
+	// Units are sorted by Name.
+	Units []*Unit
+	// Diags are all findings, the units' included, sorted and without doubles.
+	Diags diag.List
+	// Hierarchies belong to Units, one each.
+	Hierarchies []*hierarchy.Hierarchy
+}
+
+// Render renders all hierarchies of a set. Units of prev whose inputs are the same
+// objects are taken over as they are; prev must come from a render with the same
+// options, or be nil.
+func Render(set *manifest.Set, opts Options, prev *Output) *Output {
+	if opts.Secrets == "" {
+		opts.Secrets = secretref.Reference
+	}
+	out := &Output{Hierarchies: hierarchy.Build(set, opts.AgentSelector)}
+	out.Units = make([]*Unit, len(out.Hierarchies))
+	known := map[string]*Unit{}
+	if prev != nil {
+		for _, u := range prev.Units {
+			known[u.Name] = u
+		}
+	}
+	r := renderer{set: set, opts: opts}
+	parallel(len(out.Units), func(i int) {
+		h := out.Hierarchies[i]
+		if u := known[h.Name()]; u != nil && u.same(h, set) {
+			out.Units[i] = u
+			return
+		}
+		out.Units[i] = r.unit(h)
+	})
+	out.Diags = append(out.Diags, set.Diags()...)
+	out.Diags = append(out.Diags, conflicts(out, set)...)
+	for _, u := range out.Units {
+		out.Diags = append(out.Diags, u.diags...)
+	}
+	out.Diags = merge(out.Diags)
+	return out
+}
+
+// parallel calls f for 0 to n-1 on all processors.
+func parallel(n int, f func(int)) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if workers <= 1 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	next := make(chan int, n)
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+type renderer struct {
+	set  *manifest.Set
+	opts Options
+}
+
+// unit renders one hierarchy. When Kubernetes would refuse something the GrafanaAgent is
+// to blame, and there is nothing to render.
+func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
+	u := &Unit{Name: h.Name(), Paused: h.Spec().Paused}
+	u.remember(h)
+	u.hierarchyDiags = diagText(h.Diags)
+	if u.Paused {
+		return u
+	}
+	config := agentconfig.Build(h, r.set, r.opts.Secrets, nil)
+	u.diags = append(u.diags, config.Diags...)
+	u.diags = append(u.diags, unsupported(h)...)
+	if config.Secrets != nil {
+		u.looked = config.Secrets.Looked()
+	}
+	if !config.Failed(h) {
+		objects, diags := workload.Build(h, config, workload.Options{Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets})
+		u.diags = append(u.diags, diags...)
+		if !diags.HasErrors() {
+			u.Files = files(objects)
+		}
+	}
+	u.finish()
+	return u
+}
+
+// unsupported tells what a GrafanaAgent selects and this version does not render.
+func unsupported(h *hierarchy.Hierarchy) diag.List {
+	var out diag.List
+	if n := len(h.Logs); n > 0 {
+		out = append(out, h.Agent.Diag(diag.Warning, diag.NotSupportedYet, "spec.logs.instanceSelector", "selects %d LogsInstances, which this version does not render", n))
+	}
+	if n := len(h.Integrations); n > 0 {
+		out = append(out, h.Agent.Diag(diag.Warning, diag.NotSupportedYet, "spec.integrations.selector", "selects %d Integrations, which this version does not render", n))
+	}
+	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 {
+		out = append(out, h.Agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or Integration: there are no workloads"))
+	}
+	return out
+}
+
+// files lays out the objects of a unit.
+func files(objects []workload.Object) []File {
+	var out []File
+	for _, o := range objects {
+		name := o.ID.Name + "." + strings.ToLower(o.ID.Kind) + ".yaml"
+		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true})
+		if o.Review != nil {
+			out = append(out, File{Path: o.ID.Name + ".agent.yml.txt", Data: o.Review, Object: o.ID})
+		}
+	}
+	return out
+}
+
+// Kustomization returns a kustomization.yaml that lists the resources, sorted.
+func Kustomization(resources []string) []byte {
+	var b strings.Builder
+	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")
+	if len(resources) == 0 {
+		b.WriteString("resources: []\n")
+		return []byte(b.String())
+	}
+	b.WriteString("resources:\n")
+	for _, r := range slices.Sorted(slices.Values(resources)) {
+		fmt.Fprintf(&b, "  - %s\n", r)
+	}
+	return []byte(b.String())
+}
+
+// KustomizationFile is the name of the file that kustomize looks for.
+const KustomizationFile = "kustomization.yaml"

@@ -1,0 +1,82 @@
+package secretref
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Data is the content of the shared Secret: under Plaintext all references, by file
+// name; under Reference nothing.
+func (r *Resolver) Data() map[string][]byte {
+	if r.policy != Plaintext {
+		return nil
+	}
+	data := make(map[string][]byte, len(r.uses))
+	for name, u := range r.uses {
+		data[name] = u.data
+	}
+	return data
+}
+
+// Projections are, under Reference, the sources of the volume that pods mount at [Dir],
+// one for each Secret or ConfigMap. All are optional, so that one that is missing fails
+// its own job and not the pod.
+func (r *Resolver) Projections() []corev1.VolumeProjection {
+	if r.policy != Reference {
+		return nil
+	}
+	var out []corev1.VolumeProjection
+	index := map[[2]string]int{}
+	yes := true
+	for _, name := range slices.Sorted(maps.Keys(r.uses)) {
+		u := r.uses[name]
+		if !u.file {
+			continue
+		}
+		id := [2]string{u.ref.Kind, u.ref.Name}
+		i, ok := index[id]
+		if !ok {
+			i = len(out)
+			index[id] = i
+			p := corev1.VolumeProjection{}
+			object := corev1.LocalObjectReference{Name: u.ref.Name}
+			if u.ref.Kind == "Secret" {
+				p.Secret = &corev1.SecretProjection{LocalObjectReference: object, Optional: &yes}
+			} else {
+				p.ConfigMap = &corev1.ConfigMapProjection{LocalObjectReference: object, Optional: &yes}
+			}
+			out = append(out, p)
+		}
+		item := corev1.KeyToPath{Key: u.ref.Key, Path: name}
+		if s := out[i].Secret; s != nil {
+			s.Items = append(s.Items, item)
+		} else {
+			out[i].ConfigMap.Items = append(out[i].ConfigMap.Items, item)
+		}
+	}
+	return out
+}
+
+// Env are, under Reference, the variables that the config reloader puts into the
+// configuration, sorted by name.
+func (r *Resolver) Env() []corev1.EnvVar {
+	if r.policy != Reference {
+		return nil
+	}
+	var out []corev1.EnvVar
+	for _, name := range slices.Sorted(maps.Keys(r.uses)) {
+		u := r.uses[name]
+		if !u.env {
+			continue
+		}
+		object := corev1.LocalObjectReference{Name: u.ref.Name}
+		source := &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: object, Key: u.ref.Key}}
+		if u.ref.Kind == "ConfigMap" {
+			source = &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: object, Key: u.ref.Key}}
+		}
+		out = append(out, corev1.EnvVar{Name: envName(u.ref), ValueFrom: source})
+	}
+	return out
+}

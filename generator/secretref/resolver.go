@@ -1,0 +1,212 @@
+package secretref
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Policy says what may become of secret bytes.
+type Policy string
+
+// The policies; see the package comment.
+const (
+	Reference Policy = "reference"
+	Plaintext Policy = "plaintext"
+)
+
+// Dir is where pods find the files of all references.
+const Dir = "/var/lib/grafana-agent/secrets"
+
+// Ref is a key of a Secret or ConfigMap.
+type Ref struct {
+	Kind            string // Secret or ConfigMap
+	Namespace, Name string
+	Key             string
+	Optional        bool
+}
+
+// String is how messages name a reference.
+func (r Ref) String() string {
+	return fmt.Sprintf("%s %s/%s, key %s", r.Kind, r.Namespace, r.Name, r.Key)
+}
+
+// FileName is the reference's file below [Dir], and its key in the shared Secret: the
+// operator's spelling, in which different references can collide.
+func (r Ref) FileName() string {
+	prefix := "/secrets/"
+	if r.Kind == "ConfigMap" {
+		prefix = "/configMaps/"
+	}
+	return strings.Map(func(c rune) rune {
+		if c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
+			return c
+		}
+		return '_'
+	}, prefix+r.Namespace+"/"+r.Name+"/"+r.Key)
+}
+
+// use is the first reference that claimed a file name.
+type use struct {
+	ref    Ref
+	object *manifest.Object
+	path   string
+	data   []byte
+	env    bool // wanted as an environment variable
+	file   bool // wanted as a file
+}
+
+// Resolver resolves the references of one hierarchy and remembers what its pods need.
+// It is not safe for concurrent use.
+type Resolver struct {
+	set       *manifest.Set
+	policy    Policy
+	namespace string // of the GrafanaAgent
+	uses      map[string]*use
+	looked    map[manifest.ID]*manifest.Object
+	diags     diag.List
+	reported  map[string]bool // object and message of each error
+}
+
+// New returns a Resolver for a GrafanaAgent in the namespace.
+func New(set *manifest.Set, policy Policy, namespace string) *Resolver {
+	return &Resolver{set: set, policy: policy, namespace: namespace,
+		uses: map[string]*use{}, looked: map[manifest.ID]*manifest.Object{}, reported: map[string]bool{}}
+}
+
+// Diags are the problems found so far, each about the object that holds the reference.
+func (r *Resolver) Diags() diag.List { return r.diags }
+
+// Looked returns every Secret and ConfigMap that was looked up; nil for those that the
+// set does not have.
+func (r *Resolver) Looked() map[manifest.ID]*manifest.Object { return r.looked }
+
+// Scope resolves references that stand in one object; they are to its namespace.
+type Scope struct {
+	*Resolver
+	object *manifest.Object
+}
+
+// In returns the Scope of an object. Under Plaintext all references of the object are
+// copied, also those that are never rendered: that is what the operator does, and
+// where unresolvable ones are reported.
+func (r *Resolver) In(o *manifest.Object) Scope {
+	s := Scope{Resolver: r, object: o}
+	if r.policy == Plaintext {
+		for _, f := range References(o) {
+			s.claim(f.Path, f.Ref)
+		}
+	}
+	return s
+}
+
+func (s Scope) ref(kind, name, key string, optional *bool) Ref {
+	return Ref{Kind: kind, Namespace: s.object.Namespace, Name: name, Key: key, Optional: optional != nil && *optional}
+}
+
+func (s Scope) secretOrConfigMap(r monitoringv1.SecretOrConfigMap) (Ref, bool) {
+	switch {
+	case r.Secret != nil:
+		return s.ref("Secret", r.Secret.Name, r.Secret.Key, r.Secret.Optional), true
+	case r.ConfigMap != nil:
+		return s.ref("ConfigMap", r.ConfigMap.Name, r.ConfigMap.Key, r.ConfigMap.Optional), true
+	}
+	return Ref{}, false
+}
+
+// Value resolves a reference for a field that has a value and a file form.
+func (s Scope) Value(path string, sel *corev1.SecretKeySelector) agentyaml.Secret {
+	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
+	if s.policy == Reference {
+		return agentyaml.Secret{File: s.file(path, ref)}
+	}
+	return s.inline(path, ref)
+}
+
+// File resolves a reference for a field that takes a path; empty when there is none.
+func (s Scope) File(path string, sel monitoringv1.SecretOrConfigMap) string {
+	ref, ok := s.secretOrConfigMap(sel)
+	if !ok {
+		return ""
+	}
+	return s.file(path, ref)
+}
+
+// ValueOnly resolves a reference for a field that has no file form.
+func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) agentyaml.Secret {
+	ref, ok := s.secretOrConfigMap(sel)
+	if !ok {
+		return agentyaml.Secret{}
+	}
+	if s.policy == Plaintext {
+		return s.inline(path, ref)
+	}
+	u := s.claim(path, ref)
+	if u == nil {
+		return agentyaml.Secret{}
+	}
+	u.env = true
+	d := s.object.Diag(diag.Warning, diag.SecretAsEnv, path, "%s becomes an environment variable: the agent has no file field for it", ref)
+	d.Hint = "it must exist before the pods start; rotating it needs a restart"
+	s.diags = append(s.diags, d)
+	return agentyaml.Secret{Env: envName(ref)}
+}
+
+// Content returns configuration that is kept in a Secret, and the Secret. Under every
+// policy it must be in the inputs. Nil when it is not there, which has been reported.
+func (s Scope) Content(path string, sel *corev1.SecretKeySelector) ([]byte, *manifest.Object) {
+	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
+	data, ok := s.lookup(path, ref, true)
+	if !ok {
+		return nil, nil
+	}
+	return data, s.looked[manifest.ID{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}]
+}
+
+// file claims a file and returns its path; empty when the reference does not resolve.
+func (s Scope) file(path string, ref Ref) string {
+	u := s.claim(path, ref)
+	if u == nil {
+		return ""
+	}
+	u.file = true
+	return Dir + "/" + ref.FileName()
+}
+
+func (s Scope) inline(path string, ref Ref) agentyaml.Secret {
+	u := s.claim(path, ref)
+	if u == nil {
+		return agentyaml.Secret{}
+	}
+	if !utf8.Valid(u.data) {
+		s.report(path, diag.SecretNotText, "", "%s is not UTF-8 text, and must be written into the configuration", ref)
+		return agentyaml.Secret{}
+	}
+	return agentyaml.Secret{Value: string(u.data), Set: true}
+}
+
+func envName(ref Ref) string { return "AGENTRY" + ref.FileName() }
+
+// report adds an error about the scope's object, once for each place.
+func (s Scope) report(path string, code diag.Code, hint, format string, args ...any) {
+	d := s.object.Diag(diag.Error, code, path, format, args...)
+	d.Hint = hint
+	if key := s.object.ID.String() + "\n" + d.Message; !s.reported[key] {
+		s.reported[key] = true
+		s.diags = append(s.diags, d)
+	}
+}
+
+// Object is the object that the scope belongs to.
+func (s Scope) Object() *manifest.Object { return s.object }
+
+// LiteralsAllowed reports whether the policy lets secrets that stand in a custom
+// resource in clear into the output.
+func (s Scope) LiteralsAllowed() bool { return s.policy == Plaintext }

@@ -1,0 +1,153 @@
+package generator
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// remember keeps what the unit is rendered from, to know it again.
+func (u *Unit) remember(h *hierarchy.Hierarchy) {
+	h.Objects(func(o *manifest.Object) bool {
+		u.objects = append(u.objects, o)
+		return true
+	})
+}
+
+// same reports whether a hierarchy would render to this unit: all its objects, and what
+// they refer to, are the very ones that the unit was rendered from.
+func (u *Unit) same(h *hierarchy.Hierarchy, set *manifest.Set) bool {
+	n, equal := 0, true
+	h.Objects(func(o *manifest.Object) bool {
+		equal = n < len(u.objects) && u.objects[n] == o
+		n++
+		return equal
+	})
+	if !equal || n != len(u.objects) {
+		return false
+	}
+	for id, o := range u.looked {
+		if set.Get(id) != o {
+			return false
+		}
+	}
+	return u.hierarchyDiags == diagText(h.Diags)
+}
+
+// finish derives what the unit says about itself from what was found.
+func (u *Unit) finish() {
+	u.Failed = u.diags.HasErrors()
+	for i := range u.diags {
+		u.diags[i].Units = []string{u.Name}
+	}
+	if len(u.Files) > 0 {
+		var resources []string
+		for _, f := range u.Files {
+			if f.Manifest {
+				resources = append(resources, f.Path)
+			}
+		}
+		u.Files = append(u.Files, File{Path: KustomizationFile, Data: Kustomization(resources), Manifest: true})
+	}
+	slices.SortFunc(u.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	seen := map[manifest.ID]bool{}
+	for _, o := range u.objects {
+		if !seen[o.ID] {
+			seen[o.ID] = true
+			u.Inputs = append(u.Inputs, o.ID)
+		}
+	}
+	for id, o := range u.looked {
+		if o != nil && !seen[id] {
+			seen[id] = true
+			u.Inputs = append(u.Inputs, id)
+		}
+	}
+	slices.SortFunc(u.Inputs, manifest.ID.Compare)
+}
+
+// fail takes a unit out because of something between units.
+func (u *Unit) fail() *Unit {
+	failed := *u
+	failed.Failed, failed.Files = true, nil
+	return &failed
+}
+
+// conflicts finds objects that two units, or a unit and the inputs, would both own. None
+// of the units involved is rendered.
+func conflicts(out *Output, set *manifest.Set) diag.List {
+	owners := map[manifest.ID]int{}
+	var diags diag.List
+	failed := map[int]bool{}
+	blame := func(i int, format string, args ...any) {
+		d := out.Hierarchies[i].Agent.Diag(diag.Error, diag.NameConflict, "metadata.name", format, args...)
+		d.Units = []string{out.Units[i].Name}
+		diags = append(diags, d)
+		failed[i] = true
+	}
+	for i, u := range out.Units {
+		for _, f := range u.Files {
+			if f.Object == (manifest.ID{}) || !f.Manifest {
+				continue
+			}
+			if other, taken := owners[f.Object]; taken {
+				blame(i, "%s would be rendered for GrafanaAgent %s too", f.Object, out.Units[other].Name)
+				blame(other, "%s would be rendered for GrafanaAgent %s too", f.Object, u.Name)
+				continue
+			}
+			owners[f.Object] = i
+			if o := set.Get(f.Object); o != nil {
+				line, _ := o.Position("")
+				blame(i, "%s would be rendered, and is in the inputs already (%s:%d)", f.Object, o.File(), line)
+			}
+		}
+	}
+	for i := range failed {
+		out.Units[i] = out.Units[i].fail()
+	}
+	return diags
+}
+
+// merge sorts diagnostics, and joins those that several units share.
+func merge(list diag.List) diag.List {
+	type key struct {
+		code          diag.Code
+		message, file string
+		line, column  int
+		object        diag.Object
+	}
+	at := map[key]int{}
+	var out diag.List
+	for _, d := range list {
+		k := key{d.Code, d.Message, d.Source + "\n" + d.File, d.Line, d.Column, d.Object}
+		i, ok := at[k]
+		if !ok {
+			at[k] = len(out)
+			d.Units = slices.Clone(d.Units)
+			out = append(out, d)
+			continue
+		}
+		for _, u := range d.Units {
+			if !slices.Contains(out[i].Units, u) {
+				out[i].Units = append(out[i].Units, u)
+			}
+		}
+	}
+	out.Sort()
+	return out
+}
+
+func diagText(list diag.List) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, d := range list {
+		b.WriteString(d.String())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

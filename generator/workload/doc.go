@@ -1,0 +1,10 @@
+// Package workload turns a hierarchy and its configuration into the Kubernetes objects
+// that the Grafana Agent Operator v0.44.8 would have created: Secrets, the governing
+// Service and one StatefulSet for each shard.
+//
+// Names, selectors, pod labels, and every byte of the pod templates are the operator's,
+// so that an existing installation is adopted in place without a restart. Owner
+// references are left out: there is no custom resource in the cluster to own anything.
+//
+// Objects are checked against the rules by which Kubernetes would refuse them.
+package workload

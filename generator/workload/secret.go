@@ -1,0 +1,196 @@
+package workload
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+const (
+	// gzipAboveBytes is the operator's threshold: longer configurations are compressed,
+	// and the config reloader notices by itself.
+	gzipAboveBytes = 100 << 10
+	// maxSecretBytes is what Kubernetes stores in one Secret, keys and values together.
+	maxSecretBytes = 1 << 20
+	// clientSideBytes is where Argo CD must apply on the server's side: it would write
+	// the whole object into an annotation, of which Kubernetes allows 256 KiB.
+	clientSideBytes = 200 << 10
+
+	configKey = "agent.yml"
+)
+
+// addSecret adds a Secret with binary data.
+func (b *builder) addSecret(name string, labels map[string]string, data map[string][]byte) {
+	size := 0
+	w := b.secretHead(name, labels, dataBytes(data))
+	if len(data) > 0 {
+		w.WriteString("data:\n")
+	}
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		w.WriteString("  " + string(agentyaml.AppendString(nil, key)) + ": ")
+		w.WriteString(base64Scalar(data[key]))
+		size += len(key) + len(data[key])
+	}
+	if size > maxSecretBytes {
+		b.fail(diag.ObjectTooLarge, "", "Secret %s would hold %d bytes, more than the %d that Kubernetes stores", name, size, maxSecretBytes)
+	}
+	b.objects = append(b.objects, Object{ID: b.id("Secret", name), YAML: w.Bytes()})
+}
+
+// base64Scalar is a value of data, with its newline; quoted where it is empty.
+func base64Scalar(data []byte) string {
+	if len(data) == 0 {
+		return "\"\"\n"
+	}
+	return base64.StdEncoding.EncodeToString(data) + "\n"
+}
+
+// addConfig adds the Secret of a configuration: as text that a reviewer can read, or
+// compressed with the text beside it.
+func (b *builder) addConfig(name string, c *agentyaml.Config) {
+	text := agentyaml.Encode(c)
+	labels := with(managedLabels(), b.options.Labels)
+	o := Object{ID: b.id("Secret", name)}
+	if len(text) <= gzipAboveBytes {
+		w := b.secretHead(name, labels, len(text))
+		w.WriteString("stringData:\n  " + configKey + ": |\n")
+		for line := range bytes.Lines(text) {
+			if len(line) > 1 {
+				w.WriteString("    ")
+			}
+			w.Write(line)
+		}
+		o.YAML = w.Bytes()
+	} else {
+		compressed := compress(text)
+		w := b.secretHead(name, labels, len(compressed))
+		w.WriteString("data:\n  " + configKey + ": ")
+		w.WriteString(base64Scalar(compressed))
+		o.YAML, o.Review = w.Bytes(), agentyaml.EncodeRedacted(c)
+		if len(compressed)+len(configKey) > maxSecretBytes {
+			b.fail(diag.ObjectTooLarge, "", "the configuration is %d bytes compressed, more than the %d that a Secret can hold; the largest parts are %s",
+				len(compressed), maxSecretBytes, largest(c))
+		}
+	}
+	b.objects = append(b.objects, o)
+}
+
+// compress is gzip as the operator calls it: default level, no name, no time.
+func compress(text []byte) []byte {
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	_, _ = w.Write(text) // a bytes.Buffer takes everything
+	_ = w.Close()
+	return buf.Bytes()
+}
+
+func dataBytes(data map[string][]byte) int {
+	n := 0
+	for key, value := range data {
+		n += len(key) + base64.StdEncoding.EncodedLen(len(value)) + 8
+	}
+	return n
+}
+
+func (b *builder) id(kind, name string) manifest.ID {
+	return manifest.ID{Kind: kind, Namespace: b.agent.Namespace, Name: name}
+}
+
+// secretHead writes a Secret up to its data. Secrets are written by hand because a YAML
+// library would parse megabytes of configuration again only to print them.
+func (b *builder) secretHead(name string, labels map[string]string, size int) *bytes.Buffer {
+	m := b.meta(name, labels)
+	if size > clientSideBytes {
+		m.Annotations["argocd.argoproj.io/sync-options"] = "ServerSideApply=true"
+	}
+	w := &bytes.Buffer{}
+	w.Grow(size + size/16 + 1024)
+	w.WriteString("apiVersion: v1\nkind: Secret\nmetadata:\n  annotations:\n")
+	writeMap(w, m.Annotations)
+	if len(m.Labels) > 0 {
+		w.WriteString("  labels:\n")
+		writeMap(w, m.Labels)
+	}
+	w.WriteString("  name: " + string(agentyaml.AppendString(nil, name)) + "\n")
+	w.WriteString("  namespace: " + string(agentyaml.AppendString(nil, m.Namespace)) + "\n")
+	return w
+}
+
+func writeMap(w *bytes.Buffer, m map[string]string) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		line := agentyaml.AppendString([]byte("    "), k)
+		line = append(line, ": "...)
+		line = agentyaml.AppendString(line, m[k])
+		w.Write(append(line, '\n'))
+	}
+}
+
+// add adds an object with sorted keys, checked, without what only the API server writes.
+func (b *builder) add(o any) {
+	data, err := json.Marshal(o)
+	var m map[string]any
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
+		b.fail(diag.InvalidObject, "", "encode: %v", err)
+		return
+	}
+	prune(m)
+	meta, _ := m["metadata"].(map[string]any)
+	id := b.id(m["kind"].(string), meta["name"].(string))
+	text, err := yaml.Marshal(m)
+	if err != nil {
+		b.fail(diag.InvalidObject, "", "encode %s: %v", id, err)
+		return
+	}
+	b.check(id, o)
+	b.objects = append(b.objects, Object{ID: id, YAML: text})
+}
+
+// prune removes status and creationTimestamp, which Kubernetes' types always write.
+func prune(m map[string]any) {
+	delete(m, "status")
+	if meta, ok := m["metadata"].(map[string]any); ok && meta["creationTimestamp"] == nil {
+		delete(meta, "creationTimestamp")
+	}
+	for _, v := range m {
+		switch v := v.(type) {
+		case map[string]any:
+			if _, ok := v["metadata"]; ok {
+				prune(v)
+				continue
+			}
+			pruneNested(v)
+		}
+	}
+}
+
+// pruneNested looks for pod and claim templates below a spec.
+func pruneNested(m map[string]any) {
+	for _, v := range m {
+		switch v := v.(type) {
+		case map[string]any:
+			if _, ok := v["metadata"]; ok {
+				prune(v)
+			}
+		case []any:
+			for _, item := range v {
+				if o, ok := item.(map[string]any); ok {
+					if _, ok := o["metadata"]; ok {
+						prune(o)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+// Package imports holds the packages to the order in which they may use each other, so
+// that the renderer stays a pure function that others can build on.
+package imports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/agentry-dev/agentry"
+
+// allowed maps the packages of the generator to what they may import of this module.
+// Packages below an internal folder of their own are theirs.
+func allowed() map[string][]string {
+	return map[string][]string{
+		"generator/api":         {},
+		"generator/diag":        {},
+		"generator/agentyaml":   {},
+		"generator/manifest":    {"generator/api", "generator/diag"},
+		"generator/hierarchy":   {"generator/api", "generator/diag", "generator/manifest"},
+		"generator/secretref":   {"generator/api", "generator/diag", "generator/manifest", "generator/hierarchy", "generator/agentyaml"},
+		"generator/scrape":      {"generator/api", "generator/diag", "generator/agentyaml"},
+		"generator/integration": {"generator/api", "generator/diag", "generator/agentyaml"},
+		"generator/agentconfig": {"generator/api", "generator/diag", "generator/agentyaml", "generator/manifest", "generator/hierarchy", "generator/scrape", "generator/integration", "generator/secretref"},
+		"generator/workload":    {"generator/api", "generator/diag", "generator/agentyaml", "generator/manifest", "generator/hierarchy", "generator/agentconfig", "generator/secretref"},
+		"generator":             {"generator"},
+		"gitsync":               {"generator", "gitsync"},
+		"sd":                    {"sd"},
+		"internal":              {"generator", "gitsync", "sd", "internal"},
+		"cmd":                   {"generator", "gitsync", "sd", "internal"},
+		"test":                  {"generator", "gitsync", "sd", "internal", "test"},
+	}
+}
+
+// impure are packages that the generator does not import: it has no files, no network, no
+// processes and no randomness.
+func impure() []string {
+	return []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog", "plugin"}
+}
+
+// listed is what go list says about a package.
+type listed struct {
+	ImportPath string
+	Dir        string
+	Imports    []string
+	GoFiles    []string
+}
+
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
+	for _, p := range packages(t) {
+		name := relative(p.ImportPath)
+		for _, i := range p.Imports {
+			target, ours := strings.CutPrefix(i, module+"/")
+			if ours && !mayImport(name, target) {
+				t.Errorf("%s imports %s", name, target)
+			}
+		}
+	}
+}
+
+func mayImport(name, target string) bool {
+	owner := ownerOf(name)
+	return within(target, owner) && owner != "generator" || slices.ContainsFunc(allowed()[owner], func(a string) bool { return within(target, a) })
+}
+
+// ownerOf is the longest entry of the table that the package lies in.
+func ownerOf(name string) string {
+	for ; name != "."; name = filepath.ToSlash(filepath.Dir(name)) {
+		if _, ok := allowed()[name]; ok {
+			return name
+		}
+	}
+	return ""
+}
+
+func within(name, folder string) bool {
+	return name == folder || strings.HasPrefix(name, folder+"/")
+}
+
+func TestTheTableNamesEveryPackage(t *testing.T) {
+	for _, p := range packages(t) {
+		name := relative(p.ImportPath)
+		owner := ownerOf(name)
+		if owner == "" || owner == "generator" && name != "generator" {
+			t.Errorf("%s is not in the table", name)
+		}
+	}
+}
+
+func TestTheGeneratorIsPure(t *testing.T) {
+	for _, p := range packages(t) {
+		if !within(relative(p.ImportPath), "generator") {
+			continue
+		}
+		for _, i := range p.Imports {
+			if slices.Contains(impure(), i) {
+				t.Errorf("%s imports %s", relative(p.ImportPath), i)
+			}
+		}
+		for _, file := range p.GoFiles {
+			for _, use := range clockUses(t, filepath.Join(p.Dir, file)) {
+				t.Errorf("%s reads the clock", use)
+			}
+		}
+	}
+}
+
+// clockUses finds time.Now and the like; durations and dates as values are fine.
+func clockUses(t *testing.T, file string) []string {
+	t.Helper()
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "After", "Tick", "NewTimer", "NewTicker", "Sleep"}, s.Sel.Name) {
+			found = append(found, files.Position(n.Pos()).String())
+		}
+		return true
+	})
+	return found
+}
+
+func relative(importPath string) string {
+	if importPath == module {
+		return ""
+	}
+	return strings.TrimPrefix(importPath, module+"/")
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	command := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles", "./...")
+	command.Dir = filepath.Join("..", "..")
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []listed
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}

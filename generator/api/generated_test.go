@@ -56,7 +56,7 @@ func TestGeneratedFilesAreFresh(t *testing.T) {
 	if files == 0 {
 		t.Fatal("nothing was generated")
 	}
-	for _, pattern := range []string{"generator/api/crds/*.yaml", "generator/manifest/schemas/*.json"} {
+	for _, pattern := range []string{"generator/api/crds/*.yaml", "generator/manifest/internal/schema/crds/*.json"} {
 		want, _ := filepath.Glob(filepath.Join(fresh, pattern))
 		got, _ := filepath.Glob(filepath.Join(root, pattern))
 		if len(want) != len(got) {

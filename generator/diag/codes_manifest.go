@@ -1,6 +1,66 @@
 package diag
 
+// Codes of what is found while manifests are read.
+const (
+	UnreadableFile   Code = "unreadable-file"
+	FileTooLarge     Code = "file-too-large"
+	SymlinkRefused   Code = "symlink-refused"
+	PlainManifests   Code = "kustomization-not-built"
+	NotUTF8          Code = "not-utf8"
+	InvalidYAML      Code = "invalid-yaml"
+	DuplicateKey     Code = "duplicate-key"
+	TooComplex       Code = "document-too-complex"
+	TooManyDocuments Code = "too-many-documents"
+	NotAnObject      Code = "not-an-object"
+	UnknownKind      Code = "unknown-kind"
+	UnknownField     Code = "unknown-field"
+	InvalidField     Code = "invalid-field"
+	InvalidMetadata  Code = "invalid-metadata"
+	MissingNamespace Code = "missing-namespace"
+	InvalidSecret    Code = "invalid-secret"
+	EncryptedSecret  Code = "encrypted-secret"
+	DuplicateObject  Code = "duplicate-object"
+)
+
 // manifestCodes documents what is found while manifests are read.
 func manifestCodes() []CodeInfo {
-	return nil
+	const leftOut = " The object is left out, or held at its last good version where there is one."
+	return []CodeInfo{
+		{UnreadableFile, "A file or folder cannot be read.",
+			"Nothing that it holds is known, so nothing that may come from it counts as deleted. Make it readable."},
+		{FileTooLarge, "A file is larger than a manifest may be.",
+			"It is not read, and nothing that may come from it counts as deleted. Split it, or keep it out of the paths that are read."},
+		{SymlinkRefused, "A symbolic link leads out of the folder that is read, or in a circle.",
+			"It is not followed. Put a copy of the file in its place, or name the link's target as a path of its own."},
+		{PlainManifests, "A folder has a kustomization.yaml, which is not built.",
+			"The folder's files are read as plain manifests. If patches or generators matter, build it first and read the result."},
+		{NotUTF8, "A document holds bytes that are not UTF-8.",
+			"The document is left out, and nothing that may come from it counts as deleted. Save the file as UTF-8."},
+		{InvalidYAML, "A document is not valid YAML or JSON.",
+			"The document is left out, and nothing that may come from it counts as deleted; the file's other documents are read."},
+		{DuplicateKey, "A key occurs twice in one mapping.",
+			"Which one counts would be chance, so the document is left out. Remove one of them."},
+		{TooComplex, "A document is nested too deep or, with its aliases expanded, too large.",
+			"The document is left out. Write it without so many aliases, or split it."},
+		{TooManyDocuments, "A file holds more documents, or a list more items, than are read.",
+			"What is above the limit is left out, and nothing that may come from it counts as deleted. Split the file."},
+		{NotAnObject, "A document looks like a Kubernetes object but does not say of which kind.",
+			"It is left out, and nothing that may come from it counts as deleted. Set apiVersion and kind."},
+		{UnknownKind, "A kind or version of a group that agentry reads is not known to it.",
+			"The object is ignored. Check the spelling of apiVersion and kind."},
+		{UnknownField, "A field is not in the kind's CRD.",
+			"The field is ignored, as the API server would do. Check its spelling and its place."},
+		{InvalidField, "A field has the wrong type or a value that the kind's CRD does not allow.",
+			"The API server would refuse the object." + leftOut},
+		{InvalidMetadata, "A name, namespace, label or annotation is not one that Kubernetes allows.",
+			"The API server would refuse the object." + leftOut},
+		{MissingNamespace, "An object has no namespace, and no default namespace is set.",
+			"Without one it is not known what the object belongs to." + leftOut},
+		{InvalidSecret, "The data of a Secret or ConfigMap cannot be read.",
+			"The API server would refuse the object. The message never shows what the data are." + leftOut},
+		{EncryptedSecret, "A Secret is encrypted by SOPS.",
+			"It is read as if it were not there; references to it are kept for the cluster to resolve."},
+		{DuplicateObject, "Two documents define the same object.",
+			"Which one counts would be chance, so neither is used. Remove one of them."},
+	}
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,4 +86,17 @@ func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format strin
 		Source: o.doc.source, File: o.doc.file, Line: line, Column: column,
 		Object: o.Ref(),
 	}
+}
+
+// comparePlace orders objects by where they were read from.
+func (o *Object) comparePlace(other *Object) int {
+	a, b := o.doc, other.doc
+	return cmp.Or(
+		cmp.Compare(a.source, b.source),
+		cmp.Compare(a.file, b.file),
+		cmp.Compare(a.line, b.line),
+		cmp.Compare(a.column, b.column),
+		cmp.Compare(len(a.prefix), len(b.prefix)), // items[9] before items[10]
+		cmp.Compare(a.prefix, b.prefix),
+	)
 }

@@ -27,7 +27,7 @@ const (
 
 	apiDir    = "generator/api/v1alpha1"
 	crdDir    = "generator/api/crds"
-	schemaDir = "generator/manifest/schemas"
+	schemaDir = "generator/manifest/internal/schema/crds"
 
 	ownGroup  = "monitoring.grafana.com"
 	promGroup = "monitoring.coreos.com"

@@ -1,0 +1,129 @@
+package manifest
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// core reads a kind of Kubernetes' own, which has no CRD. No message of a Secret or
+// ConfigMap holds any of its values.
+func (r *reader) core() {
+	switch value := r.value.(type) {
+	case *corev1.Secret:
+		r.secret(value)
+	case *corev1.ConfigMap:
+		r.configMap(value)
+	case *corev1.Namespace:
+		r.checkFields("spec")
+	}
+}
+
+func (r *reader) secret(s *corev1.Secret) {
+	if r.raw["sops"] != nil {
+		r.leftOut = true
+		r.warn(diag.EncryptedSecret, "sops", "the Secret is encrypted, and read as if it were not there", "")
+		return
+	}
+	r.checkFields("data", "stringData", "type", "immutable")
+	s.Data = r.binary("data")
+	for key, value := range r.texts(r.raw["stringData"], "stringData", diag.InvalidSecret) {
+		if s.Data == nil {
+			s.Data = map[string][]byte{}
+		}
+		s.Data[key] = []byte(value)
+	}
+	switch kind := r.raw["type"].(type) {
+	case nil:
+	case string:
+		s.Type = corev1.SecretType(kind)
+	default:
+		r.fail(diag.InvalidSecret, "type", "must be a string, is "+typeName(kind), "")
+	}
+	r.checkImmutable()
+	r.checkKeys("stringData")
+	size := 0
+	for _, value := range s.Data {
+		size += len(value)
+	}
+	r.checkSize(size)
+}
+
+func (r *reader) configMap(m *corev1.ConfigMap) {
+	r.checkFields("data", "binaryData", "immutable")
+	m.Data = r.texts(r.raw["data"], "data", diag.InvalidSecret)
+	m.BinaryData = r.binary("binaryData")
+	r.checkImmutable()
+	r.checkKeys("data")
+	size := 0
+	for _, value := range m.Data {
+		size += len(value)
+	}
+	for key, value := range m.BinaryData {
+		size += len(value)
+		if _, found := m.Data[key]; found {
+			r.fail(diag.InvalidSecret, "binaryData["+key+"]", "the key is in data as well", "")
+		}
+	}
+	r.checkSize(size)
+}
+
+// checkFields warns of fields other than those named.
+func (r *reader) checkFields(known ...string) {
+	for _, name := range slices.Sorted(maps.Keys(r.raw)) {
+		if !slices.Contains(known, name) && name != "apiVersion" && name != "kind" && name != "metadata" {
+			r.warn(diag.UnknownField, name, "unknown field, it is ignored", diag.DidYouMean(name, known))
+		}
+	}
+}
+
+// binary reads a map of values in base64.
+func (r *reader) binary(path string) map[string][]byte {
+	texts := r.texts(r.raw[path], path, diag.InvalidSecret)
+	if texts == nil {
+		return nil
+	}
+	out := make(map[string][]byte, len(texts))
+	for key, text := range texts {
+		value, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			hint := ""
+			if r.object.Kind == "Secret" {
+				hint = "write it to stringData if it is meant as it is"
+			}
+			r.fail(diag.InvalidSecret, path+"["+key+"]", "is not base64", hint)
+		}
+		out[key] = value
+	}
+	r.checkKeys(path)
+	return out
+}
+
+// checkKeys checks the keys of a map of data.
+func (r *reader) checkKeys(path string) {
+	data, _ := r.raw[path].(map[string]any)
+	for key := range data {
+		if messages := validation.IsConfigMapKey(key); len(messages) > 0 {
+			r.fail(diag.InvalidSecret, path+"["+key+"]", "the key is not valid: "+strings.Join(messages, ", "), "")
+		}
+	}
+}
+
+func (r *reader) checkImmutable() {
+	if _, ok := r.raw["immutable"].(bool); !ok && r.raw["immutable"] != nil {
+		r.fail(diag.InvalidSecret, "immutable", "must be a boolean, is "+typeName(r.raw["immutable"]), "")
+	}
+}
+
+func (r *reader) checkSize(size int) {
+	if size > corev1.MaxSecretSize {
+		r.fail(diag.InvalidSecret, "", fmt.Sprintf("the data have %d bytes, more than %d", size, corev1.MaxSecretSize), "")
+	}
+}

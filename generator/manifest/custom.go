@@ -1,0 +1,132 @@
+package manifest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
+)
+
+// custom reads a custom resource by its CRD.
+func (r *reader) custom() {
+	kind, err := schema.Of(r.object.Kind)
+	if err != nil {
+		r.fail(diag.InvalidField, "", "agentry's own schema is broken, please report it: "+err.Error(), "")
+		return
+	}
+	delete(r.raw, "metadata") // already read
+	if kind.Accept(r.raw) && runtime.DefaultUnstructuredConverter.FromUnstructured(r.raw, r.value) == nil {
+		return
+	}
+	r.value = newValue(r.object.APIVersion, r.object.Kind) // may be half filled
+	unknown, errs := kind.Check(r.raw)
+	for _, path := range unknown {
+		name := path[strings.LastIndexAny(path, ".]")+1:]
+		r.warn(diag.UnknownField, path, "unknown field, it is ignored", diag.DidYouMean(name, kind.Siblings(path)))
+	}
+	for _, err := range errs {
+		if r.opts.Compatibility == Operator && err.Type != field.ErrorTypeRequired && lookup(r.raw, err.Field) == "" {
+			continue // as good as absent
+		}
+		r.invalid(err)
+	}
+	r.checkKeysOrNames()
+	if r.failed() {
+		return
+	}
+	if err := convert(r.raw, r.value); err != nil {
+		r.fail(diag.InvalidField, "", err.Error(), "")
+	}
+}
+
+// convert fills in a Go value by way of JSON, which finds what a schema does not say, such
+// as a number that is too large for its field.
+func convert(raw map[string]any, value any) error {
+	data, err := json.Marshal(raw)
+	if err != nil {
+		return err
+	}
+	err = json.Unmarshal(data, value)
+	if bad := (*json.UnmarshalTypeError)(nil); errors.As(err, &bad) && bad.Field != "" {
+		return fmt.Errorf("%s: %s does not fit", bad.Field, bad.Value)
+	}
+	return err
+}
+
+// invalid reports what Kubernetes' validation found.
+func (r *reader) invalid(err *field.Error) {
+	path := err.Field
+	if path == "<nil>" {
+		path = ""
+	}
+	message := strings.TrimPrefix(strings.TrimPrefix(err.Detail, path), " in body ")
+	switch value := err.BadValue.(type) {
+	case string:
+		if err.Type == field.ErrorTypeInvalid && value != "" && len(value) <= maxQuoted {
+			message = fmt.Sprintf("%q %s", value, message)
+		}
+	}
+	hint := ""
+	switch err.Type {
+	case field.ErrorTypeRequired:
+		message = "is required"
+	case field.ErrorTypeNotSupported:
+		message = fmt.Sprintf("%q is not supported: %s", fmt.Sprint(err.BadValue), err.Detail)
+	case field.ErrorTypeTypeInvalid:
+		hint = r.typeHint(path, message)
+	}
+	if strings.Contains(message, "ms)?)$") { // the pattern that only durations have
+		hint = "write a duration such as 30s or 1m30s"
+	}
+	r.fail(diag.InvalidField, path, message, hint)
+}
+
+// maxQuoted is how long a value may be to be quoted in a message, in bytes.
+const maxQuoted = 100
+
+// typeHint says how to write a scalar that YAML takes for a value of another type.
+func (r *reader) typeHint(path, message string) string {
+	_, node, found := r.object.doc.find(path)
+	if !found || node == nil || len(node.Value) > maxQuoted {
+		return ""
+	}
+	written := node.Value
+	switch lookup(r.raw, path).(type) {
+	case bool, int64, float64:
+		if strings.Contains(message, "of type string") {
+			return fmt.Sprintf("quote it: %q", written)
+		}
+	case string:
+		if strings.Contains(message, "of type boolean") || strings.Contains(message, "of type integer") {
+			return "remove the quotes, if there are any"
+		}
+	}
+	return ""
+}
+
+// checkKeysOrNames checks the two fields that are strings or objects, which a structural
+// schema cannot express.
+func (r *reader) checkKeysOrNames() {
+	if r.object.Kind != v1alpha1.MetricsIntegrationKind {
+		return
+	}
+	for _, path := range []string{"spec.secrets", "spec.configMaps"} {
+		items, _ := lookup(r.raw, path).([]any)
+		for i, item := range items {
+			data, err := json.Marshal(item)
+			if err == nil {
+				err = json.Unmarshal(data, &v1alpha1.KeyOrName{})
+			}
+			if err != nil {
+				r.fail(diag.InvalidField, fmt.Sprintf("%s[%d]", path, i), err.Error(), "")
+			}
+		}
+	}
+}

@@ -1,0 +1,3 @@
+package yamlvalue
+
+func decodeBlock(text []byte) (any, bool) { return nil, false }

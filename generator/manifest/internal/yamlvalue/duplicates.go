@@ -1,0 +1,61 @@
+package yamlvalue
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// duplicateKey finds the first key that occurs twice in one mapping, or returns nil. Merged
+// keys do not count: setting them again is what they are for.
+func duplicateKey(text []byte) error {
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		// The parser that matters could read it; it is only the position that is not known.
+		return &Error{Reason: DuplicateKey, Message: "a key occurs twice in a mapping"}
+	}
+	if err := duplicateBelow(&document); err != nil {
+		return err
+	}
+	return nil
+}
+
+func duplicateBelow(node *yaml.Node) *Error {
+	var first map[string]*yaml.Node
+	if node.Kind == yaml.MappingNode {
+		first = make(map[string]*yaml.Node, len(node.Content)/2)
+	}
+	for i, child := range node.Content {
+		if name, ok := nodeName(child); ok && first != nil && i%2 == 0 {
+			if before, found := first[name]; found {
+				return &Error{
+					Reason: DuplicateKey, Line: child.Line, Column: child.Column,
+					Message: fmt.Sprintf("the key %q occurs twice, the first time %d lines above", name, child.Line-before.Line),
+				}
+			}
+			first[name] = child
+		}
+		if err := duplicateBelow(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodeName is the key that a node stands for, unless it is a merge key or no scalar.
+func nodeName(node *yaml.Node) (string, bool) {
+	if node.Kind != yaml.ScalarNode || node.Tag == "!!merge" {
+		return "", false
+	}
+	if node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.TaggedStyle) != 0 {
+		return node.Value, true
+	}
+	key, ok := resolve(node.Value)
+	if !ok {
+		return node.Value, true
+	}
+	if i, isInt := key.(int64); isInt {
+		key = int(i)
+	}
+	return keyName(key)
+}

@@ -1,0 +1,85 @@
+package yamlvalue
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+func errTooDeep() *Error {
+	return &Error{Reason: Limit, Message: fmt.Sprintf("maps and lists are nested more than %d deep", MaxDepth)}
+}
+
+func errTooManyValues() *Error {
+	return &Error{Reason: Limit, Message: fmt.Sprintf("more than %d values, with all aliases expanded", MaxValues)}
+}
+
+func errNotFinite() *Error {
+	return &Error{Message: "infinity and not-a-number cannot be written as JSON", Hint: `quote it if it is meant as a string: ".inf"`}
+}
+
+func errKey(text []byte) *Error {
+	err := &Error{Message: "a key is null, a list or a map"}
+	if bytes.Contains(text, []byte("{{")) {
+		err.Hint = "this looks like a template: render it first, or quote the braces"
+	}
+	return err
+}
+
+var linePattern = regexp.MustCompile(`^line ([0-9]+): `)
+
+// syntaxError translates an error of the YAML parser, leaving out what could be a part of
+// a value.
+func syntaxError(err error, text []byte) *Error {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	out := &Error{Line: 1}
+	if match := linePattern.FindStringSubmatch(message); match != nil {
+		message = message[len(match[0]):]
+		out.Line, _ = strconv.Atoi(match[1])
+		if isParserError(message) {
+			out.Line++ // the scanner counts from 1, the parser from 0
+		}
+	}
+	switch {
+	case strings.HasPrefix(message, "invalid map key"):
+		return errKey(text)
+	case strings.HasPrefix(message, "unknown anchor"):
+		message = "an alias refers to no anchor of this document"
+		out.Line, out.Hint = 0, "quote a value that begins with an asterisk"
+	case strings.HasPrefix(message, "anchor '"):
+		message, out.Line = "an anchor contains itself", 0
+	case strings.HasPrefix(message, "cannot decode"):
+		message, out.Line = "a value does not have the form that its tag asks for", 0
+	case strings.Contains(message, "excessive aliasing"):
+		out.Reason, out.Line = Limit, 0
+	case strings.HasPrefix(message, "found character that cannot start any token"):
+		out.Hint = "indent with spaces, not tabs, and quote values that begin with @ or `"
+	case strings.HasPrefix(message, "mapping values are not allowed"):
+		out.Hint = "quote a value that holds a colon followed by a space"
+	}
+	if strings.ContainsAny(message, "`\"") { // unknown to us, with something quoted
+		message = "the document is not valid YAML"
+	}
+	out.Message = message
+	return out
+}
+
+// isParserError tells the errors of the parser, which has a token too many or too few,
+// from those of the scanner, which could not make a token.
+func isParserError(message string) bool {
+	for _, scanner := range []string{
+		"did not find expected comment or line break", "did not find expected digit or '+'",
+		"did not find expected digit", "did not find expected hexdecimal number",
+		"did not find expected whitespace", "did not find expected alphabetic or numeric character",
+		"did not find expected version number", "did not find expected tag URI", "did not find expected '!'",
+		"did not find expected whitespace or line break",
+	} {
+		if message == scanner {
+			return false
+		}
+	}
+	return strings.HasPrefix(message, "did not find expected") || strings.HasPrefix(message, "found undefined tag handle") ||
+		strings.HasPrefix(message, "found duplicate %") || strings.HasPrefix(message, "found incompatible YAML document")
+}

@@ -1,0 +1,57 @@
+package yamlvalue
+
+import (
+	"fmt"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// decodeJSON decodes a document that begins with a brace. It returns nil and no error if
+// the document is not JSON, but may still be YAML in flow style.
+func decodeJSON(text []byte) (any, error) {
+	var value any
+	strict, err := kjson.UnmarshalStrict(text, &value)
+	if err != nil {
+		return nil, nil
+	}
+	if len(strict) > 0 {
+		// The only finding there can be without a struct to decode to.
+		path := strings.TrimPrefix(strict[0].Error(), "duplicate field ")
+		found := &Error{Reason: DuplicateKey, Message: fmt.Sprintf("the key %s occurs twice", path)}
+		if located, ok := duplicateKey(text).(*Error); ok && located != nil {
+			found.Line, found.Column = located.Line, located.Column
+		}
+		return nil, found
+	}
+	values := 0
+	if err := checkLimits(value, 0, &values); err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+// checkLimits holds a decoded value to [MaxDepth] and [MaxValues].
+func checkLimits(value any, depth int, values *int) error {
+	if *values++; *values > MaxValues {
+		return errTooManyValues()
+	}
+	if depth > MaxDepth {
+		return errTooDeep()
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, v := range value {
+			if err := checkLimits(v, depth+1, values); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, v := range value {
+			if err := checkLimits(v, depth+1, values); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

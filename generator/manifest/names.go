@@ -1,0 +1,63 @@
+package manifest
+
+import "strings"
+
+// The functions below know the names, keys and values that nearly everybody uses, and so
+// spare them the regular expressions of Kubernetes' validation. What they do not know may
+// be valid all the same.
+
+const (
+	maxPlain  = 63  // characters of a DNS label, of a label's value, of the name in a key
+	maxPrefix = 253 // characters of the prefix of a key
+)
+
+// isPlainName reports whether a name is a DNS label.
+func isPlainName(s string) bool {
+	return isPlain(s, maxPlain, func(c byte) bool {
+		return 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
+	}, "-")
+}
+
+// isPlainValue reports whether a label's value is valid and not empty.
+func isPlainValue(s string) bool {
+	return isPlain(s, maxPlain, isAlphanumeric, "-_.")
+}
+
+// isPlainKey reports whether a label's or annotation's key is valid: a name, or a prefix of
+// DNS labels joined by dots, a slash and a name.
+func isPlainKey(s string) bool {
+	prefix, name, found := strings.Cut(s, "/")
+	if !found {
+		return isPlainValue(s)
+	}
+	if len(prefix) > maxPrefix || !isPlainValue(name) {
+		return false
+	}
+	for label := range strings.SplitSeq(prefix, ".") {
+		if !isPlainName(label) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPlain reports whether a text has 1 to limit characters of the alphabet, or of the others
+// where it neither begins nor ends.
+func isPlain(s string, limit int, alphabet func(byte) bool, others string) bool {
+	if s == "" || len(s) > limit {
+		return false
+	}
+	for i := range len(s) {
+		if alphabet(s[i]) {
+			continue
+		}
+		if i == 0 || i == len(s)-1 || strings.IndexByte(others, s[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func isAlphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}

@@ -1,0 +1,166 @@
+// Package manifest turns YAML and JSON into typed objects, each with the place that it was
+// read from, doing what the API server would do to them: there is none between Git and the
+// rendered output.
+//
+// [Parse] reads one file. It knows the kinds that agentry renders from (the custom resources
+// of the Grafana Agent Operator, the monitors of the Prometheus Operator) and those that
+// these refer to (Secret, ConfigMap, Namespace); everything else is ignored and counted. The
+// CRDs' defaults are set, unknown fields are pruned with a warning, and what the API server
+// would refuse is an error and left out. Every finding is a diagnostic at file, line and
+// column. [NewSet] merges the objects of many files.
+//
+// Promises:
+//   - Pure: no I/O, no clock, nothing kept between calls. Safe for concurrent use.
+//   - YAML means what it means to kubectl (YAML 1.1, by way of JSON).
+//   - Bounded: each limit is a constant below, or of package yamlvalue.
+//   - A broken document takes no other document down, and a broken file no other file.
+//   - No diagnostic holds a byte of a Secret's data.
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/stream"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/yamlvalue"
+)
+
+const (
+	// MaxFileBytes is how large a file may be.
+	MaxFileBytes = 8 << 20
+	// MaxDocuments is how many documents a file may have.
+	MaxDocuments = 10_000
+	// MaxListItems is how many objects a List may have.
+	MaxListItems = 10_000
+	// MaxFindings is how many findings are reported about one object.
+	MaxFindings = 50
+)
+
+// Compatibility is whose behaviour to follow where today's and the Grafana Agent Operator's
+// differ.
+type Compatibility string
+
+const (
+	// Operator is the Grafana Agent Operator v0.44.8: an empty string is as good as none,
+	// so it is never invalid.
+	Operator Compatibility = "operator"
+	// Current is today's CRDs to the letter.
+	Current Compatibility = "current"
+)
+
+// Options are the settings that change what objects are read as.
+type Options struct {
+	// DefaultNamespace is that of objects that have none. Empty: having none is an error.
+	DefaultNamespace string
+	// Compatibility defaults to [Operator].
+	Compatibility Compatibility
+}
+
+// Result is what a file holds.
+type Result struct {
+	Objects []*Object
+	Diags   diag.List
+	// Ignored counts objects that are none of our business, by "apiVersion Kind".
+	Ignored map[string]int
+	// Invalid names the objects that were left out for an error, as far as they have a name.
+	Invalid []ID
+	// Broken counts documents that could not be read as an object, so that it is not known
+	// what they define: no object may be taken for deleted on their account.
+	Broken int
+}
+
+// Parse reads one file. The objects refer to the file's bytes, which must not change.
+func Parse(f File, opts Options) Result {
+	if opts.Compatibility == "" {
+		opts.Compatibility = Operator
+	}
+	p := &parser{file: f, opts: opts}
+	if len(f.Data) > MaxFileBytes {
+		p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has %d bytes, more than %d", len(f.Data), MaxFileBytes), "")
+		return p.result
+	}
+	count := 0
+	for doc := range stream.Documents(f.Data) {
+		if count++; count > MaxDocuments {
+			p.broken(diag.TooManyDocuments, doc.Line, doc.Column, fmt.Sprintf("the file has more than %d documents", MaxDocuments), "")
+			break
+		}
+		p.document(doc)
+	}
+	return p.result
+}
+
+// parser collects the result of one file.
+type parser struct {
+	file   File
+	opts   Options
+	result Result
+}
+
+// broken reports a document that is not known to define anything.
+func (p *parser) broken(code diag.Code, line, column int, message, hint string) {
+	p.result.Broken++
+	p.result.Diags = append(p.result.Diags, diag.Diagnostic{
+		Severity: diag.Error, Code: code, Message: message, Hint: hint,
+		Source: p.file.Source, File: p.file.Path, Line: line, Column: column,
+	})
+}
+
+// document reads one document of the file.
+func (p *parser) document(d stream.Document) {
+	doc := document{source: p.file.Source, file: p.file.Path, text: d.Text, line: d.Line, column: d.Column}
+	if !utf8.Valid(d.Text) {
+		line, column := doc.at(position(d.Text, firstInvalid(d.Text)))
+		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", "")
+		return
+	}
+	value, err := yamlvalue.Decode(d.Text)
+	if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
+		line, column := doc.at(max(bad.Line, 1), bad.Column)
+		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.Hint)
+		return
+	}
+	switch value := value.(type) {
+	case nil: // null is as good as nothing
+	case map[string]any:
+		p.object(value, doc)
+	default:
+		p.ignore("", "")
+	}
+}
+
+func codeOf(reason yamlvalue.Reason) diag.Code {
+	switch reason {
+	case yamlvalue.DuplicateKey:
+		return diag.DuplicateKey
+	case yamlvalue.Limit:
+		return diag.TooComplex
+	}
+	return diag.InvalidYAML
+}
+
+// ignore counts an object that is none of our business.
+func (p *parser) ignore(apiVersion, kind string) {
+	if p.result.Ignored == nil {
+		p.result.Ignored = map[string]int{}
+	}
+	name := "not an object"
+	if apiVersion != "" || kind != "" {
+		name = apiVersion + " " + kind
+	}
+	p.result.Ignored[name]++
+}
+
+// firstInvalid returns the offset of the first byte that is not UTF-8.
+func firstInvalid(text []byte) int {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(text)
+}

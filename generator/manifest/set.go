@@ -1,0 +1,93 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// Set is the objects of any number of files, in the order of their identities. It is
+// immutable, and safe for concurrent reading.
+type Set struct {
+	objects    []*Object
+	byID       map[ID]*Object
+	byKind     map[string][]*Object
+	duplicates [][]*Object
+}
+
+// NewSet merges results, whatever their order. Objects of the same identity are all left
+// out, also if they are equal: which file is edited next, and whether that has an effect,
+// would be chance. See [Set.Duplicates].
+func NewSet(results ...Result) *Set {
+	count := 0
+	for _, r := range results {
+		count += len(r.Objects)
+	}
+	all := make([]*Object, 0, count)
+	for _, r := range results {
+		all = append(all, r.Objects...)
+	}
+	slices.SortFunc(all, func(a, b *Object) int {
+		if c := a.ID.Compare(b.ID); c != 0 {
+			return c
+		}
+		return a.comparePlace(b)
+	})
+	s := &Set{byID: make(map[ID]*Object, count), byKind: map[string][]*Object{}}
+	s.objects = all[:0]
+	for i, end := 0, 0; i < len(all); i = end {
+		for end = i + 1; end < len(all) && all[end].ID == all[i].ID; end++ {
+		}
+		if end-i > 1 {
+			s.duplicates = append(s.duplicates, slices.Clone(all[i:end]))
+			continue
+		}
+		s.add(all[i])
+	}
+	return s
+}
+
+func (s *Set) add(o *Object) {
+	s.objects = append(s.objects, o)
+	s.byID[o.ID] = o
+	s.byKind[o.Kind] = append(s.byKind[o.Kind], o)
+}
+
+// All returns the objects in the order of their identities. The caller must not change it.
+func (s *Set) All() []*Object { return s.objects }
+
+// Kind returns the objects of a kind, by namespace and name. The caller must not change it.
+func (s *Set) Kind(kind string) []*Object { return s.byKind[kind] }
+
+// Get returns the object of an identity, or nil.
+func (s *Set) Get(id ID) *Object { return s.byID[id] }
+
+// Duplicates returns the objects that are defined more than once, and therefore left out:
+// one group an identity, each in the order of files and lines.
+func (s *Set) Duplicates() [][]*Object { return s.duplicates }
+
+// Diags reports the duplicates, at every place.
+func (s *Set) Diags() diag.List {
+	var list diag.List
+	for _, group := range s.duplicates {
+		for i, o := range group {
+			other := group[0]
+			if i == 0 {
+				other = group[1]
+			}
+			line, column := other.Position("")
+			place := diag.Diagnostic{File: other.doc.file, Line: line, Column: column}.Position()
+			if other.doc.source != o.doc.source {
+				place += " of " + other.doc.source
+			}
+			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s is defined here and at %s; neither is used", o.ID, place)
+			d.Hint = "remove one of them"
+			if len(group) > 2 {
+				d.Message += fmt.Sprintf(", and %d times in all", len(group))
+			}
+			list = append(list, d)
+		}
+	}
+	return list
+}

@@ -143,6 +143,8 @@ func kindOf(ctx context.Context, err error, words string) error {
 		words += " " + line.Text
 	}
 	switch {
+	case containsAny(words, "not our ref"):
+		return ErrRefNotFound
 	case containsAny(words, "permission denied", "permission to ", "access denied", "not allowed", "unauthorized", "authentication failed",
 		"write access", "read only", "read-only", "insufficient permission", "denied to"):
 		return ErrAuth

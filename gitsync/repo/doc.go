@@ -29,8 +29,9 @@
 // # Goroutines
 //
 // A [Repo] may be used by many goroutines at once; its fetches wait for one
-// another. A [Reader] and a [Writer] belong to one goroutine each. A Reader
-// sees the objects that were there when it was opened.
+// another. A [Reader] and a [Writer] belong to one goroutine each. A Reader sees
+// the objects that were there when it was opened, whatever happens to the cache,
+// and those that have come since.
 //
 // # What is promised
 //

@@ -22,8 +22,8 @@ const allHistory = math.MaxInt32
 // refs. What is there already is not sent again; a commit that was asked for by
 // its hash and is there costs no network at all. All refs are of one moment.
 //
-// After Fetch every tip's commit is complete in the cache, and Readers that are
-// opened from now on see it. History may end at [Options.Depth] commits.
+// After Fetch every tip's commit is complete in the cache, and all Readers see
+// it. History may end at [Options.Depth] commits.
 func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {

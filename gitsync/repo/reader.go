@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -20,10 +21,11 @@ const maxIdleReaders = 4
 
 // Reader reads objects of the cache. It belongs to one goroutine: go-git's
 // views of a pack seek in it. It sees what was there when it was opened, even
-// if the cache is replaced meanwhile.
+// if the cache is replaced meanwhile, and what has come since.
 type Reader struct {
 	repo  *Repo
 	packs []*pack
+	at    int // Repo.generation of packs
 	views map[*pack]*packfile.Packfile
 	last  *pack // where the last object was found; the next one is often there too
 	cache cache.Object
@@ -60,7 +62,7 @@ func (r *Repo) Reader() *Reader {
 func (rd *Reader) adopt(packs []*pack) {
 	old := rd.packs
 	retain(packs)
-	rd.packs, rd.last = packs, nil
+	rd.packs, rd.last, rd.at = packs, nil, rd.repo.generation
 	release(old)
 	for p := range rd.views {
 		if p.users == 0 {
@@ -97,13 +99,33 @@ func (rd *Reader) find(h plumbing.Hash) *pack {
 	if rd.last != nil && rd.last.has(h) {
 		return rd.last
 	}
-	for _, p := range rd.packs {
-		if p != rd.last && p.has(h) {
-			rd.last = p
-			return p
+	looked := 0
+	for {
+		for _, p := range rd.packs[looked:] {
+			if p.has(h) {
+				rd.last = p
+				return p
+			}
+		}
+		looked = len(rd.packs)
+		if !rd.extend() {
+			return nil
 		}
 	}
-	return nil
+}
+
+// extend adds the packs that have come since, and tells whether there were any.
+func (rd *Reader) extend() bool {
+	rd.repo.mu.Lock()
+	defer rd.repo.mu.Unlock()
+	if rd.at == rd.repo.generation {
+		return false
+	}
+	rd.at = rd.repo.generation
+	fresh := slices.DeleteFunc(slices.Clone(rd.repo.packs), func(p *pack) bool { return slices.Contains(rd.packs, p) })
+	retain(fresh)
+	rd.packs = slices.Concat(rd.packs, fresh)
+	return len(fresh) > 0
 }
 
 // Commit reads a commit.

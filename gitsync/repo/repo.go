@@ -62,11 +62,12 @@ type Repo struct {
 	busy  chan struct{} // holds one token; who has it may change the cache
 	state               // guarded by busy
 
-	mu       sync.Mutex
-	cl       clients
-	packs    []*pack
-	idle     []*Reader
-	distrust bool // a Reader has met corrupt bytes
+	mu         sync.Mutex
+	cl         clients
+	packs      []*pack
+	generation int // counts the changes of packs
+	idle       []*Reader
+	distrust   bool // a Reader has met corrupt bytes
 }
 
 // state is what is known of the cache besides its packs.
@@ -252,6 +253,7 @@ func (r *Repo) setPacks(packs []*pack) {
 	retain(packs)
 	old := r.packs
 	r.packs = packs
+	r.generation++
 	release(old)
 }
 

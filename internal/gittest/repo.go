@@ -105,9 +105,10 @@ func (r *Repo) Head(branch string) string {
 	return r.Git("rev-parse", "--verify", "refs/heads/"+branch)
 }
 
-// Has tells whether the repository has a ref of that full name.
-func (r *Repo) Has(ref string) bool {
-	cmd := exec.Command("git", "rev-parse", "--verify", "--quiet", ref)
+// Has tells whether the repository has an object of that hash, or a ref of that
+// full name.
+func (r *Repo) Has(name string) bool {
+	cmd := exec.Command("git", "cat-file", "-e", name)
 	cmd.Dir, cmd.Env = r.Dir, Env()
 	return cmd.Run() == nil
 }

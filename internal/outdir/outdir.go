@@ -45,6 +45,27 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s holds %s, which agentry did not write", e.Folder, e.Path)
 }
 
+// Owned returns the paths of the files that an earlier render wrote to the folder.
+func Owned(folder string) (map[string]bool, error) {
+	owned, err := list(os.DirFS(folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return owned, err
+}
+
+func list(folder fs.FS) (map[string]bool, error) {
+	text, err := fs.ReadFile(folder, listName)
+	if err != nil {
+		return nil, err
+	}
+	owned := map[string]bool{}
+	for p := range strings.Lines(string(text)) {
+		owned[strings.TrimSuffix(p, "\n")] = true
+	}
+	return owned, nil
+}
+
 // Write makes the folder mirror the files. Files of the earlier render for which keep
 // returns true stay, although they are not among the files.
 func Write(folder string, files []File, keep func(path string) bool) error {
@@ -115,15 +136,8 @@ func (w *writer) split(files []File, keep func(string) bool) (now, stale []strin
 
 // readList reads what is ours; without a list the folder must be empty. A clone of an
 // empty repository counts as empty.
-func (w *writer) readList() error {
-	list, err := w.root.ReadFile(listName)
-	if err == nil {
-		w.owned = map[string]bool{}
-		for p := range strings.Lines(string(list)) {
-			w.owned[strings.TrimSuffix(p, "\n")] = true
-		}
-		return nil
-	}
+func (w *writer) readList() (err error) {
+	w.owned, err = list(w.root.FS())
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

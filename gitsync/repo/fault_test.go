@@ -99,7 +99,7 @@ func TestSlowAnswersAreLeftAtTheDeadline(t *testing.T) {
 			s := start(t, remote)
 			commit := s.commit(t, "b.yaml", "2")
 			done := make(chan error, 1)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 			defer cancel()
 			go func() { done <- s.Push(ctx, s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: commit}) }()
 			select {

@@ -35,10 +35,10 @@ func (r *Refs) offer(prefix, wanted string) string {
 	return text
 }
 
-// closest finds the name within a third of its length of edits, else, for the
-// conventional default branches only, what the remote's HEAD is.
+// closest finds the name that is at most half its length of edits away, else,
+// for the conventional default branches only, what the remote's HEAD is.
 func closest(names []string, wanted, head string) string {
-	best, bestDistance := "", len(wanted)/3+1
+	best, bestDistance := "", len(wanted)/2+1
 	for _, name := range names {
 		if d := editDistance(strings.ToLower(name), strings.ToLower(wanted)); d < bestDistance {
 			best, bestDistance = name, d

@@ -209,8 +209,12 @@ func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64)
 		rd.views[p] = view
 	}
 	if maxBytes > 0 {
-		if err := checkSize(view, h, maxBytes); err != nil {
+		size, err := rd.size(view, h)
+		if err != nil {
 			return nil, rd.suspect(t, h, err)
+		}
+		if size > maxBytes {
+			return nil, fmt.Errorf("%s %s: %w: %d bytes of at most %d", t, h, ErrTooLarge, size, maxBytes)
 		}
 	}
 	obj, err := view.Get(h)
@@ -223,27 +227,21 @@ func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64)
 	return obj, nil
 }
 
-func checkSize(view *packfile.Packfile, h plumbing.Hash, maxBytes int64) error {
+// size is what an object is declared to unpack to; it is not unpacked for that.
+func (rd *Reader) size(view *packfile.Packfile, h plumbing.Hash) (int64, error) {
+	if obj, ok := rd.cache.Get(h); ok {
+		return obj.Size(), nil
+	}
 	offset, err := view.FindOffset(h)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	size, err := view.GetSizeByOffset(offset)
-	if err != nil {
-		return err
-	}
-	if size > maxBytes {
-		return fmt.Errorf("%w: %d bytes of at most %d", ErrTooLarge, size, maxBytes)
-	}
-	return nil
+	return view.GetSizeByOffset(offset)
 }
 
 // suspect makes the next fetch replace the cache if an object that should be
 // there cannot be read.
 func (rd *Reader) suspect(t plumbing.ObjectType, h plumbing.Hash, err error) error {
-	if errors.Is(err, ErrTooLarge) {
-		return fmt.Errorf("%s %s: %w", t, h, err)
-	}
 	rd.repo.mu.Lock()
 	rd.repo.distrust = true
 	rd.repo.mu.Unlock()

@@ -68,7 +68,11 @@ func parseURL(raw string) (location, error) {
 	case strings.Contains(raw, "://"):
 		return parseFullURL(raw)
 	}
-	if m := scpLike.FindStringSubmatch(raw); m != nil {
+	m := scpLike.FindStringSubmatch(raw)
+	if m != nil && m[1] == "" && strings.Contains(m[3], "@") {
+		return location{}, errors.New("git URL looks like user:password@host: put credentials into auth instead")
+	}
+	if m != nil {
 		host := strings.ToLower(strings.Trim(m[2], "[]"))
 		return location{scheme: "ssh", user: m[1], host: host, path: m[3]}, nil
 	}

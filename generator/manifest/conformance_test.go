@@ -37,7 +37,7 @@ func corpusFiles(t testing.TB) map[string][]byte {
 func TestConformanceInputs(t *testing.T) {
 	want := map[string][]string{
 		"bad-durations": {
-			`input.yaml:27:17: error[invalid-field]: spec.endpoints[0].interval: "abc" should match ` +
+			`input.yaml:27:27: error[invalid-field]: spec.endpoints[0].interval: "abc" should match ` +
 				`'^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$' ` +
 				`write a duration such as 30s or 1m30s`,
 		},

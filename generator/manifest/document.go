@@ -1,7 +1,7 @@
 package manifest
 
 import (
-	"bytes"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -10,7 +10,7 @@ import (
 // object costs little; positions are found by reading the text again.
 type document struct {
 	source, file string
-	text         []byte
+	text         string
 	line, column int    // of the text's first byte in the file, from 1
 	prefix       string // path of the object in the document: empty, or items[3] in a List
 }
@@ -66,7 +66,7 @@ func node(key, value *yaml.Node) (line, column int) {
 // is absent, found is false and the nodes are those of its nearest present parent.
 func (d document) find(path string) (key, value *yaml.Node, found bool) {
 	var root yaml.Node
-	if err := yaml.Unmarshal(d.text, &root); err != nil || len(root.Content) == 0 {
+	if err := yaml.Unmarshal([]byte(d.text), &root); err != nil || len(root.Content) == 0 {
 		return nil, nil, false
 	}
 	value = root.Content[0]
@@ -86,17 +86,17 @@ func (d document) find(path string) (key, value *yaml.Node, found bool) {
 func (d document) indentation(line int) int {
 	rest := d.text
 	for ; line > 1; line-- {
-		i := bytes.IndexByte(rest, '\n')
+		i := strings.IndexByte(rest, '\n')
 		if i < 0 {
 			return 0
 		}
 		rest = rest[i+1:]
 	}
-	return len(rest) - len(bytes.TrimLeft(rest, " "))
+	return len(rest) - len(strings.TrimLeft(rest, " "))
 }
 
 // position is the line and column (from 1, in bytes) of an offset.
-func position(text []byte, offset int) (line, column int) {
+func position(text string, offset int) (line, column int) {
 	before := text[:offset]
-	return bytes.Count(before, []byte("\n")) + 1, offset - bytes.LastIndexByte(before, '\n')
+	return strings.Count(before, "\n") + 1, offset - strings.LastIndexByte(before, '\n')
 }

@@ -20,6 +20,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -71,7 +72,7 @@ type Result struct {
 	Broken int
 }
 
-// Parse reads one file. The objects refer to the file's bytes, which must not change.
+// Parse reads one file. Nothing of the result refers to the file's bytes.
 func Parse(f File, opts Options) Result {
 	if opts.Compatibility == "" {
 		opts.Compatibility = Operator
@@ -110,13 +111,15 @@ func (p *parser) broken(code diag.Code, line, column int, message, hint string) 
 
 // document reads one document of the file.
 func (p *parser) document(d stream.Document) {
-	doc := document{source: p.file.Source, file: p.file.Path, text: d.Text, line: d.Line, column: d.Column}
-	if !utf8.Valid(d.Text) {
-		line, column := doc.at(position(d.Text, firstInvalid(d.Text)))
+	// One copy, which the object and its strings share; the file's bytes can go.
+	text := string(d.Text)
+	doc := document{source: p.file.Source, file: p.file.Path, text: text, line: d.Line, column: d.Column}
+	if !utf8.ValidString(text) {
+		line, column := doc.at(position(text, firstInvalid(text)))
 		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", "")
 		return
 	}
-	value, err := yamlvalue.Decode(d.Text)
+	value, err := yamlvalue.Decode(text)
 	if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
 		line, column := doc.at(max(bad.Line, 1), bad.Column)
 		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.Hint)
@@ -154,13 +157,11 @@ func (p *parser) ignore(apiVersion, kind string) {
 }
 
 // firstInvalid returns the offset of the first byte that is not UTF-8.
-func firstInvalid(text []byte) int {
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && size == 1 {
+func firstInvalid(text string) int {
+	for i, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
 			return i
 		}
-		i += size
 	}
 	return len(text)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -139,14 +140,15 @@ func (r *reader) failed() bool {
 
 // digest is that of everything that the value is made of: what is written, and the options.
 func (r *reader) digest() [sha256.Size]byte {
-	text := r.object.doc.text
-	if r.object.doc.prefix != "" {
-		// One of many in its document. What was decoded from YAML can be written as JSON.
-		text, _ = json.Marshal(r.raw)
-	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q\n", r.opts.DefaultNamespace, r.opts.Compatibility)
-	h.Write(text)
+	if r.object.doc.prefix == "" {
+		io.WriteString(h, r.object.doc.text)
+	} else {
+		// One of many in its document. What was decoded from YAML can be written as JSON.
+		item, _ := json.Marshal(r.raw)
+		h.Write(item)
+	}
 	return [sha256.Size]byte(h.Sum(nil))
 }
 

@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 )
@@ -11,7 +13,6 @@ import (
 // immutable, and safe for concurrent reading.
 type Set struct {
 	objects    []*Object
-	byID       map[ID]*Object
 	byKind     map[string][]*Object
 	duplicates [][]*Object
 }
@@ -20,22 +21,8 @@ type Set struct {
 // out, also if they are equal: which file is edited next, and whether that has an effect,
 // would be chance. See [Set.Duplicates].
 func NewSet(results ...Result) *Set {
-	count := 0
-	for _, r := range results {
-		count += len(r.Objects)
-	}
-	all := make([]*Object, 0, count)
-	for _, r := range results {
-		all = append(all, r.Objects...)
-	}
-	slices.SortFunc(all, func(a, b *Object) int {
-		if c := a.ID.Compare(b.ID); c != 0 {
-			return c
-		}
-		return a.comparePlace(b)
-	})
-	s := &Set{byID: make(map[ID]*Object, count), byKind: map[string][]*Object{}}
-	s.objects = all[:0]
+	all := sorted(results)
+	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}}
 	for i, end := 0, 0; i < len(all); i = end {
 		for end = i + 1; end < len(all) && all[end].ID == all[i].ID; end++ {
 		}
@@ -48,9 +35,36 @@ func NewSet(results ...Result) *Set {
 	return s
 }
 
+// sorted returns the objects of all results by identity, and those of one identity by place.
+// Namespaces are sorted apart: comparing long common beginnings is most of the work.
+func sorted(results []Result) []*Object {
+	byNamespace := map[string][]*Object{}
+	count := 0
+	for _, r := range results {
+		count += len(r.Objects)
+		for _, o := range r.Objects {
+			byNamespace[o.Namespace] = append(byNamespace[o.Namespace], o)
+		}
+	}
+	all := make([]*Object, 0, count)
+	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
+		objects := byNamespace[namespace]
+		slices.SortFunc(objects, func(a, b *Object) int {
+			if c := strings.Compare(a.Name, b.Name); c != 0 {
+				return c
+			}
+			if c := strings.Compare(a.Kind, b.Kind); c != 0 {
+				return c
+			}
+			return a.comparePlace(b)
+		})
+		all = append(all, objects...)
+	}
+	return all
+}
+
 func (s *Set) add(o *Object) {
 	s.objects = append(s.objects, o)
-	s.byID[o.ID] = o
 	s.byKind[o.Kind] = append(s.byKind[o.Kind], o)
 }
 
@@ -61,7 +75,13 @@ func (s *Set) All() []*Object { return s.objects }
 func (s *Set) Kind(kind string) []*Object { return s.byKind[kind] }
 
 // Get returns the object of an identity, or nil.
-func (s *Set) Get(id ID) *Object { return s.byID[id] }
+func (s *Set) Get(id ID) *Object {
+	i, found := slices.BinarySearchFunc(s.objects, id, func(o *Object, id ID) int { return o.ID.Compare(id) })
+	if !found {
+		return nil
+	}
+	return s.objects[i]
+}
 
 // Duplicates returns the objects that are defined more than once, and therefore left out:
 // one group an identity, each in the order of files and lines.

@@ -1,3 +1,233 @@
 package yamlvalue
 
-func decodeBlock(text []byte) (any, bool) { return nil, false }
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// decodeBlock decodes the YAML that people write by hand for Kubernetes: block mappings and
+// sequences indented by spaces, scalars and flow collections on one line, literal block
+// scalars. It reports false for everything else, and for whatever it has the least doubt
+// about: anchors, tags, multi-line scalars, duplicate keys, tabs, errors of any kind.
+//
+// Every rule here is narrower than the scanner's of go.yaml.in/yaml/v2. Do not widen one
+// without running FuzzBlock for long.
+func decodeBlock(text string) (any, bool) {
+	if !isPlainText(text) {
+		return nil, false
+	}
+	b := &block{text: text}
+	b.next()
+	value, ok := b.node()
+	if !ok || !b.end || b.values > MaxValues {
+		return nil, false
+	}
+	return value, true
+}
+
+// block is a position in a document: at a line that has content, or at the end.
+type block struct {
+	text string
+
+	indent  int    // of the current line, in spaces
+	content string // of the current line, from its first character to its line break
+	after   int    // offset of the line below
+	end     bool   // there is no current line
+
+	depth, values int
+}
+
+// isPlainText reports whether a text has none of the characters that YAML treats in a way
+// of its own wherever they stand: control characters, tabs, and line breaks but \n.
+func isPlainText(text string) bool {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case ' ' <= c && c <= '~' || c == '\n':
+		case c < utf8.RuneSelf:
+			return false
+		default:
+			r, size := utf8.DecodeRuneInString(text[i:])
+			if r == utf8.RuneError || r < 0xA0 || r == '\u2028' || r == '\u2029' || r == '\uFEFF' || r == '\uFFFE' || r == '\uFFFF' {
+				return false
+			}
+			i += size - 1
+		}
+	}
+	return true
+}
+
+// next goes to the next line that is not blank and not a comment.
+func (b *block) next() {
+	for b.after < len(b.text) {
+		line, after := b.lineAt(b.after)
+		b.after = after
+		content := strings.TrimLeft(line, " ")
+		if content != "" && content[0] != '#' {
+			b.indent, b.content = len(line)-len(content), content
+			return
+		}
+	}
+	b.end, b.content, b.indent = true, "", -1
+}
+
+// lineAt returns the line that begins at an offset, without its line break, and the offset
+// of the line below.
+func (b *block) lineAt(offset int) (line string, after int) {
+	if i := strings.IndexByte(b.text[offset:], '\n'); i >= 0 {
+		return b.text[offset : offset+i], offset + i + 1
+	}
+	return b.text[offset:], len(b.text)
+}
+
+// node decodes the collection that begins at the current line.
+func (b *block) node() (any, bool) {
+	b.depth++
+	defer func() { b.depth-- }()
+	if b.end || b.depth > MaxDepth {
+		return nil, false
+	}
+	if isItem(b.content) {
+		return b.sequence(b.indent, false)
+	}
+	return b.mapping(b.indent)
+}
+
+// isItem reports whether a line is an item of a sequence.
+func isItem(content string) bool {
+	return content == "-" || strings.HasPrefix(content, "- ")
+}
+
+// mapping decodes the mapping whose keys stand at an indentation, from the current line on.
+func (b *block) mapping(indent int) (any, bool) {
+	b.values++
+	mapping := make(map[string]any, 4)
+	for !b.end && b.indent == indent && !isItem(b.content) {
+		key, rest, ok := cutBlockKey(b.content)
+		if !ok {
+			return nil, false
+		}
+		if _, found := mapping[key]; found {
+			return nil, false
+		}
+		value, ok := b.value(indent, rest, true)
+		if !ok {
+			return nil, false
+		}
+		mapping[key] = value
+	}
+	// A deeper line would go on with the last scalar, an item of a sequence is out of place
+	// unless a sequence goes on with it at this very indentation, which its caller knows.
+	return mapping, b.end || b.indent <= indent
+}
+
+// sequence decodes the sequence whose dashes stand at an indentation, from the current line
+// on. One that is the value of a key may stand at the key's own indentation, and then ends
+// at the next key.
+func (b *block) sequence(indent int, indentless bool) (any, bool) {
+	b.values++
+	sequence := []any{}
+	for !b.end && b.indent == indent {
+		if !isItem(b.content) {
+			return sequence, indentless
+		}
+		value, ok := b.item(indent)
+		if !ok {
+			return nil, false
+		}
+		sequence = append(sequence, value)
+	}
+	return sequence, b.end || b.indent < indent
+}
+
+// item decodes the item of a sequence at the current line.
+func (b *block) item(indent int) (any, bool) {
+	rest := strings.TrimLeft(b.content[1:], " ")
+	if _, _, ok := cutBlockKey(rest); ok {
+		// A mapping that begins on the line of its dash, indented as its first key is.
+		b.indent += len(b.content) - len(rest)
+		b.content = rest
+		return b.node()
+	}
+	return b.value(indent, rest, false)
+}
+
+// value decodes what follows a key or a dash: on the same line, or on the lines below that
+// are indented deeper than the key's or dash's line. It ends at the line behind.
+func (b *block) value(indent int, rest string, ofKey bool) (any, bool) {
+	rest = strings.TrimLeft(rest, " ")
+	if rest == "" || rest[0] == '#' {
+		return b.below(indent, ofKey)
+	}
+	b.values++
+	if rest[0] == '|' {
+		return b.literal(indent, rest)
+	}
+	value, ok := scalarOrFlow(rest, &b.values)
+	if !ok {
+		return nil, false
+	}
+	b.next()
+	return value, b.end || b.indent <= indent // a deeper line would go on with the scalar
+}
+
+// below decodes the value of a key or dash with nothing else on its line.
+func (b *block) below(indent int, ofKey bool) (any, bool) {
+	b.next()
+	switch {
+	case !b.end && b.indent > indent:
+		return b.node()
+	case !b.end && b.indent == indent && ofKey && isItem(b.content):
+		b.depth++
+		defer func() { b.depth-- }()
+		if b.depth > MaxDepth {
+			return nil, false
+		}
+		return b.sequence(indent, true)
+	}
+	b.values++
+	return nil, true
+}
+
+// literal decodes a literal block scalar below a line of an indentation.
+func (b *block) literal(indent int, header string) (any, bool) {
+	header = strings.TrimRight(header, " ")
+	if header != "|" && header != "|-" && header != "|+" {
+		return nil, false
+	}
+	first, _ := b.lineAt(b.after)
+	inner := len(first) - len(strings.TrimLeft(first, " "))
+	if inner == len(first) || inner <= indent {
+		return nil, false // begins with a blank line, or is empty
+	}
+	var out strings.Builder
+	blank := 0 // line breaks that count only if a line follows
+	terminated := true
+	for b.after < len(b.text) {
+		line, after := b.lineAt(b.after)
+		if len(line) <= inner && strings.TrimLeft(line, " ") == "" {
+			blank++
+		} else if len(line) < inner || strings.TrimLeft(line[:inner], " ") != "" {
+			break
+		} else {
+			for ; blank > 0; blank-- {
+				out.WriteByte('\n')
+			}
+			out.WriteString(line[inner:])
+			terminated = b.text[after-1] == '\n'
+			blank = 1
+		}
+		b.after = after
+	}
+	text := out.String()
+	switch {
+	case !terminated && header == "|+" || b.after == len(b.text) && header == "|+":
+		return nil, false // which line breaks there are at the very end is not worth the code
+	case header == "|" && terminated:
+		text += "\n"
+	case header == "|+":
+		text += strings.Repeat("\n", blank)
+	}
+	b.next()
+	return text, b.end || b.indent <= indent
+}

@@ -8,9 +8,9 @@ import (
 
 // duplicateKey finds the first key that occurs twice in one mapping, or returns nil. Merged
 // keys do not count: setting them again is what they are for.
-func duplicateKey(text []byte) error {
+func duplicateKey(text string) error {
 	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
 		// The parser that matters could read it; it is only the position that is not known.
 		return &Error{Reason: DuplicateKey, Message: "a key occurs twice in a mapping"}
 	}

@@ -1,7 +1,6 @@
 package yamlvalue
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -20,9 +19,9 @@ func errNotFinite() *Error {
 	return &Error{Message: "infinity and not-a-number cannot be written as JSON", Hint: `quote it if it is meant as a string: ".inf"`}
 }
 
-func errKey(text []byte) *Error {
+func errKey(text string) *Error {
 	err := &Error{Message: "a key is null, a list or a map"}
-	if bytes.Contains(text, []byte("{{")) {
+	if strings.Contains(text, "{{") {
 		err.Hint = "this looks like a template: render it first, or quote the braces"
 	}
 	return err
@@ -32,7 +31,7 @@ var linePattern = regexp.MustCompile(`^line ([0-9]+): `)
 
 // syntaxError translates an error of the YAML parser, leaving out what could be a part of
 // a value.
-func syntaxError(err error, text []byte) *Error {
+func syntaxError(err error, text string) *Error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	out := &Error{Line: 1}
 	if match := linePattern.FindStringSubmatch(message); match != nil {
@@ -52,6 +51,8 @@ func syntaxError(err error, text []byte) *Error {
 		message, out.Line = "an anchor contains itself", 0
 	case strings.HasPrefix(message, "cannot decode"):
 		message, out.Line = "a value does not have the form that its tag asks for", 0
+	case strings.HasPrefix(message, "!!binary value"):
+		out.Line = 0
 	case strings.Contains(message, "excessive aliasing"):
 		out.Reason, out.Line = Limit, 0
 	case strings.HasPrefix(message, "found character that cannot start any token"):

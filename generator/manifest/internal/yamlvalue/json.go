@@ -9,9 +9,9 @@ import (
 
 // decodeJSON decodes a document that begins with a brace. It returns nil and no error if
 // the document is not JSON, but may still be YAML in flow style.
-func decodeJSON(text []byte) (any, error) {
+func decodeJSON(text string) (any, error) {
 	var value any
-	strict, err := kjson.UnmarshalStrict(text, &value)
+	strict, err := kjson.UnmarshalStrict([]byte(text), &value)
 	if err != nil {
 		return nil, nil
 	}

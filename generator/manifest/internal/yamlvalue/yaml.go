@@ -1,7 +1,6 @@
 package yamlvalue
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"math"
@@ -13,11 +12,11 @@ import (
 )
 
 // decodeYAML decodes a document by way of go.yaml.in/yaml/v2.
-func decodeYAML(text []byte) (any, error) {
+func decodeYAML(text string) (any, error) {
 	// Strict decoding finds keys that occur twice, and takes a merged key that is set again
 	// for one as well.
 	var generic any
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder := yaml.NewDecoder(strings.NewReader(text))
 	decoder.SetStrict(true)
 	err := decoder.Decode(&generic)
 	if types := (*yaml.TypeError)(nil); errors.As(err, &types) {
@@ -25,7 +24,7 @@ func decodeYAML(text []byte) (any, error) {
 			return nil, err
 		}
 		generic = nil
-		decoder = yaml.NewDecoder(bytes.NewReader(text))
+		decoder = yaml.NewDecoder(strings.NewReader(text))
 		err = decoder.Decode(&generic)
 	}
 	switch {
@@ -50,7 +49,7 @@ func decodeYAML(text []byte) (any, error) {
 
 // converter turns what go.yaml.in/yaml/v2 returns into what Kubernetes makes of it.
 type converter struct {
-	text   []byte
+	text   string
 	values int
 }
 

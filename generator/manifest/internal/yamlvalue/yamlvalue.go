@@ -14,8 +14,8 @@
 package yamlvalue
 
 import (
-	"bytes"
 	"fmt"
+	"strings"
 )
 
 const (
@@ -53,9 +53,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
 }
 
-// Decode decodes one document. The error is always an *Error. The value does not share
-// memory with the text, except that strings may.
-func Decode(text []byte) (any, error) {
+// Decode decodes one document. The error is always an *Error. Strings of the value may share
+// the text's memory.
+func Decode(text string) (any, error) {
 	if value, ok := decodeBlock(text); ok {
 		return value, nil
 	}
@@ -63,8 +63,8 @@ func Decode(text []byte) (any, error) {
 }
 
 // decodeAny is [Decode] without the short cut.
-func decodeAny(text []byte) (any, error) {
-	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
+func decodeAny(text string) (any, error) {
+	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		if value, err := decodeJSON(text); value != nil || err != nil {
 			return value, err
 		}

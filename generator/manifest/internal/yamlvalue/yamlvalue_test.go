@@ -1,0 +1,224 @@
+package yamlvalue
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// oracle is what Kubernetes makes of a document.
+func oracle(text string) (any, error) {
+	data, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	var value any
+	err = kjson.UnmarshalCaseSensitivePreserveInts(data, &value)
+	return value, err
+}
+
+// corpus returns documents that people could have written.
+func corpus(t testing.TB) []string {
+	t.Helper()
+	paths, err := filepath.Glob("../../../../test/conformance/operator/*/input.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	var documents []string
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, strings.Split(string(data), "\n---\n")...)
+	}
+	return documents
+}
+
+func TestCorpusIsReadAsKubernetesReadsIt(t *testing.T) {
+	short, all := 0, 0
+	for _, document := range corpus(t) {
+		want, err := oracle(document)
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, document)
+		}
+		got, err := Decode(document)
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, document)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("value (-want +got):\n%s\nof\n%s", diff, document)
+		}
+		all++
+		if _, ok := decodeBlock(document); ok {
+			short++
+		}
+	}
+	t.Logf("%d of %d documents take the short cut", short, all)
+	if short < all*3/4 {
+		t.Error("too few documents take the short cut")
+	}
+}
+
+func TestShortCut(t *testing.T) {
+	for name, test := range map[string]struct {
+		in   string
+		want any // nil: it is not taken
+	}{
+		"mapping":               {"a: 1\nb: x", map[string]any{"a": int64(1), "b": "x"}},
+		"nested":                {"a:\n  b:\n    c: 1\nd: 2\n", map[string]any{"a": map[string]any{"b": map[string]any{"c": int64(1)}}, "d": int64(2)}},
+		"sequence":              {"a:\n  - 1\n  - x: 1\n    z: 2\n", map[string]any{"a": []any{int64(1), map[string]any{"x": int64(1), "z": int64(2)}}}},
+		"indentless sequence":   {"a:\n- 1\n-\n- b:\n  - c\nd: ~\n", map[string]any{"a": []any{int64(1), nil, map[string]any{"b": []any{"c"}}}, "d": nil}},
+		"comments":              {"# c\na: 1 # c\n  # c\nb: x#y\n", map[string]any{"a": int64(1), "b": "x#y"}},
+		"quoted":                {`a: "x: \"y\"\n" # c` + "\nb: 'it''s'\n'c d': \"\"\n", map[string]any{"a": "x: \"y\"\n", "b": "it's", "c d": ""}},
+		"flow":                  {"a: {b: [1, 'x', two words], c: {}, \"d\": []} # c\n", map[string]any{"a": map[string]any{"b": []any{int64(1), "x", "two words"}, "c": map[string]any{}, "d": []any{}}}},
+		"literal":               {"a: |\n  x\n    y\n\n  z\n\nb: |-\n  x\n\nc: |+\n  x\n\nd: 1\n", map[string]any{"a": "x\n  y\n\nz\n", "b": "x", "c": "x\n\n", "d": int64(1)}},
+		"literal at the end":    {"a: |\n  x", map[string]any{"a": "x"}},
+		"scalars":               {"a: yes\nb: 0x10\nc: 1.0\nd: 1.5\ne: 10.0.0.1\nf: 2026-01-01\ng: 0o7\nh: 1_000\ni: 017\n", map[string]any{"a": true, "b": int64(16), "c": int64(1), "d": 1.5, "e": "10.0.0.1", "f": "2026-01-01", "g": int64(7), "h": int64(1000), "i": int64(15)}},
+		"a boolean as a key":    {"yes: 1\n", nil},
+		"a duplicate key":       {"a: 1\na: 2\n", nil},
+		"an anchor":             {"a: &x 1\n", nil},
+		"a tag":                 {"a: !!str 1\n", nil},
+		"a merge key":           {"<<: {a: 1}\n", nil},
+		"a tab":                 {"a:\tb\n", nil},
+		"a carriage return":     {"a: b\r\n", nil},
+		"a multi-line scalar":   {"a: b\n  c\n", nil},
+		"a folded scalar":       {"a: >\n  c\n", nil},
+		"a colon in a scalar":   {"a: b: c\n", nil},
+		"an open quote":         {"a: \"b\n", nil},
+		"bad indentation":       {"a:\n    b: 1\n  c: 2\n", nil},
+		"a trailing comma":      {"a: [1, ]\n", nil},
+		"not a number":          {"a: .nan\n", nil},
+		"a scalar":              {"a\n", nil},
+		"a line separator":      {"a: b\u2028c\n", nil},
+		"a sequence in one":     {"a:\n- - b\n", nil},
+		"a value on the marker": {"--- {a: 1}\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := decodeBlock(test.in)
+			if ok != (test.want != nil) {
+				t.Fatalf("taken: %v", ok)
+			}
+			if !ok {
+				return
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("value (-want +got):\n%s", diff)
+			}
+			if want, err := oracle(test.in); err != nil || !cmp.Equal(want, got) {
+				t.Errorf("oracle: %v, %v", want, err)
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		in   string
+		want Error
+	}{
+		"a colon in a value":    {"a: 1\nb: c: d\n", Error{Line: 2, Message: "mapping values are not allowed in this context", Hint: "quote a value that holds a colon followed by a space"}},
+		"an error on line one":  {"a: b: c\n", Error{Line: 1, Message: "mapping values are not allowed in this context", Hint: "quote a value that holds a colon followed by a space"}},
+		"bad indentation":       {"x: 1\na:\n    b: 1\n  c: 2\n", Error{Line: 4, Message: "did not find expected key"}},
+		"an open bracket":       {"a: [1,\nb: 2\n", Error{Line: 3, Message: "did not find expected ',' or ']'"}},
+		"a tab":                 {"a:\n\tb: 1\n", Error{Line: 2, Message: "found character that cannot start any token", Hint: "indent with spaces, not tabs, and quote values that begin with @ or `"}},
+		"a merge conflict":      {"a: 1\n<<<<<<< HEAD\nb: 2\n", Error{Line: 3, Message: "could not find expected ':'"}},
+		"a template":            {"a: {{ .Values.secret }}\n", Error{Message: "a key is null, a list or a map", Hint: "this looks like a template: render it first, or quote the braces"}},
+		"a duplicate key":       {"a:\n  b: 1\n  c: 2\n  b: 3\n", Error{Reason: DuplicateKey, Line: 4, Column: 3, Message: `the key "b" occurs twice, the first time 2 lines above`}},
+		"equal when converted":  {"a:\n  1: x\n  \"1\": y\n", Error{Reason: DuplicateKey, Line: 3, Column: 3, Message: `the key "1" occurs twice, the first time 1 lines above`}},
+		"a duplicate in JSON":   {"{\"a\": 1,\n \"a\": 2}\n", Error{Reason: DuplicateKey, Line: 2, Column: 2, Message: `the key "a" occurs twice`}},
+		"an unknown anchor":     {"password: *hunter2\n", Error{Message: "an alias refers to no anchor of this document", Hint: "quote a value that begins with an asterisk"}},
+		"a tag that is not met": {"password: !!int hunter2\n", Error{Message: "a value does not have the form that its tag asks for"}},
+		"bad base64":            {"password: !!binary hunter2*\n", Error{Message: "!!binary value contains invalid base64 data"}},
+		"an anchor in itself":   {"a: &x [*x]\n", Error{Message: "an anchor contains itself"}},
+		"a null key":            {"~: hunter2\n", Error{Message: "a key is null, a list or a map"}},
+		"infinity":              {"a: .inf\n", Error{Message: "infinity and not-a-number cannot be written as JSON", Hint: `quote it if it is meant as a string: ".inf"`}},
+		"two documents":         {"{a: 1}\n{b: 1}\n", Error{Line: 2, Message: "did not find expected <document start>"}},
+		"two after a separator": {"a: 1\u2028---\u2028b: 2\n", Error{Message: "more than one document", Hint: "put a line with nothing but --- between documents"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			value, err := Decode(test.in)
+			var got *Error
+			if !errors.As(err, &got) {
+				t.Fatalf("value %v, error %v", value, err)
+			}
+			if diff := cmp.Diff(test.want, *got); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Error("the message shows a value")
+			}
+		})
+	}
+}
+
+func TestMergedKeysMayBeSetAgain(t *testing.T) {
+	got, err := Decode("base: &b {x: 1, z: 2}\nnow: {<<: *b, z: 3}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"x": int64(1), "z": int64(3)}
+	if diff := cmp.Diff(want, got.(map[string]any)["now"]); diff != "" {
+		t.Errorf("value (-want +got):\n%s", diff)
+	}
+}
+
+func TestJSONSurrogates(t *testing.T) {
+	got, err := Decode(`{"a": "\ud83d\ude00", "b": 1, "c": 1.5}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"a": "😀", "b": int64(1), "c": 1.5}, got); diff != "" {
+		t.Errorf("value (-want +got):\n%s", diff)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	nested := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+	block := func(depth int) string {
+		var b strings.Builder
+		for i := range depth {
+			b.WriteString(strings.Repeat(" ", i) + "a:\n")
+		}
+		return b.String()
+	}
+	jsonNested := func(depth int) string {
+		return strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
+	}
+	list := func(values int) string { return "[" + strings.Repeat("1,", values-2) + "1]" }
+	for name, test := range map[string]struct {
+		in string
+		ok bool
+	}{
+		"as deep as allowed, flow":  {nested(MaxDepth + 1), true},
+		"too deep, flow":            {nested(MaxDepth + 2), false},
+		"as deep as allowed, block": {block(MaxDepth), true},
+		"too deep, block":           {block(MaxDepth + 1), false},
+		"as deep as allowed, JSON":  {jsonNested(MaxDepth), true},
+		"too deep, JSON":            {jsonNested(MaxDepth + 1), false},
+		"as many as allowed":        {list(MaxValues), true},
+		"too many":                  {list(MaxValues + 1), false},
+		"too many, block":           {"a:\n" + strings.Repeat("- 1\n", MaxValues), false},
+		"as many as allowed, JSON":  {`{"a":` + list(MaxValues-1) + "}", true},
+		"too many, JSON":            {`{"a":` + list(MaxValues) + "}", false},
+		"billion laughs": {"a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n" +
+			"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Decode(test.in)
+			var bad *Error
+			switch {
+			case test.ok && err != nil:
+				t.Errorf("error %v", err)
+			case !test.ok && (!errors.As(err, &bad) || bad.Reason != Limit):
+				t.Errorf("error %v, want one of a limit", err)
+			}
+		})
+	}
+}

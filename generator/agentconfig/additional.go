@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -30,9 +32,16 @@ func (b *builder) additional(in secretref.Scope, instance *manifest.Object, spec
 		return nil
 	}
 	at := contentPath(secret, ref.Key)
-	items, err := parseJobs(text)
+	fail := func(line int, code diag.Code, format string, args ...any) {
+		d := secret.Diag(diag.Error, code, at, format+" (used by %s)", append(args, instance.ID)...)
+		if line > 0 && strings.HasPrefix(at, "stringData") {
+			d.Line, d.Column = secret.ValuePosition(at, line, 1)
+		}
+		b.diags = append(b.diags, d)
+	}
+	items, line, err := parseJobs(text)
 	if err != nil {
-		b.error(secret, diag.InvalidScrapeConfigs, at, "%v (used by %s, %s)", err, instance.ID, path)
+		fail(line, diag.InvalidScrapeConfigs, "line %d: %v", line, err)
 		return nil
 	}
 	if !in.LiteralsAllowed() && len(items) > 0 {
@@ -47,14 +56,14 @@ func (b *builder) additional(in secretref.Scope, instance *manifest.Object, spec
 		name := jobName(item)
 		switch {
 		case name == "":
-			b.error(secret, diag.InvalidScrapeConfigs, at, "line %d: job_name is missing (used by %s)", item.Line, instance.ID)
+			fail(item.Line, diag.InvalidScrapeConfigs, "line %d: job_name is missing", item.Line)
 		case names[name]:
-			b.error(secret, diag.DuplicateJob, at, "line %d: job_name %q is there twice in %s", item.Line, name, instance.ID)
+			fail(item.Line, diag.DuplicateJob, "line %d: job_name %q is there twice in the instance", item.Line, name)
 		}
 		names[name] = true
 		raw, err := encodeNode(item)
 		if err != nil {
-			b.error(secret, diag.InvalidScrapeConfigs, at, "line %d: %v (used by %s)", item.Line, err, instance.ID)
+			fail(item.Line, diag.InvalidScrapeConfigs, "line %d: %v", item.Line, err)
 			continue
 		}
 		b.checkVariables(instance, path, string(raw))
@@ -65,7 +74,7 @@ func (b *builder) additional(in secretref.Scope, instance *manifest.Object, spec
 
 // contentPath is where the content stands in the Secret: under stringData or data.
 func contentPath(secret *manifest.Object, key string) string {
-	if line, _ := secret.Position("stringData[" + key + "]"); line != 0 && secret.Has("stringData["+key+"]") {
+	if secret.Has("stringData[" + key + "]") {
 		return "stringData[" + key + "]"
 	}
 	return "data[" + key + "]"
@@ -76,41 +85,43 @@ func contentPath(secret *manifest.Object, key string) string {
 const maxAliases = 1000
 
 // parseJobs reads a YAML list of mappings. Empty text is an empty list; empty items are
-// dropped, as by the operator. Errors hold no text of the document, which may be secret.
-func parseJobs(text []byte) ([]*yaml.Node, error) {
-	var doc yaml.Node
+// dropped, as by the operator. An error comes with its line, and without any text of the
+// document, which may be secret.
+func parseJobs(text []byte) (items []*yaml.Node, line int, err error) {
+	var doc, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, nil
+		return nil, 0, nil
 	} else if err != nil {
-		return nil, yamlProblem(err)
+		line, err := yamlProblem(err)
+		return nil, line, err
 	}
-	var second yaml.Node
 	if err := decoder.Decode(&second); err == nil {
-		return nil, fmt.Errorf("line %d: a second YAML document, which the agent would ignore", second.Line)
+		return nil, second.Line, errors.New("a second YAML document, which the agent would ignore")
 	}
 	root := doc.Content[0]
-	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
-		return nil, nil
+	if isNull(root) {
+		return nil, 0, nil
 	}
 	if root.Kind != yaml.SequenceNode {
-		return nil, fmt.Errorf("line %d: must be a list of scrape configurations", root.Line)
+		return nil, root.Line, errors.New("must be a list of scrape configurations")
 	}
 	if countAliases(root) > maxAliases {
-		return nil, fmt.Errorf("more than %d YAML aliases", maxAliases)
+		return nil, root.Line, fmt.Errorf("more than %d YAML aliases", maxAliases)
 	}
-	var items []*yaml.Node
 	for _, item := range root.Content {
 		switch {
-		case item.Kind == yaml.ScalarNode && item.Tag == "!!null":
+		case isNull(item):
 		case item.Kind == yaml.MappingNode:
 			items = append(items, item)
 		default:
-			return nil, fmt.Errorf("line %d: each item must be a mapping", item.Line)
+			return nil, item.Line, errors.New("each item must be a mapping")
 		}
 	}
-	return items, nil
+	return items, 0, nil
 }
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 func countAliases(n *yaml.Node) int {
 	count := 0
@@ -147,9 +158,16 @@ func encodeNode(item *yaml.Node) (agentyaml.Raw, error) {
 	return buf.Bytes(), nil
 }
 
-// yamlProblem is the parser's own words without its prefix. Syntax errors quote nothing
-// of the document; what quotes a scalar is cut.
-func yamlProblem(err error) error {
+var yamlLine = regexp.MustCompile(`^line (\d+): (.*)$`)
+
+// yamlProblem is the parser's own words and the line. Syntax errors quote nothing of the
+// document; what would quote a scalar is cut.
+func yamlProblem(err error) (int, error) {
 	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), "`")
-	return fmt.Errorf("not valid YAML: %s", strings.TrimSpace(text))
+	line := 1
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		text = m[2]
+	}
+	return line, fmt.Errorf("not valid YAML: %s", strings.TrimSpace(text))
 }

@@ -12,6 +12,8 @@ const (
 	AdoptionRefused   Code = "adoption-refused"
 	AdoptionCollision Code = "adoption-collision"
 	NoteRefused       Code = "note-refused"
+	SubmoduleRefused  Code = "submodule-refused"
+	SecretsHeld       Code = "secrets-held"
 )
 
 // gitCodes documents what is found while input commits are read and the output
@@ -66,6 +68,16 @@ func gitCodes() []CodeInfo {
 			Code:    AdoptionCollision,
 			Summary: "A file that agentry would write exists already and is not agentry's.",
 			Help:    "Nothing is written. Move or delete the file that is named, or choose another branch or path.",
+		},
+		{
+			Code:    SubmoduleRefused,
+			Summary: "A submodule is at a path that is read.",
+			Help:    "It is not followed, and nothing that may come from it counts as deleted. Add the other repository as a source of its own.",
+		},
+		{
+			Code:    SecretsHeld,
+			Summary: "A unit that stays as it is holds secrets in clear, which the secrets policy no longer allows.",
+			Help:    "Nothing is written. Correct the unit's errors or unpause it, so that it is rendered anew, or keep the policy `plaintext`.",
 		},
 		{
 			Code:    NoteRefused,

@@ -105,6 +105,7 @@ type builder struct {
 	instances  map[*manifest.Object]*MetricsInstance
 	logs       map[*manifest.Object]*LogsInstance
 	found      map[*manifest.Object]diag.List // diagnostics of an instance's own selectors
+	known      []string                       // see allNamespaces
 }
 
 func (b *builder) agent(agent *manifest.Object) *Hierarchy {

@@ -73,7 +73,7 @@ func (q query) inNamespaces(path string, sel *metav1.LabelSelector) (names []str
 		return names, false
 	}
 	names = []string{}
-	for _, ns := range q.set.Namespaces() {
+	for _, ns := range q.allNamespaces() {
 		if selector.Matches(q.namespaceLabels(ns)) {
 			names = append(names, ns)
 		}
@@ -107,7 +107,7 @@ func (q query) warnUnknownNamespaces(path string, selector labels.Selector) {
 		return
 	}
 	var unknown []string
-	for _, ns := range q.set.Namespaces() {
+	for _, ns := range q.allNamespaces() {
 		if q.set.Get(manifest.ID{Kind: "Namespace", Name: ns}) == nil {
 			unknown = append(unknown, ns)
 		}
@@ -123,4 +123,12 @@ func (q query) warnUnknownNamespaces(path string, selector labels.Selector) {
 		"the labels of namespaces without a manifest are not known: %s%s count as having only %s", strings.Join(unknown, ", "), more, corev1.LabelMetadataName)
 	d.Hint = "add their Namespace manifests to the inputs"
 	*q.diags = append(*q.diags, d)
+}
+
+// allNamespaces lists the namespaces of the set once.
+func (b *builder) allNamespaces() []string {
+	if b.known == nil {
+		b.known = b.set.Namespaces()
+	}
+	return b.known
 }

@@ -1,0 +1,157 @@
+package gitsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// notesRef is where gitops-promoter and others look for the commit that was rendered.
+const notesRef = "refs/notes/hydrator.metadata"
+
+func (s *Syncer) outputRefs() []repo.Ref {
+	return []repo.Ref{
+		{Name: "refs/heads/" + s.pipeline.Spec.Output.Branch, Optional: true},
+		{Name: notesRef, Optional: true},
+	}
+}
+
+// fetch brings all input commits and the tip of the output branch. A source that cannot
+// be had stays at its base: the commit that the output was last rendered from.
+func (p *pass) fetch(ctx context.Context) error {
+	commits := make([]plumbing.Hash, len(p.sources))
+	failed := make([]error, len(p.sources))
+	for _, r := range p.repos {
+		if err := p.fetchRepo(ctx, r, commits, failed); err != nil {
+			return err
+		}
+	}
+	if err := p.resolveTip(); err != nil {
+		return err
+	}
+	for i, src := range p.sources {
+		stale := failed[i] != nil
+		if stale {
+			base, err := p.base(ctx, i, failed[i])
+			if err != nil {
+				return err
+			}
+			commits[i] = base
+		}
+		commit, err := readCommit(src.repo, commits[i])
+		if err != nil {
+			return fmt.Errorf("read %s of %s: %w", commits[i], src.repo.URL(), err)
+		}
+		p.commits = append(p.commits, commit)
+		p.report.Sources = append(p.report.Sources, SourceReport{URL: src.repo.URL(), Ref: src.Ref.repoRef().String(), Commit: commit.Hash.String(), Stale: stale})
+	}
+	return nil
+}
+
+func readCommit(r *repo.Repo, h plumbing.Hash) (*repo.Commit, error) {
+	rd := r.Reader()
+	defer rd.Close()
+	return rd.Commit(h)
+}
+
+// fetchRepo fetches all that is wanted of one repository in one go. When a ref of it
+// does not exist, the others are fetched one by one.
+func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.Hash, failed []error) error {
+	var refs []repo.Ref
+	var owners []int
+	for i, src := range p.sources {
+		if src.repo == r {
+			refs, owners = append(refs, src.Ref.repoRef()), append(owners, i)
+		}
+	}
+	isOutput := r == p.output
+	if isOutput {
+		refs = append(refs, p.outputRefs()...)
+	}
+	tips, err := r.Fetch(ctx, refs...)
+	if err == nil {
+		for n, i := range owners {
+			commits[i] = tips[n].Commit
+		}
+		if isOutput {
+			p.tip.branch, p.tip.notes = tips[len(owners)], tips[len(owners)+1]
+		}
+		return nil
+	}
+	if !errors.Is(err, repo.ErrRefNotFound) && !errors.Is(err, repo.ErrEmptyRepository) {
+		if isOutput {
+			return err
+		}
+		for _, i := range owners {
+			failed[i] = err
+		}
+		return nil
+	}
+	for n, i := range owners {
+		tips, err := r.Fetch(ctx, refs[n])
+		if err != nil {
+			failed[i] = err
+			continue
+		}
+		commits[i] = tips[0].Commit
+	}
+	if isOutput {
+		tips, err := r.Fetch(ctx, p.outputRefs()...)
+		if err != nil {
+			return err
+		}
+		p.tip.branch, p.tip.notes = tips[0], tips[1]
+	}
+	return nil
+}
+
+// resolveTip reads what the output branch says about itself.
+func (p *pass) resolveTip() error {
+	p.tip.commit = p.tip.branch.Commit
+	p.report.Output = OutputReport{URL: p.output.URL(), Branch: p.pipeline.Spec.Output.Branch, Path: p.pipeline.Spec.Output.Path}
+	if p.tip.commit.IsZero() {
+		return nil
+	}
+	p.report.Output.Before = p.tip.commit.String()
+	rd := p.output.Reader()
+	defer rd.Close()
+	commit, err := rd.Commit(p.tip.commit)
+	if err != nil {
+		return fmt.Errorf("read the tip of %s: %w", p.pipeline.Spec.Output.Branch, err)
+	}
+	p.tip.tree, p.tip.parents = commit.Tree, commit.Parents
+	p.tip.inventory, err = findInventory(rd, commit, p.pipeline.Spec.Output.Path)
+	return err
+}
+
+// base returns the commit of a source that the output was last rendered from, if it is
+// still to be had.
+func (p *pass) base(ctx context.Context, i int, cause error) (plumbing.Hash, error) {
+	src := p.sources[i]
+	if p.tip.inventory == nil {
+		return plumbing.ZeroHash, cause
+	}
+	for _, b := range p.tip.inventory.Sources {
+		if b.URL != src.repo.URL() || b.Ref != src.Ref.repoRef().String() {
+			continue
+		}
+		tips, err := src.repo.Fetch(ctx, repo.Ref{Commit: b.Commit})
+		if err != nil {
+			break
+		}
+		p.error(diag.SourceUnreachable, src.repo.URL(), "check the URL, the ref, the network and the credentials",
+			"%v; the pass goes on with commit %s, which the output was last rendered from", cause, shortID(b.Commit))
+		return tips[0].Commit, nil
+	}
+	return plumbing.ZeroHash, cause
+}
+
+// repoRef is the ref in the words of package repo.
+func (r Ref) repoRef() repo.Ref {
+	return repo.Ref{Branch: r.Branch, Tag: r.Tag, SemVer: r.SemVer, Commit: r.Commit, Name: r.Name}
+}

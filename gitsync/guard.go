@@ -1,0 +1,112 @@
+package gitsync
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/workload"
+)
+
+// allowTrailer in the message of an input commit lifts the deletion guard for it.
+const allowTrailer = "Agentry-Allow-Deletions"
+
+// guard refuses a commit that deletes more than a share of the units or of the workload
+// objects, and at least two: an empty render is the extreme case of it.
+func (p *pass) guard(c *change) error {
+	if p.tip.inventory == nil {
+		return nil
+	}
+	percent, err := p.pipeline.Spec.Limits.MaxDeletions()
+	if err != nil {
+		return err
+	}
+	units, workloads, err := p.deletions()
+	if err != nil || units < 2 && workloads < 2 || p.deletionsAllowed() {
+		return err
+	}
+	total, err := p.allWorkloads()
+	if err != nil {
+		return err
+	}
+	for _, n := range []struct {
+		what         string
+		gone, before int
+	}{{"units", units, len(p.tip.inventory.units)}, {"workload objects", workloads, total}} {
+		if n.gone >= 2 && n.gone*100 > percent*n.before {
+			c.refused = true
+			p.error(diag.DeletionGuard, "", p.allowHint(),
+				"the commit would delete %d of %d %s, more than %d%%: nothing is written", n.gone, n.before, n.what, percent)
+			return nil
+		}
+	}
+	return nil
+}
+
+func (p *pass) allowHint() string {
+	id := p.commits[0].Hash.String()
+	return fmt.Sprintf("if that is meant, run sync with --allow-deletions %s, set limits.allowFor to it, or put the trailer %q into that commit's message", id, allowTrailer+": true")
+}
+
+// deletions counts the units and workload objects that the commit deletes.
+func (p *pass) deletions() (units, workloads int, err error) {
+	for i := range p.plan {
+		plan := &p.plan[i]
+		if plan.action == keep || plan.held == nil || plan.held.dir.IsZero() || plan.state == UnitAdded {
+			continue
+		}
+		if err := p.load(plan.held); err != nil {
+			return 0, 0, err
+		}
+		if plan.action == remove {
+			units++
+			workloads += plan.held.workloads(nil)
+			continue
+		}
+		rendered := map[string]bool{}
+		for _, f := range plan.unit.Files {
+			rendered[f.Path] = true
+		}
+		workloads += plan.held.workloads(rendered)
+	}
+	return units, workloads, nil
+}
+
+// workloads counts the workload objects of a folder that are not among the given files.
+func (u *heldUnit) workloads(without map[string]bool) int {
+	n := 0
+	for _, f := range u.inv.Files {
+		kind, _, _ := strings.Cut(f.Object, "/")
+		if workload.IsWorkload(kind) && !without[f.Path] {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *pass) allWorkloads() (int, error) {
+	total := 0
+	for _, u := range p.tip.units {
+		if err := p.load(u); err != nil {
+			return 0, err
+		}
+		total += u.workloads(nil)
+	}
+	return total, nil
+}
+
+// deletionsAllowed reports whether somebody allowed it for one of these input commits.
+func (p *pass) deletionsAllowed() bool {
+	for _, c := range p.commits {
+		id := c.Hash.String()
+		if id == p.options.AllowDeletions || id == p.pipeline.Spec.Limits.AllowFor {
+			return true
+		}
+		for _, t := range trailers(c.Message) {
+			if strings.EqualFold(t.key, allowTrailer) && t.value == "true" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,223 @@
+package gitsync
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// input is what was read of a source, kept between passes.
+type input struct {
+	tree  plumbing.Hash
+	files map[string]*inputFile
+	order []string // the paths, sorted; nil when files changed
+}
+
+// inputFile is one parsed file. Its blob decides everything about it.
+type inputFile struct {
+	path   string
+	blob   plumbing.Hash
+	result manifest.Result
+}
+
+// readInputs brings the parsed files of all sources up to their commits. Only blobs that
+// are new are read and parsed.
+func (p *pass) readInputs() error {
+	var results []manifest.Result
+	for i, src := range p.sources {
+		if err := src.update(p.commits[i].Tree, p.pipeline.Spec.DefaultNamespace, manifest.Compatibility(p.pipeline.Spec.Compatibility)); err != nil {
+			return fmt.Errorf("read %s of %s: %w", p.commits[i].Hash, src.repo.URL(), err)
+		}
+		for _, name := range src.input.order {
+			r := src.input.files[name].result
+			p.broken = p.broken || r.Broken > 0
+			results = append(results, r)
+		}
+		p.missingPaths(i)
+	}
+	p.set = manifest.NewSet(results...)
+	p.report.Ignored = map[string]int{}
+	for _, r := range results {
+		p.report.Diags = append(p.report.Diags, r.Diags...)
+		for kind, n := range r.Ignored {
+			p.report.Ignored[kind] += n
+		}
+	}
+	return nil
+}
+
+// missingPaths warns of paths that hold nothing to read.
+func (p *pass) missingPaths(i int) {
+	src := p.sources[i]
+	for _, want := range src.Paths {
+		want = path.Clean(want)
+		found := want == "." || slices.ContainsFunc(src.input.order, func(name string) bool {
+			return name == want || strings.HasPrefix(name, want+"/")
+		})
+		if !found {
+			p.warn(diag.SourcePathMissing, want, "correct sources[].paths, or create the folder",
+				"there is no manifest below %s in commit %s of %s", want, shortID(p.commits[i].Hash.String()), src.repo.URL())
+		}
+	}
+}
+
+// update reads the difference between the tree that was read last and a new one.
+func (s *source) update(tree plumbing.Hash, namespace string, compatibility manifest.Compatibility) error {
+	in := &s.input
+	if in.files == nil {
+		in.files = map[string]*inputFile{}
+	}
+	if in.tree != tree {
+		fresh, err := s.changes(tree)
+		if err != nil {
+			return err
+		}
+		if err := s.parse(fresh, manifest.Options{DefaultNamespace: namespace, Compatibility: compatibility}); err != nil {
+			return err
+		}
+		in.tree, in.order = tree, nil
+	}
+	if in.order == nil {
+		in.order = slices.Sorted(maps.Keys(in.files))
+	}
+	return nil
+}
+
+// changes drops what is gone from the read files and returns what is new or changed.
+func (s *source) changes(tree plumbing.Hash) ([]*inputFile, error) {
+	rd := s.repo.Reader()
+	defer rd.Close()
+	var fresh []*inputFile
+	gone := map[string]bool{}
+	for _, prefix := range distinct(s.Paths) {
+		err := repo.DiffTrees(rd, s.input.tree, tree, repo.WalkOptions{Prefix: prefix}, func(c repo.Change) error {
+			if !readable(c.Path, prefix) {
+				return nil
+			}
+			if c.New == (repo.Entry{}) {
+				gone[c.Path] = true
+				return nil
+			}
+			f := &inputFile{path: c.Path, blob: c.New.Hash}
+			if problem := refuseMode(c.New.Mode); problem != nil {
+				problem.File, problem.Source = c.Path, s.label
+				f.result = manifest.Result{Diags: diag.List{*problem}, Broken: 1}
+				f.blob = plumbing.ZeroHash
+			}
+			fresh = append(fresh, f)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for name := range gone {
+		delete(s.input.files, name)
+	}
+	return fresh, nil
+}
+
+// distinct drops paths that lie in others, so that no file is read twice.
+func distinct(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		p = path.Clean(p)
+		covered := slices.ContainsFunc(paths, func(q string) bool {
+			q = path.Clean(q)
+			return q != p && contains(q, p)
+		})
+		if !covered && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// readable reports whether a path is a manifest's, below a prefix that the pipeline
+// names: a .yaml, .yml or .json file that is neither hidden nor in a hidden folder. A
+// file that the pipeline names itself is read whatever its name.
+func readable(name, prefix string) bool {
+	if name == prefix {
+		return true
+	}
+	return manifest.IsManifestPath(strings.TrimPrefix(name, prefix+"/"))
+}
+
+// refuseMode tells why an entry that is no plain file is not read.
+func refuseMode(mode filemode.FileMode) *diag.Diagnostic {
+	switch mode {
+	case filemode.Symlink:
+		return &diag.Diagnostic{Severity: diag.Error, Code: diag.SymlinkRefused, Message: "is a symbolic link, which is not followed",
+			Hint: "put a copy of the file in its place, or name the link's target in sources[].paths"}
+	case filemode.Submodule:
+		return &diag.Diagnostic{Severity: diag.Error, Code: diag.SubmoduleRefused, Message: "is a submodule, which is not followed",
+			Hint: "add the other repository as a source of its own"}
+	}
+	return nil
+}
+
+// parse reads and parses blobs on all processors. Each worker has a Reader of its own.
+func (s *source) parse(files []*inputFile, opts manifest.Options) error {
+	workers := max(1, min(runtime.GOMAXPROCS(0), len(files)/8+1))
+	next := make(chan *inputFile, len(files))
+	for _, f := range files {
+		next <- f
+	}
+	close(next)
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			rd := s.repo.Reader()
+			defer rd.Close()
+			for f := range next {
+				if errs[w] = s.parseOne(rd, f, opts); errs[w] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, f := range files {
+		s.input.files[f.path] = f
+	}
+	return nil
+}
+
+func (s *source) parseOne(rd *repo.Reader, f *inputFile, opts manifest.Options) error {
+	if f.blob.IsZero() {
+		return nil // refused already
+	}
+	data, err := rd.Blob(f.blob, manifest.MaxFileBytes)
+	if errors.Is(err, repo.ErrTooLarge) {
+		f.result = manifest.TooLarge(manifest.File{Source: s.label, Path: f.path})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.result = manifest.Parse(manifest.File{Source: s.label, Path: f.path, Data: data}, opts)
+	if base := path.Base(f.path); base == "kustomization.yaml" || base == "kustomization.yml" {
+		f.result.Diags = append(f.result.Diags, diag.Diagnostic{
+			Severity: diag.Warning, Code: diag.PlainManifests, Source: s.label, File: f.path,
+			Message: "the folder's files are read as plain manifests: kustomizations are not built",
+			Hint:    "build it first and commit the result, if patches or generators matter",
+		})
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package gitsync
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// hydrator is hydrator.metadata, the format of Argo CD's source hydrator, which
+// gitops-promoter reads.
+type hydrator struct {
+	RepoURL    string              `json:"repoURL,omitempty"`
+	DrySHA     string              `json:"drySha,omitempty"`
+	Commands   []string            `json:"commands,omitempty"`
+	Author     string              `json:"author,omitempty"`
+	Date       string              `json:"date,omitempty"`
+	Subject    string              `json:"subject,omitempty"`
+	Body       string              `json:"body,omitempty"`
+	References []hydratorReference `json:"references,omitempty"`
+}
+
+type hydratorReference struct {
+	Commit hydratorCommit `json:"commit"`
+}
+
+type hydratorCommit struct {
+	SHA     string `json:"sha,omitempty"`
+	RepoURL string `json:"repoURL,omitempty"`
+	Author  string `json:"author,omitempty"`
+	Date    string `json:"date,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Body    string `json:"body,omitempty"`
+}
+
+// writeMetadata adds the files at the output path that say what it is.
+func (p *pass) writeMetadata(c *change) error {
+	inv := inventory{Version: inventoryVersion, Pipeline: p.pipeline.Metadata.Name}
+	for i, src := range p.sources {
+		inv.Sources = append(inv.Sources, inventorySource{URL: src.repo.URL(), Ref: src.Ref.repoRef().String(), Commit: p.commits[i].Hash.String()})
+	}
+	for i := range p.plan {
+		if p.plan[i].state == UnitHeld {
+			inv.Held = append(inv.Held, p.plan[i].name)
+		}
+	}
+	root := map[string][]byte{generator.KustomizationFile: generator.Kustomization(c.units), readmeFile: p.readme(), gitAttributes: []byte(attributes)}
+	for _, name := range []string{gitAttributes, readmeFile, generator.KustomizationFile} {
+		_, exists, err := p.equals(p.at(name), root[name])
+		if err != nil {
+			return err
+		}
+		if exists && !p.ownsRoot(name) && name != generator.KustomizationFile {
+			continue // somebody else's, from before we moved in
+		}
+		inv.Root = append(inv.Root, inventoryFileEntry{Path: name, SHA256: sha(root[name])})
+		c.edits[p.at(name)] = repo.Edit{Data: root[name]}
+	}
+	for name, v := range map[string]any{inventoryFile: inv, unitsFile: c.units, metadataFile: p.hydrator()} {
+		data, err := encodeHydrator(v)
+		if err != nil {
+			return err
+		}
+		c.edits[p.at(name)] = repo.Edit{Data: data}
+	}
+	return nil
+}
+
+// encodeHydrator is encodeJSON without HTML escapes, as Argo CD writes the format.
+func encodeHydrator(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// attributes keep generated files out of a forge's language statistics and diffs.
+const attributes = "**/README.md linguist-generated=true\n**/hydrator.metadata linguist-generated=true\n**/.agentry/* linguist-generated=true\n"
+
+func (p *pass) unitHydrator() hydrator {
+	return hydrator{RepoURL: p.sources[0].repo.URL(), DrySHA: p.commits[0].Hash.String(), Commands: []string{p.command(0)}}
+}
+
+// hydrator describes the first source; the others, and what its commit refers to, are
+// references.
+func (p *pass) hydrator() hydrator {
+	h := p.unitHydrator()
+	first := describe(p.sources[0].repo.URL(), p.commits[0])
+	h.Author, h.Date, h.Subject, h.Body = first.Author, first.Date, first.Subject, first.Body
+	for i := 1; i < len(p.sources); i++ {
+		h.References = append(h.References, hydratorReference{describe(p.sources[i].repo.URL(), p.commits[i])})
+	}
+	if r, ok := referenced(p.commits[0].Message); ok {
+		h.References = append(h.References, hydratorReference{r})
+	}
+	return h
+}
+
+func describe(url string, c *repo.Commit) hydratorCommit {
+	subject, body := splitMessage(c.Message)
+	return hydratorCommit{
+		SHA: c.Hash.String(), RepoURL: url, Author: fmt.Sprintf("%s <%s>", c.Author.Name, c.Author.Email),
+		Date: c.Author.When.Format(time.RFC3339), Subject: subject, Body: body,
+	}
+}
+
+func splitMessage(message string) (subject, body string) {
+	subject, body, _ = strings.Cut(strings.TrimSpace(strings.ToValidUTF8(message, "\ufffd")), "\n")
+	return strings.TrimSpace(subject), strings.TrimSpace(body)
+}
+
+// trailer is a line "Key: value" at the end of a commit message.
+type trailer struct{ key, value string }
+
+// trailers reads the last paragraph of a message, if all of it is trailers
+// (git-interpret-trailers).
+func trailers(message string) []trailer {
+	paragraphs := strings.Split(strings.TrimSpace(message), "\n\n")
+	if len(paragraphs) < 2 {
+		return nil
+	}
+	var out []trailer
+	for line := range strings.Lines(paragraphs[len(paragraphs)-1]) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok || key == "" || strings.ContainsAny(key, " \t") {
+			return nil
+		}
+		out = append(out, trailer{key, strings.TrimSpace(value)})
+	}
+	return out
+}
+
+// referenced reads the trailers by which a commit names the one that caused it, as Argo
+// CD's hydrator does; the last of each counts.
+func referenced(message string) (hydratorCommit, bool) {
+	var c hydratorCommit
+	fields := map[string]*string{
+		"argocd-reference-commit-sha": &c.SHA, "argocd-reference-commit-repourl": &c.RepoURL, "argocd-reference-commit-author": &c.Author,
+		"argocd-reference-commit-date": &c.Date, "argocd-reference-commit-subject": &c.Subject, "argocd-reference-commit-body": &c.Body,
+	}
+	for _, t := range trailers(message) {
+		if field := fields[strings.ToLower(t.key)]; field != nil {
+			*field = t.value
+		}
+	}
+	var body string
+	if json.Unmarshal([]byte(c.Body), &body) == nil {
+		c.Body = body
+	}
+	return c, c != (hydratorCommit{})
+}
+
+// command is what reproduces the manifests from a checkout of a source.
+func (p *pass) command(i int) string {
+	s := &p.pipeline.Spec
+	args := []string{"agentry render", "--compatibility", string(s.Compatibility), "--secrets", string(s.Secrets.Policy)}
+	if s.DefaultNamespace != "" {
+		args = append(args, "--namespace", s.DefaultNamespace)
+	}
+	var pairs []string
+	for k, v := range s.Operator.Labels {
+		pairs = append(pairs, k+"="+v)
+	}
+	slices.Sort(pairs)
+	if len(pairs) > 0 {
+		args = append(args, "--operator-labels", strings.Join(pairs, ","))
+	}
+	if s.Operator.AgentSelector != "" {
+		args = append(args, "--agent-selector", quote(s.Operator.AgentSelector))
+	}
+	args = append(args, "-o", "OUT")
+	for _, path := range s.Sources[i].Paths {
+		args = append(args, quote(path))
+	}
+	return strings.Join(args, " ")
+}
+
+// quote makes a shell word of a text.
+func quote(s string) string {
+	if s != "" && !strings.ContainsAny(s, " \t\n'\"\\$`!*?[]{}()<>|&;#~=%") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// readme is for the person who opens the branch. It depends on the pipeline alone, so
+// that it changes with nothing else.
+func (p *pass) readme() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Rendered by agentry\n\nPipeline `%s` keeps this folder up to date: Grafana Agents, rendered from custom resources.\n"+
+		"Changes made here by hand are put back; change the sources instead:\n\n", p.pipeline.Metadata.Name)
+	for _, s := range p.sources {
+		fmt.Fprintf(&b, "- `%s`, %s, below %s\n", s.repo.URL(), s.Ref.repoRef(), strings.Join(s.Paths, ", "))
+	}
+	b.WriteString("\nEach folder `<namespace>/<agent>` is one GrafanaAgent with its Secrets, Service and workloads. Apply this folder with Flux, Argo CD or\n" +
+		"`kubectl apply -k`. `hydrator.metadata` names the commit that it was rendered from.\n\n")
+	if len(p.sources) == 1 {
+		fmt.Fprintf(&b, "To reproduce it, in a checkout of that commit:\n\n    %s\n", p.command(0))
+	}
+	return []byte(b.String())
+}

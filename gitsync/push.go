@@ -1,0 +1,218 @@
+package gitsync
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/mail"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// push commits a change on top of the tip that was fetched, and nowhere else.
+func (p *pass) push(ctx context.Context, c *change) error {
+	w := repo.NewWriter(p.reader)
+	tree, err := w.EditTree(p.tip.tree, c.edits)
+	if err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	commit, err := p.commit(w, tree)
+	if err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	branch := repo.Update{Ref: "refs/heads/" + p.pipeline.Spec.Output.Branch, Old: p.tip.branch.Value, New: commit}
+	note, err := p.note(w, commit)
+	if err != nil {
+		return fmt.Errorf("write the note: %w", err)
+	}
+	if err := p.send(ctx, w, branch, note); err != nil {
+		return err
+	}
+	p.report.Commit = commit.String()
+	dirs, err := p.folders(w, tree)
+	if err != nil {
+		return err
+	}
+	p.settle(dirs)
+	p.remember(commit)
+	return nil
+}
+
+// send pushes branch and note together. Where notes are not allowed, the branch goes
+// alone: a note helps promotion tools and nothing depends on it.
+func (p *pass) send(ctx context.Context, w *repo.Writer, branch, note repo.Update) error {
+	err := p.output.Push(ctx, w, branch, note)
+	var refused *repo.PushError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	outcomes := map[string]repo.RefOutcome{}
+	for _, o := range refused.Refs {
+		outcomes[o.Ref] = o
+	}
+	if outcomes[branch.Ref].Err == nil {
+		p.warn(diag.NoteRefused, "", "allow pushes to "+notesRef+", or ignore this if nothing reads the note", "the branch was pushed, its note was not: %v", err)
+		return nil
+	}
+	if errors.Is(err, repo.ErrLostRace) || errors.Is(err, repo.ErrUnreachable) || !errors.Is(err, repo.ErrRejected) {
+		return err
+	}
+	if alone := p.output.Push(ctx, w, branch); alone != nil {
+		return alone
+	}
+	p.warn(diag.NoteRefused, "", "allow pushes to "+notesRef+", or ignore this if nothing reads the note", "the remote refuses the note: %s", refused.Message)
+	return nil
+}
+
+// commit makes the commit. Its date is that of the newest input commit, so that every
+// replica makes the same one.
+func (p *pass) commit(w *repo.Writer, tree plumbing.Hash) (plumbing.Hash, error) {
+	message, err := p.message()
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	author, err := p.author()
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	var parents []plumbing.Hash
+	if !p.tip.commit.IsZero() {
+		parents = append(parents, p.tip.commit)
+	}
+	return w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: message})
+}
+
+func (p *pass) author() (repo.Signature, error) {
+	address, err := mail.ParseAddress(p.pipeline.Spec.Output.Commit.Author)
+	if err != nil {
+		return repo.Signature{}, fmt.Errorf("output.commit.author: %w", err)
+	}
+	newest := p.commits[0].Committer.When
+	for _, c := range p.commits[1:] {
+		if c.Committer.When.After(newest) {
+			newest = c.Committer.When
+		}
+	}
+	return repo.Signature{Name: address.Name, Email: address.Address, When: newest.UTC()}, nil
+}
+
+// message executes the pipeline's template and adds the trailers.
+func (p *pass) message() (string, error) {
+	data := Message{Pipeline: p.pipeline.Metadata.Name}
+	for i, c := range p.commits {
+		subject, _ := splitMessage(c.Message)
+		data.Sources = append(data.Sources, MessageSource{
+			URL: p.sources[i].repo.URL(), Commit: c.Hash.String(), Subject: subject,
+			Author: fmt.Sprintf("%s <%s>", c.Author.Name, c.Author.Email),
+		})
+	}
+	for _, plan := range p.plan {
+		for state, list := range map[UnitState]*[]string{UnitAdded: &data.Added, UnitChanged: &data.Changed, UnitRemoved: &data.Removed, UnitHeld: &data.Held} {
+			if plan.state == state {
+				*list = append(*list, plan.name)
+			}
+		}
+	}
+	text, err := FormatMessage(p.pipeline.Spec.Output.Commit.Message, data)
+	if err != nil {
+		return "", fmt.Errorf("output.commit.message: %w", err)
+	}
+	return strings.TrimRight(text, "\n") + "\n\n" + p.trailers(), nil
+}
+
+// trailers say where a commit comes from, for people and for agentry itself.
+func (p *pass) trailers() string {
+	var b strings.Builder
+	for i, c := range p.commits {
+		fmt.Fprintf(&b, "Agentry-Source-Repo: %s\nAgentry-Source-Commit: %s\n", p.sources[i].repo.URL(), c.Hash)
+	}
+	fmt.Fprintf(&b, "Agentry-Version: %s\nAgentry-Config-Digest: %s\n", p.options.Version, p.configDigest())
+	var authors []string
+	for _, c := range p.commits {
+		line := fmt.Sprintf("Co-authored-by: %s <%s>\n", c.Author.Name, c.Author.Email)
+		if c.Author.Name != "" && !strings.ContainsAny(c.Author.Name+c.Author.Email, "\n\r") && !slices.Contains(authors, line) {
+			authors = append(authors, line)
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// configDigest is the SHA-256 of the pipeline's specification.
+func (p *pass) configDigest() string {
+	data, err := json.Marshal(p.pipeline.Spec)
+	if err != nil {
+		return "unknown" // a Pipeline holds nothing that does not encode
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// note attaches the source commit to the new one, where gitops-promoter looks for it.
+func (p *pass) note(w *repo.Writer, commit plumbing.Hash) (repo.Update, error) {
+	old := p.tip.notes
+	var tree plumbing.Hash
+	var parents []plumbing.Hash
+	if old.Exists() {
+		c, err := p.reader.Commit(old.Commit)
+		if err != nil {
+			return repo.Update{}, err
+		}
+		tree, parents = c.Tree, []plumbing.Hash{old.Commit}
+	}
+	text, err := json.Marshal(map[string]string{"drySha": p.commits[0].Hash.String()})
+	if err != nil {
+		return repo.Update{}, err
+	}
+	if tree, err = w.AddNote(tree, commit, text); err != nil {
+		return repo.Update{}, err
+	}
+	author, err := p.author()
+	if err != nil {
+		return repo.Update{}, err
+	}
+	notes, err := w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: "Notes added by agentry\n"})
+	return repo.Update{Ref: notesRef, Old: old.Value, New: notes}, err
+}
+
+// folders finds the trees of the units that were written.
+func (p *pass) folders(w *repo.Writer, root plumbing.Hash) (map[string]plumbing.Hash, error) {
+	out := map[string]plumbing.Hash{}
+	for i := range p.plan {
+		plan := &p.plan[i]
+		if plan.action != write || plan.state == UnitUnchanged {
+			continue
+		}
+		dir, err := lookup(w, root, p.at(plan.name))
+		if err != nil {
+			return nil, err
+		}
+		out[plan.name] = dir
+	}
+	return out, nil
+}
+
+// lookup finds a folder in a tree that may be new.
+func lookup(w *repo.Writer, dir plumbing.Hash, name string) (plumbing.Hash, error) {
+	for part := range strings.SplitSeq(path.Clean(name), "/") {
+		entries, err := w.Tree(dir)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		i := slices.IndexFunc(entries, func(e repo.Entry) bool { return e.Name == part })
+		if i < 0 {
+			return plumbing.ZeroHash, fmt.Errorf("%s: %w", name, repo.ErrPathNotFound)
+		}
+		dir = entries[i].Hash
+	}
+	return dir, nil
+}

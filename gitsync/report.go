@@ -1,0 +1,85 @@
+package gitsync
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// Report is what a pass found and did.
+type Report struct {
+	Pipeline string
+	Sources  []SourceReport
+	Output   OutputReport
+	// Units are sorted by name.
+	Units []UnitReport
+	// Changes are the files that the commit adds, changes or removes, sorted by path.
+	Changes []FileChange
+	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
+	Ignored map[string]int
+	Diags   diag.List
+	// Commit is the new commit; empty when nothing had to change or the pass was refused.
+	Commit string
+	// DryRun says that nothing was pushed.
+	DryRun bool
+}
+
+// SourceReport is one input commit.
+type SourceReport struct {
+	URL, Ref, Commit string
+	Stale            bool // the source could not be had, and stays at its base
+}
+
+// OutputReport is where the output is.
+type OutputReport struct {
+	URL, Branch, Path string
+	Before            string // the tip before the pass; empty for a new branch
+}
+
+// UnitState is what a pass did with a unit.
+type UnitState string
+
+// The states of a unit.
+const (
+	UnitUnchanged UnitState = "unchanged"
+	UnitAdded     UnitState = "added"
+	UnitChanged   UnitState = "changed"
+	UnitRemoved   UnitState = "removed"
+	UnitHeld      UnitState = "held"    // kept as it was, for an error
+	UnitPaused    UnitState = "paused"  // kept as it was, as its GrafanaAgent wants it
+	UnitLeftOut   UnitState = "leftout" // never rendered, for an error
+)
+
+// UnitReport is one unit.
+type UnitReport struct {
+	Name  string
+	State UnitState
+	// Reason says why a unit is held or left out.
+	Reason string
+}
+
+// FileChange is one file of a commit.
+type FileChange struct {
+	Path string
+	Op   string // added, changed or removed
+	// Insertions and Deletions count lines; only in a dry run.
+	Insertions, Deletions int
+}
+
+// Held returns the units that are held.
+func (r *Report) Held() []UnitReport {
+	var out []UnitReport
+	for _, u := range r.Units {
+		if u.State == UnitHeld || u.State == UnitLeftOut {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+func (r *Report) finish() {
+	r.Diags.Sort()
+	slices.SortFunc(r.Units, func(a, b UnitReport) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Changes, func(a, b FileChange) int { return cmp.Compare(a.Path, b.Path) })
+}

@@ -1,0 +1,312 @@
+package gitsync
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/utils/diff"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// change is what a pass wants to commit.
+type change struct {
+	edits   map[string]repo.Edit // by path from the root of the branch
+	units   []string             // that the branch has afterwards, sorted
+	payload bool                 // manifests or kustomizations differ
+	refused bool                 // something stands in the way
+}
+
+// write collects the edits of a pass; nil when there is nothing to commit.
+func (p *pass) write() (*change, error) {
+	c := &change{edits: map[string]repo.Edit{}}
+	for i := range p.plan {
+		if err := p.writeUnit(c, &p.plan[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.writeRoot(c); err != nil {
+		return nil, err
+	}
+	if err := p.guard(c); err != nil {
+		return nil, err
+	}
+	p.refuseOldSecrets(c)
+	for i := range p.plan {
+		p.report.Units = append(p.report.Units, UnitReport{Name: p.plan[i].name, State: p.plan[i].state, Reason: p.plan[i].reason})
+	}
+	if c.refused {
+		return nil, nil
+	}
+	if !c.payload && p.tip.inventory != nil {
+		p.settle(nil)
+		p.remember(p.tip.commit)
+		return nil, nil
+	}
+	if err := p.writeMetadata(c); err != nil {
+		return nil, err
+	}
+	return c, p.count(c)
+}
+
+func (p *pass) writeUnit(c *change, plan *unitPlan) error {
+	switch plan.action {
+	case remove:
+		c.payload = true
+		for _, f := range plan.held.ours() {
+			c.edits[p.at(plan.name, f)] = repo.Edit{Remove: true}
+		}
+	case keep:
+		if plan.held != nil && !plan.held.dir.IsZero() {
+			c.units = append(c.units, plan.name)
+		}
+		if plan.state == UnitHeld {
+			return p.heldDrift(plan)
+		}
+	case write:
+		c.units = append(c.units, plan.name)
+		return p.writeFiles(c, plan)
+	}
+	return nil
+}
+
+// ours are the files of a unit that we wrote.
+func (u *heldUnit) ours() []string {
+	out := []string{inventoryFile, metadataFile}
+	for _, f := range u.inv.Files {
+		out = append(out, f.Path)
+	}
+	return out
+}
+
+// writeFiles edits a unit's folder to what was rendered.
+func (p *pass) writeFiles(c *change, plan *unitPlan) error {
+	changed := false
+	wanted := map[string]bool{}
+	for _, f := range plan.unit.Files {
+		wanted[f.Path] = true
+		current, exists := plan.held.entries[f.Path]
+		if exists && current.Mode.IsFile() && current.Hash == plumbing.ComputeHash(plumbing.BlobObject, f.Data) {
+			continue
+		}
+		listed, ours := plan.held.inv.file(f.Path)
+		if exists && !ours {
+			p.collision(c, p.at(plan.name, f.Path))
+			continue
+		}
+		if ours {
+			if err := p.drift(plan, listed); err != nil {
+				return err
+			}
+		}
+		c.edits[p.at(plan.name, f.Path)] = repo.Edit{Data: f.Data}
+		changed = true
+	}
+	for _, f := range plan.held.inv.Files {
+		if _, exists := plan.held.entries[f.Path]; exists && !wanted[f.Path] {
+			c.edits[p.at(plan.name, f.Path)] = repo.Edit{Remove: true}
+			changed = true
+		}
+	}
+	if !changed {
+		plan.state = UnitUnchanged
+		return nil
+	}
+	c.payload = true
+	return p.unitMetadata(c, plan)
+}
+
+func (p *pass) collision(c *change, name string) {
+	c.refused = true
+	p.error(diag.AdoptionCollision, name, "move or delete the file, or choose another branch or path",
+		"is on branch %s and not agentry's: nothing is written", p.pipeline.Spec.Output.Branch)
+}
+
+// drift tells when a file of ours is not what we wrote.
+func (p *pass) drift(plan *unitPlan, listed inventoryFileEntry) error {
+	data, err := p.blob(plan.held, listed.Path)
+	switch {
+	case errors.Is(err, repo.ErrPathNotFound):
+		p.warn(diag.Drift, p.at(plan.name, listed.Path), "change the custom resources instead", "was removed from the output branch by somebody else: it is put back")
+	case err != nil:
+		return err
+	case sha(data) != listed.SHA256:
+		p.warn(diag.Drift, p.at(plan.name, listed.Path), "change the custom resources instead", "was changed on the output branch by somebody else: it is put back")
+	}
+	return nil
+}
+
+// heldDrift tells when files of a held unit are not what we wrote: they stay, as there is
+// nothing to put in their place.
+func (p *pass) heldDrift(plan *unitPlan) error {
+	if plan.held.dir.IsZero() {
+		return nil
+	}
+	if err := p.load(plan.held); err != nil {
+		return err
+	}
+	for _, f := range plan.held.inv.Files {
+		data, err := p.blob(plan.held, f.Path)
+		if err != nil && !errors.Is(err, repo.ErrPathNotFound) {
+			return err
+		}
+		if err != nil || sha(data) != f.SHA256 {
+			p.warn(diag.Drift, p.at(plan.name, f.Path), "correct the unit's errors, and it is rendered anew", "was changed on the output branch by somebody else, and its unit is held: it stays as it is")
+		}
+	}
+	return nil
+}
+
+// writeRoot edits the kustomization that joins the units. The list of units is payload.
+func (p *pass) writeRoot(c *change) error {
+	slices.Sort(c.units)
+	data := generator.Kustomization(c.units)
+	name := p.at(generator.KustomizationFile)
+	same, exists, err := p.equals(name, data)
+	if err != nil || same {
+		return err
+	}
+	if exists && !p.ownsRoot(generator.KustomizationFile) {
+		p.collision(c, name)
+		return nil
+	}
+	c.payload = true
+	c.edits[name] = repo.Edit{Data: data}
+	return nil
+}
+
+func (p *pass) ownsRoot(name string) bool {
+	return p.tip.inventory != nil && slices.ContainsFunc(p.tip.inventory.Root, func(f inventoryFileEntry) bool { return f.Path == name })
+}
+
+// equals compares a file of the branch with content.
+func (p *pass) equals(name string, data []byte) (same, exists bool, err error) {
+	if p.tip.tree.IsZero() {
+		return false, false, nil
+	}
+	entry, err := p.reader.Lookup(p.tip.tree, name)
+	if errors.Is(err, repo.ErrPathNotFound) {
+		return false, false, nil
+	}
+	return entry.Hash == plumbing.ComputeHash(plumbing.BlobObject, data), true, err
+}
+
+// refuseOldSecrets stops a commit when the pipeline asks for a stricter secrets policy
+// than a folder that would be kept was rendered under.
+func (p *pass) refuseOldSecrets(c *change) {
+	if p.pipeline.Spec.Secrets.Policy != SecretsReference {
+		return
+	}
+	for i := range p.plan {
+		plan := &p.plan[i]
+		if plan.action != keep || plan.held == nil || plan.held.dir.IsZero() || plan.state == UnitUnchanged {
+			continue
+		}
+		if err := p.load(plan.held); err != nil || plan.held.inv.Secrets != SecretsPlaintext {
+			continue
+		}
+		c.refused = true
+		p.error(diag.SecretsHeld, p.at(plan.name), "correct its errors or unpause it, so that it is rendered anew; or keep the policy plaintext",
+			"unit %s is %s and holds secrets in clear, which the policy reference does not allow: nothing is written", plan.name, plan.state)
+	}
+}
+
+// count lists the edits; in a dry run with the lines that they change.
+func (p *pass) count(c *change) error {
+	for name, edit := range c.edits {
+		same, exists, err := p.equals(name, edit.Data)
+		if err != nil {
+			return err
+		}
+		f := FileChange{Path: name, Op: "changed"}
+		switch {
+		case edit.Remove && !exists, !edit.Remove && same:
+			continue
+		case edit.Remove:
+			f.Op = "removed"
+		case !exists:
+			f.Op = "added"
+		}
+		if p.options.DryRun {
+			if err := p.countLines(&f, edit); err != nil {
+				return err
+			}
+		}
+		p.report.Changes = append(p.report.Changes, f)
+	}
+	return nil
+}
+
+func (p *pass) countLines(f *FileChange, edit repo.Edit) error {
+	var old []byte
+	if f.Op != "added" {
+		entry, err := p.reader.Lookup(p.tip.tree, f.Path)
+		if err != nil {
+			return err
+		}
+		if old, err = p.reader.Blob(entry.Hash, maxOutputBytes); err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+	}
+	for _, part := range diff.Do(string(old), string(edit.Data)) {
+		switch n := bytes.Count([]byte(part.Text), []byte("\n")); {
+		case part.Type > 0:
+			f.Insertions += n
+		case part.Type < 0:
+			f.Deletions += n
+		}
+	}
+	return nil
+}
+
+// settle remembers the folders of units that are what was rendered, so that the next
+// pass can tell by two pointers that nothing is to do.
+func (p *pass) settle(dirs map[string]plumbing.Hash) {
+	written := map[string]writtenUnit{}
+	for i := range p.plan {
+		plan := &p.plan[i]
+		if plan.unit == nil || plan.unit.Failed || plan.unit.Paused || plan.held == nil {
+			continue
+		}
+		dir := plan.held.dir
+		if d, ok := dirs[plan.name]; ok {
+			dir = d
+		} else if plan.state != UnitUnchanged {
+			continue
+		}
+		written[plan.name] = writtenUnit{plan.unit, dir}
+	}
+	p.memory.written = written
+}
+
+// unitMetadata adds the files that say where a unit's payload comes from.
+func (p *pass) unitMetadata(c *change, plan *unitPlan) error {
+	inv := unitInventory{Version: inventoryVersion, State: stateComplete, Secrets: p.pipeline.Spec.Secrets.Policy}
+	if plan.unit.Failed {
+		inv.State = stateIncomplete
+	}
+	for _, f := range plan.unit.Files {
+		entry := inventoryFileEntry{Path: f.Path, SHA256: sha(f.Data)}
+		if f.Object.Kind != "" {
+			entry.Object = f.Object.String()
+		}
+		inv.Files = append(inv.Files, entry)
+	}
+	for _, id := range plan.unit.Inputs {
+		inv.Inputs = append(inv.Inputs, id.String())
+	}
+	for name, v := range map[string]any{inventoryFile: inv, metadataFile: p.unitHydrator()} {
+		data, err := encodeJSON(v)
+		if err != nil {
+			return err
+		}
+		c.edits[path.Join(p.at(plan.name), name)] = repo.Edit{Data: data}
+	}
+	return nil
+}

@@ -76,8 +76,7 @@ func (c *client) start(ctx context.Context, program string) (service, *packp.Adv
 	}
 	adv, err := readAdvertisement(svc)
 	if err != nil {
-		_ = svc.Close() // The first error tells more.
-		return nil, nil, c.explain(ctx, program, err, svc.complaint())
+		return nil, nil, c.explain(ctx, program, err, lastWords(svc))
 	}
 	return svc, adv, nil
 }
@@ -92,6 +91,16 @@ func (c *client) open(ctx context.Context, program string) (service, error) {
 	return newFileService(ctx, c.at.path, program)
 }
 
+// lastWords ends a service that has failed and gives what it said beside the
+// protocol, which may come later than the end of its answer.
+func lastWords(svc service) string {
+	_ = svc.Close() // The first error tells more.
+	return svc.complaint()
+}
+
+// maxAdvertisement is how many bytes of refs are taken, some million refs.
+const maxAdvertisement = 128 << 20
+
 // readAdvertisement reads the refs; an empty repository has none.
 func readAdvertisement(svc service) (*packp.AdvRefs, error) {
 	in, err := svc.advertised()
@@ -99,11 +108,26 @@ func readAdvertisement(svc service) (*packp.AdvRefs, error) {
 		return nil, err
 	}
 	adv := packp.NewAdvRefs()
-	err = adv.Decode(in)
+	err = adv.Decode(&limitReader{in: in, left: maxAdvertisement, what: "list of refs"})
 	if err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
 		return nil, err
 	}
 	return adv, nil
+}
+
+// limitReader is io.LimitReader with an error of its own, ErrTooLarge.
+type limitReader struct {
+	in   io.Reader
+	left int64
+	what string
+}
+
+func (r *limitReader) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	if r.left -= int64(n); r.left < 0 {
+		return 0, fmt.Errorf("%w: %s", ErrTooLarge, r.what)
+	}
+	return n, err
 }
 
 // explain turns what went wrong into an error of a known kind that names the

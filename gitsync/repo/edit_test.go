@@ -58,6 +58,7 @@ func list(t testing.TB, w *repo.Writer, tree plumbing.Hash) []string {
 }
 
 func TestEditTree(t *testing.T) {
+	t.Parallel()
 	base := map[string]string{"a.yaml": "a", "d/b.yaml": "b", "d/e/c.yaml": "c", "x": "x"}
 	for name, tc := range map[string]struct {
 		edits map[string]string // empty: removal
@@ -112,6 +113,7 @@ func TestEditTree(t *testing.T) {
 
 // What git makes of the same files is the oracle.
 func TestEditTreeMakesGitsTrees(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	g := gittest.NewRepo(t)
 	state := map[string]string{"keep": "k"}
@@ -238,6 +240,7 @@ func withoutNesting(files map[string]string) map[string]string {
 }
 
 func TestEntriesOfOthersAreKept(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	link := g.GitIn("target", "hash-object", "-w", "--stdin")
 	tree := g.GitIn(fmt.Sprintf("120000 blob %s\tlink\n100755 blob %s\trun.sh\n160000 commit %s\tsub\n", link, link, strings.Repeat("12", 20)), "mktree", "--missing")
@@ -270,6 +273,7 @@ func TestEntriesOfOthersAreKept(t *testing.T) {
 }
 
 func TestReplaceSubtree(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a/b/old": "1", "a/c": "2", "f": "3"})
 	_, w, base := offline(t, g)
@@ -309,6 +313,7 @@ func TestReplaceSubtree(t *testing.T) {
 }
 
 func TestWalkKeepsItsLimits(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a/b/c/f": "1", "a/g": "2", "h": "3"})
 	rd, _, tree := offline(t, g)
@@ -345,6 +350,7 @@ func TestWalkKeepsItsLimits(t *testing.T) {
 }
 
 func TestCommitsAreChecked(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a": "1"})
 	_, w, tree := offline(t, g)
@@ -381,6 +387,7 @@ func TestCommitsAreChecked(t *testing.T) {
 }
 
 func TestNotesKeepTheirDirectories(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a": "1"})
 	_, w, _ := offline(t, g)

@@ -35,6 +35,9 @@ var (
 	// ErrLostRace means that a ref has moved to a value that is neither the
 	// expected old one nor ours.
 	ErrLostRace = errors.New("ref was moved by someone else")
+	// ErrHeldBack means that a ref was not moved because another ref of the same
+	// push could not be.
+	ErrHeldBack = errors.New("held back with the other refs")
 	// ErrRejected means that the remote answered and refused the push.
 	ErrRejected = errors.New("push was rejected by the remote")
 )

@@ -41,6 +41,7 @@ func sshAuth(t *testing.T, address string) repo.Auth {
 }
 
 func TestSilentServersAreLeftAtTheDeadline(t *testing.T) {
+	t.Parallel()
 	address := gittest.NewSilent(t)
 	for name, remote := range map[string]repo.Remote{
 		"http":  {URL: "http://" + address + "/r.git"},
@@ -68,6 +69,7 @@ func TestSilentServersAreLeftAtTheDeadline(t *testing.T) {
 
 // The server takes the request and then says nothing.
 func TestSlowAnswersAreLeftAtTheDeadline(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	g.Hook("pre-receive", "exec sleep 60")
@@ -113,6 +115,7 @@ func TestSlowAnswersAreLeftAtTheDeadline(t *testing.T) {
 }
 
 func TestTheLockIsWaitedForUntilTheDeadline(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	started, release := make(chan struct{}), make(chan struct{})
@@ -163,6 +166,7 @@ func (c *cut) Write(p []byte) (int, error) {
 }
 
 func TestRemotesThatVanishInTheMiddle(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	var broken atomic.Bool
@@ -190,6 +194,7 @@ func TestRemotesThatVanishInTheMiddle(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -208,6 +213,7 @@ func TestNobodyListens(t *testing.T) {
 }
 
 func TestWrongCredentials(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{User: "bot", Password: "right"})
@@ -232,6 +238,7 @@ func TestWrongCredentials(t *testing.T) {
 }
 
 func TestHostKeysAreChecked(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	server := gittest.NewSSH(t)
@@ -247,6 +254,7 @@ func TestHostKeysAreChecked(t *testing.T) {
 }
 
 func TestRepositoriesThatAreNotThere(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
 	server := gittest.NewSSH(t)
@@ -265,6 +273,7 @@ func TestRepositoriesThatAreNotThere(t *testing.T) {
 }
 
 func TestRedirects(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	var leaked atomic.Bool

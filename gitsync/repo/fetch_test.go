@@ -41,6 +41,7 @@ func (c *countPacks) count() int {
 // A shallow clone that does not tell the server that it is one is not sent what
 // a revert brings back (trap T1).
 func TestFetchBringsBackWhatARevertRestores(t *testing.T) {
+	t.Parallel()
 	for _, transport := range []string{"file", "http"} {
 		t.Run(transport, func(t *testing.T) {
 			g := gittest.NewRepo(t)
@@ -56,6 +57,7 @@ func TestFetchBringsBackWhatARevertRestores(t *testing.T) {
 }
 
 func TestFetchFollowsForcedBranches(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	for i := range 20 {
 		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint(i)})
@@ -82,6 +84,7 @@ func TestFetchFollowsForcedBranches(t *testing.T) {
 }
 
 func TestFetchTakesMergesOfOldBranches(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "0"})
 	g.Git("branch", "old", "main")
@@ -99,6 +102,7 @@ func TestFetchTakesMergesOfOldBranches(t *testing.T) {
 }
 
 func TestFetchClonesAgainAboveTheByteLimit(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{MaxFetchBytes: 1})
@@ -112,6 +116,7 @@ func TestFetchClonesAgainAboveTheByteLimit(t *testing.T) {
 }
 
 func TestFetchRefusesTooLargeClones(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{MaxCloneBytes: 100})
@@ -120,6 +125,7 @@ func TestFetchRefusesTooLargeClones(t *testing.T) {
 }
 
 func TestFetchOfEmptyRepositories(t *testing.T) {
+	t.Parallel()
 	for _, transport := range []string{"file", "http"} {
 		t.Run(transport, func(t *testing.T) {
 			g := gittest.NewRepo(t)
@@ -146,6 +152,7 @@ func TestFetchOfEmptyRepositories(t *testing.T) {
 }
 
 func TestFetchOfCommitsByHash(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	var commits []string
 	for i := range 12 {
@@ -175,6 +182,7 @@ func TestFetchOfCommitsByHash(t *testing.T) {
 }
 
 func TestFetchOfAPresentCommitNeedsNoRemote(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	commit := g.Commit("main", map[string]string{"a.yaml": "1"})
 	dir := t.TempDir()
@@ -190,6 +198,7 @@ func TestFetchOfAPresentCommitNeedsNoRemote(t *testing.T) {
 }
 
 func TestFetchOfSeveralRefsAtOnce(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "main"})
 	g.Commit("other", map[string]string{"a.yaml": "other"})
@@ -212,6 +221,7 @@ func TestFetchOfSeveralRefsAtOnce(t *testing.T) {
 
 // Four goroutines on one go-git repository read garbage (trap T6).
 func TestReadersWorkWhileFetchesGoOn(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	content := map[string]string{}
 	for i := range 50 {
@@ -255,6 +265,7 @@ func packsIn(t testing.TB, dir string) []string {
 }
 
 func TestFetchClonesAgainWhenThereAreManyPacks(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "0"})
 	dir := t.TempDir()
@@ -271,6 +282,7 @@ func TestFetchClonesAgainWhenThereAreManyPacks(t *testing.T) {
 }
 
 func TestCorruptCachesAreReplaced(t *testing.T) {
+	t.Parallel()
 	damage := map[string]func(t *testing.T, pack string){
 		"a pack that is cut off": func(t *testing.T, pack string) { truncate(t, pack, 100) },
 		"an empty pack":          func(t *testing.T, pack string) { truncate(t, pack, 0) },
@@ -307,6 +319,7 @@ func TestCorruptCachesAreReplaced(t *testing.T) {
 
 // Rot in the middle of a pack shows only when that object is read.
 func TestRotIsReportedAndCured(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a line of text\n", 2000)})
 	dir := t.TempDir()
@@ -375,6 +388,7 @@ func writeFile(t *testing.T, name, content string) {
 // Two processes on one cache directory are two Repos here: the lock between
 // them is the same.
 func TestTwoReposShareACacheDirectory(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "0"})
 	dir := t.TempDir()
@@ -405,6 +419,7 @@ func TestTwoReposShareACacheDirectory(t *testing.T) {
 }
 
 func TestDifferentCredentialsHaveDifferentCaches(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "0"})
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
@@ -439,6 +454,7 @@ func assertNoText(t *testing.T, dir, text string) {
 }
 
 func TestBlobLimit(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "12345"})
 	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{})

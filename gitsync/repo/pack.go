@@ -90,12 +90,9 @@ func receivePackFile(dir string, in io.Reader, maxBytes int64) (name string, err
 		return "", err
 	}
 	defer func() { err = errors.Join(err, tmp.Close(), removeIfThere(tmp.Name())) }()
-	n, err := io.Copy(tmp, io.LimitReader(in, maxBytes+1))
-	if err != nil {
+	limited := &limitReader{in: in, left: maxBytes, what: fmt.Sprintf("the pack has more than %d bytes", maxBytes)}
+	if _, err := io.Copy(tmp, limited); err != nil {
 		return "", err
-	}
-	if n > maxBytes {
-		return "", fmt.Errorf("%w: the pack has more than %d bytes", ErrTooLarge, maxBytes)
 	}
 	writer := &idxfile.Writer{}
 	if err := indexPack(tmp, writer); err != nil {

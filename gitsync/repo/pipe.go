@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 )
 
-// killDelay is how long a local git may take to end once it was told to.
+// killDelay is how long a remote's process may take to end once it was told to.
 const killDelay = 2 * time.Second
 
 // pipeService is a service at the other end of two pipes: a git process here or

@@ -105,9 +105,9 @@ func (p *push) run() error {
 		return nil
 	}
 	_ = svc.Close()
-	names, listErr := p.client.list(p.ctx)
+	names, listErr := p.client.list(p.ctx, receivePack)
 	if listErr != nil {
-		return p.failed(errors.Join(err, listErr), nil)
+		return p.failed(fmt.Errorf("%w; to see what became of it: %w", err, listErr), nil)
 	}
 	now = map[string]plumbing.Hash{}
 	for _, u := range p.updates {
@@ -129,6 +129,10 @@ func (p *push) moved(now map[string]plumbing.Hash) bool {
 // are unknown.
 func (p *push) failed(cause error, now map[string]plumbing.Hash) error {
 	e := &PushError{Remote: p.remote, Message: remoteText(p.message.String(), p.client.secrets), Cause: cause}
+	if errors.Is(cause, errReport) {
+		e.Cause = nil // The outcomes say it all.
+	}
+	lost := now != nil && p.moved(now)
 	done := true
 	for _, u := range p.updates {
 		o := RefOutcome{Update: u, Reason: p.reasons[u.Ref], Now: now[u.Ref]}
@@ -136,6 +140,8 @@ func (p *push) failed(cause error, now map[string]plumbing.Hash) error {
 		case now != nil && o.Now == u.New:
 		case now != nil && o.Now != u.Old:
 			o.Err = ErrLostRace
+		case lost || strings.Contains(o.Reason, "atomic"):
+			o.Err = ErrHeldBack
 		case errors.Is(cause, ErrUnreachable):
 			o.Err = ErrUnreachable
 		default:
@@ -146,9 +152,6 @@ func (p *push) failed(cause error, now map[string]plumbing.Hash) error {
 	}
 	if done {
 		return nil
-	}
-	if errors.Is(cause, errReport) {
-		e.Cause = nil // The outcomes say it all.
 	}
 	return e
 }

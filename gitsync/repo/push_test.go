@@ -55,6 +55,7 @@ func outcomes(t testing.TB, err error) map[string]string {
 }
 
 func TestPushLosesTheRace(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	for name, remote := range remotes(t, g) {
@@ -89,6 +90,7 @@ func TestPushLosesTheRace(t *testing.T) {
 
 // The remote moves between what it advertises and what we send.
 func TestPushLosesTheRaceInTheServer(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	theirs := g.Commit("side", map[string]string{"b.yaml": "2"})
@@ -108,6 +110,7 @@ func TestPushLosesTheRaceInTheServer(t *testing.T) {
 }
 
 func TestConcurrentPushesHaveOneWinner(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
@@ -142,6 +145,7 @@ func TestConcurrentPushesHaveOneWinner(t *testing.T) {
 }
 
 func TestPushCreatesOnly(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	old := g.Commit("main", map[string]string{"a.yaml": "1"})
 	s := start(t, repo.Remote{URL: g.Dir})
@@ -160,6 +164,7 @@ func TestPushCreatesOnly(t *testing.T) {
 }
 
 func TestPushOfSeveralRefsMovesAllOrNone(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	old := g.Commit("main", map[string]string{"a.yaml": "1"})
 	g.Commit("other", map[string]string{"a.yaml": "1"})
@@ -185,6 +190,7 @@ func TestPushOfSeveralRefsMovesAllOrNone(t *testing.T) {
 
 // One ref of two is stale by the time the server looks.
 func TestPushIsAtomicInTheServer(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	old := g.Commit("main", map[string]string{"a.yaml": "1"})
 	theirs := g.Commit("other", map[string]string{"a.yaml": "1"})
@@ -196,7 +202,7 @@ func TestPushIsAtomicInTheServer(t *testing.T) {
 		repo.Update{Ref: mainRef, Old: s.tip.Commit, New: commit},
 		repo.Update{Ref: "refs/heads/other", Old: plumbing.NewHash(theirs), New: commit})
 	wantError(t, err, repo.ErrLostRace)
-	want := map[string]string{mainRef: repo.ErrRejected.Error(), "refs/heads/other": repo.ErrLostRace.Error()}
+	want := map[string]string{mainRef: repo.ErrHeldBack.Error(), "refs/heads/other": repo.ErrLostRace.Error()}
 	if diff := cmp.Diff(want, outcomes(t, err)); diff != "" {
 		t.Error(diff)
 	}
@@ -205,7 +211,33 @@ func TestPushIsAtomicInTheServer(t *testing.T) {
 	}
 }
 
+// A host that wants no notes says so for the notes only.
+func TestPushTellsWhichRefIsRefused(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	old := g.Commit("main", map[string]string{"a.yaml": "1"})
+	g.Hook("update", `case "$1" in refs/notes/*) echo "no notes here"; exit 1;; esac`)
+	for name, remote := range remotes(t, g) {
+		t.Run(name, func(t *testing.T) {
+			g.Git("update-ref", mainRef, old)
+			s := start(t, remote)
+			commit := s.commit(t, "b.yaml", name)
+			branch := repo.Update{Ref: mainRef, Old: s.tip.Commit, New: commit}
+			err := s.Push(testContext(t), s.w, branch, repo.Update{Ref: "refs/notes/x", New: commit})
+			wantError(t, err, repo.ErrRejected, "no notes here")
+			want := map[string]string{mainRef: repo.ErrHeldBack.Error(), "refs/notes/x": repo.ErrRejected.Error()}
+			if diff := cmp.Diff(want, outcomes(t, err)); diff != "" {
+				t.Error(diff)
+			}
+			if err := s.Push(testContext(t), s.w, branch); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestPushOfWhatIsThereIsDone(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	one, two := start(t, repo.Remote{URL: g.Dir}), start(t, repo.Remote{URL: g.Dir})
@@ -218,6 +250,7 @@ func TestPushOfWhatIsThereIsDone(t *testing.T) {
 }
 
 func TestPushShowsTheWordsOfAHook(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	g.Hook("pre-receive", "echo 'no commits on Fridays'; echo 'ask the platform team' >&2; exit 1")
@@ -236,6 +269,7 @@ func TestPushShowsTheWordsOfAHook(t *testing.T) {
 }
 
 func TestPushWithoutPermission(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{ReadOnly: true})
@@ -246,6 +280,7 @@ func TestPushWithoutPermission(t *testing.T) {
 }
 
 func TestPushHasACredentialOfItsOwn(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	var users sync.Map
@@ -270,6 +305,7 @@ func TestPushHasACredentialOfItsOwn(t *testing.T) {
 
 // The answer gets lost after the server has moved the ref.
 func TestPushDecidesByValueWhenTheAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
@@ -299,6 +335,7 @@ func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d discard) WriteHeader(int)             {}
 
 func TestPushToARemoteThatBreaksOff(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	old := g.Commit("main", map[string]string{"a.yaml": "1"})
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
@@ -318,6 +355,7 @@ func TestPushToARemoteThatBreaksOff(t *testing.T) {
 }
 
 func TestPushOfMissingObjectsIsRejected(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	for name, remote := range remotes(t, g) {
@@ -338,6 +376,7 @@ func TestPushOfMissingObjectsIsRejected(t *testing.T) {
 }
 
 func TestWhatWasPushedNeedsNoFetch(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	counter := &countPacks{}
@@ -356,6 +395,7 @@ func TestWhatWasPushedNeedsNoFetch(t *testing.T) {
 }
 
 func TestPushRefusesBadUpdates(t *testing.T) {
+	t.Parallel()
 	s := start(t, repo.Remote{URL: gittest.NewRepo(t).Dir})
 	commit := s.commit(t, "b.yaml", "2")
 	for _, updates := range [][]repo.Update{
@@ -371,6 +411,7 @@ func TestPushRefusesBadUpdates(t *testing.T) {
 }
 
 func TestNotesAreReadByGit(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	var commits []string
 	for i := range 3 {

@@ -12,7 +12,7 @@ import (
 type RefOutcome struct {
 	Update
 	// Err is nil if the ref has the new value now; else it is ErrLostRace,
-	// ErrRejected or ErrUnreachable.
+	// ErrRejected, ErrHeldBack or ErrUnreachable.
 	Err error
 	// Now is the ref's value after the push; zero if it does not exist or, with
 	// ErrUnreachable, is unknown.

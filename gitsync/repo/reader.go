@@ -26,6 +26,7 @@ type Reader struct {
 	repo  *Repo
 	packs []*pack
 	at    int // Repo.generation of packs
+	open  bool
 	views map[*pack]*packfile.Packfile
 	last  *pack // where the last object was found; the next one is often there too
 	cache cache.Object
@@ -54,6 +55,7 @@ func (r *Repo) Reader() *Reader {
 		objects := cache.NewObjectLRU(cache.FileSize(r.opts.ReaderCacheBytes))
 		rd = &Reader{repo: r, views: map[*pack]*packfile.Packfile{}, cache: objects}
 	}
+	rd.open = true
 	rd.adopt(r.packs)
 	return rd
 }
@@ -75,21 +77,15 @@ func (rd *Reader) adopt(packs []*pack) {
 func (rd *Reader) Close() {
 	r := rd.repo
 	r.mu.Lock()
-	keep := len(r.idle) < maxIdleReaders
-	if keep {
-		rd.adopt(nil)
+	defer r.mu.Unlock()
+	if !rd.open {
+		return
+	}
+	rd.open = false
+	rd.adopt(nil)
+	if len(r.idle) < maxIdleReaders {
 		r.idle = append(r.idle, rd)
 	}
-	r.mu.Unlock()
-	if !keep {
-		rd.discard()
-	}
-}
-
-func (rd *Reader) discard() {
-	rd.repo.mu.Lock()
-	defer rd.repo.mu.Unlock()
-	rd.adopt(nil)
 }
 
 // Has tells whether the object is there, by the packs' indexes only.

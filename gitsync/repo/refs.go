@@ -32,7 +32,8 @@ type Ref struct {
 	Commit string // 40 hexadecimal digits; Branch says where to look for it
 
 	// Optional makes a ref that does not exist a Tip without a commit instead
-	// of an error. An empty repository counts as one without the ref.
+	// of an error. An empty repository counts as one without the ref. It does
+	// not apply to Commit.
 	Optional bool
 }
 
@@ -190,11 +191,13 @@ func (r *Refs) highest(expr string) (Tip, error) {
 // List asks the remote for its refs. It does not touch the cache. An empty
 // repository has none, which is no error here.
 func (r *Repo) List(ctx context.Context) (*Refs, error) {
-	return r.clients().read.list(ctx)
+	return r.clients().read.list(ctx, uploadPack)
 }
 
-func (c *client) list(ctx context.Context) (*Refs, error) {
-	svc, adv, err := c.start(ctx, uploadPack)
+// list asks for the refs as a program sees them: a remote may hide some from one
+// of the two.
+func (c *client) list(ctx context.Context, program string) (*Refs, error) {
+	svc, adv, err := c.start(ctx, program)
 	if err != nil {
 		return nil, err
 	}

@@ -151,12 +151,8 @@ func (c clients) close() {
 // The cache stays on disk.
 func (r *Repo) Close() error {
 	r.mu.Lock()
-	idle := r.idle
 	r.idle = nil
 	r.mu.Unlock()
-	for _, rd := range idle {
-		rd.discard()
-	}
 	r.setPacks(nil)
 	r.clients().close()
 	return nil

@@ -137,6 +137,7 @@ func sshRemote(s *gittest.SSHServer, g *gittest.Repo) repo.Remote {
 }
 
 func TestFetchAndPushOverEveryTransport(t *testing.T) {
+	t.Parallel()
 	transports := map[string]func(*testing.T, *gittest.Repo) repo.Remote{
 		"file": func(_ *testing.T, g *gittest.Repo) repo.Remote { return repo.Remote{URL: "file://" + g.Dir} },
 		"http": func(_ *testing.T, g *gittest.Repo) repo.Remote {

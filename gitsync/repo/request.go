@@ -60,7 +60,7 @@ func (f *fetch) request(st store, w want) error {
 }
 
 func (f *fetch) explain(err error) error {
-	return f.client.explain(f.ctx, "fetch", err, f.svc.complaint())
+	return f.client.explain(f.ctx, "fetch", err, lastWords(f.svc))
 }
 
 // compose builds the request. The shallow lines are what go-git's own fetch

@@ -39,7 +39,7 @@ func (p *push) send(svc service, adv *packp.AdvRefs, todo []Update) error {
 	if err == nil || errors.Is(err, errReport) {
 		return err
 	}
-	return p.client.explain(p.ctx, "push", err, svc.complaint())
+	return p.client.explain(p.ctx, "push", err, lastWords(svc))
 }
 
 // readReport reads which refs the remote has moved, and keeps its words.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
@@ -152,9 +153,14 @@ func startSSH(conn net.Conn, c *client, program string, release func() bool) (se
 		return nil, err
 	}
 	stop := func() error {
+		// The server is given time to end by itself: a hook may be at work after
+		// the last answer, and its last words may be on the way.
+		cutOff := time.AfterFunc(killDelay, func() { _ = conn.Close() })
+		_ = session.Wait() // The exit status adds nothing to what was read.
+		cutOff.Stop()
 		release()
-		_ = session.Close()
-		return cl.Close()
+		_ = cl.Close() // The server may have been faster.
+		return nil
 	}
 	return &pipeService{in: in, out: bufio.NewReader(out), stderr: stderr, stop: stop}, nil
 }

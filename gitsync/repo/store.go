@@ -36,7 +36,7 @@ func (s store) create(origin string) error {
 	)
 }
 
-// packs lists the packs by name.
+// packs lists the packs by name, and removes what a process that died has left.
 func (s store) packs() ([]string, error) {
 	entries, err := os.ReadDir(s.packDir())
 	if err != nil {
@@ -46,6 +46,9 @@ func (s store) packs() ([]string, error) {
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ".pack"); ok {
 			names = append(names, name)
+		}
+		if strings.HasPrefix(e.Name(), "tmp_") {
+			_ = os.Remove(filepath.Join(s.packDir(), e.Name())) // is in nobody's way
 		}
 	}
 	return names, nil

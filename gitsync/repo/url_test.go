@@ -13,6 +13,7 @@ import (
 )
 
 func TestNormaliseURL(t *testing.T) {
+	t.Parallel()
 	wd, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +53,7 @@ func TestNormaliseURL(t *testing.T) {
 }
 
 func TestBadURLs(t *testing.T) {
+	t.Parallel()
 	for raw, want := range map[string]string{
 		"":                              "empty",
 		"https://bot:s3cret@h/a":        "contains a password",
@@ -81,6 +83,7 @@ func TestBadURLs(t *testing.T) {
 }
 
 func TestContradictoryCredentials(t *testing.T) {
+	t.Parallel()
 	key, _ := gittest.NewSSHKey(t)
 	hosts := []byte("h ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8nP8lvYqSWUdzAfgKXJ5fTWvSGGqYVW6kmkqmWZ+Ux\n")
 	for name, tc := range map[string]struct {
@@ -104,6 +107,7 @@ func TestContradictoryCredentials(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
+	t.Parallel()
 	g := gittest.NewRepo(t)
 	first := g.Commit("main", map[string]string{"a": "1"})
 	for _, tag := range []string{"v1.0.0", "v1.4.2", "1.5.0-rc.1", "v2.0.0", "latest", "v1.9"} {

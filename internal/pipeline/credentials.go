@@ -17,16 +17,10 @@ import (
 // MaxCredentialBytes bounds one credential; a CA bundle is the largest.
 const MaxCredentialBytes = 1 << 20
 
-// Credentials are those of one pipeline.
-type Credentials struct {
-	Sources []repo.Auth // in the order of the pipeline's sources
-	Output  repo.Auth
-}
-
 // Credentials reads what the pipeline's auth fields point at. Getenv is [os.LookupEnv].
-func (p *Pipeline) Credentials(getenv func(string) (string, bool)) (Credentials, diag.List) {
+func (p *Pipeline) Credentials(getenv func(string) (string, bool)) (gitsync.Credentials, diag.List) {
 	r := resolver{pipeline: p, getenv: getenv}
-	var c Credentials
+	var c gitsync.Credentials
 	for i, s := range p.Spec.Sources {
 		c.Sources = append(c.Sources, r.auth(fmt.Sprintf("spec.sources[%d].auth", i), s.Auth))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -32,7 +33,7 @@ func TestCredentialsFromFiles(t *testing.T) {
 		Username: "robot", Password: "s3cret", CAPEM: []byte("PEM\n"), SSHPassphrase: []byte{},
 		Identity: filepath.Join(folder, "user") + "\n" + filepath.Join(folder, "token"),
 	}
-	if diff := cmp.Diff(Credentials{Sources: []repo.Auth{want}, Output: want}, got); diff != "" {
+	if diff := cmp.Diff(gitsync.Credentials{Sources: []repo.Auth{want}, Output: want}, got); diff != "" {
 		t.Errorf("the output inherits the source's credentials (-want +got):\n%s", diff)
 	}
 }
@@ -41,7 +42,7 @@ func TestCredentialsFromEnvironment(t *testing.T) {
 	text := strings.Replace(basicAuth, "{usernameFile: user, passwordFile: token, caFile: ca.pem}", "{bearerTokenEnv: TOKEN}", 1)
 	text = strings.Replace(text, "{branch: environments/prod}", "{branch: environments/prod, auth: {passwordEnv: WRITE}}", 1)
 	got := credentials(t, t.TempDir(), text, map[string]string{"TOKEN": "read", "WRITE": "write"})
-	want := Credentials{
+	want := gitsync.Credentials{
 		Sources: []repo.Auth{{BearerToken: "read", SSHPassphrase: []byte{}}},
 		Output:  repo.Auth{Password: "write", SSHPassphrase: []byte{}},
 	}
@@ -81,7 +82,7 @@ func TestBadCredentials(t *testing.T) {
 	}
 }
 
-func credentials(t *testing.T, folder, text string, env map[string]string) Credentials {
+func credentials(t *testing.T, folder, text string, env map[string]string) gitsync.Credentials {
 	t.Helper()
 	fleet, found := Parse(filepath.Join(folder, "pipeline.yaml"), []byte(text))
 	if len(found) > 0 {

@@ -1,0 +1,127 @@
+// Command demo shows agentry end to end on examples/quickstart: a repository goes in, a
+// rendered branch comes out, a change of an input is a diff of that branch. It needs Go
+// and Git, no network, and leaves nothing behind. Run it with "make demo"; KEEP=1 keeps
+// its folder.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+)
+
+// branch is where examples/quickstart/pipeline.yaml writes to.
+const branch = "environments/quickstart"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout, os.Getenv("KEEP") != "")
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// run makes the folder, plays the scenes and cleans up.
+func run(ctx context.Context, out io.Writer, keep bool) (err error) {
+	folder, err := os.MkdirTemp("", "agentry-demo-")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "Everything happens in %s.\n", folder)
+	if keep {
+		fmt.Fprintln(out, "KEEP is set: it will stay.")
+	} else {
+		defer func() {
+			if removed := os.RemoveAll(folder); err == nil {
+				err = removed
+			}
+		}()
+	}
+	s := &stage{ctx: ctx, out: out, folder: folder}
+	for _, scene := range []func(*stage) error{prepare, firstPass, secondPass, change} {
+		if err := scene(s); err != nil {
+			return err
+		}
+	}
+	if !keep {
+		fmt.Fprintf(out, "\nRemoved %s; KEEP=1 make demo keeps it.\n", folder)
+	}
+	return nil
+}
+
+// prepare builds agentry and puts the example into a bare repository.
+func prepare(s *stage) error {
+	s.heading("A repository with custom resources")
+	if err := s.quiet(".", "go", "build", "-o", s.path("bin", "agentry"), "./cmd/agentry"); err != nil {
+		return err
+	}
+	if err := os.CopyFS(s.path("work"), os.DirFS(filepath.Join("examples", "quickstart"))); err != nil {
+		return err
+	}
+	if err := s.pipeline(); err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "Monitor the shop and the search"},
+		{"clone", "-q", "--bare", ".", s.path("monitoring.git")}, {"remote", "add", "origin", s.path("monitoring.git")},
+	} {
+		if err := s.quiet("work", "git", args...); err != nil {
+			return err
+		}
+	}
+	return s.show("work", "agentry", "tree", ".")
+}
+
+// firstPass renders the repository to a branch of it.
+func firstPass(s *stage) error {
+	s.heading("One pass: fetch, render, push")
+	if err := s.show("work", "agentry", "sync", "-f", s.path("pipeline.yaml")); err != nil {
+		return err
+	}
+	s.heading("The output branch, ready for Flux or Argo CD")
+	if err := s.tree(); err != nil {
+		return err
+	}
+	s.heading("The agent's configuration on it (its beginning)")
+	return s.head("monitoring/grafana-agent/grafana-agent-config.secret.yaml", 45)
+}
+
+// secondPass shows that equal input makes no commit.
+func secondPass(s *stage) error {
+	s.heading("A second pass has nothing to do")
+	return s.show("work", "agentry", "sync", "-f", s.path("pipeline.yaml"))
+}
+
+// change edits a ServiceMonitor, and shows what that changes on the branch.
+func change(s *stage) error {
+	s.heading("A team edits its ServiceMonitor")
+	file := s.path("work", "team-shop", "monitors.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	edited := strings.Replace(string(text), "interval: 30s", "interval: 2m", 1)
+	if err := os.WriteFile(file, []byte(edited), 0o666); err != nil {
+		return err
+	}
+	if err := s.show("work", "git", "diff", "-U1"); err != nil {
+		return err
+	}
+	if err := s.quiet("work", "git", "commit", "-q", "-am", "Scrape the checkout less often"); err != nil {
+		return err
+	}
+	if err := s.quiet("work", "git", "push", "-q", "origin", "main"); err != nil {
+		return err
+	}
+	s.heading("The next pass, and its diff of the output branch")
+	if err := s.show("work", "agentry", "sync", "-f", s.path("pipeline.yaml")); err != nil {
+		return err
+	}
+	return s.show("monitoring.git", "git", "diff", "-U2", branch+"~1", branch, "--", "*.yaml")
+}

@@ -41,13 +41,12 @@ func isKey(s string) bool {
 		return false
 	}
 	switch c := s[0]; {
-	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c == '/', c == '.':
-	default:
-		return false
+	case strings.IndexByte("yYnNtTfFoO", c) >= 0:
+		return len(s) > maxWord || resolveWord(s) == any(s)
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c == '/':
+		return true
 	}
-	value, ok := resolve(s)
-	text, isString := value.(string)
-	return ok && isString && text == s
+	return false
 }
 
 // plainEnd returns where a plain scalar in a block ends: at a colon that a space or the

@@ -19,11 +19,14 @@ func resolve(s string) (value any, ok bool) {
 		return resolveNumber(s)
 	case c == '.':
 		return resolveFraction(s)
-	case strings.IndexByte("yYnNtTfFoO~", c) >= 0 && len(s) <= len("false"):
+	case strings.IndexByte("yYnNtTfFoO~", c) >= 0 && len(s) <= maxWord:
 		return resolveWord(s), true
 	}
 	return s, true
 }
+
+// maxWord is the length of the longest word that is no string, in bytes.
+const maxWord = len("false")
 
 // resolveWord knows the names of booleans and null.
 func resolveWord(s string) any {

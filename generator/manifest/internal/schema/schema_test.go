@@ -1,0 +1,272 @@
+package schema
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/agentry-dev/agentry/generator/manifest/internal/stream"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/yamlvalue"
+)
+
+// objects returns what people could have written, as decoded.
+func objects(t testing.TB) []map[string]any {
+	t.Helper()
+	paths, err := filepath.Glob("../../../../test/conformance/operator/*/input.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	var all []map[string]any
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for document := range stream.Documents(data) {
+			value, err := yamlvalue.Decode(string(document.Text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if object, ok := value.(map[string]any); ok && strings.HasPrefix(object["apiVersion"].(string), "monitoring.") {
+				all = append(all, object)
+			}
+		}
+	}
+	return all
+}
+
+// sure reports whether Accept accepts an object, and fails the test if Check then has a
+// finding or makes something else of the object.
+func sure(t *testing.T, kind *Kind, object map[string]any) bool {
+	t.Helper()
+	fast, slow := runtime.DeepCopyJSON(object), runtime.DeepCopyJSON(object)
+	if !kind.Accept(fast) {
+		return false
+	}
+	unknown, errs := kind.Check(slow)
+	if len(unknown) > 0 || len(errs) > 0 {
+		t.Errorf("accepted, but unknown %q, errors %v:\n%v", unknown, errs, object)
+	}
+	if diff := cmp.Diff(slow, fast); diff != "" {
+		t.Errorf("accepted, but not what Check makes of it (-check +accept):\n%s", diff)
+	}
+	return true
+}
+
+func kindOf(t *testing.T, object map[string]any) *Kind {
+	t.Helper()
+	kind, err := Of(object["kind"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kind
+}
+
+func TestAcceptIsSureOfWhatPeopleWrite(t *testing.T) {
+	accepted, valid := 0, 0
+	for _, object := range objects(t) {
+		kind := kindOf(t, object)
+		if sure(t, kind, object) {
+			accepted++
+		}
+		if unknown, errs := kind.Check(runtime.DeepCopyJSON(object)); len(unknown)+len(errs) == 0 {
+			valid++
+		}
+	}
+	t.Logf("%d of %d valid objects are accepted", accepted, valid)
+	if accepted < valid*9/10 {
+		t.Errorf("only %d of %d valid objects are accepted", accepted, valid)
+	}
+}
+
+// TestAcceptImpliesCheck changes every field of every object, one at a time, to values that
+// could be wrong in every way that a schema knows.
+func TestAcceptImpliesCheck(t *testing.T) {
+	replacements := []any{
+		nil, "", "x", "30s", "Keep", "8080", int64(0), int64(-1), int64(70000), int64(1) << 40, 1.5, 1e19, true,
+		[]any{}, []any{"a", "a"}, []any{nil}, map[string]any{}, map[string]any{"x": "y"}, map[string]any{"x": nil},
+	}
+	every := 1
+	if testing.Short() {
+		every = 20
+	}
+	count, accepted := 0, 0
+	seen := map[string]bool{}
+	for _, object := range objects(t) {
+		kind := kindOf(t, object)
+		name := object["kind"].(string)
+		delete(object, "metadata")
+		visit(object, "", func(path string, set func(any) func()) {
+			if seen[name+path] {
+				return // the same field of another object
+			}
+			seen[name+path] = true
+			for _, value := range replacements {
+				if count++; count%every != 0 {
+					continue
+				}
+				restore := set(runtime.DeepCopyJSONValue(value))
+				if sure(t, kind, object) {
+					accepted++
+				}
+				restore()
+			}
+		})
+	}
+	t.Logf("%d of %d changed objects are accepted", accepted, count/every)
+	if accepted == 0 {
+		t.Error("nothing was accepted")
+	}
+}
+
+// visit calls f for every field and item below a value, with its path (indices left out)
+// and a function that sets it and returns one that sets it back.
+func visit(value any, path string, f func(path string, set func(any) func())) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, item := range value {
+			visit(item, path+"."+key, f)
+			f(path+"."+key, func(v any) func() {
+				value[key] = v
+				return func() { value[key] = item }
+			})
+		}
+		f(path+".+", func(v any) func() {
+			value["added"] = v
+			return func() { delete(value, "added") }
+		})
+	case []any:
+		for i, item := range value {
+			visit(item, path+"[]", f)
+			f(path+"[]", func(v any) func() {
+				value[i] = v
+				return func() { value[i] = item }
+			})
+		}
+	}
+}
+
+func TestCheckFindsWhatTheAPIServerWould(t *testing.T) {
+	kind, err := Of("ServiceMonitor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := yamlvalue.Decode(`
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+spec:
+  endpoints:
+  - prot: web
+    interval: soon
+    relabelings:
+    - {targetLabel: a}
+  nothing: ~
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := value.(map[string]any)
+	unknown, errs := kind.Check(object)
+	if diff := cmp.Diff([]string{"spec.endpoints[0].prot", "spec.nothing"}, unknown); diff != "" {
+		t.Errorf("unknown fields (-want +got):\n%s", diff)
+	}
+	var fields []string
+	for _, err := range errs {
+		fields = append(fields, err.Field+" "+string(err.Type))
+	}
+	want := []string{"spec.endpoints[0].interval FieldValueInvalid", "spec.selector FieldValueRequired"}
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	want2 := map[string]any{
+		"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor",
+		"spec": map[string]any{"endpoints": []any{map[string]any{
+			"interval": "soon", "relabelings": []any{map[string]any{"targetLabel": "a", "action": "replace"}},
+		}}},
+	}
+	if diff := cmp.Diff(want2, object); diff != "" {
+		t.Errorf("object (-want +got):\n%s", diff)
+	}
+}
+
+func TestSiblings(t *testing.T) {
+	kind, err := Of("ServiceMonitor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"spex":                    "spec",
+		"spec.endpoint":           "endpoints",
+		"spec.endpoints[12].prot": "port",
+		"spec.endpoints[0].relabelings[3].tolabel": "targetLabel",
+		"spec.endpoints[0].params.x.y":             "",
+		"spec.nothing.below":                       "",
+	} {
+		siblings := kind.Siblings(path)
+		if want == "" && len(siblings) > 0 || want != "" && !strings.Contains(strings.Join(siblings, " "), want) {
+			t.Errorf("Siblings(%s) = %v, want one to be %q", path, siblings, want)
+		}
+	}
+}
+
+// TestNoSchemaHasCELRules holds what package schema says of them. If a CRD gets rules, they
+// have to be evaluated here.
+func TestNoSchemaHasCELRules(t *testing.T) {
+	entries, err := crds.ReadDir("crds")
+	if err != nil || len(entries) == 0 {
+		t.Fatalf("no schemas: %v", err)
+	}
+	for _, entry := range entries {
+		data, err := crds.ReadFile("crds/" + entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte("x-kubernetes-validations")) {
+			t.Errorf("%s has CEL rules", entry.Name())
+		}
+		if _, err := Of(strings.TrimSuffix(entry.Name(), ".json")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// FuzzAccept looks for an object that is accepted and should not be.
+func FuzzAccept(f *testing.F) {
+	for _, path := range []string{"sm-relabelings", "sm-limits", "pm-endpoint", "probe-static", "rw-settings", "stages-labels"} {
+		data, err := os.ReadFile("../../../../test/conformance/operator/" + path + "/input.yaml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		for document := range stream.Documents(data) {
+			f.Add(string(document.Text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		value, err := yamlvalue.Decode(text)
+		if err != nil {
+			return
+		}
+		object, _ := value.(map[string]any)
+		name, _ := object["kind"].(string)
+		if kind, err := Of(name); err == nil {
+			sure(t, kind, object)
+		}
+	})
+}
+
+func BenchmarkLoad(b *testing.B) {
+	for _, name := range []string{"GrafanaAgent", "ServiceMonitor"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := load(name); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -58,6 +58,9 @@ func (p *pass) write() (*change, error) {
 func (p *pass) writeUnit(c *change, plan *unitPlan) error {
 	switch plan.action {
 	case remove:
+		if err := p.load(plan.held); err != nil {
+			return err
+		}
 		c.payload = true
 		for _, f := range plan.held.ours() {
 			c.edits[p.at(plan.name, f)] = repo.Edit{Remove: true}

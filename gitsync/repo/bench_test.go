@@ -210,6 +210,17 @@ func BenchmarkWriteAll(b *testing.B) {
 	times.report(b)
 }
 
+// BenchmarkClone fills an empty cache with 10,000 files, and verifies them.
+func BenchmarkClone(b *testing.B) {
+	g := gittest.NewRepo(b)
+	g.Commit("main", manyFiles(10_000))
+	g.Git("repack", "-adq")
+	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
+	for b.Loop() {
+		fetch(b, open(b, repo.Remote{URL: url}, repo.Options{}), repo.Ref{})
+	}
+}
+
 // BenchmarkOpen is a new process on an old cache: open, and list the refs.
 func BenchmarkOpen(b *testing.B) {
 	g := gittest.NewRepo(b)

@@ -126,6 +126,24 @@ func TestFetchRefusesTooLargeClones(t *testing.T) {
 	wantError(t, err, repo.ErrTooLarge, "100 bytes")
 }
 
+// Much of nothing packs well.
+func TestFetchRefusesObjectsThatUnpackTooLarge(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a", 1_000)})
+	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{MaxObjectBytes: 1_000})
+	fetch(t, r, repo.Ref{})
+	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a", 1_001)})
+	_, err := r.Fetch(testContext(t), repo.Ref{})
+	wantError(t, err, repo.ErrTooLarge, "1001 bytes")
+
+	// As a delta against a file of the right size.
+	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("0123456789", 90), "b.yaml": strings.Repeat("0123456789", 150)})
+	g.Git("repack", "-adfq")
+	_, err = r.Fetch(testContext(t), repo.Ref{})
+	wantError(t, err, repo.ErrTooLarge)
+}
+
 func TestFetchOfEmptyRepositories(t *testing.T) {
 	t.Parallel()
 	for _, transport := range []string{"file", "http"} {
@@ -281,6 +299,32 @@ func TestFetchClonesAgainWhenThereAreManyPacks(t *testing.T) {
 		}
 	}
 	wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "x11"})
+}
+
+// A cache is a repository that a human can look into with git.
+func TestTheCacheIsReadByGit(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	for i := range 5 {
+		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint(i)})
+	}
+	dir := t.TempDir()
+	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{Depth: 3})
+	fetch(t, r, repo.Ref{})
+	g.Commit("main", map[string]string{"a.yaml": "new"})
+	fetch(t, r, repo.Ref{})
+	homes, err := filepath.Glob(filepath.Join(dir, "*", "git"))
+	if err != nil || len(homes) != 1 {
+		t.Fatal(homes, err)
+	}
+	cached := gittest.OpenRepo(t, homes[0])
+	cached.Fsck()
+	if n := cached.Git("rev-list", "--all", "--count"); n != "4" {
+		t.Errorf("git finds %s commits", n)
+	}
+	if got := cached.Git("remote", "get-url", "origin"); got != "file://"+g.Dir {
+		t.Errorf("the origin is %q", got)
+	}
 }
 
 func TestCorruptCachesAreReplaced(t *testing.T) {

@@ -82,9 +82,9 @@ func (p *pack) checkEnd() error {
 var errBadPack = errors.New("received pack is unusable")
 
 // receivePackFile copies a pack from in to dir, indexes it and gives its name.
-// The name is empty if the pack holds no objects. More than maxBytes is
-// ErrTooLarge.
-func receivePackFile(dir string, in io.Reader, maxBytes int64) (name string, err error) {
+// The name is empty if the pack holds no objects. A pack of more than maxBytes,
+// or with an object of more than maxObject, is ErrTooLarge.
+func receivePackFile(dir string, in io.Reader, maxBytes, maxObject int64) (name string, err error) {
 	tmp, err := os.CreateTemp(dir, "tmp_pack_")
 	if err != nil {
 		return "", err
@@ -94,11 +94,7 @@ func receivePackFile(dir string, in io.Reader, maxBytes int64) (name string, err
 	if _, err := io.Copy(tmp, limited); err != nil {
 		return "", err
 	}
-	writer := &idxfile.Writer{}
-	if err := indexPack(tmp, writer); err != nil {
-		return "", err
-	}
-	index, err := writer.Index()
+	index, err := indexPack(tmp, maxObject)
 	if err != nil {
 		return "", err
 	}
@@ -108,18 +104,25 @@ func receivePackFile(dir string, in io.Reader, maxBytes int64) (name string, err
 	return savePack(dir, tmp.Name(), index)
 }
 
-func indexPack(file *os.File, writer *idxfile.Writer) error {
+func indexPack(file *os.File, maxObject int64) (*idxfile.MemoryIndex, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return err
+		return nil, err
 	}
+	if err := checkSizes(file, maxObject); err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	writer := &idxfile.Writer{}
 	parser, err := packfile.NewParser(packfile.NewScanner(file), writer)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := parser.Parse(); err != nil {
-		return fmt.Errorf("%w: %w", errBadPack, err)
+		return nil, fmt.Errorf("%w: %w", errBadPack, err)
 	}
-	return nil
+	return writer.Index()
 }
 
 // savePack gives the pack in tmp its name, the index first: a pack counts when

@@ -25,6 +25,9 @@ type Options struct {
 	// MaxCloneBytes is the largest pack that a clone takes; above it the fetch
 	// is an error. Default 2 GiB.
 	MaxCloneBytes int64
+	// MaxObjectBytes is the largest file that a fetched pack may hold anywhere in
+	// its history. Default 256 MiB.
+	MaxObjectBytes int64
 	// MaxPacks is how many packs the cache may be split into before the next
 	// fetch clones it again. Default 100.
 	MaxPacks int
@@ -47,6 +50,7 @@ func (o Options) withDefaults() Options {
 	}
 	orDefault(&o.MaxFetchBytes, 64<<20)
 	orDefault(&o.MaxCloneBytes, 2<<30)
+	orDefault(&o.MaxObjectBytes, 256<<20)
 	orDefault(&o.ReaderCacheBytes, 16<<20)
 	return o
 }

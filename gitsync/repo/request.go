@@ -127,7 +127,7 @@ func (f *fetch) save(st store, req *packp.UploadPackRequest, res *packp.UploadPa
 	if req.Capabilities.Supports(capability.Sideband64k) {
 		in = sideband.NewDemuxer(sideband.Sideband64k, stream)
 	}
-	_, err := receivePackFile(st.packDir(), in, w.maxBytes)
+	_, err := receivePackFile(st.packDir(), in, w.maxBytes, f.repo.opts.MaxObjectBytes)
 	cut := stream.err != nil || w.clone && errors.Is(err, errBadPack)
 	if err != nil && (cut || f.ctx.Err() != nil) {
 		return f.explain(errors.Join(stream.err, err))

@@ -32,7 +32,7 @@ func (s store) create(origin string) error {
 	config := fmt.Sprintf("[core]\n\tbare = true\n[remote \"origin\"]\n\turl = %q\n", origin)
 	return errors.Join(
 		writeFile(filepath.Join(s.dir, "config"), []byte(config)),
-		writeFile(filepath.Join(s.dir, "HEAD"), []byte("ref: refs/agentry/none\n")),
+		writeFile(filepath.Join(s.dir, "HEAD"), []byte("ref: refs/heads/none\n")),
 	)
 }
 

@@ -42,6 +42,11 @@ func NewRepoAt(t testing.TB, dir string) *Repo {
 	return r
 }
 
+// OpenRepo looks into a bare repository that exists.
+func OpenRepo(t testing.TB, dir string) *Repo {
+	return &Repo{Dir: dir, t: t}
+}
+
 // Env is an environment in which git reads no configuration of the machine and
 // has a fixed identity.
 func Env() []string {

@@ -16,6 +16,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,12 @@ type ForeignError struct {
 // Error implements error.
 func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s holds %s, which agentry did not write", e.Folder, e.Path)
+}
+
+// Is reports whether a folder was written by [Write], or is a checkout of an output branch.
+func Is(folder string) bool {
+	info, err := os.Stat(filepath.Join(folder, ".agentry"))
+	return err == nil && info.IsDir()
 }
 
 // Owned returns the paths of the files that an earlier render wrote to the folder.

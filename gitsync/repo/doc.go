@@ -15,7 +15,7 @@
 //	w := repo.NewWriter(rd)
 //	root, err := w.EditTree(outTree, map[string]repo.Edit{"ns/a.yaml": {Data: b}, "ns/old.yaml": {Remove: true}})
 //	commit, err := w.Commit(repo.CommitOptions{Tree: root, Parents: …, Author: …, Message: …})
-//	err = r.Push(ctx, w, repo.Update{Ref: "refs/heads/env/prod", Old: tips[1].Commit, New: commit})
+//	err = r.Push(ctx, w, repo.Update{Ref: "refs/heads/env/prod", Old: tips[1].Value, New: commit})
 //
 // # The cache
 //

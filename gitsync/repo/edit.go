@@ -16,7 +16,7 @@ var (
 
 // Edit is what a path shall hold: a file, or nothing.
 type Edit struct {
-	Data       []byte
+	Data       []byte // must not be changed afterwards
 	Executable bool
 	Remove     bool // what is not there needs no removal
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
@@ -156,8 +157,14 @@ func (p *push) failed(cause error, now map[string]plumbing.Hash) error {
 	return e
 }
 
+// keepTimeout is how long a push that has succeeded waits for the cache, which a
+// fetch may be busy with.
+const keepTimeout = time.Second
+
 // keep puts what was pushed into the cache.
 func (r *Repo) keep(ctx context.Context, p *push) error {
+	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
+	defer cancel()
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return err

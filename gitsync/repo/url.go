@@ -39,8 +39,8 @@ func NormaliseURL(raw string) (string, error) {
 
 func (l location) normal() string {
 	p := path.Clean("/" + l.path)
-	if l.scheme != "file" {
-		p = strings.TrimSuffix(p, ".git")
+	for l.scheme != "file" && strings.HasSuffix(p, ".git") {
+		p = path.Clean(strings.TrimSuffix(p, ".git"))
 	}
 	u := url.URL{Scheme: l.scheme, Host: l.address(), Path: p}
 	return u.String()

@@ -21,7 +21,7 @@ import (
 // additional returns the scrape configurations that a user wrote by hand, in a Secret.
 // They are configuration: carried over as written, scalars and all, whatever the policy.
 // What is wrong in them is the Secret's fault, and leaves the instance alone.
-func (b *builder) additional(in secretref.Scope, instance *manifest.Object, spec *v1alpha1.MetricsInstanceSpec, jobs []agentyaml.ScrapeConfig) []agentyaml.Raw {
+func (b *builder) additional(in secretref.Scope, instance *manifest.Object, spec *v1alpha1.MetricsInstanceSpec, jobs []*agentyaml.ScrapeConfig) []agentyaml.Raw {
 	const path = "spec.additionalScrapeConfigs"
 	ref := spec.AdditionalScrapeConfigs
 	if ref == nil {

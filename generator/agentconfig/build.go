@@ -95,7 +95,7 @@ type builder struct {
 
 // monitorJobs are the jobs of a monitor: the same for every instance that selects it.
 type monitorJobs struct {
-	jobs []agentyaml.ScrapeConfig
+	jobs []*agentyaml.ScrapeConfig
 	ok   bool
 }
 
@@ -208,7 +208,7 @@ func (b *builder) instance(m *hierarchy.MetricsInstance) agentyaml.Instance {
 
 // monitor returns the jobs of a ServiceMonitor, PodMonitor or Probe; none when it is
 // left out.
-func (b *builder) monitor(o *manifest.Object, truncate time.Duration) []agentyaml.ScrapeConfig {
+func (b *builder) monitor(o *manifest.Object, truncate time.Duration) []*agentyaml.ScrapeConfig {
 	if b.left[o.ID] || b.deniedFiles(o) {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (b *builder) monitor(o *manifest.Object, truncate time.Duration) []agentyam
 func (b *builder) buildMonitor(o *manifest.Object) monitorJobs {
 	in := b.secrets.In(o)
 	var out monitorJobs
-	add := func(job agentyaml.ScrapeConfig, findings []scrape.Finding) {
+	add := func(job *agentyaml.ScrapeConfig, findings []scrape.Finding) {
 		for _, f := range findings {
 			d := o.Diag(f.Severity, f.Code, f.Path, "%s", f.Message)
 			d.Hint = f.Hint

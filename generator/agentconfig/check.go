@@ -99,7 +99,7 @@ func (b *builder) positive(o *manifest.Object, path, value string) {
 }
 
 // checkTruncation refuses jobs that scrape more rarely than the WAL is truncated.
-func (b *builder) checkTruncation(o *manifest.Object, jobs []agentyaml.ScrapeConfig, truncate time.Duration) {
+func (b *builder) checkTruncation(o *manifest.Object, jobs []*agentyaml.ScrapeConfig, truncate time.Duration) {
 	for i := range jobs {
 		every := b.globalInterval()
 		if d, err := model.ParseDuration(jobs[i].Interval); err == nil {
@@ -208,6 +208,9 @@ func (b *builder) checkDestinations(m *agentyaml.Metrics) {
 // job: it merges all instances with equal settings, and a group with a job name twice
 // never gets ready. Only then is distinct mode worth moving the WAL.
 func (b *builder) separateShared(m *agentyaml.Metrics) {
+	if len(m.Configs) < 2 {
+		return
+	}
 	groups := map[string]map[string]string{} // settings -> job name -> instance
 	for i := range m.Configs {
 		instance := m.Configs[i]

@@ -47,7 +47,7 @@ func (w writer) build(s *v1alpha1.RemoteWriteSpec) agentyaml.RemoteWrite {
 	w.checkHeaders(s.Headers)
 	for i := range s.WriteRelabelConfigs {
 		r := relabel(&s.WriteRelabelConfigs[i])
-		for _, p := range w.relabel.Check(&r) {
+		for _, p := range w.relabel.Check(r) {
 			d := w.in.Object().Diag(p.Severity, p.Code, fieldPath(w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]", p.Field), "%s", p.Message)
 			d.Hint = p.Hint
 			w.diags = append(w.diags, d)
@@ -268,7 +268,7 @@ func (b *builder) apiServerBasicAuth(in secretref.Scope, path string, ref corev1
 	return in.Value(path, &ref)
 }
 
-func relabel(c *v1alpha1.RelabelConfig) agentyaml.Relabel {
+func relabel(c *v1alpha1.RelabelConfig) *agentyaml.Relabel {
 	m := monitoringv1.RelabelConfig{Separator: c.Separator, TargetLabel: c.TargetLabel, Regex: orDefault(c.Regex, ""),
 		Modulus: c.Modulus, Replacement: c.Replacement, Action: c.Action}
 	for _, l := range c.SourceLabels {

@@ -67,7 +67,7 @@ type Instance struct {
 	RemoteFlushDeadline  string
 	WriteStaleOnShutdown bool // written only when true
 	RemoteWrite          []RemoteWrite
-	ScrapeConfigs        []ScrapeConfig
+	ScrapeConfigs        []*ScrapeConfig
 	Additional           []Raw
 }
 
@@ -78,7 +78,7 @@ type RemoteWrite struct {
 	RemoteTimeout string
 	ProxyURL      string
 	Headers       map[string]string
-	WriteRelabel  []Relabel
+	WriteRelabel  []*Relabel
 	HTTPAuth
 	SigV4    *SigV4
 	TLS      *TLS
@@ -157,8 +157,8 @@ type ScrapeConfig struct {
 	Static        *Static
 	SampleLimit   *int64
 	TargetLimit   *int64
-	Relabel       []Relabel
-	MetricRelabel []Relabel
+	Relabel       []*Relabel // may be shared between jobs
+	MetricRelabel []*Relabel
 }
 
 // KubernetesSD is the one kubernetes_sd_configs entry of a job. No Namespaces means all.

@@ -78,7 +78,7 @@ func encodeInstance(w *writer, i *Instance) {
 	w.open("scrape_configs")
 	for n := range i.ScrapeConfigs {
 		w.item()
-		encodeScrape(w, &i.ScrapeConfigs[n])
+		encodeScrape(w, i.ScrapeConfigs[n])
 		w.endItem()
 	}
 	for _, raw := range i.Additional {
@@ -108,7 +108,7 @@ func encodeRemoteWrite(w *writer, r *RemoteWrite) {
 	w.optStr("remote_timeout", r.RemoteTimeout)
 	w.optStr("proxy_url", r.ProxyURL)
 	w.labels("headers", r.Headers)
-	list(w, "write_relabel_configs", r.WriteRelabel, encodeRelabel)
+	relabel(w, "write_relabel_configs", r.WriteRelabel)
 	encodeAuth(w, &r.HTTPAuth)
 	block(w, "sigv4", r.SigV4, encodeSigV4)
 	encodeTLS(w, r.TLS)
@@ -211,8 +211,8 @@ func encodeScrape(w *writer, s *ScrapeConfig) {
 	}
 	w.limit("sample_limit", s.SampleLimit)
 	w.limit("target_limit", s.TargetLimit)
-	list(w, "relabel_configs", s.Relabel, encodeRelabel)
-	list(w, "metric_relabel_configs", s.MetricRelabel, encodeRelabel)
+	relabel(w, "relabel_configs", s.Relabel)
+	relabel(w, "metric_relabel_configs", s.MetricRelabel)
 }
 
 func (w *writer) limit(k string, v *int64) {
@@ -231,6 +231,10 @@ func encodeKubernetesSD(w *writer, k *KubernetesSD) {
 	}
 	encodeAuth(w, &k.HTTPAuth)
 	encodeTLS(w, k.TLS)
+}
+
+func relabel(w *writer, k string, rules []*Relabel) {
+	list(w, k, rules, func(w *writer, r **Relabel) { encodeRelabel(w, *r) })
 }
 
 func encodeRelabel(w *writer, r *Relabel) {

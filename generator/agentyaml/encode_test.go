@@ -93,12 +93,12 @@ func TestEncode(t *testing.T) {
 					URL: "http://mimir/push", SigV4: &SigV4{}, Queue: &Queue{}, Metadata: &Metadata{},
 					HTTPAuth: HTTPAuth{BasicAuth: &BasicAuth{Username: Secret{Value: "pa$$word", Set: true}, Password: Secret{File: "/f"}}},
 				}},
-				ScrapeConfigs: []ScrapeConfig{{
+				ScrapeConfigs: []*ScrapeConfig{{
 					JobName: "j", HonorLabels: &yes, SampleLimit: &limit,
 					HTTPAuth:   HTTPAuth{BearerToken: Secret{Env: "TOKEN"}},
 					Params:     map[string][]string{"module": {""}, "none": nil},
 					Kubernetes: &KubernetesSD{Role: "pod", Namespaces: []string{"default", "on"}},
-					Relabel: []Relabel{
+					Relabel: []*Relabel{
 						{SourceLabels: []string{"__tmp_hash"}, Regex: T("$(SHARD)"), Action: "keep", LiveRegex: true},
 						{SourceLabels: []string{"a"}, Regex: T("${x}"), Separator: T(""), Modulus: 18446744073709551615},
 						{},

@@ -66,21 +66,28 @@ func plain(s string) bool {
 		return false
 	}
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if isWord(c) {
-			continue
-		}
-		switch c {
-		case '.', '-', '/', '$', '(', ')', '+', ';', '|', '*', '^', '=', '?', '@', '~':
-		case ':':
-			if i+1 == len(s) || s[i+1] == ' ' {
-				return false
-			}
-		default:
+		if !plainByte(s[i]) || s[i] == ':' && (i+1 == len(s) || s[i+1] == ' ') {
 			return false
 		}
 	}
 	return true
+}
+
+// The characters that a plain scalar may hold after its first, as bit sets: letters,
+// digits and _ . - / $ ( ) + ; | * ^ = ? @ ~ and, but for its end, the colon.
+const (
+	plainLow  uint64 = 0x3ff<<'0' | 1<<'.' | 1<<'-' | 1<<'/' | 1<<'$' | 1<<'(' | 1<<')' | 1<<'+' | 1<<';' | 1<<'*' | 1<<'=' | 1<<'?' | 1<<':'
+	plainHigh uint64 = 0x3ffffff<<('A'-64) | 0x3ffffff<<('a'-64) | 1<<('_'-64) | 1<<('|'-64) | 1<<('^'-64) | 1<<('@'-64) | 1<<('~'-64)
+)
+
+func plainByte(c byte) bool {
+	switch {
+	case c < 64:
+		return plainLow>>c&1 != 0
+	case c < 128:
+		return plainHigh>>(c-64)&1 != 0
+	}
+	return false
 }
 
 // startsPlain accepts a letter, or one of a few signs that no number starts with.

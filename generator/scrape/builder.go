@@ -81,7 +81,7 @@ func (j *job) report(s diag.Severity, code diag.Code, path, format string, args 
 	j.findings = append(j.findings, Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-func (j *job) add(r ...agentyaml.Relabel) {
+func (j *job) add(r ...*agentyaml.Relabel) {
 	j.config.Relabel = append(j.config.Relabel, r...)
 }
 

@@ -17,13 +17,13 @@ const baseRules = 20
 func (b *Builder) newJob(name, path string, secrets Secrets) *job {
 	j := &job{Builder: b, secrets: secrets, path: path}
 	j.config.JobName = name
-	j.config.Relabel = make([]agentyaml.Relabel, 0, baseRules)
+	j.config.Relabel = make([]*agentyaml.Relabel, 0, baseRules)
 	j.add(b.rules.jobName)
 	return j
 }
 
 // ServiceMonitor returns the job of one endpoint, and what there is to say about it.
-func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (agentyaml.ScrapeConfig, []Finding) {
+func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*agentyaml.ScrapeConfig, []Finding) {
 	spec, ep := &m.Spec, &m.Spec.Endpoints[endpoint]
 	index := strconv.Itoa(endpoint)
 	j := b.newJob("serviceMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.endpoints["+index+"].", secrets)
@@ -55,11 +55,11 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 		j.unrenderedServiceMonitor(spec)
 	}
 	j.unrenderedEndpoint(ep)
-	return j.config, j.findings
+	return &j.config, j.findings
 }
 
 // PodMonitor returns the job of one endpoint, and what there is to say about it.
-func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (agentyaml.ScrapeConfig, []Finding) {
+func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*agentyaml.ScrapeConfig, []Finding) {
 	spec, ep := &m.Spec, &m.Spec.PodMetricsEndpoints[endpoint]
 	index := strconv.Itoa(endpoint)
 	j := b.newJob("podMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.podMetricsEndpoints["+index+"].", secrets)
@@ -83,7 +83,7 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	j.port("pod_container_port_name", port, ep.TargetPort)
 	j.add(b.rules.podMeta...)
 	j.copyLabels("pod", spec.PodTargetLabels)
-	j.add(agentyaml.Relabel{TargetLabel: "job", Replacement: agentyaml.T(m.Namespace + "/" + m.Name)})
+	j.add(&agentyaml.Relabel{TargetLabel: "job", Replacement: agentyaml.T(m.Namespace + "/" + m.Name)})
 	j.jobLabel("pod", spec.JobLabel)
 	j.endpointLabel(port, ep.TargetPort)
 	j.userRules("relabelings", ep.RelabelConfigs)
@@ -94,7 +94,7 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 		j.unrenderedPodMonitor(spec)
 	}
 	j.unrenderedPodEndpoint(ep)
-	return j.config, j.findings
+	return &j.config, j.findings
 }
 
 // defaultProbePath is the operator's, for a Probe whose prober has none.
@@ -102,7 +102,7 @@ const defaultProbePath = "/probe"
 
 // Probe returns the one job of a Probe. Probes are not sharded: every shard probes every
 // target, as with the operator (reference defect A7).
-func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (agentyaml.ScrapeConfig, []Finding) {
+func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*agentyaml.ScrapeConfig, []Finding) {
 	spec := &m.Spec
 	j := b.newJob("probe/"+m.Namespace+"/"+m.Name, "spec.", secrets)
 	timestamps := !b.settings.OverrideHonorTimestamps
@@ -118,7 +118,7 @@ func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (agentyaml.Scrap
 	j.safeTLS(spec.TLSConfig)
 
 	if spec.JobName != "" {
-		j.add(agentyaml.Relabel{TargetLabel: "job", Replacement: agentyaml.T(spec.JobName)})
+		j.add(&agentyaml.Relabel{TargetLabel: "job", Replacement: agentyaml.T(spec.JobName)})
 	}
 	switch {
 	case spec.Targets.StaticConfig != nil:
@@ -130,7 +130,7 @@ func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (agentyaml.Scrap
 	}
 	j.enforceNamespace(m.Namespace)
 	j.unrenderedProbe(spec)
-	return j.config, j.findings
+	return &j.config, j.findings
 }
 
 func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTargetStaticConfig) {
@@ -141,9 +141,9 @@ func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTar
 	labels["namespace"] = m.Namespace
 	j.config.Static = &agentyaml.Static{Targets: static.Targets, Labels: labels}
 	j.add(
-		agentyaml.Relabel{SourceLabels: []string{"__address__"}, TargetLabel: "__param_target"},
-		agentyaml.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: "instance"},
-		agentyaml.Relabel{TargetLabel: "__address__", Replacement: agentyaml.Opt(m.Spec.ProberSpec.URL)},
+		&agentyaml.Relabel{SourceLabels: []string{"__address__"}, TargetLabel: "__param_target"},
+		&agentyaml.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: "instance"},
+		&agentyaml.Relabel{TargetLabel: "__address__", Replacement: agentyaml.Opt(m.Spec.ProberSpec.URL)},
 	)
 	j.userRules("targets.staticConfig.relabelingConfigs", static.RelabelConfigs)
 }
@@ -152,13 +152,13 @@ func (j *job) ingressTargets(m *monitoringv1.Probe, ingress *monitoringv1.ProbeT
 	j.kubernetes("ingress", m.Namespace, ingress.NamespaceSelector)
 	j.selector("ingress", "spec.targets.ingress.selector", ingress.Selector)
 	j.add(
-		agentyaml.Relabel{SourceLabels: []string{metaPrefix + "ingress_scheme", "__address__", metaPrefix + "ingress_path"},
+		&agentyaml.Relabel{SourceLabels: []string{metaPrefix + "ingress_scheme", "__address__", metaPrefix + "ingress_path"},
 			Separator: agentyaml.T(";"), Regex: agentyaml.T("(.+);(.+);(.+)"), TargetLabel: "__param_target",
 			Replacement: agentyaml.T("$1://$2$3"), Action: "replace"},
-		agentyaml.Relabel{SourceLabels: []string{metaPrefix + "namespace"}, TargetLabel: "namespace"},
-		agentyaml.Relabel{SourceLabels: []string{metaPrefix + "ingress_name"}, TargetLabel: "ingress"},
-		agentyaml.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: "instance"},
-		agentyaml.Relabel{TargetLabel: "__address__", Replacement: agentyaml.Opt(m.Spec.ProberSpec.URL)},
+		&agentyaml.Relabel{SourceLabels: []string{metaPrefix + "namespace"}, TargetLabel: "namespace"},
+		&agentyaml.Relabel{SourceLabels: []string{metaPrefix + "ingress_name"}, TargetLabel: "ingress"},
+		&agentyaml.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: "instance"},
+		&agentyaml.Relabel{TargetLabel: "__address__", Replacement: agentyaml.Opt(m.Spec.ProberSpec.URL)},
 	)
 	j.userRules("targets.ingress.relabelingConfigs", ingress.RelabelConfigs)
 }

@@ -16,8 +16,8 @@ import (
 
 // Relabel converts a rule of a monitor. The operator drops empty strings, so they are
 // absent here too (reference defect A5).
-func Relabel(c *monitoringv1.RelabelConfig) agentyaml.Relabel {
-	r := agentyaml.Relabel{
+func Relabel(c *monitoringv1.RelabelConfig) *agentyaml.Relabel {
+	r := &agentyaml.Relabel{
 		Separator: optional(c.Separator), Regex: agentyaml.Opt(c.Regex), TargetLabel: c.TargetLabel,
 		Replacement: optional(c.Replacement), Action: c.Action, Modulus: uint64(max(c.Modulus, 0)),
 	}
@@ -38,7 +38,7 @@ func optional(s *string) agentyaml.Text {
 func (j *job) userRules(field string, rules []monitoringv1.RelabelConfig) {
 	for i := range rules {
 		r := Relabel(&rules[i])
-		j.check(&r, field, i)
+		j.check(r, field, i)
 		j.add(r)
 	}
 }
@@ -53,7 +53,7 @@ func (j *job) metricRules(rules []monitoringv1.RelabelConfig) {
 			continue
 		}
 		r := Relabel(&rules[i])
-		j.check(&r, "metricRelabelings", i)
+		j.check(r, "metricRelabelings", i)
 		j.config.MetricRelabel = append(j.config.MetricRelabel, r)
 	}
 }

@@ -14,39 +14,39 @@ import (
 // rules are the relabelling rules that do not depend on the monitor. Jobs share them:
 // they are never changed.
 type rules struct {
-	jobName       agentyaml.Relabel
-	serviceMeta   []agentyaml.Relabel // node, pod, namespace, service, pod, container
-	podMeta       []agentyaml.Relabel // namespace, service, pod, container
-	filterRunning agentyaml.Relabel
-	serviceJob    agentyaml.Relabel
-	shard         []agentyaml.Relabel
+	jobName       *agentyaml.Relabel
+	serviceMeta   []*agentyaml.Relabel // node, pod, namespace, service, pod, container
+	podMeta       []*agentyaml.Relabel // namespace, service, pod, container
+	filterRunning *agentyaml.Relabel
+	serviceJob    *agentyaml.Relabel
+	shard         []*agentyaml.Relabel
 }
 
 const metaPrefix = "__meta_kubernetes_"
 
 func newRules(shards int) rules {
 	target := []string{metaPrefix + "endpoint_address_target_kind", metaPrefix + "endpoint_address_target_name"}
-	copyMeta := func(meta, label string) agentyaml.Relabel {
-		return agentyaml.Relabel{SourceLabels: []string{metaPrefix + meta}, TargetLabel: label}
+	copyMeta := func(meta, label string) *agentyaml.Relabel {
+		return &agentyaml.Relabel{SourceLabels: []string{metaPrefix + meta}, TargetLabel: label}
 	}
-	fromTarget := func(kind, label string) agentyaml.Relabel {
-		return agentyaml.Relabel{SourceLabels: target, Separator: agentyaml.T(";"), Regex: agentyaml.T(kind + ";(.*)"),
+	fromTarget := func(kind, label string) *agentyaml.Relabel {
+		return &agentyaml.Relabel{SourceLabels: target, Separator: agentyaml.T(";"), Regex: agentyaml.T(kind + ";(.*)"),
 			TargetLabel: label, Replacement: agentyaml.T("$1")}
 	}
-	podMeta := []agentyaml.Relabel{
+	podMeta := []*agentyaml.Relabel{
 		copyMeta("namespace", "namespace"),
 		copyMeta("service_name", "service"),
 		copyMeta("pod_name", "pod"),
 		copyMeta("pod_container_name", "container"),
 	}
 	return rules{
-		jobName:     agentyaml.Relabel{SourceLabels: []string{"job"}, TargetLabel: "__tmp_prometheus_job_name"},
+		jobName:     &agentyaml.Relabel{SourceLabels: []string{"job"}, TargetLabel: "__tmp_prometheus_job_name"},
 		podMeta:     podMeta,
-		serviceMeta: append([]agentyaml.Relabel{fromTarget("Node", "node"), fromTarget("Pod", "pod")}, podMeta...),
-		filterRunning: agentyaml.Relabel{SourceLabels: []string{metaPrefix + "pod_phase"},
+		serviceMeta: append([]*agentyaml.Relabel{fromTarget("Node", "node"), fromTarget("Pod", "pod")}, podMeta...),
+		filterRunning: &agentyaml.Relabel{SourceLabels: []string{metaPrefix + "pod_phase"},
 			Regex: agentyaml.T("(Failed|Succeeded)"), Action: "drop"},
-		serviceJob: agentyaml.Relabel{SourceLabels: []string{metaPrefix + "service_name"}, TargetLabel: "job", Replacement: agentyaml.T("$1")},
-		shard: []agentyaml.Relabel{
+		serviceJob: &agentyaml.Relabel{SourceLabels: []string{metaPrefix + "service_name"}, TargetLabel: "job", Replacement: agentyaml.T("$1")},
+		shard: []*agentyaml.Relabel{
 			{SourceLabels: []string{"__address__"}, TargetLabel: "__tmp_hash", Action: "hashmod", Modulus: uint64(shards)},
 			{SourceLabels: []string{"__tmp_hash"}, Regex: agentyaml.T("$(SHARD)"), Action: "keep", LiveRegex: true},
 		},
@@ -83,7 +83,7 @@ func (j *job) selector(role, path string, sel metav1.LabelSelector) {
 	for _, key := range sortedKeys(sel.MatchLabels) {
 		value := sel.MatchLabels[key]
 		j.selectorValue(path+".matchLabels["+key+"]", value)
-		j.add(agentyaml.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + sanitize(key)}, Regex: agentyaml.T(value), Action: "keep"})
+		j.add(&agentyaml.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + sanitize(key)}, Regex: agentyaml.T(value), Action: "keep"})
 	}
 	for i, e := range sel.MatchExpressions {
 		j.expression(role, path+".matchExpressions["+strconv.Itoa(i)+"]", e)
@@ -116,7 +116,7 @@ func plainLabelValue(s string) bool {
 
 func (j *job) expression(role, path string, e metav1.LabelSelectorRequirement) {
 	label := sanitize(e.Key)
-	r := agentyaml.Relabel{Action: "keep"}
+	r := &agentyaml.Relabel{Action: "keep"}
 	switch e.Operator {
 	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
 		if len(e.Values) == 0 {
@@ -148,7 +148,7 @@ func (j *job) expression(role, path string, e metav1.LabelSelectorRequirement) {
 // label that the port's name is compared with.
 func (j *job) port(portLabel, port string, target *intstr.IntOrString) {
 	keep := func(label, value string) {
-		j.add(agentyaml.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: agentyaml.T(value), Action: "keep"})
+		j.add(&agentyaml.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: agentyaml.T(value), Action: "keep"})
 	}
 	switch {
 	case port != "":
@@ -167,7 +167,7 @@ func (j *job) endpointLabel(port string, target *intstr.IntOrString) {
 		port = target.String()
 	}
 	if port != "" {
-		j.add(agentyaml.Relabel{TargetLabel: "endpoint", Replacement: agentyaml.T(port)})
+		j.add(&agentyaml.Relabel{TargetLabel: "endpoint", Replacement: agentyaml.T(port)})
 	}
 }
 
@@ -175,7 +175,7 @@ func (j *job) endpointLabel(port string, target *intstr.IntOrString) {
 func (j *job) copyLabels(role string, names []string) {
 	for _, name := range names {
 		label := sanitize(name)
-		j.add(agentyaml.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + label},
+		j.add(&agentyaml.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + label},
 			Regex: agentyaml.T("(.+)"), TargetLabel: label, Replacement: agentyaml.T("$1")})
 	}
 }
@@ -183,7 +183,7 @@ func (j *job) copyLabels(role string, names []string) {
 // jobLabel lets a label of the target replace the job name.
 func (j *job) jobLabel(role, name string) {
 	if name != "" {
-		j.add(agentyaml.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + sanitize(name)},
+		j.add(&agentyaml.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + sanitize(name)},
 			Regex: agentyaml.T("(.+)"), TargetLabel: "job", Replacement: agentyaml.T("$1")})
 	}
 }
@@ -192,6 +192,6 @@ func (j *job) jobLabel(role, name string) {
 // may choose.
 func (j *job) enforceNamespace(namespace string) {
 	if label := j.settings.EnforcedNamespaceLabel; label != "" {
-		j.add(agentyaml.Relabel{TargetLabel: label, Replacement: agentyaml.T(namespace)})
+		j.add(&agentyaml.Relabel{TargetLabel: label, Replacement: agentyaml.T(namespace)})
 	}
 }

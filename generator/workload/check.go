@@ -146,7 +146,7 @@ func largest(c *agentyaml.Config) string {
 	for i := range c.Metrics.Configs {
 		for n := range c.Metrics.Configs[i].ScrapeConfigs {
 			job := c.Metrics.Configs[i].ScrapeConfigs[n]
-			one := &agentyaml.Config{Metrics: &agentyaml.Metrics{Configs: []agentyaml.Instance{{ScrapeConfigs: []agentyaml.ScrapeConfig{job}}}}}
+			one := &agentyaml.Config{Metrics: &agentyaml.Metrics{Configs: []agentyaml.Instance{{ScrapeConfigs: []*agentyaml.ScrapeConfig{job}}}}}
 			parts = append(parts, part{job.JobName, len(agentyaml.Encode(one))})
 		}
 	}

@@ -221,6 +221,24 @@ func BenchmarkClone(b *testing.B) {
 	}
 }
 
+// BenchmarkPoll fetches when there is nothing new, which is what a service does
+// most of the time.
+func BenchmarkPoll(b *testing.B) {
+	g := gittest.NewRepo(b)
+	g.Commit("main", manyFiles(1_000))
+	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
+	for name, remote := range map[string]repo.Remote{
+		"file": {URL: g.Dir}, "http": {URL: url}, "ssh": sshRemote(gittest.NewSSH(b), g),
+	} {
+		b.Run(name, func(b *testing.B) {
+			r := open(b, remote, repo.Options{})
+			for b.Loop() {
+				fetch(b, r, repo.Ref{})
+			}
+		})
+	}
+}
+
 // BenchmarkOpen is a new process on an old cache: open, and list the refs.
 func BenchmarkOpen(b *testing.B) {
 	g := gittest.NewRepo(b)

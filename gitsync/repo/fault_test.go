@@ -72,7 +72,7 @@ func TestSlowAnswersAreLeftAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
-	g.Hook("pre-receive", "exec sleep 60")
+	g.Hook("pre-receive", "exec sleep 5")
 	release := make(chan struct{})
 	defer close(release)
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {

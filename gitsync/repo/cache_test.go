@@ -1,0 +1,238 @@
+package repo_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+// packsIn lists the pack files of the one repository below a cache directory.
+func packsIn(t testing.TB, dir string) []string {
+	t.Helper()
+	packs, err := filepath.Glob(filepath.Join(dir, "*", "git", "objects", "pack", "*.pack"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packs
+}
+
+func TestFetchClonesAgainWhenThereAreManyPacks(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"a.yaml": "0"})
+	dir := t.TempDir()
+	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{MaxPacks: 4})
+	var tip repo.Tip
+	for i := range 12 {
+		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint("x", i)})
+		tip = fetch(t, r, repo.Ref{})[0]
+		if n := len(packsIn(t, dir)); n > 5 {
+			t.Fatalf("%d packs are in the cache", n)
+		}
+	}
+	wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "x11"})
+}
+
+// A cache is a repository that a human can look into with git.
+func TestTheCacheIsReadByGit(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	for i := range 5 {
+		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint(i)})
+	}
+	dir := t.TempDir()
+	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{Depth: 3})
+	fetch(t, r, repo.Ref{})
+	g.Commit("main", map[string]string{"a.yaml": "new"})
+	fetch(t, r, repo.Ref{})
+	homes, err := filepath.Glob(filepath.Join(dir, "*", "git"))
+	if err != nil || len(homes) != 1 {
+		t.Fatal(homes, err)
+	}
+	cached := gittest.OpenRepo(t, homes[0])
+	cached.Fsck()
+	if n := cached.Git("rev-list", "--all", "--count"); n != "4" {
+		t.Errorf("git finds %s commits", n)
+	}
+	if got := cached.Git("remote", "get-url", "origin"); got != "file://"+g.Dir {
+		t.Errorf("the origin is %q", got)
+	}
+}
+
+func TestCorruptCachesAreReplaced(t *testing.T) {
+	t.Parallel()
+	damage := map[string]func(t *testing.T, pack string){
+		"a pack that is cut off": func(t *testing.T, pack string) { truncate(t, pack, 100) },
+		"an empty pack":          func(t *testing.T, pack string) { truncate(t, pack, 0) },
+		"an index that is cut off": func(t *testing.T, pack string) {
+			truncate(t, strings.TrimSuffix(pack, ".pack")+".idx", 200)
+		},
+		"no index":          func(t *testing.T, pack string) { remove(t, strings.TrimSuffix(pack, ".pack")+".idx") },
+		"no pack":           func(t *testing.T, pack string) { remove(t, pack) },
+		"no objects folder": func(t *testing.T, pack string) { remove(t, filepath.Dir(filepath.Dir(pack))) },
+		"a bad ref": func(t *testing.T, pack string) {
+			writeFile(t, filepath.Join(filepath.Dir(pack), "..", "..", "packed-refs"), "what is this\n")
+		},
+		"a bad boundary": func(t *testing.T, pack string) {
+			writeFile(t, filepath.Join(filepath.Dir(pack), "..", "..", "shallow"), "what is this\n")
+		},
+	}
+	for name, f := range damage {
+		t.Run(name, func(t *testing.T) {
+			g := gittest.NewRepo(t)
+			g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a line\n", 100), "b.yaml": "b"})
+			dir := t.TempDir()
+			fetch(t, openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{}), repo.Ref{})
+			f(t, packsIn(t, dir)[0])
+			g.Commit("main", map[string]string{"b.yaml": "c"})
+			r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{})
+			tip := fetch(t, r, repo.Ref{})[0]
+			rd := reader(t, r)
+			if got := files(t, rd, tip.Commit)["b.yaml"]; got != "c" {
+				t.Errorf("read %q", got)
+			}
+		})
+	}
+}
+
+// Rot in the middle of a pack shows only when that object is read.
+func TestRotIsReportedAndCured(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a line of text\n", 2000)})
+	dir := t.TempDir()
+	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{})
+	tip := fetch(t, r, repo.Ref{})[0]
+	rd := reader(t, r)
+	blob := lookup(t, rd, tip, "a.yaml").Hash
+	pack := packsIn(t, dir)[0]
+	content, err := os.ReadFile(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(content) / 2; i < len(content)-20; i++ {
+		content[i] ^= 0x55
+	}
+	if err := os.Chmod(pack, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, pack, string(content))
+	_, err = rd.Blob(blob, 0)
+	if err == nil {
+		t.Skip("the damage hit nothing")
+	}
+	wantError(t, err, repo.ErrCorrupt)
+	g.Commit("main", map[string]string{"b.yaml": "b"})
+	tip = fetch(t, r, repo.Ref{})[0]
+	if got := files(t, reader(t, r), tip.Commit)["b.yaml"]; got != "b" {
+		t.Errorf("read %q", got)
+	}
+}
+
+func lookup(t testing.TB, rd *repo.Reader, tip repo.Tip, name string) repo.Entry {
+	t.Helper()
+	c, err := rd.Commit(tip.Commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := rd.Lookup(c.Tree, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func truncate(t *testing.T, name string, size int64) {
+	t.Helper()
+	if err := os.Truncate(name, size); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, name string) {
+	t.Helper()
+	if err := os.RemoveAll(name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeFile(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two processes on one cache directory are two Repos here: the lock between
+// them is the same.
+func TestTwoReposShareACacheDirectory(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"a.yaml": "0"})
+	dir := t.TempDir()
+	opts := repo.Options{MaxPacks: 2}
+	repos := []*repo.Repo{
+		openAt(t, dir, repo.Remote{URL: g.Dir}, opts),
+		openAt(t, dir, repo.Remote{URL: g.Dir}, opts),
+	}
+	for i := range 6 {
+		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint("v", i)})
+		var wg sync.WaitGroup
+		for _, r := range repos {
+			wg.Go(func() {
+				tips, err := r.Fetch(testContext(t), repo.Ref{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				rd := r.Reader()
+				defer rd.Close()
+				if got := files(t, rd, tips[0].Commit)["a.yaml"]; got != fmt.Sprint("v", i) {
+					t.Errorf("read %q in round %d", got, i)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+func TestDifferentCredentialsHaveDifferentCaches(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"a.yaml": "0"})
+	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
+	dir := t.TempDir()
+	for _, auth := range []repo.Auth{
+		{}, {Password: "one"}, {Password: "two"},
+		{Password: "three", Identity: "team-a"}, {Password: "four", Identity: "team-a"},
+	} {
+		fetch(t, openAt(t, dir, repo.Remote{URL: url, Auth: auth}, repo.Options{}), repo.Ref{})
+	}
+	if got := len(packsIn(t, dir)); got != 4 {
+		t.Errorf("got %d caches for 4 identities", got)
+	}
+	assertNoText(t, dir, "three")
+}
+
+func assertNoText(t *testing.T, dir, text string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(name)
+		if strings.Contains(string(content), text) || strings.Contains(name, text) {
+			t.Errorf("%s contains %q", name, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

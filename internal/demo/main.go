@@ -57,10 +57,11 @@ func run(ctx context.Context, out io.Writer, keep bool) (err error) {
 
 // prepare builds agentry and puts the example into a bare repository.
 func prepare(s *stage) error {
-	s.heading("A repository with custom resources")
+	fmt.Fprintln(s.out, "Building agentry; the first time, Go fetches and compiles its modules, for a minute or so.")
 	if err := s.quiet(".", "go", "build", "-o", s.path("bin", "agentry"), "./cmd/agentry"); err != nil {
 		return err
 	}
+	s.heading("A repository with custom resources")
 	if err := os.CopyFS(s.path("work"), os.DirFS(filepath.Join("examples", "quickstart"))); err != nil {
 		return err
 	}

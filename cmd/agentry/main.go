@@ -1,0 +1,20 @@
+// Command agentry renders Grafana Agent Operator custom resources without a cluster.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/agentry-dev/agentry/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // A second signal ends the program at once.
+	env := cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv}
+	code := cli.Run(ctx, os.Args, env)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// completionFlag is what the library's completion appends to the command line.
+const completionFlag = "--generate-bash-completion"
+
+// interspersed moves a command's flags before its other arguments, so that
+// `render PATH -o DIR` means what it says: the library stops at the first argument that
+// is no flag, and would read -o and DIR as paths.
+func interspersed(app *cli.App, args []string) []string {
+	if len(args) < 2 || slices.Contains(args, completionFlag) {
+		return args
+	}
+	command := app.Command(args[1])
+	if command == nil {
+		return args
+	}
+	var flags, rest []string
+	for tail := args[2:]; len(tail) > 0; tail = tail[1:] {
+		arg := tail[0]
+		if arg == "--" {
+			rest = append(rest, tail[1:]...)
+			break
+		}
+		if arg == "-" || !strings.HasPrefix(arg, "-") {
+			rest = append(rest, arg)
+			continue
+		}
+		flags = append(flags, arg)
+		if !takesValue(command, arg) {
+			continue
+		}
+		if len(tail) == 1 {
+			return slices.Concat(args[:2], flags) // The library says that the value is missing.
+		}
+		flags, tail = append(flags, tail[1]), tail[1:]
+	}
+	return slices.Concat(args[:2], flags, []string{"--"}, rest)
+}
+
+// takesValue reports whether the next argument belongs to the flag.
+func takesValue(command *cli.Command, arg string) bool {
+	if strings.Contains(arg, "=") {
+		return false
+	}
+	name := strings.TrimLeft(arg, "-")
+	for _, f := range command.Flags {
+		if slices.Contains(f.Names(), name) {
+			_, isBool := f.(*cli.BoolFlag)
+			return !isBool
+		}
+	}
+	return false
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"github.com/urfave/cli/v2"
+)
+
+func completionCommand(env Env) command {
+	return command{
+		name:  "completion",
+		args:  "bash|zsh|fish",
+		usage: "print a script that completes commands and flags in a shell",
+		description: `Load it in the shell's start-up file:
+  bash  source <(agentry completion bash)
+  zsh   source <(agentry completion zsh)
+  fish  agentry completion fish | source`,
+		example: "agentry completion bash",
+		run: func(_ context.Context, flags *cli.Context, args []string) error {
+			if len(args) != 1 {
+				return usagef("agentry completion bash", "one of bash, zsh and fish is required")
+			}
+			script, err := completionScript(flags.App, args[0])
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(env.Stdout, script)
+			return err
+		},
+	}
+}
+
+func completionScript(app *cli.App, shell string) (string, error) {
+	switch shell {
+	case "bash":
+		return bashCompletion, nil
+	case "zsh":
+		return zshCompletion, nil
+	case "fish":
+		return app.ToFishCompletion()
+	}
+	return "", usagef("use bash, zsh or fish", "no completion for shell %q", shell)
+}
+
+// The scripts ask the program itself. They do as those of the library do, without its
+// eval of what was typed.
+const (
+	bashCompletion = `_agentry() {
+  local cur="${COMP_WORDS[COMP_CWORD]}" words=("${COMP_WORDS[@]:0:COMP_CWORD}")
+  if [[ $cur == -* ]]; then words+=("$cur"); fi
+  COMPREPLY=($(compgen -W "$("${words[@]}" --generate-bash-completion 2>/dev/null)" -- "$cur"))
+}
+complete -o bashdefault -o default -F _agentry agentry
+`
+	zshCompletion = `#compdef agentry
+_agentry() {
+  local -a opts line
+  line=("${(@)words[1,CURRENT-1]}")
+  if [[ "${words[CURRENT]}" == -* ]]; then line+=("${words[CURRENT]}"); fi
+  opts=("${(@f)$("${line[@]}" --generate-bash-completion 2>/dev/null)}")
+  if [[ -n "${opts[1]}" ]]; then _describe agentry opts; else _files; fi
+}
+compdef _agentry agentry
+`
+)

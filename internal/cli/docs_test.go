@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/urfave/cli/v2"
+)
+
+const manualHead = `# The command line
+
+<!-- Generated from --help by "make generate". Do not edit. -->
+
+Names, exit codes and what is on standard output are stable: script against them. Data goes to standard
+output, everything else to standard error, in colour only on a terminal and not with ` + "`NO_COLOR`" + `.
+Flags may stand before or after the paths, and each has an environment variable.
+`
+
+// TestManualIsUpToDate holds docs/cli.md to what --help prints.
+func TestManualIsUpToDate(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(manualHead)
+	b.WriteString("\n## agentry\n\n```\n" + help(t) + "```\n")
+	for _, c := range commands(Env{}) {
+		b.WriteString("\n## agentry " + c.name + "\n\n```\n" + help(t, c.name) + "```\n")
+	}
+	file := filepath.Join("..", "..", "docs", "cli.md")
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("%s is stale, run make generate (-want +got):\n%s", file, diff)
+	}
+}
+
+// help returns the help of a command, as on a machine where no flag's variable is set.
+func help(t *testing.T, command ...string) string {
+	t.Helper()
+	var out, errs strings.Builder
+	env := Env{Stdout: &out, Stderr: &errs, LookupEnv: os.LookupEnv}
+	if code := Run(t.Context(), append(append([]string{"agentry"}, command...), "--help"), env); code != exitDone {
+		t.Fatalf("help of %v: exit code %d: %s", command, code, errs.String())
+	}
+	return out.String()
+}
+
+// TestExamplesWork runs the example at the end of each command's help in the quickstart.
+func TestExamplesWork(t *testing.T) {
+	files := t.TempDir()
+	for _, c := range commands(Env{}) {
+		text := help(t, c.name)
+		if !strings.HasSuffix(text, "\nExample:\n  "+c.example+"\n") {
+			t.Errorf("the help of %s does not end with its example", c.name)
+		}
+		script := "exec sh prepare.sh\ncd quickstart\nexits 0 " + c.example + "\n" + prepare
+		if err := os.WriteFile(filepath.Join(files, c.name+".txtar"), []byte(script), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testscript.Run(t, params(files))
+}
+
+// prepare makes a repository of the quickstart and points its pipeline at it.
+const prepare = `
+-- prepare.sh --
+set -e
+git init -q quickstart
+git -C quickstart add .
+git -C quickstart commit -q -m Start
+git clone -q --bare quickstart monitoring.git
+sed -i.bak -e "s|https://git.example.com/platform/|file://$PWD/|" -e '/auth:/d' -e '/passwordEnv:/d' quickstart/pipeline.yaml
+`
+
+// TestDocumentedCommandsWork runs the agentry commands in the shell blocks of pages that
+// are written by hand.
+func TestDocumentedCommandsWork(t *testing.T) {
+	files := t.TempDir()
+	for _, page := range []string{"README.md", "examples/quickstart/README.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(page)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := "exec sh prepare.sh\ncd quickstart\n"
+		for _, line := range shellLines(string(text)) {
+			script += "exits 0 " + strings.ReplaceAll(line, "/tmp/out", "$WORK/out") + "\n"
+		}
+		name := strings.ReplaceAll(page, "/", "-") + ".txtar"
+		if err := os.WriteFile(filepath.Join(files, name), []byte(script+prepare), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testscript.Run(t, params(files))
+}
+
+// shellLines finds the lines in blocks of shell code that run agentry.
+func shellLines(page string) []string {
+	var lines []string
+	inside := false
+	for line := range strings.Lines(page) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "```"):
+			inside = line == "```sh"
+		case inside && strings.HasPrefix(line, "agentry "):
+			command, _, _ := strings.Cut(line, " #")
+			lines = append(lines, strings.TrimSpace(command))
+		}
+	}
+	return lines
+}
+
+// TestEveryFlagHasAVariable holds the promise of the manual.
+func TestEveryFlagHasAVariable(t *testing.T) {
+	for _, c := range newApp(Env{LookupEnv: os.LookupEnv}).Commands {
+		for _, f := range c.Flags {
+			want := "AGENTRY_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
+			if d, ok := f.(cli.DocGenerationFlag); !ok || len(d.GetEnvVars()) != 1 || d.GetEnvVars()[0] != want {
+				t.Errorf("%s --%s: no variable %s", c.Name, f.Names()[0], want)
+			}
+		}
+	}
+}

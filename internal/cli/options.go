@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// renderFlags are the flags of all commands that render what they read.
+func renderFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
+		&cli.StringFlag{Name: "secrets", Value: string(gitsync.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
+		&cli.StringFlag{Name: "compatibility", Value: string(gitsync.CompatibilityOperator), Usage: "`MODE` of rendering: operator, as Grafana Agent Operator v0.44.8"},
+		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
+		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
+	}
+}
+
+// strictFlag makes warnings count.
+func strictFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "strict", Usage: usage}
+}
+
+func renderOptions(flags *cli.Context) (generator.Options, error) {
+	var o generator.Options
+	policy, err := choice(flags, "secrets", []string{string(gitsync.SecretsReference), string(gitsync.SecretsPlaintext)}, string(gitsync.SecretsSOPS))
+	if err != nil {
+		return o, err
+	}
+	if _, err := choice(flags, "compatibility", []string{string(gitsync.CompatibilityOperator)}, string(gitsync.CompatibilityCurrent)); err != nil {
+		return o, err
+	}
+	o.Secrets = secretref.Policy(policy)
+	if o.OperatorLabels, err = parseLabels(flags.String("operator-labels")); err != nil {
+		return o, err
+	}
+	if o.AgentSelector, err = labels.Parse(flags.String("agent-selector")); err != nil {
+		return o, usagef("write it like team=a or team in (a, b)", "--agent-selector: %v", err)
+	}
+	return o, checkNamespace(flags.String("namespace"))
+}
+
+func checkNamespace(name string) error {
+	if name == "" {
+		return nil
+	}
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		return usagef("", "--namespace: %s", problems[0])
+	}
+	return nil
+}
+
+// parseLabels reads KEY=VALUE,... as the operator's -labels.
+func parseLabels(text string) (map[string]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	out := map[string]string{}
+	for item := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(item, "=")
+		problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...)
+		if !ok || len(problems) > 0 {
+			return nil, usagef("write it like team=a,stage=prod", "--operator-labels: %q is not a label", item)
+		}
+		out[key] = value
+	}
+	return out, nil
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+func printSuspended(w io.Writer, name string) error {
+	_, err := fmt.Fprintf(w, "%s: suspended\n", name)
+	return err
+}
+
+// printReport prints what a pass did: where from, where to, and which units.
+//
+//	prod: pushed 1a2b3c4 to environments/prod of https://git.example.com/a.git
+//	  from main of https://git.example.com/a.git at 5d6e7f8
+//	  changed monitoring/grafana-agent
+//	  3 files: 1 added, 2 changed, 0 removed
+func printReport(w io.Writer, r *gitsync.Report) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s: %s\n", r.Pipeline, outcome(r))
+	for _, s := range r.Sources {
+		stale := ""
+		if s.Stale {
+			stale = " (not reached; as rendered last)"
+		}
+		fmt.Fprintf(out, "  from %s of %s at %s%s\n", s.Ref, s.URL, short(s.Commit), stale)
+	}
+	for _, u := range r.Units {
+		if u.State != gitsync.UnitUnchanged {
+			fmt.Fprintln(out, "  "+unitLine(u))
+		}
+	}
+	if len(r.Changes) > 0 {
+		printChanges(out, r)
+	}
+	if n := total(r.Ignored); n > 0 {
+		fmt.Fprintf(out, "  ignored %s of other kinds\n", amount(n, "object"))
+	}
+	return out.Flush()
+}
+
+// outcome is the pass in one line.
+func outcome(r *gitsync.Report) string {
+	place := fmt.Sprintf("%s of %s", r.Output.Branch, r.Output.URL)
+	switch {
+	case r.Commit != "" && !r.DryRun:
+		return fmt.Sprintf("pushed %s to %s", short(r.Commit), place)
+	case len(r.Changes) > 0 && r.DryRun:
+		return "would push to " + place
+	case r.Diags.HasErrors():
+		return "pushed nothing to " + place
+	case r.Output.Before == "":
+		return "nothing to render to " + place
+	}
+	return fmt.Sprintf("nothing to change on %s, at %s", place, short(r.Output.Before))
+}
+
+func unitLine(u gitsync.UnitReport) string {
+	state := string(u.State)
+	if u.State == gitsync.UnitLeftOut {
+		state = "left out"
+	}
+	line := state + " " + u.Name
+	if u.Reason != "" {
+		line += ": " + u.Reason
+	}
+	return line
+}
+
+// printChanges counts files; a dry run lists them with their changed lines.
+func printChanges(w io.Writer, r *gitsync.Report) {
+	counts := map[string]int{}
+	for _, c := range r.Changes {
+		counts[c.Op]++
+		if r.DryRun {
+			fmt.Fprintf(w, "    %-7s %s +%d -%d\n", c.Op, c.Path, c.Insertions, c.Deletions)
+		}
+	}
+	fmt.Fprintf(w, "  %s: %d added, %d changed, %d removed\n", amount(len(r.Changes), "file"), counts["added"], counts["changed"], counts["removed"])
+}
+
+// short abbreviates a commit id for people.
+func short(id string) string { return id[:min(len(id), 7)] }

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/internal/outdir"
+)
+
+func renderCommand(env Env) command {
+	return command{
+		name:  "render",
+		args:  "PATH...",
+		usage: "render custom resources without Git",
+		description: `PATHs are folders, files, or - for standard input. Without -o the objects go to
+standard output as one YAML stream. With -o they go to a folder that then mirrors the
+render, laid out as the output branch is: files of an earlier render that are no longer
+rendered are removed, other files are left alone, and a folder that holds files which
+agentry did not write is refused.
+
+An object with an error is left out, and the exit code is 1.`,
+		example: "agentry render -o out .",
+		flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to the folder `DIR`"},
+			strictFlag("write nothing and exit 1 if there is an error or a warning"),
+		}, renderFlags()...),
+		run: func(ctx context.Context, flags *cli.Context, paths []string) error {
+			return render(ctx, env, flags, paths)
+		},
+	}
+}
+
+func render(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
+	in, err := env.load(ctx, flags, paths)
+	if err != nil {
+		return err
+	}
+	out := in.render()
+	if err := env.report(env.Stderr, in, out.Diags); err != nil {
+		return err
+	}
+	strict := flags.Bool("strict")
+	failed := verdict(out.Diags, strict)
+	fmt.Fprintf(env.Stderr, "%s: %s\n", in.summary(len(out.Units)), findings(out.Diags))
+	switch {
+	case strict && failed != nil:
+		return failed
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	if folder := flags.String("output"); folder != "" {
+		err = writeFolder(folder, out.Units, in.options.Secrets == secretref.Plaintext)
+	} else {
+		err = writeStream(env.Stdout, out.Units)
+	}
+	return cmp.Or(err, failed)
+}
+
+// writeFolder writes the layout of the output branch. A paused unit keeps what an earlier
+// render wrote.
+func writeFolder(folder string, units []*generator.Unit, private bool) error {
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		return usagef("name a folder", "%s is a file", folder)
+	}
+	owned, err := outdir.Owned(folder)
+	if err != nil {
+		return err
+	}
+	written := map[string]bool{} // units
+	for p := range owned {
+		written[path.Dir(p)] = true
+	}
+	var files []outdir.File
+	var folders []string
+	paused := map[string]bool{}
+	for _, u := range units {
+		paused[u.Name] = u.Paused
+		if len(u.Files) > 0 || u.Paused && written[u.Name] {
+			folders = append(folders, u.Name)
+		}
+		for _, f := range u.Files {
+			files = append(files, outdir.File{Path: path.Join(u.Name, f.Path), Data: f.Data, Private: private && f.Object.Kind == "Secret"})
+		}
+	}
+	files = append(files, outdir.File{Path: generator.KustomizationFile, Data: generator.Kustomization(folders)})
+	err = outdir.Write(folder, files, func(p string) bool { return paused[path.Dir(p)] })
+	if foreign, ok := errors.AsType[*outdir.ForeignError](err); ok {
+		return usagef("name a folder that is new, empty, or was written by agentry render -o before", "%v", foreign)
+	}
+	return err
+}
+
+// writeStream writes all manifests, in an order in which they can be applied.
+func writeStream(w io.Writer, units []*generator.Unit) error {
+	for _, u := range units {
+		manifests := slices.DeleteFunc(slices.Clone(u.Files), func(f generator.File) bool { return !f.Manifest || f.Object.Kind == "" })
+		slices.SortStableFunc(manifests, func(a, b generator.File) int {
+			return cmp.Compare(applyRank(a.Object.Kind), applyRank(b.Object.Kind))
+		})
+		for _, f := range manifests {
+			if _, err := fmt.Fprintf(w, "---\n# %s/%s\n%s\n", u.Name, f.Path, strings.TrimSuffix(string(f.Data), "\n")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// applyRank puts what workloads need before the workloads.
+func applyRank(kind string) int {
+	switch kind {
+	case "Secret", "ConfigMap":
+		return 0
+	case "Service":
+		return 1
+	}
+	return 2
+}

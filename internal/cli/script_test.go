@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite expected output and docs/cli.md")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"agentry": func() {
+			env := Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv}
+			os.Exit(Run(context.Background(), os.Args, env))
+		},
+	})
+}
+
+// TestScripts runs testdata/script/*.txtar: what users type, and what they see. Each
+// starts in a folder with a copy of examples/quickstart in it.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, params(filepath.Join("testdata", "script")))
+}
+
+func params(folder string) testscript.Params {
+	return testscript.Params{
+		Dir:             folder,
+		UpdateScripts:   *update,
+		ContinueOnError: true,
+		Setup:           setup,
+		Cmds:            map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "located": located},
+	}
+}
+
+func setup(e *testscript.Env) error {
+	for name, value := range map[string]string{
+		"HOME":                e.WorkDir,
+		"XDG_CACHE_HOME":      filepath.Join(e.WorkDir, ".cache"),
+		"GIT_CONFIG_GLOBAL":   filepath.Join(e.WorkDir, ".gitconfig"),
+		"GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_DATE":     "2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",
+	} {
+		e.Setenv(name, value)
+	}
+	identity := "[user]\n\tname = Ada\n\temail = ada@example.com\n[init]\n\tdefaultBranch = main\n"
+	if err := os.WriteFile(filepath.Join(e.WorkDir, ".gitconfig"), []byte(identity), 0o666); err != nil {
+		return err
+	}
+	return os.CopyFS(filepath.Join(e.WorkDir, "quickstart"), os.DirFS(filepath.Join("..", "..", "examples", "quickstart")))
+}
+
+// exits runs a program that must end with an exit code: exits CODE PROGRAM ARG...
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		failed, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = failed.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// located copies in/FILE... to FILE..., with the folder's URL in place of WORKURL.
+func located(ts *testscript.TestScript, _ bool, files []string) {
+	for _, name := range files {
+		text := ts.ReadFile(filepath.Join("in", name))
+		text = strings.ReplaceAll(text, "WORKURL", "file://"+ts.Getenv("WORK"))
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o666))
+	}
+}

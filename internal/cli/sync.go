@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/pipeline"
+)
+
+func syncCommand(env Env) command {
+	return command{
+		name:  "sync",
+		usage: "make one pass from Git to Git: fetch, render, push",
+		description: `The pipeline file says what is read and where the result goes; docs/pipeline.md
+describes it. If it holds several pipelines, each makes a pass. A pass that changes
+nothing makes no commit.`,
+		example: "agentry sync -f pipeline.yaml --dry-run",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`; - for standard input"},
+			&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would change, and push nothing"},
+			&cli.StringFlag{Name: "allow-deletions", Usage: "do not hold this render of the input `COMMIT` back for what it deletes"},
+			&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
+		},
+		run: func(ctx context.Context, flags *cli.Context, _ []string) error {
+			return syncAll(ctx, env, flags)
+		},
+	}
+}
+
+func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
+	fleet, err := env.pipelines(flags.String("file"), flags.String("pipeline"))
+	if err != nil {
+		return err
+	}
+	options := gitsync.Options{Version: buildVersion(), DryRun: flags.Bool("dry-run"), AllowDeletions: flags.String("allow-deletions")}
+	if options.AllowDeletions != "" && !fullCommit.MatchString(options.AllowDeletions) {
+		return usagef("git rev-parse prints it", "--allow-deletions needs a full commit id")
+	}
+	if options.CacheDir, err = cacheDir(flags.String("cache-dir")); err != nil {
+		return err
+	}
+	worst := exitDone
+	for _, p := range fleet {
+		worst = max(worst, exitCode(ctx, env.Stderr, env.pass(ctx, p, options)))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if worst != exitDone {
+		return toldError(worst)
+	}
+	return nil
+}
+
+var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// pipelines reads the pipeline file and picks what is to run.
+func (e Env) pipelines(file, name string) ([]*pipeline.Pipeline, error) {
+	if file == "" {
+		return nil, usagef("agentry sync -f pipeline.yaml", "no pipeline file is given")
+	}
+	data, err := e.readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	fleet, found := pipeline.Parse(file, data)
+	if err := e.configuration(data, found); err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return fleet, nil
+	}
+	var names []string
+	for _, p := range fleet {
+		if p.Metadata.Name == name {
+			return []*pipeline.Pipeline{p}, nil
+		}
+		names = append(names, p.Metadata.Name)
+	}
+	return nil, usagef(diag.DidYouMean(name, names), "%s holds no pipeline %q", file, name)
+}
+
+// configuration prints what is wrong with a pipeline file, whose text may be given; it is
+// an error of usage.
+func (e Env) configuration(text []byte, found diag.List) error {
+	if !found.HasErrors() {
+		return nil
+	}
+	input := func(string, string) []byte { return text }
+	if err := (diag.Text{Color: e.colored(e.Stderr), Input: input}).Print(e.Stderr, found); err != nil {
+		return err
+	}
+	return toldError(exitUsage)
+}
+
+// readFile reads a file that a flag names.
+func (e Env) readFile(name string) ([]byte, error) {
+	in := e.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	return io.ReadAll(io.LimitReader(in, pipeline.MaxFileBytes+1))
+}
+
+func cacheDir(name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return "", usagef("name one with --cache-dir", "%v", err)
+	}
+	return filepath.Join(user, "agentry"), nil
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v2"
+)
+
+// supportedAgents are the versions of Grafana Agent that the rendered configuration is for.
+const supportedAgents = "v0.44.8"
+
+func versionCommand(env Env) command {
+	return command{
+		name:    "version",
+		usage:   "print the version, commit, Go version and supported agent versions",
+		example: "agentry version",
+		run: func(context.Context, *cli.Context, []string) error {
+			_, err := fmt.Fprintf(env.Stdout, "agentry %s\ncommit  %s\ngo      %s %s/%s\nagent   %s\n",
+				buildVersion(), buildCommit(), runtime.Version(), runtime.GOOS, runtime.GOARCH, supportedAgents)
+			return err
+		},
+	}
+}
+
+// buildVersion is the version that the Go tool derived from Git when it built the binary.
+func buildVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+func buildCommit() string {
+	info, _ := debug.ReadBuildInfo()
+	commit := "unknown"
+	if info == nil {
+		return commit
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			commit += " (modified)"
+		}
+	}
+	return commit
+}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -60,27 +62,31 @@ func convert(raw map[string]any, value any) error {
 	return err
 }
 
-// invalid reports what Kubernetes' validation found.
+// invalid reports what Kubernetes' validation found, once a field.
 func (r *reader) invalid(err *field.Error) {
-	path := err.Field
+	path, message := err.Field, strings.TrimPrefix(err.Detail, err.Field+" in body ")
+	if text, at, found := strings.Cut(message, " in "); found && path == "<nil>" && lookup(r.raw, at) != nil {
+		path, message = at, strings.TrimPrefix(text, "Checked value ") // a number out of range
+	}
 	if path == "<nil>" {
 		path = ""
 	}
-	message := strings.TrimPrefix(strings.TrimPrefix(err.Detail, path), " in body ")
-	switch value := err.BadValue.(type) {
-	case string:
-		if err.Type == field.ErrorTypeInvalid && value != "" && len(value) <= maxQuoted {
-			message = fmt.Sprintf("%q %s", value, message)
-		}
+	if slices.ContainsFunc(r.findings, func(f finding) bool { return f.path == path && f.code == diag.InvalidField }) {
+		return
 	}
 	hint := ""
-	switch err.Type {
+	switch value, _ := err.BadValue.(string); err.Type {
 	case field.ErrorTypeRequired:
 		message = "is required"
 	case field.ErrorTypeNotSupported:
 		message = fmt.Sprintf("%q is not supported: %s", fmt.Sprint(err.BadValue), err.Detail)
+		hint = diag.DidYouMean(fmt.Sprint(err.BadValue), quoted(err.Detail))
 	case field.ErrorTypeTypeInvalid:
 		hint = r.typeHint(path, message)
+	case field.ErrorTypeInvalid:
+		if value != "" && len(value) <= maxQuoted {
+			message = fmt.Sprintf("%q %s", value, message)
+		}
 	}
 	if strings.Contains(message, "ms)?)$") { // the pattern that only durations have
 		hint = "write a duration such as 30s or 1m30s"
@@ -88,12 +94,23 @@ func (r *reader) invalid(err *field.Error) {
 	r.fail(diag.InvalidField, path, message, hint)
 }
 
+// quoted returns what stands in double quotes in a text.
+func quoted(text string) []string {
+	var parts []string
+	for i, part := range strings.Split(text, `"`) {
+		if i%2 == 1 {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
 // maxQuoted is how long a value may be to be quoted in a message, in bytes.
 const maxQuoted = 100
 
 // typeHint says how to write a scalar that YAML takes for a value of another type.
 func (r *reader) typeHint(path, message string) string {
-	_, node, found := r.object.doc.find(path)
+	_, node, found := r.object.at.find(path)
 	if !found || node == nil || len(node.Value) > maxQuoted {
 		return ""
 	}
@@ -104,8 +121,10 @@ func (r *reader) typeHint(path, message string) string {
 			return fmt.Sprintf("quote it: %q", written)
 		}
 	case string:
-		if strings.Contains(message, "of type boolean") || strings.Contains(message, "of type integer") {
-			return "remove the quotes, if there are any"
+		_, notInt := strconv.ParseInt(written, 10, 64)
+		_, notBool := strconv.ParseBool(written)
+		if strings.Contains(message, "of type boolean") && notBool == nil || strings.Contains(message, "of type integer") && notInt == nil {
+			return "remove the quotes"
 		}
 	}
 	return ""

@@ -21,24 +21,23 @@ func isList(apiVersion, kind string) bool {
 }
 
 // list reads the items of a list.
-func (p *parser) list(raw map[string]any, doc document) {
+func (p *parser) list(raw map[string]any, list place) {
 	items, ok := raw["items"].([]any)
 	if !ok && raw["items"] != nil {
-		line, column := (&Object{doc: doc}).Position("items")
+		line, column := list.position("items")
 		p.broken(diag.NotAnObject, line, column, "items is not a list", "")
 		return
 	}
 	for i, item := range items {
-		at := doc
-		at.prefix = strings.TrimPrefix(fmt.Sprintf("%s.items[%d]", doc.prefix, i), ".")
+		at := place{list.document, strings.TrimPrefix(fmt.Sprintf("%s.items[%d]", list.prefix, i), ".")}
 		if i == MaxListItems {
-			line, column := (&Object{doc: at}).Position("")
+			line, column := at.position("")
 			p.broken(diag.TooManyDocuments, line, column, fmt.Sprintf("the list has more than %d items", MaxListItems), "")
 			return
 		}
 		object, ok := item.(map[string]any)
 		if !ok {
-			line, column := (&Object{doc: at}).Position("")
+			line, column := at.position("")
 			p.broken(diag.NotAnObject, line, column, "the item is not an object", "")
 			continue
 		}

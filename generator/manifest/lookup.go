@@ -11,11 +11,11 @@ import (
 )
 
 // File is the name of the file that the object was read from.
-func (o *Object) File() string { return o.doc.file }
+func (o *Object) File() string { return o.at.file }
 
 // Has reports whether the object was written with a field at path.
 func (o *Object) Has(path string) bool {
-	_, _, found := o.doc.find(path)
+	_, _, found := o.at.find(path)
 	return found
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,28 +99,38 @@ func (r *reader) checkName(meta *metav1.ObjectMeta, raw map[string]any) {
 	if !namespaced {
 		valid = apivalidation.NameIsDNSLabel
 	}
-	switch {
-	case meta.Name == "" && raw["generateName"] != nil:
+	switch _, isText := raw["name"].(string); {
+	case raw["name"] == nil && raw["generateName"] != nil:
 		r.fail(diag.InvalidMetadata, "metadata.generateName", "is not enough: there is no cluster that would make a name", "set metadata.name")
-	case meta.Name == "" && raw["name"] == nil || raw["name"] == "":
+	case isAbsent(raw["name"]):
 		r.fail(diag.InvalidMetadata, "metadata.name", "is required", "")
-	case !isPlainName(meta.Name):
+	case isText && !isPlainName(meta.Name):
 		for _, message := range valid(meta.Name, false) {
-			r.fail(diag.InvalidMetadata, "metadata.name", fmt.Sprintf("%q: %s", meta.Name, message), "")
+			r.fail(diag.InvalidMetadata, "metadata.name", fmt.Sprintf("%q: %s", meta.Name, withoutExamples(message)), "")
 		}
 	}
-	switch {
-	case !namespaced:
+	if !namespaced {
 		meta.Namespace = ""
-	case meta.Namespace == "" && r.opts.DefaultNamespace != "" && (raw["namespace"] == nil || raw["namespace"] == ""):
-		meta.Namespace = r.opts.DefaultNamespace
-	case meta.Namespace == "" && (raw["namespace"] == nil || raw["namespace"] == ""):
+		return
+	}
+	switch _, isText := raw["namespace"].(string); {
+	case isAbsent(raw["namespace"]) && r.opts.DefaultNamespace == "":
 		r.fail(diag.MissingNamespace, "metadata.namespace", "is required", "set it, or a default namespace")
-	case !isPlainName(meta.Namespace):
+	case isAbsent(raw["namespace"]):
+		meta.Namespace = r.opts.DefaultNamespace
+	case isText && !isPlainName(meta.Namespace):
 		for _, message := range apivalidation.ValidateNamespaceName(meta.Namespace, false) {
-			r.fail(diag.InvalidMetadata, "metadata.namespace", fmt.Sprintf("%q: %s", meta.Namespace, message), "")
+			r.fail(diag.InvalidMetadata, "metadata.namespace", fmt.Sprintf("%q: %s", meta.Namespace, withoutExamples(message)), "")
 		}
 	}
+}
+
+func isAbsent(value any) bool { return value == nil || value == "" }
+
+// withoutExamples shortens what Kubernetes says of a bad name to what the rule is.
+func withoutExamples(message string) string {
+	rule, _, _ := strings.Cut(message, " (e.g. ")
+	return rule
 }
 
 // checkLabels checks labels and annotations.
@@ -140,7 +151,7 @@ func (r *reader) checkLabels(meta *metav1.ObjectMeta) {
 		}
 	}
 	for _, err := range errs {
-		r.fail(diag.InvalidMetadata, err.Field, err.Detail, "")
+		r.fail(diag.InvalidMetadata, err.Field, withoutExamples(err.Detail), "")
 	}
 	if size > apivalidation.TotalAnnotationSizeLimitB {
 		r.fail(diag.InvalidMetadata, "metadata.annotations",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -58,7 +59,7 @@ type Object struct {
 	// Digest changes whenever Value could.
 	Digest [32]byte
 
-	doc document
+	at place
 }
 
 // As returns the object's value as a *T; it panics when the object is of another
@@ -83,14 +84,39 @@ func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format strin
 	line, column := o.Position(path)
 	return diag.Diagnostic{
 		Severity: severity, Code: code, Message: message,
-		Source: o.doc.source, File: o.doc.file, Line: line, Column: column,
+		Source: o.at.source, File: o.at.file, Line: line, Column: column,
 		Object: o.Ref(),
 	}
 }
 
+// Position returns line and column (from 1) in the file of the field at path, or where it is
+// absent of its nearest present parent. The position of a field is that of its key, and of
+// a list's item that of the item.
+func (o *Object) Position(path string) (line, column int) { return o.at.position(path) }
+
+// ValuePosition is like [Object.Position] for a place within the text that the field at path
+// holds: line and column (from 1) in that text. It is exact for block scalars (with a bar)
+// and for single lines; for any other text it is where the value begins.
+func (o *Object) ValuePosition(path string, line, column int) (int, int) {
+	_, value, found := o.at.find(path)
+	switch {
+	case !found || value.Kind != yaml.ScalarNode:
+		return o.at.position(path)
+	case value.Style&yaml.LiteralStyle != 0:
+		return o.at.inFile(value.Line+line, o.at.indentation(value.Line+1)+column)
+	case line == 1 && value.Style&yaml.FoldedStyle == 0:
+		offset := column - 1
+		if value.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+			offset++
+		}
+		return o.at.inFile(value.Line, value.Column+offset)
+	}
+	return o.at.inFile(value.Line, value.Column)
+}
+
 // comparePlace orders objects by where they were read from.
 func (o *Object) comparePlace(other *Object) int {
-	a, b := o.doc, other.doc
+	a, b := o.at, other.at
 	return cmp.Or(
 		cmp.Compare(a.source, b.source),
 		cmp.Compare(a.file, b.file),

@@ -113,22 +113,22 @@ func (p *parser) broken(code diag.Code, line, column int, message, hint string) 
 func (p *parser) document(d stream.Document) {
 	// One copy, which the object and its strings share; the file's bytes can go.
 	text := string(d.Text)
-	doc := document{source: p.file.Source, file: p.file.Path, text: text, line: d.Line, column: d.Column}
+	doc := &document{source: p.file.Source, file: p.file.Path, text: text, line: d.Line, column: d.Column}
 	if !utf8.ValidString(text) {
-		line, column := doc.at(position(text, firstInvalid(text)))
+		line, column := doc.inFile(offsetPosition(text, firstInvalid(text)))
 		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", "")
 		return
 	}
 	value, err := yamlvalue.Decode(text)
 	if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
-		line, column := doc.at(max(bad.Line, 1), bad.Column)
+		line, column := doc.inFile(max(bad.Line, 1), bad.Column)
 		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.Hint)
 		return
 	}
 	switch value := value.(type) {
 	case nil: // null is as good as nothing
 	case map[string]any:
-		p.object(value, doc)
+		p.object(value, place{document: doc})
 	default:
 		p.ignore("", "")
 	}

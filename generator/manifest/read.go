@@ -15,23 +15,23 @@ import (
 )
 
 // object reads one object, or the items of a list.
-func (p *parser) object(raw map[string]any, doc document) {
+func (p *parser) object(raw map[string]any, at place) {
 	apiVersion, _ := raw["apiVersion"].(string)
 	kind, _ := raw["kind"].(string)
 	switch {
 	case apiVersion == "" || kind == "":
-		p.nameless(raw, doc)
+		p.nameless(raw, at)
 	case isList(apiVersion, kind):
-		p.list(raw, doc)
+		p.list(raw, at)
 	default:
 		value := newValue(apiVersion, kind)
 		if value == nil {
-			p.foreign(raw, doc)
+			p.foreign(raw, at)
 			return
 		}
 		r := &reader{
 			opts: p.opts, raw: raw, value: value,
-			object: &Object{ID: ID{Kind: kind}, APIVersion: apiVersion, doc: doc},
+			object: &Object{ID: ID{Kind: kind}, APIVersion: apiVersion, at: at},
 		}
 		p.add(r)
 	}
@@ -56,7 +56,7 @@ func (p *parser) add(r *reader) {
 }
 
 // nameless reports an object that does not say what it is, if it looks like one.
-func (p *parser) nameless(raw map[string]any, doc document) {
+func (p *parser) nameless(raw map[string]any, at place) {
 	missing := "apiVersion"
 	switch {
 	case raw["kind"] != nil && slices.Contains(Kinds(), fmt.Sprint(raw["kind"])):
@@ -68,20 +68,20 @@ func (p *parser) nameless(raw map[string]any, doc document) {
 		p.ignore("", "")
 		return
 	}
-	line, column := (&Object{doc: doc}).Position("")
+	line, column := at.position("")
 	p.broken(diag.NotAnObject, line, column, "the document looks like an object, but has no "+missing, "")
 }
 
 // foreign counts an object of a kind that agentry does not read, and reports it if that
 // looks like a mistake.
-func (p *parser) foreign(raw map[string]any, doc document) {
+func (p *parser) foreign(raw map[string]any, at place) {
 	apiVersion, kind := raw["apiVersion"].(string), raw["kind"].(string)
 	p.ignore(apiVersion, kind)
 	message, hint := unknownKind(apiVersion, kind)
 	if message == "" {
 		return
 	}
-	object := &Object{ID: ID{Kind: kind}, APIVersion: apiVersion, doc: doc}
+	object := &Object{ID: ID{Kind: kind}, APIVersion: apiVersion, at: at}
 	object.Namespace, _ = lookup(raw, "metadata.namespace").(string)
 	object.Name, _ = lookup(raw, "metadata.name").(string)
 	d := object.Diag(diag.Warning, diag.UnknownKind, "", "%s", message)
@@ -142,8 +142,8 @@ func (r *reader) failed() bool {
 func (r *reader) digest() [sha256.Size]byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q\n", r.opts.DefaultNamespace, r.opts.Compatibility)
-	if r.object.doc.prefix == "" {
-		io.WriteString(h, r.object.doc.text)
+	if r.object.at.prefix == "" {
+		io.WriteString(h, r.object.at.text)
 	} else {
 		// One of many in its document. What was decoded from YAML can be written as JSON.
 		item, _ := json.Marshal(r.raw)

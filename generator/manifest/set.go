@@ -96,18 +96,25 @@ func (s *Set) Diags() diag.List {
 			if i == 0 {
 				other = group[1]
 			}
-			line, column := other.Position("")
-			place := diag.Diagnostic{File: other.doc.file, Line: line, Column: column}.Position()
-			if other.doc.source != o.doc.source {
-				place += " of " + other.doc.source
-			}
-			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s is defined here and at %s; neither is used", o.ID, place)
-			d.Hint = "remove one of them"
+			message := fmt.Sprintf("%s is defined here and at %s; neither is used", o.ID, other.placeSeenFrom(o))
 			if len(group) > 2 {
-				d.Message += fmt.Sprintf(", and %d times in all", len(group))
+				message = fmt.Sprintf("%s is defined %d times, here and at %s; none is used", o.ID, len(group), other.placeSeenFrom(o))
 			}
+			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s", message)
+			d.Hint = "remove all but one"
 			list = append(list, d)
 		}
 	}
 	return list
+}
+
+// placeSeenFrom is where the object was read from, with its source only if the other's is
+// a different one.
+func (o *Object) placeSeenFrom(other *Object) string {
+	line, column := o.Position("")
+	place := diag.Diagnostic{File: o.at.file, Line: line, Column: column}.Position()
+	if o.at.source != other.at.source {
+		place += " of " + o.at.source
+	}
+	return place
 }

@@ -130,8 +130,10 @@ type MetricsSubsystemSpec struct {
 	// Label that is always set to the monitor's namespace.
 	EnforcedNamespaceLabel string `json:"enforcedNamespaceLabel,omitempty"`
 	// Samples a scrape may return, whatever monitors say.
+	// +kubebuilder:validation:Minimum=0
 	EnforcedSampleLimit *uint64 `json:"enforcedSampleLimit,omitempty"`
 	// Targets a job may have, whatever monitors say.
+	// +kubebuilder:validation:Minimum=0
 	EnforcedTargetLimit *uint64 `json:"enforcedTargetLimit,omitempty"`
 	// Which MetricsInstances to run, by their labels.
 	InstanceSelector *metav1.LabelSelector `json:"instanceSelector,omitempty"`

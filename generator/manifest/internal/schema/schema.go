@@ -12,6 +12,8 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -86,7 +88,7 @@ func load(kind string) (*Kind, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile schema of %s: %w", kind, err)
 	}
-	fast.properties["metadata"] = &node{types: anything}
+	fast.properties["metadata"] = &node{types: object, unknown: true}
 	return &Kind{structural: structural, validator: validator, fast: fast}, nil
 }
 
@@ -111,7 +113,7 @@ func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorL
 	return unknown, errs
 }
 
-// Siblings returns the names that the parent of the field at path knows, in no order.
+// Siblings returns the names that the parent of the field at path knows, sorted.
 // A path is spelled as [Kind.Check] returns it.
 func (k *Kind) Siblings(path string) []string {
 	parent := k.structural
@@ -126,11 +128,7 @@ func (k *Kind) Siblings(path string) []string {
 	if parent == nil {
 		return nil
 	}
-	names := make([]string, 0, len(parent.Properties))
-	for name := range parent.Properties {
-		names = append(names, name)
-	}
-	return names
+	return slices.Sorted(maps.Keys(parent.Properties))
 }
 
 // nextName takes the first name off a path, unless it is the last.

@@ -21,19 +21,19 @@ func duplicateKey(text string) error {
 }
 
 func duplicateBelow(node *yaml.Node) *Error {
-	var first map[string]*yaml.Node
+	var seen map[string]bool
 	if node.Kind == yaml.MappingNode {
-		first = make(map[string]*yaml.Node, len(node.Content)/2)
+		seen = make(map[string]bool, len(node.Content)/2)
 	}
 	for i, child := range node.Content {
-		if name, ok := nodeName(child); ok && first != nil && i%2 == 0 {
-			if before, found := first[name]; found {
+		if name, ok := nodeName(child); ok && seen != nil && i%2 == 0 {
+			if seen[name] {
 				return &Error{
 					Reason: DuplicateKey, Line: child.Line, Column: child.Column,
-					Message: fmt.Sprintf("the key %q occurs twice, the first time %d lines above", name, child.Line-before.Line),
+					Message: fmt.Sprintf("the key %q occurs twice", name),
 				}
 			}
-			first[name] = child
+			seen[name] = true
 		}
 		if err := duplicateBelow(child); err != nil {
 			return err

@@ -41,6 +41,10 @@ func syntaxError(err error, text string) *Error {
 			out.Line++ // the scanner counts from 1, the parser from 0
 		}
 	}
+	out.Line = min(out.Line, strings.Count(strings.TrimRight(text, "\n"), "\n")+1)
+	if line := conflict(text); line > 0 {
+		return &Error{Line: line, Column: 1, Message: "a merge conflict is not resolved"}
+	}
 	switch {
 	case strings.HasPrefix(message, "invalid map key"):
 		return errKey(text)
@@ -83,4 +87,16 @@ func isParserError(message string) bool {
 	}
 	return strings.HasPrefix(message, "did not find expected") || strings.HasPrefix(message, "found undefined tag handle") ||
 		strings.HasPrefix(message, "found duplicate %") || strings.HasPrefix(message, "found incompatible YAML document")
+}
+
+// conflict returns the line of the first conflict marker of Git, or 0.
+func conflict(text string) int {
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		if strings.HasPrefix(line, "<<<<<<< ") {
+			return number
+		}
+	}
+	return 0
 }

@@ -1,11 +1,6 @@
 package yamlvalue
 
-import (
-	"fmt"
-	"strings"
-
-	kjson "sigs.k8s.io/json"
-)
+import kjson "sigs.k8s.io/json"
 
 // decodeJSON decodes a document that begins with a brace. It returns nil and no error if
 // the document is not JSON, but may still be YAML in flow style.
@@ -16,13 +11,11 @@ func decodeJSON(text string) (any, error) {
 		return nil, nil
 	}
 	if len(strict) > 0 {
-		// The only finding there can be without a struct to decode to.
-		path := strings.TrimPrefix(strict[0].Error(), "duplicate field ")
-		found := &Error{Reason: DuplicateKey, Message: fmt.Sprintf("the key %s occurs twice", path)}
-		if located, ok := duplicateKey(text).(*Error); ok && located != nil {
-			found.Line, found.Column = located.Line, located.Column
+		// Without a struct to decode to there can be no other finding.
+		if err := duplicateKey(text); err != nil {
+			return nil, err
 		}
-		return nil, found
+		return nil, &Error{Reason: DuplicateKey, Message: "a key occurs twice in an object"}
 	}
 	values := 0
 	if err := checkLimits(value, 0, &values); err != nil {

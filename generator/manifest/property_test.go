@@ -1,0 +1,232 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/stream"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/yamlvalue"
+)
+
+// summary is a set without the places that its objects were read from.
+func summary(s *Set) map[ID][32]byte {
+	out := map[ID][32]byte{}
+	for _, o := range s.All() {
+		out[o.ID] = o.Digest
+	}
+	return out
+}
+
+// TestSetDoesNotDependOnFiles reads the same documents in one file, in many, and shuffled.
+func TestSetDoesNotDependOnFiles(t *testing.T) {
+	for name, data := range corpusFiles(t) {
+		var documents [][]byte
+		for d := range stream.Documents(data) {
+			documents = append(documents, d.Text)
+		}
+		want := summary(NewSet(Parse(File{Data: data}, Options{})))
+		random := rand.New(rand.NewPCG(1, 2))
+		for range 3 {
+			random.Shuffle(len(documents), func(i, j int) { documents[i], documents[j] = documents[j], documents[i] })
+			merged := Parse(File{Data: bytes.Join(documents, []byte("\n---\n"))}, Options{})
+			var split []Result
+			for i, d := range documents {
+				split = append(split, Parse(File{Path: fmt.Sprint(i), Data: d}, Options{}))
+			}
+			for how, set := range map[string]*Set{"merged": NewSet(merged), "split": NewSet(split...)} {
+				if got := slices.Collect(maps.Keys(summary(set))); len(got) != len(want) {
+					t.Errorf("%s: %d objects when %s, want %d", name, len(got), how, len(want))
+				}
+				for id := range want {
+					if set.Get(id) == nil {
+						t.Errorf("%s: no %s when %s", name, id, how)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestObjectsReadEqualWhenWritten writes every object and reads it again.
+func TestObjectsReadEqualWhenWritten(t *testing.T) {
+	for name, data := range corpusFiles(t) {
+		for _, o := range Parse(File{Data: data}, Options{}).Objects {
+			again(t, name, o)
+		}
+	}
+}
+
+// again writes an object as YAML and as JSON, reads both, and compares.
+func again(t *testing.T, name string, o *Object) {
+	t.Helper()
+	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw["apiVersion"], raw["kind"] = o.APIVersion, o.Kind
+	delete(raw, "status")
+	text, err := yaml.Marshal(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range [][]byte{text, asJSON} {
+		result := Parse(File{Data: data}, Options{})
+		if len(result.Objects) != 1 || len(result.Diags) > 0 {
+			t.Errorf("%s: %s: %v\n%s", name, o.ID, result.Diags, data)
+			continue
+		}
+		if got := result.Objects[0]; got.ID != o.ID || !equality.Semantic.DeepEqual(o.Value, got.Value) {
+			t.Errorf("%s: %s (-first +again):\n%s", name, o.ID, cmp.Diff(o.Value, got.Value))
+		}
+	}
+}
+
+// TestBothConversionsAgree holds the fast conversion to Go values to the one by JSON.
+func TestBothConversionsAgree(t *testing.T) {
+	for name, data := range corpusFiles(t) {
+		for d := range stream.Documents(data) {
+			value, err := yamlvalue.Decode(string(d.Text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw := value.(map[string]any)
+			apiVersion, kind := raw["apiVersion"].(string), raw["kind"].(string)
+			if apiVersion == coreVersion {
+				continue
+			}
+			fast, slow := newValue(apiVersion, kind), newValue(apiVersion, kind)
+			fastErr := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, fast)
+			slowErr := convert(raw, slow)
+			if (fastErr == nil) != (slowErr == nil) {
+				t.Errorf("%s: %v, by JSON %v", name, fastErr, slowErr)
+			} else if fastErr == nil {
+				if diff := cmp.Diff(slow, fast); diff != "" {
+					t.Errorf("%s: %s (-by JSON +fast):\n%s", name, kind, diff)
+				}
+			}
+		}
+	}
+}
+
+func TestPlainNamesAreValid(t *testing.T) {
+	parse := func(meta map[string]any) bool {
+		data, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(Parse(File{Data: data}, Options{}).Objects) == 1
+	}
+	alphabet := []string{"a", "Z", "0", "-", "_", ".", "/", "é", strings.Repeat("x", 62), strings.Repeat("y.", 120)}
+	random := rand.New(rand.NewPCG(1, 2))
+	plain := 0
+	for range 20_000 {
+		var b strings.Builder
+		for range 1 + random.IntN(6) {
+			b.WriteString(alphabet[random.IntN(len(alphabet))])
+		}
+		s := b.String()
+		if isPlainName(s) {
+			plain++
+			if errs := nameErrors(s); len(errs) > 0 {
+				t.Errorf("name %q: %v", s, errs)
+			}
+		}
+		if isPlainKey(s) {
+			plain++
+			if errs := keyErrors(s); len(errs) > 0 {
+				t.Errorf("key %q: %v", s, errs)
+			}
+		}
+		if isPlainValue(s) {
+			plain++
+			if errs := valueErrors(s); len(errs) > 0 {
+				t.Errorf("value %q: %v", s, errs)
+			}
+		}
+	}
+	if plain < 1000 {
+		t.Errorf("only %d plain names", plain)
+	}
+	if !parse(map[string]any{"name": "a", "namespace": "b", "labels": map[string]any{"a": "b"}}) {
+		t.Error("a plain object is not read")
+	}
+}
+
+// FuzzParse feeds files of any content: nothing may panic, every position must be in the
+// file, and what is read must be read again as it is.
+func FuzzParse(f *testing.F) {
+	for _, data := range corpusFiles(f) {
+		if len(data) < 20_000 {
+			f.Add(data)
+		}
+	}
+	for _, seed := range []string{
+		"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}, data: {a: ?}}]",
+		"{\"apiVersion\": \"v1\", \"kind\": \"Namespace\", \"metadata\": {\"name\": \"\\ud83d\"}}{}",
+		"--- &a\napiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: a, namespace: b, labels: {<<: *m}}\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		result := Parse(File{Path: "f", Data: data}, Options{DefaultNamespace: "x"})
+		lines := bytes.Count(data, []byte("\n")) + 1
+		for _, d := range result.Diags {
+			if d.Line < 0 || d.Line > lines || d.Column < 0 || d.Code == "" || d.Message == "" {
+				t.Errorf("diagnostic %v in a file of %d lines", d, lines)
+			}
+			if _, known := diag.Lookup(d.Code); !known {
+				t.Errorf("code %q is not documented", d.Code)
+			}
+		}
+		if result.Diags.HasErrors() != (result.Broken > 0 || len(result.Invalid) > 0) {
+			t.Errorf("broken %d, invalid %v, but %v", result.Broken, result.Invalid, result.Diags)
+		}
+		for _, o := range result.Objects {
+			if o.Meta == nil || o.Meta.Name != o.Name || o.Meta.Namespace != o.Namespace {
+				t.Errorf("metadata of %s: %v", o.ID, o.Meta)
+			}
+			again(t, "again", o)
+		}
+	})
+}
+
+// TestConcurrentParse is for the race detector.
+func TestConcurrentParse(t *testing.T) {
+	files := corpusFiles(t)
+	done := make(chan error)
+	for range 4 {
+		go func() {
+			for name, data := range files {
+				if strings.HasPrefix(name, "bad-") {
+					continue
+				}
+				if result := Parse(File{Path: name, Data: data}, Options{}); len(result.Diags) > 0 {
+					done <- errors.New(result.Diags[0].String())
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	for range 4 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}

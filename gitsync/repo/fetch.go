@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -57,6 +58,9 @@ func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
 // pinned answers without the remote if nothing but commits is asked for and all
 // of them are here.
 func (r *Repo) pinned(refs []Ref) []Tip {
+	if r.distrusted() {
+		return nil
+	}
 	tips := make([]Tip, len(refs))
 	for i, ref := range refs {
 		if !plumbing.IsHash(ref.Commit) {
@@ -125,10 +129,12 @@ func (f *fetch) close() {
 func (f *fetch) bring(refs []Ref, tips []Tip) error {
 	r := f.repo
 	missing := f.missing(tips)
-	if len(missing) == 0 {
+	switch {
+	case r.distrusted():
+		return f.cloneAnew(refs, tips)
+	case len(missing) == 0:
 		return nil
-	}
-	if f.mustClone() {
+	case len(r.packs) == 0 || len(r.packs) > r.opts.MaxPacks:
 		return f.cloneAnew(refs, tips)
 	}
 	err := f.extend(refs, missing)
@@ -154,11 +160,11 @@ func (f *fetch) missing(tips []Tip) []Tip {
 	return out
 }
 
-func (f *fetch) mustClone() bool {
-	r := f.repo
+// distrusted tells whether a Reader has met corrupt bytes.
+func (r *Repo) distrusted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.distrust || len(r.packs) == 0 || len(r.packs) > r.opts.MaxPacks
+	return r.distrust
 }
 
 // isFinal tells errors that cloning anew cannot cure.
@@ -238,15 +244,13 @@ func searched(names *Refs, refs []Ref, t Tip) []Tip {
 // then takes its place.
 func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 	r := f.repo
+	wanted := slices.DeleteFunc(slices.Clone(tips), func(t Tip) bool { return !t.Exists() })
+	if len(wanted) == 0 {
+		return nil
+	}
 	next := store{filepath.Join(r.home, "new")}
 	if err := errors.Join(os.RemoveAll(next.dir), next.create(r.at.normal())); err != nil {
 		return err
-	}
-	var wanted []Tip
-	for _, t := range tips {
-		if t.Exists() {
-			wanted = append(wanted, t)
-		}
 	}
 	w := f.wantFresh(refs, wanted)
 	w.clone = true
@@ -259,6 +263,7 @@ func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 		return fmt.Errorf("replace the cache of %s: %w", r.at.normal(), err)
 	}
 	r.verified = map[plumbing.Hash]plumbing.Hash{}
+	r.setPacks(nil) // A new pack may have the name of a rotten one.
 	r.mu.Lock()
 	r.distrust = false
 	r.mu.Unlock()

@@ -10,25 +10,28 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/generator/api/crds"
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 func crdsCommand(env Env) command {
 	return command{
 		name:  "crds",
+		args:  "[KIND...]",
 		usage: "print the CustomResourceDefinitions, or JSON Schemas for editors",
-		description: `The definitions are one YAML stream. No cluster needs them for what agentry renders.
-With --json-schema it is one JSON object, from kind to schema.`,
-		example: "agentry crds",
+		description: `The definitions, of all kinds or of those named, are one YAML stream. No cluster needs
+them for what agentry renders. With --json-schema it is the schema of the one KIND, or
+one JSON object from kind to schema.`,
+		example: "agentry crds --json-schema GrafanaAgent",
 		flags:   []cli.Flag{&cli.BoolFlag{Name: "json-schema", Usage: "print JSON Schemas"}},
-		run: func(_ context.Context, flags *cli.Context, _ []string) error {
-			all, err := crds.All()
+		run: func(_ context.Context, flags *cli.Context, kinds []string) error {
+			picked, err := pickCRDs(kinds)
 			if err != nil {
 				return err
 			}
 			if flags.Bool("json-schema") {
-				return writeSchemas(env.Stdout, all)
+				return writeSchemas(env.Stdout, picked)
 			}
-			for _, c := range all {
+			for _, c := range picked {
 				if _, err := fmt.Fprintf(env.Stdout, "---\n%s\n", bytes.TrimSpace(c.YAML)); err != nil {
 					return err
 				}
@@ -38,9 +41,30 @@ With --json-schema it is one JSON object, from kind to schema.`,
 	}
 }
 
-func writeSchemas(w io.Writer, all []crds.CRD) error {
-	schemas := map[string]json.RawMessage{}
+// pickCRDs returns the definitions of the kinds, or all.
+func pickCRDs(kinds []string) ([]crds.CRD, error) {
+	all, err := crds.All()
+	if err != nil || len(kinds) == 0 {
+		return all, err
+	}
+	var names []string
 	for _, c := range all {
+		names = append(names, c.Kind)
+	}
+	var picked []crds.CRD
+	for _, kind := range kinds {
+		c, err := crds.Find(kind)
+		if err != nil {
+			return nil, usagef(diag.DidYouMean(kind, names), "%v", err)
+		}
+		picked = append(picked, c)
+	}
+	return picked, nil
+}
+
+func writeSchemas(w io.Writer, picked []crds.CRD) error {
+	schemas := map[string]json.RawMessage{}
+	for _, c := range picked {
 		schema, err := c.JSONSchema()
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Kind, err)
@@ -49,5 +73,8 @@ func writeSchemas(w io.Writer, all []crds.CRD) error {
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
+	if len(picked) == 1 {
+		return e.Encode(schemas[picked[0].Kind])
+	}
 	return e.Encode(schemas)
 }

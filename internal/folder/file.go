@@ -1,0 +1,77 @@
+package folder
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+const stdin = "-"
+
+// file is a file that was found.
+type file struct {
+	name string // as in reports
+	path string // on disk
+}
+
+// errTooLarge is a file of more than [manifest.MaxFileBytes].
+var errTooLarge = errors.New("too large")
+
+// parse reads and parses the file, and returns its text as well.
+func (f file) parse(opts Options) (manifest.Result, []byte) {
+	data, err := f.read(opts.Stdin)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return manifest.TooLarge(manifest.File{Path: f.name}), nil
+	case err != nil:
+		return unreadable(f.name, err), nil
+	}
+	return manifest.Parse(manifest.File{Path: f.name, Data: data}, opts.Manifest), data
+}
+
+// read reads the file, whose name may stand for a reader.
+func (f file) read(in io.Reader) ([]byte, error) {
+	if f.name == stdin {
+		if in == nil {
+			return nil, nil
+		}
+		return readAll(in, 0)
+	}
+	opened, err := os.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close() // nothing was written
+	info, err := opened.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > manifest.MaxFileBytes {
+		return nil, errTooLarge
+	}
+	return readAll(opened, int(info.Size()))
+}
+
+// readAll reads all that there is, of which a size is expected.
+func readAll(r io.Reader, size int) ([]byte, error) {
+	var data bytes.Buffer
+	data.Grow(size + bytes.MinRead)
+	if _, err := data.ReadFrom(io.LimitReader(r, manifest.MaxFileBytes+1)); err != nil {
+		return nil, err
+	}
+	if data.Len() > manifest.MaxFileBytes {
+		return nil, errTooLarge
+	}
+	return data.Bytes(), nil
+}
+
+// unreadable is the result of a file or folder of which nothing is known.
+func unreadable(name string, err error) manifest.Result {
+	return manifest.Result{Broken: 1, Diags: diag.List{{
+		Severity: diag.Error, Code: diag.UnreadableFile, File: name, Message: "cannot be read: " + reason(err),
+	}}}
+}

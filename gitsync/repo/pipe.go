@@ -27,6 +27,7 @@ type pipeService struct {
 	stderr *tail
 	stop   func() error // ends the process and waits for it
 
+	inOnce    sync.Once // an ssh channel must not be closed by two at once
 	asked     bool
 	sending   sync.WaitGroup
 	closeOnce sync.Once
@@ -42,9 +43,14 @@ func (s *pipeService) exchange(request []byte) (io.Reader, error) {
 	s.sending.Go(func() {
 		// A failed write shows as the end of the answer.
 		_, _ = s.in.Write(request)
-		_ = s.in.Close()
+		s.closeIn()
 	})
 	return s.out, nil
+}
+
+// closeIn tells the remote that nothing more will come.
+func (s *pipeService) closeIn() {
+	s.inOnce.Do(func() { _ = s.in.Close() }) // The remote may have gone already.
 }
 
 func (s *pipeService) complaint() string { return s.stderr.String() }
@@ -56,7 +62,7 @@ func (s *pipeService) Close() error {
 		if !s.asked {
 			_, _ = s.in.Write(pktline.FlushPkt)
 		}
-		_ = s.in.Close()
+		s.closeIn()
 		s.closeErr = s.stop()
 		s.sending.Wait()
 	})

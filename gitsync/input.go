@@ -87,7 +87,7 @@ func (s *source) update(tree plumbing.Hash, namespace string, compatibility mani
 		if err := s.parse(fresh, manifest.Options{DefaultNamespace: namespace, Compatibility: compatibility}); err != nil {
 			return err
 		}
-		in.tree, in.order = tree, nil
+		in.tree = tree
 	}
 	if in.order == nil {
 		in.order = slices.Sorted(maps.Keys(in.files))
@@ -125,6 +125,7 @@ func (s *source) changes(tree plumbing.Hash) ([]*inputFile, error) {
 	}
 	for name := range gone {
 		delete(s.input.files, name)
+		s.input.order = nil
 	}
 	return fresh, nil
 }
@@ -194,6 +195,9 @@ func (s *source) parse(files []*inputFile, opts manifest.Options) error {
 		return err
 	}
 	for _, f := range files {
+		if s.input.files[f.path] == nil {
+			s.input.order = nil
+		}
 		s.input.files[f.path] = f
 	}
 	return nil

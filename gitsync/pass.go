@@ -21,6 +21,7 @@ type pass struct {
 	set     *manifest.Set
 	broken  bool // some document could not be read as an object
 	plan    []unitPlan
+	dirs    map[plumbing.Hash]map[string]repo.Entry // folders of the output branch
 	report  *Report
 }
 

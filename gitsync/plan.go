@@ -136,7 +136,7 @@ func (d decider) rendered(u *generator.Unit) (unitPlan, error) {
 // be there.
 func (d decider) claim(plan *unitPlan) error {
 	plan.held = &heldUnit{name: plan.name}
-	entry, err := d.reader.Lookup(d.tip.tree, d.at(plan.name))
+	entry, err := d.lookup(d.at(plan.name))
 	switch {
 	case err == nil && entry.Mode == filemode.Dir:
 		plan.held.dir = entry.Hash

@@ -62,6 +62,7 @@ type source struct {
 type memory struct {
 	rendered *generator.Output
 	written  map[string]writtenUnit
+	dirs     map[plumbing.Hash]map[string]repo.Entry
 	done     *done
 }
 
@@ -179,7 +180,7 @@ func (s *Syncer) Pass(ctx context.Context) (*Report, error) {
 
 // attempt makes the pass on the tip that it finds.
 func (s *Syncer) attempt(ctx context.Context) (*Report, error) {
-	p := &pass{Syncer: s, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
+	p := &pass{Syncer: s, dirs: map[plumbing.Hash]map[string]repo.Entry{}, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
 	if err := p.fetch(ctx); err != nil {
 		return p.report, err
 	}
@@ -188,7 +189,9 @@ func (s *Syncer) attempt(ctx context.Context) (*Report, error) {
 	}
 	p.reader = s.output.Reader()
 	defer p.reader.Close()
-	if err := p.run(ctx); err != nil {
+	err := p.run(ctx)
+	s.memory.dirs = p.dirs
+	if err != nil {
 		return p.report, err
 	}
 	p.report.finish()

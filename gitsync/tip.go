@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -45,7 +46,7 @@ func (p *pass) readTip() error {
 	}
 	for _, name := range t.inventory.units {
 		u := &heldUnit{name: name}
-		entry, err := p.reader.Lookup(t.tree, p.at(name))
+		entry, err := p.lookup(p.at(name))
 		switch {
 		case err == nil && entry.Mode == filemode.Dir:
 			u.dir = entry.Hash
@@ -57,6 +58,49 @@ func (p *pass) readTip() error {
 	return nil
 }
 
+// lookup finds a path of the output branch. Folders that the last pass read are not
+// decoded again, so that a fleet of many units costs no more than the change.
+func (p *pass) lookup(name string) (repo.Entry, error) {
+	entry := repo.Entry{Mode: filemode.Dir, Hash: p.tip.tree}
+	if name == "." {
+		return entry, nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if entry.Mode != filemode.Dir {
+			return repo.Entry{}, fmt.Errorf("%s: %w", name, repo.ErrPathNotFound)
+		}
+		dir, err := p.dir(entry.Hash)
+		if err != nil {
+			return repo.Entry{}, err
+		}
+		var ok bool
+		if entry, ok = dir[part]; !ok {
+			return repo.Entry{}, fmt.Errorf("%s: %w", name, repo.ErrPathNotFound)
+		}
+	}
+	return entry, nil
+}
+
+// dir returns the entries of a folder.
+func (p *pass) dir(h plumbing.Hash) (map[string]repo.Entry, error) {
+	if dir, ok := p.dirs[h]; ok {
+		return dir, nil
+	}
+	dir, ok := p.memory.dirs[h]
+	if !ok {
+		list, err := p.reader.Tree(h)
+		if err != nil {
+			return nil, err
+		}
+		dir = make(map[string]repo.Entry, len(list))
+		for _, e := range list {
+			dir[e.Name] = e
+		}
+	}
+	p.dirs[h] = dir
+	return dir, nil
+}
+
 // at is a path below the output path, from the root of the branch.
 func (p *pass) at(elem ...string) string {
 	return path.Join(append([]string{p.pipeline.Spec.Output.Path}, elem...)...)
@@ -64,14 +108,14 @@ func (p *pass) at(elem ...string) string {
 
 // hasFiles reports whether anything is at the output path.
 func (p *pass) hasFiles() (bool, error) {
-	entry, err := p.reader.Lookup(p.tip.tree, p.at())
+	entry, err := p.lookup(p.at())
 	if errors.Is(err, repo.ErrPathNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	entries, err := p.reader.Tree(entry.Hash)
+	entries, err := p.dir(entry.Hash)
 	return len(entries) > 0, err
 }
 

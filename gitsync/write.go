@@ -193,7 +193,7 @@ func (p *pass) equals(name string, data []byte) (same, exists bool, err error) {
 	if p.tip.tree.IsZero() {
 		return false, false, nil
 	}
-	entry, err := p.reader.Lookup(p.tip.tree, name)
+	entry, err := p.lookup(name)
 	if errors.Is(err, repo.ErrPathNotFound) {
 		return false, false, nil
 	}
@@ -249,7 +249,7 @@ func (p *pass) count(c *change) error {
 func (p *pass) countLines(f *FileChange, edit repo.Edit) error {
 	var old []byte
 	if f.Op != "added" {
-		entry, err := p.reader.Lookup(p.tip.tree, f.Path)
+		entry, err := p.lookup(f.Path)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,225 @@
+package gitsync_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+// filesPerUnit is how many files the inputs of one GrafanaAgent are.
+const filesPerUnit = 50
+
+// fleetFiles are n files in units of 50, each in a namespace of its own: an agent and
+// its monitors.
+func fleetFiles(n int) map[string]string {
+	out := map[string]string{}
+	for i := range n {
+		ns := fmt.Sprintf("team-%03d", i/filesPerUnit)
+		if i%filesPerUnit == 0 {
+			out["in/"+ns+"/agent.yaml"] = agent(ns)
+			continue
+		}
+		out[monitorFile(i)] = fleetMonitor(i, 0)
+	}
+	return out
+}
+
+func monitorFile(i int) string {
+	return fmt.Sprintf("in/team-%03d/monitor-%02d.yaml", i/filesPerUnit, i%filesPerUnit)
+}
+
+func fleetMonitor(i, round int) string {
+	return fmt.Sprintf(`apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata:
+  name: service-%02[2]d
+  namespace: team-%03[1]d
+  labels: {app.kubernetes.io/name: service-%02[2]d}
+spec:
+  selector:
+    matchLabels: {app.kubernetes.io/name: service-%02[2]d}
+  endpoints:
+    - port: http-metrics
+      interval: 30s
+      path: /metrics/%[3]d
+      relabelings:
+        - sourceLabels: [__meta_kubernetes_pod_node_name]
+          targetLabel: node
+    - port: admin
+      interval: 1m
+`, i/filesPerUnit, i%filesPerUnit, round)
+}
+
+// fleetRig serves a fleet over smart HTTP, rendered once.
+type fleetRig struct {
+	b     *testing.B
+	repo  *gittest.Repo
+	url   string
+	n     int
+	round int
+	cache string
+}
+
+func newFleetRig(b *testing.B, n int) *fleetRig {
+	r := &fleetRig{b: b, repo: gittest.NewRepo(b), n: n, cache: b.TempDir()}
+	r.repo.Commit("main", fleetFiles(n))
+	r.repo.Git("repack", "-adq")
+	r.url, _ = r.repo.ServeHTTP(gittest.HTTPOptions{})
+	return r
+}
+
+func (r *fleetRig) syncer(branch string) *gitsync.Syncer {
+	p := gitsync.Pipeline{
+		APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Metadata: gitsync.Metadata{Name: "bench"},
+		Spec: gitsync.PipelineSpec{
+			Sources: []gitsync.Source{{URL: r.url, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in"}}},
+			Output:  gitsync.Output{Branch: branch},
+		},
+	}
+	p.Default()
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]repo.Auth, 1)}, gitsync.Options{CacheDir: r.cache, Version: "bench"})
+	if err != nil {
+		r.b.Fatal(err)
+	}
+	return s
+}
+
+// change commits one changed file, and returns its name and content.
+func (r *fleetRig) change() (name, content string) {
+	r.round++
+	i := r.round*37%(r.n-1) + 1
+	if i%filesPerUnit == 0 {
+		i++
+	}
+	name, content = monitorFile(i), fleetMonitor(i, r.round)
+	r.repo.Commit("main", map[string]string{name: content})
+	return name, content
+}
+
+func (r *fleetRig) pass(s *gitsync.Syncer) {
+	report, err := s.Pass(context.Background())
+	if err != nil {
+		r.b.Fatal(err)
+	}
+	if report.Commit == "" || len(report.Diags) > 0 {
+		r.b.Fatalf("no commit: %v", report.Diags)
+	}
+}
+
+// gitCLI does what nobody can do faster with the git binary: fetch the change, and push a
+// commit that changes the same files of the output.
+type gitCLI struct {
+	b   *testing.B
+	dir string
+}
+
+func newGitCLI(b *testing.B, url string) *gitCLI {
+	c := &gitCLI{b: b, dir: filepath.Join(b.TempDir(), "cli.git")}
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	c.git("init", "-q", "--bare", ".")
+	c.git("remote", "add", "origin", url)
+	c.git("fetch", "-q", "--depth", "50", "origin", "+refs/heads/main:refs/heads/main")
+	return c
+}
+
+func (c *gitCLI) git(args ...string) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = c.dir, gittest.Env()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.b.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// round times `git fetch` of the input and the output and `git push` of the commit that
+// the pass made, to a branch of its own that is one commit behind. The note is not pushed.
+func (c *gitCLI) round(r *fleetRig, branch string) time.Duration {
+	r.repo.Git("update-ref", "refs/heads/cli", "refs/heads/"+branch+"~1")
+	start := time.Now()
+	c.git("fetch", "-q", "origin", "+refs/heads/main:refs/heads/main", "+refs/heads/"+branch+":refs/heads/"+branch)
+	elapsed := time.Since(start)
+	start = time.Now()
+	c.git("push", "-q", "origin", "refs/heads/"+branch+":refs/heads/cli")
+	return elapsed + time.Since(start)
+}
+
+// BenchmarkLaterPass is a pass of a running process after one file of the fleet changed.
+func BenchmarkLaterPass(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
+			r := newFleetRig(b, n)
+			s := r.syncer("env")
+			defer s.Close()
+			r.pass(s)
+			cli := newGitCLI(b, r.url)
+			cli.git("fetch", "-q", "--depth", "50", "origin", "+refs/heads/env:refs/heads/env")
+			var own, git time.Duration
+			for b.Loop() {
+				r.change()
+				start := time.Now()
+				r.pass(s)
+				own += time.Since(start)
+				git += cli.round(r, "env")
+			}
+			reportRatio(b, own, git, "git")
+		})
+	}
+}
+
+// BenchmarkOneShot is a new process with a warm cache folder after one file changed,
+// against decoding all files and what git takes.
+func BenchmarkOneShot(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
+			r := newFleetRig(b, n)
+			s := r.syncer("env")
+			r.pass(s)
+			s.Close()
+			cli := newGitCLI(b, r.url)
+			cli.git("fetch", "-q", "--depth", "50", "origin", "+refs/heads/env:refs/heads/env")
+			var own, git time.Duration
+			for b.Loop() {
+				r.change()
+				start := time.Now()
+				s := r.syncer("env")
+				r.pass(s)
+				s.Close()
+				own += time.Since(start)
+				git += cli.round(r, "env") + decodeAll(b, n)
+			}
+			reportRatio(b, own, git, "decode+git")
+		})
+	}
+}
+
+func decodeAll(b *testing.B, n int) time.Duration {
+	files := fleetFiles(n)
+	start := time.Now()
+	for _, text := range files {
+		var m monitoringv1.ServiceMonitor
+		if err := yaml.Unmarshal([]byte(text), &m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(start)
+}
+
+func reportRatio(b *testing.B, own, other time.Duration, what string) {
+	b.ReportMetric(float64(own.Microseconds())/1000/float64(b.N), "pass-ms/op")
+	b.ReportMetric(float64(other.Microseconds())/1000/float64(b.N), what+"-ms/op")
+	b.ReportMetric(float64(own)/float64(other), "pass/"+what)
+	b.ReportMetric(0, "ns/op") // most of it is the set-up of a round
+}

@@ -3,16 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"path"
-	"runtime"
-	"slices"
-	"sync"
+	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/folder"
 	"github.com/agentry-dev/agentry/internal/outdir"
 )
 
@@ -22,11 +20,13 @@ type input struct {
 	set     *manifest.Set
 	// diags are what reading found; rendering finds more.
 	diags   diag.List
-	files   map[string][]byte
 	ignored map[string]int // objects of kinds that are not read
+	read    *folder.Input
+	texts   map[string][]byte // files that were read again
 }
 
-// load reads the paths of the command line.
+// load reads the paths of the command line. What agentry wrote itself is left out: a render
+// into a folder below its own input would otherwise be the input of the next one.
 func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*input, error) {
 	options, err := renderOptions(flags)
 	if err != nil {
@@ -35,58 +35,22 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if len(paths) == 0 {
 		return nil, usagef("name folders or files, . for this folder, or - for standard input", "no PATH is given")
 	}
-	files, err := readFiles(ctx, paths, e.Stdin)
+	read, err := folder.Read(ctx, paths, folder.Options{
+		Manifest: manifest.Options{DefaultNamespace: flags.String("namespace")},
+		Stdin:    e.Stdin,
+		Skip:     outdir.Is,
+	})
 	if err != nil {
 		return nil, err
 	}
-	files = withoutRenders(files)
-	in := &input{options: options, files: map[string][]byte{}, ignored: map[string]int{}}
-	results := parse(files, manifest.Options{DefaultNamespace: flags.String("namespace")})
-	for i, r := range results {
-		in.files[files[i].Path] = files[i].Data
+	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read, texts: map[string][]byte{}}
+	for _, r := range read.Results {
 		in.diags = append(in.diags, r.Diags...)
 		for kind, n := range r.Ignored {
 			in.ignored[kind] += n
 		}
 	}
-	in.set = manifest.NewSet(results...)
-	return in, ctx.Err()
-}
-
-// withoutRenders leaves out what agentry itself wrote: a render into a folder below its own
-// input would otherwise be the input of the next one.
-func withoutRenders(files []manifest.File) []manifest.File {
-	rendered := map[string]bool{".": outdir.Is("."), "/": false}
-	var inside func(folder string) bool
-	inside = func(folder string) bool {
-		known, ok := rendered[folder]
-		if !ok {
-			known = outdir.Is(folder) || inside(path.Dir(folder))
-			rendered[folder] = known
-		}
-		return known
-	}
-	return slices.DeleteFunc(files, func(f manifest.File) bool { return f.Path != "-" && inside(path.Dir(f.Path)) })
-}
-
-// parse parses files on all processors.
-func parse(files []manifest.File, options manifest.Options) []manifest.Result {
-	results := make([]manifest.Result, len(files))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := range next {
-				results[i] = manifest.Parse(files[i], options)
-			}
-		})
-	}
-	for i := range files {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	return results
+	return in, nil
 }
 
 // render renders the input, and adds what reading it has found to the findings.
@@ -97,12 +61,23 @@ func (in *input) render() *generator.Output {
 	return out
 }
 
-// text returns an input file for a printer to quote.
-func (in *input) text(_, file string) []byte { return in.files[file] }
+// text returns an input file for a printer to quote. Files in which only rendering found
+// something are read again.
+func (in *input) text(_, file string) []byte {
+	if text := in.read.Text(file); text != nil || file == "" || file == "-" {
+		return text
+	}
+	text, known := in.texts[file]
+	if !known {
+		text, _ = os.ReadFile(file) // It is only a quotation.
+		in.texts[file] = text
+	}
+	return text
+}
 
 // summary counts what was read and rendered.
 func (in *input) summary(units int) string {
-	s := fmt.Sprintf("%s, %s, %s", amount(len(in.files), "file"), amount(len(in.set.All()), "object"), amount(units, "GrafanaAgent"))
+	s := fmt.Sprintf("%s, %s, %s", amount(in.read.Files, "file"), amount(len(in.set.All()), "object"), amount(units, "GrafanaAgent"))
 	if n := total(in.ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", amount(n, "object"))
 	}

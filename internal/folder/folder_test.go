@@ -106,7 +106,7 @@ func TestRead(t *testing.T) {
 			[]string{"z.yaml: z"},
 		},
 		"links that lead out are refused": {
-			[]string{"in/a.yaml: a", "in/out.yaml: -> " + outside + "/x.yaml", "in/up: -> ..", "in/dir: -> " + outside, "b.yaml: b"},
+			[]string{"in/a.yaml: a", "in/out.yaml: -> " + outside + "/x.yaml", "in/up: -> ..", "in/dir: -> " + outside, "b.yaml: b", "in/LICENSE: -> ../b.yaml", "in/gone.md: -> gone"},
 			[]string{"in"},
 			[]string{"in/a.yaml: a", "in/dir: symlink-refused", "in/out.yaml: symlink-refused", "in/up: symlink-refused"},
 		},

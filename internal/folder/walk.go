@@ -94,22 +94,25 @@ func (w *walk) folder(ctx context.Context, name, path string) (links []file) {
 
 // follow finds what a link below the root leads to.
 func (w *walk) follow(ctx context.Context, link file, root string) (links []file) {
+	manifests := manifest.IsManifestPath(filepath.Base(link.name))
 	path, err := realPath(link.path)
 	if err != nil {
+		if !manifests && filepath.Ext(link.name) != "" {
+			return nil // would have been a file of another kind
+		}
 		w.refuse(link, "is a symbolic link that leads nowhere: "+reason(err))
-		return nil
-	}
-	if !within(root, path) {
-		w.refuse(link, "is a symbolic link that leads out of the folder, and is not followed")
 		return nil
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		w.merge(unreadable(filepath.ToSlash(link.name), err))
+	case !info.IsDir() && !(manifests && info.Mode().IsRegular()):
+	case !within(root, path):
+		w.refuse(link, "is a symbolic link that leads out of the folder, and is not followed")
 	case info.IsDir():
 		return w.folder(ctx, link.name, path)
-	case info.Mode().IsRegular() && manifest.IsManifestPath(filepath.Base(link.name)):
+	default:
 		w.file(link.name, path)
 	}
 	return nil

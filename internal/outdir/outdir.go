@@ -46,10 +46,16 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s holds %s, which agentry did not write", e.Folder, e.Path)
 }
 
-// Is reports whether a folder was written by [Write], or is a checkout of an output branch.
+// Is reports whether a folder was written by [Write], or is a checkout of an output branch,
+// which has an inventory instead of a list.
 func Is(folder string) bool {
-	info, err := os.Stat(filepath.Join(folder, ".agentry"))
-	return err == nil && info.IsDir()
+	for _, name := range []string{listName, ".agentry/inventory"} {
+		info, err := os.Stat(filepath.Join(folder, filepath.FromSlash(name)))
+		if err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
 }
 
 // Owned returns the paths of the files that an earlier render wrote to the folder.

@@ -113,6 +113,26 @@ func TestPrivateFiles(t *testing.T) {
 	}
 }
 
+func TestIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		files tree
+		want  bool
+	}{
+		"a render":                       {tree{".agentry/rendered": ""}, true},
+		"a checkout of an output branch": {tree{".agentry/inventory": "{}"}, true},
+		"a folder of somebody's":         {tree{".agentry/pipeline.yaml": ""}, false},
+		"an empty folder":                {nil, false},
+	} {
+		folder := t.TempDir()
+		for p, data := range test.files {
+			add(t, folder, p, data)
+		}
+		if got := Is(folder); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func never(string) bool { return false }
 
 func render(t *testing.T, folder string, want tree) {

@@ -30,7 +30,7 @@ func printReport(w io.Writer, r *gitsync.Report) error {
 		fmt.Fprintf(out, "  from %s of %s at %s%s\n", s.Ref, s.URL, short(s.Commit), stale)
 	}
 	for _, u := range r.Units {
-		if u.State != gitsync.UnitUnchanged {
+		if happened(r, u.State) {
 			fmt.Fprintln(out, "  "+unitLine(u))
 		}
 	}
@@ -41,6 +41,17 @@ func printReport(w io.Writer, r *gitsync.Report) error {
 		fmt.Fprintf(out, "  ignored %s of other kinds\n", amount(n, "object"))
 	}
 	return out.Flush()
+}
+
+// happened reports whether a unit's state is news: plans of a pass that was refused are not.
+func happened(r *gitsync.Report, state gitsync.UnitState) bool {
+	switch state {
+	case gitsync.UnitUnchanged:
+		return false
+	case gitsync.UnitAdded, gitsync.UnitChanged, gitsync.UnitRemoved:
+		return r.Commit != "" || r.DryRun
+	}
+	return true
 }
 
 // outcome is the pass in one line.

@@ -29,7 +29,10 @@ func (r *reader) custom() {
 	}
 	r.value = newValue(r.object.APIVersion, r.object.Kind) // may be half filled
 	unknown, errs := kind.Check(r.raw)
-	for _, path := range unknown {
+	for i, path := range unknown {
+		if i > MaxFindings {
+			break // reported are fewer
+		}
 		name := path[strings.LastIndexAny(path, ".]")+1:]
 		r.warn(diag.UnknownField, path, "unknown field, it is ignored", diag.DidYouMean(name, kind.Siblings(path)))
 	}
@@ -37,7 +40,9 @@ func (r *reader) custom() {
 		if r.opts.Compatibility == Operator && err.Type != field.ErrorTypeRequired && lookup(r.raw, err.Field) == "" {
 			continue // as good as absent
 		}
-		r.invalid(err)
+		if r.invalid(err); len(r.findings) > 2*MaxFindings {
+			break // reported are fewer
+		}
 	}
 	r.checkKeysOrNames()
 	if r.failed() {

@@ -137,15 +137,19 @@ func withoutExamples(message string) string {
 func (r *reader) checkLabels(meta *metav1.ObjectMeta) {
 	path := field.NewPath("metadata")
 	var errs field.ErrorList
-	for key, value := range meta.Labels {
+	for _, key := range slices.Sorted(maps.Keys(meta.Labels)) {
+		if len(errs) > MaxFindings {
+			break // reported are fewer
+		}
+		value := meta.Labels[key]
 		if !isPlainKey(key) || value != "" && !isPlainValue(value) {
 			errs = append(errs, metav1validation.ValidateLabels(map[string]string{key: value}, path.Child("labels").Key(key))...)
 		}
 	}
 	size := 0
-	for key, value := range meta.Annotations {
-		size += len(key) + len(value)
-		if !isPlainKey(key) {
+	for _, key := range slices.Sorted(maps.Keys(meta.Annotations)) {
+		size += len(key) + len(meta.Annotations[key])
+		if !isPlainKey(key) && len(errs) <= MaxFindings {
 			annotation := map[string]string{key: ""}
 			errs = append(errs, apivalidation.ValidateAnnotations(annotation, path.Child("annotations").Key(key))...)
 		}

@@ -161,7 +161,7 @@ func (r *reader) diags() diag.List {
 	var list diag.List
 	for i, f := range r.findings {
 		if i == MaxFindings {
-			list = append(list, r.object.Diag(f.severity, f.code, "", "%d further findings are not shown", len(r.findings)-i))
+			list = append(list, r.object.Diag(f.severity, f.code, "", "further findings are not shown"))
 			break
 		}
 		d := r.object.Diag(f.severity, f.code, f.path, "%s", f.message)

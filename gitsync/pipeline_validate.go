@@ -162,7 +162,12 @@ func (v *validator) output(path string, s *PipelineSpec) {
 	_, err := FormatMessage(o.Commit.Message, sampleMessage())
 	v.check(err == nil, path+".commit.message", "", "%v", err)
 	for i, source := range s.Sources {
-		v.check(!o.among(source), path+".path", "write to another branch or folder", "lies among the inputs that spec.sources[%d] reads", i)
+		if o.among(source) {
+			v.found = append(v.found, FieldError{
+				Path: path + ".path", Code: diag.PipelineConflict,
+				Message: fmt.Sprintf("lies among the inputs that spec.sources[%d] reads", i), Hint: "write to another branch or folder",
+			})
+		}
 	}
 }
 

@@ -24,6 +24,9 @@ func (r *reader) custom() {
 		return
 	}
 	delete(r.raw, "metadata") // already read
+	if r.object.Kind == v1alpha1.MetricsIntegrationKind {
+		r.checkIntegration()
+	}
 	if kind.Accept(r.raw) && runtime.DefaultUnstructuredConverter.FromUnstructured(r.raw, r.value) == nil {
 		return
 	}
@@ -44,7 +47,6 @@ func (r *reader) custom() {
 			break // reported are fewer
 		}
 	}
-	r.checkKeysOrNames()
 	if r.failed() {
 		return
 	}
@@ -133,24 +135,4 @@ func (r *reader) typeHint(path, message string) string {
 		}
 	}
 	return ""
-}
-
-// checkKeysOrNames checks the two fields that are strings or objects, which a structural
-// schema cannot express.
-func (r *reader) checkKeysOrNames() {
-	if r.object.Kind != v1alpha1.MetricsIntegrationKind {
-		return
-	}
-	for _, path := range []string{"spec.secrets", "spec.configMaps"} {
-		items, _ := lookup(r.raw, path).([]any)
-		for i, item := range items {
-			data, err := json.Marshal(item)
-			if err == nil {
-				err = json.Unmarshal(data, &v1alpha1.KeyOrName{})
-			}
-			if err != nil {
-				r.fail(diag.InvalidField, fmt.Sprintf("%s[%d]", path, i), err.Error(), "")
-			}
-		}
-	}
 }

@@ -107,14 +107,23 @@ type finding struct {
 	path     string
 	message  string
 	hint     string
+	// Where it is within the text that the field holds; zero if it is about the field.
+	line, column int
 }
 
 func (r *reader) fail(code diag.Code, path, message, hint string) {
-	r.findings = append(r.findings, finding{diag.Error, code, path, message, hint})
+	r.findings = append(r.findings, finding{severity: diag.Error, code: code, path: path, message: message, hint: hint})
+}
+
+// failInside reports something within the text that a field holds.
+func (r *reader) failInside(path string, line, column int, message, hint string) {
+	r.fail(diag.InvalidField, path, message, hint)
+	last := &r.findings[len(r.findings)-1]
+	last.line, last.column = line, column
 }
 
 func (r *reader) warn(code diag.Code, path, message, hint string) {
-	r.findings = append(r.findings, finding{diag.Warning, code, path, message, hint})
+	r.findings = append(r.findings, finding{severity: diag.Warning, code: code, path: path, message: message, hint: hint})
 }
 
 // read fills in the object and reports whether it can be used.
@@ -166,6 +175,9 @@ func (r *reader) diags() diag.List {
 		}
 		d := r.object.Diag(f.severity, f.code, f.path, "%s", f.message)
 		d.Hint = f.hint
+		if f.line > 0 {
+			d.Line, d.Column = r.object.ValuePosition(f.path, f.line, f.column)
+		}
 		list = append(list, d)
 	}
 	return list

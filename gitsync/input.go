@@ -22,7 +22,11 @@ import (
 type input struct {
 	tree  plumbing.Hash
 	files map[string]*inputFile
-	order []string // the paths, sorted; nil when files changed
+	order []string // the paths, sorted; nil when files came or went
+	// changed are the objects of files that still define the same ones; nil and
+	// reshaped when the set of objects may be another.
+	changed  []*manifest.Object
+	reshaped bool
 }
 
 // inputFile is one parsed file. Its blob decides everything about it.
@@ -47,7 +51,7 @@ func (p *pass) readInputs() error {
 		}
 		p.missingPaths(i)
 	}
-	p.set = manifest.NewSet(results...)
+	p.set = p.objects(results)
 	p.report.Ignored = map[string]int{}
 	for _, r := range results {
 		p.report.Diags = append(p.report.Diags, r.Diags...)
@@ -56,6 +60,26 @@ func (p *pass) readInputs() error {
 		}
 	}
 	return nil
+}
+
+// objects joins what the files define. When files only changed what is in their objects,
+// the set of the last pass is taken over: cost follows the change.
+func (p *pass) objects(results []manifest.Result) *manifest.Set {
+	var changed []*manifest.Object
+	reshaped := p.memory.set == nil
+	for _, src := range p.sources {
+		changed, reshaped = append(changed, src.input.changed...), reshaped || src.input.reshaped
+		src.input.changed, src.input.reshaped = nil, false
+	}
+	set, ok := p.memory.set, false
+	if !reshaped {
+		set, ok = set.Replace(changed)
+	}
+	if !ok {
+		set = manifest.NewSet(results...)
+	}
+	p.memory.set = set
+	return set
 }
 
 // missingPaths warns of paths that hold nothing to read.
@@ -125,7 +149,7 @@ func (s *source) changes(tree plumbing.Hash) ([]*inputFile, error) {
 	}
 	for name := range gone {
 		delete(s.input.files, name)
-		s.input.order = nil
+		s.input.order, s.input.reshaped = nil, true
 	}
 	return fresh, nil
 }
@@ -195,12 +219,25 @@ func (s *source) parse(files []*inputFile, opts manifest.Options) error {
 		return err
 	}
 	for _, f := range files {
-		if s.input.files[f.path] == nil {
-			s.input.order = nil
-		}
-		s.input.files[f.path] = f
+		s.input.put(f)
 	}
 	return nil
+}
+
+// put takes a file in and notes what that does to the set of objects.
+func (in *input) put(f *inputFile) {
+	old := in.files[f.path]
+	in.files[f.path] = f
+	if old == nil {
+		in.order, in.reshaped = nil, true
+		return
+	}
+	same := slices.EqualFunc(old.result.Objects, f.result.Objects, func(a, b *manifest.Object) bool { return a.ID == b.ID })
+	if same {
+		in.changed = append(in.changed, f.result.Objects...)
+	} else {
+		in.reshaped = true
+	}
 }
 
 func (s *source) parseOne(rd *repo.Reader, f *inputFile, opts manifest.Options) error {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
@@ -60,6 +61,7 @@ type source struct {
 
 // memory is what makes later passes cheap.
 type memory struct {
+	set      *manifest.Set
 	rendered *generator.Output
 	written  map[string]writtenUnit
 	dirs     map[plumbing.Hash]map[string]repo.Entry

@@ -76,11 +76,39 @@ func (s *Set) Kind(kind string) []*Object { return s.byKind[kind] }
 
 // Get returns the object of an identity, or nil.
 func (s *Set) Get(id ID) *Object {
-	i, found := slices.BinarySearchFunc(s.objects, id, func(o *Object, id ID) int { return o.ID.Compare(id) })
+	i, found := find(s.objects, id)
 	if !found {
 		return nil
 	}
 	return s.objects[i]
+}
+
+func find(sorted []*Object, id ID) (int, bool) {
+	return slices.BinarySearchFunc(sorted, id, func(o *Object, id ID) int { return o.ID.Compare(id) })
+}
+
+// Replace returns a set in which objects stand in place of those of the same identities.
+// It reports false when the set has not one of each; then only [NewSet] on all results
+// will do. It costs what copying pointers costs, for when the content of a few objects
+// changes and nothing else.
+func (s *Set) Replace(objects []*Object) (*Set, bool) {
+	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates}
+	copied := map[string]bool{}
+	for _, o := range objects {
+		i, found := find(out.objects, o.ID)
+		if !found {
+			return nil, false
+		}
+		out.objects[i] = o
+		if !copied[o.Kind] {
+			copied[o.Kind] = true
+			out.byKind[o.Kind] = slices.Clone(out.byKind[o.Kind])
+		}
+		if i, found = find(out.byKind[o.Kind], o.ID); found {
+			out.byKind[o.Kind][i] = o
+		}
+	}
+	return out, true
 }
 
 // Duplicates returns the objects that are defined more than once, and therefore left out:

@@ -86,7 +86,7 @@ sed -i.bak -e "s|https://git.example.com/platform/|file://$PWD/|" -e '/auth:/d' 
 // are written by hand.
 func TestDocumentedCommandsWork(t *testing.T) {
 	files := t.TempDir()
-	for _, page := range []string{"README.md", "examples/quickstart/README.md"} {
+	for _, page := range []string{"README.md", "docs/input.md", "examples/quickstart/README.md"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(page)))
 		if err != nil {
 			t.Fatal(err)

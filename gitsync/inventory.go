@@ -24,7 +24,7 @@ const (
 // Limits of what is read from the output branch.
 const (
 	maxInventoryBytes = 16 << 20
-	maxOutputBytes    = 16 << 20
+	maxOutputBytes    = 256 << 20 // a review text of thousands of monitors is tens of MiB
 )
 
 // inventory is .agentry/inventory at the output path. It is rewritten by every commit, so

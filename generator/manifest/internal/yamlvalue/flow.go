@@ -120,7 +120,7 @@ func flowPlainEnd(line string) int {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
 		case strings.IndexByte("_./-$()\\<", c) >= 0, i > 0 && strings.IndexByte(flowInside, c) >= 0:
-		case c == ':' && i+1 < len(line) && isWord(line[i+1]):
+		case c == ':' && i > 0 && i+1 < len(line) && isWord(line[i+1]):
 		default:
 			return i
 		}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -49,7 +50,9 @@ func (p *pass) readInputs() error {
 			p.broken = p.broken || r.Broken > 0
 			results = append(results, r)
 		}
-		p.missingPaths(i)
+		if err := p.missingPaths(i); err != nil {
+			return err
+		}
 	}
 	p.set = p.objects(results)
 	p.report.Ignored = map[string]int{}
@@ -82,19 +85,40 @@ func (p *pass) objects(results []manifest.Result) *manifest.Set {
 	return set
 }
 
-// missingPaths warns of paths that hold nothing to read.
-func (p *pass) missingPaths(i int) {
+// missingPaths reports paths that hold nothing to read. One that is not there at all is
+// more likely misspelt than emptied, so nothing counts as deleted on its account.
+func (p *pass) missingPaths(i int) error {
 	src := p.sources[i]
 	for _, want := range src.Paths {
 		want = path.Clean(want)
-		found := want == "." || slices.ContainsFunc(src.input.order, func(name string) bool {
-			return name == want || strings.HasPrefix(name, want+"/")
-		})
-		if !found {
-			p.warn(diag.SourcePathMissing, want, "correct sources[].paths, or create the folder",
-				"there is no manifest below %s in commit %s of %s", want, shortID(p.commits[i].Hash.String()), src.repo.URL())
+		if want == "." || src.input.below(want) {
+			continue
+		}
+		rd := src.repo.Reader()
+		_, err := rd.Lookup(p.commits[i].Tree, want)
+		rd.Close()
+		const hint = "correct sources[].paths, or create the folder"
+		switch {
+		case err == nil:
+			p.warn(diag.SourcePathMissing, want, hint, "holds no manifest in commit %s of %s", shortID(p.commits[i].Hash.String()), src.repo.URL())
+		case errors.Is(err, repo.ErrPathNotFound):
+			p.broken = true
+			p.error(diag.SourcePathMissing, want, hint, "is not in commit %s of %s", shortID(p.commits[i].Hash.String()), src.repo.URL())
+		default:
+			return err
 		}
 	}
+	return nil
+}
+
+// below reports whether a file or a folder of that name was read.
+func (in *input) below(name string) bool {
+	n, found := slices.BinarySearch(in.order, name)
+	if found {
+		return true
+	}
+	n += sort.SearchStrings(in.order[n:], name+"/")
+	return n < len(in.order) && strings.HasPrefix(in.order[n], name+"/")
 }
 
 // update reads the difference between the tree that was read last and a new one.

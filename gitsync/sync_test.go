@@ -649,6 +649,27 @@ func TestInputForcePushed(t *testing.T) {
 	}
 }
 
+// TestMissingPath is a path that the pipeline names and the source does not have: nothing
+// counts as deleted, and a first run writes nothing.
+func TestMissingPath(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("one", twoTeams())
+	good := r.pipeline.Spec.Sources[0].Paths
+	r.pipeline.Spec.Sources[0].Paths = []string{"inn"}
+	report := r.pass()
+	if diff := cmp.Diff([]string{"source-path-missing"}, codes(report, diag.Error)); diff != "" || report.Commit != "" {
+		t.Errorf("first run: commit %q, errors %s", report.Commit, diff)
+	}
+	r.pipeline.Spec.Sources[0].Paths = good
+	r.pass()
+	r.pipeline.Spec.Sources[0].Paths = []string{"in/a", "in/c"}
+	report = r.pass()
+	if diff := cmp.Diff(map[string]gitsync.UnitState{"a/agent": "unchanged", "b/agent": "held"}, states(report)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestDryRun(t *testing.T) {
 	r := newRig(t)
 	r.commit("one", twoTeams())

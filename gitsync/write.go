@@ -41,8 +41,8 @@ func (p *pass) write() (*change, error) {
 	for i := range p.plan {
 		p.report.Units = append(p.report.Units, UnitReport{Name: p.plan[i].name, State: p.plan[i].state, Reason: p.plan[i].reason})
 	}
-	if c.refused {
-		return nil, nil
+	if c.refused || p.tip.inventory == nil && len(c.units) == 0 && p.report.Diags.HasErrors() {
+		return nil, nil // a mistake on the first day must not leave a branch behind
 	}
 	if !c.payload && p.tip.inventory != nil {
 		p.settle(nil)

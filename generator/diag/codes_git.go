@@ -29,7 +29,7 @@ func gitCodes() []CodeInfo {
 		{
 			Code:    SourcePathMissing,
 			Summary: "A path that the pipeline names is not in the source at that commit.",
-			Help:    "Nothing is read from it. Correct `sources[].paths`, or create the folder.",
+			Help:    "Nothing is read from it, and nothing counts as deleted on its account. Correct `sources[].paths`, or create the folder.",
 		},
 		{
 			Code:    UnitHeld,

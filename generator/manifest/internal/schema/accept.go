@@ -53,7 +53,8 @@ func compile(props *apiextensionsv1.JSONSchemaProps) (*node, error) {
 	n := &node{
 		maxItems: math.MaxInt, maxLength: math.MaxInt, minimum: math.MinInt64, maximum: math.MaxInt64,
 	}
-	rest := props.DeepCopy()
+	rest := &apiextensionsv1.JSONSchemaProps{}
+	*rest = *props // a shallow copy: fields are set to nothing, and what they refer to is left alone
 	rest.Default, rest.Nullable = nil, false // the parent's business; null is never sure
 	rest.Description, rest.XMapType = "", nil
 	for _, step := range []func(*apiextensionsv1.JSONSchemaProps) error{

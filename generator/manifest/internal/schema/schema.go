@@ -49,9 +49,14 @@ func lazyKinds() map[string]func() (*Kind, error) {
 
 // Kind is the schema of one kind. It is safe for concurrent use.
 type Kind struct {
+	fast *node
+	// slow is Kubernetes' own form of the schema. Most runs never need it.
+	slow func() (*slow, error)
+}
+
+type slow struct {
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
-	fast       *node
 }
 
 // Of returns the schema of a kind. The error is a fault of the build, never of the input.
@@ -72,24 +77,28 @@ func load(kind string) (*Kind, error) {
 	if err := json.Unmarshal(data, &props); err != nil {
 		return nil, fmt.Errorf("parse schema of %s: %w", kind, err)
 	}
-	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&props, &internal, nil); err != nil {
-		return nil, fmt.Errorf("convert schema of %s: %w", kind, err)
-	}
-	structural, err := structuralschema.NewStructural(&internal)
-	if err != nil {
-		return nil, fmt.Errorf("schema of %s is not structural: %w", kind, err)
-	}
-	validator, _, err := validation.NewSchemaValidator(&internal)
-	if err != nil {
-		return nil, fmt.Errorf("schema of %s: %w", kind, err)
-	}
 	fast, err := compile(&props)
 	if err != nil {
 		return nil, fmt.Errorf("compile schema of %s: %w", kind, err)
 	}
 	fast.properties["metadata"] = &node{types: object, unknown: true}
-	return &Kind{structural: structural, validator: validator, fast: fast}, nil
+	return &Kind{fast: fast, slow: sync.OnceValues(func() (*slow, error) { return loadSlow(&props) })}, nil
+}
+
+func loadSlow(props *apiextensionsv1.JSONSchemaProps) (*slow, error) {
+	var internal apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil); err != nil {
+		return nil, err
+	}
+	structural, err := structuralschema.NewStructural(&internal)
+	if err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(&internal)
+	if err != nil {
+		return nil, err
+	}
+	return &slow{structural: structural, validator: validator}, nil
 }
 
 // Accept sets defaults and reports whether Check is certain to find nothing. If it returns
@@ -102,21 +111,29 @@ func (k *Kind) Accept(object map[string]any) bool {
 // Check sets defaults, prunes fields that the schema does not know and returns their paths,
 // sorted, and returns what is wrong with the rest. Metadata are not looked at.
 func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorList) {
+	slow, err := k.slow()
+	if err != nil {
+		return nil, field.ErrorList{field.InternalError(nil, err)}
+	}
 	// The order is the API server's, apiextensions' customresource_handler.go.
-	defaulting.PruneNonNullableNullsWithoutDefaults(object, k.structural)
-	defaulting.Default(object, k.structural)
-	unknown = pruning.PruneWithOptions(object, k.structural, true, structuralschema.UnknownFieldPathOptions{
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, slow.structural)
+	defaulting.Default(object, slow.structural)
+	unknown = pruning.PruneWithOptions(object, slow.structural, true, structuralschema.UnknownFieldPathOptions{
 		TrackUnknownFieldPaths: true,
 	})
-	errs = validation.ValidateCustomResource(nil, object, k.validator)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, object)...)
+	errs = validation.ValidateCustomResource(nil, object, slow.validator)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, slow.structural, object)...)
 	return unknown, errs
 }
 
 // Siblings returns the names that the parent of the field at path knows, sorted.
 // A path is spelled as [Kind.Check] returns it.
 func (k *Kind) Siblings(path string) []string {
-	parent := k.structural
+	slow, err := k.slow()
+	if err != nil {
+		return nil
+	}
+	parent := slow.structural
 	for parent != nil {
 		name, rest, found := nextName(path)
 		if !found {

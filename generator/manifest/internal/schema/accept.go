@@ -1,12 +1,11 @@
 package schema
 
 import (
+	"encoding/json"
 	"math"
 	"reflect"
 	"regexp"
 	"unicode/utf8"
-
-	"encoding/json"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -54,7 +53,7 @@ func compile(props *apiextensionsv1.JSONSchemaProps) (*node, error) {
 		maxItems: math.MaxInt, maxLength: math.MaxInt, minimum: math.MinInt64, maximum: math.MaxInt64,
 	}
 	rest := &apiextensionsv1.JSONSchemaProps{}
-	*rest = *props // a shallow copy: fields are set to nothing, and what they refer to is left alone
+	*rest = *props                           // a shallow copy: fields are set to nothing, and what they refer to is left alone
 	rest.Default, rest.Nullable = nil, false // the parent's business; null is never sure
 	rest.Description, rest.XMapType = "", nil
 	for _, step := range []func(*apiextensionsv1.JSONSchemaProps) error{

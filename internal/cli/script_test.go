@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,12 +17,26 @@ import (
 var update = flag.Bool("update", false, "rewrite expected output and docs/cli.md")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"agentry": func() {
-			env := Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv}
-			os.Exit(Run(context.Background(), os.Args, env))
-		},
-	})
+	flag.Parse()
+	os.Exit(buildAndRun(m))
+}
+
+// buildAndRun puts an agentry at the front of PATH for the scripts: as users get it, without
+// the race detector, whose start takes half a second.
+func buildAndRun(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "agentry-test-")
+	if err == nil {
+		defer os.RemoveAll(folder)
+		err = exec.Command("go", "build", "-o", folder, "../../cmd/agentry").Run()
+	}
+	if err == nil {
+		err = os.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build agentry:", err)
+		return 1
+	}
+	return m.Run()
 }
 
 // TestScripts runs testdata/script/*.txtar: what users type, and what they see. Each

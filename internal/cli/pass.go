@@ -24,7 +24,9 @@ func (e Env) pass(ctx context.Context, p *pipeline.Pipeline, options gitsync.Opt
 		return err
 	}
 	defer func() { err = errors.Join(err, syncer.Close()) }()
+	done := e.progress(p.Metadata.Name + ": fetching, rendering and pushing")
 	report, failed := syncer.Pass(ctx)
+	done()
 	if report == nil {
 		report = &gitsync.Report{}
 	}

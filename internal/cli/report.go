@@ -30,3 +30,12 @@ func findings(list diag.List) string {
 func amount(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, plural(noun, n))
 }
+
+// progress says on a terminal what takes a while, until done is called.
+func (e Env) progress(text string) (done func()) {
+	if term, _ := e.LookupEnv("TERM"); term == "dumb" || !isTerminal(e.Stderr) {
+		return func() {}
+	}
+	fmt.Fprint(e.Stderr, text+" ...")
+	return func() { fmt.Fprint(e.Stderr, "\r\x1b[K") }
+}

@@ -125,7 +125,7 @@ func TestRotIsReportedAndCured(t *testing.T) {
 	writeFile(t, pack, string(content))
 	_, err = rd.Blob(blob, 0)
 	if err == nil {
-		t.Skip("the damage hit nothing")
+		t.Fatal("the damage hit nothing: the test must damage more")
 	}
 	wantError(t, err, repo.ErrCorrupt)
 	tip = fetch(t, r, repo.Ref{})[0] // nothing is new, and yet all is fetched

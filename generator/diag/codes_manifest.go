@@ -9,6 +9,7 @@ const (
 	NotUTF8          Code = "not-utf8"
 	InvalidYAML      Code = "invalid-yaml"
 	DuplicateKey     Code = "duplicate-key"
+	BooleanKey       Code = "boolean-key"
 	TooComplex       Code = "document-too-complex"
 	TooManyDocuments Code = "too-many-documents"
 	NotAnObject      Code = "not-an-object"
@@ -40,6 +41,8 @@ func manifestCodes() []CodeInfo {
 			"The document is left out, and nothing that may come from it counts as deleted; the file's other documents are read."},
 		{DuplicateKey, "A key occurs twice in one mapping.",
 			"Which one counts would be chance, so the document is left out. Remove one of them."},
+		{BooleanKey, "A key such as on, y or no is a boolean in the YAML of Kubernetes.",
+			"It is read as the string true or false, as a cluster would. Put it into quotes."},
 		{TooComplex, "A document is nested too deep or, with its aliases expanded, too large.",
 			"The document is left out. Write it without so many aliases, or split it."},
 		{TooManyDocuments, "A file holds more documents, or a list more items, than are read.",

@@ -30,7 +30,7 @@ func (r *reader) checkConfig() {
 	switch config := lookup(r.raw, path).(type) {
 	case nil, map[string]any:
 	case string:
-		value, err := yamlvalue.Decode(config)
+		value, _, err := yamlvalue.Decode(config)
 		if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
 			r.failInside(path, max(bad.Line, 1), max(bad.Column, 1), bad.Message, bad.Hint)
 			return

@@ -119,11 +119,14 @@ func (p *parser) document(d stream.Document) {
 		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", "")
 		return
 	}
-	value, err := yamlvalue.Decode(text)
+	value, notes, err := yamlvalue.Decode(text)
 	if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
 		line, column := doc.inFile(max(bad.Line, 1), bad.Column)
 		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.Hint)
 		return
+	}
+	for _, n := range notes {
+		p.note(doc, n)
 	}
 	switch value := value.(type) {
 	case nil: // null is as good as nothing
@@ -132,6 +135,15 @@ func (p *parser) document(d stream.Document) {
 	default:
 		p.ignore("", "")
 	}
+}
+
+// note warns of a key that is not what it looks like.
+func (p *parser) note(doc *document, n yamlvalue.Note) {
+	line, column := doc.inFile(n.Line, n.Column)
+	p.result.Diags = append(p.result.Diags, diag.Diagnostic{
+		Severity: diag.Warning, Code: diag.BooleanKey, Message: fmt.Sprintf("the key %s is a boolean, and is read as %q", n.Key, n.Value),
+		Hint: fmt.Sprintf("quote it: %q", n.Key), Source: p.file.Source, File: p.file.Path, Line: line, Column: column,
+	})
 }
 
 func codeOf(reason yamlvalue.Reason) diag.Code {

@@ -106,7 +106,7 @@ func rewrite(t *testing.T, o *Object) []*Object {
 func TestBothConversionsAgree(t *testing.T) {
 	for name, data := range corpusFiles(t) {
 		for d := range stream.Documents(data) {
-			value, err := yamlvalue.Decode(string(d.Text))
+			value, _, err := yamlvalue.Decode(string(d.Text))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,7 @@ func objects(t testing.TB) []map[string]any {
 			t.Fatal(err)
 		}
 		for document := range stream.Documents(data) {
-			value, err := yamlvalue.Decode(string(document.Text))
+			value, _, err := yamlvalue.Decode(string(document.Text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,6 +56,21 @@ func sure(t *testing.T, kind *Kind, object map[string]any) bool {
 		t.Errorf("accepted, but not what Check makes of it (-check +accept):\n%s", diff)
 	}
 	return true
+}
+
+// unaffected fails the test if Check finds or makes something else after Accept has refused
+// an object, and perhaps set defaults in it.
+func unaffected(t *testing.T, kind *Kind, object map[string]any) {
+	t.Helper()
+	after, without := runtime.DeepCopyJSON(object), runtime.DeepCopyJSON(object)
+	if kind.Accept(after) {
+		return
+	}
+	unknown, errs := kind.Check(without)
+	unknownAfter, errsAfter := kind.Check(after)
+	if !cmp.Equal(unknown, unknownAfter) || len(errs) != len(errsAfter) || !cmp.Equal(without, after) {
+		t.Errorf("Check finds %q, %v and after Accept %q, %v", unknown, errs, unknownAfter, errsAfter)
+	}
 }
 
 func kindOf(t *testing.T, object map[string]any) *Kind {
@@ -113,6 +128,8 @@ func TestAcceptImpliesCheck(t *testing.T) {
 				restore := set(runtime.DeepCopyJSONValue(value))
 				if sure(t, kind, object) {
 					accepted++
+				} else if count%40 == 0 {
+					unaffected(t, kind, object) // takes long
 				}
 				restore()
 			}
@@ -156,7 +173,7 @@ func TestCheckFindsWhatTheAPIServerWould(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := yamlvalue.Decode(`
+	value, _, err := yamlvalue.Decode(`
 apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor
 spec:
@@ -251,7 +268,7 @@ func FuzzAccept(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		value, err := yamlvalue.Decode(text)
+		value, _, err := yamlvalue.Decode(text)
 		if err != nil {
 			return
 		}

@@ -24,7 +24,7 @@ func FuzzBlock(f *testing.F) {
 		if !ok {
 			return
 		}
-		want, err := decodeYAML(text)
+		want, _, err := decodeYAML(text)
 		if err != nil {
 			t.Fatalf("the short cut reads %v, the parser says %v", got, err)
 		}
@@ -46,7 +46,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := decodeYAML(text)
+		got, _, err := decodeYAML(text)
 		want, wantErr := oracle(text)
 		if err != nil {
 			return // it may be stricter, or bounded

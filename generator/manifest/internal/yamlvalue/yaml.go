@@ -12,7 +12,21 @@ import (
 )
 
 // decodeYAML decodes a document by way of go.yaml.in/yaml/v2.
-func decodeYAML(text string) (any, error) {
+func decodeYAML(text string) (any, []Note, error) {
+	generic, err := parse(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := converter{text: text}
+	value, err := c.convert(generic, 0)
+	if err != nil || !c.boolean {
+		return value, nil, err
+	}
+	return value, booleanKeys(text), nil
+}
+
+// parse parses a document with go.yaml.in/yaml/v2.
+func parse(text string) (any, error) {
 	// Strict decoding finds keys that occur twice, and takes a merged key that is set again
 	// for one as well.
 	var generic any
@@ -43,14 +57,15 @@ func decodeYAML(text string) (any, error) {
 			Hint:    "put a line with nothing but --- between documents",
 		}
 	}
-	c := converter{text: text}
-	return c.convert(generic, 0)
+	return generic, nil
 }
 
 // converter turns what go.yaml.in/yaml/v2 returns into what Kubernetes makes of it.
 type converter struct {
 	text   string
 	values int
+	// boolean is set when a key is one.
+	boolean bool
 }
 
 func (c *converter) convert(value any, depth int) (any, error) {
@@ -91,6 +106,9 @@ func (c *converter) convert(value any, depth int) (any, error) {
 func (c *converter) convertMap(from map[any]any, depth int) (any, error) {
 	to := make(map[string]any, len(from))
 	for key, value := range from {
+		if _, isBool := key.(bool); isBool {
+			c.boolean = true
+		}
 		name, ok := keyName(key)
 		if !ok {
 			return nil, errKey(c.text)

@@ -53,20 +53,27 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
 }
 
+// Note is a key that is read as something else than it looks like: on, off, yes, no, y and n
+// are booleans, which as keys become the strings true and false.
+type Note struct {
+	Line, Column int // from 1, within the document
+	Key, Value   string
+}
+
 // Decode decodes one document. The error is always an *Error. Strings of the value may share
 // the text's memory.
-func Decode(text string) (any, error) {
+func Decode(text string) (any, []Note, error) {
 	if value, ok := decodeBlock(text); ok {
-		return value, nil
+		return value, nil, nil
 	}
 	return decodeAny(text)
 }
 
 // decodeAny is [Decode] without the short cut.
-func decodeAny(text string) (any, error) {
+func decodeAny(text string) (any, []Note, error) {
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		if value, err := decodeJSON(text); value != nil || err != nil {
-			return value, err
+			return value, nil, err
 		}
 	}
 	return decodeYAML(text)

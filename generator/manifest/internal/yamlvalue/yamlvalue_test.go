@@ -48,7 +48,7 @@ func TestCorpusIsReadAsKubernetesReadsIt(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, document)
 		}
-		got, err := Decode(document)
+		got, _, err := Decode(document)
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, document)
 		}
@@ -143,7 +143,7 @@ func TestErrors(t *testing.T) {
 		"two after a separator": {"a: 1\u2028---\u2028b: 2\n", Error{Message: "more than one document", Hint: "put a line with nothing but --- between documents"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			value, err := Decode(test.in)
+			value, _, err := Decode(test.in)
 			var got *Error
 			if !errors.As(err, &got) {
 				t.Fatalf("value %v, error %v", value, err)
@@ -159,7 +159,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestMergedKeysMayBeSetAgain(t *testing.T) {
-	got, err := Decode("base: &b {x: 1, z: 2}\nnow: {<<: *b, z: 3}\n")
+	got, _, err := Decode("base: &b {x: 1, z: 2}\nnow: {<<: *b, z: 3}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestMergedKeysMayBeSetAgain(t *testing.T) {
 }
 
 func TestJSONSurrogates(t *testing.T) {
-	got, err := Decode(`{"a": "\ud83d\ude00", "b": 1, "c": 1.5}`)
+	got, _, err := Decode(`{"a": "\ud83d\ude00", "b": 1, "c": 1.5}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestLimits(t *testing.T) {
 			"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Decode(test.in)
+			_, _, err := Decode(test.in)
 			var bad *Error
 			switch {
 			case test.ok && err != nil:
@@ -220,5 +220,23 @@ func TestLimits(t *testing.T) {
 				t.Errorf("error %v, want one of a limit", err)
 			}
 		})
+	}
+}
+
+func TestBooleanKeysAreNoted(t *testing.T) {
+	got, notes, err := Decode("labels:\n  y: 1\n  false: 2\n  \"n\": 3\nOff: {x: 4}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := map[string]any{
+		"labels": map[string]any{"true": int64(1), "false": int64(2), "n": int64(3)},
+		"false":  map[string]any{"x": int64(4)},
+	}
+	if diff := cmp.Diff(value, got); diff != "" {
+		t.Errorf("value (-want +got):\n%s", diff)
+	}
+	want := []Note{{Line: 2, Column: 3, Key: "y", Value: "true"}, {Line: 5, Column: 1, Key: "Off", Value: "false"}}
+	if diff := cmp.Diff(want, notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }

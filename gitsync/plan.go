@@ -110,22 +110,20 @@ func (d decider) rendered(u *generator.Unit) (unitPlan, error) {
 	case u.Failed && len(u.Files) == 0:
 		plan.state, plan.reason = UnitLeftOut, d.reasons[u.Name]
 		return plan, nil
-	case len(u.Files) == 0:
-		plan.action, plan.state = remove, UnitRemoved
-		if !exists {
-			plan.action, plan.state = keep, UnitUnchanged
-			return plan, nil
-		}
-		return plan, d.load(plan.held)
-	}
-	plan.action, plan.state = write, UnitAdded
-	if !exists {
+	case len(u.Files) == 0 && !exists:
+		plan.state = UnitUnchanged // nothing to render, and nothing there
+		return plan, nil
+	case !exists:
+		plan.action, plan.state = write, UnitAdded
 		return plan, d.claim(&plan)
 	}
 	if err := d.load(plan.held); err != nil {
 		return plan, err
 	}
-	plan.state = UnitChanged
+	plan.action, plan.state = write, UnitChanged
+	if len(u.Files) == 0 {
+		plan.action, plan.state = remove, UnitRemoved
+	}
 	if d.vanished(&plan) {
 		return plan, nil
 	}

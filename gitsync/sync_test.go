@@ -307,6 +307,7 @@ func TestBadUnitIsHeld(t *testing.T) {
 		"duplicate":          {"in/a/again.yaml": monitor("a", "web", "other")},
 		"renamed and broken": {"in/a/web.yaml": "", "in/a/moved.yaml": "\tx"},
 		"symlink":            {"in/a/web.yaml": ""},
+		"broken instance":    {"in/a/agent.yaml": strings.Replace(agent("a"), "remoteWrite: [", "remoteWrite: 5 #", 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

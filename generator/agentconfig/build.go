@@ -1,6 +1,8 @@
 package agentconfig
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -24,6 +26,9 @@ type Result struct {
 	Metrics *agentyaml.Config
 	// Secrets knows what the pods must mount.
 	Secrets *secretref.Resolver
+	// Looked holds every Secret and ConfigMap that was looked for, also for objects that
+	// were left out in the end; nil for those that are not in the set.
+	Looked map[manifest.ID]*manifest.Object
 	// Left holds the objects with errors, which were left out.
 	Left map[manifest.ID]bool
 	// Diags are all findings, those of the hierarchy's selectors included.
@@ -36,7 +41,7 @@ func (r *Result) Failed(h *hierarchy.Hierarchy) bool { return r.Left[h.Agent.ID]
 // Build builds the configuration of a hierarchy. Objects in left are left out from the
 // start: somebody found them at fault already.
 func Build(h *hierarchy.Hierarchy, set *manifest.Set, policy secretref.Policy, left map[manifest.ID]bool) *Result {
-	r := &Result{Left: map[manifest.ID]bool{}, Diags: h.Diags}
+	r := &Result{Left: map[manifest.ID]bool{}, Diags: slices.Clip(h.Diags), Looked: map[manifest.ID]*manifest.Object{}}
 	for id := range left {
 		r.Left[id] = true
 	}
@@ -47,6 +52,7 @@ func Build(h *hierarchy.Hierarchy, set *manifest.Set, policy secretref.Policy, l
 		b := newBuilder(h, secretref.New(set, policy, h.Agent.Namespace), r.Left)
 		r.Metrics = b.metrics()
 		r.Secrets = b.secrets
+		maps.Copy(r.Looked, b.secrets.Looked())
 		if !r.take(append(b.diags, b.secrets.Diags()...)) {
 			break
 		}
@@ -90,17 +96,12 @@ type builder struct {
 	diags     diag.List
 	jobs      *scrape.Builder
 	relabel   scrape.RelabelChecker
-	built     map[*manifest.Object]monitorJobs
-}
-
-// monitorJobs are the jobs of a monitor: the same for every instance that selects it.
-type monitorJobs struct {
-	jobs []*agentyaml.ScrapeConfig
-	ok   bool
+	// built are the jobs of monitors: the same for every instance that selects one.
+	built map[*manifest.Object][]*agentyaml.ScrapeConfig
 }
 
 func newBuilder(h *hierarchy.Hierarchy, secrets *secretref.Resolver, left map[manifest.ID]bool) *builder {
-	return &builder{hierarchy: h, spec: h.Spec(), secrets: secrets, left: left, built: map[*manifest.Object]monitorJobs{}}
+	return &builder{hierarchy: h, spec: h.Spec(), secrets: secrets, left: left, built: map[*manifest.Object][]*agentyaml.ScrapeConfig{}}
 }
 
 func (b *builder) error(o *manifest.Object, code diag.Code, path, format string, args ...any) {
@@ -212,25 +213,25 @@ func (b *builder) monitor(o *manifest.Object, truncate time.Duration) []*agentya
 	if b.left[o.ID] || b.deniedFiles(o) {
 		return nil
 	}
-	built, ok := b.built[o]
+	jobs, ok := b.built[o]
 	if !ok {
-		built = b.buildMonitor(o)
-		b.built[o] = built
+		jobs = b.buildMonitor(o)
+		b.built[o] = jobs
 	}
-	b.checkTruncation(o, built.jobs, truncate)
-	return built.jobs
+	b.checkTruncation(o, jobs, truncate)
+	return jobs
 }
 
-func (b *builder) buildMonitor(o *manifest.Object) monitorJobs {
+func (b *builder) buildMonitor(o *manifest.Object) []*agentyaml.ScrapeConfig {
 	in := b.secrets.In(o)
-	var out monitorJobs
+	var out []*agentyaml.ScrapeConfig
 	add := func(job *agentyaml.ScrapeConfig, findings []scrape.Finding) {
 		for _, f := range findings {
 			d := o.Diag(f.Severity, f.Code, f.Path, "%s", f.Message)
 			d.Hint = f.Hint
 			b.diags = append(b.diags, d)
 		}
-		out.jobs = append(out.jobs, job)
+		out = append(out, job)
 	}
 	switch m := o.Value.(type) {
 	case *monitoringv1.ServiceMonitor:

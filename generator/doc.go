@@ -32,6 +32,9 @@ type Unit struct {
 	looked  map[manifest.ID]*manifest.Object // nil for what was not found
 	// hierarchyDiags is the text of what building the hierarchy found.
 	hierarchyDiags string
+	// whole is the unit as it was rendered, when a conflict with another took it out: it is
+	// what counts once the conflict is gone.
+	whole *Unit
 }
 
 // File is one file of a unit.

@@ -49,6 +49,9 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	known := map[string]*Unit{}
 	if prev != nil {
 		for _, u := range prev.Units {
+			if u.whole != nil {
+				u = u.whole
+			}
 			known[u.Name] = u
 		}
 	}
@@ -112,9 +115,7 @@ func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
 	config := agentconfig.Build(h, r.set, r.opts.Secrets, nil)
 	u.diags = append(u.diags, config.Diags...)
 	u.diags = append(u.diags, unsupported(h)...)
-	if config.Secrets != nil {
-		u.looked = config.Secrets.Looked()
-	}
+	u.looked = config.Looked
 	if !config.Failed(h) {
 		objects, diags := workload.Build(h, config, workload.Options{Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets})
 		u.diags = append(u.diags, diags...)

@@ -73,6 +73,7 @@ func (u *Unit) finish() {
 func (u *Unit) fail() *Unit {
 	failed := *u
 	failed.Failed, failed.Files = true, nil
+	failed.whole = u
 	return &failed
 }
 

@@ -106,6 +106,7 @@ type builder struct {
 	logs       map[*manifest.Object]*LogsInstance
 	found      map[*manifest.Object]diag.List // diagnostics of an instance's own selectors
 	known      []string                       // see allNamespaces
+	unknown    []string                       // see unknownNamespaces
 }
 
 func (b *builder) agent(agent *manifest.Object) *Hierarchy {

@@ -15,28 +15,40 @@ import (
 const scanLimit = 256
 
 // index finds the objects of one kind. The objects are sorted by namespace and name, so
-// a namespace is a range; labels have posting lists, made when first needed.
+// a namespace is a range; labels and their keys have posting lists, made when first needed.
 type index struct {
 	objects []*manifest.Object
+	ranges  map[string]span
 	byLabel map[label][]int32 // positions in objects, ascending
+	byKey   map[string][]int32
+	found   map[string][]*manifest.Object // what selectors found everywhere, by their text
 }
+
+// span is a range [from, to) of positions.
+type span struct{ from, to int }
 
 type label struct{ key, value string }
 
 func (b *builder) index(kind string) *index {
 	ix := b.indexes[kind]
 	if ix == nil {
-		ix = &index{objects: b.set.Kind(kind)}
+		ix = newIndex(b.set.Kind(kind))
 		b.indexes[kind] = ix
 	}
 	return ix
 }
 
-// namespace returns the range [from, to) of a namespace's objects.
-func (ix *index) namespace(name string) (from, to int) {
-	from = sort.Search(len(ix.objects), func(i int) bool { return ix.objects[i].Namespace >= name })
-	to = from + sort.Search(len(ix.objects)-from, func(i int) bool { return ix.objects[from+i].Namespace > name })
-	return from, to
+func newIndex(objects []*manifest.Object) *index {
+	ix := &index{objects: objects, ranges: map[string]span{}, found: map[string][]*manifest.Object{}}
+	for from := 0; from < len(objects); {
+		to := from + 1
+		for to < len(objects) && objects[to].Namespace == objects[from].Namespace {
+			to++
+		}
+		ix.ranges[objects[from].Namespace] = span{from, to}
+		from = to
+	}
+	return ix
 }
 
 func (ix *index) count(namespaces []string, all bool) int {
@@ -45,51 +57,58 @@ func (ix *index) count(namespaces []string, all bool) int {
 	}
 	n := 0
 	for _, ns := range namespaces {
-		from, to := ix.namespace(ns)
-		n += to - from
+		n += ix.ranges[ns].to - ix.ranges[ns].from
 	}
 	return n
 }
 
-// everywhere returns the matching objects of all namespaces.
+// everywhere returns the matching objects of all namespaces. Equal selectors share one
+// result, as fleets repeat them; the caller must not change it.
 func (ix *index) everywhere(sel labels.Selector) []*manifest.Object {
 	if sel.Empty() {
 		return ix.objects
 	}
-	return ix.match(0, len(ix.objects), sel, nil)
+	text := sel.String()
+	found, ok := ix.found[text]
+	if !ok {
+		found = ix.match([]span{{0, len(ix.objects)}}, len(ix.objects), sel)
+		ix.found[text] = found
+	}
+	return found
 }
 
-// in returns the matching objects of the given namespaces, which are sorted.
+// in returns the matching objects of the given namespaces, which are sorted. The caller
+// must not change the result.
 func (ix *index) in(namespaces []string, sel labels.Selector) []*manifest.Object {
-	if len(namespaces) == 1 {
-		from, to := ix.namespace(namespaces[0])
-		if sel.Empty() {
-			return ix.objects[from:to:to]
-		}
-		return ix.match(from, to, sel, nil)
-	}
-	var out []*manifest.Object
+	var spans []span
+	total := 0
 	for _, ns := range namespaces {
-		from, to := ix.namespace(ns)
-		if sel.Empty() {
-			out = append(out, ix.objects[from:to]...)
-			continue
+		if s, ok := ix.ranges[ns]; ok {
+			spans = append(spans, s)
+			total += s.to - s.from
 		}
-		out = ix.match(from, to, sel, out)
+	}
+	switch {
+	case !sel.Empty():
+		return ix.match(spans, total, sel)
+	case len(spans) == 1:
+		return ix.objects[spans[0].from:spans[0].to:spans[0].to]
+	}
+	out := make([]*manifest.Object, 0, total)
+	for _, s := range spans {
+		out = append(out, ix.objects[s.from:s.to]...)
 	}
 	return out
 }
 
-// match appends the matching objects in [from, to). It compares each, or only those on
-// the shortest posting list that the selector's equality requirements give.
-func (ix *index) match(from, to int, sel labels.Selector, out []*manifest.Object) []*manifest.Object {
-	if to-from > scanLimit {
-		if postings, ok := ix.postings(sel); ok {
-			first := sort.Search(len(postings), func(i int) bool { return int(postings[i]) >= from })
-			for _, p := range postings[first:] {
-				if int(p) >= to {
-					break
-				}
+// match returns the matching objects of ascending spans of so many objects in total. It
+// compares each, or only those on the shortest posting list that the selector's
+// requirements give.
+func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest.Object {
+	var out []*manifest.Object
+	if total > scanLimit {
+		if postings, ok := ix.postings(sel); ok && len(postings) < total {
+			for _, p := range within(postings, spans) {
 				if o := ix.objects[p]; sel.Matches(labels.Set(o.Meta.Labels)) {
 					out = append(out, o)
 				}
@@ -97,36 +116,76 @@ func (ix *index) match(from, to int, sel labels.Selector, out []*manifest.Object
 			return out
 		}
 	}
-	for _, o := range ix.objects[from:to] {
-		if sel.Matches(labels.Set(o.Meta.Labels)) {
-			out = append(out, o)
+	for _, s := range spans {
+		for _, o := range ix.objects[s.from:s.to] {
+			if sel.Matches(labels.Set(o.Meta.Labels)) {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
+// within returns the positions that lie in one of the ascending spans, searching for
+// whichever of the two lists is the longer.
+func within(postings []int32, spans []span) []int32 {
+	var out []int32
+	if len(postings) < len(spans) {
+		for _, p := range postings {
+			i := sort.Search(len(spans), func(i int) bool { return spans[i].to > int(p) })
+			if i < len(spans) && spans[i].from <= int(p) {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+	for _, s := range spans {
+		first := sort.Search(len(postings), func(i int) bool { return int(postings[i]) >= s.from })
+		for _, p := range postings[first:] {
+			if int(p) >= s.to {
+				break
+			}
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
 // postings returns the positions of all objects that fulfil the most selective
-// requirement that asks for a value; false when there is none.
+// requirement that asks for a label or one of several values; false when there is none.
 func (ix *index) postings(sel labels.Selector) ([]int32, bool) {
+	ix.build()
 	requirements, _ := sel.Requirements()
-	var best []int32
-	found := false
-	for _, r := range requirements {
-		if op := r.Operator(); op != selection.In && op != selection.Equals && op != selection.DoubleEquals {
+	best, shortest := -1, 0
+	for i := range requirements {
+		n := 0
+		switch r := &requirements[i]; r.Operator() {
+		case selection.In, selection.Equals, selection.DoubleEquals:
+			for _, v := range r.ValuesUnsorted() {
+				n += len(ix.byLabel[label{r.Key(), v}])
+			}
+		case selection.Exists:
+			n = len(ix.byKey[r.Key()])
+		default:
 			continue
 		}
-		list := ix.anyOf(r.Key(), r.ValuesUnsorted())
-		if !found || len(list) < len(best) {
-			best, found = list, true
+		if best < 0 || n < shortest {
+			best, shortest = i, n
 		}
 	}
-	return best, found
+	if best < 0 {
+		return nil, false
+	}
+	r := &requirements[best]
+	if r.Operator() == selection.Exists {
+		return ix.byKey[r.Key()], true
+	}
+	return ix.anyOf(r.Key(), r.ValuesUnsorted()), true
 }
 
 // anyOf merges the posting lists of one key's values; an object has one value a key, so
-// there are no doubles.
+// there are no doubles but those of the values.
 func (ix *index) anyOf(key string, values []string) []int32 {
-	ix.build()
 	if len(values) == 1 {
 		return ix.byLabel[label{key, values[0]}]
 	}
@@ -143,10 +202,12 @@ func (ix *index) build() {
 		return
 	}
 	ix.byLabel = make(map[label][]int32, len(ix.objects))
+	ix.byKey = map[string][]int32{}
 	for i, o := range ix.objects {
 		for k, v := range o.Meta.Labels {
 			l := label{k, v}
 			ix.byLabel[l] = append(ix.byLabel[l], int32(i))
+			ix.byKey[k] = append(ix.byKey[k], int32(i))
 		}
 	}
 }

@@ -37,7 +37,8 @@ func (q query) selects(kind, path string, sel *metav1.LabelSelector, nsPath stri
 	} else {
 		found = ix.in(namespaces, selector)
 	}
-	if len(found) == 0 && !selector.Empty() {
+	// That no namespace is chosen has been told already.
+	if len(found) == 0 && !selector.Empty() && (all || len(namespaces) > 0) {
 		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path,
 			"selects no %s: of %d in the namespaces it looks in, none has labels %s", kind, ix.count(namespaces, all), selector))
 	}
@@ -69,19 +70,19 @@ func (q query) inNamespaces(path string, sel *metav1.LabelSelector) (names []str
 	}
 	q.warnUnknownNamespaces(path, selector)
 	key := selector.String()
-	if names, ok := q.namespaces[key]; ok {
-		return names, false
-	}
-	names = []string{}
-	for _, ns := range q.allNamespaces() {
-		if selector.Matches(q.namespaceLabels(ns)) {
-			names = append(names, ns)
+	names, ok := q.namespaces[key]
+	if !ok {
+		names = []string{}
+		for _, ns := range q.allNamespaces() {
+			if selector.Matches(q.namespaceLabels(ns)) {
+				names = append(names, ns)
+			}
 		}
+		q.namespaces[key] = names
 	}
 	if len(names) == 0 {
 		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no namespace: none has labels %s", selector))
 	}
-	q.namespaces[key] = names
 	return names, false
 }
 
@@ -106,12 +107,7 @@ func (q query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	if !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName }) {
 		return
 	}
-	var unknown []string
-	for _, ns := range q.allNamespaces() {
-		if q.set.Get(manifest.ID{Kind: "Namespace", Name: ns}) == nil {
-			unknown = append(unknown, ns)
-		}
-	}
+	unknown := q.unknownNamespaces()
 	if len(unknown) == 0 {
 		return
 	}
@@ -123,6 +119,19 @@ func (q query) warnUnknownNamespaces(path string, selector labels.Selector) {
 		"the labels of namespaces without a manifest are not known: %s%s count as having only %s", strings.Join(unknown, ", "), more, corev1.LabelMetadataName)
 	d.Hint = "add their Namespace manifests to the inputs"
 	*q.diags = append(*q.diags, d)
+}
+
+// unknownNamespaces lists the namespaces that have no manifest, once.
+func (b *builder) unknownNamespaces() []string {
+	if b.unknown == nil {
+		b.unknown = []string{}
+		for _, ns := range b.allNamespaces() {
+			if b.set.Get(manifest.ID{Kind: "Namespace", Name: ns}) == nil {
+				b.unknown = append(b.unknown, ns)
+			}
+		}
+	}
+	return b.unknown
 }
 
 // allNamespaces lists the namespaces of the set once.

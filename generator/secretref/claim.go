@@ -2,6 +2,7 @@ package secretref
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -17,6 +18,9 @@ func (s Scope) claim(path string, ref Ref) *use {
 		known.ref.Name == ref.Name && known.ref.Key == ref.Key
 	if same {
 		return known
+	}
+	if !s.valid(path, ref, name) {
+		return nil
 	}
 	if s.policy == Reference && ref.Namespace != s.namespace {
 		s.report(path, diag.SecretAcrossNS,
@@ -35,6 +39,29 @@ func (s Scope) claim(path string, ref Ref) *use {
 	u := &use{ref: ref, object: s.object, path: path, data: data}
 	s.uses[name] = u
 	return u
+}
+
+// maxFileNameBytes is what a key of a Secret may have (and hardly more than what a file
+// system allows).
+const maxFileNameBytes = validation.DNS1123SubdomainMaxLength
+
+// valid reports a reference that the pod could not mount: Kubernetes would refuse the
+// whole workload for it.
+func (s Scope) valid(path string, ref Ref, file string) bool {
+	for _, problem := range validation.IsDNS1123Subdomain(ref.Name) {
+		s.report(path, diag.MissingSecret, "", "%q is not the name of a %s: %s", ref.Name, ref.Kind, problem)
+		return false
+	}
+	for _, problem := range validation.IsConfigMapKey(ref.Key) {
+		s.report(path, diag.MissingKey, "", "%q is not a key of a %s: %s", ref.Key, ref.Kind, problem)
+		return false
+	}
+	if len(file) > maxFileNameBytes {
+		s.report(path, diag.InvalidObject, "use shorter names",
+			"%s becomes a file with a name of %d bytes, and %d are possible", ref, len(file), maxFileNameBytes)
+		return false
+	}
+	return true
 }
 
 // collision blames both holders: nothing tells which of them is right.

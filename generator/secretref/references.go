@@ -62,8 +62,7 @@ func References(o *manifest.Object) []Field {
 	return w.found
 }
 
-// walk collects references. By-value selectors count only when name and key are set, as
-// an empty one means that there is none.
+// walk collects references.
 type walk struct {
 	namespace string
 	found     []Field
@@ -73,14 +72,16 @@ func (w *walk) add(path, kind, name, key string, optional *bool) {
 	w.found = append(w.found, Field{Path: path, Ref: Ref{Kind: kind, Namespace: w.namespace, Name: name, Key: key, Optional: optional != nil && *optional}})
 }
 
+// secret adds a selector that is complete: an empty one means that there is none, as older
+// tools write bearerTokenSecret: {key: ""}.
 func (w *walk) secret(path string, s *corev1.SecretKeySelector) {
-	if s != nil && (s.Name != "" || s.Key != "") {
+	if s != nil && s.Name != "" && s.Key != "" {
 		w.add(path, "Secret", s.Name, s.Key, s.Optional)
 	}
 }
 
 func (w *walk) configMap(path string, s *corev1.ConfigMapKeySelector) {
-	if s != nil && (s.Name != "" || s.Key != "") {
+	if s != nil && s.Name != "" && s.Key != "" {
 		w.add(path, "ConfigMap", s.Name, s.Key, s.Optional)
 	}
 }

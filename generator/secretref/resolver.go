@@ -95,16 +95,27 @@ type Scope struct {
 }
 
 // In returns the Scope of an object. Under Plaintext all references of the object are
-// copied, also those that are never rendered: that is what the operator does, and
-// where unresolvable ones are reported.
+// copied, also those that are never rendered: that is what the operator does. It blocks
+// on a key that is missing, but an object that is missing matters to it only where it is
+// rendered: the Secret of a container's environment need not be in Git.
 func (r *Resolver) In(o *manifest.Object) Scope {
 	s := Scope{Resolver: r, object: o}
 	if r.policy == Plaintext {
 		for _, f := range References(o) {
-			s.claim(f.Path, f.Ref)
+			if s.present(f.Ref) {
+				s.claim(f.Path, f.Ref)
+			}
 		}
 	}
 	return s
+}
+
+// present reports whether the set has the Secret or ConfigMap of a reference.
+func (s Scope) present(ref Ref) bool {
+	id := manifest.ID{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+	o := s.set.Get(id)
+	s.looked[id] = o
+	return o != nil
 }
 
 func (s Scope) ref(kind, name, key string, optional *bool) Ref {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
@@ -39,7 +41,10 @@ func (e Env) pass(ctx context.Context, p *pipeline.Pipeline, options gitsync.Opt
 	if err := printReport(e.Stdout, report); err != nil {
 		return err
 	}
-	return verdict(report.Diags, false)
+	if report.Ready().Status != metav1.ConditionTrue {
+		return errFindings
+	}
+	return nil
 }
 
 // repositoryHint says what to look at first.

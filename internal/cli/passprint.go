@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
@@ -39,6 +41,9 @@ func printReport(w io.Writer, r *gitsync.Report) error {
 	}
 	if n := total(r.Ignored); n > 0 {
 		fmt.Fprintf(out, "  ignored %s of other kinds\n", amount(n, "object"))
+	}
+	if ready := r.Ready(); ready.Status != metav1.ConditionTrue {
+		fmt.Fprintf(out, "  not ready, %s: %s\n", ready.Reason, ready.Message)
 	}
 	return out.Flush()
 }

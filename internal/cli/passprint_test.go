@@ -40,6 +40,7 @@ func TestPrintReport(t *testing.T) {
   paused e/paused
   2 files: 1 added, 1 changed, 0 removed
   ignored 3 objects of other kinds
+  not ready, BuildFailed: errors: 1, units held back: 2
 `,
 		},
 		"dry run": {
@@ -57,7 +58,8 @@ func TestPrintReport(t *testing.T) {
 		},
 		"refused": {
 			gitsync.Report{Output: output, Units: units[:3], Diags: failed},
-			"prod: pushed nothing to environments/prod of https://git.example.com/a.git\n  held c/held: it has an error\n",
+			"prod: pushed nothing to environments/prod of https://git.example.com/a.git\n  held c/held: it has an error\n" +
+				"  not ready, BuildFailed: errors: 1, units held back: 1\n",
 		},
 		"nothing at all": {
 			gitsync.Report{Output: gitsync.OutputReport{URL: output.URL, Branch: output.Branch}},

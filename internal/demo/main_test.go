@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,9 +9,6 @@ import (
 
 // TestDemo plays the demo and looks for what it is meant to show.
 func TestDemo(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	t.Chdir(filepath.Join("..", ".."))

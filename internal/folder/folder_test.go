@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -179,9 +181,11 @@ func TestFileSize(t *testing.T) {
 	}
 }
 
+// TestUnreadable runs again as nobody where it was started by root, who can read everything.
 func TestUnreadable(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root can read everything")
+		asNobody(t)
+		return
 	}
 	write(t, "a/b.yaml: b", "c.yaml: c", "d.yaml: d")
 	for _, name := range []string{"a", "c.yaml"} {
@@ -192,6 +196,35 @@ func TestUnreadable(t *testing.T) {
 	t.Cleanup(func() { _ = os.Chmod("a", 0o755) }) // so that it can be removed
 	if diff := cmp.Diff([]string{"d.yaml: d", "c.yaml: unreadable-file", "a: unreadable-file"}, read(t, Options{}, ".")); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
+	}
+}
+
+// nobody is the user and group that own nothing, on every Unix.
+const nobody = 65534
+
+// asNobody runs the calling test in a process of the user nobody, who must be able to reach
+// the test binary and a folder for temporary files.
+func asNobody(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	binary, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "test")
+	if err := os.WriteFile(program, binary, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("as nobody: %v\n%s", err, out)
 	}
 }
 

@@ -1,0 +1,29 @@
+package gitsync
+
+import (
+	"fmt"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// Ready is the outcome of a pass in the words that Flux's users know from its objects: the
+// condition Ready with Flux's reasons. It is false when anything is held, refused or has an
+// error. The time of transition is left to whoever keeps conditions.
+func (r *Report) Ready() metav1.Condition {
+	c := metav1.Condition{Type: meta.ReadyCondition, Status: metav1.ConditionTrue, Reason: meta.SucceededReason}
+	switch errors := r.Diags.Count(diag.Error); {
+	case errors > 0:
+		c.Status, c.Reason = metav1.ConditionFalse, meta.BuildFailedReason
+		c.Message = fmt.Sprintf("errors: %d, units held back: %d", errors, len(r.Held()))
+	case r.Commit != "":
+		c.Message = fmt.Sprintf("rendered to %s@sha1:%s", r.Output.Branch, r.Commit)
+	case r.DryRun && len(r.Changes) > 0:
+		c.Message = fmt.Sprintf("%d files would change", len(r.Changes))
+	default:
+		c.Message = fmt.Sprintf("%s@sha1:%s is up to date", r.Output.Branch, r.Output.Before)
+	}
+	return c
+}

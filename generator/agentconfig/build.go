@@ -6,6 +6,7 @@ import (
 	"time"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/prometheus/common/model"
 
 	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
@@ -98,10 +99,16 @@ type builder struct {
 	relabel   scrape.RelabelChecker
 	// built are the jobs of monitors: the same for every instance that selects one.
 	built map[*manifest.Object][]*agentyaml.ScrapeConfig
+	// additionalJobs are the names of hand-written jobs, by instance.
+	additionalJobs map[string][]string
 }
 
+// MaxShards is how many StatefulSets a GrafanaAgent may ask for.
+const MaxShards = 1000
+
 func newBuilder(h *hierarchy.Hierarchy, secrets *secretref.Resolver, left map[manifest.ID]bool) *builder {
-	return &builder{hierarchy: h, spec: h.Spec(), secrets: secrets, left: left, built: map[*manifest.Object][]*agentyaml.ScrapeConfig{}}
+	return &builder{hierarchy: h, spec: h.Spec(), secrets: secrets, left: left,
+		built: map[*manifest.Object][]*agentyaml.ScrapeConfig{}, additionalJobs: map[string][]string{}}
 }
 
 func (b *builder) error(o *manifest.Object, code diag.Code, path, format string, args ...any) {
@@ -169,7 +176,7 @@ func (b *builder) externalLabels(replica bool) agentyaml.Live {
 	}
 	for name, value := range spec.ExternalLabels {
 		out[name] = value
-		b.checkVariables(agent, "spec.metrics.externalLabels["+name+"]", value)
+		b.checkVariables("spec.metrics.externalLabels["+name+"]", value)
 	}
 	if name := orDefault(spec.ReplicaExternalLabelName, "__replica__"); name != "" && replica {
 		out[name] = "replica-$(STATEFULSET_ORDINAL_NUMBER)"
@@ -203,8 +210,32 @@ func (b *builder) instance(m *hierarchy.MetricsInstance) agentyaml.Instance {
 			i.ScrapeConfigs = append(i.ScrapeConfigs, b.monitor(o, truncate)...)
 		}
 	}
-	i.Additional = b.additional(in, m.Object, spec, i.ScrapeConfigs)
+	if every := b.globalInterval(); every > truncate && slices.ContainsFunc(i.ScrapeConfigs, withoutInterval) {
+		b.error(m.Object, diag.IntervalAboveWAL, "spec.walTruncateFrequency", "%s is shorter than the scrape interval %s of GrafanaAgent %s",
+			model.Duration(truncate), model.Duration(every), b.hierarchy.Name())
+	}
+	i.Additional = b.additional(in, m.Object, spec, i.ScrapeConfigs, truncate)
 	return i
+}
+
+func withoutInterval(job *agentyaml.ScrapeConfig) bool {
+	d, err := model.ParseDuration(job.Interval)
+	return err == nil && d == 0 || job.Interval == ""
+}
+
+// checkVariables checks live text of the GrafanaAgent.
+func (b *builder) checkVariables(path, text string) {
+	found, ok := variables(text)
+	if !ok {
+		b.error(b.hierarchy.Agent, diag.EnvReference, path, "an unfinished ${: the agent refuses the whole configuration")
+	}
+	for _, v := range found {
+		if !b.podDefines(v) {
+			d := b.hierarchy.Agent.Diag(diag.Warning, diag.EnvReference, path, "%s is not a variable that the pods define", v.text)
+			d.Hint = v.hint()
+			b.diags = append(b.diags, d)
+		}
+	}
 }
 
 // monitor returns the jobs of a ServiceMonitor, PodMonitor or Probe; none when it is

@@ -2,10 +2,10 @@ package agentconfig
 
 import (
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -70,7 +70,10 @@ func (b *builder) checkAgent() {
 		b.error(agent, diag.InvalidSetting, "spec.logLevel", "%q is none of debug, info, warn, error", l)
 	}
 	if f := b.spec.LogFormat; f != "" && !logFormat.MatchString(f) {
-		b.error(agent, diag.InvalidSetting, "spec.logFormat", "%q is none of logfmt, json", f)
+		b.warn(agent, diag.InvalidSetting, "spec.logFormat", "%q is none of logfmt, json: the agent takes it for logfmt", f)
+	}
+	if n := Shards(b.spec); n > MaxShards {
+		b.error(agent, diag.InvalidSetting, "spec.metrics.shards", "%d StatefulSets are more than the %d that are rendered", n, MaxShards)
 	}
 	if l := m.EnforcedNamespaceLabel; l != "" && !model.LabelName(l).IsValidLegacy() {
 		b.error(agent, diag.InvalidRelabeling, "spec.metrics.enforcedNamespaceLabel", "%q is not a label name", l)
@@ -80,32 +83,44 @@ func (b *builder) checkAgent() {
 // checkWAL checks the WAL settings of an instance against each other and returns its
 // truncation frequency.
 func (b *builder) checkWAL(o *manifest.Object, s *v1alpha1.MetricsInstanceSpec) time.Duration {
-	b.positive(o, "spec.walTruncateFrequency", s.WALTruncateFrequency)
+	truncate := b.positive(o, "spec.walTruncateFrequency", s.WALTruncateFrequency)
 	b.positive(o, "spec.remoteFlushDeadline", s.RemoteFlushDeadline)
-	lowest := orDuration(b.duration(o, "spec.minWALTime", s.MinWALTime), defaultMinWALTime)
-	highest := orDuration(b.duration(o, "spec.maxWALTime", s.MaxWALTime), defaultMaxWALTime)
+	lowest := orDuration(b.goDuration(o, "spec.minWALTime", s.MinWALTime), defaultMinWALTime)
+	highest := orDuration(b.goDuration(o, "spec.maxWALTime", s.MaxWALTime), defaultMaxWALTime)
 	if lowest > highest {
 		b.error(o, diag.InvalidWALTimes, "spec.minWALTime", "minWALTime %s is longer than maxWALTime %s", model.Duration(lowest), model.Duration(highest))
 	}
-	return orDuration(b.duration(o, "spec.walTruncateFrequency", s.WALTruncateFrequency), defaultTruncate)
+	return orDuration(truncate, defaultTruncate)
 }
 
-func (b *builder) positive(o *manifest.Object, path, value string) {
-	if d, err := model.ParseDuration(value); err == nil && d == 0 {
-		b.error(o, diag.InvalidWALTimes, path, "must be above zero")
-	} else if err != nil && value != "" && path != "spec.walTruncateFrequency" {
-		b.duration(o, path, value)
+// goDuration checks one of the durations of an instance that the agent reads with Go's
+// own parser, which knows no days and takes fractions.
+func (b *builder) goDuration(o *manifest.Object, path, value string) time.Duration {
+	if value == "" {
+		return 0
 	}
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		b.error(o, diag.InvalidDuration, path, "%q is not a duration that the agent takes here, like 30s or 1h30m; it knows no days", value)
+	}
+	return d
 }
 
-// checkTruncation refuses jobs that scrape more rarely than the WAL is truncated.
+func (b *builder) positive(o *manifest.Object, path, value string) time.Duration {
+	d := b.goDuration(o, path, value)
+	if zero, err := time.ParseDuration(value); err == nil && zero <= 0 {
+		b.error(o, diag.InvalidWALTimes, path, "must be above zero")
+		return 0
+	}
+	return d
+}
+
+// checkTruncation refuses jobs that scrape more rarely than the WAL is truncated. Jobs
+// without an interval of their own are the instance's or the GrafanaAgent's doing.
 func (b *builder) checkTruncation(o *manifest.Object, jobs []*agentyaml.ScrapeConfig, truncate time.Duration) {
 	for i := range jobs {
-		every := b.globalInterval()
-		if d, err := model.ParseDuration(jobs[i].Interval); err == nil {
-			every = time.Duration(d)
-		}
-		if every > truncate {
+		d, err := model.ParseDuration(jobs[i].Interval)
+		if every := time.Duration(d); err == nil && every > truncate {
 			b.error(o, diag.IntervalAboveWAL, intervalPath(o, i), "job %s is scraped every %s, which is longer than the instance's walTruncateFrequency %s",
 				jobs[i].JobName, model.Duration(every), model.Duration(truncate))
 		}
@@ -170,6 +185,7 @@ func (b *builder) checkNames(in secretref.Scope, path string, specs []v1alpha1.R
 }
 
 func maskedText(w agentyaml.RemoteWrite) string {
+	w.URL, w.ProxyURL = withoutPassword(w.URL), withoutPassword(w.ProxyURL)
 	if a := w.Authorization; a != nil && a.Credentials.Set {
 		c := *a
 		c.Credentials.Value = "<secret>"
@@ -181,6 +197,13 @@ func maskedText(w agentyaml.RemoteWrite) string {
 		w.SigV4 = &c
 	}
 	return fullText(w)
+}
+
+func withoutPassword(text string) string {
+	if u, err := url.Parse(text); err == nil {
+		return u.Redacted()
+	}
+	return text
 }
 
 func fullText(w agentyaml.RemoteWrite) string {
@@ -202,90 +225,4 @@ func (b *builder) checkDestinations(m *agentyaml.Metrics) {
 		}
 		n++
 	}
-}
-
-// separateShared keeps instances apart that the agent would merge although they share a
-// job: it merges all instances with equal settings, and a group with a job name twice
-// never gets ready. Only then is distinct mode worth moving the WAL.
-func (b *builder) separateShared(m *agentyaml.Metrics) {
-	if len(m.Configs) < 2 {
-		return
-	}
-	groups := map[string]map[string]string{} // settings -> job name -> instance
-	for i := range m.Configs {
-		instance := m.Configs[i]
-		jobs := instance.ScrapeConfigs
-		name := instance.Name
-		instance.Name, instance.ScrapeConfigs, instance.Additional = "", nil, nil
-		key := string(agentyaml.Encode(&agentyaml.Config{Metrics: &agentyaml.Metrics{Configs: []agentyaml.Instance{instance}}}))
-		if groups[key] == nil {
-			groups[key] = map[string]string{}
-		}
-		for n := range jobs {
-			job := jobs[n].JobName
-			if other, twice := groups[key][job]; twice && other != name {
-				m.InstanceMode = "distinct"
-				b.warn(b.hierarchy.Agent, diag.SharedInstances, "spec.metrics.instanceSelector",
-					"MetricsInstances %s and %s have equal settings and both select %s: instance_mode is set to distinct, which moves their write-ahead log", other, name, job)
-				return
-			}
-			groups[key][job] = name
-		}
-	}
-}
-
-// checkVariables warns of references in live text that no variable of the pod answers.
-func (b *builder) checkVariables(o *manifest.Object, path, text string) {
-	for _, name := range variables(text) {
-		if !b.podDefines(strings.Trim(name, "$(){}")) {
-			d := o.Diag(diag.Warning, diag.EnvReference, path, "%s is not a variable that the pods define", name)
-			d.Hint = "with an undefined $(NAME) the config reloader refuses every new configuration; add it by spec.containers, to both containers"
-			b.diags = append(b.diags, d)
-		}
-	}
-}
-
-// variables lists the $(NAME) and ${NAME...} references in a text.
-func variables(text string) []string {
-	var out []string
-	for {
-		i := strings.IndexByte(text, '$')
-		if i < 0 || i+1 >= len(text) {
-			return out
-		}
-		text = text[i+1:]
-		if name := agentyaml.Variable(text); name != "" {
-			out = append(out, "$("+name+")")
-			continue
-		}
-		if text[0] == '$' {
-			text = text[1:]
-			continue
-		}
-		if text[0] == '{' {
-			end := strings.IndexAny(text, "}:-#%/^,")
-			if end > 1 && strings.Trim(text[1:end], "0123456789") != "" {
-				out = append(out, "${"+text[1:end]+"}")
-			}
-		}
-	}
-}
-
-func (b *builder) podDefines(name string) bool {
-	switch name {
-	case "POD_NAME", "AGENT_DEPLOY_MODE", "SHARD", "SHARDS", "STATEFULSET_ORDINAL_NUMBER":
-		return true
-	}
-	for i := range b.spec.Containers {
-		c := &b.spec.Containers[i]
-		if len(c.EnvFrom) > 0 {
-			return true // may be in there
-		}
-		for n := range c.Env {
-			if c.Env[n].Name == name {
-				return true
-			}
-		}
-	}
-	return false
 }

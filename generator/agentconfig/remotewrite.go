@@ -41,7 +41,7 @@ func (w writer) build(s *v1alpha1.RemoteWriteSpec) agentyaml.RemoteWrite {
 	out := agentyaml.RemoteWrite{
 		Name: s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, ProxyURL: s.ProxyURL, Headers: s.Headers,
 	}
-	w.checkURL(".url", s.URL)
+	w.checkTarget(".url", s.URL)
 	w.checkURL(".proxyUrl", s.ProxyURL)
 	w.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
 	w.checkHeaders(s.Headers)
@@ -115,17 +115,33 @@ func (w writer) basicAuth(s *monitoringv1.BasicAuth) *agentyaml.BasicAuth {
 }
 
 func (w writer) oauth2(s *v1alpha1.OAuth2) *agentyaml.OAuth2 {
-	w.checkURL(".oauth2.tokenUrl", s.TokenURL)
-	if s.ClientID.Secret == nil && s.ClientID.ConfigMap == nil {
-		w.fail(diag.IncompleteBasicAuth, ".oauth2.clientId", "is missing: set secret or configMap")
+	w.checkTarget(".oauth2.tokenUrl", s.TokenURL)
+	id := w.in.ValueOnly(w.path+".oauth2.clientId", s.ClientID)
+	secret := w.in.File(w.path+".oauth2.clientSecret", monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
+	const needed = "is missing: the agent refuses oauth2 without a client id and a client secret"
+	if !scrape.Given(s.ClientID) || optional(s.ClientID) && !id.Present() || id.Set && id.Value == "" {
+		w.fail(diag.IncompleteBasicAuth, ".oauth2.clientId", needed)
+	}
+	if secret == "" && s.ClientSecret.Optional != nil && *s.ClientSecret.Optional {
+		w.fail(diag.IncompleteBasicAuth, ".oauth2.clientSecret", needed)
 	}
 	return &agentyaml.OAuth2{
-		ClientID:       w.in.ValueOnly(w.path+".oauth2.clientId", s.ClientID),
-		ClientSecret:   agentyaml.Secret{File: w.in.File(w.path+".oauth2.clientSecret", monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})},
+		ClientID:       id,
+		ClientSecret:   agentyaml.Secret{File: secret},
 		TokenURL:       s.TokenURL,
 		Scopes:         s.Scopes,
 		EndpointParams: s.EndpointParams,
 	}
+}
+
+func optional(ref monitoringv1.SecretOrConfigMap) bool {
+	switch {
+	case ref.Secret != nil:
+		return ref.Secret.Optional != nil && *ref.Secret.Optional
+	case ref.ConfigMap != nil:
+		return ref.ConfigMap.Optional != nil && *ref.ConfigMap.Optional
+	}
+	return false
 }
 
 func (w writer) sigV4(s *v1alpha1.SigV4Config) *agentyaml.SigV4 {
@@ -153,6 +169,21 @@ func (w writer) queue(q *v1alpha1.QueueConfig) *agentyaml.Queue {
 	return &agentyaml.Queue{
 		Capacity: int64(q.Capacity), MinShards: int64(q.MinShards), MaxShards: int64(q.MaxShards), MaxSamplesPerSend: int64(q.MaxSamplesPerSend),
 		BatchSendDeadline: q.BatchSendDeadline, MinBackoff: q.MinBackoff, MaxBackoff: q.MaxBackoff,
+	}
+}
+
+// checkTarget checks a URL that requests are sent to.
+func (w writer) checkTarget(field, value string) {
+	u, err := url.Parse(value)
+	switch {
+	case agentyaml.Expands(value):
+		d := w.in.Object().Diag(diag.Error, diag.InvalidURL, w.path+field, "environment variables are not expanded here: the text would be used as it is")
+		d.Hint = "write the URL out"
+		w.diags = append(w.diags, d)
+	case err != nil:
+		w.checkURL(field, value)
+	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		w.fail(diag.InvalidURL, field, "must be a URL that begins with http:// or https://")
 	}
 }
 
@@ -210,24 +241,24 @@ func (b *builder) bearer(in secretref.Scope, path, token, file string) *agentyam
 
 // tls builds a TLS block whose file names win over references.
 func (b *builder) tls(in secretref.Scope, path string, s *v1alpha1.TLSConfig) *agentyaml.TLS {
+	file := func(name, field string, ref monitoringv1.SecretOrConfigMap) string {
+		if name != "" {
+			return name
+		}
+		return in.File(path+field, ref)
+	}
+	key := monitoringv1.SecretOrConfigMap{Secret: s.KeySecret}
 	t := &agentyaml.TLS{
-		CAFile:     first(s.CAFile, in.File(path+".ca", s.CA)),
-		CertFile:   first(s.CertFile, in.File(path+".cert", s.Cert)),
-		KeyFile:    first(s.KeyFile, in.File(path+".keySecret", monitoringv1.SecretOrConfigMap{Secret: s.KeySecret})),
+		CAFile:     file(s.CAFile, ".ca", s.CA),
+		CertFile:   file(s.CertFile, ".cert", s.Cert),
+		KeyFile:    file(s.KeyFile, ".keySecret", key),
 		ServerName: orDefault(s.ServerName, ""),
 	}
 	t.InsecureSkipVerify = s.InsecureSkipVerify != nil && *s.InsecureSkipVerify
-	if (t.CertFile == "") != (t.KeyFile == "") {
+	if scrape.HalfTLS(t, s.CertFile != "" || scrape.Given(s.Cert), s.KeyFile != "" || scrape.Given(key), s.Cert, key) {
 		b.error(in.Object(), diag.IncompleteTLS, path, "a client certificate needs its key, and a key its certificate")
 	}
 	return t
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // apiServer builds what all kubernetes_sd_configs share.
@@ -250,6 +281,9 @@ func (b *builder) apiServer(in secretref.Scope) agentyaml.KubernetesSD {
 	out.Authorization = b.bearer(in, path, s.BearerToken, s.BearerTokenFile)
 	if out.BasicAuth != nil && out.Authorization != nil {
 		b.error(in.Object(), diag.AuthConflict, path, "at most one of basicAuth, bearerToken and bearerTokenFile may be set")
+	}
+	if s.Host == "" && (out.BasicAuth != nil || out.Authorization != nil || s.TLSConfig != nil) {
+		b.error(in.Object(), diag.InvalidURL, path+".host", "is missing: the agent refuses credentials for the API server without its URL")
 	}
 	if s.Authorization != nil {
 		b.warn(in.Object(), diag.NotRendered, path+".authorization", "is not rendered: the Grafana Agent Operator ignores it")

@@ -103,25 +103,27 @@ func (j *job) kubernetes(role, namespace string, sel monitoringv1.NamespaceSelec
 }
 
 // timing sets interval and timeout. The agent refuses a file in which a job's timeout
-// exceeds its interval.
+// exceeds its interval. Zero is as good as absent.
 func (j *job) timing(interval, timeout monitoringv1.Duration) {
 	j.config.Interval, j.config.Timeout = string(interval), string(timeout)
 	every := j.settings.Interval
 	if interval != "" {
 		d, err := model.ParseDuration(string(interval))
-		if err != nil || d == 0 {
-			j.report(diag.Error, diag.InvalidDuration, j.path+"interval", "%q is not a duration above zero, like 30s or 1m30s", interval)
+		if err != nil {
+			j.report(diag.Error, diag.InvalidDuration, j.path+"interval", "%q is not a duration, like 30s or 1m30s", interval)
 			return
 		}
-		every = time.Duration(d)
+		if d > 0 {
+			every = time.Duration(d)
+		}
 	}
 	if timeout == "" {
 		return
 	}
 	d, err := model.ParseDuration(string(timeout))
 	switch {
-	case err != nil || d == 0:
-		j.report(diag.Error, diag.InvalidDuration, j.path+"scrapeTimeout", "%q is not a duration above zero, like 10s", timeout)
+	case err != nil:
+		j.report(diag.Error, diag.InvalidDuration, j.path+"scrapeTimeout", "%q is not a duration, like 10s", timeout)
 	case time.Duration(d) > every:
 		j.report(diag.Error, diag.TimeoutAboveInterval, j.path+"scrapeTimeout",
 			"the timeout %s is longer than the scrape interval %s", timeout, model.Duration(every))

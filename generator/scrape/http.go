@@ -1,6 +1,8 @@
 package scrape
 
 import (
+	"strings"
+
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -43,7 +45,7 @@ func scheme(s *monitoringv1.Scheme) string {
 	if s == nil {
 		return ""
 	}
-	return string(*s)
+	return strings.ToLower(string(*s)) // today's CRDs take HTTPS as well
 }
 
 // bearer returns the token reference of an endpoint, nil when there is none. The field
@@ -92,27 +94,26 @@ func (j *job) basicAuthHalf(field string, ref corev1.SecretKeySelector) agentyam
 
 // fullTLS is for types that may name files of the agent; these win over references.
 func (j *job) fullTLS(c *monitoringv1.TLSConfig) {
-	if c == nil {
-		return
+	if c != nil {
+		j.tls(&c.SafeTLSConfig, c.CAFile, c.CertFile, c.KeyFile)
 	}
-	t := j.tls(&c.SafeTLSConfig)
-	t.CAFile = first(c.CAFile, t.CAFile)
-	t.CertFile = first(c.CertFile, t.CertFile)
-	t.KeyFile = first(c.KeyFile, t.KeyFile)
-	j.setTLS(t)
 }
 
 func (j *job) safeTLS(c *monitoringv1.SafeTLSConfig) {
 	if c != nil {
-		j.setTLS(j.tls(c))
+		j.tls(c, "", "", "")
 	}
 }
 
-func (j *job) tls(c *monitoringv1.SafeTLSConfig) *agentyaml.TLS {
+func (j *job) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) {
+	keyRef := monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}
 	t := &agentyaml.TLS{
-		CAFile:   j.secrets.File(j.path+"tlsConfig.ca", c.CA),
-		CertFile: j.secrets.File(j.path+"tlsConfig.cert", c.Cert),
-		KeyFile:  j.secrets.File(j.path+"tlsConfig.keySecret", monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}),
+		CAFile:   j.file("tlsConfig.ca", ca, c.CA),
+		CertFile: j.file("tlsConfig.cert", cert, c.Cert),
+		KeyFile:  j.file("tlsConfig.keySecret", key, keyRef),
+	}
+	if HalfTLS(t, cert != "" || Given(c.Cert), key != "" || Given(keyRef), c.Cert, keyRef) {
+		j.report(diag.Error, diag.IncompleteTLS, j.path+"tlsConfig", "a client certificate needs its key, and a key its certificate")
 	}
 	if c.ServerName != nil {
 		t.ServerName = *c.ServerName
@@ -120,19 +121,36 @@ func (j *job) tls(c *monitoringv1.SafeTLSConfig) *agentyaml.TLS {
 	if c.InsecureSkipVerify != nil {
 		t.InsecureSkipVerify = *c.InsecureSkipVerify
 	}
-	return t
-}
-
-func (j *job) setTLS(t *agentyaml.TLS) {
-	if (t.CertFile == "") != (t.KeyFile == "") {
-		j.report(diag.Error, diag.IncompleteTLS, j.path+"tlsConfig", "a client certificate needs its key, and a key its certificate")
-	}
 	j.config.TLS = t
 }
 
-func first(a, b string) string {
-	if a != "" {
-		return a
+// file is the name of a file of the agent, or else the file of a reference.
+func (j *job) file(field, name string, ref monitoringv1.SecretOrConfigMap) string {
+	if name != "" {
+		return name
 	}
-	return b
+	return j.secrets.File(j.path+field, ref)
+}
+
+// Given reports whether there is a reference at all.
+func Given(ref monitoringv1.SecretOrConfigMap) bool { return ref.Secret != nil || ref.ConfigMap != nil }
+
+func optionalRef(ref monitoringv1.SecretOrConfigMap) bool {
+	switch {
+	case ref.Secret != nil:
+		return ref.Secret.Optional != nil && *ref.Secret.Optional
+	case ref.ConfigMap != nil:
+		return ref.ConfigMap.Optional != nil && *ref.ConfigMap.Optional
+	}
+	return false
+}
+
+// HalfTLS reports whether a TLS block has a client certificate and no key, or the reverse:
+// because only one is written (hasCert, hasKey), or because the other is optional and not
+// there. One that does not resolve although it must has been reported as that.
+func HalfTLS(t *agentyaml.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOrConfigMap) bool {
+	if hasCert != hasKey {
+		return true
+	}
+	return t.CertFile == "" && t.KeyFile != "" && optionalRef(cert) || t.KeyFile == "" && t.CertFile != "" && optionalRef(key)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/prometheus/common/model"
 
 	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -42,8 +43,8 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	j.port("endpoint_port_name", ep.Port, ep.TargetPort)
 	j.add(b.rules.serviceMeta...)
 	j.filterRunning(ep.FilterRunning)
-	j.copyLabels("service", spec.TargetLabels)
-	j.copyLabels("pod", spec.PodTargetLabels)
+	j.copyLabels("service", "spec.targetLabels", spec.TargetLabels)
+	j.copyLabels("pod", "spec.podTargetLabels", spec.PodTargetLabels)
 	j.add(b.rules.serviceJob)
 	j.jobLabel("service", spec.JobLabel)
 	j.endpointLabel(ep.Port, ep.TargetPort)
@@ -82,7 +83,7 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	j.selector("pod", "spec.selector", spec.Selector)
 	j.port("pod_container_port_name", port, ep.TargetPort)
 	j.add(b.rules.podMeta...)
-	j.copyLabels("pod", spec.PodTargetLabels)
+	j.copyLabels("pod", "spec.podTargetLabels", spec.PodTargetLabels)
 	j.add(&agentyaml.Relabel{TargetLabel: "job", Replacement: agentyaml.T(m.Namespace + "/" + m.Name)})
 	j.jobLabel("pod", spec.JobLabel)
 	j.endpointLabel(port, ep.TargetPort)
@@ -137,6 +138,11 @@ func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTar
 	labels := maps.Clone(static.Labels)
 	if labels == nil {
 		labels = map[string]string{}
+	}
+	for name := range labels {
+		if !model.LabelName(name).IsValidLegacy() {
+			j.report(diag.Error, diag.InvalidRelabeling, "spec.targets.staticConfig.labels["+name+"]", "%q is not a label name", name)
+		}
 	}
 	labels["namespace"] = m.Namespace
 	j.config.Static = &agentyaml.Static{Targets: static.Targets, Labels: labels}

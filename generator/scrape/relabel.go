@@ -1,6 +1,7 @@
 package scrape
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -74,6 +75,9 @@ func (j *job) checkURL(field, value string) {
 		return
 	}
 	if _, err := url.Parse(value); err != nil {
+		if e := (*url.Error)(nil); errors.As(err, &e) {
+			err = e.Err // without the URL itself, which may hold a password
+		}
 		j.report(diag.Error, diag.InvalidURL, j.path+field, "is not a URL: %v", err)
 	}
 }
@@ -100,7 +104,6 @@ var targetPattern = regexp.MustCompile(`^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)
 const (
 	defaultSeparator   = ";"
 	defaultReplacement = "$1"
-	defaultRegex       = "(.*)"
 )
 
 // Check returns what is wrong with a rule; nil for most.
@@ -159,7 +162,9 @@ func checkAction(r *agentyaml.Relabel, bad func(field, format string, args ...an
 	case "keepequal", "dropequal":
 		needsTarget()
 		validTarget()
-		if other(r.Regex, defaultRegex) || other(r.Separator, defaultSeparator) || other(r.Replacement, defaultReplacement) || r.Modulus != 0 {
+		// Even the default expression is refused when it is written out: compiled ones are
+		// never equal.
+		if r.Regex.Set || other(r.Separator, defaultSeparator) || other(r.Replacement, defaultReplacement) || r.Modulus != 0 {
 			bad("", "action %s takes only sourceLabels and targetLabel", action)
 		}
 	case "labelmap":

@@ -172,9 +172,13 @@ func (j *job) endpointLabel(port string, target *intstr.IntOrString) {
 }
 
 // copyLabels adds a rule for each label of the target that the monitor wants to keep.
-func (j *job) copyLabels(role string, names []string) {
-	for _, name := range names {
+func (j *job) copyLabels(role, path string, names []string) {
+	for i, name := range names {
 		label := sanitize(name)
+		if label == "" || label[0] >= '0' && label[0] <= '9' {
+			j.report(diag.Error, diag.InvalidRelabeling, path+"["+strconv.Itoa(i)+"]", "%q makes the label name %q, which the agent refuses", name, label)
+			continue
+		}
 		j.add(&agentyaml.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + label},
 			Regex: agentyaml.T("(.+)"), TargetLabel: label, Replacement: agentyaml.T("$1")})
 	}

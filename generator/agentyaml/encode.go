@@ -91,7 +91,7 @@ func encodeInstance(w *writer, i *Instance) {
 func (w *writer) raw(text Raw) {
 	w.item()
 	for line := range bytes.Lines(text) {
-		if len(bytes.TrimSpace(line)) > 0 {
+		if len(line) > 1 { // blanks can be content of a block scalar
 			w.newline()
 		}
 		w.buf = append(w.buf, line...)

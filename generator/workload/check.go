@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,114 +22,242 @@ const maxStatefulSetName = 52
 // check reports what Kubernetes would refuse in an object. One refused object stops all
 // of a Flux Kustomization, so nothing like it may be rendered.
 func (b *builder) check(id manifest.ID, o any) {
-	refuse := func(path, format string, args ...any) {
-		b.fail(diag.InvalidObject, path, "Kubernetes would refuse %s %s: %s", id.Kind, id.Name, fmt.Sprintf(format, args...))
-	}
 	switch o := o.(type) {
 	case *corev1.Service:
 		for _, p := range validation.IsDNS1035Label(o.Name) {
-			refuse("metadata.name", "its name: %s", p)
+			b.refuse("metadata.name", "Service %s: its name: %s", id.Name, p)
 		}
-		b.checkLabels(refuse, o.Labels)
+		b.checkLabels(o.Labels)
 	case *appsv1.StatefulSet:
 		if len(o.Name) > maxStatefulSetName {
-			refuse("metadata.name", "its pods: the name is %d characters long, and with the hash of its revision a label may have %d", len(o.Name), maxStatefulSetName)
+			b.refuse("metadata.name", "StatefulSet %s: its pods: the name is %d characters long, and with the hash of its revision a label may have %d", id.Name, len(o.Name), maxStatefulSetName)
 		}
-		b.checkLabels(refuse, o.Labels)
-		b.checkLabels(refuse, o.Spec.Template.Labels)
+		b.checkLabels(o.Labels)
+		b.checkLabels(o.Spec.Template.Labels)
+		b.checkAnnotations(o.Spec.Template.Annotations)
 		var claims []string
 		for i := range o.Spec.VolumeClaimTemplates {
 			claims = append(claims, o.Spec.VolumeClaimTemplates[i].Name)
 		}
-		b.checkPod(refuse, &o.Spec.Template.Spec, claims)
+		b.checkPod(&o.Spec.Template.Spec, claims)
 	}
 }
 
-type refuseFunc func(path, format string, args ...any)
+// refuse reports a problem once for each field: what is wrong with a name is wrong in
+// every label and in every shard.
+func (b *builder) refuse(path, format string, args ...any) {
+	if !b.refused[path] {
+		b.refused[path] = true
+		b.fail(diag.InvalidObject, path, "Kubernetes would refuse "+format, args...)
+	}
+}
 
-func (b *builder) checkLabels(refuse refuseFunc, labels map[string]string) {
-	for k, v := range labels {
-		if problems := append(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)...); len(problems) > 0 {
-			refuse("metadata.name", "the label %s=%s: %s", k, v, strings.Join(problems, "; "))
+func (b *builder) checkLabels(labels map[string]string) {
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		v := labels[k]
+		problems := append(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)...)
+		if len(problems) == 0 {
+			continue
+		}
+		path := "metadata.name"
+		if m := b.spec.PodMetadata; b.options.Labels[k] == v {
+			path = "" // of agentry's own settings
+		} else if m != nil && m.Labels[k] == v {
+			path = "spec.podMetadata.labels[" + k + "]"
+		}
+		b.refuse(path, "the label %s=%s: %s", k, v, strings.Join(problems, "; "))
+	}
+}
+
+func (b *builder) checkAnnotations(annotations map[string]string) {
+	for _, k := range slices.Sorted(maps.Keys(annotations)) {
+		for _, p := range validation.IsQualifiedName(strings.ToLower(k)) {
+			b.refuse("spec.podMetadata.annotations["+k+"]", "the annotation %s: %s", k, p)
 		}
 	}
 }
 
-func (b *builder) checkPod(refuse refuseFunc, pod *corev1.PodSpec, claims []string) {
+func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 	known := map[string]bool{}
 	for _, name := range claims {
+		for _, p := range validation.IsDNS1123Label(name) {
+			b.refuse(b.claimPath(), "the name of the volume claim, %q: %s", name, p)
+		}
 		known[name] = true
 	}
-	volumes := map[string]bool{}
+	seen := map[string]int{}
 	for i := range pod.Volumes {
-		name := pod.Volumes[i].Name
-		for _, p := range validation.IsDNS1123Label(name) {
-			refuse(b.volumePath(name), "the volume name %q: %s", name, p)
+		v := &pod.Volumes[i]
+		path := b.volumePath(v.Name, seen[v.Name])
+		for _, p := range validation.IsDNS1123Label(v.Name) {
+			b.refuse(path, "the volume name %q: %s", v.Name, p)
 		}
-		if volumes[name] {
-			refuse(b.volumePath(name), "two volumes are named %q", name)
+		switch {
+		case seen[v.Name] > 0:
+			b.refuse(path, "two volumes named %q", v.Name)
+		case slices.Contains(claims, v.Name):
+			b.refuse(b.claimPath(), "a volume claim that takes the place of the pod's volume %q", v.Name)
+		case v.VolumeSource == (corev1.VolumeSource{}):
+			b.refuse(path, "the volume %q: it has no source", v.Name)
+		case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate == nil:
+			b.refuse(path, "the volume %q: ephemeral needs a volumeClaimTemplate", v.Name)
 		}
-		volumes[name], known[name] = true, true
+		seen[v.Name]++
+		known[v.Name] = true
 	}
+	b.checkReferences()
 	names := map[string]bool{}
-	for _, list := range [...][]corev1.Container{pod.InitContainers, pod.Containers} {
+	for n, list := range [...][]corev1.Container{pod.InitContainers, pod.Containers} {
+		field := [...]string{"spec.initContainers", "spec.containers"}[n]
 		for i := range list {
+			path := b.containerPath(field, list[i].Name, names[list[i].Name])
 			if names[list[i].Name] {
-				refuse("spec.containers", "two containers are named %q", list[i].Name)
+				b.refuse(path, "two containers named %q", list[i].Name)
 			}
 			names[list[i].Name] = true
-			b.checkContainer(refuse, &list[i], known)
+			b.checkContainer(path, &list[i], known)
 		}
 	}
 }
 
-// volumePath finds the field that a volume's name comes from.
-func (b *builder) volumePath(name string) string {
-	for i := range b.spec.Volumes {
-		if b.spec.Volumes[i].Name == name {
-			return fmt.Sprintf("spec.volumes[%d].name", i)
+// checkReferences checks the objects that the pods are to mount: Kubernetes takes any name
+// but none.
+func (b *builder) checkReferences() {
+	for field, list := range map[string][]string{"spec.secrets": b.spec.Secrets, "spec.configMaps": b.spec.ConfigMaps} {
+		for i, name := range list {
+			if name == "" {
+				b.refuse(fmt.Sprintf("%s[%d]", field, i), "a volume of an object without a name")
+			}
 		}
 	}
-	for i, s := range b.spec.Secrets {
-		if volumeName("secret-"+s) == name {
-			return fmt.Sprintf("spec.secrets[%d]", i)
-		}
-	}
-	for i, s := range b.spec.ConfigMaps {
-		if volumeName("configmap-"+s) == name {
-			return fmt.Sprintf("spec.configMaps[%d]", i)
-		}
+}
+
+func (b *builder) claimPath() string {
+	if s := b.spec.Storage; s != nil && s.VolumeClaimTemplate.Name != "" {
+		return "spec.storage.volumeClaimTemplate.metadata.name"
 	}
 	return "metadata.name"
 }
 
-func (b *builder) checkContainer(refuse refuseFunc, c *corev1.Container, volumes map[string]bool) {
-	for _, p := range validation.IsDNS1123Label(c.Name) {
-		refuse("spec.containers", "the container name %q: %s", c.Name, p)
+// volumePath finds the field that a volume comes from: the n-th of its name.
+func (b *builder) volumePath(name string, n int) string {
+	var paths []string
+	for i := range b.spec.Volumes {
+		if b.spec.Volumes[i].Name == name {
+			paths = append(paths, fmt.Sprintf("spec.volumes[%d].name", i))
+		}
 	}
-	if c.Image == "" {
-		refuse("spec.containers", "container %s has no image", c.Name)
+	for i, s := range b.spec.Secrets {
+		if volumeName("secret-"+s) == name {
+			paths = append(paths, fmt.Sprintf("spec.secrets[%d]", i))
+		}
 	}
-	for _, port := range c.Ports {
-		for _, p := range validation.IsValidPortName(port.Name) {
-			if port.Name != "" {
-				refuse("spec.portName", "the port name %q: %s", port.Name, p)
+	for i, s := range b.spec.ConfigMaps {
+		if volumeName("configmap-"+s) == name {
+			paths = append(paths, fmt.Sprintf("spec.configMaps[%d]", i))
+		}
+	}
+	switch {
+	case len(paths) > 0:
+		return paths[min(n, len(paths)-1)]
+	case strings.HasSuffix(name, "-wal") && b.claimPath() == "metadata.name":
+		return "metadata.name"
+	}
+	return "spec.storage"
+}
+
+// containerPath finds a container in the GrafanaAgent: the last of its name, or the first
+// when it is not the last that is meant.
+func (b *builder) containerPath(field, name string, last bool) string {
+	list := b.spec.Containers
+	if field == "spec.initContainers" {
+		list = b.spec.InitContainers
+	}
+	path := field
+	for i := range list {
+		if list[i].Name == name {
+			path = fmt.Sprintf("%s[%d]", field, i)
+			if !last {
+				break
 			}
 		}
 	}
+	return path
+}
+
+func (b *builder) checkContainer(path string, c *corev1.Container, volumes map[string]bool) {
+	for _, p := range validation.IsDNS1123Label(c.Name) {
+		b.refuse(path, "the container name %q: %s", c.Name, p)
+	}
+	if strings.TrimSpace(c.Image) == "" {
+		b.refuse(path, "container %s: it has no image", c.Name)
+	}
+	b.checkPorts(path, c)
 	paths := map[string]bool{}
 	for _, m := range c.VolumeMounts {
-		if !volumes[m.Name] {
-			refuse("spec.volumeMounts", "container %s mounts a volume %q that the pod does not have", c.Name, m.Name)
-		}
-		if paths[m.MountPath] {
-			refuse("spec.volumeMounts", "container %s mounts %s twice", c.Name, m.MountPath)
+		at := b.mountPath(path, m, paths[m.MountPath])
+		switch {
+		case !volumes[m.Name]:
+			b.refuse(at, "a mount of a volume %q that the pod does not have", m.Name)
+		case m.MountPath == "" || strings.Contains(m.MountPath, ":"):
+			b.refuse(at, "the mount path %q: it may not be empty or hold a colon", m.MountPath)
+		case paths[m.MountPath]:
+			b.refuse(at, "two mounts at %s", m.MountPath)
 		}
 		paths[m.MountPath] = true
 	}
 	for _, e := range c.Env {
 		for _, p := range validation.IsEnvVarName(e.Name) {
-			refuse("spec.containers", "the environment variable %q of container %s: %s", e.Name, c.Name, p)
+			b.refuse(path, "the environment variable %q of container %s: %s", e.Name, c.Name, p)
+		}
+		if from := e.ValueFrom; from != nil && e.Value != "" {
+			b.refuse(path, "the environment variable %q of container %s: it has a value and a valueFrom", e.Name, c.Name)
+		}
+	}
+	for name, wanted := range c.Resources.Requests {
+		if limit, ok := c.Resources.Limits[name]; ok && wanted.Cmp(limit) > 0 {
+			at := path
+			if c.Name == agentContainer {
+				at = "spec.resources"
+			}
+			b.refuse(at, "container %s: it requests more %s than its limit", c.Name, name)
+		}
+	}
+}
+
+// mountPath finds the field that a mount comes from; twice tells that it is the second at
+// its path.
+func (b *builder) mountPath(container string, m corev1.VolumeMount, twice bool) string {
+	at := ""
+	for i := range b.spec.VolumeMounts {
+		if b.spec.VolumeMounts[i].MountPath == m.MountPath && b.spec.VolumeMounts[i].Name == m.Name && (at == "" || twice) {
+			at = fmt.Sprintf("spec.volumeMounts[%d]", i)
+		}
+	}
+	if at == "" {
+		return container
+	}
+	return at
+}
+
+func (b *builder) checkPorts(path string, c *corev1.Container) {
+	names := map[string]bool{}
+	for _, port := range c.Ports {
+		at := path
+		if c.Name == agentContainer && port.Name == b.spec.PortName {
+			at = "spec.portName"
+		}
+		if port.Name != "" {
+			for _, p := range validation.IsValidPortName(port.Name) {
+				b.refuse(at, "the port name %q: %s", port.Name, p)
+			}
+			if names[port.Name] {
+				b.refuse(at, "two ports named %q", port.Name)
+			}
+			names[port.Name] = true
+		}
+		for _, p := range validation.IsValidPortNum(int(port.ContainerPort)) {
+			b.refuse(at, "port %d of container %s: %s", port.ContainerPort, c.Name, p)
 		}
 	}
 }

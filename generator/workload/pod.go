@@ -237,8 +237,8 @@ func (b *builder) claim(name string) corev1.PersistentVolumeClaim {
 }
 
 // mergeContainers merges spec.containers into the generated containers by name, with
-// Kubernetes' strategic merge, and appends the others. Of several of one name the last
-// counts.
+// Kubernetes' strategic merge, and appends the others. Of several patches of one name the
+// last counts.
 func (b *builder) mergeContainers(generated []corev1.Container) []corev1.Container {
 	patches := map[string]int{}
 	for i := range b.spec.Containers {
@@ -252,12 +252,11 @@ func (b *builder) mergeContainers(generated []corev1.Container) []corev1.Contain
 				b.fail(diag.InvalidContainer, "spec.containers["+strconv.Itoa(i)+"]", "cannot be merged into container %s: %v", c.Name, err)
 			}
 			c = merged
-			delete(patches, c.Name)
 		}
 		out = append(out, c)
 	}
 	for i := range b.spec.Containers {
-		if c := b.spec.Containers[i]; patches[c.Name] == i && c.Name != reloaderContainer && c.Name != agentContainer {
+		if c := b.spec.Containers[i]; c.Name != reloaderContainer && c.Name != agentContainer {
 			out = append(out, c)
 		}
 	}

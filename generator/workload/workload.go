@@ -62,13 +62,14 @@ type builder struct {
 	options   Options
 	objects   []Object
 	diags     diag.List
+	refused   map[string]bool // fields about which there is an error already
 }
 
 // Build returns the objects of a hierarchy in the order in which they are applied. The
 // diagnostics are about the GrafanaAgent; with an error among them the objects must not
 // be used.
 func Build(h *hierarchy.Hierarchy, config *agentconfig.Result, options Options) ([]Object, diag.List) {
-	b := &builder{hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options}
+	b := &builder{hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options, refused: map[string]bool{}}
 	if options.Policy == secretref.Plaintext {
 		b.addSecret(b.agent.Name+"-secrets", managedLabels(), config.Secrets.Data())
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/gittest"
 )
@@ -22,21 +24,28 @@ func packsIn(t testing.TB, dir string) []string {
 	return packs
 }
 
-func TestFetchClonesAgainWhenThereAreManyPacks(t *testing.T) {
+// With a depth of one, a new clone would lose what was fetched first.
+func TestManyPacksAreJoined(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
-	g.Commit("main", map[string]string{"a.yaml": "0"})
+	first := g.Commit("main", map[string]string{"a.yaml": "0"})
 	dir := t.TempDir()
-	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{MaxPacks: 4})
+	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{MaxPacks: 4, Depth: 1})
 	var tip repo.Tip
 	for i := range 12 {
-		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint("x", i)})
 		tip = fetch(t, r, repo.Ref{})[0]
 		if n := len(packsIn(t, dir)); n > 5 {
 			t.Fatalf("%d packs are in the cache", n)
 		}
+		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint("x", i)})
 	}
-	wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "x11"})
+	wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "x10"})
+	wantFiles(t, reader(t, r), plumbing.NewHash(first), map[string]string{"a.yaml": "0"})
+	homes, err := filepath.Glob(filepath.Join(dir, "*", "git"))
+	if err != nil || len(homes) != 1 {
+		t.Fatal(homes, err)
+	}
+	gittest.OpenRepo(t, homes[0]).Fsck()
 }
 
 // A cache is a repository that a human can look into with git.

@@ -21,9 +21,9 @@
 //
 // Each pair of normalised URL and read credential has one bare repository
 // below the cache directory, named by a hash. It holds packs only, never loose
-// objects, and is shallow ([Options.Depth]). It is nothing but a cache: what is
-// corrupt, incomplete, too large or split into too many packs is thrown away
-// and cloned again, without a word to the caller. A lock file keeps two
+// objects, and is shallow ([Options.Depth]). Small packs are joined now and
+// then. It is nothing but a cache: what is corrupt, incomplete or too large is
+// thrown away and cloned again, without a word to the caller. A lock file keeps two
 // processes on the same directory apart.
 //
 // # Goroutines

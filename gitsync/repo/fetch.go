@@ -134,7 +134,9 @@ func (f *fetch) bring(refs []Ref, tips []Tip) error {
 		return f.cloneAnew(refs, tips)
 	case len(missing) == 0:
 		return nil
-	case len(r.packs) == 0 || len(r.packs) > r.opts.MaxPacks:
+	case len(r.packs) == 0:
+		return f.cloneAnew(refs, tips)
+	case len(r.packs) > r.opts.MaxPacks && r.compact() != nil:
 		return f.cloneAnew(refs, tips)
 	}
 	err := f.extend(refs, missing)

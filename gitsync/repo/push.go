@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -176,15 +175,7 @@ func (r *Repo) keep(ctx context.Context, p *push) error {
 	if n, err := p.index.Count(); err != nil || n == 0 {
 		return err
 	}
-	tmp, err := os.CreateTemp(r.store.packDir(), "tmp_pack_")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(p.data)
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return errors.Join(err, removeIfThere(tmp.Name()))
-	}
-	if _, err := savePack(r.store.packDir(), tmp.Name(), p.index); err != nil {
+	if _, err := r.store.addPack(p.data, p.index); err != nil {
 		return err
 	}
 	if err := r.load(); err != nil {

@@ -29,7 +29,7 @@ type Options struct {
 	// its history. Default 256 MiB.
 	MaxObjectBytes int64
 	// MaxPacks is how many packs the cache may be split into before the next
-	// fetch clones it again. Default 100.
+	// fetch joins the small ones. Default 100.
 	MaxPacks int
 	// ReaderCacheBytes is how much a Reader keeps of what it has read.
 	// Default 16 MiB.

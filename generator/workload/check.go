@@ -46,9 +46,13 @@ func (b *builder) check(id manifest.ID, o any) {
 // refuse reports a problem once for each field: what is wrong with a name is wrong in
 // every label and in every shard.
 func (b *builder) refuse(path, format string, args ...any) {
+	b.once(path, "Kubernetes would refuse "+format, args...)
+}
+
+func (b *builder) once(path, format string, args ...any) {
 	if !b.refused[path] {
 		b.refused[path] = true
-		b.fail(diag.InvalidObject, path, "Kubernetes would refuse "+format, args...)
+		b.fail(diag.InvalidObject, path, format, args...)
 	}
 }
 
@@ -96,10 +100,13 @@ func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 		case seen[v.Name] > 0:
 			b.refuse(path, "two volumes named %q", v.Name)
 		case slices.Contains(claims, v.Name):
-			b.refuse(b.claimPath(), "a volume claim that takes the place of the pod's volume %q", v.Name)
+			b.once(b.claimPath(), "the volume claim would take the place of the pod's volume %q", v.Name)
 		case v.VolumeSource == (corev1.VolumeSource{}):
 			b.refuse(path, "the volume %q: it has no source", v.Name)
 		case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate == nil:
+			if s := b.spec.Storage; s != nil && s.Ephemeral == v.Ephemeral {
+				path = "spec.storage.ephemeral"
+			}
 			b.refuse(path, "the volume %q: ephemeral needs a volumeClaimTemplate", v.Name)
 		}
 		seen[v.Name]++

@@ -1,0 +1,126 @@
+package generator_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+var update = flag.Bool("update", false, "rewrite the expectations in testdata")
+
+// TestScenarios renders the files below in/ of each archive in testdata and compares the
+// report with its file "diagnostics" and the output with what it has below out/. An archive
+// shows the output files that matter to it, by their names: with -update those are rewritten.
+// Lines like "secrets: plaintext" in its comment set the options.
+func TestScenarios(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	for _, name := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := txtar.Format(archive)
+			rewrite(t, archive)
+			got := txtar.Format(archive)
+			if *update {
+				if err := os.WriteFile(name, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("(-want +got), run with -update to accept:\n%s", diff)
+			}
+		})
+	}
+}
+
+// rewrite puts what is rendered in place of what an archive expects.
+func rewrite(t *testing.T, archive *txtar.Archive) {
+	t.Helper()
+	opts := scenarioOptions(t, string(archive.Comment))
+	var results []manifest.Result
+	for _, f := range archive.Files {
+		if file, ok := strings.CutPrefix(f.Name, "in/"); ok {
+			results = append(results, manifest.Parse(manifest.File{Path: file, Data: f.Data}, manifest.Options{}))
+		}
+	}
+	out := renderAll(results, opts)
+	written := map[string][]byte{}
+	for _, u := range out.Units {
+		var list strings.Builder
+		fmt.Fprintf(&list, "failed: %t, paused: %t\n", u.Failed, u.Paused)
+		for _, f := range u.Files {
+			written["out/"+u.Name+"/"+f.Path] = f.Data
+			fmt.Fprintln(&list, f.Path)
+		}
+		written["out/"+u.Name] = []byte(list.String())
+	}
+	var report strings.Builder
+	for _, d := range out.Diags {
+		fmt.Fprintln(&report, d)
+		if d.Hint != "" {
+			fmt.Fprintf(&report, "\thint: %s\n", d.Hint)
+		}
+	}
+	written["diagnostics"] = []byte(report.String())
+	for i := range archive.Files {
+		f := &archive.Files[i]
+		if strings.HasPrefix(f.Name, "in/") {
+			continue
+		}
+		data, ok := written[f.Name]
+		if !ok && path.Base(f.Name) != "absent" {
+			data = []byte("(there is no such file)\n")
+		}
+		f.Data = data
+	}
+}
+
+func scenarioOptions(t *testing.T, comment string) generator.Options {
+	t.Helper()
+	opts := generator.Options{Secrets: secretref.Plaintext, OperatorLabels: map[string]string{}}
+	for line := range strings.Lines(comment) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch name {
+		case "secrets":
+			opts.Secrets = secretref.Policy(value)
+		case "operator label":
+			k, v, _ := strings.Cut(value, "=")
+			opts.OperatorLabels[k] = v
+		case "agent selector":
+			selector, err := labels.Parse(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opts.AgentSelector = selector
+		}
+	}
+	return opts
+}
+
+// renderAll renders the results of several files; its diagnostics include theirs.
+func renderAll(results []manifest.Result, opts generator.Options) *generator.Output {
+	out := generator.Render(manifest.NewSet(results...), opts, nil)
+	for _, r := range results {
+		out.Diags = append(out.Diags, r.Diags...)
+	}
+	out.Diags.Sort()
+	return out
+}

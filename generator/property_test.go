@@ -1,0 +1,218 @@
+package generator_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// seeds make the random worlds; a failure prints its own.
+const seeds = 4
+
+func policies() []secretref.Policy {
+	return []secretref.Policy{secretref.Plaintext, secretref.Reference}
+}
+
+// TestIncrementalIsNeverStale edits worlds at random: a render that takes over units of the
+// one before must equal a render from nothing.
+func TestIncrementalIsNeverStale(t *testing.T) {
+	for seed := range int64(seeds) {
+		for _, policy := range policies() {
+			t.Run(fmt.Sprintf("seed %d, %s", seed, policy), func(t *testing.T) {
+				w := newWorld(seed)
+				opts := generator.Options{Secrets: policy}
+				var prev *generator.Output
+				reused := 0
+				for step := range 60 {
+					edit := w.edit()
+					set := manifest.NewSet(w.parse()...)
+					out := generator.Render(set, opts, prev)
+					fresh := generator.Render(set, opts, nil)
+					if diff := cmp.Diff(summary(fresh), summary(out)); diff != "" {
+						t.Fatalf("step %d (%s): stale (-fresh +incremental):\n%s", step, edit, diff)
+					}
+					for _, u := range out.Units {
+						if prev != nil && contains(prev.Units, u) {
+							reused++
+						}
+					}
+					prev = out
+				}
+				if reused == 0 {
+					t.Error("no unit was ever taken over")
+				}
+			})
+		}
+	}
+}
+
+func contains(units []*generator.Unit, u *generator.Unit) bool {
+	for _, other := range units {
+		if other == u {
+			return true
+		}
+	}
+	return false
+}
+
+// summary is all that a render says.
+func summary(out *generator.Output) map[string]string {
+	m := map[string]string{}
+	for i, d := range out.Diags {
+		m[fmt.Sprintf("diagnostic %03d", i)] = fmt.Sprint(d.String(), d.Hint, d.Units)
+	}
+	for _, u := range out.Units {
+		m[u.Name] = fmt.Sprintf("failed %t, paused %t, inputs %v", u.Failed, u.Paused, u.Inputs)
+		for _, f := range u.Files {
+			m[u.Name+"/"+f.Path] = string(f.Data)
+		}
+	}
+	return m
+}
+
+// payload is the files of a render alone: diagnostics name files and lines.
+func payload(out *generator.Output) map[string]string {
+	m := map[string]string{}
+	for _, u := range out.Units {
+		for _, f := range u.Files {
+			m[u.Name+"/"+f.Path] = string(f.Data)
+		}
+	}
+	return m
+}
+
+// TestPayloadDependsOnObjectsAlone renders worlds twice, with their files shuffled, and with
+// their documents merged into few files.
+func TestPayloadDependsOnObjectsAlone(t *testing.T) {
+	for seed := range int64(seeds) {
+		w := newWorld(seed)
+		for range 20 {
+			w.edit()
+		}
+		var docs [][]byte
+		for _, id := range w.ids {
+			docs = append(docs, []byte(w.texts[id]))
+		}
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { sameHoweverFiled(t, w.random, docs) })
+	}
+	cases, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
+	if err != nil || len(cases) < 100 {
+		t.Fatalf("%d cases: %v", len(cases), err)
+	}
+	for i, name := range cases {
+		t.Run(filepath.Base(filepath.Dir(name)), func(t *testing.T) {
+			docs := bytes.SplitAfter(read(t, name), []byte("\n---\n"))
+			for i := range docs {
+				docs[i] = bytes.TrimSuffix(docs[i], []byte("---\n"))
+			}
+			sameHoweverFiled(t, rand.New(rand.NewSource(int64(i))), docs)
+		})
+	}
+}
+
+func sameHoweverFiled(t *testing.T, random *rand.Rand, docs [][]byte) {
+	t.Helper()
+	for _, policy := range policies() {
+		opts := generator.Options{Secrets: policy}
+		want := payload(renderAll(filed(docs, len(docs)), opts))
+		for _, files := range []int{len(docs), 1, 3} {
+			random.Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
+			if diff := cmp.Diff(want, payload(renderAll(filed(docs, files), opts))); diff != "" {
+				t.Fatalf("in %d files, %s (-want +got):\n%s", files, policy, diff)
+			}
+		}
+	}
+}
+
+// filed spreads documents over so many files.
+func filed(docs [][]byte, files int) []manifest.Result {
+	texts := make([][][]byte, files)
+	for i, d := range docs {
+		texts[i%files] = append(texts[i%files], d)
+	}
+	var results []manifest.Result
+	for i := range texts {
+		file := manifest.File{Path: fmt.Sprintf("%d.yaml", i), Data: bytes.Join(texts[i], []byte("---\n"))}
+		results = append(results, manifest.Parse(file, manifest.Options{}))
+	}
+	return results
+}
+
+// TestSecretsStaySecret looks for the values of Secrets where none may be.
+func TestSecretsStaySecret(t *testing.T) {
+	cases, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range cases {
+		input, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		holdSecrets(t, filepath.Base(filepath.Dir(name)), filed([][]byte{input}, 1))
+	}
+	for seed := range int64(seeds) {
+		w := newWorld(seed)
+		for range 20 {
+			w.edit()
+			holdSecrets(t, fmt.Sprintf("seed %d", seed), w.parse())
+		}
+	}
+}
+
+func holdSecrets(t *testing.T, name string, results []manifest.Result) {
+	t.Helper()
+	values := secretValues(results)
+	for _, policy := range policies() {
+		out := renderAll(results, generator.Options{Secrets: policy})
+		for _, v := range values {
+			for _, d := range out.Diags {
+				if strings.Contains(d.Message+d.Hint, v) {
+					t.Errorf("%s, %s: a diagnostic shows a secret: %v", name, policy, d)
+				}
+			}
+			for path, data := range payload(out) {
+				if policy == secretref.Reference && strings.Contains(data, v) {
+					t.Errorf("%s: %s holds a secret", name, path)
+				}
+			}
+			for _, u := range out.Units {
+				for _, f := range u.Files {
+					if !f.Manifest && strings.Contains(string(f.Data), v) {
+						t.Errorf("%s: the review text %s holds a secret", name, f.Path)
+					}
+				}
+			}
+		}
+	}
+}
+
+// secretValues are the values that could not stand in a name or a message by chance, but
+// for additional scrape configurations, which are configuration.
+func secretValues(results []manifest.Result) []string {
+	var values []string
+	for _, r := range results {
+		for _, o := range r.Objects {
+			if o.Kind != "Secret" {
+				continue
+			}
+			for _, v := range manifest.As[corev1.Secret](o).Data {
+				if text := string(v); len(text) >= 6 && !strings.Contains(text, "job_name") {
+					values = append(values, text)
+				}
+			}
+		}
+	}
+	return values
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 
@@ -15,10 +16,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
-// maxHaves is how many commits of ours a request names. They are the tips and
-// their newest ancestors, so that a branch which was forced back some commits
-// is still recognised.
-const maxHaves = 256
+const (
+	// maxHaves is how many commits of ours a request names.
+	maxHaves = 64
+	// maxHaveDistance is how far behind a tip they are: a branch that was forced back
+	// further is fetched as if it were new.
+	maxHaveDistance = 64
+)
 
 // want is one request for a pack.
 type want struct {
@@ -83,7 +87,7 @@ func (f *fetch) compose(w want) *packp.UploadPackRequest {
 		req.Wants = append(req.Wants, t.Value)
 	}
 	if !w.clone {
-		req.Haves = f.repo.haves()
+		req.Haves = f.repo.haves(w.tips)
 	}
 	if !req.Capabilities.Supports(capability.Shallow) {
 		return req
@@ -158,30 +162,51 @@ func (r *wireReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// haves lists commits that are here, tips first, then their ancestors breadth
-// first.
-func (r *Repo) haves() []plumbing.Hash {
+// haves lists commits that are here, for the remote to build on: what was fetched of the
+// wanted refs before, and ancestors of it at growing distances, in case that a branch was
+// rewound and the remote has forgotten its old tip. Of refs that are new to us everything
+// may be a beginning. Each have costs the remote time, so there are few.
+func (r *Repo) haves(tips []Tip) []plumbing.Hash {
+	names := map[string]bool{}
+	for _, t := range tips {
+		if _, known := r.tips[tipName(t)]; known {
+			names[tipName(t)] = true
+		}
+	}
 	rd := r.Reader()
 	defer rd.Close()
 	seen := map[plumbing.Hash]bool{}
 	var out []plumbing.Hash
-	add := func(h plumbing.Hash) {
-		if len(out) < maxHaves && !seen[h] && rd.Has(h) {
-			seen[h] = true
-			out = append(out, h)
-		}
-	}
 	for _, name := range slices.Sorted(maps.Keys(r.tips)) {
-		add(r.tips[name])
-	}
-	for i := 0; i < len(out) && len(out) < maxHaves; i++ {
-		c, err := rd.Commit(out[i])
-		if err != nil {
-			continue // A have is an offer: to name fewer is no fault.
+		if len(names) > 0 && !names[name] {
+			continue
 		}
-		for _, parent := range c.Parents {
-			add(parent)
+		for h := range spaced(rd, r.tips[name]) {
+			if !seen[h] && len(out) < maxHaves {
+				seen[h] = true
+				out = append(out, h)
+			}
 		}
 	}
 	return out
+}
+
+// spaced yields a commit and its first parents 1, 2, 4, 8, ... steps back, as far as they
+// are here.
+func spaced(rd *Reader, h plumbing.Hash) iter.Seq[plumbing.Hash] {
+	return func(yield func(plumbing.Hash) bool) {
+		for distance, next := 0, 0; distance <= maxHaveDistance && rd.Has(h); distance++ {
+			if distance == next {
+				next = max(1, 2*next)
+				if !yield(h) {
+					return
+				}
+			}
+			c, err := rd.Commit(h)
+			if err != nil || len(c.Parents) == 0 {
+				return // A have is an offer: to name fewer is no fault.
+			}
+			h = c.Parents[0]
+		}
+	}
 }

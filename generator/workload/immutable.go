@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"bytes"
 	"reflect"
 
 	"sigs.k8s.io/yaml"
@@ -15,6 +16,9 @@ func IsWorkload(kind string) bool {
 // that differs although the API server refuses to change it; empty when there is none.
 // The rules are those of Kubernetes' apps/v1 validation of updates.
 func ImmutableChange(old, fresh []byte) string {
+	if bytes.Equal(old, fresh) {
+		return ""
+	}
 	var a, b struct {
 		Kind string
 		Spec map[string]any

@@ -157,40 +157,14 @@ func (b *builder) add(o any) {
 	b.objects = append(b.objects, Object{ID: id, YAML: text})
 }
 
-// prune removes status and creationTimestamp, which Kubernetes' types always write.
-func prune(m map[string]any) {
-	delete(m, "status")
-	if meta, ok := m["metadata"].(map[string]any); ok && meta["creationTimestamp"] == nil {
-		delete(meta, "creationTimestamp")
-	}
-	for _, v := range m {
-		switch v := v.(type) {
-		case map[string]any:
-			if _, ok := v["metadata"]; ok {
-				prune(v)
-				continue
-			}
-			pruneNested(v)
-		}
-	}
-}
-
-// pruneNested looks for pod and claim templates below a spec.
-func pruneNested(m map[string]any) {
-	for _, v := range m {
-		switch v := v.(type) {
-		case map[string]any:
-			if _, ok := v["metadata"]; ok {
-				prune(v)
-			}
-		case []any:
-			for _, item := range v {
-				if o, ok := item.(map[string]any); ok {
-					if _, ok := o["metadata"]; ok {
-						prune(o)
-					}
-				}
-			}
+// prune removes the status, which Kubernetes' types always write and only the cluster sets.
+func prune(object map[string]any) {
+	delete(object, "status")
+	spec, _ := object["spec"].(map[string]any)
+	claims, _ := spec["volumeClaimTemplates"].([]any)
+	for _, c := range claims {
+		if claim, ok := c.(map[string]any); ok {
+			delete(claim, "status")
 		}
 	}
 }

@@ -1,0 +1,175 @@
+package workload
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/agentconfig"
+	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// built makes the objects of an agent with one instance; spec is a flow mapping's inside.
+func built(t *testing.T, name, spec string) *builder {
+	t.Helper()
+	text := fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
+kind: GrafanaAgent
+metadata: {name: %s, namespace: m}
+spec: {metrics: {instanceSelector: {}, shards: 2}%s}
+---
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: MetricsInstance
+metadata: {name: i, namespace: m}
+spec: {remoteWrite: [{url: "https://x.example.com"}]}
+`, name, spec)
+	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
+	if r.Diags.HasErrors() {
+		t.Fatal(r.Diags)
+	}
+	set := manifest.NewSet(r)
+	h := hierarchy.Build(set, nil)[0]
+	config := agentconfig.Build(h, set, secretref.Plaintext, nil)
+	options := Options{Policy: secretref.Plaintext}
+	b := &builder{hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options, refused: map[string]bool{}}
+	b.objects, b.diags = Build(h, config, options)
+	return b
+}
+
+func TestChecks(t *testing.T) {
+	long := strings.Repeat("a", 43)
+	for name, c := range map[string]struct {
+		agent, spec string
+		want        []string // paths
+	}{
+		"nothing is wrong":                   {"agent", "", nil},
+		"the longest name, with its shard":   {long + "a", "", nil},
+		"a shard's name too long":            {long + "ab", "", []string{"metadata.name"}},
+		"no label of a Service":              {"1agent", "", []string{"metadata.name"}},
+		"two volumes of a name":              {"agent", ", volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]", []string{"spec.volumes[1].name"}},
+		"a volume named like the operator's": {"agent", ", volumes: [{name: secrets, emptyDir: {}}]", []string{"spec.volumes[0].name"}},
+		"a mount without a volume":           {"agent", ", volumeMounts: [{name: v, mountPath: /v}]", []string{"spec.volumeMounts[0]"}},
+		"a mount over the operator's":        {"agent", ", volumeMounts: [{name: config, mountPath: /var/lib/grafana-agent/config}]", []string{"spec.volumeMounts[0]"}},
+		"a mount path with a colon":          {"agent", ", volumeMounts: [{name: config, mountPath: '/a:b'}]", []string{"spec.volumeMounts[0]"}},
+		"a port name of 15 characters":       {"agent", ", portName: abcdefghijklmno", nil},
+		"a port name of 16 characters":       {"agent", ", portName: abcdefghijklmnop", []string{"spec.portName"}},
+		"a port name without a letter":       {"agent", ", portName: '8080'", []string{"spec.portName"}},
+		"secrets that are one volume":        {"agent", ", secrets: [a.b, a-b]", []string{"spec.secrets[1]"}},
+		"secrets and configMaps apart":       {"agent", ", secrets: [a], configMaps: [a]", nil},
+		"sidecars of one name":               {"agent", ", containers: [{name: x, image: x}, {name: x, image: x}]", []string{"spec.containers[1]"}},
+		"two patches of one container":       {"agent", ", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]", nil},
+		"a sidecar without an image":         {"agent", ", initContainers: [{name: x}]", []string{"spec.initContainers[0]"}},
+		"a bad variable":                     {"agent", ", containers: [{name: grafana-agent, env: [{name: 'a=b', value: x}]}]", []string{"spec.containers[0]"}},
+		"a bad label":                        {"agent", ", podMetadata: {labels: {a: 'b c'}}", []string{"spec.podMetadata.labels[a]"}},
+		"a bad annotation":                   {"agent", ", podMetadata: {annotations: {'a b': c}}", []string{"spec.podMetadata.annotations[a b]"}},
+		"requests above limits":              {"agent", ", resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}", []string{"spec.resources"}},
+		"a claim without a size":             {"agent", ", storage: {}", []string{"spec.storage"}},
+		"a claim over a volume":              {"agent", ", storage: {volumeClaimTemplate: {metadata: {name: secrets}, spec: {resources: {requests: {storage: 1Gi}}}}}", []string{"spec.storage.volumeClaimTemplate.metadata.name"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := map[string]bool{}
+			for _, d := range built(t, c.agent, c.spec).diags {
+				seen[d.Message] = true // each shard says it again, in the same words
+			}
+			if len(seen) != len(c.want) {
+				t.Errorf("%d different errors, want %d: %v", len(seen), len(c.want), seen)
+			}
+			for message := range seen {
+				if len(c.want) == 1 && !strings.HasPrefix(message, c.want[0]+": ") {
+					t.Errorf("%q is not about %s", message, c.want[0])
+				}
+			}
+		})
+	}
+}
+
+// TestLastPatchCounts holds the operator's choice among several patches of one container.
+func TestLastPatchCounts(t *testing.T) {
+	text := string(built(t, "agent", ", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]").objects[3].YAML)
+	if strings.Contains(text, "tty: true") || !strings.Contains(text, "stdin: true") {
+		t.Errorf("not the last patch:\n%s", text)
+	}
+}
+
+func TestVolumeName(t *testing.T) {
+	for name, want := range map[string]string{
+		"secret-My.Secret_X":                       "secret-my-secret-x",
+		"secret-a..b":                              "secret-a-b",
+		"secret-é":                                 "secret",
+		"secret-" + strings.Repeat("a", 57):        "secret-" + strings.Repeat("a", 56),
+		"secret-" + strings.Repeat("a", 55) + ".b": "secret-" + strings.Repeat("a", 55),
+	} {
+		if got := volumeName(name); got != want {
+			t.Errorf("volumeName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestCompression holds the operator's threshold to the byte, and that both forms hold the
+// same text.
+func TestCompression(t *testing.T) {
+	for _, size := range []int{gzipAboveBytes, gzipAboveBytes + 1} {
+		b := built(t, "agent", "")
+		config := &agentyaml.Config{Metrics: &agentyaml.Metrics{Global: agentyaml.Global{ExternalLabels: agentyaml.Live{"a": "é \u2028 $x"}}}}
+		config.Metrics.Global.ExternalLabels["pad"] = " "
+		config.Metrics.Global.ExternalLabels["pad"] += strings.Repeat("x", size-len(agentyaml.Encode(config)))
+		text := agentyaml.Encode(config)
+		if len(text) != size {
+			t.Fatalf("the text has %d bytes, not %d", len(text), size)
+		}
+		b.addConfig("c", config)
+		o := b.objects[len(b.objects)-1]
+		var s struct{ StringData, Data map[string]string }
+		if err := yaml.Unmarshal(o.YAML, &s); err != nil {
+			t.Fatal(err)
+		}
+		got := []byte(s.StringData[configKey])
+		if size > gzipAboveBytes {
+			got = unzipped(t, s.Data[configKey])
+		}
+		if !bytes.Equal(got, text) || (o.Review != nil) != (size > gzipAboveBytes) {
+			t.Errorf("%d bytes: text kept %t, review text %t", size, bytes.Equal(got, text), o.Review != nil)
+		}
+	}
+}
+
+func unzipped(t *testing.T, data string) []byte {
+	t.Helper()
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestImmutableChange(t *testing.T) {
+	const set = "kind: StatefulSet\nspec:\n  serviceName: a\n  replicas: 1\n"
+	for fresh, want := range map[string]string{
+		set: "",
+		strings.Replace(set, "replicas: 1", "replicas: 2", 1):       "",
+		strings.Replace(set, "serviceName: a", "serviceName: b", 1): "spec.serviceName",
+		set + "  selector: {matchLabels: {a: b}}\n":                 "spec.selector",
+		"kind: Deployment\nspec: {}\n":                              "",
+		"[":                                                         "",
+	} {
+		if got := ImmutableChange([]byte(set), []byte(fresh)); got != want {
+			t.Errorf("%q: %q, want %q", fresh, got, want)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package secretref
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+const objects = `apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: m}
+data: {k: aHVudGVyMg==, binary: /w==, empty: ""}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c, namespace: m}
+data: {ca: text}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s-x, namespace: m}
+stringData: {k: one, x_k: two}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: other}
+stringData: {k: far}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: here, namespace: m}
+spec: {selector: {}, endpoints: [{port: web, authorization: {credentials: {name: gone, key: k}}, bearerTokenSecret: {name: "", key: k}}]}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: there, namespace: other}
+spec: {selector: {}, endpoints: []}
+`
+
+func scope(t *testing.T, policy Policy, namespace string) Scope {
+	t.Helper()
+	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(objects)}, manifest.Options{})
+	if len(r.Diags) > 0 {
+		t.Fatal(r.Diags)
+	}
+	set := manifest.NewSet(r)
+	id := manifest.ID{Kind: "ServiceMonitor", Namespace: namespace, Name: map[string]string{"m": "here", "other": "there"}[namespace]}
+	return New(set, policy, "m").In(set.Get(id))
+}
+
+func key(name, key string) *corev1.SecretKeySelector {
+	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key}
+}
+
+func TestValues(t *testing.T) {
+	optional := key("gone", "k")
+	yes := true
+	optional.Optional = &yes
+	file := Dir + "/_secrets_m_"
+	for name, c := range map[string]struct {
+		policy    Policy
+		namespace string
+		ref       *corev1.SecretKeySelector
+		want      agentyaml.Secret
+		code      string
+	}{
+		"inlined":                      {Plaintext, "m", key("s", "k"), agentyaml.Secret{Value: "hunter2", Set: true}, ""},
+		"an empty value":               {Plaintext, "m", key("s", "empty"), agentyaml.Secret{Set: true}, ""},
+		"in its own namespace":         {Plaintext, "other", key("s", "k"), agentyaml.Secret{Value: "far", Set: true}, ""},
+		"not text":                     {Plaintext, "m", key("s", "binary"), agentyaml.Secret{}, "secret-not-text"},
+		"a missing key":                {Plaintext, "m", key("s", "gone"), agentyaml.Secret{}, "missing-key"},
+		"a missing Secret":             {Plaintext, "m", key("gone", "k"), agentyaml.Secret{}, "missing-secret"},
+		"an optional one":              {Plaintext, "m", optional, agentyaml.Secret{}, "optional-missing"},
+		"a file":                       {Reference, "m", key("s", "k"), agentyaml.Secret{File: file + "s_k"}, ""},
+		"a file of the cluster":        {Reference, "m", key("gone", "k.x"), agentyaml.Secret{File: file + "gone_k_x"}, ""},
+		"a key that is not there":      {Reference, "m", key("s", "gone"), agentyaml.Secret{}, "missing-key"},
+		"another namespace":            {Reference, "other", key("s", "k"), agentyaml.Secret{}, "secret-across-namespaces"},
+		"no name":                      {Reference, "m", key("", "k"), agentyaml.Secret{}, "missing-secret"},
+		"no name that could be":        {Reference, "m", key("A_b", "k"), agentyaml.Secret{}, "missing-secret"},
+		"no key":                       {Reference, "m", key("s2", ""), agentyaml.Secret{}, "missing-key"},
+		"a file name that is too long": {Reference, "m", key(strings.Repeat("a", 120), strings.Repeat("k", 130)), agentyaml.Secret{}, "invalid-rendered-object"},
+	} {
+		s := scope(t, c.policy, c.namespace)
+		if diff := cmp.Diff(c.want, s.Value("spec", c.ref)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		codes := ""
+		for _, d := range s.Diags() {
+			codes += string(d.Code)
+			if strings.Contains(d.Message+d.Hint, "hunter2") {
+				t.Errorf("%s: %v", name, d)
+			}
+		}
+		if codes != c.code {
+			t.Errorf("%s: %q, want %q", name, codes, c.code)
+		}
+	}
+}
+
+// TestUnrendered holds that only what is there is copied for fields that are never rendered:
+// a Secret that is not in Git concerns nobody, and an empty selector is none.
+func TestUnrendered(t *testing.T) {
+	s := scope(t, Plaintext, "m")
+	if len(s.Diags()) > 0 || len(s.Data()) > 0 {
+		t.Errorf("%v, data %v", s.Diags(), s.Data())
+	}
+	if o, looked := s.Looked()[manifest.ID{Kind: "Secret", Namespace: "m", Name: "gone"}]; !looked || o != nil {
+		t.Error("the lookup is not remembered: adding the Secret would change nothing")
+	}
+}
+
+func TestCollision(t *testing.T) {
+	for _, policy := range []Policy{Plaintext, Reference} {
+		s := scope(t, policy, "m")
+		s.Value("spec.a", key("s-x", "k"))
+		s.Value("spec.b", key("s", "k")) // another name: fine
+		s.Value("spec.c", key("s-x", "k"))
+		if len(s.Diags()) > 0 {
+			t.Fatal(s.Diags())
+		}
+		if Ref.FileName(Ref{"Secret", "m", "s-x", "k", false}) != Ref.FileName(Ref{"Secret", "m", "s.x", "k", false}) {
+			t.Fatal("not the operator's spelling")
+		}
+		other := s
+		if policy == Reference {
+			other.Value("spec.d", key("s.x", "k"))
+			if len(s.Diags()) != 2 {
+				t.Errorf("%s: %v", policy, s.Diags())
+			}
+		}
+	}
+}
+
+func TestPods(t *testing.T) {
+	s := scope(t, Reference, "m")
+	s.Value("spec", key("s", "k"))
+	s.Value("spec", key("s", "empty"))
+	s.File("spec", monitoringv1.SecretOrConfigMap{ConfigMap: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "c"}, Key: "ca"}})
+	env := s.ValueOnly("spec", monitoringv1.SecretOrConfigMap{Secret: key("aws", "id")})
+	if env.Env != "AGENTRY_secrets_m_aws_id" {
+		t.Errorf("variable %q", env.Env)
+	}
+	if len(s.Data()) > 0 {
+		t.Error("reference copies secrets")
+	}
+	var got []string
+	for _, p := range s.Projections() {
+		if p.Secret != nil {
+			for _, item := range p.Secret.Items {
+				got = append(got, p.Secret.Name+" "+item.Key+" "+item.Path)
+			}
+			continue
+		}
+		for _, item := range p.ConfigMap.Items {
+			got = append(got, p.ConfigMap.Name+" "+item.Key+" "+item.Path)
+		}
+	}
+	want := []string{"c ca _configMaps_m_c_ca", "s empty _secrets_m_s_empty", "s k _secrets_m_s_k"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("projections (-want +got):\n%s", diff)
+	}
+	if vars := s.Env(); len(vars) != 1 || vars[0].Name != env.Env || vars[0].ValueFrom.SecretKeyRef.Name != "aws" {
+		t.Errorf("env %v", vars)
+	}
+}

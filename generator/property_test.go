@@ -18,7 +18,7 @@ import (
 )
 
 // seeds make the random worlds; a failure prints its own.
-const seeds = 4
+const seeds = 3
 
 func policies() []secretref.Policy {
 	return []secretref.Policy{secretref.Plaintext, secretref.Reference}
@@ -34,7 +34,7 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 				opts := generator.Options{Secrets: policy}
 				var prev *generator.Output
 				reused := 0
-				for step := range 60 {
+				for step := range 40 {
 					edit := w.edit()
 					set := manifest.NewSet(w.parse()...)
 					out := generator.Render(set, opts, prev)

@@ -126,7 +126,7 @@ func sameHoweverFiled(t *testing.T, random *rand.Rand, docs [][]byte) {
 	for _, policy := range policies() {
 		opts := generator.Options{Secrets: policy}
 		want := payload(renderAll(filed(docs, len(docs)), opts))
-		for _, files := range []int{1, 3} {
+		for _, files := range []int{1 + random.Intn(3)} {
 			random.Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
 			if diff := cmp.Diff(want, payload(renderAll(filed(docs, files), opts))); diff != "" {
 				t.Fatalf("in %d files, %s (-want +got):\n%s", files, policy, diff)

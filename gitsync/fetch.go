@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -30,6 +31,9 @@ func (p *pass) fetch(ctx context.Context) error {
 		if err := p.fetchRepo(ctx, r, commits, failed); err != nil {
 			return err
 		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	}
 	if err := p.resolveTip(); err != nil {
 		return err
@@ -53,6 +57,12 @@ func (p *pass) fetch(ctx context.Context) error {
 	return nil
 }
 
+// share is the time that one source may take.
+func (p *pass) share(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := p.options.Timeout / time.Duration(len(p.repos)+1)
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
+}
+
 func readCommit(r *repo.Repo, h plumbing.Hash) (*repo.Commit, error) {
 	rd := r.Reader()
 	defer rd.Close()
@@ -70,6 +80,11 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 		}
 	}
 	isOutput := r == p.output
+	if !isOutput {
+		var cancel context.CancelFunc
+		ctx, cancel = p.share(ctx)
+		defer cancel()
+	}
 	if isOutput {
 		refs = append(refs, p.outputRefs()...)
 	}
@@ -133,6 +148,8 @@ func (p *pass) resolveTip() error {
 // still to be had.
 func (p *pass) base(ctx context.Context, i int, cause error) (plumbing.Hash, error) {
 	src := p.sources[i]
+	ctx, cancel := p.share(ctx)
+	defer cancel()
 	if p.tip.inventory == nil {
 		return plumbing.ZeroHash, cause
 	}

@@ -25,14 +25,14 @@ func (p *pass) guard(c *change) error {
 	if err != nil || units < 2 && workloads < 2 || p.deletionsAllowed() {
 		return err
 	}
-	total, err := p.allWorkloads()
+	existing, total, err := p.all()
 	if err != nil {
 		return err
 	}
 	for _, n := range []struct {
 		what         string
 		gone, before int
-	}{{"units", units, len(p.tip.inventory.units)}, {"workload objects", workloads, total}} {
+	}{{"units", units, existing}, {"workload objects", workloads, total}} {
 		if n.gone >= 2 && n.gone*100 > percent*n.before {
 			c.refused = true
 			p.error(diag.DeletionGuard, "", p.allowHint(),
@@ -52,7 +52,7 @@ func (p *pass) allowHint() string {
 func (p *pass) deletions() (units, workloads int, err error) {
 	for i := range p.plan {
 		plan := &p.plan[i]
-		if plan.action == keep || plan.held == nil || plan.held.dir.IsZero() || plan.state == UnitAdded {
+		if plan.action == keep || !plan.held.exists() {
 			continue
 		}
 		if err := p.load(plan.held); err != nil {
@@ -77,22 +77,26 @@ func (u *heldUnit) workloads(without map[string]bool) int {
 	n := 0
 	for _, f := range u.inv.Files {
 		kind, _, _ := strings.Cut(f.Object, "/")
-		if workload.IsWorkload(kind) && !without[f.Path] {
+		if _, there := u.entries[f.Path]; there && workload.IsWorkload(kind) && !without[f.Path] {
 			n++
 		}
 	}
 	return n
 }
 
-func (p *pass) allWorkloads() (int, error) {
-	total := 0
+// all counts the units and workload objects that the branch has.
+func (p *pass) all() (units, workloads int, err error) {
 	for _, u := range p.tip.units {
-		if err := p.load(u); err != nil {
-			return 0, err
+		if !u.exists() {
+			continue
 		}
-		total += u.workloads(nil)
+		if err := p.load(u); err != nil {
+			return 0, 0, err
+		}
+		units++
+		workloads += u.workloads(nil)
 	}
-	return total, nil
+	return units, workloads, nil
 }
 
 // deletionsAllowed reports whether somebody allowed it for one of these input commits.

@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
@@ -40,6 +44,7 @@ type inventory struct {
 	Held []string `json:"held,omitempty"`
 
 	units []string // of unitsFile
+	lost  bool     // it, or the list of units, is not on the tip and comes from the branch's history
 }
 
 type inventorySource struct {
@@ -63,8 +68,8 @@ type unitInventory struct {
 	// Secrets is the policy that the files were rendered under.
 	Secrets SecretsPolicy        `json:"secrets"`
 	Files   []inventoryFileEntry `json:"files"`
-	// Inputs are the objects that the unit was rendered from, as Kind/namespace/name: who
-	// vanishes from them because a file cannot be read was not deleted.
+	// Inputs are the objects that the unit was rendered from, as Kind/namespace/name, and
+	// their Namespaces: who vanishes from them because a file cannot be read was not deleted.
 	Inputs []string `json:"inputs"`
 }
 
@@ -97,54 +102,85 @@ func encodeJSON(v any) ([]byte, error) {
 // maxHistory is how many commits back a lost inventory is looked for.
 const maxHistory = 50
 
-// findInventory reads the inventory of a commit; when somebody removed it, that of the
-// newest ancestor that has one. Nil when there is none.
+// findInventory reads the inventory of a commit and the list of units; what somebody
+// removed or damaged is that of the newest ancestor that has it. Nil when there is none.
 func findInventory(rd *repo.Reader, tip *repo.Commit, outputPath string) (*inventory, error) {
-	commit := tip
-	for range maxHistory {
-		inv, err := readInventory(rd, commit, outputPath)
-		if inv != nil || err != nil {
-			return inv, err
+	var inv inventory
+	age, err := newest(rd, tip, path.Join(outputPath, inventoryFile), func(data []byte) (bool, error) {
+		inv = inventory{}
+		ok := json.Unmarshal(data, &inv) == nil && inv.Version > 0
+		return ok, checkVersion(inv.Version)
+	})
+	if err != nil || age < 0 {
+		return nil, err
+	}
+	inv.lost = age > 0
+	age, err = newest(rd, tip, path.Join(outputPath, unitsFile), func(data []byte) (bool, error) {
+		inv.units = nil
+		return json.Unmarshal(data, &inv.units) == nil && inv.units != nil, nil
+	})
+	inv.lost = inv.lost || age != 0
+	return &inv, err
+}
+
+// checkVersion refuses to touch what a newer agentry wrote.
+func checkVersion(version int) error {
+	if version > inventoryVersion {
+		return fmt.Errorf("%s has version %d, which a newer agentry wrote: this one knows %d", inventoryFile, version, inventoryVersion)
+	}
+	return nil
+}
+
+// newest looks in a commit and its ancestors for a file that decode takes, and returns how
+// many commits back it is; -1 when there is none. A file that decode does not take counts
+// as none, and so does a huge one: it was tampered with, and its history has a good one.
+func newest(rd *repo.Reader, commit *repo.Commit, name string, decode func([]byte) (bool, error)) (age int, err error) {
+	for age := range maxHistory {
+		data, err := readFile(rd, commit.Tree, name)
+		if err != nil {
+			return -1, err
+		}
+		if data != nil {
+			if ok, err := decode(data); ok || err != nil {
+				return age, err
+			}
 		}
 		if len(commit.Parents) == 0 {
-			return nil, nil
+			return -1, nil
 		}
 		if commit, err = rd.Commit(commit.Parents[0]); errors.Is(err, repo.ErrObjectNotFound) {
-			return nil, nil // the end of a shallow history
+			return -1, nil // the end of a shallow history
 		} else if err != nil {
-			return nil, err
+			return -1, err
 		}
 	}
-	return nil, nil
+	return -1, nil
 }
 
-func readInventory(rd *repo.Reader, commit *repo.Commit, outputPath string) (*inventory, error) {
-	var inv inventory
-	if ok, err := readJSON(rd, commit, path.Join(outputPath, inventoryFile), &inv); !ok {
-		return nil, err
-	}
-	if inv.Version > inventoryVersion {
-		return nil, fmt.Errorf("%s has version %d, which a newer agentry wrote: this one knows %d", inventoryFile, inv.Version, inventoryVersion)
-	}
-	if _, err := readJSON(rd, commit, path.Join(outputPath, unitsFile), &inv.units); err != nil {
-		return nil, err
-	}
-	return &inv, nil
-}
-
-// readJSON decodes a file of a commit; false when there is none. A file that does not
-// decode counts as none: it was tampered with, and its history has a good one.
-func readJSON(rd *repo.Reader, commit *repo.Commit, name string, v any) (bool, error) {
-	entry, err := rd.Lookup(commit.Tree, name)
-	if errors.Is(err, repo.ErrPathNotFound) {
-		return false, nil
+// readFile reads a file of a tree; nil when there is none, or something else at its path.
+func readFile(rd *repo.Reader, tree plumbing.Hash, name string) ([]byte, error) {
+	entry, err := rd.Lookup(tree, name)
+	if errors.Is(err, repo.ErrPathNotFound) || err == nil && !entry.Mode.IsFile() {
+		return nil, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	data, err := rd.Blob(entry.Hash, maxInventoryBytes)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", name, err)
+	if errors.Is(err, repo.ErrTooLarge) {
+		return nil, nil
 	}
-	return json.Unmarshal(data, v) == nil, nil
+	return data, err
+}
+
+// isUnitName reports whether a list of units may hold a name: whoever can write to the
+// branch could lead us out of our path with others.
+func isUnitName(name string) bool {
+	namespace, agent, _ := strings.Cut(name, "/")
+	return len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(agent)) == 0
+}
+
+// isFileName reports whether a unit's inventory may hold a name: its files lie beside it.
+func isFileName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/")
 }

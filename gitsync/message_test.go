@@ -6,7 +6,7 @@ import (
 )
 
 func TestFormatMessage(t *testing.T) {
-	data := sampleMessage()
+	data := sampleMessage(1)
 	data.Added = []string{"a/x", "b/y"}
 	for template, want := range map[string]string{
 		DefaultMessage:                            "0000000: Subject\n",
@@ -29,11 +29,11 @@ func TestFormatMessageErrors(t *testing.T) {
 		strings.Repeat("x", MaxMessageBytes+1): "longer than",
 		`{{ (index .Sources 1).Commit }}`:      "out of range",
 	} {
-		if got, err := FormatMessage(template, sampleMessage()); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := FormatMessage(template, sampleMessage(1)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q gives %.40q, %v; want an error with %q", template, got, err, want)
 		}
 	}
-	if _, err := FormatMessage(strings.Repeat("x", MaxMessageBytes), sampleMessage()); err != nil {
+	if _, err := FormatMessage(strings.Repeat("x", MaxMessageBytes), sampleMessage(1)); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
 }

@@ -55,18 +55,21 @@ func (p *pass) writeMetadata(c *change) error {
 		if err != nil {
 			return err
 		}
-		if exists && !p.ownsRoot(name) && name != generator.KustomizationFile {
+		if _, ours := p.ownsRoot(name); exists && !ours && name != generator.KustomizationFile {
 			continue // somebody else's, from before we moved in
 		}
 		inv.Root = append(inv.Root, inventoryFileEntry{Path: name, SHA256: sha(root[name])})
 		c.edits[p.at(name)] = repo.Edit{Data: root[name]}
 	}
-	for name, v := range map[string]any{inventoryFile: inv, unitsFile: c.units, metadataFile: p.hydrator()} {
+	units := append([]string{}, c.units...) // an empty list is [] and not null
+	for name, v := range map[string]any{inventoryFile: inv, unitsFile: units, metadataFile: p.hydrator()} {
 		data, err := encodeHydrator(v)
 		if err != nil {
 			return err
 		}
-		c.edits[p.at(name)] = repo.Edit{Data: data}
+		if err := p.putMetadata(c, p.at(name), data, p.tip.inventory != nil); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -106,55 +109,9 @@ func (p *pass) hydrator() hydrator {
 func describe(url string, c *repo.Commit) hydratorCommit {
 	subject, body := splitMessage(c.Message)
 	return hydratorCommit{
-		SHA: c.Hash.String(), RepoURL: url, Author: fmt.Sprintf("%s <%s>", c.Author.Name, c.Author.Email),
-		Date: c.Author.When.Format(time.RFC3339), Subject: subject, Body: body,
+		SHA: c.Hash.String(), RepoURL: url, Author: person(c.Author),
+		Date: safeDate(c.Author.When).Format(time.RFC3339), Subject: subject, Body: body,
 	}
-}
-
-func splitMessage(message string) (subject, body string) {
-	subject, body, _ = strings.Cut(strings.TrimSpace(strings.ToValidUTF8(message, "\ufffd")), "\n")
-	return strings.TrimSpace(subject), strings.TrimSpace(body)
-}
-
-// trailer is a line "Key: value" at the end of a commit message.
-type trailer struct{ key, value string }
-
-// trailers reads the last paragraph of a message, if all of it is trailers
-// (git-interpret-trailers).
-func trailers(message string) []trailer {
-	paragraphs := strings.Split(strings.TrimSpace(message), "\n\n")
-	if len(paragraphs) < 2 {
-		return nil
-	}
-	var out []trailer
-	for line := range strings.Lines(paragraphs[len(paragraphs)-1]) {
-		key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		if !ok || key == "" || strings.ContainsAny(key, " \t") {
-			return nil
-		}
-		out = append(out, trailer{key, strings.TrimSpace(value)})
-	}
-	return out
-}
-
-// referenced reads the trailers by which a commit names the one that caused it, as Argo
-// CD's hydrator does; the last of each counts.
-func referenced(message string) (hydratorCommit, bool) {
-	var c hydratorCommit
-	fields := map[string]*string{
-		"argocd-reference-commit-sha": &c.SHA, "argocd-reference-commit-repourl": &c.RepoURL, "argocd-reference-commit-author": &c.Author,
-		"argocd-reference-commit-date": &c.Date, "argocd-reference-commit-subject": &c.Subject, "argocd-reference-commit-body": &c.Body,
-	}
-	for _, t := range trailers(message) {
-		if field := fields[strings.ToLower(t.key)]; field != nil {
-			*field = t.value
-		}
-	}
-	var body string
-	if json.Unmarshal([]byte(c.Body), &body) == nil {
-		c.Body = body
-	}
-	return c, c != (hydratorCommit{})
 }
 
 // command is what reproduces the manifests from a checkout of a source.

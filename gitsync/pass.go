@@ -15,6 +15,7 @@ import (
 // pass is one attempt: gather, decide, write.
 type pass struct {
 	*Syncer
+	last    bool         // of the attempts: there is no further one after a lost race
 	reader  *repo.Reader // of the output's repository
 	commits []*repo.Commit
 	tip     tip
@@ -68,26 +69,14 @@ func (p *pass) sameInputs(inputs []plumbing.Hash) bool {
 	return true
 }
 
-// remember keeps the outcome for as long as nothing moves.
-func (p *pass) remember(tip plumbing.Hash) {
+// remember keeps the outcome of a pass that found nothing to do, for as long as nothing
+// moves.
+func (p *pass) remember() {
 	inputs := make([]plumbing.Hash, len(p.commits))
 	for i, c := range p.commits {
 		inputs[i] = c.Hash
 	}
-	again := *p.report
-	again.Changes, again.Commit = nil, ""
-	again.Units = nil
-	for _, u := range p.report.Units {
-		if u.State == UnitRemoved {
-			continue
-		}
-		if u.State == UnitAdded || u.State == UnitChanged {
-			u.State = UnitUnchanged
-		}
-		again.Units = append(again.Units, u)
-	}
-	again.finish()
-	p.memory.done = &done{inputs: inputs, tip: tip, report: &again}
+	p.memory.done = &done{inputs: inputs, tip: p.tip.commit, report: p.report}
 }
 
 func (p *pass) error(code diag.Code, file, hint, format string, args ...any) {

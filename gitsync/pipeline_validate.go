@@ -159,7 +159,7 @@ func (v *validator) output(path string, s *PipelineSpec) {
 		v.auth(path+".auth", o.URL, o.Auth)
 	}
 	v.check(authorForm.MatchString(o.Commit.Author), path+".commit.author", "", "must be written Name <mail>")
-	_, err := FormatMessage(o.Commit.Message, sampleMessage())
+	_, err := FormatMessage(o.Commit.Message, sampleMessage(len(s.Sources)))
 	v.check(err == nil, path+".commit.message", "", "%v", err)
 	for i, source := range s.Sources {
 		if o.among(source) {
@@ -189,9 +189,12 @@ func (l Limits) MaxDeletions() (percent int, err error) {
 	return percent, nil
 }
 
-func sampleMessage() Message {
-	return Message{
-		Pipeline: "sample",
-		Sources:  []MessageSource{{URL: "https://git.example.com/a.git", Commit: strings.Repeat("0", 40), Subject: "Subject", Author: "A <a@example.com>"}},
+// sampleMessage is what a template is tried on: a commit of each source, and no units,
+// as there need not be any of a kind.
+func sampleMessage(sources int) Message {
+	m := Message{Pipeline: "sample"}
+	for range max(1, sources) {
+		m.Sources = append(m.Sources, MessageSource{URL: "https://git.example.com/a.git", Commit: strings.Repeat("0", 40), Subject: "Subject", Author: "A <a@example.com>"})
 	}
+	return m
 }

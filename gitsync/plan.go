@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -30,7 +30,7 @@ type unitPlan struct {
 	state  UnitState
 	reason string
 	unit   *generator.Unit // nil when its GrafanaAgent is gone
-	held   *heldUnit       // nil when the branch does not have it
+	held   *heldUnit
 }
 
 // decide plans every unit that was rendered or that the branch has.
@@ -67,8 +67,20 @@ func (p *pass) invalid() map[manifest.ID]bool {
 	for _, group := range p.set.Duplicates() {
 		out[group[0].ID] = true
 	}
+	for id := range out {
+		// It may have been any object before somebody broke its name.
+		p.broken = p.broken || !isIdentity(id)
+	}
 	return out
 }
+
+// isIdentity reports whether there can be an object of that name.
+func isIdentity(id manifest.ID) bool {
+	named := len(validation.IsDNS1123Subdomain(id.Name)) == 0
+	return named && (id.Kind == namespaceKind || len(validation.IsDNS1123Label(id.Namespace)) == 0)
+}
+
+const namespaceKind = "Namespace"
 
 // firstErrors is the first error of each unit.
 func firstErrors(diags diag.List) map[string]string {
@@ -92,17 +104,19 @@ type decider struct {
 // rendered plans a unit whose GrafanaAgent is there.
 func (d decider) rendered(u *generator.Unit) (unitPlan, error) {
 	plan := unitPlan{name: u.Name, unit: u, held: d.tip.units[u.Name]}
-	exists := plan.held != nil && !plan.held.dir.IsZero()
+	if plan.held == nil {
+		if err := d.claim(&plan); err != nil {
+			return plan, err
+		}
+	}
+	exists := plan.held.exists()
 	if w, ok := d.memory.written[u.Name]; ok && exists && w.unit == u && w.dir == plan.held.dir {
 		plan.state = UnitUnchanged
 		return plan, nil
 	}
 	switch {
-	case u.Paused && exists:
-		plan.state = UnitPaused
-		return plan, nil
 	case u.Paused:
-		plan.state, plan.held = UnitPaused, nil
+		plan.state = UnitPaused
 		return plan, nil
 	case u.Failed && exists:
 		plan.state, plan.reason = UnitHeld, d.reasons[u.Name]
@@ -113,11 +127,9 @@ func (d decider) rendered(u *generator.Unit) (unitPlan, error) {
 	case len(u.Files) == 0 && !exists:
 		plan.state = UnitUnchanged // nothing to render, and nothing there
 		return plan, nil
-	case !exists:
-		plan.action, plan.state = write, UnitAdded
-		return plan, d.claim(&plan)
 	}
-	if err := d.load(plan.held); err != nil {
+	if err := d.load(plan.held); err != nil || !exists {
+		plan.action, plan.state = write, UnitAdded
 		return plan, err
 	}
 	plan.action, plan.state = write, UnitChanged
@@ -130,26 +142,23 @@ func (d decider) rendered(u *generator.Unit) (unitPlan, error) {
 	return plan, d.immutable(&plan)
 }
 
-// claim looks at a folder in which a new unit will be written: somebody else's files may
-// be there.
-func (d decider) claim(plan *unitPlan) error {
-	plan.held = &heldUnit{name: plan.name}
-	entry, err := d.lookup(d.at(plan.name))
-	switch {
-	case err == nil && entry.Mode == filemode.Dir:
-		plan.held.dir = entry.Hash
-	case err != nil && !errors.Is(err, repo.ErrPathNotFound):
+// claim looks at the folder of a unit that is not listed: somebody else's files may be
+// there, or ours, if the list was tampered with.
+func (d decider) claim(plan *unitPlan) (err error) {
+	if plan.held, err = d.folder(plan.name); err != nil || plan.held.dir.IsZero() {
 		return err
 	}
 	return d.load(plan.held)
 }
 
 // vanished holds a unit when an object that it was rendered from is there but cannot be
-// used, or is gone from every readable file while some file cannot be read.
+// used, or is gone from every readable file while some file cannot be read. A Namespace
+// without its labels matters only if other objects are selected now.
 func (d decider) vanished(plan *unitPlan) bool {
+	changed := !slices.Equal(objectsOf(plan.held.inv.Inputs), objectsOf(d.inputs(plan.unit)))
 	for _, text := range plan.held.inv.Inputs {
 		id, ok := parseID(text)
-		if !ok || d.set.Get(id) != nil {
+		if !ok || d.set.Get(id) != nil || id.Kind == namespaceKind && !changed {
 			continue
 		}
 		if d.invalid[id] {
@@ -166,13 +175,36 @@ func (d decider) vanished(plan *unitPlan) bool {
 	return false
 }
 
+// inputs are the objects that a unit is rendered from, as the inventory names them: with
+// their Namespaces, whose labels may decide what is selected.
+func (p *pass) inputs(u *generator.Unit) []string {
+	var out []string
+	namespaces := map[string]bool{}
+	for _, id := range u.Inputs {
+		out = append(out, id.String())
+		if ns := (manifest.ID{Kind: namespaceKind, Name: id.Namespace}); !namespaces[id.Namespace] && p.set.Get(ns) != nil {
+			out = append(out, ns.String())
+		}
+		namespaces[id.Namespace] = true
+	}
+	return out
+}
+
+// objectsOf leaves the Namespaces out.
+func objectsOf(inputs []string) []string {
+	return slices.DeleteFunc(slices.Clone(inputs), func(text string) bool { return strings.HasPrefix(text, namespaceKind+"/") })
+}
+
 func (u *unitPlan) hold(reason string) {
 	u.action, u.state, u.reason = keep, UnitHeld, reason
 }
 
-// parseID reads what ID.String wrote, of a namespaced object.
+// parseID reads what ID.String wrote.
 func parseID(text string) (manifest.ID, bool) {
 	kind, rest, _ := strings.Cut(text, "/")
+	if kind == namespaceKind {
+		return manifest.ID{Kind: kind, Name: rest}, true
+	}
 	namespace, name, ok := strings.Cut(rest, "/")
 	return manifest.ID{Kind: kind, Namespace: namespace, Name: name}, ok
 }

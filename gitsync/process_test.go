@@ -83,6 +83,7 @@ func (r *rig) overHTTP(opts gittest.HTTPOptions) *gittest.HTTPServer {
 }
 
 func TestTransports(t *testing.T) {
+	t.Parallel()
 	for name, setup := range map[string]func(r *rig){
 		"http with a password": func(r *rig) {
 			r.overHTTP(gittest.HTTPOptions{User: "bot", Password: "hunter2"})
@@ -100,6 +101,7 @@ func TestTransports(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t)
 			setup(r)
 			r.creds.Output = r.creds.Sources[0]
@@ -118,6 +120,7 @@ func TestTransports(t *testing.T) {
 }
 
 func TestNoWritePermission(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.overHTTP(gittest.HTTPOptions{ReadOnly: true})
 	r.commit("one", twoTeams())
@@ -128,6 +131,7 @@ func TestNoWritePermission(t *testing.T) {
 }
 
 func TestNotesRefused(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.repo.Hook("pre-receive", `while read old new ref; do case $ref in refs/notes/*) echo "no notes here"; exit 1;; esac; done`)
 	r.commit("one", twoTeams())
@@ -138,6 +142,7 @@ func TestNotesRefused(t *testing.T) {
 }
 
 func TestHookRefusesTheBranch(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
 	r.repo.Hook("pre-receive", `echo "branch is protected"; exit 1`)
@@ -149,8 +154,10 @@ func TestHookRefusesTheBranch(t *testing.T) {
 
 // TestRemoteVanishes cuts the connection in the middle of a pass.
 func TestRemoteVanishes(t *testing.T) {
+	t.Parallel()
 	for _, part := range []string{"git-upload-pack", "git-receive-pack"} {
 		t.Run(part, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t)
 			var away atomic.Bool
 			r.overHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
@@ -184,6 +191,7 @@ func TestRemoteVanishes(t *testing.T) {
 // TestTwoProcesses pushes from processes with caches of their own while the input moves:
 // the history stays linear and ends with the last input.
 func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.overHTTP(gittest.HTTPOptions{})
 	r.commit("one", twoTeams())
@@ -219,6 +227,7 @@ func TestTwoProcesses(t *testing.T) {
 // TestKilled kills processes at random points of their passes; the next pass puts right
 // whatever they left.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.overHTTP(gittest.HTTPOptions{})
 	r.commit("one", twoTeams())
@@ -243,6 +252,7 @@ func TestKilled(t *testing.T) {
 
 // TestLostRace moves the branch between fetch and push of every first attempt.
 func TestLostRace(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var races atomic.Int32
 	r.overHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {

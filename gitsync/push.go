@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/mail"
 	"path"
 	"slices"
 	"strings"
@@ -25,16 +24,15 @@ func (p *pass) push(ctx context.Context, c *change) error {
 	if err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
+	if tree == p.tip.tree && !p.tip.commit.IsZero() {
+		return nil
+	}
 	commit, err := p.commit(w, tree)
 	if err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	branch := repo.Update{Ref: "refs/heads/" + p.pipeline.Spec.Output.Branch, Old: p.tip.branch.Value, New: commit}
-	note, err := p.note(w, commit)
-	if err != nil {
-		return fmt.Errorf("write the note: %w", err)
-	}
-	if err := p.send(ctx, w, branch, note); err != nil {
+	if err := p.send(ctx, w, branch); err != nil {
 		return err
 	}
 	p.report.Commit = commit.String()
@@ -43,33 +41,40 @@ func (p *pass) push(ctx context.Context, c *change) error {
 		return err
 	}
 	p.settle(dirs)
-	p.remember(commit)
 	return nil
 }
 
-// send pushes branch and note together. Where notes are not allowed, the branch goes
-// alone: a note helps promotion tools and nothing depends on it.
-func (p *pass) send(ctx context.Context, w *repo.Writer, branch, note repo.Update) error {
-	err := p.output.Push(ctx, w, branch, note)
-	var refused *repo.PushError
-	if !errors.As(err, &refused) {
+// send pushes branch and note together. Where notes are not allowed, cannot be written or
+// move all the time, the branch goes alone: a note helps promotion tools and nothing
+// depends on it.
+func (p *pass) send(ctx context.Context, w *repo.Writer, branch repo.Update) error {
+	const hint = "allow pushes to " + notesRef + ", or ignore this if nothing reads the note"
+	note, err := p.note(w, branch.New)
+	if err != nil {
+		p.warn(diag.NoteRefused, "", "delete "+notesRef+", or ignore this if nothing reads the note", "the branch is pushed without a note, as the ref cannot be extended: %v", err)
+		return p.output.Push(ctx, w, branch)
+	}
+	err = p.output.Push(ctx, w, branch, note)
+	refused, ok := errors.AsType[*repo.PushError](err)
+	if !ok {
 		return err
 	}
-	outcomes := map[string]repo.RefOutcome{}
+	outcomes := map[string]error{}
 	for _, o := range refused.Refs {
-		outcomes[o.Ref] = o
+		outcomes[o.Ref] = o.Err
 	}
-	if outcomes[branch.Ref].Err == nil {
-		p.warn(diag.NoteRefused, "", "allow pushes to "+notesRef+", or ignore this if nothing reads the note", "the branch was pushed, its note was not: %v", err)
+	if outcomes[branch.Ref] == nil {
+		p.warn(diag.NoteRefused, "", hint, "the branch was pushed, its note was not: %v", err)
 		return nil
 	}
-	if errors.Is(err, repo.ErrLostRace) || errors.Is(err, repo.ErrUnreachable) || !errors.Is(err, repo.ErrRejected) {
+	noteLost := p.last && errors.Is(outcomes[note.Ref], repo.ErrLostRace) && !errors.Is(outcomes[branch.Ref], repo.ErrLostRace)
+	if !noteLost && (errors.Is(err, repo.ErrLostRace) || errors.Is(err, repo.ErrUnreachable) || !errors.Is(err, repo.ErrRejected)) {
 		return err
 	}
 	if alone := p.output.Push(ctx, w, branch); alone != nil {
 		return alone
 	}
-	p.warn(diag.NoteRefused, "", "allow pushes to "+notesRef+", or ignore this if nothing reads the note", "the remote refuses the note: %s", refused.Message)
+	p.warn(diag.NoteRefused, "", hint, "the branch was pushed, its note was not: %v", err)
 	return nil
 }
 
@@ -80,10 +85,7 @@ func (p *pass) commit(w *repo.Writer, tree plumbing.Hash) (plumbing.Hash, error)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	author, err := p.author()
-	if err != nil {
-		return plumbing.ZeroHash, err
-	}
+	author := p.author()
 	var parents []plumbing.Hash
 	if !p.tip.commit.IsZero() {
 		parents = append(parents, p.tip.commit)
@@ -91,28 +93,26 @@ func (p *pass) commit(w *repo.Writer, tree plumbing.Hash) (plumbing.Hash, error)
 	return w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: message})
 }
 
-func (p *pass) author() (repo.Signature, error) {
-	address, err := mail.ParseAddress(p.pipeline.Spec.Output.Commit.Author)
-	if err != nil {
-		return repo.Signature{}, fmt.Errorf("output.commit.author: %w", err)
-	}
-	newest := p.commits[0].Committer.When
+func (p *pass) author() repo.Signature {
+	newest := safeDate(p.commits[0].Committer.When)
 	for _, c := range p.commits[1:] {
-		if c.Committer.When.After(newest) {
-			newest = c.Committer.When
+		if when := safeDate(c.Committer.When); when.After(newest) {
+			newest = when
 		}
 	}
-	return repo.Signature{Name: address.Name, Email: address.Address, When: newest.UTC()}, nil
+	// The pipeline is valid, so this is Name <mail>.
+	name, mail, _ := strings.Cut(strings.TrimSuffix(p.pipeline.Spec.Output.Commit.Author, ">"), " <")
+	return repo.Signature{Name: name, Email: mail, When: newest.UTC()}
 }
 
-// message executes the pipeline's template and adds the trailers.
+// message executes the pipeline's template and adds the trailers. A template that fails
+// on these data must not stop what it describes.
 func (p *pass) message() (string, error) {
 	data := Message{Pipeline: p.pipeline.Metadata.Name}
 	for i, c := range p.commits {
 		subject, _ := splitMessage(c.Message)
 		data.Sources = append(data.Sources, MessageSource{
-			URL: p.sources[i].repo.URL(), Commit: c.Hash.String(), Subject: subject,
-			Author: fmt.Sprintf("%s <%s>", c.Author.Name, c.Author.Email),
+			URL: p.sources[i].repo.URL(), Commit: c.Hash.String(), Subject: subject, Author: person(c.Author),
 		})
 	}
 	for _, plan := range p.plan {
@@ -124,9 +124,12 @@ func (p *pass) message() (string, error) {
 	}
 	text, err := FormatMessage(p.pipeline.Spec.Output.Commit.Message, data)
 	if err != nil {
-		return "", fmt.Errorf("output.commit.message: %w", err)
+		p.warn(diag.PipelineInvalid, "", "correct the template", "spec.output.commit.message: %v; the default message is used", err)
+		if text, err = FormatMessage(DefaultMessage, data); err != nil {
+			return "", err
+		}
 	}
-	return strings.TrimRight(text, "\n") + "\n\n" + p.trailers(), nil
+	return strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), "\n") + "\n\n" + p.trailers(), nil
 }
 
 // trailers say where a commit comes from, for people and for agentry itself.
@@ -138,10 +141,10 @@ func (p *pass) trailers() string {
 	fmt.Fprintf(&b, "Agentry-Version: %s\nAgentry-Config-Digest: %s\n", p.options.Version, p.configDigest())
 	var authors []string
 	for _, c := range p.commits {
-		line := fmt.Sprintf("Co-authored-by: %s <%s>\n", c.Author.Name, c.Author.Email)
-		if c.Author.Name != "" && !strings.ContainsAny(c.Author.Name+c.Author.Email, "\n\r") && !slices.Contains(authors, line) {
-			authors = append(authors, line)
-			b.WriteString(line)
+		who := person(c.Author)
+		if !strings.HasPrefix(who, "<") && !slices.Contains(authors, who) {
+			authors = append(authors, who)
+			fmt.Fprintf(&b, "Co-authored-by: %s\n", who)
 		}
 	}
 	return b.String()
@@ -176,10 +179,7 @@ func (p *pass) note(w *repo.Writer, commit plumbing.Hash) (repo.Update, error) {
 	if tree, err = w.AddNote(tree, commit, text); err != nil {
 		return repo.Update{}, err
 	}
-	author, err := p.author()
-	if err != nil {
-		return repo.Update{}, err
-	}
+	author := p.author()
 	notes, err := w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: "Notes added by agentry\n"})
 	return repo.Update{Ref: notesRef, Old: old.Value, New: notes}, err
 }

@@ -200,6 +200,7 @@ func twoTeams() map[string]string {
 }
 
 func TestFirstPass(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	source := r.commit("Add teams\n\nMore words.", twoTeams())
 	report := r.pass()
@@ -246,8 +247,10 @@ func TestFirstPass(t *testing.T) {
 }
 
 func TestChangeTouchesOneUnit(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"one-shot", "long-running"} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t)
 			s := r.syncer()
 			next := func() *gitsync.Report {
@@ -287,6 +290,7 @@ func TestChangeTouchesOneUnit(t *testing.T) {
 // TestReplicasMakeTheSameCommit runs two services over one history, the second on a
 // branch of its own.
 func TestReplicasMakeTheSameCommit(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
 	first := r.pass()
@@ -299,6 +303,7 @@ func TestReplicasMakeTheSameCommit(t *testing.T) {
 }
 
 func TestBadUnitIsHeld(t *testing.T) {
+	t.Parallel()
 	for name, bad := range map[string]map[string]string{
 		"invalid field":      {"in/a/web.yaml": strings.Replace(monitor("a", "web", "http"), "port: http", "port: 80", 1)},
 		"error in rendering": {"in/a/web.yaml": strings.Replace(monitor("a", "web", "http"), "port: http", "port: http, interval: 1s, scrapeTimeout: 2s", 1)},
@@ -310,6 +315,7 @@ func TestBadUnitIsHeld(t *testing.T) {
 		"broken instance":    {"in/a/agent.yaml": strings.Replace(agent("a"), "remoteWrite: [", "remoteWrite: 5 #", 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t)
 			r.commit("good", twoTeams())
 			r.pass()
@@ -356,6 +362,7 @@ func TestBadUnitIsHeld(t *testing.T) {
 }
 
 func TestFirstRunLeavesTheBadObjectOut(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	files := twoTeams()
 	files["in/a/bad.yaml"] = strings.Replace(monitor("a", "bad", "http"), "port: http", "port: http, interval: 1s, scrapeTimeout: 2s", 1)
@@ -372,6 +379,7 @@ func TestFirstRunLeavesTheBadObjectOut(t *testing.T) {
 }
 
 func TestOnInvalidFail(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.pipeline.Spec.OnInvalid = gitsync.OnInvalidFail
 	r.commit("good", twoTeams())
@@ -384,6 +392,7 @@ func TestOnInvalidFail(t *testing.T) {
 }
 
 func TestPausedUnitStays(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
 	r.pass()
@@ -399,6 +408,7 @@ func TestPausedUnitStays(t *testing.T) {
 }
 
 func TestImmutableFields(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
 	r.pass()
@@ -417,6 +427,7 @@ func TestImmutableFields(t *testing.T) {
 }
 
 func TestDeletionGuard(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for _, ns := range []string{"a", "b", "c"} {
 		files["in/"+ns+"/agent.yaml"] = agent(ns)
@@ -428,6 +439,7 @@ func TestDeletionGuard(t *testing.T) {
 		return r, r.commit("only one", map[string]string{"in/a/agent.yaml": "", "in/b/agent.yaml": ""})
 	}
 	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
 		r, id := setup(t)
 		before := r.out("rev-parse", "env")
 		report := r.pass()
@@ -443,6 +455,7 @@ func TestDeletionGuard(t *testing.T) {
 		}
 	})
 	t.Run("limits.allowFor", func(t *testing.T) {
+		t.Parallel()
 		r, id := setup(t)
 		r.pipeline.Spec.Limits.AllowFor = id
 		if report := r.pass(); report.Commit == "" {
@@ -450,6 +463,7 @@ func TestDeletionGuard(t *testing.T) {
 		}
 	})
 	t.Run("trailer", func(t *testing.T) {
+		t.Parallel()
 		r, _ := setup(t)
 		r.commit("Remove teams\n\nAgentry-Allow-Deletions: true", nil)
 		if report := r.pass(); report.Commit == "" {
@@ -457,8 +471,11 @@ func TestDeletionGuard(t *testing.T) {
 		}
 	})
 	t.Run("empty render", func(t *testing.T) {
+		t.Parallel()
 		r := newRig(t)
-		r.commit("two", twoTeams())
+		files := twoTeams()
+		files["in/README.md"] = "x" // a folder that is gone is no deletion
+		r.commit("two", files)
 		r.pass()
 		r.commit("none", map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": "", "in/b/agent.yaml": "", "in/b/web.yaml": ""})
 		if diff := cmp.Diff([]string{"deletion-guard"}, codes(r.pass(), diag.Error)); diff != "" {
@@ -466,6 +483,7 @@ func TestDeletionGuard(t *testing.T) {
 		}
 	})
 	t.Run("shards", func(t *testing.T) {
+		t.Parallel()
 		r := newRig(t)
 		sharded := func(n int) string {
 			return strings.Replace(agent("a"), "{instanceSelector: {}}", fmt.Sprintf("{instanceSelector: {}, shards: %d}", n), 1)
@@ -480,6 +498,7 @@ func TestDeletionGuard(t *testing.T) {
 }
 
 func TestUnreachableSource(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	other := newRig(t)
 	r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, gitsync.Source{URL: "file://" + other.repo.Dir, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in"}})
@@ -508,6 +527,7 @@ func TestUnreachableSource(t *testing.T) {
 }
 
 func TestOutputOfOthers(t *testing.T) {
+	t.Parallel()
 	foreign := func(t *testing.T, files map[string]string) *rig {
 		r := newRig(t)
 		r.commit("one", twoTeams())
@@ -525,12 +545,14 @@ func TestOutputOfOthers(t *testing.T) {
 		return r
 	}
 	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
 		r := foreign(t, map[string]string{"theirs.txt": "x"})
 		if diff := cmp.Diff([]string{"adoption-refused"}, codes(r.pass(), diag.Error)); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("adopted", func(t *testing.T) {
+		t.Parallel()
 		r := foreign(t, map[string]string{"README.md": "theirs", "a/agent/extra.yaml": "x: y"})
 		r.pipeline.Spec.Output.Adopt = true
 		if report := r.pass(); report.Commit == "" || len(report.Diags) > 0 {
@@ -547,6 +569,7 @@ func TestOutputOfOthers(t *testing.T) {
 		}
 	})
 	t.Run("collision", func(t *testing.T) {
+		t.Parallel()
 		r := foreign(t, map[string]string{"a/agent/agent-config.secret.yaml": "theirs"})
 		r.pipeline.Spec.Output.Adopt = true
 		report := r.pass()
@@ -580,6 +603,7 @@ func (r *rig) edit(files map[string]string) {
 }
 
 func TestDriftIsPutBack(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s := r.syncer()
 	r.commit("one", twoTeams())
@@ -596,11 +620,13 @@ func TestDriftIsPutBack(t *testing.T) {
 }
 
 func TestLostInventory(t *testing.T) {
+	t.Parallel()
 	for name, edits := range map[string]map[string]string{
 		"root": {".agentry/inventory": ""}, "unit": {"a/agent/.agentry/inventory": ""},
 		"both": {".agentry/inventory": "", "a/agent/.agentry/inventory": "", "b/agent/.agentry/inventory": "garbage"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t)
 			r.commit("one", twoTeams())
 			r.pass()
@@ -617,6 +643,7 @@ func TestLostInventory(t *testing.T) {
 }
 
 func TestBranchDeletedOrRewritten(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s := r.syncer()
 	r.commit("one", twoTeams())
@@ -634,6 +661,7 @@ func TestBranchDeletedOrRewritten(t *testing.T) {
 }
 
 func TestInputForcePushed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	s := r.syncer()
 	base := r.commit("one", twoTeams())
@@ -672,6 +700,7 @@ func TestMissingPath(t *testing.T) {
 }
 
 func TestDryRun(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
 	r.options.DryRun = true
@@ -686,6 +715,7 @@ func TestDryRun(t *testing.T) {
 }
 
 func TestEmptyRepository(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	_, err := r.syncer().Pass(context.Background())
 	if !errors.Is(err, repo.ErrEmptyRepository) {
@@ -694,6 +724,7 @@ func TestEmptyRepository(t *testing.T) {
 }
 
 func TestSecretsStayOut(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.pipeline.Spec.Secrets.Policy = gitsync.SecretsPlaintext
 	files := twoTeams()

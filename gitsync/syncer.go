@@ -33,9 +33,16 @@ type Options struct {
 	// AllowDeletions is the full id of an input commit for which the deletion guard
 	// does not hold.
 	AllowDeletions string
+	// Timeout bounds each attempt of a pass, all of its network operations together. No
+	// source may take more than an equal share of it, so that a silent one leaves time to
+	// go on without it. Default 10 minutes.
+	Timeout time.Duration
 	// Repo bounds what is fetched.
 	Repo repo.Options
 }
+
+// defaultTimeout is that of Options.Timeout.
+const defaultTimeout = 10 * time.Minute
 
 // maxAttempts is how often a pass is made again after losing the race for the branch.
 const maxAttempts = 5
@@ -83,6 +90,9 @@ type done struct {
 
 // New prepares a pipeline, which must be valid and have its defaults. It contacts nobody.
 func New(p Pipeline, creds Credentials, opts Options) (*Syncer, error) {
+	if opts.Timeout <= 0 {
+		opts.Timeout = defaultTimeout
+	}
 	s := &Syncer{pipeline: p, options: opts}
 	spec := &s.pipeline.Spec
 	if len(creds.Sources) != len(spec.Sources) {
@@ -117,9 +127,13 @@ func (s *Syncer) open(creds Credentials) error {
 				known = n
 			}
 		}
+		url, err := repo.NormaliseURL(src.URL)
+		if err != nil {
+			return err
+		}
 		out := &source{Source: src}
 		if len(spec.Sources) > 1 {
-			out.label = src.URL
+			out.label = url // what the pipeline says may hold a user name, which may be a token
 		}
 		s.sources = append(s.sources, out)
 		if known >= 0 {
@@ -127,10 +141,6 @@ func (s *Syncer) open(creds Credentials) error {
 			continue
 		}
 		remote := repo.Remote{URL: src.URL, Auth: creds.Sources[i]}
-		url, err := repo.NormaliseURL(src.URL)
-		if err != nil {
-			return err
-		}
 		joined := s.output == nil && url == output
 		if joined {
 			remote.Push = &creds.Output
@@ -169,7 +179,7 @@ func (s *Syncer) Close() error {
 // reached or written; what is wrong with the inputs is in the report.
 func (s *Syncer) Pass(ctx context.Context) (*Report, error) {
 	for attempt := 1; ; attempt++ {
-		report, err := s.attempt(ctx)
+		report, err := s.attempt(ctx, attempt == maxAttempts)
 		if !errors.Is(err, repo.ErrLostRace) || attempt == maxAttempts || ctx.Err() != nil {
 			return report, err
 		}
@@ -181,8 +191,10 @@ func (s *Syncer) Pass(ctx context.Context) (*Report, error) {
 }
 
 // attempt makes the pass on the tip that it finds.
-func (s *Syncer) attempt(ctx context.Context) (*Report, error) {
-	p := &pass{Syncer: s, dirs: map[plumbing.Hash]map[string]repo.Entry{}, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
+func (s *Syncer) attempt(ctx context.Context, last bool) (*Report, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, fmt.Errorf("the pass took longer than %s", s.options.Timeout))
+	defer cancel()
+	p := &pass{Syncer: s, last: last, dirs: map[plumbing.Hash]map[string]repo.Entry{}, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
 	if err := p.fetch(ctx); err != nil {
 		return p.report, err
 	}

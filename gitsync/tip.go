@@ -1,9 +1,11 @@
 package gitsync
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -19,18 +21,23 @@ type tip struct {
 	commit        plumbing.Hash // zero when the branch does not exist
 	tree          plumbing.Hash
 	parents       []plumbing.Hash
-	inventory     *inventory // nil when the path is not ours
-	units         map[string]*heldUnit
-	others        bool // files are at the path, and no inventory
+	inventory     *inventory           // nil when the path is not ours
+	units         map[string]*heldUnit // by the list of units
+	others        bool                 // files are at the path, and no inventory
 }
 
-// heldUnit is a unit that the output branch has.
+// heldUnit is the folder of a unit on the output branch.
 type heldUnit struct {
 	name    string
-	dir     plumbing.Hash // zero when somebody removed the folder
+	known   bool          // listed, or with an inventory of its own
+	dir     plumbing.Hash // zero when there is no folder, or somebody removed it
 	entries map[string]repo.Entry
-	inv     *unitInventory // read when needed
+	inv     *unitInventory // read when needed; empty when there is none
+	lost    bool           // inv is not on the tip
 }
+
+// exists reports whether the branch has the unit.
+func (u *heldUnit) exists() bool { return u.known && !u.dir.IsZero() }
 
 // readTip finds what of the output branch is ours.
 func (p *pass) readTip() error {
@@ -45,17 +52,30 @@ func (p *pass) readTip() error {
 		return err
 	}
 	for _, name := range t.inventory.units {
-		u := &heldUnit{name: name}
-		entry, err := p.lookup(p.at(name))
-		switch {
-		case err == nil && entry.Mode == filemode.Dir:
-			u.dir = entry.Hash
-		case err != nil && !errors.Is(err, repo.ErrPathNotFound):
+		if !isUnitName(name) {
+			continue
+		}
+		u, err := p.folder(name)
+		if err != nil {
 			return err
 		}
+		u.known = true
 		t.units[name] = u
 	}
 	return nil
+}
+
+// folder finds the folder of a unit.
+func (p *pass) folder(name string) (*heldUnit, error) {
+	u := &heldUnit{name: name}
+	entry, err := p.lookup(p.at(name))
+	switch {
+	case err == nil && entry.Mode == filemode.Dir:
+		u.dir = entry.Hash
+	case err != nil && !errors.Is(err, repo.ErrPathNotFound):
+		return nil, err
+	}
+	return u, nil
 }
 
 // lookup finds a path of the output branch. Folders that the last pass read are not
@@ -115,6 +135,9 @@ func (p *pass) hasFiles() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if entry.Mode != filemode.Dir {
+		return true, nil
+	}
 	entries, err := p.dir(entry.Hash)
 	return len(entries) > 0, err
 }
@@ -146,35 +169,34 @@ func (p *pass) load(u *heldUnit) error {
 			u.entries[e.Name] = e
 		}
 	}
-	inv, err := p.unitInventory(u.name)
-	if err != nil {
+	if err := p.unitInventory(u); err != nil {
 		return fmt.Errorf("unit %s: %w", u.name, err)
 	}
-	u.inv = inv
 	return nil
 }
 
-func (p *pass) unitInventory(name string) (*unitInventory, error) {
-	commit := &repo.Commit{Tree: p.tip.tree, Parents: p.tip.parents}
-	for range maxHistory {
-		var inv unitInventory
-		ok, err := readJSON(p.reader, commit, p.at(name, inventoryFile), &inv)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			return &inv, nil
-		}
-		if len(commit.Parents) == 0 {
-			break
-		}
-		if commit, err = p.reader.Commit(commit.Parents[0]); errors.Is(err, repo.ErrObjectNotFound) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
+// unitInventory reads the inventory of a unit. The history of a folder that is not listed
+// says nothing: whoever came after us owns what is there now.
+func (p *pass) unitInventory(u *heldUnit) error {
+	u.inv = &unitInventory{}
+	commit := &repo.Commit{Tree: p.tip.tree}
+	if u.known {
+		commit.Parents = p.tip.parents
 	}
-	return &unitInventory{}, nil
+	age, err := newest(p.reader, commit, p.at(u.name, inventoryFile), func(data []byte) (bool, error) {
+		*u.inv = unitInventory{}
+		ok := json.Unmarshal(data, u.inv) == nil && u.inv.Version > 0
+		return ok, checkVersion(u.inv.Version)
+	})
+	if err != nil {
+		return err
+	}
+	if age < 0 {
+		*u.inv = unitInventory{}
+	}
+	u.known, u.lost = u.known || age == 0, age != 0
+	u.inv.Files = slices.DeleteFunc(u.inv.Files, func(f inventoryFileEntry) bool { return !isFileName(f.Path) })
+	return nil
 }
 
 // blob reads a file of a unit's folder.

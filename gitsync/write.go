@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/utils/diff"
 
 	"github.com/agentry-dev/agentry/generator"
@@ -37,19 +37,24 @@ func (p *pass) write() (*change, error) {
 	if err := p.guard(c); err != nil {
 		return nil, err
 	}
-	p.refuseOldSecrets(c)
+	if err := p.refuseOldSecrets(c); err != nil {
+		return nil, err
+	}
 	for i := range p.plan {
 		p.report.Units = append(p.report.Units, UnitReport{Name: p.plan[i].name, State: p.plan[i].state, Reason: p.plan[i].reason})
 	}
 	if c.refused || p.tip.inventory == nil && len(c.units) == 0 && p.report.Diags.HasErrors() {
 		return nil, nil // a mistake on the first day must not leave a branch behind
 	}
-	if !c.payload && p.tip.inventory != nil {
+	if !c.payload && p.tip.inventory != nil && !p.tip.inventory.lost {
 		p.settle(nil)
-		p.remember(p.tip.commit)
+		p.remember()
 		return nil, nil
 	}
 	if err := p.writeMetadata(c); err != nil {
+		return nil, err
+	}
+	if err := p.makeRoom(c); err != nil || c.refused {
 		return nil, err
 	}
 	return c, p.count(c)
@@ -66,7 +71,7 @@ func (p *pass) writeUnit(c *change, plan *unitPlan) error {
 			c.edits[p.at(plan.name, f)] = repo.Edit{Remove: true}
 		}
 	case keep:
-		if plan.held != nil && !plan.held.dir.IsZero() {
+		if plan.held.exists() {
 			c.units = append(c.units, plan.name)
 		}
 		if plan.state == UnitHeld {
@@ -90,12 +95,14 @@ func (u *heldUnit) ours() []string {
 
 // writeFiles edits a unit's folder to what was rendered.
 func (p *pass) writeFiles(c *change, plan *unitPlan) error {
-	changed := false
+	// What a stricter policy leaves as it is must not count as rendered under the old one.
+	stricter := plan.held.inv.Secrets == SecretsPlaintext && p.pipeline.Spec.Secrets.Policy != SecretsPlaintext
+	changed := stricter || plan.held.lost
 	wanted := map[string]bool{}
 	for _, f := range plan.unit.Files {
 		wanted[f.Path] = true
 		current, exists := plan.held.entries[f.Path]
-		if exists && current.Mode.IsFile() && current.Hash == plumbing.ComputeHash(plumbing.BlobObject, f.Data) {
+		if exists && holds(current, f.Data) {
 			continue
 		}
 		listed, ours := plan.held.inv.file(f.Path)
@@ -125,22 +132,29 @@ func (p *pass) writeFiles(c *change, plan *unitPlan) error {
 	return p.unitMetadata(c, plan)
 }
 
+// holds reports whether an entry is a plain file of that content.
+func holds(e repo.Entry, data []byte) bool {
+	return e.Mode == filemode.Regular && e.Hash == plumbing.ComputeHash(plumbing.BlobObject, data)
+}
+
 func (p *pass) collision(c *change, name string) {
 	c.refused = true
 	p.error(diag.AdoptionCollision, name, "move or delete the file, or choose another branch or path",
 		"is on branch %s and not agentry's: nothing is written", p.pipeline.Spec.Output.Branch)
 }
 
+const driftHint = "change the custom resources instead"
+
 // drift tells when a file of ours is not what we wrote.
 func (p *pass) drift(plan *unitPlan, listed inventoryFileEntry) error {
 	data, err := p.blob(plan.held, listed.Path)
 	switch {
 	case errors.Is(err, repo.ErrPathNotFound):
-		p.warn(diag.Drift, p.at(plan.name, listed.Path), "change the custom resources instead", "was removed from the output branch by somebody else: it is put back")
+		p.warn(diag.Drift, p.at(plan.name, listed.Path), driftHint, "was removed from the output branch by somebody else: it is put back")
 	case err != nil:
 		return err
-	case sha(data) != listed.SHA256:
-		p.warn(diag.Drift, p.at(plan.name, listed.Path), "change the custom resources instead", "was changed on the output branch by somebody else: it is put back")
+	case sha(data) != listed.SHA256 || plan.held.entries[listed.Path].Mode != filemode.Regular:
+		p.warn(diag.Drift, p.at(plan.name, listed.Path), driftHint, "was changed on the output branch by somebody else: it is put back")
 	}
 	return nil
 }
@@ -148,9 +162,6 @@ func (p *pass) drift(plan *unitPlan, listed inventoryFileEntry) error {
 // heldDrift tells when files of a held unit are not what we wrote: they stay, as there is
 // nothing to put in their place.
 func (p *pass) heldDrift(plan *unitPlan) error {
-	if plan.held.dir.IsZero() {
-		return nil
-	}
 	if err := p.load(plan.held); err != nil {
 		return err
 	}
@@ -175,17 +186,31 @@ func (p *pass) writeRoot(c *change) error {
 	if err != nil || same {
 		return err
 	}
-	if exists && !p.ownsRoot(generator.KustomizationFile) {
+	listed, ours := p.ownsRoot(generator.KustomizationFile)
+	if exists && !ours {
 		p.collision(c, name)
 		return nil
+	}
+	if old, err := readFile(p.reader, p.tip.tree, name); err != nil {
+		return err
+	} else if ours && sha(old) != listed.SHA256 {
+		p.warn(diag.Drift, name, driftHint, "was changed on the output branch by somebody else: it is put back")
 	}
 	c.payload = true
 	c.edits[name] = repo.Edit{Data: data}
 	return nil
 }
 
-func (p *pass) ownsRoot(name string) bool {
-	return p.tip.inventory != nil && slices.ContainsFunc(p.tip.inventory.Root, func(f inventoryFileEntry) bool { return f.Path == name })
+// ownsRoot looks a file beside the units up in the inventory.
+func (p *pass) ownsRoot(name string) (inventoryFileEntry, bool) {
+	if p.tip.inventory != nil {
+		for _, f := range p.tip.inventory.Root {
+			if f.Path == name {
+				return f, true
+			}
+		}
+	}
+	return inventoryFileEntry{}, false
 }
 
 // equals compares a file of the branch with content.
@@ -197,27 +222,31 @@ func (p *pass) equals(name string, data []byte) (same, exists bool, err error) {
 	if errors.Is(err, repo.ErrPathNotFound) {
 		return false, false, nil
 	}
-	return entry.Hash == plumbing.ComputeHash(plumbing.BlobObject, data), true, err
+	return holds(entry, data), true, err
 }
 
 // refuseOldSecrets stops a commit when the pipeline asks for a stricter secrets policy
 // than a folder that would be kept was rendered under.
-func (p *pass) refuseOldSecrets(c *change) {
+func (p *pass) refuseOldSecrets(c *change) error {
 	if p.pipeline.Spec.Secrets.Policy != SecretsReference {
-		return
+		return nil
 	}
 	for i := range p.plan {
 		plan := &p.plan[i]
-		if plan.action != keep || plan.held == nil || plan.held.dir.IsZero() || plan.state == UnitUnchanged {
+		if plan.action != keep || !plan.held.exists() || plan.state == UnitUnchanged {
 			continue
 		}
-		if err := p.load(plan.held); err != nil || plan.held.inv.Secrets != SecretsPlaintext {
+		if err := p.load(plan.held); err != nil {
+			return err
+		}
+		if plan.held.inv.Secrets != SecretsPlaintext {
 			continue
 		}
 		c.refused = true
 		p.error(diag.SecretsHeld, p.at(plan.name), "correct its errors or unpause it, so that it is rendered anew; or keep the policy plaintext",
 			"unit %s is %s and holds secrets in clear, which the policy reference does not allow: nothing is written", plan.name, plan.state)
 	}
+	return nil
 }
 
 // count lists the edits; in a dry run with the lines that they change.
@@ -253,6 +282,9 @@ func (p *pass) countLines(f *FileChange, edit repo.Edit) error {
 		if err != nil {
 			return err
 		}
+		if !entry.Mode.IsFile() {
+			return nil // a submodule in our file's place
+		}
 		if old, err = p.reader.Blob(entry.Hash, maxOutputBytes); err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
@@ -274,7 +306,7 @@ func (p *pass) settle(dirs map[string]plumbing.Hash) {
 	written := map[string]writtenUnit{}
 	for i := range p.plan {
 		plan := &p.plan[i]
-		if plan.unit == nil || plan.unit.Failed || plan.unit.Paused || plan.held == nil {
+		if plan.unit == nil || plan.unit.Failed || plan.unit.Paused {
 			continue
 		}
 		dir := plan.held.dir
@@ -301,15 +333,15 @@ func (p *pass) unitMetadata(c *change, plan *unitPlan) error {
 		}
 		inv.Files = append(inv.Files, entry)
 	}
-	for _, id := range plan.unit.Inputs {
-		inv.Inputs = append(inv.Inputs, id.String())
-	}
+	inv.Inputs = p.inputs(plan.unit)
 	for name, v := range map[string]any{inventoryFile: inv, metadataFile: p.unitHydrator()} {
 		data, err := encodeJSON(v)
 		if err != nil {
 			return err
 		}
-		c.edits[path.Join(p.at(plan.name), name)] = repo.Edit{Data: data}
+		if err := p.putMetadata(c, p.at(plan.name, name), data, plan.held.known); err != nil {
+			return err
+		}
 	}
 	return nil
 }

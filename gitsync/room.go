@@ -1,0 +1,66 @@
+package gitsync
+
+import (
+	"errors"
+	"path"
+
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// putMetadata writes a file that describes the output, unless somebody else's is there.
+func (p *pass) putMetadata(c *change, name string, data []byte, ours bool) error {
+	_, exists, err := p.equals(name, data)
+	if err != nil {
+		return err
+	}
+	if exists && !ours {
+		p.collision(c, name)
+		return nil
+	}
+	c.edits[name] = repo.Edit{Data: data}
+	return nil
+}
+
+// makeRoom finds what is in the way of the edits: a folder where a file goes, or a file
+// where a folder goes. It is not ours, whatever its name: we write plain files only. What
+// should be removed and is such a thing stays.
+func (p *pass) makeRoom(c *change) error {
+	reported := map[string]bool{}
+	for name, edit := range c.edits {
+		obstacle, err := p.obstacle(c, name)
+		switch {
+		case err != nil:
+			return err
+		case obstacle == "":
+		case edit.Remove:
+			delete(c.edits, name)
+		case !reported[obstacle]:
+			reported[obstacle] = true
+			p.collision(c, obstacle)
+		}
+	}
+	return nil
+}
+
+// obstacle is the path of what is in the way of a file; empty when nothing is.
+func (p *pass) obstacle(c *change, name string) (string, error) {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		entry, err := p.lookup(dir)
+		if err == nil && entry.Mode != filemode.Dir && !c.edits[dir].Remove {
+			return dir, nil
+		}
+		if err != nil && !errors.Is(err, repo.ErrPathNotFound) {
+			return "", err
+		}
+	}
+	entry, err := p.lookup(name)
+	if errors.Is(err, repo.ErrPathNotFound) {
+		return "", nil
+	}
+	if err == nil && entry.Mode == filemode.Dir {
+		return name, nil
+	}
+	return "", err
+}

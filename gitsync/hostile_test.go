@@ -1,101 +1,266 @@
 package gitsync_test
 
 import (
-	"context"
-	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
-// lab is a pipeline over a repository in memory.
-type lab struct {
-	t        testing.TB
-	remote   *remote
-	files    map[string]string // of the input
-	minute   int
-	pipeline gitsync.Pipeline
-	options  gitsync.Options
+// prune removes agent a, so that what its folder is believed to hold goes.
+func (l *lab) prune() { l.input(map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": ""}) }
+
+// bad is a monitor that cannot be rendered.
+func bad(ns string) string {
+	return strings.Replace(monitor(ns, "web", "http"), "port: http", "port: http, interval: 1s, scrapeTimeout: 2s", 1)
 }
 
-func newLab(t testing.TB) *lab {
-	l := &lab{t: t, remote: newHost(t).add("repo"), files: map[string]string{}}
-	l.pipeline = gitsync.Pipeline{
-		APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Metadata: gitsync.Metadata{Name: "test"},
-		Spec: gitsync.PipelineSpec{
-			Sources: []gitsync.Source{{URL: l.remote.url, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in"}}},
-			Output:  gitsync.Output{Branch: "env"},
-		},
-	}
-	l.options = gitsync.Options{CacheDir: t.TempDir(), Version: "v0.0.0-test"}
+// rendered is a lab with two units on the branch.
+func rendered(t *testing.T) *lab {
+	l := newLab(t)
+	l.input(twoTeams())
+	l.pass()
 	return l
 }
 
-// input commits changes of the input; empty text removes a file.
-func (l *lab) input(changes map[string]string) plumbing.Hash {
-	for name, text := range changes {
-		l.files[name] = text
-		if text == "" {
-			delete(l.files, name)
+func (l *lab) refusedAt(code diag.Code, file string) {
+	l.t.Helper()
+	before := l.remote.tip("env")
+	report := l.pass()
+	i := slices.IndexFunc(report.Diags, func(d diag.Diagnostic) bool { return d.Code == code && d.File == file })
+	if i < 0 || report.Commit != "" || l.remote.tip("env") != before {
+		l.t.Errorf("commit %q, %v; want %s at %s and no commit", report.Commit, report.Diags, code, file)
+	}
+}
+
+// sees reports whether the units have these states.
+func sees(t *testing.T, report *gitsync.Report, want map[string]gitsync.UnitState) {
+	t.Helper()
+	if diff := cmp.Diff(want, states(report)); diff != "" {
+		t.Errorf("states (-want +got):\n%s%v", diff, report.Diags)
+	}
+}
+
+func TestInventoryLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	l := rendered(t)
+	l.tamper(func(files tree) {
+		files["theirs.txt"] = entry{text: "theirs"}
+		files["a/agent/.agentry/inventory"] = entry{text: `{"version": 1, "files": [{"path": "../../theirs.txt"}, {"path": "/theirs.txt"}, {"path": ".."}, {"path": ""},
+			{"path": "../../b/agent/agent.statefulset.yaml"}, {"path": "agent.statefulset.yaml"}]}`}
+	})
+	l.prune()
+	l.pass()
+	files := l.remote.read("env")
+	if files["theirs.txt"].text != "theirs" || files["b/agent/agent.statefulset.yaml"].text == "" {
+		t.Error("files outside the unit's folder are gone")
+	}
+	if _, there := files["a/agent/agent.statefulset.yaml"]; there {
+		t.Error("our own file stayed")
+	}
+}
+
+func TestListOfUnitsLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.pipeline.Spec.Output.Path = "mine/here"
+	l.input(twoTeams())
+	l.pass()
+	others := tree{}
+	l.tamper(func(files tree) {
+		for name, e := range below(files, "mine/here/a/agent") {
+			others["mine/theirs/a/agent/"+name] = e
+		}
+		maps.Copy(files, others)
+		files["mine/here/.agentry/units"] = entry{text: `["../theirs/a/agent", "../theirs", "a/../../theirs/a/agent", ".", "", "/", "a/agent", "b/agent"]`}
+	})
+	l.prune()
+	sees(t, l.pass(), map[string]gitsync.UnitState{"a/agent": "removed", "b/agent": "unchanged"})
+	files := l.remote.read("env")
+	for name, e := range others {
+		if files[name] != e {
+			t.Errorf("%s is gone", name)
 		}
 	}
-	l.minute++
-	return l.remote.commit("main", plain(l.files), l.minute, "Change")
 }
 
-// tamper commits to the output branch behind agentry's back.
-func (l *lab) tamper(change func(files tree)) {
-	files := l.remote.read("env")
-	change(files)
-	l.minute++
-	l.remote.commit("env", files, l.minute, "by hand")
-}
-
-func (l *lab) syncer() *gitsync.Syncer {
-	l.t.Helper()
-	p := l.pipeline
-	p.Spec.Sources = append([]gitsync.Source(nil), p.Spec.Sources...)
-	p.Default()
-	if problems := p.Validate(); len(problems) > 0 {
-		l.t.Fatal(problems)
+func TestDamagedInventories(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file, text string
+	}{
+		"the list is garbage":             {".agentry/units", "garbage"},
+		"the list is gone":                {".agentry/units", ""},
+		"the list is empty":               {".agentry/units", "[]"},
+		"the inventory is empty":          {".agentry/inventory", "{}"},
+		"the unit's inventory is empty":   {"a/agent/.agentry/inventory", "{}"},
+		"the unit's inventory is a list":  {"a/agent/.agentry/inventory", "[]"},
+		"the unit's inventory is garbage": {"a/agent/.agentry/inventory", "garbage"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := rendered(t)
+			l.tamper(func(files tree) {
+				files[c.file] = entry{text: c.text}
+				if c.text == "" {
+					delete(files, c.file)
+				}
+			})
+			before := l.remote.read("env")
+			l.input(map[string]string{"in/a/web.yaml": bad("a")})
+			report := l.pass()
+			if states(report)["a/agent"] != gitsync.UnitHeld {
+				t.Errorf("%v %v", states(report), report.Diags)
+			}
+			if diff := cmp.Diff(below(before, "a/agent"), below(l.remote.read("env"), "a/agent"), cmp.AllowUnexported(entry{})); diff != "" {
+				t.Errorf("the held folder changed:\n%s", diff)
+			}
+			l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "mended")})
+			if report := l.pass(); report.Commit == "" || report.Diags.HasErrors() {
+				t.Errorf("after the repair: %v", report.Diags)
+			}
+			if again := l.pass(); again.Commit != "" {
+				t.Errorf("and again: %v", again.Changes)
+			}
+			for _, file := range []string{".agentry/units", ".agentry/inventory", "a/agent/.agentry/inventory"} {
+				if text := l.remote.read("env")[file].text; len(text) < 10 {
+					t.Errorf("%s was not put back: %q", file, text)
+				}
+			}
+		})
 	}
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]repo.Auth, len(p.Spec.Sources))}, l.options)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.t.Cleanup(func() { _ = s.Close() })
-	return s
 }
 
-func (l *lab) pass() *gitsync.Report {
-	l.t.Helper()
-	return l.passOf(l.syncer())
+func TestInventoryOfANewerVersion(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{".agentry/inventory", "a/agent/.agentry/inventory"} {
+		l := rendered(t)
+		l.tamper(func(files tree) { files[file] = entry{text: `{"version": 2}`} })
+		l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
+		before := l.remote.tip("env")
+		_, err := l.syncer().Pass(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "newer agentry") || l.remote.tip("env") != before {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
 }
 
-func (l *lab) passOf(s *gitsync.Syncer) *gitsync.Report {
-	l.t.Helper()
-	report, err := s.Pass(context.Background())
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return report
+func TestInTheWay(t *testing.T) {
+	t.Parallel()
+	t.Run("at adoption", func(t *testing.T) {
+		t.Parallel()
+		for there, at := range map[string]string{
+			"a":                                "a", // a file where a folder goes
+			"a/agent":                          "a/agent",
+			"a/agent/agent.statefulset.yaml/x": "a/agent/agent.statefulset.yaml",
+			"a/agent/.agentry":                 "a/agent/.agentry",
+			"a/agent/hydrator.metadata":        "a/agent/hydrator.metadata",
+			"a/agent/.agentry/inventory":       "a/agent/.agentry/inventory",
+			"hydrator.metadata":                "hydrator.metadata",
+			"kustomization.yaml":               "kustomization.yaml",
+			"kustomization.yaml/x":             "kustomization.yaml",
+			".agentry":                         ".agentry",
+			".agentry/inventory":               ".agentry/inventory",
+			".agentry/units/x":                 ".agentry/units",
+		} {
+			l := newLab(t)
+			l.pipeline.Spec.Output.Adopt = true
+			l.remote.commit("env", tree{there: {text: "theirs"}}, 1, "theirs")
+			l.input(twoTeams())
+			l.refusedAt(diag.AdoptionCollision, at)
+		}
+	})
+	t.Run("the output path is a file", func(t *testing.T) {
+		t.Parallel()
+		l := newLab(t)
+		l.pipeline.Spec.Output.Path = "out"
+		l.remote.commit("env", tree{"out": {text: "theirs"}}, 1, "theirs")
+		l.input(twoTeams())
+		l.refusedAt(diag.AdoptionRefused, "")
+		l.pipeline.Spec.Output.Adopt = true
+		l.refusedAt(diag.AdoptionCollision, "out")
+	})
+	t.Run("later", func(t *testing.T) {
+		t.Parallel()
+		l := rendered(t)
+		l.tamper(func(files tree) {
+			delete(files, "a/agent/agent.statefulset.yaml")
+			files["a/agent/agent.statefulset.yaml/x"] = entry{text: "theirs"}
+		})
+		l.refusedAt(diag.AdoptionCollision, "a/agent/agent.statefulset.yaml")
+		l.prune()
+		l.pass()
+		if diff := cmp.Diff(tree{"agent.statefulset.yaml/x": {text: "theirs"}}, below(l.remote.read("env"), "a/agent"), cmp.AllowUnexported(entry{})); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("a unit comes back where others moved in", func(t *testing.T) {
+		t.Parallel()
+		l := rendered(t)
+		l.prune()
+		l.pass()
+		l.tamper(func(files tree) { files["a/agent/agent.statefulset.yaml"] = entry{text: "theirs"} })
+		l.input(twoTeams())
+		l.refusedAt(diag.AdoptionCollision, "a/agent/agent.statefulset.yaml")
+	})
 }
 
-var _ = errors.Is
-var _ = strings.Contains
-
-func TestLabWorks(t *testing.T) {
-	l := newLab(t)
-	l.input(twoTeams())
-	report := l.pass()
-	if report.Commit == "" {
-		t.Fatal(report)
+func TestOddEntriesAreDrift(t *testing.T) {
+	t.Parallel()
+	const file = "a/agent/agent.statefulset.yaml"
+	for name, mode := range map[string]filemode.FileMode{
+		"symlink": filemode.Symlink, "executable": filemode.Executable, "submodule": filemode.Submodule,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := rendered(t)
+			before := l.remote.read("env")[file]
+			for _, text := range []string{before.text, "/etc/passwd"} {
+				l.tamper(func(files tree) {
+					files[file] = entry{text: text, mode: mode, hash: plumbing.NewHash("1234567890123456789012345678901234567890")}
+				})
+				l.options.DryRun = true
+				l.pass()
+				l.options.DryRun = false
+				report := l.pass()
+				if diff := cmp.Diff([]string{"drift"}, codes(report, diag.Warning)); diff != "" || l.remote.read("env")[file] != before {
+					t.Errorf("%v %+v", report.Diags, l.remote.read("env")[file])
+				}
+			}
+		})
 	}
-	if r := l.pass(); r.Commit != "" {
-		t.Fatal(r)
+}
+
+func TestRootDriftIsReported(t *testing.T) {
+	t.Parallel()
+	l := rendered(t)
+	s := l.syncer()
+	l.tamper(func(files tree) { files["kustomization.yaml"] = entry{text: "resources: []"} })
+	if got := codes(l.passOf(s), diag.Warning); !slices.Equal(got, []string{"drift"}) {
+		t.Errorf("%v", got)
+	}
+	if again := l.passOf(s); len(again.Diags) > 0 {
+		t.Errorf("the next pass of the same process still reports %v", again.Diags)
+	}
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	t.Parallel()
+	l := rendered(t)
+	l.options.DryRun = true
+	l.prune()
+	refs := maps.Clone(l.remote.refs)
+	if report := l.pass(); len(report.Changes) == 0 {
+		t.Error("no changes")
+	}
+	if diff := cmp.Diff(refs, l.remote.refs); diff != "" {
+		t.Error(diff)
 	}
 }

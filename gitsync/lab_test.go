@@ -1,0 +1,85 @@
+package gitsync_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// lab is a pipeline over a repository in memory.
+type lab struct {
+	t        testing.TB
+	remote   *remote
+	files    map[string]string // of the input
+	minute   int
+	pipeline gitsync.Pipeline
+	options  gitsync.Options
+}
+
+func newLab(t testing.TB) *lab {
+	l := &lab{t: t, remote: newHost(t).add("repo"), files: map[string]string{}}
+	l.pipeline = gitsync.Pipeline{
+		APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Metadata: gitsync.Metadata{Name: "test"},
+		Spec: gitsync.PipelineSpec{
+			Sources: []gitsync.Source{{URL: l.remote.url, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in"}}},
+			Output:  gitsync.Output{Branch: "env"},
+		},
+	}
+	l.options = gitsync.Options{CacheDir: t.TempDir(), Version: "v0.0.0-test"}
+	return l
+}
+
+// input commits changes of the input; empty text removes a file.
+func (l *lab) input(changes map[string]string) plumbing.Hash {
+	for name, text := range changes {
+		l.files[name] = text
+		if text == "" {
+			delete(l.files, name)
+		}
+	}
+	l.minute++
+	return l.remote.commit("main", plain(l.files), l.minute, "Change")
+}
+
+// tamper commits to the output branch behind agentry's back.
+func (l *lab) tamper(change func(files tree)) {
+	files := l.remote.read("env")
+	change(files)
+	l.minute++
+	l.remote.commit("env", files, l.minute, "by hand")
+}
+
+func (l *lab) syncer() *gitsync.Syncer {
+	l.t.Helper()
+	p := l.pipeline
+	p.Spec.Sources = slices.Clone(p.Spec.Sources)
+	p.Default()
+	if problems := p.Validate(); len(problems) > 0 {
+		l.t.Fatal(problems)
+	}
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]repo.Auth, len(p.Spec.Sources))}, l.options)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func (l *lab) pass() *gitsync.Report {
+	l.t.Helper()
+	return l.passOf(l.syncer())
+}
+
+func (l *lab) passOf(s *gitsync.Syncer) *gitsync.Report {
+	l.t.Helper()
+	report, err := s.Pass(context.Background())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return report
+}

@@ -45,6 +45,8 @@ type remote struct {
 	objects *memory.Storage // its refs are not used
 	refs    map[string]plumbing.Hash
 	refuse  string // pushes to refs below this are refused
+	moving  string // a ref that somebody else moves before every push
+	hung    chan struct{}
 }
 
 func newHost(t testing.TB) *host {
@@ -66,7 +68,7 @@ func (h *host) add(name string) *remote {
 	return r
 }
 
-// moveTo puts a remote under the name of another one, for a pass from the same URL.
+// serve puts a remote under the name of another one, for a pass from the same URL.
 func (h *host) serve(r *remote) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -88,6 +90,13 @@ func (h *host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.NotFound(w, req)
 		return
 	}
+	if r.hung != nil {
+		select {
+		case <-r.hung:
+		case <-req.Context().Done():
+		}
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out bytes.Buffer
@@ -95,6 +104,9 @@ func (h *host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	switch action {
 	case "info/refs":
 		action = req.URL.Query().Get("service")
+		if r.moving != "" && action == "git-receive-pack" {
+			r.refs[r.moving] = r.note()
+		}
 		err = r.advertise(&out, action)
 		w.Header().Set("Content-Type", "application/x-"+action+"-advertisement")
 	case "git-upload-pack":
@@ -267,6 +279,18 @@ func (r *remote) rawCommit(branch string, files tree, author, committer, message
 	h := r.put(plumbing.CommitObject, []byte(b.String()))
 	r.refs["refs/heads/"+branch] = h
 	return h
+}
+
+// note makes a new commit of notes.
+func (r *remote) note() plumbing.Hash {
+	old := r.refs[r.moving]
+	return r.put(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nparent %s\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\nnote", r.tree(nil), old))
+}
+
+// hang lets the remote answer nothing from now on.
+func (r *remote) hang(t *testing.T) {
+	r.hung = make(chan struct{})
+	t.Cleanup(func() { close(r.hung) })
 }
 
 func (r *remote) tip(branch string) plumbing.Hash {

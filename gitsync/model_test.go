@@ -252,7 +252,6 @@ func (m *model) edit() {
 	case 18: // back to an older state, by force
 		if len(m.past) > 0 {
 			m.files = maps.Clone(m.past[m.rand.IntN(len(m.past))])
-			m.lab.remote.refs["refs/heads/main"] = plumbing.ZeroHash
 			delete(m.lab.remote.refs, "refs/heads/main")
 			m.logf("forced push of an older state")
 		}
@@ -377,12 +376,20 @@ func (m *model) held(name string, w world) bool {
 	if u.Paused || u.Failed {
 		return true
 	}
+	var was []manifest.ID
+	lost := false // a Namespace, which counts if that changes what is selected
 	for _, id := range m.inputs[name] {
-		if w.set.Get(id) == nil && (w.invalid[id] || w.broken) {
+		gone := w.set.Get(id) == nil && (w.invalid[id] || w.broken)
+		if id.Kind == "Namespace" {
+			lost = lost || gone
+			continue
+		}
+		if gone {
 			return true
 		}
+		was = append(was, id)
 	}
-	return false
+	return lost && !slices.Equal(was, u.Inputs)
 }
 
 // check makes passes and compares the branch with what the oracle expects.
@@ -396,8 +403,7 @@ func (m *model) check() {
 	report := m.lab.passOf(m.long)
 	after := m.lab.remote.read("env")
 
-	for name := range m.names(before, w) {
-		old, now := unitFiles(before, name, m.foreign), unitFiles(after, name, m.foreign)
+	for name := range m.names(w) {
 		_, existed := m.inputs[name]
 		if existed && m.held(name, w) {
 			m.same("held unit "+name, below(before, name), below(after, name))
@@ -410,8 +416,7 @@ func (m *model) check() {
 				want[f.Path] = entry{text: string(f.Data)}
 			}
 		}
-		m.same("unit "+name, want, now)
-		_ = old
+		m.same("unit "+name, want, unitFiles(after, name, m.foreign))
 		delete(m.inputs, name)
 		if len(want) > 0 {
 			m.inputs[name] = w.inputs(u)
@@ -438,7 +443,7 @@ func (w world) inputs(u *generator.Unit) []manifest.ID {
 	return out
 }
 
-func (m *model) names(before tree, w world) map[string]bool {
+func (m *model) names(w world) map[string]bool {
 	out := map[string]bool{}
 	for name := range m.inputs {
 		out[name] = true

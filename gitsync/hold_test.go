@@ -137,14 +137,25 @@ func TestObjectMovesBetweenSources(t *testing.T) {
 	sees(t, l.pass(), unitStates{"a/agent": "changed", "b/agent": "unchanged"})
 }
 
-// TestGuardCountsWhatIsThere fills the list of units, so that a deletion looks small.
+// TestGuardCountsWhatIsThere adds to the inventories, so that a deletion looks small.
 func TestGuardCountsWhatIsThere(t *testing.T) {
 	t.Parallel()
-	l := rendered(t)
+	l := newLab(t)
+	files := twoTeams()
+	files["in/c/agent.yaml"] = agent("c")
+	l.input(files)
+	l.pass()
 	l.tamper(func(files tree) {
-		files[".agentry/units"] = entry{text: `["a/agent", "b/agent", "x/1", "x/2", "x/3", "x/4", "x/5", "x/6", "x/7"]`}
+		files[".agentry/units"] = entry{text: `["a/agent", "b/agent", "c/agent", "x/1", "x/2", "x/3"]`}
+		const at = "c/agent/.agentry/inventory"
+		var more string
+		for i := range 9 {
+			more += fmt.Sprintf(`{"path": "x%d.yaml", "object": "StatefulSet/c/x%d"}, `, i, i)
+		}
+		files[at] = entry{text: strings.Replace(files[at].text, `"files": [`, `"files": [`+more, 1)}
 	})
-	l.input(map[string]string{"in/a/agent.yaml": "", "in/b/agent.yaml": ""})
+	paused := strings.Replace(agent("c"), "spec:\n  metrics", "spec:\n  paused: true\n  metrics", 1)
+	l.input(map[string]string{"in/a/agent.yaml": "", "in/b/agent.yaml": "", "in/c/agent.yaml": paused})
 	l.refusedAt(diag.DeletionGuard, "")
 }
 

@@ -264,3 +264,24 @@ func TestDryRunWritesNothing(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestDriftOfImmutableField edits what Kubernetes lets nobody change: it is what we wrote
+// that a render is compared with.
+func TestDriftOfImmutableField(t *testing.T) {
+	t.Parallel()
+	const file = "a/agent/agent.statefulset.yaml"
+	l := rendered(t)
+	before := l.remote.read("env")[file]
+	l.tamper(func(files tree) {
+		files[file] = entry{text: strings.Replace(before.text, "serviceName: ", "serviceName: not-", 1)}
+	})
+	report := l.pass()
+	sees(t, report, unitStates{"a/agent": "changed", "b/agent": "unchanged"})
+	if l.remote.read("env")[file] != before {
+		t.Error("the file was not put back")
+	}
+	storage := "spec:\n  storage: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Gi}}}}}\n  metrics"
+	l.input(map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "spec:\n  metrics", storage, 1)})
+	l.tamper(func(files tree) { files[file] = entry{text: "edited"} })
+	sees(t, l.pass(), unitStates{"a/agent": "held", "b/agent": "unchanged"})
+}

@@ -215,7 +215,7 @@ func (d decider) immutable(plan *unitPlan) error {
 		if !workload.IsWorkload(f.Object.Kind) {
 			continue
 		}
-		old, err := d.blob(plan.held, f.Path)
+		old, err := d.lastWritten(plan.held, f.Path)
 		if errors.Is(err, repo.ErrPathNotFound) {
 			continue
 		}

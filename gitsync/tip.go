@@ -199,6 +199,25 @@ func (p *pass) unitInventory(u *heldUnit) error {
 	return nil
 }
 
+// lastWritten is a file of a unit as we wrote it, whatever somebody made of it since. A
+// file that is gone is gone on purpose: that is the way to replace a workload.
+func (p *pass) lastWritten(u *heldUnit, name string) ([]byte, error) {
+	data, err := p.blob(u, name)
+	listed, ours := u.inv.file(name)
+	if err != nil || !ours || sha(data) == listed.SHA256 {
+		return data, err
+	}
+	commit := &repo.Commit{Tree: p.tip.tree, Parents: p.tip.parents}
+	age, err := newest(p.reader, commit, p.at(u.name, name), func(old []byte) (bool, error) {
+		data = old
+		return sha(old) == listed.SHA256, nil
+	})
+	if err == nil && age < 0 {
+		err = repo.ErrPathNotFound
+	}
+	return data, err
+}
+
 // blob reads a file of a unit's folder.
 func (p *pass) blob(u *heldUnit, name string) ([]byte, error) {
 	e, ok := u.entries[name]

@@ -95,9 +95,7 @@ func (u *heldUnit) ours() []string {
 
 // writeFiles edits a unit's folder to what was rendered.
 func (p *pass) writeFiles(c *change, plan *unitPlan) error {
-	// What a stricter policy leaves as it is must not count as rendered under the old one.
-	stricter := plan.held.inv.Secrets == SecretsPlaintext && p.pipeline.Spec.Secrets.Policy != SecretsPlaintext
-	changed := stricter || plan.held.lost
+	changed := plan.held.lost
 	wanted := map[string]bool{}
 	for _, f := range plan.unit.Files {
 		wanted[f.Path] = true

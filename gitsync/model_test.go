@@ -47,7 +47,8 @@ func TestModel(t *testing.T) {
 			t.Parallel()
 			n := uint64(0)
 			for start := time.Now(); n == 0 || time.Since(start) < *modelTime; n++ {
-				runHistory(t, seed+lane+n*lanes)
+				// A test of its own, which lets go of its files when it ends.
+				t.Run(fmt.Sprint("seed ", seed+lane+n*lanes), func(t *testing.T) { runHistory(t, seed+lane+n*lanes) })
 			}
 			t.Logf("%d histories from seed %d", n, seed+lane)
 		})
@@ -59,6 +60,11 @@ const modelSteps = 6
 
 func runHistory(t *testing.T, seed uint64) {
 	m := newModel(t, seed)
+	defer func() {
+		if t.Failed() {
+			t.Log(strings.Join(m.log, "\n"))
+		}
+	}()
 	for step := range modelSteps {
 		m.logf("step %d", step)
 		for range 1 + m.rand.IntN(3) {
@@ -66,7 +72,7 @@ func runHistory(t *testing.T, seed uint64) {
 		}
 		m.check()
 		if t.Failed() {
-			t.Fatalf("seed %d:\n%s", seed, strings.Join(m.log, "\n"))
+			t.FailNow()
 		}
 	}
 }

@@ -123,6 +123,12 @@ type Commit struct {
 	Author string `json:"author,omitempty"`
 	// Message is a template for subject and body. Default: the first source's short commit id and subject.
 	Message string `json:"message,omitempty"`
+	// SigningKeyFile and SigningKeyEnv hold an SSH private key that signs the commits. Default: none, commits are not signed.
+	SigningKeyFile string `json:"signingKeyFile,omitempty"`
+	SigningKeyEnv  string `json:"signingKeyEnv,omitempty"`
+	// SigningKeyPassphraseFile and SigningKeyPassphraseEnv hold the key's passphrase.
+	SigningKeyPassphraseFile string `json:"signingKeyPassphraseFile,omitempty"`
+	SigningKeyPassphraseEnv  string `json:"signingKeyPassphraseEnv,omitempty"`
 }
 
 // Operator holds the flags of the operator that is being replaced.

@@ -32,9 +32,7 @@ func scheme(raw string) string {
 
 // auth checks that there is at most one kind of credential, and that it fits the URL.
 func (v *validator) auth(path, rawURL string, a Auth) {
-	for _, c := range a.credentials() {
-		v.check(c.file == "" || c.env == "", path+"."+c.name+"Env", "", "%sFile is set too; only one of them may be", c.name)
-	}
+	v.onePlace(path, a.credentials())
 	basic := a.UsernameFile+a.UsernameEnv+a.PasswordFile+a.PasswordEnv != ""
 	password := a.PasswordFile+a.PasswordEnv != ""
 	bearer := a.BearerTokenFile+a.BearerTokenEnv != ""
@@ -59,7 +57,23 @@ func (v *validator) auth(path, rawURL string, a Auth) {
 	}
 }
 
-// credential is one secret of an Auth and the places that it may be in.
+// onePlace checks that no credential is said to be in a file and in the environment.
+func (v *validator) onePlace(path string, list []credential) {
+	for _, c := range list {
+		v.check(c.file == "" || c.env == "", path+"."+c.name+"Env", "", "%sFile is set too; only one of them may be", c.name)
+	}
+}
+
+// signing checks where the key for commits is.
+func (v *validator) signing(path string, c Commit) {
+	v.onePlace(path, []credential{
+		{"signingKey", c.SigningKeyFile, c.SigningKeyEnv},
+		{"signingKeyPassphrase", c.SigningKeyPassphraseFile, c.SigningKeyPassphraseEnv},
+	})
+	v.check(c.SigningKeyPassphraseFile+c.SigningKeyPassphraseEnv == "" || c.SigningKeyFile+c.SigningKeyEnv != "", path, "", "a passphrase needs a signing key")
+}
+
+// credential is one secret and the places that it may be in.
 type credential struct {
 	name, file, env string
 }

@@ -161,6 +161,7 @@ func (v *validator) output(path string, s *PipelineSpec) {
 	v.check(authorForm.MatchString(o.Commit.Author), path+".commit.author", "", "must be written Name <mail>")
 	_, err := FormatMessage(o.Commit.Message, sampleMessage(len(s.Sources)))
 	v.check(err == nil, path+".commit.message", "", "%v", err)
+	v.signing(path+".commit", o.Commit)
 	for i, source := range s.Sources {
 		if o.among(source) {
 			v.found = append(v.found, FieldError{

@@ -90,7 +90,7 @@ func (p *pass) commit(w *repo.Writer, tree plumbing.Hash) (plumbing.Hash, error)
 	if !p.tip.commit.IsZero() {
 		parents = append(parents, p.tip.commit)
 	}
-	return w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: message})
+	return w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: message, Sign: p.sign})
 }
 
 func (p *pass) author() repo.Signature {
@@ -180,7 +180,7 @@ func (p *pass) note(w *repo.Writer, commit plumbing.Hash) (repo.Update, error) {
 		return repo.Update{}, err
 	}
 	author := p.author()
-	notes, err := w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: "Notes added by agentry\n"})
+	notes, err := w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: "Notes added by agentry\n", Sign: p.sign})
 	return repo.Update{Ref: notesRef, Old: old.Value, New: notes}, err
 }
 

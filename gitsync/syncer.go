@@ -20,6 +20,7 @@ import (
 type Credentials struct {
 	Sources []repo.Auth // in the order of the pipeline's sources
 	Output  repo.Auth   // writes the output, and reads it where it is not a source
+	Signing SigningKey  // signs the commits, if there is one
 }
 
 // Options decide how passes are made, not what they yield.
@@ -54,6 +55,7 @@ type Syncer struct {
 	render   generator.Options
 	sources  []*source
 	output   *repo.Repo
+	sign     signFunc     // nil: commits are not signed
 	repos    []*repo.Repo // all of them, each once
 	memory   memory
 }
@@ -106,6 +108,11 @@ func New(p Pipeline, creds Credentials, opts Options) (*Syncer, error) {
 		}
 		s.render.AgentSelector = selector
 	}
+	sign, err := creds.Signing.signer()
+	if err != nil {
+		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
+	}
+	s.sign = sign
 	if err := s.open(creds); err != nil {
 		return nil, errors.Join(fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err), s.Close())
 	}

@@ -29,6 +29,9 @@ func (p *Pipeline) Credentials(getenv func(string) (string, bool)) (gitsync.Cred
 	} else {
 		c.Output = r.auth("spec.output.auth", p.Spec.Output.Auth)
 	}
+	commit := p.Spec.Output.Commit
+	c.Signing.Key = r.bytes("spec.output.commit.signingKey", commit.SigningKeyFile, commit.SigningKeyEnv)
+	c.Signing.Passphrase = []byte(r.text("spec.output.commit.signingKeyPassphrase", commit.SigningKeyPassphraseFile, commit.SigningKeyPassphraseEnv))
 	return c, r.found
 }
 

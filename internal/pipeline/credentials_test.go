@@ -33,18 +33,19 @@ func TestCredentialsFromFiles(t *testing.T) {
 		Username: "robot", Password: "s3cret", CAPEM: []byte("PEM\n"), SSHPassphrase: []byte{},
 		Identity: filepath.Join(folder, "user") + "\n" + filepath.Join(folder, "token"),
 	}
-	if diff := cmp.Diff(gitsync.Credentials{Sources: []repo.Auth{want}, Output: want}, got); diff != "" {
+	if diff := cmp.Diff(gitsync.Credentials{Sources: []repo.Auth{want}, Output: want, Signing: gitsync.SigningKey{Passphrase: []byte{}}}, got); diff != "" {
 		t.Errorf("the output inherits the source's credentials (-want +got):\n%s", diff)
 	}
 }
 
 func TestCredentialsFromEnvironment(t *testing.T) {
 	text := strings.Replace(basicAuth, "{usernameFile: user, passwordFile: token, caFile: ca.pem}", "{bearerTokenEnv: TOKEN}", 1)
-	text = strings.Replace(text, "{branch: environments/prod}", "{branch: environments/prod, auth: {passwordEnv: WRITE}}", 1)
-	got := credentials(t, t.TempDir(), text, map[string]string{"TOKEN": "read", "WRITE": "write"})
+	text = strings.Replace(text, "{branch: environments/prod}", "{branch: environments/prod, auth: {passwordEnv: WRITE}, commit: {signingKeyEnv: KEY, signingKeyPassphraseEnv: PHRASE}}", 1)
+	got := credentials(t, t.TempDir(), text, map[string]string{"TOKEN": "read", "WRITE": "write", "KEY": "key\n", "PHRASE": "open\n"})
 	want := gitsync.Credentials{
 		Sources: []repo.Auth{{BearerToken: "read", SSHPassphrase: []byte{}}},
 		Output:  repo.Auth{Password: "write", SSHPassphrase: []byte{}},
+		Signing: gitsync.SigningKey{Key: []byte("key\n"), Passphrase: []byte("open")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

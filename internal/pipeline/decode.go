@@ -183,7 +183,7 @@ var indices = regexp.MustCompile(`\[\d+\]`)
 // version. Ignoring it would do something other than what was asked for.
 func isReserved(path string) bool {
 	switch indices.ReplaceAllString(path, "[]") {
-	case "spec.images", "spec.patches", "spec.sdAggregator", "spec.sources[].verify", "spec.output.commit.signingKeyFile":
+	case "spec.images", "spec.patches", "spec.sdAggregator", "spec.sources[].verify":
 		return true
 	}
 	return false

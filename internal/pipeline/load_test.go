@@ -87,7 +87,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 	want := gitsync.Output{
 		URL: "ssh://git@git.example.com/out.git", Branch: "environments/prod", Path: "clusters/prod", Adopt: true,
 		Auth:   gitsync.Auth{SSHKeyEnv: "KEY", KnownHostsEnv: "HOSTS"},
-		Commit: gitsync.Commit{Author: "Bot <bot@example.com>", Message: `render {{ join .Added ", " }}`},
+		Commit: gitsync.Commit{Author: "Bot <bot@example.com>", Message: `render {{ join .Added ", " }}`, SigningKeyEnv: "SIGNING_KEY"},
 	}
 	if diff := cmp.Diff(want, s.Output); diff != "" {
 		t.Error(diff)

@@ -14,9 +14,13 @@ const maxExcerptBytes = 160
 // secretKind finds the start of a Secret, or of a list of them, in YAML and JSON.
 var secretKind = regexp.MustCompile(`kind["']?\s*:\s*["']?Secret`)
 
+// secretInLine finds credentials that stand in a line in clear where none should: user info
+// in a URL, but for the login of an SSH URL, and bearer tokens.
+var secretInLine = regexp.MustCompile(`https?://[^/\s"'@]+@|://[^/\s"'@]*:[^/\s"'@]*@|bearerToken["']?\s*:`)
+
 // excerpt returns the line of the input that the diagnostic is about. A line that could
-// hold a byte of a Secret is never returned: nothing of an object of that kind, and
-// nothing of a text with a Secret in it where the object is not known.
+// hold a byte of a Secret is never returned: nothing of an object of that kind, nothing of
+// a text with a Secret in it where the object is not known, and no credential in clear.
 func excerpt(d Diagnostic, input []byte) (string, bool) {
 	line, ok := lineOf(input, d.Line)
 	if !ok || len(line) > maxExcerptBytes || !utf8.Valid(line) {
@@ -26,7 +30,7 @@ func excerpt(d Diagnostic, input []byte) (string, bool) {
 	if d.Object.Kind == "" || strings.HasSuffix(d.Object.Kind, "List") {
 		visible = input
 	}
-	if d.Object.Kind == "Secret" || secretKind.Match(visible) {
+	if d.Object.Kind == "Secret" || secretKind.Match(visible) || secretInLine.Match(line) {
 		return "", false
 	}
 	return strings.TrimRight(printable(string(line)), " \t"), true

@@ -95,6 +95,26 @@ func TestJSONHasEveryKey(t *testing.T) {
 	}
 }
 
+func TestNoCredentialIsQuoted(t *testing.T) {
+	d := Diagnostic{Line: 1, Object: Object{Kind: "MetricsInstance"}}
+	for line, want := range map[string]bool{
+		"- url: https://user:hunter2@example.com/x": false,
+		"- url: https://hunter2@example.com/x":      false,
+		"- url: ssh://git:hunter2@example.com/x":    false,
+		"  bearerToken: hunter2":                    false,
+		"  \"bearerToken\": \"hunter2\"":            false,
+		"- url: ssh://git@example.com/x":            true,
+		"- url: https://example.com/a@b":            true,
+		"  bearerTokenSecret: {name: a, key: b}":    true,
+		"  bearerTokenFile: /var/run/secrets/token": true,
+		"  relabelings: [{replacement: $1:9100@x}]": true,
+	} {
+		if _, ok := excerpt(d, []byte(line)); ok != want {
+			t.Errorf("%s: quoted %v", line, ok)
+		}
+	}
+}
+
 func TestExcerptLimit(t *testing.T) {
 	d := Diagnostic{Line: 1, Object: Object{Kind: "Probe"}}
 	for length, want := range map[int]bool{maxExcerptBytes: true, maxExcerptBytes + 1: false} {

@@ -40,34 +40,30 @@ type inputFile struct {
 // readInputs brings the parsed files of all sources up to their commits. Only blobs that
 // are new are read and parsed.
 func (p *pass) readInputs() error {
-	var results []manifest.Result
+	p.report.Ignored = map[string]int{}
 	for i, src := range p.sources {
 		if err := src.update(p.commits[i].Tree, p.pipeline.Spec.DefaultNamespace, manifest.Compatibility(p.pipeline.Spec.Compatibility)); err != nil {
 			return fmt.Errorf("read %s of %s: %w", p.commits[i].Hash, src.repo.URL(), err)
 		}
 		for _, name := range src.input.order {
-			r := src.input.files[name].result
+			r := &src.input.files[name].result
 			p.broken = p.broken || r.Broken > 0
-			results = append(results, r)
+			p.report.Diags = append(p.report.Diags, r.Diags...)
+			for kind, n := range r.Ignored {
+				p.report.Ignored[kind] += n
+			}
 		}
 		if err := p.missingPaths(i); err != nil {
 			return err
 		}
 	}
-	p.set = p.objects(results)
-	p.report.Ignored = map[string]int{}
-	for _, r := range results {
-		p.report.Diags = append(p.report.Diags, r.Diags...)
-		for kind, n := range r.Ignored {
-			p.report.Ignored[kind] += n
-		}
-	}
+	p.set = p.objects()
 	return nil
 }
 
 // objects joins what the files define. When files only changed what is in their objects,
 // the set of the last pass is taken over: cost follows the change.
-func (p *pass) objects(results []manifest.Result) *manifest.Set {
+func (p *pass) objects() *manifest.Set {
 	var changed []*manifest.Object
 	reshaped := p.memory.set == nil
 	for _, src := range p.sources {
@@ -79,6 +75,12 @@ func (p *pass) objects(results []manifest.Result) *manifest.Set {
 		set, ok = set.Replace(changed)
 	}
 	if !ok {
+		var results []manifest.Result
+		for _, src := range p.sources {
+			for _, name := range src.input.order {
+				results = append(results, src.input.files[name].result)
+			}
+		}
 		set = manifest.NewSet(results...)
 	}
 	p.memory.set = set

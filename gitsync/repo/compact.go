@@ -13,29 +13,24 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 )
 
-// maxCompactBytes is how large the small packs may be together to be joined. Above it the
-// cache holds so much that no ref needs any more that a new clone is better.
-const maxCompactBytes = 32 << 20
+// smallPackBytes is the size up to which packs are joined. What came with a clone or was
+// joined before is mostly larger, and not touched again.
+const smallPackBytes = 1 << 20
 
 // compact joins the small packs that fetches and pushes have left into one, so that the
 // cache need not be cloned again because of their number: that would cost what the
-// repository is large, and this costs what has changed since. The largest pack, which came
-// with the clone, stays as it is. Readers that are open keep the packs that they have.
+// repository is large, and this costs what has changed since. It is an error if that does
+// not halve their number. Readers that are open keep the packs that they have.
 func (r *Repo) compact() error {
-	packs := slices.SortedFunc(slices.Values(r.packs), func(a, b *pack) int { return int(b.size - a.size) })
-	largest, small := packs[0], packs[1:]
-	var total int64
-	for _, p := range small {
-		total += p.size
-	}
-	if total > maxCompactBytes {
-		return fmt.Errorf("small packs: %w: %d bytes", ErrTooLarge, total)
+	small := slices.DeleteFunc(slices.Clone(r.packs), func(p *pack) bool { return p.size > smallPackBytes })
+	if 2*len(small) < len(r.packs) {
+		return fmt.Errorf("join small packs: there are only %d of %d", len(small), len(r.packs))
 	}
 	rd := r.Reader()
 	defer rd.Close()
 	w := NewWriter(rd)
 	for _, p := range small {
-		if err := w.takeIn(p, largest); err != nil {
+		if err := w.takeIn(p); err != nil {
 			return err
 		}
 	}
@@ -62,8 +57,8 @@ func (r *Repo) compact() error {
 	return err
 }
 
-// takeIn makes the objects of a pack new ones of the Writer, but for those of another.
-func (w *Writer) takeIn(p, without *pack) error {
+// takeIn makes the objects of a pack new ones of the Writer.
+func (w *Writer) takeIn(p *pack) error {
 	entries, err := p.index.Entries()
 	if err != nil {
 		return err
@@ -77,7 +72,7 @@ func (w *Writer) takeIn(p, without *pack) error {
 		if err != nil {
 			return err
 		}
-		if _, ok := w.objects[entry.Hash]; ok || without.has(entry.Hash) {
+		if _, ok := w.objects[entry.Hash]; ok {
 			continue
 		}
 		obj, err := view.Get(entry.Hash)

@@ -112,7 +112,7 @@ func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
 	if u.Paused {
 		return u
 	}
-	config := agentconfig.Build(h, r.set, r.opts.Secrets, nil)
+	config := agentconfig.Build(h, r.set, r.opts.Secrets)
 	u.diags = append(u.diags, config.Diags...)
 	u.diags = append(u.diags, unsupported(h)...)
 	u.looked = config.Looked

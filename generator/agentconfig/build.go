@@ -39,13 +39,9 @@ type Result struct {
 // Failed reports whether the GrafanaAgent itself is to blame: there is nothing to render.
 func (r *Result) Failed(h *hierarchy.Hierarchy) bool { return r.Left[h.Agent.ID] }
 
-// Build builds the configuration of a hierarchy. Objects in left are left out from the
-// start: somebody found them at fault already.
-func Build(h *hierarchy.Hierarchy, set *manifest.Set, policy secretref.Policy, left map[manifest.ID]bool) *Result {
+// Build builds the configuration of a hierarchy.
+func Build(h *hierarchy.Hierarchy, set *manifest.Set, policy secretref.Policy) *Result {
 	r := &Result{Left: map[manifest.ID]bool{}, Diags: slices.Clip(h.Diags), Looked: map[manifest.ID]*manifest.Object{}}
-	for id := range left {
-		r.Left[id] = true
-	}
 	for _, d := range h.Diags {
 		r.blame(d)
 	}

@@ -40,7 +40,7 @@ spec: {selector: {}, endpoints: [{port: web%s}]}
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
 	var out []string
-	for _, d := range Build(h, set, secretref.Plaintext, nil).Diags {
+	for _, d := range Build(h, set, secretref.Plaintext).Diags {
 		out = append(out, d.Object.Kind+" "+string(d.Code))
 	}
 	return out

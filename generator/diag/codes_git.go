@@ -4,7 +4,6 @@ package diag
 const (
 	SourceUnreachable Code = "source-unreachable"
 	SourcePathMissing Code = "source-path-missing"
-	UnitHeld          Code = "unit-held"
 	VanishedHeld      Code = "vanished-held"
 	ImmutableField    Code = "immutable-field"
 	Drift             Code = "drift"
@@ -30,11 +29,6 @@ func gitCodes() []CodeInfo {
 			Code:    SourcePathMissing,
 			Summary: "A path that the pipeline names is not in the source at that commit.",
 			Help:    "Nothing is read from it, and nothing counts as deleted on its account. Correct `sources[].paths`, or create the folder.",
-		},
-		{
-			Code:    UnitHeld,
-			Summary: "A unit has an error, so its folder on the output branch stays as it was.",
-			Help:    "All other units move on. Correct the errors that are reported beside this one; the next pass renders the unit again.",
 		},
 		{
 			Code:    VanishedHeld,

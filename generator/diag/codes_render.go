@@ -5,7 +5,6 @@ const (
 	SelectsNothing       Code = "selects-nothing"
 	InvalidSelector      Code = "invalid-selector"
 	UnknownNamespace     Code = "unknown-namespace"
-	NotSelected          Code = "not-selected"
 	RendersNothing       Code = "renders-nothing"
 	NotRendered          Code = "field-not-rendered"
 	NotSupportedYet      Code = "not-supported-yet"
@@ -50,7 +49,6 @@ func renderCodes() []CodeInfo {
 		{SelectsNothing, "A selector matches no object.", "Usually a typo in a label. The selector is kept; correct it, or label the objects that it should find."},
 		{InvalidSelector, "A label selector is not valid.", "Use the operators In, NotIn, Exists and DoesNotExist, with values for the first two, and valid label keys and values."},
 		{UnknownNamespace, "A namespace selector asks for labels of namespaces that have no manifest in the inputs.", "Such a namespace counts as having only the label kubernetes.io/metadata.name. Add its Namespace manifest to the inputs."},
-		{NotSelected, "No hierarchy selects the object.", "It has no effect on the output. Check its labels and namespace against the selectors."},
 		{RendersNothing, "A GrafanaAgent selects no instance, so it has no workloads.", "Only its shared Secret is rendered. Set spec.metrics.instanceSelector, or label the instances."},
 		{NotRendered, "A field is set that is not rendered in this compatibility mode.", "The output is the same without it. The Grafana Agent Operator ignores the field too; remove it, or live with it."},
 		{NotSupportedYet, "A GrafanaAgent selects something that this version of agentry does not render yet.", "Nothing is rendered for it; the rest of the GrafanaAgent is. Keep the operator for such agents until it is supported."},

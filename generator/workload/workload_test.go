@@ -37,7 +37,7 @@ spec: {remoteWrite: [{url: "https://x.example.com"}]}
 	}
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
-	config := agentconfig.Build(h, set, secretref.Plaintext, nil)
+	config := agentconfig.Build(h, set, secretref.Plaintext)
 	options := Options{Policy: secretref.Plaintext}
 	b := &builder{hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options, refused: map[string]bool{}}
 	b.objects, b.diags = Build(h, config, options)

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0 // ended by a signal, everything that was begun is done
+	exitFailed = 1 // could not go on
+	exitUsage  = 2 // wrong usage or configuration
+)
+
+const help = `{{.Name}} - {{.Usage}}
+
+Usage:
+  {{.HelpName}} [options]
+
+Options:{{range .VisibleFlags}}
+  {{.}}{{end}}
+
+Each option can be given as AGENTRY_SD_<OPTION> in the environment. Files are read again when they change.
+
+Exit codes: 0 ended by SIGTERM or SIGINT; 1 could not go on; 2 wrong usage or configuration.
+
+Example:
+  sd-aggregator --namespace monitoring --kubeconfig ~/.kube/config
+`
+
+// usageError is wrong usage or configuration, with what to do about it.
+type usageError struct{ message, hint string }
+
+// Error implements error.
+func (e usageError) Error() string { return e.message }
+
+func usagef(hint, format string, args ...any) error {
+	return usageError{fmt.Sprintf(format, args...), hint}
+}
+
+// run runs the command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	app := &cli.App{
+		Name:                  "sd-aggregator",
+		Usage:                 "serve the targets of all integration pods of GrafanaAgents as one http_sd document",
+		Version:               version(),
+		CustomAppHelpTemplate: help,
+		HideHelpCommand:       true,
+		Writer:                stdout,
+		ErrWriter:             stderr,
+		Flags:                 flags(),
+		OnUsageError:          onUsageError,
+		ExitErrHandler:        func(*cli.Context, error) {}, // Mapped to exit codes below.
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return usagef("sd-aggregator --help", "sd-aggregator takes no arguments, but was given %q", c.Args().First())
+			}
+			s, err := readSettings(c)
+			if err != nil {
+				return err
+			}
+			return serve(c.Context, s, stderr)
+		},
+	}
+	err := app.RunContext(ctx, args)
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintln(stderr, "sd-aggregator:", err)
+	wrong, ok := errors.AsType[usageError](err)
+	if !ok {
+		return exitFailed
+	}
+	if wrong.hint != "" {
+		fmt.Fprintln(stderr, "hint:", wrong.hint)
+	}
+	return exitUsage
+}
+
+// onUsageError replaces the library's page of help with one line and a suggestion.
+func onUsageError(ctx *cli.Context, err error, _ bool) error {
+	name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
+	if !undefined {
+		return usagef("sd-aggregator --help", "%v", err)
+	}
+	var names []string
+	for _, f := range ctx.App.Flags {
+		names = append(names, "--"+f.Names()[0])
+	}
+	hint := diag.DidYouMean("--"+strings.TrimLeft(name, "-"), names)
+	if hint == "" {
+		hint = "sd-aggregator --help"
+	}
+	return usagef(hint, "no flag %s", name)
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestWrongUsage(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		says string
+	}{
+		"an argument":             {[]string{"x"}, "takes no arguments"},
+		"an unknown flag":         {[]string{"--namespaces", "x"}, "--namespace"},
+		"a bad number":            {[]string{"--max-polls", "x"}, "max-polls"},
+		"too few polls":           {[]string{"--max-polls", "3"}, "--max-polls must be at least 4"},
+		"a limit of nothing":      {[]string{"--max-pod-bytes", "0"}, "--max-pod-bytes must be positive"},
+		"a bad namespace":         {[]string{"--namespace", "a/b"}, "--namespace"},
+		"a bad name":              {[]string{"--dns", "x"}, "NAMESPACE/AGENT=HOST:PORT"},
+		"two ways":                {[]string{"--dns", "a/b=c:1", "--namespace", "a"}, "--dns does not go with"},
+		"an unknown scheme":       {[]string{"--pod-scheme", "ftp"}, "--pod-scheme"},
+		"a CA for http":           {[]string{"--pod-ca", "x"}, "--pod-scheme https"},
+		"a certificate alone":     {[]string{"--tls-cert", "x"}, "need each other"},
+		"a client CA without TLS": {[]string{"--client-ca", "x"}, "--client-ca needs"},
+		"too often":               {[]string{"--poll-interval", "10ms"}, "at least 1s"},
+		"a long timeout":          {[]string{"--pod-timeout", "1h"}, "--pod-timeout"},
+		"an unknown level":        {[]string{"--log-level", "loud"}, "--log-level"},
+		"no token":                {[]string{"--dns", "a/b=c:1", "--bearer-token-file", "/nowhere"}, "/nowhere"},
+		"no place to listen":      {[]string{"--dns", "a/b=c:1", "--listen", "nowhere"}, "nowhere"},
+		"no kubeconfig":           {[]string{"--kubeconfig", "/nowhere"}, "/nowhere"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			code := run(t.Context(), append([]string{"sd-aggregator"}, test.args...), &stdout, &stderr)
+			if code != exitUsage || !strings.Contains(stderr.String(), test.says) || stdout.Len() > 0 {
+				t.Errorf("exit code %d, said %q and %q", code, stdout.String(), stderr.String())
+			}
+		})
+	}
+}
+
+func TestHelpNamesEveryFlag(t *testing.T) {
+	var stdout bytes.Buffer
+	if code := run(t.Context(), []string{"sd-aggregator", "--help"}, &stdout, io.Discard); code != exitDone {
+		t.Error(code)
+	}
+	for _, f := range flags() {
+		name := f.Names()[0]
+		env := "AGENTRY_SD_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		if !strings.Contains(stdout.String(), "--"+name) || !strings.Contains(stdout.String(), env) {
+			t.Errorf("--%s or %s is missing", name, env)
+		}
+	}
+}
+
+// output is a log that is read while it is written.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) find(pattern *regexp.Regexp) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return pattern.FindStringSubmatch(o.text.String())
+}
+
+func TestItServesUntilItIsStopped(t *testing.T) {
+	t.Setenv("AGENTRY_SD_DNS", "ns/ga=sd-aggregator.invalid:80") // No such name, by RFC 6761.
+	ctx, cancel := context.WithCancel(t.Context())
+	var log output
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"sd-aggregator", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, io.Discard, &log)
+	}()
+	started := regexp.MustCompile(`listen=(\S+) admin=(\S+)`)
+	for range 500 {
+		if log.find(started) != nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	found := log.find(started)
+	if found == nil {
+		t.Fatal("never started")
+	}
+	for _, url := range []string{found[1] + "/", found[2] + "/healthz"} {
+		response, err := http.Get("http://" + url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			t.Error(url, response.Status)
+		}
+	}
+	cancel()
+	if code := <-done; code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+
+	"github.com/agentry-dev/agentry/sd"
+	"github.com/agentry-dev/agentry/sd/discover"
+	"github.com/agentry-dev/agentry/sd/rotate"
+)
+
+// serve runs the aggregator until ctx ends.
+func serve(ctx context.Context, s settings, stderr io.Writer) error {
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: s.logLevel}))
+	var aggregator *sd.Aggregator
+	files := files{failed: func(err error) { aggregator.ReloadFailed(err) }} // Called when it runs.
+	source, err := s.source(log)
+	if err != nil {
+		return usagef("use --kubeconfig outside a cluster, or --dns without an API server", "cannot reach the API server: %v", err)
+	}
+	s.options.Source, s.options.Log = source, log
+	if s.https {
+		if s.options.PodTLS, err = files.podTLS(s); err != nil {
+			return usagef("", "%v", err)
+		}
+	}
+	serverTLS, token, err := files.server(s)
+	if err != nil {
+		return usagef("", "%v", err)
+	}
+	listener, admin, err := listen(ctx, s)
+	if err != nil {
+		return usagef("", "%v", err)
+	}
+	if token != nil && serverTLS == nil {
+		log.Warn("the bearer token travels without TLS: anyone on the way can read it")
+	}
+	aggregator = sd.New(s.options)
+	log.Info("started", "version", s.options.Version, "listen", listener.Addr(), "admin", admin.Addr(), "tls", serverTLS != nil)
+	working, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel() // Also when a listener broke.
+	running.Go(func() { aggregator.Run(working) })
+	err = sd.Serve(working, log,
+		sd.Listener{Listener: listener, Handler: aggregator.Handler(token), TLS: serverTLS},
+		sd.Listener{Listener: admin, Handler: aggregator.AdminHandler()})
+	log.Info("stopped")
+	return err
+}
+
+func (s settings) source(log *slog.Logger) (discover.Source, error) {
+	if len(s.names) > 0 {
+		return discover.NewDNS(discover.DNSOptions{Names: s.names, Resolver: net.DefaultResolver, Log: log}), nil
+	}
+	config, err := discover.Config(s.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return discover.NewSlices(discover.SlicesOptions{Config: config, Namespaces: s.namespaces, Log: log})
+}
+
+func listen(ctx context.Context, s settings) (listener, admin net.Listener, err error) {
+	var config net.ListenConfig
+	if listener, err = config.Listen(ctx, "tcp", s.listen); err != nil {
+		return nil, nil, err
+	}
+	if admin, err = config.Listen(ctx, "tcp", s.adminListen); err != nil {
+		_ = listener.Close()
+		return nil, nil, err
+	}
+	return listener, admin, nil
+}
+
+// files makes settings of files that may change.
+type files struct{ failed func(error) }
+
+// podTLS returns the settings for connections to pods.
+func (f files) podTLS(s settings) (func() *tls.Config, error) {
+	var (
+		roots *rotate.Value[*x509.CertPool]
+		pair  *rotate.Value[*tls.Certificate]
+		err   error
+	)
+	if s.podCA != "" {
+		if roots, err = rotate.Pool(s.podCA, f.failed); err != nil {
+			return nil, err
+		}
+	}
+	if s.podCert != "" {
+		if pair, err = rotate.KeyPair(s.podCert, s.podKey, f.failed); err != nil {
+			return nil, err
+		}
+	}
+	return func() *tls.Config {
+		config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.podName}
+		if roots != nil {
+			config.RootCAs = roots.Get()
+		}
+		if pair != nil {
+			config.Certificates = []tls.Certificate{*pair.Get()}
+		}
+		return config
+	}, nil
+}
+
+// server returns what guards the listener for consumers: TLS and a token, each nil if unset.
+func (f files) server(s settings) (config *tls.Config, token func() string, err error) {
+	if s.tlsCert != "" {
+		pair, err := rotate.KeyPair(s.tlsCert, s.tlsKey, f.failed)
+		if err != nil {
+			return nil, nil, err
+		}
+		var clients func() *x509.CertPool
+		if s.clientCA != "" {
+			pool, err := rotate.Pool(s.clientCA, f.failed)
+			if err != nil {
+				return nil, nil, err
+			}
+			clients = pool.Get
+		}
+		config = sd.ServerTLS(pair.Get, clients)
+	}
+	if s.tokenFile != "" {
+		value, err := rotate.Token(s.tokenFile, f.failed)
+		if err != nil {
+			return nil, nil, err
+		}
+		token = value.Get
+	}
+	return config, token, nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/sd"
+	"github.com/agentry-dev/agentry/sd/discover"
+	"github.com/agentry-dev/agentry/sd/merge"
+	"github.com/agentry-dev/agentry/sd/poll"
+)
+
+// settings are the flags, checked.
+type settings struct {
+	listen, adminListen string
+	namespaces          []string
+	names               []discover.Name
+	kubeconfig          string
+	https               bool
+	podCA, podCert      string
+	podKey, podName     string
+	tlsCert, tlsKey     string
+	clientCA, tokenFile string
+	logLevel            slog.Level
+	options             sd.Options
+}
+
+func flags() []cli.Flag {
+	limits := merge.DefaultLimits()
+	all := []cli.Flag{
+		&cli.StringFlag{Name: "listen", Value: ":8080", Usage: "`ADDRESS` for consumers and the page"},
+		&cli.StringFlag{Name: "admin-listen", Value: ":8081", Usage: "`ADDRESS` for /healthz, /readyz and /metrics, without TLS"},
+		&cli.StringSliceFlag{Name: "namespace", Usage: "`NAME` of a namespace with GrafanaAgents, repeatable; without it all are watched"},
+		&cli.StringSliceFlag{Name: "dns", Usage: "`NAMESPACE/AGENT=HOST:PORT` to find the pods of a GrafanaAgent by DNS instead, without rights in the cluster; repeatable"},
+		&cli.StringFlag{Name: "kubeconfig", Usage: "`FILE` that says how to reach the API server; without it, as a pod of the cluster"},
+		&cli.DurationFlag{Name: "poll-interval", Value: sd.DefaultInterval, Usage: "`TIME` between two polls of a pod"},
+		&cli.DurationFlag{Name: "pod-timeout", Value: sd.DefaultPodTimeout, Usage: "`TIME` that a pod has for its answer"},
+		&cli.StringFlag{Name: "pod-scheme", Value: "http", Usage: "`SCHEME` that pods speak: http or https"},
+		&cli.StringFlag{Name: "pod-ca", Usage: "`FILE` with the authorities of the pods' certificates; without it the system's"},
+		&cli.StringFlag{Name: "pod-cert", Usage: "`FILE` with the certificate to show to pods"},
+		&cli.StringFlag{Name: "pod-key", Usage: "`FILE` with its key"},
+		&cli.StringFlag{Name: "pod-server-name", Usage: "`NAME` in the pods' certificates; without it their address"},
+		&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` with the certificate for --listen"},
+		&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key"},
+		&cli.StringFlag{Name: "client-ca", Usage: "`FILE` with the authorities of consumers, which then need a certificate"},
+		&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that consumers must send"},
+		&cli.Int64Flag{Name: "max-pod-bytes", Value: sd.DefaultMaxPodBytes, Usage: "`BYTES` of an answer; more refuse it"},
+		&cli.IntFlag{Name: "max-pod-groups", Value: limits.Groups, Usage: "`NUMBER` of groups in an answer; more refuse it"},
+		&cli.IntFlag{Name: "max-group-bytes", Value: limits.GroupBytes, Usage: "`BYTES` of a group; more drop it"},
+		&cli.IntFlag{Name: "max-group-labels", Value: limits.LabelsPerGroup, Usage: "`NUMBER` of labels in a group; more drop it"},
+		&cli.IntFlag{Name: "max-label-bytes", Value: limits.ValueBytes, Usage: "`BYTES` of a label's value; more drop the group"},
+		&cli.IntFlag{Name: "max-document-bytes", Value: sd.DefaultMaxDocumentBytes, Usage: "`BYTES` of the document; a pod's answer that has no room fails"},
+		&cli.IntFlag{Name: "max-polls", Value: sd.DefaultWorkers, Usage: "`NUMBER` of polls at a time"},
+		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
+	}
+	for _, f := range all {
+		setEnv(f)
+	}
+	return all
+}
+
+// setEnv gives a flag its environment variable.
+func setEnv(f cli.Flag) {
+	env := []string{"AGENTRY_SD_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))}
+	switch f := f.(type) {
+	case *cli.StringFlag:
+		f.EnvVars = env
+	case *cli.StringSliceFlag:
+		f.EnvVars = env
+	case *cli.DurationFlag:
+		f.EnvVars = env
+	case *cli.IntFlag:
+		f.EnvVars = env
+	case *cli.Int64Flag:
+		f.EnvVars = env
+	}
+}
+
+func readSettings(c *cli.Context) (settings, error) {
+	s := settings{
+		listen: c.String("listen"), adminListen: c.String("admin-listen"), namespaces: c.StringSlice("namespace"), kubeconfig: c.String("kubeconfig"),
+		podCA: c.String("pod-ca"), podCert: c.String("pod-cert"), podKey: c.String("pod-key"), podName: c.String("pod-server-name"),
+		tlsCert: c.String("tls-cert"), tlsKey: c.String("tls-key"), clientCA: c.String("client-ca"), tokenFile: c.String("bearer-token-file"),
+		https: c.String("pod-scheme") == "https",
+	}
+	s.options = sd.Options{
+		Version: version(), Interval: c.Duration("poll-interval"), PodTimeout: c.Duration("pod-timeout"), Workers: c.Int("max-polls"),
+		MaxPodBytes: c.Int64("max-pod-bytes"), MaxDocumentBytes: c.Int("max-document-bytes"),
+		Limits: merge.Limits{
+			Groups: c.Int("max-pod-groups"), GroupBytes: c.Int("max-group-bytes"), LabelsPerGroup: c.Int("max-group-labels"),
+			NameBytes: merge.DefaultLimits().NameBytes, ValueBytes: c.Int("max-label-bytes"),
+		},
+	}
+	for _, text := range c.StringSlice("dns") {
+		name, err := discover.ParseName(text)
+		if err != nil {
+			return s, usagef("write it like --dns monitoring/agent=agent-integrations-sd.monitoring.svc:8080", "--dns: %v", err)
+		}
+		s.names = append(s.names, name)
+	}
+	if err := s.logLevel.UnmarshalText([]byte(c.String("log-level"))); err != nil {
+		return s, usagef("use debug, info, warn or error", "--log-level %q is not known", c.String("log-level"))
+	}
+	return s, s.check(c)
+}
+
+// check finds what does not fit together.
+func (s settings) check(c *cli.Context) error {
+	for _, n := range s.namespaces {
+		if problems := validation.IsDNS1123Label(n); len(problems) > 0 {
+			return usagef("", "--namespace %q: %s", n, problems[0])
+		}
+	}
+	for _, name := range []string{"max-pod-bytes", "max-pod-groups", "max-group-bytes", "max-group-labels", "max-label-bytes", "max-document-bytes"} {
+		if c.Int64(name) <= 0 && c.Int(name) <= 0 {
+			return usagef("", "--%s must be positive", name)
+		}
+	}
+	podTLS := s.podCA != "" || s.podCert != "" || s.podKey != "" || s.podName != ""
+	scheme := c.String("pod-scheme")
+	switch {
+	case scheme != "http" && scheme != "https":
+		return usagef("use http or https", "--pod-scheme %q is not known", scheme)
+	case podTLS && !s.https:
+		return usagef("add --pod-scheme https", "--pod-ca, --pod-cert, --pod-key and --pod-server-name are for https")
+	case (s.podCert == "") != (s.podKey == ""):
+		return usagef("", "--pod-cert and --pod-key need each other")
+	case (s.tlsCert == "") != (s.tlsKey == ""):
+		return usagef("", "--tls-cert and --tls-key need each other")
+	case s.clientCA != "" && s.tlsCert == "":
+		return usagef("", "--client-ca needs --tls-cert and --tls-key")
+	case len(s.names) > 0 && (len(s.namespaces) > 0 || s.kubeconfig != ""):
+		return usagef("run two aggregators, or use one way", "--dns does not go with --namespace and --kubeconfig")
+	case s.options.Interval < time.Second:
+		return usagef("", "--poll-interval must be at least 1s")
+	case s.options.PodTimeout <= 0 || s.options.PodTimeout > s.options.Interval:
+		return usagef("", "--pod-timeout must be positive and no longer than --poll-interval")
+	case s.options.Workers < poll.MinWorkers:
+		return usagef("", "--max-polls must be at least %d", poll.MinWorkers)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+// Package sd is the sd-aggregator: it finds the integration pods of GrafanaAgents, asks each of
+// them what it runs, and serves all of it as one http_sd document to the agents that scrape.
+//
+// Package discover finds the pods, poll asks them, merge checks and joins the answers; here they
+// are put together and served. A request never waits for a pod: the document is ready, and is
+// not served at all before it is complete, because a consumer drops what a list lacks.
+package sd
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/agentry-dev/agentry/sd/discover"
+	"github.com/agentry-dev/agentry/sd/merge"
+	"github.com/agentry-dev/agentry/sd/poll"
+)
+
+// Options are the settings of an Aggregator. Zero values are the defaults, except for Source
+// and Log, which must be set.
+type Options struct {
+	// Source finds the pods.
+	Source discover.Source
+	Log    *slog.Logger
+	// Version is told to pods and people.
+	Version string
+	// Interval is the time between two polls of a pod. Default [DefaultInterval].
+	Interval time.Duration
+	// PodTimeout bounds a poll. Default [DefaultPodTimeout].
+	PodTimeout time.Duration
+	// PodTLS returns the settings for a connection to a pod. Without it pods are asked over HTTP.
+	PodTLS func() *tls.Config
+	// Workers are how many pods are polled at a time. Default [DefaultWorkers].
+	Workers int
+	// MaxPodBytes bounds the answer of a pod. Default [DefaultMaxPodBytes].
+	MaxPodBytes int64
+	// MaxDocumentBytes bounds the document. Default [DefaultMaxDocumentBytes].
+	MaxDocumentBytes int
+	// Limits bound what is taken of an answer. Default [merge.DefaultLimits].
+	Limits merge.Limits
+}
+
+// The defaults of [Options].
+const (
+	DefaultInterval         = 30 * time.Second
+	DefaultPodTimeout       = 5 * time.Second
+	DefaultWorkers          = 128
+	DefaultMaxPodBytes      = 1 << 20
+	DefaultMaxDocumentBytes = 256 << 20
+)
+
+// firstTimeout bounds the polls that consumers wait for after a start.
+const firstTimeout = 2 * time.Second
+
+// Aggregator is the sd-aggregator without its listeners.
+type Aggregator struct {
+	source  discover.Source
+	poller  *poll.Poller
+	metrics *metrics
+	log     *slog.Logger
+	version string
+	admin   *http.ServeMux
+	buffers sync.Pool
+}
+
+// New makes an aggregator. It works while Run runs.
+func New(o Options) *Aggregator {
+	orDefault(&o.Interval, DefaultInterval)
+	orDefault(&o.PodTimeout, DefaultPodTimeout)
+	orDefault(&o.Workers, DefaultWorkers)
+	orDefault(&o.MaxPodBytes, DefaultMaxPodBytes)
+	orDefault(&o.MaxDocumentBytes, DefaultMaxDocumentBytes)
+	orDefault(&o.Limits, merge.DefaultLimits())
+	client := poll.NewClient(poll.ClientOptions{TLS: o.PodTLS, MaxBytes: o.MaxPodBytes, UserAgent: "agentry-sd-aggregator/" + o.Version})
+	registry := prometheus.NewRegistry()
+	a := &Aggregator{source: o.Source, metrics: newMetrics(registry), log: o.Log, version: o.Version}
+	a.poller = poll.New(poll.Options{
+		Interval: o.Interval, Timeout: o.PodTimeout, FirstTimeout: firstTimeout, Workers: max(o.Workers, poll.MinWorkers),
+		Scheme: client.Scheme(), Limits: o.Limits, MaxDocument: o.MaxDocumentBytes,
+		Fetcher: client, Observer: a.metrics, Log: o.Log,
+	})
+	registry.MustRegister(collector{a})
+	a.admin = a.adminMux(registry)
+	return a
+}
+
+func orDefault[T comparable](value *T, unset T) {
+	if *value == *new(T) {
+		*value = unset
+	}
+}
+
+// Run finds and polls pods until ctx ends, and returns when nothing of it runs any more.
+func (a *Aggregator) Run(ctx context.Context) {
+	changes := make(chan struct{}, 1)
+	var running sync.WaitGroup
+	running.Go(func() { a.poller.Run(ctx) })
+	running.Go(func() {
+		a.source.Run(ctx, func() {
+			select {
+			case changes <- struct{}{}:
+			default: // One is waiting; it will see this change too.
+			}
+		})
+	})
+	defer running.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changes:
+			if found := a.source.Found(); found.Synced {
+				a.poller.Set(found.Pods)
+			}
+		}
+	}
+}

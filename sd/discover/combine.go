@@ -1,0 +1,59 @@
+package discover
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/agentry-dev/agentry/sd/merge"
+	"github.com/agentry-dev/agentry/sd/poll"
+)
+
+// combine makes one list of what slices say. A pod may stand in several of them, when slices
+// are split or merged and when it has an address of each family: it is listed once.
+func combine(parts []part) ([]poll.Pod, []Agent) {
+	type identity struct {
+		owner     merge.Owner
+		uid, name string
+	}
+	pods := map[identity]poll.Pod{}
+	agents := map[merge.Owner]Agent{}
+	for _, p := range parts {
+		agent, ok := agents[p.agent.Owner]
+		if !ok {
+			agent = Agent{Owner: p.agent.Owner, DaemonSet: map[string]int{}, Deployment: map[string]int{}}
+			agents[p.agent.Owner] = agent
+		}
+		most(agent.DaemonSet, p.agent.DaemonSet)
+		most(agent.Deployment, p.agent.Deployment)
+		for _, pod := range p.pods {
+			key := identity{pod.Owner, pod.UID, pod.Name}
+			if known, ok := pods[key]; ok {
+				pod = better(known, pod)
+			}
+			pods[key] = pod
+		}
+	}
+	list := slices.SortedFunc(maps.Values(agents), func(a, b Agent) int { return a.Owner.Compare(b.Owner) })
+	return slices.SortedFunc(maps.Values(pods), func(a, b poll.Pod) int {
+		return cmp.Or(a.Owner.Compare(b.Owner), a.Addr.Compare(b.Addr), cmp.Compare(a.UID, b.UID))
+	}), list
+}
+
+// most takes the larger expectations: while a Service changes, its slices may differ.
+func most(into, from map[string]int) {
+	for name, n := range from {
+		into[name] = max(into[name], n)
+	}
+}
+
+// better is the address to ask of two of one pod: IPv4 first, as the agent listens on 0.0.0.0,
+// which does not take IPv6. Netip orders them so.
+func better(a, b poll.Pod) poll.Pod {
+	ready := a.Ready || b.Ready
+	if b.Addr.Compare(a.Addr) < 0 {
+		a = b
+	}
+	a.Ready = ready
+	return a
+}

@@ -1,0 +1,58 @@
+// Package strict reads an http_sd answer as the strictest of its clients would: Prometheus's,
+// and the one in Grafana Agent v0.44, which knows legacy label names only. It serves tests.
+package strict
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"unicode/utf8"
+)
+
+// Group is one group of an answer.
+type Group struct {
+	Targets []string          `json:"targets"`
+	Labels  map[string]string `json:"labels"`
+}
+
+var legacyName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+// Parse reads an answer, or says why a client would refuse all of it.
+func Parse(body []byte) ([]Group, error) {
+	if !utf8.Valid(body) {
+		return nil, errors.New("not UTF-8")
+	}
+	var groups []*struct {
+		Targets []*string          `json:"targets"`
+		Labels  map[string]*string `json:"labels"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&groups); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more follows after the array")
+	}
+	if groups == nil {
+		return nil, errors.New("null")
+	}
+	out := make([]Group, 0, len(groups))
+	for i, g := range groups {
+		if g == nil || len(g.Targets) != 1 || g.Targets[0] == nil {
+			return nil, fmt.Errorf("group %d has not one target", i)
+		}
+		group := Group{Targets: []string{*g.Targets[0]}, Labels: map[string]string{}}
+		for name, value := range g.Labels {
+			if !legacyName.MatchString(name) || value == nil {
+				return nil, fmt.Errorf("group %d has a bad label %q", i, name)
+			}
+			group.Labels[name] = *value
+		}
+		out = append(out, group)
+	}
+	return out, nil
+}

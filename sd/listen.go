@@ -1,0 +1,107 @@
+package sd
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	headerTimeout   = 5 * time.Second
+	writeTimeout    = time.Minute // for the slowest consumer of the largest document
+	idleTimeout     = 2 * time.Minute
+	shutdownTimeout = 20 * time.Second
+	maxHeaderBytes  = 16 << 10
+)
+
+// Listener is a place where a handler is served, over TLS if that is set.
+type Listener struct {
+	net.Listener
+	Handler http.Handler
+	TLS     *tls.Config
+}
+
+// Serve serves until ctx ends; then it stops accepting and ends what was begun. An error of one
+// listener ends all.
+func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		running sync.WaitGroup
+		mu      sync.Mutex
+		failed  error
+	)
+	for _, l := range listeners {
+		server := newServer(l, log)
+		running.Go(func() {
+			if err := serve(server, l); !errors.Is(err, http.ErrServerClosed) {
+				mu.Lock()
+				failed = errors.Join(failed, err)
+				mu.Unlock()
+				cancel()
+			}
+		})
+		running.Go(func() {
+			<-ctx.Done()
+			bounded, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+			defer done()
+			if server.Shutdown(bounded) != nil {
+				_ = server.Close() // Someone reads too slowly to wait for.
+			}
+		})
+	}
+	running.Wait()
+	return failed
+}
+
+func newServer(l Listener, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: l.Handler, TLSConfig: l.TLS, MaxHeaderBytes: maxHeaderBytes,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // What clients do wrong.
+	}
+}
+
+func serve(server *http.Server, l Listener) error {
+	if l.TLS != nil {
+		return server.ServeTLS(l.Listener, "", "")
+	}
+	return server.Serve(l.Listener)
+}
+
+// ServerTLS makes the settings of a listener from files that may change: each connection gets
+// what they hold now. With clientCAs, clients must have a certificate of one of them.
+func ServerTLS(certificate func() *tls.Certificate, clientCAs func() *x509.CertPool) *tls.Config {
+	base := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		config := &tls.Config{MinVersion: base.MinVersion, NextProtos: base.NextProtos, Certificates: []tls.Certificate{*certificate()}}
+		if clientCAs != nil {
+			config.ClientCAs, config.ClientAuth = clientCAs(), tls.RequireAndVerifyClientCert
+		}
+		return config, nil
+	}
+	return base
+}
+
+// requireBearer lets requests pass that carry the token.
+func requireBearer(token func() string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got, want := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(token()))
+		if !strings.EqualFold(scheme, "bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "a bearer token is required", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,183 @@
+package sd
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// authority is a certificate that signs others.
+type authority struct {
+	t           *testing.T
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	pool        *x509.CertPool
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{t: t, pool: x509.NewCertPool()}
+	template := &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	pair := a.sign(template)
+	a.certificate, a.key = pair.Leaf, pair.PrivateKey.(*ecdsa.PrivateKey)
+	a.pool.AddCert(a.certificate)
+	return a
+}
+
+func (a *authority) sign(template *x509.Certificate) *tls.Certificate {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	template.SerialNumber = big.NewInt(time.Now().UnixNano())
+	template.Subject = pkix.Name{CommonName: template.SerialNumber.String()}
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	parent, signer := template, key
+	if a.certificate != nil {
+		parent, signer = a.certificate, a.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+}
+
+func (a *authority) issue() *tls.Certificate {
+	return a.sign(&x509.Certificate{
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	})
+}
+
+func TestTLSFollowsItsFiles(t *testing.T) {
+	ours, theirs := newAuthority(t), newAuthority(t)
+	var certificate atomic.Pointer[tls.Certificate]
+	certificate.Store(ours.issue())
+	var clients atomic.Pointer[x509.CertPool]
+	clients.Store(ours.pool)
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+	go func() {
+		done <- Serve(ctx, slog.New(slog.DiscardHandler), Listener{listener, hello, ServerTLS(certificate.Load, clients.Load)})
+	}()
+	ask := func(trust *authority, with *tls.Certificate) bool {
+		t.Helper()
+		config := &tls.Config{RootCAs: trust.pool}
+		if with != nil {
+			config.Certificates = []tls.Certificate{*with}
+		}
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true, ForceAttemptHTTP2: true}}
+		response, err := client.Get("https://" + listener.Addr().String())
+		if err != nil {
+			return false
+		}
+		_ = response.Body.Close()
+		return response.ProtoMajor == 2
+	}
+	mine, foreign := ours.issue(), theirs.issue()
+	if !ask(ours, mine) || ask(ours, nil) || ask(ours, foreign) || ask(theirs, mine) {
+		t.Error("not exactly those with a certificate of ours are let in")
+	}
+	certificate.Store(theirs.issue())
+	clients.Store(theirs.pool)
+	if ask(ours, mine) || !ask(theirs, foreign) || ask(theirs, mine) {
+		t.Error("new files have no effect")
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if ask(theirs, foreign) {
+		t.Error("still served")
+	}
+}
+
+func TestRequestsAreEndedBeforeServeReturns(t *testing.T) {
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		cancel()
+		time.Sleep(50 * time.Millisecond)
+		_, _ = io.WriteString(w, "whole")
+	})
+	done := make(chan error, 1)
+	go func() {
+		done <- Serve(ctx, slog.New(slog.DiscardHandler), Listener{Listener: listener, Handler: slow})
+	}()
+	response, err := http.Get("http://" + listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err != nil || string(body) != "whole" {
+		t.Errorf("%q %v", body, err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOneBrokenListenerEndsAll(t *testing.T) {
+	var listeners []Listener
+	for range 2 {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners = append(listeners, Listener{Listener: l, Handler: http.NotFoundHandler()})
+	}
+	_ = listeners[0].Close()
+	if err := Serve(t.Context(), slog.New(slog.DiscardHandler), listeners...); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestBearer(t *testing.T) {
+	token := "first"
+	handler := requireBearer(func() string { return token }, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	ask := func(authorization string) int {
+		request, answer := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
+		if authorization != "" {
+			request.Header.Set("Authorization", authorization)
+		}
+		handler.ServeHTTP(answer, request)
+		return answer.Code
+	}
+	for authorization, want := range map[string]int{
+		"Bearer first": 200, "bearer first": 200, "Bearer  first": 200, "Bearer second": 401, "Bearer firs": 401, "Bearer": 401, "": 401, "Basic first": 401, "first": 401,
+	} {
+		if got := ask(authorization); got != want {
+			t.Errorf("%q: %d", authorization, got)
+		}
+	}
+	token = "second"
+	if ask("Bearer first") != 401 || ask("Bearer second") != 200 {
+		t.Error("a new token has no effect")
+	}
+}

@@ -1,0 +1,138 @@
+package merge
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"maps"
+	"slices"
+)
+
+const keySize = 16
+
+// separator stands between the groups of a document, one group a line.
+const separator = ",\n"
+
+// Group is one checked group of a pod: one target and its labels.
+type Group struct {
+	key         [keySize]byte
+	integration string
+	json        []byte
+}
+
+// Fragment is the canonical form of what is known of one pod: its groups, sorted, each once.
+// It does not change. Nil is the fragment without groups.
+type Fragment struct {
+	groups []Group
+	data   []byte // The groups with separators; they share it.
+	sum    [sha256.Size]byte
+}
+
+// newFragment sorts the groups and copies their bytes together.
+func newFragment(groups []Group) *Fragment {
+	slices.SortFunc(groups, func(a, b Group) int { return bytes.Compare(a.json, b.json) })
+	groups = slices.CompactFunc(groups, func(a, b Group) bool { return bytes.Equal(a.json, b.json) })
+	f := &Fragment{groups: slices.Clone(groups)}
+	size := 0
+	for _, g := range groups {
+		size += len(g.json) + len(separator)
+	}
+	f.data = make([]byte, 0, size)
+	for i := range f.groups {
+		if i > 0 {
+			f.data = append(f.data, separator...)
+		}
+		start := len(f.data)
+		f.data = append(f.data, f.groups[i].json...)
+		f.groups[i].json = f.data[start:len(f.data):len(f.data)]
+	}
+	f.sum = sha256.Sum256(f.data)
+	return f
+}
+
+// Holding is the fragment together with those groups of the previous answer whose key it
+// lacks. Keys that it has are as it says, however they were.
+func (f *Fragment) Holding(previous *Fragment) *Fragment {
+	if previous == nil || f == nil {
+		return f
+	}
+	present := make(map[[keySize]byte]bool, len(f.groups))
+	for _, g := range f.groups {
+		present[g.key] = true
+	}
+	groups := f.groups
+	for _, g := range previous.groups {
+		if !present[g.key] {
+			groups = append(groups[:len(groups):len(groups)], g)
+		}
+	}
+	if len(groups) == len(f.groups) {
+		return f
+	}
+	return newFragment(slices.Clone(groups))
+}
+
+// Equal reports whether both have the same bytes.
+func (f *Fragment) Equal(other *Fragment) bool { return bytes.Equal(f.bytes(), other.bytes()) }
+
+// Targets is how many targets it has.
+func (f *Fragment) Targets() int {
+	if f == nil {
+		return 0
+	}
+	return len(f.groups)
+}
+
+// Size is its size in bytes.
+func (f *Fragment) Size() int { return len(f.bytes()) }
+
+// Integrations counts the targets by the agent's name of the integration.
+func (f *Fragment) Integrations() map[string]int {
+	out := map[string]int{}
+	if f == nil {
+		return out
+	}
+	for _, g := range f.groups {
+		out[g.integration]++
+	}
+	return out
+}
+
+func (f *Fragment) bytes() []byte {
+	if f == nil {
+		return nil
+	}
+	return f.data
+}
+
+// appendGroup appends the canonical JSON of a group.
+func appendGroup(b []byte, target string, labels map[string]string) []byte {
+	b = append(b, `{"targets":[`...)
+	b = appendString(b, target)
+	b = append(b, `],"labels":{`...)
+	for i, name := range slices.Sorted(maps.Keys(labels)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, name)
+		b = append(b, ':')
+		b = appendString(b, labels[name])
+	}
+	return append(b, "}}"...)
+}
+
+// appendString appends valid UTF-8 as a JSON string, with as few escapes as JSON allows.
+func appendString(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ':
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}

@@ -1,0 +1,117 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+)
+
+// Source is who is asked: what an answer is held against.
+type Source struct {
+	Owner Owner
+	// Addr is the address that was asked, and the only target that the pod may name.
+	Addr netip.AddrPort
+	// Scheme is that of the request, and the only one that the pod may name.
+	Scheme string
+}
+
+// Limits bound what is taken from one pod. What breaks one is refused, never cut short.
+type Limits struct {
+	// Groups in an answer. More refuse the answer.
+	Groups int
+	// GroupBytes of JSON in a group, LabelsPerGroup, NameBytes and ValueBytes of a label. More
+	// drop the group.
+	GroupBytes, LabelsPerGroup, NameBytes, ValueBytes int
+}
+
+// DefaultLimits are about a hundred times of what agents answer: some 700 bytes and 15 labels
+// to a group, and two more for each label of a MetricsIntegration.
+func DefaultLimits() Limits {
+	return Limits{Groups: 2048, GroupBytes: 64 << 10, LabelsPerGroup: 128, NameBytes: 512, ValueBytes: 4 << 10}
+}
+
+// Errors of [Parse]: the whole answer is refused.
+var (
+	// ErrMalformed means that an answer is not one JSON array and nothing else.
+	ErrMalformed = errors.New("not one JSON array")
+	// ErrTooManyGroups means that an answer has more groups than the limit.
+	ErrTooManyGroups = errors.New("too many groups")
+)
+
+// Drop counts the groups of one answer that were left out for one reason.
+type Drop struct {
+	Reason Reason `json:"reason"`
+	Count  int    `json:"count"`
+	// Example says what is wrong with one of them.
+	Example string `json:"example"`
+}
+
+// Parse checks the answer of a pod and makes its fragment, with the groups that were dropped,
+// in the order of their reasons.
+func Parse(body []byte, from Source, limits Limits) (*Fragment, []Drop, error) {
+	array := json.NewDecoder(bytes.NewReader(body))
+	if start, err := array.Token(); err != nil || start != json.Delim('[') {
+		return nil, nil, malformed(err)
+	}
+	var (
+		groups []Group
+		drops  []Drop
+		raw    json.RawMessage
+	)
+	check := newChecker(from, limits)
+	for n := 0; array.More(); n++ {
+		if n == limits.Groups {
+			return nil, nil, fmt.Errorf("%w: more than %d", ErrTooManyGroups, limits.Groups)
+		}
+		if err := array.Decode(&raw); err != nil {
+			return nil, nil, malformed(err)
+		}
+		group, fault := check.group(raw)
+		if fault != nil {
+			drops = addDrop(drops, fault)
+			continue
+		}
+		groups = append(groups, group)
+	}
+	if _, err := array.Token(); err != nil {
+		return nil, nil, malformed(err)
+	}
+	if _, err := array.Token(); !errors.Is(err, io.EOF) {
+		return nil, nil, malformed(errors.New("more follows after the array"))
+	}
+	slices.SortFunc(drops, func(a, b Drop) int { return bytes.Compare([]byte(a.Reason), []byte(b.Reason)) })
+	return newFragment(groups), drops, nil
+}
+
+func malformed(err error) error {
+	switch {
+	case err == nil:
+		return ErrMalformed
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: it ends too early", ErrMalformed)
+	}
+	return fmt.Errorf("%w: %s", ErrMalformed, short(err.Error()))
+}
+
+func addDrop(drops []Drop, fault *fault) []Drop {
+	for i := range drops {
+		if drops[i].Reason == fault.reason {
+			drops[i].Count++
+			return drops
+		}
+	}
+	return append(drops, Drop{Reason: fault.reason, Count: 1, Example: fault.text})
+}
+
+// short bounds text that may hold what a pod sent.
+func short(text string) string {
+	const most = 160
+	if len(text) <= most {
+		return text
+	}
+	return string(bytes.ToValidUTF8([]byte(text[:most]), nil)) + "..."
+}

@@ -1,0 +1,188 @@
+package poll
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Path is where an agent lists the targets of its running integrations.
+const Path = "/agent/api/v1/metrics/integrations/sd"
+
+const (
+	maxHeaderBytes = 16 << 10
+	// Buffers above this are not kept for the next poll.
+	maxKeptBuffer = 64 << 10
+)
+
+// ClientOptions are the settings of a Client.
+type ClientOptions struct {
+	// TLS returns the settings for one connection. Without it, pods are asked over HTTP.
+	TLS func() *tls.Config
+	// MaxBytes of an answer. More refuse it.
+	MaxBytes int64
+	// UserAgent is sent along.
+	UserAgent string
+}
+
+// Client asks pods. It goes to the address that it is given and nowhere else: no proxy, no
+// redirects, no name resolution. The agent names the request's Host as its targets' address,
+// so the Host is that address too.
+type Client struct {
+	options   ClientOptions
+	transport *http.Transport
+	scheme    string
+}
+
+// NewClient makes a client. Connections are not kept: with thousands of pods, idle ones cost
+// more memory than everything else.
+func NewClient(options ClientOptions) *Client {
+	var dialer net.Dialer
+	c := &Client{options: options, scheme: "http"}
+	c.transport = &http.Transport{
+		DialContext:            dialer.DialContext,
+		DisableKeepAlives:      true,
+		DisableCompression:     true, // A small answer could unpack to a large one.
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+	if options.TLS != nil {
+		c.scheme = "https"
+		c.transport.DialTLSContext = c.dialTLS(&dialer)
+	}
+	return c
+}
+
+// Scheme is http or https.
+func (c *Client) Scheme() string { return c.scheme }
+
+func (c *Client) dialTLS(dialer *net.Dialer) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		raw, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		config := c.options.TLS()
+		if config.ServerName == "" {
+			config.ServerName, _, _ = net.SplitHostPort(address) // The transport joined it.
+		}
+		conn := tls.Client(raw, config)
+		if err := conn.HandshakeContext(ctx); err != nil {
+			return nil, errors.Join(&Failure{ReasonTLS, err}, raw.Close())
+		}
+		return conn, nil
+	}
+}
+
+// Fetch asks the pod at the address and reads its answer. Every error is a [*Failure].
+func (c *Client) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buffer) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme+"://"+addr.String()+Path, nil)
+	if err != nil {
+		return &Failure{ReasonConnect, err}
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", c.options.UserAgent)
+	response, err := c.transport.RoundTrip(request)
+	if err != nil {
+		return transportFailure(ctx, err)
+	}
+	defer response.Body.Close()
+	if failure := c.checkHeader(response); failure != nil {
+		return failure
+	}
+	n, err := into.ReadFrom(io.LimitReader(response.Body, c.options.MaxBytes+1))
+	switch {
+	case n > c.options.MaxBytes:
+		return c.tooLarge()
+	case err != nil:
+		return transportFailure(ctx, err)
+	}
+	return nil
+}
+
+func (c *Client) tooLarge() *Failure {
+	return failuref(ReasonTooLarge, "more than %d bytes", c.options.MaxBytes)
+}
+
+// checkHeader refuses what is no answer of an agent before its body is read.
+func (c *Client) checkHeader(response *http.Response) *Failure {
+	kind, parameters, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	charset := parameters["charset"]
+	switch {
+	case response.StatusCode/100 == 3:
+		return failuref(ReasonRedirect, "redirects are not followed: status %d", response.StatusCode)
+	case response.StatusCode != http.StatusOK:
+		return failuref(ReasonStatus, "status %d", response.StatusCode)
+	case err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8"):
+		return failuref(ReasonContentType, "content type %.60q is not application/json", response.Header.Get("Content-Type"))
+	case response.Header.Get("Content-Encoding") != "":
+		return failuref(ReasonContentType, "content encoding %.60q was not asked for", response.Header.Get("Content-Encoding"))
+	case response.ContentLength > c.options.MaxBytes:
+		return c.tooLarge()
+	}
+	return nil
+}
+
+// transportFailure tells apart why no whole answer came.
+func transportFailure(ctx context.Context, err error) *Failure {
+	if f, ok := errors.AsType[*Failure](err); ok && ctx.Err() == nil {
+		return f
+	}
+	if deadline, ok := ctx.Deadline(); ok && (ctx.Err() != nil || !time.Now().Before(deadline)) {
+		return failuref(ReasonTimeout, "no whole answer in time")
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return &Failure{ReasonConnect, op.Err}
+	}
+	return &Failure{ReasonBroken, err}
+}
+
+// Failure is why a poll failed.
+type Failure struct {
+	Reason Reason
+	Err    error
+}
+
+func failuref(reason Reason, format string, args ...any) *Failure {
+	return &Failure{reason, fmt.Errorf(format, args...)}
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Reason is why a poll failed, in one word: the value of a metric's label.
+type Reason string
+
+// The reasons.
+const (
+	ReasonConnect       Reason = "connect"         // nobody listens at the address
+	ReasonTimeout       Reason = "timeout"         // no whole answer within the deadline
+	ReasonTLS           Reason = "tls"             // no common ground, or not whom we expect
+	ReasonBroken        Reason = "broken"          // the connection broke, or no HTTP is spoken
+	ReasonRedirect      Reason = "redirect"        // sent elsewhere
+	ReasonStatus        Reason = "status"          // a status other than 200
+	ReasonContentType   Reason = "content_type"    // no plain JSON
+	ReasonTooLarge      Reason = "too_large"       // more bytes than the limit
+	ReasonMalformed     Reason = "malformed"       // not one whole JSON array
+	ReasonTooManyGroups Reason = "too_many_groups" // more groups than the limit
+	ReasonDocumentFull  Reason = "document_full"   // no room in the document for a larger answer
+)
+
+// Reasons lists all reasons.
+func Reasons() []Reason {
+	return []Reason{
+		ReasonConnect, ReasonTimeout, ReasonTLS, ReasonBroken, ReasonRedirect, ReasonStatus,
+		ReasonContentType, ReasonTooLarge, ReasonMalformed, ReasonTooManyGroups, ReasonDocumentFull,
+	}
+}

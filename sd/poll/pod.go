@@ -1,0 +1,184 @@
+package poll
+
+import (
+	"context"
+	"crypto/sha256"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/agentry-dev/agentry/sd/merge"
+)
+
+// Pod is a pod to poll.
+type Pod struct {
+	Owner merge.Owner
+	Addr  netip.AddrPort
+	// UID tells pods apart that have one address one after the other. It may be empty.
+	UID string
+	// Name and Node are for people.
+	Name, Node string
+	// Ready is whether Kubernetes finds the pod ready. A pod that turns ready is polled at once.
+	Ready bool
+}
+
+// id is what makes a pod another pod.
+type id struct {
+	owner merge.Owner
+	addr  netip.AddrPort
+	uid   string
+}
+
+func (p Pod) id() id { return id{p.Owner, p.Addr, p.UID} }
+
+// State is what is known of a pod.
+type State string
+
+// The states. A pod that is gone has none: it is forgotten.
+const (
+	StateNew     State = "new"     // not tried yet
+	StateGood    State = "good"    // its last poll was answered with targets
+	StateEmpty   State = "empty"   // its last poll was answered without targets
+	StateFailing State = "failing" // its last poll failed; what was known before is kept
+)
+
+// States lists all states.
+func States() []State { return []State{StateNew, StateGood, StateEmpty, StateFailing} }
+
+const (
+	// firstRetry is the first wait of a pod that never answered.
+	firstRetry = time.Second
+	// longestBackOff bounds the waits of a pod that answered before.
+	longestBackOff = 5 * time.Minute
+)
+
+// pod is a pod and what is known of it. The poller's lock guards it.
+type pod struct {
+	Pod
+	state State
+	// shown is what the document has: the last good answer, with those keys of the answer
+	// before it that it lacks. So a key goes when two good answers in a row lack it.
+	shown *merge.Fragment
+	// answer is the last good answer, and sum the hash of its bytes.
+	answer *merge.Fragment
+	sum    [sha256.Size]byte
+	drops  []merge.Drop
+	// since is when it came into its state, good when it answered last.
+	since, good, tried time.Time
+	failure            *Failure
+	failures           int // in a row
+	// first marks the pods of the first round.
+	first bool
+
+	ctx    context.Context // ends when the pod is gone
+	cancel context.CancelFunc
+
+	lane    *lane
+	index   int // in the lane's heap; -1 while in flight
+	due     time.Time
+	grid    time.Time // the due time without jitter
+	turned  bool      // turned ready while in flight
+	rounded bool      // was spread over the interval
+}
+
+// accept takes a good answer. It returns whether the document changes.
+func (p *pod) accept(now time.Time, a answer) (changed bool) {
+	before := p.shown
+	if a.unchanged {
+		p.shown = p.answer
+	} else {
+		p.shown = a.fragment.Holding(p.answer)
+		p.answer, p.sum, p.drops = a.fragment, a.sum, a.drops
+	}
+	state := StateGood
+	if p.answer.Targets() == 0 {
+		state = StateEmpty
+	}
+	p.enter(now, state)
+	p.good, p.failure, p.failures = now, nil, 0
+	return !p.shown.Equal(before)
+}
+
+// fail notes a poll that failed. What is shown stays.
+func (p *pod) fail(now time.Time, f *Failure) {
+	p.enter(now, StateFailing)
+	p.failure = f
+	p.failures++
+}
+
+func (p *pod) enter(now time.Time, s State) {
+	p.tried = now
+	if p.state != s {
+		p.state, p.since = s, now
+	}
+}
+
+// answered reports whether the pod ever gave a good answer.
+func (p *pod) answered() bool { return !p.good.IsZero() }
+
+// plan sets when to poll next.
+func (p *pod) plan(now time.Time, interval time.Duration) {
+	if p.state == StateFailing {
+		p.rounded = false
+		wait := p.backOff(interval)
+		if p.turned {
+			wait, p.failures = 0, 0
+		}
+		p.turned = false
+		p.due = now.Add(wait + jitter(wait))
+		return
+	}
+	p.turned = false
+	switch {
+	case !p.rounded: // Spread pods that came at the same time.
+		p.grid, p.rounded = now.Add(time.Duration((0.1+0.9*rand.Float64())*float64(interval))), true
+	case p.grid.Add(interval).Before(now): // We were late by a whole round.
+		p.grid = now.Add(interval)
+	default:
+		p.grid = p.grid.Add(interval)
+	}
+	p.due = p.grid.Add(jitter(interval))
+}
+
+// backOff is how long a failing pod waits.
+func (p *pod) backOff(interval time.Duration) time.Duration {
+	wait, most := firstRetry, interval
+	if p.answered() {
+		wait, most = interval, max(interval, longestBackOff)
+	}
+	for range p.failures - 1 {
+		if wait *= 2; wait >= most {
+			break
+		}
+	}
+	return min(wait, most)
+}
+
+// jitter is up to a tenth of d, either way.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration((rand.Float64() - 0.5) / 5 * float64(d))
+}
+
+// Status is what is known of a pod, for people and metrics.
+type Status struct {
+	Pod
+	State State
+	// Since is when it came into this state; Good when it answered last; Tried when it was
+	// last asked. Zero: never.
+	Since, Good, Tried, Next time.Time
+	// Failure is why the last poll failed, and Failures how many did in a row.
+	Failure  *Failure
+	Failures int
+	// Answer is its last good answer, Shown what the document has of it.
+	Answer, Shown *merge.Fragment
+	// Drops are the groups of the last good answer that were left out.
+	Drops []merge.Drop
+}
+
+func (p *pod) status() Status {
+	return Status{
+		Pod: p.Pod, State: p.state, Since: p.since, Good: p.good, Tried: p.tried, Next: p.due, Failure: p.failure,
+		Failures: p.failures, Answer: p.answer, Shown: p.shown, Drops: slices.Clone(p.drops),
+	}
+}

@@ -1,0 +1,355 @@
+// Package poll asks integration pods what they run, again and again, and keeps the document of
+// their last good answers.
+//
+// A pod is polled in the background, never because a consumer asks. It is new, good, empty (a
+// good answer without targets) or failing (its last good answer is kept), until it is gone; the
+// states are never confused, because a consumer drops what a short list lacks. Agents leave out
+// an integration that is just restarting, so what vanishes from an answer stays for one more.
+//
+// Pods that never answered and pods that fail have lanes of their own, with a share of the
+// workers and back-off, so that pods that hang cannot delay the others.
+package poll
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentry-dev/agentry/sd/merge"
+)
+
+// Fetcher asks the pod at an address. Errors other than [*Failure] count as broken connections.
+type Fetcher interface {
+	Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buffer) error
+}
+
+// Observer is told about polls, for metrics.
+type Observer interface {
+	// Polled is told of each poll that ended; failure is empty for a good answer.
+	Polled(took time.Duration, failure Reason)
+	// Dropped is told of the groups that a good answer lost.
+	Dropped(reason merge.Reason, groups int)
+}
+
+// Options are the settings of a Poller. All must be set.
+type Options struct {
+	// Interval is the time between two polls of a pod that answers.
+	Interval time.Duration
+	// Timeout bounds a poll, FirstTimeout one of the first round, which consumers wait for.
+	Timeout, FirstTimeout time.Duration
+	// Workers are how many pods are polled at a time.
+	Workers int
+	// Scheme is what the fetcher speaks.
+	Scheme string
+	// Limits bound the answer of a pod, MaxDocument the bytes of the document.
+	Limits      merge.Limits
+	MaxDocument int
+
+	Fetcher  Fetcher
+	Observer Observer
+	Log      *slog.Logger
+}
+
+// MinWorkers is how few workers there may be: one for each lane, and one to spare.
+const MinWorkers = 4
+
+// publishEvery is the shortest time between two documents.
+const publishEvery = 100 * time.Millisecond
+
+// Poller polls pods.
+type Poller struct {
+	options  Options
+	wake     chan struct{}
+	document atomic.Pointer[merge.Document]
+	buffers  sync.Pool
+	polls    sync.WaitGroup
+
+	mu   sync.Mutex
+	pods map[id]*pod
+	// The lanes, in the order in which they get workers.
+	healthy, fresh, failing lane
+	// size is that of the document's fragments.
+	size int
+	// started is set by the first Set, waiting how many pods the first round still waits for.
+	started   bool
+	waiting   int
+	dirty     bool
+	published time.Time
+}
+
+// New makes a poller. It polls while Run runs.
+func New(options Options) *Poller {
+	p := &Poller{options: options, wake: make(chan struct{}, 1), pods: map[id]*pod{}}
+	p.buffers.New = func() any { return new(bytes.Buffer) }
+	p.healthy.limit, p.fresh.limit, p.failing.limit = options.Workers, options.Workers, options.Workers/4
+	return p
+}
+
+// Document is the document of all last good answers. It is nil until the first round ended, in
+// which each pod of the first Set was tried once.
+func (p *Poller) Document() *merge.Document { return p.document.Load() }
+
+// Waiting is how many pods the first round still waits for; false before the first Set.
+func (p *Poller) Waiting() (int, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting, p.started
+}
+
+// Status is what is known of each pod, in no order.
+func (p *Poller) Status() []Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]Status, 0, len(p.pods))
+	for _, pod := range p.pods {
+		out = append(out, pod.status())
+	}
+	return out
+}
+
+// Set says which pods there are. Pods that are not named are gone. The first Set begins the
+// first round: call it when all pods are known.
+func (p *Poller) Set(pods []Pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	listed := make(map[id]bool, len(pods))
+	for _, pod := range pods {
+		listed[pod.id()] = true
+		if known, ok := p.pods[pod.id()]; ok {
+			p.update(now, known, pod)
+		} else {
+			p.add(now, pod)
+		}
+	}
+	for id, pod := range p.pods {
+		if !listed[id] {
+			p.remove(pod)
+		}
+	}
+	if !p.started {
+		p.started, p.waiting = true, len(p.pods)
+	}
+	p.finishRound()
+	p.signal()
+}
+
+func (p *Poller) add(now time.Time, new Pod) {
+	added := &pod{Pod: new, state: StateNew, since: now, due: now, first: !p.started}
+	added.ctx, added.cancel = context.WithCancel(context.Background())
+	p.pods[new.id()] = added
+	p.fresh.push(added)
+	p.options.Log.Debug("pod found", "pod", new.Name, "addr", new.Addr, "agent", new.Owner)
+}
+
+// update notes what changed of a pod. One that turns ready is worth a try.
+func (p *Poller) update(now time.Time, known *pod, pod Pod) {
+	turned := pod.Ready && !known.Ready
+	known.Pod = pod
+	if !turned || known.answered() && known.state != StateFailing {
+		return
+	}
+	if known.index < 0 {
+		known.turned = true
+		return
+	}
+	known.lane.remove(known)
+	known.due, known.failures = now, 0
+	p.fresh.push(known)
+}
+
+func (p *Poller) remove(gone *pod) {
+	delete(p.pods, gone.id())
+	gone.lane.remove(gone)
+	gone.cancel()
+	if p.started && gone.first {
+		p.waiting--
+	}
+	p.size -= gone.shown.Size()
+	p.dirty = p.dirty || gone.shown.Targets() > 0
+	p.options.Log.Info("pod gone", "pod", gone.Name, "addr", gone.Addr, "agent", gone.Owner, "targets", gone.shown.Targets())
+}
+
+// finishRound publishes the first document once each pod of the first round was tried.
+func (p *Poller) finishRound() {
+	if p.document.Load() != nil || !p.started || p.waiting > 0 {
+		return
+	}
+	p.fresh.limit = max(1, p.options.Workers/2)
+	p.publish(time.Now())
+	p.options.Log.Info("first round done", "pods", len(p.pods), "targets", p.document.Load().All().Targets())
+}
+
+func (p *Poller) publish(now time.Time) {
+	entries := make([]merge.Entry, 0, len(p.pods))
+	for _, pod := range p.pods {
+		entries = append(entries, merge.Entry{Owner: pod.Owner, Addr: pod.Addr, Fragment: pod.shown})
+	}
+	p.document.Store(merge.Build(entries))
+	p.dirty, p.published = false, now
+}
+
+// signal makes Run look again.
+func (p *Poller) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run polls until ctx ends, and returns when no poll runs any more.
+func (p *Poller) Run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		timer.Reset(p.step(ctx))
+		select {
+		case <-ctx.Done():
+			p.polls.Wait()
+			return
+		case <-p.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// step starts the polls that are due, publishes, and returns how long there is nothing to do.
+func (p *Poller) step(ctx context.Context) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	wait := p.options.Interval
+	for _, l := range []*lane{&p.healthy, &p.fresh, &p.failing} {
+		for p.busy() < p.options.Workers {
+			due := l.next(now)
+			if due == nil {
+				break
+			}
+			p.start(ctx, l, due)
+		}
+		if due, ok := l.wake(); ok && p.busy() < p.options.Workers {
+			wait = min(wait, due.Sub(now))
+		}
+	}
+	if p.dirty && p.document.Load() != nil {
+		if rest := p.published.Add(publishEvery).Sub(now); rest > 0 {
+			return min(wait, rest)
+		}
+		p.publish(now)
+	}
+	return wait
+}
+
+func (p *Poller) busy() int { return p.healthy.inFlight + p.fresh.inFlight + p.failing.inFlight }
+
+// start polls a pod that was taken out of a lane.
+func (p *Poller) start(ctx context.Context, l *lane, due *pod) {
+	l.inFlight++
+	timeout := p.options.Timeout
+	if p.document.Load() == nil {
+		timeout = min(timeout, p.options.FirstTimeout)
+	}
+	ask := question{addr: due.Addr, owner: due.Owner, known: due.answered(), sum: due.sum}
+	stop := context.AfterFunc(ctx, due.cancel)
+	p.polls.Go(func() {
+		defer stop()
+		bounded, cancel := context.WithTimeout(due.ctx, timeout)
+		defer cancel()
+		begun := time.Now()
+		a, failure := p.ask(bounded, ask)
+		p.done(ctx, l, due, time.Since(begun), a, failure)
+	})
+}
+
+// done takes the result of a poll.
+func (p *Poller) done(ctx context.Context, l *lane, polled *pod, took time.Duration, a answer, failure *Failure) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.signal()
+	l.inFlight--
+	if ctx.Err() != nil || p.pods[polled.id()] != polled {
+		return // We are ending, or the pod is gone.
+	}
+	now := time.Now()
+	if failure == nil {
+		failure = p.accept(now, polled, a)
+	}
+	if failure != nil {
+		p.fail(now, polled, failure)
+		p.options.Observer.Polled(took, failure.Reason)
+	} else {
+		p.options.Observer.Polled(took, "")
+	}
+	p.requeue(now, polled)
+	if polled.first {
+		polled.first = false
+		p.waiting--
+		p.finishRound()
+	}
+}
+
+// requeue puts a pod into the lane of its state.
+func (p *Poller) requeue(now time.Time, polled *pod) {
+	turned := polled.turned && polled.state == StateFailing
+	polled.plan(now, p.options.Interval)
+	switch {
+	case turned: // It must not queue behind pods that hang.
+		p.fresh.push(polled)
+	case polled.state == StateFailing:
+		p.failing.push(polled)
+	default:
+		p.healthy.push(polled)
+	}
+}
+
+// accept takes a good answer, unless the document has no room for it.
+func (p *Poller) accept(now time.Time, polled *pod, a answer) *Failure {
+	old := polled.shown.Size()
+	if grown := a.fragment.Size() - old; grown > 0 && p.size+grown > p.options.MaxDocument {
+		return failuref(ReasonDocumentFull, "the document would exceed %d bytes", p.options.MaxDocument)
+	}
+	was, lost := polled.state, dropped(polled.drops)
+	p.dirty = polled.accept(now, a) || p.dirty
+	p.size += polled.shown.Size() - old
+	for _, d := range polled.drops {
+		p.options.Observer.Dropped(d.Reason, d.Count)
+	}
+	p.tell(polled, was, lost)
+	return nil
+}
+
+func dropped(drops []merge.Drop) (n int) {
+	for _, d := range drops {
+		n += d.Count
+	}
+	return n
+}
+
+// tell logs what changed with a good answer.
+func (p *Poller) tell(polled *pod, was State, lost int) {
+	log := p.options.Log.With("pod", polled.Name, "addr", polled.Addr, "agent", polled.Owner)
+	switch {
+	case was == StateFailing:
+		log.Info("pod answers again", "targets", polled.answer.Targets())
+	case was == StateNew:
+		log.Debug("pod answers", "targets", polled.answer.Targets())
+	case was != polled.state:
+		log.Info("pod changed", "state", polled.state, "targets", polled.answer.Targets())
+	}
+	if n := dropped(polled.drops); n > 0 && n != lost {
+		log.Warn("groups of a pod dropped", "groups", n, "reason", polled.drops[0].Reason, "example", polled.drops[0].Example)
+	}
+}
+
+func (p *Poller) fail(now time.Time, polled *pod, failure *Failure) {
+	was := polled.state
+	polled.fail(now, failure)
+	if was != StateFailing {
+		p.options.Log.Warn("pod does not answer", "pod", polled.Name, "addr", polled.Addr, "agent", polled.Owner,
+			"reason", failure.Reason, "err", failure, "kept", polled.shown.Targets())
+	}
+}

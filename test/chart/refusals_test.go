@@ -1,0 +1,73 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRefusals: what cannot be meant is refused before anything is installed, with the value's name.
+func TestRefusals(t *testing.T) {
+	for name, test := range map[string]struct{ values, want string }{
+		"a value that does not exist":          {"replicaCount: 3", "additional properties 'replicaCount' not allowed"},
+		"one further down":                     {"image: {digset: x}", "at '/image': additional properties 'digset' not allowed"},
+		"a type":                               {"replicas: '2'", "at '/replicas': got string, want integer"},
+		"a negative number":                    {"replicas: -1", "at '/replicas'"},
+		"an enum":                              {"image: {pullPolicy: Sometimes}", "at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'"},
+		"a digest":                             {"image: {digest: 'sha256:abc'}", "at '/image/digest'"},
+		"a tag with a digest":                  {"image: {tag: '1.0@sha256:abc'}", "at '/image/tag'"},
+		"a namespace":                          {"namespaces: [Shop]", "at '/namespaces/0'"},
+		"namespaces twice":                     {"namespaces: [a, a]", "at '/namespaces': items at 0 and 1 are equal"},
+		"namespaces as a word":                 {"namespaces: shop", "at '/namespaces': got string, want array"},
+		"a DNS name without an owner":          {"dns: ['agent.monitoring.svc:8080']", "at '/dns/0'"},
+		"a DNS name without a port":            {"dns: ['monitoring/agent=agent.monitoring.svc']", "at '/dns/0'"},
+		"an interval without a unit":           {"poll: {interval: '30'}", "at '/poll/interval'"},
+		"an interval that is a number":         {"poll: {interval: 30}", "at '/poll/interval': got number, want string"},
+		"a port":                               {"service: {port: 70000}", "at '/service/port': maximum: got 70,000, want 65,535"},
+		"a label value":                        {"commonLabels: {team: 'a b'}", "at '/commonLabels/team'"},
+		"a number as annotation":               {"podAnnotations: {x: 1}", "at '/podAnnotations/x': got number, want string"},
+		"a misspelt toleration":                {"tolerations: [{keys: x}]", "at '/tolerations/0': additional properties 'keys' not allowed"},
+		"a misspelt resource":                  {"resources: {limit: {memory: 1Gi}}", "at '/resources': additional properties 'limit' not allowed"},
+		"a quantity":                           {"resources: {limits: {memory: 1GB}}", "at '/resources/limits/memory'"},
+		"an environment variable without name": {"extraEnv: [{value: x}]", "at '/extraEnv/0': missing property 'name'"},
+		"a flag without dashes":                {"extraArgs: [kubeconfig=x]", "at '/extraArgs/0'"},
+		"a peer":                               {"networkPolicy: {clients: [{podSelectors: {}}]}", "at '/networkPolicy/clients/0': additional properties 'podSelectors' not allowed"},
+		"a range":                              {"networkPolicy: {apiServer: {cidrs: [10.0.0.1]}}", "at '/networkPolicy/apiServer/cidrs/0'"},
+		"an alert that does not exist":         {"metrics: {prometheusRule: {disabled: [SDDown]}}", "at '/metrics/prometheusRule/disabled/0': value must be one of"},
+
+		"all namespaces and some":              {"namespaces: [shop]\nrbac: {clusterWide: true}", "leave `namespaces` empty"},
+		"DNS and namespaces":                   {"namespaces: [shop]\ndns: ['a/b=c:1']", "`dns` replaces the discovery by EndpointSlices"},
+		"client certificates without TLS":      {"tls: {clientCA: {secretName: ca}}", "tls.clientCA needs TLS"},
+		"a certificate without an issuer":      {"tls: {certManager: {enabled: true}}", "tls.certManager.issuerRef.name is needed"},
+		"a CA of pods that speak HTTP":         {"poll: {tls: {secretName: pods}}", "set poll.scheme to https"},
+		"a name of pods that speak HTTP":       {"poll: {tls: {serverName: x}}", "set poll.scheme to https"},
+		"too few polls":                        {"poll: {concurrency: 3}", "at '/poll/concurrency': minimum: got 3, want 4"},
+		"a log level":                          {"logLevel: loud", "at '/logLevel': value must be one of 'debug', 'info', 'warn', 'error'"},
+		"a limit of nothing":                   {"limits: {podBytes: 0}", "at '/limits/podBytes': minimum: got 0, want 1"},
+		"a client certificate without its key": {"poll: {scheme: https, tls: {secretName: pods, certKey: tls.crt}}", "poll.tls.keyKey is needed"},
+		"a client certificate from nowhere":    {"poll: {scheme: https, tls: {certKey: tls.crt, keyKey: tls.key}}", "poll.tls.secretName is needed"},
+		"a ServiceMonitor without a Service":   {"metrics: {service: {enabled: false}, serviceMonitor: {enabled: true}}", "metrics.serviceMonitor needs metrics.service.enabled"},
+		"both listeners on one port":           {"metrics: {port: 8080}", "metrics.port must not be 8080"},
+		"a flag that the chart sets":           {"extraArgs: [--listen=:80]", "extraArgs: --listen has a value of its own in this chart"},
+		"a rolling update that takes one away": {"updateStrategy: {rollingUpdate: {maxUnavailable: -1}}", "at '/updateStrategy/rollingUpdate/maxUnavailable'"},
+		"a volume without a name":              {"extraVolumes: [{emptyDir: {}}]", "at '/extraVolumes/0': missing property 'name'"},
+		"a mount that is misspelt":             {"extraVolumeMounts: [{name: x, path: /x}]", "at '/extraVolumeMounts/0'"},
+		"a name that no Service may have":      {"fullnameOverride: 1-sd", "at '/fullnameOverride'"},
+		"a name in capitals":                   {"nameOverride: SD", "at '/nameOverride'"},
+		"a kind of certificate key":            {"tls: {certManager: {privateKey: {algorithm: DSA}}}", "at '/tls/certManager/privateKey/algorithm'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tryRender(t, release{}, parse(t, test.values))
+			if err == nil {
+				t.Fatalf("is taken:\n%s", test.values)
+			}
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the message lacks %q:\n%v", test.want, err)
+			}
+		})
+	}
+}
+
+// TestParentCharts: what Helm and parent charts put among the values is not refused.
+func TestParentCharts(t *testing.T) {
+	render(t, release{}, parse(t, "global: {anything: 1}\nenabled: true"))
+}

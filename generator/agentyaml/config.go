@@ -28,14 +28,20 @@ func (s Secret) Present() bool { return s.Set || s.File != "" || s.Env != "" }
 // Live is a map whose values are expanded by the reloader and by the agent.
 type Live map[string]string
 
-// Raw is YAML text that a user wrote: one scrape configuration as a block mapping,
-// without indentation, kept as it is.
-type Raw []byte
+// Raw is YAML that a user wrote: one scrape configuration as a block mapping, without
+// indentation, kept as it is.
+type Raw struct {
+	Text []byte
+	// Shown is the text for reviewers, when it holds credentials.
+	Shown []byte
+}
 
 // Config is the whole file. Subsystems that are nil are left out.
 type Config struct {
-	Server  Server
-	Metrics *Metrics
+	Server       Server
+	Metrics      *Metrics
+	Logs         *Logs
+	Integrations *Integrations
 }
 
 // Server is the server block.
@@ -152,13 +158,27 @@ type ScrapeConfig struct {
 	ProxyURL        string
 	EnableHTTP2     *bool
 	HTTPAuth
-	TLS           *TLS
-	Kubernetes    *KubernetesSD
-	Static        *Static
-	SampleLimit   *int64
-	TargetLimit   *int64
-	Relabel       []*Relabel // may be shared between jobs
-	MetricRelabel []*Relabel
+	TLS                   *TLS
+	Kubernetes            *KubernetesSD
+	HTTP                  *HTTPSD
+	Static                *Static
+	BodySizeLimit         string
+	SampleLimit           *int64
+	TargetLimit           *int64
+	LabelLimit            *int64
+	LabelNameLengthLimit  *int64
+	LabelValueLengthLimit *int64
+	Relabel               []*Relabel // may be shared between jobs
+	MetricRelabel         []*Relabel
+}
+
+// HTTPSD is the one http_sd_configs entry of a job. Redirects are never followed: the
+// agent would send its credentials along.
+type HTTPSD struct {
+	URL             string
+	RefreshInterval string
+	HTTPAuth
+	TLS *TLS
 }
 
 // KubernetesSD is the one kubernetes_sd_configs entry of a job. No Namespaces means all.
@@ -187,4 +207,65 @@ type Relabel struct {
 	Action       string
 	Modulus      uint64
 	LiveRegex    bool
+}
+
+// Logs is the logs block.
+type Logs struct {
+	PositionsDirectory string
+	Configs            []LogsInstance
+}
+
+// LogsInstance is one of logs.configs.
+type LogsInstance struct {
+	Name          string
+	Clients       []LogsClient
+	ScrapeConfigs []*LogsScrapeConfig
+	Additional    []Raw
+	TargetConfig  *TargetConfig
+}
+
+// LogsClient is one place that logs are sent to; zero fields are left out.
+type LogsClient struct {
+	Name           string
+	URL            string
+	TenantID       string
+	BatchWait      string
+	BatchSize      int64
+	Timeout        string
+	ProxyURL       string
+	ExternalLabels Live
+	HTTPAuth
+	TLS     *TLS
+	Backoff *Backoff
+}
+
+// Backoff is backoff_config; zero fields are left out.
+type Backoff struct {
+	MinPeriod, MaxPeriod string
+	MaxRetries           int64
+}
+
+// TargetConfig is target_config.
+type TargetConfig struct {
+	SyncPeriod string
+}
+
+// LogsScrapeConfig is one job of a logs instance.
+type LogsScrapeConfig struct {
+	JobName    string
+	Kubernetes *KubernetesSD
+	Stages     []Map // pipeline_stages
+	Relabel    []*Relabel
+}
+
+// Integrations is the integrations block of integrations-next. It never scrapes by
+// itself, unless an integration says so.
+type Integrations struct {
+	Lists []IntegrationList
+}
+
+// IntegrationList is one <name>_configs.
+type IntegrationList struct {
+	Name    string // without _configs
+	Configs []Map
 }

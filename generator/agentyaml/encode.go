@@ -2,6 +2,8 @@ package agentyaml
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 )
 
@@ -10,24 +12,39 @@ const bytesPerJob = 3 << 10
 
 // Encode returns the configuration as YAML, ending in a newline. An empty
 // configuration is {}.
-func Encode(c *Config) []byte { return encode(c, false) }
+func Encode(c *Config) []byte { return encode(c, &writer{}) }
 
 // EncodeRedacted is Encode with a placeholder for every secret value: a text to review,
 // not to run.
-func EncodeRedacted(c *Config) []byte { return encode(c, true) }
+func EncodeRedacted(c *Config) []byte { return encode(c, &writer{redact: true}) }
 
-func encode(c *Config, redact bool) []byte {
+// Masked returns the SHA-256 sums of the configuration without its secret values and of
+// these values, in hexadecimal; inlined is empty when there are none. The agent compares
+// configurations by the former, so it overlooks that only a secret changed.
+func Masked(c *Config) (rest, inlined string) {
+	w := &writer{redact: true, inlined: sha256.New()}
+	none := w.inlined.Sum(nil)
+	text := sha256.Sum256(encode(c, w))
+	if sum := w.inlined.Sum(nil); !bytes.Equal(sum, none) {
+		inlined = hex.EncodeToString(sum)
+	}
+	return hex.EncodeToString(text[:]), inlined
+}
+
+func encode(c *Config, w *writer) []byte {
 	jobs := 0
 	if c.Metrics != nil {
 		for i := range c.Metrics.Configs {
 			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
 		}
 	}
-	w := &writer{buf: make([]byte, 0, 4<<10+jobs*bytesPerJob), redact: redact}
+	w.buf = make([]byte, 0, 4<<10+jobs*bytesPerJob)
 	if c.Server != (Server{}) {
 		block(w, "server", &c.Server, encodeServer)
 	}
 	block(w, "metrics", c.Metrics, encodeMetrics)
+	block(w, "logs", c.Logs, encodeLogs)
+	block(w, "integrations", c.Integrations, encodeIntegrations)
 	if len(w.buf) == 0 {
 		return []byte("{}\n")
 	}
@@ -72,23 +89,49 @@ func encodeInstance(w *writer, i *Instance) {
 		w.boolean("write_stale_on_shutdown", true)
 	}
 	list(w, "remote_write", i.RemoteWrite, encodeRemoteWrite)
-	if len(i.ScrapeConfigs)+len(i.Additional) == 0 {
+	jobs(w, i.ScrapeConfigs, i.Additional, encodeScrape)
+}
+
+// jobs writes scrape_configs: those that are built, then those that are hand-written.
+func jobs[T any](w *writer, built []*T, additional []Raw, encode func(*writer, *T)) {
+	if len(built)+len(additional) == 0 {
 		return
 	}
 	w.open("scrape_configs")
-	for n := range i.ScrapeConfigs {
+	for _, job := range built {
 		w.item()
-		encodeScrape(w, i.ScrapeConfigs[n])
+		encode(w, job)
 		w.endItem()
 	}
-	for _, raw := range i.Additional {
+	for _, raw := range additional {
 		w.raw(raw)
 	}
 	w.close()
 }
 
+// only writes a list with one item.
+func only[T any](w *writer, k string, v *T, encode func(*writer, *T)) {
+	if v == nil {
+		return
+	}
+	w.open(k)
+	w.item()
+	encode(w, v)
+	w.endItem()
+	w.close()
+}
+
 // raw writes the lines of a mapping as a list item.
-func (w *writer) raw(text Raw) {
+func (w *writer) raw(r Raw) {
+	text := r.Text
+	if r.Shown != nil {
+		if w.inlined != nil {
+			w.inlined.Write(text)
+		}
+		if w.redact {
+			text = r.Shown
+		}
+	}
 	w.item()
 	for line := range bytes.Lines(text) {
 		if len(line) > 1 { // blanks can be content of a block scalar
@@ -122,7 +165,7 @@ func encodeSigV4(w *writer, s *SigV4) {
 	w.optStr("region", s.Region)
 	w.optStr("profile", s.Profile)
 	w.optStr("role_arn", s.RoleARN)
-	w.secret("access_key", "", s.AccessKey)
+	w.identity("access_key", "", s.AccessKey)
 	w.secret("secret_key", "", s.SecretKey)
 }
 
@@ -149,7 +192,7 @@ func encodeAuth(w *writer, a *HTTPAuth) {
 }
 
 func encodeBasicAuth(w *writer, b *BasicAuth) {
-	w.secret("username", "username_file", b.Username)
+	w.identity("username", "username_file", b.Username)
 	w.secret("password", "password_file", b.Password)
 }
 
@@ -159,7 +202,7 @@ func encodeAuthorization(w *writer, a *Authorization) {
 }
 
 func encodeOAuth2(w *writer, o *OAuth2) {
-	w.secret("client_id", "", o.ClientID)
+	w.identity("client_id", "", o.ClientID)
 	w.secret("client_secret", "client_secret_file", o.ClientSecret)
 	w.optStr("token_url", o.TokenURL)
 	w.strs("scopes", o.Scopes)
@@ -194,13 +237,8 @@ func encodeScrape(w *writer, s *ScrapeConfig) {
 	w.optBool("enable_http2", s.EnableHTTP2)
 	encodeAuth(w, &s.HTTPAuth)
 	encodeTLS(w, s.TLS)
-	if s.Kubernetes != nil {
-		w.open("kubernetes_sd_configs")
-		w.item()
-		encodeKubernetesSD(w, s.Kubernetes)
-		w.endItem()
-		w.close()
-	}
+	only(w, "kubernetes_sd_configs", s.Kubernetes, encodeKubernetesSD)
+	only(w, "http_sd_configs", s.HTTP, encodeHTTPSD)
 	if s.Static != nil {
 		w.open("static_configs")
 		w.item()
@@ -209,8 +247,12 @@ func encodeScrape(w *writer, s *ScrapeConfig) {
 		w.endItem()
 		w.close()
 	}
+	w.optStr("body_size_limit", s.BodySizeLimit)
 	w.limit("sample_limit", s.SampleLimit)
 	w.limit("target_limit", s.TargetLimit)
+	w.limit("label_limit", s.LabelLimit)
+	w.limit("label_name_length_limit", s.LabelNameLengthLimit)
+	w.limit("label_value_length_limit", s.LabelValueLengthLimit)
 	relabel(w, "relabel_configs", s.Relabel)
 	relabel(w, "metric_relabel_configs", s.MetricRelabel)
 }
@@ -233,15 +275,31 @@ func encodeKubernetesSD(w *writer, k *KubernetesSD) {
 	encodeTLS(w, k.TLS)
 }
 
+func encodeHTTPSD(w *writer, h *HTTPSD) {
+	w.str("url", h.URL)
+	w.optStr("refresh_interval", h.RefreshInterval)
+	w.boolean("follow_redirects", false)
+	encodeAuth(w, &h.HTTPAuth)
+	encodeTLS(w, h.TLS)
+}
+
 func relabel(w *writer, k string, rules []*Relabel) {
 	list(w, k, rules, func(w *writer, r **Relabel) { encodeRelabel(w, *r) })
+}
+
+// readable is an expression that matches the same and that the agent can read.
+func readable(regex Text) Text {
+	if ReadsAsNull(regex.Value) {
+		regex.Value = "(?:" + regex.Value + ")"
+	}
+	return regex
 }
 
 func encodeRelabel(w *writer, r *Relabel) {
 	w.strs("source_labels", r.SourceLabels)
 	w.text("separator", r.Separator)
 	w.live = r.LiveRegex
-	w.text("regex", r.Regex)
+	w.text("regex", readable(r.Regex))
 	w.live = false
 	w.optStr("target_label", r.TargetLabel)
 	w.text("replacement", r.Replacement)

@@ -104,7 +104,7 @@ func TestEncode(t *testing.T) {
 						{},
 					},
 				}},
-				Additional: []Raw{Raw("job_name: x\nstatic_configs:\n  - targets: [\"a\"]\n"), Raw("{}")},
+				Additional: []Raw{{Text: []byte("job_name: x\nstatic_configs:\n  - targets: [\"a\"]\n")}, {Text: []byte("{}")}},
 			}, {Name: "mon/empty"}},
 		},
 	}
@@ -164,5 +164,36 @@ metrics:
 	}
 	if got := string(Encode(&Config{})); got != "{}\n" {
 		t.Errorf("an empty configuration is %q", got)
+	}
+}
+
+// TestMasked holds that a changed secret changes the second sum and nothing else does.
+func TestMasked(t *testing.T) {
+	config := func(url, password, dsn string) *Config {
+		auth := HTTPAuth{BasicAuth: &BasicAuth{Username: Secret{Value: "u", Set: true}, Password: Secret{Value: password, Set: password != ""}}}
+		return &Config{
+			Metrics:      &Metrics{Global: Global{RemoteWrite: []RemoteWrite{{URL: url, HTTPAuth: auth}}}},
+			Integrations: &Integrations{Lists: []IntegrationList{{Name: "mysql", Configs: []Map{{{"data_source_name", Hidden(dsn)}}}}}},
+		}
+	}
+	rest, inlined := Masked(config("http://a", "p", "dsn"))
+	for name, c := range map[string]*Config{"password": config("http://a", "q", "dsn"), "integration": config("http://a", "p", "dsn2")} {
+		if r, i := Masked(c); r != rest || i == inlined {
+			t.Errorf("%s changed: %s %s", name, r, i)
+		}
+	}
+	if r, i := Masked(config("http://b", "p", "dsn")); r == rest || i != inlined {
+		t.Errorf("the URL changed: %s %s", r, i)
+	}
+	other := config("http://a", "p", "dsn")
+	other.Metrics.Global.RemoteWrite[0].BasicAuth.Username.Value = "v"
+	if r, i := Masked(other); r == rest || i != inlined {
+		t.Errorf("the user changed, which the agent sees: %s %s", r, i)
+	}
+	if _, i := Masked(&Config{Metrics: &Metrics{Global: Global{RemoteWrite: []RemoteWrite{{URL: "x"}}}}}); i != "" {
+		t.Errorf("no secrets: %s", i)
+	}
+	if text := string(EncodeRedacted(config("http://a", "hush", "hush"))); strings.Contains(text, "hush") {
+		t.Errorf("a secret is shown:\n%s", text)
 	}
 }

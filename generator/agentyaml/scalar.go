@@ -128,6 +128,11 @@ func keyword(s string) bool {
 	return false
 }
 
+// ReadsAsNull reports whether the agent's YAML reader takes a text for null even in quotes.
+// It does so where a type reads itself, as expressions and URLs do, and then refuses the
+// whole configuration.
+func ReadsAsNull(s string) bool { return s == "~" || s == "null" }
+
 const hexDigits = "0123456789abcdef"
 
 // appendQuoted appends s in double quotes. With protect, each dollar becomes \x24.

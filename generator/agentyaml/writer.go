@@ -1,6 +1,8 @@
 package agentyaml
 
 import (
+	"fmt"
+	"hash"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,7 +18,21 @@ type writer struct {
 	level   int  // nesting depth of the next key
 	pending bool // a list dash was written: the next key goes on its line
 	live    bool // strings are written without protecting dollars
+	quote   bool // strings are always written in quotes
 	redact  bool // secret values are replaced
+	// inlined is told every secret value, if it is not nil.
+	inlined hash.Hash
+}
+
+// inline returns a secret value, or what stands in its place.
+func (w *writer) inline(value string) string {
+	if w.inlined != nil {
+		fmt.Fprintf(w.inlined, "%d %s\n", len(value), value)
+	}
+	if w.redact {
+		return "<redacted>"
+	}
+	return value
 }
 
 const spaces = "                                                                "
@@ -72,9 +88,12 @@ func (w *writer) empty(k string) {
 
 // scalar writes a string as the value of a key or as a list item.
 func (w *writer) scalar(s string) {
-	if w.live {
+	switch {
+	case w.quote:
+		w.buf = appendQuoted(w.buf, s, !w.live)
+	case w.live:
 		w.buf = appendLive(w.buf, s)
-	} else {
+	default:
 		w.buf = AppendString(w.buf, s)
 	}
 	w.buf = append(w.buf, '\n')
@@ -113,10 +132,7 @@ func (w *writer) secret(k, fileKey string, s Secret) {
 	case s.Set:
 		w.key(k)
 		w.buf = append(w.buf, ' ')
-		if w.redact {
-			s.Value = "<redacted>"
-		}
-		w.buf = appendQuoted(w.buf, s.Value, true)
+		w.buf = appendQuoted(w.buf, w.inline(s.Value), true)
 		w.buf = append(w.buf, '\n')
 	}
 }
@@ -126,6 +142,14 @@ func (w *writer) boolean(k string, v bool) {
 	w.buf = append(w.buf, ' ')
 	w.buf = strconv.AppendBool(w.buf, v)
 	w.buf = append(w.buf, '\n')
+}
+
+// identity writes a credential that says who, and that the agent does not hide.
+func (w *writer) identity(k, fileKey string, s Secret) {
+	redact, inlined := w.redact, w.inlined
+	w.redact, w.inlined = redact && inlined == nil, nil
+	w.secret(k, fileKey, s)
+	w.redact, w.inlined = redact, inlined
 }
 
 func (w *writer) optBool(k string, v *bool) {

@@ -24,6 +24,10 @@ func Topics() []Topic {
 	return []Topic{
 		{Title: "Reading manifests", Codes: manifestCodes()},
 		{Title: "Rendering", Codes: renderCodes()},
+		{Title: "Logs", Codes: logsCodes()},
+		{Title: "Integrations", Codes: integrationCodes()},
+		{Title: "IntegrationMonitors", Codes: monitorCodes()},
+		{Title: "Integrations pods", Codes: podCodes()},
 		{Title: "Git and the output branch", Codes: gitCodes()},
 		{Title: "The pipeline file", Codes: pipelineCodes()},
 	}

@@ -2,17 +2,18 @@ package diag
 
 // Codes of a pass from Git to Git.
 const (
-	SourceUnreachable Code = "source-unreachable"
-	SourcePathMissing Code = "source-path-missing"
-	VanishedHeld      Code = "vanished-held"
-	ImmutableField    Code = "immutable-field"
-	Drift             Code = "drift"
-	DeletionGuard     Code = "deletion-guard"
-	AdoptionRefused   Code = "adoption-refused"
-	AdoptionCollision Code = "adoption-collision"
-	NoteRefused       Code = "note-refused"
-	SubmoduleRefused  Code = "submodule-refused"
-	SecretsHeld       Code = "secrets-held"
+	SourceUnreachable    Code = "source-unreachable"
+	SourcePathMissing    Code = "source-path-missing"
+	VanishedHeld         Code = "vanished-held"
+	ImmutableField       Code = "immutable-field"
+	Drift                Code = "drift"
+	DeletionGuard        Code = "deletion-guard"
+	AdoptionRefused      Code = "adoption-refused"
+	AdoptionCollision    Code = "adoption-collision"
+	NoteRefused          Code = "note-refused"
+	SubmoduleRefused     Code = "submodule-refused"
+	SecretsHeld          Code = "secrets-held"
+	InlinedSecretChanged Code = "inlined-secret-changed"
 )
 
 // gitCodes documents what is found while input commits are read and the output
@@ -72,6 +73,13 @@ func gitCodes() []CodeInfo {
 			Code:    SecretsHeld,
 			Summary: "A unit that stays as it is holds secrets in clear, which the secrets policy no longer allows.",
 			Help:    "Nothing is written. Correct the unit's errors or unpause it, so that it is rendered anew, or keep the policy `plaintext`.",
+		},
+		{
+			Code:    InlinedSecretChanged,
+			Summary: "A commit changes nothing but secrets in a configuration, which the agents that run do not notice.",
+			Help: "An agent ignores a reload in which only secrets changed, and goes on with the old ones. Restart the workloads that are named " +
+				"(`kubectl rollout restart`) once the commit is applied, or set `secrets.restartOnChange: true` in the pipeline, and their pods are replaced " +
+				"whenever such a secret changes.",
 		},
 		{
 			Code:    NoteRefused,

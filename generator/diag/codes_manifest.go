@@ -52,7 +52,7 @@ func manifestCodes() []CodeInfo {
 		{UnknownKind, "A kind or version of a group that agentry reads is not known to it.",
 			"The object is ignored. Check the spelling of apiVersion and kind."},
 		{UnknownField, "A field is not in the kind's CRD.",
-			"The field is ignored, as the API server would do. Check its spelling and its place."},
+			"The field is ignored, as the API server would do. Check its spelling and its place. A stage of a PodLogs that is not known is an error, unknown-stage-field."},
 		{InvalidField, "A field has the wrong type or a value that the kind's CRD does not allow.",
 			"The API server would refuse the object." + leftOut},
 		{InvalidMetadata, "A name, namespace, label or annotation is not one that Kubernetes allows.",

@@ -7,8 +7,8 @@ const (
 	UnknownNamespace     Code = "unknown-namespace"
 	RendersNothing       Code = "renders-nothing"
 	NotRendered          Code = "field-not-rendered"
-	NotSupportedYet      Code = "not-supported-yet"
 	FileAccessDenied     Code = "file-access-denied"
+	ReadsAgentFile       Code = "reads-agent-file"
 	InvalidDuration      Code = "invalid-duration"
 	TimeoutAboveInterval Code = "timeout-above-interval"
 	IntervalAboveWAL     Code = "interval-above-wal-truncation"
@@ -49,10 +49,10 @@ func renderCodes() []CodeInfo {
 		{SelectsNothing, "A selector matches no object.", "Usually a typo in a label. The selector is kept; correct it, or label the objects that it should find."},
 		{InvalidSelector, "A label selector is not valid.", "Use the operators In, NotIn, Exists and DoesNotExist, with values for the first two, and valid label keys and values."},
 		{UnknownNamespace, "A namespace selector asks for labels of namespaces that have no manifest in the inputs.", "Such a namespace counts as having only the label kubernetes.io/metadata.name. Add its Namespace manifest to the inputs."},
-		{RendersNothing, "A GrafanaAgent selects no instance, so it has no workloads.", "Only its shared Secret is rendered. Set spec.metrics.instanceSelector, or label the instances."},
+		{RendersNothing, "A GrafanaAgent selects no instance and no integration, so it has no workloads.", "Only its shared Secret is rendered. Set spec.metrics.instanceSelector, or label the instances."},
 		{NotRendered, "A field is set that is not rendered in this compatibility mode.", "The output is the same without it. The Grafana Agent Operator ignores the field too; remove it, or live with it."},
-		{NotSupportedYet, "A GrafanaAgent selects something that this version of agentry does not render yet.", "Nothing is rendered for it; the rest of the GrafanaAgent is. Keep the operator for such agents until it is supported."},
-		{FileAccessDenied, "A ServiceMonitor uses files of the agent although the GrafanaAgent denies it.", "The whole ServiceMonitor is left out (spec.metrics.arbitraryFSAccessThroughSMs.deny). Use references to Secrets instead of file names."},
+		{FileAccessDenied, "A ServiceMonitor or IntegrationMonitor uses files of the agent although the GrafanaAgent denies it.", "The whole monitor is left out (spec.metrics.arbitraryFSAccessThroughSMs.deny). Use references to Secrets instead of file names."},
+		{ReadsAgentFile, "An object of another namespace than the GrafanaAgent's names a file of the agent.", "Its content is sent to whatever the object points to. A warning where the file holds credentials of others, else only for information. Use references to Secrets, or deny it by spec.metrics.arbitraryFSAccessThroughSMs."},
 		{InvalidDuration, "A duration is not one.", "Write a number and a unit, as in 30s, 1m30s, 2h."},
 		{TimeoutAboveInterval, "A scrape timeout is longer than the scrape interval.", "The agent refuses the whole configuration. Lower the timeout or raise the interval."},
 		{IntervalAboveWAL, "A scrape interval is longer than the instance's walTruncateFrequency.", "The agent refuses the whole configuration. Lower the interval or raise the frequency (default 60m)."},
@@ -73,7 +73,7 @@ func renderCodes() []CodeInfo {
 		{SecretKeyCollision, "Two references would share one file name in the agent's pod.", "One tenant would get the other's credentials. Rename one of the Secrets, ConfigMaps or keys."},
 		{SecretAcrossNS, "Under the policy reference, a Secret or ConfigMap outside the GrafanaAgent's namespace is used.", "A pod mounts only Secrets of its own namespace. Copy the Secret there (a reflector, External Secrets), move the object, or use the policy plaintext."},
 		{SecretAsEnv, "Under the policy reference, a credential for which the agent has no file field becomes an environment variable.", "The Secret must exist before the pods start, and rotating it needs a restart of the pods."},
-		{InvalidScrapeConfigs, "The content of additionalScrapeConfigs is not a list of scrape configurations.", "Correct the YAML in the Secret's key. It is configuration: under every policy it must be in the inputs in clear."},
+		{InvalidScrapeConfigs, "The content of additionalScrapeConfigs is not what the agent takes: it would refuse its whole configuration, for all teams. The MetricsInstance or LogsInstance is rendered without it.", "Correct the YAML in the Secret's key, at the line that the message names. It is configuration: under every policy it must be in the inputs in clear."},
 		{DuplicateJob, "Two scrape configurations of one MetricsInstance have the same job name.", "The agent refuses the whole configuration. Rename one."},
 		{DuplicateRemoteWrite, "Two remoteWrites of one list have the same name.", "The agent refuses the whole configuration. Rename one."},
 		{NoDestination, "A MetricsInstance has no remoteWrite, nor has its GrafanaAgent.", "Its samples go nowhere. Add a remoteWrite."},
@@ -83,7 +83,7 @@ func renderCodes() []CodeInfo {
 		{NameConflict, "Two GrafanaAgents would render an object of the same kind and name, or one that the inputs hold already.", "Rename one of them: the names are derived by adding -config, -operated, -shard-1 and the like."},
 		{InvalidContainer, "spec.containers cannot be merged into the pod.", "It is a strategic merge patch by container name; correct the container."},
 		{InvalidSetting, "A setting has a value that the agent does not know.", "The message lists the values that it knows."},
-		{LiteralToken, "A bearer token stands in a custom resource in clear.", "The policy reference keeps it out of the output: mount a Secret by spec.secrets and name its file in bearerTokenFile."},
+		{LiteralToken, "A credential stands in a custom resource in clear.", "The policy reference keeps it out of the output. For a bearer token, mount a Secret by spec.secrets and name its file in bearerTokenFile. In the configuration of an integration, use a field that names a file, or ${NAME} with a variable of the container grafana-agent that comes from a Secret (spec.containers)."},
 		{ScrapeConfigsInClear, "additionalScrapeConfigs are configuration and are written to the output in clear.", "Keep credentials out of them: use files and mount the Secrets by spec.secrets of the GrafanaAgent."},
 	}
 }

@@ -18,6 +18,20 @@ var secretKind = regexp.MustCompile(`kind["']?\s*:\s*["']?Secret`)
 // in a URL, but for the login of an SSH URL, and bearer tokens.
 var secretInLine = regexp.MustCompile(`https?://[^/\s"'@]+@|://[^/\s"'@]*:[^/\s"'@]*@|bearerToken["']?\s*:`)
 
+// secretField finds fields of integrations that can hold a credential in clear.
+var secretField = regexp.MustCompile(`(?i)(?:password|passwd|secret|token|key|community|auth|data_source|connection_string|uri)[a-z_]*["']?\s*:`)
+
+// credentials reports whether a line may hold a credential of the object.
+func credentials(d Diagnostic, line []byte) bool {
+	switch d.Object.Kind {
+	case "Secret":
+		return true
+	case "Integration", "MetricsIntegration":
+		return secretField.Match(line)
+	}
+	return d.Code == LiteralToken
+}
+
 // excerpt returns the line of the input that the diagnostic is about. A line that could
 // hold a byte of a Secret is never returned: nothing of an object of that kind, nothing of
 // a text with a Secret in it where the object is not known, and no credential in clear.
@@ -30,7 +44,7 @@ func excerpt(d Diagnostic, input []byte) (string, bool) {
 	if d.Object.Kind == "" || strings.HasSuffix(d.Object.Kind, "List") {
 		visible = input
 	}
-	if d.Object.Kind == "Secret" || secretKind.Match(visible) || secretInLine.Match(line) {
+	if credentials(d, line) || secretKind.Match(visible) || secretInLine.Match(line) {
 		return "", false
 	}
 	return strings.TrimRight(printable(string(line)), " \t"), true

@@ -123,3 +123,28 @@ func TestExcerptLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCredentialOfAnIntegrationIsQuoted: their configuration holds credentials in fields
+// of many names.
+func TestNoCredentialOfAnIntegrationIsQuoted(t *testing.T) {
+	for line, want := range map[string]bool{
+		"    redis_password: hush":                             false,
+		`  config: {data_source_name: "u:hush@(mysql:3306)/"}`: false,
+		"    data_source_names: [x]":                           false,
+		"    community: hush":                                  false,
+		`  "api_token": "hush"`:                                false,
+		"    priv_password: hush":                              false,
+		"  name: mysql":                                        true,
+		"    redis_addr: redis:6379":                           true,
+	} {
+		for _, kind := range []string{"Integration", "MetricsIntegration"} {
+			d := Diagnostic{Line: 1, Object: Object{Kind: kind}}
+			if _, ok := excerpt(d, []byte(line)); ok != want {
+				t.Errorf("%s: %s: quoted %v", kind, line, ok)
+			}
+		}
+	}
+	if _, ok := excerpt(Diagnostic{Code: LiteralToken, Line: 1, Object: Object{Kind: "GrafanaAgent"}}, []byte("x: hush")); ok {
+		t.Error("a literal token is quoted")
+	}
+}

@@ -1,15 +1,98 @@
 package diag
 
-// Suggest returns the candidate that word is most likely a misspelling of, or nothing
-// if none is near. Of equally near ones it is the first.
+import (
+	"slices"
+	"strings"
+)
+
+// minPartBytes is how long a word must be to be taken for a part of a longer name.
+const minPartBytes = 4
+
+// Suggest returns the candidate that word is most likely a misspelling of, or else the one
+// that it is most likely a part of, or nothing. Of equally near ones it is the first.
 func Suggest(word string, candidates []string) (string, bool) {
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, c := range candidates {
+		if max(len(word)-len(c), len(c)-len(word)) >= bestDistance {
+			continue // so many letters are to be inserted or deleted
+		}
 		if d := distance(word, c); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
+	if best == "" {
+		best = whole(word, candidates)
+	}
 	return best, best != ""
+}
+
+// whole is the candidate that begins with a part, or else the one that has the part as one
+// of its words: elasticsearch of elastic, podMonitorSelector of monitor. Of several it is the
+// one that all others begin with; if there is none, it could be any of them.
+func whole(part string, candidates []string) string {
+	if len(part) < minPartBytes {
+		return ""
+	}
+	part = strings.ToLower(part)
+	var beginning, within []string
+	for _, c := range candidates {
+		switch {
+		case strings.HasPrefix(strings.ToLower(c), part):
+			beginning = append(beginning, c)
+		case hasWord(c, part):
+			within = append(within, c)
+		}
+	}
+	if len(beginning) > 0 {
+		return stem(beginning)
+	}
+	return stem(within)
+}
+
+// stem is the one of some names that all others begin with, or nothing.
+func stem(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	shortest := slices.MinFunc(names, func(a, b string) int { return len(a) - len(b) })
+	if slices.ContainsFunc(names, func(name string) bool { return !strings.HasPrefix(name, shortest) }) {
+		return ""
+	}
+	return shortest
+}
+
+// hasWord reports whether a name has a word, which is in lower case, between signs that are
+// neither letters nor digits, or as camel case has it.
+func hasWord(name, word string) bool {
+	low := strings.ToLower(name)
+	if len(low) != len(name) {
+		return false // not ASCII
+	}
+	for from := 0; ; from++ {
+		i := strings.Index(low[from:], word)
+		if i < 0 {
+			return false
+		}
+		from += i
+		if isBoundary(name, from) && isBoundary(name, from+len(word)) {
+			return true
+		}
+	}
+}
+
+// isBoundary reports whether a word of a name may begin or end at an offset.
+func isBoundary(name string, at int) bool {
+	if at == 0 || at == len(name) {
+		return true
+	}
+	before, after := name[at-1], name[at]
+	return !isAlphanumeric(before) || !isAlphanumeric(after) || isUpper(after) && !isUpper(before)
+}
+
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+
+func isAlphanumeric(c byte) bool {
+	return 'a' <= lower(c) && lower(c) <= 'z' || '0' <= c && c <= '9'
 }
 
 // DidYouMean is the hint that names the likely candidate; it is empty if there is none.
@@ -46,7 +129,7 @@ func distance(a, b string) int {
 }
 
 func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
+	if isUpper(c) {
 		return c + 'a' - 'A'
 	}
 	return c

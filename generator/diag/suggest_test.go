@@ -19,3 +19,30 @@ func TestSuggest(t *testing.T) {
 		}
 	}
 }
+
+func TestSuggestWhatAWordIsAPartOf(t *testing.T) {
+	candidates := []string{"elasticsearch_exporter", "elasticsearch", "instanceSelector", "podSelector", "Europe/Berlin", "--dry-run", "metricRelabelings", "relabelings", "HTTPRoute", "authPriv", "authNoPriv"}
+	for word, want := range map[string]string{
+		"elastic":        "elasticsearch", // the other one begins with it
+		"Elastic":        "elasticsearch",
+		"exporter":       "elasticsearch_exporter",
+		"selector":       "", // of two
+		"berlin":         "Europe/Berlin",
+		"--dry":          "--dry-run",
+		"relabel":        "relabelings",   // a beginning is better than a part
+		"lasticsearch_x": "elasticsearch", // near is better
+		"ela":            "",              // too short
+		"auth":           "",              // of two
+		"search":         "",              // no word of its own
+		"elect":          "",
+		"ttpr":           "",
+		"é\u212a\u212ax": "",
+	} {
+		if got, _ := Suggest(word, candidates); got != want {
+			t.Errorf("Suggest(%q) = %q, want %q", word, got, want)
+		}
+	}
+	if got, found := Suggest("kkkk", []string{"\u212a-kkkk"}); found {
+		t.Errorf("a candidate that is not ASCII: %q", got)
+	}
+}

@@ -42,11 +42,11 @@ func TestConformanceInputs(t *testing.T) {
 				`write a duration such as 30s or 1m30s`,
 		},
 		"bad-types": {
-			`input.yaml:10:22: error[invalid-field]: spec.metrics.externalLabels.build: must be of type string: "integer" quote it: "12"`,
-			`input.yaml:36:16: error[invalid-field]: spec.endpoints[0].port: must be of type string: "integer" quote it: "8080"`,
+			`input.yaml:10:22: error[invalid-field]: spec.metrics.externalLabels.build: must be a string, is a number quote it: "12"`,
+			`input.yaml:36:16: error[invalid-field]: spec.endpoints[0].port: must be a string, is a number quote it: "8080"`,
 		},
 		"bad-unknown-integration": {
-			`input.yaml:29:3: error[invalid-field]: spec.config: must be of type object: "string"`,
+			`input.yaml:29:3: error[invalid-field]: spec.config: must be a mapping, is a string`,
 		},
 	}
 	for name, data := range corpusFiles(t) {

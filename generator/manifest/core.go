@@ -118,7 +118,7 @@ func (r *reader) checkKeys(path string) {
 
 func (r *reader) checkImmutable() {
 	if _, ok := r.raw["immutable"].(bool); !ok && r.raw["immutable"] != nil {
-		r.fail(diag.InvalidSecret, "immutable", "must be a boolean, is "+typeName(r.raw["immutable"]), "")
+		r.fail(diag.InvalidSecret, "immutable", "must be true or false, is "+typeName(r.raw["immutable"]), "")
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,14 +31,12 @@ func (r *reader) custom() {
 	}
 	r.value = newValue(r.object.APIVersion, r.object.Kind) // may be half filled
 	unknown, errs := kind.Check(r.raw)
-	for i, path := range unknown {
-		if i > MaxFindings {
-			break // reported are fewer
-		}
-		name := path[strings.LastIndexAny(path, ".]")+1:]
-		r.warn(diag.UnknownField, path, "unknown field, it is ignored", diag.DidYouMean(name, kind.Siblings(path)))
-	}
+	mistyped := mistypedPaths(errs)
+	r.unknownFields(kind, unknown, mistyped)
 	for _, err := range errs {
+		if isSaid(err, mistyped) {
+			continue
+		}
 		if r.opts.Compatibility == Operator && err.Type != field.ErrorTypeRequired && lookup(r.raw, err.Field) == "" {
 			continue // as good as absent
 		}
@@ -73,7 +70,7 @@ func convert(raw map[string]any, value any) error {
 func (r *reader) invalid(err *field.Error) {
 	path, message := err.Field, strings.TrimPrefix(err.Detail, err.Field+" in body ")
 	if text, at, found := strings.Cut(message, " in "); found && path == "<nil>" && lookup(r.raw, at) != nil {
-		path, message = at, strings.TrimPrefix(text, "Checked value ") // a number out of range
+		path, message = at, outOfRange(strings.TrimPrefix(text, "Checked value "))
 	}
 	if path == "<nil>" {
 		path = ""
@@ -89,7 +86,7 @@ func (r *reader) invalid(err *field.Error) {
 		message = fmt.Sprintf("%q is not supported: %s", fmt.Sprint(err.BadValue), err.Detail)
 		hint = diag.DidYouMean(fmt.Sprint(err.BadValue), quoted(err.Detail))
 	case field.ErrorTypeTypeInvalid:
-		hint = r.typeHint(path, message)
+		message, hint = r.mismatch(path, message)
 	case field.ErrorTypeInvalid:
 		if value != "" && len(value) <= maxQuoted {
 			message = fmt.Sprintf("%q %s", value, message)
@@ -110,29 +107,4 @@ func quoted(text string) []string {
 		}
 	}
 	return parts
-}
-
-// maxQuoted is how long a value may be to be quoted in a message, in bytes.
-const maxQuoted = 100
-
-// typeHint says how to write a scalar that YAML takes for a value of another type.
-func (r *reader) typeHint(path, message string) string {
-	_, node, found := r.object.at.find(path)
-	if !found || node == nil || len(node.Value) > maxQuoted {
-		return ""
-	}
-	written := node.Value
-	switch lookup(r.raw, path).(type) {
-	case bool, int64, float64:
-		if strings.Contains(message, "of type string") {
-			return fmt.Sprintf("quote it: %q", written)
-		}
-	case string:
-		_, notInt := strconv.ParseInt(written, 10, 64)
-		_, notBool := strconv.ParseBool(written)
-		if strings.Contains(message, "of type boolean") && notBool == nil || strings.Contains(message, "of type integer") && notInt == nil {
-			return "remove the quotes"
-		}
-	}
-	return ""
 }

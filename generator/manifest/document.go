@@ -46,13 +46,19 @@ func (d *document) root() *yaml.Node {
 	if root := d.tree.Value(); root != nil {
 		return root
 	}
+	root := tree(d.text)
+	d.tree = weak.Make(root)
+	return root
+}
+
+// tree parses a text. It has no content if the text cannot be parsed.
+func tree(text string) *yaml.Node {
 	root := &yaml.Node{}
-	if yaml.Unmarshal([]byte(d.text), root) != nil {
+	if yaml.Unmarshal([]byte(text), root) != nil {
 		*root = yaml.Node{}
 		// Positions stay the same if what is put in place is as long.
-		_ = yaml.Unmarshal([]byte(surrogate.ReplaceAllString(d.text, `\u0020`)), root)
+		_ = yaml.Unmarshal([]byte(surrogate.ReplaceAllString(text, `\u0020`)), root)
 	}
-	d.tree = weak.Make(root)
 	return root
 }
 
@@ -63,39 +69,19 @@ func (p place) find(path string) (key, value *yaml.Node, found bool) {
 	if len(root.Content) == 0 {
 		return nil, nil, false
 	}
-	value = root.Content[0]
-	for _, path := range []string{p.prefix, path} {
-		for path != "" {
-			nextKey, next, rest, ok := step(value, path)
-			if !ok {
-				return key, value, false
-			}
-			key, value, path = nextKey, next, rest
-		}
+	key, value, rest := walk(root.Content[0], p.prefix)
+	if rest == "" && path != "" {
+		key, value, rest = walk(value, path)
 	}
-	return key, value, true
+	return key, value, rest == ""
 }
 
-// position is that of the field at path, in the file.
+// position is that of what a path leads to, in the file.
 func (p place) position(path string) (line, column int) {
-	key, value, _ := p.find(path)
-	switch {
-	case key != nil:
-		return p.inFile(key.Line, key.Column)
-	case value != nil:
-		return p.inFile(value.Line, value.Column)
+	if _, value, found := p.find(""); found {
+		return p.inFile(positionIn(p.text, value, path))
 	}
 	return p.inFile(1, 1)
-}
-
-// indentation returns how many spaces begin the text's line.
-func (d *document) indentation(number int) int {
-	for line := range strings.Lines(d.text) {
-		if number--; number == 0 {
-			return len(line) - len(strings.TrimLeft(line, " "))
-		}
-	}
-	return 0
 }
 
 // offsetPosition is the line and column (from 1, in bytes) of an offset.

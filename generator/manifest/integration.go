@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/manifest/internal/yamlvalue"
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 )
 
 // checkIntegration checks the fields of a MetricsIntegration that may have one of two types,
@@ -39,7 +39,7 @@ func (r *reader) checkConfig() {
 			r.failInside(path, 1, 1, "must hold a YAML mapping, is "+typeName(value), "")
 		}
 	default:
-		r.fail(diag.InvalidField, path, "must be an object, or a string that holds one as YAML, is "+typeName(config), "")
+		r.fail(diag.InvalidField, path, "must be a mapping, or a string that holds one as YAML, is "+typeName(config), "")
 	}
 }
 
@@ -50,7 +50,7 @@ func (r *reader) checkKeyOrName(path string, item any) {
 		err = json.Unmarshal(data, &v1alpha1.KeyOrName{})
 	}
 	if err != nil {
-		r.fail(diag.InvalidField, path, err.Error(), "")
+		r.fail(diag.InvalidField, path, "must be a name, or a mapping with name and key", "write "+keyForm)
 	}
 	known := []string{"key", "name", "optional"}
 	object, _ := item.(map[string]any)

@@ -158,3 +158,31 @@ func TestPositionsInJSON(t *testing.T) {
 		t.Errorf("diagnostics %v", result.Diags)
 	}
 }
+
+// TestAnUnknownStageIsAnErrorBehindManyWarnings holds that the limit of findings hides no
+// error, by which the stage would be lost.
+func TestAnUnknownStageIsAnErrorBehindManyWarnings(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: PodLogs\nmetadata: {name: a, namespace: x}\nspec:\n  selector: {}\n")
+	for i := range 3 * MaxFindings {
+		fmt.Fprintf(&text, "  added%d: 1\n", i) // sorted before the stages
+	}
+	text.WriteString("  pipelineStages:\n  - multilines: {}\n")
+	result := Parse(File{Path: "a.yaml", Data: []byte(text.String())}, Options{})
+	if len(result.Objects) != 0 || len(result.Diags) != MaxFindings+1 || result.Diags[0].Code != diag.UnknownStageField {
+		t.Errorf("%d objects, %d findings, the first %v", len(result.Objects), len(result.Diags), result.Diags[0])
+	}
+}
+
+// TestManyUnknownSettingsOfAStage takes minutes if the key of each is looked for.
+func TestManyUnknownSettingsOfAStage(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: PodLogs\nmetadata: {name: a, namespace: x}\nspec:\n  selector: {}\n  pipelineStages:\n  - drop:\n      expression: x\n")
+	for i := range 100_000 {
+		fmt.Fprintf(&text, "      added%d: 1\n", i)
+	}
+	result := Parse(File{Path: "a.yaml", Data: []byte(text.String())}, Options{})
+	if len(result.Objects) != 1 || len(result.Diags) != MaxFindings+1 {
+		t.Errorf("%d objects, %d findings", len(result.Objects), len(result.Diags))
+	}
+}

@@ -22,7 +22,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 func (r *reader) metadata() metav1.ObjectMeta {
 	raw, ok := r.raw["metadata"].(map[string]any)
 	if !ok && r.raw["metadata"] != nil {
-		r.fail(diag.InvalidMetadata, "metadata", "must be an object", "")
+		r.fail(diag.InvalidMetadata, "metadata", "must be a mapping, is "+typeName(r.raw["metadata"]), "")
 	}
 	meta := metav1.ObjectMeta{
 		Name:        r.text(raw, "name"),
@@ -68,7 +68,7 @@ func (r *reader) texts(value any, path string, code diag.Code) map[string]string
 	raw, ok := value.(map[string]any)
 	if !ok {
 		if value != nil {
-			r.fail(code, path, "must be a map of strings, is "+typeName(value), "")
+			r.fail(code, path, "must be a mapping of strings, is "+typeName(value), "")
 		}
 		return nil
 	}
@@ -177,5 +177,5 @@ func typeName(value any) string {
 	case []any:
 		return "a list"
 	}
-	return "an object"
+	return "a mapping"
 }

@@ -3,8 +3,8 @@ package manifest
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
-	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -76,10 +76,13 @@ func (o *Object) Ref() diag.Object {
 // Diag makes a diagnostic about the field at path, positioned at the field or, where
 // it is absent, at its nearest present parent. A path is written as Kubernetes writes
 // them: spec.endpoints[0].relabelings[1].regex, with [key] for map keys that hold dots.
+// Behind a > it goes on in the YAML text that a string holds, or names a line and column of
+// the text: spec.pipelineStages[0].match.stages>[0].regex.expression, spec.config>3:7. With
+// nothing behind the > it is the text as a whole, and the message leaves the > out.
 func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format string, args ...any) diag.Diagnostic {
 	message := fmt.Sprintf(format, args...)
 	if path != "" {
-		message = path + ": " + message
+		message = strings.TrimSuffix(path, ">") + ": " + message
 	}
 	line, column := o.Position(path)
 	return diag.Diagnostic{
@@ -89,29 +92,23 @@ func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format strin
 	}
 }
 
+// Found makes a diagnostic of a finding about the object.
+func (o *Object) Found(f diag.Finding) diag.Diagnostic {
+	d := o.Diag(f.Severity, f.Code, f.Path, "%s", f.Message)
+	d.Hint = f.Hint
+	return d
+}
+
 // Position returns line and column (from 1) in the file of the field at path, or where it is
 // absent of its nearest present parent. The position of a field is that of its key, and of
-// a list's item that of the item.
+// a list's item that of the item. Within a text it is exact for block scalars (with a bar)
+// and for single lines; for any other text it is where the value begins.
 func (o *Object) Position(path string) (line, column int) { return o.at.position(path) }
 
-// ValuePosition is like [Object.Position] for a place within the text that the field at path
-// holds: line and column (from 1) in that text. It is exact for block scalars (with a bar)
-// and for single lines; for any other text it is where the value begins.
+// ValuePosition is [Object.Position] of a line and column (from 1) of the text that the
+// field at path holds.
 func (o *Object) ValuePosition(path string, line, column int) (int, int) {
-	_, value, found := o.at.find(path)
-	switch {
-	case !found || value.Kind != yaml.ScalarNode:
-		return o.at.position(path)
-	case value.Style&yaml.LiteralStyle != 0:
-		return o.at.inFile(value.Line+line, o.at.indentation(value.Line+1)+column)
-	case line == 1 && value.Style&yaml.FoldedStyle == 0:
-		offset := column - 1
-		if value.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
-			offset++
-		}
-		return o.at.inFile(value.Line, value.Column+offset)
-	}
-	return o.at.inFile(value.Line, value.Column)
+	return o.at.position(fmt.Sprintf("%s>%d:%d", path, line, column))
 }
 
 // comparePlace orders objects by where they were read from.

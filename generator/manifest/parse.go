@@ -24,8 +24,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/stream"
-	"github.com/agentry-dev/agentry/generator/manifest/internal/yamlvalue"
 )
 
 const (

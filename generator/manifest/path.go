@@ -10,12 +10,26 @@ import (
 // Paths are spelled as Kubernetes spells them, which is ambiguous: a map key may hold dots
 // and brackets, and not all of Kubernetes puts those into brackets. So a path is resolved
 // against what is there, and the longest key that fits is the one that is meant.
+//
+// Behind a > a path goes on within the YAML text that a string holds, or names a line and
+// column of any text: spec.stages>[0].regex, spec.stages>3:7.
+
+// walk goes down a path as far as there is something: to a value, with its key if it has one.
+// What is left of the path is the rest.
+func walk(node *yaml.Node, path string) (key, value *yaml.Node, rest string) {
+	for path != "" {
+		nextKey, next, rest, ok := step(node, path)
+		if !ok {
+			break
+		}
+		key, node, path = nextKey, next, rest
+	}
+	return key, node, path
+}
 
 // step goes down one step of a path. ok is false if there is nothing of that name.
 func step(node *yaml.Node, path string) (key, value *yaml.Node, rest string, ok bool) {
-	for node.Kind == yaml.AliasNode && node.Alias != nil {
-		node = node.Alias
-	}
+	node = resolved(node)
 	switch node.Kind {
 	case yaml.SequenceNode:
 		index, rest, found := cutIndex(path)
@@ -36,6 +50,14 @@ func step(node *yaml.Node, path string) (key, value *yaml.Node, rest string, ok 
 		}
 	}
 	return nil, nil, "", false
+}
+
+// resolved is what an alias stands for.
+func resolved(node *yaml.Node) *yaml.Node {
+	for node.Kind == yaml.AliasNode && node.Alias != nil {
+		node = node.Alias
+	}
+	return node
 }
 
 // lookup returns the value at a path, or nil.
@@ -76,7 +98,7 @@ func cutKey(path, key string) (rest string, ok bool) {
 	switch {
 	case !ok:
 		return "", false
-	case rest == "" || rest[0] == '[':
+	case rest == "" || rest[0] == '[' || rest[0] == '>':
 		return rest, true
 	case rest[0] == '.':
 		return rest[1:], true

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/stream"
-	"github.com/agentry-dev/agentry/generator/manifest/internal/yamlvalue"
 )
 
 // summary is a set without the places that its objects were read from.

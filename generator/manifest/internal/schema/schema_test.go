@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/stream"
-	"github.com/agentry-dev/agentry/generator/manifest/internal/yamlvalue"
 )
 
 // objects returns what people could have written, as decoded.

@@ -26,7 +26,7 @@ func oracle(text string) (any, error) {
 // corpus returns documents that people could have written.
 func corpus(t testing.TB) []string {
 	t.Helper()
-	paths, err := filepath.Glob("../../../../test/conformance/operator/*/input.yaml")
+	paths, err := filepath.Glob("../../../test/conformance/operator/*/input.yaml")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
@@ -123,8 +123,8 @@ func TestErrors(t *testing.T) {
 		in   string
 		want Error
 	}{
-		"a colon in a value":    {"a: 1\nb: c: d\n", Error{Line: 2, Message: "mapping values are not allowed in this context", Hint: "quote a value that holds a colon followed by a space"}},
-		"an error on line one":  {"a: b: c\n", Error{Line: 1, Message: "mapping values are not allowed in this context", Hint: "quote a value that holds a colon followed by a space"}},
+		"a colon in a value":    {"a: 1\nb: c: d\n", Error{Line: 2, Column: 5, Message: "mapping values are not allowed in this context", Hint: "quote a value that holds a colon followed by a space"}},
+		"an error on line one":  {"a: b: c\n", Error{Line: 1, Column: 5, Message: "mapping values are not allowed in this context", Hint: "quote a value that holds a colon followed by a space"}},
 		"bad indentation":       {"x: 1\na:\n    b: 1\n  c: 2\n", Error{Line: 4, Message: "did not find expected key"}},
 		"an open bracket":       {"a: [1,\nb: 2\n", Error{Line: 2, Message: "did not find expected ',' or ']'"}},
 		"a tab":                 {"a:\n\tb: 1\n", Error{Line: 2, Message: "found character that cannot start any token", Hint: "indent with spaces, not tabs, and quote values that begin with @ or `"}},
@@ -153,6 +153,49 @@ func TestErrors(t *testing.T) {
 			}
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Error("the message shows a value")
+			}
+		})
+	}
+}
+
+// TestMisplacedColon holds what is said of a colon that is not expected, and where.
+func TestMisplacedColon(t *testing.T) {
+	const (
+		quote   = "quote a value that holds a colon followed by a space"
+		missing = "a colon may be missing after the key in the line above"
+		deeper  = "this line is read as a part of the value in the line above: indent the two keys alike, or quote the value"
+		unsure  = quote + "; or a colon is missing in the line above, or the indentation is wrong"
+	)
+	for name, test := range map[string]struct {
+		in           string
+		line, column int
+		hint         string
+	}{
+		"in a value":                      {"a: b: hunter2\n", 1, 5, quote},
+		"in a value of an item":           {"x:\n- tenant: value: x\n", 2, 16, quote},
+		"behind a quoted one":             {"a: \"x: y\": b\n", 1, 10, quote},
+		"behind one without a space":      {"a: http://x: y\n", 1, 12, quote},
+		"behind letters of several bytes": {"ä: é: y\r\nb: 1\r\n", 1, 5, quote},
+		"missing above":                   {"- tenant\n    value: x\n", 2, 10, missing},
+		"missing above, not deeper":       {"a:\n  tenant\n  value: x\n", 3, 8, missing},
+		"missing between words":           {"- hunter2 foo\n  value: y\n", 2, 8, missing},
+		"missing above blank lines":       {"- tenant\n\n \n    value:\n", 4, 10, "a colon may be missing after the key in the text 3 lines above"},
+		"deeper than a key with a value":  {"- name: hunter2\n    value: y\n", 2, 10, deeper},
+		"one space too many":              {"a: 1\nb: 2\n c: 3\n", 3, 3, deeper},
+		"in the last of many":             {strings.Repeat("a: ", 20) + "\n", 1, 5, quote},
+		"not looked for in a long text":   {"a: b: c\n#" + strings.Repeat("x", maxColonBytes) + "\n", 1, 0, unsure},
+		"in lines that only YAML knows":   {"a: 1\u2028b: c: d\n", 1, 10, quote},
+		"behind too many":                 {`"` + strings.Repeat("a: ", maxColons) + "\": b: c\n", 1, 0, unsure},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := Decode(test.in)
+			var got *Error
+			if !errors.As(err, &got) {
+				t.Fatalf("error %v", err)
+			}
+			want := Error{Line: test.line, Column: test.column, Message: "mapping values are not allowed in this context", Hint: test.hint}
+			if diff := cmp.Diff(want, *got); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -61,8 +61,8 @@ func syntaxError(err error, text string) *Error {
 		out.Reason, out.Line = Limit, 0
 	case strings.HasPrefix(message, "found character that cannot start any token"):
 		out.Hint = "indent with spaces, not tabs, and quote values that begin with @ or `"
-	case strings.HasPrefix(message, "mapping values are not allowed"):
-		out.Hint = "quote a value that holds a colon followed by a space"
+	case strings.HasPrefix(message, noMapping):
+		out.Column, out.Hint = misplacedColon(text, out.Line)
 	}
 	if strings.ContainsAny(message, "`\"") { // unknown to us, with something quoted
 		message = "the document is not valid YAML"

@@ -1,0 +1,145 @@
+package integration
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// Conflict is what is wrong with two integrations of one pod only together: A and B are
+// their places in the list, in which A comes first.
+type Conflict struct {
+	A, B int
+	// Finding is what to report of either; the path is the same in both.
+	Finding diag.Finding
+}
+
+// Conflicts finds integrations that one agent cannot run together. They all run in the
+// same pod, in the order of the list.
+func Conflicts(pod []Checked) []Conflict {
+	var out []Conflict
+	earlier := firsts{}
+	for b := range pod {
+		for _, a := range earlier.suspects(&pod[b]) {
+			if f := conflict(&pod[a], &pod[b]); f != nil {
+				out = append(out, Conflict{a, b, *f})
+				break // with one other, which is enough to know
+			}
+		}
+		earlier.add(&pod[b], b)
+	}
+	return out
+}
+
+// firsts are the places of the integrations that were the first of their name to have a
+// trait with which a later one can be in conflict.
+type firsts map[trait]int
+
+// trait is what an integration has; value is empty where there are not several.
+type trait struct{ name, kind, value string }
+
+// traits are what later integrations of the name can be in conflict with.
+func (c *Checked) traits() []trait {
+	out := []trait{{c.Name, "any", ""}}
+	if c.unique {
+		out = append(out, trait{c.Name, "unique", ""})
+	}
+	if c.same != "" {
+		out = append(out, trait{c.Name, "same", c.same})
+	}
+	if c.listen != "" {
+		out = append(out, trait{c.Name, "listen", c.listen})
+	}
+	if c.InstanceKnown {
+		out = append(out, trait{c.Name, "route", route(c.Instance)})
+	}
+	if unroutable(c) {
+		out = append(out, trait{c.Name, "unroutable", ""})
+	}
+	return out
+}
+
+func (f firsts) add(c *Checked, at int) {
+	for _, t := range c.traits() {
+		if _, taken := f[t]; !taken {
+			f[t] = at
+		}
+	}
+}
+
+// suspects are the places of those with which an integration may be in conflict, in order.
+func (f firsts) suspects(c *Checked) []int {
+	var out []int
+	look := func(t trait) {
+		if at, ok := f[t]; ok {
+			out = append(out, at)
+		}
+	}
+	for _, t := range c.traits() {
+		if t.kind != "any" || c.Type != nil && c.Type.Singleton || unroutable(c) {
+			look(t)
+		}
+	}
+	look(trait{c.Name, "unroutable", ""})
+	if c.InstanceKnown {
+		for p := route(c.Instance); p != "/"; {
+			p = path.Dir(p)
+			look(trait{c.Name, "route", p})
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// conflict is the gravest thing that is wrong with two integrations of one name.
+func conflict(a, b *Checked) *diag.Finding {
+	finding := func(s diag.Severity, code diag.Code, path, hint, message string) *diag.Finding {
+		return &diag.Finding{Severity: s, Code: code, Path: path, Hint: hint, Message: message}
+	}
+	instance := configPath
+	if a.kind == MetricsIntegration || b.kind == MetricsIntegration {
+		instance = "spec.name"
+	}
+	switch {
+	case a.Type != nil && a.Type.Singleton:
+		return finding(diag.Error, diag.UniqueIntegration, "spec.name", "remove one of them", "an agent can run "+a.Name+" only once")
+	case a.unique && b.unique:
+		return finding(diag.Error, diag.UniqueIntegration, "spec.type", "remove one of them, or do not ask for a unique one", "both ask to be the only "+a.Name+" of the GrafanaAgent")
+	case a.same != "" && a.same == b.same:
+		return finding(diag.Error, diag.IntegrationInstance, instance, "set instance in one of them", "the agent would not start: two integrations "+a.Name+" get the same instance"+of(a))
+	case a.InstanceKnown && b.InstanceKnown && route(a.Instance) == route(b.Instance):
+		return finding(diag.Error, diag.IntegrationInstance, instance, "set instance in one of them", "two integrations "+a.Name+" get instances that differ only in slashes and dots, and so the same path")
+	case a.listen != "" && a.listen == b.listen:
+		return finding(diag.Warning, diag.InvalidIntegration, configPath, "set server.port in one of them", "two integrations "+a.Name+" listen on "+a.listen+": one of them would not run")
+	case a.InstanceKnown && b.InstanceKnown && strings.HasPrefix(route(b.Instance)+"/", route(a.Instance)+"/"):
+		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance", "the instance "+b.Instance+" begins with the other's, "+a.Instance+", as a path: the agent answers for the longer one with the shorter")
+	case unroutable(a) || unroutable(b):
+		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance", "an instance with braces or .. in it has no path of its own beside another "+a.Name)
+	}
+	return nil
+}
+
+func of(c *Checked) string {
+	if c.InstanceKnown {
+		return " " + c.Instance
+	}
+	return ""
+}
+
+// route is the path that an instance key becomes.
+func route(instance string) string { return path.Join("/", instance) }
+
+// unroutable reports whether an instance key is something else as a path.
+func unroutable(c *Checked) bool {
+	if !c.InstanceKnown {
+		return false
+	}
+	for part := range strings.SplitSeq(c.Instance, "/") {
+		if part == ".." {
+			return true
+		}
+	}
+	return strings.ContainsAny(c.Instance, "{}")
+}

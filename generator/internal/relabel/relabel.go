@@ -1,0 +1,162 @@
+// Package relabel knows what the agent's Prometheus takes as a relabelling rule.
+package relabel
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// Checker knows what the agent's Prometheus refuses in a relabelling rule
+// (model/relabel of its January 2024 fork). Compiled expressions are remembered, as
+// fleets repeat them. The zero value is ready; it is not safe for concurrent use.
+type Checker struct {
+	regexes map[string]error
+}
+
+// Problem is one thing that is wrong with a rule. Field is the rule's field in the
+// custom resource's spelling, or empty.
+type Problem struct {
+	Severity             diag.Severity
+	Code                 diag.Code
+	Field, Message, Hint string
+}
+
+// targetPattern is what Prometheus takes as a target label of replace: a label name
+// that may hold references to groups.
+var targetPattern = regexp.MustCompile(`^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$`)
+
+const (
+	defaultSeparator   = ";"
+	defaultReplacement = "$1"
+)
+
+// Check returns what is wrong with a rule; nil for most.
+func (c *Checker) Check(r *agentyaml.Relabel) []Problem {
+	var out []Problem
+	bad := func(field, format string, args ...any) {
+		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	if err := c.Compile(r.Regex.Value); err != nil {
+		bad("regex", "%v", err)
+	}
+	for _, name := range r.SourceLabels {
+		if !model.LabelName(name).IsValidLegacy() {
+			bad("sourceLabels", "%q is not a label name", name)
+		}
+	}
+	if r.Regex.Value == "null" || r.Regex.Value == "~" {
+		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: "regex",
+			Message: "is a null to the agent, also in quotes, and no regular expression", Hint: "write (?:" + r.Regex.Value + ")"})
+	}
+	checkAction(r, bad)
+	for _, f := range [...]struct{ field, value string }{
+		{"regex", r.Regex.Value}, {"replacement", r.Replacement.Value}, {"separator", r.Separator.Value}, {"targetLabel", r.TargetLabel},
+	} {
+		if name := envReference(f.value); name != "" {
+			out = append(out, Problem{Severity: diag.Warning, Code: diag.EnvReference, Field: f.field,
+				Message: fmt.Sprintf("%s stays as it is written: environment variables are not expanded in relabelings", name),
+				Hint:    "the operator's agents would expand it, which lets a monitor read the agent's environment"})
+		}
+	}
+	return out
+}
+
+func checkAction(r *agentyaml.Relabel, bad func(field, format string, args ...any)) {
+	action := strings.ToLower(r.Action)
+	needsTarget := func() {
+		if r.TargetLabel == "" {
+			bad("targetLabel", "action %s requires a targetLabel", action)
+		}
+	}
+	validTarget := func() {
+		if r.TargetLabel != "" && !model.LabelName(r.TargetLabel).IsValidLegacy() {
+			bad("targetLabel", "%q is not a label name, as action %s needs", r.TargetLabel, action)
+		}
+	}
+	switch action {
+	case "", "replace":
+		action = "replace"
+		needsTarget()
+		if r.TargetLabel != "" && !targetPattern.MatchString(r.TargetLabel) {
+			bad("targetLabel", "%q is not a label name", r.TargetLabel)
+		}
+	case "hashmod":
+		needsTarget()
+		validTarget()
+		if r.Modulus == 0 {
+			bad("modulus", "action hashmod requires a modulus above zero")
+		}
+	case "lowercase", "uppercase":
+		needsTarget()
+		validTarget()
+		if other(r.Replacement, defaultReplacement) {
+			bad("replacement", "action %s takes no replacement", action)
+		}
+	case "keepequal", "dropequal":
+		needsTarget()
+		validTarget()
+		// Even the default expression is refused when it is written out: compiled ones are
+		// never equal.
+		if r.Regex.Set || other(r.Separator, defaultSeparator) || other(r.Replacement, defaultReplacement) || r.Modulus != 0 {
+			bad("", "action %s takes only sourceLabels and targetLabel", action)
+		}
+	case "labelmap":
+		if r.Replacement.Set && !targetPattern.MatchString(r.Replacement.Value) {
+			bad("replacement", "%q is not a label name, as action labelmap needs", r.Replacement.Value)
+		}
+	case "labeldrop", "labelkeep":
+		if len(r.SourceLabels) > 0 || r.TargetLabel != "" || other(r.Separator, defaultSeparator) || other(r.Replacement, defaultReplacement) || r.Modulus != 0 {
+			bad("", "action %s takes only a regex", action)
+		}
+	case "keep", "drop":
+	default:
+		bad("action", "%q is not a relabelling action", r.Action)
+	}
+}
+
+func other(t agentyaml.Text, def string) bool { return t.Set && t.Value != def }
+
+// Compile checks a regular expression the way Prometheus anchors it.
+func (c *Checker) Compile(expr string) error {
+	if expr == "" {
+		return nil
+	}
+	if err, ok := c.regexes[expr]; ok {
+		return err
+	}
+	_, err := regexp.Compile("^(?:" + expr + ")$")
+	if c.regexes == nil {
+		c.regexes = map[string]error{}
+	}
+	c.regexes[expr] = err
+	return err
+}
+
+// envReference returns the first reference to an environment variable in s that the
+// reloader or the agent would expand. ${1} is a group, not a variable.
+func envReference(s string) string {
+	for i := strings.IndexByte(s, '$'); i >= 0 && i+1 < len(s); {
+		rest := s[i+1:]
+		if name := agentyaml.Variable(rest); name != "" {
+			return "$(" + name + ")"
+		}
+		if rest[0] == '{' {
+			end := strings.IndexByte(rest, '}')
+			if end < 0 || strings.Trim(rest[1:end], "0123456789") != "" {
+				return "$" + rest[:max(end+1, 1)]
+			}
+		}
+		next := strings.IndexByte(rest, '$')
+		if next < 0 {
+			return ""
+		}
+		i += 1 + next
+	}
+	return ""
+}

@@ -1,0 +1,83 @@
+package yamlvalue
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v2"
+)
+
+// noMapping is what the parser says of a colon where it expects none.
+const noMapping = "mapping values are not allowed"
+
+const (
+	// maxColonBytes is how long a text may be, and maxColons how many colons its line may
+	// have, for the colon to be looked for: that takes the parser a few times.
+	maxColonBytes = 64 << 10
+	maxColons     = 16
+)
+
+// misplacedColon says what may be wrong with a line that has a colon where none is expected,
+// and at which column that is; 0 if it is not known.
+func misplacedColon(text string, number int) (column int, hint string) {
+	const (
+		quote  = "quote a value that holds a colon followed by a space"
+		unsure = quote + "; or a colon is missing in the line above, or the indentation is wrong"
+	)
+	if len(text) > maxColonBytes {
+		return 0, unsure
+	}
+	lines := strings.Split(text, "\n") // at least as many as number, see syntaxError
+	line := strings.TrimSuffix(lines[number-1], "\r")
+	before := strings.Join(lines[:number-1], "\n") + "\n"
+	colons := colonsOf(line)
+	at := sort.Search(len(colons), func(i int) bool { return isMisplaced(before + line[:colons[i]+1]) })
+	if at == len(colons) {
+		return 0, unsure
+	}
+	column = utf8.RuneCountInString(line[:colons[at]]) + 1
+	if at > 0 {
+		return column, quote
+	}
+	return column, continued(lines, number, quote)
+}
+
+// continued is the hint for a key that is read as one text with the lines above; otherwise is
+// that for a key that is not.
+func continued(lines []string, number int, otherwise string) string {
+	above := number - 1
+	for above > 0 && strings.TrimSpace(lines[above-1]) == "" {
+		above--
+	}
+	where := "the line above"
+	switch {
+	case above == 0:
+		return otherwise
+	case number-above > 1:
+		where = fmt.Sprintf("the text %d lines above", number-above)
+	}
+	if len(colonsOf(lines[above-1])) == 0 {
+		return "a colon may be missing after the key in " + where
+	}
+	return "this line is read as a part of the value in " + where + ": indent the two keys alike, or quote the value"
+}
+
+// colonsOf returns the offsets of the first colons of a line that could end a key.
+func colonsOf(line string) []int {
+	var out []int
+	for i := 0; i < len(line) && len(out) < maxColons; i++ {
+		if line[i] == ':' && (i+1 == len(line) || strings.IndexByte(" \t\r", line[i+1]) >= 0) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// isMisplaced reports whether the parser gets as far as a colon that it does not expect.
+func isMisplaced(text string) bool {
+	var ignored any
+	err := yaml.Unmarshal([]byte(text), &ignored)
+	return err != nil && strings.Contains(err.Error(), noMapping)
+}

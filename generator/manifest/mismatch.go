@@ -1,0 +1,170 @@
+package manifest
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
+)
+
+// typeWords is what the types of a schema are called in messages.
+var typeWords = map[string]string{
+	"object": "a mapping", "array": "a list", "string": "a string", "boolean": "true or false", "number": "a number",
+	"integer": "a whole number", "int32": "a whole number", "int64": "a whole number", "null": "null",
+}
+
+// mistypedPaths are the paths of the values that have the wrong type.
+func mistypedPaths(errs field.ErrorList) map[string]bool {
+	paths := map[string]bool{}
+	for _, err := range errs {
+		if err.Type == field.ErrorTypeTypeInvalid {
+			paths[err.Field] = true
+		}
+	}
+	return paths
+}
+
+// isSaid reports whether an error says no more than that of a value of the wrong type: that
+// it is of none of several types.
+func isSaid(err *field.Error, mistyped map[string]bool) bool {
+	path, ok := strings.CutSuffix(err.Detail, `" must validate at least one schema (anyOf)`)
+	return ok && mistyped[strings.TrimPrefix(path, `"`)]
+}
+
+// mismatch puts Kubernetes' message about a value of the wrong type into words, and says how
+// to write it.
+func (r *reader) mismatch(path, message string) (words, hint string) {
+	types, got, _ := strings.Cut(strings.TrimPrefix(message, "must be of type "), ": ")
+	value := lookup(r.raw, path)
+	is := typeName(value)
+	if is == "null" {
+		if word := typeWords[strings.Trim(got, `"`)]; word != "" {
+			is = word
+		}
+	}
+	var wanted []string
+	for want := range strings.SplitSeq(types, ",") {
+		word := typeWords[want]
+		switch number, isFloat := value.(float64); {
+		case word == "":
+			word = "of type " + want
+		case word != "a whole number" || !isFloat:
+		case number == math.Trunc(number):
+			is = "a number that is too large"
+		default:
+			is = "a number with a fraction"
+		}
+		wanted = append(wanted, word)
+	}
+	return "must be " + strings.Join(wanted, " or ") + ", is " + is, r.typeHint(path, types, value)
+}
+
+// outOfRange puts Kubernetes' message about a number into words.
+func outOfRange(message string) string {
+	if message == "must be of type integer with format int32" {
+		return fmt.Sprintf("must be a whole number from %d to %d", math.MinInt32, math.MaxInt32)
+	}
+	return message
+}
+
+// keyForm is how a reference to a key of a Secret or ConfigMap is written.
+const keyForm = "{name: ..., key: ...}"
+
+var (
+	keyPattern    = regexp.MustCompile(`^spec\.(secrets|configMaps)\[[0-9]+\]$`)
+	nestedPattern = regexp.MustCompile(stagePattern.String() + `\.match\.stages$`)
+)
+
+// typeHint says how to write a value, which is not of the types that are wanted.
+func (r *reader) typeHint(path, types string, value any) string {
+	text, isText := value.(string)
+	switch kind := r.object.Kind; {
+	case kind == v1alpha1.IntegrationKind && keyPattern.MatchString(path):
+		return "write " + keyForm
+	case kind == v1alpha1.PodLogsKind && nestedPattern.MatchString(path):
+		return `the stages are YAML in a string: write "stages: |" and indent them below it`
+	case kind == v1alpha1.PodLogsKind && isText && stagePattern.FindString(path) == path:
+		podLogs, err := schema.Of(kind)
+		if err != nil {
+			return ""
+		}
+		return stageHint(text, stageNames(podLogs))
+	}
+	switch types {
+	case "array":
+		return `begin each item of the list with "- "`
+	case "object":
+		return r.mappingHint(path, value)
+	}
+	return r.scalarHint(path, types, value)
+}
+
+// withoutSpace is a key and a value with nothing between, which YAML reads as one text.
+var withoutSpace = regexp.MustCompile(`^[A-Za-z_]\w*:[^\s/]`)
+
+// mappingHint says how to write a mapping.
+func (r *reader) mappingHint(path string, value any) string {
+	switch value := value.(type) {
+	case []any:
+		if len(value) == 1 {
+			return "write the item itself, not a list of it"
+		}
+	case string:
+		if _, node, found := r.object.at.find(path); found && resolved(node).Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			return "write the lines as YAML, without the | or > before them"
+		}
+		if withoutSpace.MatchString(value) {
+			return "put a space behind the colon"
+		}
+	}
+	return ""
+}
+
+// maxQuoted is how long a value may be to be quoted in a message, in bytes.
+const maxQuoted = 100
+
+// scalarHint says how to write a scalar that YAML takes for a value of another type.
+func (r *reader) scalarHint(path, types string, value any) string {
+	_, node, found := r.object.at.find(path)
+	if !found || len(resolved(node).Value) > maxQuoted {
+		return ""
+	}
+	written := resolved(node).Value
+	switch value.(type) {
+	case bool, int64, float64:
+		if strings.Contains(types, "string") {
+			return fmt.Sprintf("quote it: %q", written)
+		}
+	case string:
+		if resolved(node).Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && fitsType(written, types) {
+			return "remove the quotes"
+		}
+	}
+	return ""
+}
+
+// fitsType reports whether a text without quotes is of a type.
+func fitsType(text, types string) bool {
+	switch types {
+	case "boolean":
+		switch strings.ToLower(text) {
+		case "true", "false", "yes", "no", "on", "off":
+			return true
+		}
+		return false
+	case "integer":
+		_, err := strconv.ParseInt(text, 10, 64)
+		return err == nil
+	case "number":
+		_, err := strconv.ParseFloat(text, 64)
+		return err == nil
+	}
+	return false
+}

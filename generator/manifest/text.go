@@ -1,0 +1,78 @@
+package manifest
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// positionIn is the position in a text of what a path leads to from a node of it: of the key,
+// or of the value if it has none. A path that goes into a text within is followed.
+func positionIn(text string, node *yaml.Node, path string) (line, column int) {
+	key, value, rest := walk(node, path)
+	if inner, ok := strings.CutPrefix(rest, ">"); ok && resolved(value).Kind == yaml.ScalarNode {
+		value = resolved(value)
+		line, column = positionInText(value.Value, inner)
+		return around(text, value, line, column)
+	}
+	if key != nil {
+		return key.Line, key.Column
+	}
+	return value.Line, value.Column
+}
+
+var linePattern = regexp.MustCompile(`^([0-9]{1,9}):([0-9]{1,9})$`)
+
+// positionInText is the position of what a path leads to in a text, which need not be YAML if
+// the path is a position itself.
+func positionInText(text, path string) (line, column int) {
+	if match := linePattern.FindStringSubmatch(path); match != nil {
+		line, _ = strconv.Atoi(match[1])
+		column, _ = strconv.Atoi(match[2])
+		return line, column
+	}
+	root := tree(text)
+	if len(root.Content) == 0 {
+		return 1, 1
+	}
+	return positionIn(text, root.Content[0], path)
+}
+
+// around turns a position in the text that a scalar holds into one in the text that it is
+// written in. Where escapes or folding come between the two it is that of the scalar.
+func around(text string, scalar *yaml.Node, line, column int) (int, int) {
+	held, ok := lineOf(scalar.Value, line)
+	if !ok || column < 1 || column > utf8.RuneCountInString(held)+1 {
+		return scalar.Line, scalar.Column
+	}
+	if scalar.Style&yaml.LiteralStyle != 0 {
+		at := scalar.Line + line
+		if written, ok := lineOf(text, at); ok && strings.HasSuffix(written, held) {
+			return at, utf8.RuneCountInString(written) - utf8.RuneCountInString(held) + column
+		}
+		return scalar.Line, scalar.Column
+	}
+	offset := scalar.Column - 1
+	if scalar.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+		offset++
+	}
+	written, _ := lineOf(text, scalar.Line)
+	before := string([]rune(held)[:column-1])
+	if runes := []rune(written); line == 1 && offset <= len(runes) && strings.HasPrefix(string(runes[offset:]), before) {
+		return scalar.Line, offset + column
+	}
+	return scalar.Line, scalar.Column
+}
+
+// lineOf is a line of a text, without its line break.
+func lineOf(text string, number int) (string, bool) {
+	for line := range strings.Lines(text) {
+		if number--; number == 0 {
+			return strings.TrimRight(line, "\r\n"), true
+		}
+	}
+	return "", number == 1
+}

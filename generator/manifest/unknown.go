@@ -1,0 +1,99 @@
+package manifest
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
+)
+
+// unknownFields reports fields that a schema does not know. Below a value of the wrong type
+// every field is unknown, so nothing is said of these: the type is reported.
+func (r *reader) unknownFields(kind *schema.Kind, paths []string, mistyped map[string]bool) {
+	stages := stageNames(kind)
+	var fields, unknownStages, doubts int
+	for _, path := range paths {
+		if isBelow(path, mistyped) {
+			continue
+		}
+		// Reported are fewer than are counted here.
+		name, direct, sure := r.stageName(path, stages)
+		if !sure && doubts < MaxFindings {
+			doubts++
+			key, _, found := r.object.at.find(path)
+			direct = found && key != nil && key.Value == name
+		}
+		if direct {
+			if unknownStages++; unknownStages <= MaxFindings+1 {
+				r.unknownStage(path, name, stages)
+			}
+			continue
+		}
+		if fields++; fields <= MaxFindings+1 {
+			last := path[strings.LastIndexAny(path, ".]")+1:]
+			r.warn(diag.UnknownField, path, "unknown field, it is ignored", diag.DidYouMean(last, kind.Siblings(path)))
+		}
+	}
+}
+
+// isBelow reports whether a path leads further down than one of a set of paths.
+func isBelow(path string, above map[string]bool) bool {
+	if len(above) == 0 {
+		return false
+	}
+	for i := range len(path) {
+		if (path[i] == '.' || path[i] == '[') && above[path[:i]] {
+			return true
+		}
+	}
+	return false
+}
+
+// stagePattern is the path of a stage of a PodLogs.
+var stagePattern = regexp.MustCompile(`^spec\.pipelineStages\[[0-9]+\]`)
+
+// stageName is the key of a pipeline stage that an unknown field is. It is not direct if it
+// is any other field, a setting of a stage included. That is not sure if its key would have to
+// hold a dot: drop.x is either the setting x of drop or a stage of that name.
+func (r *reader) stageName(path string, known []string) (name string, direct, sure bool) {
+	stage := stagePattern.FindString(path)
+	name, direct = strings.CutPrefix(path[len(stage):], ".")
+	if r.object.Kind != v1alpha1.PodLogsKind || stage == "" || !direct {
+		return "", false, true
+	}
+	for _, k := range known {
+		if rest, fits := cutKey(name, k); fits && rest != "" {
+			return name, false, false
+		}
+	}
+	return name, true, true
+}
+
+// stageNames are the stages that a PodLogs may have.
+func stageNames(kind *schema.Kind) []string { return kind.Siblings("spec.pipelineStages[0].name") }
+
+// unknownStage reports a stage that there is not. A cluster would drop it, and every line
+// would go through the pipeline without it: that is no warning's business.
+func (r *reader) unknownStage(path, name string, known []string) {
+	hint := diag.DidYouMean(name, known)
+	if hint == "" {
+		hint = "the stages are " + strings.Join(known, ", ")
+	}
+	r.fail(diag.UnknownStageField, path, "unknown stage", hint)
+}
+
+// stageHint says how to write a stage that is written as a text.
+func stageHint(text string, known []string) string {
+	name, _, _ := strings.Cut(text, ":") // cri:{} without a space is a text, too
+	name, found := diag.Suggest(strings.TrimSpace(name), known)
+	switch {
+	case !found:
+		return `a stage is a name with its settings, such as "cri: {}"`
+	case name == "cri", name == "docker":
+		return fmt.Sprintf("write %q", name+": {}")
+	}
+	return fmt.Sprintf("write %q, with its settings below it", name+":")
+}

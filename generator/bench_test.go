@@ -185,7 +185,7 @@ func BenchmarkSetToConfig(b *testing.B) {
 		size := 0
 		for b.Loop() {
 			h := hierarchy.Build(set, nil)[0]
-			size = len(agentyaml.Encode(agentconfig.Build(h, set, secretref.Reference).Metrics))
+			size = len(agentyaml.Encode(agentconfig.Build(h, set, agentconfig.Options{Policy: secretref.Reference}).Metrics))
 		}
 		b.SetBytes(int64(size))
 		b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N)/float64(n), "ms/monitor")

@@ -46,4 +46,8 @@ type File struct {
 	Object manifest.ID
 	// Manifest is false for review texts, which are not part of the payload.
 	Manifest bool
+	// Masked is the SHA-256 of an agent's configuration without the secrets that it
+	// inlines; empty when it inlines none. The agent knows by no more than this that a
+	// configuration changed.
+	Masked string
 }

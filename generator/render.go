@@ -12,7 +12,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/agentconfig"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/integration"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/scrape"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
@@ -23,8 +25,16 @@ type Options struct {
 	Secrets secretref.Policy
 	// OperatorLabels are the -labels of the operator that is being replaced.
 	OperatorLabels map[string]string
+	// RestartOnSecretChange makes pods restart when a secret changes that stands in their
+	// configuration: their agents would not notice.
+	RestartOnSecretChange bool
 	// AgentSelector is its -agent-selector; nil selects every GrafanaAgent.
 	AgentSelector labels.Selector
+	// SDAggregator is how agents find the targets of MetricsIntegrations; the zero value
+	// has its defaults.
+	SDAggregator scrape.SDAggregator
+	// Integrations is the catalogue of integrations; nil is the agent's own.
+	Integrations *integration.Catalogue
 }
 
 // Output is the result of a render.
@@ -112,12 +122,18 @@ func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
 	if u.Paused {
 		return u
 	}
-	config := agentconfig.Build(h, r.set, r.opts.Secrets)
+	config := agentconfig.Build(h, r.set, agentconfig.Options{
+		Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations,
+	})
 	u.diags = append(u.diags, config.Diags...)
-	u.diags = append(u.diags, unsupported(h)...)
+	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 {
+		u.diags = append(u.diags, h.Agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads"))
+	}
 	u.looked = config.Looked
 	if !config.Failed(h) {
-		objects, diags := workload.Build(h, config, workload.Options{Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets})
+		objects, diags := workload.Build(h, config, workload.Options{
+			Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange,
+		})
 		u.diags = append(u.diags, diags...)
 		if !diags.HasErrors() {
 			u.Files = files(objects)
@@ -127,27 +143,12 @@ func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
 	return u
 }
 
-// unsupported tells what a GrafanaAgent selects and this version does not render.
-func unsupported(h *hierarchy.Hierarchy) diag.List {
-	var out diag.List
-	if n := len(h.Logs); n > 0 {
-		out = append(out, h.Agent.Diag(diag.Warning, diag.NotSupportedYet, "spec.logs.instanceSelector", "selects %d LogsInstances, which this version does not render", n))
-	}
-	if n := len(h.Integrations); n > 0 {
-		out = append(out, h.Agent.Diag(diag.Warning, diag.NotSupportedYet, "spec.integrations.selector", "selects %d Integrations, which this version does not render", n))
-	}
-	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 {
-		out = append(out, h.Agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or Integration: there are no workloads"))
-	}
-	return out
-}
-
 // files lays out the objects of a unit.
 func files(objects []workload.Object) []File {
 	var out []File
 	for _, o := range objects {
 		name := o.ID.Name + "." + strings.ToLower(o.ID.Kind) + ".yaml"
-		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true})
+		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true, Masked: o.Masked})
 		if o.Review != nil {
 			out = append(out, File{Path: o.ID.Name + ".agent.yml.txt", Data: o.Review, Object: o.ID})
 		}

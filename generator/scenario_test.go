@@ -101,6 +101,8 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 		switch name {
 		case "secrets":
 			opts.Secrets = secretref.Policy(value)
+		case "restart on secret change":
+			opts.RestartOnSecretChange = value == "true"
 		case "operator label":
 			k, v, _ := strings.Cut(value, "=")
 			opts.OperatorLabels[k] = v

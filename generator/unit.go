@@ -148,6 +148,8 @@ func diagText(list diag.List) string {
 	var b strings.Builder
 	for _, d := range list {
 		b.WriteString(d.String())
+		b.WriteByte('\t')
+		b.WriteString(d.Hint)
 		b.WriteByte('\n')
 	}
 	return b.String()

@@ -5,63 +5,110 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
 	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/scrapeconfig"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// additional returns the scrape configurations that a user wrote by hand, in a Secret.
-// They are configuration: scalars are carried over as written, whatever the policy. What
-// is wrong in them is the Secret's fault, and leaves the instance alone. No message holds
-// any of the text.
+// additional returns the scrape configurations of a MetricsInstance that a user wrote by
+// hand, in a Secret. jobs are those that its monitors made.
 func (b *builder) additional(in secretref.Scope, instance *manifest.Object, spec *v1alpha1.MetricsInstanceSpec, jobs []*agentyaml.ScrapeConfig, truncate time.Duration) []agentyaml.Raw {
-	const path = "spec.additionalScrapeConfigs"
-	ref := spec.AdditionalScrapeConfigs
-	if ref == nil {
-		return nil
-	}
-	text, secret := in.Content(path, ref)
-	if secret == nil || b.left[secret.ID] {
-		return nil
-	}
-	c := handWritten{builder: b, secret: secret, at: contentPath(secret, ref.Key), instance: instance, truncate: truncate}
-	items, second, err := parseJobs(text)
-	if err != nil {
-		c.fail(err.line, diag.InvalidScrapeConfigs, "%s", err.message)
-		return nil
-	}
-	if second > 0 {
-		c.report(diag.Warning, second, diag.InvalidScrapeConfigs, "a second YAML document, which is ignored")
-	}
-	if !in.LiteralsAllowed() && len(items) > 0 {
-		b.warn(instance, diag.ScrapeConfigsInClear, path, "the content of Secret %s/%s becomes part of the output, in clear", secret.Namespace, secret.Name)
-	}
+	c, items := b.handWritten(in, spec.AdditionalScrapeConfigs)
+	c.truncate = truncate
 	names := make(map[string]bool, len(jobs)+len(items))
 	for i := range jobs {
 		names[jobs[i].JobName] = true
 	}
-	var out []agentyaml.Raw
+	key := instance.Namespace + "/" + instance.Name
+	b.additionalJobs[key] = nil
 	for _, item := range items {
 		name := field(item, "job_name")
-		switch {
-		case name == "":
-			c.fail(item.Line, diag.InvalidScrapeConfigs, "job_name is missing")
-		case names[name]:
+		if name != "" && names[name] {
 			c.fail(item.Line, diag.DuplicateJob, "the job_name is there twice in %s", instance.ID)
 		}
 		names[name] = true
-		b.additionalJobs[instance.Namespace+"/"+instance.Name] = append(b.additionalJobs[instance.Namespace+"/"+instance.Name], name)
-		c.check(item)
-		raw, err := encodeNode(item)
+		b.additionalJobs[key] = append(b.additionalJobs[key], name)
+		c.checkTiming(item)
+		b.equalRules[key] = b.equalRules[key] || comparesLabelsOf(item)
+	}
+	c.check(scrapeconfig.Metrics, items)
+	return c.encode(items)
+}
+
+// additionalLogs returns the scrape configurations of a LogsInstance that a user wrote by
+// hand, in a Secret.
+func (b *builder) additionalLogs(instance *manifest.Object, spec *v1alpha1.LogsInstanceSpec) []agentyaml.Raw {
+	c, items := b.handWritten(b.secrets.In(instance), spec.AdditionalScrapeConfigs)
+	c.check(scrapeconfig.Logs, items)
+	return c.encode(items)
+}
+
+// handWritten reports on the content of one Secret as one instance uses it. The content
+// is configuration: scalars are carried over as written, whatever the policy. What is wrong
+// in it is the Secret's fault, and leaves the instance alone. No message holds any of the
+// text.
+type handWritten struct {
+	*builder
+	secret   *manifest.Object
+	at       string // path of the content in the Secret
+	instance *manifest.Object
+	truncate time.Duration // of a MetricsInstance
+}
+
+// handWritten reads spec.additionalScrapeConfigs of an instance, checked for what all
+// such configurations have in common.
+func (b *builder) handWritten(in secretref.Scope, ref *corev1.SecretKeySelector) (handWritten, []*yaml.Node) {
+	const path = "spec.additionalScrapeConfigs"
+	c := handWritten{builder: b, instance: in.Object()}
+	if ref == nil {
+		return c, nil
+	}
+	var text []byte
+	text, c.secret = in.Content(path, ref)
+	if c.secret == nil || b.left[c.secret.ID] {
+		return c, nil
+	}
+	c.at = contentPath(c.secret, ref.Key)
+	items, notes, err := parseJobs(text)
+	if err != nil {
+		c.fail(err.line, diag.InvalidScrapeConfigs, "%s", err.message)
+		return c, nil
+	}
+	for _, n := range notes {
+		c.report(diag.Warning, n.line, diag.InvalidScrapeConfigs, "%s", n.message)
+	}
+	if !in.LiteralsAllowed() && len(items) > 0 {
+		b.warn(c.instance, diag.ScrapeConfigsInClear, path, "the content of Secret %s/%s becomes part of the output, in clear", c.secret.Namespace, c.secret.Name)
+	}
+	for _, item := range items {
+		if field(item, "job_name") == "" {
+			c.fail(item.Line, diag.InvalidScrapeConfigs, "job_name is missing")
+		}
+		c.checkVariables(item)
+	}
+	return c, items
+}
+
+func (c handWritten) encode(items []*yaml.Node) []agentyaml.Raw {
+	var out []agentyaml.Raw
+	for _, item := range items {
+		text, err := encodeNode(item)
+		raw := agentyaml.Raw{Text: text}
+		if err == nil && hide(item) {
+			raw.Shown, err = encodeNode(item)
+		}
 		if err != nil {
 			c.fail(item.Line, diag.InvalidScrapeConfigs, "cannot be written: %v", err)
 			continue
@@ -69,15 +116,6 @@ func (b *builder) additional(in secretref.Scope, instance *manifest.Object, spec
 		out = append(out, raw)
 	}
 	return out
-}
-
-// handWritten reports on the content of one Secret as one instance uses it.
-type handWritten struct {
-	*builder
-	secret   *manifest.Object
-	at       string // path of the content in the Secret
-	instance *manifest.Object
-	truncate time.Duration
 }
 
 func (c handWritten) fail(line int, code diag.Code, format string, args ...any) {
@@ -92,25 +130,25 @@ func (c handWritten) report(s diag.Severity, line int, code diag.Code, format st
 	c.diags = append(c.diags, d)
 }
 
-// scrapeFields are the fields of a scrape configuration of the agent v0.44.8, but for the
-// service discoveries, whose names all end alike.
-const scrapeFields = " job_name honor_labels honor_timestamps track_timestamps_staleness params scrape_interval scrape_timeout" +
-	" scrape_classic_histograms metrics_path scheme body_size_limit sample_limit target_limit label_limit label_name_length_limit" +
-	" label_value_length_limit native_histogram_bucket_limit keep_dropped_targets relabel_configs metric_relabel_configs static_configs" +
-	" basic_auth authorization oauth2 bearer_token bearer_token_file tls_config follow_redirects enable_http2 proxy_url no_proxy" +
-	" proxy_from_environment proxy_connect_header "
+// check checks everything that the agent does with the configurations on their own.
+func (c handWritten) check(kind scrapeconfig.Kind, items []*yaml.Node) {
+	for _, f := range scrapeconfig.Check(kind, items, c.knownAgent()) {
+		c.report(f.Severity, f.Line, f.Code, "%s", f.Message)
+		c.diags[len(c.diags)-1].Hint = f.Hint
+	}
+}
 
-// check reports what the agent would refuse its whole configuration for, as far as it
-// can be seen without knowing everything that a scrape configuration may hold.
-func (c handWritten) check(item *yaml.Node) {
-	for i := 0; i+1 < len(item.Content); i += 2 {
-		name := item.Content[i].Value
-		if !strings.Contains(scrapeFields, " "+name+" ") && !strings.HasSuffix(name, "_sd_configs") {
-			c.fail(item.Content[i].Line, diag.InvalidScrapeConfigs, "a field that the agent's scrape configurations do not have")
+// comparesLabelsOf reports whether a rule of a job compares labels with each other.
+func comparesLabelsOf(item *yaml.Node) bool {
+	for _, name := range [...]string{"relabel_configs", "metric_relabel_configs"} {
+		rules := child(item, name)
+		if rules != nil && slices.ContainsFunc(rules.Content, func(r *yaml.Node) bool {
+			return comparesLabels(&agentyaml.Relabel{Action: field(r, "action")})
+		}) {
+			return true
 		}
 	}
-	c.checkTiming(item)
-	c.checkVariables(item)
+	return false
 }
 
 func (c handWritten) checkTiming(item *yaml.Node) {
@@ -118,8 +156,7 @@ func (c handWritten) checkTiming(item *yaml.Node) {
 	if text := field(item, "scrape_interval"); text != "" && !strings.Contains(text, "$") {
 		d, err := model.ParseDuration(text)
 		if err != nil {
-			c.fail(item.Line, diag.InvalidDuration, "scrape_interval is not a duration, like 30s or 1m30s")
-			return
+			return // that is found elsewhere
 		}
 		if d > 0 {
 			every = time.Duration(d)
@@ -131,9 +168,7 @@ func (c handWritten) checkTiming(item *yaml.Node) {
 	if limit == "" || strings.Contains(limit, "$") {
 		return
 	}
-	if d, err := model.ParseDuration(limit); err != nil {
-		c.fail(item.Line, diag.InvalidDuration, "scrape_timeout is not a duration, like 10s")
-	} else if time.Duration(d) > every {
+	if d, err := model.ParseDuration(limit); err == nil && time.Duration(d) > every {
 		c.fail(item.Line, diag.TimeoutAboveInterval, "the scrape timeout is longer than the scrape interval %s", model.Duration(every))
 	}
 }
@@ -152,7 +187,7 @@ func (c handWritten) checkVariables(n *yaml.Node) {
 	}
 	for _, v := range found {
 		if !c.podDefines(v) {
-			c.report(diag.Warning, n.Line, diag.EnvReference, "refers to an environment variable that the pods do not define: %s", v.hint())
+			c.report(v.severity(), n.Line, diag.EnvReference, "refers to an environment variable that the pods do not define: %s", v.hint())
 		}
 	}
 }
@@ -173,52 +208,63 @@ type problem struct {
 
 // parseJobs reads a YAML list of mappings, with aliases and merges written out. Empty text
 // is an empty list; nulls are dropped everywhere, as by the operator, and so are comments,
-// in which variables would be expanded too. second is the line of a second document.
-func parseJobs(text []byte) (items []*yaml.Node, second int, bad *problem) {
+// in which variables would be expanded too. Notes are about what is left out.
+func parseJobs(text []byte) (items []*yaml.Node, notes []problem, bad *problem) {
 	var doc, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, 0, nil
+		return nil, nil, nil
 	} else if err != nil {
-		return nil, 0, yamlProblem(err)
+		return nil, nil, yamlProblem(err)
 	}
 	if err := decoder.Decode(&more); err == nil && !isNull(more.Content[0]) {
-		second = more.Line
+		notes = append(notes, problem{more.Line, "a second YAML document, which is ignored"})
 	}
 	w := written{left: maxNodes}
 	root := w.out(doc.Content[0], 0)
 	if w.bad != nil {
-		return nil, 0, w.bad
+		return nil, nil, w.bad
+	}
+	for _, line := range w.nulls {
+		notes = append(notes, problem{line, "null in a stage is left out, as by the operator: write \"\" for a label's source, and {} for a stage without settings"})
 	}
 	if root == nil {
-		return nil, second, nil
+		return nil, notes, nil
 	}
 	if root.Kind != yaml.SequenceNode {
-		return nil, 0, &problem{root.Line, "must be a list of scrape configurations"}
+		return nil, nil, &problem{root.Line, "must be a list of scrape configurations"}
 	}
 	for _, item := range root.Content {
 		if item.Kind != yaml.MappingNode {
-			return nil, 0, &problem{item.Line, "each item must be a mapping"}
+			return nil, nil, &problem{item.Line, "each item must be a mapping"}
 		}
 	}
-	return root.Content, second, nil
+	return root.Content, notes, nil
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
+// child is the value of a mapping's field; nil when it has none.
+func child(item *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(item.Content); i += 2 {
+		if item.Content[i].Value == name {
+			return item.Content[i+1]
+		}
+	}
+	return nil
+}
+
 // field is the text of a mapping's scalar field; empty when it has none.
 func field(item *yaml.Node, name string) string {
-	for i := 0; i+1 < len(item.Content); i += 2 {
-		if v := item.Content[i+1]; item.Content[i].Value == name && v.Kind == yaml.ScalarNode {
-			return v.Value
-		}
+	if v := child(item, name); v != nil && v.Kind == yaml.ScalarNode {
+		return v.Value
 	}
 	return ""
 }
 
 // encodeNode writes one item in the encoder's indentation. Scalars keep their style, so
 // their text is what the user wrote.
-func encodeNode(item *yaml.Node) (agentyaml.Raw, error) {
+func encodeNode(item *yaml.Node) ([]byte, error) {
 	var buf bytes.Buffer
 	encoder := yaml.NewEncoder(&buf)
 	encoder.SetIndent(2)

@@ -2,13 +2,11 @@ package agentconfig
 
 import (
 	"maps"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"github.com/prometheus/common/model"
 
 	"github.com/agentry-dev/agentry/generator/agentyaml"
@@ -75,8 +73,13 @@ func (b *builder) checkAgent() {
 	if n := Shards(b.spec); n > MaxShards {
 		b.error(agent, diag.InvalidSetting, "spec.metrics.shards", "%d StatefulSets are more than the %d that are rendered", n, MaxShards)
 	}
-	if l := m.EnforcedNamespaceLabel; l != "" && !model.LabelName(l).IsValidLegacy() {
-		b.error(agent, diag.InvalidRelabeling, "spec.metrics.enforcedNamespaceLabel", "%q is not a label name", l)
+	b.checkEnforced("spec.metrics.enforcedNamespaceLabel", m.EnforcedNamespaceLabel)
+	b.checkEnforced("spec.logs.enforcedNamespaceLabel", b.spec.Logs.EnforcedNamespaceLabel)
+}
+
+func (b *builder) checkEnforced(path, label string) {
+	if label != "" && !model.LabelName(label).IsValidLegacy() {
+		b.error(b.hierarchy.Agent, diag.InvalidRelabeling, path, "%q is not a label name", label)
 	}
 }
 
@@ -137,22 +140,6 @@ func intervalPath(o *manifest.Object, i int) string {
 	return "spec.interval"
 }
 
-// fileField returns the first field of an endpoint that names a file of the agent.
-func fileField(i int, ep *monitoringv1.Endpoint) (string, bool) {
-	path := "spec.endpoints[" + strconv.Itoa(i) + "]."
-	if ep.BearerTokenFile != "" {
-		return path + "bearerTokenFile", true
-	}
-	if t := ep.TLSConfig; t != nil {
-		for _, f := range [...][2]string{{"caFile", t.CAFile}, {"certFile", t.CertFile}, {"keyFile", t.KeyFile}} {
-			if f[1] != "" {
-				return path + "tlsConfig." + f[0], true
-			}
-		}
-	}
-	return "", false
-}
-
 // checkNames refuses two writers of one name, and names writers that the agent could
 // not tell apart: it compares unnamed ones with their secrets masked.
 func (b *builder) checkNames(in secretref.Scope, path string, specs []v1alpha1.RemoteWriteSpec, list []agentyaml.RemoteWrite) {
@@ -172,7 +159,7 @@ func (b *builder) checkNames(in secretref.Scope, path string, specs []v1alpha1.R
 	for _, text := range slices.Sorted(maps.Keys(masked)) {
 		same := masked[text]
 		for _, i := range same[1:] {
-			if fullText(list[i]) == fullText(list[same[0]]) {
+			if fullText(filled(list[i])) == fullText(filled(list[same[0]])) {
 				b.error(in.Object(), diag.DuplicateRemoteWrite, path+"["+strconv.Itoa(i)+"]", "is equal to %s[%d]: every sample would be sent twice", path, same[0])
 			}
 		}
@@ -182,32 +169,6 @@ func (b *builder) checkNames(in secretref.Scope, path string, specs []v1alpha1.R
 			}
 		}
 	}
-}
-
-func maskedText(w agentyaml.RemoteWrite) string {
-	w.URL, w.ProxyURL = withoutPassword(w.URL), withoutPassword(w.ProxyURL)
-	if a := w.Authorization; a != nil && a.Credentials.Set {
-		c := *a
-		c.Credentials.Value = "<secret>"
-		w.Authorization = &c
-	}
-	if s := w.SigV4; s != nil && s.SecretKey.Present() {
-		c := *s
-		c.SecretKey = agentyaml.Secret{Value: "<secret>", Set: true}
-		w.SigV4 = &c
-	}
-	return fullText(w)
-}
-
-func withoutPassword(text string) string {
-	if u, err := url.Parse(text); err == nil {
-		return u.Redacted()
-	}
-	return text
-}
-
-func fullText(w agentyaml.RemoteWrite) string {
-	return string(agentyaml.Encode(&agentyaml.Config{Metrics: &agentyaml.Metrics{Global: agentyaml.Global{RemoteWrite: []agentyaml.RemoteWrite{w}}}}))
 }
 
 // checkDestinations warns of instances whose samples go nowhere.

@@ -40,7 +40,7 @@ spec: {selector: {}, endpoints: [{port: web%s}]}
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
 	var out []string
-	for _, d := range Build(h, set, secretref.Plaintext).Diags {
+	for _, d := range Build(h, set, Options{Policy: secretref.Plaintext}).Diags {
 		out = append(out, d.Object.Kind+" "+string(d.Code))
 	}
 	return out
@@ -59,32 +59,33 @@ func TestChecks(t *testing.T) {
 		agent, instance, endpoint string
 		want                      []string
 	}{
-		"nothing is wrong":                          {"", "", "", nil},
-		"durations with days":                       {", scrapeInterval: 30s", ", walTruncateFrequency: 90m", ", interval: 1h", nil},
-		"a global timeout above the interval":       {", scrapeInterval: 10s, scrapeTimeout: 20s", "", "", nil},
-		"zero durations are defaults":               {", scrapeInterval: 0s", ", minWALTime: 0s", ", interval: 0s, scrapeTimeout: 1m", nil},
-		"a global interval":                         {", scrapeInterval: soon", "", "", agentSays(diag.InvalidDuration)},
-		"two things at once":                        {", scrapeInterval: soon, enforcedNamespaceLabel: a-b", "", "", agentSays(diag.InvalidDuration, diag.InvalidRelabeling)},
-		"too many shards":                           {fmt.Sprintf(", shards: %d", MaxShards+1), "", "", agentSays(diag.InvalidSetting)},
-		"as many shards as there may be":            {fmt.Sprintf(", shards: %d", MaxShards), "", "", nil},
-		"the WAL takes no days":                     {"", ", maxWALTime: 1d", "", instanceSays(diag.InvalidDuration)},
-		"the WAL takes fractions":                   {"", ", walTruncateFrequency: 1.5h", "", nil},
-		"a frequency of zero":                       {"", ", walTruncateFrequency: 0s", "", instanceSays(diag.InvalidWALTimes)},
-		"a negative flush deadline":                 {"", ", remoteFlushDeadline: -1m", "", instanceSays(diag.InvalidWALTimes)},
-		"a minimum above the default maximum":       {"", ", minWALTime: 5h", "", instanceSays(diag.InvalidWALTimes)},
-		"an interval above the truncation":          {"", "", ", interval: 2h", monitorSays(diag.IntervalAboveWAL)},
-		"the default interval above it":             {"", ", walTruncateFrequency: 59s", "", instanceSays(diag.IntervalAboveWAL)},
-		"a timeout above the interval":              {"", "", ", interval: 10s, scrapeTimeout: 11s", monitorSays(diag.TimeoutAboveInterval)},
-		"a timeout above the global interval":       {", scrapeInterval: 10s", "", ", scrapeTimeout: 11s", monitorSays(diag.TimeoutAboveInterval)},
-		"a timeout equal to the interval":           {"", "", ", interval: 10s, scrapeTimeout: 10s", nil},
-		"two kinds of credentials":                  {"", `, remoteWrite: [{url: "http://x", sigv4: {}, bearerTokenFile: /t}]`, "", instanceSays(diag.AuthConflict)},
-		"a token and its file":                      {"", `, remoteWrite: [{url: "http://x", bearerToken: a, bearerTokenFile: /t}]`, "", instanceSays(diag.AuthConflict)},
-		"a reserved header":                         {"", `, remoteWrite: [{url: "http://x", headers: {user-agent: me}}]`, "", instanceSays(diag.InvalidHeader)},
-		"a queue":                                   {"", `, remoteWrite: [{url: "http://x", queueConfig: {minBackoff: 1x}}]`, "", instanceSays(diag.InvalidDuration)},
-		"a write relabeling":                        {"", `, remoteWrite: [{url: "http://x", writeRelabelConfigs: [{action: hashmod, targetLabel: a}]}]`, "", instanceSays(diag.InvalidRelabeling)},
-		"a metadata interval":                       {"", `, remoteWrite: [{url: "http://x", metadataConfig: {sendInterval: x}}]`, "", instanceSays(diag.InvalidDuration)},
-		"a file of the agent although it is denied": {", arbitraryFSAccessThroughSMs: {deny: true}", "", ", bearerTokenFile: /t", monitorSays(diag.FileAccessDenied)},
-		"the enforced label":                        {", enforcedNamespaceLabel: ns", "", ", metricRelabelings: [{targetLabel: ns}]", monitorSays(diag.EnforcedLabel)},
+		"nothing is wrong":                                {"", "", "", nil},
+		"durations with days":                             {", scrapeInterval: 30s", ", walTruncateFrequency: 90m", ", interval: 1h", nil},
+		"a global timeout above the interval":             {", scrapeInterval: 10s, scrapeTimeout: 20s", "", "", nil},
+		"zero durations are defaults":                     {", scrapeInterval: 0s", ", minWALTime: 0s", ", interval: 0s, scrapeTimeout: 1m", nil},
+		"a global interval":                               {", scrapeInterval: soon", "", "", agentSays(diag.InvalidDuration)},
+		"two things at once":                              {", scrapeInterval: soon, enforcedNamespaceLabel: a-b", "", "", agentSays(diag.InvalidDuration, diag.InvalidRelabeling)},
+		"names of labels for the cluster and the replica": {`, metricsExternalLabelName: a-b, replicaExternalLabelName: "["`, "", "", agentSays(diag.InvalidLabelName, diag.InvalidLabelName)},
+		"too many shards":                                 {fmt.Sprintf(", shards: %d", MaxShards+1), "", "", agentSays(diag.InvalidSetting)},
+		"as many shards as there may be":                  {fmt.Sprintf(", shards: %d", MaxShards), "", "", nil},
+		"the WAL takes no days":                           {"", ", maxWALTime: 1d", "", instanceSays(diag.InvalidDuration)},
+		"the WAL takes fractions":                         {"", ", walTruncateFrequency: 1.5h", "", nil},
+		"a frequency of zero":                             {"", ", walTruncateFrequency: 0s", "", instanceSays(diag.InvalidWALTimes)},
+		"a negative flush deadline":                       {"", ", remoteFlushDeadline: -1m", "", instanceSays(diag.InvalidWALTimes)},
+		"a minimum above the default maximum":             {"", ", minWALTime: 5h", "", instanceSays(diag.InvalidWALTimes)},
+		"an interval above the truncation":                {"", "", ", interval: 2h", monitorSays(diag.IntervalAboveWAL)},
+		"the default interval above it":                   {"", ", walTruncateFrequency: 59s", "", instanceSays(diag.IntervalAboveWAL)},
+		"a timeout above the interval":                    {"", "", ", interval: 10s, scrapeTimeout: 11s", monitorSays(diag.TimeoutAboveInterval)},
+		"a timeout above the global interval":             {", scrapeInterval: 10s", "", ", scrapeTimeout: 11s", monitorSays(diag.TimeoutAboveInterval)},
+		"a timeout equal to the interval":                 {"", "", ", interval: 10s, scrapeTimeout: 10s", nil},
+		"two kinds of credentials":                        {"", `, remoteWrite: [{url: "http://x", sigv4: {}, bearerTokenFile: /t}]`, "", instanceSays(diag.AuthConflict)},
+		"a token and its file":                            {"", `, remoteWrite: [{url: "http://x", bearerToken: a, bearerTokenFile: /t}]`, "", instanceSays(diag.AuthConflict)},
+		"a reserved header":                               {"", `, remoteWrite: [{url: "http://x", headers: {user-agent: me}}]`, "", instanceSays(diag.InvalidHeader)},
+		"a queue":                                         {"", `, remoteWrite: [{url: "http://x", queueConfig: {minBackoff: 1x}}]`, "", instanceSays(diag.InvalidDuration)},
+		"a write relabeling":                              {"", `, remoteWrite: [{url: "http://x", writeRelabelConfigs: [{action: hashmod, targetLabel: a}]}]`, "", instanceSays(diag.InvalidRelabeling)},
+		"a metadata interval":                             {"", `, remoteWrite: [{url: "http://x", metadataConfig: {sendInterval: x}}]`, "", instanceSays(diag.InvalidDuration)},
+		"a file of the agent although it is denied":       {", arbitraryFSAccessThroughSMs: {deny: true}", "", ", bearerTokenFile: /t", monitorSays(diag.FileAccessDenied)},
+		"the enforced label":                              {", enforcedNamespaceLabel: ns", "", ", metricRelabelings: [{targetLabel: ns}]", monitorSays(diag.EnforcedLabel)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, found(t, c.agent, c.instance, c.endpoint)); diff != "" {
@@ -177,4 +178,36 @@ func FuzzParseJobs(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestHide holds that reviewers see no credential of a hand-written scrape configuration.
+func TestHide(t *testing.T) {
+	const text = `job_name: x
+basic_auth:
+  username: me
+  password: hush
+bearer_token: hush
+bearer_token_file: /token
+azure_sd_configs:
+  - client_secret: hush
+    access_key: seen
+static_configs:
+  - targets:
+      - a
+`
+	items, _, bad := parseJobs([]byte("- " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")))
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	raw := handWritten{}.encode(items)[0]
+	if string(raw.Text) != text {
+		t.Errorf("changed:\n%s", raw.Text)
+	}
+	if want := strings.ReplaceAll(text, "hush", `"<redacted>"`); string(raw.Shown) != want {
+		t.Errorf("shown:\n%s", raw.Shown)
+	}
+	items, _, _ = parseJobs([]byte("- {job_name: x, bearer_token_file: /token}"))
+	if raw := (handWritten{}).encode(items)[0]; raw.Shown != nil {
+		t.Errorf("nothing to hide: %s", raw.Shown)
+	}
 }

@@ -46,7 +46,7 @@ func (w writer) build(s *v1alpha1.RemoteWriteSpec) agentyaml.RemoteWrite {
 	w.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
 	w.checkHeaders(s.Headers)
 	for i := range s.WriteRelabelConfigs {
-		r := relabel(&s.WriteRelabelConfigs[i])
+		r := scrape.OwnRelabel(&s.WriteRelabelConfigs[i])
 		for _, p := range w.relabel.Check(r) {
 			d := w.in.Object().Diag(p.Severity, p.Code, fieldPath(w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]", p.Field), "%s", p.Message)
 			d.Hint = p.Hint
@@ -148,10 +148,22 @@ func (w writer) sigV4(s *v1alpha1.SigV4Config) *agentyaml.SigV4 {
 	if (s.AccessKey == nil) != (s.SecretKey == nil) {
 		w.fail(diag.AuthConflict, ".sigv4", "accessKey and secretKey belong together: set both, or none to use the environment's credentials")
 	}
-	return &agentyaml.SigV4{
+	out := &agentyaml.SigV4{
 		Region: s.Region, Profile: s.Profile, RoleARN: s.RoleARN,
 		AccessKey: w.in.ValueOnly(w.path+".sigv4.accessKey", monitoringv1.SecretOrConfigMap{Secret: s.AccessKey}),
 		SecretKey: w.in.ValueOnly(w.path+".sigv4.secretKey", monitoringv1.SecretOrConfigMap{Secret: s.SecretKey}),
+	}
+	w.checkPart(".sigv4.accessKey", s.AccessKey, out.AccessKey, out.SecretKey)
+	w.checkPart(".sigv4.secretKey", s.SecretKey, out.SecretKey, out.AccessKey)
+	return out
+}
+
+// checkPart refuses one of two keys that is empty, or optional and not there, while the
+// other one is: the agent wants both or none.
+func (w writer) checkPart(field string, ref *corev1.SecretKeySelector, part, other agentyaml.Secret) {
+	gone := ref != nil && ref.Optional != nil && *ref.Optional && !part.Present()
+	if (gone || part.Set && part.Value == "") && (other.Value != "" || other.Env != "") {
+		w.fail(diag.AuthConflict, field, "has no value, and belongs together with the other key: the agent takes both or none")
 	}
 }
 
@@ -193,6 +205,8 @@ func (w writer) checkURL(field, value string) {
 	}
 	if _, err := url.Parse(value); err != nil {
 		w.fail(diag.InvalidURL, field, "is not a URL: %v", urlProblem(err))
+	} else if agentyaml.ReadsAsNull(value) {
+		w.fail(diag.InvalidURL, field, "the agent takes %q for no value", value)
 	}
 }
 
@@ -268,14 +282,13 @@ func (b *builder) apiServer(in secretref.Scope) agentyaml.KubernetesSD {
 		return agentyaml.KubernetesSD{}
 	}
 	const path = "spec.apiServer"
+	w := writer{builder: b, in: in, path: path}
 	out := agentyaml.KubernetesSD{APIServer: s.Host}
-	if _, err := url.Parse(s.Host); err != nil {
-		b.error(in.Object(), diag.InvalidURL, path+".host", "is not a URL: %v", urlProblem(err))
-	}
+	w.checkURL(".host", s.Host)
 	if s.BasicAuth != nil {
 		out.BasicAuth = &agentyaml.BasicAuth{
-			Username: b.apiServerBasicAuth(in, path+".basicAuth.username", s.BasicAuth.Username),
-			Password: b.apiServerBasicAuth(in, path+".basicAuth.password", s.BasicAuth.Password),
+			Username: w.basicAuthHalf(".basicAuth.username", s.BasicAuth.Username),
+			Password: w.basicAuthHalf(".basicAuth.password", s.BasicAuth.Password),
 		}
 	}
 	out.Authorization = b.bearer(in, path, s.BearerToken, s.BearerTokenFile)
@@ -292,21 +305,4 @@ func (b *builder) apiServer(in secretref.Scope) agentyaml.KubernetesSD {
 		out.TLS = b.tls(in, path+".tlsConfig", s.TLSConfig)
 	}
 	return out
-}
-
-func (b *builder) apiServerBasicAuth(in secretref.Scope, path string, ref corev1.SecretKeySelector) agentyaml.Secret {
-	if ref.Name == "" {
-		b.error(in.Object(), diag.IncompleteBasicAuth, path, "is missing: basicAuth needs a username and a password")
-		return agentyaml.Secret{}
-	}
-	return in.Value(path, &ref)
-}
-
-func relabel(c *v1alpha1.RelabelConfig) *agentyaml.Relabel {
-	m := monitoringv1.RelabelConfig{Separator: c.Separator, TargetLabel: c.TargetLabel, Regex: orDefault(c.Regex, ""),
-		Modulus: c.Modulus, Replacement: c.Replacement, Action: c.Action}
-	for _, l := range c.SourceLabels {
-		m.SourceLabels = append(m.SourceLabels, monitoringv1.LabelName(l))
-	}
-	return scrape.Relabel(&m)
 }

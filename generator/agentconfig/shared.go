@@ -9,13 +9,28 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// separateShared keeps instances apart that the agent would merge although they share a
-// job: it merges all instances with equal settings, and a group with a job name twice
-// never gets ready. Only then is distinct mode worth moving the WAL.
+// separateShared keeps instances apart where the agent's default mode would break them. In
+// it, the agent merges all instances with equal settings; a group never gets ready with a
+// job name twice, with two writers that differ only in a secret, whatever they are called,
+// or with rules that compare labels, which do not survive being written out again. Only
+// then is distinct mode worth moving the WAL.
 func (b *builder) separateShared(m *agentyaml.Metrics) {
-	if len(m.Configs) < 2 {
-		return
+	why := b.twice(m)
+	for i := range m.Configs {
+		if why != "" {
+			break
+		}
+		why = b.ungroupable(m.Configs[i], &m.Global)
 	}
+	if why != "" {
+		m.InstanceMode = "distinct"
+		b.warn(b.hierarchy.Agent, diag.SharedInstances, "spec.metrics.instanceSelector",
+			"%s: instance_mode is set to distinct, which moves their write-ahead log", why)
+	}
+}
+
+// twice finds a job that two instances of one group have.
+func (b *builder) twice(m *agentyaml.Metrics) string {
 	groups := map[string]map[string]string{} // settings -> job name -> instance
 	for i := range m.Configs {
 		instance := m.Configs[i]
@@ -23,28 +38,55 @@ func (b *builder) separateShared(m *agentyaml.Metrics) {
 		if groups[key] == nil {
 			groups[key] = map[string]string{}
 		}
-		seen := func(job, shown string) bool {
-			other, twice := groups[key][job]
-			groups[key][job] = instance.Name
-			if !twice || other == instance.Name {
-				return false
+		why := ""
+		see := func(job, shown string) {
+			if other, known := groups[key][job]; known && other != instance.Name && why == "" {
+				why = "MetricsInstances " + other + " and " + instance.Name + " have equal settings and both " + shown
 			}
-			m.InstanceMode = "distinct"
-			b.warn(b.hierarchy.Agent, diag.SharedInstances, "spec.metrics.instanceSelector",
-				"MetricsInstances %s and %s have equal settings and both %s: instance_mode is set to distinct, which moves their write-ahead log", other, instance.Name, shown)
-			return true
+			groups[key][job] = instance.Name
 		}
 		for _, job := range instance.ScrapeConfigs {
-			if seen(job.JobName, "select "+job.JobName) {
-				return
-			}
+			see(job.JobName, "select "+job.JobName)
 		}
 		for _, name := range b.additionalJobs[instance.Name] {
-			if seen(name, "have an additional scrape configuration of one name") {
-				return
-			}
+			see(name, "have an additional scrape configuration of one name")
+		}
+		if why != "" {
+			return why
 		}
 	}
+	return ""
+}
+
+// ungroupable says why an instance breaks even in a group of its own.
+func (b *builder) ungroupable(i agentyaml.Instance, global *agentyaml.Global) string {
+	writes := i.RemoteWrite
+	if len(writes) == 0 {
+		writes = global.RemoteWrite
+	}
+	seen := map[string]bool{}
+	rules := b.equalRules[i.Name]
+	for _, w := range writes {
+		w.Name = ""
+		text := maskedText(w)
+		if seen[text] {
+			return "MetricsInstance " + i.Name + " has remote writes that differ only in a secret"
+		}
+		seen[text] = true
+		rules = rules || slices.ContainsFunc(w.WriteRelabel, comparesLabels)
+	}
+	for _, job := range i.ScrapeConfigs {
+		rules = rules || slices.ContainsFunc(job.Relabel, comparesLabels) || slices.ContainsFunc(job.MetricRelabel, comparesLabels)
+	}
+	if rules {
+		return "MetricsInstance " + i.Name + " has rules of the action keepequal or dropequal"
+	}
+	return ""
+}
+
+// comparesLabels reports whether a rule compares labels with each other.
+func comparesLabels(r *agentyaml.Relabel) bool {
+	return strings.EqualFold(r.Action, "keepequal") || strings.EqualFold(r.Action, "dropequal")
 }
 
 // settings is equal for two instances that the agent puts into one group: all but the

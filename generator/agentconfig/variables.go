@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 // Some text stays live: the config reloader replaces $(NAME) in it, and then the agent
@@ -21,51 +23,52 @@ type variable struct{ text, name, container string }
 // variables lists the references in a text that must be answered by the environment. It
 // returns false when the agent would refuse the whole file for an unfinished ${.
 func variables(text string) (out []variable, ok bool) {
-	for i := range len(text) {
-		if text[i] != '$' {
-			continue
-		}
-		if name := agentyaml.Variable(text[i+1:]); name != "" {
-			out = append(out, variable{"$(" + name + ")", name, reloader})
-		}
-	}
-	for i := 0; i+1 < len(text); i++ {
-		if text[i] != '$' {
-			continue
-		}
-		if text[i+1] == '$' { // an escaped dollar
-			i++
-			continue
-		}
-		if text[i+1] != '{' {
-			continue
-		}
-		name, after := identifier(strings.TrimPrefix(text[i+2:], "#"))
+	refs, ok := agentyaml.References(text)
+	for _, r := range refs {
 		switch {
-		case name == "" || after == "" || !strings.ContainsRune("}:=,^/#%", rune(after[0])) || !strings.Contains(after, "}"):
-			return out, false
-		case strings.Trim(name, "0123456789") == "": // a group of a regular expression
-		case after[0] != ':' && after[0] != '=': // these give a default
-			out = append(out, variable{"${" + name + "}", name, agent})
+		case r.Reloader:
+			out = append(out, variable{r.Text, r.Name, reloader})
+		case !r.Optional:
+			out = append(out, variable{r.Text, r.Name, agent})
 		}
 	}
-	return out, true
+	return out, ok
 }
 
-func identifier(s string) (name, rest string) {
-	i := 0
-	for i < len(s) && (s[i] == '_' || s[i] >= '0' && s[i] <= '9' || s[i] >= 'A' && s[i] <= 'Z' || s[i] >= 'a' && s[i] <= 'z') {
-		i++
+// undefined finds references in a live text that nothing answers: an error where the config
+// reloader would refuse every configuration, a warning where the agent puts in nothing.
+func (b *builder) undefined(path, text string) (out []diag.Finding) {
+	if !strings.Contains(text, "$") {
+		return nil
 	}
-	return s[:i], s[i:]
+	found, _ := variables(text)
+	for _, v := range found {
+		if !b.podDefines(v) {
+			out = append(out, diag.Finding{Severity: v.severity(), Code: diag.EnvReference, Path: path,
+				Message: v.text + " is not a variable that the pods define", Hint: v.hint()})
+		}
+	}
+	return out
+}
+
+// severity is that of a reference that nothing answers.
+func (v variable) severity() diag.Severity {
+	if v.container == reloader {
+		return diag.Error
+	}
+	return diag.Warning
 }
 
 // podDefines reports whether the environment of a container has the variable, as far as
 // can be known.
 func (b *builder) podDefines(v variable) bool {
 	switch v.name {
-	case "POD_NAME", "AGENT_DEPLOY_MODE", "SHARD", "SHARDS", "HOSTNAME":
+	case "POD_NAME", "AGENT_DEPLOY_MODE", "SHARD", "HOSTNAME":
 		return true
+	case "SHARDS": // the operator forgot the logs pods
+		if b.pods != secretref.Logs {
+			return true
+		}
 	case "STATEFULSET_ORDINAL_NUMBER":
 		return v.container == reloader
 	}

@@ -19,6 +19,10 @@ const (
 type written struct {
 	left int
 	bad  *problem
+	// stages is whether what is copied are stages of a pipeline, and nulls are the lines on
+	// which something is left out of them.
+	stages bool
+	nulls  []int
 }
 
 func (w *written) fail(n *yaml.Node, message string) *yaml.Node {
@@ -70,7 +74,12 @@ func (w *written) mapping(n *yaml.Node, depth int) *yaml.Node {
 	var merged []*yaml.Node
 	have := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := w.out(n.Content[i], depth+1), w.out(n.Content[i+1], depth+1)
+		key, outer := w.out(n.Content[i], depth+1), w.stages
+		w.stages = outer || key != nil && key.Value == "pipeline_stages"
+		value := w.out(n.Content[i+1], depth+1)
+		if w.stages = outer; outer && value == nil && key != nil {
+			w.nulls = append(w.nulls, key.Line)
+		}
 		switch {
 		case w.bad != nil:
 			return nil

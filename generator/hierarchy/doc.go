@@ -1,11 +1,14 @@
 // Package hierarchy finds, for each GrafanaAgent, everything that its selectors
-// discover: MetricsInstances with their ServiceMonitors, PodMonitors and Probes,
-// LogsInstances with their PodLogs, and Integrations.
+// discover: MetricsInstances with their ServiceMonitors, PodMonitors, Probes and
+// IntegrationMonitors, LogsInstances with their PodLogs, and integrations of both kinds.
 //
 // The rules are the Grafana Agent Operator's: an absent selector selects nothing, an
 // empty one everything; an absent namespace selector means the parent's own namespace,
 // an empty one all namespaces. Namespaces need no manifest: each has at least the label
 // kubernetes.io/metadata.name that the API server would give it.
+//
+// What an IntegrationMonitor scrapes is decided in the cluster, by relabelling. Here it is
+// foreseen, to warn where it will be nothing.
 //
 // Results are ordered by namespace and name, whatever the order of the input.
 package hierarchy

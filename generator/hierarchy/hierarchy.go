@@ -10,21 +10,23 @@ import (
 
 // Hierarchy is one GrafanaAgent with all that it discovers.
 type Hierarchy struct {
-	Agent        *manifest.Object
-	Metrics      []*MetricsInstance
-	Logs         []*LogsInstance
+	Agent   *manifest.Object
+	Metrics []*MetricsInstance
+	Logs    []*LogsInstance
+	// Integrations are Integrations and MetricsIntegrations, ordered by namespace, name and kind.
 	Integrations []*manifest.Object
-	// Diags are what building this hierarchy found: invalid selectors (errors) and
-	// selectors that select nothing (warnings).
+	// Diags are what building this hierarchy found: invalid selectors (errors), selectors
+	// that select nothing and MetricsIntegrations that nobody collects (warnings).
 	Diags diag.List
 }
 
 // MetricsInstance is a MetricsInstance with the monitors that it selects.
 type MetricsInstance struct {
-	Object          *manifest.Object
-	ServiceMonitors []*manifest.Object
-	PodMonitors     []*manifest.Object
-	Probes          []*manifest.Object
+	Object              *manifest.Object
+	ServiceMonitors     []*manifest.Object
+	PodMonitors         []*manifest.Object
+	Probes              []*manifest.Object
+	IntegrationMonitors []*manifest.Object
 }
 
 // LogsInstance is a LogsInstance with the PodLogs that it selects.
@@ -53,7 +55,7 @@ func (h *Hierarchy) Objects(yield func(*manifest.Object) bool) {
 		if !yield(m.Object) {
 			return
 		}
-		for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes} {
+		for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes, m.IntegrationMonitors} {
 			if !each(list, yield) {
 				return
 			}
@@ -94,6 +96,7 @@ func Build(set *manifest.Set, agents labels.Selector) []*Hierarchy {
 			out = append(out, b.agent(agent))
 		}
 	}
+	b.warnUncollected(out)
 	return out
 }
 
@@ -113,18 +116,18 @@ func (b *builder) agent(agent *manifest.Object) *Hierarchy {
 	h := &Hierarchy{Agent: agent}
 	spec := h.Spec()
 	q := query{builder: b, parent: agent, diags: &h.Diags}
-	for _, o := range q.selects("MetricsInstance", "spec.metrics.instanceSelector", spec.Metrics.InstanceSelector,
-		"spec.metrics.instanceNamespaceSelector", spec.Metrics.InstanceNamespaceSelector) {
+	for _, o := range q.selects("spec.metrics.instanceSelector", spec.Metrics.InstanceSelector,
+		"spec.metrics.instanceNamespaceSelector", spec.Metrics.InstanceNamespaceSelector, "MetricsInstance") {
 		h.Metrics = append(h.Metrics, b.metricsInstance(o))
 		h.Diags = append(h.Diags, b.found[o]...)
 	}
-	for _, o := range q.selects("LogsInstance", "spec.logs.instanceSelector", spec.Logs.InstanceSelector,
-		"spec.logs.instanceNamespaceSelector", spec.Logs.InstanceNamespaceSelector) {
+	for _, o := range q.selects("spec.logs.instanceSelector", spec.Logs.InstanceSelector,
+		"spec.logs.instanceNamespaceSelector", spec.Logs.InstanceNamespaceSelector, "LogsInstance") {
 		h.Logs = append(h.Logs, b.logsInstance(o))
 		h.Diags = append(h.Diags, b.found[o]...)
 	}
-	h.Integrations = q.selects("Integration", "spec.integrations.selector", spec.Integrations.Selector,
-		"spec.integrations.namespaceSelector", spec.Integrations.NamespaceSelector)
+	h.Integrations = q.selects("spec.integrations.selector", spec.Integrations.Selector,
+		"spec.integrations.namespaceSelector", spec.Integrations.NamespaceSelector, "Integration", "MetricsIntegration")
 	return h
 }
 
@@ -137,12 +140,14 @@ func (b *builder) metricsInstance(o *manifest.Object) *MetricsInstance {
 	q := query{builder: b, parent: o, diags: &diags}
 	m := &MetricsInstance{
 		Object: o,
-		ServiceMonitors: q.selects("ServiceMonitor", "spec.serviceMonitorSelector", spec.ServiceMonitorSelector,
-			"spec.serviceMonitorNamespaceSelector", spec.ServiceMonitorNamespaceSelector),
-		PodMonitors: q.selects("PodMonitor", "spec.podMonitorSelector", spec.PodMonitorSelector,
-			"spec.podMonitorNamespaceSelector", spec.PodMonitorNamespaceSelector),
-		Probes: q.selects("Probe", "spec.probeSelector", spec.ProbeSelector,
-			"spec.probeNamespaceSelector", spec.ProbeNamespaceSelector),
+		ServiceMonitors: q.selects("spec.serviceMonitorSelector", spec.ServiceMonitorSelector,
+			"spec.serviceMonitorNamespaceSelector", spec.ServiceMonitorNamespaceSelector, "ServiceMonitor"),
+		PodMonitors: q.selects("spec.podMonitorSelector", spec.PodMonitorSelector,
+			"spec.podMonitorNamespaceSelector", spec.PodMonitorNamespaceSelector, "PodMonitor"),
+		Probes: q.selects("spec.probeSelector", spec.ProbeSelector,
+			"spec.probeNamespaceSelector", spec.ProbeNamespaceSelector, "Probe"),
+		IntegrationMonitors: q.selects("spec.integrationMonitorSelector", spec.IntegrationMonitorSelector,
+			"spec.integrationMonitorNamespaceSelector", spec.IntegrationMonitorNamespaceSelector, "IntegrationMonitor"),
 	}
 	b.instances[o], b.found[o] = m, diags
 	return m
@@ -155,8 +160,8 @@ func (b *builder) logsInstance(o *manifest.Object) *LogsInstance {
 	spec := &manifest.As[v1alpha1.LogsInstance](o).Spec
 	var diags diag.List
 	q := query{builder: b, parent: o, diags: &diags}
-	l := &LogsInstance{Object: o, PodLogs: q.selects("PodLogs", "spec.podLogsSelector", spec.PodLogsSelector,
-		"spec.podLogsNamespaceSelector", spec.PodLogsNamespaceSelector)}
+	l := &LogsInstance{Object: o, PodLogs: q.selects("spec.podLogsSelector", spec.PodLogsSelector,
+		"spec.podLogsNamespaceSelector", spec.PodLogsNamespaceSelector, "PodLogs")}
 	b.logs[o], b.found[o] = l, diags
 	return l
 }

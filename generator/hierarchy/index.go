@@ -62,6 +62,15 @@ func (ix *index) count(namespaces []string, all bool) int {
 	return n
 }
 
+// find returns the matching objects of the given namespaces, which are sorted, or of all.
+// The caller must not change the result.
+func (ix *index) find(namespaces []string, all bool, sel labels.Selector) []*manifest.Object {
+	if all {
+		return ix.everywhere(sel)
+	}
+	return ix.in(namespaces, sel)
+}
+
 // everywhere returns the matching objects of all namespaces. Equal selectors share one
 // result, as fleets repeat them; the caller must not change it.
 func (ix *index) everywhere(sel labels.Selector) []*manifest.Object {

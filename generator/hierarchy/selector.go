@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,9 +20,9 @@ type query struct {
 	diags  *diag.List
 }
 
-// selects returns the objects of a kind that the two selectors choose, ordered by
-// namespace and name. An invalid selector is an error and selects nothing.
-func (q query) selects(kind, path string, sel *metav1.LabelSelector, nsPath string, nsSel *metav1.LabelSelector) []*manifest.Object {
+// selects returns the objects of some kinds that the two selectors choose, ordered by
+// namespace, name and kind. An invalid selector is an error and selects nothing.
+func (q query) selects(path string, sel *metav1.LabelSelector, nsPath string, nsSel *metav1.LabelSelector, kinds ...string) []*manifest.Object {
 	if sel == nil {
 		return nil
 	}
@@ -30,19 +31,57 @@ func (q query) selects(kind, path string, sel *metav1.LabelSelector, nsPath stri
 	if selector == nil || !all && namespaces == nil {
 		return nil
 	}
-	ix := q.index(kind)
 	var found []*manifest.Object
-	if all {
-		found = ix.everywhere(selector)
-	} else {
-		found = ix.in(namespaces, selector)
+	candidates := 0
+	for _, kind := range kinds {
+		ix := q.index(kind)
+		found = merge(found, ix.find(namespaces, all, selector))
+		candidates += ix.count(namespaces, all)
 	}
 	// That no namespace is chosen has been told already.
 	if len(found) == 0 && !selector.Empty() && (all || len(namespaces) > 0) {
-		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path,
-			"selects no %s: of %d in the namespaces it looks in, none has labels %s", kind, ix.count(namespaces, all), selector))
+		d := q.parent.Diag(diag.Warning, diag.SelectsNothing, path,
+			"selects no %s: of %d in the namespaces it looks in, none has labels %s", strings.Join(kinds, " or "), candidates, selector)
+		if !all {
+			d.Hint = q.elsewhere(selector, nsPath, nsSel, kinds)
+		}
+		*q.diags = append(*q.diags, d)
 	}
 	return found
+}
+
+// elsewhere names what a selector would choose if it looked into all namespaces, as a hint.
+// It is empty if there is nothing.
+func (q query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1.LabelSelector, kinds []string) string {
+	var found []*manifest.Object
+	for _, kind := range kinds {
+		found = merge(found, q.index(kind).everywhere(selector))
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	advice := "widen " + nsPath
+	if nsSel == nil {
+		advice = "set " + nsPath + " ({} is all namespaces)"
+	}
+	example := found[0].Namespace + "/" + found[0].Name
+	if len(found) == 1 {
+		return fmt.Sprintf("1 in another namespace has them, %s: %s", example, advice)
+	}
+	return fmt.Sprintf("%d in other namespaces have them, such as %s: %s", len(found), example, advice)
+}
+
+// merge joins two sorted lists of objects; neither is changed.
+func merge(a, b []*manifest.Object) []*manifest.Object {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	out := slices.Concat(a, b)
+	slices.SortFunc(out, func(a, b *manifest.Object) int { return a.ID.Compare(b.ID) })
+	return out
 }
 
 // parse compiles a label selector by Kubernetes' own rules; nil when it is invalid.

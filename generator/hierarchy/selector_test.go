@@ -98,6 +98,54 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
+// TestWhatASelectorWouldFindElsewhere holds the hints of selectors that look into the wrong
+// namespaces.
+func TestWhatASelectorWouldFindElsewhere(t *testing.T) {
+	const path = "spec.serviceMonitorNamespaceSelector"
+	for name, c := range map[string]struct {
+		labels, namespaces, want string
+	}{
+		"one, without a namespace selector": {"{matchLabels: {app: b}}", "null",
+			"1 in another namespace has them, labelled/b: set " + path + " ({} is all namespaces)"},
+		"several": {"{matchExpressions: [{key: app, operator: NotIn, values: [a]}]}", "null",
+			"2 in other namespaces have them, such as bare/c: set " + path + " ({} is all namespaces)"},
+		"with a namespace selector": {"{matchLabels: {app: b}}", "{matchLabels: {kubernetes.io/metadata.name: bare}}",
+			"1 in another namespace has them, labelled/b: widen " + path},
+		"none anywhere":           {"{matchLabels: {app: typo}}", "null", ""},
+		"none, looked everywhere": {"{matchLabels: {app: typo}}", "{}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := Build(parse(t, fmt.Sprintf(fleet, c.labels, c.namespaces)), nil)[0]
+			if len(h.Diags) != 1 || h.Diags[0].Code != diag.SelectsNothing || h.Diags[0].Hint != c.want {
+				t.Errorf("hint %q, want %q; %v", h.Diags[0].Hint, c.want, h.Diags)
+			}
+		})
+	}
+}
+
+// TestOfTwoKindsOneIsEnough holds the hint of the only selector of two kinds.
+func TestOfTwoKindsOneIsEnough(t *testing.T) {
+	h := Build(parse(t, `apiVersion: monitoring.grafana.com/v1alpha1
+kind: GrafanaAgent
+metadata: {name: agent, namespace: own}
+spec: {integrations: {selector: {matchLabels: {a: b}}}}
+---
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: MetricsIntegration
+metadata: {name: m, namespace: other, labels: {a: b}}
+spec: {name: mysql}
+---
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: Integration
+metadata: {name: i, namespace: other, labels: {a: b}}
+spec: {name: redis, type: {unique: false}, config: {}}
+`), nil)[0]
+	want := "2 in other namespaces have them, such as other/i: set spec.integrations.namespaceSelector ({} is all namespaces)"
+	if len(h.Diags) != 1 || h.Diags[0].Hint != want {
+		t.Errorf("hint %q, want %q; %v", h.Diags[0].Hint, want, h.Diags)
+	}
+}
+
 // TestEveryParentIsTold holds that a selector that was seen before warns again.
 func TestEveryParentIsTold(t *testing.T) {
 	text := fmt.Sprintf(fleet, "{}", "{matchLabels: {kubernetes.io/metadata.name: gone}}")

@@ -28,6 +28,13 @@ type Settings struct {
 	// APIServer is a prototype: how the agent reaches the Kubernetes API. Its Role and
 	// Namespaces are filled in for each job.
 	APIServer agentyaml.KubernetesSD
+
+	// Owner is namespace/name of the GrafanaAgent.
+	Owner string
+	// SD is how the jobs of IntegrationMonitors find their targets: see [SDAggregator.HTTPSD].
+	SD agentyaml.HTTPSD
+	// DenyFiles refuses IntegrationMonitors that name files of the agent.
+	DenyFiles bool
 }
 
 // DefaultInterval is the agent's scrape interval where none is set.
@@ -41,22 +48,16 @@ type Secrets interface {
 	Value(path string, ref *corev1.SecretKeySelector) agentyaml.Secret
 	// File is for fields that take the path of a mounted file; empty when ref is.
 	File(path string, ref monitoringv1.SecretOrConfigMap) string
-}
-
-// Finding is something to tell about a field of the monitor.
-type Finding struct {
-	Severity diag.Severity
-	Code     diag.Code
-	Path     string
-	Message  string
-	Hint     string
+	// ValueOnly is for fields that take no file.
+	ValueOnly(path string, ref monitoringv1.SecretOrConfigMap) agentyaml.Secret
 }
 
 // Builder makes the jobs of one GrafanaAgent. It is not safe for concurrent use.
 type Builder struct {
-	settings Settings
-	rules    rules
-	relabel  RelabelChecker
+	settings  Settings
+	rules     rules
+	discovery discovery
+	relabel   RelabelChecker
 }
 
 // NewBuilder returns a Builder; it precomputes the rules that all jobs share.
@@ -65,20 +66,22 @@ func NewBuilder(s Settings) *Builder {
 	if s.Interval == 0 {
 		s.Interval = DefaultInterval
 	}
-	return &Builder{settings: s, rules: newRules(s.Shards)}
+	b := &Builder{settings: s, rules: newRules(s.Shards)}
+	b.discovery = newDiscovery(&s, b.rules.shard)
+	return b
 }
 
 // job is one scrape job under construction.
 type job struct {
 	*Builder
 	config   agentyaml.ScrapeConfig
-	findings []Finding
+	findings []diag.Finding
 	secrets  Secrets
 	path     string // of the endpoint, ending in a dot unless it is empty
 }
 
 func (j *job) report(s diag.Severity, code diag.Code, path, format string, args ...any) {
-	j.findings = append(j.findings, Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
+	j.findings = append(j.findings, diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
 func (j *job) add(r ...*agentyaml.Relabel) {

@@ -24,7 +24,7 @@ func (b *Builder) newJob(name, path string, secrets Secrets) *job {
 }
 
 // ServiceMonitor returns the job of one endpoint, and what there is to say about it.
-func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*agentyaml.ScrapeConfig, []Finding) {
+func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*agentyaml.ScrapeConfig, []diag.Finding) {
 	spec, ep := &m.Spec, &m.Spec.Endpoints[endpoint]
 	index := strconv.Itoa(endpoint)
 	j := b.newJob("serviceMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.endpoints["+index+"].", secrets)
@@ -60,7 +60,7 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 }
 
 // PodMonitor returns the job of one endpoint, and what there is to say about it.
-func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*agentyaml.ScrapeConfig, []Finding) {
+func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*agentyaml.ScrapeConfig, []diag.Finding) {
 	spec, ep := &m.Spec, &m.Spec.PodMetricsEndpoints[endpoint]
 	index := strconv.Itoa(endpoint)
 	j := b.newJob("podMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.podMetricsEndpoints["+index+"].", secrets)
@@ -103,7 +103,7 @@ const defaultProbePath = "/probe"
 
 // Probe returns the one job of a Probe. Probes are not sharded: every shard probes every
 // target, as with the operator (reference defect A7).
-func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*agentyaml.ScrapeConfig, []Finding) {
+func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*agentyaml.ScrapeConfig, []diag.Finding) {
 	spec := &m.Spec
 	j := b.newJob("probe/"+m.Namespace+"/"+m.Name, "spec.", secrets)
 	timestamps := !b.settings.OverrideHonorTimestamps
@@ -129,6 +129,9 @@ func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*agentyaml.Scra
 	default:
 		j.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets", "a Probe needs targets.staticConfig or targets.ingress")
 	}
+	if spec.ProberSpec.URL == "" {
+		j.report(diag.Warning, diag.InvalidURL, "spec.prober.url", "is missing: nothing is probed without a prober")
+	}
 	j.enforceNamespace(m.Namespace)
 	j.unrenderedProbe(spec)
 	return &j.config, j.findings
@@ -149,7 +152,7 @@ func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTar
 	j.add(
 		&agentyaml.Relabel{SourceLabels: []string{"__address__"}, TargetLabel: "__param_target"},
 		&agentyaml.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: "instance"},
-		&agentyaml.Relabel{TargetLabel: "__address__", Replacement: agentyaml.Opt(m.Spec.ProberSpec.URL)},
+		&agentyaml.Relabel{TargetLabel: "__address__", Replacement: agentyaml.T(m.Spec.ProberSpec.URL)},
 	)
 	j.userRules("targets.staticConfig.relabelingConfigs", static.RelabelConfigs)
 }
@@ -164,7 +167,7 @@ func (j *job) ingressTargets(m *monitoringv1.Probe, ingress *monitoringv1.ProbeT
 		&agentyaml.Relabel{SourceLabels: []string{metaPrefix + "namespace"}, TargetLabel: "namespace"},
 		&agentyaml.Relabel{SourceLabels: []string{metaPrefix + "ingress_name"}, TargetLabel: "ingress"},
 		&agentyaml.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: "instance"},
-		&agentyaml.Relabel{TargetLabel: "__address__", Replacement: agentyaml.Opt(m.Spec.ProberSpec.URL)},
+		&agentyaml.Relabel{TargetLabel: "__address__", Replacement: agentyaml.T(m.Spec.ProberSpec.URL)},
 	)
 	j.userRules("targets.ingress.relabelingConfigs", ingress.RelabelConfigs)
 }

@@ -19,6 +19,7 @@ type rules struct {
 	podMeta       []*agentyaml.Relabel // namespace, service, pod, container
 	filterRunning *agentyaml.Relabel
 	serviceJob    *agentyaml.Relabel
+	podLogPath    *agentyaml.Relabel // where the kubelet keeps the logs of a container
 	shard         []*agentyaml.Relabel
 }
 
@@ -46,6 +47,8 @@ func newRules(shards int) rules {
 		filterRunning: &agentyaml.Relabel{SourceLabels: []string{metaPrefix + "pod_phase"},
 			Regex: agentyaml.T("(Failed|Succeeded)"), Action: "drop"},
 		serviceJob: &agentyaml.Relabel{SourceLabels: []string{metaPrefix + "service_name"}, TargetLabel: "job", Replacement: agentyaml.T("$1")},
+		podLogPath: &agentyaml.Relabel{SourceLabels: []string{metaPrefix + "pod_uid", metaPrefix + "pod_container_name"},
+			Separator: agentyaml.T("/"), TargetLabel: "__path__", Replacement: agentyaml.T("/var/log/pods/*$1/*.log")},
 		shard: []*agentyaml.Relabel{
 			{SourceLabels: []string{"__address__"}, TargetLabel: "__tmp_hash", Action: "hashmod", Modulus: uint64(shards)},
 			{SourceLabels: []string{"__tmp_hash"}, Regex: agentyaml.T("$(SHARD)"), Action: "keep", LiveRegex: true},
@@ -96,7 +99,7 @@ func (j *job) selectorValue(path, value string) {
 	if plainLabelValue(value) {
 		return
 	}
-	if err := j.relabel.compile(value); err != nil {
+	if err := j.relabel.Compile(value); err != nil {
 		j.report(diag.Error, diag.InvalidSelector, path, "%q is used as a regular expression: %v", value, err)
 		return
 	}
@@ -147,7 +150,14 @@ func (j *job) expression(role, path string, e metav1.LabelSelectorRequirement) {
 // port adds the rule that keeps only the wanted port of a target. portLabel is the meta
 // label that the port's name is compared with.
 func (j *job) port(portLabel, port string, target *intstr.IntOrString) {
+	field := "port"
+	if port == "" {
+		field = "targetPort"
+	}
 	keep := func(label, value string) {
+		if err := j.relabel.Compile(value); err != nil {
+			j.report(diag.Error, diag.InvalidRelabeling, j.path+field, "%q is used as a regular expression: %v", value, err)
+		}
 		j.add(&agentyaml.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: agentyaml.T(value), Action: "keep"})
 	}
 	switch {

@@ -14,18 +14,10 @@ import (
 func (s Scope) claim(path string, ref Ref) *use {
 	name := ref.FileName()
 	known := s.uses[name]
-	same := known != nil && known.ref.Kind == ref.Kind && known.ref.Namespace == ref.Namespace &&
-		known.ref.Name == ref.Name && known.ref.Key == ref.Key
-	if same {
+	if known != nil && known.ref.same(ref) {
 		return known
 	}
-	if !s.valid(path, ref, name) {
-		return nil
-	}
-	if s.policy == Reference && ref.Namespace != s.namespace {
-		s.report(path, diag.SecretAcrossNS,
-			"copy it into the GrafanaAgent's namespace, move the object there, or use the secrets policy plaintext",
-			"%s is not in the GrafanaAgent's namespace %s, where its pods could mount it", ref, s.namespace)
+	if !s.validName(path, ref) || !s.validKey(path, ref) || !s.validFile(path, ref, name) || !s.reachable(path, ref) {
 		return nil
 	}
 	data, ok := s.lookup(path, ref, s.policy == Plaintext)
@@ -45,23 +37,43 @@ func (s Scope) claim(path string, ref Ref) *use {
 // system allows).
 const maxFileNameBytes = validation.DNS1123SubdomainMaxLength
 
-// valid reports a reference that the pod could not mount: Kubernetes would refuse the
-// whole workload for it.
-func (s Scope) valid(path string, ref Ref, file string) bool {
+// validName, validKey and validFile report a reference that the pod could not mount:
+// Kubernetes would refuse the whole workload for it.
+func (s Scope) validName(path string, ref Ref) bool {
 	for _, problem := range validation.IsDNS1123Subdomain(ref.Name) {
 		s.report(path, diag.MissingSecret, "", "%q is not the name of a %s: %s", ref.Name, ref.Kind, problem)
 		return false
 	}
+	return true
+}
+
+func (s Scope) validKey(path string, ref Ref) bool {
 	for _, problem := range validation.IsConfigMapKey(ref.Key) {
 		s.report(path, diag.MissingKey, "", "%q is not a key of a %s: %s", ref.Key, ref.Kind, problem)
 		return false
 	}
+	return true
+}
+
+func (s Scope) validFile(path string, ref Ref, file string) bool {
 	if len(file) > maxFileNameBytes {
 		s.report(path, diag.InvalidObject, "use shorter names",
 			"%s becomes a file with a name of %d bytes, and %d are possible", ref, len(file), maxFileNameBytes)
 		return false
 	}
 	return true
+}
+
+// reachable reports a reference to another namespace where the pods mount the cluster's
+// own objects.
+func (s Scope) reachable(path string, ref Ref) bool {
+	if s.policy != Reference || ref.Namespace == s.namespace {
+		return true
+	}
+	s.report(path, diag.SecretAcrossNS,
+		"copy it into the GrafanaAgent's namespace, move the object there, or use the secrets policy plaintext",
+		"%s is not in the GrafanaAgent's namespace %s, where its pods could mount it", ref, s.namespace)
+	return false
 }
 
 // collision blames both holders: nothing tells which of them is right.
@@ -75,15 +87,9 @@ func (s Scope) collision(path string, ref Ref, known *use) {
 // lookup returns the content of a reference. Where it need not be in the inputs, a
 // missing Secret is fine and nil is returned; a Secret that is there must have the key.
 func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
-	id := manifest.ID{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
-	o := s.set.Get(id)
-	s.looked[id] = o
+	o, ok := s.find(path, ref, required)
 	if o == nil {
-		if !required {
-			return nil, true
-		}
-		s.missing(path, diag.MissingSecret, ref, "there is no such %s in the inputs", ref.Kind)
-		return nil, false
+		return nil, ok
 	}
 	data, ok := content(o, ref.Key)
 	if !ok {
@@ -91,6 +97,19 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 		return nil, false
 	}
 	return data, true
+}
+
+// find returns the Secret or ConfigMap of a reference. If it is required and missing,
+// that is reported, and false returned.
+func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool) {
+	id := manifest.ID{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+	o := s.set.Get(id)
+	s.looked[id] = o
+	if o == nil && required {
+		s.missing(path, diag.MissingSecret, ref, "there is no such %s in the inputs", ref.Kind)
+		return nil, false
+	}
+	return o, true
 }
 
 func content(o *manifest.Object, key string) ([]byte, bool) {

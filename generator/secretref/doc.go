@@ -8,5 +8,8 @@
 // same paths, and the few credentials for which the agent has no file field become
 // environment variables.
 //
+// Integrations list Secrets and ConfigMaps as well, which they find as files: those are
+// mounted apart, as [Volume] says.
+//
 // Secret bytes appear in no diagnostic and no error.
 package secretref

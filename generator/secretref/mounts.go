@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Data is the content of the shared Secret: under Plaintext all references, by file
-// name; under Reference nothing.
+// Data is the content of the shared Secret, which all pods mount: under Plaintext all
+// references, by file name; under Reference nothing.
 func (r *Resolver) Data() map[string][]byte {
 	if r.policy != Plaintext {
 		return nil
@@ -20,10 +20,10 @@ func (r *Resolver) Data() map[string][]byte {
 	return data
 }
 
-// Projections are, under Reference, the sources of the volume that pods mount at [Dir],
-// one for each Secret or ConfigMap. All are optional, so that one that is missing fails
-// its own job and not the pod.
-func (r *Resolver) Projections() []corev1.VolumeProjection {
+// Projections are, under Reference, the sources of the volume that the pods of a group
+// mount at [Dir], one for each Secret or ConfigMap. All are optional, so that one that is
+// missing fails its own job and not the pod.
+func (r *Resolver) Projections(pods Group) []corev1.VolumeProjection {
 	if r.policy != Reference {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (r *Resolver) Projections() []corev1.VolumeProjection {
 	yes := true
 	for _, name := range slices.Sorted(maps.Keys(r.uses)) {
 		u := r.uses[name]
-		if !u.file {
+		if u.file&pods == 0 {
 			continue
 		}
 		id := [2]string{u.ref.Kind, u.ref.Name}
@@ -59,16 +59,16 @@ func (r *Resolver) Projections() []corev1.VolumeProjection {
 	return out
 }
 
-// Env are, under Reference, the variables that the config reloader puts into the
-// configuration, sorted by name.
-func (r *Resolver) Env() []corev1.EnvVar {
+// Env are, under Reference, the variables that the config reloader of a group's pods puts
+// into the configuration, sorted by name.
+func (r *Resolver) Env(pods Group) []corev1.EnvVar {
 	if r.policy != Reference {
 		return nil
 	}
 	var out []corev1.EnvVar
 	for _, name := range slices.Sorted(maps.Keys(r.uses)) {
 		u := r.uses[name]
-		if !u.env {
+		if u.env&pods == 0 {
 			continue
 		}
 		object := corev1.LocalObjectReference{Name: u.ref.Name}

@@ -16,8 +16,8 @@ type Field struct {
 	Ref  Ref
 }
 
-// References lists every reference that the operator discovers in an object, rendered
-// or not, in the order of the fields.
+// References lists every reference to a key that the operator discovers in an object,
+// rendered or not, in the order of the fields; and those of agentry's own kinds.
 func References(o *manifest.Object) []Field {
 	w := walk{namespace: o.Namespace}
 	switch v := o.Value.(type) {
@@ -36,6 +36,11 @@ func References(o *manifest.Object) []Field {
 		for i := range v.Spec.ConfigMaps {
 			w.configMap("spec.configMaps["+strconv.Itoa(i)+"]", &v.Spec.ConfigMaps[i])
 		}
+	case *v1alpha1.MetricsIntegration:
+		w.keys("spec.secrets", "Secret", v.Spec.Secrets)
+		w.keys("spec.configMaps", "ConfigMap", v.Spec.ConfigMaps)
+	case *v1alpha1.IntegrationMonitor:
+		w.integrationMonitor(&v.Spec)
 	case *monitoringv1.ServiceMonitor:
 		for i := range v.Spec.Endpoints {
 			ep := &v.Spec.Endpoints[i]
@@ -83,6 +88,15 @@ func (w *walk) secret(path string, s *corev1.SecretKeySelector) {
 func (w *walk) configMap(path string, s *corev1.ConfigMapKeySelector) {
 	if s != nil && s.Name != "" && s.Key != "" {
 		w.add(path, "ConfigMap", s.Name, s.Key, s.Optional)
+	}
+}
+
+// keys adds those that name a key; whole objects are a matter of [Scope.Mount].
+func (w *walk) keys(path, kind string, list []v1alpha1.KeyOrName) {
+	for i, k := range list {
+		if k.Key != "" {
+			w.add(path+"["+strconv.Itoa(i)+"]", kind, k.Name, k.Key, k.Optional)
+		}
 	}
 }
 
@@ -134,6 +148,15 @@ func (w *walk) http(path string, c *monitoringv1.HTTPConfigWithoutTLS) {
 		w.either(path+"oauth2.clientId", c.OAuth2.ClientID)
 		w.secret(path+"oauth2.clientSecret", &c.OAuth2.ClientSecret)
 	}
+}
+
+func (w *walk) integrationMonitor(s *v1alpha1.IntegrationMonitorSpec) {
+	w.basicAuth("spec.basicAuth", s.BasicAuth)
+	if s.Authorization != nil {
+		w.secret("spec.authorization.credentials", s.Authorization.Credentials)
+	}
+	w.oauth2("spec.oauth2", s.OAuth2)
+	w.ownTLS("spec.tlsConfig", s.TLSConfig)
 }
 
 func (w *walk) agent(s *v1alpha1.GrafanaAgentSpec) {

@@ -33,8 +33,11 @@ type Ref struct {
 	Optional        bool
 }
 
-// String is how messages name a reference.
+// String is how messages name a reference; one without a key is to the whole object.
 func (r Ref) String() string {
+	if r.Key == "" {
+		return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name)
+	}
 	return fmt.Sprintf("%s %s/%s, key %s", r.Kind, r.Namespace, r.Name, r.Key)
 }
 
@@ -53,14 +56,20 @@ func (r Ref) FileName() string {
 	}, prefix+r.Namespace+"/"+r.Name+"/"+r.Key)
 }
 
+// same reports whether two references are to the same thing.
+func (r Ref) same(other Ref) bool {
+	r.Optional = other.Optional
+	return r == other
+}
+
 // use is the first reference that claimed a file name.
 type use struct {
 	ref    Ref
 	object *manifest.Object
 	path   string
 	data   []byte
-	env    bool // wanted as an environment variable
-	file   bool // wanted as a file
+	env    Group // the pods that want it as an environment variable
+	file   Group // the pods that want it as a file
 }
 
 // Resolver resolves the references of one hierarchy and remembers what its pods need.
@@ -69,7 +78,9 @@ type Resolver struct {
 	set       *manifest.Set
 	policy    Policy
 	namespace string // of the GrafanaAgent
+	group     Group
 	uses      map[string]*use
+	listed    []*listed
 	looked    map[manifest.ID]*manifest.Object
 	diags     diag.List
 	reported  map[string]bool // object and message of each error
@@ -77,7 +88,7 @@ type Resolver struct {
 
 // New returns a Resolver for a GrafanaAgent in the namespace.
 func New(set *manifest.Set, policy Policy, namespace string) *Resolver {
-	return &Resolver{set: set, policy: policy, namespace: namespace,
+	return &Resolver{set: set, policy: policy, namespace: namespace, group: All,
 		uses: map[string]*use{}, looked: map[manifest.ID]*manifest.Object{}, reported: map[string]bool{}}
 }
 
@@ -163,7 +174,7 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) agenty
 	if u == nil {
 		return agentyaml.Secret{}
 	}
-	u.env = true
+	u.env |= s.group
 	d := s.object.Diag(diag.Warning, diag.SecretAsEnv, path, "%s becomes an environment variable: the agent has no file field for it", ref)
 	d.Hint = "it must exist before the pods start; rotating it needs a restart"
 	s.diags = append(s.diags, d)
@@ -187,7 +198,7 @@ func (s Scope) file(path string, ref Ref) string {
 	if u == nil {
 		return ""
 	}
-	u.file = true
+	u.file |= s.group
 	return Dir + "/" + ref.FileName()
 }
 

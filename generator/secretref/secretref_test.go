@@ -150,7 +150,7 @@ func TestPods(t *testing.T) {
 		t.Error("reference copies secrets")
 	}
 	var got []string
-	for _, p := range s.Projections() {
+	for _, p := range s.Projections(Metrics) {
 		if p.Secret != nil {
 			for _, item := range p.Secret.Items {
 				got = append(got, p.Secret.Name+" "+item.Key+" "+item.Path)
@@ -165,7 +165,7 @@ func TestPods(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("projections (-want +got):\n%s", diff)
 	}
-	if vars := s.Env(); len(vars) != 1 || vars[0].Name != env.Env || vars[0].ValueFrom.SecretKeyRef.Name != "aws" {
+	if vars := s.Env(Metrics); len(vars) != 1 || vars[0].Name != env.Env || vars[0].ValueFrom.SecretKeyRef.Name != "aws" {
 		t.Errorf("env %v", vars)
 	}
 }

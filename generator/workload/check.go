@@ -8,11 +8,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/podspec"
 )
 
 // maxStatefulSetName leaves room for the hash that the controller appends to make the
@@ -32,15 +33,28 @@ func (b *builder) check(id manifest.ID, o any) {
 		if len(o.Name) > maxStatefulSetName {
 			b.refuse("metadata.name", "StatefulSet %s: its pods: the name is %d characters long, and with the hash of its revision a label may have %d", id.Name, len(o.Name), maxStatefulSetName)
 		}
-		b.checkLabels(o.Labels)
-		b.checkLabels(o.Spec.Template.Labels)
-		b.checkAnnotations(o.Spec.Template.Annotations)
 		var claims []string
 		for i := range o.Spec.VolumeClaimTemplates {
 			claims = append(claims, o.Spec.VolumeClaimTemplates[i].Name)
 		}
-		b.checkPod(&o.Spec.Template.Spec, claims)
+		b.checkTemplate(&o.ObjectMeta, &o.Spec.Template, claims)
+	case *appsv1.DaemonSet:
+		b.checkTemplate(&o.ObjectMeta, &o.Spec.Template, nil)
+	case *appsv1.Deployment:
+		b.checkTemplate(&o.ObjectMeta, &o.Spec.Template, nil)
 	}
+}
+
+// checkTemplate checks a workload's metadata and its pods. Of DaemonSets and Deployments no
+// hash is joined with the name in a label, as it is with that of StatefulSets.
+func (b *builder) checkTemplate(meta *metav1.ObjectMeta, pods *corev1.PodTemplateSpec, claims []string) {
+	for _, p := range validation.IsDNS1123Subdomain(meta.Name) {
+		b.refuse("metadata.name", "the name %s: %s", meta.Name, p)
+	}
+	b.checkLabels(meta.Labels)
+	b.checkLabels(pods.Labels)
+	b.checkAnnotations(pods.Annotations)
+	b.checkPod(&pods.Spec, claims)
 }
 
 // refuse reports a problem once for each field: what is wrong with a name is wrong in
@@ -89,6 +103,7 @@ func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 		}
 		known[name] = true
 	}
+	b.checkReferences()
 	seen := map[string]int{}
 	for i := range pod.Volumes {
 		v := &pod.Volumes[i]
@@ -101,18 +116,17 @@ func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 			b.refuse(path, "two volumes named %q", v.Name)
 		case slices.Contains(claims, v.Name):
 			b.once(b.claimPath(), "the volume claim would take the place of the pod's volume %q", v.Name)
-		case v.VolumeSource == (corev1.VolumeSource{}):
-			b.refuse(path, "the volume %q: it has no source", v.Name)
-		case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate == nil:
-			if s := b.spec.Storage; s != nil && s.Ephemeral == v.Ephemeral {
-				path = "spec.storage.ephemeral"
+		default:
+			if problem := podspec.VolumeProblem(v); problem != "" {
+				if s := b.spec.Storage; s != nil && s.Ephemeral != nil && s.Ephemeral == v.Ephemeral {
+					path = "spec.storage.ephemeral"
+				}
+				b.refuse(path, "the volume %q: %s", v.Name, problem)
 			}
-			b.refuse(path, "the volume %q: ephemeral needs a volumeClaimTemplate", v.Name)
 		}
 		seen[v.Name]++
 		known[v.Name] = true
 	}
-	b.checkReferences()
 	names := map[string]bool{}
 	for n, list := range [...][]corev1.Container{pod.InitContainers, pod.Containers} {
 		field := [...]string{"spec.initContainers", "spec.containers"}[n]
@@ -155,12 +169,12 @@ func (b *builder) volumePath(name string, n int) string {
 		}
 	}
 	for i, s := range b.spec.Secrets {
-		if volumeName("secret-"+s) == name {
+		if podspec.ObjectVolume("secret-"+s) == name {
 			paths = append(paths, fmt.Sprintf("spec.secrets[%d]", i))
 		}
 	}
 	for i, s := range b.spec.ConfigMaps {
-		if volumeName("configmap-"+s) == name {
+		if podspec.ObjectVolume("configmap-"+s) == name {
 			paths = append(paths, fmt.Sprintf("spec.configMaps[%d]", i))
 		}
 	}
@@ -201,13 +215,15 @@ func (b *builder) checkContainer(path string, c *corev1.Container, volumes map[s
 	}
 	b.checkPorts(path, c)
 	paths := map[string]bool{}
+	privileged := c.SecurityContext != nil && c.SecurityContext.Privileged != nil && *c.SecurityContext.Privileged
 	for _, m := range c.VolumeMounts {
 		at := b.mountPath(path, m, paths[m.MountPath])
+		problem := podspec.MountProblem(&m, privileged)
 		switch {
 		case !volumes[m.Name]:
 			b.refuse(at, "a mount of a volume %q that the pod does not have", m.Name)
-		case m.MountPath == "" || strings.Contains(m.MountPath, ":"):
-			b.refuse(at, "the mount path %q: it may not be empty or hold a colon", m.MountPath)
+		case problem != "":
+			b.refuse(at, "%s", problem)
 		case paths[m.MountPath]:
 			b.refuse(at, "two mounts at %s", m.MountPath)
 		}
@@ -267,34 +283,4 @@ func (b *builder) checkPorts(path string, c *corev1.Container) {
 			b.refuse(at, "port %d of container %s: %s", port.ContainerPort, c.Name, p)
 		}
 	}
-}
-
-// shown is how many of the largest parts a message names.
-const shown = 5
-
-// largest names the jobs that make a configuration large.
-func largest(c *agentyaml.Config) string {
-	type part struct {
-		name string
-		size int
-	}
-	var parts []part
-	for i := range c.Metrics.Configs {
-		for n := range c.Metrics.Configs[i].ScrapeConfigs {
-			job := c.Metrics.Configs[i].ScrapeConfigs[n]
-			one := &agentyaml.Config{Metrics: &agentyaml.Metrics{Configs: []agentyaml.Instance{{ScrapeConfigs: []*agentyaml.ScrapeConfig{job}}}}}
-			parts = append(parts, part{job.JobName, len(agentyaml.Encode(one))})
-		}
-	}
-	slices.SortFunc(parts, func(a, b part) int {
-		if a.size != b.size {
-			return b.size - a.size
-		}
-		return strings.Compare(a.name, b.name)
-	})
-	var names []string
-	for _, p := range parts[:min(len(parts), shown)] {
-		names = append(names, fmt.Sprintf("%s (%d bytes)", p.name, p.size))
-	}
-	return strings.Join(names, ", ")
 }

@@ -2,23 +2,23 @@ package workload
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
-	"github.com/agentry-dev/agentry/generator/agentconfig"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 // podOptions are what distinguishes one workload's pods from another's.
 type podOptions struct {
+	pods         secretref.Group
 	configSecret string
+	privileged   bool
 	env          []corev1.EnvVar
 	volumes      []corev1.Volume
 	mounts       []corev1.VolumeMount
@@ -41,14 +41,11 @@ func (p *podOptions) add(m mounted) {
 // podSpec returns a pod with the config reloader and the agent.
 func (b *builder) podSpec(o podOptions) corev1.PodSpec {
 	volumes, mounts := b.volumes(o)
-	env := append([]corev1.EnvVar{
-		{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
-		{Name: "AGENT_DEPLOY_MODE", Value: "operator"},
-	}, o.env...)
+	env := append([]corev1.EnvVar{fromField("POD_NAME", "metadata.name"), constant("AGENT_DEPLOY_MODE", "operator")}, o.env...)
 	grace := int64(gracePeriod)
 	containers := []corev1.Container{
-		b.reloader(append(slices.Clone(env), b.config.Secrets.Env()...), mounts),
-		b.agentProcess(env, mounts),
+		b.reloader(append(slices.Clone(env), b.config.Secrets.Env(o.pods)...), mounts),
+		b.agentProcess(env, mounts, o.privileged),
 	}
 	s := b.spec
 	return corev1.PodSpec{
@@ -92,7 +89,7 @@ func (b *builder) reloader(env []corev1.EnvVar, mounts []corev1.VolumeMount) cor
 	}
 }
 
-func (b *builder) agentProcess(env []corev1.EnvVar, mounts []corev1.VolumeMount) corev1.Container {
+func (b *builder) agentProcess(env []corev1.EnvVar, mounts []corev1.VolumeMount, privileged bool) corev1.Container {
 	args := []string{
 		"-config.file=/var/lib/grafana-agent/config/agent.yml",
 		"-config.expand-env=true",
@@ -111,7 +108,6 @@ func (b *builder) agentProcess(env []corev1.EnvVar, mounts []corev1.VolumeMount)
 			args = append(args, f.flag)
 		}
 	}
-	privileged := false
 	return corev1.Container{
 		Name:         agentContainer,
 		Image:        image(b.spec.Image, agentImage, b.spec.Version, defaultVersion),
@@ -147,14 +143,14 @@ func image(full *string, repository, version, defaultVersion string) string {
 func (b *builder) volumes(o podOptions) ([]corev1.Volume, []corev1.VolumeMount) {
 	p := podOptions{}
 	p.add(mounted{
-		corev1.Volume{Name: "config", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: o.configSecret}}},
-		corev1.VolumeMount{Name: "config", ReadOnly: true, MountPath: "/var/lib/grafana-agent/config-in"},
+		corev1.Volume{Name: configVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: o.configSecret}}},
+		corev1.VolumeMount{Name: configVolume, ReadOnly: true, MountPath: podspec.ConfigInDir},
 	})
 	p.add(mounted{
 		corev1.Volume{Name: "config-out", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-		corev1.VolumeMount{Name: "config-out", MountPath: "/var/lib/grafana-agent/config"},
+		corev1.VolumeMount{Name: "config-out", MountPath: podspec.ConfigDir},
 	})
-	if source, ok := b.secretsSource(); ok {
+	if source, ok := b.secretsSource(o.pods); ok {
 		p.add(mounted{
 			corev1.Volume{Name: secretsVolume, VolumeSource: source},
 			corev1.VolumeMount{Name: secretsVolume, ReadOnly: true, MountPath: secretref.Dir},
@@ -163,18 +159,18 @@ func (b *builder) volumes(o podOptions) ([]corev1.Volume, []corev1.VolumeMount) 
 	p.volumes, p.mounts = append(p.volumes, o.volumes...), append(p.mounts, o.mounts...)
 	p.volumes, p.mounts = append(p.volumes, b.spec.Volumes...), append(p.mounts, b.spec.VolumeMounts...)
 	for _, name := range b.spec.Secrets {
-		volume := volumeName("secret-" + name)
+		volume := podspec.ObjectVolume("secret-" + name)
 		p.add(mounted{
 			corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
-			corev1.VolumeMount{Name: volume, ReadOnly: true, MountPath: "/var/lib/grafana-agent/extra-secrets/" + name},
+			corev1.VolumeMount{Name: volume, ReadOnly: true, MountPath: podspec.ExtraSecretsDir + name},
 		})
 	}
 	for _, name := range b.spec.ConfigMaps {
-		volume := volumeName("configmap-" + name)
+		volume := podspec.ObjectVolume("configmap-" + name)
 		object := corev1.LocalObjectReference{Name: name}
 		p.add(mounted{
 			corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: object}}},
-			corev1.VolumeMount{Name: volume, ReadOnly: true, MountPath: "/var/lib/grafana-agent/extra-configmaps/" + name},
+			corev1.VolumeMount{Name: volume, ReadOnly: true, MountPath: podspec.ExtraConfigMapsDir + name},
 		})
 	}
 	return p.volumes, p.mounts
@@ -182,28 +178,17 @@ func (b *builder) volumes(o podOptions) ([]corev1.Volume, []corev1.VolumeMount) 
 
 // secretsSource is where the files of references come from: the shared Secret, or the
 // cluster's own objects. There is none when nothing is referred to.
-func (b *builder) secretsSource() (corev1.VolumeSource, bool) {
+func (b *builder) secretsSource(pods secretref.Group) (corev1.VolumeSource, bool) {
 	if b.options.Policy == secretref.Plaintext {
 		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: b.agent.Name + "-secrets"}}, true
 	}
-	sources := b.config.Secrets.Projections()
+	sources := b.config.Secrets.Projections(pods)
 	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}, len(sources) > 0
-}
-
-var notVolumeName = regexp.MustCompile(`[^-a-z0-9]+`)
-
-// maxLabelLength is the limit of a DNS label (RFC 1123), as volume names are.
-const maxLabelLength = 63
-
-// volumeName makes a volume name of an object's name, as the operator does.
-func volumeName(s string) string {
-	s = notVolumeName.ReplaceAllString(strings.ToLower(s), "-")
-	return strings.Trim(s[:min(len(s), maxLabelLength)], "-")
 }
 
 // storage returns the volume of the write-ahead log of a StatefulSet.
 func (b *builder) storage(set string) (mounted, []corev1.PersistentVolumeClaim) {
-	wal := mounted{mount: corev1.VolumeMount{Name: set + "-wal", MountPath: agentconfig.WALDirectory}}
+	wal := mounted{mount: corev1.VolumeMount{Name: set + "-wal", MountPath: podspec.DataDir}}
 	s := b.spec.Storage
 	if s != nil && s.VolumeClaimTemplate.Name != "" {
 		wal.mount.Name = s.VolumeClaimTemplate.Name

@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 const (
@@ -24,6 +25,9 @@ const (
 	// clientSideBytes is where Argo CD must apply on the server's side: it would write
 	// the whole object into an annotation, of which Kubernetes allows 256 KiB.
 	clientSideBytes = 200 << 10
+
+	// maxConfigBytes is far more than any configuration that a Secret can hold.
+	maxConfigBytes = 256 << 20
 
 	configKey = "agent.yml"
 )
@@ -60,6 +64,11 @@ func (b *builder) addConfig(name string, c *agentyaml.Config) {
 	text := agentyaml.Encode(c)
 	labels := with(managedLabels(), b.options.Labels)
 	o := Object{ID: b.id("Secret", name)}
+	if b.mayInline(c) {
+		if masked, inlined := agentyaml.Masked(c); inlined != "" {
+			o.Masked, b.inlined[name] = masked, inlined
+		}
+	}
 	if len(text) <= gzipAboveBytes {
 		w := b.secretHead(name, labels, len(text))
 		w.WriteString("stringData:\n  " + configKey + ": |\n")
@@ -82,6 +91,12 @@ func (b *builder) addConfig(name string, c *agentyaml.Config) {
 		}
 	}
 	b.objects = append(b.objects, o)
+}
+
+// mayInline spares most configurations being encoded again: under the policy reference
+// only those of integrations, which users write as they stand, can hold a secret.
+func (b *builder) mayInline(c *agentyaml.Config) bool {
+	return b.options.Policy == secretref.Plaintext || c.Integrations != nil
 }
 
 // compress is gzip as the operator calls it: default level, no name, no time.

@@ -23,6 +23,9 @@ type Options struct {
 	// Labels are added to objects, pods and selectors (the operator's -labels).
 	Labels map[string]string
 	Policy secretref.Policy
+	// RestartOnSecretChange makes pods carry a checksum of the secrets that their
+	// configuration inlines: an agent overlooks it when nothing else changes.
+	RestartOnSecretChange bool
 }
 
 // Object is one rendered object.
@@ -32,6 +35,8 @@ type Object struct {
 	YAML []byte
 	// Review is, beside a compressed configuration, its text without secrets.
 	Review []byte
+	// Masked is, of a configuration that inlines secrets, its SHA-256 without them.
+	Masked string
 }
 
 // Names and constants of the operator.
@@ -47,8 +52,10 @@ const (
 	agentPort         = 8080
 	gracePeriod       = 4800 // seconds
 	secretsVolume     = "secrets"
+	configVolume      = "config"
 	substituteKey     = "kustomize.toolkit.fluxcd.io/substitute" // Flux would expand ${1} in relabel rules
 	workloadLabel     = "agentry.dev/workload"
+	inlinedKey        = "agentry.dev/inlined-secrets"
 	agentContainer    = "grafana-agent"
 	reloaderContainer = "config-reloader"
 )
@@ -62,14 +69,22 @@ type builder struct {
 	options   Options
 	objects   []Object
 	diags     diag.List
-	refused   map[string]bool // fields about which there is an error already
+	inlined   map[string]string // checksums of inlined secrets, by the name of the config Secret
+	refused   map[string]bool   // fields about which there is an error already
+}
+
+func newBuilder(h *hierarchy.Hierarchy, config *agentconfig.Result, options Options) *builder {
+	return &builder{
+		hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options,
+		inlined: map[string]string{}, refused: map[string]bool{},
+	}
 }
 
 // Build returns the objects of a hierarchy in the order in which they are applied. The
 // diagnostics are about the GrafanaAgent; with an error among them the objects must not
 // be used.
 func Build(h *hierarchy.Hierarchy, config *agentconfig.Result, options Options) ([]Object, diag.List) {
-	b := &builder{hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options, refused: map[string]bool{}}
+	b := newBuilder(h, config, options)
 	if options.Policy == secretref.Plaintext {
 		b.addSecret(b.agent.Name+"-secrets", managedLabels(), config.Secrets.Data())
 	}
@@ -80,6 +95,11 @@ func Build(h *hierarchy.Hierarchy, config *agentconfig.Result, options Options) 
 			b.addStatefulSet(shard)
 		}
 	}
+	if config.Logs != nil {
+		b.addConfig(b.agent.Name+"-logs-config", config.Logs)
+		b.addLogs()
+	}
+	b.addIntegrations()
 	return b.objects, b.diags
 }
 
@@ -151,16 +171,28 @@ func (b *builder) selector(workload, shard string) map[string]string {
 	return with(out, b.options.Labels)
 }
 
+// constant is an environment variable.
+func constant(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
+
+// fromField is an environment variable that is different in each pod.
+func fromField(name, path string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+}
+
 // podMeta returns the metadata of a workload's pods.
-func (b *builder) podMeta(selector map[string]string) metav1.ObjectMeta {
+func (b *builder) podMeta(selector map[string]string, configSecret string) metav1.ObjectMeta {
 	var custom, annotations map[string]string
 	if m := b.spec.PodMetadata; m != nil {
 		custom, annotations = m.Labels, m.Annotations
 	}
-	return metav1.ObjectMeta{
+	out := metav1.ObjectMeta{
 		Labels:      with(map[string]string{"app.kubernetes.io/version": versionLabel}, custom, selector),
 		Annotations: with(annotations, map[string]string{"kubectl.kubernetes.io/default-container": agentContainer}),
 	}
+	if sum := b.inlined[configSecret]; sum != "" && b.options.RestartOnSecretChange {
+		out.Annotations[inlinedKey] = sum
+	}
+	return out
 }
 
 // workloadMeta returns the metadata of a workload object: its pods' labels without the
@@ -185,15 +217,13 @@ func (b *builder) addStatefulSet(shard int) {
 	}
 	selector := b.selector("metrics", strconv.Itoa(shard))
 	pod := podOptions{
+		pods:         secretref.Metrics,
 		configSecret: b.agent.Name + "-config",
-		env: []corev1.EnvVar{
-			{Name: "SHARD", Value: strconv.Itoa(shard)},
-			{Name: "SHARDS", Value: strconv.Itoa(agentconfig.Shards(b.spec))},
-		},
+		env:          []corev1.EnvVar{constant("SHARD", strconv.Itoa(shard)), b.shards()},
 	}
 	wal, claims := b.storage(name)
 	pod.add(wal)
-	podMeta := b.podMeta(selector)
+	podMeta := b.podMeta(selector, pod.configSecret)
 	b.add(&appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: b.workloadMeta(name, "metrics", podMeta.Labels),
@@ -207,6 +237,11 @@ func (b *builder) addStatefulSet(shard int) {
 			VolumeClaimTemplates: claims,
 		},
 	})
+}
+
+// shards is the environment variable that says how many there are.
+func (b *builder) shards() corev1.EnvVar {
+	return constant("SHARDS", strconv.Itoa(agentconfig.Shards(b.spec)))
 }
 
 // replicas is 1 unless set; negative numbers mean none.

@@ -37,9 +37,9 @@ spec: {remoteWrite: [{url: "https://x.example.com"}]}
 	}
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
-	config := agentconfig.Build(h, set, secretref.Plaintext)
+	config := agentconfig.Build(h, set, agentconfig.Options{Policy: secretref.Plaintext})
 	options := Options{Policy: secretref.Plaintext}
-	b := &builder{hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options, refused: map[string]bool{}}
+	b := newBuilder(h, config, options)
 	b.objects, b.diags = Build(h, config, options)
 	return b
 }
@@ -58,6 +58,9 @@ func TestChecks(t *testing.T) {
 		"a volume named like the operator's": {"agent", ", volumes: [{name: secrets, emptyDir: {}}]", []string{"spec.volumes[0].name"}},
 		"a mount without a volume":           {"agent", ", volumeMounts: [{name: v, mountPath: /v}]", []string{"spec.volumeMounts[0]"}},
 		"a mount over the operator's":        {"agent", ", volumeMounts: [{name: config, mountPath: /var/lib/grafana-agent/config}]", []string{"spec.volumeMounts[0]"}},
+		"a volume without a source":          {"agent", ", volumes: [{name: v}]", nil},
+		"a volume with two sources":          {"agent", ", volumes: [{name: v, emptyDir: {}, hostPath: {path: /}}]", []string{"spec.volumes[0].name"}},
+		"a mount that wants privileges":      {"agent", ", volumeMounts: [{name: config, mountPath: /x, mountPropagation: Bidirectional}]", []string{"spec.volumeMounts[0]"}},
 		"a mount path with a colon":          {"agent", ", volumeMounts: [{name: config, mountPath: '/a:b'}]", []string{"spec.volumeMounts[0]"}},
 		"a port name of 15 characters":       {"agent", ", portName: abcdefghijklmno", nil},
 		"a port name of 16 characters":       {"agent", ", portName: abcdefghijklmnop", []string{"spec.portName"}},
@@ -96,20 +99,6 @@ func TestLastPatchCounts(t *testing.T) {
 	text := string(built(t, "agent", ", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]").objects[3].YAML)
 	if strings.Contains(text, "tty: true") || !strings.Contains(text, "stdin: true") {
 		t.Errorf("not the last patch:\n%s", text)
-	}
-}
-
-func TestVolumeName(t *testing.T) {
-	for name, want := range map[string]string{
-		"secret-My.Secret_X":                       "secret-my-secret-x",
-		"secret-a..b":                              "secret-a-b",
-		"secret-é":                                 "secret",
-		"secret-" + strings.Repeat("a", 57):        "secret-" + strings.Repeat("a", 56),
-		"secret-" + strings.Repeat("a", 55) + ".b": "secret-" + strings.Repeat("a", 55),
-	} {
-		if got := volumeName(name); got != want {
-			t.Errorf("volumeName(%q) = %q, want %q", name, got, want)
-		}
 	}
 }
 
@@ -160,16 +149,26 @@ func unzipped(t *testing.T, data string) []byte {
 
 func TestImmutableChange(t *testing.T) {
 	const set = "kind: StatefulSet\nspec:\n  serviceName: a\n  replicas: 1\n"
-	for fresh, want := range map[string]string{
-		set: "",
-		strings.Replace(set, "replicas: 1", "replicas: 2", 1):       "",
-		strings.Replace(set, "serviceName: a", "serviceName: b", 1): "spec.serviceName",
-		set + "  selector: {matchLabels: {a: b}}\n":                 "spec.selector",
-		"kind: Deployment\nspec: {}\n":                              "",
-		"[":                                                         "",
+	const selector = "  selector: {matchLabels: {a: b}}\n"
+	for _, c := range []struct{ old, fresh, want string }{
+		{set, set, ""},
+		{set, strings.Replace(set, "replicas: 1", "replicas: 2", 1), ""},
+		{set, strings.Replace(set, "serviceName: a", "serviceName: b", 1), "spec.serviceName"},
+		{set, set + selector, "spec.selector"},
+		{set, "kind: Deployment\nspec: {}\n", ""},
+		{set, "[", ""},
+		{"kind: Deployment\nspec:\n  strategy: {}\n" + selector, "kind: Deployment\nspec:\n" + selector, ""},
+		{"kind: Deployment\nspec:\n  strategy: {}\n" + selector, "kind: Deployment\nspec: {}\n", "spec.selector"},
+		{"kind: DaemonSet\nspec:\n  serviceName: a\n" + selector, "kind: DaemonSet\nspec:\n" + selector, ""},
+		{"kind: DaemonSet\nspec:\n" + selector, "kind: DaemonSet\nspec: {selector: {matchLabels: {a: c}}}\n", "spec.selector"},
 	} {
-		if got := ImmutableChange([]byte(set), []byte(fresh)); got != want {
-			t.Errorf("%q: %q, want %q", fresh, got, want)
+		if got := ImmutableChange([]byte(c.old), []byte(c.fresh)); got != c.want {
+			t.Errorf("%q to %q: %q, want %q", c.old, c.fresh, got, c.want)
+		}
+	}
+	for kind, want := range map[string]bool{"StatefulSet": true, "DaemonSet": true, "Deployment": true, "Service": false, "Secret": false} {
+		if IsWorkload(kind) != want {
+			t.Errorf("%s runs pods: %t", kind, !want)
 		}
 	}
 }

@@ -1,0 +1,208 @@
+package agentconfig
+
+import (
+	"slices"
+	"time"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/prometheus/common/model"
+
+	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/scrape"
+)
+
+// metricsSettings are what the GrafanaAgent decides for the jobs of metrics pods.
+func (b *builder) metricsSettings(apiServer agentyaml.KubernetesSD) scrape.Settings {
+	spec := &b.spec.Metrics
+	return scrape.Settings{
+		Shards:                   Shards(b.spec),
+		OverrideHonorLabels:      spec.OverrideHonorLabels,
+		OverrideHonorTimestamps:  spec.OverrideHonorTimestamps,
+		IgnoreNamespaceSelectors: spec.IgnoreNamespaceSelectors,
+		EnforcedNamespaceLabel:   spec.EnforcedNamespaceLabel,
+		EnforcedSampleLimit:      spec.EnforcedSampleLimit,
+		EnforcedTargetLimit:      spec.EnforcedTargetLimit,
+		Interval:                 b.globalInterval(),
+		APIServer:                apiServer,
+		Owner:                    b.hierarchy.Name(),
+		DenyFiles:                spec.ArbitraryFSAccessThroughSMs.Deny,
+		SD:                       b.discovery(),
+	}
+}
+
+// discovery is how the pods learn the targets of IntegrationMonitors, if there are any.
+func (b *builder) discovery() agentyaml.HTTPSD {
+	if !slices.ContainsFunc(b.hierarchy.Metrics, func(m *hierarchy.MetricsInstance) bool { return len(m.IntegrationMonitors) > 0 }) {
+		return agentyaml.HTTPSD{}
+	}
+	agent := b.hierarchy.Agent
+	sd, findings := b.options.SDAggregator.HTTPSD(b.secrets.In(agent))
+	b.found(agent, findings)
+	return sd
+}
+
+// metrics builds the configuration of the metrics pods.
+func (b *builder) metrics() *agentyaml.Config {
+	metrics := b.metricsBlock(true)
+	if len(metrics.Configs) == 0 {
+		return nil
+	}
+	b.checkDestinations(metrics)
+	b.separateShared(metrics)
+	return &agentyaml.Config{Server: b.server(), Metrics: metrics}
+}
+
+// metricsBlock builds all MetricsInstances: with their monitors for the metrics pods, and
+// without for the pods of integrations, which only write through them.
+func (b *builder) metricsBlock(monitors bool) *agentyaml.Metrics {
+	spec := &b.spec.Metrics
+	metrics := &agentyaml.Metrics{WALDirectory: DataDirectory, Global: agentyaml.Global{
+		ScrapeInterval: spec.ScrapeInterval,
+		ScrapeTimeout:  spec.ScrapeTimeout,
+		ExternalLabels: b.externalLabels(monitors),
+		RemoteWrite:    b.remoteWrites(b.secrets.In(b.hierarchy.Agent), "spec.metrics.remoteWrite", spec.RemoteWrite),
+	}}
+	for _, m := range b.hierarchy.Metrics {
+		if !b.left[m.Object.ID] {
+			metrics.Configs = append(metrics.Configs, b.instance(m, monitors))
+		}
+	}
+	return metrics
+}
+
+// Shards is the number of StatefulSets: nil, 0 and negative numbers mean 1.
+func Shards(spec *v1alpha1.GrafanaAgentSpec) int {
+	if n := spec.Metrics.Shards; n != nil && *n > 1 {
+		return int(*n)
+	}
+	return 1
+}
+
+// externalLabels are the labels of all samples. The user's may replace the cluster
+// label, not the replica label, which keeps replicas apart.
+func (b *builder) externalLabels(replica bool) agentyaml.Live {
+	agent, spec := b.hierarchy.Agent, &b.spec.Metrics
+	out := agentyaml.Live{}
+	if name := orDefault(spec.MetricsExternalLabelName, "cluster"); name != "" {
+		out[name] = agent.Namespace + "/" + agent.Name
+		b.checkLabelName(agent, "spec.metrics.metricsExternalLabelName", name)
+	}
+	for name, value := range spec.ExternalLabels {
+		out[name] = value
+		b.checkLabel(agent, "spec.metrics.externalLabels["+name+"]", name, value)
+	}
+	if name := orDefault(spec.ReplicaExternalLabelName, "__replica__"); name != "" && replica {
+		out[name] = "replica-$(STATEFULSET_ORDINAL_NUMBER)"
+		b.checkLabelName(agent, "spec.metrics.replicaExternalLabelName", name)
+	}
+	return out
+}
+
+func orDefault(s *string, def string) string {
+	if s == nil {
+		return def
+	}
+	return *s
+}
+
+// instance builds one MetricsInstance, with the jobs of everything that it selects or only
+// with those that are hand-written.
+func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) agentyaml.Instance {
+	spec := &manifest.As[v1alpha1.MetricsInstance](m.Object).Spec
+	in := b.secrets.In(m.Object)
+	i := agentyaml.Instance{
+		Name:                 m.Object.Namespace + "/" + m.Object.Name,
+		WALTruncateFrequency: spec.WALTruncateFrequency,
+		MinWALTime:           spec.MinWALTime,
+		MaxWALTime:           spec.MaxWALTime,
+		RemoteFlushDeadline:  spec.RemoteFlushDeadline,
+		WriteStaleOnShutdown: spec.WriteStaleOnShutdown != nil && *spec.WriteStaleOnShutdown,
+		RemoteWrite:          b.remoteWrites(in, "spec.remoteWrite", spec.RemoteWrite),
+	}
+	b.checkFiles(m.Object, filesOf(m.Object))
+	truncate := b.checkWAL(m.Object, spec)
+	if monitors {
+		i.ScrapeConfigs = b.monitors(m, truncate)
+	}
+	if every := b.globalInterval(); every > truncate && slices.ContainsFunc(i.ScrapeConfigs, withoutInterval) {
+		b.error(m.Object, diag.IntervalAboveWAL, "spec.walTruncateFrequency", "%s is shorter than the scrape interval %s of GrafanaAgent %s",
+			model.Duration(truncate), model.Duration(every), b.hierarchy.Name())
+	}
+	i.Additional = b.additional(in, m.Object, spec, i.ScrapeConfigs, truncate)
+	return i
+}
+
+// monitors returns the jobs of all monitors that an instance selects.
+func (b *builder) monitors(m *hierarchy.MetricsInstance, truncate time.Duration) (out []*agentyaml.ScrapeConfig) {
+	for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes} {
+		for _, o := range list {
+			out = append(out, b.monitor(o, truncate)...)
+		}
+	}
+	for _, o := range m.IntegrationMonitors {
+		if job := b.integrationMonitor(o, m.Object); job != nil {
+			b.checkTruncation(o, []*agentyaml.ScrapeConfig{job}, truncate)
+			out = append(out, job)
+		}
+	}
+	return out
+}
+
+// integrationMonitor returns the job of an IntegrationMonitor, which says by which instance
+// it is scraped; nil when it is left out.
+func (b *builder) integrationMonitor(o, instance *manifest.Object) *agentyaml.ScrapeConfig {
+	if b.left[o.ID] {
+		return nil
+	}
+	b.checkFiles(o, filesOf(o))
+	job, findings := b.jobs.IntegrationMonitor(manifest.As[v1alpha1.IntegrationMonitor](o), instance.Namespace+"/"+instance.Name, b.secrets.In(o))
+	b.found(o, findings)
+	return job
+}
+
+func withoutInterval(job *agentyaml.ScrapeConfig) bool {
+	d, err := model.ParseDuration(job.Interval)
+	return err == nil && d == 0 || job.Interval == ""
+}
+
+// monitor returns the jobs of a ServiceMonitor, PodMonitor or Probe; none when it is
+// left out.
+func (b *builder) monitor(o *manifest.Object, truncate time.Duration) []*agentyaml.ScrapeConfig {
+	if b.left[o.ID] || b.deniedFiles(o) {
+		return nil
+	}
+	jobs, ok := b.built[o]
+	if !ok {
+		jobs = b.buildMonitor(o)
+		b.built[o] = jobs
+	}
+	b.checkTruncation(o, jobs, truncate)
+	return jobs
+}
+
+func (b *builder) buildMonitor(o *manifest.Object) []*agentyaml.ScrapeConfig {
+	b.checkFiles(o, filesOf(o))
+	in := b.secrets.In(o)
+	var out []*agentyaml.ScrapeConfig
+	add := func(job *agentyaml.ScrapeConfig, findings []diag.Finding) {
+		b.found(o, findings)
+		out = append(out, job)
+	}
+	switch m := o.Value.(type) {
+	case *monitoringv1.ServiceMonitor:
+		for i := range m.Spec.Endpoints {
+			add(b.jobs.ServiceMonitor(m, i, in))
+		}
+	case *monitoringv1.PodMonitor:
+		for i := range m.Spec.PodMetricsEndpoints {
+			add(b.jobs.PodMonitor(m, i, in))
+		}
+	case *monitoringv1.Probe:
+		add(b.jobs.Probe(m, in))
+	}
+	return out
+}

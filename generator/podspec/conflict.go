@@ -1,0 +1,135 @@
+package podspec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// place adds a mount unless its path is taken.
+func (m *merger) place(e *mount) bool {
+	if other := m.mounts[e.MountPath]; other != nil {
+		m.conflict(e, other)
+		return false
+	}
+	m.mounts[e.MountPath] = e
+	m.out.Mounts = append(m.out.Mounts, e.VolumeMount)
+	return true
+}
+
+// conflict reports a mount that is left out. Two that show the same files are none.
+func (m *merger) conflict(e, other *mount) {
+	if interchangeable(e, other) {
+		return
+	}
+	blamed := false
+	for _, pair := range [...][2]*mount{{e, other}, {other, e}} {
+		if _, strict := pair[0].owner.Value.(*v1alpha1.MetricsIntegration); strict {
+			m.report(pair[0].owner, diag.Error, diag.MountConflict, pair[0].path,
+				"%s is where %s mounts another volume", e.MountPath, place(pair[1]))
+			blamed = true
+		}
+	}
+	if !blamed {
+		m.report(e.owner, diag.Warning, diag.MountConflict, e.path,
+			"the mount is left out: %s is where %s mounts another volume, whose files are seen instead", e.MountPath, place(other))
+	}
+}
+
+// place names a mount of another object.
+func place(e *mount) string {
+	line, _ := e.owner.Position(e.path)
+	return fmt.Sprintf("%s (%s:%d)", e.owner.ID, e.owner.File(), line)
+}
+
+// interchangeable reports whether two mounts show the same files.
+func interchangeable(a, b *mount) bool {
+	if a.volume == nil || b.volume == nil || a.volume.EmptyDir != nil || a.volume.Ephemeral != nil ||
+		a.volume.VolumeSource == (corev1.VolumeSource{}) {
+		return false
+	}
+	x, y := a.VolumeMount, b.VolumeMount
+	x.Name = y.Name
+	return equality.Semantic.DeepEqual(x, y) && equality.Semantic.DeepEqual(a.volume.VolumeSource, b.volume.VolumeSource)
+}
+
+// addFiles adds a volume of files that integrations list. Nothing may stand in their place;
+// only the first RFC's path gives way.
+func (m *merger) addFiles(v secretref.Volume) {
+	added := false
+	mountAt := func(path string) {
+		if !added {
+			v.Name = m.name(v.Name, "files of "+v.Name)
+			m.out.Volumes = append(m.out.Volumes, corev1.Volume{Name: v.Name, VolumeSource: v.Source})
+			added = true
+		}
+		m.out.Mounts = append(m.out.Mounts, corev1.VolumeMount{Name: v.Name, ReadOnly: true, MountPath: path})
+	}
+	if v.Path != "" {
+		m.checkFiles(v)
+		mountAt(v.Path)
+	}
+	if v.Short == "" {
+		return
+	}
+	if other := m.inTheWay(v, v.Short); other != nil {
+		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not at %s, where %s mounts a volume", v.Short, place(other))
+	} else if taken := m.reserved(v.Short); taken != "" {
+		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not at %s: %s", v.Short, taken)
+	} else {
+		mountAt(v.Short)
+	}
+}
+
+// checkFiles blames those who mount something in the place of a volume of files.
+func (m *merger) checkFiles(v secretref.Volume) {
+	if other := m.inTheWay(v, v.Path); other != nil {
+		m.report(other.owner, diag.Error, diag.MountConflict, other.path, "%s is where the files of spec.secrets and spec.configMaps of %s are mounted", other.MountPath, v.Object.ID)
+	}
+	if taken := m.reserved(v.Path); taken != "" {
+		m.report(v.Object, diag.Error, diag.MountConflict, "spec", "%s is where its files are mounted: %s", v.Path, taken)
+	}
+}
+
+// inTheWay finds a mount of an integration in the place of a volume that is to be mounted
+// at a path: right there, or in one of its own files or folders. The kubelet makes a folder
+// there first, and then cannot write the volume.
+func (m *merger) inTheWay(v secretref.Volume, path string) *mount {
+	var found *mount
+	for _, e := range m.mounts {
+		if !below(e.MountPath, path) || found != nil && found.MountPath < e.MountPath {
+			continue
+		}
+		rest := strings.TrimPrefix(strings.TrimPrefix(absolute(e.MountPath), path), "/")
+		if first, _, _ := strings.Cut(rest, "/"); first == "" || holds(&v.Source, first) {
+			found = e
+		}
+	}
+	return found
+}
+
+// holds reports whether a volume has, or may have, a file or folder of a name.
+func holds(v *corev1.VolumeSource, name string) bool {
+	list := items(v)
+	return len(list) == 0 || slices.ContainsFunc(list, func(i corev1.KeyToPath) bool { return below("/"+i.Path, name) })
+}
+
+// items are the keys that a volume shows; none when it shows all, or is no volume of keys.
+func items(v *corev1.VolumeSource) []corev1.KeyToPath {
+	switch {
+	case v == nil:
+		return nil
+	case v.Secret != nil:
+		return v.Secret.Items
+	case v.ConfigMap != nil:
+		return v.ConfigMap.Items
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package podspec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// Folders in which every pod has mounts of its own.
+const (
+	ConfigInDir = "/var/lib/grafana-agent/config-in"
+	ConfigDir   = "/var/lib/grafana-agent/config"
+	DataDir     = "/var/lib/grafana-agent/data"
+)
+
+// Where the pods find what spec.secrets and spec.configMaps of a GrafanaAgent name.
+const (
+	ExtraSecretsDir    = "/var/lib/grafana-agent/extra-secrets/"
+	ExtraConfigMapsDir = "/var/lib/grafana-agent/extra-configmaps/"
+)
+
+// Extras are the volumes and mounts of an integrations pod between those that every pod
+// begins with and those of the GrafanaAgent.
+type Extras struct {
+	Volumes []corev1.Volume
+	Mounts  []corev1.VolumeMount
+	// Diags are about the integrations. Those with errors are to be left out.
+	Diags diag.List
+}
+
+// Name is the name of an integrations workload.
+func Name(agent string, pods secretref.Group) string {
+	if pods == secretref.DaemonSet {
+		return agent + "-integrations-ds"
+	}
+	return agent + "-integrations-deploy"
+}
+
+// Integrations returns what the pods of a group, secretref.Deployment or
+// secretref.DaemonSet, need for the Integrations and MetricsIntegrations that run in them.
+// Each of these has called [secretref.Scope.Mount].
+//
+// Where two want different volumes at one path, the first keeps it, as with the operator;
+// a MetricsIntegration that is involved is in error.
+func Integrations(agent *manifest.Object, pods secretref.Group, members []*manifest.Object, secrets *secretref.Resolver) Extras {
+	m := &merger{spec: &manifest.As[v1alpha1.GrafanaAgent](agent).Spec, names: map[string]bool{}, mounts: map[string]*mount{}}
+	wal := corev1.Volume{Name: Label(Name(agent.Name, pods) + "-wal"), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+	m.reserve(wal.Name)
+	for _, o := range members {
+		m.add(o)
+	}
+	for _, v := range secrets.Volumes(pods, agent.Name) {
+		m.addFiles(v)
+	}
+	m.addOwn(wal, DataDir, false)
+	for _, v := range HostLogs() {
+		m.addOwn(v, v.HostPath.Path, true)
+	}
+	return m.out
+}
+
+// HostLogs are the volumes of the node's logs, each mounted read-only at its own path.
+func HostLogs() []corev1.Volume {
+	host := func(name, path string) corev1.Volume {
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}}
+	}
+	return []corev1.Volume{host("varlog", "/var/log"), host("dockerlogs", "/var/lib/docker/containers")}
+}
+
+// mount is one that is taken, and what it mounts.
+type mount struct {
+	corev1.VolumeMount
+	owner  *manifest.Object
+	path   string // of its field
+	volume *corev1.Volume
+}
+
+// merger builds Extras; names and mounts are those taken so far, the latter by path.
+type merger struct {
+	spec   *v1alpha1.GrafanaAgentSpec
+	names  map[string]bool
+	mounts map[string]*mount
+	out    Extras
+}
+
+// reserve takes the names of the volumes that the pod has anyway.
+func (m *merger) reserve(wal string) {
+	for _, name := range []string{"config", "config-out", "secrets", wal} {
+		m.names[name] = true
+	}
+	for _, v := range HostLogs() {
+		m.names[v.Name] = true
+	}
+	for i := range m.spec.Volumes {
+		m.names[m.spec.Volumes[i].Name] = true
+	}
+	for _, name := range m.spec.Secrets {
+		m.names[ObjectVolume("secret-"+name)] = true
+	}
+	for _, name := range m.spec.ConfigMaps {
+		m.names[ObjectVolume("configmap-"+name)] = true
+	}
+}
+
+// name takes a name for a volume, changed if it cannot be had as it is. The identity is
+// what tells the volume from others that want the name.
+func (m *merger) name(wanted, identity string) string {
+	name := Label(wanted)
+	for m.names[name] {
+		identity += "'"
+		name = hashed(wanted, identity)
+	}
+	m.names[name] = true
+	return name
+}
+
+// addOwn adds one of the operator's own volumes unless an integration mounts something in
+// its place.
+func (m *merger) addOwn(v corev1.Volume, path string, readOnly bool) {
+	if m.mounts[path] != nil {
+		return
+	}
+	m.out.Volumes = append(m.out.Volumes, v)
+	m.out.Mounts = append(m.out.Mounts, corev1.VolumeMount{Name: v.Name, ReadOnly: readOnly, MountPath: path})
+}
+
+func (m *merger) report(o *manifest.Object, severity diag.Severity, code diag.Code, path, format string, args ...any) {
+	m.out.Diags = append(m.out.Diags, o.Diag(severity, code, path, format, args...))
+}
+
+func (m *merger) refuse(o *manifest.Object, path, format string, args ...any) {
+	m.report(o, diag.Error, diag.InvalidObject, path, "Kubernetes would refuse "+format, args...)
+}
+
+// add adds the volumes and mounts of an integration.
+func (m *merger) add(o *manifest.Object) {
+	volumes, mounts := lists(o)
+	prefix := o.Namespace + "-" + o.Name + "-"
+	own := map[string]*corev1.Volume{}
+	var order []*corev1.Volume
+	for i := range volumes {
+		path := fmt.Sprintf("spec.volumes[%d]", i)
+		v := volumes[i].DeepCopy()
+		if problem := VolumeProblem(v); problem != "" {
+			m.refuse(o, path, "the volume %q: %s", v.Name, problem)
+		}
+		switch {
+		case v.Name == "":
+			m.refuse(o, path, "a volume without a name")
+		case own[v.Name] != nil:
+			m.report(o, diag.Warning, diag.MountConflict, path+".name", "the volume is left out: there is another one named %q", v.Name)
+		default:
+			own[v.Name] = v
+			order = append(order, v)
+			v.Name = m.name(prefix+v.Name, o.ID.String()+"/"+v.Name)
+		}
+	}
+	kept, dropped := map[string]bool{}, map[string]bool{}
+	for i := range mounts {
+		entry := &mount{VolumeMount: mounts[i], owner: o, path: fmt.Sprintf("spec.volumeMounts[%d]", i), volume: own[mounts[i].Name]}
+		if !m.resolve(entry, prefix) {
+			continue
+		}
+		if m.place(entry) {
+			kept[entry.Name] = true
+		} else {
+			dropped[entry.Name] = true
+		}
+	}
+	for _, v := range order {
+		if kept[v.Name] || !dropped[v.Name] {
+			m.out.Volumes = append(m.out.Volumes, *v)
+		}
+	}
+}
+
+func lists(o *manifest.Object) ([]corev1.Volume, []corev1.VolumeMount) {
+	switch v := o.Value.(type) {
+	case *v1alpha1.Integration:
+		return v.Spec.Volumes, v.Spec.VolumeMounts
+	case *v1alpha1.MetricsIntegration:
+		return v.Spec.Volumes, v.Spec.VolumeMounts
+	}
+	return nil, nil
+}
+
+// resolve gives a mount the name of its volume, and reports what Kubernetes would refuse.
+func (m *merger) resolve(e *mount, prefix string) bool {
+	problem := MountProblem(&e.VolumeMount, false)
+	agents := slices.ContainsFunc(m.spec.Volumes, func(v corev1.Volume) bool { return v.Name == prefix+e.Name })
+	switch {
+	case problem != "":
+		m.refuse(e.owner, e.path, "%s", problem)
+		return false
+	case e.volume != nil:
+		e.Name = e.volume.Name
+	case agents:
+		e.Name = prefix + e.Name
+	default:
+		m.refuse(e.owner, e.path, "a mount of a volume %q that the %s does not have", e.Name, e.owner.Kind)
+		return false
+	}
+	if taken := m.reserved(e.MountPath); taken != "" {
+		m.refuse(e.owner, e.path, "two mounts at %s: %s", e.MountPath, taken)
+		return false
+	}
+	return true
+}
+
+// reserved tells who else mounts something at a path.
+func (m *merger) reserved(path string) string {
+	for _, dir := range []string{ConfigInDir, ConfigDir, secretref.Dir} {
+		if absolute(path) == dir {
+			return "it is the agent's own"
+		}
+	}
+	for i := range m.spec.VolumeMounts {
+		if m.spec.VolumeMounts[i].MountPath == path {
+			return fmt.Sprintf("spec.volumeMounts[%d] of the GrafanaAgent has it too", i)
+		}
+	}
+	for _, name := range m.spec.Secrets {
+		if path == ExtraSecretsDir+name {
+			return "spec.secrets of the GrafanaAgent has it too"
+		}
+	}
+	for _, name := range m.spec.ConfigMaps {
+		if path == ExtraConfigMapsDir+name {
+			return "spec.configMaps of the GrafanaAgent has it too"
+		}
+	}
+	return ""
+}
+
+// Holds reports whether the pods have a file at a path, as far as can be known: a volume
+// without a list of items may hold anything.
+func (e Extras) Holds(path string) bool {
+	sources := map[string]*corev1.VolumeSource{}
+	for i := range e.Volumes {
+		sources[e.Volumes[i].Name] = &e.Volumes[i].VolumeSource
+	}
+	return slices.ContainsFunc(e.Mounts, func(m corev1.VolumeMount) bool {
+		if !below(path, m.MountPath) {
+			return false
+		}
+		rest := strings.Trim(strings.TrimPrefix(absolute(path), absolute(m.MountPath)), "/")
+		list := items(sources[m.Name])
+		return m.SubPath != "" || m.SubPathExpr != "" || len(list) == 0 || rest == "" ||
+			slices.ContainsFunc(list, func(i corev1.KeyToPath) bool { return i.Path == rest || below("/"+i.Path, "/"+rest) })
+	})
+}

@@ -1,0 +1,319 @@
+package podspec
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// agentObject is a GrafanaAgent; spec is the inside of a flow mapping.
+func agentObject(name, spec string) string {
+	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: %s, namespace: m}\nspec: {integrations: {selector: {}}%s}\n---\n", name, spec)
+}
+
+// one is an Integration, own a MetricsIntegration.
+func one(name, spec string) string {
+	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\nmetadata: {name: %s, namespace: m}\nspec: {name: redis, type: {}, config: {}%s}\n---\n", name, spec)
+}
+
+func own(name, spec string) string {
+	return fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsIntegration\nmetadata: {name: %s, namespace: m}\nspec: {name: redis%s}\n---\n", name, spec)
+}
+
+const secrets = `apiVersion: v1
+kind: Secret
+metadata: {name: db, namespace: m}
+stringData: {dsn: hunter2, user: root}
+---
+`
+
+// built merges all integrations of a text for the Deployment.
+func built(t *testing.T, policy secretref.Policy, text string) Extras {
+	t.Helper()
+	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
+	if r.Diags.HasErrors() {
+		t.Fatal(r.Diags)
+	}
+	set := manifest.NewSet(r)
+	resolver := secretref.New(set, policy, "m")
+	resolver.Use(secretref.Deployment)
+	var members []*manifest.Object
+	for _, kind := range []string{"Integration", "MetricsIntegration"} {
+		members = append(members, set.Kind(kind)...)
+	}
+	for _, o := range members {
+		resolver.In(o).Mount()
+	}
+	if d := resolver.Diags(); d.HasErrors() {
+		t.Fatal(d)
+	}
+	return Integrations(set.Kind("GrafanaAgent")[0], secretref.Deployment, members, resolver)
+}
+
+// summary is a line for each mount, those of volumes that nothing mounts, and the findings.
+func summary(e Extras) (out []string) {
+	sources := map[string]string{}
+	for i := range e.Volumes {
+		sources[e.Volumes[i].Name] = source(&e.Volumes[i])
+	}
+	mounted := map[string]bool{}
+	for _, m := range e.Mounts {
+		mounted[m.Name] = true
+		text := m.MountPath + " " + m.Name + " " + sources[m.Name]
+		if m.SubPath != "" {
+			text += " /" + m.SubPath
+		}
+		if m.ReadOnly {
+			text += " ro"
+		}
+		out = append(out, text)
+	}
+	for _, v := range e.Volumes {
+		if !mounted[v.Name] {
+			out = append(out, "unmounted "+v.Name)
+		}
+	}
+	for _, d := range e.Diags {
+		out = append(out, fmt.Sprintf("%s[%s] %s %s", d.Severity, d.Code, d.Object, d.Message))
+	}
+	return out
+}
+
+func source(v *corev1.Volume) string {
+	switch {
+	case v.HostPath != nil:
+		return "host " + v.HostPath.Path
+	case v.Secret != nil:
+		text := "secret " + v.Secret.SecretName
+		for _, i := range v.Secret.Items {
+			text += " " + i.Key + ">" + i.Path
+		}
+		return text
+	case v.EmptyDir != nil:
+		return "empty"
+	}
+	return "default"
+}
+
+// tail are the operator's own mounts, in a pod of the agent "agent".
+var tail = []string{
+	"/var/lib/grafana-agent/data agent-integrations-deploy-wal empty",
+	"/var/log varlog host /var/log ro",
+	"/var/lib/docker/containers dockerlogs host /var/lib/docker/containers ro",
+}
+
+func TestIntegrations(t *testing.T) {
+	long := strings.Repeat("v", 60)
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"nothing": {agentObject("agent", "") + one("a", ""), tail},
+		"a volume mounted twice keeps both mounts": {
+			agentObject("agent", "") + one("a", ", volumes: [{name: h, hostPath: {path: /}}], volumeMounts: [{name: h, mountPath: /x}, {name: h, mountPath: /y, subPath: sub}]"),
+			append([]string{"/x m-a-h host /", "/y m-a-h host / /sub"}, tail...),
+		},
+		"a volume that nothing mounts is kept": {
+			agentObject("agent", "") + one("a", ", volumes: [{name: h, emptyDir: {}}]"), append(tail[:3:3], "unmounted m-a-h"),
+		},
+		"of two volumes at one path the first is mounted, with a warning": {
+			agentObject("agent", "") + one("a", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]") +
+				one("b", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]"),
+			append(append([]string{"/x m-a-h empty"}, tail...),
+				"warning[mount-conflict] Integration/m/b spec.volumeMounts[0]: the mount is left out: /x is where Integration/m/a (in.yaml:9) mounts another volume, whose files are seen instead"),
+		},
+		"two mounts of one folder of the host are one": {
+			agentObject("agent", "") + one("a", ", volumes: [{name: h, hostPath: {path: /proc}}], volumeMounts: [{name: h, mountPath: /x}]") +
+				own("b", ", volumes: [{name: p, hostPath: {path: /proc}}], volumeMounts: [{name: p, mountPath: /x}]"),
+			append([]string{"/x m-a-h host /proc"}, tail...),
+		},
+		"a MetricsIntegration may not take a path from an Integration": {
+			agentObject("agent", "") + one("b", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]") +
+				own("a", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]"),
+			append(append([]string{"/x m-b-h empty"}, tail...),
+				"error[mount-conflict] MetricsIntegration/m/a spec.volumeMounts[0]: /x is where Integration/m/b (in.yaml:9) mounts another volume"),
+		},
+		"two MetricsIntegrations are both in error": {
+			agentObject("agent", "") + own("a", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]") +
+				own("b", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]"),
+			append(append([]string{"/x m-a-h empty"}, tail...),
+				"error[mount-conflict] MetricsIntegration/m/b spec.volumeMounts[0]: /x is where MetricsIntegration/m/a (in.yaml:9) mounts another volume",
+				"error[mount-conflict] MetricsIntegration/m/a spec.volumeMounts[0]: /x is where MetricsIntegration/m/b (in.yaml:14) mounts another volume"),
+		},
+		"an integration may mount a volume of its own for the WAL": {
+			agentObject("agent", "") + one("a", ", volumes: [{name: h, hostPath: {path: /wal}}], volumeMounts: [{name: h, mountPath: /var/lib/grafana-agent/data}]"),
+			append([]string{"/var/lib/grafana-agent/data m-a-h host /wal"}, tail[1:]...),
+		},
+		"not in the place of the configuration": {
+			agentObject("agent", "") + one("a", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /var/lib/grafana-agent/config/}]"),
+			append(tail[:3:3], "unmounted m-a-h", "error[invalid-rendered-object] Integration/m/a spec.volumeMounts[0]: Kubernetes would refuse two mounts at /var/lib/grafana-agent/config/: it is the agent's own"),
+		},
+		"nor of a mount of the GrafanaAgent": {
+			agentObject("agent", ", secrets: [s], volumes: [{name: v}], volumeMounts: [{name: v, mountPath: /x}]") +
+				one("a", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}, {name: h, mountPath: /var/lib/grafana-agent/extra-secrets/s}]"),
+			append(tail[:3:3], "unmounted m-a-h",
+				"error[invalid-rendered-object] Integration/m/a spec.volumeMounts[0]: Kubernetes would refuse two mounts at /x: spec.volumeMounts[0] of the GrafanaAgent has it too",
+				"error[invalid-rendered-object] Integration/m/a spec.volumeMounts[1]: Kubernetes would refuse two mounts at /var/lib/grafana-agent/extra-secrets/s: spec.secrets of the GrafanaAgent has it too"),
+		},
+		"a volume of the GrafanaAgent under the operator's name for it": {
+			agentObject("agent", ", volumes: [{name: m-a-h, emptyDir: {}}]") + one("a", ", volumeMounts: [{name: h, mountPath: /x}]"),
+			append([]string{"/x m-a-h "}, tail...),
+		},
+		"a volume that is nowhere": {
+			agentObject("agent", "") + one("a", ", volumeMounts: [{name: h, mountPath: /x}]"),
+			append(tail[:3:3], `error[invalid-rendered-object] Integration/m/a spec.volumeMounts[0]: Kubernetes would refuse a mount of a volume "h" that the Integration does not have`),
+		},
+		"what is wrong in a volume and a mount": {
+			agentObject("agent", "") + one("a", ", volumes: [{name: h, secret: {}}, {name: '', emptyDir: {}}, {name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: '/a:b'}]"),
+			append(tail[:3:3], "unmounted m-a-h",
+				`error[invalid-rendered-object] Integration/m/a spec.volumes[0]: Kubernetes would refuse the volume "h": secret.secretName is empty`,
+				"error[invalid-rendered-object] Integration/m/a spec.volumes[1]: Kubernetes would refuse a volume without a name",
+				`warning[mount-conflict] Integration/m/a spec.volumes[2].name: the volume is left out: there is another one named "h"`,
+				`error[invalid-rendered-object] Integration/m/a spec.volumeMounts[0]: Kubernetes would refuse the mount path "/a:b": it may not be empty or hold a colon`),
+		},
+		"names that Kubernetes would refuse are changed": {
+			agentObject("agent", "") + one("a.b", ", volumes: [{name: h, emptyDir: {}}, {name: "+long+", emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}, {name: "+long+", mountPath: /y}]"),
+			append([]string{"/x m-a-b-h-c6f1118b empty", "/y m-a-b-" + strings.Repeat("v", 48) + "-7eaf5956 empty"}, tail...),
+		},
+		"names that two would have": {
+			agentObject("agent", "") + one("a", ", volumes: [{name: b-c, emptyDir: {}}], volumeMounts: [{name: b-c, mountPath: /x}]") +
+				one("a-b", ", volumes: [{name: c, emptyDir: {}}], volumeMounts: [{name: c, mountPath: /y}]") +
+				own("a", ", volumes: [{name: b-c, emptyDir: {}}], volumeMounts: [{name: b-c, mountPath: /z}]"),
+			append([]string{"/x m-a-b-c empty", "/y m-a-b-c-beb09add empty", "/z m-a-b-c-9b65b6fd empty"}, tail...),
+		},
+		"an agent's name with dots": {
+			agentObject("an.agent", "") + one("a", ""),
+			append([]string{"/var/lib/grafana-agent/data an-agent-integrations-deploy-wal-cb34c3f6 empty"}, tail[1:]...),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, summary(built(t, secretref.Plaintext, c.text))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFiles is about spec.secrets and spec.configMaps; what they resolve to is secretref's.
+func TestFiles(t *testing.T) {
+	const whole = ", secrets: [db]"
+	files := "/etc/grafana-agent/integrations agent-integrations-secrets secret agent-secrets _secrets_m_db_dsn>secrets/m/db/dsn _secrets_m_db_user>secrets/m/db/user ro"
+	short := "/etc/grafana-agent/secrets/db integration-secret-db secret agent-secrets _secrets_m_db_dsn>dsn _secrets_m_db_user>user ro"
+	volume := func(path string) string {
+		return ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: " + path + "}]"
+	}
+	for name, c := range map[string]struct {
+		policy secretref.Policy
+		text   string
+		want   []string
+	}{
+		"a key, in its volume of the operator": {
+			secretref.Plaintext, one("a", ", secrets: [{name: db, key: dsn}]"),
+			append([]string{"/etc/grafana-agent/integrations agent-integrations-secrets secret agent-secrets _secrets_m_db_dsn>secrets/m/db/dsn ro"}, tail...),
+		},
+		"a whole Secret, at both paths": {secretref.Plaintext, own("a", whole), append([]string{files, short}, tail...)},
+		"both paths have one volume over the cluster's own": {
+			secretref.Reference, own("a", whole),
+			append([]string{"/etc/grafana-agent/integrations/secrets/m/db integration-secret-db secret db ro", "/etc/grafana-agent/secrets/db integration-secret-db secret db ro"}, tail...),
+		},
+		"the first RFC's path gives way": {
+			secretref.Plaintext, own("a", whole) + one("b", volume("/etc/grafana-agent/secrets/db")),
+			append(append([]string{"/etc/grafana-agent/secrets/db m-b-h empty", files}, tail...),
+				"warning[mount-conflict] MetricsIntegration/m/a spec: its files are not at /etc/grafana-agent/secrets/db, where Integration/m/b (in.yaml:19) mounts a volume"),
+		},
+		"the second RFC's does not": {
+			secretref.Plaintext, own("a", whole) + one("b", volume("/etc/grafana-agent/integrations/secrets/mine")),
+			append(append([]string{"/etc/grafana-agent/integrations/secrets/mine m-b-h empty", files, short}, tail...),
+				"error[mount-conflict] Integration/m/b spec.volumeMounts[0]: /etc/grafana-agent/integrations/secrets/mine is where the files of spec.secrets and spec.configMaps of MetricsIntegration/m/a are mounted"),
+		},
+		"but a folder beside it is fine": {
+			secretref.Plaintext, own("a", whole) + one("b", volume("/etc/grafana-agent/integrations/mine")),
+			append([]string{"/etc/grafana-agent/integrations/mine m-b-h empty", files, short}, tail...),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := summary(built(t, c.policy, agentObject("agent", "")+secrets+c.text))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestProblems(t *testing.T) {
+	both := corev1.MountPropagationBidirectional
+	odd := corev1.MountPropagationMode("Some")
+	recursive := corev1.RecursiveReadOnlyEnabled
+	for want, m := range map[string]corev1.VolumeMount{
+		"": {MountPath: "relative/is/fine", SubPath: "a/b"},
+		`the mount path "": it may not be empty or hold a colon`:                      {},
+		"the mount path /: it would hide the whole image":                             {MountPath: "//"},
+		"a mount with a subPath and a subPathExpr":                                    {MountPath: "/x", SubPath: "a", SubPathExpr: "b"},
+		`the subPath, "/a", must be relative`:                                         {MountPath: "/x", SubPath: "/a"},
+		`the subPath, "a/../../b", must not contain ..`:                               {MountPath: "/x", SubPathExpr: "a/../../b"},
+		"mountPropagation Bidirectional: the container is not privileged":             {MountPath: "/x", MountPropagation: &both},
+		`mountPropagation "Some": it is none of None, HostToContainer, Bidirectional`: {MountPath: "/x", MountPropagation: &odd},
+		"recursiveReadOnly: it needs readOnly: true, and no mountPropagation":         {MountPath: "/x", RecursiveReadOnly: &recursive},
+	} {
+		if got := MountProblem(&m, false); got != want {
+			t.Errorf("%+v: %q, want %q", m, got, want)
+		}
+	}
+	for want, v := range map[string]corev1.VolumeSource{
+		"":                            {},
+		"it has more than one source": {EmptyDir: &corev1.EmptyDirVolumeSource{}, HostPath: &corev1.HostPathVolumeSource{Path: "/"}},
+		"hostPath needs a path":       {HostPath: &corev1.HostPathVolumeSource{}},
+		`hostPath.path, "/a/../b", must not contain ..`: {HostPath: &corev1.HostPathVolumeSource{Path: "/a/../b"}},
+		"configMap.name is empty":                       {ConfigMap: &corev1.ConfigMapVolumeSource{}},
+		"an item needs a key and a path":                {Secret: &corev1.SecretVolumeSource{SecretName: "s", Items: []corev1.KeyToPath{{Key: "k"}}}},
+		`the path of an item, "/p", must be relative`:   {Secret: &corev1.SecretVolumeSource{SecretName: "s", Items: []corev1.KeyToPath{{Key: "k", Path: "/p"}}}},
+		`the path of an item, "..p", begins with ..`:    {Secret: &corev1.SecretVolumeSource{SecretName: "s", Items: []corev1.KeyToPath{{Key: "k", Path: "..p"}}}},
+		"persistentVolumeClaim.claimName is empty":      {PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{}},
+		"ephemeral needs a volumeClaimTemplate":         {Ephemeral: &corev1.EphemeralVolumeSource{}},
+		"projected.sources[0]: secret.name is empty":    {Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{}}}}},
+	} {
+		if got := VolumeProblem(&corev1.Volume{VolumeSource: v}); got != want {
+			t.Errorf("%+v: %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, name := range []string{"a", strings.Repeat("a", 63)} {
+		if Label(name) != name || ServiceName(name) != name {
+			t.Errorf("%s is changed", name)
+		}
+	}
+	if got := Label("1-a"); got != "1-a" {
+		t.Errorf("Label: %s", got)
+	}
+	for _, name := range []string{"1-a", "", "a.b", "a-b.", "A_B", "é", strings.Repeat("a", 64), strings.Repeat("a-", 60)} {
+		if got := ServiceName(name); len(validation.IsDNS1035Label(got)) > 0 {
+			t.Errorf("ServiceName(%q) = %q", name, got)
+		}
+		if got := Label(name); len(validation.IsDNS1123Label(got)) > 0 {
+			t.Errorf("Label(%q) = %q", name, got)
+		}
+	}
+	if Label("a.b") == Label("a_b") {
+		t.Error("two names became one")
+	}
+	for name, want := range map[string]string{
+		"secret-My.Secret_X":                       "secret-my-secret-x",
+		"secret-a..b":                              "secret-a-b",
+		"secret-é":                                 "secret",
+		"secret-" + strings.Repeat("a", 57):        "secret-" + strings.Repeat("a", 56),
+		"secret-" + strings.Repeat("a", 55) + ".b": "secret-" + strings.Repeat("a", 55),
+	} {
+		if got := ObjectVolume(name); got != want {
+			t.Errorf("ObjectVolume(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

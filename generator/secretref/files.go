@@ -1,0 +1,174 @@
+package secretref
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// FilesDir is where integrations find what they list in spec.secrets and spec.configMaps,
+// as secrets/<namespace>/<name>/<key> and configMaps/<namespace>/<name>/<key>. That is the
+// second RFC's layout.
+const FilesDir = "/etc/grafana-agent/integrations"
+
+// The first RFC's folders, in which whole Secrets and ConfigMaps are found by name.
+const (
+	SecretsDir    = "/etc/grafana-agent/secrets"
+	ConfigMapsDir = "/etc/grafana-agent/configmaps"
+)
+
+// listed is a key, or a whole Secret or ConfigMap, that an integration lists.
+type listed struct {
+	object *manifest.Object // the first that lists it
+	path   string
+	ref    Ref
+	keys   []string // of a whole one, under Plaintext
+	pods   Group
+}
+
+// whole reports whether all keys are wanted.
+func (l *listed) whole() bool { return l.ref.Key == "" }
+
+// sameName reports whether the first RFC has one folder for both.
+func (l *listed) sameName(other *listed) bool {
+	return l.whole() && other.whole() && l.pods&other.pods != 0 &&
+		l.ref.Kind == other.ref.Kind && l.ref.Name == other.ref.Name && l.ref.Namespace != other.ref.Namespace
+}
+
+// Mount claims what an Integration or a MetricsIntegration lists in spec.secrets and
+// spec.configMaps, for the pods of [Resolver.Use]. Under Plaintext it must be in the
+// inputs: a pod that mounts a key which the shared Secret lacks never starts. What does not
+// resolve is reported about the object.
+func (s Scope) Mount() {
+	for _, f := range files(s.object) {
+		if keys, ok := s.mountable(f.Path, f.Ref); ok {
+			s.list(&listed{object: s.object, path: f.Path, ref: f.Ref, keys: keys, pods: s.group})
+		}
+	}
+}
+
+// files are the entries of spec.secrets, then those of spec.configMaps.
+func files(o *manifest.Object) []Field {
+	var out []Field
+	add := func(kind, list string, i int, name, key string, optional *bool) {
+		out = append(out, Field{Path: fmt.Sprintf("spec.%s[%d]", list, i), Ref: Ref{Kind: kind, Namespace: o.Namespace,
+			Name: name, Key: key, Optional: optional != nil && *optional}})
+	}
+	switch v := o.Value.(type) {
+	case *v1alpha1.Integration:
+		for i, k := range v.Spec.Secrets {
+			add("Secret", "secrets", i, k.Name, k.Key, k.Optional)
+		}
+		for i, k := range v.Spec.ConfigMaps {
+			add("ConfigMap", "configMaps", i, k.Name, k.Key, k.Optional)
+		}
+	case *v1alpha1.MetricsIntegration:
+		for i, k := range v.Spec.Secrets {
+			add("Secret", "secrets", i, k.Name, k.Key, k.Optional)
+		}
+		for i, k := range v.Spec.ConfigMaps {
+			add("ConfigMap", "configMaps", i, k.Name, k.Key, k.Optional)
+		}
+	}
+	return out
+}
+
+// mountable reports what the pods could not mount. Under Plaintext it claims the content
+// and returns the keys; under Reference the cluster has it.
+func (s Scope) mountable(path string, ref Ref) (keys []string, ok bool) {
+	_, integration := s.object.Value.(*v1alpha1.Integration)
+	oneKey := ref.Key != "" || integration // which has no whole ones
+	if !s.validName(path, ref) || oneKey && !s.validKey(path, ref) || !s.reachable(path, ref) {
+		return nil, false
+	}
+	switch {
+	case s.policy == Plaintext && oneKey:
+		return []string{ref.Key}, s.claim(path, ref) != nil
+	case s.policy == Plaintext:
+		return s.claimAll(path, ref)
+	case oneKey:
+		_, ok = s.lookup(path, ref, false)
+		return []string{ref.Key}, ok
+	}
+	return nil, true
+}
+
+// claimAll claims every key of a Secret or ConfigMap.
+func (s Scope) claimAll(path string, ref Ref) ([]string, bool) {
+	o, _ := s.find(path, ref, true)
+	if o == nil {
+		return nil, false
+	}
+	keys := allKeys(o)
+	for _, key := range keys {
+		one := ref
+		one.Key = key
+		if s.claim(path, one) == nil {
+			return nil, false
+		}
+	}
+	return keys, true
+}
+
+func allKeys(o *manifest.Object) []string {
+	if o.Kind == "Secret" {
+		return slices.Sorted(maps.Keys(manifest.As[corev1.Secret](o).Data))
+	}
+	cm := manifest.As[corev1.ConfigMap](o)
+	keys := append(slices.Collect(maps.Keys(cm.Data)), slices.Collect(maps.Keys(cm.BinaryData))...)
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// list remembers an entry once, and warns where the first RFC would have two things in one
+// folder.
+func (s Scope) list(entry *listed) {
+	i := slices.IndexFunc(s.listed, func(known *listed) bool { return known.ref.same(entry.ref) })
+	if i < 0 {
+		i = len(s.listed)
+		s.listed = append(s.listed, entry)
+	}
+	s.listed[i].pods |= entry.pods
+	for _, other := range s.listed {
+		if other.sameName(entry) {
+			s.ambiguous(entry, other)
+			s.ambiguous(other, entry)
+		}
+	}
+}
+
+func (r *Resolver) ambiguous(l, other *listed) {
+	d := l.object.Diag(diag.Warning, diag.SecretKeyCollision, l.path, "%s is not mounted at %s: %s has the same name", l.ref, l.ref.shortDir(), other.ref)
+	d.Hint = "read it at " + l.ref.dir()
+	r.diags = append(r.diags, d)
+}
+
+// dir is the folder of a Secret or ConfigMap below FilesDir.
+func (r Ref) dir() string { return FilesDir + "/" + r.filesPath() }
+
+// filesPath is a reference's path below FilesDir.
+func (r Ref) filesPath() string {
+	out := "secrets/"
+	if r.Kind == "ConfigMap" {
+		out = "configMaps/"
+	}
+	out += r.Namespace + "/" + r.Name
+	if r.Key != "" {
+		out += "/" + r.Key
+	}
+	return out
+}
+
+// shortDir is the first RFC's folder of a Secret or ConfigMap.
+func (r Ref) shortDir() string {
+	if r.Kind == "ConfigMap" {
+		return ConfigMapsDir + "/" + r.Name
+	}
+	return SecretsDir + "/" + r.Name
+}

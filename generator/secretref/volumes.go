@@ -1,0 +1,133 @@
+package secretref
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Volume holds files for integrations.
+type Volume struct {
+	// Name is how the volume should be called, if Kubernetes takes that for a name.
+	Name   string
+	Source corev1.VolumeSource
+	// Path is where the pods mount it; empty when only Short matters.
+	Path string
+	// Short is where they mount it too, for the first RFC, unless something else is there.
+	Short string
+	// Object is the first that lists what is in it.
+	Object *manifest.Object
+}
+
+// Volumes are what the pods of a group mount for the lists of their integrations.
+//
+// Under Plaintext that is one volume over the shared Secret of the GrafanaAgent, with the
+// listed keys, as the operator has it; and one for each whole Secret and ConfigMap, at the
+// first RFC's path. Under Reference it is one volume for each of the cluster's own
+// objects: a single projected volume could neither hold all keys of an object in a folder
+// nor have a mount inside it. All of these are optional: a missing one fails its own
+// integration and not the pod.
+func (r *Resolver) Volumes(pods Group, agent string) []Volume {
+	if r.policy == Plaintext {
+		return r.copied(pods, agent)
+	}
+	var out []Volume
+	index := map[[2]string]int{}
+	for _, l := range r.listed {
+		if l.pods&pods == 0 {
+			continue
+		}
+		id := [2]string{l.ref.Kind, l.ref.Name}
+		i, ok := index[id]
+		if !ok {
+			i = len(out)
+			index[id] = i
+			whole := l.ref
+			whole.Key = ""
+			out = append(out, Volume{Name: whole.volumeName(), Source: whole.source(), Path: whole.dir(), Object: l.object})
+		}
+		if l.whole() {
+			out[i].Short = l.ref.shortDir()
+			setItems(&out[i].Source, nil)
+		} else if out[i].Short == "" {
+			setItems(&out[i].Source, append(items(&out[i].Source), corev1.KeyToPath{Key: l.ref.Key, Path: l.ref.Key}))
+		}
+	}
+	return out
+}
+
+// copied are the volumes over the shared Secret.
+func (r *Resolver) copied(pods Group, agent string) []Volume {
+	var all []corev1.KeyToPath
+	var out []Volume
+	seen := map[string]bool{}
+	var first *manifest.Object
+	for _, l := range r.listed {
+		if l.pods&pods == 0 || len(l.keys) == 0 {
+			continue
+		}
+		if first == nil {
+			first = l.object
+		}
+		var own []corev1.KeyToPath
+		for _, key := range l.keys {
+			ref := l.ref
+			ref.Key = key
+			own = append(own, corev1.KeyToPath{Key: ref.FileName(), Path: key})
+			if path := ref.filesPath(); !seen[path] {
+				seen[path] = true
+				all = append(all, corev1.KeyToPath{Key: ref.FileName(), Path: path})
+			}
+		}
+		if l.whole() && !r.nameClash(l, pods) {
+			out = append(out, Volume{Name: l.ref.volumeName(), Source: copies(agent, own), Short: l.ref.shortDir(), Object: l.object})
+		}
+	}
+	if len(all) == 0 {
+		return nil // a volume without items would hold all that there is
+	}
+	return append([]Volume{{Name: agent + "-integrations-secrets", Source: copies(agent, all), Path: FilesDir, Object: first}}, out...)
+}
+
+func copies(agent string, items []corev1.KeyToPath) corev1.VolumeSource {
+	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: agent + "-secrets", Items: items}}
+}
+
+// nameClash reports whether another whole object of these pods has the same name.
+func (r *Resolver) nameClash(l *listed, pods Group) bool {
+	for _, other := range r.listed {
+		if other.pods&pods != 0 && l.sameName(other) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r Ref) volumeName() string { return "integration-" + strings.ToLower(r.Kind) + "-" + r.Name }
+
+// source is a volume over the cluster's own object.
+func (r Ref) source() corev1.VolumeSource {
+	yes := true
+	if r.Kind == "ConfigMap" {
+		return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: r.Name}, Optional: &yes}}
+	}
+	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: r.Name, Optional: &yes}}
+}
+
+func items(v *corev1.VolumeSource) []corev1.KeyToPath {
+	if v.ConfigMap != nil {
+		return v.ConfigMap.Items
+	}
+	return v.Secret.Items
+}
+
+func setItems(v *corev1.VolumeSource, list []corev1.KeyToPath) {
+	if v.ConfigMap != nil {
+		v.ConfigMap.Items = list
+		return
+	}
+	v.Secret.Items = list
+}

@@ -1,0 +1,58 @@
+package workload
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Configuration returns the agent's configuration in the manifest of a Secret; nil when
+// there is none.
+func Configuration(manifest []byte) []byte {
+	var secret corev1.Secret
+	if yaml.Unmarshal(manifest, &secret) != nil {
+		return nil
+	}
+	if text, ok := secret.StringData[configKey]; ok {
+		return []byte(text)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(secret.Data[configKey]))
+	if err != nil {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(r, maxConfigBytes))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// KeepsPods reports whether the pods of a workload live on when its new manifest takes the
+// place of the old one: Kubernetes replaces them when their template changes.
+func KeepsPods(old, fresh []byte) bool {
+	var a, b struct {
+		Spec struct{ Template any }
+	}
+	return bytes.Equal(old, fresh) ||
+		yaml.Unmarshal(old, &a) == nil && yaml.Unmarshal(fresh, &b) == nil && reflect.DeepEqual(a, b)
+}
+
+// ConfigSecret returns the name of the Secret from which the pods of a workload have their
+// configuration.
+func ConfigSecret(manifest []byte) string {
+	var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same place
+	if yaml.Unmarshal(manifest, &w) != nil {
+		return ""
+	}
+	for _, v := range w.Spec.Template.Spec.Volumes {
+		if v.Name == configVolume && v.Secret != nil {
+			return v.Secret.SecretName
+		}
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package workload
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// withDSN is a configuration of integrations with a credential in it, padded to a length
+// above or below that from which it is compressed.
+func withDSN(dsn string, padding int) *agentyaml.Config {
+	config := agentyaml.Map{{Key: "data_source_name", Value: agentyaml.Hidden(dsn)}, {Key: "lock_wait_timeout", Value: strings.Repeat("x", padding)}}
+	return &agentyaml.Config{Integrations: &agentyaml.Integrations{Lists: []agentyaml.IntegrationList{{Name: "mysql", Configs: []agentyaml.Map{config}}}}}
+}
+
+// TestConfiguration holds that a configuration is read back from both forms of its Secret,
+// that what reviewers see has no credential, and that a digest tells nothing of one.
+func TestConfiguration(t *testing.T) {
+	for _, policy := range []secretref.Policy{secretref.Reference, secretref.Plaintext} {
+		for _, padding := range []int{1, gzipAboveBytes} {
+			b := built(t, "agent", "")
+			b.options.Policy = policy
+			add := func(dsn string) Object {
+				b.addConfig("c", withDSN(dsn, padding))
+				return b.objects[len(b.objects)-1]
+			}
+			one, two := add("root:hunter1@/"), add("root:hunter2@/")
+			if want := agentyaml.Encode(withDSN("root:hunter1@/", padding)); !bytes.Equal(Configuration(one.YAML), want) {
+				t.Errorf("%s, %d: not the configuration that was written", policy, padding)
+			}
+			if one.Masked == "" || one.Masked != two.Masked || bytes.Equal(Configuration(one.YAML), Configuration(two.YAML)) {
+				t.Errorf("%s, %d: digests %q and %q of what differs by a credential", policy, padding, one.Masked, two.Masked)
+			}
+			if compressed := padding == gzipAboveBytes; (one.Review != nil) != compressed || !bytes.Equal(one.Review, two.Review) ||
+				compressed && !bytes.Contains(one.Review, []byte(`data_source_name: "<redacted>"`)) {
+				t.Errorf("%s, %d: reviewers see %.200q", policy, padding, one.Review)
+			}
+		}
+	}
+	for _, text := range []string{"", "[", "stringData: {other: x}", "data: {agent.yml: '!'}", "data: {agent.yml: eA==}", "data: {agent.yml: H4sIAAAAAAAA}"} {
+		if got := Configuration([]byte(text)); got != nil {
+			t.Errorf("%q holds %q", text, got)
+		}
+	}
+}
+
+// TestNothingInlined holds that what inlines nothing has no digest and no checksum.
+func TestNothingInlined(t *testing.T) {
+	b := built(t, "agent", "")
+	b.options.RestartOnSecretChange = true
+	for _, o := range b.objects {
+		if o.Masked != "" || bytes.Contains(o.YAML, []byte(inlinedKey)) {
+			t.Errorf("%s has a digest:\n%s", o.ID, o.YAML)
+		}
+	}
+	if m := b.podMeta(nil, "agent-config"); m.Annotations[inlinedKey] != "" {
+		t.Errorf("%v", m.Annotations)
+	}
+}
+
+// TestConfigSecret holds that a workload of every kind names its config Secret.
+func TestConfigSecret(t *testing.T) {
+	seen := 0
+	for _, o := range built(t, "agent", "").objects {
+		if !IsWorkload(o.ID.Kind) {
+			continue
+		}
+		seen++
+		if got := ConfigSecret(o.YAML); got != "agent-config" {
+			t.Errorf("%s: %q", o.ID, got)
+		}
+	}
+	if got := ConfigSecret([]byte("[")) + ConfigSecret([]byte("kind: Deployment")); got != "" || seen != 2 {
+		t.Errorf("%d workloads; of what is none: %q", seen, got)
+	}
+}
+
+func TestKeepsPods(t *testing.T) {
+	const set = "kind: StatefulSet\nmetadata: {name: a}\nspec:\n  replicas: 1\n  template:\n    metadata: {labels: {a: b}}\n"
+	for _, c := range []struct {
+		old, fresh string
+		want       bool
+	}{
+		{set, set, true},
+		{set, strings.Replace(set, "replicas: 1", "replicas: 2", 1), true},
+		{set, strings.Replace(set, "name: a", "name: a, labels: {x: y}", 1), true},
+		{set, strings.Replace(set, "a: b", "a: c", 1), false},
+		{set, strings.Replace(set, "labels: {a: b}", "labels: {a: b}, annotations: {x: y}", 1), false},
+		{set, "[", false},
+		{"[", set, false},
+	} {
+		if got := KeepsPods([]byte(c.old), []byte(c.fresh)); got != c.want {
+			t.Errorf("%q to %q: %t", c.old, c.fresh, got)
+		}
+	}
+}

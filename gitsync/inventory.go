@@ -58,6 +58,9 @@ type inventoryFileEntry struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Object string `json:"object,omitempty"` // Kind/namespace/name
+	// Masked is the SHA-256 of an agent's configuration without the secrets in it, if there
+	// are any: where it stays equal, the agent takes no notice of a change.
+	Masked string `json:"masked,omitempty"`
 }
 
 // unitInventory is .agentry/inventory in a unit's folder.

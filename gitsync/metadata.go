@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/scrape"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -118,6 +119,9 @@ func describe(url string, c *repo.Commit) hydratorCommit {
 func (p *pass) command(i int) string {
 	s := &p.pipeline.Spec
 	args := []string{"agentry render", "--compatibility", string(s.Compatibility), "--secrets", string(s.Secrets.Policy)}
+	if s.Secrets.RestartOnChange {
+		args = append(args, "--secrets-restart-on-change")
+	}
 	if s.DefaultNamespace != "" {
 		args = append(args, "--namespace", s.DefaultNamespace)
 	}
@@ -131,6 +135,9 @@ func (p *pass) command(i int) string {
 	}
 	if s.Operator.AgentSelector != "" {
 		args = append(args, "--agent-selector", quote(s.Operator.AgentSelector))
+	}
+	if s.SDAggregator.URL != scrape.DefaultSDURL {
+		args = append(args, "--sd-aggregator-url", quote(s.SDAggregator.URL))
 	}
 	args = append(args, "-o", "OUT")
 	for _, path := range s.Sources[i].Paths {

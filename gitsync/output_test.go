@@ -145,3 +145,16 @@ func TestBranchDeletedOrRewritten(t *testing.T) {
 		t.Errorf("after the rewind: %+v", again)
 	}
 }
+
+// TestCommandNamesTheAggregator holds that the command which reproduces the output says
+// where agents find the sd-aggregator, if that is not where it usually is.
+func TestCommandNamesTheAggregator(t *testing.T) {
+	t.Parallel()
+	l := withPlaintext(t, func(l *lab) { l.pipeline.Spec.SDAggregator.URL = "https://sd.example.com" })
+	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text, "--sd-aggregator-url https://sd.example.com ") {
+		t.Errorf("no:\n%s", text)
+	}
+	if text := withPlaintext(t, unchangedLab).remote.read("env")["README.md"].text; strings.Contains(text, "--sd-aggregator-url") {
+		t.Errorf("the default is named:\n%s", text)
+	}
+}

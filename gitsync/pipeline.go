@@ -2,6 +2,8 @@ package gitsync
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/integration"
 )
 
 // APIVersion and Kind are what every pipeline file says first.
@@ -50,6 +52,10 @@ type PipelineSpec struct {
 	Operator Operator `json:"operator,omitempty"`
 	// Secrets says what becomes of Secret values.
 	Secrets Secrets `json:"secrets,omitempty"`
+	// SDAggregator is how agents find the targets of MetricsIntegrations.
+	SDAggregator SDAggregator `json:"sdAggregator,omitempty"`
+	// Integrations extend or overrule the catalogue of integrations.
+	Integrations []integration.Entry `json:"integrations,omitempty"`
 	// Limits guard the output branch.
 	Limits Limits `json:"limits,omitempty"`
 }
@@ -155,6 +161,8 @@ const (
 type Secrets struct {
 	// Policy is `reference`, which puts no byte of a Secret into Git, or `plaintext`, which puts there what the operator puts into the cluster. Default: reference.
 	Policy SecretsPolicy `json:"policy,omitempty"`
+	// RestartOnChange makes pods restart when a secret changes that stands in their configuration, which running agents do not notice: pod templates carry a checksum of these secrets. Default: false, with which `sync` warns.
+	RestartOnChange bool `json:"restartOnChange,omitempty"`
 }
 
 // Limits guard the output branch.

@@ -25,6 +25,7 @@ func (p *Pipeline) Default() {
 	setDefault(&s.OnInvalid, OnInvalidHold)
 	setDefault(&s.Secrets.Policy, SecretsReference)
 	setDefault(&s.Limits.Deletions, DefaultDeletions)
+	s.SDAggregator.setDefaults()
 	for i := range s.Sources {
 		if len(s.Sources[i].Paths) == 0 {
 			s.Sources[i].Paths = []string{"."}

@@ -98,6 +98,8 @@ func (v *validator) spec(s *PipelineSpec) {
 	v.output("spec.output", s)
 	v.operator("spec.operator", s.Operator)
 	oneOf(v, "spec.secrets.policy", s.Secrets.Policy, []SecretsPolicy{SecretsReference, SecretsPlaintext}, SecretsSOPS)
+	v.sdAggregator("spec.sdAggregator", &s.SDAggregator)
+	v.integrations("spec.integrations", s.Integrations)
 	_, err := s.Limits.MaxDeletions()
 	v.check(err == nil, "spec.limits.deletions", "write it like 50%", "must be a percentage from 0%% to 100%%")
 	v.check(s.Limits.AllowFor == "" || commitForm.MatchString(s.Limits.AllowFor), "spec.limits.allowFor", "git rev-parse prints it", "must be a full commit id")

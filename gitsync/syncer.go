@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -100,13 +98,9 @@ func New(p Pipeline, creds Credentials, opts Options) (*Syncer, error) {
 	if len(creds.Sources) != len(spec.Sources) {
 		return nil, fmt.Errorf("pipeline %s: %d credentials for %d sources", p.Metadata.Name, len(creds.Sources), len(spec.Sources))
 	}
-	s.render = generator.Options{Secrets: secretref.Policy(spec.Secrets.Policy), OperatorLabels: spec.Operator.Labels}
-	if text := spec.Operator.AgentSelector; text != "" {
-		selector, err := labels.Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("pipeline %s: agentSelector: %w", p.Metadata.Name, err)
-		}
-		s.render.AgentSelector = selector
+	var err error
+	if s.render, err = spec.renderOptions(); err != nil {
+		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
 	sign, err := creds.Signing.signer()
 	if err != nil {

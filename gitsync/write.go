@@ -57,6 +57,9 @@ func (p *pass) write() (*change, error) {
 	if err := p.makeRoom(c); err != nil || c.refused {
 		return nil, err
 	}
+	if err := p.warnOfInlined(); err != nil {
+		return nil, err
+	}
 	return c, p.count(c)
 }
 
@@ -325,7 +328,7 @@ func (p *pass) unitMetadata(c *change, plan *unitPlan) error {
 		inv.State = stateIncomplete
 	}
 	for _, f := range plan.unit.Files {
-		entry := inventoryFileEntry{Path: f.Path, SHA256: sha(f.Data)}
+		entry := inventoryFileEntry{Path: f.Path, SHA256: sha(f.Data), Masked: f.Masked}
 		if f.Object.Kind != "" {
 			entry.Object = f.Object.String()
 		}

@@ -86,12 +86,15 @@ sed -i.bak -e "s|https://git.example.com/platform/|file://$PWD/|" -e '/auth:/d' 
 // are written by hand.
 func TestDocumentedCommandsWork(t *testing.T) {
 	files := t.TempDir()
-	for _, page := range []string{"README.md", "docs/input.md", "examples/quickstart/README.md"} {
+	for page, folder := range map[string]string{
+		"README.md": "quickstart", "docs/input.md": "quickstart",
+		"examples/quickstart/README.md": "quickstart", "examples/platform/README.md": "platform",
+	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(page)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		script := "exec sh prepare.sh\ncd quickstart\n"
+		script := "exec sh prepare.sh\ncd " + folder + "\n"
 		for _, line := range shellLines(string(text)) {
 			script += "exits 0 " + strings.ReplaceAll(line, "/tmp/out", "$WORK/out") + "\n"
 		}
@@ -133,7 +136,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 }
 
 // link matches a link to another page or folder of the repository.
-var link = regexp.MustCompile(`\]\(([^):]+?)(?:#[^)]*)?\)`)
+var link = regexp.MustCompile(`\]\(([^):#]+)(?:#[^)]*)?\)`)
 
 // TestLinksLeadSomewhere checks the relative links of all pages.
 func TestLinksLeadSomewhere(t *testing.T) {

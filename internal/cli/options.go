@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/scrape"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
 )
@@ -17,9 +18,11 @@ func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
 		&cli.StringFlag{Name: "secrets", Value: string(gitsync.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
+		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret changes that stands in their configuration"},
 		&cli.StringFlag{Name: "compatibility", Value: string(gitsync.CompatibilityOperator), Usage: "`MODE` of rendering: operator, as Grafana Agent Operator v0.44.8"},
 		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
 		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
+		&cli.StringFlag{Name: "sd-aggregator-url", Value: scrape.DefaultSDURL, Usage: "`URL` at which agents find the sd-aggregator, for IntegrationMonitors"},
 	}
 }
 
@@ -38,11 +41,16 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 		return o, err
 	}
 	o.Secrets = secretref.Policy(policy)
+	o.RestartOnSecretChange = flags.Bool("secrets-restart-on-change")
 	if o.OperatorLabels, err = parseLabels(flags.String("operator-labels")); err != nil {
 		return o, err
 	}
 	if o.AgentSelector, err = labels.Parse(flags.String("agent-selector")); err != nil {
 		return o, usagef("write it like team=a or team in (a, b)", "--agent-selector: %v", err)
+	}
+	o.SDAggregator.URL = flags.String("sd-aggregator-url")
+	if err := scrape.CheckSDURL(o.SDAggregator.URL); err != nil {
+		return o, usagef("write it like "+scrape.DefaultSDURL, "--sd-aggregator-url: %v", err)
 	}
 	return o, checkNamespace(flags.String("namespace"))
 }

@@ -40,7 +40,7 @@ func buildAndRun(m *testing.M) int {
 }
 
 // TestScripts runs testdata/script/*.txtar: what users type, and what they see. Each
-// starts in a folder with a copy of examples/quickstart in it.
+// starts in a folder with copies of examples/quickstart and examples/platform in it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, params(filepath.Join("testdata", "script")))
 }
@@ -69,7 +69,12 @@ func setup(e *testscript.Env) error {
 	if err := os.WriteFile(filepath.Join(e.WorkDir, ".gitconfig"), []byte(identity), 0o666); err != nil {
 		return err
 	}
-	return os.CopyFS(filepath.Join(e.WorkDir, "quickstart"), os.DirFS(filepath.Join("..", "..", "examples", "quickstart")))
+	for _, example := range []string{"quickstart", "platform"} {
+		if err := os.CopyFS(filepath.Join(e.WorkDir, example), os.DirFS(filepath.Join("..", "..", "examples", example))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exits runs a program that must end with an exit code: exits CODE PROGRAM ARG...

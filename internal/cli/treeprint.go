@@ -33,7 +33,8 @@ type forest struct {
 
 // selectable are the kinds that are rendered only where a selector finds them.
 func selectable() []string {
-	return []string{"MetricsInstance", "LogsInstance", "Integration", "ServiceMonitor", "PodMonitor", "Probe", "PodLogs"}
+	return []string{"MetricsInstance", "LogsInstance", "Integration", "MetricsIntegration",
+		"ServiceMonitor", "PodMonitor", "Probe", "IntegrationMonitor", "PodLogs"}
 }
 
 func newForest(set *manifest.Set, trees []*hierarchy.Hierarchy) forest {
@@ -59,7 +60,7 @@ func newTree(h *hierarchy.Hierarchy) *node {
 	agent := newNode(h.Agent)
 	agent.Paused = h.Spec().Paused
 	for _, m := range h.Metrics {
-		agent.add(newNode(m.Object).add(leaves(m.ServiceMonitors, m.PodMonitors, m.Probes)...))
+		agent.add(newNode(m.Object).add(leaves(m.ServiceMonitors, m.PodMonitors, m.Probes, m.IntegrationMonitors)...))
 	}
 	for _, l := range h.Logs {
 		agent.add(newNode(l.Object).add(leaves(l.PodLogs)...))

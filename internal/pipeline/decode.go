@@ -71,6 +71,8 @@ func (d *decoder) value(node *yaml.Node, path string, target reflect.Value) {
 		d.stringMap(node, path, target)
 	case reflect.Slice:
 		d.list(node, path, target)
+	case reflect.Interface:
+		d.any(node, path, target)
 	case reflect.Bool:
 		if d.is(node, path, "!!bool", "true or false") {
 			target.SetBool(strings.EqualFold(node.Value, "true"))
@@ -98,7 +100,7 @@ func (d *decoder) object(node *yaml.Node, path string, target reflect.Value) {
 		index, known := fields.index[key.Value]
 		switch {
 		case known:
-			d.value(value, at, target.Field(index))
+			d.value(value, at, target.FieldByIndex(index))
 		case isReserved(at):
 			d.fail(key, at, "is not supported yet")
 			d.found[len(d.found)-1].Code = diag.PipelineUnsupported
@@ -149,6 +151,22 @@ func (d *decoder) list(node *yaml.Node, path string, target reflect.Value) {
 	target.Set(list)
 }
 
+// any reads a value of any type, as JSON has them.
+func (d *decoder) any(node *yaml.Node, path string, target reflect.Value) {
+	var value any
+	err := node.Decode(&value)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(value)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, target.Addr().Interface())
+	}
+	if err != nil {
+		d.fail(node, path, "is not a value that JSON has")
+	}
+}
+
 // unmarshal is for types that read themselves from a JSON string, such as durations.
 func (d *decoder) unmarshal(node *yaml.Node, path string, target json.Unmarshaler) {
 	text, err := json.Marshal(node.Value)
@@ -160,18 +178,21 @@ func (d *decoder) unmarshal(node *yaml.Node, path string, target json.Unmarshale
 	}
 }
 
-// fields are the JSON names of a struct's fields.
+// fields are the JSON names of a struct's fields, with those of embedded structs.
 type fields struct {
 	names []string
-	index map[string]int
+	index map[string][]int
 }
 
 func fieldsOf(t reflect.Type) fields {
-	f := fields{index: map[string]int{}}
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	f := fields{index: map[string][]int{}}
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous && name == "" {
+			continue // its fields are visible themselves
+		}
 		f.names = append(f.names, name)
-		f.index[name] = i
+		f.index[name] = field.Index
 	}
 	return f
 }
@@ -183,7 +204,7 @@ var indices = regexp.MustCompile(`\[\d+\]`)
 // version. Ignoring it would do something other than what was asked for.
 func isReserved(path string) bool {
 	switch indices.ReplaceAllString(path, "[]") {
-	case "spec.images", "spec.patches", "spec.sdAggregator", "spec.sources[].verify":
+	case "spec.images", "spec.patches", "spec.sources[].verify":
 		return true
 	}
 	return false

@@ -3,9 +3,15 @@ package pipeline
 import (
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/integration"
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
@@ -27,9 +33,10 @@ func TestDocumentedPipelinesAreValid(t *testing.T) {
 	if count < 3 {
 		t.Errorf("only %d pipelines were found in the manual", count)
 	}
-	file := filepath.Join(root, "examples", "quickstart", "pipeline.yaml")
-	if _, found := Parse(file, read(t, file)); len(found) > 0 {
-		t.Errorf("%s", report(t, found))
+	for _, file := range glob(t, filepath.Join(root, "examples", "*", "pipeline.yaml")) {
+		if _, found := Parse(file, read(t, file)); len(found) > 0 {
+			t.Errorf("%s", report(t, found))
+		}
 	}
 }
 
@@ -50,25 +57,41 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 			t.Errorf("docs/pipeline.md does not describe %s", path)
 		}
 	}
-	for _, name := range fieldsOf(reflect.TypeFor[gitsync.Auth]()).names {
-		if !strings.Contains(page, name) {
-			t.Errorf("docs/pipeline.md does not name %s", name)
+	for _, described := range describedOnce() {
+		for _, name := range fieldsOf(described).names {
+			if !strings.Contains(page, name) {
+				t.Errorf("docs/pipeline.md does not name %s", name)
+			}
 		}
 	}
 }
 
-// fieldPaths lists the leaves of a struct as the manual writes them; Auth is described
-// once for all places that it stands in.
+// describedOnce are the types of fields that the manual describes apart from the table.
+func describedOnce() []reflect.Type {
+	return []reflect.Type{
+		reflect.TypeFor[gitsync.Auth](), reflect.TypeFor[v1alpha1.TLSConfig](), reflect.TypeFor[monitoringv1.SafeAuthorization](),
+		reflect.TypeFor[integration.Entry](), reflect.TypeFor[integration.Field](),
+	}
+}
+
+// fieldPaths lists the leaves of a struct as the manual writes them.
 func fieldPaths(t reflect.Type, path string) []string {
-	switch {
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-		return append([]string{path}, fieldPaths(t.Elem(), path+"[]")...)
-	case t.Kind() != reflect.Struct || t == reflect.TypeFor[gitsync.Auth]():
+	switch t.Kind() {
+	case reflect.Pointer:
+		return fieldPaths(t.Elem(), path)
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct && !slices.Contains(describedOnce(), t.Elem()) {
+			return append([]string{path}, fieldPaths(t.Elem(), path+"[]")...)
+		}
+		return []string{path}
+	}
+	if t.Kind() != reflect.Struct || slices.Contains(describedOnce(), t) || t == reflect.TypeFor[metav1.Duration]() {
 		return []string{path}
 	}
 	var out []string
-	for i, name := range fieldsOf(t).names {
-		out = append(out, fieldPaths(t.Field(i).Type, path+"."+name)...)
+	fields := fieldsOf(t)
+	for _, name := range fields.names {
+		out = append(out, fieldPaths(t.FieldByIndex(fields.index[name]).Type, path+"."+name)...)
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/integration"
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
@@ -55,7 +56,10 @@ func TestDefaults(t *testing.T) {
 	if s.Interval.Duration != time.Minute {
 		t.Errorf("interval is %v", s.Interval)
 	}
-	s.Interval = nil
+	if s.SDAggregator.RefreshInterval.Duration != 30*time.Second {
+		t.Errorf("the sd-aggregator's interval is %v", s.SDAggregator.RefreshInterval)
+	}
+	s.Interval, s.SDAggregator.RefreshInterval = nil, nil
 	want := gitsync.PipelineSpec{
 		Compatibility: "operator",
 		OnInvalid:     "hold",
@@ -64,8 +68,9 @@ func TestDefaults(t *testing.T) {
 			URL: "https://git.example.com/a.git", Branch: "environments/prod", Path: ".",
 			Commit: gitsync.Commit{Author: "agentry <agentry@localhost>", Message: gitsync.DefaultMessage},
 		},
-		Secrets: gitsync.Secrets{Policy: "reference"},
-		Limits:  gitsync.Limits{Deletions: "50%"},
+		Secrets:      gitsync.Secrets{Policy: "reference"},
+		SDAggregator: gitsync.SDAggregator{URL: "http://sd-aggregator.monitoring.svc:8080"},
+		Limits:       gitsync.Limits{Deletions: "50%"},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -94,6 +99,16 @@ func TestEveryFieldIsRead(t *testing.T) {
 	}
 	if s.Operator.Labels["team"] != "a" || s.Operator.AgentSelector != "team in (a, b)" || s.Secrets.Policy != "plaintext" {
 		t.Errorf("operator and secrets: %+v", s)
+	}
+	a := s.SDAggregator
+	if a.URL != "https://sd.example.com/aggregator" || a.RefreshInterval.Duration != time.Minute || a.TLSConfig.CA.ConfigMap.Key != "ca.crt" ||
+		a.TLSConfig.Cert.Secret.Name != "sd-client" || a.TLSConfig.KeySecret.Key != "tls.key" || *a.TLSConfig.ServerName != "sd.example.com" ||
+		*a.TLSConfig.InsecureSkipVerify || a.Authorization.Type != "Bearer" || a.Authorization.Credentials.Name != "sd-token" {
+		t.Errorf("sdAggregator: %+v", a)
+	}
+	if e := s.Integrations[0]; e.Name != "nginx" || e.Placement != integration.Once || e.Fields[0].Required != "start" || e.Fields[1].Fields[0].Values[1] != "b" ||
+		e.Fields[0].Default != "http://localhost" || e.Fields[1].Fields[1].Default != 3.0 {
+		t.Errorf("integrations: %+v", e)
 	}
 }
 

@@ -1,0 +1,69 @@
+package gitsync
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/integration"
+	"github.com/agentry-dev/agentry/generator/scrape"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// TestRenderOptions holds that what a pipeline says arrives at the renderer.
+func TestRenderOptions(t *testing.T) {
+	tls, auth := &v1alpha1.TLSConfig{CAFile: "ca"}, &monitoringv1.SafeAuthorization{Type: "Bearer"}
+	spec := PipelineSpec{
+		Secrets:      Secrets{Policy: SecretsPlaintext, RestartOnChange: true},
+		Operator:     Operator{Labels: map[string]string{"a": "b"}, AgentSelector: "a=b"},
+		SDAggregator: SDAggregator{URL: "https://sd", RefreshInterval: &metav1.Duration{Duration: time.Minute}, TLSConfig: tls, Authorization: auth},
+		Integrations: []integration.Entry{{Name: "nginx"}},
+	}
+	got, err := spec.renderOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := scrape.SDAggregator{URL: "https://sd", RefreshInterval: time.Minute, TLS: tls, Authorization: auth}
+	if diff := cmp.Diff(want, got.SDAggregator); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got.Secrets != secretref.Plaintext || !got.RestartOnSecretChange || got.OperatorLabels["a"] != "b" || got.AgentSelector.String() != "a=b" || got.Integrations == nil {
+		t.Errorf("%+v", got)
+	}
+	if got, err := (&PipelineSpec{}).renderOptions(); err != nil || got.Integrations != nil || got.AgentSelector != nil {
+		t.Errorf("of an empty pipeline: %+v, %v", got, err)
+	}
+	spec.Operator.AgentSelector = "in ("
+	if _, err := spec.renderOptions(); err == nil || !strings.HasPrefix(err.Error(), "agentSelector: ") {
+		t.Errorf("a bad selector: %v", err)
+	}
+}
+
+// TestEverySettingIsInTheDigest holds that commits tell pipelines apart that render
+// differently.
+func TestEverySettingIsInTheDigest(t *testing.T) {
+	seen := map[string]string{}
+	for name, change := range map[string]func(*PipelineSpec){
+		"nothing":       func(*PipelineSpec) {},
+		"url":           func(s *PipelineSpec) { s.SDAggregator.URL = "https://sd" },
+		"interval":      func(s *PipelineSpec) { s.SDAggregator.RefreshInterval = &metav1.Duration{Duration: time.Minute} },
+		"tls":           func(s *PipelineSpec) { s.SDAggregator.TLSConfig = &v1alpha1.TLSConfig{CAFile: "ca"} },
+		"authorization": func(s *PipelineSpec) { s.SDAggregator.Authorization = &monitoringv1.SafeAuthorization{} },
+		"restart":       func(s *PipelineSpec) { s.Secrets.RestartOnChange = true },
+		"integrations":  func(s *PipelineSpec) { s.Integrations = []integration.Entry{{Name: "nginx"}} },
+	} {
+		p := pass{Syncer: &Syncer{}}
+		p.pipeline.Default()
+		change(&p.pipeline.Spec)
+		digest := p.configDigest()
+		if other, ok := seen[digest]; ok || len(digest) != 64 {
+			t.Errorf("%s and %s: %s", name, other, digest)
+		}
+		seen[digest] = name
+	}
+}

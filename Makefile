@@ -6,20 +6,30 @@ BENCH    ?= .
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 TOOL := go tool -modfile=internal/tools/go.mod
+# Where the tests of test/agentcheck look for a Prometheus that is not installed.
+PROMETHEUS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/prometheus
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-deps lint generate demo bench fuzz clean
+.PHONY: help build test chart agentcheck test-deps agentcheck-deps lint generate demo bench fuzz clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/agentry
 	go build -o bin/ ./cmd/...
 
-test: test-deps lint ## Lint, then run all tests with the race detector
+test: test-deps lint chart ## Lint, then run all tests with the race detector
 	$(if $(wildcard test/prometheus/go.mod),cd test/prometheus && go test ./...)
 	go test $(RACE) ./...
+
+# Results depend on agentry, and on files that Go does not know of: they are not kept.
+agentcheck: agentcheck-deps ## Check every rendered configuration with the agent's own code, and run some
+	cd test/agentcheck && go vet -tags netgo,slicelabels ./... && go test -count=1 -tags netgo,slicelabels ./...
+
+# Rules are tested with promtool, which comes with Prometheus. Results depend on files that Go does not know of.
+chart: agentcheck-deps ## Check the Helm chart, and the rules and the dashboard in it
+	cd test/chart && go vet ./... && go test -count=1 ./...
 
 test-deps: ## Install what the tests run besides Go: git and an SSH server
 	@for c in git /usr/sbin/sshd; do command -v $$c >/dev/null || missing=1; done; \
@@ -27,6 +37,15 @@ test-deps: ## Install what the tests run besides Go: git and an SSH server
 	if ! command -v apt-get >/dev/null; then echo "install git and an OpenSSH server for the tests of Git remotes"; exit 0; fi; \
 	echo "installing git and openssh-server, which the tests of Git remotes start on loopback"; \
 	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git openssh-server
+
+# The package is unpacked, not installed, for that would start a service.
+agentcheck-deps: ## Fetch what agentcheck and chart run besides Go: Prometheus
+	@if command -v prometheus >/dev/null || [ -x $(PROMETHEUS)/usr/bin/prometheus ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "install Prometheus for the tests with real agents"; exit 0; fi; \
+	echo "fetching Debian's Prometheus, which tests run on loopback, to $(PROMETHEUS)"; \
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && chmod 755 "$$dir" && cd "$$dir" && \
+	{ apt-get download -qq prometheus 2>/dev/null || { $(SUDO) apt-get update -qq && apt-get download -qq prometheus; }; } && \
+	dpkg -x prometheus_*.deb root && mkdir -p $(dir $(PROMETHEUS)) && rm -rf $(PROMETHEUS) && mv root $(PROMETHEUS)
 
 lint: ## Check formatting, go vet, staticcheck
 	@gofmt -l . | (! grep .) || { echo "not formatted: run gofmt -w on these files" >&2; exit 1; }

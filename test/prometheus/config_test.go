@@ -34,6 +34,7 @@ func TestEveryConfigurationIsAccepted(t *testing.T) {
 		inputs[filepath.Base(filepath.Dir(name))] = load(t, name)
 	}
 	inputs["quickstart"] = loadFolder(t, "../../examples/quickstart")
+	inputs["platform"] = loadFolder(t, "../../examples/platform")
 	loaded := 0
 	for name, set := range inputs {
 		for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference} {

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package alive
+
+import "syscall"
+
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

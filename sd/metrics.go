@@ -19,6 +19,7 @@ type metrics struct {
 	failures *prometheus.CounterVec
 	drops    *prometheus.CounterVec
 	requests *prometheus.CounterVec
+	rounds   prometheus.Counter
 	reloads  prometheus.Counter
 }
 
@@ -40,6 +41,10 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Name: namespace + "http_requests_total",
 			Help: "Requests by status code and by what was asked for: all, agent, page, other. Worry about 503 long after a start, and about 400 and 401: a consumer is misconfigured.",
 		}, []string{"code", "view"}),
+		rounds: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: namespace + "rounds_total",
+			Help: "Rounds that ended: each pod that answers was polled once more. Worry when it grows by much less than one in --poll-interval: polls are late, and --max-polls is too low.",
+		}),
 		reloads: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: namespace + "file_reload_failures_total",
 			Help: "Certificates, authorities and tokens that changed and could not be used; the previous ones stay in force. Worry about any: they expire.",
@@ -51,7 +56,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	for _, reason := range merge.Reasons() {
 		m.drops.WithLabelValues(string(reason))
 	}
-	registry.MustRegister(m.fetches, m.failures, m.drops, m.requests, m.reloads, collectors.NewGoCollector(),
+	registry.MustRegister(m.fetches, m.failures, m.drops, m.requests, m.rounds, m.reloads, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -70,6 +75,9 @@ func (m *metrics) Polled(took time.Duration, failure poll.Reason) {
 func (m *metrics) Dropped(reason merge.Reason, groups int) {
 	m.drops.WithLabelValues(string(reason)).Add(float64(groups))
 }
+
+// Round implements [poll.Observer].
+func (m *metrics) Round() { m.rounds.Inc() }
 
 // collector reads the state when it is asked for.
 type collector struct{ a *Aggregator }

@@ -53,38 +53,53 @@ type Drop struct {
 // Parse checks the answer of a pod and makes its fragment, with the groups that were dropped,
 // in the order of their reasons.
 func Parse(body []byte, from Source, limits Limits) (*Fragment, []Drop, error) {
-	array := json.NewDecoder(bytes.NewReader(body))
-	if start, err := array.Token(); err != nil || start != json.Delim('[') {
-		return nil, nil, malformed(err)
-	}
 	var (
 		groups []Group
 		drops  []Drop
-		raw    json.RawMessage
+		n      int
 	)
 	check := newChecker(from, limits)
-	for n := 0; array.More(); n++ {
-		if n == limits.Groups {
-			return nil, nil, fmt.Errorf("%w: more than %d", ErrTooManyGroups, limits.Groups)
-		}
-		if err := array.Decode(&raw); err != nil {
-			return nil, nil, malformed(err)
+	err := each(body, func(raw []byte) error {
+		if n++; n > limits.Groups {
+			return fmt.Errorf("%w: more than %d", ErrTooManyGroups, limits.Groups)
 		}
 		group, fault := check.group(raw)
 		if fault != nil {
 			drops = addDrop(drops, fault)
-			continue
+			return nil
 		}
 		groups = append(groups, group)
-	}
-	if _, err := array.Token(); err != nil {
-		return nil, nil, malformed(err)
-	}
-	if _, err := array.Token(); !errors.Is(err, io.EOF) {
-		return nil, nil, malformed(errors.New("more follows after the array"))
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	slices.SortFunc(drops, func(a, b Drop) int { return bytes.Compare([]byte(a.Reason), []byte(b.Reason)) })
 	return newFragment(groups), drops, nil
+}
+
+// each calls the function with each element of a JSON array, which is only good during the call.
+func each(body []byte, element func(raw []byte) error) error {
+	array := json.NewDecoder(bytes.NewReader(body))
+	if start, err := array.Token(); err != nil || start != json.Delim('[') {
+		return malformed(err)
+	}
+	var raw json.RawMessage
+	for array.More() {
+		if err := array.Decode(&raw); err != nil {
+			return malformed(err)
+		}
+		if err := element(raw); err != nil {
+			return err
+		}
+	}
+	if _, err := array.Token(); err != nil {
+		return malformed(err)
+	}
+	if _, err := array.Token(); !errors.Is(err, io.EOF) {
+		return malformed(errors.New("more follows after the array"))
+	}
+	return nil
 }
 
 func malformed(err error) error {

@@ -68,8 +68,8 @@ type pod struct {
 	since, good, tried time.Time
 	failure            *Failure
 	failures           int // in a row
-	// first marks the pods of the first round.
-	first bool
+	// awaited marks the pods that the round waits for.
+	awaited bool
 
 	ctx    context.Context // ends when the pod is gone
 	cancel context.CancelFunc
@@ -170,7 +170,8 @@ type Status struct {
 	// Failure is why the last poll failed, and Failures how many did in a row.
 	Failure  *Failure
 	Failures int
-	// Answer is its last good answer, Shown what the document has of it.
+	// Answer is its last good answer, Shown what the document has of it. Without a time in Good
+	// it was given to somebody else.
 	Answer, Shown *merge.Fragment
 	// Drops are the groups of the last good answer that were left out.
 	Drops []merge.Drop

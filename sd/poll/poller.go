@@ -13,8 +13,11 @@ package poll
 import (
 	"bytes"
 	"context"
+	"iter"
 	"log/slog"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,9 +36,12 @@ type Observer interface {
 	Polled(took time.Duration, failure Reason)
 	// Dropped is told of the groups that a good answer lost.
 	Dropped(reason merge.Reason, groups int)
+	// Round is told of each round that ended: the first, in which every pod is tried once, and
+	// later those in which every pod is that answered before.
+	Round()
 }
 
-// Options are the settings of a Poller. All must be set.
+// Options are the settings of a Poller. All but Recall must be set.
 type Options struct {
 	// Interval is the time between two polls of a pod that answers.
 	Interval time.Duration
@@ -52,6 +58,9 @@ type Options struct {
 	Fetcher  Fetcher
 	Observer Observer
 	Log      *slog.Logger
+	// Recall returns, for each of the pods, what it said last to somebody else, nil if nobody
+	// knows. It is asked once, after the first round, for the pods that did not answer.
+	Recall func(ctx context.Context, pods []Pod) []*merge.Fragment
 }
 
 // MinWorkers is how few workers there may be: one for each lane, and one to spare.
@@ -74,11 +83,13 @@ type Poller struct {
 	healthy, fresh, failing lane
 	// size is that of the document's fragments.
 	size int
-	// started is set by the first Set, waiting how many pods the first round still waits for.
-	started   bool
-	waiting   int
-	dirty     bool
-	published time.Time
+	// started is set by the first Set, waiting how many pods the round still waits for.
+	started bool
+	waiting int
+	// recalled is set when Recall was asked, recalling until it answers.
+	recalled, recalling bool
+	dirty               bool
+	published           time.Time
 }
 
 // New makes a poller. It polls while Run runs.
@@ -93,7 +104,7 @@ func New(options Options) *Poller {
 // which each pod of the first Set was tried once.
 func (p *Poller) Document() *merge.Document { return p.document.Load() }
 
-// Waiting is how many pods the first round still waits for; false before the first Set.
+// Waiting is how many pods the round still waits for; false before the first Set.
 func (p *Poller) Waiting() (int, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,14 +143,14 @@ func (p *Poller) Set(pods []Pod) {
 		}
 	}
 	if !p.started {
-		p.started, p.waiting = true, len(p.pods)
+		p.started = true
+		p.await(maps.Values(p.pods))
 	}
-	p.finishRound()
 	p.signal()
 }
 
 func (p *Poller) add(now time.Time, new Pod) {
-	added := &pod{Pod: new, state: StateNew, since: now, due: now, first: !p.started}
+	added := &pod{Pod: new, state: StateNew, since: now, due: now}
 	added.ctx, added.cancel = context.WithCancel(context.Background())
 	p.pods[new.id()] = added
 	p.fresh.push(added)
@@ -166,22 +177,88 @@ func (p *Poller) remove(gone *pod) {
 	delete(p.pods, gone.id())
 	gone.lane.remove(gone)
 	gone.cancel()
-	if p.started && gone.first {
-		p.waiting--
-	}
+	p.tried(gone)
 	p.size -= gone.shown.Size()
 	p.dirty = p.dirty || gone.shown.Targets() > 0
 	p.options.Log.Info("pod gone", "pod", gone.Name, "addr", gone.Addr, "agent", gone.Owner, "targets", gone.shown.Targets())
 }
 
-// finishRound publishes the first document once each pod of the first round was tried.
-func (p *Poller) finishRound() {
-	if p.document.Load() != nil || !p.started || p.waiting > 0 {
+// await begins a round of these pods.
+func (p *Poller) await(pods iter.Seq[*pod]) {
+	for pod := range pods {
+		pod.awaited = true
+		p.waiting++
+	}
+}
+
+// tried notes that a pod was tried, or is gone: the round does not wait for it any more.
+func (p *Poller) tried(pod *pod) {
+	if !pod.awaited {
 		return
+	}
+	pod.awaited = false
+	if p.waiting--; p.waiting == 0 {
+		p.options.Observer.Round()
+	}
+}
+
+// nextRound follows a round that ended, or one without pods. Pods that fail are not waited for,
+// as they may not be tried for minutes.
+func (p *Poller) nextRound(ctx context.Context) {
+	if p.document.Load() == nil && !p.publishFirst(ctx) {
+		return
+	}
+	p.await(slices.Values(p.healthy.pods))
+}
+
+// publishFirst publishes the first document, unless others must be asked before.
+func (p *Poller) publishFirst(ctx context.Context) bool {
+	if !p.recalled && p.options.Recall != nil {
+		p.recalled = true
+		p.startRecall(ctx)
+	}
+	if p.recalling {
+		return false
 	}
 	p.fresh.limit = max(1, p.options.Workers/2)
 	p.publish(time.Now())
 	p.options.Log.Info("first round done", "pods", len(p.pods), "targets", p.document.Load().All().Targets())
+	return true
+}
+
+// startRecall asks what the pods said last that did not answer.
+func (p *Poller) startRecall(ctx context.Context) {
+	var silent []*pod
+	var asked []Pod
+	for _, pod := range p.pods {
+		if !pod.answered() {
+			silent, asked = append(silent, pod), append(asked, pod.Pod)
+		}
+	}
+	if len(silent) == 0 {
+		return
+	}
+	p.recalling = true
+	p.polls.Go(func() {
+		said := p.options.Recall(ctx, asked)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for i, pod := range silent {
+			p.adopt(pod, said[i])
+		}
+		p.recalling = false
+		p.signal()
+	})
+}
+
+// adopt takes what a pod said to somebody else for its last good answer, unless it answered in
+// the meantime or there is no room. The pod goes on as one that never answered: it is tried soon.
+func (p *Poller) adopt(pod *pod, said *merge.Fragment) {
+	if pod.answered() || p.pods[pod.id()] != pod || p.size+said.Size() > p.options.MaxDocument {
+		return
+	}
+	pod.shown, pod.answer = said, said
+	p.size += said.Size()
 }
 
 func (p *Poller) publish(now time.Time) {
@@ -217,7 +294,8 @@ func (p *Poller) Run(ctx context.Context) {
 	}
 }
 
-// step starts the polls that are due, publishes, and returns how long there is nothing to do.
+// step starts the polls that are due, begins rounds, publishes, and returns how long there is
+// nothing to do.
 func (p *Poller) step(ctx context.Context) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,6 +312,9 @@ func (p *Poller) step(ctx context.Context) time.Duration {
 		if due, ok := l.wake(); ok && p.busy() < p.options.Workers {
 			wait = min(wait, due.Sub(now))
 		}
+	}
+	if p.started && p.waiting == 0 {
+		p.nextRound(ctx)
 	}
 	if p.dirty && p.document.Load() != nil {
 		if rest := p.published.Add(publishEvery).Sub(now); rest > 0 {
@@ -285,11 +366,7 @@ func (p *Poller) done(ctx context.Context, l *lane, polled *pod, took time.Durat
 		p.options.Observer.Polled(took, "")
 	}
 	p.requeue(now, polled)
-	if polled.first {
-		polled.first = false
-		p.waiting--
-		p.finishRound()
-	}
+	p.tried(polled)
 }
 
 // requeue puts a pod into the lane of its state.

@@ -30,6 +30,7 @@ type world struct {
 	busy, most int
 
 	reasons map[Reason]int
+	rounds  int
 	drops   map[merge.Reason]int
 	log     bytes.Buffer
 	logger  *slog.Logger
@@ -72,6 +73,13 @@ func (w *world) Dropped(reason merge.Reason, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.drops[reason] += n
+}
+
+// Round implements Observer.
+func (w *world) Round() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rounds++
 }
 
 func (w *world) set(n int, pod func(context.Context) (string, error)) {
@@ -206,6 +214,7 @@ func TestTheFirstRoundDoesNotWaitForPodsThatWent(t *testing.T) {
 		p.Set([]Pod{podN(1)})
 		sleep(time.Millisecond)
 		p.Set(nil)
+		synctest.Wait()
 		if d := p.Document(); d == nil || d.All().Targets() != 0 {
 			t.Error("not ready although no pod is left")
 		}
@@ -216,6 +225,7 @@ func TestNoPodsIsAnEmptyDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := start(t, newWorld(), nil)
 		p.Set(nil)
+		synctest.Wait()
 		if d := p.Document(); d == nil || d.All().Targets() != 0 {
 			t.Error("not ready although there is no pod")
 		}

@@ -23,8 +23,10 @@ type Unit struct {
 	Inputs []manifest.ID
 	// Paused units (spec.paused) have no Files: what is on the output branch stays.
 	Paused bool
-	// Failed units have a diagnostic of severity error; Files were rendered without
-	// the objects to blame.
+	// Held are the objects that are not rendered as they are in the set, sorted by ID.
+	Held []Held
+	// Failed units could not be rendered even so, and have no Files: what is on the output
+	// branch stays.
 	Failed bool
 
 	diags   diag.List

@@ -35,6 +35,8 @@ type Options struct {
 	SDAggregator scrape.SDAggregator
 	// Integrations is the catalogue of integrations; nil is the agent's own.
 	Integrations *integration.Catalogue
+	// Past is what units were last rendered from; nil when nothing is known of it.
+	Past Past
 }
 
 // Output is the result of a render.

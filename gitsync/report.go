@@ -3,8 +3,10 @@ package gitsync
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // Report is what a pass found and did.
@@ -14,6 +16,9 @@ type Report struct {
 	Output   OutputReport
 	// Units are sorted by name.
 	Units []UnitReport
+	// Held are the objects that are not rendered as they are in the inputs, sorted by
+	// identity.
+	Held []HeldObject
 	// Changes are the files that the commit adds, changes or removes, sorted by path.
 	Changes []FileChange
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
@@ -59,6 +64,31 @@ type UnitReport struct {
 	Reason string
 }
 
+// HeldObject is an object that is not rendered as it is in the inputs: its last good
+// version stands in for it, or it is left out.
+type HeldObject struct {
+	Object manifest.ID
+	// Units are those that are rendered with the stand-in or without the object; those that
+	// keep their folder on its account are among them.
+	Units []string
+	// As is the input commit whose version of the object is rendered; zero when it is left
+	// out, or when its units keep their folder.
+	As CommitRef
+	// Since is the input commit with which it was first held.
+	Since CommitRef
+	// Reason is the error.
+	Reason diag.Diagnostic
+	// Waiting are the paths of the fields in which the inputs differ from what is rendered;
+	// nil when the object cannot be read, or is gone.
+	Waiting []string
+}
+
+// CommitRef names an input commit.
+type CommitRef struct {
+	Commit string    `json:"commit"` // its full id
+	Date   time.Time `json:"date"`   // the committer's
+}
+
 // FileChange is one file of a commit.
 type FileChange struct {
 	Path string
@@ -67,8 +97,8 @@ type FileChange struct {
 	Insertions, Deletions int
 }
 
-// Held returns the units that are held.
-func (r *Report) Held() []UnitReport {
+// HeldUnits returns the units that are held.
+func (r *Report) HeldUnits() []UnitReport {
 	var out []UnitReport
 	for _, u := range r.Units {
 		if u.State == UnitHeld || u.State == UnitLeftOut {

@@ -56,6 +56,9 @@ type Diagnostic struct {
 	Column   int
 	Object   Object
 	Units    []string // namespace/name of the GrafanaAgents that it concerns
+	// Related are the other objects without which there would be no finding: the other one
+	// of a pair, the Secret or ConfigMap that a field refers to.
+	Related []Object
 }
 
 // String is the one-line form: position, severity, code, object, message.

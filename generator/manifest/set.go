@@ -111,6 +111,42 @@ func (s *Set) Replace(objects []*Object) (*Set, bool) {
 	return out, true
 }
 
+// With returns a set in which the objects of the map stand in place of those of the same
+// identities, or beside the others if there are none; nil takes an object out. What is
+// given is no duplicate of anything.
+func (s *Set) With(objects map[ID]*Object) *Set {
+	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates}
+	out.objects = with(s.objects, objects)
+	kinds := map[string]map[ID]*Object{}
+	for id, o := range objects {
+		if kinds[id.Kind] == nil {
+			kinds[id.Kind] = map[ID]*Object{}
+		}
+		kinds[id.Kind][id] = o
+	}
+	for kind, objects := range kinds {
+		out.byKind[kind] = with(s.byKind[kind], objects)
+	}
+	return out
+}
+
+// with replaces, adds and removes objects of a sorted list.
+func with(sorted []*Object, objects map[ID]*Object) []*Object {
+	out := make([]*Object, 0, len(sorted)+len(objects))
+	from := 0
+	for _, id := range slices.SortedFunc(maps.Keys(objects), ID.Compare) {
+		i, found := find(sorted[from:], id)
+		out = append(out, sorted[from:from+i]...)
+		if from += i; found {
+			from++
+		}
+		if o := objects[id]; o != nil {
+			out = append(out, o)
+		}
+	}
+	return append(out, sorted[from:]...)
+}
+
 // Duplicates returns the objects that are defined more than once, and therefore left out:
 // one group an identity, each in the order of files and lines.
 func (s *Set) Duplicates() [][]*Object { return s.duplicates }

@@ -43,6 +43,8 @@ type Options struct {
 	MaxDocumentBytes int
 	// Limits bound what is taken of an answer. Default [merge.DefaultLimits].
 	Limits merge.Limits
+	// Peers are the other replicas. Without them a start knows only what pods answer.
+	Peers *Peers
 }
 
 // The defaults of [Options].
@@ -76,18 +78,24 @@ func New(o Options) *Aggregator {
 	orDefault(&o.MaxPodBytes, DefaultMaxPodBytes)
 	orDefault(&o.MaxDocumentBytes, DefaultMaxDocumentBytes)
 	orDefault(&o.Limits, merge.DefaultLimits())
-	client := poll.NewClient(poll.ClientOptions{TLS: o.PodTLS, MaxBytes: o.MaxPodBytes, UserAgent: "agentry-sd-aggregator/" + o.Version})
+	client := poll.NewClient(poll.ClientOptions{TLS: o.PodTLS, MaxBytes: o.MaxPodBytes, UserAgent: userAgent(o.Version)})
 	registry := prometheus.NewRegistry()
 	a := &Aggregator{source: o.Source, metrics: newMetrics(registry), log: o.Log, version: o.Version}
-	a.poller = poll.New(poll.Options{
+	polls := poll.Options{
 		Interval: o.Interval, Timeout: o.PodTimeout, FirstTimeout: firstTimeout, Workers: max(o.Workers, poll.MinWorkers),
 		Scheme: client.Scheme(), Limits: o.Limits, MaxDocument: o.MaxDocumentBytes,
 		Fetcher: client, Observer: a.metrics, Log: o.Log,
-	})
+	}
+	if o.Peers != nil {
+		polls.Recall = newMemory(o, client).recall
+	}
+	a.poller = poll.New(polls)
 	registry.MustRegister(collector{a})
 	a.admin = a.adminMux(registry)
 	return a
 }
+
+func userAgent(version string) string { return "agentry-sd-aggregator/" + version }
 
 func orDefault[T comparable](value *T, unset T) {
 	if *value == *new(T) {

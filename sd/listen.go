@@ -79,13 +79,15 @@ func serve(server *http.Server, l Listener) error {
 }
 
 // ServerTLS makes the settings of a listener from files that may change: each connection gets
-// what they hold now. With clientCAs, clients must have a certificate of one of them.
+// what they hold now. With clientCAs, clients must have a certificate of one of them, or be
+// another replica.
 func ServerTLS(certificate func() *tls.Certificate, clientCAs func() *x509.CertPool) *tls.Config {
 	base := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		config := &tls.Config{MinVersion: base.MinVersion, NextProtos: base.NextProtos, Certificates: []tls.Certificate{*certificate()}}
+		own := certificate()
+		config := &tls.Config{MinVersion: base.MinVersion, NextProtos: base.NextProtos, Certificates: []tls.Certificate{*own}}
 		if clientCAs != nil {
-			config.ClientCAs, config.ClientAuth = clientCAs(), tls.RequireAndVerifyClientCert
+			config.ClientCAs, config.ClientAuth = withReplicas(clientCAs(), own), tls.RequireAndVerifyClientCert
 		}
 		return config, nil
 	}

@@ -51,8 +51,10 @@ type PodReport struct {
 	State    poll.State `json:"state"`
 	Since    time.Time  `json:"since"`
 	LastGood time.Time  `json:"lastGood,omitzero"`
-	LastTry  time.Time  `json:"lastTry,omitzero"`
-	NextTry  time.Time  `json:"nextTry,omitzero"`
+	// FromPeer is set while what is known of the pod was learned from another replica.
+	FromPeer bool      `json:"fromPeer,omitempty"`
+	LastTry  time.Time `json:"lastTry,omitzero"`
+	NextTry  time.Time `json:"nextTry,omitzero"`
 	// Targets are those in the document, Held how many of them the last good answer lacked.
 	Targets  int          `json:"targets"`
 	Held     int          `json:"held"`
@@ -104,6 +106,7 @@ func podReport(s poll.Status) PodReport {
 		LastTry: s.Tried, NextTry: s.Next, Targets: s.Shown.Targets(), Held: s.Shown.Targets() - s.Answer.Targets(),
 		Failures: s.Failures, Dropped: s.Drops,
 	}
+	p.FromPeer = s.Good.IsZero() && s.Shown.Targets() > 0
 	if s.Failure != nil {
 		p.Reason, p.Error = s.Failure.Reason, s.Failure.Error()
 	}

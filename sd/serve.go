@@ -94,6 +94,9 @@ func (a *Aggregator) missing() string {
 	if !started {
 		return "not all namespaces or names have been listed yet"
 	}
+	if waiting == 0 {
+		return "peers are asked for pods that do not answer"
+	}
 	return fmt.Sprintf("%d pods have not been tried yet", waiting)
 }
 

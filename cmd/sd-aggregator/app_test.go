@@ -31,6 +31,7 @@ func TestWrongUsage(t *testing.T) {
 		"a client CA without TLS": {[]string{"--client-ca", "x"}, "--client-ca needs"},
 		"too often":               {[]string{"--poll-interval", "10ms"}, "at least 1s"},
 		"a long timeout":          {[]string{"--pod-timeout", "1h"}, "--pod-timeout"},
+		"peers without a port":    {[]string{"--peers", "x"}, "HOST:PORT"},
 		"an unknown level":        {[]string{"--log-level", "loud"}, "--log-level"},
 		"no token":                {[]string{"--dns", "a/b=c:1", "--bearer-token-file", "/nowhere"}, "/nowhere"},
 		"no place to listen":      {[]string{"--dns", "a/b=c:1", "--listen", "nowhere"}, "nowhere"},

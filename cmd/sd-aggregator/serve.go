@@ -29,26 +29,30 @@ func serve(ctx context.Context, s settings, stderr io.Writer) error {
 			return usagef("", "%v", err)
 		}
 	}
-	serverTLS, token, err := files.server(s)
+	guard, err := files.guard(s)
 	if err != nil {
 		return usagef("", "%v", err)
+	}
+	if s.peers != nil {
+		s.peers.Resolver, s.peers.TLS, s.peers.Token = net.DefaultResolver, guard.peerTLS, guard.token
+		s.options.Peers = s.peers
 	}
 	listener, admin, err := listen(ctx, s)
 	if err != nil {
 		return usagef("", "%v", err)
 	}
-	if token != nil && serverTLS == nil {
+	if guard.token != nil && guard.tls == nil {
 		log.Warn("the bearer token travels without TLS: anyone on the way can read it")
 	}
 	aggregator = sd.New(s.options)
-	log.Info("started", "version", s.options.Version, "listen", listener.Addr(), "admin", admin.Addr(), "tls", serverTLS != nil)
+	log.Info("started", "version", s.options.Version, "listen", listener.Addr(), "admin", admin.Addr(), "tls", guard.tls != nil)
 	working, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel() // Also when a listener broke.
 	running.Go(func() { aggregator.Run(working) })
 	err = sd.Serve(working, log,
-		sd.Listener{Listener: listener, Handler: aggregator.Handler(token), TLS: serverTLS},
+		sd.Listener{Listener: listener, Handler: aggregator.Handler(guard.token), TLS: guard.tls},
 		sd.Listener{Listener: admin, Handler: aggregator.AdminHandler()})
 	log.Info("stopped")
 	return err
@@ -109,29 +113,37 @@ func (f files) podTLS(s settings) (func() *tls.Config, error) {
 	}, nil
 }
 
-// server returns what guards the listener for consumers: TLS and a token, each nil if unset.
-func (f files) server(s settings) (config *tls.Config, token func() string, err error) {
+// guard is what stands before the document. Each is nil if unset.
+type guard struct {
+	tls   *tls.Config
+	token func() string
+	// peerTLS is for asking other replicas, which have the same guard.
+	peerTLS func() *tls.Config
+}
+
+func (f files) guard(s settings) (guard, error) {
+	var g guard
 	if s.tlsCert != "" {
 		pair, err := rotate.KeyPair(s.tlsCert, s.tlsKey, f.failed)
 		if err != nil {
-			return nil, nil, err
+			return g, err
 		}
 		var clients func() *x509.CertPool
 		if s.clientCA != "" {
 			pool, err := rotate.Pool(s.clientCA, f.failed)
 			if err != nil {
-				return nil, nil, err
+				return g, err
 			}
 			clients = pool.Get
 		}
-		config = sd.ServerTLS(pair.Get, clients)
+		g.tls, g.peerTLS = sd.ServerTLS(pair.Get, clients), sd.PeerTLS(pair.Get)
 	}
 	if s.tokenFile != "" {
 		value, err := rotate.Token(s.tokenFile, f.failed)
 		if err != nil {
-			return nil, nil, err
+			return g, err
 		}
-		token = value.Get
+		g.token = value.Get
 	}
-	return config, token, nil
+	return g, nil
 }

@@ -25,6 +25,7 @@ type settings struct {
 	podKey, podName     string
 	tlsCert, tlsKey     string
 	clientCA, tokenFile string
+	peers               *sd.Peers
 	logLevel            slog.Level
 	options             sd.Options
 }
@@ -48,6 +49,7 @@ func flags() []cli.Flag {
 		&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key"},
 		&cli.StringFlag{Name: "client-ca", Usage: "`FILE` with the authorities of consumers, which then need a certificate"},
 		&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that consumers must send"},
+		&cli.StringFlag{Name: "peers", Usage: "`HOST:PORT` of all replicas, by a headless Service: a replica that starts asks one for what pods said last that do not answer"},
 		&cli.Int64Flag{Name: "max-pod-bytes", Value: sd.DefaultMaxPodBytes, Usage: "`BYTES` of an answer; more refuse it"},
 		&cli.IntFlag{Name: "max-pod-groups", Value: limits.Groups, Usage: "`NUMBER` of groups in an answer; more refuse it"},
 		&cli.IntFlag{Name: "max-group-bytes", Value: limits.GroupBytes, Usage: "`BYTES` of a group; more drop it"},
@@ -101,6 +103,13 @@ func readSettings(c *cli.Context) (settings, error) {
 			return s, usagef("write it like --dns monitoring/agent=agent-integrations-sd.monitoring.svc:8080", "--dns: %v", err)
 		}
 		s.names = append(s.names, name)
+	}
+	if text := c.String("peers"); text != "" {
+		peers, err := sd.ParsePeers(text)
+		if err != nil {
+			return s, usagef("write it like --peers sd-aggregator-peers.monitoring.svc:8080", "--peers: %v", err)
+		}
+		s.peers = &peers
 	}
 	if err := s.logLevel.UnmarshalText([]byte(c.String("log-level"))); err != nil {
 		return s, usagef("use debug, info, warn or error", "--log-level %q is not known", c.String("log-level"))

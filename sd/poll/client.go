@@ -32,9 +32,13 @@ type ClientOptions struct {
 	MaxBytes int64
 	// UserAgent is sent along.
 	UserAgent string
+	// Path to ask for. Default [Path].
+	Path string
+	// Token returns a bearer token to send. Without it none is: pods get no credentials.
+	Token func() string
 }
 
-// Client asks pods. It goes to the address that it is given and nowhere else: no proxy, no
+// Client asks pods, and other replicas what pods said. It goes to the address that it is given and nowhere else: no proxy, no
 // redirects, no name resolution. The agent names the request's Host as its targets' address,
 // so the Host is that address too.
 type Client struct {
@@ -47,6 +51,9 @@ type Client struct {
 // more memory than everything else.
 func NewClient(options ClientOptions) *Client {
 	var dialer net.Dialer
+	if options.Path == "" {
+		options.Path = Path
+	}
 	c := &Client{options: options, scheme: "http"}
 	c.transport = &http.Transport{
 		DialContext:            dialer.DialContext,
@@ -82,14 +89,17 @@ func (c *Client) dialTLS(dialer *net.Dialer) func(context.Context, string, strin
 	}
 }
 
-// Fetch asks the pod at the address and reads its answer. Every error is a [*Failure].
+// Fetch asks who is at the address and reads the answer. Every error is a [*Failure].
 func (c *Client) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buffer) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme+"://"+addr.String()+Path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme+"://"+addr.String()+c.options.Path, nil)
 	if err != nil {
 		return &Failure{ReasonConnect, err}
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", c.options.UserAgent)
+	if c.options.Token != nil {
+		request.Header.Set("Authorization", "Bearer "+c.options.Token())
+	}
 	response, err := c.transport.RoundTrip(request)
 	if err != nil {
 		return transportFailure(ctx, err)

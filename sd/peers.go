@@ -1,0 +1,137 @@
+package sd
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/agentry-dev/agentry/sd/discover"
+	"github.com/agentry-dev/agentry/sd/merge"
+	"github.com/agentry-dev/agentry/sd/poll"
+)
+
+const (
+	// recallTimeout bounds what readiness waits for peers, peerTimeout for one of them.
+	recallTimeout = 5 * time.Second
+	peerTimeout   = 2 * time.Second
+)
+
+// Peers is how to reach the other replicas. They are asked once, at the start, for what those
+// pods said last that do not answer: else their targets would vanish with the old replica.
+type Peers struct {
+	// Host is the name in DNS of all replicas that are ready, that of a headless Service; Port
+	// is where they serve the document.
+	Host     string
+	Port     uint16
+	Resolver discover.Resolver
+	// TLS returns the settings for one connection, see [PeerTLS]. Without it HTTP is spoken.
+	TLS func() *tls.Config
+	// Token returns the bearer token that replicas ask for. It may be nil.
+	Token func() string
+}
+
+// ParsePeers reads HOST:PORT.
+func ParsePeers(text string) (Peers, error) {
+	host, port, err := net.SplitHostPort(text)
+	number, notNumber := strconv.ParseUint(port, 10, 16)
+	if err != nil || notNumber != nil || host == "" || number == 0 {
+		return Peers{}, fmt.Errorf("%q is not HOST:PORT", text)
+	}
+	return Peers{Host: host, Port: uint16(number)}, nil
+}
+
+// PeerTLS makes the settings for connections between replicas. All of them have one certificate,
+// from one Secret: whoever shows it is one.
+func PeerTLS(certificate func() *tls.Certificate) func() *tls.Config {
+	return func() *tls.Config {
+		own := certificate()
+		return &tls.Config{
+			MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*own},
+			InsecureSkipVerify: true, // Neither authority nor name matters, only the certificate itself:
+			VerifyConnection: func(state tls.ConnectionState) error {
+				if !state.PeerCertificates[0].Equal(own.Leaf) {
+					return errors.New("the peer shows another certificate than ours")
+				}
+				return nil
+			},
+		}
+	}
+}
+
+// withReplicas adds the certificate of the replicas to the authorities of clients.
+func withReplicas(clients *x509.CertPool, own *tls.Certificate) *x509.CertPool {
+	clients = clients.Clone()
+	clients.AddCert(own.Leaf)
+	return clients
+}
+
+// memory is what the other replicas remember.
+type memory struct {
+	peers  Peers
+	client *poll.Client
+	scheme string // that pods are asked over
+	limits merge.Limits
+	log    *slog.Logger
+}
+
+func newMemory(o Options, pods *poll.Client) *memory {
+	return &memory{
+		peers: *o.Peers, scheme: pods.Scheme(), limits: o.Limits, log: o.Log,
+		client: poll.NewClient(poll.ClientOptions{
+			TLS: o.Peers.TLS, Token: o.Peers.Token, Path: Path, MaxBytes: int64(o.MaxDocumentBytes), UserAgent: userAgent(o.Version),
+		}),
+	}
+}
+
+// recall returns what the first peer that is ready knows of each pod. Where none is, nothing is
+// known, as at the very first start.
+func (m *memory) recall(ctx context.Context, pods []poll.Pod) []*merge.Fragment {
+	ctx, cancel := context.WithTimeout(ctx, recallTimeout)
+	defer cancel()
+	addrs, err := m.peers.Resolver.LookupNetIP(ctx, "ip", m.peers.Host)
+	if err != nil {
+		m.log.Info("no peer to ask for pods that do not answer", "name", m.peers.Host, "err", err)
+	}
+	for _, addr := range addrs {
+		peer := netip.AddrPortFrom(addr.Unmap(), m.peers.Port)
+		fragments, err := m.ask(ctx, peer, pods)
+		if err != nil {
+			m.log.Info("peer does not help", "addr", peer, "err", err)
+			continue
+		}
+		m.log.Info("asked a peer for pods that do not answer", "addr", peer, "pods", len(pods), "known", known(fragments))
+		return fragments
+	}
+	return make([]*merge.Fragment, len(pods))
+}
+
+func (m *memory) ask(ctx context.Context, peer netip.AddrPort, pods []poll.Pod) ([]*merge.Fragment, error) {
+	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
+	defer cancel()
+	var document bytes.Buffer
+	if err := m.client.Fetch(ctx, peer, &document); err != nil {
+		return nil, err
+	}
+	sources := make([]merge.Source, len(pods))
+	for i, pod := range pods {
+		sources[i] = merge.Source{Owner: pod.Owner, Addr: pod.Addr, Scheme: m.scheme}
+	}
+	return merge.Split(document.Bytes(), sources, m.limits)
+}
+
+func known(fragments []*merge.Fragment) (n int) {
+	for _, f := range fragments {
+		if f != nil {
+			n++
+		}
+	}
+	return n
+}

@@ -32,6 +32,7 @@ type Unit struct {
 	diags   diag.List
 	objects []*manifest.Object
 	looked  map[manifest.ID]*manifest.Object // nil for what was not found
+	relies  bool                             // on [Past]
 	// hierarchyDiags is the text of what building the hierarchy found.
 	hierarchyDiags string
 	// whole is the unit as it was rendered, when a conflict with another took it out: it is

@@ -1,7 +1,11 @@
 package generator
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -26,9 +30,285 @@ type Held struct {
 	Reason diag.Diagnostic
 }
 
-// Refuse holds whatever an error blames, found in what was rendered for a unit: a field that
-// must not change, say. It returns the unit as it is rendered then, which takes the other's place
-// in the output.
+// Refuse holds whatever an error blames that was found in what is rendered for a unit: a field
+// that must not change, say. It returns the unit as it is rendered then, which takes the place
+// of the other.
 func (out *Output) Refuse(unit string, d diag.Diagnostic) *Unit {
-	panic("not written yet")
+	i := slices.IndexFunc(out.Units, func(u *Unit) bool { return u.Name == unit })
+	out.Units[i] = out.renderer.unit(out.Hierarchies[i], d)
+	out.collect()
+	return out.Units[i]
+}
+
+// holding renders a unit, again and again, until nothing of it is wrong: objects to blame
+// for errors are replaced by their stand-ins or left out. What is left out is in the hierarchy
+// still, as if it were good and had no effect; a stand-in selects, and is selected, as itself.
+type holding struct {
+	*renderer
+	unit *Unit
+	head *hierarchy.Hierarchy // of the objects as they are
+
+	held    map[manifest.ID]Held
+	set     *manifest.Set // with the stand-ins
+	current *hierarchy.Hierarchy
+	left    map[manifest.ID]bool
+	looked  map[manifest.ID]*manifest.Object // in all attempts
+	errors  diag.List                        // of all attempts
+}
+
+func newHolding(r *renderer, u *Unit, h *hierarchy.Hierarchy) *holding {
+	return &holding{renderer: r, unit: u, head: h, held: map[manifest.ID]Held{}, set: r.set, current: h,
+		left: map[manifest.ID]bool{}, looked: map[manifest.ID]*manifest.Object{}}
+}
+
+// run renders the unit.
+func (s *holding) run(errors diag.List) {
+	s.tell(errors)
+	if len(errors) > 0 && !s.replace(errors) {
+		s.fail()
+		return
+	}
+	for {
+		r := s.attempt()
+		errors := onlyErrors(r.diags)
+		s.tell(errors)
+		if len(errors) == 0 {
+			s.take(r)
+			return
+		}
+		if !s.replace(errors) && !s.replaceAround(errors) || s.hopeless() {
+			s.fail()
+			return
+		}
+	}
+}
+
+// attempt renders what there is now.
+func (s *holding) attempt() rendering {
+	r := s.render(s.current, s.set, s.left)
+	maps.Copy(s.looked, r.looked)
+	return r
+}
+
+// tell keeps errors to be reported. What is said about a stand-in is of no use to anybody:
+// its text is not in the inputs.
+func (s *holding) tell(errors diag.List) {
+	for _, d := range errors {
+		if s.held[objectID(d)].StandIn == nil && !slices.ContainsFunc(s.errors, d.Same) {
+			s.errors = append(s.errors, d)
+		}
+	}
+}
+
+// take makes an attempt without errors the unit's rendering.
+func (s *holding) take(r rendering) {
+	u := s.unit
+	u.Files = files(r.objects)
+	u.Held = slices.SortedFunc(maps.Values(s.held), func(a, b Held) int { return a.ID.Compare(b.ID) })
+	u.diags = s.errors
+	for _, d := range r.diags {
+		if s.held[objectID(d)].StandIn == nil {
+			u.diags = append(u.diags, d)
+		}
+	}
+	u.looked = s.looked
+	s.current.Objects(func(o *manifest.Object) bool {
+		if !s.left[o.ID] {
+			u.from(o)
+		}
+		return true
+	})
+	for _, o := range r.looked {
+		if o != nil {
+			u.from(o)
+		}
+	}
+}
+
+// fail gives the unit up: what the output branch has of it stays.
+func (s *holding) fail() {
+	s.unit.Failed = true
+	s.unit.diags = append(s.errors, onlyWarnings(s.head.Diags)...)
+	s.unit.looked = s.looked
+	s.head.Objects(func(o *manifest.Object) bool {
+		s.unit.from(o)
+		return true
+	})
+}
+
+// hopeless reports whether the GrafanaAgent is left out, or a version of it stands in that
+// wants its unit left alone.
+func (s *holding) hopeless() bool {
+	return s.left[s.head.Agent.ID] || s.current.Spec().Paused
+}
+
+// replace holds what errors blame. It reports whether that changed anything.
+func (s *holding) replace(errors diag.List) bool {
+	before := len(s.held)
+	for _, d := range errors {
+		if !s.holdSources(d) {
+			s.hold(objectID(d), d)
+		}
+	}
+	return s.rebuild(before)
+}
+
+// holdSources holds the Secrets and ConfigMaps by which an object became wrong that may be
+// as it always was. It reports whether there are any.
+func (s *holding) holdSources(d diag.Diagnostic) bool {
+	any := false
+	for _, o := range d.Related {
+		id := manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
+		if isSource(id) {
+			if last, _ := s.last(id); last != nil {
+				any = s.hold(id, d) || any
+			}
+		}
+	}
+	return any
+}
+
+func isSource(id manifest.ID) bool { return id.Kind == "Secret" || id.Kind == "ConfigMap" }
+
+// hold replaces an object by its stand-in, or leaves it out if it is new. An object that is
+// what the unit was last rendered from cannot be the cause of an error, and stays. The caller
+// must call rebuild.
+func (s *holding) hold(id manifest.ID, reason diag.Diagnostic) bool {
+	if _, done := s.held[id]; done {
+		return false
+	}
+	now := s.set.Get(id)
+	last, had := s.last(id)
+	switch {
+	case had && last == nil, now == nil && !had:
+		return false
+	case had && now != nil && now.Digest == last.Digest:
+		return false
+	}
+	s.held[id] = Held{ID: id, Object: now, StandIn: last, Reason: reason}
+	return true
+}
+
+func (s *holding) last(id manifest.ID) (*manifest.Object, bool) {
+	if s.opts.Past == nil {
+		return nil, false
+	}
+	s.unit.relies = true
+	return s.opts.Past.Last(s.unit.Name, id)
+}
+
+// rebuild applies what was held since there were before objects held.
+func (s *holding) rebuild(before int) bool {
+	if len(s.held) == before {
+		return false
+	}
+	changes := map[manifest.ID]*manifest.Object{}
+	for id, h := range s.held {
+		if h.StandIn != nil {
+			changes[id] = h.StandIn
+		} else {
+			s.left[id] = true
+		}
+	}
+	h := *s.head
+	if len(changes) > 0 {
+		s.set = s.renderer.set.With(changes)
+		h = *hierarchy.Of(s.set, s.set.Get(s.head.Agent.ID))
+		h.Diags = append(onlyErrors(h.Diags), onlyWarnings(s.head.Diags)...)
+	}
+	h.Diags = slices.DeleteFunc(slices.Clone(h.Diags), func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Error && s.left[objectID(d)]
+	})
+	s.current = &h
+	return true
+}
+
+// replaceAround is for errors of objects that did not change: something around them did. Of
+// what they refer to, the instances above them and the GrafanaAgent it holds the first that
+// helps.
+func (s *holding) replaceAround(errors diag.List) bool {
+	stuck := map[manifest.ID]diag.Diagnostic{}
+	for _, d := range errors {
+		stuck[objectID(d)] = d
+	}
+	related, above, agent := s.related(errors), s.above(stuck), map[manifest.ID]diag.Diagnostic{}
+	for _, d := range errors {
+		agent[s.head.Agent.ID] = d
+	}
+	both := maps.Clone(above)
+	maps.Copy(both, agent)
+	for _, candidates := range [...]map[manifest.ID]diag.Diagnostic{related, above, agent, both} {
+		try := s.clone()
+		for id, d := range candidates {
+			try.hold(id, d)
+		}
+		if !try.rebuild(len(s.held)) || try.hopeless() {
+			continue
+		}
+		r := try.attempt()
+		if !slices.ContainsFunc(onlyErrors(r.diags), func(d diag.Diagnostic) bool { _, still := stuck[objectID(d)]; return still }) {
+			*s = *try
+			return true
+		}
+	}
+	return false
+}
+
+// related are the objects that errors name beside the one to blame.
+func (s *holding) related(errors diag.List) map[manifest.ID]diag.Diagnostic {
+	out := map[manifest.ID]diag.Diagnostic{}
+	for _, d := range errors {
+		for _, o := range d.Related {
+			out[manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}] = d
+		}
+	}
+	return out
+}
+
+// above are the instances that select one of the objects.
+func (s *holding) above(objects map[manifest.ID]diag.Diagnostic) map[manifest.ID]diag.Diagnostic {
+	out := map[manifest.ID]diag.Diagnostic{}
+	look := func(instance *manifest.Object, below ...[]*manifest.Object) {
+		for _, list := range below {
+			for _, o := range list {
+				if d, ok := objects[o.ID]; ok {
+					out[instance.ID] = d
+				}
+			}
+		}
+	}
+	for _, m := range s.current.Metrics {
+		look(m.Object, m.ServiceMonitors, m.PodMonitors, m.Probes, m.IntegrationMonitors)
+	}
+	for _, l := range s.current.Logs {
+		look(l.Object, l.PodLogs)
+	}
+	return out
+}
+
+// clone is for an attempt that may be thrown away. The errors that it finds are not reported,
+// what it looked for is kept.
+func (s *holding) clone() *holding {
+	c := *s
+	c.held, c.left = maps.Clone(s.held), maps.Clone(s.left)
+	return &c
+}
+
+// objectID is the object that an error blames.
+func objectID(d diag.Diagnostic) manifest.ID {
+	return manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
+}
+
+func onlyErrors(list diag.List) diag.List   { return only(list, true) }
+func onlyWarnings(list diag.List) diag.List { return only(list, false) }
+
+// only returns the errors of a list, or all else.
+func only(list diag.List, errors bool) diag.List {
+	var out diag.List
+	for _, d := range list {
+		if (d.Severity == diag.Error) == errors {
+			out = append(out, d)
+		}
+	}
+	return out
 }

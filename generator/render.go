@@ -47,6 +47,9 @@ type Output struct {
 	Diags diag.List
 	// Hierarchies belong to Units, one each.
 	Hierarchies []*hierarchy.Hierarchy
+
+	renderer *renderer
+	between  diag.List // what was found between units
 }
 
 // Render renders all hierarchies of a set. Units of prev whose inputs are the same
@@ -67,7 +70,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 			known[u.Name] = u
 		}
 	}
-	r := renderer{set: set, opts: opts}
+	r := &renderer{set: set, opts: opts}
 	parallel(len(out.Units), func(i int) {
 		h := out.Hierarchies[i]
 		if u := known[h.Name()]; u != nil && u.same(h, set) {
@@ -76,13 +79,19 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		}
 		out.Units[i] = r.unit(h)
 	})
-	out.Diags = append(out.Diags, set.Diags()...)
-	out.Diags = append(out.Diags, conflicts(out, set)...)
-	for _, u := range out.Units {
-		out.Diags = append(out.Diags, u.diags...)
-	}
-	out.Diags = merge(out.Diags)
+	out.renderer = r
+	out.between = conflicts(out, set)
+	out.collect()
 	return out
+}
+
+// collect gathers what was found.
+func (out *Output) collect() {
+	list := append(slices.Clone(out.renderer.set.Diags()), out.between...)
+	for _, u := range out.Units {
+		list = append(list, u.diags...)
+	}
+	out.Diags = merge(list)
 }
 
 // parallel calls f for 0 to n-1 on all processors.
@@ -115,34 +124,43 @@ type renderer struct {
 	opts Options
 }
 
-// unit renders one hierarchy. When Kubernetes would refuse something the GrafanaAgent is
-// to blame, and there is nothing to render.
-func (r renderer) unit(h *hierarchy.Hierarchy) *Unit {
-	u := &Unit{Name: h.Name(), Paused: h.Spec().Paused}
+// unit renders one hierarchy. What errors are to blame for is held, those given included.
+func (r *renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit {
+	u := &Unit{Name: h.Name(), Paused: h.Spec().Paused, hierarchyDiags: diagText(h.Diags)}
 	u.remember(h)
-	u.hierarchyDiags = diagText(h.Diags)
 	if u.Paused {
 		return u
 	}
-	config := agentconfig.Build(h, r.set, agentconfig.Options{
-		Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations,
-	})
-	u.diags = append(u.diags, config.Diags...)
+	newHolding(r, u, h).run(errors)
 	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 {
 		u.diags = append(u.diags, h.Agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads"))
 	}
-	u.looked = config.Looked
-	if !config.Failed(h) {
-		objects, diags := workload.Build(h, config, workload.Options{
-			Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange,
-		})
-		u.diags = append(u.diags, diags...)
-		if !diags.HasErrors() {
-			u.Files = files(objects)
-		}
-	}
 	u.finish()
 	return u
+}
+
+// rendering is one attempt to render a unit.
+type rendering struct {
+	objects []workload.Object
+	looked  map[manifest.ID]*manifest.Object // nil for what is not in the set
+	diags   diag.List
+}
+
+// render makes an attempt. What is left out is in the hierarchy still, so that nobody takes
+// it for missing.
+func (r *renderer) render(h *hierarchy.Hierarchy, set *manifest.Set, left map[manifest.ID]bool) rendering {
+	config := agentconfig.Build(h, set, agentconfig.Options{
+		Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: left,
+	})
+	out := rendering{diags: config.Diags, looked: config.Secrets.Looked()}
+	if out.diags.HasErrors() {
+		return out
+	}
+	objects, diags := workload.Build(h, config, workload.Options{
+		Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange,
+	})
+	out.objects, out.diags = objects, append(out.diags, diags...)
+	return out
 }
 
 // files lays out the objects of a unit.

@@ -66,6 +66,9 @@ func rewrite(t *testing.T, archive *txtar.Archive) {
 	for _, u := range out.Units {
 		var list strings.Builder
 		fmt.Fprintf(&list, "failed: %t, paused: %t\n", u.Failed, u.Paused)
+		for _, h := range u.Held {
+			fmt.Fprintln(&list, "left out:", h.ID)
+		}
 		for _, f := range u.Files {
 			written["out/"+u.Name+"/"+f.Path] = f.Data
 			fmt.Fprintln(&list, f.Path)

@@ -20,6 +20,9 @@ func (u *Unit) remember(h *hierarchy.Hierarchy) {
 // same reports whether a hierarchy would render to this unit: all its objects, and what
 // they refer to, are the very ones that the unit was rendered from.
 func (u *Unit) same(h *hierarchy.Hierarchy, set *manifest.Set) bool {
+	if u.relies {
+		return false // what stands in may be another now
+	}
 	n, equal := 0, true
 	h.Objects(func(o *manifest.Object) bool {
 		equal = n < len(u.objects) && u.objects[n] == o
@@ -39,7 +42,6 @@ func (u *Unit) same(h *hierarchy.Hierarchy, set *manifest.Set) bool {
 
 // finish derives what the unit says about itself from what was found.
 func (u *Unit) finish() {
-	u.Failed = u.diags.HasErrors()
 	for i := range u.diags {
 		u.diags[i].Units = []string{u.Name}
 	}
@@ -53,21 +55,12 @@ func (u *Unit) finish() {
 		u.Files = append(u.Files, File{Path: KustomizationFile, Data: Kustomization(resources), Manifest: true})
 	}
 	slices.SortFunc(u.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	seen := map[manifest.ID]bool{}
-	for _, o := range u.objects {
-		if !seen[o.ID] {
-			seen[o.ID] = true
-			u.Inputs = append(u.Inputs, o.ID)
-		}
-	}
-	for id, o := range u.looked {
-		if o != nil && !seen[id] {
-			seen[id] = true
-			u.Inputs = append(u.Inputs, id)
-		}
-	}
 	slices.SortFunc(u.Inputs, manifest.ID.Compare)
+	u.Inputs = slices.Compact(u.Inputs)
 }
+
+// from notes an object that the unit is rendered from.
+func (u *Unit) from(o *manifest.Object) { u.Inputs = append(u.Inputs, o.ID) }
 
 // fail takes a unit out because of something between units.
 func (u *Unit) fail() *Unit {

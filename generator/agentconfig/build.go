@@ -1,8 +1,6 @@
 package agentconfig
 
 import (
-	"maps"
-
 	"github.com/prometheus/common/model"
 
 	"github.com/agentry-dev/agentry/generator/agentyaml"
@@ -26,29 +24,30 @@ type Options struct {
 	SDAggregator scrape.SDAggregator
 	// Integrations is the catalogue; nil is the default one.
 	Integrations *integration.Catalogue
+	// Left are objects of the hierarchy to build without.
+	Left map[manifest.ID]bool
 }
 
-// Build builds the configurations of a hierarchy. Objects with errors are left out, and
-// everything is built again without them.
+// Build builds the configurations of a hierarchy. When it finds an error, they are not to
+// be used.
 func Build(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
-	r := &Result{Left: map[manifest.ID]bool{}, Looked: map[manifest.ID]*manifest.Object{}, told: map[string]bool{}}
-	for _, d := range h.Diags {
-		r.tell(d)
-		r.blame(d)
-	}
-	for !r.Failed(h) {
-		b := newBuilder(h, secretref.New(set, options.Policy, h.Agent.Namespace), r.Left, options)
-		b.build(r)
-		r.Secrets = b.secrets
-		maps.Copy(r.Looked, b.secrets.Looked())
-		if !r.take(append(b.diags, b.secrets.Diags()...)) {
-			break
+	b := newBuilder(h, secretref.New(set, options.Policy, h.Agent.Namespace), options)
+	r := &Result{Secrets: b.secrets}
+	b.build(r)
+	told := map[string]bool{}
+	for _, list := range [...]diag.List{h.Diags, b.diags, b.secrets.Diags()} {
+		for _, d := range list {
+			// What several configurations have in common is checked for each of them.
+			if key := d.String() + " " + d.Object.String(); !told[key] {
+				told[key] = true
+				r.Diags = append(r.Diags, d)
+			}
 		}
 	}
 	return r
 }
 
-// builder builds one round.
+// builder builds the configurations of one hierarchy.
 type builder struct {
 	hierarchy *hierarchy.Hierarchy
 	spec      *v1alpha1.GrafanaAgentSpec
@@ -73,13 +72,13 @@ type builder struct {
 // MaxShards is how many StatefulSets a GrafanaAgent may ask for.
 const MaxShards = 1000
 
-func newBuilder(h *hierarchy.Hierarchy, secrets *secretref.Resolver, left map[manifest.ID]bool, options Options) *builder {
-	return &builder{hierarchy: h, spec: h.Spec(), secrets: secrets, left: left, options: options,
+func newBuilder(h *hierarchy.Hierarchy, secrets *secretref.Resolver, options Options) *builder {
+	return &builder{hierarchy: h, spec: h.Spec(), secrets: secrets, left: options.Left, options: options,
 		built: map[*manifest.Object][]*agentyaml.ScrapeConfig{}, builtLogs: map[*manifest.Object]*agentyaml.LogsScrapeConfig{},
 		additionalJobs: map[string][]string{}, equalRules: map[string]bool{}}
 }
 
-// build builds all configurations of one round.
+// build builds all configurations.
 func (b *builder) build(r *Result) {
 	b.checkAgent()
 	b.use(b.discovering())

@@ -1,7 +1,6 @@
 // Package agentconfig turns a hierarchy into the configuration of its agents.
 //
-// An object with an error is left out, and everything else is built as if it were not
-// there: build, leave out what is to blame, build again. Beside the checks of single
-// objects these are the agent's rules for a whole configuration, which it would refuse
-// only when its pods crash.
+// Beside the checks of single objects it makes those of whole configurations: the agent
+// would refuse them only when its pods crash. Every error blames an object; what becomes of
+// it is the caller's to decide, who builds again without it.
 package agentconfig

@@ -66,6 +66,11 @@ func (d Diagnostic) String() string {
 	return fmt.Sprintf("%s: %s[%s]: %s", d.Position(), d.Severity, d.Code, d.Message)
 }
 
+// Same reports whether two findings say the same of the same object.
+func (d Diagnostic) Same(other Diagnostic) bool {
+	return d.Object == other.Object && d.Source == other.Source && d.String() == other.String()
+}
+
 // Position is file:line:column with what is known of it.
 func (d Diagnostic) Position() string {
 	file := d.File

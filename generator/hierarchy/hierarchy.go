@@ -82,14 +82,7 @@ func each(list []*manifest.Object, yield func(*manifest.Object) bool) bool {
 // agents (the operator's -agent-selector; nil matches all), ordered by namespace and
 // name. Paused agents get a hierarchy too: it is the caller who leaves them alone.
 func Build(set *manifest.Set, agents labels.Selector) []*Hierarchy {
-	b := &builder{
-		set:        set,
-		indexes:    map[string]*index{},
-		namespaces: map[string][]string{},
-		instances:  map[*manifest.Object]*MetricsInstance{},
-		logs:       map[*manifest.Object]*LogsInstance{},
-		found:      map[*manifest.Object]diag.List{},
-	}
+	b := newBuilder(set)
 	var out []*Hierarchy
 	for _, agent := range set.Kind("GrafanaAgent") {
 		if agents == nil || agents.Matches(labels.Set(agent.Meta.Labels)) {
@@ -98,6 +91,23 @@ func Build(set *manifest.Set, agents labels.Selector) []*Hierarchy {
 	}
 	b.warnUncollected(out)
 	return out
+}
+
+// Of returns the hierarchy of one GrafanaAgent, without the warnings for which all others
+// have to be known.
+func Of(set *manifest.Set, agent *manifest.Object) *Hierarchy {
+	return newBuilder(set).agent(agent)
+}
+
+func newBuilder(set *manifest.Set) *builder {
+	return &builder{
+		set:        set,
+		indexes:    map[string]*index{},
+		namespaces: map[string][]string{},
+		instances:  map[*manifest.Object]*MetricsInstance{},
+		logs:       map[*manifest.Object]*LogsInstance{},
+		found:      map[*manifest.Object]diag.List{},
+	}
 }
 
 // builder shares the work of hierarchies: an instance that two agents select is built once.

@@ -1,5 +1,8 @@
 // Package strict reads an http_sd answer as the strictest of its clients would: Prometheus's,
 // and the one in Grafana Agent v0.44, which knows legacy label names only. It serves tests.
+//
+// With -tags oracle the real clients read along: it is an error if one of them refuses what is
+// accepted here, or finds other groups in it.
 package strict
 
 import (
@@ -8,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"regexp"
 	"unicode/utf8"
 )
@@ -20,8 +24,33 @@ type Group struct {
 
 var legacyName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
-// Parse reads an answer, or says why a client would refuse all of it.
+// Parse reads the body of an answer, or says why a client would refuse all of it.
 func Parse(body []byte) ([]Group, error) {
+	return Read(http.StatusOK, http.Header{"Content-Type": {"application/json"}}, body)
+}
+
+// Read reads an answer, or says why a client would refuse it and keep what it had before.
+func Read(status int, header http.Header, body []byte) ([]Group, error) {
+	groups, err := read(status, header, body)
+	if err != nil {
+		return nil, err
+	}
+	return groups, confirm(status, header, body, groups)
+}
+
+func read(status int, header http.Header, body []byte) ([]Group, error) {
+	switch {
+	case status != http.StatusOK:
+		return nil, fmt.Errorf("status %d", status)
+	case header.Get("Content-Type") != "application/json":
+		return nil, fmt.Errorf("content type %q", header.Get("Content-Type"))
+	case header.Get("Content-Encoding") != "":
+		return nil, fmt.Errorf("content encoding %q", header.Get("Content-Encoding"))
+	}
+	return parse(body)
+}
+
+func parse(body []byte) ([]Group, error) {
 	if !utf8.Valid(body) {
 		return nil, errors.New("not UTF-8")
 	}

@@ -1,0 +1,37 @@
+// Command prometheus-2.48 reads http_sd answers as Grafana Agent v0.44.8 does, which has a fork
+// of Prometheus 2.48 in it.
+package main
+
+import (
+	"context"
+
+	"github.com/prometheus/common/config"
+	"github.com/prometheus/prometheus/discovery/http"
+
+	"github.com/agentry-dev/agentry/test/oracle"
+)
+
+func main() { oracle.Main(ask) }
+
+// ask is the first refresh of a new discovery: nothing is left of other answers.
+func ask(ctx context.Context, url string) ([]oracle.Group, error) {
+	settings := http.DefaultSDConfig
+	settings.URL = url
+	settings.HTTPClientConfig.FollowRedirects = false // As agentry renders it.
+	d, err := http.NewDiscovery(&settings, nil, []config.HTTPClientOption{config.WithKeepAlivesDisabled()})
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.Refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	groups := make([]oracle.Group, len(found))
+	for i, f := range found {
+		groups[i].Labels = oracle.Plain(f.Labels)
+		for _, target := range f.Targets {
+			groups[i].Targets = append(groups[i].Targets, oracle.Plain(target))
+		}
+	}
+	return groups, nil
+}

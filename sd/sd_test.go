@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,65 +23,79 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/agentry-dev/agentry/sd/discover"
-	"github.com/agentry-dev/agentry/sd/internal/address"
 	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
+	"github.com/agentry-dev/agentry/sd/internal/rig"
 	"github.com/agentry-dev/agentry/sd/internal/strict"
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 
-// rig is an aggregator between an API server, pods on loopback addresses, and consumers.
-type rig struct {
+func TestMain(m *testing.M) { os.Exit(rig.Isolated(m.Run)) }
+
+// world is an aggregator between an API server, pods and consumers.
+type world struct {
 	*testing.T
 	api   *fakeapi.Server
-	port  int32
+	pods  *rig.Pods
 	sd    *httptest.Server
 	admin *httptest.Server
-
-	mu   sync.Mutex
-	pods map[string]http.HandlerFunc // by address
 }
 
-func newRig(t *testing.T, namespaces ...string) *rig {
-	return newRigOn(t, func(*fakeapi.Server) {}, namespaces...)
+func newWorld(t *testing.T, namespaces ...string) *world {
+	return newWorldOn(t, func(*fakeapi.Server) {}, namespaces...)
 }
 
-// newRigOn prepares the API server before it is first asked.
-func newRigOn(t *testing.T, prepare func(*fakeapi.Server), namespaces ...string) *rig {
+// newWorldOn prepares the API server before it is first asked.
+func newWorldOn(t *testing.T, prepare func(*fakeapi.Server), namespaces ...string) *world {
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() { noLeak(t, before) })
-	r := &rig{T: t, api: fakeapi.New(t), pods: map[string]http.HandlerFunc{}}
+	r := &world{T: t, api: fakeapi.New(t), pods: newPods(t, nil)}
 	prepare(r.api)
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "0.0.0.0:0") // All of 127.0.0.0/8.
+	r.sd, r.admin = r.replica(Options{Source: r.source(namespaces...)})
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return r
+}
+
+func newPods(t *testing.T, config *tls.Config) *rig.Pods {
+	t.Helper()
+	pods, err := rig.NewPods(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.port = int32(listener.Addr().(*net.TCPAddr).Port)
-	pods := httptest.NewUnstartedServer(r)
-	_ = pods.Listener.Close()
-	pods.Listener = listener
-	pods.Start()
 	t.Cleanup(pods.Close)
-	log := slog.New(slog.DiscardHandler)
-	source, err := discover.NewSlices(discover.SlicesOptions{Config: r.api.Config(), Namespaces: namespaces, Log: log, Addresses: address.Rule{AllowLoopback: true}})
+	return pods
+}
+
+func (r *world) source(namespaces ...string) *discover.Slices {
+	r.Helper()
+	source, err := discover.NewSlices(discover.SlicesOptions{Config: r.api.Config(), Namespaces: namespaces, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		t.Fatal(err)
+		r.Fatal(err)
 	}
-	a := New(Options{Source: source, Log: log, Version: "test", Interval: 50 * time.Millisecond, PodTimeout: 2 * time.Second, MaxPodBytes: 100_000})
+	return source
+}
+
+// replica starts an aggregator, which ends with the test.
+func (r *world) replica(o Options) (sd, admin *httptest.Server) {
+	orDefault(&o.Log, slog.New(slog.DiscardHandler))
+	orDefault(&o.Interval, 50*time.Millisecond)
+	orDefault(&o.PodTimeout, time.Second)
+	o.Version = "test"
+	a := New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		a.Run(ctx)
 	}()
-	r.sd, r.admin = httptest.NewServer(a.Handler(nil)), httptest.NewServer(a.AdminHandler())
-	t.Cleanup(func() {
-		r.sd.Close()
-		r.admin.Close()
+	sd, admin = httptest.NewServer(a.Handler(nil)), httptest.NewServer(a.AdminHandler())
+	r.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		sd.Close()
+		admin.Close()
 		cancel()
 		<-done
-		http.DefaultClient.CloseIdleConnections()
 	})
-	return r
+	return sd, admin
 }
 
 // noLeak waits until no more goroutines run than before.
@@ -95,48 +110,18 @@ func noLeak(t *testing.T, before int) {
 	t.Errorf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
 }
 
-// ServeHTTP is all the pods.
-func (r *rig) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	host, _, _ := net.SplitHostPort(request.Host)
-	r.mu.Lock()
-	pod := r.pods[host]
-	r.mu.Unlock()
-	if pod == nil || request.URL.Path != poll.Path {
-		panic(http.ErrAbortHandler)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	pod(w, request)
+func (r *world) pod(address string, handler http.Handler) {
+	r.pods.Set(netip.MustParseAddr(address), handler)
 }
 
-func (r *rig) pod(address string, pod http.HandlerFunc) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.pods[address] = pod
-}
-
-// runs is a pod with these integrations.
-func runs(names ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		groups := []strict.Group{}
-		for _, name := range names {
-			groups = append(groups, strict.Group{Targets: []string{r.Host}, Labels: map[string]string{"__meta_agent_integration_name": name}})
-		}
-		_ = json.NewEncoder(w).Encode(groups)
-	}
-}
-
-func says(body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }
-}
-
-func (r *rig) put(agent, name string, addresses ...string) *discoveryv1.EndpointSlice {
-	slice := fakeapi.Slice("ns", agent, name, r.port, addresses...)
+func (r *world) put(agent, name string, addresses ...string) *discoveryv1.EndpointSlice {
+	slice := fakeapi.Slice("ns", agent, name, r.pods.Port, addresses...)
 	r.api.Put(slice)
 	return slice
 }
 
 // do makes a request, with headers as name and value in turn.
-func (r *rig) do(method, url string, headers ...string) (*http.Response, string) {
+func (r *world) do(method, url string, headers ...string) (*http.Response, string) {
 	r.Helper()
 	request, err := http.NewRequestWithContext(r.Context(), method, url, nil)
 	if err != nil {
@@ -159,13 +144,13 @@ func (r *rig) do(method, url string, headers ...string) (*http.Response, string)
 }
 
 // targets are those of the document, as agent/integration@address.
-func (r *rig) targets(query string) []string {
+func (r *world) targets(query string) []string {
 	r.Helper()
 	response, body := r.do(http.MethodGet, r.sd.URL+Path+query)
 	if response.StatusCode != http.StatusOK {
 		return []string{response.Status}
 	}
-	groups, err := strict.Parse([]byte(body))
+	groups, err := strict.Read(response.StatusCode, response.Header, []byte(body))
 	if err != nil {
 		r.Fatalf("a client refuses the document: %v\n%s", err, body)
 	}
@@ -179,7 +164,7 @@ func (r *rig) targets(query string) []string {
 }
 
 // until waits for a condition.
-func (r *rig) until(what string, condition func() bool) {
+func (r *world) until(what string, condition func() bool) {
 	r.Helper()
 	for range 1000 {
 		if condition() {
@@ -190,7 +175,7 @@ func (r *rig) until(what string, condition func() bool) {
 	r.Fatal("never: " + what)
 }
 
-func (r *rig) untilTargets(query string, want ...string) {
+func (r *world) untilTargets(query string, want ...string) {
 	r.Helper()
 	if want == nil {
 		want = []string{}
@@ -205,7 +190,7 @@ func (r *rig) untilTargets(query string, want ...string) {
 	r.Fatal(diff)
 }
 
-func (r *rig) status() Report {
+func (r *world) status() Report {
 	r.Helper()
 	_, body := r.do(http.MethodGet, r.sd.URL+"/status.json")
 	var report Report
@@ -216,33 +201,33 @@ func (r *rig) status() Report {
 }
 
 func TestFromSlicesToConsumers(t *testing.T) {
-	r := newRig(t)
-	r.pod("127.0.1.1", runs("agent", "redis"))
-	r.pod("127.0.1.2", runs("agent"))
-	r.pod("127.0.1.3", runs("mysql"))
-	r.put("ga", "one", "127.0.1.1", "127.0.1.2")
-	r.untilTargets("", "ga/agent@127.0.1.1", "ga/agent@127.0.1.2", "ga/redis@127.0.1.1")
-	r.put("gb", "two", "127.0.1.3")
-	r.untilTargets("?grafanaagent=ns/gb", "gb/mysql@127.0.1.3")
+	r := newWorld(t)
+	r.pod("10.0.1.1", rig.Runs("agent", "redis"))
+	r.pod("10.0.1.2", rig.Runs("agent"))
+	r.pod("10.0.1.3", rig.Runs("mysql"))
+	r.put("ga", "one", "10.0.1.1", "10.0.1.2")
+	r.untilTargets("", "ga/agent@10.0.1.1", "ga/agent@10.0.1.2", "ga/redis@10.0.1.1")
+	r.put("gb", "two", "10.0.1.3")
+	r.untilTargets("?grafanaagent=ns/gb", "gb/mysql@10.0.1.3")
 	r.untilTargets("?grafanaagent=ns/none")
-	r.put("ga", "one", "127.0.1.2")
-	r.untilTargets("", "ga/agent@127.0.1.2", "gb/mysql@127.0.1.3")
-	r.pod("127.0.1.3", says(`[{"targets":["127.`))
+	r.put("ga", "one", "10.0.1.2")
+	r.untilTargets("", "ga/agent@10.0.1.2", "gb/mysql@10.0.1.3")
+	r.pod("10.0.1.3", rig.Says(`[{"targets":["10.`))
 	r.until("failing", func() bool { return strings.Contains(r.scrape(), `agentry_sd_pods{state="failing"} 1`) })
-	r.untilTargets("?grafanaagent=ns/gb", "gb/mysql@127.0.1.3")
+	r.untilTargets("?grafanaagent=ns/gb", "gb/mysql@10.0.1.3")
 	r.api.Away(true)
 	r.until("the server is away", func() bool { return r.status().Watches[0].State == discover.WatchFailing })
-	r.untilTargets("", "ga/agent@127.0.1.2", "gb/mysql@127.0.1.3")
+	r.untilTargets("", "ga/agent@10.0.1.2", "gb/mysql@10.0.1.3")
 	if response, _ := r.do(http.MethodGet, r.admin.URL+"/readyz"); response.StatusCode != http.StatusOK {
 		t.Error(response.Status)
 	}
 	r.api.Away(false)
 	r.api.Delete("ns", "one")
-	r.untilTargets("", "gb/mysql@127.0.1.3")
+	r.untilTargets("", "gb/mysql@10.0.1.3")
 }
 
 func TestNothingIsServedBeforeAllIsKnown(t *testing.T) {
-	r := newRigOn(t, func(api *fakeapi.Server) { api.Away(true) })
+	r := newWorldOn(t, func(api *fakeapi.Server) { api.Away(true) })
 	r.until("the server is away", func() bool { return r.status().Watches[0].State == discover.WatchFailing })
 	for _, url := range []string{r.sd.URL + Path, r.sd.URL + Path + "?grafanaagent=ns/ga", r.admin.URL + "/readyz"} {
 		response, body := r.do(http.MethodGet, url)
@@ -261,7 +246,7 @@ func TestNothingIsServedBeforeAllIsKnown(t *testing.T) {
 }
 
 func TestAnAgentThatIsNotSeenHasNoEmptyList(t *testing.T) {
-	r := newRigOn(t, func(api *fakeapi.Server) { api.Forbid("closed", true) }, "ns", "closed")
+	r := newWorldOn(t, func(api *fakeapi.Server) { api.Forbid("closed", true) }, "ns", "closed")
 	r.untilTargets("")
 	for query, want := range map[string]int{"": 200, "?grafanaagent=ns/x": 200, "?grafanaagent=closed/x": 503, "?grafanaagent=other/x": 503} {
 		if response, _ := r.do(http.MethodGet, r.sd.URL+Path+query); response.StatusCode != want {
@@ -274,10 +259,10 @@ func TestAnAgentThatIsNotSeenHasNoEmptyList(t *testing.T) {
 }
 
 func TestHTTP(t *testing.T) {
-	r := newRig(t)
-	r.pod("127.0.1.1", runs("agent"))
-	r.put("ga", "one", "127.0.1.1")
-	r.untilTargets("", "ga/agent@127.0.1.1")
+	r := newWorld(t)
+	r.pod("10.0.1.1", rig.Runs("agent"))
+	r.put("ga", "one", "10.0.1.1")
+	r.untilTargets("", "ga/agent@10.0.1.1")
 	plain, body := r.do(http.MethodGet, r.sd.URL+Path)
 	tag := plain.Header.Get("Etag")
 	zipped, packed := r.do(http.MethodGet, r.sd.URL+Path, "Accept-Encoding", "br, gzip;q=0.5")
@@ -331,28 +316,26 @@ func TestHTTP(t *testing.T) {
 }
 
 func TestOneBadPodHarmsNobody(t *testing.T) {
-	bodies := map[string]http.HandlerFunc{
-		"127.0.2.1": says(`null`),
-		"127.0.2.2": says(`[]{}`),
-		"127.0.2.3": says(strings.Repeat(" ", 200_000)),
-		"127.0.2.4": says(`[{"targets":["169.254.169.254:80"],"labels":{"__address__":"x"}}]`),
-		"127.0.2.5": says("[" + strings.Repeat(`{"targets":[],"labels":{"a-b":"c"}},`, 20) + `{}]`),
-		"127.0.2.6": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://127.0.1.1/", http.StatusFound)
-		},
-		"127.0.2.7": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"127.0.2.8": says(`[{"targets":["<script>alert(1)</script>"]}]`),
-		"127.0.2.9": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	bodies := map[string]http.Handler{
+		"10.0.2.1": rig.Says(`null`),
+		"10.0.2.2": rig.Says(`[]{}`),
+		"10.0.2.3": rig.Says(strings.Repeat(" ", 2_000_000)),
+		"10.0.2.4": rig.Says(`[{"targets":["169.254.169.254:80"],"labels":{"__address__":"x"}}]`),
+		"10.0.2.5": rig.Says("[" + strings.Repeat(`{"targets":[],"labels":{"a-b":"c"}},`, 20) + `{}]`),
+		"10.0.2.6": rig.FaultNamed("redirect to another host").New(),
+		"10.0.2.7": rig.FaultNamed("hang").New(),
+		"10.0.2.8": rig.Says(`[{"targets":["<script>alert(1)</script>"]}]`),
+		"10.0.2.9": rig.FaultNamed("reset").New(),
 	}
-	r := newRig(t)
-	r.pod("127.0.1.1", runs("agent"))
-	addresses := []string{"127.0.1.1", "127.0.2.10"} // Nobody is at the last one.
+	r := newWorld(t)
+	r.pod("10.0.1.1", rig.Runs("agent"))
+	addresses := []string{"10.0.1.1", "10.0.2.10"} // Nobody is at the last one.
 	for address, body := range bodies {
 		r.pod(address, body)
 		addresses = append(addresses, address)
 	}
 	r.put("ga", "one", addresses...)
-	r.untilTargets("", "ga/agent@127.0.1.1")
+	r.untilTargets("", "ga/agent@10.0.1.1")
 	r.until("all were tried", func() bool {
 		metrics := r.scrape()
 		return strings.Contains(metrics, `agentry_sd_pods{state="failing"} 7`) && strings.Contains(metrics, `agentry_sd_pods{state="empty"} 3`)
@@ -372,17 +355,17 @@ func TestOneBadPodHarmsNobody(t *testing.T) {
 	}
 }
 
-func (r *rig) scrape() string {
+func (r *world) scrape() string {
 	r.Helper()
 	_, body := r.do(http.MethodGet, r.admin.URL+"/metrics")
 	return body
 }
 
 func TestExpectedAgainstSeen(t *testing.T) {
-	r := newRig(t)
-	r.pod("127.0.1.1", runs("redis", "redis", "agent", "unexpected"))
-	r.pod("127.0.1.2", runs("agent"))
-	slice := fakeapi.Slice("ns", "ga", "one", r.port, "127.0.1.1", "127.0.1.2")
+	r := newWorld(t)
+	r.pod("10.0.1.1", rig.Runs("redis", "redis", "agent", "unexpected"))
+	r.pod("10.0.1.2", rig.Runs("agent"))
+	slice := fakeapi.Slice("ns", "ga", "one", r.pods.Port, "10.0.1.1", "10.0.1.2")
 	for key, value := range map[string]string{discover.DaemonSetPrefix + "agent": "1", discover.DeploymentPrefix + "redis": "3", discover.DeploymentPrefix + "agent": "1"} {
 		slice.Labels[key] = value
 	}
@@ -420,7 +403,7 @@ func TestThePageIsBounded(t *testing.T) {
 }
 
 func TestEveryMetricSaysWhenToWorry(t *testing.T) {
-	r := newRig(t)
+	r := newWorld(t)
 	r.untilTargets("")
 	var missing bytes.Buffer
 	for line := range strings.SplitSeq(r.scrape(), "\n") {

@@ -150,11 +150,19 @@ func TestHoldingKeepsTheKeysThatVanished(t *testing.T) {
 }
 
 // FuzzParse gives any bytes as the answer of one pod: the document is valid for the strictest
-// client, the pod names only itself, and another pod's part stays.
+// client (with -tags oracle, for the real ones), the pod names only itself, and another pod's
+// part stays.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`[]`, `[` + good + `]`, `[` + group(`"a-b":"c"`) + `]`, `[` + good + `][]`, `null`, `[null]`, `[{"targets":["x"]}`, "[" + group(`"a":"\ud800\u0000\u2028<>&\\\""`) + "]"} {
-		f.Add([]byte(seed))
+	for _, test := range groupTests() {
+		f.Add([]byte(`[` + test.group + `,` + good + `]`))
 	}
+	for _, test := range answerTests() {
+		f.Add([]byte(test.body))
+	}
+	for _, body := range samples(f) {
+		f.Add(body)
+	}
+	f.Add([]byte("[" + group(`"a":"\ud800\u0000\u2028<>&\\\""`) + "]"))
 	other := pod(f, Owner{"z", "z"}, 9, "agent")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		from := source()

@@ -29,12 +29,15 @@ func group(labels string) string {
 	return `{"targets":["10.1.2.3:8080"],"labels":{` + labels + `}}`
 }
 
-func TestGroupsThatBreakARuleAreDroppedAndTheOthersStay(t *testing.T) {
+type groupTest struct {
+	group  string
+	reason Reason // none: kept
+}
+
+// groupTests are for the limits of small.
+func groupTests() map[string]groupTest {
 	ten, eleven := strings.Repeat("x", 10), strings.Repeat("x", 11)
-	tests := map[string]struct {
-		group  string
-		reason Reason // none: kept
-	}{
+	return map[string]groupTest{
 		"a plain group":                    {good, ""},
 		"no labels at all":                 {`{"targets":["10.1.2.3:8080"]}`, ""},
 		"null for no labels":               {`{"targets":["10.1.2.3:8080"],"labels":null}`, ""},
@@ -81,7 +84,10 @@ func TestGroupsThatBreakARuleAreDroppedAndTheOthersStay(t *testing.T) {
 		"as many bytes as allowed":         {padded(200), ""},
 		"a byte too many":                  {padded(201), ReasonTooLarge},
 	}
-	for name, test := range tests {
+}
+
+func TestGroupsThatBreakARuleAreDroppedAndTheOthersStay(t *testing.T) {
+	for name, test := range groupTests() {
 		t.Run(name, func(t *testing.T) {
 			fragment, drops, err := Parse([]byte(`[`+test.group+`,`+group(`"other":"y"`)+`]`), source(), small())
 			if err != nil {
@@ -122,11 +128,14 @@ func TestReservedLabelsAreRefused(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreRefused(t *testing.T) {
-	tests := map[string]struct {
-		body string
-		want error // none: taken
-	}{
+type answerTest struct {
+	body string
+	want error // none: taken
+}
+
+// answerTests are for the limits of small.
+func answerTests() map[string]answerTest {
+	return map[string]answerTest{
 		"an empty list":              {`[]`, nil},
 		"blanks around it":           {" \n[ ] \n", nil},
 		"as many groups as allowed":  {`[` + good + `,` + good + `,` + good + `]`, nil},
@@ -151,7 +160,10 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		"nested beyond any depth":    {strings.Repeat("[", 100_000), ErrMalformed},
 		"a broken string at the end": {`[{"targets":["`, ErrMalformed},
 	}
-	for name, test := range tests {
+}
+
+func TestAnswersThatAreRefused(t *testing.T) {
+	for name, test := range answerTests() {
 		t.Run(name, func(t *testing.T) {
 			fragment, _, err := Parse([]byte(test.body), source(), small())
 			if !errors.Is(err, test.want) || (err != nil) != (test.want != nil) {
@@ -189,15 +201,30 @@ func TestDropsAreCountedByReason(t *testing.T) {
 	}
 }
 
+// samples are recorded answers of real agents, by file.
+func samples(t testing.TB) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "test", "sd-samples", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no samples", err)
+	}
+	bodies := map[string][]byte{}
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies[filepath.Base(file)] = body
+	}
+	return bodies
+}
+
 func TestRealAnswersAreKeptWhole(t *testing.T) {
 	for name, want := range map[string]map[string]int{
 		"pod.json":          {"agent": 1, "node_exporter": 1, "redis": 2},
 		"multi-target.json": {"blackbox": 2, "process": 1, "snmp": 1, "statsd": 1},
 	} {
-		body, err := os.ReadFile(filepath.Join("..", "..", "test", "sd-samples", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := samples(t)[name]
 		from := source()
 		groups, err := strict.Parse(body)
 		if err != nil {

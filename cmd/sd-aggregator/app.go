@@ -28,6 +28,9 @@ Usage:
 Options:{{range .VisibleFlags}}
   {{.}}{{end}}
 
+Commands:{{range .VisibleCommands}}
+  {{.Name}}  {{.Usage}}; see --help of it{{end}}
+
 Each option can be given as AGENTRY_SD_<OPTION> in the environment. Files are read again when they change.
 
 Exit codes: 0 ended by SIGTERM or SIGINT; 1 could not go on; 2 wrong usage or configuration.
@@ -57,6 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Writer:                stdout,
 		ErrWriter:             stderr,
 		Flags:                 flags(),
+		Commands:              []*cli.Command{kubeletCommand(stderr)},
 		OnUsageError:          onUsageError,
 		ExitErrHandler:        func(*cli.Context, error) {}, // Mapped to exit codes below.
 		Action: func(c *cli.Context) error {
@@ -91,8 +95,12 @@ func onUsageError(ctx *cli.Context, err error, _ bool) error {
 	if !undefined {
 		return usagef("sd-aggregator --help", "%v", err)
 	}
+	known := ctx.App.Flags
+	if ctx.Command.Name == kubeletName {
+		known = ctx.Command.Flags
+	}
 	var names []string
-	for _, f := range ctx.App.Flags {
+	for _, f := range known {
 		names = append(names, "--"+f.Names()[0])
 	}
 	hint := diag.DidYouMean("--"+strings.TrimLeft(name, "-"), names)

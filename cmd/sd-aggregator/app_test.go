@@ -36,6 +36,15 @@ func TestWrongUsage(t *testing.T) {
 		"no token":                {[]string{"--dns", "a/b=c:1", "--bearer-token-file", "/nowhere"}, "/nowhere"},
 		"no place to listen":      {[]string{"--dns", "a/b=c:1", "--listen", "nowhere"}, "nowhere"},
 		"no kubeconfig":           {[]string{"--kubeconfig", "/nowhere"}, "/nowhere"},
+
+		"no kubelet service":                 {[]string{"kubelet-service"}, `--service "" is not NAMESPACE/NAME`},
+		"a kubelet service without a name":   {[]string{"kubelet-service", "--service", "default"}, "--service default/kubelet"},
+		"a name that no Service has":         {[]string{"kubelet-service", "--service", "default/1.kubelet"}, "is not NAMESPACE/NAME"},
+		"an argument of kubelet-service":     {[]string{"kubelet-service", "--service", "a/b", "c"}, "takes no arguments"},
+		"an unknown flag of kubelet-service": {[]string{"kubelet-service", "--servce", "a/b"}, "--service"},
+		"an option of another command":       {[]string{"--namespace", "a", "kubelet-service", "--service", "a/b"}, "--namespace is not of kubelet-service"},
+		"an unknown level there":             {[]string{"kubelet-service", "--service", "a/b", "--log-level", "loud"}, "--log-level"},
+		"no kubeconfig there":                {[]string{"kubelet-service", "--service", "a/b", "--kubeconfig", "/nowhere"}, "/nowhere"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,81 @@
+package kubelet
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// client-go's own defaults. A leader that dies is followed after leaseDuration.
+const (
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 2 * time.Second
+	lockTimeout   = 5 * time.Second
+)
+
+// LeaseName is the name of the Lease, which lies beside the Service: two installations that are
+// to keep the same Service do not fight over it.
+func LeaseName(service string) string { return "sd-aggregator-" + service }
+
+func newElector(client kubernetes.Interface, service cache.ObjectName, identity string, s *status, elected func(context.Context)) (*leaderelection.LeaderElector, error) {
+	lease := &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: service.Namespace, Name: LeaseName(service.Name)},
+		Client:     client.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}
+	return leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock:          reportingLock{lease, s},
+		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
+		ReleaseOnCancel: true,
+		Callbacks:       leaderelection.LeaderCallbacks{OnStartedLeading: elected, OnStoppedLeading: func() {}, OnNewLeader: s.follow},
+	})
+}
+
+// reportingLock is a lock that tells why it cannot be had, and does not wait for an API server
+// that hangs.
+type reportingLock struct {
+	resourcelock.Interface
+	status *status
+}
+
+var _ resourcelock.Interface = reportingLock{}
+
+// Get implements [resourcelock.Interface].
+func (l reportingLock) Get(ctx context.Context) (record *resourcelock.LeaderElectionRecord, raw []byte, err error) {
+	err = l.try(ctx, func(ctx context.Context) error {
+		record, raw, err = l.Interface.Get(ctx)
+		return err
+	})
+	return record, raw, err
+}
+
+// Create implements [resourcelock.Interface].
+func (l reportingLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.try(ctx, func(ctx context.Context) error { return l.Interface.Create(ctx, record) })
+}
+
+// Update implements [resourcelock.Interface].
+func (l reportingLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.try(ctx, func(ctx context.Context) error { return l.Interface.Update(ctx, record) })
+}
+
+func (l reportingLock) try(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	err := do(ctx)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
+		// Nobody has it yet, or another replica was faster.
+	case context.Cause(ctx) == context.Canceled:
+	default:
+		l.status.report(partLease, err)
+	}
+	return err
+}

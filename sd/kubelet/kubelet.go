@@ -1,0 +1,139 @@
+// Package kubelet keeps a headless Service with the addresses of all nodes' kubelets, as the
+// Grafana Agent Operator does for --kubelet-service, so that ServiceMonitors for kubelet and
+// cAdvisor find them: nodes come and go in the cluster, and nothing outside of it can follow.
+//
+// Names, labels and ports are the operator's, and the addresses are Endpoints, because the
+// discovery role in rendered configurations is endpoints. Unlike the operator it leaves a node
+// without a usable address out instead of stopping for all, and takes over no object that
+// somebody else keeps.
+//
+// Of several replicas one leads, by a Lease, and only that one reads nodes and writes.
+package kubelet
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/klog/v2"
+)
+
+const (
+	syncTimeout    = 30 * time.Second
+	settleTime     = time.Second // Nodes come in crowds: one write for all of them.
+	resyncInterval = time.Minute // Others may change what we keep, and we watch nodes only.
+	maxBackoff     = 30 * time.Second
+)
+
+// Options are the settings of a Keeper. All must be set.
+type Options struct {
+	Client kubernetes.Interface
+	// Service is the namespace and name of the Service and its Endpoints.
+	Service cache.ObjectName
+	// Identity tells this replica from all others, also from what ran under its name before.
+	Identity string
+	Log      *slog.Logger
+}
+
+// Keeper keeps the Service.
+type Keeper struct {
+	client  kubernetes.Interface
+	name    cache.ObjectName
+	status  *status
+	elector *leaderelection.LeaderElector
+	elected chan context.Context
+}
+
+// Client makes a client for Options.
+func Client(config *rest.Config) (kubernetes.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
+	config.WarningHandlerWithContext = rest.NoWarnings{} // Of each write: Endpoints are deprecated.
+	return kubernetes.NewForConfig(config)
+}
+
+// New makes a keeper. It works while Run runs.
+func New(o Options) (*Keeper, error) {
+	k := &Keeper{client: o.Client, name: o.Service, status: newStatus(o.Log.With("object", o.Service.String())), elected: make(chan context.Context, 1)}
+	var err error
+	k.elector, err = newElector(o.Client, o.Service, o.Identity, k.status, func(ctx context.Context) { k.elected <- ctx })
+	return k, err
+}
+
+// Run stands for election and leads when elected, until ctx ends.
+func (k *Keeper) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		k.term(ctx)
+	}
+}
+
+// term is one candidacy. The lease is given up after the work has ended, so that no two
+// replicas write.
+func (k *Keeper) term(ctx context.Context) {
+	electing, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard())) // The status tells what happens, once.
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		k.elector.Run(electing)
+	}()
+	select {
+	case <-ctx.Done():
+	case <-ended:
+	case elected := <-k.elected:
+		k.lead(ctx, elected)
+	}
+	stop()
+	<-ended
+}
+
+// lead keeps the Service until either ctx ends or the lease is lost.
+func (k *Keeper) lead(ctx, elected context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(elected, cancel)()
+	k.status.lead(true)
+	defer k.status.lead(false)
+	nodes := newNodeWatch(k.client.CoreV1().Nodes(), k.status)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		nodes.run(ctx)
+	}()
+	k.follow(ctx, nodes)
+	<-watched
+}
+
+// follow writes after changes of nodes, and now and then. What cannot be written is tried
+// again ever less often; what stands in the API server stays meanwhile.
+func (k *Keeper) follow(ctx context.Context, nodes *nodeWatch) {
+	var again <-chan time.Time // Not before the nodes are known.
+	backoff := settleTime
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+		case <-nodes.changed:
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(settleTime):
+			}
+		}
+		err := k.sync(ctx, nodes.list())
+		if ctx.Err() != nil {
+			return
+		}
+		k.status.report(partService, err)
+		if err != nil {
+			again, backoff = time.After(backoff), min(2*backoff, maxBackoff)
+			continue
+		}
+		again, backoff = time.After(resyncInterval), settleTime
+	}
+}

@@ -1,0 +1,89 @@
+package kubelet
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// The label that says who keeps an object, with the operator's value: what it left is taken over.
+const (
+	managedByLabel = "app.kubernetes.io/managed-by"
+	managedBy      = "grafana-agent-operator"
+)
+
+func labels() map[string]string {
+	return map[string]string{managedByLabel: managedBy, "app.kubernetes.io/name": "kubelet", "k8s-app": "kubelet"}
+}
+
+// ports are the operator's, which has them from the Prometheus Operator.
+func ports() []corev1.EndpointPort {
+	return []corev1.EndpointPort{
+		{Name: "https-metrics", Port: 10250, Protocol: corev1.ProtocolTCP},
+		{Name: "http-metrics", Port: 10255, Protocol: corev1.ProtocolTCP},
+		{Name: "cadvisor", Port: 4194, Protocol: corev1.ProtocolTCP},
+	}
+}
+
+// foreign says why an object must be left alone, if somebody else keeps it.
+func foreign(kind string, object metav1.Object) error {
+	if keeper := object.GetLabels()[managedByLabel]; keeper != managedBy {
+		return fmt.Errorf("the %s is not ours: its label %s is %q; choose another name, or hand it over by setting the label to %s",
+			kind, managedByLabel, keeper, managedBy)
+	}
+	return nil
+}
+
+// withService changes a Service, which may be an empty one, to what it should be. What others
+// may add stays, and what the API server chose, such as IP families.
+func withService(found *corev1.Service) *corev1.Service {
+	out := found.DeepCopy()
+	addLabels(&out.ObjectMeta)
+	out.Spec.Type, out.Spec.ClusterIP = corev1.ServiceTypeClusterIP, corev1.ClusterIPNone
+	out.Spec.Selector = nil // With one, Kubernetes would write the Endpoints.
+	out.Spec.Ports = nil
+	for _, p := range ports() {
+		out.Spec.Ports = append(out.Spec.Ports, corev1.ServicePort{Name: p.Name, Port: p.Port, Protocol: p.Protocol, TargetPort: intstr.FromInt32(p.Port)})
+	}
+	return out
+}
+
+// withEndpoints changes Endpoints in the same way.
+func withEndpoints(found *corev1.Endpoints, nodes []node) *corev1.Endpoints {
+	out := found.DeepCopy()
+	addLabels(&out.ObjectMeta)
+	out.Subsets = nil
+	if addresses := addresses(nodes); len(addresses) > 0 {
+		out.Subsets = []corev1.EndpointSubset{{Addresses: addresses, Ports: ports()}}
+	}
+	return out
+}
+
+func addLabels(meta *metav1.ObjectMeta) {
+	if meta.Labels == nil {
+		meta.Labels = map[string]string{}
+	}
+	maps.Copy(meta.Labels, labels())
+}
+
+// addresses are those of the nodes, in the operator's order.
+func addresses(nodes []node) []corev1.EndpointAddress {
+	var out []corev1.EndpointAddress
+	for _, n := range nodes {
+		if n.address != "" {
+			out = append(out, corev1.EndpointAddress{
+				IP:        n.address,
+				TargetRef: &corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: n.name, UID: n.uid},
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b corev1.EndpointAddress) int {
+		return cmp.Or(cmp.Compare(a.IP, b.IP), cmp.Compare(a.TargetRef.Name, b.TargetRef.Name))
+	})
+	return out
+}

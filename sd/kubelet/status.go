@@ -1,0 +1,126 @@
+package kubelet
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// part is something that can fail alone.
+type part string
+
+// The parts.
+const (
+	partLease   part = "lease"   // the election
+	partNodes   part = "nodes"   // reading them
+	partService part = "service" // writing the Service and its Endpoints
+)
+
+// status is how a replica is doing. It logs changes of that, not every try.
+type status struct {
+	log    *slog.Logger
+	writes *prometheus.CounterVec
+
+	mu       sync.Mutex
+	leader   string // the identity of whoever leads
+	leading  bool
+	failures map[part]error
+	// The rest is of the last write of this replica, or of its check that none is needed.
+	at        time.Time
+	addresses int
+	homeless  []string // the nodes without an address
+}
+
+func newStatus(log *slog.Logger) *status {
+	return &status{log: log, writes: newWrites(), failures: map[part]error{}}
+}
+
+// follow notes who leads.
+func (s *status) follow(leader string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leader = leader
+	s.log.Info("a leader is elected", "leader", leader)
+}
+
+// lead notes that this replica begins or ends to lead. Who does not lead does nothing that fails
+// but stand for election.
+func (s *status) lead(begins bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leading, s.at, s.addresses, s.homeless = begins, time.Time{}, 0, nil
+	delete(s.failures, partNodes)
+	delete(s.failures, partService)
+	if begins {
+		s.log.Info("leading: keeping the kubelet service")
+		return
+	}
+	s.log.Info("not leading any more")
+}
+
+// report notes how a part is doing.
+func (s *status) report(p part, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.failures[p]
+	if err == nil {
+		delete(s.failures, p)
+		if before != nil {
+			s.log.Info("it works again", "part", p)
+		}
+		return
+	}
+	s.failures[p] = err
+	if before == nil || reason(before) != reason(err) {
+		s.log.Error("it fails, and is tried again; what was written stays", "part", p, "err", err)
+	}
+}
+
+// reason tells failures apart; the texts of those of the network differ every time.
+func reason(err error) string {
+	var answer apierrors.APIStatus
+	if errors.As(err, &answer) && answer.Status().Reason != metav1.StatusReasonUnknown {
+		return string(answer.Status().Reason)
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+// synced notes that the API server has what the nodes need.
+func (s *status) synced(nodes []node) {
+	var homeless []string
+	for _, n := range nodes {
+		if n.address == "" {
+			homeless = append(homeless, n.name)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(homeless) > len(s.homeless) {
+		s.log.Warn("nodes without a usable address are left out", "count", len(homeless), "first", homeless[0])
+	}
+	s.at, s.addresses, s.homeless = time.Now(), len(nodes)-len(homeless), homeless
+}
+
+func (s *status) wrote(kind string) {
+	s.writes.WithLabelValues(kind).Inc()
+	s.log.Info("written", "kind", kind)
+}
+
+// missing says why the replica is not ready, or nothing.
+func (s *status) missing() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.leader == "":
+		return errors.Join(errors.New("nobody leads yet"), s.failures[partLease])
+	case s.leading && s.at.IsZero():
+		return errors.Join(errors.New("nothing is written yet"), s.failures[partNodes], s.failures[partService])
+	}
+	return nil
+}

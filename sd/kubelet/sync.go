@@ -1,0 +1,71 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// client is what a typed client does with one kind of objects.
+type client[T metav1.Object] interface {
+	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
+	Create(ctx context.Context, object T, options metav1.CreateOptions) (T, error)
+	Update(ctx context.Context, object T, options metav1.UpdateOptions) (T, error)
+}
+
+// sync brings both objects to what they should be. It writes neither if one is somebody else's.
+func (k *Keeper) sync(ctx context.Context, nodes []node) error {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	services, endpoints := k.client.CoreV1().Services(k.name.Namespace), k.client.CoreV1().Endpoints(k.name.Namespace)
+	meta := metav1.ObjectMeta{Namespace: k.name.Namespace, Name: k.name.Name}
+	service, serviceErr := get(ctx, services, "Service", &corev1.Service{ObjectMeta: meta})
+	listed, endpointsErr := get(ctx, endpoints, "Endpoints", &corev1.Endpoints{ObjectMeta: meta})
+	if err := errors.Join(serviceErr, endpointsErr); err != nil {
+		return err
+	}
+	if err := put(ctx, k, services, "Service", service, withService(service)); err != nil {
+		return err
+	}
+	if err := put(ctx, k, endpoints, "Endpoints", listed, withEndpoints(listed, nodes)); err != nil {
+		return err
+	}
+	k.status.synced(nodes)
+	return nil
+}
+
+// get returns an object, or an empty one if there is none, but none that is somebody else's.
+func get[T metav1.Object](ctx context.Context, c client[T], kind string, empty T) (T, error) {
+	found, err := c.Get(ctx, empty.GetName(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return empty, nil
+	case err != nil:
+		return empty, fmt.Errorf("get the %s: %w", kind, err)
+	}
+	return found, foreign(kind, found)
+}
+
+// put writes an object if it differs from what was found. If it changed since, the API server
+// refuses it, and the next try sees the change.
+func put[T metav1.Object](ctx context.Context, k *Keeper, c client[T], kind string, found, want T) error {
+	var err error
+	switch {
+	case found.GetResourceVersion() == "":
+		_, err = c.Create(ctx, want, metav1.CreateOptions{})
+	case equality.Semantic.DeepEqual(found, want):
+		return nil
+	default:
+		_, err = c.Update(ctx, want, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("write the %s: %w", kind, err)
+	}
+	k.status.wrote(kind)
+	return nil
+}

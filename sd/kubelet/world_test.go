@@ -1,0 +1,246 @@
+package kubelet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	k8stesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+)
+
+var kubeletService = cache.ObjectName{Namespace: "default", Name: "kubelet"}
+
+// world is what the API server has. It refuses updates of what changed since it was read, as the
+// real one does and client-go's fake does not.
+type world struct {
+	t       *testing.T
+	tracker k8stesting.ObjectTracker
+
+	mu      sync.Mutex
+	version int
+}
+
+func newWorld(t *testing.T, objects ...runtime.Object) *world {
+	w := &world{t: t, tracker: k8stesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())}
+	for _, o := range objects {
+		w.stamp(o)
+		if err := w.tracker.Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func (w *world) stamp(o runtime.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.version++
+	accessor, err := meta.Accessor(o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	accessor.SetResourceVersion(strconv.Itoa(w.version))
+}
+
+// replica is a keeper that runs, with its own way to the API server.
+type replica struct {
+	*Keeper
+	api  *fake.Clientset
+	log  *logged
+	stop func() // and wait for the end
+	// away makes the API server unreachable for this replica alone.
+	away func(bool)
+}
+
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) count(line string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Count(l.text.Bytes(), []byte(line))
+}
+
+func (w *world) start(identity string) *replica {
+	w.t.Helper()
+	r := &replica{api: &fake.Clientset{}, log: &logged{}}
+	var away struct {
+		sync.Mutex
+		yes bool
+	}
+	r.away = func(yes bool) {
+		away.Lock()
+		defer away.Unlock()
+		away.yes = yes
+	}
+	r.api.AddReactor("*", "*", func(k8stesting.Action) (bool, runtime.Object, error) {
+		away.Lock()
+		defer away.Unlock()
+		return away.yes, nil, errors.New("no route to host")
+	})
+	for _, verb := range []string{"create", "update"} {
+		r.api.AddReactor(verb, "*", w.check)
+	}
+	r.api.AddReactor("*", "*", k8stesting.ObjectReaction(w.tracker))
+	r.api.AddWatchReactor("*", func(a k8stesting.Action) (bool, watch.Interface, error) {
+		events, err := w.tracker.Watch(a.GetResource(), a.GetNamespace(), a.(k8stesting.WatchActionImpl).ListOptions)
+		return true, events, err
+	})
+	var err error
+	r.Keeper, err = New(Options{Client: r.api, Service: kubeletService, Identity: identity, Log: slog.New(slog.NewTextHandler(r.log, nil))})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.Run(ctx)
+	}()
+	r.stop = func() {
+		cancel()
+		<-done
+	}
+	w.t.Cleanup(r.stop)
+	return r
+}
+
+// check stamps what is written, unless it was made of something old.
+func (w *world) check(a k8stesting.Action) (bool, runtime.Object, error) {
+	object := a.(k8stesting.CreateAction).GetObject()
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return true, nil, err
+	}
+	found, err := w.tracker.Get(a.GetResource(), a.GetNamespace(), accessor.GetName())
+	if err == nil && a.GetVerb() == "update" {
+		old, _ := meta.Accessor(found)
+		if old.GetResourceVersion() != accessor.GetResourceVersion() {
+			return true, nil, apierrors.NewConflict(a.GetResource().GroupResource(), accessor.GetName(), errors.New("it changed"))
+		}
+	}
+	w.stamp(object)
+	return false, nil, nil
+}
+
+// written counts what a replica wrote of a resource.
+func (r *replica) written(resource string) int {
+	n := 0
+	for _, a := range r.api.Actions() {
+		if a.GetResource().Resource == resource && (a.GetVerb() == "create" || a.GetVerb() == "update") {
+			n++
+		}
+	}
+	return n
+}
+
+// after lets time pass, and what then is due be done.
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func aNode(name string, addresses ...corev1.NodeAddress) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}, Status: corev1.NodeStatus{Addresses: addresses}}
+}
+
+func internal(address string) corev1.NodeAddress {
+	return corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address}
+}
+
+func external(address string) corev1.NodeAddress {
+	return corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: address}
+}
+
+var (
+	nodesResource     = corev1.SchemeGroupVersion.WithResource("nodes")
+	servicesResource  = corev1.SchemeGroupVersion.WithResource("services")
+	endpointsResource = corev1.SchemeGroupVersion.WithResource("endpoints")
+)
+
+func (w *world) service() *corev1.Service {
+	w.t.Helper()
+	found, err := w.tracker.Get(servicesResource, "default", "kubelet")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return found.(*corev1.Service)
+}
+
+func (w *world) endpoints() *corev1.Endpoints {
+	w.t.Helper()
+	found, err := w.tracker.Get(endpointsResource, "default", "kubelet")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return found.(*corev1.Endpoints)
+}
+
+// listed are the addresses in the Endpoints.
+func (w *world) listed() string {
+	w.t.Helper()
+	var out bytes.Buffer
+	for _, s := range w.endpoints().Subsets {
+		for _, a := range s.Addresses {
+			out.WriteString(a.TargetRef.Name + "=" + a.IP + " ")
+		}
+	}
+	return out.String()
+}
+
+// update changes an object as somebody else.
+func (w *world) update(o runtime.Object) {
+	w.t.Helper()
+	w.stamp(o)
+	resource, namespace := endpointsResource, "default"
+	switch o.(type) {
+	case *corev1.Node:
+		resource, namespace = nodesResource, ""
+	case *corev1.Service:
+		resource = servicesResource
+	}
+	if err := w.tracker.Update(resource, o, namespace); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) add(n *corev1.Node) {
+	w.t.Helper()
+	w.stamp(n)
+	if err := w.tracker.Create(nodesResource, n, ""); err != nil {
+		w.t.Fatal(err)
+	}
+	synctest.Wait() // A fake watch holds few events.
+}
+
+func (w *world) remove(node string) {
+	w.t.Helper()
+	if err := w.tracker.Delete(nodesResource, "", node); err != nil {
+		w.t.Fatal(err)
+	}
+	synctest.Wait()
+}

@@ -126,15 +126,12 @@ type renderer struct {
 
 // unit renders one hierarchy. What errors are to blame for is held, those given included.
 func (r *renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit {
-	u := &Unit{Name: h.Name(), Paused: h.Spec().Paused, hierarchyDiags: diagText(h.Diags)}
+	u := &Unit{Name: h.Name(), Paused: h.Spec().Paused, Hierarchy: h, hierarchyDiags: diagText(h.Diags)}
 	u.remember(h)
 	if u.Paused {
 		return u
 	}
 	newHolding(r, u, h).run(errors)
-	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 {
-		u.diags = append(u.diags, h.Agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads"))
-	}
 	u.finish()
 	return u
 }

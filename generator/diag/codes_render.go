@@ -41,6 +41,7 @@ const (
 	InvalidSetting       Code = "invalid-setting"
 	LiteralToken         Code = "literal-token"
 	ScrapeConfigsInClear Code = "scrape-configs-in-clear"
+	FollowsError         Code = "follows-error"
 )
 
 // renderCodes documents what is found while hierarchies are rendered.
@@ -85,5 +86,6 @@ func renderCodes() []CodeInfo {
 		{InvalidSetting, "A setting has a value that the agent does not know.", "The message lists the values that it knows."},
 		{LiteralToken, "A credential stands in a custom resource in clear.", "The policy reference keeps it out of the output. For a bearer token, mount a Secret by spec.secrets and name its file in bearerTokenFile. In the configuration of an integration, use a field that names a file, or ${NAME} with a variable of the container grafana-agent that comes from a Secret (spec.containers)."},
 		{ScrapeConfigsInClear, "additionalScrapeConfigs are configuration and are written to the output in clear.", "Keep credentials out of them: use files and mount the Secrets by spec.secrets of the GrafanaAgent."},
+		{FollowsError, "An object needs another one that has an error.", "It waits with the other one: its last good version stays, or it is left out. Correct the other one; here there is nothing to do."},
 	}
 }

@@ -8,4 +8,7 @@ type Finding struct {
 	Path     string
 	Message  string
 	Hint     string
+	// Related are the other objects without which there would be no finding, as in a
+	// [Diagnostic]. One without a namespace is in that of the object.
+	Related []Object
 }

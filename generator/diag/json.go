@@ -6,7 +6,7 @@ import (
 )
 
 // JSON prints one array. Every key is always present: object is null where none is
-// known, line and column are 0, units is an empty array.
+// known, line and column are 0, units and related are empty arrays.
 type JSON struct{}
 
 var _ Printer = JSON{}
@@ -22,6 +22,7 @@ type jsonDiagnostic struct {
 	Object   *Object  `json:"object"`
 	Source   string   `json:"source"`
 	Units    []string `json:"units"`
+	Related  []Object `json:"related"`
 }
 
 // Print implements Printer.
@@ -39,13 +40,16 @@ func (JSON) Print(w io.Writer, list List) error {
 func newJSONDiagnostic(d Diagnostic) jsonDiagnostic {
 	j := jsonDiagnostic{
 		Severity: d.Severity, Code: d.Code, Message: d.Message, Hint: d.Hint,
-		File: d.File, Line: d.Line, Column: d.Column, Source: d.Source, Units: d.Units,
+		File: d.File, Line: d.Line, Column: d.Column, Source: d.Source, Units: d.Units, Related: d.Related,
 	}
 	if d.Object != (Object{}) {
 		j.Object = &d.Object
 	}
 	if j.Units == nil {
 		j.Units = []string{}
+	}
+	if j.Related == nil {
+		j.Related = []Object{}
 	}
 	return j
 }

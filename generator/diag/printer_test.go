@@ -14,7 +14,7 @@ func report() List {
 		{
 			Severity: Warning, Code: "unknown-field", Message: "spec.endpoints[0].intreval: unknown field",
 			Hint: "did you mean interval?", File: "api.yaml", Line: 4, Column: 5, Object: monitor,
-			Units: []string{"monitoring/agent"},
+			Units: []string{"monitoring/agent"}, Related: []Object{{APIVersion: "v1", Kind: "Secret", Namespace: "team-a", Name: "login"}},
 		},
 		{Severity: Error, Code: "tab-before", Message: "caret below a tab", File: "api.yaml", Line: 5, Column: 2, Object: monitor},
 		{Severity: Error, Code: "no-column", Message: "a whole line", File: "api.yaml", Line: 1, Object: monitor},

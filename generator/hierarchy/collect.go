@@ -94,6 +94,9 @@ func (b *builder) collect(r reach, collected map[*manifest.Object]bool) {
 }
 
 func (b *builder) warnUncollectedIn(h *Hierarchy, reaches []reach, everybodys map[*manifest.Object]bool) {
+	if b.mayBeLeftOut(nil, true, labels.Everything(), "MetricsInstance", "IntegrationMonitor") {
+		return // who would have collected what is not known
+	}
 	var run []*manifest.Object
 	for _, o := range h.Integrations {
 		if o.Kind == "MetricsIntegration" {
@@ -110,7 +113,8 @@ func (b *builder) warnUncollectedIn(h *Hierarchy, reaches []reach, everybodys ma
 		}
 		mine := map[*manifest.Object]bool{}
 		b.collect(r, mine)
-		if !slices.ContainsFunc(run, func(o *manifest.Object) bool { return mine[o] }) {
+		if !slices.ContainsFunc(run, func(o *manifest.Object) bool { return mine[o] }) &&
+			!b.mayBeLeftOut(r.namespaces, r.anywhere, r.selector, "MetricsIntegration") {
 			h.warnCollectsNothing(r, run)
 		}
 		for o := range mine {

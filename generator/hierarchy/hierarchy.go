@@ -16,7 +16,8 @@ type Hierarchy struct {
 	// Integrations are Integrations and MetricsIntegrations, ordered by namespace, name and kind.
 	Integrations []*manifest.Object
 	// Diags are what building this hierarchy found: invalid selectors (errors), selectors
-	// that select nothing and MetricsIntegrations that nobody collects (warnings).
+	// that select nothing and MetricsIntegrations that nobody collects (warnings). What
+	// follows from an object being left out for an error is not among them.
 	Diags diag.List
 }
 
@@ -138,6 +139,9 @@ func (b *builder) agent(agent *manifest.Object) *Hierarchy {
 	}
 	h.Integrations = q.selects("spec.integrations.selector", spec.Integrations.Selector,
 		"spec.integrations.namespaceSelector", spec.Integrations.NamespaceSelector, "Integration", "MetricsIntegration")
+	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 && len(h.Diags) == 0 && !q.waits {
+		h.Diags = append(h.Diags, agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads"))
+	}
 	return h
 }
 

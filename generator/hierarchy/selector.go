@@ -18,11 +18,12 @@ type query struct {
 	*builder
 	parent *manifest.Object
 	diags  *diag.List
+	waits  bool // for something that is left out for an error
 }
 
 // selects returns the objects of some kinds that the two selectors choose, ordered by
 // namespace, name and kind. An invalid selector is an error and selects nothing.
-func (q query) selects(path string, sel *metav1.LabelSelector, nsPath string, nsSel *metav1.LabelSelector, kinds ...string) []*manifest.Object {
+func (q *query) selects(path string, sel *metav1.LabelSelector, nsPath string, nsSel *metav1.LabelSelector, kinds ...string) []*manifest.Object {
 	if sel == nil {
 		return nil
 	}
@@ -38,6 +39,10 @@ func (q query) selects(path string, sel *metav1.LabelSelector, nsPath string, ns
 		found = merge(found, ix.find(namespaces, all, selector))
 		candidates += ix.count(namespaces, all)
 	}
+	if len(found) == 0 && q.mayBeLeftOut(namespaces, all, selector, kinds...) {
+		q.waits = true
+		return nil
+	}
 	// That no namespace is chosen has been told already.
 	if len(found) == 0 && !selector.Empty() && (all || len(namespaces) > 0) {
 		d := q.parent.Diag(diag.Warning, diag.SelectsNothing, path,
@@ -50,9 +55,17 @@ func (q query) selects(path string, sel *metav1.LabelSelector, nsPath string, ns
 	return found
 }
 
+// mayBeLeftOut reports whether an object that is left out for an error is what a selector
+// looks for: that it finds nothing is a consequence of that error.
+func (b *builder) mayBeLeftOut(namespaces []string, all bool, selector labels.Selector, kinds ...string) bool {
+	return slices.ContainsFunc(b.set.LeftOut(), func(o *manifest.Object) bool {
+		return slices.Contains(kinds, o.Kind) && (all || slices.Contains(namespaces, o.Namespace)) && selector.Matches(labels.Set(o.Meta.Labels))
+	})
+}
+
 // elsewhere names what a selector would choose if it looked into all namespaces, as a hint.
 // It is empty if there is nothing.
-func (q query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1.LabelSelector, kinds []string) string {
+func (q *query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1.LabelSelector, kinds []string) string {
 	var found []*manifest.Object
 	for _, kind := range kinds {
 		found = merge(found, q.index(kind).everywhere(selector))
@@ -85,7 +98,7 @@ func merge(a, b []*manifest.Object) []*manifest.Object {
 }
 
 // parse compiles a label selector by Kubernetes' own rules; nil when it is invalid.
-func (q query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
+func (q *query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(sel)
 	if err != nil {
 		*q.diags = append(*q.diags, q.parent.Diag(diag.Error, diag.InvalidSelector, path, "%v", err))
@@ -96,7 +109,7 @@ func (q query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
 
 // inNamespaces returns the sorted names of the namespaces that a selector chooses, or
 // all. It returns nil, false when the selector is invalid.
-func (q query) inNamespaces(path string, sel *metav1.LabelSelector) (names []string, all bool) {
+func (q *query) inNamespaces(path string, sel *metav1.LabelSelector) (names []string, all bool) {
 	if sel == nil {
 		return []string{q.parent.Namespace}, false
 	}
@@ -119,7 +132,7 @@ func (q query) inNamespaces(path string, sel *metav1.LabelSelector) (names []str
 		}
 		q.namespaces[key] = names
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && !q.mayBeLeftOut(nil, true, selector, "Namespace") {
 		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no namespace: none has labels %s", selector))
 	}
 	return names, false
@@ -141,7 +154,7 @@ func (b *builder) namespaceLabels(name string) labels.Set {
 
 // warnUnknownNamespaces tells when a selector asks for labels of namespaces that have
 // no manifest here: they count as having none.
-func (q query) warnUnknownNamespaces(path string, selector labels.Selector) {
+func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	requirements, _ := selector.Requirements()
 	if !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName }) {
 		return
@@ -165,7 +178,7 @@ func (b *builder) unknownNamespaces() []string {
 	if b.unknown == nil {
 		b.unknown = []string{}
 		for _, ns := range b.allNamespaces() {
-			if b.set.Get(manifest.ID{Kind: "Namespace", Name: ns}) == nil {
+			if id := (manifest.ID{Kind: "Namespace", Name: ns}); b.set.Get(id) == nil && !b.set.IsLeftOut(id) {
 				b.unknown = append(b.unknown, ns)
 			}
 		}

@@ -96,6 +96,10 @@ func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format strin
 func (o *Object) Found(f diag.Finding) diag.Diagnostic {
 	d := o.Diag(f.Severity, f.Code, f.Path, "%s", f.Message)
 	d.Hint = f.Hint
+	for _, r := range f.Related {
+		r.Namespace = cmp.Or(r.Namespace, o.Namespace)
+		d.Related = append(d.Related, r)
+	}
 	return d
 }
 

@@ -67,6 +67,8 @@ type Result struct {
 	Ignored map[string]int
 	// Invalid names the objects that were left out for an error, as far as they have a name.
 	Invalid []ID
+	// LeftOut are the same objects, of which only the metadata can be used.
+	LeftOut []*Object
 	// Broken counts documents that could not be read as an object, so that it is not known
 	// what they define: no object may be taken for deleted on their account.
 	Broken int

@@ -52,6 +52,7 @@ func (p *parser) add(r *reader) {
 	case r.leftOut: // on purpose, without a fault of the object
 	default:
 		p.result.Invalid = append(p.result.Invalid, r.object.ID)
+		p.result.LeftOut = append(p.result.LeftOut, r.object)
 	}
 }
 

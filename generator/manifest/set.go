@@ -1,12 +1,9 @@
 package manifest
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 // Set is the objects of any number of files, in the order of their identities. It is
@@ -15,6 +12,7 @@ type Set struct {
 	objects    []*Object
 	byKind     map[string][]*Object
 	duplicates [][]*Object
+	leftOut    []*Object
 }
 
 // NewSet merges results, whatever their order. Objects of the same identity are all left
@@ -32,6 +30,10 @@ func NewSet(results ...Result) *Set {
 		}
 		s.add(all[i])
 	}
+	for _, r := range results {
+		s.leftOut = append(s.leftOut, r.LeftOut...)
+	}
+	s.leftOut = s.absent(append(s.leftOut, slices.Concat(s.duplicates...)...))
 	return s
 }
 
@@ -92,7 +94,7 @@ func find(sorted []*Object, id ID) (int, bool) {
 // will do. It costs what copying pointers costs, for when the content of a few objects
 // changes and nothing else.
 func (s *Set) Replace(objects []*Object) (*Set, bool) {
-	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates}
+	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut}
 	copied := map[string]bool{}
 	for _, o := range objects {
 		i, found := find(out.objects, o.ID)
@@ -127,6 +129,7 @@ func (s *Set) With(objects map[ID]*Object) *Set {
 	for kind, objects := range kinds {
 		out.byKind[kind] = with(s.byKind[kind], objects)
 	}
+	out.leftOut = out.absent(s.leftOut)
 	return out
 }
 
@@ -145,40 +148,4 @@ func with(sorted []*Object, objects map[ID]*Object) []*Object {
 		}
 	}
 	return append(out, sorted[from:]...)
-}
-
-// Duplicates returns the objects that are defined more than once, and therefore left out:
-// one group an identity, each in the order of files and lines.
-func (s *Set) Duplicates() [][]*Object { return s.duplicates }
-
-// Diags reports the duplicates, at every place.
-func (s *Set) Diags() diag.List {
-	var list diag.List
-	for _, group := range s.duplicates {
-		for i, o := range group {
-			other := group[0]
-			if i == 0 {
-				other = group[1]
-			}
-			message := fmt.Sprintf("%s is defined here and at %s; neither is used", o.ID, other.placeSeenFrom(o))
-			if len(group) > 2 {
-				message = fmt.Sprintf("%s is defined %d times, here and at %s; none is used", o.ID, len(group), other.placeSeenFrom(o))
-			}
-			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s", message)
-			d.Hint = "remove all but one"
-			list = append(list, d)
-		}
-	}
-	return list
-}
-
-// placeSeenFrom is where the object was read from, with its source only if the other's is
-// a different one.
-func (o *Object) placeSeenFrom(other *Object) string {
-	line, column := o.Position("")
-	place := diag.Diagnostic{File: o.at.file, Line: line, Column: column}.Position()
-	if o.at.source != other.at.source {
-		place += " of " + o.at.source
-	}
-	return place
 }

@@ -1,0 +1,94 @@
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// Duplicates returns the objects that are defined more than once, and therefore left out:
+// one group an identity, each in the order of files and lines.
+func (s *Set) Duplicates() [][]*Object { return s.duplicates }
+
+// LeftOut returns the objects that are written but not in the set, for an error that is told
+// elsewhere, by identity: those of which nothing but the metadata can be used, and duplicates.
+// What needs one of them is not wrong itself.
+func (s *Set) LeftOut() []*Object { return s.leftOut }
+
+// IsLeftOut reports whether an object is one of [Set.LeftOut].
+func (s *Set) IsLeftOut(id ID) bool {
+	_, found := find(s.leftOut, id)
+	return found
+}
+
+// absent returns those objects that the set does not have, by identity.
+func (s *Set) absent(objects []*Object) []*Object {
+	var out []*Object
+	for _, o := range objects {
+		if s.Get(o.ID) == nil {
+			out = append(out, o)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Object) int { return cmp.Or(a.Compare(b.ID), a.comparePlace(b)) })
+	return out
+}
+
+// Diags reports the duplicates, at every place but that of a definition which is in the set
+// all the same: it was there before the others, and stands in for what they make of it.
+func (s *Set) Diags() diag.List {
+	var list diag.List
+	for _, group := range s.duplicates {
+		first := s.standsIn(group)
+		for i, o := range group {
+			other := group[0]
+			if i == 0 {
+				other = group[1]
+			}
+			message := fmt.Sprintf("%s is defined here and at %s; neither is used", o.ID, other.placeSeenFrom(o))
+			switch {
+			case o == first:
+				continue
+			case first != nil:
+				other = first
+				message = fmt.Sprintf("%s is new here; it was defined at %s before, and that is what counts", o.ID, first.placeSeenFrom(o))
+			case len(group) > 2:
+				message = fmt.Sprintf("%s is defined %d times, here and at %s; none is used", o.ID, len(group), other.placeSeenFrom(o))
+			}
+			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s", message)
+			d.Hint = "remove all but one"
+			d.Related = []diag.Object{other.Ref()}
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// standsIn finds the definition that is in the set beside its duplicates. Of equal ones it is
+// the one in the same file; nil when that does not tell.
+func (s *Set) standsIn(group []*Object) *Object {
+	used := s.Get(group[0].ID)
+	if used == nil {
+		return nil
+	}
+	equal := slices.DeleteFunc(slices.Clone(group), func(o *Object) bool { return o.Digest != used.Digest })
+	if len(equal) > 1 {
+		equal = slices.DeleteFunc(equal, func(o *Object) bool { return o.at.source != used.at.source || o.at.file != used.at.file })
+	}
+	if len(equal) != 1 {
+		return nil
+	}
+	return equal[0]
+}
+
+// placeSeenFrom is where the object was read from, with its source only if the other's is
+// a different one.
+func (o *Object) placeSeenFrom(other *Object) string {
+	line, column := o.Position("")
+	place := diag.Diagnostic{File: o.at.file, Line: line, Column: column}.Position()
+	if o.at.source != other.at.source {
+		place += " of " + o.at.source
+	}
+	return place
+}

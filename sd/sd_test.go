@@ -329,7 +329,7 @@ func TestOneBadPodHarmsNobody(t *testing.T) {
 	}
 	r := newWorld(t)
 	r.pod("10.0.1.1", rig.Runs("agent"))
-	addresses := []string{"10.0.1.1", "10.0.2.10"} // Nobody is at the last one.
+	addresses := []string{"10.0.1.1", "192.168.0.1"} // Nobody is at the last one.
 	for address, body := range bodies {
 		r.pod(address, body)
 		addresses = append(addresses, address)

@@ -64,7 +64,6 @@ type Resolver interface {
 // turns empty is more often a fault of DNS than the end of all pods.
 type DNS struct {
 	resolver Resolver
-	rule     address.Rule
 	log      *slog.Logger
 
 	mu    sync.Mutex
@@ -86,13 +85,11 @@ type DNSOptions struct {
 	Names    []Name
 	Resolver Resolver
 	Log      *slog.Logger
-	// Addresses is for tests.
-	Addresses address.Rule
 }
 
 // NewDNS makes the lookups, which begin with Run.
 func NewDNS(options DNSOptions) *DNS {
-	d := &DNS{resolver: options.Resolver, rule: options.Addresses, log: options.Log}
+	d := &DNS{resolver: options.Resolver, log: options.Log}
 	for _, n := range options.Names {
 		label := n.Owner.String() + "=" + net.JoinHostPort(n.Host, strconv.Itoa(int(n.Port)))
 		d.names = append(d.names, &dnsName{Name: n, watch: Watch{Name: label, State: WatchWaiting}, misses: map[netip.Addr]int{}})
@@ -141,7 +138,7 @@ func (d *DNS) lookup(ctx context.Context, n *dnsName, changed func()) time.Durat
 	default:
 		n.enter(d.log, WatchGood, "")
 		n.heard()
-		n.take(found, d.rule)
+		n.take(found)
 	}
 	changed()
 	if !n.synced {
@@ -166,11 +163,11 @@ func (n *dnsName) enter(log *slog.Logger, state WatchState, err string) {
 }
 
 // take notes the addresses of a good answer.
-func (n *dnsName) take(found []netip.Addr, rule address.Rule) {
+func (n *dnsName) take(found []netip.Addr) {
 	n.watch.Ignored = nil
 	listed := map[netip.Addr]bool{}
 	for _, addr := range oneFamily(found) {
-		if err := rule.Check(addr); err != nil {
+		if err := address.Check(addr); err != nil {
 			n.watch.Ignored = append(n.watch.Ignored, addr.String()+": "+err.Error())
 			continue
 		}

@@ -45,7 +45,7 @@ type part struct {
 }
 
 // extract reads a slice. It returns false for slices that do not count.
-func extract(slice *discoveryv1.EndpointSlice, rule address.Rule) (part, bool) {
+func extract(slice *discoveryv1.EndpointSlice) (part, bool) {
 	owner := merge.Owner{Namespace: slice.Namespace, Name: slice.Labels[AgentLabel]}
 	if slice.Labels[discoveryv1.LabelManagedBy] != managedBy || slice.Labels[Label] != LabelValue || owner.Name == "" {
 		return part{}, false
@@ -64,12 +64,12 @@ func extract(slice *discoveryv1.EndpointSlice, rule address.Rule) (part, bool) {
 		return p, true
 	}
 	for i := range slice.Endpoints {
-		p.endpoint(slice, &slice.Endpoints[i], port, rule)
+		p.endpoint(slice, &slice.Endpoints[i], port)
 	}
 	return p, true
 }
 
-func (p *part) endpoint(slice *discoveryv1.EndpointSlice, e *discoveryv1.Endpoint, port uint16, rule address.Rule) {
+func (p *part) endpoint(slice *discoveryv1.EndpointSlice, e *discoveryv1.Endpoint, port uint16) {
 	ref := e.TargetRef
 	if ref == nil || ref.Kind != "Pod" || ref.Namespace != "" && ref.Namespace != slice.Namespace || len(e.Addresses) == 0 {
 		p.ignore(slice, strings.Join(e.Addresses, " "), "not a pod of the namespace")
@@ -81,7 +81,7 @@ func (p *part) endpoint(slice *discoveryv1.EndpointSlice, e *discoveryv1.Endpoin
 	}
 	addr, err := netip.ParseAddr(e.Addresses[0])
 	if err == nil {
-		err = rule.Check(addr)
+		err = address.Check(addr)
 	}
 	if err != nil {
 		p.ignore(slice, e.Addresses[0], err.Error())

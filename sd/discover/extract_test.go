@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/agentry-dev/agentry/sd/internal/address"
 	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
 	"github.com/agentry-dev/agentry/sd/merge"
 	"github.com/agentry-dev/agentry/sd/poll"
@@ -65,7 +64,7 @@ func TestExtract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			slice := fakeapi.Slice("ns", "ga", "s", 8080, "10.0.0.1", "10.0.0.2")
 			test.change(slice)
-			p, counts := extract(slice, address.Rule{})
+			p, counts := extract(slice)
 			var pods []string
 			for _, pod := range p.pods {
 				pods = append(pods, pod.Addr.String())

@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
-	"github.com/agentry-dev/agentry/sd/internal/address"
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
@@ -40,7 +39,6 @@ func Config(kubeconfig string) (*rest.Config, error) {
 type Slices struct {
 	client  rest.Interface
 	codec   runtime.ParameterCodec
-	rule    address.Rule
 	log     *slog.Logger
 	watches []*sliceWatch
 
@@ -56,8 +54,6 @@ type SlicesOptions struct {
 	// Namespaces to watch; none: all.
 	Namespaces []string
 	Log        *slog.Logger
-	// Addresses is for tests.
-	Addresses address.Rule
 }
 
 // NewSlices makes the watches, which begin with Run.
@@ -75,7 +71,7 @@ func NewSlices(options SlicesOptions) (*Slices, error) {
 	if err != nil {
 		return nil, fmt.Errorf("api server: %w", err)
 	}
-	s := &Slices{client: client, codec: runtime.NewParameterCodec(scheme), rule: options.Addresses, log: options.Log}
+	s := &Slices{client: client, codec: runtime.NewParameterCodec(scheme), log: options.Log}
 	namespaces := options.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}

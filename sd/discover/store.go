@@ -62,7 +62,7 @@ func (w *sliceWatch) Bookmark(string) error {
 }
 
 func (w *sliceWatch) put(slice *discoveryv1.EndpointSlice) {
-	if p, ok := extract(slice, w.slices.rule); ok {
+	if p, ok := extract(slice); ok {
 		w.parts[cache.MetaObjectToName(slice)] = p
 	} else {
 		delete(w.parts, cache.MetaObjectToName(slice))

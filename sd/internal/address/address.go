@@ -1,5 +1,4 @@
-// Package address decides which addresses of pods may be asked. Tests ask loopback addresses;
-// that only packages below sd can say so keeps the switch out of the product.
+// Package address decides which addresses of pods may be asked.
 package address
 
 import (
@@ -7,19 +6,13 @@ import (
 	"net/netip"
 )
 
-// Rule is what may be asked. The zero value is the product's.
-type Rule struct {
-	// AllowLoopback is for tests.
-	AllowLoopback bool
-}
-
 // Check refuses what is no address of a pod: whoever writes EndpointSlices must not be able to
 // send the aggregator to itself, to its node, or to the metadata service of a cloud.
-func (r Rule) Check(addr netip.Addr) error {
+func Check(addr netip.Addr) error {
 	switch {
 	case !addr.IsValid() || addr.Zone() != "" || addr.Is4In6():
 		return errors.New("not a plain IP address")
-	case addr.IsLoopback() && !r.AllowLoopback:
+	case addr.IsLoopback():
 		return errors.New("a loopback address")
 	case addr.IsUnspecified():
 		return errors.New("an unspecified address")

@@ -1,11 +1,12 @@
 // Package fakeapi is an API server for tests that knows EndpointSlices: it lists and watches
-// them, forbids namespaces, goes away and forgets its history.
+// them, forbids namespaces, goes away, hangs and forgets its history.
 package fakeapi
 
 import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,8 +29,12 @@ type Server struct {
 	watches   map[chan struct{}]bool
 	forbidden map[string]bool
 	away      bool
+	hangs     bool
 	lists     int
 }
+
+// maxEvents is how long its history is.
+const maxEvents = 1000
 
 type event struct {
 	version int
@@ -39,13 +44,23 @@ type event struct {
 
 // New starts a server, which ends with the test.
 func New(t testing.TB) *Server {
+	s := Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a server.
+func Start() *Server {
 	s := &Server{version: 1, slices: map[string]*discoveryv1.EndpointSlice{}, watches: map[chan struct{}]bool{}, forbidden: map[string]bool{}}
 	s.http = httptest.NewServer(s)
-	t.Cleanup(func() {
-		s.Away(true)
-		s.http.Close()
-	})
 	return s
+}
+
+// Close ends it.
+func (s *Server) Close() {
+	s.Hang(false)
+	s.Away(true)
+	s.http.Close()
 }
 
 // Config is how to reach it.
@@ -92,6 +107,14 @@ func (s *Server) Away(away bool) {
 	}
 }
 
+// Hang takes requests and watches, but says nothing, until it is called with false.
+func (s *Server) Hang(hangs bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hangs = hangs
+	s.wake()
+}
+
 // Forget makes every version so far too old to watch from.
 func (s *Server) Forget() {
 	s.mu.Lock()
@@ -110,6 +133,10 @@ func (s *Server) record(kind string, slice *discoveryv1.EndpointSlice) {
 	s.version++
 	slice.ResourceVersion = strconv.Itoa(s.version)
 	s.events = append(s.events, event{s.version, kind, slice})
+	if over := len(s.events) - maxEvents; over > 0 {
+		s.forgotten = s.events[over-1].version
+		s.events = slices.Delete(s.events, 0, over)
+	}
 	s.wake()
 }
 
@@ -130,9 +157,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		namespace, path, _ = strings.Cut(rest, "/")
 	}
 	s.mu.Lock()
-	away, forbidden := s.away, s.forbidden[namespace]
+	away, hangs, forbidden := s.away, s.hangs, s.forbidden[namespace]
 	s.mu.Unlock()
 	switch {
+	case hangs:
+		s.wait(r)
+		panic(http.ErrAbortHandler)
 	case away:
 		panic(http.ErrAbortHandler)
 	case path != "endpointslices" || r.Method != http.MethodGet || r.URL.Query().Get("labelSelector") != "agentry.dev/sd=integrations":
@@ -143,6 +173,38 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.watch(w, r, namespace)
 	default:
 		s.list(w, namespace)
+	}
+}
+
+// wait waits until the server hangs no more.
+func (s *Server) wait(r *http.Request) {
+	wake, done := s.listen()
+	defer done()
+	for {
+		s.mu.Lock()
+		hangs := s.hangs
+		s.mu.Unlock()
+		if !hangs {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-wake:
+		}
+	}
+}
+
+// listen returns a channel that hears of changes until the function is called.
+func (s *Server) listen() (wake chan struct{}, done func()) {
+	wake = make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watches[wake] = true
+	return wake, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.watches, wake)
 	}
 }
 
@@ -179,15 +241,8 @@ func matches(slice *discoveryv1.EndpointSlice, namespace string) bool {
 
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, namespace string) {
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
-	wake := make(chan struct{}, 1)
-	s.mu.Lock()
-	s.watches[wake] = true
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.watches, wake)
-		s.mu.Unlock()
-	}()
+	wake, done := s.listen()
+	defer done()
 	w.Header().Set("Content-Type", "application/json")
 	_ = http.NewResponseController(w).Flush()
 	for {
@@ -211,6 +266,8 @@ func (s *Server) send(w http.ResponseWriter, namespace string, from int) (int, b
 	switch {
 	case s.away || s.forbidden[namespace]:
 		return from, false
+	case s.hangs:
+		return from, true
 	case from < s.forgotten:
 		_ = encoder.Encode(map[string]any{"type": "ERROR", "object": status(http.StatusGone, metav1.StatusReasonExpired)})
 		return from, false

@@ -9,6 +9,7 @@ package generator
 
 import (
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -28,6 +29,9 @@ type Unit struct {
 	// Failed units could not be rendered even so, and have no Files: what is on the output
 	// branch stays.
 	Failed bool
+	// Hierarchy is what the unit is rendered from, with stand-ins in their places; what is
+	// left out is in it still.
+	Hierarchy *hierarchy.Hierarchy
 
 	diags   diag.List
 	objects []*manifest.Object

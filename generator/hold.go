@@ -103,7 +103,7 @@ func (s *holding) tell(errors diag.List) {
 // take makes an attempt without errors the unit's rendering.
 func (s *holding) take(r rendering) {
 	u := s.unit
-	u.Files = files(r.objects)
+	u.Files, u.Hierarchy = files(r.objects), s.current
 	u.Held = slices.SortedFunc(maps.Values(s.held), func(a, b Held) int { return a.ID.Compare(b.ID) })
 	u.diags = s.errors
 	for _, d := range r.diags {

@@ -43,6 +43,10 @@ func (p *pass) run(ctx context.Context) error {
 	if err := p.decide(rendered); err != nil {
 		return fmt.Errorf("read the output branch: %w", err)
 	}
+	p.report.Set = p.set
+	for _, u := range rendered.Units {
+		p.report.Hierarchies = append(p.report.Hierarchies, u.Hierarchy)
+	}
 	if p.pipeline.Spec.OnInvalid == OnInvalidFail && p.report.Diags.HasErrors() {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -19,6 +20,10 @@ type Report struct {
 	// Held are the objects that are not rendered as they are in the inputs, sorted by
 	// identity.
 	Held []HeldObject
+	// Set is the inputs, with stand-ins for what cannot be read, and Hierarchies are what of it
+	// the units are rendered from; nil when the pass was refused before it rendered.
+	Set         *manifest.Set
+	Hierarchies []*hierarchy.Hierarchy
 	// Changes are the files that the commit adds, changes or removes, sorted by path.
 	Changes []FileChange
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".

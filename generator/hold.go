@@ -64,8 +64,8 @@ func newHolding(r *renderer, u *Unit, h *hierarchy.Hierarchy) *holding {
 // run renders the unit.
 func (s *holding) run(errors diag.List) {
 	s.tell(errors)
-	if len(errors) > 0 && !s.replace(errors) {
-		s.fail()
+	if len(errors) > 0 && (!s.replace(errors) || s.hopeless()) {
+		s.fail(nil)
 		return
 	}
 	for {
@@ -77,7 +77,7 @@ func (s *holding) run(errors diag.List) {
 			return
 		}
 		if !s.replace(errors) && !s.replaceAround(errors) || s.hopeless() {
-			s.fail()
+			s.fail(errors)
 			return
 		}
 	}
@@ -125,8 +125,16 @@ func (s *holding) take(r rendering) {
 	}
 }
 
-// fail gives the unit up: what the output branch has of it stays.
-func (s *holding) fail() {
+// fail gives the unit up: what the output branch has of it stays. Among the last errors may be
+// such of stand-ins, which a new version of agentry or of the pipeline does not take any more.
+func (s *holding) fail(last diag.List) {
+	for _, d := range last {
+		if h := s.held[objectID(d)]; h.StandIn != nil {
+			d.Message = "is held, and what it was before is refused as well: " + d.Message
+			d.Source, d.File, d.Line, d.Column = h.Reason.Source, h.Reason.File, h.Reason.Line, h.Reason.Column
+			s.errors = append(s.errors, d)
+		}
+	}
 	s.unit.Failed = true
 	s.unit.diags = append(s.errors, onlyWarnings(s.head.Diags)...)
 	s.unit.looked = s.looked

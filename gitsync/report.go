@@ -61,6 +61,11 @@ const (
 	UnitLeftOut   UnitState = "leftout" // never rendered, for an error
 )
 
+// UnitStates are all states.
+func UnitStates() []UnitState {
+	return []UnitState{UnitUnchanged, UnitAdded, UnitChanged, UnitRemoved, UnitHeld, UnitPaused, UnitLeftOut}
+}
+
 // UnitReport is one unit.
 type UnitReport struct {
 	Name  string

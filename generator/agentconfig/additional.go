@@ -37,6 +37,7 @@ func (b *builder) additional(in secretref.Scope, instance *manifest.Object, spec
 		name := field(item, "job_name")
 		if name != "" && names[name] {
 			c.fail(item.Line, diag.DuplicateJob, "the job_name is there twice in %s", instance.ID)
+			c.relate(b.makers(name)...)
 		}
 		names[name] = true
 		b.additionalJobs[key] = append(b.additionalJobs[key], name)
@@ -127,7 +128,24 @@ func (c handWritten) report(s diag.Severity, line int, code diag.Code, format st
 	if line > 0 && strings.HasPrefix(c.at, "stringData") {
 		d.Line, d.Column = c.secret.ValuePosition(c.at, line, 1)
 	}
+	d.Related = []diag.Object{c.instance.Ref()}
 	c.diags = append(c.diags, d)
+}
+
+// relate adds to those without whom the last finding would not be there.
+func (c handWritten) relate(objects ...diag.Object) {
+	last := &c.diags[len(c.diags)-1]
+	last.Related = append(last.Related, objects...)
+}
+
+// makers is the monitor whose job has a name, if there is one.
+func (b *builder) makers(name string) []diag.Object {
+	for o, jobs := range b.built {
+		if slices.ContainsFunc(jobs, func(job *agentyaml.ScrapeConfig) bool { return job.JobName == name }) {
+			return []diag.Object{o.Ref()}
+		}
+	}
+	return nil
 }
 
 // check checks everything that the agent does with the configurations on their own.
@@ -152,24 +170,26 @@ func comparesLabelsOf(item *yaml.Node) bool {
 }
 
 func (c handWritten) checkTiming(item *yaml.Node) {
-	every, limit := c.globalInterval(), field(item, "scrape_timeout")
+	every, whose, limit := c.globalInterval(), []diag.Object{c.hierarchy.Agent.Ref()}, field(item, "scrape_timeout")
 	if text := field(item, "scrape_interval"); text != "" && !strings.Contains(text, "$") {
 		d, err := model.ParseDuration(text)
 		if err != nil {
 			return // that is found elsewhere
 		}
 		if d > 0 {
-			every = time.Duration(d)
+			every, whose = time.Duration(d), nil
 		}
 	}
 	if every > c.truncate {
 		c.fail(item.Line, diag.IntervalAboveWAL, "the scrape interval %s is longer than the walTruncateFrequency %s of %s", model.Duration(every), model.Duration(c.truncate), c.instance.ID)
+		c.relate(whose...)
 	}
 	if limit == "" || strings.Contains(limit, "$") {
 		return
 	}
 	if d, err := model.ParseDuration(limit); err == nil && time.Duration(d) > every {
 		c.fail(item.Line, diag.TimeoutAboveInterval, "the scrape timeout is longer than the scrape interval %s", model.Duration(every))
+		c.relate(whose...)
 	}
 }
 
@@ -188,6 +208,7 @@ func (c handWritten) checkVariables(n *yaml.Node) {
 	for _, v := range found {
 		if !c.podDefines(v) {
 			c.report(v.severity(), n.Line, diag.EnvReference, "refers to an environment variable that the pods do not define: %s", v.hint())
+			c.relate(c.hierarchy.Agent.Ref())
 		}
 	}
 }

@@ -31,7 +31,7 @@ type Options struct {
 // Build builds the configurations of a hierarchy. When it finds an error, they are not to
 // be used.
 func Build(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
-	b := newBuilder(h, secretref.New(set, options.Policy, h.Agent.Namespace), options)
+	b := newBuilder(h, set, options)
 	r := &Result{Secrets: b.secrets}
 	b.build(r)
 	told := map[string]bool{}
@@ -51,6 +51,7 @@ func Build(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
 type builder struct {
 	hierarchy *hierarchy.Hierarchy
 	spec      *v1alpha1.GrafanaAgentSpec
+	set       *manifest.Set
 	secrets   *secretref.Resolver
 	left      map[manifest.ID]bool
 	options   Options
@@ -72,8 +73,8 @@ type builder struct {
 // MaxShards is how many StatefulSets a GrafanaAgent may ask for.
 const MaxShards = 1000
 
-func newBuilder(h *hierarchy.Hierarchy, secrets *secretref.Resolver, options Options) *builder {
-	return &builder{hierarchy: h, spec: h.Spec(), secrets: secrets, left: options.Left, options: options,
+func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *builder {
+	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Policy, h.Agent.Namespace), left: options.Left, options: options,
 		built: map[*manifest.Object][]*agentyaml.ScrapeConfig{}, builtLogs: map[*manifest.Object]*agentyaml.LogsScrapeConfig{},
 		additionalJobs: map[string][]string{}, equalRules: map[string]bool{}}
 }
@@ -114,6 +115,11 @@ func (b *builder) discovering() (pods secretref.Group) {
 
 func (b *builder) error(o *manifest.Object, code diag.Code, path, format string, args ...any) {
 	b.diags = append(b.diags, o.Diag(diag.Error, code, path, format, args...))
+}
+
+// fail reports an error that there is only together with other objects.
+func (b *builder) fail(o *manifest.Object, code diag.Code, path, message string, related ...diag.Object) {
+	b.found(o, []diag.Finding{{Severity: diag.Error, Code: code, Path: path, Message: message, Related: related}})
 }
 
 func (b *builder) warn(o *manifest.Object, code diag.Code, path, format string, args ...any) {

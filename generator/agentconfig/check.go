@@ -1,6 +1,7 @@
 package agentconfig
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -120,12 +121,12 @@ func (b *builder) positive(o *manifest.Object, path, value string) time.Duration
 
 // checkTruncation refuses jobs that scrape more rarely than the WAL is truncated. Jobs
 // without an interval of their own are the instance's or the GrafanaAgent's doing.
-func (b *builder) checkTruncation(o *manifest.Object, jobs []*agentyaml.ScrapeConfig, truncate time.Duration) {
+func (b *builder) checkTruncation(o, instance *manifest.Object, jobs []*agentyaml.ScrapeConfig, truncate time.Duration) {
 	for i := range jobs {
 		d, err := model.ParseDuration(jobs[i].Interval)
 		if every := time.Duration(d); err == nil && every > truncate {
-			b.error(o, diag.IntervalAboveWAL, intervalPath(o, i), "job %s is scraped every %s, which is longer than the instance's walTruncateFrequency %s",
-				jobs[i].JobName, model.Duration(every), model.Duration(truncate))
+			b.fail(o, diag.IntervalAboveWAL, intervalPath(o, i), fmt.Sprintf("job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
+				jobs[i].JobName, model.Duration(every), model.Duration(truncate), instance.ID), instance.Ref())
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (b *builder) catalogue() *integration.Catalogue {
 // input is what an Integration or a MetricsIntegration says. With inside the
 // configuration is YAML text in a string, which it can be in the latter.
 func (b *builder) input(o *manifest.Object) (in integration.Input, inside bool) {
-	in.Strict = b.knownAgent()
+	in.Strict, in.Agent = b.knownAgent(), b.hierarchy.Agent.Ref()
 	in.ScrapeInterval = b.globalInterval()
 	if d, err := model.ParseDuration(b.spec.Metrics.ScrapeTimeout); err == nil {
 		in.ScrapeTimeout = time.Duration(d)
@@ -182,20 +182,60 @@ func (b *builder) metaLabels(r *running, m *v1alpha1.MetricsIntegration) []diag.
 		Type: string(kind), Labels: r.object.Meta.Labels})...)
 }
 
-// checkConflicts blames integrations that one agent cannot run together.
+// checkConflicts blames integrations that one agent cannot run together: each is told once
+// of all others.
 func (b *builder) checkConflicts(pod []running) {
 	all := make([]integration.Checked, len(pod))
 	for i := range pod {
 		all[i] = pod[i].Checked
 	}
+	clashes := make([][]clash, len(pod))
 	for _, c := range integration.Conflicts(all) {
-		for _, pair := range [...][2]*manifest.Object{{pod[c.A].object, pod[c.B].object}, {pod[c.B].object, pod[c.A].object}} {
-			line, _ := pair[1].Position("")
-			f := c.Finding
-			f.Message += fmt.Sprintf("; the other one is %s (%s:%d)", pair[1].ID, pair[1].File(), line)
-			b.found(pair[0], []diag.Finding{f})
+		clashes[c.A] = withClash(clashes[c.A], c.Finding, pod[c.B].object)
+		clashes[c.B] = withClash(clashes[c.B], c.Finding, pod[c.A].object)
+	}
+	for i := range pod {
+		for _, c := range clashes[i] {
+			b.found(pod[i].object, []diag.Finding{c.seenBy(pod[i].object)})
 		}
 	}
+}
+
+// clash is what is wrong with an integration only together with others.
+type clash struct {
+	diag.Finding
+	others []*manifest.Object
+}
+
+func withClash(list []clash, f diag.Finding, other *manifest.Object) []clash {
+	i := slices.IndexFunc(list, func(c clash) bool { return c.Path == f.Path && c.Message == f.Message })
+	if i < 0 {
+		i = len(list)
+		list = append(list, clash{Finding: f})
+	}
+	list[i].others = append(list[i].others, other)
+	return list
+}
+
+// maxNamed is how many of the others a message names.
+const maxNamed = 3
+
+func (c clash) seenBy(o *manifest.Object) diag.Finding {
+	f := c.Finding
+	var names []string
+	for _, other := range c.others {
+		names = append(names, other.SeenFrom(o, ""))
+		f.Related = append(f.Related, other.Ref())
+	}
+	switch more := len(names) - maxNamed; {
+	case len(names) == 1:
+		f.Message += "; the other one is " + names[0]
+	case more > 0:
+		f.Message += fmt.Sprintf("; the others are %s and %d more", strings.Join(names[:maxNamed], ", "), more)
+	default:
+		f.Message += "; the others are " + strings.Join(names, ", ")
+	}
+	return f
 }
 
 // putFirst moves the instances that integrations scrape themselves into to the front: the

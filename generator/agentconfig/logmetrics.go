@@ -1,6 +1,8 @@
 package agentconfig
 
 import (
+	"fmt"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/stage"
@@ -28,8 +30,8 @@ func (b *builder) checkLogMetrics() {
 				case !ok:
 					first[m.Name] = source{m, o}
 				case known.metric != m && known.object != o:
-					b.warn(o, diag.StageIgnored, "spec.pipelineStages",
-						"the metric %s has another type or description in %s: the agent's own metrics cannot be read once both are counted", m.Name, known.object.ID)
+					b.found(o, []diag.Finding{{Severity: diag.Warning, Code: diag.StageIgnored, Path: "spec.pipelineStages", Related: []diag.Object{known.object.Ref()},
+						Message: fmt.Sprintf("the metric %s has another type or description in %s: the agent's own metrics cannot be read once both are counted", m.Name, known.object.ID)}})
 				}
 			})
 		}

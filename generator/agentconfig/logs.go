@@ -190,7 +190,7 @@ func (w writer) clientAuth(out *agentyaml.LogsClient, s *v1alpha1.LogsClientSpec
 		out.BearerToken = a.Credentials
 	}
 	if len(methods) > 1 {
-		w.fail(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
+		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
 	}
 }
 
@@ -198,7 +198,7 @@ func (w writer) clientAuth(out *agentyaml.LogsClient, s *v1alpha1.LogsClientSpec
 // as a file.
 func (w writer) basicAuthHalf(field string, ref corev1.SecretKeySelector) agentyaml.Secret {
 	if ref.Name == "" {
-		w.fail(diag.IncompleteBasicAuth, field, "is missing: basicAuth needs a username and a password")
+		w.wrong(diag.IncompleteBasicAuth, field, "is missing: basicAuth needs a username and a password")
 		return agentyaml.Secret{}
 	}
 	return w.in.Value(w.path+field, &ref)

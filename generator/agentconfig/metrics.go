@@ -1,6 +1,7 @@
 package agentconfig
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -28,7 +29,7 @@ func (b *builder) metricsSettings(apiServer agentyaml.KubernetesSD) scrape.Setti
 		EnforcedTargetLimit:      spec.EnforcedTargetLimit,
 		Interval:                 b.globalInterval(),
 		APIServer:                apiServer,
-		Owner:                    b.hierarchy.Name(),
+		Agent:                    b.hierarchy.Agent.Ref(),
 		DenyFiles:                spec.ArbitraryFSAccessThroughSMs.Deny,
 		SD:                       b.discovery(),
 	}
@@ -129,8 +130,8 @@ func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) agentyam
 		i.ScrapeConfigs = b.monitors(m, truncate)
 	}
 	if every := b.globalInterval(); every > truncate && slices.ContainsFunc(i.ScrapeConfigs, withoutInterval) {
-		b.error(m.Object, diag.IntervalAboveWAL, "spec.walTruncateFrequency", "%s is shorter than the scrape interval %s of GrafanaAgent %s",
-			model.Duration(truncate), model.Duration(every), b.hierarchy.Name())
+		b.fail(m.Object, diag.IntervalAboveWAL, "spec.walTruncateFrequency", fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
+			model.Duration(truncate), model.Duration(every), b.hierarchy.Name()), b.hierarchy.Agent.Ref())
 	}
 	i.Additional = b.additional(in, m.Object, spec, i.ScrapeConfigs, truncate)
 	return i
@@ -140,12 +141,12 @@ func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) agentyam
 func (b *builder) monitors(m *hierarchy.MetricsInstance, truncate time.Duration) (out []*agentyaml.ScrapeConfig) {
 	for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes} {
 		for _, o := range list {
-			out = append(out, b.monitor(o, truncate)...)
+			out = append(out, b.monitor(o, m.Object, truncate)...)
 		}
 	}
 	for _, o := range m.IntegrationMonitors {
 		if job := b.integrationMonitor(o, m.Object); job != nil {
-			b.checkTruncation(o, []*agentyaml.ScrapeConfig{job}, truncate)
+			b.checkTruncation(o, m.Object, []*agentyaml.ScrapeConfig{job}, truncate)
 			out = append(out, job)
 		}
 	}
@@ -171,7 +172,7 @@ func withoutInterval(job *agentyaml.ScrapeConfig) bool {
 
 // monitor returns the jobs of a ServiceMonitor, PodMonitor or Probe; none when it is
 // left out.
-func (b *builder) monitor(o *manifest.Object, truncate time.Duration) []*agentyaml.ScrapeConfig {
+func (b *builder) monitor(o, instance *manifest.Object, truncate time.Duration) []*agentyaml.ScrapeConfig {
 	if b.left[o.ID] || b.deniedFiles(o) {
 		return nil
 	}
@@ -180,7 +181,7 @@ func (b *builder) monitor(o *manifest.Object, truncate time.Duration) []*agentya
 		jobs = b.buildMonitor(o)
 		b.built[o] = jobs
 	}
-	b.checkTruncation(o, jobs, truncate)
+	b.checkTruncation(o, instance, jobs, truncate)
 	return jobs
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/integration"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -41,18 +42,23 @@ func (b *builder) resolve(r *running) []diag.Finding {
 // resolveOne checks a reference against the instances of its kind that are selected.
 func (b *builder) resolveOne(kind, selector string, ref integration.Reference, selected []*manifest.Object) []diag.Finding {
 	f := diag.Finding{Severity: diag.Error, Code: diag.InstanceNotSelected, Path: ref.Path}
+	namespace, name, _ := strings.Cut(ref.Name, "/")
+	id := manifest.ID{Kind: kind, Namespace: namespace, Name: name}
+	f.Related = []diag.Object{b.hierarchy.Agent.Ref()}
+	if name != "" {
+		f.Related = append(f.Related, diag.Object{APIVersion: v1alpha1.APIVersion, Kind: kind, Namespace: namespace, Name: name})
+	}
 	var names []string
 	for _, o := range selected {
-		name := o.Namespace + "/" + o.Name
-		if name == ref.Name && !b.left[o.ID] {
+		if o.ID == id && !b.left[id] {
 			return nil
 		}
-		if name == ref.Name {
-			f.Message = fmt.Sprintf("%s %q is left out because of an error, and without it the agent would not start", kind, ref.Name)
-			f.Hint = fmt.Sprintf("correct the %s", kind)
-			return []diag.Finding{f}
-		}
-		names = append(names, name)
+		names = append(names, o.Namespace+"/"+o.Name)
+	}
+	if b.left[id] || b.set.IsLeftOut(id) {
+		f.Code, f.Hint = diag.FollowsError, "correct the "+kind
+		f.Message = fmt.Sprintf("%s %q is left out because of an error, and without it the agent would not start", kind, ref.Name)
+		return []diag.Finding{f}
 	}
 	f.Message = fmt.Sprintf("%s %q is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name, b.hierarchy.Name())
 	if ref.Path == "spec.config" { // the field is absent

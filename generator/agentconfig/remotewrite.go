@@ -33,8 +33,13 @@ type writer struct {
 	path string
 }
 
-func (w writer) fail(code diag.Code, field, format string, args ...any) {
+func (w writer) wrong(code diag.Code, field, format string, args ...any) {
 	w.error(w.in.Object(), code, w.path+field, format, args...)
+}
+
+// lacks reports a field without the part that a reference was to yield.
+func (w writer) lacks(code diag.Code, field, message string, ref monitoringv1.SecretOrConfigMap) {
+	w.fail(w.in.Object(), code, w.path+field, message, scrape.Referred(ref)...)
 }
 
 func (w writer) build(s *v1alpha1.RemoteWriteSpec) agentyaml.RemoteWrite {
@@ -95,19 +100,19 @@ func (w writer) auth(out *agentyaml.RemoteWrite, s *v1alpha1.RemoteWriteSpec) {
 		out.SigV4 = w.sigV4(s.SigV4)
 	}
 	if len(methods) > 1 {
-		w.fail(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
+		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
 	}
 }
 
 func (w writer) basicAuth(s *monitoringv1.BasicAuth) *agentyaml.BasicAuth {
 	out := &agentyaml.BasicAuth{}
 	if s.Username.Name == "" {
-		w.fail(diag.IncompleteBasicAuth, ".basicAuth.username", "is missing: basicAuth needs a username and a password")
+		w.wrong(diag.IncompleteBasicAuth, ".basicAuth.username", "is missing: basicAuth needs a username and a password")
 	} else {
 		out.Username = w.in.Value(w.path+".basicAuth.username", &s.Username)
 	}
 	if s.Password.Name == "" {
-		w.fail(diag.IncompleteBasicAuth, ".basicAuth.password", "is missing: basicAuth needs a username and a password")
+		w.wrong(diag.IncompleteBasicAuth, ".basicAuth.password", "is missing: basicAuth needs a username and a password")
 	} else {
 		out.Password.File = w.in.File(w.path+".basicAuth.password", monitoringv1.SecretOrConfigMap{Secret: &s.Password})
 	}
@@ -120,10 +125,10 @@ func (w writer) oauth2(s *v1alpha1.OAuth2) *agentyaml.OAuth2 {
 	secret := w.in.File(w.path+".oauth2.clientSecret", monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
 	const needed = "is missing: the agent refuses oauth2 without a client id and a client secret"
 	if !scrape.Given(s.ClientID) || optional(s.ClientID) && !id.Present() || id.Set && id.Value == "" {
-		w.fail(diag.IncompleteBasicAuth, ".oauth2.clientId", needed)
+		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientId", needed, s.ClientID)
 	}
 	if secret == "" && s.ClientSecret.Optional != nil && *s.ClientSecret.Optional {
-		w.fail(diag.IncompleteBasicAuth, ".oauth2.clientSecret", needed)
+		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientSecret", needed, monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
 	}
 	return &agentyaml.OAuth2{
 		ClientID:       id,
@@ -146,7 +151,7 @@ func optional(ref monitoringv1.SecretOrConfigMap) bool {
 
 func (w writer) sigV4(s *v1alpha1.SigV4Config) *agentyaml.SigV4 {
 	if (s.AccessKey == nil) != (s.SecretKey == nil) {
-		w.fail(diag.AuthConflict, ".sigv4", "accessKey and secretKey belong together: set both, or none to use the environment's credentials")
+		w.wrong(diag.AuthConflict, ".sigv4", "accessKey and secretKey belong together: set both, or none to use the environment's credentials")
 	}
 	out := &agentyaml.SigV4{
 		Region: s.Region, Profile: s.Profile, RoleARN: s.RoleARN,
@@ -163,7 +168,7 @@ func (w writer) sigV4(s *v1alpha1.SigV4Config) *agentyaml.SigV4 {
 func (w writer) checkPart(field string, ref *corev1.SecretKeySelector, part, other agentyaml.Secret) {
 	gone := ref != nil && ref.Optional != nil && *ref.Optional && !part.Present()
 	if (gone || part.Set && part.Value == "") && (other.Value != "" || other.Env != "") {
-		w.fail(diag.AuthConflict, field, "has no value, and belongs together with the other key: the agent takes both or none")
+		w.lacks(diag.AuthConflict, field, "has no value, and belongs together with the other key: the agent takes both or none", monitoringv1.SecretOrConfigMap{Secret: ref})
 	}
 }
 
@@ -195,7 +200,7 @@ func (w writer) checkTarget(field, value string) {
 	case err != nil:
 		w.checkURL(field, value)
 	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		w.fail(diag.InvalidURL, field, "must be a URL that begins with http:// or https://")
+		w.wrong(diag.InvalidURL, field, "must be a URL that begins with http:// or https://")
 	}
 }
 
@@ -204,9 +209,9 @@ func (w writer) checkURL(field, value string) {
 		return
 	}
 	if _, err := url.Parse(value); err != nil {
-		w.fail(diag.InvalidURL, field, "is not a URL: %v", urlProblem(err))
+		w.wrong(diag.InvalidURL, field, "is not a URL: %v", urlProblem(err))
 	} else if agentyaml.ReadsAsNull(value) {
-		w.fail(diag.InvalidURL, field, "the agent takes %q for no value", value)
+		w.wrong(diag.InvalidURL, field, "the agent takes %q for no value", value)
 	}
 }
 
@@ -224,11 +229,11 @@ func (w writer) checkHeaders(headers map[string]string) {
 	for name := range headers {
 		switch strings.ToLower(name) {
 		case "authorization":
-			w.fail(diag.InvalidHeader, ".headers["+name+"]", "credentials go into basicAuth, oauth2, sigv4 or the bearer token fields")
+			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "credentials go into basicAuth, oauth2, sigv4 or the bearer token fields")
 		case "host", "content-encoding", "content-length", "content-type", "user-agent", "connection", "keep-alive",
 			"proxy-authenticate", "proxy-authorization", "www-authenticate", "accept-encoding", "x-prometheus-remote-write-version",
 			"x-prometheus-remote-read-version", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256":
-			w.fail(diag.InvalidHeader, ".headers["+name+"]", "is a header that the agent sets itself")
+			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "is a header that the agent sets itself")
 		}
 	}
 }
@@ -269,8 +274,8 @@ func (b *builder) tls(in secretref.Scope, path string, s *v1alpha1.TLSConfig) *a
 		ServerName: orDefault(s.ServerName, ""),
 	}
 	t.InsecureSkipVerify = s.InsecureSkipVerify != nil && *s.InsecureSkipVerify
-	if scrape.HalfTLS(t, s.CertFile != "" || scrape.Given(s.Cert), s.KeyFile != "" || scrape.Given(key), s.Cert, key) {
-		b.error(in.Object(), diag.IncompleteTLS, path, "a client certificate needs its key, and a key its certificate")
+	if half, missing := scrape.HalfTLS(t, s.CertFile != "" || scrape.Given(s.Cert), s.KeyFile != "" || scrape.Given(key), s.Cert, key); half {
+		b.fail(in.Object(), diag.IncompleteTLS, path, "a client certificate needs its key, and a key its certificate", missing...)
 	}
 	return t
 }

@@ -27,7 +27,7 @@ func (b *builder) checkMounted(r running, extras podspec.Extras) {
 		}
 		if !extras.Holds(text) && !slices.ContainsFunc(b.agentMounts(), own) {
 			b.found(r.object, []diag.Finding{{Severity: diag.Error, Code: diag.FileNotMounted, Path: r.place(path),
-				Message: text + " is not in the pod: nothing that is mounted has it", Hint: "list it in spec.secrets or spec.configMaps, or correct the path"}})
+				Message: text + " is not in the pod: nothing that is mounted has it", Hint: "list it in spec.secrets or spec.configMaps, or correct the path", Related: []diag.Object{b.hierarchy.Agent.Ref()}}})
 		}
 	})
 }

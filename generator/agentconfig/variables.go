@@ -45,7 +45,7 @@ func (b *builder) undefined(path, text string) (out []diag.Finding) {
 	for _, v := range found {
 		if !b.podDefines(v) {
 			out = append(out, diag.Finding{Severity: v.severity(), Code: diag.EnvReference, Path: path,
-				Message: v.text + " is not a variable that the pods define", Hint: v.hint()})
+				Message: v.text + " is not a variable that the pods define", Hint: v.hint(), Related: []diag.Object{b.hierarchy.Agent.Ref()}})
 		}
 	}
 	return out

@@ -39,6 +39,8 @@ type Input struct {
 	// ScrapeInterval and ScrapeTimeout are the GrafanaAgent's, for integrations that scrape
 	// themselves. Zero are the agent's own: 1m and 10s.
 	ScrapeInterval, ScrapeTimeout time.Duration
+	// Agent is the GrafanaAgent, for findings that come from its settings.
+	Agent diag.Object
 	// Defines reports whether the agent's container has an environment variable. Nil is
 	// that it has none.
 	Defines func(name string) bool

@@ -81,6 +81,9 @@ func (k *checker) timeout(auto object) {
 		path = auto.at("scrape_interval")
 	}
 	k.report(diag.Error, diag.TimeoutAboveInterval, path, "", "the scrape timeout (%v) is longer than the scrape interval (%v): the agent would not start", timeout, interval)
+	if !written1 || !written2 {
+		k.blameAgent()
+	}
 }
 
 // interval is a field's duration, or else that of the GrafanaAgent, or the agent's own.

@@ -32,6 +32,16 @@ func (k *checker) refuse(code diag.Code, path, hint, format string, args ...any)
 		severity = diag.Warning
 	}
 	k.report(severity, code, path, hint, format, args...)
+	if k.in.Strict {
+		k.blameAgent()
+	}
+}
+
+// blameAgent says that the last finding is there for a setting of the GrafanaAgent.
+func (k *checker) blameAgent() {
+	if k.in.Agent != (diag.Object{}) {
+		k.findings[len(k.findings)-1].Related = []diag.Object{k.in.Agent}
+	}
 }
 
 // wrong reports a value that the agent of the catalogue refuses.

@@ -46,15 +46,15 @@ func (s *Set) Diags() diag.List {
 			if i == 0 {
 				other = group[1]
 			}
-			message := fmt.Sprintf("%s is defined here and at %s; neither is used", o.ID, other.placeSeenFrom(o))
+			message := fmt.Sprintf("%s is defined here and at %s; neither is used", o.ID, other.definedAt(o))
 			switch {
 			case o == first:
 				continue
 			case first != nil:
 				other = first
-				message = fmt.Sprintf("%s is new here; it was defined at %s before, and that is what counts", o.ID, first.placeSeenFrom(o))
+				message = fmt.Sprintf("%s is new here; it was defined at %s before, and that is what counts", o.ID, first.definedAt(o))
 			case len(group) > 2:
-				message = fmt.Sprintf("%s is defined %d times, here and at %s; none is used", o.ID, len(group), other.placeSeenFrom(o))
+				message = fmt.Sprintf("%s is defined %d times, here and at %s; none is used", o.ID, len(group), other.definedAt(o))
 			}
 			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s", message)
 			d.Hint = "remove all but one"
@@ -82,13 +82,8 @@ func (s *Set) standsIn(group []*Object) *Object {
 	return equal[0]
 }
 
-// placeSeenFrom is where the object was read from, with its source only if the other's is
-// a different one.
-func (o *Object) placeSeenFrom(other *Object) string {
+// definedAt is where the object begins, in a message about another one.
+func (o *Object) definedAt(other *Object) string {
 	line, column := o.Position("")
-	place := diag.Diagnostic{File: o.at.file, Line: line, Column: column}.Position()
-	if o.at.source != other.at.source {
-		place += " of " + o.at.source
-	}
-	return place
+	return o.placeSeenFrom(other, line, column)
 }

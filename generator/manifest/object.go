@@ -98,7 +98,9 @@ func (o *Object) Found(f diag.Finding) diag.Diagnostic {
 	d.Hint = f.Hint
 	for _, r := range f.Related {
 		r.Namespace = cmp.Or(r.Namespace, o.Namespace)
-		d.Related = append(d.Related, r)
+		if r != d.Object {
+			d.Related = append(d.Related, r)
+		}
 	}
 	return d
 }
@@ -113,6 +115,23 @@ func (o *Object) Position(path string) (line, column int) { return o.at.position
 // field at path holds.
 func (o *Object) ValuePosition(path string, line, column int) (int, int) {
 	return o.at.position(fmt.Sprintf("%s>%d:%d", path, line, column))
+}
+
+// SeenFrom names the object in a message about another one, with the place of its field at
+// path.
+func (o *Object) SeenFrom(other *Object, path string) string {
+	line, _ := o.Position(path)
+	return o.ID.String() + " (" + o.placeSeenFrom(other, line, 0) + ")"
+}
+
+// placeSeenFrom is a place in the object's file, with its source only if the other's is a
+// different one.
+func (o *Object) placeSeenFrom(other *Object, line, column int) string {
+	place := diag.Diagnostic{File: o.at.file, Line: line, Column: column}.Position()
+	if o.at.source != other.at.source {
+		place += " of " + o.at.source
+	}
+	return place
 }
 
 // comparePlace orders objects by where they were read from.

@@ -1,7 +1,6 @@
 package podspec
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -30,24 +30,27 @@ func (m *merger) conflict(e, other *mount) {
 		return
 	}
 	blamed := false
-	for _, pair := range [...][2]*mount{{e, other}, {other, e}} {
+	pairs := [][2]*mount{{e, other}, {other, e}}
+	if e.owner == other.owner {
+		pairs = pairs[:1]
+	}
+	for _, pair := range pairs {
 		if _, strict := pair[0].owner.Value.(*v1alpha1.MetricsIntegration); strict {
 			m.report(pair[0].owner, diag.Error, diag.MountConflict, pair[0].path,
-				"%s is where %s mounts another volume", e.MountPath, place(pair[1]))
+				"%s is where %s mounts another volume", e.MountPath, place(pair[1], pair[0].owner))
+			m.relate(pair[1].owner)
 			blamed = true
 		}
 	}
 	if !blamed {
 		m.report(e.owner, diag.Warning, diag.MountConflict, e.path,
-			"the mount is left out: %s is where %s mounts another volume, whose files are seen instead", e.MountPath, place(other))
+			"the mount is left out: %s is where %s mounts another volume, whose files are seen instead", e.MountPath, place(other, e.owner))
+		m.relate(other.owner)
 	}
 }
 
-// place names a mount of another object.
-func place(e *mount) string {
-	line, _ := e.owner.Position(e.path)
-	return fmt.Sprintf("%s (%s:%d)", e.owner.ID, e.owner.File(), line)
-}
+// place names a mount in a message about another object.
+func place(e *mount, other *manifest.Object) string { return e.owner.SeenFrom(other, e.path) }
 
 // interchangeable reports whether two mounts show the same files.
 func interchangeable(a, b *mount) bool {
@@ -80,9 +83,11 @@ func (m *merger) addFiles(v secretref.Volume) {
 		return
 	}
 	if other := m.inTheWay(v, v.Short); other != nil {
-		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not at %s, where %s mounts a volume", v.Short, place(other))
+		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not at %s, where %s mounts a volume", v.Short, place(other, v.Object))
+		m.relate(other.owner)
 	} else if taken := m.reserved(v.Short); taken != "" {
 		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not at %s: %s", v.Short, taken)
+		m.relate(m.agent)
 	} else {
 		mountAt(v.Short)
 	}
@@ -92,9 +97,11 @@ func (m *merger) addFiles(v secretref.Volume) {
 func (m *merger) checkFiles(v secretref.Volume) {
 	if other := m.inTheWay(v, v.Path); other != nil {
 		m.report(other.owner, diag.Error, diag.MountConflict, other.path, "%s is where the files of spec.secrets and spec.configMaps of %s are mounted", other.MountPath, v.Object.ID)
+		m.relate(v.Object)
 	}
 	if taken := m.reserved(v.Path); taken != "" {
 		m.report(v.Object, diag.Error, diag.MountConflict, "spec", "%s is where its files are mounted: %s", v.Path, taken)
+		m.relate(m.agent)
 	}
 }
 

@@ -50,7 +50,7 @@ func Name(agent string, pods secretref.Group) string {
 // Where two want different volumes at one path, the first keeps it, as with the operator;
 // a MetricsIntegration that is involved is in error.
 func Integrations(agent *manifest.Object, pods secretref.Group, members []*manifest.Object, secrets *secretref.Resolver) Extras {
-	m := &merger{spec: &manifest.As[v1alpha1.GrafanaAgent](agent).Spec, names: map[string]bool{}, mounts: map[string]*mount{}}
+	m := &merger{agent: agent, spec: &manifest.As[v1alpha1.GrafanaAgent](agent).Spec, names: map[string]bool{}, mounts: map[string]*mount{}}
 	wal := corev1.Volume{Name: Label(Name(agent.Name, pods) + "-wal"), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 	m.reserve(wal.Name)
 	for _, o := range members {
@@ -84,6 +84,7 @@ type mount struct {
 
 // merger builds Extras; names and mounts are those taken so far, the latter by path.
 type merger struct {
+	agent  *manifest.Object
 	spec   *v1alpha1.GrafanaAgentSpec
 	names  map[string]bool
 	mounts map[string]*mount
@@ -133,6 +134,13 @@ func (m *merger) addOwn(v corev1.Volume, path string, readOnly bool) {
 
 func (m *merger) report(o *manifest.Object, severity diag.Severity, code diag.Code, path, format string, args ...any) {
 	m.out.Diags = append(m.out.Diags, o.Diag(severity, code, path, format, args...))
+}
+
+// relate says that the last finding is there only together with another object.
+func (m *merger) relate(o *manifest.Object) {
+	if last := &m.out.Diags[len(m.out.Diags)-1]; last.Object != o.Ref() {
+		last.Related = append(last.Related, o.Ref())
+	}
 }
 
 func (m *merger) refuse(o *manifest.Object, path, format string, args ...any) {
@@ -205,10 +213,12 @@ func (m *merger) resolve(e *mount, prefix string) bool {
 		e.Name = prefix + e.Name
 	default:
 		m.refuse(e.owner, e.path, "a mount of a volume %q that the %s does not have", e.Name, e.owner.Kind)
+		m.relate(m.agent) // which may have had it
 		return false
 	}
 	if taken := m.reserved(e.MountPath); taken != "" {
 		m.refuse(e.owner, e.path, "two mounts at %s: %s", e.MountPath, taken)
+		m.relate(m.agent)
 		return false
 	}
 	return true

@@ -29,8 +29,8 @@ type Settings struct {
 	// Namespaces are filled in for each job.
 	APIServer agentyaml.KubernetesSD
 
-	// Owner is namespace/name of the GrafanaAgent.
-	Owner string
+	// Agent is the GrafanaAgent.
+	Agent diag.Object
 	// SD is how the jobs of IntegrationMonitors find their targets: see [SDAggregator.HTTPSD].
 	SD agentyaml.HTTPSD
 	// DenyFiles refuses IntegrationMonitors that name files of the agent.
@@ -84,6 +84,14 @@ func (j *job) report(s diag.Severity, code diag.Code, path, format string, args 
 	j.findings = append(j.findings, diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
+// fail reports an error that there is only together with other objects.
+func (j *job) fail(code diag.Code, path, message string, related ...diag.Object) {
+	j.findings = append(j.findings, diag.Finding{Severity: diag.Error, Code: code, Path: path, Message: message, Related: related})
+}
+
+// owner is namespace/name of the GrafanaAgent.
+func (s *Settings) owner() string { return s.Agent.Namespace + "/" + s.Agent.Name }
+
 func (j *job) add(r ...*agentyaml.Relabel) {
 	j.config.Relabel = append(j.config.Relabel, r...)
 }
@@ -109,7 +117,7 @@ func (j *job) kubernetes(role, namespace string, sel monitoringv1.NamespaceSelec
 // exceeds its interval. Zero is as good as absent.
 func (j *job) timing(interval, timeout monitoringv1.Duration) {
 	j.config.Interval, j.config.Timeout = string(interval), string(timeout)
-	every := j.settings.Interval
+	every, whose := j.settings.Interval, []diag.Object{j.settings.Agent}
 	if interval != "" {
 		d, err := model.ParseDuration(string(interval))
 		if err != nil {
@@ -117,7 +125,7 @@ func (j *job) timing(interval, timeout monitoringv1.Duration) {
 			return
 		}
 		if d > 0 {
-			every = time.Duration(d)
+			every, whose = time.Duration(d), nil
 		}
 	}
 	if timeout == "" {
@@ -128,8 +136,11 @@ func (j *job) timing(interval, timeout monitoringv1.Duration) {
 	case err != nil:
 		j.report(diag.Error, diag.InvalidDuration, j.path+"scrapeTimeout", "%q is not a duration, like 10s", timeout)
 	case time.Duration(d) > every:
-		j.report(diag.Error, diag.TimeoutAboveInterval, j.path+"scrapeTimeout",
-			"the timeout %s is longer than the scrape interval %s", timeout, model.Duration(every))
+		message := fmt.Sprintf("the timeout %s is longer than the scrape interval %s", timeout, model.Duration(every))
+		if whose != nil {
+			message += " of GrafanaAgent " + j.settings.owner()
+		}
+		j.fail(diag.TimeoutAboveInterval, j.path+"scrapeTimeout", message, whose...)
 	}
 }
 

@@ -112,8 +112,8 @@ func (j *job) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) {
 		CertFile: j.file("tlsConfig.cert", cert, c.Cert),
 		KeyFile:  j.file("tlsConfig.keySecret", key, keyRef),
 	}
-	if HalfTLS(t, cert != "" || Given(c.Cert), key != "" || Given(keyRef), c.Cert, keyRef) {
-		j.report(diag.Error, diag.IncompleteTLS, j.path+"tlsConfig", "a client certificate needs its key, and a key its certificate")
+	if half, missing := HalfTLS(t, cert != "" || Given(c.Cert), key != "" || Given(keyRef), c.Cert, keyRef); half {
+		j.fail(diag.IncompleteTLS, j.path+"tlsConfig", "a client certificate needs its key, and a key its certificate", missing...)
 	}
 	if c.ServerName != nil {
 		t.ServerName = *c.ServerName
@@ -145,12 +145,30 @@ func optionalRef(ref monitoringv1.SecretOrConfigMap) bool {
 	return false
 }
 
+// Referred is what a reference is to, for findings about who refers to it; nothing for no
+// reference.
+func Referred(ref monitoringv1.SecretOrConfigMap) []diag.Object {
+	switch {
+	case ref.Secret != nil:
+		return []diag.Object{{APIVersion: "v1", Kind: "Secret", Name: ref.Secret.Name}}
+	case ref.ConfigMap != nil:
+		return []diag.Object{{APIVersion: "v1", Kind: "ConfigMap", Name: ref.ConfigMap.Name}}
+	}
+	return nil
+}
+
 // HalfTLS reports whether a TLS block has a client certificate and no key, or the reverse:
 // because only one is written (hasCert, hasKey), or because the other is optional and not
-// there. One that does not resolve although it must has been reported as that.
-func HalfTLS(t *agentyaml.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOrConfigMap) bool {
-	if hasCert != hasKey {
-		return true
+// there; then it says what is missing. One that does not resolve although it must has been
+// reported as that.
+func HalfTLS(t *agentyaml.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOrConfigMap) (half bool, missing []diag.Object) {
+	switch {
+	case hasCert != hasKey:
+		return true, nil
+	case t.CertFile == "" && t.KeyFile != "" && optionalRef(cert):
+		return true, Referred(cert)
+	case t.KeyFile == "" && t.CertFile != "" && optionalRef(key):
+		return true, Referred(key)
 	}
-	return t.CertFile == "" && t.KeyFile != "" && optionalRef(cert) || t.KeyFile == "" && t.CertFile != "" && optionalRef(key)
+	return false, nil
 }

@@ -39,7 +39,7 @@ type discovery struct {
 func newDiscovery(s *Settings, shard []*agentyaml.Relabel) discovery {
 	own, all := s.SD, s.SD
 	// A slash may stand in a query as it is, and names hold nothing else to escape.
-	own.URL += "?" + sdParameter + "=" + s.Owner
+	own.URL += "?" + sdParameter + "=" + s.owner()
 	owner := []string{ownerNamespace, ownerName}
 	hash := *shard[0]
 	hash.SourceLabels = []string{"__address__", "__metrics_path__"} // one pod has one address
@@ -47,7 +47,7 @@ func newDiscovery(s *Settings, shard []*agentyaml.Relabel) discovery {
 		own: &own, all: &all,
 		marked: &agentyaml.Relabel{SourceLabels: []string{crName}, Regex: agentyaml.T(".+"), Action: "keep"},
 		owned: &agentyaml.Relabel{SourceLabels: owner, Separator: agentyaml.T("/"),
-			Regex: agentyaml.T(anyOf(s.Owner)), Action: "keep"},
+			Regex: agentyaml.T(anyOf(s.owner())), Action: "keep"},
 		instance: &agentyaml.Relabel{SourceLabels: []string{crNamespace, crName}, Separator: agentyaml.T("/"), TargetLabel: "instance"},
 		cluster:  &agentyaml.Relabel{SourceLabels: owner, Separator: agentyaml.T("/"), TargetLabel: "cluster"},
 		shard:    append([]*agentyaml.Relabel{&hash}, shard[1:]...),
@@ -117,7 +117,7 @@ func (j *job) integrationHTTP(spec *v1alpha1.IntegrationMonitorSpec) {
 		{"caFile", spec.TLSConfig.CAFile}, {"certFile", spec.TLSConfig.CertFile}, {"keyFile", spec.TLSConfig.KeyFile},
 	} {
 		if f.file != "" {
-			j.report(diag.Error, diag.FileAccessDenied, j.path+"tlsConfig."+f.field, "GrafanaAgent %s denies access to the agent's files", j.settings.Owner)
+			j.fail(diag.FileAccessDenied, j.path+"tlsConfig."+f.field, "GrafanaAgent "+j.settings.owner()+" denies access to the agent's files", j.settings.Agent)
 		}
 	}
 }

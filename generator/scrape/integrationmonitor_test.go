@@ -93,7 +93,7 @@ func integrationJob(t *testing.T, settings, spec []byte) (*agentyaml.ScrapeConfi
 	if err := yaml.UnmarshalStrict(spec, &m.Spec); err != nil {
 		t.Fatal(err)
 	}
-	s := Settings{Owner: "monitoring/agent"}
+	s := Settings{Agent: diag.Object{Namespace: "monitoring", Name: "agent"}}
 	if err := yaml.UnmarshalStrict(settings, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func printed(findings []diag.Finding) string {
 // IntegrationMonitors of a GrafanaAgent, whatever they say.
 func TestOneRequestForAllMonitors(t *testing.T) {
 	sd, _ := SDAggregator{URL: "https://sd.example.com/a/"}.HTTPSD(fileSecrets{})
-	b := NewBuilder(Settings{Owner: "monitoring/agent", SD: sd})
+	b := NewBuilder(Settings{Agent: diag.Object{Namespace: "monitoring", Name: "agent"}, SD: sd})
 	blocks := map[string]int{}
 	for i, spec := range []v1alpha1.IntegrationMonitorSpec{
 		{},
@@ -149,7 +149,7 @@ func TestOneRequestForAllMonitors(t *testing.T) {
 // TestTheAggregatorReadsTheOwner holds that the parameter means to a server what was meant.
 func TestTheAggregatorReadsTheOwner(t *testing.T) {
 	sd, _ := SDAggregator{}.HTTPSD(fileSecrets{})
-	b := NewBuilder(Settings{Owner: "a-b/c.d-1", SD: sd})
+	b := NewBuilder(Settings{Agent: diag.Object{Namespace: "a-b", Name: "c.d-1"}, SD: sd})
 	job, _ := b.IntegrationMonitor(&v1alpha1.IntegrationMonitor{}, "i", fileSecrets{})
 	u, err := url.Parse(job.HTTP.URL)
 	if err != nil || u.String() != job.HTTP.URL {

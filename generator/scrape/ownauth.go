@@ -70,7 +70,7 @@ func (j *job) oauth2(o *v1alpha1.OAuth2) {
 	j.checkHTTPURL("oauth2.tokenUrl", o.TokenURL)
 	id := j.secrets.ValueOnly(j.path+"oauth2.clientId", o.ClientID)
 	if !Given(o.ClientID) || optionalRef(o.ClientID) && !id.Present() || id.Set && id.Value == "" {
-		j.incomplete("oauth2.clientId")
+		j.incomplete("oauth2.clientId", Referred(o.ClientID)...)
 	}
 	j.config.OAuth2 = &agentyaml.OAuth2{
 		ClientID:       id,
@@ -88,14 +88,16 @@ func (j *job) credential(field string, ref *corev1.SecretKeySelector) agentyaml.
 		j.incomplete(field)
 		return agentyaml.Secret{}
 	}
-	file := j.secrets.File(j.path+field, monitoringv1.SecretOrConfigMap{Secret: ref})
-	if file == "" && ref.Optional != nil && *ref.Optional {
-		j.incomplete(field)
+	either := monitoringv1.SecretOrConfigMap{Secret: ref}
+	file := j.secrets.File(j.path+field, either)
+	if file == "" && optionalRef(either) {
+		j.incomplete(field, Referred(either)...)
 	}
 	return agentyaml.Secret{File: file}
 }
 
-func (j *job) incomplete(field string) {
+// incomplete reports a credential that lacks a part, perhaps for a Secret that is not there.
+func (j *job) incomplete(field string, missing ...diag.Object) {
 	kind, _, _ := strings.Cut(field, ".")
-	j.report(diag.Error, diag.IncompleteAuth, j.path+field, "is missing: %s does not work without it", kind)
+	j.fail(diag.IncompleteAuth, j.path+field, "is missing: "+kind+" does not work without it", missing...)
 }

@@ -1,6 +1,8 @@
 package secretref
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -41,7 +43,7 @@ const maxFileNameBytes = validation.DNS1123SubdomainMaxLength
 // Kubernetes would refuse the whole workload for it.
 func (s Scope) validName(path string, ref Ref) bool {
 	for _, problem := range validation.IsDNS1123Subdomain(ref.Name) {
-		s.report(path, diag.MissingSecret, "", "%q is not the name of a %s: %s", ref.Name, ref.Kind, problem)
+		s.report(diag.MissingSecret, path, "", "%q is not the name of a %s: %s", ref.Name, ref.Kind, problem)
 		return false
 	}
 	return true
@@ -49,7 +51,7 @@ func (s Scope) validName(path string, ref Ref) bool {
 
 func (s Scope) validKey(path string, ref Ref) bool {
 	for _, problem := range validation.IsConfigMapKey(ref.Key) {
-		s.report(path, diag.MissingKey, "", "%q is not a key of a %s: %s", ref.Key, ref.Kind, problem)
+		s.report(diag.MissingKey, path, "", "%q is not a key of a %s: %s", ref.Key, ref.Kind, problem)
 		return false
 	}
 	return true
@@ -57,7 +59,7 @@ func (s Scope) validKey(path string, ref Ref) bool {
 
 func (s Scope) validFile(path string, ref Ref, file string) bool {
 	if len(file) > maxFileNameBytes {
-		s.report(path, diag.InvalidObject, "use shorter names",
+		s.report(diag.InvalidObject, path, "use shorter names",
 			"%s becomes a file with a name of %d bytes, and %d are possible", ref, len(file), maxFileNameBytes)
 		return false
 	}
@@ -70,18 +72,32 @@ func (s Scope) reachable(path string, ref Ref) bool {
 	if s.policy != Reference || ref.Namespace == s.namespace {
 		return true
 	}
-	s.report(path, diag.SecretAcrossNS,
+	s.report(diag.SecretAcrossNS, path,
 		"copy it into the GrafanaAgent's namespace, move the object there, or use the secrets policy plaintext",
 		"%s is not in the GrafanaAgent's namespace %s, where its pods could mount it", ref, s.namespace)
 	return false
 }
 
-// collision blames both holders: nothing tells which of them is right.
+// collision blames both holders, once for two Secrets or ConfigMaps: nothing tells which of
+// them is right.
 func (s Scope) collision(path string, ref Ref, known *use) {
-	const hint = "rename one of the two: agents find them under names in which only letters, digits and _ are kept"
-	s.report(path, diag.SecretKeyCollision, hint, "%s and %s (used by %s) would be one file in the pod, %s", ref, known.ref, known.object.ID, ref.FileName())
 	other := Scope{Resolver: s.Resolver, object: known.object}
-	other.report(known.path, diag.SecretKeyCollision, hint, "%s and %s (used by %s) would be one file in the pod, %s", known.ref, ref, s.object.ID, ref.FileName())
+	s.collides(path, ref, known.path, known.ref, other)
+	if other.object != s.object {
+		other.collides(known.path, known.ref, path, ref, s)
+	}
+}
+
+func (s Scope) collides(path string, ref Ref, otherPath string, otherRef Ref, other Scope) {
+	f := diag.Finding{Code: diag.SecretKeyCollision, Path: path,
+		Hint: "rename one of the two: agents find them under names in which only letters, digits and _ are kept"}
+	user := otherPath
+	if other.object != s.object {
+		user = other.object.SeenFrom(s.object, otherPath)
+		f.Related = []diag.Object{other.object.Ref()}
+	}
+	f.Message = fmt.Sprintf("%s and %s (used by %s) would be one file in the pod, %s", ref, otherRef, user, ref.FileName())
+	s.tell(f, "collision\n"+other.object.ID.String()+"\n"+ref.id().String()+"\n"+otherRef.id().String())
 }
 
 // lookup returns the content of a reference. Where it need not be in the inputs, a
@@ -102,7 +118,7 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 // find returns the Secret or ConfigMap of a reference. If it is required and missing,
 // that is reported, and false returned.
 func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool) {
-	id := manifest.ID{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+	id := ref.id()
 	o := s.set.Get(id)
 	s.looked[id] = o
 	if o == nil && required {
@@ -126,15 +142,26 @@ func content(o *manifest.Object, key string) ([]byte, bool) {
 }
 
 // missing reports a reference that does not resolve: an error, or a warning when it is
-// optional.
+// optional. A Secret or ConfigMap that is missing as a whole is told once for an object.
 func (s Scope) missing(path string, code diag.Code, ref Ref, format string, args ...any) {
-	if ref.Optional {
-		s.diags = append(s.diags, s.object.Diag(diag.Warning, diag.OptionalMissing, path, "%s is not in the inputs: the setting is left out", ref))
+	f := diag.Finding{Severity: diag.Error, Code: code, Path: path, Related: ref.objects(), Hint: "correct the reference, or add what it refers to"}
+	f.Message = fmt.Sprintf("%s: "+format, append([]any{ref}, args...)...)
+	once := ""
+	switch {
+	case ref.Optional:
+		f.Severity, f.Code, f.Hint = diag.Warning, diag.OptionalMissing, ""
+		f.Message = fmt.Sprintf("%s is not in the inputs: the setting is left out", ref)
+		s.diags = append(s.diags, s.object.Found(f))
 		return
+	case s.set.IsLeftOut(ref.id()):
+		f.Code, f.Hint = diag.FollowsError, "correct the "+ref.Kind
+		f.Message = fmt.Sprintf("%s is left out because of an error", ref)
+		once = ref.id().String()
+	case code == diag.MissingSecret:
+		once = ref.id().String()
+		if s.policy == Plaintext {
+			f.Hint += "; the secrets policy reference needs no secret in the inputs"
+		}
 	}
-	hint := "correct the reference, or add what it refers to"
-	if s.policy == Plaintext && code == diag.MissingSecret {
-		hint += "; the secrets policy reference needs no secret in the inputs"
-	}
-	s.report(path, code, hint, "%s: "+format, append([]any{ref}, args...)...)
+	s.tell(f, once)
 }

@@ -1,6 +1,7 @@
 package secretref
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -39,6 +40,16 @@ func (r Ref) String() string {
 		return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name)
 	}
 	return fmt.Sprintf("%s %s/%s, key %s", r.Kind, r.Namespace, r.Name, r.Key)
+}
+
+// id is the Secret or ConfigMap.
+func (r Ref) id() manifest.ID {
+	return manifest.ID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
+}
+
+// objects names it in findings about those who refer to it.
+func (r Ref) objects() []diag.Object {
+	return []diag.Object{{APIVersion: "v1", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}}
 }
 
 // FileName is the reference's file below [Dir], and its key in the shared Secret: the
@@ -83,7 +94,7 @@ type Resolver struct {
 	listed    []*listed
 	looked    map[manifest.ID]*manifest.Object
 	diags     diag.List
-	reported  map[string]bool // object and message of each error
+	reported  map[string]bool // see [Scope.tell]
 }
 
 // New returns a Resolver for a GrafanaAgent in the namespace.
@@ -123,9 +134,8 @@ func (r *Resolver) In(o *manifest.Object) Scope {
 
 // present reports whether the set has the Secret or ConfigMap of a reference.
 func (s Scope) present(ref Ref) bool {
-	id := manifest.ID{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
-	o := s.set.Get(id)
-	s.looked[id] = o
+	o := s.set.Get(ref.id())
+	s.looked[ref.id()] = o
 	return o != nil
 }
 
@@ -182,14 +192,19 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) agenty
 }
 
 // Content returns configuration that is kept in a Secret, and the Secret. Under every
-// policy it must be in the inputs. Nil when it is not there, which has been reported.
+// policy it must be in the inputs. Nil when it is not there, which has been reported; one
+// that is left out for an error of its own leaves those who refer to it alone.
 func (s Scope) Content(path string, sel *corev1.SecretKeySelector) ([]byte, *manifest.Object) {
 	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
+	if s.set.IsLeftOut(ref.id()) {
+		s.looked[ref.id()] = nil
+		return nil, nil
+	}
 	data, ok := s.lookup(path, ref, true)
 	if !ok {
 		return nil, nil
 	}
-	return data, s.looked[manifest.ID{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}]
+	return data, s.looked[ref.id()]
 }
 
 // file claims a file and returns its path; empty when the reference does not resolve.
@@ -208,7 +223,8 @@ func (s Scope) inline(path string, ref Ref) agentyaml.Secret {
 		return agentyaml.Secret{}
 	}
 	if !utf8.Valid(u.data) {
-		s.report(path, diag.SecretNotText, "", "%s is not UTF-8 text, and must be written into the configuration", ref)
+		s.tell(diag.Finding{Code: diag.SecretNotText, Path: path, Related: ref.objects(),
+			Message: ref.String() + " is not UTF-8 text, and must be written into the configuration"}, "")
 		return agentyaml.Secret{}
 	}
 	return agentyaml.Secret{Value: string(u.data), Set: true}
@@ -216,11 +232,18 @@ func (s Scope) inline(path string, ref Ref) agentyaml.Secret {
 
 func envName(ref Ref) string { return "AGENTRY" + ref.FileName() }
 
-// report adds an error about the scope's object, once for each place.
-func (s Scope) report(path string, code diag.Code, hint, format string, args ...any) {
-	d := s.object.Diag(diag.Error, code, path, format, args...)
-	d.Hint = hint
-	if key := s.object.ID.String() + "\n" + d.Message; !s.reported[key] {
+// report adds an error that nothing but the scope's object is to blame for.
+func (s Scope) report(code diag.Code, path, hint, format string, args ...any) {
+	s.tell(diag.Finding{Code: code, Path: path, Hint: hint, Message: fmt.Sprintf(format, args...)}, "")
+}
+
+// tell adds an error about the scope's object, once for each key; an empty one stands for the
+// place and the message.
+func (s Scope) tell(f diag.Finding, key string) {
+	f.Severity = diag.Error
+	d := s.object.Found(f)
+	key = s.object.ID.String() + "\n" + cmp.Or(key, d.Message)
+	if !s.reported[key] {
 		s.reported[key] = true
 		s.diags = append(s.diags, d)
 	}

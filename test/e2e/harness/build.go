@@ -1,0 +1,123 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// kubernetesVersion is what the API server calls itself; that of tools/kubernetes.
+const kubernetesVersion = "v1.36.4"
+
+// Tool is a program that is built before a suite runs, or modules that are fetched.
+type Tool struct {
+	name string
+	// dir is the folder, in the repository, of the module that says which version.
+	dir string
+	// pkg is the package of the program; without it the module is only fetched.
+	pkg     string
+	ldflags string
+}
+
+// Etcd is the API server's store.
+func Etcd() Tool {
+	return Tool{name: "etcd", dir: "test/e2e/tools/etcd", pkg: "go.etcd.io/etcd/server/v3", ldflags: "-s -w"}
+}
+
+// APIServer is kube-apiserver.
+func APIServer() Tool {
+	flags := []string{"-s", "-w"}
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		major, rest, _ := strings.Cut(strings.TrimPrefix(kubernetesVersion, "v"), ".")
+		minor, _, _ := strings.Cut(rest, ".")
+		for _, value := range []string{"gitVersion=" + kubernetesVersion, "gitMajor=" + major, "gitMinor=" + minor, "gitCommit=0", "gitTreeState=clean", "buildDate=2026-01-01T00:00:00Z"} {
+			flags = append(flags, "-X", pkg+"."+value)
+		}
+	}
+	return Tool{name: "kube-apiserver", dir: "test/e2e/tools/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", ldflags: strings.Join(flags, " ")}
+}
+
+// Helm is Helm's command line.
+func Helm() Tool {
+	return Tool{name: "helm", dir: "test/e2e/tools/helm", pkg: "helm.sh/helm/v3/cmd/helm", ldflags: "-s -w"}
+}
+
+// Aggregator is the sd-aggregator of this checkout.
+func Aggregator() Tool {
+	return Tool{name: "sd-aggregator", dir: ".", pkg: "./cmd/sd-aggregator"}
+}
+
+// CRDs are the modules whose custom resource definitions [CRDFile] finds.
+func CRDs() Tool { return Tool{name: "crds", dir: "test/e2e/tools/crds"} }
+
+// Path is where the program is.
+func (t Tool) Path() string { return filepath.Join(cache(), t.name) }
+
+// cache is the user's: linking an API server takes longer than most tests.
+func cache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "agentry-test", "e2e")
+}
+
+// build builds what is out of date, and says how long that took.
+func build(tools []Tool) error {
+	if err := os.MkdirAll(cache(), 0o700); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(cache(), "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil { // Suites may be built at the same time.
+		return err
+	}
+	for _, t := range tools {
+		began := time.Now()
+		if err := t.build(); err != nil {
+			return fmt.Errorf("build %s: %w", t.name, err)
+		}
+		fmt.Printf("e2e: %-15s %6.1fs %s\n", t.name, time.Since(began).Seconds(), t.size())
+	}
+	return nil
+}
+
+func (t Tool) build() error {
+	args := []string{"mod", "download"}
+	if t.pkg != "" {
+		args = []string{"build", "-buildvcs=false", "-ldflags", t.ldflags, "-o", t.Path(), t.pkg}
+	}
+	command := exec.Command("go", args...)
+	command.Dir = filepath.Join(Root(), t.dir)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+func (t Tool) size() string {
+	info, err := os.Stat(t.Path())
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%5d MiB", info.Size()>>20)
+}
+
+// CRDFile reads a file of one of the modules of [CRDs].
+func CRDFile(module, path string) ([]byte, error) {
+	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+	list.Dir = filepath.Join(Root(), CRDs().dir)
+	list.Env = append(os.Environ(), "GOPROXY=off")
+	dir, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", module, err)
+	}
+	return os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), path))
+}

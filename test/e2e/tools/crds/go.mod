@@ -1,0 +1,9 @@
+// Where the definitions of the kinds come from that the chart renders and Kubernetes does not have.
+module github.com/agentry-dev/agentry/test/e2e/tools/crds
+
+go 1.26.0
+
+require (
+	github.com/cert-manager/cert-manager v1.19.1
+	github.com/prometheus-operator/prometheus-operator v0.94.1
+)

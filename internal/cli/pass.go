@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -10,41 +12,51 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/telemetry"
 )
 
-// pass makes one pass over a pipeline and prints what it did.
-func (e Env) pass(ctx context.Context, p *pipeline.Pipeline, options gitsync.Options) (err error) {
+// sync makes one pass over a pipeline and prints what it did.
+func (e Env) sync(ctx context.Context, p *pipeline.Pipeline, options gitsync.Options, metrics *telemetry.Passes) error {
 	if p.Spec.Suspend {
 		return printSuspended(e.Stdout, p.Metadata.Name)
 	}
-	credentials, found := p.Credentials(e.LookupEnv)
-	if err := e.configuration(nil, found); err != nil {
+	began := time.Now()
+	report, failed := e.pass(ctx, p, options)
+	metrics.Observe(telemetry.Pass{Pipeline: p.Metadata.Name, Report: report, Failed: failed != nil, Ended: time.Now(), Took: time.Since(began)})
+	if err := cmp.Or(e.findings(report), failed); err != nil {
 		return err
 	}
-	syncer, err := gitsync.New(p.Pipeline, credentials, options)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, syncer.Close()) }()
-	done := e.progress(p.Metadata.Name + ": fetching, rendering and pushing")
-	report, failed := syncer.Pass(ctx)
-	done()
-	if report == nil {
-		report = &gitsync.Report{}
-	}
-	if err := (diag.Text{Color: e.colored(e.Stderr)}).Print(e.Stderr, report.Diags); err != nil {
-		return err
-	}
-	if failed != nil {
-		return repositoryError{failed, repositoryHint(failed)}
-	}
-	if err := printReport(e.Stdout, report); err != nil {
+	if err := printReport(e.Stdout, report, e.colored(e.Stdout)); err != nil {
 		return err
 	}
 	if report.Ready().Status != metav1.ConditionTrue {
 		return errFindings
 	}
 	return nil
+}
+
+// findings prints what a pass found, also one that failed.
+func (e Env) findings(r *gitsync.Report) error {
+	return diag.Text{Color: e.colored(e.Stderr)}.Print(e.Stderr, r.Diags)
+}
+
+// pass makes one pass over a pipeline. There is a report even if it fails.
+func (e Env) pass(ctx context.Context, p *pipeline.Pipeline, options gitsync.Options) (report *gitsync.Report, err error) {
+	report = &gitsync.Report{Pipeline: p.Metadata.Name}
+	credentials, found := p.Credentials(e.LookupEnv)
+	if err := e.configuration(nil, found); err != nil {
+		return report, err
+	}
+	syncer, err := gitsync.New(p.Pipeline, credentials, options)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, syncer.Close()) }()
+	defer e.progress(p.Metadata.Name + ": fetching and rendering")()
+	if report, err = syncer.Pass(ctx); err != nil {
+		err = repositoryError{err, repositoryHint(err)}
+	}
+	return report, err
 }
 
 // repositoryHint says what to look at first.

@@ -15,13 +15,13 @@ func printSuspended(w io.Writer, name string) error {
 	return err
 }
 
-// printReport prints what a pass did: where from, where to, and which units.
+// printReport prints what a pass did: where from, where to, which units, and what is held.
 //
 //	prod: pushed 1a2b3c4 to environments/prod of https://git.example.com/a.git
 //	  from main of https://git.example.com/a.git at 5d6e7f8
 //	  changed monitoring/grafana-agent
 //	  3 files: 1 added, 2 changed, 0 removed
-func printReport(w io.Writer, r *gitsync.Report) error {
+func printReport(w io.Writer, r *gitsync.Report, color bool) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s: %s\n", r.Pipeline, outcome(r))
 	for _, s := range r.Sources {
@@ -35,6 +35,9 @@ func printReport(w io.Writer, r *gitsync.Report) error {
 		if happened(r, u.State) {
 			fmt.Fprintln(out, "  "+unitLine(u))
 		}
+	}
+	for _, n := range newHeldNodes(r.Held, r.Units) {
+		n.print(out, color)
 	}
 	if len(r.Changes) > 0 {
 		printChanges(out, r)
@@ -76,11 +79,7 @@ func outcome(r *gitsync.Report) string {
 }
 
 func unitLine(u gitsync.UnitReport) string {
-	state := string(u.State)
-	if u.State == gitsync.UnitLeftOut {
-		state = "left out"
-	}
-	line := state + " " + u.Name
+	line := stateText(u.State) + " " + u.Name
 	if u.Reason != "" {
 		line += ": " + u.Reason
 	}

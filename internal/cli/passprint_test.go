@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
@@ -22,6 +25,12 @@ func TestPrintReport(t *testing.T) {
 	}
 	changes := []gitsync.FileChange{{Path: "a/added/x.yaml", Op: "added", Insertions: 3}, {Path: "kustomization.yaml", Op: "changed", Insertions: 1, Deletions: 2}}
 	failed := diag.List{{Severity: diag.Error}}
+	first := gitsync.CommitRef{Commit: "1111111111", Date: time.Date(2026, 1, 2, 9, 4, 5, 0, time.FixedZone("", 3600))}
+	then := gitsync.CommitRef{Commit: "2222222222", Date: time.Date(2026, 1, 3, 3, 4, 5, 0, time.UTC)}
+	monitor := func(name string) manifest.ID {
+		return manifest.ID{Kind: "ServiceMonitor", Namespace: "shop", Name: name}
+	}
+	wrong := diag.Diagnostic{Source: "https://git.example.com/shop.git", File: "shop.yaml", Line: 3, Column: 5, Message: "spec.jobLabel: \x1b[2J"}
 	for name, test := range map[string]struct {
 		report gitsync.Report
 		want   string
@@ -52,6 +61,36 @@ func TestPrintReport(t *testing.T) {
   2 files: 1 added, 1 changed, 0 removed
 `,
 		},
+		"held objects": {
+			gitsync.Report{Output: output, Units: units[1:3], Diags: failed, Held: []gitsync.HeldObject{
+				{
+					Object: monitor("api"), Units: []string{"a/added", "b/same"}, As: first, Since: then, Reason: wrong,
+					Waiting: []string{"spec.a", "spec.b", "spec.c", "spec.d", "spec.e", "spec.f", "spec.labels[\n]", "spec.h"},
+				},
+				{Object: monitor("cart"), Units: []string{"c/held"}, Since: then, Reason: diag.Diagnostic{Message: "it has an error"}, Waiting: []string{"spec.labels[\n]"}},
+				{Object: monitor("new"), Units: []string{"b/same"}, Since: then, Reason: diag.Diagnostic{File: "new.yaml", Message: "it has an error"}},
+			}},
+			`prod: pushed nothing to environments/prod of https://git.example.com/a.git
+  held c/held: it has an error
+  held ServiceMonitor/shop/api
+    units:    a/added, b/same
+    rendered: as of 1111111 (2026-01-02 08:04 UTC)
+    since:    2222222 (2026-01-03 03:04 UTC)
+    why:      shop.yaml:3:5: spec.jobLabel: �[2J (https://git.example.com/shop.git)
+    waiting:  spec.a, spec.b, spec.c, spec.d, spec.e, spec.f and 2 more
+  held ServiceMonitor/shop/cart
+    units:    c/held
+    rendered: as in the folders of its units, which stay as they are
+    since:    2222222 (2026-01-03 03:04 UTC)
+    why:      it has an error
+    waiting:  spec.labels[�]
+  left out ServiceMonitor/shop/new
+    units:    b/same
+    since:    2222222 (2026-01-03 03:04 UTC)
+    why:      new.yaml: it has an error
+  not ready, BuildFailed: errors: 1, units held back: 1
+`,
+		},
 		"nothing to do": {
 			gitsync.Report{Output: output, Units: units[1:2]},
 			"prod: nothing to change on environments/prod of https://git.example.com/a.git, at 0123456\n",
@@ -68,11 +107,24 @@ func TestPrintReport(t *testing.T) {
 	} {
 		test.report.Pipeline = "prod"
 		var b strings.Builder
-		if err := printReport(&b, &test.report); err != nil {
+		if err := printReport(&b, &test.report, false); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestColorSaysNoMore takes the colours away again.
+func TestColorSaysNoMore(t *testing.T) {
+	report := &gitsync.Report{Pipeline: "prod", Held: []gitsync.HeldObject{{Object: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"}}}}
+	var plain, colored strings.Builder
+	if err := errors.Join(printReport(&plain, report, false), printReport(&colored, report, true)); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("\x1b[1;33m", "", "\x1b[0m", "").Replace(colored.String())
+	if colored.String() == plain.String() || text != plain.String() {
+		t.Errorf("%q, without colour %q", colored.String(), plain.String())
 	}
 }

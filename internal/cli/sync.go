@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/telemetry"
 )
 
 func syncCommand(env Env) command {
@@ -20,44 +21,68 @@ func syncCommand(env Env) command {
 		usage: "make one pass from Git to Git: fetch, render, push",
 		description: `The pipeline file says what is read and where the result goes; docs/pipeline.md
 describes it. If it holds several pipelines, each makes a pass. A pass that changes
-nothing makes no commit.`,
+nothing makes no commit.
+
+Objects with errors are held: their last good versions are rendered in their places, and
+the exit code is 1. docs/holding.md says how, and docs/metrics.md what the metrics are.`,
 		example: "agentry sync -f pipeline.yaml --dry-run",
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`; - for standard input"},
-			&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
+		flags: append(pipelineFlags(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would change, and push nothing"},
 			&cli.StringFlag{Name: "allow-deletions", Usage: "do not hold this render of the input `COMMIT` back for what it deletes"},
-			&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
-		},
+			&cli.StringFlag{Name: "metrics-file", Usage: "write metrics of the passes to `FILE`, for the textfile collector of node_exporter"},
+		),
 		run: func(ctx context.Context, flags *cli.Context, _ []string) error {
 			return syncAll(ctx, env, flags)
 		},
 	}
 }
 
+// pipelineFlags are the flags of all commands that make passes.
+func pipelineFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`; - for standard input"},
+		&cli.StringFlag{Name: "pipeline", Usage: "only the pipeline `NAME` of the file"},
+		&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
+	}
+}
+
 func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
-	fleet, err := env.pipelines(flags.String("file"), flags.String("pipeline"))
+	fleet, options, err := env.passes(flags)
 	if err != nil {
 		return err
 	}
-	options := gitsync.Options{Version: buildVersion(), DryRun: flags.Bool("dry-run"), AllowDeletions: flags.String("allow-deletions")}
+	options.DryRun, options.AllowDeletions = flags.Bool("dry-run"), flags.String("allow-deletions")
 	if options.AllowDeletions != "" && !fullCommit.MatchString(options.AllowDeletions) {
 		return usagef("git rev-parse prints it", "--allow-deletions needs a full commit id")
 	}
-	if options.CacheDir, err = cacheDir(flags.String("cache-dir")); err != nil {
-		return err
+	metrics, file := telemetry.NewPasses(), flags.String("metrics-file")
+	if file != "" && options.DryRun {
+		return usagef("leave out one of them", "--metrics-file is for passes that push, and --dry-run pushes nothing")
 	}
 	worst := exitDone
 	for _, p := range fleet {
-		worst = max(worst, exitCode(ctx, env.Stderr, env.pass(ctx, p, options)))
+		worst = max(worst, exitCode(ctx, env.Stderr, env.sync(ctx, p, options, metrics)))
 		if ctx.Err() != nil {
 			break
 		}
+	}
+	if file != "" {
+		worst = max(worst, exitCode(ctx, env.Stderr, metrics.WriteFile(file)))
 	}
 	if worst != exitDone {
 		return toldError(worst)
 	}
 	return nil
+}
+
+// passes reads which pipelines make a pass, and how.
+func (e Env) passes(flags *cli.Context) ([]*pipeline.Pipeline, gitsync.Options, error) {
+	options := gitsync.Options{Version: buildVersion()}
+	fleet, err := e.pipelines(flags.String("file"), flags.String("pipeline"))
+	if err == nil {
+		options.CacheDir, err = cacheDir(flags.String("cache-dir"))
+	}
+	return fleet, options, err
 }
 
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)

@@ -1,25 +1,34 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync"
 )
 
 func treeCommand(env Env) command {
 	return command{
 		name:  "tree",
-		args:  "PATH...",
+		args:  "[PATH...]",
 		usage: "print who selects whom, as a tree with counts",
-		description: `PATHs are folders, files, or - for standard input. Objects that no GrafanaAgent
-discovers are listed below the trees.`,
+		description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
+a pass of the pipeline would render now: objects that are held show as they are rendered.
+
+Objects that no GrafanaAgent discovers, and those that are held or left out, are listed
+below the trees. docs/holding.md explains holding.`,
 		example: "agentry tree .",
-		flags: append([]cli.Flag{
+		flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the output: text or json"},
-		}, renderFlags()...),
+		}, pipelineFlags(), renderFlags()),
 		run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return tree(ctx, env, flags, paths)
 		},
@@ -31,21 +40,107 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	if err != nil {
 		return err
 	}
+	if flags.String("file") != "" {
+		return treeOfPass(ctx, env, flags, paths, format)
+	}
 	in, err := env.load(ctx, flags, paths)
 	if err != nil {
 		return err
 	}
 	out := in.render()
-	f := newForest(in.set, out.Hierarchies)
-	write := f.writeText
-	if format == "json" {
-		write = f.writeJSON
-	}
-	if err := write(env.Stdout); err != nil {
+	held, units := leftOut(in.set, out)
+	if err := env.printForest(newForest(in.set, out.Hierarchies, held, units), format); err != nil {
 		return err
 	}
-	if out.Diags.HasErrors() || out.Diags.Count(diag.Warning) > 0 {
-		fmt.Fprintf(env.Stderr, "%s; agentry check shows them\n", findings(out.Diags))
-	}
+	env.pointTo("agentry check", out.Diags)
 	return verdict(out.Diags, false)
+}
+
+// treeOfPass prints the hierarchies that a pass of a pipeline would render.
+func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string, format string) error {
+	if len(paths) > 0 {
+		return usagef("leave out one of them", "a pipeline file and a PATH are given")
+	}
+	for _, f := range renderFlags() {
+		if name := f.Names()[0]; flags.IsSet(name) {
+			return usagef("set it in the pipeline file", "--%s has no effect with -f", name)
+		}
+	}
+	fleet, options, err := env.passes(flags)
+	if err != nil {
+		return err
+	}
+	if len(fleet) > 1 {
+		return usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"), len(fleet))
+	}
+	if fleet[0].Spec.Suspend {
+		return printSuspended(env.Stderr, fleet[0].Metadata.Name)
+	}
+	options.DryRun = true
+	report, err := env.pass(ctx, fleet[0], options)
+	if err != nil {
+		return err
+	}
+	if report.Set == nil { // refused before there was anything to render
+		return cmp.Or(env.findings(report), error(errFindings))
+	}
+	if err := env.printForest(newForest(report.Set, report.Hierarchies, report.Held, report.Units), format); err != nil {
+		return err
+	}
+	env.pointTo("agentry sync --dry-run", report.Diags)
+	if report.Ready().Status != metav1.ConditionTrue {
+		return errFindings
+	}
+	return nil
+}
+
+// pointTo counts findings, and says which command shows them.
+func (e Env) pointTo(command string, found diag.List) {
+	if found.HasErrors() || found.Count(diag.Warning) > 0 {
+		fmt.Fprintf(e.Stderr, "%s; %s shows them\n", findings(found), command)
+	}
+}
+
+func (e Env) printForest(f forest, format string) error {
+	if format == "json" {
+		return f.writeJSON(e.Stdout)
+	}
+	return f.writeText(e.Stdout, e.colored(e.Stdout))
+}
+
+// leftOut is what is not rendered where there is no Git, and so no earlier version: objects,
+// and the units that cannot do without them.
+func leftOut(set *manifest.Set, out *generator.Output) ([]gitsync.HeldObject, []gitsync.UnitReport) {
+	byID := map[manifest.ID]gitsync.HeldObject{}
+	var units []gitsync.UnitReport
+	for _, o := range set.LeftOut() {
+		byID[o.ID] = gitsync.HeldObject{Object: o.ID, Reason: firstError(out.Diags, func(d diag.Diagnostic) bool { return d.Object == o.Ref() })}
+	}
+	for _, u := range out.Units {
+		if u.Failed {
+			reason := firstError(out.Diags, func(d diag.Diagnostic) bool { return d.Object == u.Hierarchy.Agent.Ref() })
+			if reason.Code == "" {
+				reason = firstError(out.Diags, func(d diag.Diagnostic) bool { return slices.Contains(d.Units, u.Name) })
+			}
+			units = append(units, gitsync.UnitReport{Name: u.Name, State: gitsync.UnitLeftOut, Reason: newReason(reason).String()})
+		}
+		for _, h := range u.Held {
+			held := byID[h.ID]
+			byID[h.ID] = gitsync.HeldObject{Object: h.ID, Units: append(held.Units, u.Name), Reason: h.Reason}
+		}
+	}
+	held := make([]gitsync.HeldObject, 0, len(byID))
+	for _, h := range byID {
+		held = append(held, h)
+	}
+	slices.SortFunc(held, func(a, b gitsync.HeldObject) int { return a.Object.Compare(b.Object) })
+	return held, units
+}
+
+func firstError(list diag.List, about func(diag.Diagnostic) bool) diag.Diagnostic {
+	i := slices.IndexFunc(list, func(d diag.Diagnostic) bool { return d.Severity == diag.Error && about(d) })
+	if i < 0 {
+		return diag.Diagnostic{}
+	}
+	return list[i]
 }

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync"
 )
 
 // node is an object with what is below it.
@@ -19,6 +21,10 @@ type node struct {
 	Line      int    `json:"line"`
 	// Paused is true for a GrafanaAgent that is left alone.
 	Paused bool `json:"paused,omitempty"`
+	// State is that of a GrafanaAgent's unit, where it keeps its folder or is left out, and of
+	// an object that is not rendered as it is in the inputs; forest has the details.
+	State gitsync.UnitState  `json:"state,omitempty"`
+	As    *gitsync.CommitRef `json:"as,omitempty"`
 	// Counts has the number of objects below by kind; it is absent for leaves.
 	Counts   map[string]int `json:"counts,omitempty"`
 	Children []*node        `json:"children,omitempty"`
@@ -29,6 +35,17 @@ type forest struct {
 	Agents []*node `json:"agents"`
 	// Unselected are objects that no GrafanaAgent discovers.
 	Unselected []*node `json:"unselected"`
+	// Held are the objects that are not rendered as they are in the inputs.
+	Held []*heldNode `json:"held"`
+	// Units are those that keep their folder, or are left out, for an error.
+	Units []unitNode `json:"units,omitempty"`
+}
+
+// unitNode is a unit that is not rendered.
+type unitNode struct {
+	Name   string            `json:"name"`
+	State  gitsync.UnitState `json:"state"`
+	Reason string            `json:"reason"`
 }
 
 // selectable are the kinds that are rendered only where a selector finds them.
@@ -37,14 +54,16 @@ func selectable() []string {
 		"ServiceMonitor", "PodMonitor", "Probe", "IntegrationMonitor", "PodLogs"}
 }
 
-func newForest(set *manifest.Set, trees []*hierarchy.Hierarchy) forest {
-	f := forest{Agents: []*node{}, Unselected: []*node{}}
+func newForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []gitsync.HeldObject, units []gitsync.UnitReport) forest {
+	f := forest{Agents: []*node{}, Unselected: []*node{}, Held: newHeldNodes(held, units)}
 	selected := map[manifest.ID]bool{}
 	for _, h := range trees {
 		for o := range h.Objects {
 			selected[o.ID] = true
 		}
-		f.Agents = append(f.Agents, newTree(h))
+		agent := newTree(h)
+		agent.mark(heldIn(h.Name(), f.Held))
+		f.Agents = append(f.Agents, agent)
 	}
 	for _, kind := range selectable() {
 		for _, o := range set.Kind(kind) {
@@ -53,7 +72,22 @@ func newForest(set *manifest.Set, trees []*hierarchy.Hierarchy) forest {
 			}
 		}
 	}
+	for _, u := range units {
+		if u.State == gitsync.UnitHeld || u.State == gitsync.UnitLeftOut {
+			f.Units = append(f.Units, unitNode{u.Name, u.State, u.Reason})
+			f.markAgent(u)
+		}
+	}
 	return f
+}
+
+// markAgent says on top of a tree that its unit is not rendered.
+func (f forest) markAgent(u gitsync.UnitReport) {
+	for _, agent := range f.Agents {
+		if agent.Namespace+"/"+agent.Name == u.Name {
+			agent.State, agent.As = u.State, nil
+		}
+	}
 }
 
 func newTree(h *hierarchy.Hierarchy) *node {
@@ -66,6 +100,26 @@ func newTree(h *hierarchy.Hierarchy) *node {
 		agent.add(newNode(l.Object).add(leaves(l.PodLogs)...))
 	}
 	return agent.add(leaves(h.Integrations)...)
+}
+
+func heldIn(unit string, held []*heldNode) map[manifest.ID]*heldNode {
+	out := map[manifest.ID]*heldNode{}
+	for _, h := range held {
+		if slices.Contains(h.Units, unit) {
+			out[h.id] = h
+		}
+	}
+	return out
+}
+
+// mark marks the node, and those below it, that are held.
+func (n *node) mark(held map[manifest.ID]*heldNode) {
+	if h := held[manifest.ID{Kind: n.Kind, Namespace: n.Namespace, Name: n.Name}]; h != nil {
+		n.State, n.As = h.State, h.As
+	}
+	for _, c := range n.Children {
+		c.mark(held)
+	}
 }
 
 func newNode(o *manifest.Object) *node {
@@ -103,10 +157,20 @@ func (n *node) String() string {
 	if n.Paused {
 		s += " (paused)"
 	}
+	if n.State != "" {
+		s += " (" + n.stateText() + ")"
+	}
 	if counts := countsText(n.Counts); counts != "" {
 		s += "  " + counts
 	}
 	return s
+}
+
+func (n *node) stateText() string {
+	if n.As != nil {
+		return "held as of " + short(n.As.Commit)
+	}
+	return stateText(n.State)
 }
 
 // countsText lists the counts in the order in which kinds are read top-down.
@@ -137,7 +201,7 @@ func (f forest) writeJSON(w io.Writer) error {
 	return e.Encode(f)
 }
 
-func (f forest) writeText(w io.Writer) error {
+func (f forest) writeText(w io.Writer, color bool) error {
 	var b strings.Builder
 	for _, agent := range f.Agents {
 		b.WriteString(agent.String() + "\n")
@@ -146,6 +210,15 @@ func (f forest) writeText(w io.Writer) error {
 	if len(f.Unselected) > 0 {
 		b.WriteString("\nNot selected by any GrafanaAgent:\n")
 		writeBranches(&b, f.Unselected, "")
+	}
+	if len(f.Held)+len(f.Units) > 0 {
+		b.WriteString("\nNot rendered as in the inputs:\n")
+	}
+	for _, u := range f.Units {
+		b.WriteString("  " + unitLine(gitsync.UnitReport(u)) + "\n")
+	}
+	for _, h := range f.Held {
+		h.print(&b, color)
 	}
 	_, err := io.WriteString(w, strings.TrimPrefix(b.String(), "\n"))
 	return err

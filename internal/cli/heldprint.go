@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// maxWaiting is how many waiting fields are named for people; JSON has all of them.
+const maxWaiting = 6
+
+// heldNode is an object that is not rendered as it is in the inputs, for people and as JSON.
+type heldNode struct {
+	Kind      string   `json:"kind"`
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Units     []string `json:"units"`
+	// State is held when an earlier version is in effect, leftout when there is none.
+	State gitsync.UnitState `json:"state"`
+	// As is absent when the object is left out, and when its units keep their folders.
+	As      *gitsync.CommitRef `json:"as,omitempty"`
+	Since   *gitsync.CommitRef `json:"since,omitempty"`
+	Why     reasonNode         `json:"why"`
+	Waiting []string           `json:"waiting"`
+
+	id manifest.ID
+}
+
+// reasonNode is the error for which an object is held.
+type reasonNode struct {
+	Code    diag.Code `json:"code"`
+	Message string    `json:"message"`
+	Hint    string    `json:"hint"`
+	Source  string    `json:"source,omitempty"`
+	File    string    `json:"file"`
+	Line    int       `json:"line"`
+	Column  int       `json:"column"`
+}
+
+// newHeldNodes says of each object what became of it, which depends on its units: one that
+// keeps its folder is rendered with no version of the object, but has one.
+func newHeldNodes(objects []gitsync.HeldObject, units []gitsync.UnitReport) []*heldNode {
+	kept := map[string]bool{}
+	for _, u := range units {
+		kept[u.Name] = u.State == gitsync.UnitHeld || u.State == gitsync.UnitPaused
+	}
+	nodes := make([]*heldNode, 0, len(objects))
+	for _, h := range objects {
+		n := &heldNode{
+			Kind: h.Object.Kind, Namespace: h.Object.Namespace, Name: h.Object.Name, id: h.Object,
+			Units: append([]string{}, h.Units...), State: gitsync.UnitHeld, Why: newReason(h.Reason), Waiting: append([]string{}, h.Waiting...),
+		}
+		if h.As.Commit != "" {
+			n.As = &h.As
+		} else if !slices.ContainsFunc(h.Units, func(u string) bool { return kept[u] }) {
+			n.State = gitsync.UnitLeftOut
+		}
+		if h.Since.Commit != "" {
+			n.Since = &h.Since
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// print prints the object for people:
+//
+//	held ServiceMonitor/shop/checkout
+//	  units:    monitoring/agent
+//	  rendered: as of 9f8e7d6 (2026-01-02 08:15 UTC)
+//	  since:    1a2b3c4 (2026-01-03 09:30 UTC)
+//	  why:      shop/checkout.yaml:12:7: spec.endpoints[0].interval: not a duration
+//	  waiting:  spec.endpoints[0].interval, spec.endpoints[1].port
+func (n *heldNode) print(w io.Writer, color bool) {
+	fmt.Fprintf(w, "  %s %s\n", highlight(stateText(n.State), color), n.id)
+	for _, line := range [...][2]string{
+		{"units", strings.Join(n.Units, ", ")},
+		{"rendered", n.rendered()},
+		{"since", commitText(n.Since)},
+		{"why", n.Why.String()},
+		{"waiting", n.waiting()},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(w, "    %-9s %s\n", line[0]+":", singleLine(line[1]))
+		}
+	}
+}
+
+func (n *heldNode) rendered() string {
+	switch {
+	case n.As != nil:
+		return "as of " + commitText(n.As)
+	case n.State == gitsync.UnitHeld:
+		return "as in the folders of its units, which stay as they are"
+	}
+	return ""
+}
+
+// waiting names the fields that would change if the object were fixed.
+func (n *heldNode) waiting() string {
+	if len(n.Waiting) <= maxWaiting {
+		return strings.Join(n.Waiting, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(n.Waiting[:maxWaiting], ", "), len(n.Waiting)-maxWaiting)
+}
+
+func newReason(d diag.Diagnostic) reasonNode {
+	return reasonNode{Code: d.Code, Message: d.Message, Hint: d.Hint, Source: d.Source, File: d.File, Line: d.Line, Column: d.Column}
+}
+
+// String is the error with its place. What to do stands with it among the findings.
+func (r reasonNode) String() string {
+	text := r.Message
+	if r.File != "" {
+		text = diag.Diagnostic{File: r.File, Line: r.Line, Column: r.Column}.Position() + ": " + text
+	}
+	if r.Source != "" {
+		text += " (" + r.Source + ")"
+	}
+	return text
+}
+
+// stateText is a state in words.
+func stateText(state gitsync.UnitState) string {
+	if state == gitsync.UnitLeftOut {
+		return "left out"
+	}
+	return string(state)
+}
+
+func commitText(c *gitsync.CommitRef) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s UTC)", short(c.Commit), c.Date.UTC().Format("2006-01-02 15:04"))
+}
+
+// highlight colours a word; the colour says no more than the word.
+func highlight(word string, color bool) string {
+	if !color {
+		return word
+	}
+	return "\x1b[1;33m" + word + "\x1b[0m"
+}
+
+// singleLine keeps foreign text, such as the key of a map, on its line of the terminal.
+func singleLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}

@@ -1,0 +1,186 @@
+// Package telemetry tells about passes in metrics.
+//
+// [Passes] keeps the last pass of each pipeline and is a [prometheus.Collector]: a service
+// registers it, a command that ends writes it to a file. What there is a series for is
+// bounded by the pipelines, their sources, their units and the kinds that agentry reads: no
+// metric has a label for the name of an object, and none holds a byte of a Secret.
+package telemetry
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// Pass is the outcome of one pass of a pipeline.
+type Pass struct {
+	Pipeline string
+	Report   *gitsync.Report
+	// Failed says that a repository could not be reached or written, or that the
+	// configuration is wrong, so that the report says little.
+	Failed bool
+	Ended  time.Time
+	Took   time.Duration
+}
+
+// Passes are the last pass of each pipeline. It is safe for concurrent use.
+type Passes struct {
+	mu   sync.Mutex
+	last map[string]Pass
+	good map[string]*gitsync.Report // of the last pass that did not fail
+}
+
+var _ prometheus.Collector = (*Passes)(nil)
+
+// NewPasses returns a collector without a pass.
+func NewPasses() *Passes {
+	return &Passes{last: map[string]Pass{}, good: map[string]*gitsync.Report{}}
+}
+
+// Observe takes note of a pass. Of one that failed only that is known: what is held and
+// rendered is what the pass before found.
+func (p *Passes) Observe(pass Pass) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last[pass.Pipeline] = pass
+	if !pass.Failed {
+		p.good[pass.Pipeline] = pass.Report
+	}
+}
+
+// WriteFile writes the metrics to a file for the textfile collector of node_exporter, which
+// sees the old file or the whole new one.
+func (p *Passes) WriteFile(name string) error {
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(p); err != nil {
+		return err
+	}
+	return prometheus.WriteToTextfile(name, registry)
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("agentry_"+name, help, append([]string{"pipeline"}, labels...), nil)
+}
+
+// descriptions are the metrics.
+type descriptions struct {
+	ended, took, success, ready, findings, units, held, since, source, stale *prometheus.Desc
+}
+
+func described() descriptions {
+	return descriptions{
+		ended:    describe("last_pass_timestamp_seconds", "When the last pass ended. Worry when it is older than a few intervals: nothing is rendered any more."),
+		took:     describe("last_pass_duration_seconds", "How long the last pass took. Worry when it comes near the interval."),
+		success:  describe("last_pass_success", "Whether the last pass could do its work, 0 or 1: repositories were reached, and the configuration is right. Worry when it stays 0."),
+		ready:    describe("ready", "Whether the output branch is what the inputs say, 0 or 1. It is 0 while anything is held, refused or has an error. Worry when it stays 0."),
+		findings: describe("findings", "Errors and warnings of the last good pass. Worry about errors: agentry check shows them.", "severity"),
+		units:    describe("units", "GrafanaAgents by what the last good pass did with their folders: unchanged, added, changed, removed, held (kept for an error), paused, leftout (never rendered, for an error). Worry when held or leftout stays above 0.", "state"),
+		held:     describe("held_objects", "Objects of a unit that are rendered as of an earlier commit, or left out, for an error; none where nothing is held. Worry when it stays above 0: changes to them have no effect. An object of several units counts in each; unit is empty for one of none.", "unit", "kind"),
+		since:    describe("held_since_timestamp_seconds", "Date of the input commit since which an object of the unit is held, that of the oldest. Worry when it is days ago: nobody looks after it.", "unit"),
+		source:   describe("source_info", "The input commit of the last good pass, always 1.", "source", "ref", "commit"),
+		stale:    describe("source_stale", "Whether a source could not be reached and stays at the commit that was rendered last, 0 or 1. Worry when it stays 1.", "source", "ref"),
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (p *Passes) Describe(out chan<- *prometheus.Desc) {
+	d := described()
+	for _, one := range []*prometheus.Desc{d.ended, d.took, d.success, d.ready, d.findings, d.units, d.held, d.since, d.source, d.stale} {
+		out <- one
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (p *Passes) Collect(out chan<- prometheus.Metric) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := described()
+	for _, name := range slices.Sorted(maps.Keys(p.last)) {
+		pass, report := p.last[name], p.good[name]
+		c := collection{out: out, pipeline: name}
+		c.gauge(d.ended, float64(pass.Ended.UnixMilli())/1000)
+		c.gauge(d.took, pass.Took.Seconds())
+		c.gauge(d.success, truth(!pass.Failed))
+		c.gauge(d.ready, truth(!pass.Failed && report.Ready().Status == metav1.ConditionTrue))
+		if report != nil {
+			c.report(d, report)
+		}
+	}
+}
+
+// collection is the metrics of one pipeline.
+type collection struct {
+	out      chan<- prometheus.Metric
+	pipeline string
+}
+
+func (c collection) gauge(d *prometheus.Desc, value float64, labels ...string) {
+	c.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{c.pipeline}, labels...)...)
+}
+
+func (c collection) report(d descriptions, r *gitsync.Report) {
+	for _, severity := range []diag.Severity{diag.Error, diag.Warning} {
+		c.gauge(d.findings, float64(r.Diags.Count(severity)), string(severity))
+	}
+	units := map[gitsync.UnitState]int{}
+	for _, u := range r.Units {
+		units[u.State]++
+	}
+	for _, state := range gitsync.UnitStates() {
+		c.gauge(d.units, float64(units[state]), string(state))
+	}
+	c.held(d, r.Held)
+	c.sources(d, r.Sources)
+}
+
+// held counts an object in each of its units.
+func (c collection) held(d descriptions, objects []gitsync.HeldObject) {
+	type key struct{ unit, kind string }
+	counts, since := map[key]int{}, map[string]time.Time{}
+	for _, h := range objects {
+		units := h.Units
+		if len(units) == 0 {
+			units = []string{""}
+		}
+		for _, u := range units {
+			counts[key{u, h.Object.Kind}]++
+			if known, ok := since[u]; h.Since.Commit != "" && (!ok || h.Since.Date.Before(known)) {
+				since[u] = h.Since.Date
+			}
+		}
+	}
+	for k, n := range counts {
+		c.gauge(d.held, float64(n), k.unit, k.kind)
+	}
+	for unit, date := range since {
+		c.gauge(d.since, float64(date.Unix()), unit)
+	}
+}
+
+// sources tells of each reference once, also if a pipeline reads it twice, with other paths.
+func (c collection) sources(d descriptions, sources []gitsync.SourceReport) {
+	type key struct{ url, ref string }
+	commits, stale := map[key]string{}, map[key]bool{}
+	for _, s := range sources {
+		k := key{s.URL, s.Ref}
+		commits[k], stale[k] = s.Commit, stale[k] || s.Stale
+	}
+	for k, commit := range commits {
+		c.gauge(d.source, 1, k.url, k.ref, commit)
+		c.gauge(d.stale, truth(stale[k]), k.url, k.ref)
+	}
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

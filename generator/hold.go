@@ -105,7 +105,7 @@ func (s *holding) take(r rendering) {
 	u := s.unit
 	u.Files, u.Hierarchy = files(r.objects), s.current
 	u.Held = slices.SortedFunc(maps.Values(s.held), func(a, b Held) int { return a.ID.Compare(b.ID) })
-	u.diags = s.errors
+	u.diags = faults(s.errors, s.held)
 	for _, d := range r.diags {
 		if s.held[objectID(d)].StandIn == nil {
 			u.diags = append(u.diags, d)
@@ -136,7 +136,7 @@ func (s *holding) fail(last diag.List) {
 		}
 	}
 	s.unit.Failed = true
-	s.unit.diags = append(s.errors, onlyWarnings(s.head.Diags)...)
+	s.unit.diags = append(faults(s.errors, nil), onlyWarnings(s.head.Diags)...)
 	s.unit.looked = s.looked
 	s.head.Objects(func(o *manifest.Object) bool {
 		s.unit.from(o)

@@ -76,11 +76,16 @@ func conflicts(out *Output, set *manifest.Set) diag.List {
 	owners := map[manifest.ID]int{}
 	var diags diag.List
 	failed := map[int]bool{}
-	blame := func(i int, format string, args ...any) {
-		d := out.Hierarchies[i].Agent.Diag(diag.Error, diag.NameConflict, "metadata.name", format, args...)
-		d.Units = []string{out.Units[i].Name}
-		diags = append(diags, d)
+	told := map[pair]bool{}
+	blame := func(i int, other *manifest.Object, format string, args ...any) {
+		agent := out.Hierarchies[i].Agent
 		failed[i] = true
+		if p := (pair{diag.NameConflict, agent.Ref(), other.Ref()}); !told[p] {
+			told[p] = true
+			d := agent.Diag(diag.Error, diag.NameConflict, "metadata.name", format, args...)
+			d.Units, d.Related = []string{out.Units[i].Name}, []diag.Object{other.Ref()}
+			diags = append(diags, d)
+		}
 	}
 	for i, u := range out.Units {
 		for _, f := range u.Files {
@@ -88,14 +93,14 @@ func conflicts(out *Output, set *manifest.Set) diag.List {
 				continue
 			}
 			if other, taken := owners[f.Object]; taken {
-				blame(i, "%s would be rendered for GrafanaAgent %s too", f.Object, out.Units[other].Name)
-				blame(other, "%s would be rendered for GrafanaAgent %s too", f.Object, u.Name)
+				a, b := out.Hierarchies[i].Agent, out.Hierarchies[other].Agent
+				blame(i, b, "%s would be rendered for %s too", f.Object, b.SeenFrom(a, "metadata.name"))
+				blame(other, a, "%s would be rendered for %s too", f.Object, a.SeenFrom(b, "metadata.name"))
 				continue
 			}
 			owners[f.Object] = i
 			if o := set.Get(f.Object); o != nil {
-				line, _ := o.Position("")
-				blame(i, "%s would be rendered, and is in the inputs already (%s:%d)", f.Object, o.File(), line)
+				blame(i, o, "would be rendered, and is in the inputs already: %s", o.SeenFrom(out.Hierarchies[i].Agent, ""))
 			}
 		}
 	}

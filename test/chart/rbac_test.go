@@ -12,6 +12,13 @@ import (
 
 func TestRights(t *testing.T) {
 	read := rbacv1.PolicyRule{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list", "watch"}}
+	nodes := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "watch"}}
+	kubelet := []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"services", "endpoints"}, ResourceNames: []string{"kubelets"}, Verbs: []string{"get", "update"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"sd-aggregator-kubelets"}, Verbs: []string{"get", "update"}},
+		{APIGroups: []string{""}, Resources: []string{"services", "endpoints"}, Verbs: []string{"create"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
+	}
 	for name, test := range map[string]struct {
 		values string
 		want   map[string][]rbacv1.PolicyRule
@@ -28,6 +35,17 @@ func TestRights(t *testing.T) {
 			values: "rbac: {clusterWide: true}",
 			want:   map[string][]rbacv1.PolicyRule{"ClusterRole /monitoring-sd-aggregator": {read}}, token: true,
 		},
+		"a kubelet Service": {
+			values: "kubeletService: {enabled: true, service: infra/kubelets}",
+			want: map[string][]rbacv1.PolicyRule{
+				"Role monitoring/sd-aggregator":                 {read},
+				"ClusterRole /monitoring-sd-aggregator-kubelet": {nodes}, "Role infra/monitoring-sd-aggregator-kubelet": kubelet,
+			}, token: true,
+		},
+		"a kubelet Service in the namespace of the release, with DNS": {
+			values: "dns: ['monitoring/agent=agent.monitoring.svc:8080']\nkubeletService: {enabled: true, service: monitoring/kubelets}",
+			want:   map[string][]rbacv1.PolicyRule{"ClusterRole /monitoring-sd-aggregator-kubelet": {nodes}, "Role monitoring/sd-aggregator-kubelet": kubelet},
+		},
 		"DNS":            {values: "dns: ['monitoring/agent=agent.monitoring.svc:8080']", want: map[string][]rbacv1.PolicyRule{}},
 		"made elsewhere": {values: "rbac: {create: false}", want: map[string][]rbacv1.PolicyRule{}, token: true},
 	} {
@@ -42,6 +60,9 @@ func TestRights(t *testing.T) {
 			}
 			if diff := gocmp.Diff(test.want, got); diff != "" {
 				t.Errorf("rights (-want +got):\n%s", diff)
+			}
+			if len(of[*corev1.ServiceAccount](all)) != len(of[*appsv1.Deployment](all)) {
+				t.Error("Deployments share a ServiceAccount")
 			}
 			if token := *of[*appsv1.Deployment](all)[0].Spec.Template.Spec.AutomountServiceAccountToken; test.token && !token || strings.HasPrefix(name, "DNS") && token {
 				t.Errorf("a token is mounted: %v", token)

@@ -53,6 +53,8 @@ func TestRefusals(t *testing.T) {
 		"a mount that is misspelt":             {"extraVolumeMounts: [{name: x, path: /x}]", "at '/extraVolumeMounts/0'"},
 		"a name that no Service may have":      {"fullnameOverride: 1-sd", "at '/fullnameOverride'"},
 		"a name in capitals":                   {"nameOverride: SD", "at '/nameOverride'"},
+		"a kubelet Service without namespace":  {"kubeletService: {enabled: true, service: kubelet}", "at '/kubeletService/service'"},
+		"a kubelet Service with a bad name":    {"kubeletService: {service: default/1kubelet}", "at '/kubeletService/service'"},
 		"a kind of certificate key":            {"tls: {certManager: {privateKey: {algorithm: DSA}}}", "at '/tls/certManager/privateKey/algorithm'"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,6 +42,8 @@ func runPromtool(t *testing.T, args ...string) {
 	}
 }
 
+const allAlerts = "kubeletService: {enabled: true}\nmetrics: {prometheusRule: {enabled: true}}"
+
 func rules(t *testing.T, values string) monitoringv1.PrometheusRuleSpec {
 	t.Helper()
 	found := of[*monitoringv1.PrometheusRule](objects(t, parse(t, values)))
@@ -67,7 +69,7 @@ func ruleFile(t *testing.T, groups any) string {
 
 // TestAlerts plays series to the alerts, as testdata/alerts.yaml says, with promtool.
 func TestAlerts(t *testing.T) {
-	path := ruleFile(t, rules(t, "metrics: {prometheusRule: {enabled: true}}"))
+	path := ruleFile(t, rules(t, allAlerts))
 	tests := "rule_files: [rules.yaml]\n" + read(t, "testdata/alerts.yaml")
 	file := filepath.Join(filepath.Dir(path), "test.yaml")
 	if err := os.WriteFile(file, []byte(tests), 0o644); err != nil {
@@ -81,7 +83,7 @@ func TestAlerts(t *testing.T) {
 func TestAlertsAreTested(t *testing.T) {
 	tests := read(t, "testdata/alerts.yaml")
 	var names []string
-	for _, r := range rules(t, "metrics: {prometheusRule: {enabled: true}}").Groups[0].Rules {
+	for _, r := range rules(t, allAlerts).Groups[0].Rules {
 		names = append(names, r.Alert)
 		if !regexp.MustCompile(`(?s)alertname: ` + r.Alert + `\n\s+exp_alerts:\n\s+- exp_labels`).MatchString(tests) {
 			t.Errorf("no test lets %s fire", r.Alert)
@@ -93,16 +95,21 @@ func TestAlertsAreTested(t *testing.T) {
 			t.Errorf("annotations of %s: %v", r.Alert, r.Annotations)
 		}
 	}
+	for _, r := range rules(t, "metrics: {prometheusRule: {enabled: true}}").Groups[0].Rules {
+		if strings.Contains(r.Expr.StrVal, "kubelet") {
+			t.Errorf("%s without a kubelet Service", r.Alert)
+		}
+	}
 	_, err := tryRender(t, release{}, parse(t, "metrics: {prometheusRule: {enabled: true, disabled: ["+strings.Join(names, ", ")+"]}}"))
 	if err != nil {
 		t.Errorf("the schema does not know each alert: %v", err)
 	}
-	left := rules(t, "metrics: {prometheusRule: {enabled: true, disabled: [SDAggregatorDown], selector: 'job=\"x\"', alertLabels: {team: a}}}").Groups[0].Rules
+	left := rules(t, "kubeletService: {enabled: true}\nmetrics: {prometheusRule: {enabled: true, disabled: [SDAggregatorDown], selector: 'job=\"x\"', kubeletSelector: 'job=\"x\"', alertLabels: {team: a}}}").Groups[0].Rules
 	if len(left) != len(names)-1 {
 		t.Errorf("%d alerts of %d are left without one", len(left), len(names))
 	}
 	for _, r := range left {
-		if r.Labels["team"] != "a" || !strings.Contains(r.Expr.StrVal, `{job="x"`) || strings.Contains(r.Expr.StrVal, "$SELECTOR") {
+		if r.Labels["team"] != "a" || !strings.Contains(r.Expr.StrVal, `{job="x"`) || strings.Contains(r.Expr.StrVal, "SELECTOR") {
 			t.Errorf("%s: labels %v, %s", r.Alert, r.Labels, r.Expr.StrVal)
 		}
 	}
@@ -110,7 +117,7 @@ func TestAlertsAreTested(t *testing.T) {
 
 func TestReadmeHasEveryAlert(t *testing.T) {
 	var b strings.Builder
-	for _, r := range rules(t, "metrics: {prometheusRule: {enabled: true}}").Groups[0].Rules {
+	for _, r := range rules(t, allAlerts).Groups[0].Rules {
 		labels := regexp.MustCompile(`\{\{ *\$(labels\.)?(\w+)[^}]*\}\}`)
 		after := "at once"
 		if r.For != nil {
@@ -177,7 +184,7 @@ func TestDashboardQueriesParse(t *testing.T) {
 func TestMetricsExist(t *testing.T) {
 	name := regexp.MustCompile(`agentry_sd_[a-z_]+`)
 	used := map[string]bool{}
-	for _, r := range rules(t, "metrics: {prometheusRule: {enabled: true}}").Groups[0].Rules {
+	for _, r := range rules(t, allAlerts).Groups[0].Rules {
 		for _, m := range name.FindAllString(r.Expr.StrVal, -1) {
 			used[m] = true
 		}

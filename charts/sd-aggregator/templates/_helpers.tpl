@@ -60,6 +60,16 @@ annotations:
 {{- end }}
 {{- end }}
 
+{{- define "sd-aggregator.kubeletName" -}}
+{{ include "sd-aggregator.fullname" . }}-kubelet
+{{- end }}
+
+{{- define "sd-aggregator.kubeletServiceAccountName" -}}
+{{- with .Values.kubeletService.serviceAccount }}
+{{- .name | default (ternary (include "sd-aggregator.kubeletName" $) "default" .create) }}
+{{- end }}
+{{- end }}
+
 {{- define "sd-aggregator.image" -}}
 {{- with .Values.image }}
 {{- with .registry }}{{ . }}/{{ end }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ with .digest }}@{{ . }}{{ end }}

@@ -41,7 +41,7 @@ func (p *pass) fetch(ctx context.Context) error {
 	for i, src := range p.sources {
 		stale := failed[i] != nil
 		if stale {
-			base, err := p.base(ctx, i, failed[i])
+			base, err := p.stay(ctx, i, failed[i])
 			if err != nil {
 				return err
 			}
@@ -144,28 +144,21 @@ func (p *pass) resolveTip() error {
 	return err
 }
 
-// base returns the commit of a source that the output was last rendered from, if it is
+// stay returns the commit of a source that the output was last rendered from, if it is
 // still to be had.
-func (p *pass) base(ctx context.Context, i int, cause error) (plumbing.Hash, error) {
-	src := p.sources[i]
+func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, error) {
+	src, base := p.sources[i], p.baseOf(i)
+	if base.IsZero() {
+		return base, cause
+	}
 	ctx, cancel := p.share(ctx)
 	defer cancel()
-	if p.tip.inventory == nil {
+	if _, err := src.repo.Fetch(ctx, repo.Ref{Commit: base.String()}); err != nil {
 		return plumbing.ZeroHash, cause
 	}
-	for _, b := range p.tip.inventory.Sources {
-		if b.URL != src.repo.URL() || b.Ref != src.Ref.repoRef().String() {
-			continue
-		}
-		tips, err := src.repo.Fetch(ctx, repo.Ref{Commit: b.Commit})
-		if err != nil {
-			break
-		}
-		p.error(diag.SourceUnreachable, src.repo.URL(), "check the URL, the ref, the network and the credentials",
-			"%v; the pass goes on with commit %s, which the output was last rendered from", cause, shortID(b.Commit))
-		return tips[0].Commit, nil
-	}
-	return plumbing.ZeroHash, cause
+	p.error(diag.SourceUnreachable, src.repo.URL(), "check the URL, the ref, the network and the credentials",
+		"%v; the pass goes on with commit %s, which the output was last rendered from", cause, shortID(base.String()))
+	return base, nil
 }
 
 // repoRef is the ref in the words of package repo.

@@ -131,7 +131,11 @@ func TestInlinedSecretChanged(t *testing.T) {
 		"a password, and restarts from now on": {unchangedLab, func(l *lab) { secret(both)(l); restarting(l) }, ""},
 		"a password, and no restarts any more": {restarting, func(l *lab) { secret(both)(l); l.pipeline.Spec.Secrets.RestartOnChange = false }, ""},
 		"a password, and files in its place":   {unchangedLab, func(l *lab) { secret(both)(l); l.pipeline.Spec.Secrets.Policy = gitsync.SecretsReference }, ""},
-		"a password, and the unit is in error": {unchangedLab, func(l *lab) { secret(both)(l); l.files["in/a/web.yaml"] = bad("a") }, ""},
+		"a password, and the unit stays as it was": {unchangedLab, func(l *lab) {
+			secret(both)(l)
+			l.files["in/a/web.yaml"] = bad("a")
+			l.forget()
+		}, ""},
 		"a password, and the unit is paused": {unchangedLab, func(l *lab) {
 			secret(both)(l)
 			l.replace("in/a/agent.yaml", "  metrics: {inst", "  paused: true\n  metrics: {inst")
@@ -273,6 +277,7 @@ func TestInlinedSecretOfAHeldUnit(t *testing.T) {
 	l := withPlaintext(t, unchangedLab)
 	good := l.files["in/a/web.yaml"]
 	l.replace("in/a/secret.yaml", "metrics: hunter1", "metrics: hunter2")
+	l.forget()
 	l.input(map[string]string{"in/a/web.yaml": bad("a")})
 	if report := l.pass(); overlooked(report) != "" || report.Commit != "" {
 		t.Errorf("%q %v", report.Commit, report.Diags)

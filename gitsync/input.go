@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -37,17 +38,30 @@ type inputFile struct {
 	result manifest.Result
 }
 
+// unreadable reports whether a file may define objects that nobody can tell: a document of it
+// is none, or is one of a name that no object can have.
+func (f *inputFile) unreadable() bool {
+	return f.result.Broken > 0 || slices.ContainsFunc(f.result.Invalid, func(id manifest.ID) bool { return !isIdentity(id) })
+}
+
+// isIdentity reports whether there can be an object of that name.
+func isIdentity(id manifest.ID) bool {
+	named := len(validation.IsDNS1123Subdomain(id.Name)) == 0
+	return named && (id.Kind == namespaceKind || len(validation.IsDNS1123Label(id.Namespace)) == 0)
+}
+
+const namespaceKind = "Namespace"
+
 // readInputs brings the parsed files of all sources up to their commits. Only blobs that
 // are new are read and parsed.
 func (p *pass) readInputs() error {
 	p.report.Ignored = map[string]int{}
 	for i, src := range p.sources {
-		if err := src.update(p.commits[i].Tree, p.pipeline.Spec.DefaultNamespace, manifest.Compatibility(p.pipeline.Spec.Compatibility)); err != nil {
+		if err := src.update(p.commits[i].Tree, p.pipeline.Spec.parseOptions()); err != nil {
 			return fmt.Errorf("read %s of %s: %w", p.commits[i].Hash, src.repo.URL(), err)
 		}
 		for _, name := range src.input.order {
 			r := &src.input.files[name].result
-			p.broken = p.broken || r.Broken > 0
 			p.report.Diags = append(p.report.Diags, r.Diags...)
 			for kind, n := range r.Ignored {
 				p.report.Ignored[kind] += n
@@ -57,7 +71,7 @@ func (p *pass) readInputs() error {
 			return err
 		}
 	}
-	p.set = p.objects()
+	p.head = p.objects()
 	return nil
 }
 
@@ -104,8 +118,8 @@ func (p *pass) missingPaths(i int) error {
 		case err == nil:
 			p.warn(diag.SourcePathMissing, want, hint, "holds no manifest in commit %s of %s", shortID(p.commits[i].Hash.String()), src.repo.URL())
 		case errors.Is(err, repo.ErrPathNotFound):
-			p.broken = true
 			p.error(diag.SourcePathMissing, want, hint, "is not in commit %s of %s", shortID(p.commits[i].Hash.String()), src.repo.URL())
+			p.missing = append(p.missing, missing{i, want, p.report.Diags[len(p.report.Diags)-1]})
 		default:
 			return err
 		}
@@ -124,18 +138,33 @@ func (in *input) below(name string) bool {
 }
 
 // update reads the difference between the tree that was read last and a new one.
-func (s *source) update(tree plumbing.Hash, namespace string, compatibility manifest.Compatibility) error {
+func (s *source) update(tree plumbing.Hash, opts manifest.Options) error {
 	in := &s.input
 	if in.files == nil {
 		in.files = map[string]*inputFile{}
 	}
 	if in.tree != tree {
-		fresh, err := s.changes(tree)
+		changes, err := s.diff(in.tree, tree)
 		if err != nil {
 			return err
 		}
-		if err := s.parse(fresh, manifest.Options{DefaultNamespace: namespace, Compatibility: compatibility}); err != nil {
+		var fresh []*inputFile
+		for _, c := range changes {
+			if c.New != (repo.Entry{}) {
+				fresh = append(fresh, s.file(c.Path, c.New))
+			}
+		}
+		if err := s.parse(fresh, opts); err != nil {
 			return err
+		}
+		for _, c := range changes {
+			if c.New == (repo.Entry{}) {
+				delete(in.files, c.Path)
+				in.order, in.reshaped = nil, true
+			}
+		}
+		for _, f := range fresh {
+			in.put(f)
 		}
 		in.tree = tree
 	}
@@ -145,39 +174,34 @@ func (s *source) update(tree plumbing.Hash, namespace string, compatibility mani
 	return nil
 }
 
-// changes drops what is gone from the read files and returns what is new or changed.
-func (s *source) changes(tree plumbing.Hash) ([]*inputFile, error) {
+// diff lists the readable files in which two trees differ.
+func (s *source) diff(from, to plumbing.Hash) ([]repo.Change, error) {
 	rd := s.repo.Reader()
 	defer rd.Close()
-	var fresh []*inputFile
-	gone := map[string]bool{}
+	var out []repo.Change
 	for _, prefix := range distinct(s.Paths) {
-		err := repo.DiffTrees(rd, s.input.tree, tree, repo.WalkOptions{Prefix: prefix}, func(c repo.Change) error {
-			if !readable(c.Path, prefix) {
-				return nil
+		err := repo.DiffTrees(rd, from, to, repo.WalkOptions{Prefix: prefix}, func(c repo.Change) error {
+			if readable(c.Path, prefix) {
+				out = append(out, c)
 			}
-			if c.New == (repo.Entry{}) {
-				gone[c.Path] = true
-				return nil
-			}
-			f := &inputFile{path: c.Path, blob: c.New.Hash}
-			if problem := refuseMode(c.New.Mode); problem != nil {
-				problem.File, problem.Source = c.Path, s.label
-				f.result = manifest.Result{Diags: diag.List{*problem}, Broken: 1}
-				f.blob = plumbing.ZeroHash
-			}
-			fresh = append(fresh, f)
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	for name := range gone {
-		delete(s.input.files, name)
-		s.input.order, s.input.reshaped = nil, true
+	return out, nil
+}
+
+// file is an entry that was not parsed yet.
+func (s *source) file(name string, e repo.Entry) *inputFile {
+	f := &inputFile{path: name, blob: e.Hash}
+	if problem := refuseMode(e.Mode); problem != nil {
+		problem.File, problem.Source = name, s.label
+		f.result = manifest.Result{Diags: diag.List{*problem}, Broken: 1}
+		f.blob = plumbing.ZeroHash
 	}
-	return fresh, nil
+	return f
 }
 
 // distinct drops paths that lie in others, so that no file is read twice.
@@ -241,13 +265,7 @@ func (s *source) parse(files []*inputFile, opts manifest.Options) error {
 		})
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	for _, f := range files {
-		s.input.put(f)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // put takes a file in and notes what that does to the set of objects.

@@ -40,8 +40,10 @@ type inventory struct {
 	Sources []inventorySource `json:"sources"`
 	// Root are the files beside this folder that are ours.
 	Root []inventoryFileEntry `json:"root"`
-	// Held are the units that an error keeps as they were.
-	Held []string `json:"held,omitempty"`
+	// Held are the objects that are not rendered as they are in the sources.
+	Held []record `json:"held,omitempty"`
+	// HeldIn are the units whose README.md tells of something that is held.
+	HeldIn []string `json:"heldIn,omitempty"`
 
 	units []string // of unitsFile
 	lost  bool     // it, or the list of units, is not on the tip and comes from the branch's history
@@ -73,7 +75,11 @@ type unitInventory struct {
 	Files   []inventoryFileEntry `json:"files"`
 	// Inputs are the objects that the unit was rendered from, as Kind/namespace/name, and
 	// their Namespaces: who vanishes from them because a file cannot be read was not deleted.
+	// Stand-ins are among them, what was left out is not.
 	Inputs []string `json:"inputs"`
+	// Readme tells that the README.md beside is ours. It is none of Files, as it is rewritten
+	// without the payload.
+	Readme bool `json:"readme,omitempty"`
 }
 
 const (

@@ -2,6 +2,7 @@ package gitsync_test
 
 import (
 	"context"
+	"path"
 	"slices"
 	"testing"
 
@@ -46,6 +47,9 @@ func (l *lab) input(changes map[string]string) plumbing.Hash {
 	return l.remote.commit("main", plain(l.files), l.minute, "Change")
 }
 
+// forget makes the next input a forced push, after which nobody has the commits before it.
+func (l *lab) forget() { delete(l.remote.refs, "refs/heads/main") }
+
 // tamper commits to the output branch behind agentry's back.
 func (l *lab) tamper(change func(files tree)) {
 	files := l.remote.read("env")
@@ -82,4 +86,15 @@ func (l *lab) passOf(s *gitsync.Syncer) *gitsync.Report {
 		l.t.Fatal(err)
 	}
 	return report
+}
+
+// payload are the manifests below a folder of the output branch.
+func (l *lab) payload(dir string) map[string]string {
+	out := map[string]string{}
+	for name, e := range below(l.remote.read("env"), dir) {
+		if path.Ext(name) == ".yaml" {
+			out[name] = e.text
+		}
+	}
+	return out
 }

@@ -3,7 +3,6 @@ package gitsync
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -45,10 +44,11 @@ func (p *pass) writeMetadata(c *change) error {
 	for i, src := range p.sources {
 		inv.Sources = append(inv.Sources, inventorySource{URL: src.repo.URL(), Ref: src.Ref.repoRef().String(), Commit: p.commits[i].Hash.String()})
 	}
-	for i := range p.plan {
-		if p.plan[i].state == UnitHeld {
-			inv.Held = append(inv.Held, p.plan[i].name)
-		}
+	if err := p.writeHeld(c, &inv); err != nil {
+		return err
+	}
+	if err := p.writeReadmes(c); err != nil {
+		return err
 	}
 	root := map[string][]byte{generator.KustomizationFile: generator.Kustomization(c.units), readmeFile: p.readme(), gitAttributes: []byte(attributes)}
 	for _, name := range []string{gitAttributes, readmeFile, generator.KustomizationFile} {
@@ -152,21 +152,4 @@ func quote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// readme is for the person who opens the branch. It depends on the pipeline alone, so
-// that it changes with nothing else.
-func (p *pass) readme() []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Rendered by agentry\n\nPipeline `%s` keeps this folder up to date: Grafana Agents, rendered from custom resources.\n"+
-		"Changes made here by hand are put back; change the sources instead:\n\n", p.pipeline.Metadata.Name)
-	for _, s := range p.sources {
-		fmt.Fprintf(&b, "- `%s`, %s, below %s\n", s.repo.URL(), s.Ref.repoRef(), strings.Join(s.Paths, ", "))
-	}
-	b.WriteString("\nEach folder `<namespace>/<agent>` is one GrafanaAgent with its Secrets, Service and workloads. Apply this folder with Flux, Argo CD or\n" +
-		"`kubectl apply -k`. `hydrator.metadata` names the commit that it was rendered from.\n\n")
-	if len(p.sources) == 1 {
-		fmt.Fprintf(&b, "To reproduce it, in a checkout of that commit:\n\n    %s\n", p.command(0))
-	}
-	return []byte(b.String())
 }

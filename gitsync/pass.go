@@ -3,6 +3,7 @@ package gitsync
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -19,8 +20,13 @@ type pass struct {
 	reader  *repo.Reader // of the output's repository
 	commits []*repo.Commit
 	tip     tip
-	set     *manifest.Set
-	broken  bool // some document could not be read as an object
+	head    *manifest.Set // what the inputs define
+	set     *manifest.Set // what is rendered: with stand-ins for what cannot be read
+	missing []missing
+	lost    map[manifest.ID]*lost
+	blind   bool // something cannot be read, and not known is what was there at the base
+	past    *past
+	held    []*holding
 	plan    []unitPlan
 	dirs    map[plumbing.Hash]map[string]repo.Entry // folders of the output branch
 	report  *Report
@@ -37,18 +43,30 @@ func (p *pass) run(ctx context.Context) error {
 	if err := p.readInputs(); err != nil {
 		return err
 	}
-	rendered := generator.Render(p.set, p.render, p.memory.rendered)
-	p.memory.rendered = rendered
-	p.report.Diags = append(p.report.Diags, rendered.Diags...)
-	if err := p.decide(rendered); err != nil {
+	if err := p.replaceLost(); err != nil {
+		return err
+	}
+	options := p.render
+	options.Past = p.past
+	rendered := generator.Render(p.set, options, p.memory.rendered)
+	err := p.decide(rendered)
+	if p.past.err != nil {
+		return p.past.err // what was rendered relies on it
+	}
+	if err != nil {
 		return fmt.Errorf("read the output branch: %w", err)
 	}
+	p.memory.rendered = rendered
+	p.report.Diags = append(p.report.Diags, p.aboutHead(rendered.Diags)...)
 	p.report.Set = p.set
 	for _, u := range rendered.Units {
 		p.report.Hierarchies = append(p.report.Hierarchies, u.Hierarchy)
 	}
 	if p.pipeline.Spec.OnInvalid == OnInvalidFail && p.report.Diags.HasErrors() {
 		return nil
+	}
+	if err := p.collectHeld(rendered); err != nil {
+		return fmt.Errorf("read what is held: %w", err)
 	}
 	change, err := p.write()
 	if err != nil || change == nil {
@@ -58,6 +76,29 @@ func (p *pass) run(ctx context.Context) error {
 		return nil
 	}
 	return p.push(ctx, change)
+}
+
+// aboutHead leaves out what was found in stand-ins: their texts are not in the inputs. An error
+// in one that keeps its unit from being rendered is told where the object itself is wrong.
+func (p *pass) aboutHead(diags diag.List) diag.List {
+	var out diag.List
+	for _, d := range diags {
+		l := p.lost[objectID(d)]
+		if l == nil || d.Code == diag.DuplicateObject {
+			out = append(out, d)
+			continue
+		}
+		if d.Severity == diag.Error && slices.ContainsFunc(p.plan, func(plan unitPlan) bool { return plan.isFailed() && slices.Contains(d.Units, plan.name) }) {
+			d.Source, d.File, d.Line, d.Column = l.reason.Source, l.reason.File, l.reason.Line, l.reason.Column
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// objectID is the object that a diagnostic is about.
+func objectID(d diag.Diagnostic) manifest.ID {
+	return manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
 }
 
 // sameInputs reports whether the input commits are those of an earlier pass.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/integration"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -31,6 +32,11 @@ func (s *PipelineSpec) renderOptions() (generator.Options, error) {
 		}
 	}
 	return out, nil
+}
+
+// parseOptions are what the pipeline says about reading manifests.
+func (s *PipelineSpec) parseOptions() manifest.Options {
+	return manifest.Options{DefaultNamespace: s.DefaultNamespace, Compatibility: manifest.Compatibility(s.Compatibility)}
 }
 
 // integrations checks what is said of integrations: each entry by itself, so that its

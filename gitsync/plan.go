@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -35,7 +33,7 @@ type unitPlan struct {
 
 // decide plans every unit that was rendered or that the branch has.
 func (p *pass) decide(rendered *generator.Output) error {
-	d := decider{pass: p, invalid: p.invalid(), reasons: firstErrors(rendered.Diags)}
+	d := decider{p, rendered}
 	seen := map[string]bool{}
 	for _, u := range rendered.Units {
 		seen[u.Name] = true
@@ -51,36 +49,14 @@ func (p *pass) decide(rendered *generator.Output) error {
 		}
 	}
 	slices.SortFunc(p.plan, func(a, b unitPlan) int { return strings.Compare(a.name, b.name) })
-	return nil
-}
-
-// invalid are the objects that were written but could not be used.
-func (p *pass) invalid() map[manifest.ID]bool {
-	out := map[manifest.ID]bool{}
-	for _, src := range p.sources {
-		for _, f := range src.input.files {
-			for _, id := range f.result.Invalid {
-				out[id] = true
-			}
+	reasons := firstErrors(rendered.Diags)
+	for i := range p.plan {
+		if plan := &p.plan[i]; plan.reason == "" && plan.isFailed() {
+			plan.reason = reasons[plan.name]
 		}
 	}
-	for _, group := range p.set.Duplicates() {
-		out[group[0].ID] = true
-	}
-	for id := range out {
-		// It may have been any object before somebody broke its name.
-		p.broken = p.broken || !isIdentity(id)
-	}
-	return out
+	return nil
 }
-
-// isIdentity reports whether there can be an object of that name.
-func isIdentity(id manifest.ID) bool {
-	named := len(validation.IsDNS1123Subdomain(id.Name)) == 0
-	return named && (id.Kind == namespaceKind || len(validation.IsDNS1123Label(id.Namespace)) == 0)
-}
-
-const namespaceKind = "Namespace"
 
 // firstErrors is the first error of each unit.
 func firstErrors(diags diag.List) map[string]string {
@@ -97,82 +73,92 @@ func firstErrors(diags diag.List) map[string]string {
 
 type decider struct {
 	*pass
-	invalid map[manifest.ID]bool
-	reasons map[string]string
+	out *generator.Output
 }
 
-// rendered plans a unit whose GrafanaAgent is there.
+// rendered plans a unit whose GrafanaAgent is there. One that changes what Kubernetes lets
+// nobody change is rendered again, with what is to blame for that held.
 func (d decider) rendered(u *generator.Unit) (unitPlan, error) {
-	plan := unitPlan{name: u.Name, unit: u, held: d.tip.units[u.Name]}
-	if plan.held == nil {
-		if err := d.claim(&plan); err != nil {
+	held, err := d.unitFolder(u.Name)
+	plan := unitPlan{name: u.Name, held: held}
+	if err != nil {
+		return plan, err
+	}
+	for refused := false; ; refused = true {
+		plan.unit = u
+		if err := d.judge(&plan); err != nil || plan.action != write || !plan.held.exists() {
 			return plan, err
 		}
+		violation, err := d.immutable(&plan)
+		if err != nil || violation == nil {
+			return plan, err
+		}
+		if refused {
+			plan.hold(violation.Message)
+			return plan, nil
+		}
+		u = d.out.Refuse(u.Name, *violation)
 	}
-	exists := plan.held.exists()
+}
+
+// judge decides what becomes of the folder of a rendered unit.
+func (d decider) judge(plan *unitPlan) error {
+	u, exists := plan.unit, plan.held.exists()
+	plan.action = keep
 	if w, ok := d.memory.written[u.Name]; ok && exists && w.unit == u && w.dir == plan.held.dir {
 		plan.state = UnitUnchanged
-		return plan, nil
+		return nil
 	}
 	switch {
 	case u.Paused:
 		plan.state = UnitPaused
-		return plan, nil
+		return nil
 	case u.Failed && exists:
-		plan.state, plan.reason = UnitHeld, d.reasons[u.Name]
-		return plan, d.load(plan.held)
-	case u.Failed && len(u.Files) == 0:
-		plan.state, plan.reason = UnitLeftOut, d.reasons[u.Name]
-		return plan, nil
+		plan.state = UnitHeld
+		return d.load(plan.held)
+	case u.Failed:
+		plan.state = UnitLeftOut
+		return nil
 	case len(u.Files) == 0 && !exists:
 		plan.state = UnitUnchanged // nothing to render, and nothing there
-		return plan, nil
+		return nil
 	}
 	if err := d.load(plan.held); err != nil || !exists {
 		plan.action, plan.state = write, UnitAdded
-		return plan, err
+		return err
 	}
 	plan.action, plan.state = write, UnitChanged
 	if len(u.Files) == 0 {
 		plan.action, plan.state = remove, UnitRemoved
 	}
-	if d.vanished(&plan) {
-		return plan, nil
-	}
-	return plan, d.immutable(&plan)
+	d.holdBlind(plan)
+	return nil
 }
 
-// claim looks at the folder of a unit that is not listed: somebody else's files may be
-// there, or ours, if the list was tampered with.
-func (d decider) claim(plan *unitPlan) (err error) {
-	if plan.held, err = d.folder(plan.name); err != nil || plan.held.dir.IsZero() {
-		return err
-	}
-	return d.load(plan.held)
-}
-
-// vanished holds a unit when an object that it was rendered from is there but cannot be
-// used, or is gone from every readable file while some file cannot be read. A Namespace
-// without its labels matters only if other objects are selected now.
-func (d decider) vanished(plan *unitPlan) bool {
-	changed := !slices.Equal(objectsOf(plan.held.inv.Inputs), objectsOf(d.inputs(plan.unit)))
+// holdBlind holds a unit when an object that it was rendered from cannot be read, or perhaps
+// so, and no version of it can be had either.
+func (d decider) holdBlind(plan *unitPlan) {
 	for _, text := range plan.held.inv.Inputs {
 		id, ok := parseID(text)
-		if !ok || d.set.Get(id) != nil || id.Kind == namespaceKind && !changed {
+		if !ok || d.set.Get(id) != nil || slices.Contains(plan.unit.Inputs, id) {
 			continue
 		}
-		if d.invalid[id] {
-			plan.hold(text + " has an error")
-			return true
+		if l := d.lost[id]; l != nil {
+			plan.hold(l.reason.Position() + ": " + l.reason.Message)
+			return
 		}
-		if d.broken {
-			plan.hold(text + " is gone, and a file cannot be read")
-			d.error(diag.VanishedHeld, "", "repair the file; if the object was meant to go, it goes with the next pass",
-				"%s is in no readable file, and not every file can be read: unit %s stays as it is", text, plan.name)
-			return true
+		if d.blind {
+			d.holdVanished(plan, id)
+			return
 		}
 	}
-	return false
+}
+
+// holdVanished holds a unit for an object that is gone while something cannot be read.
+func (d decider) holdVanished(plan *unitPlan, id manifest.ID) {
+	plan.hold(id.String() + " is gone, and a file cannot be read")
+	d.error(diag.VanishedHeld, "", "repair the file; if the object was meant to go, it goes with the next pass",
+		"%s is in no readable file, and not every file can be read: unit %s stays as it is", id, plan.name)
 }
 
 // inputs are the objects that a unit is rendered from, as the inventory names them: with
@@ -190,27 +176,15 @@ func (p *pass) inputs(u *generator.Unit) []string {
 	return out
 }
 
-// objectsOf leaves the Namespaces out.
-func objectsOf(inputs []string) []string {
-	return slices.DeleteFunc(slices.Clone(inputs), func(text string) bool { return strings.HasPrefix(text, namespaceKind+"/") })
-}
+// isFailed reports whether an error keeps the unit as it was, or out.
+func (u *unitPlan) isFailed() bool { return u.state == UnitHeld || u.state == UnitLeftOut }
 
 func (u *unitPlan) hold(reason string) {
 	u.action, u.state, u.reason = keep, UnitHeld, reason
 }
 
-// parseID reads what ID.String wrote.
-func parseID(text string) (manifest.ID, bool) {
-	kind, rest, _ := strings.Cut(text, "/")
-	if kind == namespaceKind {
-		return manifest.ID{Kind: kind, Name: rest}, true
-	}
-	namespace, name, ok := strings.Cut(rest, "/")
-	return manifest.ID{Kind: kind, Namespace: namespace, Name: name}, ok
-}
-
-// immutable holds a unit whose render changes what Kubernetes lets nobody change.
-func (d decider) immutable(plan *unitPlan) error {
+// immutable finds a change of what Kubernetes lets nobody change.
+func (d decider) immutable(plan *unitPlan) (*diag.Diagnostic, error) {
 	for _, f := range plan.unit.Files {
 		if !workload.IsWorkload(f.Object.Kind) {
 			continue
@@ -220,20 +194,19 @@ func (d decider) immutable(plan *unitPlan) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		field := workload.ImmutableChange(old, f.Data)
 		if field == "" {
 			continue
 		}
-		plan.hold(f.Object.String() + ": " + field + " cannot be changed")
 		agent := d.set.Get(agentID(plan.name))
-		diagnostic := agent.Diag(diag.Error, diag.ImmutableField, "spec", "%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing object", f.Object, field)
-		diagnostic.Hint = "take the change back; or delete the workload in the cluster (kubectl delete --cascade=orphan keeps its pods) and its file on the output branch"
-		diagnostic.Units = []string{plan.name}
-		d.report.Diags = append(d.report.Diags, diagnostic)
+		violation := agent.Diag(diag.Error, diag.ImmutableField, "spec", "%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing object", f.Object, field)
+		violation.Hint = "take the change back; or delete the workload in the cluster (kubectl delete --cascade=orphan keeps its pods) and its file on the output branch"
+		violation.Units = []string{plan.name}
+		return &violation, nil
 	}
-	return nil
+	return nil, nil
 }
 
 func agentID(unit string) manifest.ID {
@@ -241,18 +214,17 @@ func agentID(unit string) manifest.ID {
 	return manifest.ID{Kind: "GrafanaAgent", Namespace: namespace, Name: name}
 }
 
-// gone plans a unit whose GrafanaAgent is not there: removed, unless it is there and
-// cannot be used, or may be in a file that cannot be read.
+// gone plans a unit whose GrafanaAgent is not rendered: removed, unless it is there and cannot
+// be used, or may be in a file that cannot be read.
 func (d decider) gone(held *heldUnit) unitPlan {
 	plan := unitPlan{name: held.name, held: held, action: remove, state: UnitRemoved}
 	id := agentID(held.name)
-	switch {
-	case d.invalid[id]:
-		plan.hold(id.String() + " has an error")
-	case d.set.Get(id) == nil && d.broken:
-		plan.hold(id.String() + " is gone, and a file cannot be read")
-		d.error(diag.VanishedHeld, "", "repair the file; if the object was meant to go, it goes with the next pass",
-			"%s is in no readable file, and not every file can be read: unit %s stays as it is", id, held.name)
+	switch l := d.lost[id]; {
+	case d.set.Get(id) != nil:
+	case l != nil:
+		plan.hold(l.reason.Position() + ": " + l.reason.Message)
+	case d.blind:
+		d.holdVanished(&plan, id)
 	}
 	return plan
 }

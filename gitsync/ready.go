@@ -17,7 +17,7 @@ func (r *Report) Ready() metav1.Condition {
 	switch errors := r.Diags.Count(diag.Error); {
 	case errors > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, meta.BuildFailedReason
-		c.Message = fmt.Sprintf("errors: %d, units held back: %d", errors, len(r.HeldUnits()))
+		c.Message = fmt.Sprintf("errors: %d, objects held: %d, units held back: %d", errors, len(r.Held), len(r.HeldUnits()))
 	case r.Commit != "":
 		c.Message = fmt.Sprintf("rendered to %s@sha1:%s", r.Output.Branch, r.Commit)
 	case r.DryRun && len(r.Changes) > 0:

@@ -144,6 +144,12 @@ func (r *rig) tree(name string) string {
 	return r.out("rev-parse", "env:"+name)
 }
 
+// payload are the manifests of a folder and their hashes.
+func (r *rig) payload(dir string) string {
+	r.t.Helper()
+	return r.out("ls-tree", "env:"+dir, "kustomization.yaml", "agent-config.secret.yaml", "agent-operated.service.yaml", "agent.statefulset.yaml")
+}
+
 func codes(report *gitsync.Report, severity diag.Severity) []string {
 	var out []string
 	for _, d := range report.Diags {

@@ -64,6 +64,8 @@ type source struct {
 	repo  *repo.Repo
 	label string // its URL in diagnostics, where there are several sources
 	input input
+	base  *base // nil before it was needed
+	away  lostCommits
 }
 
 // memory is what makes later passes cheap.
@@ -72,6 +74,7 @@ type memory struct {
 	rendered *generator.Output
 	written  map[string]writtenUnit
 	dirs     map[plumbing.Hash]map[string]repo.Entry
+	texts    map[parsedText]*manifest.Object
 	done     *done
 }
 
@@ -204,6 +207,7 @@ func (s *Syncer) attempt(ctx context.Context, last bool) (*Report, error) {
 	}
 	p.reader = s.output.Reader()
 	defer p.reader.Close()
+	p.past = p.newPast(ctx)
 	err := p.run(ctx)
 	s.memory.dirs = p.dirs
 	if err != nil {

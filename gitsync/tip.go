@@ -23,6 +23,7 @@ type tip struct {
 	parents       []plumbing.Hash
 	inventory     *inventory           // nil when the path is not ours
 	units         map[string]*heldUnit // by the list of units
+	unlisted      map[string]*heldUnit // that were asked for
 	others        bool                 // files are at the path, and no inventory
 }
 
@@ -42,7 +43,7 @@ func (u *heldUnit) exists() bool { return u.known && !u.dir.IsZero() }
 // readTip finds what of the output branch is ours.
 func (p *pass) readTip() error {
 	t := &p.tip
-	t.units = map[string]*heldUnit{}
+	t.units, t.unlisted = map[string]*heldUnit{}, map[string]*heldUnit{}
 	if t.commit.IsZero() {
 		return nil
 	}
@@ -76,6 +77,26 @@ func (p *pass) folder(name string) (*heldUnit, error) {
 		return nil, err
 	}
 	return u, nil
+}
+
+// unitFolder is the folder of a unit. One that is not listed is looked at at once: somebody
+// else's files may be there, or ours, if the list was tampered with.
+func (p *pass) unitFolder(name string) (*heldUnit, error) {
+	if u := p.tip.units[name]; u != nil {
+		return u, nil
+	}
+	if u := p.tip.unlisted[name]; u != nil {
+		return u, nil
+	}
+	u, err := p.folder(name)
+	if err != nil {
+		return nil, err
+	}
+	p.tip.unlisted[name] = u
+	if u.dir.IsZero() {
+		return u, nil
+	}
+	return u, p.load(u)
 }
 
 // lookup finds a path of the output branch. Folders that the last pass read are not

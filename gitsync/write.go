@@ -90,6 +90,9 @@ func (p *pass) writeUnit(c *change, plan *unitPlan) error {
 // ours are the files of a unit that we wrote.
 func (u *heldUnit) ours() []string {
 	out := []string{inventoryFile, metadataFile}
+	if u.inv.Readme {
+		out = append(out, readmeFile)
+	}
 	for _, f := range u.inv.Files {
 		out = append(out, f.Path)
 	}
@@ -324,7 +327,7 @@ func (p *pass) settle(dirs map[string]plumbing.Hash) {
 // unitMetadata adds the files that say where a unit's payload comes from.
 func (p *pass) unitMetadata(c *change, plan *unitPlan) error {
 	inv := unitInventory{Version: inventoryVersion, State: stateComplete, Secrets: p.pipeline.Spec.Secrets.Policy}
-	if plan.unit.Failed {
+	if slices.ContainsFunc(plan.unit.Held, func(h generator.Held) bool { return h.StandIn == nil }) {
 		inv.State = stateIncomplete
 	}
 	for _, f := range plan.unit.Files {
@@ -335,6 +338,10 @@ func (p *pass) unitMetadata(c *change, plan *unitPlan) error {
 		inv.Files = append(inv.Files, entry)
 	}
 	inv.Inputs = p.inputs(plan.unit)
+	if _, exists := plan.held.entries[readmeFile]; !exists || plan.held.inv.Readme {
+		inv.Readme = true // else it is somebody else's
+		c.edits[p.at(plan.name, readmeFile)] = repo.Edit{Data: p.unitReadme(plan)}
+	}
 	for name, v := range map[string]any{inventoryFile: inv, metadataFile: p.unitHydrator()} {
 		data, err := encodeJSON(v)
 		if err != nil {

@@ -1,17 +1,38 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 )
 
 // File is the name of the file that the object was read from.
 func (o *Object) File() string { return o.at.file }
+
+// Text is what the object was written as: its document or, if it is one of a List, its item as
+// JSON. Read by itself, with the same options, it is the same object.
+func (o *Object) Text() string {
+	if o.at.prefix == "" {
+		return o.at.text
+	}
+	value, _, _ := yamlvalue.Decode(o.at.text) // was read before
+	for step := range strings.SplitSeq(o.at.prefix, ".") {
+		list := value.(map[string]any)
+		i, _ := strconv.Atoi(step[len("items[") : len(step)-1])
+		item := list["items"].([]any)[i].(map[string]any)
+		inherit(item, list)
+		value = item
+	}
+	text, _ := json.Marshal(value) // was made of YAML
+	return string(text)
+}
 
 // Has reports whether the object was written with a field at path.
 func (o *Object) Has(path string) bool {

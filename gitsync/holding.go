@@ -1,0 +1,240 @@
+package gitsync
+
+import (
+	"cmp"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// holding is an object that is held: which version stands in for it, for whom, why and since
+// when.
+type holding struct {
+	id      manifest.ID
+	units   []string         // rendered with the stand-in or without the object, or kept as they are
+	forAll  bool             // the stand-in is that of any unit to come, too
+	standIn *manifest.Object // nil: left out, or what the units have of it cannot be had
+	reason  diag.Diagnostic
+	hidden  []inputPlace
+	since   CommitRef
+	old     *record // that the output branch has of the same version; nil when it is held anew
+}
+
+// key is equal for holdings of the same version.
+func (h *holding) key() string {
+	switch {
+	case h.standIn != nil:
+		return h.id.String() + " " + hex.EncodeToString(h.standIn.Digest[:])
+	case h.old != nil:
+		return h.id.String() + " " + h.old.Commit + " " + h.old.Path
+	}
+	return h.id.String()
+}
+
+// collectHeld finds all that is held, sorted, and reports it.
+func (p *pass) collectHeld(rendered *generator.Output) error {
+	c := heldCollector{pass: p, errors: rendered.Diags, known: map[string]*holding{}}
+	if err := c.unreadable(); err != nil {
+		return err
+	}
+	for i := range p.plan {
+		plan := &p.plan[i]
+		var err error
+		switch {
+		case plan.state == UnitHeld:
+			err = c.kept(plan)
+		case plan.unit != nil:
+			err = c.rendered(plan)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.held = slices.SortedFunc(maps.Values(c.known), func(a, b *holding) int {
+		return cmp.Or(a.id.Compare(b.id), slices.Compare(a.units, b.units), cmp.Compare(a.key(), b.key()))
+	})
+	for _, h := range p.held {
+		p.report.Held = append(p.report.Held, p.heldObject(h))
+	}
+	return nil
+}
+
+// heldCollector joins what is held for one unit or another.
+type heldCollector struct {
+	*pass
+	errors diag.List
+	known  map[string]*holding // by key
+}
+
+// add takes a holding in, whose old record is that of the same version if it has none yet.
+func (c *heldCollector) add(h holding) error {
+	if h.old == nil {
+		var err error
+		if h.old, err = c.past.recordOf(h.id, h.standIn); err != nil {
+			return err
+		}
+	}
+	known := c.known[h.key()]
+	if known != nil {
+		known.forAll = known.forAll || h.forAll
+		known.units = slices.Compact(slices.Sorted(slices.Values(append(known.units, h.units...))))
+		return nil
+	}
+	h.since = c.since(&h)
+	c.known[h.key()] = &h
+	return nil
+}
+
+// since is the commit of the object's source with which it was first held.
+func (p *pass) since(h *holding) CommitRef {
+	if h.old != nil {
+		return h.old.Since
+	}
+	source := 0
+	switch o := p.head.Get(h.id); {
+	case p.lost[h.id] != nil:
+		source = p.lost[h.id].source
+	case o != nil:
+		source, _ = p.fileOf(o)
+	case h.standIn != nil:
+		source = max(0, p.sourceOf(p.past.origins[h.standIn]))
+	}
+	return commitRef(p.commits[source])
+}
+
+// unreadable adds the objects that cannot be read, if anybody is rendered with what stands in
+// for them. A Namespace may be, through its labels, without being an input of anybody.
+func (c *heldCollector) unreadable() error {
+	for _, id := range slices.SortedFunc(maps.Keys(c.lost), manifest.ID.Compare) {
+		l := c.lost[id]
+		units, err := c.users(l)
+		if err != nil {
+			return err
+		}
+		if l.standIn != nil && len(units) == 0 && id.Kind != namespaceKind {
+			continue
+		}
+		err = c.add(holding{id: id, units: units, forAll: l.standIn != nil, standIn: l.standIn, reason: l.reason, hidden: l.hidden})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// users are the units that are rendered with the very stand-in of an object, or were when they
+// were paused.
+func (c *heldCollector) users(l *lost) (names []string, err error) {
+	if l.standIn == nil {
+		return nil, nil
+	}
+	for i := range c.plan {
+		plan := &c.plan[i]
+		uses := false
+		switch {
+		case plan.state == UnitPaused:
+			last, had := c.past.Last(plan.name, l.id)
+			uses = had && last != nil && last.Digest == l.standIn.Digest
+		case plan.state != UnitHeld && plan.unit != nil:
+			own := slices.ContainsFunc(plan.unit.Held, func(h generator.Held) bool { return h.ID == l.id })
+			uses = !own && usesObject(plan.unit, l.id)
+		}
+		if uses {
+			names = append(names, plan.name)
+		}
+	}
+	return names, c.past.err
+}
+
+// usesObject reports whether a unit is rendered from an object, or in a Namespace.
+func usesObject(u *generator.Unit, id manifest.ID) bool {
+	if id.Kind == namespaceKind {
+		return slices.ContainsFunc(u.Inputs, func(input manifest.ID) bool { return input.Namespace == id.Name })
+	}
+	_, found := slices.BinarySearchFunc(u.Inputs, id, manifest.ID.Compare)
+	return found
+}
+
+// rendered adds what is held for one unit alone.
+func (c *heldCollector) rendered(plan *unitPlan) error {
+	for _, h := range plan.unit.Held {
+		err := c.add(holding{id: h.ID, units: []string{plan.name}, standIn: h.StandIn, reason: h.Reason})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kept adds the objects of a unit that stays as it is which are others now. What was deleted is
+// none of them, but for Secrets and ConfigMaps, which somebody may refer to still.
+func (c *heldCollector) kept(plan *unitPlan) error {
+	if err := c.load(plan.held); err != nil {
+		return err
+	}
+	for _, text := range plan.held.inv.Inputs {
+		id, ok := parseID(text)
+		now, l := c.head.Get(id), c.lost[id]
+		isGone := now == nil && l == nil && !c.blind
+		if !ok || isGone && id.Kind != "Secret" && id.Kind != "ConfigMap" {
+			continue
+		}
+		last, _ := c.past.Last(plan.name, id)
+		h := holding{id: id, units: []string{plan.name}, standIn: last, reason: c.reasonOf(plan, id)}
+		if last == nil {
+			h.old = c.past.recordFor(plan.name, id)
+		}
+		isSame := now != nil && last != nil && now.Digest == last.Digest
+		isUnknown := now != nil && last == nil && h.old == nil
+		if isSame || isUnknown {
+			continue
+		}
+		if err := c.add(h); err != nil {
+			return err
+		}
+	}
+	return c.past.err
+}
+
+// reasonOf is the error for which a unit that stays as it is does not take an object: the
+// object's own, or the unit's.
+func (c *heldCollector) reasonOf(plan *unitPlan, id manifest.ID) diag.Diagnostic {
+	if l := c.lost[id]; l != nil {
+		return l.reason
+	}
+	out := diag.Diagnostic{Severity: diag.Error, Message: plan.reason, Units: []string{plan.name}}
+	for _, d := range slices.Backward(c.errors) {
+		if d.Severity == diag.Error && slices.Contains(d.Units, plan.name) {
+			out = d
+			if firstError(diag.List{d}, id).Message != "" {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// heldObject is a holding as it is reported.
+func (p *pass) heldObject(h *holding) HeldObject {
+	out := HeldObject{Object: h.id, Units: h.units, Since: h.since, Reason: h.reason}
+	if h.standIn == nil {
+		return out
+	}
+	allKept := len(h.units) > 0
+	for i := range p.plan {
+		if slices.Contains(h.units, p.plan[i].name) && p.plan[i].state != UnitHeld {
+			allKept = false
+		}
+	}
+	if !allKept {
+		out.As = p.past.origins[h.standIn].commit()
+	}
+	if now := p.head.Get(h.id); now != nil {
+		out.Waiting = waiting(h.standIn, now)
+	}
+	return out
+}

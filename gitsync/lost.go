@@ -1,0 +1,229 @@
+package gitsync
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// lost is an object that the inputs define, or may define, in a way that cannot be read: it is
+// invalid, there more than once, or perhaps in a file that cannot be read.
+type lost struct {
+	id      manifest.ID
+	source  int // of the pipeline's
+	reason  diag.Diagnostic
+	hidden  []inputPlace     // where it may be; empty when it is known where it is
+	standIn *manifest.Object // rendered in its place; nil when it is left out
+}
+
+// inputPlace is a file of a source, or a path that the pipeline names, that cannot be read.
+type inputPlace struct {
+	Source string `json:"source"`
+	Ref    string `json:"ref"`
+	Path   string `json:"path"`
+}
+
+func (p inputPlace) compare(other inputPlace) int {
+	return cmp.Or(cmp.Compare(p.Source, other.Source), cmp.Compare(p.Ref, other.Ref), cmp.Compare(p.Path, other.Path))
+}
+
+// missing is a path that the pipeline names and a source has not.
+type missing struct {
+	source int
+	path   string
+	reason diag.Diagnostic
+}
+
+// replaceLost finds the objects that cannot be read, and makes the set that is rendered: with
+// what stands in for them.
+func (p *pass) replaceLost() error {
+	p.lost = map[manifest.ID]*lost{}
+	p.findDuplicates()
+	p.findInvalid()
+	if err := p.findHidden(); err != nil {
+		return err
+	}
+	changes := map[manifest.ID]*manifest.Object{}
+	for id, l := range p.lost {
+		var err error
+		if l.standIn, err = p.past.standIn(id); err != nil {
+			return err
+		}
+		if l.standIn != nil {
+			changes[id] = l.standIn
+		}
+	}
+	p.set = p.head
+	if len(changes) > 0 {
+		p.set = p.head.With(changes)
+	}
+	diags := p.set.Diags()
+	for _, group := range p.set.Duplicates() {
+		p.lost[group[0].ID].reason = firstError(diags, group[0].ID)
+	}
+	return nil
+}
+
+// nowhere reports whether no readable document defines an object, well or badly.
+func (p *pass) nowhere(id manifest.ID) bool {
+	return p.head.Get(id) == nil && (p.lost[id] == nil || len(p.lost[id].hidden) > 0)
+}
+
+// findDuplicates finds objects that are defined more than once: none of them is used.
+func (p *pass) findDuplicates() {
+	for _, group := range p.head.Duplicates() {
+		source, _ := p.fileOf(group[0])
+		p.lost[group[0].ID] = &lost{id: group[0].ID, source: source}
+	}
+}
+
+// findInvalid finds objects that have a name and an error. A document that can be used beats
+// another that cannot.
+func (p *pass) findInvalid() {
+	for i, src := range p.sources {
+		for _, name := range src.input.order {
+			f := src.input.files[name]
+			for _, id := range f.result.Invalid {
+				if isIdentity(id) && p.nowhere(id) {
+					p.lost[id] = &lost{id: id, source: i, reason: firstError(f.result.Diags, id)}
+				}
+			}
+		}
+	}
+}
+
+// fileOf finds the source and the file that an object of the head was read from.
+func (p *pass) fileOf(o *manifest.Object) (int, *inputFile) {
+	for i, src := range p.sources {
+		if f := src.input.files[o.File()]; f != nil && slices.Contains(f.result.Objects, o) {
+			return i, f
+		}
+	}
+	return 0, nil
+}
+
+// firstError is the first error about an object.
+func firstError(diags diag.List, id manifest.ID) diag.Diagnostic {
+	for _, d := range diags {
+		if d.Severity == diag.Error && objectID(d) == id {
+			return d
+		}
+	}
+	return diag.Diagnostic{}
+}
+
+// findHidden finds objects that are gone from every readable file while their source has files
+// that cannot be read, and could before: a broken file is not a deletion.
+func (p *pass) findHidden() error {
+	for i := range p.sources {
+		covers := p.covers(i)
+		if len(covers) == 0 {
+			continue
+		}
+		b, err := p.past.base(i)
+		if err != nil {
+			return err
+		}
+		blind := b.commit == nil || slices.ContainsFunc(covers, func(c cover) bool { return c.isPath && !b.below(c.Path) })
+		p.blind = p.blind || blind
+		for _, name := range slices.Sorted(maps.Keys(b.files)) {
+			over := slices.DeleteFunc(slices.Clone(covers), func(c cover) bool { return !c.hides(name, b) })
+			for _, o := range b.files[name].result.Objects {
+				p.hide(i, o.ID, over)
+			}
+			for _, id := range b.files[name].result.Invalid {
+				p.hide(i, id, over)
+			}
+		}
+		for _, r := range p.past.records {
+			p.hide(i, r.id, p.stillOver(i, r, covers, b, blind))
+		}
+	}
+	return nil
+}
+
+// cover is what may hide objects.
+type cover struct {
+	inputPlace
+	isPath bool // that the pipeline names, and not a file
+	reason diag.Diagnostic
+}
+
+// covers are the files and paths of a source that cannot be read.
+func (p *pass) covers(i int) []cover {
+	src := p.sources[i]
+	at := func(name string) inputPlace { return inputPlace{src.repo.URL(), src.Ref.repoRef().String(), name} }
+	var out []cover
+	for _, name := range src.input.order {
+		if f := src.input.files[name]; f.unreadable() {
+			c := cover{inputPlace: at(name)}
+			if n := slices.IndexFunc(f.result.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); n >= 0 {
+				c.reason = f.result.Diags[n]
+			}
+			out = append(out, c)
+		}
+	}
+	for _, m := range p.missing {
+		if m.source == i {
+			out = append(out, cover{at(m.path), true, m.reason})
+		}
+	}
+	return out
+}
+
+// hides reports whether what a file of the base held may be there now: any file may have been
+// renamed, but what could not be read at the base either had nothing to do with the render.
+func (c cover) hides(name string, b *base) bool {
+	if c.isPath {
+		return contains(c.Path, name)
+	}
+	return b.differs[c.Path]
+}
+
+// below reports whether the base has a file below a path that the head has not. Of one that it
+// has not either nobody can tell what is missed.
+func (b *base) below(dir string) bool {
+	for name := range b.files {
+		if contains(dir, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// stillOver are the places that hide a recorded object: where it was hidden before, and what
+// cannot be read since the base. When that is not known it may be in any.
+func (p *pass) stillOver(i int, r *record, covers []cover, b *base, blind bool) []cover {
+	src := p.sources[i]
+	from := r.Source == src.repo.URL() && r.Ref == src.Ref.repoRef().String()
+	var out []cover
+	for _, c := range covers {
+		was := slices.Contains(r.Hidden, c.inputPlace)
+		fresh := from && (blind || len(r.Hidden) > 0 && !c.isPath && b.differs[c.Path])
+		if was || fresh {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// hide loses an object that is nowhere else.
+func (p *pass) hide(source int, id manifest.ID, over []cover) {
+	if len(over) == 0 || !isIdentity(id) || !p.nowhere(id) {
+		return
+	}
+	l := p.lost[id]
+	if l == nil {
+		l = &lost{id: id, source: source, reason: over[0].reason}
+		p.lost[id] = l
+	}
+	for _, c := range over {
+		if !slices.Contains(l.hidden, c.inputPlace) {
+			l.hidden = append(l.hidden, c.inputPlace)
+			slices.SortFunc(l.hidden, inputPlace.compare)
+		}
+	}
+}

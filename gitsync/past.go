@@ -1,0 +1,262 @@
+package gitsync
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// past is what the output branch was rendered from. Nothing of it is read before somebody asks,
+// so that good inputs cost no history. It implements [generator.Past], which gives no errors:
+// the first is kept, and fails the pass.
+type past struct {
+	*pass
+	ctx     context.Context // of the pass
+	records []*record       // of the output branch
+
+	mu      sync.Mutex // guards what follows, and the pass's reader
+	err     error
+	inputs  map[string]map[string]bool // of units
+	origins map[*manifest.Object]origin
+}
+
+// origin is where the text of an object comes from.
+type origin struct {
+	Source string    `json:"source,omitempty"`
+	Ref    string    `json:"ref,omitempty"`
+	Commit string    `json:"commit,omitempty"`
+	Date   time.Time `json:"date,omitzero"`
+	Path   string    `json:"path,omitempty"`
+	Blob   string    `json:"blob,omitempty"`
+}
+
+func (o origin) commit() CommitRef { return CommitRef{o.Commit, o.Date} }
+
+func (p *pass) newPast(ctx context.Context) *past {
+	out := &past{pass: p, ctx: ctx, inputs: map[string]map[string]bool{}, origins: map[*manifest.Object]origin{}}
+	if p.tip.inventory != nil {
+		out.records = p.tip.inventory.records()
+	}
+	texts := p.memory.texts
+	p.memory.texts = map[parsedText]*manifest.Object{}
+	for _, r := range out.records {
+		if o := texts[r.parsed()]; o != nil {
+			p.memory.texts[r.parsed()] = o
+		}
+	}
+	return out
+}
+
+// Last implements generator.Past.
+func (p *past) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	had, err := p.had(unit, id)
+	if !had || err != nil {
+		p.keep(err)
+		return nil, false
+	}
+	o, err := p.last(unit, id)
+	p.keep(err)
+	return o, true
+}
+
+func (p *past) keep(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+// had reports whether the folder of a unit was rendered from an object.
+func (p *past) had(unit string, id manifest.ID) (bool, error) {
+	inputs, ok := p.inputs[unit]
+	if !ok {
+		inputs = map[string]bool{}
+		p.inputs[unit] = inputs
+		u, err := p.unitFolder(unit)
+		if err == nil {
+			err = p.load(u)
+		}
+		if err != nil {
+			return false, err
+		}
+		if u.exists() {
+			for _, text := range u.inv.Inputs {
+				inputs[text] = true
+			}
+		}
+	}
+	return inputs[id.String()], nil
+}
+
+// last is the version of an object that a unit has: what is recorded of it, or what the object
+// was at the base. Nil when that cannot be had.
+func (p *past) last(unit string, id manifest.ID) (*manifest.Object, error) {
+	if r := p.recordFor(unit, id); r != nil {
+		return p.recorded(r)
+	}
+	return p.atBase(id)
+}
+
+// recordFor is the record of the version that a unit has, its own or that of all units; nil
+// when there is none.
+func (p *past) recordFor(unit string, id manifest.ID) *record {
+	var common *record
+	for _, r := range p.versions(id) {
+		if slices.Contains(r.Units, unit) {
+			return r
+		}
+		if len(r.Units) == 0 {
+			common = r
+		}
+	}
+	return common
+}
+
+// recordOf is the record of this version of an object; of its being left out, if that is nil.
+func (p *past) recordOf(id manifest.ID, version *manifest.Object) (*record, error) {
+	for _, r := range p.records {
+		switch {
+		case r.id != id || (version == nil) != (r.Commit == ""):
+			continue
+		case version == nil:
+			return r, nil
+		}
+		if o, err := p.recorded(r); err != nil || o != nil && o.Digest == version.Digest {
+			return r, err
+		}
+	}
+	return nil, nil
+}
+
+// standIn is the version of an object that stands in for it, for all units, when it cannot be
+// read; nil when there is none.
+func (p *past) standIn(id manifest.ID) (*manifest.Object, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o, err := p.atBase(id)
+	if o != nil || err != nil {
+		return o, err
+	}
+	for _, r := range p.versions(id) { // that of all units comes first
+		if o, err = p.recorded(r); o != nil || err != nil {
+			return o, err
+		}
+	}
+	return nil, nil
+}
+
+// versions are the records that keep a version of an object, that of all units first.
+func (p *past) versions(id manifest.ID) []*record {
+	var out []*record
+	for _, r := range p.records {
+		if r.id == id && r.Commit != "" {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// atBase is an object as it was when the output was last rendered; nil when it was not there,
+// was invalid or there twice, or when nothing is known.
+func (p *past) atBase(id manifest.ID) (*manifest.Object, error) {
+	var all []*manifest.Object
+	var from origin
+	for i := range p.sources {
+		b, err := p.base(i)
+		if err != nil {
+			return nil, err
+		}
+		if b.commit == nil {
+			continue
+		}
+		for _, f := range b.definitions(id, p.head, p.sources[i]) {
+			all, from = append(all, f.object), p.origin(i, b, f.file)
+		}
+	}
+	if len(all) != 1 {
+		return nil, nil
+	}
+	p.origins[all[0]] = from
+	return all[0], nil
+}
+
+// definitions are the documents of the base that define an object. Files that are what they
+// were are the head's.
+func (b *base) definitions(id manifest.ID, head *manifest.Set, src *source) []found {
+	out := slices.Clone(b.objects[id])
+	now := []*manifest.Object{head.Get(id)}
+	for _, group := range head.Duplicates() {
+		if group[0].ID == id {
+			now = group
+		}
+	}
+	for _, o := range now {
+		if o == nil || b.differs[o.File()] {
+			continue
+		}
+		if f := src.input.files[o.File()]; f != nil && slices.Contains(f.result.Objects, o) {
+			out = append(out, found{o, f})
+		}
+	}
+	return out
+}
+
+func (p *past) origin(i int, b *base, f *inputFile) origin {
+	src := p.sources[i]
+	return origin{
+		Source: src.repo.URL(), Ref: src.Ref.repoRef().String(), Commit: b.commit.Hash.String(), Date: commitRef(b.commit).Date,
+		Path: f.path, Blob: f.blob.String(),
+	}
+}
+
+func (p *past) base(i int) (*base, error) { return p.pass.base(p.ctx, i) }
+
+// sourceOf finds the source that an origin names; -1 when the pipeline has it no more.
+func (p *pass) sourceOf(o origin) int {
+	return slices.IndexFunc(p.sources, func(s *source) bool { return s.repo.URL() == o.Source && s.Ref.repoRef().String() == o.Ref })
+}
+
+// atCommit reads an object from the commit that it comes from; nil when it cannot be had.
+func (p *past) atCommit(o origin, id manifest.ID) (*manifest.Object, error) {
+	i := p.sourceOf(o)
+	if i < 0 {
+		return nil, nil
+	}
+	src := p.sources[i]
+	commit, err := p.oldCommit(p.ctx, i, plumbing.NewHash(o.Commit))
+	if commit == nil || err != nil {
+		return nil, err
+	}
+	rd := src.repo.Reader()
+	defer rd.Close()
+	entry, err := rd.Lookup(commit.Tree, o.Path)
+	if err != nil || entry.Hash.String() != o.Blob {
+		return nil, notFoundIsNil(err)
+	}
+	f := src.file(o.Path, entry)
+	if err := src.parseOne(rd, f, p.pipeline.Spec.parseOptions()); err != nil {
+		return nil, err
+	}
+	return only(f.result, id), nil
+}
+
+// only is the object of an identity that a file defines once; nil when it does not.
+func only(r manifest.Result, id manifest.ID) *manifest.Object {
+	var out *manifest.Object
+	for _, o := range r.Objects {
+		if o.ID != id {
+			continue
+		}
+		if out != nil {
+			return nil
+		}
+		out = o
+	}
+	return out
+}

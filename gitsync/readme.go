@@ -1,0 +1,118 @@
+package gitsync
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// readme is for the person who opens the branch. It depends on the pipeline alone, so
+// that it changes with nothing else.
+func (p *pass) readme() []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Rendered by agentry\n\nPipeline `%s` keeps this folder up to date: Grafana Agents, rendered from custom resources.\n"+
+		"Changes made here by hand are put back; change the sources instead:\n\n%s", p.pipeline.Metadata.Name, p.readmeSources())
+	b.WriteString("\nEach folder `<namespace>/<agent>` is one GrafanaAgent with its Secrets, Service and workloads. Apply this folder with Flux, Argo CD or\n" +
+		"`kubectl apply -k`. `hydrator.metadata` names the commit that it was rendered from.\n\n")
+	if len(p.sources) == 1 {
+		fmt.Fprintf(&b, "To reproduce it, in a checkout of that commit:\n\n    %s\n", p.command(0))
+	}
+	return []byte(b.String())
+}
+
+func (p *pass) readmeSources() string {
+	var b strings.Builder
+	for _, s := range p.sources {
+		fmt.Fprintf(&b, "- `%s`, %s, below %s\n", s.repo.URL(), s.Ref.repoRef(), strings.Join(s.Paths, ", "))
+	}
+	return b.String()
+}
+
+// writeReadmes rewrites the README.md of units that tell, or told, of something held. Those of
+// units whose payload changes are written with it. The folder of a paused unit stays as it is.
+func (p *pass) writeReadmes(c *change) error {
+	for i := range p.plan {
+		plan := &p.plan[i]
+		told := p.tip.inventory != nil && slices.Contains(p.tip.inventory.HeldIn, plan.name)
+		if !told && !p.holdsIn(plan.name) || plan.state != UnitUnchanged && plan.state != UnitHeld {
+			continue
+		}
+		if err := p.load(plan.held); err != nil {
+			return err
+		}
+		if plan.held.inv.Readme {
+			c.edits[p.at(plan.name, readmeFile)] = repo.Edit{Data: p.unitReadme(plan)}
+		}
+	}
+	return nil
+}
+
+func (p *pass) holdsIn(unit string) bool {
+	return slices.ContainsFunc(p.held, func(h *holding) bool { return slices.Contains(h.units, unit) })
+}
+
+// unitReadme is for the person who opens the folder of a unit: what it is, what it comes from
+// and what is held. It changes with what is held and nothing else.
+func (p *pass) unitReadme(plan *unitPlan) []byte {
+	var b strings.Builder
+	id := agentID(plan.name)
+	fmt.Fprintf(&b, "# GrafanaAgent %s/%s\n\nPipeline `%s` renders this folder from the custom resource `%s` and all that it selects, in:\n\n%s\n",
+		id.Namespace, id.Name, p.pipeline.Metadata.Name, id, p.readmeSources())
+	b.WriteString("`.agentry/inventory` lists these objects, and `hydrator.metadata` names the commit of the last change.\n" +
+		"Changes made here by hand are put back; change the sources instead.\n\n## Held\n\n")
+	if plan.state == UnitHeld {
+		fmt.Fprintf(&b, "The whole folder stays as it was:\n\n    %s\n\n", oneLine(plan.reason))
+	}
+	if !p.holdsIn(plan.name) {
+		b.WriteString("Nothing: every object is rendered as it is in the sources.\n")
+		return []byte(b.String())
+	}
+	b.WriteString("These objects are not rendered as they are in the sources. They go on by themselves once they are corrected.\n\n" +
+		"| object | rendered as of | held since | waiting | why |\n|---|---|---|---|---|\n")
+	for _, h := range p.held {
+		if slices.Contains(h.units, plan.name) {
+			b.WriteString(p.readmeRow(plan, h))
+		}
+	}
+	return []byte(b.String())
+}
+
+func (p *pass) readmeRow(plan *unitPlan, h *holding) string {
+	as := "left out"
+	switch {
+	case plan.state == UnitHeld:
+		as = "this folder"
+	case h.standIn != nil:
+		as = readmeCommit(p.past.origins[h.standIn].commit())
+	}
+	waits := "the object"
+	if out := p.heldObject(h); out.Waiting != nil {
+		waits = strings.Join(out.Waiting, ", ")
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(h.id.String()), as, readmeCommit(h.since), cell(waits), cell(reasonText(h.reason)))
+}
+
+func readmeCommit(c CommitRef) string {
+	return fmt.Sprintf("%s of %s", shortID(c.Commit), c.Date.Format(time.DateOnly))
+}
+
+// cell makes foreign text a cell of a table in Markdown.
+func cell(text string) string {
+	text = cut(oneLine(text), maxCellBytes)
+	return "`" + strings.NewReplacer("`", "'", "|", "\\|").Replace(text) + "`"
+}
+
+// maxCellBytes is how much of a text goes into a README.md.
+const maxCellBytes = 500
+
+// reasonText is an error as a person reads it.
+func reasonText(d diag.Diagnostic) string {
+	if position := d.Position(); position != "" {
+		return position + ": " + d.Message
+	}
+	return d.Message
+}

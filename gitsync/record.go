@@ -1,0 +1,193 @@
+package gitsync
+
+import (
+	"cmp"
+	"errors"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// heldFolder holds the texts of objects that are held, under names that are hashes of them, so
+// that neither a later base nor what becomes of the source's history can lose them.
+const heldFolder = ".agentry/held"
+
+// record is an object that is held, in the inventory: of which version stands in for it, for
+// whom and why. One without a commit is left out, or its version is not known.
+type record struct {
+	Object string `json:"object"` // Kind/namespace/name
+	// Units are those for which it is held; none: for all.
+	Units []string `json:"units,omitempty"`
+	// The commit whose text stands in, and where in it that is.
+	origin
+	// File holds the text. It is empty for Secrets, whose text stays where it is.
+	File   string       `json:"file,omitempty"`
+	Since  CommitRef    `json:"since"`
+	Reason string       `json:"reason"`
+	Hidden []inputPlace `json:"hidden,omitempty"`
+
+	id     manifest.ID
+	object *manifest.Object // what was read of it
+	read   bool
+}
+
+// records are the objects that the output branch holds. Those of all units come first, so that
+// they are found first.
+func (inv *inventory) records() []*record {
+	var out []*record
+	for i := range inv.Held {
+		r := &inv.Held[i]
+		id, ok := parseID(r.Object)
+		if ok && (r.File == "" || heldFile.MatchString(r.File)) {
+			r.id = id
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *record) int {
+		return cmp.Or(a.id.Compare(b.id), slices.Compare(a.Units, b.Units))
+	})
+	return out
+}
+
+// heldFile is what a record may name: whoever can write to the branch could lead us elsewhere.
+var heldFile = regexp.MustCompile(`^\.agentry/held/[0-9a-f]{16}$`)
+
+func heldName(text string) string { return path.Join(heldFolder, sha([]byte(text))[:16]) }
+
+// recorded reads the version that a record keeps; nil when it cannot be had, or is not valid by
+// today's rules.
+func (p *past) recorded(r *record) (*manifest.Object, error) {
+	if r.read {
+		return r.object, nil
+	}
+	o, err := p.text(r)
+	if o == nil && err == nil {
+		o, err = p.atCommit(r.origin, r.id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.read, r.object = true, o
+	if o != nil {
+		p.origins[o] = r.origin
+	}
+	return o, nil
+}
+
+// text reads the text of a record from the output branch, or from the branch's history if
+// somebody changed or removed it.
+func (p *past) text(r *record) (*manifest.Object, error) {
+	if r.File == "" {
+		return nil, nil
+	}
+	if o := p.memory.texts[r.parsed()]; o != nil {
+		return o, nil
+	}
+	var text []byte
+	tip := &repo.Commit{Tree: p.tip.tree, Parents: p.tip.parents}
+	_, err := newest(p.reader, tip, p.at(r.File), func(data []byte) (bool, error) {
+		if heldName(string(data)) != r.File {
+			return false, nil
+		}
+		text = data
+		return true, nil
+	})
+	if err != nil || text == nil {
+		return nil, err
+	}
+	result := manifest.Parse(manifest.File{Path: r.Path, Data: text}, p.pipeline.Spec.parseOptions())
+	o := only(result, r.id)
+	if o != nil {
+		p.memory.texts[r.parsed()] = o
+	}
+	return o, nil
+}
+
+// parsedText is an object that was read from the text of a record.
+type parsedText struct {
+	file string
+	id   manifest.ID
+}
+
+func (r *record) parsed() parsedText { return parsedText{r.File, r.id} }
+
+// keeps reports whether a text by itself is the object that was read from it.
+func (p *pass) keeps(text string, o *manifest.Object) bool {
+	result := manifest.Parse(manifest.File{Path: o.File(), Data: []byte(text)}, p.pipeline.Spec.parseOptions())
+	again := only(result, o.ID)
+	return again != nil && again.Digest == o.Digest && len(result.Objects) == 1
+}
+
+// parseID reads what ID.String wrote.
+func parseID(text string) (manifest.ID, bool) {
+	kind, rest, _ := strings.Cut(text, "/")
+	if kind == namespaceKind {
+		return manifest.ID{Kind: kind, Name: rest}, true
+	}
+	namespace, name, ok := strings.Cut(rest, "/")
+	return manifest.ID{Kind: kind, Namespace: namespace, Name: name}, ok
+}
+
+// notFoundIsNil takes a path that is not there for an answer.
+func notFoundIsNil(err error) error {
+	if errors.Is(err, repo.ErrPathNotFound) {
+		return nil
+	}
+	return err
+}
+
+// writeHeld adds the records of what is held, and removes the texts that nothing needs now.
+func (p *pass) writeHeld(c *change, inv *inventory) error {
+	files := map[string]bool{}
+	for _, h := range p.held {
+		r, text := p.record(h)
+		inv.Held = append(inv.Held, r)
+		for _, unit := range h.units {
+			if !slices.Contains(inv.HeldIn, unit) {
+				inv.HeldIn = append(inv.HeldIn, unit)
+			}
+		}
+		if r.File != "" {
+			files[r.File] = true
+		}
+		if text == "" {
+			continue
+		}
+		if err := p.putMetadata(c, p.at(r.File), []byte(text), p.tip.inventory != nil); err != nil {
+			return err
+		}
+	}
+	slices.Sort(inv.HeldIn)
+	for _, r := range p.past.records {
+		if r.File != "" && !files[r.File] {
+			c.edits[p.at(r.File)] = repo.Edit{Remove: true}
+		}
+	}
+	return nil
+}
+
+// record describes a holding, with the text that its file shall have. What cannot be read any
+// more is recorded as it was.
+func (p *pass) record(h *holding) (r record, text string) {
+	r = record{Object: h.id.String(), Since: h.since, Reason: reasonText(h.reason), Hidden: h.hidden}
+	if !h.forAll {
+		r.Units = h.units
+	}
+	switch {
+	case h.standIn == nil && h.old != nil:
+		r.origin, r.File = h.old.origin, h.old.File
+	case h.standIn != nil:
+		r.origin = p.past.origins[h.standIn]
+		if h.old != nil {
+			r.origin = h.old.origin
+		}
+		if own := h.standIn.Text(); h.id.Kind != "Secret" && p.keeps(own, h.standIn) {
+			r.File, text = heldName(own), own
+		}
+	}
+	return r, text
+}

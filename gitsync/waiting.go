@@ -1,0 +1,72 @@
+package gitsync
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// maxWaiting is how many differences of an object are listed.
+const maxWaiting = 50
+
+// waiting lists the fields in which two versions of an object differ: their paths, and never
+// what they hold.
+func waiting(old, now *manifest.Object) []string {
+	var out []string
+	differing("", plainValue(old.Value), plainValue(now.Value), func(path string) { out = append(out, path) })
+	return out[:min(len(out), maxWaiting)]
+}
+
+// plainValue is a value as JSON decodes it.
+func plainValue(v any) any {
+	var out any
+	data, err := json.Marshal(v)
+	if err != nil || json.Unmarshal(data, &out) != nil {
+		return nil // a Kubernetes object holds nothing that does not encode
+	}
+	return out
+}
+
+func differing(path string, a, b any, yield func(string)) {
+	mapA, ok := a.(map[string]any)
+	mapB, ok2 := b.(map[string]any)
+	if ok && ok2 {
+		keys := maps.Clone(mapA)
+		maps.Copy(keys, mapB)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			differing(field(path, key), mapA[key], mapB[key], yield)
+		}
+		return
+	}
+	listA, ok := a.([]any)
+	listB, ok2 := b.([]any)
+	if ok && ok2 {
+		for i := range max(len(listA), len(listB)) {
+			differing(fmt.Sprintf("%s[%d]", path, i), at(listA, i), at(listB, i), yield)
+		}
+		return
+	}
+	if !reflect.DeepEqual(a, b) {
+		yield(path)
+	}
+}
+
+func at(list []any, i int) any {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+// field is the path of a field, as Kubernetes writes it: with [key] for keys of other letters.
+func field(path, key string) string {
+	if strings.ContainsAny(key, "./") {
+		return path + "[" + key + "]"
+	}
+	return strings.TrimPrefix(path+"."+key, ".")
+}

@@ -51,8 +51,10 @@ type teller struct {
 func (t *teller) tell(d diag.Diagnostic) {
 	switch {
 	case d.Code == diag.FollowsError:
-		d.Severity = diag.Warning // its cause is an error already
-		t.out = append(t.out, d)
+		if t.isHeld(d.Object) || !slices.ContainsFunc(d.Related, t.isHeld) {
+			d.Severity = diag.Warning // its cause is an error already
+			t.out = append(t.out, d)
+		}
 	case t.isHeld(d.Object):
 		t.out = append(t.out, t.asNew(d))
 	default:

@@ -153,8 +153,9 @@ func (s *holding) hopeless() bool {
 // replace holds what errors blame. It reports whether that changed anything.
 func (s *holding) replace(errors diag.List) bool {
 	before := len(s.held)
+	fresh := map[manifest.ID]bool{}
 	for _, d := range errors {
-		if !s.holdSources(d) {
+		if !s.holdSources(d, fresh) {
 			s.hold(objectID(d), d)
 		}
 	}
@@ -162,18 +163,49 @@ func (s *holding) replace(errors diag.List) bool {
 }
 
 // holdSources holds the Secrets and ConfigMaps by which an object became wrong that may be
-// as it always was. It reports whether there are any.
-func (s *holding) holdSources(d diag.Diagnostic) bool {
-	any := false
+// as it always was, and adds them to the fresh ones of this round. It reports whether there
+// are any.
+func (s *holding) holdSources(d diag.Diagnostic, fresh map[manifest.ID]bool) bool {
+	var sources []manifest.ID
 	for _, o := range d.Related {
-		id := manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
-		if isSource(id) {
-			if last, _ := s.last(id); last != nil {
-				any = s.hold(id, d) || any
+		if id := idOf(o); isSource(id) {
+			if fresh[id] {
+				return true // which may have been all: the next round tells
+			}
+			if last, _ := s.last(id); last != nil && s.changed(id) {
+				sources = append(sources, id)
 			}
 		}
 	}
-	return any
+	if len(sources) == 0 {
+		return false
+	}
+	try := s.clone()
+	for _, id := range sources {
+		try.hold(id, d)
+	}
+	if s.changed(objectID(d)) && !try.without(d) {
+		return false
+	}
+	s.held = try.held
+	for _, id := range sources {
+		fresh[id] = true
+	}
+	return true
+}
+
+// changed reports whether an object is another than the unit was last rendered from.
+func (s *holding) changed(id manifest.ID) bool {
+	now := s.set.Get(id)
+	last, _ := s.last(id)
+	return now == nil || last == nil || now.Digest != last.Digest
+}
+
+// without reports whether an error is gone with what is held for it: when an object and a
+// Secret changed at once, either may be to blame.
+func (s *holding) without(d diag.Diagnostic) bool {
+	s.rebuild(0)
+	return !slices.ContainsFunc(s.attempt().diags, d.Same)
 }
 
 func isSource(id manifest.ID) bool { return id.Kind == "Secret" || id.Kind == "ConfigMap" }
@@ -267,7 +299,7 @@ func (s *holding) related(errors diag.List) map[manifest.ID]diag.Diagnostic {
 	out := map[manifest.ID]diag.Diagnostic{}
 	for _, d := range errors {
 		for _, o := range d.Related {
-			out[manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}] = d
+			out[idOf(o)] = d
 		}
 	}
 	return out
@@ -303,9 +335,7 @@ func (s *holding) clone() *holding {
 }
 
 // objectID is the object that an error blames.
-func objectID(d diag.Diagnostic) manifest.ID {
-	return manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
-}
+func objectID(d diag.Diagnostic) manifest.ID { return idOf(d.Object) }
 
 func onlyErrors(list diag.List) diag.List   { return only(list, true) }
 func onlyWarnings(list diag.List) diag.List { return only(list, false) }

@@ -182,39 +182,35 @@ func (b *builder) metaLabels(r *running, m *v1alpha1.MetricsIntegration) []diag.
 		Type: string(kind), Labels: r.object.Meta.Labels})...)
 }
 
-// checkConflicts blames integrations that one agent cannot run together: each is told once
-// of all others.
+// checkConflicts blames integrations that one agent cannot run together.
 func (b *builder) checkConflicts(pod []running) {
 	all := make([]integration.Checked, len(pod))
 	for i := range pod {
 		all[i] = pod[i].Checked
 	}
-	clashes := make([][]clash, len(pod))
+	var clashes []clash
 	for _, c := range integration.Conflicts(all) {
-		clashes[c.A] = withClash(clashes[c.A], c.Finding, pod[c.B].object)
-		clashes[c.B] = withClash(clashes[c.B], c.Finding, pod[c.A].object)
+		first := pod[c.A].object
+		i := slices.IndexFunc(clashes, func(k clash) bool {
+			return k.members[0] == first && k.Path == c.Finding.Path && k.Message == c.Finding.Message
+		})
+		if i < 0 {
+			i = len(clashes)
+			clashes = append(clashes, clash{c.Finding, []*manifest.Object{first}})
+		}
+		clashes[i].members = append(clashes[i].members, pod[c.B].object)
 	}
-	for i := range pod {
-		for _, c := range clashes[i] {
-			b.found(pod[i].object, []diag.Finding{c.seenBy(pod[i].object)})
+	for _, c := range clashes {
+		for _, o := range c.members {
+			b.found(o, []diag.Finding{c.seenBy(o)})
 		}
 	}
 }
 
-// clash is what is wrong with an integration only together with others.
+// clash is what is wrong with integrations only together: each is told once of all others.
 type clash struct {
 	diag.Finding
-	others []*manifest.Object
-}
-
-func withClash(list []clash, f diag.Finding, other *manifest.Object) []clash {
-	i := slices.IndexFunc(list, func(c clash) bool { return c.Path == f.Path && c.Message == f.Message })
-	if i < 0 {
-		i = len(list)
-		list = append(list, clash{Finding: f})
-	}
-	list[i].others = append(list[i].others, other)
-	return list
+	members []*manifest.Object
 }
 
 // maxNamed is how many of the others a message names.
@@ -223,9 +219,11 @@ const maxNamed = 3
 func (c clash) seenBy(o *manifest.Object) diag.Finding {
 	f := c.Finding
 	var names []string
-	for _, other := range c.others {
-		names = append(names, other.SeenFrom(o, ""))
-		f.Related = append(f.Related, other.Ref())
+	for _, other := range c.members {
+		if other != o {
+			names = append(names, other.SeenFrom(o, ""))
+			f.Related = append(f.Related, other.Ref())
+		}
 	}
 	switch more := len(names) - maxNamed; {
 	case len(names) == 1:

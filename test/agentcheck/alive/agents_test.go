@@ -15,7 +15,6 @@ import (
 
 // manifests are custom resources, what they are rendered with, and to where.
 type manifests struct {
-	agentry string // the binary
 	dir     string
 	out     string
 	options []string
@@ -24,12 +23,7 @@ type manifests struct {
 // newManifests copies a folder of testdata. Agents write to a Prometheus at the address.
 func newManifests(t *testing.T, folder, prometheus string, options ...string) *manifests {
 	t.Helper()
-	m := &manifests{agentry: filepath.Join(t.TempDir(), "agentry"), dir: t.TempDir(), out: filepath.Join(t.TempDir(), "out"), options: options}
-	build := exec.Command("go", "build", "-o", m.agentry, "./cmd/agentry")
-	build.Dir = "../../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	m := &manifests{dir: t.TempDir(), out: filepath.Join(t.TempDir(), "out"), options: options}
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no manifests", err)
@@ -58,7 +52,7 @@ func (m *manifests) remove(t *testing.T, file string) {
 func (m *manifests) render(t *testing.T) (configs map[string]rendered.Config, report string) {
 	t.Helper()
 	args := append([]string{"render", "-o", m.out, "--secrets", "reference"}, m.options...)
-	out, err := exec.Command(m.agentry, append(args, m.dir)...).CombinedOutput()
+	out, err := exec.Command(built("agentry"), append(args, m.dir)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -78,20 +72,38 @@ func (m *manifests) render(t *testing.T) (configs map[string]rendered.Config, re
 type agent struct {
 	*process
 	config, data string
-	binary       string
 }
 
 // volume is where rendered configurations keep data.
 const volume = "/var/lib/grafana-agent/data"
 
-func startAgent(t *testing.T, name, binary string, c rendered.Config) *agent {
+// startAgent starts one on loopback.
+func startAgent(t *testing.T, name string, c rendered.Config) *agent {
+	t.Helper()
+	a := newAgent(t, name, c)
+	a.process = start(t, name, func(addresses []string) *exec.Cmd { return a.command(c, addresses) })
+	return a
+}
+
+// startPod starts one at the address of a pod, which nobody else has.
+func startPod(t *testing.T, name string, c rendered.Config, ip string) *agent {
+	t.Helper()
+	a := newAgent(t, name, c)
+	addresses := []string{ip + ":8080", ip + ":9095"}
+	a.process = launch(t, name, addresses[0], a.command(c, addresses))
+	if err := a.ready(); err != nil {
+		t.Fatalf("start %s: %v", name, err)
+	}
+	return a
+}
+
+func newAgent(t *testing.T, name string, c rendered.Config) *agent {
 	t.Helper()
 	if c.Workload == "" {
 		t.Fatalf("nothing is rendered for %s", name)
 	}
-	a := &agent{config: filepath.Join(t.TempDir(), "agent.yml"), data: t.TempDir(), binary: binary}
+	a := &agent{config: filepath.Join(t.TempDir(), "agent.yml"), data: t.TempDir()}
 	a.write(t, c)
-	a.process = start(t, name, func(addresses []string) *exec.Cmd { return a.command(c, addresses) })
 	return a
 }
 
@@ -111,7 +123,7 @@ func (a *agent) write(t *testing.T, c rendered.Config) {
 // command has the pod's arguments, but for what must differ outside; the last one counts.
 // Usage reports would leave this machine.
 func (a *agent) command(c rendered.Config, addresses []string) *exec.Cmd {
-	cmd := exec.Command(a.binary, c.Pod.Args...)
+	cmd := exec.Command(built("grafana-agent"), c.Pod.Args...)
 	cmd.Args = append(cmd.Args, "-config.file="+a.config, "-disable-reporting",
 		"-server.http.address="+addresses[0], "-server.grpc.address="+addresses[1])
 	cmd.Dir = a.data

@@ -1,19 +1,16 @@
-// Package alive runs rendered configurations: real agents on loopback run and scrape
-// integrations, and a real Prometheus stores what they send.
+// Package alive runs rendered configurations: real agents run integrations, the sd-aggregator
+// finds these, other agents scrape them, and a real Prometheus stores what they send.
 package alive
 
 import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/agentry-dev/agentry/test/agentcheck/agentbinary"
 )
 
 const (
@@ -26,21 +23,18 @@ const (
 // too, which only the monitor with the scope all may collect.
 func TestMetricsIntegrationsAreCollected(t *testing.T) {
 	t.Parallel()
-	binary := agentbinary.Build(t)
-	prometheus := startPrometheus(t)
-	sd := httptest.NewUnstartedServer(nil)
-	t.Cleanup(sd.Close)
-	m := newManifests(t, "collected", prometheus.address, "--sd-aggregator-url", "http://"+sd.Listener.Addr().String())
+	const sd = "10.0.1.1"
+	prometheus := startPrometheus(t, "{}")
+	m := newManifests(t, "collected", prometheus.address, "--sd-aggregator-url", "http://"+sd+":8080")
 
 	configs, report := m.render(t)
 	if strings.Count(report, "[not-collected]") != 1 || !strings.Contains(report, "[not-collected]: MetricsIntegration/staging/orders: ") {
 		t.Errorf("what nobody collects is reported like this:\n%s", report)
 	}
-	runner := startAgent(t, "the agent with integrations", binary, configs[integrations])
+	runner := startPod(t, "the agent with integrations", configs[integrations], "10.1.1.1")
 	runs(t, runner, "memcached", "redis", "redis", "redis", "agent", "memcached")
-	sd.Config.Handler = aggregator(map[string]string{"monitoring/agent": runner.address, "edge/agent": runner.address})
-	sd.Start()
-	scraper := startAgent(t, "the agent that scrapes", binary, configs[metrics])
+	startAggregator(t, sd, "monitoring/agent="+runner.address, "edge/agent="+runner.address)
+	scraper := startAgent(t, "the agent that scrapes", configs[metrics])
 
 	want := collected(runner.address)
 	eventually(t, "scraping", func() error { return scrapes(scraper.address, want) })

@@ -1,20 +1,15 @@
 package alive
 
-import (
-	"testing"
-
-	"github.com/agentry-dev/agentry/test/agentcheck/agentbinary"
-)
+import "testing"
 
 // TestIntegrationsFindTheirInstance starts agents whose integrations scrape themselves. The
 // agent sets these up while its metrics instances start, and ends if theirs comes too late:
 // with the instance last instead of first, in 20 of 20 starts.
 func TestIntegrationsFindTheirInstance(t *testing.T) {
 	t.Parallel()
-	binary := agentbinary.Build(t)
 	configs, _ := newManifests(t, "autoscrape", "127.0.0.1:1").render(t)
 	for range 3 {
-		a := startAgent(t, "the agent that scrapes itself", binary, configs[integrations])
+		a := startAgent(t, "the agent that scrapes itself", configs[integrations])
 		runs(t, a, "agent", "redis")
 		host := "spec-nodeName:" + port(a.address)
 		labels := func(job, instance string) map[string]string {

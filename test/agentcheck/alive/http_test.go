@@ -8,22 +8,25 @@ import (
 	"net/url"
 )
 
-// get reads JSON. Without a place for it, the status is all that counts.
-func get(url string, into any) error {
+// read reads an answer, which must be a good one.
+func read(url string) ([]byte, error) {
 	resp, err := client().Get(url)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("GET %s: %s: %s", url, resp.Status, body)
+	}
+	return body, err
+}
+
+// get reads JSON. Without a place for it, the status is all that counts.
+func get(url string, into any) error {
+	body, err := read(url)
+	if err != nil || into == nil {
 		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s: %s", url, resp.Status, body)
-	}
-	if into == nil {
-		return nil
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("GET %s: %w", url, err)

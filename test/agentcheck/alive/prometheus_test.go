@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// startPrometheus starts one that stores what it is sent.
-func startPrometheus(t *testing.T) *process {
+// startPrometheus starts one that also stores what it is sent.
+func startPrometheus(t *testing.T, configuration string) *process {
 	t.Helper()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(config, []byte("{}\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(configuration), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	binary := prometheusBinary(t)

@@ -29,6 +29,8 @@ import (
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 
+const testInterval = 50 * time.Millisecond
+
 func TestMain(m *testing.M) { os.Exit(rig.Isolated(m.Run)) }
 
 // world is an aggregator between an API server, pods and consumers.
@@ -77,7 +79,7 @@ func (r *world) source(namespaces ...string) *discover.Slices {
 // replica starts an aggregator, which ends with the test.
 func (r *world) replica(o Options) (sd, admin *httptest.Server) {
 	orDefault(&o.Log, slog.New(slog.DiscardHandler))
-	orDefault(&o.Interval, 50*time.Millisecond)
+	orDefault(&o.Interval, testInterval)
 	orDefault(&o.PodTimeout, time.Second)
 	o.Version = "test"
 	a := New(o)
@@ -143,6 +145,10 @@ func (r *world) do(method, url string, headers ...string) (*http.Response, strin
 	return response, string(body)
 }
 
+func (r *world) read(response *http.Response, body string) ([]strict.Group, error) {
+	return strict.Read(response.StatusCode, response.Header, []byte(body))
+}
+
 // targets are those of the document, as agent/integration@address.
 func (r *world) targets(query string) []string {
 	r.Helper()
@@ -150,7 +156,7 @@ func (r *world) targets(query string) []string {
 	if response.StatusCode != http.StatusOK {
 		return []string{response.Status}
 	}
-	groups, err := strict.Read(response.StatusCode, response.Header, []byte(body))
+	groups, err := r.read(response, body)
 	if err != nil {
 		r.Fatalf("a client refuses the document: %v\n%s", err, body)
 	}

@@ -79,7 +79,7 @@ type Poller struct {
 
 	mu   sync.Mutex
 	pods map[id]*pod
-	// The lanes, in the order in which they get workers.
+	// The lanes of pods that answer, of new ones and those that turned ready, and of the others.
 	healthy, fresh, failing lane
 	// size is that of the document's fragments.
 	size int
@@ -301,7 +301,7 @@ func (p *Poller) step(ctx context.Context) time.Duration {
 	defer p.mu.Unlock()
 	now := time.Now()
 	wait := p.options.Interval
-	for _, l := range []*lane{&p.healthy, &p.fresh, &p.failing} {
+	for _, l := range p.lanes() {
 		for p.busy() < p.options.Workers {
 			due := l.next(now)
 			if due == nil {
@@ -324,6 +324,10 @@ func (p *Poller) step(ctx context.Context) time.Duration {
 	}
 	return wait
 }
+
+// lanes are in the order in which they get workers: those with small shares come first, so that
+// pods that answer slowly leave them some, and a quarter is left for the pods that answer.
+func (p *Poller) lanes() []*lane { return []*lane{&p.fresh, &p.failing, &p.healthy} }
 
 func (p *Poller) busy() int { return p.healthy.inFlight + p.fresh.inFlight + p.failing.inFlight }
 

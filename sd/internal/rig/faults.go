@@ -67,8 +67,8 @@ func oddAnswers() []Fault {
 		{Name: "two documents", New: saying(body + body), Failure: poll.ReasonMalformed},
 		{Name: "byte order mark", New: saying("\ufeff" + body), Failure: poll.ReasonMalformed},
 		{Name: "too many groups", New: saying("[" + strings.Repeat("{},", 5000) + "{}]"), Failure: poll.ReasonTooManyGroups},
-		{Name: "too many labels", New: saying("[" + labels(1_000_000) + "]"), Failure: poll.ReasonTooLarge},
-		{Name: "10 MB in a label", New: saying(`[{"targets":["HOST"],"labels":{"a":"` + strings.Repeat("x", 10<<20) + `"}}]`), Failure: poll.ReasonTooLarge},
+		{Name: "too many labels", New: func() http.Handler { return Says(labels(1_000_000)) }, Failure: poll.ReasonTooLarge},
+		{Name: "10 MB in a label", New: func() http.Handler { return Says(longLabel(10 << 20)) }, Failure: poll.ReasonTooLarge},
 		{Name: "gzip", New: zipped(body), Failure: poll.ReasonContentType},
 		{Name: "HTML", New: typed("text/html", body), Failure: poll.ReasonContentType},
 		{Name: "Latin-1", New: typed("application/json; charset=iso-8859-1", body), Failure: poll.ReasonContentType},
@@ -106,7 +106,7 @@ func badGroups() []Fault {
 		beside("bad label name", label("a-b", "c"), merge.ReasonLabelName),
 		beside("empty label name", label("", "c"), merge.ReasonLabelName),
 		beside("label bomb", labels(2000), merge.ReasonTooLarge),
-		beside("long label", label("a", strings.Repeat("x", 100_000)), merge.ReasonTooLarge),
+		beside("long label", longLabel(100_000), merge.ReasonTooLarge),
 	}
 }
 
@@ -119,6 +119,11 @@ func labels(n int) string {
 	}
 	b.WriteString("}}")
 	return b.String()
+}
+
+// longLabel is a group with a label of so many bytes.
+func longLabel(n int) string {
+	return `{"targets":["HOST"],"labels":{"a":"` + strings.Repeat("x", n) + `"}}`
 }
 
 func handler(f http.HandlerFunc) func() http.Handler { return func() http.Handler { return f } }

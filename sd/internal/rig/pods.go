@@ -76,10 +76,6 @@ func (p *Pods) at(addr netip.Addr) *pod {
 func (p *Pods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	addr := netip.MustParseAddrPort(local.String()).Addr()
-	if r.URL.Path != poll.Path {
-		http.NotFound(w, r)
-		return
-	}
 	pod := p.at(addr)
 	pod.polls.Add(1)
 	handler := typical
@@ -103,6 +99,10 @@ var typical = Runs(Typical()...)
 func Runs(integrations ...string) http.Handler {
 	text := answer(integrations)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != poll.Path {
+			http.NotFound(w, r)
+			return
+		}
 		says(w, strings.ReplaceAll(text, "HOST", r.Host))
 	})
 }

@@ -11,7 +11,7 @@ PROMETHEUS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/prometheus
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test chart agentcheck test-deps agentcheck-deps lint generate demo bench fuzz clean
+.PHONY: help build test oracle chart agentcheck test-deps agentcheck-deps lint generate demo bench fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,9 +19,14 @@ help: ## List the targets
 build: ## Build bin/agentry
 	go build -o bin/ ./cmd/...
 
-test: test-deps lint chart ## Lint, then run all tests with the race detector
+test: test-deps lint chart oracle ## Lint, then run all tests with the race detector
 	$(if $(wildcard test/prometheus/go.mod),cd test/prometheus && go test ./...)
 	go test $(RACE) ./...
+
+# Results depend on the clients, which Go does not know of: they are not kept.
+oracle: ## Let http_sd clients read all that tests of sd serve: today's Prometheus's and the agent's
+	@for m in . prometheus-current prometheus-2.48; do go -C test/oracle/$$m vet ./... || exit 1; done
+	go vet -tags oracle ./sd/internal/strict && go test -count=1 -tags oracle ./sd ./sd/merge ./sd/internal/strict
 
 # Results depend on agentry, and on files that Go does not know of: they are not kept.
 agentcheck: agentcheck-deps ## Check every rendered configuration with the agent's own code, and run some
@@ -61,9 +66,10 @@ demo: ## Run agentry end to end on examples/quickstart, in a temporary folder
 bench: ## Run the benchmarks (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
+# Where others do something at the same time, making an input small finds no end.
 fuzz: ## Run every fuzz test for FUZZTIME (30s)
 	@grep -rno --include='*_test.go' 'func Fuzz[A-Za-z0-9_]*' . | sed 's/func //' | while IFS=: read -r file _ name; do \
-		go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
+		go test -tags oracle -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$(dirname "$$file")" || exit 1; \
 	done
 
 clean: ## Remove what was built

@@ -18,7 +18,10 @@ import (
 )
 
 // fixed is a source that knows its pods.
-type fixed struct{ pods []poll.Pod }
+type fixed struct {
+	pods   []poll.Pod
+	agents []discover.Agent
+}
 
 // Run implements discover.Source.
 func (f fixed) Run(ctx context.Context, changed func()) {
@@ -27,7 +30,9 @@ func (f fixed) Run(ctx context.Context, changed func()) {
 }
 
 // Found implements discover.Source.
-func (f fixed) Found() discover.Found { return discover.Found{Synced: true, Pods: f.pods} }
+func (f fixed) Found() discover.Found {
+	return discover.Found{Synced: true, Pods: f.pods, Agents: f.agents}
+}
 
 // Sees implements discover.Source.
 func (f fixed) Sees(merge.Owner) bool { return true }
@@ -54,7 +59,7 @@ func BenchmarkServe(b *testing.B) {
 	for i := range pods {
 		pods[i] = poll.Pod{Owner: merge.Owner{Namespace: "ns", Name: fmt.Sprint("ga", i%20)}, Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 80)}
 	}
-	a := New(Options{Source: fixed{pods}, Log: slog.New(slog.DiscardHandler)})
+	a := New(Options{Source: fixed{pods: pods}, Log: slog.New(slog.DiscardHandler)})
 	a.poller = poll.New(poll.Options{
 		Interval: DefaultInterval, Timeout: DefaultPodTimeout, FirstTimeout: firstTimeout, Workers: DefaultWorkers, Scheme: "http", Limits: merge.DefaultLimits(),
 		MaxDocument: DefaultMaxDocumentBytes, Fetcher: instant{}, Observer: a.metrics, Log: slog.New(slog.DiscardHandler),

@@ -2,69 +2,44 @@ package sd
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/agentry-dev/agentry/sd/internal/rig"
 )
 
-// authority is a certificate that signs others.
+// authority issues certificates for a test.
 type authority struct {
-	t           *testing.T
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
-	pool        *x509.CertPool
+	*rig.Authority
+	t *testing.T
 }
 
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
-	a := &authority{t: t, pool: x509.NewCertPool()}
-	template := &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	pair := a.sign(template)
-	a.certificate, a.key = pair.Leaf, pair.PrivateKey.(*ecdsa.PrivateKey)
-	a.pool.AddCert(a.certificate)
-	return a
+	a, err := rig.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &authority{a, t}
 }
 
-func (a *authority) sign(template *x509.Certificate) *tls.Certificate {
+func (a *authority) issue() *tls.Certificate { return a.issueFor(nil) }
+
+func (a *authority) issueFor(change func(*x509.Certificate)) *tls.Certificate {
 	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	pair, err := a.Issue(change)
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	template.SerialNumber = big.NewInt(time.Now().UnixNano())
-	template.Subject = pkix.Name{CommonName: template.SerialNumber.String()}
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	parent, signer := template, key
-	if a.certificate != nil {
-		parent, signer = a.certificate, a.key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
-}
-
-func (a *authority) issue() *tls.Certificate {
-	return a.sign(&x509.Certificate{
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	})
+	return pair
 }
 
 func TestTLSFollowsItsFiles(t *testing.T) {
@@ -72,7 +47,7 @@ func TestTLSFollowsItsFiles(t *testing.T) {
 	var certificate atomic.Pointer[tls.Certificate]
 	certificate.Store(ours.issue())
 	var clients atomic.Pointer[x509.CertPool]
-	clients.Store(ours.pool)
+	clients.Store(ours.Pool)
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +60,7 @@ func TestTLSFollowsItsFiles(t *testing.T) {
 	}()
 	ask := func(trust *authority, with *tls.Certificate) bool {
 		t.Helper()
-		config := &tls.Config{RootCAs: trust.pool}
+		config := &tls.Config{RootCAs: trust.Pool}
 		if with != nil {
 			config.Certificates = []tls.Certificate{*with}
 		}
@@ -102,7 +77,7 @@ func TestTLSFollowsItsFiles(t *testing.T) {
 		t.Error("not exactly those with a certificate of ours are let in")
 	}
 	certificate.Store(theirs.issue())
-	clients.Store(theirs.pool)
+	clients.Store(theirs.Pool)
 	if ask(ours, mine) || !ask(theirs, foreign) || ask(theirs, mine) {
 		t.Error("new files have no effect")
 	}

@@ -83,3 +83,29 @@ func TestConsumersCostPodsNothing(t *testing.T) {
 		t.Errorf("%d polls in %d intervals", n, rounds)
 	}
 }
+
+// TestReplicasAreEqual whatever the order in which they heard of pods and their answers.
+func TestReplicasAreEqual(t *testing.T) {
+	r := newWorld(t)
+	r.putAll(true, numbered(30))
+	r.put("another", "two", "10.0.9.9", "10.0.9.8")
+	other, _ := r.replica(Options{Source: r.source()})
+	equal := func(targets int) {
+		t.Helper()
+		r.until("equal", func() bool {
+			return len(r.targets("")) == targets && r.document(r.sd.URL) == r.document(other.URL)
+		})
+		a, _ := r.do(http.MethodHead, r.sd.URL+Path+"?grafanaagent=ns/another")
+		b, _ := r.do(http.MethodHead, other.URL+Path+"?grafanaagent=ns/another")
+		if tag := a.Header.Get("Etag"); tag == "" || tag != b.Header.Get("Etag") {
+			t.Errorf("tags %q and %q", tag, b.Header.Get("Etag"))
+		}
+	}
+	equal(32 * len(rig.Typical()))
+	for i := range 15 {
+		r.pods.Set(rig.Addr(i), rig.Runs("agent", "another"))
+	}
+	r.pods.Set(rig.Addr(20), rig.FaultNamed("reset").New())
+	r.put("another", "two", "10.0.9.8")
+	equal(16*len(rig.Typical()) + 15*2)
+}

@@ -57,7 +57,7 @@ func PeerTLS(certificate func() *tls.Certificate) func() *tls.Config {
 			MinVersion: tls.VersionTLS12,
 			// Also to peers that do not name its authority.
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own, nil },
-			InsecureSkipVerify: true, // Neither authority nor name matters, only the certificate itself:
+			InsecureSkipVerify:   true, // Neither authority nor name matters, only the certificate itself:
 			VerifyConnection: func(state tls.ConnectionState) error {
 				if !state.PeerCertificates[0].Equal(own.Leaf) {
 					return errors.New("the peer shows another certificate than ours")

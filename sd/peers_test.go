@@ -169,7 +169,7 @@ func TestPeersHaveOneGuard(t *testing.T) {
 	r, known := silenced(t)
 	ours, clients, theirs := newAuthority(t), newAuthority(t), newAuthority(t)
 	own, other := ours.issue(), theirs.issue()
-	port := r.guarded(ServerTLS(func() *tls.Certificate { return own }, func() *x509.CertPool { return clients.pool }), "token")
+	port := r.guarded(ServerTLS(func() *tls.Certificate { return own }, func() *x509.CertPool { return clients.Pool }), "token")
 	peers := func(certificate *tls.Certificate, token string) *Peers {
 		return &Peers{
 			Host: "peers", Port: port, Resolver: resolves{"127.0.0.1"},

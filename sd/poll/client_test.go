@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -189,5 +190,46 @@ func TestFetchOverTLS(t *testing.T) {
 	c := NewClient(ClientOptions{MaxBytes: 99, TLS: func() *tls.Config { return &tls.Config{RootCAs: roots} }})
 	if _, got := fetch(t, c, plain.Listener.Addr().String(), 5*time.Second); got != ReasonTLS {
 		t.Errorf("a pod without TLS: reason %q", got)
+	}
+}
+
+// counted counts what is read of connections.
+type counted struct {
+	net.Conn
+	read *atomic.Int64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+// TestLittleMoreThanTheLimitIsRead of answers without an end, in the body and in the header.
+func TestLittleMoreThanTheLimitIsRead(t *testing.T) {
+	for name, pod := range map[string]http.HandlerFunc{
+		"body": endless,
+		"header": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Long", strings.Repeat("x", 10<<20))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(pod)
+			defer server.Close()
+			const limit = 1 << 20
+			c := NewClient(ClientOptions{MaxBytes: limit})
+			var read atomic.Int64
+			dial := c.transport.DialContext
+			c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dial(ctx, network, address)
+				return counted{conn, &read}, err
+			}
+			if _, reason := fetch(t, c, server.Listener.Addr().String(), 5*time.Second); reason == "" {
+				t.Error("it is taken")
+			}
+			if n := read.Load(); n > limit+256<<10 {
+				t.Errorf("%d bytes were read", n)
+			}
+		})
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Past is what units were last rendered from: what is rendered in place of objects that
+// Past is what units were last rendered from and to: what is rendered in place of objects that
 // are wrong today. It is asked about nothing else, so that good inputs cost no history. It
 // must be safe for concurrent use, and give the same answers throughout a render.
 type Past interface {
@@ -17,6 +17,8 @@ type Past interface {
 	// from, its stand-in. had tells that the unit was rendered from it at all; the object is
 	// nil when it was, but its text cannot be had any more.
 	Last(unit string, id manifest.ID) (o *manifest.Object, had bool)
+	// Owns reports whether an object is one of those that a unit was last rendered to.
+	Owns(unit string, id manifest.ID) bool
 }
 
 // Held is an object that is not rendered as it is in the set.

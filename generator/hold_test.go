@@ -24,6 +24,9 @@ func (p past) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
 	return o, had
 }
 
+// Owns says of nothing that it was there: who stays in a conflict is tested where there are folders.
+func (p past) Owns(string, manifest.ID) bool { return false }
+
 // note takes a render over: what its units were rendered from. Units without files stay.
 func (p past) note(out *generator.Output, set *manifest.Set) {
 	for _, u := range out.Units {

@@ -80,7 +80,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		out.Units[i] = r.unit(h)
 	})
 	out.renderer = r
-	out.between = conflicts(out, set)
+	out.between = conflicts(out, set, opts.Past)
 	out.collect()
 	return out
 }

@@ -70,16 +70,15 @@ func (u *Unit) fail() *Unit {
 	return &failed
 }
 
-// conflicts finds objects that two units, or a unit and the inputs, would both own. None
-// of the units involved is rendered.
-func conflicts(out *Output, set *manifest.Set) diag.List {
+// conflicts finds objects that two units, or a unit and the inputs, would both own. A unit that
+// has the object on the output branch already stays; the others involved are not rendered.
+func conflicts(out *Output, set *manifest.Set, past Past) diag.List {
 	owners := map[manifest.ID]int{}
 	var diags diag.List
 	failed := map[int]bool{}
 	told := map[pair]bool{}
-	blame := func(i int, other *manifest.Object, format string, args ...any) {
+	tell := func(i int, other *manifest.Object, format string, args ...any) {
 		agent := out.Hierarchies[i].Agent
-		failed[i] = true
 		if p := (pair{diag.NameConflict, agent.Ref(), other.Ref()}); !told[p] {
 			told[p] = true
 			d := agent.Diag(diag.Error, diag.NameConflict, "metadata.name", format, args...)
@@ -87,25 +86,36 @@ func conflicts(out *Output, set *manifest.Set) diag.List {
 			diags = append(diags, d)
 		}
 	}
+	owns := func(i int, id manifest.ID) bool { return past != nil && past.Owns(out.Units[i].Name, id) }
+	yields := func(i, other int, id manifest.ID) {
+		if owns(i, id) && !owns(other, id) {
+			return
+		}
+		failed[i] = true
+		agent, with := out.Hierarchies[i].Agent, out.Hierarchies[other].Agent
+		tell(i, with, "%s would be rendered for %s too", id, with.SeenFrom(agent, "metadata.name"))
+	}
 	for i, u := range out.Units {
 		for _, f := range u.Files {
 			if f.Object == (manifest.ID{}) || !f.Manifest {
 				continue
 			}
 			if other, taken := owners[f.Object]; taken {
-				a, b := out.Hierarchies[i].Agent, out.Hierarchies[other].Agent
-				blame(i, b, "%s would be rendered for %s too", f.Object, b.SeenFrom(a, "metadata.name"))
-				blame(other, a, "%s would be rendered for %s too", f.Object, a.SeenFrom(b, "metadata.name"))
+				yields(i, other, f.Object)
+				yields(other, i, f.Object)
 				continue
 			}
 			owners[f.Object] = i
 			if o := set.Get(f.Object); o != nil {
-				blame(i, o, "would be rendered, and is in the inputs already: %s", o.SeenFrom(out.Hierarchies[i].Agent, ""))
+				tell(i, o, "would be rendered, and is in the inputs already: %s", o.SeenFrom(out.Hierarchies[i].Agent, ""))
+				failed[i] = failed[i] || !owns(i, f.Object)
 			}
 		}
 	}
-	for i := range failed {
-		out.Units[i] = out.Units[i].fail()
+	for i, is := range failed {
+		if is {
+			out.Units[i] = out.Units[i].fail()
+		}
 	}
 	return diags
 }

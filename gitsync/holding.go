@@ -70,8 +70,12 @@ type heldCollector struct {
 	known  map[string]*holding // by key
 }
 
-// add takes a holding in, whose old record is that of the same version if it has none yet.
+// add takes a holding in, whose old record is that of the same version if it has none yet. Of an
+// object that cannot be read that is the reason, whatever else is wrong with what stands in.
 func (c *heldCollector) add(h holding) error {
+	if l := c.lost[h.id]; l != nil {
+		h.reason, h.hidden = l.reason, l.hidden
+	}
 	if h.old == nil {
 		var err error
 		if h.old, err = c.past.recordOf(h.id, h.standIn); err != nil {
@@ -118,7 +122,7 @@ func (c *heldCollector) unreadable() error {
 		if l.standIn != nil && len(units) == 0 && id.Kind != namespaceKind {
 			continue
 		}
-		err = c.add(holding{id: id, units: units, forAll: l.standIn != nil, standIn: l.standIn, reason: l.reason, hidden: l.hidden})
+		err = c.add(holding{id: id, units: units, forAll: l.standIn != nil, standIn: l.standIn})
 		if err != nil {
 			return err
 		}
@@ -203,14 +207,11 @@ func (c *heldCollector) kept(plan *unitPlan) error {
 // reasonOf is the error for which a unit that stays as it is does not take an object: the
 // object's own, or the unit's.
 func (c *heldCollector) reasonOf(plan *unitPlan, id manifest.ID) diag.Diagnostic {
-	if l := c.lost[id]; l != nil {
-		return l.reason
-	}
 	out := diag.Diagnostic{Severity: diag.Error, Message: plan.reason, Units: []string{plan.name}}
 	for _, d := range slices.Backward(c.errors) {
 		if d.Severity == diag.Error && slices.Contains(d.Units, plan.name) {
 			out = d
-			if firstError(diag.List{d}, id).Message != "" {
+			if objectID(d) == id {
 				break
 			}
 		}

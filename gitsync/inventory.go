@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -95,6 +97,11 @@ func (u *unitInventory) file(name string) (inventoryFileEntry, bool) {
 		}
 	}
 	return inventoryFileEntry{}, false
+}
+
+// owns reports whether a file of the unit holds an object.
+func (u *unitInventory) owns(id manifest.ID) bool {
+	return slices.ContainsFunc(u.Files, func(f inventoryFileEntry) bool { return f.Object == id.String() })
 }
 
 func sha(data []byte) string {

@@ -66,6 +66,18 @@ func (p *past) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
 	return o, true
 }
 
+// Owns implements generator.Past.
+func (p *past) Owns(unit string, id manifest.ID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u, err := p.unitFolder(unit)
+	if err == nil {
+		err = p.load(u)
+	}
+	p.keep(err)
+	return err == nil && u.exists() && u.inv.owns(id)
+}
+
 func (p *past) keep(err error) {
 	if p.err == nil {
 		p.err = err

@@ -49,6 +49,9 @@ func (p *pass) decide(rendered *generator.Output) error {
 		}
 	}
 	slices.SortFunc(p.plan, func(a, b unitPlan) int { return strings.Compare(a.name, b.name) })
+	if err := d.holdConflicts(); err != nil {
+		return err
+	}
 	reasons := firstErrors(rendered.Diags)
 	for i := range p.plan {
 		if plan := &p.plan[i]; plan.reason == "" && plan.isFailed() {

@@ -36,7 +36,7 @@ func (p *pass) push(ctx context.Context, c *change) error {
 		return err
 	}
 	p.report.Commit = commit.String()
-	dirs, err := p.folders(w, tree)
+	dirs, err := p.folders(w, tree, c)
 	if err != nil {
 		return err
 	}
@@ -184,12 +184,13 @@ func (p *pass) note(w *repo.Writer, commit plumbing.Hash) (repo.Update, error) {
 	return repo.Update{Ref: notesRef, Old: old.Value, New: notes}, err
 }
 
-// folders finds the trees of the units that were written.
-func (p *pass) folders(w *repo.Writer, root plumbing.Hash) (map[string]plumbing.Hash, error) {
+// folders finds the trees of the units that were written, also if only their README.md was.
+func (p *pass) folders(w *repo.Writer, root plumbing.Hash, c *change) (map[string]plumbing.Hash, error) {
 	out := map[string]plumbing.Hash{}
 	for i := range p.plan {
 		plan := &p.plan[i]
-		if plan.action != write || plan.state == UnitUnchanged {
+		_, told := c.edits[p.at(plan.name, readmeFile)]
+		if plan.state == UnitUnchanged && !told || plan.state != UnitUnchanged && plan.action != write {
 			continue
 		}
 		dir, err := lookup(w, root, p.at(plan.name))

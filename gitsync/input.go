@@ -277,7 +277,7 @@ func (in *input) put(f *inputFile) {
 		return
 	}
 	same := slices.EqualFunc(old.result.Objects, f.result.Objects, func(a, b *manifest.Object) bool { return a.ID == b.ID })
-	if same {
+	if same && len(old.result.LeftOut)+len(f.result.LeftOut) == 0 {
 		in.changed = append(in.changed, f.result.Objects...)
 	} else {
 		in.reshaped = true

@@ -81,6 +81,9 @@ func rewrite(t *testing.T, archive *txtar.Archive) {
 		if d.Hint != "" {
 			fmt.Fprintf(&report, "\thint: %s\n", d.Hint)
 		}
+		for _, o := range d.Related {
+			fmt.Fprintf(&report, "\trelated: %s\n", o)
+		}
 	}
 	written["diagnostics"] = []byte(report.String())
 	for i := range archive.Files {

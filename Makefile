@@ -8,6 +8,8 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 TOOL := go tool -modfile=internal/tools/go.mod
 # Where the tests of test/agentcheck look for a Prometheus that is not installed.
 PROMETHEUS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/prometheus
+# Where the end-to-end suites keep the programs they run.
+E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
@@ -42,6 +44,14 @@ test-deps: ## Install what the tests run besides Go: git and an SSH server
 	if ! command -v apt-get >/dev/null; then echo "install git and an OpenSSH server for the tests of Git remotes"; exit 0; fi; \
 	echo "installing git and openssh-server, which the tests of Git remotes start on loopback"; \
 	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git openssh-server
+
+# Suites run one after the other: each has an API server.
+e2e: ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only
+	cd test/e2e && go vet ./... && go test -count=1 -p 1 -v -timeout 40m ./$(or $(SUITE),...)
+	@du -sh $(E2E) "$$(go env GOCACHE)"
+
+e2e-deps: ## Build what the end-to-end suites run
+	cd test/e2e && go test -count=1 -p 1 -v -timeout 40m -run '^$$' ./...
 
 # The package is unpacked, not installed, for that would start a service.
 agentcheck-deps: ## Fetch what agentcheck and chart run besides Go: Prometheus

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// kubernetesVersion is what the API server calls itself; that of tools/kubernetes.
-const kubernetesVersion = "v1.36.4"
+// KubernetesVersion is what the API server calls itself; that of tools/kubernetes.
+const KubernetesVersion = "v1.36.4"
 
 // Tool is a program that is built before a suite runs, or modules that are fetched.
 type Tool struct {
@@ -32,9 +32,9 @@ func Etcd() Tool {
 func APIServer() Tool {
 	flags := []string{"-s", "-w"}
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
-		major, rest, _ := strings.Cut(strings.TrimPrefix(kubernetesVersion, "v"), ".")
+		major, rest, _ := strings.Cut(strings.TrimPrefix(KubernetesVersion, "v"), ".")
 		minor, _, _ := strings.Cut(rest, ".")
-		for _, value := range []string{"gitVersion=" + kubernetesVersion, "gitMajor=" + major, "gitMinor=" + minor, "gitCommit=0", "gitTreeState=clean", "buildDate=2026-01-01T00:00:00Z"} {
+		for _, value := range []string{"gitVersion=" + KubernetesVersion, "gitMajor=" + major, "gitMinor=" + minor, "gitCommit=0", "gitTreeState=clean", "buildDate=2026-01-01T00:00:00Z"} {
 			flags = append(flags, "-X", pkg+"."+value)
 		}
 	}

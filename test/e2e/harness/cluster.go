@@ -21,6 +21,7 @@ type Cluster struct {
 	dir       string
 	token     string // of the administrator
 	etcd, api *Process
+	port      int // where the API server listens, or last did
 }
 
 const (
@@ -65,8 +66,12 @@ func serviceAccountKey() (string, error) {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})), err
 }
 
-// StartAPI starts the API server at a port and waits until it is ready.
+// StartAPI starts the API server at a port, if it is not there, and waits until it is ready.
 func (c *Cluster) StartAPI(port int) error {
+	if c.api != nil && c.port == port && c.api.alive() == nil {
+		return nil
+	}
+	c.port = port
 	var err error
 	c.api, err = launch(c.dir, "kube-apiserver", APIServer().Path(), "--etcd-servers="+etcdURL, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", port), "--cert-dir="+c.file("certs"), "--service-cluster-ip-range=10.96.0.0/16,fd96::/112",
@@ -99,7 +104,8 @@ func (c *Cluster) Config() *rest.Config { return c.configAt(Port) }
 func (c *Cluster) configAt(port int) *rest.Config {
 	return &rest.Config{
 		Host: fmt.Sprintf("https://127.0.0.1:%d", port), BearerToken: c.token, QPS: -1,
-		TLSClientConfig: rest.TLSClientConfig{CAFile: c.file("certs/apiserver.crt")},
+		WarningHandlerWithContext: rest.NoWarnings{}, // Of every look at Endpoints.
+		TLSClientConfig:           rest.TLSClientConfig{CAFile: c.file("certs/apiserver.crt")},
 	}
 }
 

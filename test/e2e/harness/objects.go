@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -110,6 +112,18 @@ func (c *Cluster) NewApplier(t *testing.T) *Applier {
 	}
 	a.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Client(t).Discovery()))
 	return a
+}
+
+// Knows is an error as long as the API server does not serve a kind. Kinds that it did not serve
+// before are looked for again.
+func (a *Applier) Knows(kind string) error {
+	a.mapper.Reset()
+	resource, err := a.mapper.ResourceFor(schema.GroupVersionResource{Resource: strings.ToLower(kind)})
+	if err != nil {
+		return err
+	}
+	_, err = a.mapper.KindFor(resource)
+	return err
 }
 
 // Apply applies an object strictly, or only asks whether the API server would. What that warns

@@ -87,10 +87,10 @@ func (p *Process) Log() string {
 	return string(text)
 }
 
-// tail is the end of the log, without what Kubernetes's programs say about themselves.
+// tail is the end of the log, of etcd and Kubernetes's programs only the errors.
 func (p *Process) tail() string {
 	const lines = 10
-	chatter := regexp.MustCompile(`(?m)^I\d{4} .*\n`)
+	chatter := regexp.MustCompile(`(?m)^([IW]\d{4} |{"level":"(info|warn)").*\n`)
 	text := chatter.ReplaceAll([]byte(p.Log()), nil)
 	all := bytes.SplitAfter(text, []byte("\n"))
 	return string(bytes.Join(all[max(0, len(all)-lines-1):], nil))

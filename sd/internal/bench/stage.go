@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentry-dev/agentry/sd"
+	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
+	"github.com/agentry-dev/agentry/sd/internal/rig"
+)
+
+const (
+	namespace = "monitoring"
+	// perSlice is how many endpoints Kubernetes puts into a slice.
+	perSlice = 100
+	// agents is how many GrafanaAgents the pods belong to: one has a twentieth of the targets.
+	agents = 20
+	// readyTimeout bounds the wait for a first document.
+	readyTimeout = 2 * time.Minute
+)
+
+// stage is an aggregator among pods.
+type stage struct {
+	*bench
+	*subject
+	api     *fakeapi.Server
+	pods    *rig.Pods
+	n       int
+	targets int
+	// ready is how long the first document took.
+	ready time.Duration
+}
+
+// newStage starts pods, which speak TLS if that is set, and an aggregator.
+func newStage(b *bench, n int, config *tls.Config, args ...string) (*stage, error) {
+	pods, err := rig.NewPods(config)
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{bench: b, api: fakeapi.Start(), pods: pods, n: n, targets: n * len(rig.Typical())}
+	for first := 0; first < n; first += perSlice {
+		s.put(first, true)
+	}
+	s.subject, err = start(b, s.api, args...)
+	if err == nil {
+		s.ready, err = untilReady(s.subject, s.targets)
+	}
+	return s, err
+}
+
+// put lists the hundred pods that begin with this one.
+func (s *stage) put(first int, ready bool) {
+	var addresses []string
+	for i := first; i < min(first+perSlice, s.n); i++ {
+		addresses = append(addresses, rig.Addr(i).String())
+	}
+	slice := fakeapi.Slice(namespace, fmt.Sprint("ga-", first/perSlice%agents), fmt.Sprint("slice-", first), s.pods.Port, addresses...)
+	for i := range slice.Endpoints {
+		slice.Endpoints[i].Conditions.Ready, slice.Endpoints[i].Conditions.Serving = &ready, &ready
+	}
+	s.api.Put(slice)
+}
+
+func (s *stage) end() error {
+	err := s.stop()
+	s.pods.Close()
+	s.api.Close()
+	return err
+}
+
+// untilReady asks from the start on. It is an error if a document lacks targets.
+func untilReady(s *subject, targets int) (time.Duration, error) {
+	for time.Since(s.begun) < readyTimeout {
+		n, err := s.targets("")
+		took := time.Since(s.begun)
+		switch {
+		case err != nil:
+			return 0, err
+		case n == targets:
+			return took, nil
+		case n >= 0:
+			return took, fmt.Errorf("the first document has %d targets of %d", n, targets)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return 0, errors.New("never ready")
+}
+
+// set makes some pods behave so.
+func (s *stage) set(from, to int, make func() http.Handler) {
+	for i := from; i < to; i++ {
+		s.pods.Set(rig.Addr(i), make())
+	}
+}
+
+// heal makes all pods good. That they turn ready brings those back at once that failed.
+func (s *stage) heal() {
+	s.set(0, s.n, func() http.Handler { return rig.Runs(rig.Typical()...) })
+	for _, ready := range []bool{false, true} {
+		for first := 0; first < s.n; first += perSlice {
+			s.put(first, ready)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// cpuPerRound measures for some rounds.
+func (s *stage) cpuPerRound(rounds int) float64 {
+	before := s.cpu()
+	time.Sleep(time.Duration(rounds) * s.interval)
+	return (s.cpu() - before) / float64(rounds)
+}
+
+// latencies are those of requests by some clients at a time, in order. Any other status than the
+// one that is wanted is an error.
+func (s *stage) latencies(requests, clients, want int, query string, headers ...string) ([]time.Duration, error) {
+	var (
+		mu     sync.Mutex
+		took   []time.Duration
+		failed error
+		all    sync.WaitGroup
+	)
+	for range clients {
+		all.Go(func() {
+			for range requests / clients {
+				begun := time.Now()
+				err := s.discard(query, want, headers...)
+				mu.Lock()
+				took, failed = append(took, time.Since(begun)), errors.Join(failed, err)
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	slices.Sort(took)
+	return took, failed
+}
+
+func (s *stage) discard(query string, want int, headers ...string) error {
+	request, err := http.NewRequest(http.MethodGet, s.sd+sd.Path+query, nil)
+	if err != nil {
+		return err
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := s.connection.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != want {
+		return fmt.Errorf("status %s", response.Status)
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}
+
+// etag is that of the whole document.
+func (s *stage) etag() (string, error) {
+	response, err := s.connection.Head(s.sd + sd.Path)
+	if err != nil {
+		return "", err
+	}
+	return response.Header.Get("Etag"), response.Body.Close()
+}
+
+// waitFor waits until a view has so many targets.
+func (s *stage) waitFor(query string, targets int) (time.Duration, error) {
+	begun := time.Now()
+	for time.Since(begun) < readyTimeout {
+		if n, err := s.subject.targets(query); err != nil || n == targets {
+			return time.Since(begun), err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return 0, fmt.Errorf("never %d targets in %q", targets, query)
+}
+
+// watch asks for the document again and again for a while. It returns the fewest targets that it
+// had, the slowest answer, and the age of the oldest answer of pods from some number on.
+func (s *stage) watch(during time.Duration, from int) (fewest int, slowest, oldest time.Duration, err error) {
+	fewest = s.targets
+	var body bytes.Buffer
+	for end := time.Now().Add(during); time.Now().Before(end); {
+		begun := time.Now()
+		if _, err := s.get(s.sd+sd.Path, &body); err != nil {
+			return 0, 0, 0, err
+		}
+		slowest = max(slowest, time.Since(begun))
+		fewest = min(fewest, bytes.Count(body.Bytes(), []byte(`{"targets":`)))
+		report, err := s.status()
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		for _, agent := range report.Agents {
+			for _, pod := range agent.Pods {
+				if number(pod.Address) >= from {
+					oldest = max(oldest, time.Since(pod.LastGood))
+				}
+			}
+		}
+		time.Sleep(s.interval / 20)
+	}
+	return fewest, slowest, oldest, nil
+}
+
+func percentile(sorted []time.Duration, percent int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)-1)*percent/100]
+}

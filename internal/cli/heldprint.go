@@ -24,10 +24,11 @@ type heldNode struct {
 	// State is held when an earlier version is in effect, leftout when there is none.
 	State gitsync.UnitState `json:"state"`
 	// As is absent when the object is left out, and when its units keep their folders.
-	As      *gitsync.CommitRef `json:"as,omitempty"`
-	Since   *gitsync.CommitRef `json:"since,omitempty"`
-	Why     reasonNode         `json:"why"`
-	Waiting []string           `json:"waiting"`
+	As    *gitsync.CommitRef `json:"as,omitempty"`
+	Since *gitsync.CommitRef `json:"since,omitempty"`
+	Why   reasonNode         `json:"why"`
+	// Waiting is null when it is the object as a whole.
+	Waiting []string `json:"waiting"`
 
 	id manifest.ID
 }
@@ -54,7 +55,7 @@ func newHeldNodes(objects []gitsync.HeldObject, units []gitsync.UnitReport) []*h
 	for _, h := range objects {
 		n := &heldNode{
 			Kind: h.Object.Kind, Namespace: h.Object.Namespace, Name: h.Object.Name, id: h.Object,
-			Units: append([]string{}, h.Units...), State: gitsync.UnitHeld, Why: newReason(h.Reason), Waiting: append([]string{}, h.Waiting...),
+			Units: append([]string{}, h.Units...), State: gitsync.UnitHeld, Why: newReason(h.Reason), Waiting: h.Waiting,
 		}
 		if h.As.Commit != "" {
 			n.As = &h.As
@@ -104,7 +105,12 @@ func (n *heldNode) rendered() string {
 
 // waiting names the fields that would change if the object were fixed.
 func (n *heldNode) waiting() string {
-	if len(n.Waiting) <= maxWaiting {
+	switch {
+	case n.State == gitsync.UnitLeftOut:
+		return "" // which says it
+	case n.Waiting == nil:
+		return "the object"
+	case len(n.Waiting) <= maxWaiting:
 		return strings.Join(n.Waiting, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(n.Waiting[:maxWaiting], ", "), len(n.Waiting)-maxWaiting)

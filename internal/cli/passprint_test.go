@@ -49,7 +49,7 @@ func TestPrintReport(t *testing.T) {
   paused e/paused
   2 files: 1 added, 1 changed, 0 removed
   ignored 3 objects of other kinds
-  not ready, BuildFailed: errors: 1, units held back: 2
+  not ready, BuildFailed: errors: 1, objects held: 0, units held back: 2
 `,
 		},
 		"dry run": {
@@ -68,6 +68,7 @@ func TestPrintReport(t *testing.T) {
 					Waiting: []string{"spec.a", "spec.b", "spec.c", "spec.d", "spec.e", "spec.f", "spec.labels[\n]", "spec.h"},
 				},
 				{Object: monitor("cart"), Units: []string{"c/held"}, Since: then, Reason: diag.Diagnostic{Message: "it has an error"}, Waiting: []string{"spec.labels[\n]"}},
+				{Object: monitor("gone"), Units: []string{"b/same"}, As: first, Reason: diag.Diagnostic{Message: "it cannot be read"}},
 				{Object: monitor("new"), Units: []string{"b/same"}, Since: then, Reason: diag.Diagnostic{File: "new.yaml", Message: "it has an error"}},
 			}},
 			`prod: pushed nothing to environments/prod of https://git.example.com/a.git
@@ -84,11 +85,16 @@ func TestPrintReport(t *testing.T) {
     since:    2222222 (2026-01-03 03:04 UTC)
     why:      it has an error
     waiting:  spec.labels[�]
+  held ServiceMonitor/shop/gone
+    units:    b/same
+    rendered: as of 1111111 (2026-01-02 08:04 UTC)
+    why:      it cannot be read
+    waiting:  the object
   left out ServiceMonitor/shop/new
     units:    b/same
     since:    2222222 (2026-01-03 03:04 UTC)
     why:      new.yaml: it has an error
-  not ready, BuildFailed: errors: 1, units held back: 1
+  not ready, BuildFailed: errors: 1, objects held: 4, units held back: 1
 `,
 		},
 		"nothing to do": {
@@ -98,7 +104,7 @@ func TestPrintReport(t *testing.T) {
 		"refused": {
 			gitsync.Report{Output: output, Units: units[:3], Diags: failed},
 			"prod: pushed nothing to environments/prod of https://git.example.com/a.git\n  held c/held: it has an error\n" +
-				"  not ready, BuildFailed: errors: 1, units held back: 1\n",
+				"  not ready, BuildFailed: errors: 1, objects held: 0, units held back: 1\n",
 		},
 		"nothing at all": {
 			gitsync.Report{Output: gitsync.OutputReport{URL: output.URL, Branch: output.Branch}},

@@ -139,14 +139,21 @@ func merge(list diag.List) diag.List {
 			out = append(out, d)
 			continue
 		}
-		for _, u := range d.Units {
-			if !slices.Contains(out[i].Units, u) {
-				out[i].Units = append(out[i].Units, u)
-			}
-		}
+		out[i].Units = union(out[i].Units, d.Units)
+		out[i].Related = union(slices.Clip(out[i].Related), d.Related)
 	}
 	out.Sort()
 	return out
+}
+
+// union adds to a list what it lacks of another.
+func union[T comparable](list, more []T) []T {
+	for _, item := range more {
+		if !slices.Contains(list, item) {
+			list = append(list, item)
+		}
+	}
+	return list
 }
 
 func diagText(list diag.List) string {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 // Data is the content of the shared Secret, which all pods mount: under Plaintext all
@@ -18,6 +20,15 @@ func (r *Resolver) Data() map[string][]byte {
 		data[name] = u.data
 	}
 	return data
+}
+
+// Sizes are, of what Data returns, the bytes that come from each Secret and ConfigMap.
+func (r *Resolver) Sizes() map[diag.Object]int {
+	out := map[diag.Object]int{}
+	for name, u := range r.uses {
+		out[u.ref.objects()[0]] += len(name) + len(u.data)
+	}
+	return out
 }
 
 // Projections are, under Reference, the sources of the volume that the pods of a group

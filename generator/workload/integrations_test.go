@@ -272,8 +272,8 @@ func TestLargest(t *testing.T) {
 		}}}},
 	})
 	var names []string
-	for _, p := range strings.Split(got, ", ") {
-		names = append(names, p[:strings.Index(p, " (")])
+	for _, p := range got {
+		names = append(names, p.name)
 	}
 	want := []string{"additionalScrapeConfigs of m/i", "redis_configs[1]", "podLogs/" + pad + pad, "redis_configs[0]", "small"}
 	if diff := cmp.Diff(want, names); diff != "" {

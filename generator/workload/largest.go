@@ -7,26 +7,78 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// shown is how many of the largest parts a message names.
+// shown is how many of the largest parts an error names.
 const shown = 5
 
 // part is something that a configuration has many of, with its size in bytes.
 type part struct {
 	name string
 	size int
+	from diag.Object // if that is known
 }
 
-// largest names what makes a configuration large.
-func largest(c *agentyaml.Config) string {
-	parts := slices.Concat(metricsParts(c.Metrics), logsParts(c.Logs), integrationParts(c.Integrations))
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Or(b.size-a.size, strings.Compare(a.name, b.name)) })
+// parts are the largest parts of something.
+type parts []part
+
+func (list parts) String() string {
 	var names []string
-	for _, p := range parts[:min(len(parts), shown)] {
+	for _, p := range list {
 		names = append(names, fmt.Sprintf("%s (%d bytes)", p.name, p.size))
 	}
 	return strings.Join(names, ", ")
+}
+
+// objects are those that the parts come from: the error would not be there without them.
+func (list parts) objects() (out []diag.Object) {
+	for _, p := range list {
+		if p.from != (diag.Object{}) && !slices.Contains(out, p.from) {
+			out = append(out, p.from)
+		}
+	}
+	return out
+}
+
+// jobKinds are the kinds of objects that jobs are named after.
+var jobKinds = map[string]diag.Object{
+	"serviceMonitor":     {APIVersion: "monitoring.coreos.com/v1", Kind: "ServiceMonitor"},
+	"podMonitor":         {APIVersion: "monitoring.coreos.com/v1", Kind: "PodMonitor"},
+	"probe":              {APIVersion: "monitoring.coreos.com/v1", Kind: "Probe"},
+	"integrationMonitor": {APIVersion: v1alpha1.APIVersion, Kind: v1alpha1.IntegrationMonitorKind},
+	"podLogs":            {APIVersion: v1alpha1.APIVersion, Kind: v1alpha1.PodLogsKind},
+}
+
+// job is a job of a size; its name is kind/namespace/name, perhaps with a number behind it.
+func job(name string, size int) part {
+	p := part{name: name, size: size}
+	if words := strings.Split(name, "/"); len(words) > 2 && jobKinds[words[0]].Kind != "" {
+		p.from = jobKinds[words[0]]
+		p.from.Namespace, p.from.Name = words[1], words[2]
+	}
+	return p
+}
+
+// largest finds what makes a configuration large.
+func largest(c *agentyaml.Config) parts {
+	return first(slices.Concat(metricsParts(c.Metrics), logsParts(c.Logs), integrationParts(c.Integrations)))
+}
+
+// largestSources finds what makes the shared Secret large.
+func largestSources(secrets *secretref.Resolver) parts {
+	var all parts
+	for o, size := range secrets.Sizes() {
+		all = append(all, part{o.String(), size, o})
+	}
+	return first(all)
+}
+
+func first(all parts) parts {
+	slices.SortFunc(all, func(a, b part) int { return cmp.Or(b.size-a.size, strings.Compare(a.name, b.name)) })
+	return all[:min(len(all), shown)]
 }
 
 func encoded(c agentyaml.Config) int { return len(agentyaml.Encode(&c)) }
@@ -36,11 +88,11 @@ func metricsParts(m *agentyaml.Metrics) (parts []part) {
 		return nil
 	}
 	for i := range m.Configs {
-		for _, job := range m.Configs[i].ScrapeConfigs {
-			one := &agentyaml.Metrics{Configs: []agentyaml.Instance{{ScrapeConfigs: []*agentyaml.ScrapeConfig{job}}}}
-			parts = append(parts, part{job.JobName, encoded(agentyaml.Config{Metrics: one})})
+		for _, j := range m.Configs[i].ScrapeConfigs {
+			one := &agentyaml.Metrics{Configs: []agentyaml.Instance{{ScrapeConfigs: []*agentyaml.ScrapeConfig{j}}}}
+			parts = append(parts, job(j.JobName, encoded(agentyaml.Config{Metrics: one})))
 		}
-		parts = append(parts, additionalParts(m.Configs[i].Name, m.Configs[i].Additional)...)
+		parts = append(parts, additionalParts(v1alpha1.MetricsInstanceKind, m.Configs[i].Name, m.Configs[i].Additional)...)
 	}
 	return parts
 }
@@ -50,18 +102,19 @@ func logsParts(l *agentyaml.Logs) (parts []part) {
 		return nil
 	}
 	for i := range l.Configs {
-		for _, job := range l.Configs[i].ScrapeConfigs {
-			one := &agentyaml.Logs{Configs: []agentyaml.LogsInstance{{ScrapeConfigs: []*agentyaml.LogsScrapeConfig{job}}}}
-			parts = append(parts, part{job.JobName, encoded(agentyaml.Config{Logs: one})})
+		for _, j := range l.Configs[i].ScrapeConfigs {
+			one := &agentyaml.Logs{Configs: []agentyaml.LogsInstance{{ScrapeConfigs: []*agentyaml.LogsScrapeConfig{j}}}}
+			parts = append(parts, job(j.JobName, encoded(agentyaml.Config{Logs: one})))
 		}
-		parts = append(parts, additionalParts(l.Configs[i].Name, l.Configs[i].Additional)...)
+		parts = append(parts, additionalParts(v1alpha1.LogsInstanceKind, l.Configs[i].Name, l.Configs[i].Additional)...)
 	}
 	return parts
 }
 
 // additionalParts joins the hand-written jobs of an instance: they stand in one Secret.
-func additionalParts(instance string, jobs []agentyaml.Raw) []part {
-	p := part{name: "additionalScrapeConfigs of " + instance}
+func additionalParts(kind, instance string, jobs []agentyaml.Raw) []part {
+	p := part{name: "additionalScrapeConfigs of " + instance, from: diag.Object{APIVersion: v1alpha1.APIVersion, Kind: kind}}
+	p.from.Namespace, p.from.Name, _ = strings.Cut(instance, "/")
 	for _, job := range jobs {
 		p.size += len(job.Text)
 	}
@@ -78,7 +131,7 @@ func integrationParts(all *agentyaml.Integrations) (parts []part) {
 	for _, list := range all.Lists {
 		for i, config := range list.Configs {
 			one := &agentyaml.Integrations{Lists: []agentyaml.IntegrationList{{Name: list.Name, Configs: []agentyaml.Map{config}}}}
-			parts = append(parts, part{fmt.Sprintf("%s_configs[%d]", list.Name, i), encoded(agentyaml.Config{Integrations: one})})
+			parts = append(parts, part{name: fmt.Sprintf("%s_configs[%d]", list.Name, i), size: encoded(agentyaml.Config{Integrations: one})})
 		}
 	}
 	return parts

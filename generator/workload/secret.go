@@ -45,7 +45,9 @@ func (b *builder) addSecret(name string, labels map[string]string, data map[stri
 		size += len(key) + len(data[key])
 	}
 	if size > maxSecretBytes {
-		b.fail(diag.ObjectTooLarge, "", "Secret %s would hold %d bytes, more than the %d that Kubernetes stores", name, size, maxSecretBytes)
+		parts := largestSources(b.config.Secrets)
+		b.fail(diag.ObjectTooLarge, "", "Secret %s would hold %d bytes, more than the %d that Kubernetes stores; the largest parts are %s", name, size, maxSecretBytes, parts)
+		b.diags[len(b.diags)-1].Related = parts.objects()
 	}
 	b.objects = append(b.objects, Object{ID: b.id("Secret", name), YAML: w.Bytes()})
 }
@@ -86,8 +88,10 @@ func (b *builder) addConfig(name string, c *agentyaml.Config) {
 		w.WriteString(base64Scalar(compressed))
 		o.YAML, o.Review = w.Bytes(), agentyaml.EncodeRedacted(c)
 		if len(compressed)+len(configKey) > maxSecretBytes {
+			parts := largest(c)
 			b.fail(diag.ObjectTooLarge, "", "the configuration is %d bytes compressed, more than the %d that a Secret can hold; the largest parts are %s",
-				len(compressed), maxSecretBytes, largest(c))
+				len(compressed), maxSecretBytes, parts)
+			b.diags[len(b.diags)-1].Related = parts.objects()
 		}
 	}
 	b.objects = append(b.objects, o)

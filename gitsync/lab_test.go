@@ -18,6 +18,7 @@ type lab struct {
 	remote   *remote
 	files    map[string]string // of the input
 	minute   int
+	inputs   []string // commits
 	pipeline gitsync.Pipeline
 	options  gitsync.Options
 }
@@ -44,7 +45,9 @@ func (l *lab) input(changes map[string]string) plumbing.Hash {
 		}
 	}
 	l.minute++
-	return l.remote.commit("main", plain(l.files), l.minute, "Change")
+	id := l.remote.commit("main", plain(l.files), l.minute, "Change")
+	l.inputs = append(l.inputs, id.String())
+	return id
 }
 
 // forget makes the next input a forced push, after which nobody has the commits before it.

@@ -1,0 +1,122 @@
+package gitsync_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// bySpace is an agent whose monitors are chosen by a label of their Namespace.
+func bySpace(ns string) string {
+	return strings.Replace(agent(ns), "serviceMonitorSelector: {}", "serviceMonitorSelector: {}\n  serviceMonitorNamespaceSelector: {matchLabels: {team: x}}", 1)
+}
+
+func space(name, team string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, labels: {team: %q}}\n", name, team)
+}
+
+func TestLostNamespaceHolds(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(string) string{
+		"broken":  func(string) string { return "{" },
+		"invalid": func(name string) string { return space(name, "no value!") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			files := twoTeams()
+			files["in/a/agent.yaml"], files["in/a/ns.yaml"], files["in/b/ns.yaml"] = bySpace("a"), space("a", "x"), space("b", "y")
+			l.input(files)
+			l.pass()
+			for round := range 3 { // the labels are kept when the base moves on
+				l.input(map[string]string{"in/a/ns.yaml": lose("a"), "in/b/web.yaml": monitor("b", "web", fmt.Sprint("p", round))})
+				report := l.pass()
+				sees(t, report, unitStates{"a/agent": "unchanged", "b/agent": "changed"})
+				if diff := cmp.Diff([]string{"Namespace/a in a/agent: version 1 since 2"}, l.held(report)); diff != "" {
+					t.Error(diff)
+				}
+			}
+			l.input(map[string]string{"in/a/ns.yaml": space("a", "y")})
+			sees(t, l.pass(), unitStates{"a/agent": "changed", "b/agent": "unchanged"})
+		})
+	}
+}
+
+func TestFirstIncompleteThenMended(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	files := twoTeams()
+	files["in/a/web.yaml"] = bad("a")
+	l.input(files)
+	s := l.syncer()
+	sees(t, l.passOf(s), unitStates{"a/agent": "added", "b/agent": "added"})
+	sees(t, l.passOf(s), unitStates{"a/agent": "unchanged", "b/agent": "unchanged"}) // as a one-shot pass says
+	sees(t, l.pass(), unitStates{"a/agent": "unchanged", "b/agent": "unchanged"})
+	if text := l.remote.read("env")["a/agent/.agentry/inventory"].text; !strings.Contains(text, `"state": "incomplete"`) || strings.Contains(text, "ServiceMonitor/a/web") {
+		t.Error(text)
+	}
+	l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "http")})
+	sees(t, l.passOf(s), unitStates{"a/agent": "changed", "b/agent": "unchanged"})
+	if text := l.remote.read("env")["a/agent/.agentry/inventory"].text; !strings.Contains(text, `"state": "complete"`) {
+		t.Error(text)
+	}
+}
+
+func TestSecretsPolicyTightened(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.pipeline.Spec.Secrets.Policy = gitsync.SecretsPlaintext
+	l.input(twoTeams())
+	l.pass()
+	l.pipeline.Spec.Secrets.Policy = gitsync.SecretsReference
+	l.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "other")})
+	l.pass()
+	// Nothing of a had to change: it held no secrets. That it stays must not stop b.
+	l.forget()
+	l.input(map[string]string{"in/a/web.yaml": bad("a"), "in/b/web.yaml": monitor("b", "web", "more")})
+	report := l.pass()
+	sees(t, report, unitStates{"a/agent": "held", "b/agent": "changed"})
+	if report.Commit == "" {
+		t.Errorf("%v", report.Diags)
+	}
+}
+
+// TestGuardCountsWhatIsThere adds to the inventories, so that a deletion looks small.
+func TestGuardCountsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	files := twoTeams()
+	files["in/c/agent.yaml"] = agent("c")
+	l.input(files)
+	l.pass()
+	l.tamper(func(files tree) {
+		files[".agentry/units"] = entry{text: `["a/agent", "b/agent", "c/agent", "x/1", "x/2", "x/3"]`}
+		const at = "c/agent/.agentry/inventory"
+		var more string
+		for i := range 9 {
+			more += fmt.Sprintf(`{"path": "x%d.yaml", "object": "StatefulSet/c/x%d"}, `, i, i)
+		}
+		files[at] = entry{text: strings.Replace(files[at].text, `"files": [`, `"files": [`+more, 1)}
+	})
+	paused := strings.Replace(agent("c"), "spec:\n  metrics", "spec:\n  paused: true\n  metrics", 1)
+	l.input(map[string]string{"in/a/agent.yaml": "", "in/b/agent.yaml": "", "in/c/agent.yaml": paused})
+	l.refusedAt(diag.DeletionGuard, "")
+}
+
+func TestOnInvalidFailIgnoresWarnings(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.pipeline.Spec.OnInvalid = gitsync.OnInvalidFail
+	files := twoTeams()
+	files["in/kustomization.yaml"] = "resources: []\n"
+	l.input(files)
+	report := l.pass()
+	if diff := cmp.Diff([]string{"kustomization-not-built"}, codes(report, diag.Warning)); diff != "" || report.Commit == "" {
+		t.Errorf("commit %q %s", report.Commit, diff)
+	}
+}

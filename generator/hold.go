@@ -138,7 +138,7 @@ func (s *holding) fail(last diag.List) {
 		}
 	}
 	s.unit.Failed = true
-	s.unit.diags = append(faults(s.errors, nil), onlyWarnings(s.head.Diags)...)
+	s.unit.diags = append(s.errors, onlyWarnings(s.head.Diags)...)
 	s.unit.looked = s.looked
 	s.head.Objects(func(o *manifest.Object) bool {
 		s.unit.from(o)

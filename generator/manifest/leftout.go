@@ -40,29 +40,41 @@ func (s *Set) absent(objects []*Object) []*Object {
 func (s *Set) Diags() diag.List {
 	var list diag.List
 	for _, group := range s.duplicates {
-		first := s.standsIn(group)
+		before := s.standsIn(group)
 		for i, o := range group {
 			other := group[0]
 			if i == 0 {
 				other = group[1]
 			}
-			message := fmt.Sprintf("%s is defined here and at %s; neither is used", o.ID, other.definedAt(o))
-			switch {
-			case o == first:
-				continue
-			case first != nil:
-				other = first
-				message = fmt.Sprintf("%s is new here; it was defined at %s before, and that is what counts", o.ID, first.definedAt(o))
-			case len(group) > 2:
-				message = fmt.Sprintf("%s is defined %d times, here and at %s; none is used", o.ID, len(group), other.definedAt(o))
+			if before != nil {
+				other = before
 			}
-			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s", message)
+			if o == before {
+				continue
+			}
+			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s", s.duplicated(o, other, len(group), before != nil))
 			d.Hint = "remove all but one"
 			d.Related = []diag.Object{other.Ref()}
 			list = append(list, d)
 		}
 	}
 	return list
+}
+
+// duplicated is what is told of one of so many definitions.
+func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
+	place := other.definedAt(o)
+	if isNew {
+		return fmt.Sprintf("%s is new here; it was defined at %s before, and that is what counts", o.ID, place)
+	}
+	text := fmt.Sprintf("%s is defined here and at %s; neither is used", o.ID, place)
+	if n > 2 {
+		text = fmt.Sprintf("%s is defined %d times, here and at %s; none is used", o.ID, n, place)
+	}
+	if s.Get(o.ID) != nil {
+		text += ", and what it was before stays"
+	}
+	return text
 }
 
 // standsIn finds the definition that is in the set beside its duplicates. Of equal ones it is

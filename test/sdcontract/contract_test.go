@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/scrape"
 	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/sd"
@@ -32,7 +33,7 @@ func TestTheJob(t *testing.T) {
 	if len(findings) > 0 {
 		t.Fatal(findings)
 	}
-	builder := scrape.NewBuilder(scrape.Settings{Shards: 1, Owner: "ns/ga", SD: rendered})
+	builder := scrape.NewBuilder(scrape.Settings{Shards: 1, Agent: diag.Object{Kind: "GrafanaAgent", Namespace: "ns", Name: "ga"}, SD: rendered})
 	job, findings := builder.IntegrationMonitor(&v1alpha1.IntegrationMonitor{}, "ns/primary", nil)
 	if len(findings) > 0 {
 		t.Fatal(findings)

@@ -38,7 +38,7 @@ func (p *pass) writeReadmes(c *change) error {
 	for i := range p.plan {
 		plan := &p.plan[i]
 		told := p.tip.inventory != nil && slices.Contains(p.tip.inventory.HeldIn, plan.name)
-		if !told && !p.holdsIn(plan.name) || plan.state != UnitUnchanged && plan.state != UnitHeld {
+		if !told && !p.tellsOfHeld(plan) || plan.state != UnitUnchanged && plan.state != UnitHeld {
 			continue
 		}
 		if err := p.load(plan.held); err != nil {
@@ -50,6 +50,9 @@ func (p *pass) writeReadmes(c *change) error {
 	}
 	return nil
 }
+
+// tellsOfHeld reports whether something of a unit is held.
+func (p *pass) tellsOfHeld(plan *unitPlan) bool { return plan.state == UnitHeld || p.holdsIn(plan.name) }
 
 func (p *pass) holdsIn(unit string) bool {
 	return slices.ContainsFunc(p.held, func(h *holding) bool { return slices.Contains(h.units, unit) })
@@ -67,10 +70,17 @@ func (p *pass) unitReadme(plan *unitPlan) []byte {
 	if plan.state == UnitHeld {
 		fmt.Fprintf(&b, "The whole folder stays as it was:\n\n    %s\n\n", oneLine(plan.reason))
 	}
-	if !p.holdsIn(plan.name) {
+	switch {
+	case p.holdsIn(plan.name):
+		b.WriteString(p.readmeTable(plan))
+	case plan.state != UnitHeld:
 		b.WriteString("Nothing: every object is rendered as it is in the sources.\n")
-		return []byte(b.String())
 	}
+	return []byte(b.String())
+}
+
+func (p *pass) readmeTable(plan *unitPlan) string {
+	var b strings.Builder
 	b.WriteString("These objects are not rendered as they are in the sources. They go on by themselves once they are corrected.\n\n" +
 		"| object | rendered as of | held since | waiting | why |\n|---|---|---|---|---|\n")
 	for _, h := range p.held {
@@ -78,7 +88,7 @@ func (p *pass) unitReadme(plan *unitPlan) []byte {
 			b.WriteString(p.readmeRow(plan, h))
 		}
 	}
-	return []byte(b.String())
+	return b.String()
 }
 
 func (p *pass) readmeRow(plan *unitPlan, h *holding) string {

@@ -146,11 +146,6 @@ func (p *pass) writeHeld(c *change, inv *inventory) error {
 	for _, h := range p.held {
 		r, text := p.record(h)
 		inv.Held = append(inv.Held, r)
-		for _, unit := range h.units {
-			if !slices.Contains(inv.HeldIn, unit) {
-				inv.HeldIn = append(inv.HeldIn, unit)
-			}
-		}
 		if r.File != "" {
 			files[r.File] = true
 		}
@@ -161,7 +156,11 @@ func (p *pass) writeHeld(c *change, inv *inventory) error {
 			return err
 		}
 	}
-	slices.Sort(inv.HeldIn)
+	for i := range p.plan {
+		if p.tellsOfHeld(&p.plan[i]) {
+			inv.HeldIn = append(inv.HeldIn, p.plan[i].name)
+		}
+	}
 	for _, r := range p.past.records {
 		if r.File != "" && !files[r.File] {
 			c.edits[p.at(r.File)] = repo.Edit{Remove: true}

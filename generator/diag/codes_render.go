@@ -71,7 +71,7 @@ func renderCodes() []CodeInfo {
 		{MissingKey, "A Secret or ConfigMap lacks the key that is referred to.", "Correct the key, or add it."},
 		{OptionalMissing, "An optional reference does not resolve; its setting is left out.", "Nothing to do if that is intended."},
 		{SecretNotText, "A secret value that must be written into the configuration is not UTF-8 text.", "Use a text value, or a field that takes a file."},
-		{SecretKeyCollision, "Two references would share one file name in the agent's pod.", "One tenant would get the other's credentials. Rename one of the Secrets, ConfigMaps or keys."},
+		{SecretKeyCollision, "Two references would share one file name in the agent's pod.", "One tenant would get the other's credentials. The object that used its one before keeps it; if that is not known, neither is rendered. Rename one of the Secrets, ConfigMaps or keys."},
 		{SecretAcrossNS, "Under the policy reference, a Secret or ConfigMap outside the GrafanaAgent's namespace is used.", "A pod mounts only Secrets of its own namespace. Copy the Secret there (a reflector, External Secrets), move the object, or use the policy plaintext."},
 		{SecretAsEnv, "Under the policy reference, a credential for which the agent has no file field becomes an environment variable.", "The Secret must exist before the pods start, and rotating it needs a restart of the pods."},
 		{InvalidScrapeConfigs, "The content of additionalScrapeConfigs is not what the agent takes: it would refuse its whole configuration, for all teams. The MetricsInstance or LogsInstance is rendered without it.", "Correct the YAML in the Secret's key, at the line that the message names. It is configuration: under every policy it must be in the inputs in clear."},

@@ -37,5 +37,9 @@ An **error** is an input that cannot be rendered as written: ` + "`sync`" + ` ke
 what it concerns, ` + "`render`" + ` leaves it out, and the exit code is 1. A **warning** is rendered, but
 perhaps not as its author expects; ` + "`--strict`" + ` makes it exit 1 too. An **info** needs no change.
 
+Each fault is told once, at the object that brought it in: of two objects that do not go together it
+is the newer one, if that is known, and an object that only needs another one with an error is no
+error itself ([follows-error](#follows-error)). The other objects of a finding are ` + "`related`" + ` in JSON.
+
 Codes are stable: they are never renamed, and never used again for something else.
 `

@@ -2,6 +2,7 @@
 
 FUZZTIME ?= 30s
 BENCH    ?= .
+SOAK     ?= 10m
 
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
@@ -13,7 +14,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle chart agentcheck test-deps agentcheck-deps lint generate demo bench fuzz clean
+.PHONY: help build test oracle chart agentcheck test-deps agentcheck-deps lint generate demo bench bench-sd soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +78,13 @@ bench: ## Run the benchmarks (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 # Where others do something at the same time, making an input small finds no end.
+bench-sd: ## Measure the sd-aggregator against its goals, in about ten minutes
+	go build -o bin/ ./cmd/sd-aggregator
+	go run ./sd/internal/bench
+
+soak-sd: ## Run the sd-aggregator among changes and faults for SOAK (10m), with the race detector
+	go run $(RACE) ./sd/internal/soak -for $(SOAK)
+
 fuzz: ## Run every fuzz test for FUZZTIME (30s)
 	@grep -rno --include='*_test.go' 'func Fuzz[A-Za-z0-9_]*' . | sed 's/func //' | while IFS=: read -r file _ name; do \
 		go test -tags oracle -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$(dirname "$$file")" || exit 1; \

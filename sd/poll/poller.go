@@ -410,8 +410,12 @@ func dropped(drops []merge.Drop) (n int) {
 	return n
 }
 
-// tell logs what changed with a good answer.
+// tell logs what changed with a good answer. Nothing did with most.
 func (p *Poller) tell(polled *pod, was State, lost int) {
+	lose := dropped(polled.drops)
+	if was == polled.state && lose == lost {
+		return
+	}
 	log := p.options.Log.With("pod", polled.Name, "addr", polled.Addr, "agent", polled.Owner)
 	switch {
 	case was == StateFailing:
@@ -421,8 +425,8 @@ func (p *Poller) tell(polled *pod, was State, lost int) {
 	case was != polled.state:
 		log.Info("pod changed", "state", polled.state, "targets", polled.answer.Targets())
 	}
-	if n := dropped(polled.drops); n > 0 && n != lost {
-		log.Warn("groups of a pod dropped", "groups", n, "reason", polled.drops[0].Reason, "example", polled.drops[0].Example)
+	if lose > 0 && lose != lost {
+		log.Warn("groups of a pod dropped", "groups", lose, "reason", polled.drops[0].Reason, "example", polled.drops[0].Example)
 	}
 }
 

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"runtime"
+	"time"
+)
+
+// gauge is what this process uses: aggregators, pods and API server together.
+type gauge struct {
+	at                      time.Time
+	heap                    float64 // bytes that live, after a collection
+	goroutines, descriptors int
+}
+
+func measure() gauge {
+	runtime.GC()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	open, _ := os.ReadDir("/proc/self/fd")
+	return gauge{at: time.Now(), heap: float64(memory.HeapAlloc), goroutines: runtime.NumGoroutine(), descriptors: len(open)}
+}
+
+// gauges are those of a run.
+type gauges []gauge
+
+func (g *gauges) add(one gauge) { *g = append(*g, one) }
+
+func (g *gauges) last() string {
+	if len(*g) == 0 {
+		return "nothing measured"
+	}
+	l := (*g)[len(*g)-1]
+	return fmt.Sprintf("heap %.1f MB, %d goroutines, %d descriptors", l.heap/1e6, l.goroutines, l.descriptors)
+}
+
+// halves are the means of the second and the last quarter; the first is for warming up.
+func (g *gauges) halves() (early, late gauge) {
+	n := len(*g) / 4
+	if n == 0 {
+		return early, late
+	}
+	return mean((*g)[n : 2*n]), mean((*g)[len(*g)-n:])
+}
+
+func mean(some []gauge) gauge {
+	var sum gauge
+	for _, g := range some {
+		sum.heap += g.heap
+		sum.goroutines += g.goroutines
+		sum.descriptors += g.descriptors
+	}
+	n := len(some)
+	return gauge{some[n/2].at, sum.heap / float64(n), sum.goroutines / n, sum.descriptors / n}
+}
+
+// The most by which means may differ. One pod of some kinds holds 10 MB.
+const (
+	maxHeapGrowth       = 40e6
+	maxGoroutineGrowth  = 100
+	maxDescriptorGrowth = 100
+)
+
+func (g *gauges) summary() string {
+	early, late := g.halves()
+	slope := 0.0
+	if hours := late.at.Sub(early.at).Hours(); hours > 0 {
+		slope = (late.heap - early.heap) / 1e6 / hours
+	}
+	return fmt.Sprintf("from the second to the last quarter: heap %.1f to %.1f MB (%+.1f MB/h), goroutines %d to %d, descriptors %d to %d",
+		early.heap/1e6, late.heap/1e6, slope, early.goroutines, late.goroutines, early.descriptors, late.descriptors)
+}
+
+func (g *gauges) check() error {
+	early, late := g.halves()
+	if late.heap-early.heap > maxHeapGrowth || late.goroutines-early.goroutines > maxGoroutineGrowth || late.descriptors-early.descriptors > maxDescriptorGrowth {
+		return errors.New("it grows: " + g.summary())
+	}
+	return nil
+}
+
+// nothingLeft waits until no more is in use than before.
+func nothingLeft(before gauge) error {
+	http.DefaultClient.CloseIdleConnections()
+	var now gauge
+	for range 500 {
+		if now = measure(); now.goroutines <= before.goroutines && now.descriptors <= before.descriptors {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<20)
+	return fmt.Errorf("%d goroutines and %d descriptors before, %d and %d after:\n%s",
+		before.goroutines, before.descriptors, now.goroutines, now.descriptors, stacks[:runtime.Stack(stacks, true)])
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/agentry-dev/agentry/sd/internal/rig"
+)
+
+func TestMain(m *testing.M) { os.Exit(rig.Isolated(m.Run)) }
+
+// TestAShortSoak has few steps, among them an outage of the API server and a restart.
+func TestAShortSoak(t *testing.T) {
+	var last string
+	if err := soak(24, func(step int) bool { return step < 6 }, func(line string) { last = line }); err != nil {
+		t.Error(err)
+	}
+	t.Log(last)
+	if strings.Contains(last, " 0 outages") || strings.Contains(last, " 0 restarts") {
+		t.Error("another seed is needed")
+	}
+}
+
+// TestDocumentsAreHeldAgainstTheModel has documents that are wrong.
+func TestDocumentsAreHeldAgainstTheModel(t *testing.T) {
+	before, after := map[string]int{"stays": 1, "goes": 2, "moves": 3}, map[string]int{"stays": 1, "comes": 4, "moves": 5}
+	for name, test := range map[string]struct {
+		served []string
+		want   bool
+	}{
+		"before":               {[]string{"stays", "goes", "moves"}, true},
+		"after":                {[]string{"stays", "comes", "moves"}, true},
+		"between":              {[]string{"stays", "goes", "comes"}, true},
+		"something flickers":   {[]string{"goes", "comes", "moves"}, false},
+		"something is made up": {[]string{"stays", "other"}, false},
+	} {
+		served := map[string]bool{}
+		for _, target := range test.served {
+			served[target] = true
+		}
+		if err := consistent(served, before, after); (err == nil) != test.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -193,7 +193,7 @@ func (c *heldCollector) kept(plan *unitPlan) error {
 			h.old = c.past.recordFor(plan.name, id)
 		}
 		isSame := now != nil && last != nil && now.Digest == last.Digest
-		isUnknown := now != nil && last == nil && h.old == nil
+		isUnknown := now != nil && last == nil && h.old == nil && objectID(h.reason) != id
 		if isSame || isUnknown {
 			continue
 		}
@@ -234,8 +234,6 @@ func (p *pass) heldObject(h *holding) HeldObject {
 	if !allKept {
 		out.As = p.past.origins[h.standIn].commit()
 	}
-	if now := p.head.Get(h.id); now != nil {
-		out.Waiting = waiting(h.standIn, now)
-	}
+	out.Waiting = p.waitingFor(h)
 	return out
 }

@@ -58,15 +58,15 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	p.memory.rendered = rendered
 	p.report.Diags = append(p.report.Diags, p.aboutHead(rendered.Diags)...)
-	p.report.Set = p.set
-	for _, u := range rendered.Units {
-		p.report.Hierarchies = append(p.report.Hierarchies, u.Hierarchy)
-	}
 	if p.pipeline.Spec.OnInvalid == OnInvalidFail && p.report.Diags.HasErrors() {
 		return nil
 	}
 	if err := p.collectHeld(rendered); err != nil {
 		return fmt.Errorf("read what is held: %w", err)
+	}
+	p.report.Set = p.set
+	for _, u := range rendered.Units {
+		p.report.Hierarchies = append(p.report.Hierarchies, u.Hierarchy)
 	}
 	change, err := p.write()
 	if err != nil || change == nil {

@@ -21,7 +21,8 @@ type Report struct {
 	// identity.
 	Held []HeldObject
 	// Set is the inputs, with stand-ins for what cannot be read, and Hierarchies are what of it
-	// the units are rendered from; nil when the pass was refused before it rendered.
+	// the units are rendered from; nil when an error refused the pass before there was any use
+	// for them.
 	Set         *manifest.Set
 	Hierarchies []*hierarchy.Hierarchy
 	// Changes are the files that the commit adds, changes or removes, sorted by path.

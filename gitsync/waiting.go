@@ -8,26 +8,57 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // maxWaiting is how many differences of an object are listed.
 const maxWaiting = 50
 
+// waitingFor lists the fields that wait for an object to be right again; nil when what is
+// written of it cannot be told.
+func (p *pass) waitingFor(h *holding) []string {
+	if now := p.head.Get(h.id); now != nil {
+		return waiting(plainValue(h.standIn), plainValue(now))
+	}
+	var written []*manifest.Object
+	for _, o := range p.head.LeftOut() {
+		if o.ID == h.id {
+			written = append(written, o)
+		}
+	}
+	if len(written) != 1 {
+		return nil
+	}
+	// Its value cannot be used, so texts are compared.
+	return waiting(plainText(h.standIn), plainText(written[0]))
+}
+
 // waiting lists the fields in which two versions of an object differ: their paths, and never
 // what they hold.
-func waiting(old, now *manifest.Object) []string {
+func waiting(old, now any) []string {
+	if old == nil || now == nil {
+		return nil
+	}
 	var out []string
-	differing("", plainValue(old.Value), plainValue(now.Value), func(path string) { out = append(out, path) })
+	differing("", old, now, func(path string) { out = append(out, path) })
 	return out[:min(len(out), maxWaiting)]
 }
 
-// plainValue is a value as JSON decodes it.
-func plainValue(v any) any {
-	var out any
-	data, err := json.Marshal(v)
+// plainValue is an object's value as JSON decodes it.
+func plainValue(o *manifest.Object) (out any) {
+	data, err := json.Marshal(o.Value)
 	if err != nil || json.Unmarshal(data, &out) != nil {
 		return nil // a Kubernetes object holds nothing that does not encode
+	}
+	return out
+}
+
+// plainText is what an object was written as, decoded; nil where a key is there twice.
+func plainText(o *manifest.Object) (out any) {
+	if yaml.Unmarshal([]byte(o.Text()), &out) != nil {
+		return nil
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -44,9 +45,21 @@ func (c command) build() *cli.Command {
 	}
 }
 
+// variable is the environment variable of a flag.
+func variable(flag string) string {
+	return "AGENTRY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// typed reports whether a flag stands on the command line. What the environment says is for
+// many commands at once, so it contradicts no argument of one of them.
+func (e Env) typed(flags *cli.Context, name string) bool {
+	value, found := e.LookupEnv(variable(name))
+	return flags.IsSet(name) && !(found && value == fmt.Sprint(flags.Value(name)))
+}
+
 // complete gives a flag what all flags have: the environment variable AGENTRY_<FLAG>.
 func complete(f cli.Flag) {
-	env := []string{"AGENTRY_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))}
+	env := []string{variable(f.Names()[0])}
 	switch f := f.(type) {
 	case *cli.StringFlag:
 		f.EnvVars = env

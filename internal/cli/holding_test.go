@@ -2,10 +2,12 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +33,12 @@ func TestHoldingPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	sections := regexp.MustCompile(`(?m)^##`).Split(string(page), -1)
+	for rule := 1; rule <= 14; rule++ {
+		example := regexp.MustCompile(fmt.Sprintf("(?s)^# %d\\. .*```console\n", rule))
+		if !slices.ContainsFunc(sections, example.MatchString) {
+			t.Errorf("rule %d has no example", rule)
+		}
+	}
 	played := make([]string, len(sections))
 	t.Run("sections", func(t *testing.T) {
 		for i, section := range sections {

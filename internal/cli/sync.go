@@ -56,7 +56,7 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 		return usagef("git rev-parse prints it", "--allow-deletions needs a full commit id")
 	}
 	metrics, file := telemetry.NewPasses(), flags.String("metrics-file")
-	if file != "" && options.DryRun {
+	if options.DryRun && env.typed(flags, "metrics-file") {
 		return usagef("leave out one of them", "--metrics-file is for passes that push, and --dry-run pushes nothing")
 	}
 	worst := exitDone
@@ -66,7 +66,7 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 			break
 		}
 	}
-	if file != "" {
+	if file != "" && !options.DryRun {
 		worst = max(worst, exitCode(ctx, env.Stderr, metrics.WriteFile(file)))
 	}
 	if worst != exitDone {

@@ -40,7 +40,7 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	if err != nil {
 		return err
 	}
-	if flags.String("file") != "" {
+	if env.typed(flags, "file") || flags.String("file") != "" && len(paths) == 0 {
 		return treeOfPass(ctx, env, flags, paths, format)
 	}
 	in, err := env.load(ctx, flags, paths)
@@ -62,7 +62,7 @@ func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 		return usagef("leave out one of them", "a pipeline file and a PATH are given")
 	}
 	for _, f := range renderFlags() {
-		if name := f.Names()[0]; flags.IsSet(name) {
+		if name := f.Names()[0]; env.typed(flags, name) {
 			return usagef("set it in the pipeline file", "--%s has no effect with -f", name)
 		}
 	}

@@ -231,9 +231,19 @@ func checkStandIns(t *testing.T, out *generator.Output, p past) {
 			if h.Reason.Severity != diag.Error {
 				t.Errorf("%s: %s is held without an error", u.Name, h.ID)
 			}
+			if !slices.ContainsFunc(out.Diags, func(d diag.Diagnostic) bool { return names(d, h.ID) }) {
+				t.Errorf("%s: nothing is told of %s, held for %v", u.Name, h.ID, h.Reason)
+			}
 		}
 		if u.Failed && !out.Diags.HasErrors() {
 			t.Errorf("%s failed without an error", u.Name)
 		}
 	}
+}
+
+// names reports whether a finding is about an object, or names it beside another.
+func names(d diag.Diagnostic, id manifest.ID) bool {
+	return slices.ContainsFunc(append(slices.Clip(d.Related), d.Object), func(o diag.Object) bool {
+		return o.Kind == id.Kind && o.Namespace == id.Namespace && o.Name == id.Name
+	})
 }

@@ -64,6 +64,6 @@ func manifestCodes() []CodeInfo {
 		{EncryptedSecret, "A Secret is encrypted by SOPS.",
 			"It is read as if it were not there; references to it are kept for the cluster to resolve."},
 		{DuplicateObject, "Two documents define the same object.",
-			"Which one counts would be chance, so neither is used. Remove one of them."},
+			"Which one counts would be chance, so neither is used; what was there before them stays. Remove one of them."},
 	}
 }

@@ -33,15 +33,15 @@ func gitCodes() []CodeInfo {
 		},
 		{
 			Code:    VanishedHeld,
-			Summary: "An object is gone from every readable file while a file of its source cannot be read.",
+			Summary: "An object is gone from every readable file while a file cannot be read, and nobody knows any more what it was.",
 			Help: "A broken file is not a deletion: the units that used the object keep their folders. " +
 				"Repair the file; if the object was meant to go, it goes with the next pass.",
 		},
 		{
 			Code:    ImmutableField,
 			Summary: "The render changes a field that Kubernetes does not let anyone change on an existing object.",
-			Help: "Flux and Argo CD would refuse it and everything applied with it, so the unit's folder stays as it was. " +
-				"Take the change back, or delete the workload in the cluster and its file on the output branch first.",
+			Help: "Flux and Argo CD would refuse it and everything applied with it, so the GrafanaAgent's last good version " +
+				"stays in effect; if the change comes from elsewhere, the unit's folder stays as it was. Take the change back, or delete the workload in the cluster and its file on the output branch first.",
 		},
 		{
 			Code:    Drift,

@@ -16,8 +16,8 @@ import (
 )
 
 // patience is how long anything may take. The agent sends nothing in its first 15 s, and
-// asks for targets every 30 s.
-const patience = time.Minute
+// asks for targets every 30 s; the sd-aggregator believes DNS that a pod is gone after 20 s.
+const patience = 2 * time.Minute
 
 // process is a server on loopback, whose readiness is answered at /-/ready.
 type process struct {

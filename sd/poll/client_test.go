@@ -219,9 +219,8 @@ func TestLittleMoreThanTheLimitIsRead(t *testing.T) {
 			const limit = 1 << 20
 			c := NewClient(ClientOptions{MaxBytes: limit})
 			var read atomic.Int64
-			dial := c.transport.DialContext
-			c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-				conn, err := dial(ctx, network, address)
+			c.dial = func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+				conn, err := dialTCP(ctx, addr)
 				return counted{conn, &read}, err
 			}
 			if _, reason := fetch(t, c, server.Listener.Addr().String(), 5*time.Second); reason == "" {

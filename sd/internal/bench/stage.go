@@ -111,11 +111,12 @@ func (s *stage) heal() {
 	}
 }
 
-// cpuPerRound measures for some rounds.
+// cpuPerRound measures for some rounds, and divides by the polls that there were: on a busy
+// machine they may be fewer than there should be.
 func (s *stage) cpuPerRound(rounds int) float64 {
-	before := s.cpu()
+	cpu, polls := s.cpu(), s.metric(polled)
 	time.Sleep(time.Duration(rounds) * s.interval)
-	return (s.cpu() - before) / float64(rounds)
+	return (s.cpu() - cpu) * float64(s.n) / (s.metric(polled) - polls)
 }
 
 // latencies are those of requests by some clients at a time, in order. Any other status than the

@@ -88,16 +88,18 @@ func holdsCredentials(name string) bool {
 	return false
 }
 
-// deniedFiles reports whether a ServiceMonitor uses files of the agent although that is
-// denied; then all of it is left out, as the operator does.
+// deniedFiles reports whether a ServiceMonitor or an IntegrationMonitor uses files of the agent
+// although that is denied; then all of it is left out, as the operator does. That is no error
+// of the monitor, for which the GrafanaAgent would have to go on allowing it.
 func (b *builder) deniedFiles(o *manifest.Object) bool {
-	if o.Kind != "ServiceMonitor" || !b.spec.Metrics.ArbitraryFSAccessThroughSMs.Deny {
+	if !b.spec.Metrics.ArbitraryFSAccessThroughSMs.Deny || o.Kind != "ServiceMonitor" && o.Kind != v1alpha1.IntegrationMonitorKind {
 		return false
 	}
 	files := filesOf(o)
 	if len(files) == 0 {
 		return false
 	}
-	b.warn(o, diag.FileAccessDenied, files[0].path, "the ServiceMonitor is left out: GrafanaAgent %s denies access to the agent's files", b.hierarchy.Name())
+	b.found(o, []diag.Finding{{Severity: diag.Warning, Code: diag.FileAccessDenied, Path: files[0].path, Related: []diag.Object{b.hierarchy.Agent.Ref()},
+		Message: "the " + o.Kind + " is left out: GrafanaAgent " + b.hierarchy.Name() + " denies access to the agent's files"}})
 	return true
 }

@@ -30,7 +30,6 @@ func (b *builder) metricsSettings(apiServer agentyaml.KubernetesSD) scrape.Setti
 		Interval:                 b.globalInterval(),
 		APIServer:                apiServer,
 		Agent:                    b.hierarchy.Agent.Ref(),
-		DenyFiles:                spec.ArbitraryFSAccessThroughSMs.Deny,
 		SD:                       b.discovery(),
 	}
 }
@@ -156,7 +155,7 @@ func (b *builder) monitors(m *hierarchy.MetricsInstance, truncate time.Duration)
 // integrationMonitor returns the job of an IntegrationMonitor, which says by which instance
 // it is scraped; nil when it is left out.
 func (b *builder) integrationMonitor(o, instance *manifest.Object) *agentyaml.ScrapeConfig {
-	if b.left[o.ID] {
+	if b.left[o.ID] || b.deniedFiles(o) {
 		return nil
 	}
 	b.checkFiles(o, filesOf(o))

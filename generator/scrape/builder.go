@@ -33,8 +33,6 @@ type Settings struct {
 	Agent diag.Object
 	// SD is how the jobs of IntegrationMonitors find their targets: see [SDAggregator.HTTPSD].
 	SD agentyaml.HTTPSD
-	// DenyFiles refuses IntegrationMonitors that name files of the agent.
-	DenyFiles bool
 }
 
 // DefaultInterval is the agent's scrape interval where none is set.

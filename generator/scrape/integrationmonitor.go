@@ -110,16 +110,6 @@ func (j *job) integrationHTTP(spec *v1alpha1.IntegrationMonitorSpec) {
 	j.http(e)
 	j.credentials(spec.BasicAuth, spec.Authorization, spec.OAuth2)
 	j.ownTLS(spec.TLSConfig)
-	if spec.TLSConfig == nil || !j.settings.DenyFiles {
-		return
-	}
-	for _, f := range [...]struct{ field, file string }{
-		{"caFile", spec.TLSConfig.CAFile}, {"certFile", spec.TLSConfig.CertFile}, {"keyFile", spec.TLSConfig.KeyFile},
-	} {
-		if f.file != "" {
-			j.fail(diag.FileAccessDenied, j.path+"tlsConfig."+f.field, "GrafanaAgent "+j.settings.owner()+" denies access to the agent's files", j.settings.Agent)
-		}
-	}
 }
 
 // integrationLimits sets the limits. Zero is none, as in Prometheus.

@@ -1,17 +1,17 @@
 // Command demo shows agentry end to end on examples/quickstart: a repository goes in, a
-// rendered branch comes out, a change of an input is a diff of that branch. It needs Go
-// and Git, no network, and leaves nothing behind. Run it with "make demo"; KEEP=1 keeps
-// its folder.
+// rendered branch comes out, a change of an input is a diff of that branch, a mistake in one
+// is held. It needs Go and Git, no network, and leaves nothing behind. Run it with "make
+// demo"; KEEP=1 keeps its folder.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 )
 
 // branch is where examples/quickstart/pipeline.yaml writes to.
@@ -44,7 +44,7 @@ func run(ctx context.Context, out io.Writer, keep bool) (err error) {
 		}()
 	}
 	s := &stage{ctx: ctx, out: out, folder: folder}
-	for _, scene := range []func(*stage) error{prepare, firstPass, secondPass, change} {
+	for _, scene := range []func(*stage) error{prepare, firstPass, secondPass, change, mistake} {
 		if err := scene(s); err != nil {
 			return err
 		}
@@ -102,27 +102,35 @@ func secondPass(s *stage) error {
 // change edits a ServiceMonitor, and shows what that changes on the branch.
 func change(s *stage) error {
 	s.heading("A team edits its ServiceMonitor")
-	file := s.path("work", "team-shop", "monitors.yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
+	if err := s.edit("team-shop", "interval: 30s", "interval: 2m"); err != nil {
 		return err
 	}
-	edited := strings.Replace(string(text), "interval: 30s", "interval: 2m", 1)
-	if err := os.WriteFile(file, []byte(edited), 0o666); err != nil {
-		return err
-	}
-	if err := s.show("work", "git", "diff", "-U1"); err != nil {
-		return err
-	}
-	if err := s.quiet("work", "git", "commit", "-q", "-am", "Scrape the checkout less often"); err != nil {
-		return err
-	}
-	if err := s.quiet("work", "git", "push", "-q", "origin", "main"); err != nil {
+	if err := s.commit("Scrape the checkout less often"); err != nil {
 		return err
 	}
 	s.heading("The next pass, and its diff of the output branch")
 	if err := s.show("work", "agentry", "sync", "-f", s.path("pipeline.yaml")); err != nil {
 		return err
 	}
-	return s.show("monitoring.git", "git", "diff", "-U2", branch+"~1", branch, "--", "*.yaml")
+	return s.diff()
+}
+
+// mistake breaks that ServiceMonitor, and shows that this holds nobody else.
+func mistake(s *stage) error {
+	s.heading("One team makes a mistake, another a change")
+	if err := s.edit("team-shop", "interval: 2m", "interval: 2"); err != nil {
+		return err
+	}
+	if err := s.edit("team-search", "interval: 1m", "interval: 5m"); err != nil {
+		return err
+	}
+	if err := s.commit("Change two intervals"); err != nil {
+		return err
+	}
+	s.heading("The mistake is held, and the change moves on")
+	// It exits 1, as long as something is held.
+	if err := s.show("work", "agentry", "sync", "-f", s.path("pipeline.yaml")); err == nil {
+		return errors.New("agentry sync found no mistake")
+	}
+	return s.diff()
 }

@@ -22,6 +22,8 @@ func TestDemo(t *testing.T) {
 		"quickstart: nothing to change on environments/quickstart",
 		"grafana-agent.statefulset.yaml\n",
 		"-              scrape_interval: 30s\n+              scrape_interval: 2m\n",
+		"  held ServiceMonitor/team-shop/checkout\n",
+		"-              scrape_interval: 1m\n+              scrape_interval: 5m\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not shown", want)

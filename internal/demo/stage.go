@@ -62,6 +62,32 @@ func (s *stage) print(text string) {
 	fmt.Fprint(s.out, strings.ReplaceAll(text, s.folder, "..."))
 }
 
+// edit replaces a text in a team's monitors, and shows the difference.
+func (s *stage) edit(team, old, text string) error {
+	file := s.path("work", team, "monitors.yaml")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(data), old, text, 1)), 0o666); err != nil {
+		return err
+	}
+	return s.show("work", "git", "diff", "-U1", team)
+}
+
+// commit commits and pushes what was edited.
+func (s *stage) commit(message string) error {
+	if err := s.quiet("work", "git", "commit", "-q", "-am", message); err != nil {
+		return err
+	}
+	return s.quiet("work", "git", "push", "-q", "origin", "main")
+}
+
+// diff shows what the last pass changed in the manifests on the output branch.
+func (s *stage) diff() error {
+	return s.show("monitoring.git", "git", "diff", "-U2", branch+"~1", branch, "--", "*.yaml")
+}
+
 // pipeline writes the example's pipeline file with the demo's repository in it.
 func (s *stage) pipeline() error {
 	text, err := os.ReadFile(s.path("work", "pipeline.yaml"))

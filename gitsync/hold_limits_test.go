@@ -86,6 +86,33 @@ func TestSecretsPolicyTightened(t *testing.T) {
 	}
 }
 
+// TestStandInUnderAStricterPolicy has a stand-in that a new policy does not allow: it is not
+// rendered, and what was rendered of it in clear stops the commit.
+func TestStandInUnderAStricterPolicy(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.pipeline.Spec.Secrets.Policy = gitsync.SecretsPlaintext
+	files := twoTeams()
+	files[agentA] = strings.Replace(agent("a"), `mimir/push"`, `mimir/push", bearerToken: hunter2`, 1)
+	l.input(files)
+	l.pass()
+	l.input(elsewhere(2, agentA, strings.Replace(files[agentA], "remoteWrite: [", "remoteWrite: 5 # [", 1)))
+	l.pass()
+	if texts := l.heldTexts(); len(texts) != 1 || !strings.Contains(texts[0], "hunter2") {
+		t.Errorf("under the policy plaintext the text is not kept: %v", texts)
+	}
+	l.pipeline.Spec.Secrets.Policy = gitsync.SecretsReference
+	l.input(elsewhere(3))
+	l.refusedAt(diag.SecretsHeld, "a/agent")
+	l.input(elsewhere(4, agentA, agent("a")))
+	l.pass()
+	for name, e := range l.remote.read("env") {
+		if strings.Contains(e.text, "hunter2") {
+			t.Errorf("%s:\n%s", name, e.text)
+		}
+	}
+}
+
 // TestGuardCountsWhatIsThere adds to the inventories, so that a deletion looks small.
 func TestGuardCountsWhatIsThere(t *testing.T) {
 	t.Parallel()

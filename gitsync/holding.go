@@ -219,6 +219,14 @@ func (c *heldCollector) reasonOf(plan *unitPlan, id manifest.ID) diag.Diagnostic
 	return out
 }
 
+// originOf is where the version comes from that stands in: once it is recorded, for good.
+func (p *pass) originOf(h *holding) origin {
+	if h.old != nil {
+		return h.old.origin
+	}
+	return p.past.origins[h.standIn]
+}
+
 // heldObject is a holding as it is reported.
 func (p *pass) heldObject(h *holding) HeldObject {
 	out := HeldObject{Object: h.id, Units: h.units, Since: h.since, Reason: h.reason}
@@ -232,7 +240,7 @@ func (p *pass) heldObject(h *holding) HeldObject {
 		}
 	}
 	if !allKept {
-		out.As = p.past.origins[h.standIn].commit()
+		out.As = p.originOf(h).commit()
 	}
 	out.Waiting = p.waitingFor(h)
 	return out

@@ -52,7 +52,9 @@ func (p *pass) writeReadmes(c *change) error {
 }
 
 // tellsOfHeld reports whether something of a unit is held.
-func (p *pass) tellsOfHeld(plan *unitPlan) bool { return plan.state == UnitHeld || p.holdsIn(plan.name) }
+func (p *pass) tellsOfHeld(plan *unitPlan) bool {
+	return plan.state == UnitHeld || p.holdsIn(plan.name)
+}
 
 func (p *pass) holdsIn(unit string) bool {
 	return slices.ContainsFunc(p.held, func(h *holding) bool { return slices.Contains(h.units, unit) })
@@ -97,7 +99,7 @@ func (p *pass) readmeRow(plan *unitPlan, h *holding) string {
 	case plan.state == UnitHeld:
 		as = "this folder"
 	case h.standIn != nil:
-		as = readmeCommit(p.past.origins[h.standIn].commit())
+		as = readmeCommit(p.originOf(h).commit())
 	}
 	waits := "the object"
 	if out := p.heldObject(h); out.Waiting != nil {

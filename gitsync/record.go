@@ -176,14 +176,11 @@ func (p *pass) record(h *holding) (r record, text string) {
 	if !h.forAll {
 		r.Units = h.units
 	}
+	r.origin = p.originOf(h)
 	switch {
 	case h.standIn == nil && h.old != nil:
-		r.origin, r.File = h.old.origin, h.old.File
+		r.File = h.old.File
 	case h.standIn != nil:
-		r.origin = p.past.origins[h.standIn]
-		if h.old != nil {
-			r.origin = h.old.origin
-		}
 		if own := h.standIn.Text(); h.id.Kind != "Secret" && p.keeps(own, h.standIn) {
 			r.File, text = heldName(own), own
 		}

@@ -1,0 +1,55 @@
+package repo_test
+
+import (
+	"testing"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+// TestGives asks for commits that are in the cache, of which one was forced away.
+func TestGives(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []string{"true", "false"} {
+		t.Run("allowed "+allowed, func(t *testing.T) {
+			t.Parallel()
+			g := gittest.NewRepo(t)
+			g.Git("config", "uploadpack.allowAnySHA1InWant", allowed)
+			old := g.Commit("main", map[string]string{"a.yaml": "1"})
+			away := g.Commit("main", map[string]string{"a.yaml": "2"})
+			for name, remote := range remotes(t, g) {
+				r := open(t, remote, repo.Options{Depth: 1})
+				fetch(t, r, repo.Ref{})
+				g.Git("update-ref", "refs/heads/main", old)
+				g.Commit("main", map[string]string{"a.yaml": "3"})
+				fetch(t, r, repo.Ref{})
+				gives := func(commit string) bool {
+					t.Helper()
+					ok, err := r.Gives(testContext(t), repo.Ref{Commit: commit, Branch: "main"})
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+					return ok
+				}
+				if !gives(old) {
+					t.Errorf("%s: a commit of the branch is not given", name)
+				}
+				if gives(away) != (allowed == "true") {
+					t.Errorf("%s: what was forced away is given: %v", name, gives(away))
+				}
+				if fetch(t, r, repo.Ref{Commit: away}); r.Close() != nil {
+					t.Errorf("%s: the cache lost what it had", name)
+				}
+				g.Git("update-ref", "refs/heads/main", away)
+			}
+			g.Git("update-ref", "refs/heads/main", old)
+			g.Git("reflog", "expire", "--expire=now", "--all")
+			g.Git("gc", "-q", "--prune=now")
+			for name, remote := range remotes(t, g) {
+				if ok, err := open(t, remote, repo.Options{}).Gives(testContext(t), repo.Ref{Commit: away, Branch: "main"}); ok || err != nil {
+					t.Errorf("%s: what the remote lost is given: %v", name, err)
+				}
+			}
+		})
+	}
+}

@@ -2,14 +2,13 @@ package kubelet
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
+	"net/url"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // part is something that can fail alone.
@@ -85,10 +84,13 @@ func (s *status) report(p part, err error) {
 // reason tells failures apart; the texts of those of the network differ every time.
 func reason(err error) string {
 	var answer apierrors.APIStatus
-	if errors.As(err, &answer) && answer.Status().Reason != metav1.StatusReasonUnknown {
+	if errors.As(err, &answer) {
 		return string(answer.Status().Reason)
 	}
-	return fmt.Sprintf("%T", err)
+	if _, network := errors.AsType[*url.Error](err); network {
+		return "network"
+	}
+	return err.Error()
 }
 
 // synced notes that the API server has what the nodes need.

@@ -102,7 +102,7 @@ func (r *world) replica(o Options) (sd, admin *httptest.Server) {
 
 // noLeak waits until no more goroutines run than before.
 func noLeak(t *testing.T, before int) {
-	for range 200 {
+	for range 1000 {
 		if runtime.NumGoroutine() <= before {
 			return
 		}

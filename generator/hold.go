@@ -121,7 +121,7 @@ func (s *holding) take(r rendering) {
 		return true
 	})
 	for _, o := range r.looked {
-		if o != nil {
+		if o != nil && !s.left[o.ID] {
 			u.from(o)
 		}
 	}

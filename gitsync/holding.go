@@ -45,14 +45,17 @@ func (p *pass) collectHeld(rendered *generator.Output) error {
 		plan := &p.plan[i]
 		var err error
 		switch {
-		case plan.state == UnitHeld:
+		case plan.state == UnitHeld, plan.state == UnitPaused && plan.held.exists() && c.anything():
 			err = c.kept(plan)
-		case plan.unit != nil:
+		case plan.unit != nil && plan.state != UnitLeftOut:
 			err = c.rendered(plan)
 		}
 		if err != nil {
 			return err
 		}
+	}
+	if err := c.leftOut(); err != nil {
+		return err
 	}
 	p.held = slices.SortedFunc(maps.Values(c.known), func(a, b *holding) int {
 		return cmp.Or(a.id.Compare(b.id), slices.Compare(a.units, b.units), cmp.Compare(a.key(), b.key()))
@@ -61,6 +64,11 @@ func (p *pass) collectHeld(rendered *generator.Output) error {
 		p.report.Held = append(p.report.Held, p.heldObject(h))
 	}
 	return nil
+}
+
+// anything reports whether something is held, or may have been.
+func (c *heldCollector) anything() bool {
+	return len(c.lost) > 0 || len(c.blind) > 0 || len(c.past.records) > 0
 }
 
 // heldCollector joins what is held for one unit or another.
@@ -115,43 +123,46 @@ func (p *pass) since(h *holding) CommitRef {
 func (c *heldCollector) unreadable() error {
 	for _, id := range slices.SortedFunc(maps.Keys(c.lost), manifest.ID.Compare) {
 		l := c.lost[id]
-		units, err := c.users(l)
-		if err != nil {
-			return err
-		}
-		if l.standIn != nil && len(units) == 0 && id.Kind != namespaceKind {
+		h := holding{id: id, units: c.users(l), standIn: l.standIn, forAll: true}
+		if l.standIn == nil || len(h.units) == 0 && id.Kind != namespaceKind {
 			continue
 		}
-		err = c.add(holding{id: id, units: units, forAll: l.standIn != nil, standIn: l.standIn})
-		if err != nil {
+		if err := c.add(h); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// users are the units that are rendered with the very stand-in of an object, or were when they
-// were paused.
-func (c *heldCollector) users(l *lost) (names []string, err error) {
-	if l.standIn == nil {
-		return nil, nil
-	}
+// users are the units that are rendered with the very stand-in of an object.
+func (c *heldCollector) users(l *lost) (names []string) {
 	for i := range c.plan {
 		plan := &c.plan[i]
-		uses := false
-		switch {
-		case plan.state == UnitPaused:
-			last, had := c.past.Last(plan.name, l.id)
-			uses = had && last != nil && last.Digest == l.standIn.Digest
-		case plan.state != UnitHeld && plan.unit != nil:
-			own := slices.ContainsFunc(plan.unit.Held, func(h generator.Held) bool { return h.ID == l.id })
-			uses = !own && usesObject(plan.unit, l.id)
+		if plan.unit == nil || plan.state == UnitPaused || plan.isFailed() || !usesObject(plan.unit, l.id) {
+			continue
 		}
-		if uses {
+		if !slices.ContainsFunc(plan.unit.Held, func(h generator.Held) bool { return h.ID == l.id }) {
 			names = append(names, plan.name)
 		}
 	}
-	return names, c.past.err
+	return names
+}
+
+// leftOut adds the objects that are there, cannot be read, and are rendered nowhere.
+func (c *heldCollector) leftOut() error {
+	told := map[manifest.ID]bool{}
+	for _, h := range c.known {
+		told[h.id] = true
+	}
+	for id, l := range c.lost {
+		if told[id] || len(l.hidden) > 0 {
+			continue
+		}
+		if err := c.add(holding{id: id}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // usesObject reports whether a unit is rendered from an object, or in a Namespace.
@@ -175,22 +186,29 @@ func (c *heldCollector) rendered(plan *unitPlan) error {
 }
 
 // kept adds the objects of a unit that stays as it is which are others now. What was deleted is
-// none of them, but for Secrets and ConfigMaps, which somebody may refer to still.
+// none of them, but for Secrets and ConfigMaps, which somebody may refer to still. Of one that
+// is paused these are only those that cannot be read, and those that were held before: it
+// must not lose them until it goes on.
 func (c *heldCollector) kept(plan *unitPlan) error {
 	if err := c.load(plan.held); err != nil {
 		return err
 	}
 	for _, text := range plan.held.inv.Inputs {
 		id, ok := parseID(text)
-		now, l := c.head.Get(id), c.lost[id]
-		isGone := now == nil && l == nil && !c.blind
-		if !ok || isGone && id.Kind != "Secret" && id.Kind != "ConfigMap" {
+		now, l, old := c.head.Get(id), c.lost[id], c.past.recordFor(plan.name, id)
+		vanished := now == nil && l == nil && len(c.blind) > 0
+		isGone := now == nil && l == nil && !vanished && id.Kind != "Secret" && id.Kind != "ConfigMap"
+		wasHeld := old != nil && slices.Contains(old.Units, plan.name)
+		if !ok || isGone || plan.state == UnitPaused && l == nil && !vanished && !wasHeld {
 			continue
 		}
 		last, _ := c.past.Last(plan.name, id)
 		h := holding{id: id, units: []string{plan.name}, standIn: last, reason: c.reasonOf(plan, id)}
 		if last == nil {
-			h.old = c.past.recordFor(plan.name, id)
+			h.old = old
+		}
+		if vanished {
+			h.hidden = c.blind
 		}
 		isSame := now != nil && last != nil && now.Digest == last.Digest
 		isUnknown := now != nil && last == nil && h.old == nil && objectID(h.reason) != id

@@ -128,7 +128,11 @@ func (p *pass) findHidden() error {
 			return err
 		}
 		blind := b.commit == nil || slices.ContainsFunc(covers, func(c cover) bool { return c.isPath && !b.below(c.Path) })
-		p.blind = p.blind || blind
+		if blind {
+			for _, c := range covers {
+				p.blind = append(p.blind, c.inputPlace)
+			}
+		}
 		for _, name := range slices.Sorted(maps.Keys(b.files)) {
 			over := slices.DeleteFunc(slices.Clone(covers), func(c cover) bool { return !c.hides(name, b) })
 			for _, o := range b.files[name].result.Objects {
@@ -198,7 +202,9 @@ func (b *base) below(dir string) bool {
 // cannot be read since the base. When that is not known it may be in any.
 func (p *pass) stillOver(i int, r *record, covers []cover, b *base, blind bool) []cover {
 	src := p.sources[i]
-	from := r.Source == src.repo.URL() && r.Ref == src.Ref.repoRef().String()
+	at := inputPlace{Source: src.repo.URL(), Ref: src.Ref.repoRef().String()}
+	from := r.Source == at.Source && r.Ref == at.Ref ||
+		slices.ContainsFunc(r.Hidden, func(h inputPlace) bool { return h.Source == at.Source && h.Ref == at.Ref })
 	var out []cover
 	for _, c := range covers {
 		was := slices.Contains(r.Hidden, c.inputPlace)

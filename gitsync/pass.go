@@ -24,7 +24,7 @@ type pass struct {
 	set     *manifest.Set // what is rendered: with stand-ins for what cannot be read
 	missing []missing
 	lost    map[manifest.ID]*lost
-	blind   bool // something cannot be read, and not known is what was there at the base
+	blind   []inputPlace // cannot be read, and not known is what was there at the base
 	past    *past
 	held    []*holding
 	plan    []unitPlan

@@ -108,7 +108,7 @@ func (d decider) rendered(u *generator.Unit) (unitPlan, error) {
 func (d decider) judge(plan *unitPlan) error {
 	u, exists := plan.unit, plan.held.exists()
 	plan.action = keep
-	if w, ok := d.memory.written[u.Name]; ok && exists && w.unit == u && w.dir == plan.held.dir {
+	if w, ok := d.memory.written[u.Name]; ok && exists && w.unit == u && w.dir == plan.held.dir && !d.unsure() {
 		plan.state = UnitUnchanged
 		return nil
 	}
@@ -138,6 +138,17 @@ func (d decider) judge(plan *unitPlan) error {
 	return nil
 }
 
+// unsure reports whether there are objects, or may be, of which no version can be had: units
+// that were rendered from them stay, and it takes more than memory to tell which.
+func (d decider) unsure() bool {
+	for _, l := range d.lost {
+		if l.standIn == nil {
+			return true
+		}
+	}
+	return len(d.blind) > 0
+}
+
 // holdBlind holds a unit when an object that it was rendered from cannot be read, or perhaps
 // so, and no version of it can be had either.
 func (d decider) holdBlind(plan *unitPlan) {
@@ -150,7 +161,7 @@ func (d decider) holdBlind(plan *unitPlan) {
 			plan.hold(l.reason.Position() + ": " + l.reason.Message)
 			return
 		}
-		if d.blind {
+		if len(d.blind) > 0 {
 			d.holdVanished(plan, id)
 			return
 		}
@@ -226,7 +237,7 @@ func (d decider) gone(held *heldUnit) unitPlan {
 	case d.set.Get(id) != nil:
 	case l != nil:
 		plan.hold(l.reason.Position() + ": " + l.reason.Message)
-	case d.blind:
+	case len(d.blind) > 0:
 		d.holdVanished(&plan, id)
 	}
 	return plan

@@ -81,6 +81,7 @@ func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *bui
 
 // build builds all configurations.
 func (b *builder) build(r *Result) {
+	b.secrets.LeaveOut(b.left)
 	b.checkAgent()
 	b.use(b.discovering())
 	apiServer := b.apiServer(b.secrets.In(b.hierarchy.Agent))

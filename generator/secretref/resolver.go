@@ -95,6 +95,7 @@ type Resolver struct {
 	looked    map[manifest.ID]*manifest.Object
 	diags     diag.List
 	reported  map[string]bool // see [Scope.tell]
+	left      map[manifest.ID]bool
 }
 
 // New returns a Resolver for a GrafanaAgent in the namespace.
@@ -102,6 +103,10 @@ func New(set *manifest.Set, policy Policy, namespace string) *Resolver {
 	return &Resolver{set: set, policy: policy, namespace: namespace, group: All,
 		uses: map[string]*use{}, looked: map[manifest.ID]*manifest.Object{}, reported: map[string]bool{}}
 }
+
+// LeaveOut names Secrets and ConfigMaps that are left out for an error of their own: they are
+// not copied for references that are never rendered.
+func (r *Resolver) LeaveOut(left map[manifest.ID]bool) { r.left = left }
 
 // Diags are the problems found so far, each about the object that holds the reference.
 func (r *Resolver) Diags() diag.List { return r.diags }
@@ -124,7 +129,7 @@ func (r *Resolver) In(o *manifest.Object) Scope {
 	s := Scope{Resolver: r, object: o}
 	if r.policy == Plaintext {
 		for _, f := range References(o) {
-			if s.present(f.Ref) {
+			if !r.left[f.Ref.id()] && s.present(f.Ref) {
 				s.claim(f.Path, f.Ref)
 			}
 		}

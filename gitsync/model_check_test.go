@@ -1,0 +1,232 @@
+package gitsync_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// match compares what the pass did with the verdict.
+func (m *model) match(v *verdict, report *gitsync.Report, after tree) {
+	if diff := m.diff(v, report, after); diff != "" {
+		m.fail("payload: %s\n%s", diff, outcome(report))
+	}
+}
+
+// outcome is what a pass says.
+func outcome(report *gitsync.Report) string {
+	var b strings.Builder
+	b.WriteString("the pass reports:\n")
+	for _, u := range report.Units {
+		fmt.Fprintf(&b, "  %s %s %s\n", u.Name, u.State, u.Reason)
+	}
+	for _, h := range report.Held {
+		fmt.Fprintf(&b, "  held: %s in %v\n", h.Object, h.Units)
+	}
+	for _, d := range report.Diags {
+		if d.Severity == diag.Error {
+			fmt.Fprintf(&b, "  %s %v\n", d, d.Units)
+		}
+	}
+	return b.String()
+}
+
+// diff compares the payload on the branch with a verdict.
+func (m *model) diff(v *verdict, report *gitsync.Report, after tree) string {
+	if v.refused {
+		if report.Commit != "" || !slices.Contains(codes(report, diag.Error), string(diag.SecretsHeld)) {
+			return fmt.Sprintf("a commit that leaves old secrets is not refused: %q", report.Commit)
+		}
+		return ""
+	}
+	var units []string
+	for _, name := range slices.Sorted(maps.Keys(v.units)) {
+		u := v.units[name]
+		if !u.gone {
+			units = append(units, name)
+		}
+		want, got := below(m.before, name), below(after, name)
+		delete(want, "README.md") // says why
+		delete(got, "README.md")
+		if u.files != nil || u.gone {
+			want, got = plain(u.files), m.payload(after, name)
+		}
+		if d := cmp.Diff(want, got, cmp.AllowUnexported(entry{})); d != "" {
+			return fmt.Sprintf("unit %s should be %s; -want +got:\n%s", name, u, d)
+		}
+	}
+	root, there := after[generator.KustomizationFile]
+	if want := string(generator.Kustomization(units)); root.text != want && (there || len(units) > 0) {
+		return "the list of units; -want +got:\n" + cmp.Diff(want, root.text)
+	}
+	return ""
+}
+
+// String is what the model says of a unit.
+func (u *expected) String() string {
+	words := "rendered"
+	switch {
+	case u.gone:
+		words = "absent"
+	case u.paused:
+		words = "left alone, as it is paused"
+	case u.keep:
+		words = fmt.Sprintf("kept for errors of %v", slices.Collect(maps.Keys(u.blamed)))
+	}
+	for id, d := range u.replace {
+		words += fmt.Sprintf(", %s as %s", id, d)
+	}
+	for id := range u.held {
+		if _, stands := u.replace[id]; !stands {
+			words += fmt.Sprintf(", without %s", id)
+		}
+	}
+	return words
+}
+
+// payload is what is ours in the folder of a unit.
+func (m *model) payload(files tree, unit string) tree {
+	out := below(files, unit)
+	for name := range out {
+		if _, theirs := m.foreign[unit+"/"+name]; theirs || name == ".agentry/inventory" || name == "hydrator.metadata" || name == "README.md" {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+// check checks what holds of every pass.
+func (m *model) check(v *verdict, report *gitsync.Report, after tree, tip plumbing.Hash) {
+	m.checkCommit(report, after, tip)
+	m.checkBytes(report, after)
+	m.checkHeld(v, report)
+	m.checkCost(v)
+}
+
+// checkCommit checks that there is a commit if the payload changed, on top of what was there.
+func (m *model) checkCommit(report *gitsync.Report, after tree, before plumbing.Hash) {
+	output := m.stage.remotes[0]
+	now := output.tip("env")
+	if report.Commit == "" {
+		if now != before {
+			m.fail("branch: it moved to %s and no commit is reported", now)
+		}
+		return
+	}
+	parents := slices.DeleteFunc([]plumbing.Hash{before}, plumbing.Hash.IsZero)
+	if c := output.head("env"); now.String() != report.Commit || !slices.Equal(parents, c.ParentHashes) {
+		m.fail("parents: %s has %v; want %s on %v", now, c.ParentHashes, report.Commit, parents)
+	}
+	if !before.IsZero() && maps.Equal(manifests(m.before), manifests(after)) {
+		m.fail("commit: there is no change in %s: %v", report.Commit, report.Changes)
+	}
+	for name, e := range m.foreign {
+		if after[name] != e {
+			m.fail("foreign: %s is %+v, was %+v", name, after[name], e)
+		}
+	}
+}
+
+// manifests are the files for which a commit is made.
+func manifests(files tree) tree {
+	out := tree{}
+	for name, e := range files {
+		if ext := path.Ext(name); ext == ".yaml" || ext == ".txt" {
+			out[name] = e
+		}
+	}
+	return out
+}
+
+// checkBytes looks for secrets where none may be: beside what is rendered under the policy
+// plaintext.
+func (m *model) checkBytes(report *gitsync.Report, after tree) {
+	for name, e := range after {
+		beside := strings.Contains("/"+name, "/.agentry/")
+		if report.Commit != "" && (beside || !m.in.plain) && strings.Contains(e.text, secretBytes) {
+			m.fail("secret: %s holds its bytes", name)
+		}
+	}
+	for _, d := range report.Diags {
+		if strings.Contains(d.String()+d.Hint, secretBytes) {
+			m.fail("secret: its bytes are in a message: %s", d)
+		}
+	}
+}
+
+// checkCost checks that history is read only if something is wrong.
+func (m *model) checkCost(v *verdict) {
+	good := len(v.unread) == 0 && !m.in.away
+	for _, u := range v.units {
+		good = good && !u.keep && len(u.held) == 0
+	}
+	if good && m.server.asked > 0 {
+		m.fail("cost: %d commits were fetched though all is good", m.server.asked)
+	}
+}
+
+// again checks that nothing is left to do.
+func (m *model) again(report *gitsync.Report) {
+	second, err := m.long.Pass(context.Background())
+	if err != nil || second.Commit != "" {
+		m.fail("again: a second pass made commit %q: %v %v", second.Commit, second.Changes, err)
+		return
+	}
+	was, is := slices.Sorted(maps.Keys(heldBy(report))), slices.Sorted(maps.Keys(heldBy(second)))
+	if diff := cmp.Diff(was, is); diff != "" {
+		m.fail("again: a second pass holds something else: %s", diff)
+	}
+}
+
+// replica checks that one that remembers nothing would have made the same commit.
+func (m *model) replica(report *gitsync.Report, fork *remote) {
+	options := m.stage.options
+	options.CacheDir = m.cache()
+	s := m.syncer(options)
+	defer func() {
+		_ = s.Close()
+		_ = os.RemoveAll(options.CacheDir)
+	}()
+	m.server.host.serve(fork)
+	defer m.server.host.serve(m.stage.remotes[0])
+	first, err := s.Pass(context.Background())
+	if err != nil || first.Commit != report.Commit {
+		m.fail("replica: without memory the pass makes commit %q, not %q: %v\n%s", first.Commit, report.Commit, err, outcome(first))
+	}
+}
+
+// checkHeld compares what is reported as held with the verdict.
+func (m *model) checkHeld(v *verdict, report *gitsync.Report) {
+	want, got := map[string][]string{}, heldBy(report)
+	for id, units := range v.held {
+		want[id.String()] = slices.Sorted(maps.Keys(units))
+	}
+	for id := range v.vague {
+		delete(want, id.String())
+		delete(got, id.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		m.fail("held: -want +got:\n%s\n%s", diff, outcome(report))
+	}
+}
+
+// heldBy are the units of each object that is held.
+func heldBy(report *gitsync.Report) map[string][]string {
+	out := map[string][]string{}
+	for _, h := range report.Held {
+		name := h.Object.String()
+		out[name] = slices.Compact(slices.Sorted(slices.Values(append(out[name], h.Units...))))
+	}
+	return out
+}

@@ -1,0 +1,367 @@
+package gitsync_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// state is what the model knows of the output branch.
+type state struct {
+	base    []sourceFiles // what the last commit saw of the sources; nil when there was none
+	units   map[string]*folder
+	records []record
+}
+
+// folder is a unit on the output branch.
+type folder struct {
+	inputs docs            // what it was last rendered from; the zero doc if that is not known any more
+	plain  bool            // it was written under the policy plaintext
+	label  int             // and with this label
+	files  map[string]bool // what was written
+}
+
+// record is a version that the output branch keeps.
+type record struct {
+	id     manifest.ID
+	doc    doc    // zero if the version is not known
+	unit   string // empty: for all
+	hidden []place
+	// That of a Secret stands in a commit of a source, which may have lost it since.
+	source, epoch int
+}
+
+// place is a file of a source, or a path that is missing.
+type place struct {
+	source int
+	path   string
+}
+
+// seen is what a pass sees of the sources.
+type seen struct {
+	now, base []sourceFiles // base has nil for what cannot be had
+	objects   docs          // those that can be read
+	unusable  map[manifest.ID]bool
+	changed   []place // files that cannot be read and are not as at base
+	unread    []place // all files that cannot be read
+	missing   []place // paths that are not there
+}
+
+// paths of the sources, as the pipeline names them.
+var modelPaths = [][]string{{"in", "more"}, {"in"}}
+
+func look(now, base []sourceFiles) seen {
+	s := seen{now: now, base: base, objects: docs{}, unusable: map[manifest.ID]bool{}}
+	s.objects, s.unusable = usable(now)
+	for i, files := range now {
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if !slices.ContainsFunc(files[name], doc.hides) {
+				continue
+			}
+			s.unread = append(s.unread, place{i, name})
+			if base[i] == nil || !slices.Equal(base[i][name], files[name]) {
+				s.changed = append(s.changed, place{i, name})
+			}
+		}
+		for _, dir := range modelPaths[i] {
+			if dir != "in" && !hasBelow(files, dir) { // a file that is none of ours keeps in
+				s.missing = append(s.missing, place{i, dir})
+			}
+		}
+	}
+	return s
+}
+
+func hasBelow(files sourceFiles, dir string) bool {
+	for name := range files {
+		if strings.HasPrefix(name, dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// usable are the objects that can be read, and those that are there and cannot.
+func usable(sources []sourceFiles) (docs, map[manifest.ID]bool) {
+	objects, unusable, count := docs{}, map[manifest.ID]bool{}, map[manifest.ID]int{}
+	for _, files := range sources {
+		for _, list := range files {
+			for _, d := range list {
+				switch {
+				case d.readable():
+					objects[d.id()] = d
+					count[d.id()]++
+				case d.fault == invalid:
+					unusable[d.id()] = true
+				}
+			}
+		}
+	}
+	for id, n := range count {
+		if delete(unusable, id); n > 1 {
+			delete(objects, id)
+			unusable[id] = true
+		}
+	}
+	return objects, unusable
+}
+
+// hidden are the places for which an object that vanished is not taken for deleted.
+func (s seen) hidden(id manifest.ID, records []record) []place {
+	var out []place
+	for i, files := range s.base {
+		for name, list := range files {
+			if !slices.ContainsFunc(list, func(d doc) bool { return !d.hides() && d.id() == id }) {
+				continue
+			}
+			if p := (place{i, name}); slices.Contains(s.unread, p) {
+				out = append(out, p)
+			}
+			out = append(out, s.changedIn(i)...)
+			for _, p := range s.missing {
+				if p.source == i && strings.HasPrefix(name, p.path+"/") {
+					out = append(out, p)
+				}
+			}
+		}
+	}
+	for _, r := range records {
+		if r.id != id {
+			continue
+		}
+		for _, p := range r.hidden {
+			if slices.Contains(s.unread, p) || slices.Contains(s.missing, p) {
+				out = append(out, p)
+			}
+			out = append(out, s.changedIn(p.source)...)
+		}
+	}
+	return out
+}
+
+func (s seen) changedIn(source int) []place {
+	return slices.DeleteFunc(slices.Clone(s.changed), func(p place) bool { return p.source != source })
+}
+
+// standIn is the last good version of an object that cannot be read.
+func (s seen) standIn(id manifest.ID, records []record, epochs []int) (doc, bool) {
+	good, _ := usable(s.base)
+	if d, ok := good[id]; ok {
+		return d, true
+	}
+	for _, r := range records { // those without a unit come first
+		if r.id == id && (r.doc != doc{}) && !r.lost(epochs) {
+			return r.doc, true
+		}
+	}
+	return doc{}, false
+}
+
+// lost tells whether the version cannot be had any more.
+func (r record) lost(epochs []int) bool { return r.doc.kind == "Secret" && r.epoch < epochs[r.source] }
+
+// verdict is what the model expects of a pass.
+type verdict struct {
+	seen    seen
+	unread  map[manifest.ID][]place // objects that cannot be read or are hidden, by where
+	standIn docs
+	units   map[string]*expected
+	refused bool
+	held    map[manifest.ID]map[string]bool // objects that are not rendered as they are: for which units
+	vague   map[manifest.ID]bool            // objects that may be others than what units have of them
+}
+
+// expected is a unit after the pass.
+type expected struct {
+	judged
+	files   map[string]string // nil when it is kept
+	gone    bool              // it is not on the branch any more, or was never
+	objects docs              // what it is rendered from
+}
+
+// unreadable finds the objects that are there and cannot be read, or are hidden, and
+// what stands in for them.
+func (v *verdict) unreadable(st *state, epochs []int) {
+	candidates := maps.Clone(v.seen.unusable)
+	for _, files := range v.seen.base {
+		for _, list := range files {
+			for _, d := range list {
+				if !d.hides() {
+					candidates[d.id()] = true
+				}
+			}
+		}
+	}
+	for _, r := range st.records {
+		candidates[r.id] = true
+	}
+	for id := range candidates {
+		if _, ok := v.seen.objects[id]; ok {
+			continue
+		}
+		var hidden []place
+		if !v.seen.unusable[id] {
+			if hidden = v.seen.hidden(id, st.records); len(hidden) == 0 {
+				continue
+			}
+		}
+		v.unread[id] = hidden
+		if d, ok := v.seen.standIn(id, st.records, epochs); ok {
+			v.standIn[id] = d
+		}
+	}
+}
+
+// coarse are the places in which an object may be, of sources whose base cannot be had: nobody
+// can tell what is missed of them.
+func (v *verdict) coarse(id manifest.ID, st *state) []place {
+	_, there := v.seen.objects[id]
+	_, held := v.unread[id]
+	if there || held {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Concat(v.seen.unread, v.seen.missing), func(p place) bool { return v.seen.base[p.source] != nil })
+}
+
+// expect says what a pass does.
+func (m *model) expect() *verdict {
+	st, now, base := &m.state, snapshot(m.in.sources), slices.Clone(m.state.base)
+	if m.in.away {
+		now[1] = base[1]
+	}
+	for i := range m.lost {
+		if i == 0 || !m.in.away { // who is away is at its base
+			base[i] = nil
+		}
+	}
+	st.recall(base, m.epochs)
+	v := &verdict{seen: look(now, base), unread: map[manifest.ID][]place{}, standIn: docs{}, units: map[string]*expected{}}
+	v.unreadable(st, m.epochs)
+	all := maps.Clone(v.seen.objects)
+	maps.Copy(all, v.standIn)
+	for id, d := range all {
+		if id.Kind == "GrafanaAgent" && (!m.in.chosen || d.tier == 0) {
+			m.expectUnit(v, id, all)
+		}
+	}
+	for name := range st.units {
+		agent := agentOf(name)
+		if _, there := all[agent]; v.units[name] == nil && !there {
+			_, held := v.unread[agent]
+			keep := held || len(v.coarse(agent, st)) > 0
+			v.units[name] = &expected{judged: judged{keep: keep}, gone: !keep}
+		}
+	}
+	m.collide(v, all)
+	v.findHeld(st)
+	for name, f := range st.units {
+		u := v.units[name]
+		v.refused = v.refused || f.plain && !m.in.plain && u != nil && !u.gone && u.files == nil
+	}
+	return v
+}
+
+func agentOf(unit string) manifest.ID {
+	ns, name, _ := strings.Cut(unit, "/")
+	return manifest.ID{Kind: "GrafanaAgent", Namespace: ns, Name: name}
+}
+
+// expectUnit says what becomes of the unit of a GrafanaAgent.
+func (m *model) expectUnit(v *verdict, agent manifest.ID, all docs) {
+	name := agent.Namespace + "/" + agent.Name
+	was := m.state.units[name]
+	left := maps.Clone(v.seen.unusable)
+	maps.DeleteFunc(left, func(id manifest.ID, _ bool) bool { _, stands := all[id]; return stands })
+	j := newJudge(agent, all, left, m.lastOf(name), m.in.plain)
+	u := &expected{judged: j.run()}
+	v.units[name] = u
+	if u.paused {
+		u.gone = was == nil
+		return
+	}
+	if !u.keep && was != nil && m.immutable(name, u.view) {
+		j.keep = !j.blame([]blame{{id: agent}})
+		if u.judged = j.judged; !u.keep {
+			u.judged = j.run()
+		}
+		u.keep = u.keep || !u.keep && m.immutable(name, u.view)
+	}
+	if was != nil && !u.keep {
+		for id := range was.inputs {
+			_, held := v.unread[id]
+			_, stands := v.standIn[id]
+			u.keep = u.keep || held && !stands || len(v.coarse(id, &m.state)) > 0
+		}
+	}
+	if u.keep {
+		u.gone = was == nil
+		return
+	}
+	u.objects = u.view.objects()
+	u.files = m.render(u.view.agent, u.objects)
+	u.gone = len(u.files) == 0
+}
+
+// immutable tells whether a unit asks for other volumes than the StatefulSets on the branch
+// have, or for other selectors.
+func (m *model) immutable(unit string, v view) bool {
+	agent := v.agent
+	was := m.state.units[unit]
+	moved := was.inputs[agent.id()].storage != agent.storage
+	for name := range m.render(agent, v.objects()) {
+		if _, there := m.before[unit+"/"+name]; !there || !was.files[name] {
+			continue // what was removed by hand is replaced
+		}
+		if moved && strings.HasSuffix(name, ".statefulset.yaml") || was.label != m.in.label && isWorkload(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWorkload(file string) bool {
+	return strings.HasSuffix(file, ".statefulset.yaml") || strings.HasSuffix(file, ".deployment.yaml")
+}
+
+// lastOf are the versions that a unit was last rendered from.
+func (m *model) lastOf(unit string) last {
+	f := m.state.units[unit]
+	return func(id manifest.ID) (doc, bool, bool) {
+		if f == nil {
+			return doc{}, false, false
+		}
+		d, had := f.inputs[id]
+		return d, d != doc{}, had
+	}
+}
+
+// collide finds objects that two units, or a unit and the inputs, would both own.
+func (m *model) collide(v *verdict, all docs) {
+	owners := map[string][]string{}
+	for name, u := range v.units {
+		ns, _, _ := strings.Cut(name, "/")
+		for file := range u.files {
+			if strings.HasSuffix(file, ".yaml") && file != "kustomization.yaml" {
+				owners[ns+"/"+file] = append(owners[ns+"/"+file], name)
+			}
+		}
+	}
+	failed := map[string]bool{}
+	for object, units := range owners {
+		ns, file, _ := strings.Cut(object, "/")
+		_, taken := all[manifest.ID{Kind: "Secret", Namespace: ns, Name: strings.TrimSuffix(file, ".secret.yaml")}]
+		taken = taken && strings.HasSuffix(file, ".secret.yaml")
+		for _, name := range units {
+			was := m.state.units[name]
+			owns := was != nil && was.files[file]
+			failed[name] = failed[name] || (len(units) > 1 || taken) && !owns
+		}
+	}
+	for name := range failed {
+		if u := v.units[name]; failed[name] {
+			u.keep, u.files, u.gone = true, nil, m.state.units[name] == nil
+		}
+	}
+}

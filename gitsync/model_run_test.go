@@ -1,0 +1,338 @@
+package gitsync_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// lane runs histories, one after the other.
+type lane struct {
+	t      testing.TB
+	server *modelServer
+	stages map[stageKind]*stage
+	*renderer
+}
+
+// stage is a world that was rendered once, in which histories begin: they share the
+// remotes and the replica, for which each is the last one's end by force. That is as good as
+// new, and much cheaper.
+type stage struct {
+	kind    stageKind
+	remotes []*remote
+	refs    []map[string]plumbing.Hash
+	options gitsync.Options
+	long    *gitsync.Syncer
+	state   state
+	uses    int
+}
+
+// stageKind is what cannot change in the middle of a history.
+type stageKind struct {
+	plain bool // the secrets policy with which it begins
+	depth int  // of the clones; 0: the default
+}
+
+// maxUses is how many histories a stage has before it is made anew: all that they do stays
+// in its caches.
+const maxUses = 200
+
+func newLane(t testing.TB) *lane {
+	l := &lane{t: t, server: newModelServer(t), stages: map[stageKind]*stage{}, renderer: newRenderer()}
+	t.Cleanup(l.renew)
+	return l
+}
+
+// renew forgets everything.
+func (l *lane) renew() {
+	for kind := range l.stages {
+		l.leave(kind)
+	}
+	l.renderer = newRenderer()
+}
+
+func (l *lane) leave(kind stageKind) {
+	s := l.stages[kind]
+	delete(l.stages, kind)
+	_ = s.long.Close()
+	_ = os.RemoveAll(s.options.CacheDir)
+}
+
+func (l *lane) cache() string {
+	dir, err := os.MkdirTemp(l.t.TempDir(), "")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return dir
+}
+
+// stage gives a world to begin in.
+func (l *lane) stage(kind stageKind) *stage {
+	if s := l.stages[kind]; s != nil && s.uses < maxUses {
+		s.uses++
+		return s
+	}
+	if l.stages[kind] != nil {
+		l.leave(kind)
+	}
+	if len(l.files) > maxRendered {
+		l.renderer = newRenderer()
+	}
+	l.server.reset()
+	s := &stage{kind: kind, remotes: []*remote{l.server.host.add("first"), l.server.host.add("second")}}
+	s.options = gitsync.Options{CacheDir: l.cache(), Version: "v0.0.0-test", Repo: repo.Options{Depth: kind.depth}}
+	s.state.base = make([]sourceFiles, len(s.remotes))
+	l.stages[kind] = s
+	m := l.newModel(s)
+	for _, e := range world() {
+		m.in.apply(e, nil)
+	}
+	if !m.pass() {
+		l.t.Fatal("the world in which histories begin: ", m.wrong)
+	}
+	s.long, s.state = m.long, m.state
+	for _, r := range s.remotes {
+		s.refs = append(s.refs, maps.Clone(r.refs))
+	}
+	return s
+}
+
+// model is a history under way.
+type model struct {
+	*lane
+	stage   *stage
+	in      inputs
+	state   state
+	past    [][]sourceFiles // what passes saw
+	before  tree            // the output branch
+	foreign tree            // files of others there
+	lost    map[int]bool    // sources that have lost the base
+	epochs  []int           // how often a source has lost what was before
+	wrong   []string        // what was found
+
+	minute   int
+	pipeline gitsync.Pipeline
+	long     *gitsync.Syncer // makes all passes
+}
+
+// run makes the edits of a history, and returns what was wrong after the first pass for
+// which something was.
+func (l *lane) run(edits []edit) []string {
+	s := l.stage(kindOf(edits))
+	l.server.reset()
+	for i, r := range s.remotes {
+		r.refs = maps.Clone(s.refs[i])
+		l.server.host.serve(r)
+	}
+	m := l.newModel(s)
+	for _, e := range world() {
+		m.in.apply(e, nil)
+	}
+	m.past = append(m.past, snapshot(m.in.sources))
+	for _, e := range edits {
+		if e.op != "pass" {
+			m.in.apply(e, m.past)
+		} else if !m.pass() {
+			break
+		}
+	}
+	if m.long != s.long {
+		_ = m.long.Close()
+	}
+	return m.wrong
+}
+
+func kindOf(edits []edit) stageKind {
+	i := slices.IndexFunc(edits, func(e edit) bool { return e.op == "stage" })
+	if i < 0 {
+		return stageKind{}
+	}
+	return stageKind{plain: edits[i].n&1 > 0, depth: edits[i].n & 2 / 2}
+}
+
+func (l *lane) newModel(s *stage) *model {
+	m := &model{lane: l, stage: s, in: newInputs(), foreign: tree{}, lost: map[int]bool{}, epochs: make([]int, len(s.remotes)), state: s.state, minute: 10}
+	m.in.plain = s.kind.plain
+	m.pipeline = gitsync.Pipeline{
+		APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Metadata: gitsync.Metadata{Name: "test"},
+		Spec: gitsync.PipelineSpec{Output: gitsync.Output{Branch: "env"}, Limits: gitsync.Limits{Deletions: "100%"}},
+	}
+	for i, r := range s.remotes {
+		m.pipeline.Spec.Sources = append(m.pipeline.Spec.Sources, gitsync.Source{URL: r.url, Ref: gitsync.Ref{Branch: "main"}, Paths: modelPaths[i]})
+	}
+	m.setPipeline()
+	if m.long = s.long; m.long == nil {
+		m.long = m.syncer(s.options)
+	}
+	return m
+}
+
+func (m *model) syncer(o gitsync.Options) *gitsync.Syncer {
+	p := m.pipeline
+	p.Spec.Sources = slices.Clone(p.Spec.Sources)
+	p.Default()
+	if problems := p.Validate(); len(problems) > 0 {
+		m.t.Fatal(problems)
+	}
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]repo.Auth, len(p.Spec.Sources))}, o)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return s
+}
+
+// setPipeline writes the pipeline as the edits want it, and reports whether that is news.
+func (m *model) setPipeline() bool {
+	spec := &m.pipeline.Spec
+	secrets, operator := spec.Secrets.Policy, spec.Operator
+	spec.Secrets.Policy, spec.Operator.AgentSelector = gitsync.SecretsReference, ""
+	if m.in.plain {
+		spec.Secrets.Policy = gitsync.SecretsPlaintext
+	}
+	if m.in.chosen {
+		spec.Operator.AgentSelector = "tier=t0"
+	}
+	spec.Operator.Labels = map[string]string{"label": fmt.Sprint(m.in.label)}
+	return secrets != spec.Secrets.Policy || operator.AgentSelector != spec.Operator.AgentSelector || operator.Labels["label"] != spec.Operator.Labels["label"]
+}
+
+func (m *model) fail(format string, args ...any) {
+	m.wrong = append(m.wrong, fmt.Sprintf(format, args...))
+}
+
+// pass commits the edits, makes a pass, and checks what it did. It returns false when
+// something was wrong.
+func (m *model) pass() bool {
+	if m.setPipeline() {
+		if m.long != m.stage.long {
+			_ = m.long.Close()
+		}
+		m.long = m.syncer(m.stage.options)
+	}
+	m.push()
+	m.touchOutput()
+	m.server.away["second"] = m.in.away
+	m.past = append(m.past, snapshot(m.in.sources))
+	output := m.stage.remotes[0]
+	m.before = output.read("env")
+	v := m.expect()
+	tip, fork := output.tip("env"), output.fork()
+	m.server.asked = 0
+	report, err := m.long.Pass(context.Background())
+	if err != nil {
+		if !m.in.away || m.state.base[1] != nil || output.tip("env") != tip {
+			m.fail("pass: %v", err)
+		}
+		return len(m.wrong) == 0
+	}
+	after := output.read("env")
+	if m.match(v, report, after); len(m.wrong) == 0 {
+		m.check(v, report, after, tip)
+		m.again(report)
+		if m.in.replica && !m.in.away {
+			m.replica(report, fork)
+		}
+		if report.Commit != "" {
+			m.state.commit(v, m)
+			m.found()
+		}
+	}
+	m.in.replica = false
+	return len(m.wrong) == 0
+}
+
+func snapshot(sources []sourceFiles) []sourceFiles {
+	out := make([]sourceFiles, len(sources))
+	for i := range sources {
+		out[i] = maps.Clone(sources[i])
+	}
+	return out
+}
+
+// push commits what changed in the sources.
+func (m *model) push() {
+	for i, r := range m.stage.remotes {
+		forced := slices.Contains(m.in.rewound, i)
+		if forced {
+			delete(r.refs, "refs/heads/main")
+			if m.server.forgetful[r.name] = m.in.forgetful; m.in.forgetful {
+				m.lost[i] = true
+				m.epochs[i]++
+			}
+		}
+		if len(m.past) > 0 && !forced && maps.EqualFunc(m.past[len(m.past)-1][i], m.in.sources[i], slices.Equal) {
+			continue
+		}
+		files := tree{"in/.keep": {text: "x"}}
+		for name, list := range m.in.sources[i] {
+			var texts []string
+			for _, d := range list {
+				texts = append(texts, d.text())
+			}
+			files[name] = entry{text: strings.Join(texts, "---\n")}
+		}
+		m.minute++
+		r.commit("main", files, m.minute, fmt.Sprint("Change ", len(m.past)))
+	}
+	m.in.rewound = nil
+}
+
+// touchOutput does to the output branch what somebody else does.
+func (m *model) touchOutput() {
+	if m.in.orphan {
+		delete(m.stage.remotes[0].refs, "refs/heads/env")
+		m.foreign, m.state, m.lost = tree{}, state{base: make([]sourceFiles, len(m.stage.remotes))}, map[int]bool{}
+	}
+	m.in.orphan = false
+	for _, n := range m.in.hands {
+		m.hand(n)
+	}
+	m.in.hands = nil
+}
+
+// hand changes a file of the output branch by hand, which is chosen by a number.
+func (m *model) hand(n int) {
+	r := m.stage.remotes[0]
+	files := r.read("env")
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return strings.Contains(name, ".agentry/") })
+	if len(names) == 0 {
+		return
+	}
+	name := names[n/8%len(names)]
+	_, theirs := m.foreign[name]
+	switch n % 8 {
+	case 0, 1, 2:
+		name = path.Join(path.Dir(name), fmt.Sprintf("theirs-%d.txt", n%3))
+		m.foreign[name] = entry{text: fmt.Sprint("theirs ", n)}
+		files[name] = m.foreign[name]
+	case 3, 4, 5:
+		if theirs || strings.HasSuffix(name, ".statefulset.yaml") {
+			return // what was written there last is in the history only, which a shallow clone has not
+		}
+		files[name] = entry{text: "changed by hand\n"}
+	default:
+		delete(m.foreign, name)
+		delete(files, name)
+	}
+	m.minute++
+	r.commit("env", files, m.minute, "by hand")
+}
+
+// found forgets that bases were lost: the commit has new ones.
+func (m *model) found() {
+	for i := range m.lost {
+		if i == 0 || !m.in.away {
+			delete(m.lost, i)
+		}
+	}
+}

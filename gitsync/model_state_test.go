@@ -1,0 +1,199 @@
+package gitsync_test
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// commit is what the output branch holds once a verdict is committed.
+func (st *state) commit(v *verdict, m *model) {
+	old := st.units
+	st.units = map[string]*folder{}
+	for name, u := range v.units {
+		switch was := old[name]; {
+		case u.gone:
+		case u.files == nil:
+			st.units[name] = was
+		default:
+			st.units[name] = u.folder(was, m, below(m.before, name))
+		}
+	}
+	st.base = v.seen.now
+	st.records = v.records(st, m.epochs)
+}
+
+// folder is a unit that was rendered. What it says of itself is as old as its files.
+func (u *expected) folder(was *folder, m *model, before tree) *folder {
+	same := was != nil
+	for name, text := range u.files {
+		same = same && before[name].text == text
+	}
+	for name := range before {
+		_, ours := u.files[name]
+		same = same && (ours || was == nil || !was.files[name])
+	}
+	if same {
+		f := *was
+		f.inputs = maps.Clone(was.inputs)
+		for id := range f.inputs {
+			if d, ok := u.objects[id]; ok {
+				f.inputs[id] = d
+			}
+		}
+		return &f
+	}
+	f := &folder{inputs: u.objects, plain: m.in.plain, label: m.in.label, files: map[string]bool{}}
+	for name := range u.files {
+		f.files[name] = true
+	}
+	return f
+}
+
+// records are the versions that go with the commit.
+func (v *verdict) records(st *state, epochs []int) []record {
+	var out []record
+	add := func(id manifest.ID, d doc, unit string, hidden []place) {
+		r := record{id: id, doc: d, unit: unit, hidden: hidden, source: v.sourceOf(d)}
+		r.epoch = epochs[r.source]
+		for _, was := range st.records {
+			if was.doc == d && (d != doc{}) { // what is recorded stays where it was found
+				r.source, r.epoch = was.source, was.epoch
+			}
+		}
+		out = append(out, r)
+	}
+	for id, d := range v.standIn {
+		if id.Kind == "Namespace" || len(v.held[id]) > 0 {
+			add(id, d, "", v.unread[id])
+		}
+	}
+	for name, f := range st.units {
+		u := v.units[name]
+		if u.files != nil {
+			for id, d := range u.replace {
+				add(id, d, name, v.unread[id])
+			}
+		}
+		for id, d := range f.inputs {
+			if v.stays(name, id, d, st) {
+				add(id, d, name, slices.Concat(v.unread[id], v.coarse(id, st)))
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b record) int { return cmp.Or(a.id.Compare(b.id), cmp.Compare(a.unit, b.unit)) })
+	return out
+}
+
+// stays tells whether a unit that stays as it is has another version of an object than the
+// sources. What was deleted is none, but for Secrets and ConfigMaps: somebody may refer to them.
+// If the unit is paused, it is only what cannot be read or was held for it before.
+func (v *verdict) stays(unit string, id manifest.ID, d doc, st *state) bool {
+	u := v.units[unit]
+	now, there := v.seen.objects[id]
+	_, unread := v.unread[id]
+	unread = unread || len(v.coarse(id, st)) > 0
+	held := slices.ContainsFunc(st.records, func(r record) bool { return r.id == id && r.unit == unit && r.doc != doc{} })
+	switch {
+	case !u.keep && !u.paused, u.paused && !unread && !held:
+		return false
+	case there:
+		return d != doc{} && d != now
+	}
+	return unread || id.Kind == "Secret" || id.Kind == "ConfigMap"
+}
+
+// sourceOf finds the source whose base has a version.
+func (v *verdict) sourceOf(d doc) int {
+	for i, files := range v.seen.base {
+		for _, list := range files {
+			if slices.Contains(list, d) {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// recall finds out which versions of the inputs of units are known: what is recorded, or else
+// what is at the base.
+func (st *state) recall(base []sourceFiles, epochs []int) {
+	there, _ := usable(base)
+	st.units = maps.Clone(st.units)
+	for name, was := range st.units {
+		f := *was
+		f.inputs = docs{}
+		for id := range was.inputs {
+			f.inputs[id] = there[id]
+			own := slices.IndexFunc(st.records, func(r record) bool { return r.id == id && r.unit == name })
+			if own < 0 {
+				own = slices.IndexFunc(st.records, func(r record) bool { return r.id == id && r.unit == "" })
+			}
+			if own >= 0 {
+				f.inputs[id] = st.records[own].doc
+				if st.records[own].lost(epochs) {
+					f.inputs[id] = doc{}
+				}
+			}
+		}
+		st.units[name] = &f
+	}
+}
+
+// findHeld lists the objects that are not rendered as they are, with the units for which.
+func (v *verdict) findHeld(st *state) {
+	v.held, v.vague = map[manifest.ID]map[string]bool{}, map[manifest.ID]bool{}
+	add := func(id manifest.ID, unit string) {
+		if v.held[id] == nil {
+			v.held[id] = map[string]bool{}
+		}
+		if unit != "" {
+			v.held[id][unit] = true
+		}
+	}
+	for name, u := range v.units {
+		was := st.units[name]
+		for id := range v.unread {
+			_, stands := v.standIn[id]
+			if _, own := u.held[id]; stands && u.uses(id) && !own {
+				add(id, name)
+			}
+		}
+		if u.files != nil {
+			for id := range u.held {
+				add(id, name)
+			}
+		}
+		if was == nil {
+			continue
+		}
+		for id, d := range was.inputs {
+			if v.stays(name, id, d, st) {
+				add(id, name)
+			}
+			if u.keep && d == (doc{}) {
+				v.vague[id] = true
+			}
+		}
+	}
+	for id, hidden := range v.unread {
+		if _, stands := v.standIn[id]; len(hidden) == 0 || stands && id.Kind == "Namespace" {
+			add(id, "")
+		}
+	}
+}
+
+// uses tells whether a unit is rendered from an object, or in a Namespace.
+func (u *expected) uses(id manifest.ID) bool {
+	if u.files == nil {
+		return false
+	}
+	for used := range u.objects {
+		if used == id || id.Kind == "Namespace" && used.Namespace == id.Name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,341 @@
+package gitsync_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// What follows says when objects are wrong together, and what is rendered then: rule 2 and
+// those that refer to it, in words of docs.
+
+type docs map[manifest.ID]doc
+
+// blame is an error: an object, and the Secrets or other objects without which there would be
+// none.
+type blame struct {
+	id      manifest.ID
+	related []manifest.ID
+}
+
+// view is what a GrafanaAgent discovers.
+type view struct {
+	all          docs
+	gone         map[manifest.ID]bool // what is left out for an error of its own
+	plain        bool
+	agent        doc
+	instances    []doc
+	monitors     map[manifest.ID][]doc // by instance
+	integrations []doc
+}
+
+func newView(all docs, gone map[manifest.ID]bool, agent manifest.ID, plain bool) view {
+	v := view{all: all, gone: gone, plain: plain, agent: all[agent], monitors: map[manifest.ID][]doc{}}
+	for _, id := range slices.SortedFunc(maps.Keys(all), manifest.ID.Compare) {
+		d := all[id]
+		switch d.kind {
+		case "MetricsInstance":
+			if d.ns == v.agent.ns && selects(v.agent, d) {
+				v.instances = append(v.instances, d)
+			}
+		case "Integration":
+			if slices.Contains(v.agent.spaces(), d.ns) {
+				v.integrations = append(v.integrations, d)
+			}
+		}
+	}
+	for _, i := range v.instances {
+		for _, id := range slices.SortedFunc(maps.Keys(all), manifest.ID.Compare) {
+			d, space := all[id], all[manifest.ID{Kind: "Namespace", Name: id.Namespace}]
+			if d.kind == "ServiceMonitor" && selects(i, d) && (i.wide && space.team || !i.wide && d.ns == i.ns) {
+				v.monitors[i.id()] = append(v.monitors[i.id()], d)
+			}
+		}
+	}
+	return v
+}
+
+func selects(parent, child doc) bool { return parent.sel == 0 || parent.sel == child.tier }
+
+// errors are all that is wrong.
+func (v view) errors() []blame {
+	var out []blame
+	tell := func(d doc, related ...manifest.ID) { out = append(out, blame{d.id(), related}) }
+	if v.agent.fault == unrendered {
+		tell(v.agent)
+	}
+	for _, i := range v.instances {
+		if i.fault == unrendered {
+			tell(i)
+		}
+		if i.wal && v.hasSlow(i) && !v.agent.quick {
+			tell(i, v.agent.id())
+		}
+		v.refers(i, "Secret", i.ref, false, tell)
+		v.jobs(i, tell)
+		for _, m := range v.monitors[i.id()] {
+			if m.fault == unrendered {
+				tell(m)
+			}
+			if m.slow && v.agent.quick {
+				tell(m, v.agent.id())
+			}
+			if m.rare && !m.slow && i.wal {
+				tell(m, i.id())
+			}
+			v.refers(m, "Secret", m.ref, false, tell)
+			v.refers(m, "ConfigMap", m.ca, true, tell)
+		}
+	}
+	for n, d := range v.integrations {
+		if d.fault == unrendered {
+			tell(d)
+		}
+		if inst := (manifest.ID{Kind: "MetricsInstance", Namespace: d.ns, Name: strings.TrimPrefix(d.inst, d.ns+"/")}); d.inst != "" && !v.has(inst) {
+			tell(d, v.agent.id(), inst)
+		}
+		v.refers(d, "Secret", d.ref, true, tell)
+		for _, other := range v.integrations[:n] {
+			if d.addr == other.addr || d.unique && other.unique {
+				tell(d, other.id())
+				tell(other, d.id())
+			}
+		}
+	}
+	return out
+}
+
+// hasSlow tells whether an instance has a job without an interval.
+func (v view) hasSlow(i doc) bool {
+	return slices.ContainsFunc(v.monitors[i.id()], func(m doc) bool { return m.slow })
+}
+
+func (v view) has(instance manifest.ID) bool {
+	return slices.ContainsFunc(v.instances, func(d doc) bool { return d.id() == instance })
+}
+
+// refers checks a reference to a Secret or a ConfigMap, which is mounted as a file or else
+// written into the configuration.
+func (v view) refers(d doc, kind, name string, file bool, tell func(doc, ...manifest.ID)) {
+	id := manifest.ID{Kind: kind, Namespace: d.ns, Name: name}
+	target, there := v.all[id]
+	switch {
+	case name == "":
+	case !v.plain && d.ns != v.agent.ns:
+		tell(d) // pods cannot mount what is in another namespace
+	case v.plain && !there, there && target.nokey, v.plain && there && !file && target.fault == unrendered:
+		tell(d, id)
+	}
+}
+
+// jobs checks the scrape configurations by hand of an instance.
+func (v view) jobs(i doc, tell func(doc, ...manifest.ID)) {
+	if i.jobs == "" {
+		return
+	}
+	id := manifest.ID{Kind: "Secret", Namespace: i.ns, Name: i.jobs}
+	target, there := v.all[id]
+	switch {
+	case v.gone[id]: // that is its own fault
+	case !there || target.nokey:
+		tell(i, id)
+	case target.fault == unrendered:
+		tell(target, i.id())
+	}
+}
+
+// objects are what is rendered: the docs below the agent, the Secrets and ConfigMaps that they
+// refer to and there are, and their Namespaces.
+func (v view) objects() docs {
+	out := docs{v.agent.id(): v.agent}
+	take := func(d doc) {
+		out[d.id()] = d
+		for _, ref := range [...]manifest.ID{{Kind: "Secret", Name: d.ref}, {Kind: "Secret", Name: d.jobs}, {Kind: "ConfigMap", Name: d.ca}} {
+			ref.Namespace = d.ns
+			if target, ok := v.all[ref]; ok && ref.Name != "" {
+				out[ref] = target
+			}
+		}
+	}
+	for _, i := range v.instances {
+		take(i)
+		for _, m := range v.monitors[i.id()] {
+			take(m)
+		}
+	}
+	for _, d := range v.integrations {
+		take(d)
+	}
+	for id := range maps.Clone(out) {
+		space := manifest.ID{Kind: "Namespace", Name: id.Namespace}
+		if d, ok := v.all[space]; ok {
+			out[space] = d
+		}
+	}
+	return out
+}
+
+// last is the version of an object that a unit was last rendered from.
+type last func(id manifest.ID) (d doc, known, had bool)
+
+// judged is what becomes of a unit.
+type judged struct {
+	keep    bool // its folder stays, for an error
+	paused  bool // its folder stays, as its agent wants it
+	view    view
+	held    map[manifest.ID]bool // what is not rendered as it is: as its stand-in, or not at all
+	blamed  map[manifest.ID]bool // what errors blame that could not be put right
+	replace docs                 // the stand-ins
+}
+
+// judge renders a unit over objects, again and again, with stand-ins for what is to blame.
+type judge struct {
+	judged
+	agent manifest.ID
+	all   docs
+	last  last
+	plain bool
+	left  map[manifest.ID]bool
+}
+
+// newJudge begins with all objects, without those that are left out for an error.
+func newJudge(agent manifest.ID, all docs, left map[manifest.ID]bool, last last, plain bool) *judge {
+	j := &judge{agent: agent, all: all, last: last, plain: plain, left: maps.Clone(left)}
+	j.held, j.replace = map[manifest.ID]bool{}, docs{}
+	j.build()
+	return j
+}
+
+// build looks at what there is now.
+func (j *judge) build() {
+	all := maps.Clone(j.all)
+	maps.Copy(all, j.replace)
+	for id := range j.left {
+		delete(all, id)
+	}
+	j.view = newView(all, j.left, j.agent, j.plain)
+}
+
+// run judges the unit, which has these errors besides those of its own.
+func (j *judge) run(errors ...blame) judged {
+	if j.all[j.agent].paused {
+		j.paused = true
+		return j.judged
+	}
+	for {
+		if len(errors) == 0 {
+			errors = j.view.errors()
+		}
+		if len(errors) == 0 {
+			return j.judged
+		}
+		if !j.blame(errors) && !j.around(errors) || j.left[j.agent] || j.view.agent.paused {
+			j.keep, j.blamed = true, map[manifest.ID]bool{}
+			for _, e := range errors {
+				j.blamed[e.id] = true
+			}
+			return j.judged
+		}
+		errors = nil
+	}
+}
+
+// blame holds what errors blame, and reports whether that made a difference.
+func (j *judge) blame(errors []blame) bool {
+	changed := false
+	for _, e := range errors {
+		if from := j.from(e); len(from) > 0 {
+			for _, id := range from {
+				changed = j.hold(id) || changed
+			}
+		} else {
+			changed = j.hold(e.id) || changed
+		}
+	}
+	j.build()
+	return changed
+}
+
+// from are the Secrets and ConfigMaps to blame for the error of an object that refers to them:
+// those that changed, if it did not, or if it is right with what they were.
+func (j *judge) from(e blame) []manifest.ID {
+	try := j.clone()
+	var out []manifest.ID
+	for _, id := range e.related {
+		if _, known, _ := j.last(id); known && (id.Kind == "Secret" || id.Kind == "ConfigMap") && j.changed(id) {
+			out = append(out, id)
+			try.hold(id)
+		}
+	}
+	try.build()
+	same := func(other blame) bool { return other.id == e.id && slices.Equal(other.related, e.related) }
+	if j.changed(e.id) && slices.ContainsFunc(try.view.errors(), same) {
+		return nil
+	}
+	return out
+}
+
+// changed tells whether an object is another than the one that the unit was last rendered from.
+func (j *judge) changed(id manifest.ID) bool {
+	now, there := j.view.all[id]
+	d, known, _ := j.last(id)
+	return !there || !known || d != now
+}
+
+// clone is for an attempt.
+func (j *judge) clone() *judge {
+	try := *j
+	try.held, try.replace, try.left = maps.Clone(j.held), maps.Clone(j.replace), maps.Clone(j.left)
+	return &try
+}
+
+// hold puts the last version in place of an object, or leaves it out if there is none.
+func (j *judge) hold(id manifest.ID) bool {
+	_, held := j.held[id]
+	now, there := j.all[id]
+	d, known, had := j.last(id)
+	switch {
+	case held, had && !known, !had && !there, had && there && d == now:
+		return false
+	case had:
+		j.held[id], j.replace[id] = true, d
+	default:
+		j.held[id], j.left[id] = false, true
+	}
+	return true
+}
+
+// around is for errors of objects that did not change: something around them did.
+func (j *judge) around(errors []blame) bool {
+	stuck := map[manifest.ID]bool{}
+	var related, above []manifest.ID
+	for _, e := range errors {
+		stuck[e.id] = true
+		related = append(related, e.related...)
+	}
+	for _, i := range j.view.instances {
+		if slices.ContainsFunc(j.view.monitors[i.id()], func(m doc) bool { return stuck[m.id()] }) {
+			above = append(above, i.id())
+		}
+	}
+	for _, candidates := range [][]manifest.ID{related, above, {j.agent}, append(slices.Clone(above), j.agent)} {
+		try := j.clone()
+		changed := false
+		for _, id := range candidates {
+			changed = try.hold(id) || changed
+		}
+		if !changed {
+			continue
+		}
+		if try.build(); try.left[j.agent] || try.view.agent.paused {
+			continue
+		}
+		if !slices.ContainsFunc(try.view.errors(), func(e blame) bool { return stuck[e.id] }) {
+			*j = *try
+			return true
+		}
+	}
+	return false
+}

@@ -36,6 +36,7 @@ type Unit struct {
 	diags   diag.List
 	objects []*manifest.Object
 	looked  map[manifest.ID]*manifest.Object // nil for what was not found
+	waits   map[manifest.ID]bool             // of these, what was left out of the set for an error
 	relies  bool                             // on [Past]
 	// hierarchyDiags is the text of what building the hierarchy found.
 	hierarchyDiags string

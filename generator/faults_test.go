@@ -3,6 +3,7 @@ package generator_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
@@ -93,8 +95,10 @@ func TestFaultsAreHeldWhereTheyCameIn(t *testing.T) {
 	}
 }
 
-func readText(text string) *manifest.Set {
-	return manifest.NewSet(manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{}))
+func readText(text string) *manifest.Set { return manifest.NewSet(parseText(text)) }
+
+func parseText(text string) manifest.Result {
+	return manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
 }
 
 // incompressible is text of so many bytes of which gzip saves half.
@@ -104,4 +108,33 @@ func incompressible(n int) string {
 		fmt.Fprintf(&b, "%016x", r.Uint64())
 	}
 	return b.String()
+}
+
+// TestLeftOutThenGone renders what refers to an object that is invalid, then gone, then invalid
+// again, while all else stays: only when it is gone is the reference itself wrong.
+func TestLeftOutThenGone(t *testing.T) {
+	additional := strings.Replace(faultyAgent, "integrationMonitorSelector: {}", "additionalScrapeConfigs: {name: s, key: k}", 1)
+	autoscrape := strings.Replace(faultyAgent, "spec: {metrics", "spec: {integrations: {selector: {}}, metrics", 1) +
+		"---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\nmetadata: {name: redis, namespace: m}\n" +
+		"spec: {name: redis, type: {}, config: {redis_addr: x, autoscrape: {enable: true, metrics_instance: m/other}}}\n"
+	for name, c := range map[string]struct {
+		text, invalid string
+		gone          diag.Code
+	}{
+		"a Secret": {additional, "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: m}\ndata: {k: no base64}\n", diag.MissingSecret},
+		"a MetricsInstance": {autoscrape, "---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\n" +
+			"metadata: {name: other, namespace: m}\nspec: {remoteWrite: 1}\n", diag.InstanceNotSelected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			good, invalid := parseText(c.text), parseText(c.invalid)
+			var out *generator.Output
+			for i, set := range []*manifest.Set{manifest.NewSet(good, invalid), manifest.NewSet(good), manifest.NewSet(good, invalid)} {
+				out = generator.Render(set, generator.Options{Secrets: secretref.Reference}, out)
+				isGone := slices.ContainsFunc(out.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error && d.Code == c.gone })
+				if isGone != (i == 1) || out.Diags.HasErrors() != isGone {
+					t.Errorf("render %d: %v", i, out.Diags)
+				}
+			}
+		})
+	}
 }

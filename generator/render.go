@@ -132,6 +132,12 @@ func (r *renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit
 		return u
 	}
 	newHolding(r, u, h).run(errors)
+	u.waits = map[manifest.ID]bool{}
+	for id := range u.looked {
+		if r.set.IsLeftOut(id) {
+			u.waits[id] = true
+		}
+	}
 	u.finish()
 	return u
 }

@@ -33,7 +33,7 @@ func (u *Unit) same(h *hierarchy.Hierarchy, set *manifest.Set) bool {
 		return false
 	}
 	for id, o := range u.looked {
-		if set.Get(id) != o {
+		if set.Get(id) != o || set.IsLeftOut(id) != u.waits[id] {
 			return false
 		}
 	}

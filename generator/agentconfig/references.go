@@ -55,6 +55,9 @@ func (b *builder) resolveOne(kind, selector string, ref integration.Reference, s
 		}
 		names = append(names, o.Namespace+"/"+o.Name)
 	}
+	if b.set.Get(id) == nil {
+		b.secrets.Look(id) // for the day on which it is there
+	}
 	if b.left[id] || b.set.IsLeftOut(id) {
 		f.Code, f.Hint = diag.FollowsError, "correct the "+kind
 		f.Message = fmt.Sprintf("%s %q is left out because of an error, and without it the agent would not start", kind, ref.Name)

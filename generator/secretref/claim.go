@@ -118,9 +118,7 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 // find returns the Secret or ConfigMap of a reference. If it is required and missing,
 // that is reported, and false returned.
 func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool) {
-	id := ref.id()
-	o := s.set.Get(id)
-	s.looked[id] = o
+	o := s.Look(ref.id())
 	if o == nil && required {
 		s.missing(path, diag.MissingSecret, ref, "there is no such %s in the inputs", ref.Kind)
 		return nil, false

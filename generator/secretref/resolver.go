@@ -111,8 +111,14 @@ func (r *Resolver) LeaveOut(left map[manifest.ID]bool) { r.left = left }
 // Diags are the problems found so far, each about the object that holds the reference.
 func (r *Resolver) Diags() diag.List { return r.diags }
 
-// Looked returns every Secret and ConfigMap that was looked up; nil for those that the
-// set does not have.
+// Look finds an object in the set, and notes that it was looked for.
+func (r *Resolver) Look(id manifest.ID) *manifest.Object {
+	o := r.set.Get(id)
+	r.looked[id] = o
+	return o
+}
+
+// Looked returns what was looked up; nil for what the set does not have.
 func (r *Resolver) Looked() map[manifest.ID]*manifest.Object { return r.looked }
 
 // Scope resolves references that stand in one object; they are to its namespace.
@@ -129,19 +135,12 @@ func (r *Resolver) In(o *manifest.Object) Scope {
 	s := Scope{Resolver: r, object: o}
 	if r.policy == Plaintext {
 		for _, f := range References(o) {
-			if !r.left[f.Ref.id()] && s.present(f.Ref) {
+			if !r.left[f.Ref.id()] && s.Look(f.Ref.id()) != nil {
 				s.claim(f.Path, f.Ref)
 			}
 		}
 	}
 	return s
-}
-
-// present reports whether the set has the Secret or ConfigMap of a reference.
-func (s Scope) present(ref Ref) bool {
-	o := s.set.Get(ref.id())
-	s.looked[ref.id()] = o
-	return o != nil
 }
 
 func (s Scope) ref(kind, name, key string, optional *bool) Ref {
@@ -202,7 +201,7 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) agenty
 func (s Scope) Content(path string, sel *corev1.SecretKeySelector) ([]byte, *manifest.Object) {
 	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
 	if s.set.IsLeftOut(ref.id()) {
-		s.looked[ref.id()] = nil
+		s.Look(ref.id())
 		return nil, nil
 	}
 	data, ok := s.lookup(path, ref, true)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -156,5 +157,47 @@ func (l *lab) branchIs(want *generator.Output) {
 				l.t.Errorf("%s/%s (-want +got):\n%s", u.Name, f.Path, diff)
 			}
 		}
+	}
+}
+
+// TestTwiceIsToldWhereItIsNew defines an object a second time, in another file.
+func TestTwiceIsToldWhereItIsNew(t *testing.T) {
+	t.Parallel()
+	l := rendered(t)
+	l.input(map[string]string{"in/copy.yaml": monitor("a", "web", "other"), "in/b/web.yaml": monitor("b", "web", "other")})
+	report := l.pass()
+	sees(t, report, unitStates{"a/agent": "unchanged", "b/agent": "changed"})
+	if len(report.Diags) != 1 || report.Diags[0].File != "in/copy.yaml" || report.Diags[0].Code != diag.DuplicateObject {
+		t.Errorf("told is %v", report.Diags)
+	}
+	if len(report.Held) != 1 || report.Held[0].Object.Name != "web" {
+		t.Errorf("held is %v", report.Held)
+	}
+}
+
+// TestFollowersAreNoErrors commits a new instance that is wrong, with an integration that needs
+// it, and another that needs nobody.
+func TestFollowersAreNoErrors(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.input(map[string]string{"in/agent.yaml": strings.Replace(agent("a"), "spec:\n", "spec:\n  integrations: {selector: {}}\n", 1)})
+	l.pass()
+	l.input(map[string]string{
+		"in/instance.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: new, namespace: a}\nspec: {serviceMonitorSelector: 1}\n",
+		"in/redis.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\nmetadata: {name: redis, namespace: a}\n" +
+			"spec: {name: redis, type: {}, config: {redis_addr: x, autoscrape: {enable: true, metrics_instance: a/new}}}\n",
+		"in/mysql.yaml": "apiVersion: monitoring.grafana.com/v1alpha1\nkind: Integration\nmetadata: {name: mysql, namespace: a}\n" +
+			"spec: {name: mysql, type: {}, config: {data_source_name: \"root@(db:3306)/\"}}\n",
+	})
+	report := l.pass()
+	sees(t, report, unitStates{"a/agent": "changed"})
+	if diff := cmp.Diff([]string{"invalid-field"}, codes(report, diag.Error)); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"follows-error"}, codes(report, diag.Warning)); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if text := l.remote.read("env")["a/agent/agent-integrations-deploy-config.secret.yaml"].text; !strings.Contains(text, "mysql") || strings.Contains(text, "redis") {
+		t.Error(text)
 	}
 }

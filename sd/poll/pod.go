@@ -117,8 +117,18 @@ func (p *pod) enter(now time.Time, s State) {
 // answered reports whether the pod ever gave a good answer.
 func (p *pod) answered() bool { return !p.good.IsZero() }
 
-// plan sets when to poll next.
-func (p *pod) plan(now time.Time, interval time.Duration) {
+// batches is how many times in an interval polls begin: many at a time cost less than each for
+// itself, which wakes the process.
+const batches = 100
+
+// plan sets when to poll next: at a whole hundredth of an interval since the origin.
+func (p *pod) plan(now, origin time.Time, interval time.Duration) {
+	p.next(now, interval)
+	p.due = origin.Add(p.due.Sub(origin).Truncate(interval / batches))
+}
+
+// next sets when to poll next, to the moment.
+func (p *pod) next(now time.Time, interval time.Duration) {
 	if p.state == StateFailing {
 		p.rounded = false
 		wait := p.backOff(interval)

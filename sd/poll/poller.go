@@ -72,6 +72,7 @@ const publishEvery = 100 * time.Millisecond
 // Poller polls pods.
 type Poller struct {
 	options  Options
+	origin   time.Time // that due times are counted from
 	wake     chan struct{}
 	document atomic.Pointer[merge.Document]
 	buffers  sync.Pool
@@ -94,7 +95,7 @@ type Poller struct {
 
 // New makes a poller. It polls while Run runs.
 func New(options Options) *Poller {
-	p := &Poller{options: options, wake: make(chan struct{}, 1), pods: map[id]*pod{}}
+	p := &Poller{options: options, origin: time.Now(), wake: make(chan struct{}, 1), pods: map[id]*pod{}}
 	p.buffers.New = func() any { return new(bytes.Buffer) }
 	p.healthy.limit, p.fresh.limit, p.failing.limit = options.Workers, options.Workers, options.Workers/4
 	return p
@@ -376,7 +377,7 @@ func (p *Poller) done(ctx context.Context, l *lane, polled *pod, took time.Durat
 // requeue puts a pod into the lane of its state.
 func (p *Poller) requeue(now time.Time, polled *pod) {
 	turned := polled.turned && polled.state == StateFailing
-	polled.plan(now, p.options.Interval)
+	polled.plan(now, p.origin, p.options.Interval)
 	switch {
 	case turned: // It must not queue behind pods that hang.
 		p.fresh.push(polled)

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Endpoints are deprecated, but are what the rendered discovery role reads.
+
 package kubelet
 
 import (

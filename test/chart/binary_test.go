@@ -86,7 +86,7 @@ func hasTheDefaults(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	different := []string{"--namespace", "--max-document-bytes"} // By intent: see their values.
+	different := []string{"--namespace", "--peers", "--max-document-bytes"} // By intent: see their values.
 	for _, arg := range of[*appsv1.Deployment](objects(t, nil))[0].Spec.Template.Spec.Containers[0].Args {
 		flag, value, _ := strings.Cut(arg, "=")
 		found := regexp.MustCompile(`(?m)^ *` + flag + ` .*\(default: "?([^")]*)"?\)`).FindSubmatch(help)

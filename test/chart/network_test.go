@@ -40,7 +40,7 @@ func TestSelectorsFindTheirPodsAndNoOthers(t *testing.T) {
 					}
 				}
 			case *corev1.Service:
-				selector, want = o.Spec.Selector, want+strings.TrimSuffix(o.Name, "-metrics")
+				selector, want = o.Spec.Selector, want+strings.TrimSuffix(strings.TrimSuffix(o.Name, "-metrics"), "-peers")
 			case *policyv1.PodDisruptionBudget:
 				selector, want = o.Spec.Selector.MatchLabels, want+o.Name
 			case *networkingv1.NetworkPolicy:
@@ -197,4 +197,36 @@ func workloads(t *testing.T, path string) []*corev1.PodTemplateSpec {
 		}
 	}
 	return out
+}
+
+// TestReplicasMayAsk: the name that replicas are given is that of a headless Service with the port where they listen, and
+// the NetworkPolicy lets them through, both ways.
+func TestReplicasMayAsk(t *testing.T) {
+	eachCase(t, func(t *testing.T, all []object) {
+		d := of[*appsv1.Deployment](all)[0]
+		pod := labels.Set(d.Spec.Template.Labels)
+		var names []string
+		for _, s := range of[*corev1.Service](all) {
+			if s.Spec.ClusterIP == corev1.ClusterIPNone && !s.Spec.PublishNotReadyAddresses && labels.SelectorFromSet(s.Spec.Selector).Matches(pod) {
+				names = append(names, fmt.Sprintf("--peers=%s.%s.svc:%d", s.Name, s.Namespace, s.Spec.Ports[0].Port))
+			}
+		}
+		args := d.Spec.Template.Spec.Containers[0].Args
+		if len(names) != 1 || !slices.Contains(args, names[0]) || !slices.Contains(args, "--listen=:8080") {
+			t.Errorf("peers are %q, the arguments %q", names, args)
+		}
+		for _, n := range of[*networkingv1.NetworkPolicy](all) {
+			if n.Name != d.Name {
+				continue
+			}
+			itself := func(p networkingv1.NetworkPolicyPeer) bool {
+				return p.NamespaceSelector == nil && p.PodSelector != nil && labels.SelectorFromSet(p.PodSelector.MatchLabels).Matches(pod)
+			}
+			in := slices.ContainsFunc(n.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) bool { return slices.ContainsFunc(r.From, itself) })
+			out := slices.ContainsFunc(n.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) bool { return slices.ContainsFunc(r.To, itself) })
+			if !in || !out {
+				t.Errorf("in %v, out %v", in, out)
+			}
+		}
+	})
 }

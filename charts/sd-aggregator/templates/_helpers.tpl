@@ -206,7 +206,7 @@ topologySpreadConstraints:
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) }}
 {{- fail "metrics.serviceMonitor needs metrics.service.enabled: it selects that Service" }}
 {{- end }}
-{{- $flags := list "--listen" "--admin-listen" "--namespace" "--dns" "--poll-interval" "--pod-timeout" "--max-polls" "--max-pod-bytes" "--max-pod-groups" "--max-group-bytes" "--max-group-labels" "--max-label-bytes" "--max-document-bytes" "--log-level" "--pod-scheme" "--pod-ca" "--pod-cert" "--pod-key" "--pod-server-name" "--tls-cert" "--tls-key" "--client-ca" "--bearer-token-file" }}
+{{- $flags := list "--listen" "--admin-listen" "--peers" "--namespace" "--dns" "--poll-interval" "--pod-timeout" "--max-polls" "--max-pod-bytes" "--max-pod-groups" "--max-group-bytes" "--max-group-labels" "--max-label-bytes" "--max-document-bytes" "--log-level" "--pod-scheme" "--pod-ca" "--pod-cert" "--pod-key" "--pod-server-name" "--tls-cert" "--tls-key" "--client-ca" "--bearer-token-file" }}
 {{- range .Values.extraArgs }}
 {{- $flag := regexFind "^--[a-z0-9-]+" . }}
 {{- if has $flag $flags }}

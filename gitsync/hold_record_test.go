@@ -158,7 +158,7 @@ func TestHoldSecrets(t *testing.T) {
 			{edit: elsewhere(3, file, ""), like: like, wrong: "missing-secret", held: held(3)},
 			{do: (*lab).forget, edit: elsewhere(4, webA, monitor("a", "web", "waits")), wrong: "missing-secret",
 				like: map[string]string{file: jobs(good), webA: monitor("a", "web", "http")},
-				held: []string{"Secret/a/jobs in a/agent: no version since 3", "MetricsInstance/a/main in a/agent: no version since 4"}},
+				held: []string{"Secret/a/jobs in a/agent: no version since 3"}},
 			{edit: one(file, jobs("[{job_name: new}]"))},
 		},
 	} {

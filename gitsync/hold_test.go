@@ -208,8 +208,7 @@ func TestHoldWithoutBase(t *testing.T) {
 			{do: forget, edit: elsewhere(5, webA, noYAML), like: asWeb("http"), wrong: "invalid-yaml", held: heldWeb(1, 2)},
 		},
 		"the unit stays for an object that cannot be rendered": {
-			{do: forget, edit: elsewhere(2, webA, bad("a"), agentA, logging("a")), likeIn: map[string]map[string]string{"a/agent": {agentA: agent("a"), webA: monitor("a", "web", "http")}}, wrong: wrong,
-				held: keptWeb(2)},
+			{do: forget, edit: elsewhere(2, webA, bad("a"), agentA, logging("a")), likeIn: map[string]map[string]string{"a/agent": {agentA: agent("a"), webA: monitor("a", "web", "http")}}, wrong: wrong},
 			{edit: one(webA, monitor("a", "web", "fixed"))},
 		},
 		"the unit stays for an invalid object": {

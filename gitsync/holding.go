@@ -211,7 +211,7 @@ func (c *heldCollector) kept(plan *unitPlan) error {
 			h.hidden = c.blind
 		}
 		isSame := now != nil && last != nil && now.Digest == last.Digest
-		isUnknown := now != nil && last == nil && h.old == nil && objectID(h.reason) != id
+		isUnknown := now != nil && last == nil && h.old == nil
 		if isSame || isUnknown {
 			continue
 		}

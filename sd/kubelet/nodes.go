@@ -112,9 +112,9 @@ func (w *nodeWatch) Watch(options metav1.ListOptions) (watch.Interface, error) {
 func (w *nodeWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	if options.ResourceVersion == "0" {
-		options.ResourceVersion = "" // Any version would do, but comes in one piece.
-	}
+	// The latest: "0", any version, would come in one piece, and another, in pieces, is exactly that
+	// version, of which no watch goes on once the API server forgot it.
+	options.ResourceVersion = ""
 	list, err := w.client.List(ctx, options)
 	w.heard(ctx, err)
 	if err != nil {

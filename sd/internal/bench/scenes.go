@@ -182,7 +182,7 @@ func (s *stage) hanging() error {
 		return err
 	}
 	lacks := s.targets - hung*len(rig.Typical()) - first
-	s.row("G19", "cold start, 10 % of the pods hang: targets of the others lacking", "0", fmt.Sprint(lacks), lacks == 0)
+	s.row("G19", "cold start, 10 % hang: targets of the others that lack", "0", fmt.Sprint(lacks), lacks == 0)
 	s.row("G19", "cold start, 10 % of the pods hang: ready", "≤ 15 s", ready.Truncate(10*time.Millisecond).String(), ready <= 15*time.Second)
 	return another.stop()
 }

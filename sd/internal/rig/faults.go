@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -67,8 +68,8 @@ func oddAnswers() []Fault {
 		{Name: "two documents", New: saying(body + body), Failure: poll.ReasonMalformed},
 		{Name: "byte order mark", New: saying("\ufeff" + body), Failure: poll.ReasonMalformed},
 		{Name: "too many groups", New: saying("[" + strings.Repeat("{},", 5000) + "{}]"), Failure: poll.ReasonTooManyGroups},
-		{Name: "too many labels", New: func() http.Handler { return Says(labels(1_000_000)) }, Failure: poll.ReasonTooLarge},
-		{Name: "10 MB in a label", New: func() http.Handler { return Says(longLabel(10 << 20)) }, Failure: poll.ReasonTooLarge},
+		{Name: "too many labels", New: func() http.Handler { return huge(manyLabels()) }, Failure: poll.ReasonTooLarge},
+		{Name: "10 MB in a label", New: func() http.Handler { return huge(hugeLabel()) }, Failure: poll.ReasonTooLarge},
 		{Name: "gzip", New: zipped(body), Failure: poll.ReasonContentType},
 		{Name: "HTML", New: typed("text/html", body), Failure: poll.ReasonContentType},
 		{Name: "Latin-1", New: typed("application/json; charset=iso-8859-1", body), Failure: poll.ReasonContentType},
@@ -119,6 +120,17 @@ func labels(n int) string {
 	}
 	b.WriteString("}}")
 	return b.String()
+}
+
+// Texts of some MB, made once and when they are needed.
+var (
+	manyLabels = sync.OnceValue(func() string { return "[" + labels(1_000_000) + "]" })
+	hugeLabel  = sync.OnceValue(func() string { return "[" + longLabel(10<<20) + "]" })
+)
+
+// huge is a pod that says a text as it is: nobody reads it to the end.
+func huge(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { says(w, text) })
 }
 
 // longLabel is a group with a label of so many bytes.

@@ -33,7 +33,7 @@ import (
 func jobOf(t *testing.T, settings ours.Settings, spec v1alpha1.IntegrationMonitorSpec, shard int) *config.ScrapeConfig {
 	t.Helper()
 	m := &v1alpha1.IntegrationMonitor{ObjectMeta: metav1.ObjectMeta{Namespace: "monitoring", Name: "databases"}, Spec: spec}
-	settings.Owner = "monitoring/agent"
+	settings.Agent = diag.Object{Kind: "GrafanaAgent", Namespace: "monitoring", Name: "agent"}
 	settings.SD, _ = ours.SDAggregator{}.HTTPSD(nil)
 	job, findings := ours.NewBuilder(settings).IntegrationMonitor(m, "monitoring/primary", nil)
 	for _, f := range findings {

@@ -14,7 +14,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle chart agentcheck test-deps agentcheck-deps lint generate demo bench bench-sd soak-sd fuzz clean
+.PHONY: help build test oracle chart agentcheck test-deps agentcheck-deps lint generate demo bench bench-sd soak soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ bench: ## Run the benchmarks (BENCH=regexp)
 bench-sd: ## Measure the sd-aggregator against its goals, in about ten minutes
 	go build -o bin/ ./cmd/sd-aggregator
 	go run ./sd/internal/bench
+
+soak: ## Hold a million random histories of edits against a model, and tell how far it is
+	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.histories=1000000
 
 soak-sd: ## Run the sd-aggregator among changes and faults for SOAK (10m), with the race detector
 	go run $(RACE) ./sd/internal/soak -for $(SOAK)

@@ -114,7 +114,7 @@ func (s *holding) take(r rendering) {
 		}
 	}
 	u.looked = s.looked
-	s.current.Objects(func(o *manifest.Object) bool {
+	s.rendered().Objects(func(o *manifest.Object) bool {
 		if !s.left[o.ID] {
 			u.from(o)
 		}
@@ -125,6 +125,14 @@ func (s *holding) take(r rendering) {
 			u.from(o)
 		}
 	}
+}
+
+// rendered is the hierarchy without what is below instances that are left out.
+func (s *holding) rendered() *hierarchy.Hierarchy {
+	h := *s.current
+	h.Metrics = slices.DeleteFunc(slices.Clone(h.Metrics), func(m *hierarchy.MetricsInstance) bool { return s.left[m.Object.ID] })
+	h.Logs = slices.DeleteFunc(slices.Clone(h.Logs), func(l *hierarchy.LogsInstance) bool { return s.left[l.Object.ID] })
+	return &h
 }
 
 // fail gives the unit up: what the output branch has of it stays. Among the last errors may be

@@ -196,7 +196,7 @@ func (c *heldCollector) kept(plan *unitPlan) error {
 	for _, text := range plan.held.inv.Inputs {
 		id, ok := parseID(text)
 		now, l, old := c.head.Get(id), c.lost[id], c.past.recordFor(plan.name, id)
-		vanished := now == nil && l == nil && len(c.blind) > 0
+		vanished := now == nil && l == nil && c.missed(id)
 		isGone := now == nil && l == nil && !vanished && id.Kind != "Secret" && id.Kind != "ConfigMap"
 		wasHeld := old != nil && slices.Contains(old.Units, plan.name)
 		if !ok || isGone || plan.state == UnitPaused && l == nil && !vanished && !wasHeld {

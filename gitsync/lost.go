@@ -198,6 +198,32 @@ func (b *base) below(dir string) bool {
 	return false
 }
 
+// missed reports whether an object that is nowhere may be where nothing can be read: nobody
+// can tell if it was there at the base. One that was elsewhere then is deleted.
+func (p *pass) missed(id manifest.ID) bool {
+	for i := range p.sources {
+		if len(p.blind) == 0 {
+			return false
+		}
+		b, err := p.past.base(i)
+		p.past.keep(err)
+		if err == nil && b.defines(id) {
+			return false
+		}
+	}
+	return len(p.blind) > 0
+}
+
+// defines reports whether a file that differs now defined an object, well or badly.
+func (b *base) defines(id manifest.ID) bool {
+	for _, f := range b.files {
+		if slices.Contains(f.result.Invalid, id) {
+			return true
+		}
+	}
+	return len(b.objects[id]) > 0
+}
+
 // stillOver are the places that hide a recorded object: where it was hidden before, and what
 // cannot be read since the base. When that is not known it may be in any.
 func (p *pass) stillOver(i int, r *record, covers []cover, b *base, blind bool) []cover {

@@ -145,18 +145,30 @@ func (s seen) changedIn(source int) []place {
 	return slices.DeleteFunc(slices.Clone(s.changed), func(p place) bool { return p.source != source })
 }
 
-// standIn is the last good version of an object that cannot be read.
-func (s seen) standIn(id manifest.ID, records []record, epochs []int) (doc, bool) {
-	good, _ := usable(s.base)
-	if d, ok := good[id]; ok {
+// standIn is the last good version of an object that cannot be read: that at the base, unless
+// all units have an older one.
+func (st *state) standIn(id manifest.ID, base []sourceFiles, epochs []int) (doc, bool) {
+	there, _ := usable(base)
+	d, ok := there[id]
+	of := slices.DeleteFunc(slices.Clone(st.records), func(r record) bool { return r.id != id || r.doc == doc{} })
+	has := func(unit string) bool {
+		return slices.ContainsFunc(of, func(r record) bool { return r.unit == "" || r.unit == unit })
+	}
+	older := len(of) > 0
+	for name, f := range st.units {
+		if _, had := f.inputs[id]; had && !has(name) {
+			older = false
+		}
+	}
+	if ok && !older {
 		return d, true
 	}
-	for _, r := range records { // those without a unit come first
-		if r.id == id && (r.doc != doc{}) && !r.lost(epochs) {
+	for _, r := range of { // those without a unit come first
+		if !r.lost(epochs) {
 			return r.doc, true
 		}
 	}
-	return doc{}, false
+	return d, ok
 }
 
 // lost tells whether the version cannot be had any more.
@@ -208,21 +220,31 @@ func (v *verdict) unreadable(st *state, epochs []int) {
 			}
 		}
 		v.unread[id] = hidden
-		if d, ok := v.seen.standIn(id, st.records, epochs); ok {
+		if d, ok := st.standIn(id, v.seen.base, epochs); ok {
 			v.standIn[id] = d
 		}
 	}
 }
 
-// coarse are the places in which an object may be, of sources whose base cannot be had: nobody
-// can tell what is missed of them.
-func (v *verdict) coarse(id manifest.ID, st *state) []place {
+// coarse are the places in which an object may be that is nowhere: of sources of which nobody
+// can tell what is missed of them, as the base cannot be had, or has not either what is missing.
+func (v *verdict) coarse(id manifest.ID) []place {
 	_, there := v.seen.objects[id]
 	_, held := v.unread[id]
+	blind := map[int]bool{}
+	for i, files := range v.seen.base {
+		blind[i] = files == nil
+		for _, list := range files {
+			there = there || slices.ContainsFunc(list, func(d doc) bool { return !d.hides() && d.id() == id })
+		}
+	}
 	if there || held {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Concat(v.seen.unread, v.seen.missing), func(p place) bool { return v.seen.base[p.source] != nil })
+	for _, p := range v.seen.missing {
+		blind[p.source] = blind[p.source] || !hasBelow(v.seen.base[p.source], p.path)
+	}
+	return slices.DeleteFunc(slices.Concat(v.seen.unread, v.seen.missing), func(p place) bool { return !blind[p.source] })
 }
 
 // expect says what a pass does.
@@ -250,7 +272,7 @@ func (m *model) expect() *verdict {
 		agent := agentOf(name)
 		if _, there := all[agent]; v.units[name] == nil && !there {
 			_, held := v.unread[agent]
-			keep := held || len(v.coarse(agent, st)) > 0
+			keep := held || len(v.coarse(agent)) > 0
 			v.units[name] = &expected{judged: judged{keep: keep}, gone: !keep}
 		}
 	}
@@ -289,10 +311,14 @@ func (m *model) expectUnit(v *verdict, agent manifest.ID, all docs) {
 		u.keep = u.keep || !u.keep && m.immutable(name, u.view)
 	}
 	if was != nil && !u.keep {
+		rendered := u.view.objects()
 		for id := range was.inputs {
+			if _, is := rendered[id]; is {
+				continue // what a unit has of an object stands in, though it was deleted
+			}
 			_, held := v.unread[id]
 			_, stands := v.standIn[id]
-			u.keep = u.keep || held && !stands || len(v.coarse(id, &m.state)) > 0
+			u.keep = u.keep || held && !stands || len(v.coarse(id)) > 0
 		}
 	}
 	if u.keep {

@@ -210,8 +210,8 @@ func (m *model) fail(format string, args ...any) {
 	m.wrong = append(m.wrong, fmt.Sprintf(format, args...))
 }
 
-// pass commits the edits, makes a pass, and checks what it did. It returns false when
-// something was wrong.
+// pass commits the edits, makes a pass, and checks what it did. It returns false when the
+// history ends with it, as when something was wrong.
 func (m *model) pass() bool {
 	if m.setPipeline() {
 		if m.long != m.stage.long {
@@ -235,10 +235,9 @@ func (m *model) pass() bool {
 		}
 		return len(m.wrong) == 0
 	}
-	after := output.read("env")
+	after, settled := output.read("env"), true
 	if m.match(v, report, after); len(m.wrong) == 0 {
 		m.check(v, report, after, tip)
-		m.again(report)
 		if m.in.replica && !m.in.away {
 			m.replica(report, fork)
 		}
@@ -246,9 +245,10 @@ func (m *model) pass() bool {
 			m.state.commit(v, m)
 			m.found()
 		}
+		settled = m.again(v, report)
 	}
 	m.in.replica = false
-	return len(m.wrong) == 0
+	return len(m.wrong) == 0 && settled
 }
 
 func snapshot(sources []sourceFiles) []sourceFiles {

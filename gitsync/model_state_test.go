@@ -66,7 +66,7 @@ func (v *verdict) records(st *state, epochs []int) []record {
 		out = append(out, r)
 	}
 	for id, d := range v.standIn {
-		if id.Kind == "Namespace" || len(v.held[id]) > 0 {
+		if id.Kind == "Namespace" || v.isUsed(id) {
 			add(id, d, "", v.unread[id])
 		}
 	}
@@ -79,7 +79,7 @@ func (v *verdict) records(st *state, epochs []int) []record {
 		}
 		for id, d := range f.inputs {
 			if v.stays(name, id, d, st) {
-				add(id, d, name, slices.Concat(v.unread[id], v.coarse(id, st)))
+				add(id, d, name, slices.Concat(v.unread[id], v.coarse(id)))
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (v *verdict) stays(unit string, id manifest.ID, d doc, st *state) bool {
 	u := v.units[unit]
 	now, there := v.seen.objects[id]
 	_, unread := v.unread[id]
-	unread = unread || len(v.coarse(id, st)) > 0
+	unread = unread || len(v.coarse(id)) > 0
 	held := slices.ContainsFunc(st.records, func(r record) bool { return r.id == id && r.unit == unit && r.doc != doc{} })
 	switch {
 	case !u.keep && !u.paused, u.paused && !unread && !held:
@@ -183,6 +183,16 @@ func (v *verdict) findHeld(st *state) {
 			add(id, "")
 		}
 	}
+}
+
+// isUsed tells whether a unit is rendered from what stands in for an object for all.
+func (v *verdict) isUsed(id manifest.ID) bool {
+	for _, u := range v.units {
+		if _, own := u.held[id]; u.uses(id) && !own {
+			return true
+		}
+	}
+	return false
 }
 
 // uses tells whether a unit is rendered from an object, or in a Namespace.

@@ -37,8 +37,8 @@ func TestModel(t *testing.T) {
 			l := newLane(t)
 			for i := n; i < uint64(*modelHistories) && !t.Failed(); i += lanes {
 				judgeHistory(t, l, first+i, newHistory(first+i))
-				if total := done.Add(1); total%10_000 == 0 {
-					fmt.Printf("%d histories in %s\n", total, time.Since(start).Round(time.Second))
+				if total := done.Add(1); total%1000 == 0 {
+					fmt.Printf("%d histories in %s, from seed %d\n", total, time.Since(start).Round(time.Second), first)
 				}
 			}
 		})

@@ -147,20 +147,37 @@ func (p *past) recordOf(id manifest.ID, version *manifest.Object) (*record, erro
 }
 
 // standIn is the version of an object that stands in for it, for all units, when it cannot be
-// read; nil when there is none.
+// read; nil when there is none. It is what it was at the base, unless that was wrong for all.
 func (p *past) standIn(id manifest.ID) (*manifest.Object, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	o, err := p.atBase(id)
-	if o != nil || err != nil {
-		return o, err
+	base, err := p.atBase(id)
+	if err != nil {
+		return nil, err
+	}
+	if held, err := p.heldByAll(id); base != nil && !held || err != nil {
+		return base, err
 	}
 	for _, r := range p.versions(id) { // that of all units comes first
-		if o, err = p.recorded(r); o != nil || err != nil {
+		if o, err := p.recorded(r); o != nil || err != nil {
 			return o, err
 		}
 	}
-	return nil, nil
+	return base, nil
+}
+
+// heldByAll reports whether every unit that has an object has an older version of it than the
+// base.
+func (p *past) heldByAll(id manifest.ID) (bool, error) {
+	if len(p.versions(id)) == 0 {
+		return false, nil
+	}
+	for name := range p.tip.units {
+		if had, err := p.had(name, id); err != nil || had && p.recordFor(name, id) == nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // versions are the records that keep a version of an object, that of all units first.

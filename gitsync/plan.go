@@ -161,7 +161,7 @@ func (d decider) holdBlind(plan *unitPlan) {
 			plan.hold(l.reason.Position() + ": " + l.reason.Message)
 			return
 		}
-		if len(d.blind) > 0 {
+		if d.missed(id) {
 			d.holdVanished(plan, id)
 			return
 		}
@@ -237,7 +237,7 @@ func (d decider) gone(held *heldUnit) unitPlan {
 	case d.set.Get(id) != nil:
 	case l != nil:
 		plan.hold(l.reason.Position() + ": " + l.reason.Message)
-	case len(d.blind) > 0:
+	case d.missed(id):
 		d.holdVanished(&plan, id)
 	}
 	return plan

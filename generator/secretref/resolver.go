@@ -200,7 +200,7 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) agenty
 // that is left out for an error of its own leaves those who refer to it alone.
 func (s Scope) Content(path string, sel *corev1.SecretKeySelector) ([]byte, *manifest.Object) {
 	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
-	if s.set.IsLeftOut(ref.id()) {
+	if s.set.IsLeftOut(ref.id()) || s.left[ref.id()] {
 		s.Look(ref.id())
 		return nil, nil
 	}

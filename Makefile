@@ -48,11 +48,11 @@ test-deps: ## Install what the tests run besides Go: git and an SSH server
 
 # Suites run one after the other: each has an API server.
 e2e: ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only
-	cd test/e2e && go vet ./... && go test -count=1 -p 1 -v -timeout 40m ./$(or $(SUITE),...)
+	cd test/e2e && go vet ./... && go test -count=1 -p 1 -v -timeout 90m ./$(or $(SUITE),...)
 	@du -sh $(E2E) "$$(go env GOCACHE)"
 
 e2e-deps: ## Build what the end-to-end suites run
-	cd test/e2e && go test -count=1 -p 1 -v -timeout 40m -run '^$$' ./...
+	cd test/e2e && go test -count=1 -p 1 -v -timeout 90m -run '^$$' ./...
 
 # The package is unpacked, not installed, for that would start a service.
 agentcheck-deps: ## Fetch what agentcheck and chart run besides Go: Prometheus

@@ -133,7 +133,7 @@ var fields = map[string][]string{
 	"Namespace":       {"team", "fault"},
 }
 
-// text writes the object with its fault.
+// text writes the object with its fault. The comment makes texts differ wherever docs do.
 func (d doc) text() string {
 	meta := fmt.Sprintf("metadata: {name: %s, namespace: %s, labels: {tier: t%d}}\n", d.name, d.ns, d.tier)
 	switch {
@@ -144,7 +144,7 @@ func (d doc) text() string {
 	case d.fault == nameless:
 		meta = fmt.Sprintf("metadata: {name: %s}\n", d.name)
 	}
-	head := "apiVersion: " + d.apiVersion() + "\nkind: " + d.kind + "\n" + meta
+	head := "# " + d.String() + "\napiVersion: " + d.apiVersion() + "\nkind: " + d.kind + "\n" + meta
 	switch d.fault {
 	case broken:
 		return head + "\t}{\n"

@@ -179,7 +179,7 @@ func newHistory(seed uint64) []edit {
 	if a.rand.IntN(8) == 0 {
 		out = append(out, edit{op: "orphan"}) // a first run
 	}
-	passes := 1 + a.rand.IntN(modelPasses)
+	passes := 1 + min(a.rand.IntN(modelPasses), a.rand.IntN(modelPasses)) // short ones find most, and cost least
 	for pass := range passes {
 		for range 1 + a.rand.IntN(4) {
 			e := a.edit(pass)

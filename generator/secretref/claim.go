@@ -151,7 +151,7 @@ func (s Scope) missing(path string, code diag.Code, ref Ref, format string, args
 		f.Message = fmt.Sprintf("%s is not in the inputs: the setting is left out", ref)
 		s.diags = append(s.diags, s.object.Found(f))
 		return
-	case s.set.IsLeftOut(ref.id()):
+	case s.set.IsLeftOut(ref.id()), s.left[ref.id()]:
 		f.Code, f.Hint = diag.FollowsError, "correct the "+ref.Kind
 		f.Message = fmt.Sprintf("%s is left out because of an error", ref)
 		once = ref.id().String()

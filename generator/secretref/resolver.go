@@ -104,8 +104,8 @@ func New(set *manifest.Set, policy Policy, namespace string) *Resolver {
 		uses: map[string]*use{}, looked: map[manifest.ID]*manifest.Object{}, reported: map[string]bool{}}
 }
 
-// LeaveOut names Secrets and ConfigMaps that are left out for an error of their own: they are
-// not copied for references that are never rendered.
+// LeaveOut names Secrets and ConfigMaps that are left out for an error of their own, as if they
+// were not there.
 func (r *Resolver) LeaveOut(left map[manifest.ID]bool) { r.left = left }
 
 // Diags are the problems found so far, each about the object that holds the reference.
@@ -115,6 +115,9 @@ func (r *Resolver) Diags() diag.List { return r.diags }
 func (r *Resolver) Look(id manifest.ID) *manifest.Object {
 	o := r.set.Get(id)
 	r.looked[id] = o
+	if r.left[id] {
+		return nil
+	}
 	return o
 }
 
@@ -135,7 +138,7 @@ func (r *Resolver) In(o *manifest.Object) Scope {
 	s := Scope{Resolver: r, object: o}
 	if r.policy == Plaintext {
 		for _, f := range References(o) {
-			if !r.left[f.Ref.id()] && s.Look(f.Ref.id()) != nil {
+			if s.Look(f.Ref.id()) != nil {
 				s.claim(f.Path, f.Ref)
 			}
 		}

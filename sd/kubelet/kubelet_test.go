@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -256,20 +257,19 @@ func TestAConflictIsTriedAgain(t *testing.T) {
 		w := newWorld(t, aNode("a", internal("10.0.0.2")))
 		r := w.start("one")
 		after(5 * time.Second)
-		raced := false
-		r.api.PrependReactor("update", "endpoints", func(k8stesting.Action) (bool, runtime.Object, error) {
-			if !raced { // Somebody writes between our reading and writing.
-				raced = true
+		var raced atomic.Bool
+		r.before(func(a k8stesting.Action) error {
+			if a.Matches("update", "endpoints") && !raced.Swap(true) { // Somebody writes between our reading and writing.
 				other := w.endpoints()
 				other.Labels["other"] = "yes"
 				w.update(other)
 			}
-			return false, nil, nil
+			return nil
 		})
 		w.add(aNode("b", internal("10.0.0.3")))
 		after(5 * time.Second)
-		if w.listed() != "a=10.0.0.2 b=10.0.0.3 " || w.endpoints().Labels["other"] != "yes" || !raced {
-			t.Errorf("raced %v, listed %s", raced, w.listed())
+		if w.listed() != "a=10.0.0.2 b=10.0.0.3 " || w.endpoints().Labels["other"] != "yes" || !raced.Load() {
+			t.Errorf("raced %v, listed %s", raced.Load(), w.listed())
 		}
 	})
 }
@@ -279,15 +279,18 @@ func TestWritesThatFailAreTriedEverLessOften(t *testing.T) {
 		w := newWorld(t, aNode("a", internal("10.0.0.2")))
 		r := w.start("one")
 		after(5 * time.Second)
-		tries, fail := 0, true
-		r.api.PrependReactor("update", "endpoints", func(k8stesting.Action) (bool, runtime.Object, error) {
-			tries++
-			return fail, nil, errors.New("etcd is full")
+		var tries atomic.Int64
+		r.before(func(a k8stesting.Action) error {
+			if !a.Matches("update", "endpoints") {
+				return nil
+			}
+			tries.Add(1)
+			return errors.New("etcd is full")
 		})
 		w.add(aNode("b", internal("10.0.0.3")))
 		after(10 * time.Minute)
-		if tries < 20 || tries > 26 {
-			t.Errorf("%d tries in ten minutes", tries)
+		if n := tries.Load(); n < 20 || n > 26 {
+			t.Errorf("%d tries in ten minutes", n)
 		}
 		if r.log.count("etcd is full") != 1 || w.listed() != "a=10.0.0.2 " {
 			t.Errorf("told %d times, listed %s", r.log.count("etcd is full"), w.listed())
@@ -295,7 +298,7 @@ func TestWritesThatFailAreTriedEverLessOften(t *testing.T) {
 		if _, text := get200(r, "/metrics"); !strings.Contains(text, `agentry_sd_kubelet_failing{part="service"} 1`) {
 			t.Error(text)
 		}
-		fail = false
+		r.away(false)
 		after(maxBackoff + time.Second)
 		if w.listed() != "a=10.0.0.2 b=10.0.0.3 " {
 			t.Error(w.listed())

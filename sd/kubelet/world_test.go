@@ -66,8 +66,19 @@ type replica struct {
 	api  *fake.Clientset
 	log  *logged
 	stop func() // and wait for the end
-	// away makes the API server unreachable for this replica alone.
-	away func(bool)
+	// before sets what happens to this replica's requests before the API server sees them: it
+	// does not when that gives an error.
+	before func(func(k8stesting.Action) error)
+}
+
+// away makes the API server unreachable for this replica alone.
+func (r *replica) away(yes bool) {
+	r.before(func(k8stesting.Action) error {
+		if yes {
+			return errors.New("no route to host")
+		}
+		return nil
+	})
 }
 
 type logged struct {
@@ -90,19 +101,22 @@ func (l *logged) count(line string) int {
 func (w *world) start(identity string) *replica {
 	w.t.Helper()
 	r := &replica{api: &fake.Clientset{}, log: &logged{}}
-	var away struct {
+	// The client's list of reactors must not change while it is in use.
+	var hook struct {
 		sync.Mutex
-		yes bool
+		f func(k8stesting.Action) error
 	}
-	r.away = func(yes bool) {
-		away.Lock()
-		defer away.Unlock()
-		away.yes = yes
+	r.before = func(f func(k8stesting.Action) error) {
+		hook.Lock()
+		defer hook.Unlock()
+		hook.f = f
 	}
-	r.api.AddReactor("*", "*", func(k8stesting.Action) (bool, runtime.Object, error) {
-		away.Lock()
-		defer away.Unlock()
-		return away.yes, nil, errors.New("no route to host")
+	r.away(false)
+	r.api.AddReactor("*", "*", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		hook.Lock()
+		defer hook.Unlock()
+		err := hook.f(a)
+		return err != nil, nil, err
 	})
 	for _, verb := range []string{"create", "update"} {
 		r.api.AddReactor(verb, "*", w.check)

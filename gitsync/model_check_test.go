@@ -199,16 +199,17 @@ func (m *model) again(v *verdict, report *gitsync.Report) bool {
 	return true
 }
 
-// unsettled tells whether something is held on account of an object that may be deleted, and
-// from which nothing is rendered: it is not kept, and so is taken for deleted once there is a
-// commit.
+// unsettled tells whether something is held on account of an object that cannot be read and
+// from which nothing is rendered: what stands in for it is not kept, and so there is none once
+// there is a commit.
 func (v *verdict) unsettled() bool {
 	held, unused := false, false
 	for _, u := range v.units {
 		held = held || len(u.held) > 0
 	}
 	for id, hidden := range v.unread {
-		unused = unused || len(hidden) > 0 && !v.isUsed(id)
+		_, stands := v.standIn[id]
+		unused = unused || (len(hidden) > 0 || stands) && !v.isUsed(id)
 	}
 	return held && unused
 }

@@ -25,6 +25,7 @@ build: ## Build bin/agentry
 test: test-deps lint chart oracle ## Lint, then run all tests with the race detector
 	$(if $(wildcard test/prometheus/go.mod),cd test/prometheus && go test ./...)
 	go test $(RACE) ./...
+	GOGC=400 go test -run '^TestModel$$' ./gitsync -model.histories=10000
 
 # Results depend on the clients, which Go does not know of: they are not kept.
 oracle: ## Let http_sd clients read all that tests of sd serve: today's Prometheus's and the agent's
@@ -83,7 +84,7 @@ bench-sd: ## Measure the sd-aggregator against its goals, in about ten minutes
 	go run ./sd/internal/bench
 
 soak: ## Hold a million random histories of edits against a model, and tell how far it is
-	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.histories=1000000
+	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=1000000
 
 soak-sd: ## Run the sd-aggregator among changes and faults for SOAK (10m), with the race detector
 	go run $(RACE) ./sd/internal/soak -for $(SOAK)

@@ -180,38 +180,24 @@ func (m *model) checkCost(v *verdict) {
 func (m *model) again(v *verdict, report *gitsync.Report) bool {
 	second, err := m.long.Pass(context.Background())
 	if err != nil || second.Commit != "" {
-		if err != nil || !v.unsettled() {
-			m.fail("again: a second pass made commit %q: %v %v", second.Commit, second.Changes, err)
-		}
+		m.fail("again: a second pass made commit %q: %v %v", second.Commit, second.Changes, err)
 		return false
 	}
 	was, is := heldBy(report), heldBy(second)
-	for _, held := range []map[string][]string{was, is} { // what a unit does not have is new the next time
-		maps.DeleteFunc(held, func(_ string, units []string) bool { return len(units) == 1 && v.units[units[0]].gone })
+	for id, units := range was { // what a unit does not have is new the next time
+		if len(units) == 1 && v.units[units[0]].gone {
+			delete(was, id)
+			delete(is, id)
+		}
 	}
 	for id := range v.vague {
 		delete(was, id.String())
 		delete(is, id.String())
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(was)), slices.Sorted(maps.Keys(is))); diff != "" && !v.unsettled() {
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(was)), slices.Sorted(maps.Keys(is))); diff != "" {
 		m.fail("again: a second pass holds something else: %s", diff)
 	}
 	return true
-}
-
-// unsettled tells whether something is held on account of an object that cannot be read and
-// from which nothing is rendered: what stands in for it is not kept, and so there is none once
-// there is a commit.
-func (v *verdict) unsettled() bool {
-	held, unused := false, false
-	for _, u := range v.units {
-		held = held || len(u.held) > 0
-	}
-	for id, hidden := range v.unread {
-		_, stands := v.standIn[id]
-		unused = unused || (len(hidden) > 0 || stands) && !v.isUsed(id)
-	}
-	return held && unused
 }
 
 // replica checks that one that remembers nothing would have made the same commit.

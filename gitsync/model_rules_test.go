@@ -137,8 +137,24 @@ func (s seen) hidden(id manifest.ID, records []record) []place {
 			}
 			out = append(out, s.changedIn(p.source)...)
 		}
+		if r.doc != (doc{}) && s.blind(r.source) {
+			out = append(out, s.unreadIn(r.source)...)
+		}
 	}
 	return out
+}
+
+// blind tells whether nobody can tell what is missed of a source: its base cannot be had, or has
+// not either what is missing.
+func (s seen) blind(source int) bool {
+	return s.base[source] == nil || slices.ContainsFunc(s.missing, func(p place) bool {
+		return p.source == source && !hasBelow(s.base[source], p.path)
+	})
+}
+
+// unreadIn are the places of a source that cannot be read.
+func (s seen) unreadIn(source int) []place {
+	return slices.DeleteFunc(slices.Concat(s.unread, s.missing), func(p place) bool { return p.source != source })
 }
 
 func (s seen) changedIn(source int) []place {
@@ -146,8 +162,16 @@ func (s seen) changedIn(source int) []place {
 }
 
 // standIn is the last good version of an object that cannot be read: that at the base, unless
-// all units have an older one.
+// all units have an older one. An object that no unit has is new.
 func (st *state) standIn(id manifest.ID, base []sourceFiles, epochs []int) (doc, bool) {
+	used := id.Kind == "Namespace"
+	for _, f := range st.units {
+		_, had := f.inputs[id]
+		used = used || had
+	}
+	if !used {
+		return doc{}, false
+	}
 	there, _ := usable(base)
 	d, ok := there[id]
 	of := slices.DeleteFunc(slices.Clone(st.records), func(r record) bool { return r.id != id || r.doc == doc{} })
@@ -226,14 +250,11 @@ func (v *verdict) unreadable(st *state, epochs []int) {
 	}
 }
 
-// coarse are the places in which an object may be that is nowhere: of sources of which nobody
-// can tell what is missed of them, as the base cannot be had, or has not either what is missing.
+// coarse are the places in which an object may be that is nowhere: of blind sources.
 func (v *verdict) coarse(id manifest.ID) []place {
 	_, there := v.seen.objects[id]
 	_, held := v.unread[id]
-	blind := map[int]bool{}
-	for i, files := range v.seen.base {
-		blind[i] = files == nil
+	for _, files := range v.seen.base {
 		for _, list := range files {
 			there = there || slices.ContainsFunc(list, func(d doc) bool { return !d.hides() && d.id() == id })
 		}
@@ -241,10 +262,13 @@ func (v *verdict) coarse(id manifest.ID) []place {
 	if there || held {
 		return nil
 	}
-	for _, p := range v.seen.missing {
-		blind[p.source] = blind[p.source] || !hasBelow(v.seen.base[p.source], p.path)
+	var out []place
+	for i := range v.seen.base {
+		if v.seen.blind(i) {
+			out = append(out, v.seen.unreadIn(i)...)
+		}
 	}
-	return slices.DeleteFunc(slices.Concat(v.seen.unread, v.seen.missing), func(p place) bool { return !blind[p.source] })
+	return out
 }
 
 // expect says what a pass does.

@@ -12,6 +12,7 @@ import (
 
 var (
 	modelHistories = flag.Int("model.histories", 300, "how many histories TestModel makes")
+	modelFirst     = flag.Uint64("model.first", 1, "the seed of the first; 0: another one each time")
 	modelSeed      = flag.Uint64("model.seed", 0, "make only the history of this seed, and tell all of it")
 )
 
@@ -29,7 +30,10 @@ func TestModel(t *testing.T) {
 		return
 	}
 	const lanes = 2
-	first, start := uint64(time.Now().UnixNano()), time.Now()
+	first, start := *modelFirst, time.Now()
+	if first == 0 {
+		first = uint64(start.UnixNano())
+	}
 	var done atomic.Int64
 	for n := range uint64(lanes) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

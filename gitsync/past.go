@@ -147,10 +147,14 @@ func (p *past) recordOf(id manifest.ID, version *manifest.Object) (*record, erro
 }
 
 // standIn is the version of an object that stands in for it, for all units, when it cannot be
-// read; nil when there is none. It is what it was at the base, unless that was wrong for all.
+// read; nil when there is none. It is what it was at the base, unless that was wrong for all. What
+// nobody was rendered from has none: the next commit would lose it.
 func (p *past) standIn(id manifest.ID) (*manifest.Object, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if used, err := p.isUsed(id); !used || err != nil {
+		return nil, err
+	}
 	base, err := p.atBase(id)
 	if err != nil {
 		return nil, err
@@ -164,6 +168,20 @@ func (p *past) standIn(id manifest.ID) (*manifest.Object, error) {
 		}
 	}
 	return base, nil
+}
+
+// isUsed reports whether any unit was rendered from an object. A Namespace counts without, as
+// its labels select.
+func (p *past) isUsed(id manifest.ID) (bool, error) {
+	if id.Kind == namespaceKind {
+		return true, nil
+	}
+	for name := range p.tip.units {
+		if had, err := p.had(name, id); had || err != nil {
+			return had, err
+		}
+	}
+	return false, nil
 }
 
 // heldByAll reports whether every unit that has an object has an older version of it than the

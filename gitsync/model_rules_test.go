@@ -17,10 +17,11 @@ type state struct {
 
 // folder is a unit on the output branch.
 type folder struct {
-	inputs docs            // what it was last rendered from; the zero doc if that is not known any more
-	plain  bool            // it was written under the policy plaintext
-	label  int             // and with this label
-	files  map[string]bool // what was written
+	inputs  docs            // what it was last rendered from; the zero doc if that is not known any more
+	plain   bool            // it was written under the policy plaintext
+	label   int             // with this label
+	storage int             // and these volumes
+	files   map[string]bool // what was written
 }
 
 // record is a version that the output branch keeps.
@@ -359,7 +360,7 @@ func (m *model) expectUnit(v *verdict, agent manifest.ID, all docs) {
 func (m *model) immutable(unit string, v view) bool {
 	agent := v.agent
 	was := m.state.units[unit]
-	moved := was.inputs[agent.id()].storage != agent.storage
+	moved := was.storage != agent.storage
 	for name := range m.render(agent, v.objects()) {
 		if _, there := m.before[unit+"/"+name]; !there || !was.files[name] {
 			continue // what was removed by hand is replaced

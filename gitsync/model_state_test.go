@@ -45,7 +45,7 @@ func (u *expected) folder(was *folder, m *model, before tree) *folder {
 		}
 		return &f
 	}
-	f := &folder{inputs: u.objects, plain: m.in.plain, label: m.in.label, files: map[string]bool{}}
+	f := &folder{inputs: u.objects, plain: m.in.plain, label: m.in.label, storage: u.view.agent.storage, files: map[string]bool{}}
 	for name := range u.files {
 		f.files[name] = true
 	}

@@ -44,6 +44,8 @@ type PipelineSpec struct {
 	OnInvalid OnInvalid `json:"onInvalid,omitempty"`
 	// DefaultNamespace is for objects that name none. Default: none, which makes such an object an error.
 	DefaultNamespace string `json:"defaultNamespace,omitempty"`
+	// ForEach makes one pipeline of each folder of the first source that the pattern matches, such as `clusters/*`. In all other fields, but for the commit's message and the pull request's title, `{{ .path.path }}` and `{{ .path.basename }}` stand for the folder. Only `serve` and `sync` know it.
+	ForEach string `json:"forEach,omitempty"`
 	// Sources are the repositories that are read, at least one. The objects of all of them form one set.
 	Sources []Source `json:"sources"`
 	// Output is the branch that is written.
@@ -58,6 +60,10 @@ type PipelineSpec struct {
 	Integrations []integration.Entry `json:"integrations,omitempty"`
 	// Limits guard the output branch.
 	Limits Limits `json:"limits,omitempty"`
+	// Rollout holds the pipeline back until others are good. Default: each pipeline goes by itself.
+	Rollout Rollout `json:"rollout,omitempty"`
+	// Notify is who is told what happens.
+	Notify []Notify `json:"notify,omitempty"`
 }
 
 // Compatibility is whose output is reproduced.
@@ -90,6 +96,14 @@ type Source struct {
 	Paths []string `json:"paths,omitempty"`
 	// Auth is for reading. Default: none.
 	Auth Auth `json:"auth,omitempty"`
+	// Verify accepts only signed commits. Default: any commit is accepted.
+	Verify *Verify `json:"verify,omitempty"`
+	// Webhook lets the repository's host tell of pushes at once. Default: none, the interval decides.
+	Webhook *Webhook `json:"webhook,omitempty"`
+	// Forge is the API of the repository's host. With it the commit status `agentry/<pipeline>` is set on input commits.
+	Forge *Forge `json:"forge,omitempty"`
+	// Previews tell in open pull requests what they would change. They need forge. Default: none.
+	Previews *Previews `json:"previews,omitempty"`
 }
 
 // Ref picks a commit. Exactly one field is set; they mean what they mean in a
@@ -121,6 +135,16 @@ type Output struct {
 	Adopt bool `json:"adopt,omitempty"`
 	// Commit shapes the commits.
 	Commit Commit `json:"commit,omitempty"`
+	// Promotion is how what was rendered gets onto the branch. Default: it is pushed there.
+	Promotion Promotion `json:"promotion,omitempty"`
+	// Webhook tells at once when somebody else changes the branch. Default: that of the first source with the same URL.
+	Webhook *Webhook `json:"webhook,omitempty"`
+	// Forge is the API of the repository's host, for pull requests. Default: that of the first source with the same URL.
+	Forge *Forge `json:"forge,omitempty"`
+	// OCI is an artifact with the same files. Default: none.
+	OCI *OCI `json:"oci,omitempty"`
+	// Receivers of Flux are called after a push.
+	Receivers []Receiver `json:"receivers,omitempty"`
 }
 
 // Commit shapes the commits on the output branch.
@@ -129,7 +153,7 @@ type Commit struct {
 	Author string `json:"author,omitempty"`
 	// Message is a template for subject and body. Default: the first source's short commit id and subject.
 	Message string `json:"message,omitempty"`
-	// SigningKeyFile and SigningKeyEnv hold an SSH private key that signs the commits. Default: none, commits are not signed.
+	// SigningKeyFile and SigningKeyEnv hold a private key of SSH, or an armoured one of PGP, that signs the commits. Default: none, commits are not signed.
 	SigningKeyFile string `json:"signingKeyFile,omitempty"`
 	SigningKeyEnv  string `json:"signingKeyEnv,omitempty"`
 	// SigningKeyPassphraseFile and SigningKeyPassphraseEnv hold the key's passphrase.
@@ -197,6 +221,20 @@ type Auth struct {
 	// KnownHostsFile and KnownHostsEnv hold the host keys to accept, in OpenSSH's format. Required with SSH.
 	KnownHostsFile string `json:"knownHostsFile,omitempty"`
 	KnownHostsEnv  string `json:"knownHostsEnv,omitempty"`
+	// ClientCertFile, ClientCertEnv, ClientKeyFile and ClientKeyEnv hold a certificate and its key in PEM, for servers that ask for one.
+	ClientCertFile string `json:"clientCertFile,omitempty"`
+	ClientCertEnv  string `json:"clientCertEnv,omitempty"`
+	ClientKeyFile  string `json:"clientKeyFile,omitempty"`
+	ClientKeyEnv   string `json:"clientKeyEnv,omitempty"`
+	// GitHubApp makes tokens of a GitHub App. Default: none.
+	GitHubApp *GitHubApp `json:"githubApp,omitempty"`
+	// ProxyURL is an http, https or socks5 proxy. Default: what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say, for http and https; none for ssh.
+	ProxyURL string `json:"proxyURL,omitempty"`
+	// ProxyUsernameFile, ProxyUsernameEnv, ProxyPasswordFile and ProxyPasswordEnv are for the proxy.
+	ProxyUsernameFile string `json:"proxyUsernameFile,omitempty"`
+	ProxyUsernameEnv  string `json:"proxyUsernameEnv,omitempty"`
+	ProxyPasswordFile string `json:"proxyPasswordFile,omitempty"`
+	ProxyPasswordEnv  string `json:"proxyPasswordEnv,omitempty"`
 }
 
 // IsZero reports whether there are no credentials.

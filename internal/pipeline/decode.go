@@ -204,7 +204,10 @@ var indices = regexp.MustCompile(`\[\d+\]`)
 // version. Ignoring it would do something other than what was asked for.
 func isReserved(path string) bool {
 	switch indices.ReplaceAllString(path, "[]") {
-	case "spec.images", "spec.patches", "spec.sources[].verify":
+	case "spec.images", "spec.patches",
+		"spec.forEach", "spec.rollout", "spec.notify",
+		"spec.sources[].verify", "spec.sources[].webhook", "spec.sources[].forge", "spec.sources[].previews",
+		"spec.output.promotion", "spec.output.webhook", "spec.output.forge", "spec.output.oci", "spec.output.receivers":
 		return true
 	}
 	return false

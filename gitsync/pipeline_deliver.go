@@ -13,6 +13,16 @@ type Verify struct {
 	PGPKeysEnv  string `json:"pgpKeysEnv,omitempty"`
 }
 
+// Keyring holds the public keys that [Verify] names. A commit that one of them has signed is
+// accepted.
+type Keyring struct {
+	AllowedSigners []byte // in OpenSSH's allowed_signers format
+	PGPKeys        []byte // armoured, several one after the other
+}
+
+// IsZero reports whether there are no keys: any commit is accepted.
+func (k Keyring) IsZero() bool { return len(k.AllowedSigners)+len(k.PGPKeys) == 0 }
+
 // Promotion is how what was rendered gets onto the output branch.
 type Promotion struct {
 	// Mode is `direct`: pushed to the branch; `next`: proposed on `<branch>-next`, for gitops-promoter; `pullRequest`: proposed there with a pull request that agentry opens through output.forge. Default: direct.

@@ -19,6 +19,7 @@ type Credentials struct {
 	Sources []repo.Auth // in the order of the pipeline's sources
 	Output  repo.Auth   // writes the output, and reads it where it is not a source
 	Signing SigningKey  // signs the commits, if there is one
+	Verify  []Keyring   // accept the input commits of each source; empty ones accept any
 }
 
 // Options decide how passes are made, not what they yield.

@@ -3,12 +3,8 @@ package merge
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
-	"unicode/utf8"
 )
 
 // Reason is why a group was dropped.
@@ -68,16 +64,28 @@ func faultf(reason Reason, format string, args ...any) *fault {
 	return &fault{reason: reason, text: short(fmt.Sprintf(format, args...))}
 }
 
+// label is one of a group.
+type label struct{ name, value []byte }
+
 // checker checks the groups of one answer.
 type checker struct {
 	from     Source
-	target   string
+	target   []byte
+	owner    []label
 	limits   Limits
 	identity []string
+	// decoded and text are of the group that is checked, out is where groups are written: there are
+	// thousands in a round.
+	decoded decoded
+	text    []byte
+	out     []byte
 }
 
 func newChecker(from Source, limits Limits) *checker {
-	return &checker{from: from, target: from.Addr.String(), limits: limits, identity: identity()}
+	return &checker{
+		from: from, target: []byte(from.Addr.String()), limits: limits, identity: identity(),
+		owner: []label{{[]byte(OwnerNameLabel), []byte(from.Owner.Name)}, {[]byte(OwnerNamespaceLabel), []byte(from.Owner.Namespace)}},
+	}
 }
 
 // group checks one element of the answer.
@@ -85,59 +93,38 @@ func (c *checker) group(raw []byte) (Group, *fault) {
 	if len(raw) > c.limits.GroupBytes {
 		return Group{}, faultf(ReasonTooLarge, "%d bytes", len(raw))
 	}
-	targets, labels, fault := decode(raw)
-	if fault != nil {
+	if fault := c.decoded.read(raw); fault != nil {
 		return Group{}, fault
 	}
+	labels := c.decoded.labels
 	if len(labels) > c.limits.LabelsPerGroup {
 		return Group{}, faultf(ReasonTooLarge, "%d labels", len(labels))
 	}
-	if fault := c.targets(targets); fault != nil {
+	if fault := c.targets(c.decoded.targets); fault != nil {
 		return Group{}, fault
 	}
-	names := slices.Sorted(maps.Keys(labels)) // So that the fault that is told is always the same.
-	for _, name := range names {
-		if fault := c.label(name, labels[name]); fault != nil {
+	integration := ""
+	for _, l := range labels {
+		if fault := c.label(l.name, l.value); fault != nil {
 			return Group{}, fault
 		}
-	}
-	key := c.key(names, labels)
-	integration := strings.Clone(labels[integrationLabel])
-	maps.DeleteFunc(labels, func(name, value string) bool {
-		return value == "" || strings.HasPrefix(name, ownerPrefix) // No value is no label.
-	})
-	labels[OwnerNameLabel], labels[OwnerNamespaceLabel] = c.from.Owner.Name, c.from.Owner.Namespace
-	return Group{key: key, integration: integration, json: appendGroup(nil, c.target, labels)}, nil
-}
-
-// decode reads one element of the answer, strictly.
-func decode(raw []byte) ([]*string, map[string]string, *fault) {
-	if raw[0] != '{' {
-		return nil, nil, faultf(ReasonMalformed, "not an object")
-	}
-	if !utf8.Valid(raw) {
-		return nil, nil, faultf(ReasonMalformed, "not UTF-8")
-	}
-	var group struct {
-		Targets []*string          `json:"targets"`
-		Labels  map[string]*string `json:"labels"`
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&group); err != nil {
-		return nil, nil, faultf(ReasonMalformed, "%v", err)
-	}
-	labels := make(map[string]string, len(group.Labels)+2)
-	for name, value := range group.Labels {
-		if value == nil {
-			return nil, nil, faultf(ReasonMalformed, "a label is null")
+		if string(l.name) == integrationLabel {
+			integration = string(l.value)
 		}
-		labels[name] = *value
 	}
-	return group.Targets, labels, nil
+	key := c.key(labels)
+	labels = slices.DeleteFunc(labels, func(l label) bool {
+		return len(l.value) == 0 || hasPrefix(l.name, ownerPrefix) // No value is no label.
+	})
+	labels = append(labels, c.owner...)
+	c.decoded.labels = labels // To be grown once.
+	sortLabels(labels)
+	start := len(c.out)
+	c.out = appendGroup(c.out, c.target, labels)
+	return Group{key: key, integration: integration, json: c.out[start:len(c.out):len(c.out)]}, nil
 }
 
-func (c *checker) targets(targets []*string) *fault {
+func (c *checker) targets(targets [][]byte) *fault {
 	if len(targets) == 0 {
 		return faultf(ReasonNoTarget, "no targets")
 	}
@@ -145,14 +132,14 @@ func (c *checker) targets(targets []*string) *fault {
 		if t == nil {
 			return faultf(ReasonMalformed, "a target is null")
 		}
-		if *t != c.target {
-			return faultf(ReasonForeignTarget, "%q", short(*t))
+		if !bytes.Equal(t, c.target) {
+			return faultf(ReasonForeignTarget, "%q", short(string(t)))
 		}
 	}
 	return nil
 }
 
-func (c *checker) label(name, value string) *fault {
+func (c *checker) label(name, value []byte) *fault {
 	switch {
 	case len(name) > c.limits.NameBytes:
 		return faultf(ReasonTooLarge, "a label name of %d bytes", len(name))
@@ -160,39 +147,42 @@ func (c *checker) label(name, value string) *fault {
 		return faultf(ReasonTooLarge, "%d bytes in label %q", len(value), name)
 	case !legacyName(name):
 		return faultf(ReasonLabelName, "%q", name)
-	case name == schemeLabel && value != "" && value != c.from.Scheme:
+	case string(name) == schemeLabel && len(value) > 0 && string(value) != c.from.Scheme:
 		return faultf(ReasonScheme, "%q, but the pod was asked over %s", value, c.from.Scheme)
-	case strings.HasPrefix(name, "__") && !mayUse(name):
+	case hasPrefix(name, "__") && !mayUse(name):
 		return faultf(ReasonReservedLabel, "%q", name)
 	}
 	return nil
 }
 
 // mayUse reports whether a pod may set this label that begins with two underscores.
-func mayUse(name string) bool {
-	return name == "__metrics_path__" || name == schemeLabel || strings.HasPrefix(name, "__meta_") || strings.HasPrefix(name, paramPrefix)
+func mayUse(name []byte) bool {
+	return string(name) == "__metrics_path__" || string(name) == schemeLabel || hasPrefix(name, "__meta_") || hasPrefix(name, paramPrefix)
+}
+
+func hasPrefix(name []byte, prefix string) bool {
+	return len(name) >= len(prefix) && string(name[:len(prefix)]) == prefix
 }
 
 // legacyName reports whether any http_sd client takes the name: [a-zA-Z_][a-zA-Z0-9_]*.
-func legacyName(name string) bool {
-	for i := range len(name) {
-		b := name[i]
+func legacyName(name []byte) bool {
+	for i, b := range name {
 		letter := 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b == '_'
-		if !letter && (i == 0 || b < '0' || b > '9') {
+		if !letter && (i == 0 || !digit(b)) {
 			return false
 		}
 	}
-	return name != ""
+	return len(name) > 0
 }
 
-// key hashes what tells the group from others of the pod. Names are sorted.
-func (c *checker) key(names []string, labels map[string]string) [keySize]byte {
-	var text []byte
-	for _, name := range names {
-		if slices.Contains(c.identity, name) || strings.HasPrefix(name, paramPrefix) {
-			text = appendString(appendString(text, name), labels[name])
+// key hashes what tells the group from others of the pod. The labels are in order.
+func (c *checker) key(labels []label) [keySize]byte {
+	c.text = c.text[:0]
+	for _, l := range labels {
+		if hasPrefix(l.name, paramPrefix) || slices.ContainsFunc(c.identity, func(name string) bool { return string(l.name) == name }) {
+			c.text = appendString(appendString(c.text, l.name), l.value)
 		}
 	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(c.text)
 	return [keySize]byte(sum[:])
 }

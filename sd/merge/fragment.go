@@ -3,7 +3,6 @@ package merge
 import (
 	"bytes"
 	"crypto/sha256"
-	"maps"
 	"slices"
 )
 
@@ -104,35 +103,38 @@ func (f *Fragment) bytes() []byte {
 	return f.data
 }
 
-// appendGroup appends the canonical JSON of a group.
-func appendGroup(b []byte, target string, labels map[string]string) []byte {
+// appendGroup appends the canonical JSON of a group. The labels are in order.
+func appendGroup(b, target []byte, labels []label) []byte {
 	b = append(b, `{"targets":[`...)
 	b = appendString(b, target)
 	b = append(b, `],"labels":{`...)
-	for i, name := range slices.Sorted(maps.Keys(labels)) {
+	for i, l := range labels {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, name)
+		b = appendString(b, l.name)
 		b = append(b, ':')
-		b = appendString(b, labels[name])
+		b = appendString(b, l.value)
 	}
 	return append(b, "}}"...)
 }
 
 // appendString appends valid UTF-8 as a JSON string, with as few escapes as JSON allows.
-func appendString(b []byte, s string) []byte {
+func appendString(b, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c < ' ':
+	done := 0
+	for i, c := range s {
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[done:i]...)
+		done = i + 1
+		if c < ' ' {
 			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			b = append(b, c)
+		} else {
+			b = append(b, '\\', c)
 		}
 	}
-	return append(b, '"')
+	return append(append(b, s[done:]...), '"')
 }

@@ -2,10 +2,9 @@ package merge
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"slices"
 )
@@ -59,6 +58,7 @@ func Parse(body []byte, from Source, limits Limits) (*Fragment, []Drop, error) {
 		n      int
 	)
 	check := newChecker(from, limits)
+	check.out = make([]byte, 0, len(body)+len(body)/4) // It grows by the labels of the owner.
 	err := each(body, func(raw []byte) error {
 		if n++; n > limits.Groups {
 			return fmt.Errorf("%w: more than %d", ErrTooManyGroups, limits.Groups)
@@ -74,42 +74,37 @@ func Parse(body []byte, from Source, limits Limits) (*Fragment, []Drop, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.SortFunc(drops, func(a, b Drop) int { return bytes.Compare([]byte(a.Reason), []byte(b.Reason)) })
+	slices.SortFunc(drops, func(a, b Drop) int { return cmp.Compare(a.Reason, b.Reason) })
 	return newFragment(groups), drops, nil
 }
 
 // each calls the function with each element of a JSON array, which is only good during the call.
 func each(body []byte, element func(raw []byte) error) error {
-	array := json.NewDecoder(bytes.NewReader(body))
-	if start, err := array.Token(); err != nil || start != json.Delim('[') {
-		return malformed(err)
+	s := scanner{text: body}
+	s.space()
+	if !s.take('[') {
+		return s.fault()
 	}
-	var raw json.RawMessage
-	for array.More() {
-		if err := array.Decode(&raw); err != nil {
-			return malformed(err)
+	for first := true; ; first = false {
+		more, ok := s.more(first, ']')
+		if !ok {
+			return s.fault()
+		}
+		if !more {
+			break
+		}
+		raw, ok := s.raw()
+		if !ok {
+			return s.fault()
 		}
 		if err := element(raw); err != nil {
 			return err
 		}
 	}
-	if _, err := array.Token(); err != nil {
-		return malformed(err)
-	}
-	if _, err := array.Token(); !errors.Is(err, io.EOF) {
-		return malformed(errors.New("more follows after the array"))
+	if s.space(); s.at < len(body) {
+		return fmt.Errorf("%w: more follows after it", ErrMalformed)
 	}
 	return nil
-}
-
-func malformed(err error) error {
-	switch {
-	case err == nil:
-		return ErrMalformed
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w: it ends too early", ErrMalformed)
-	}
-	return fmt.Errorf("%w: %s", ErrMalformed, short(err.Error()))
 }
 
 func addDrop(drops []Drop, fault *fault) []Drop {

@@ -1,0 +1,129 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+)
+
+// decoded is one element of an answer: targets, nil for null, and labels in order, each once.
+// It shares the bytes of the answer, and can be read into again.
+type decoded struct {
+	targets [][]byte
+	labels  []label
+}
+
+// read reads an element, of which is known that it is JSON, as encoding/json would: keys are as good
+// in another case, and of two that are equal the last counts. Unknown fields and values of other
+// kinds are refused.
+func (d *decoded) read(raw []byte) *fault {
+	if raw[0] != '{' {
+		return faultf(ReasonMalformed, "not an object")
+	}
+	if !utf8.Valid(raw) {
+		return faultf(ReasonMalformed, "not UTF-8")
+	}
+	d.targets, d.labels = d.targets[:0], d.labels[:0]
+	for key, value := range members(raw) {
+		name, ok := unquote(key), false
+		switch {
+		case bytes.EqualFold(name, []byte("targets")):
+			ok = d.readTargets(value)
+		case bytes.EqualFold(name, []byte("labels")):
+			ok = d.readLabels(value)
+		default:
+			return faultf(ReasonMalformed, "unknown field %q", name)
+		}
+		if !ok {
+			return faultf(ReasonMalformed, "%s is of another type", key)
+		}
+	}
+	sortLabels(d.labels)
+	d.labels = lastOfEach(d.labels)
+	if slices.ContainsFunc(d.labels, func(l label) bool { return l.value == nil }) {
+		return faultf(ReasonMalformed, "a label is null")
+	}
+	return nil
+}
+
+// readTargets reads strings and nulls, and reports whether there is nothing else.
+func (d *decoded) readTargets(raw []byte) bool {
+	d.targets = d.targets[:0]
+	if raw[0] != '[' {
+		return raw[0] == 'n'
+	}
+	for _, target := range members(raw) {
+		if !textual(target) {
+			return false
+		}
+		d.targets = append(d.targets, unquote(target))
+	}
+	return true
+}
+
+// readLabels reads strings and nulls, and reports whether there is nothing else.
+func (d *decoded) readLabels(raw []byte) bool {
+	if raw[0] != '{' {
+		d.labels = d.labels[:0]
+		return raw[0] == 'n'
+	}
+	for name, value := range members(raw) {
+		if !textual(value) {
+			return false
+		}
+		d.labels = append(d.labels, label{unquote(name), unquote(value)})
+	}
+	return true
+}
+
+// members are the members of an object, or the elements of a list, without keys. It must be JSON.
+func members(raw []byte) func(yield func(key, value []byte) bool) {
+	return func(yield func(key, value []byte) bool) {
+		s := scanner{text: raw, at: 1}
+		for first := true; ; first = false {
+			if more, ok := s.more(first, raw[0]+2); !more || !ok {
+				return
+			}
+			var key []byte
+			if raw[0] == '{' {
+				key, _ = s.key()
+			}
+			if value, ok := s.raw(); !ok || !yield(key, value) {
+				return
+			}
+		}
+	}
+}
+
+// textual reports whether a value is a string or null.
+func textual(raw []byte) bool { return raw[0] == '"' || raw[0] == 'n' }
+
+// unquote returns what a string says, and nil for null.
+func unquote(raw []byte) []byte {
+	if raw[0] == 'n' {
+		return nil
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
+	}
+	var text string // Agents escape some characters in URLs, and nothing else.
+	_ = json.Unmarshal(raw, &text)
+	return []byte(text)
+}
+
+// sortLabels sorts by name. Those of one name stay in the order in which they came.
+func sortLabels(labels []label) {
+	slices.SortStableFunc(labels, func(a, b label) int { return bytes.Compare(a.name, b.name) })
+}
+
+// lastOfEach keeps of labels with one name, which stand together, the last.
+func lastOfEach(labels []label) []label {
+	kept := labels[:0]
+	for i, l := range labels {
+		if i+1 == len(labels) || !bytes.Equal(l.name, labels[i+1].name) {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -200,10 +201,15 @@ func benchmarkPods(b *testing.B) []Entry {
 
 func BenchmarkBuild(b *testing.B) {
 	entries := benchmarkPods(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		Build(entries)
+	run := func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			Build(entries)
+		}
 	}
+	b.Run("in no order", run)
+	slices.SortFunc(entries, compareEntries)
+	b.Run("in order", run)
 }
 
 func BenchmarkWriteTo(b *testing.B) {

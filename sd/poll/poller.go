@@ -12,6 +12,7 @@ package poll
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
@@ -80,6 +81,8 @@ type Poller struct {
 
 	mu   sync.Mutex
 	pods map[id]*pod
+	// order is that of the pods in the document, nil after some came or went.
+	order []*pod
 	// The lanes of pods that answer, of new ones and those that turned ready, and of the others.
 	healthy, fresh, failing lane
 	// size is that of the document's fragments.
@@ -153,7 +156,7 @@ func (p *Poller) Set(pods []Pod) {
 func (p *Poller) add(now time.Time, new Pod) {
 	added := &pod{Pod: new, state: StateNew, since: now, due: now}
 	added.ctx, added.cancel = context.WithCancel(context.Background())
-	p.pods[new.id()] = added
+	p.pods[new.id()], p.order = added, nil
 	p.fresh.push(added)
 	p.options.Log.Debug("pod found", "pod", new.Name, "addr", new.Addr, "agent", new.Owner)
 }
@@ -176,6 +179,7 @@ func (p *Poller) update(now time.Time, known *pod, pod Pod) {
 
 func (p *Poller) remove(gone *pod) {
 	delete(p.pods, gone.id())
+	p.order = nil
 	gone.lane.remove(gone)
 	gone.cancel()
 	p.tried(gone)
@@ -263,8 +267,13 @@ func (p *Poller) adopt(pod *pod, said *merge.Fragment) {
 }
 
 func (p *Poller) publish(now time.Time) {
-	entries := make([]merge.Entry, 0, len(p.pods))
-	for _, pod := range p.pods {
+	if p.order == nil {
+		p.order = slices.SortedFunc(maps.Values(p.pods), func(a, b *pod) int {
+			return cmp.Or(a.Owner.Compare(b.Owner), a.Addr.Compare(b.Addr))
+		})
+	}
+	entries := make([]merge.Entry, 0, len(p.order))
+	for _, pod := range p.order {
 		entries = append(entries, merge.Entry{Owner: pod.Owner, Addr: pod.Addr, Fragment: pod.shown})
 	}
 	p.document.Store(merge.Build(entries))

@@ -1,0 +1,225 @@
+package webhook
+
+import (
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// Limits of what is taken from anybody, and from those who know a secret.
+const (
+	// DefaultMaxBodyBytes bounds the body of a webhook.
+	DefaultMaxBodyBytes = 1 << 20
+	// DefaultMaxGitHubBodyBytes is GitHub's own bound: it sends a push of two thousand commits
+	// in one body.
+	DefaultMaxGitHubBodyBytes = 25 << 20
+	// BodyTimeout is how long a body may take.
+	BodyTimeout = 10 * time.Second
+	// MaxBodies is how many bodies are read at once.
+	MaxBodies = 128
+
+	// ClientPerSecond and ClientBurst bound the requests of an address, whatever they are;
+	// behind a proxy all clients have its address.
+	ClientPerSecond = 20
+	ClientBurst     = 200
+	maxClients      = 4096
+
+	// RepositoryPerSecond and RepositoryBurst bound the genuine requests for a repository.
+	RepositoryPerSecond = 10
+	RepositoryBurst     = 100
+
+	// ReplayWindow is how long deliveries are remembered, and MaxDeliveries how many.
+	ReplayWindow  = time.Hour
+	MaxDeliveries = 16384
+)
+
+// Result is what became of a request, for metrics.
+type Result string
+
+// The results.
+const (
+	Accepted     Result = "accepted"     // a trigger
+	Ping         Result = "ping"         // genuine, sent to try the address
+	Ignored      Result = "ignored"      // genuine, an event that changes no commit
+	Replayed     Result = "replayed"     // genuine, seen before
+	Unauthorized Result = "unauthorized" // no or a wrong secret, or no such address
+	TooLarge     Result = "too_large"
+	Limited      Result = "limited" // too many requests
+	Broken       Result = "broken"  // a method, path or body that is none of a webhook, or a slow one
+)
+
+// Options are what a handler calls and how much it takes.
+type Options struct {
+	// Trigger is called with the address of a repository that has new commits, and Preview
+	// with that of one whose pull requests changed; nil: nobody wants to know. They do not wait.
+	Trigger, Preview func(repository string)
+	// Observe is called once for each request, with the type in its path or "unknown".
+	Observe func(source string, result Result)
+	// MaxBodyBytes bounds a body. 0 is DefaultMaxBodyBytes, or GitHub's bound for GitHub.
+	MaxBodyBytes int64
+	Log          *slog.Logger
+}
+
+// Handler answers webhooks. It is safe for concurrent use.
+type Handler struct {
+	options Options
+	bodies  chan struct{}
+
+	mu       sync.Mutex
+	clients  *recent[string, *rate.Limiter]
+	seen     *recent[[sha256.Size]byte, time.Time]
+	table    map[address][]key
+	limiters map[address]*rate.Limiter
+	decoys   []key // as many as the address with the most secrets has
+}
+
+// New returns a handler that knows no address yet.
+func New(o Options) *Handler {
+	h := &Handler{
+		options: o,
+		bodies:  make(chan struct{}, MaxBodies),
+		clients: newRecent[string, *rate.Limiter](maxClients),
+		seen:    newRecent[[sha256.Size]byte, time.Time](MaxDeliveries),
+	}
+	h.Set(nil)
+	return h
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	where, known := parsePath(r.URL)
+	source := "unknown"
+	if known {
+		source = string(where.kind)
+	}
+	status, result := h.answer(w, r, where, known)
+	if h.options.Observe != nil {
+		h.options.Observe(source, result)
+	}
+	header := w.Header()
+	switch status {
+	case http.StatusMethodNotAllowed:
+		header.Set("Allow", http.MethodPost)
+	case http.StatusUnauthorized:
+		header.Set("WWW-Authenticate", `Basic realm="agentry"`)
+	case http.StatusTooManyRequests:
+		header.Set("Retry-After", "10")
+	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
+		header.Set("Connection", "close") // What is left of the body is not waited for.
+	}
+	w.WriteHeader(status)
+}
+
+// answer decides about a request. What it does before it knows that the request is genuine
+// does not depend on which addresses there are.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, where address, known bool) (int, Result) {
+	if r.Method != http.MethodPost {
+		return http.StatusMethodNotAllowed, Broken
+	}
+	if !h.allowClient(clientOf(r.RemoteAddr)) {
+		return http.StatusTooManyRequests, Limited
+	}
+	if !known {
+		return http.StatusNotFound, Unauthorized
+	}
+	if where.kind == gitsync.WebhookBitbucket && unsignedPing(r.Header) {
+		return http.StatusOK, Ping
+	}
+	given, ok := readProof(where.kind, r, time.Now())
+	if !ok {
+		return http.StatusUnauthorized, Unauthorized
+	}
+	select {
+	case h.bodies <- struct{}{}:
+		defer func() { <-h.bodies }()
+	default:
+		return http.StatusTooManyRequests, Limited
+	}
+	keys, real := h.keysOf(where)
+	digest, genuine, err := h.check(w, r, where, given, keys)
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return http.StatusRequestEntityTooLarge, TooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout, Broken
+	case err != nil:
+		return http.StatusBadRequest, Broken
+	case !genuine || !real:
+		return http.StatusNotFound, Unauthorized
+	}
+	return h.act(r.Header, where, given, digest)
+}
+
+// check reads the body to its end and compares what was given with all keys.
+func (h *Handler) check(w http.ResponseWriter, r *http.Request, where address, given proof, keys []key) (digest [sha256.Size]byte, genuine bool, err error) {
+	limit := h.bodyLimit(where.kind)
+	if r.ContentLength > limit {
+		return digest, false, &http.MaxBytesError{Limit: limit}
+	}
+	// Servers of tests have no deadlines; those of the service do.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(BodyTimeout))
+	sum, macs := sha256.New(), make([]hash.Hash, len(keys))
+	hashes := []io.Writer{sum}
+	for i, k := range keys {
+		macs[i] = k.begin(given)
+		hashes = append(hashes, macs[i])
+	}
+	body := http.MaxBytesReader(w, r.Body, limit)
+	if _, err = io.Copy(io.MultiWriter(hashes...), body); err != nil {
+		return digest, false, err
+	}
+	matches := 0
+	for i, k := range keys {
+		matches |= k.matches(given, macs[i].Sum(nil))
+	}
+	return [sha256.Size]byte(sum.Sum(nil)), matches == 1, nil
+}
+
+func (h *Handler) bodyLimit(kind gitsync.WebhookType) int64 {
+	switch {
+	case h.options.MaxBodyBytes > 0:
+		return h.options.MaxBodyBytes
+	case kind == gitsync.WebhookGitHub:
+		return DefaultMaxGitHubBodyBytes
+	}
+	return DefaultMaxBodyBytes
+}
+
+// act does what a genuine request asks for.
+func (h *Handler) act(header http.Header, where address, given proof, body [sha256.Size]byte) (int, Result) {
+	event := eventOf(where.kind, header)
+	switch event {
+	case pingEvent:
+		return http.StatusOK, Ping
+	case otherEvent:
+		return http.StatusOK, Ignored
+	}
+	deliveries := deliveriesOf(where, header, given, body)
+	if h.known(deliveries) {
+		return http.StatusOK, Replayed
+	}
+	if !h.allowRepository(where) {
+		return http.StatusTooManyRequests, Limited
+	}
+	if !h.remember(deliveries) {
+		return http.StatusOK, Replayed
+	}
+	h.options.Log.Info("webhook", "repository", where.repository, "source", where.kind, "pull_request", event == pullEvent)
+	if h.options.Trigger != nil {
+		h.options.Trigger(where.repository)
+	}
+	if h.options.Preview != nil && event != pushEvent {
+		h.options.Preview(where.repository)
+	}
+	return http.StatusAccepted, Accepted
+}

@@ -1,0 +1,535 @@
+package webhook
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+const (
+	secret  = "it is our secret"
+	signing = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+	shop    = "git.example.com/platform/shop"
+)
+
+// world is a handler, with what it called.
+type world struct {
+	*Handler
+	triggers, previews []string
+	results            []string
+}
+
+func newWorld(maxBody int64, hooks ...Hook) *world {
+	w := &world{}
+	w.Handler = New(Options{
+		Trigger:      func(r string) { w.triggers = append(w.triggers, r) },
+		Preview:      func(r string) { w.previews = append(w.previews, r) },
+		Observe:      func(source string, result Result) { w.results = append(w.results, source+" "+string(result)) },
+		MaxBodyBytes: maxBody,
+		Log:          slog.New(slog.DiscardHandler),
+	})
+	w.Set(hooks)
+	return w
+}
+
+func hooks(types ...gitsync.WebhookType) []Hook {
+	var out []Hook
+	for _, t := range types {
+		out = append(out, Hook{Type: t, Repository: shop, Secrets: [][]byte{[]byte(secret)}})
+	}
+	return out
+}
+
+// delivery is a request to be.
+type delivery struct {
+	method, path, body string
+	header             map[string]string
+	client             string
+}
+
+func (w *world) send(d delivery) *httptest.ResponseRecorder {
+	if d.method == "" {
+		d.method = http.MethodPost
+	}
+	r := httptest.NewRequest(d.method, "http://hooks.example.com"+d.path, strings.NewReader(d.body))
+	for name, value := range d.header {
+		r.Header.Set(name, value)
+	}
+	if d.client != "" {
+		r.RemoteAddr = d.client
+	}
+	out := httptest.NewRecorder()
+	w.ServeHTTP(out, r)
+	return out
+}
+
+func mac(key, text string) []byte {
+	m := hmac.New(sha256.New, []byte(key))
+	m.Write([]byte(text))
+	return m.Sum(nil)
+}
+
+func sha(key, text string) string { return "sha256=" + hex.EncodeToString(mac(key, text)) }
+
+func basic(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}
+
+// standard are the headers of GitLab's signing tokens.
+func standard(key, id string, at time.Time, body string) map[string]string {
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	decoded, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(key, "whsec_"))
+	sum := mac(string(decoded), id+"."+stamp+"."+body)
+	return map[string]string{
+		"X-Gitlab-Event": "Push Hook", "Webhook-Id": id, "Webhook-Timestamp": stamp,
+		"Webhook-Signature": "v2,AAAA v1," + base64.StdEncoding.EncodeToString(make([]byte, 32)) + " v1," + base64.StdEncoding.EncodeToString(sum),
+	}
+}
+
+// TestEachTypeOfWebhook sends what each site sends for a push, with the right secret and with
+// a wrong one.
+func TestEachTypeOfWebhook(t *testing.T) {
+	const body = `{"ref":"refs/heads/main"}`
+	for name, test := range map[string]struct {
+		kind   gitsync.WebhookType
+		secret string
+		header func(secret string) map[string]string
+		pulls  bool // also triggers previews
+	}{
+		"a push on GitHub": {gitsync.WebhookGitHub, secret, func(s string) map[string]string {
+			return map[string]string{"X-GitHub-Event": "push", "X-GitHub-Delivery": "1", "X-Hub-Signature-256": sha(s, body)}
+		}, false},
+		"a pull request on GitHub": {gitsync.WebhookGitHub, secret, func(s string) map[string]string {
+			return map[string]string{"X-GitHub-Event": "pull_request", "X-Hub-Signature-256": sha(s, body)}
+		}, true},
+		"a secret longer than a block of the hash": {gitsync.WebhookGitHub, strings.Repeat("long ", 30), func(s string) map[string]string {
+			return map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha(s, body)}
+		}, false},
+		"a push on Gitea": {gitsync.WebhookGitea, secret, func(s string) map[string]string {
+			return map[string]string{"X-Gitea-Event": "push", "X-Gitea-Delivery": "1", "X-Hub-Signature-256": sha(s, body), "X-Gitea-Signature": hex.EncodeToString(mac(s, body))}
+		}, false},
+		"a push on a Gitea that has its own header only": {gitsync.WebhookGitea, secret, func(s string) map[string]string {
+			return map[string]string{"X-Gitea-Event": "push", "X-Gitea-Signature": hex.EncodeToString(mac(s, body))}
+		}, false},
+		"a pull request on Forgejo": {gitsync.WebhookGitea, secret, func(s string) map[string]string {
+			return map[string]string{"X-Forgejo-Event": "pull_request_sync", "X-Forgejo-Signature": hex.EncodeToString(mac(s, body))}
+		}, true},
+		"a push on GitLab": {gitsync.WebhookGitLab, secret, func(s string) map[string]string {
+			return map[string]string{"X-Gitlab-Event": "Push Hook", "X-Gitlab-Event-UUID": "1", "X-Gitlab-Token": s}
+		}, false},
+		"a merge request on GitLab": {gitsync.WebhookGitLab, secret, func(s string) map[string]string {
+			return map[string]string{"X-Gitlab-Event": "Merge Request Hook", "X-Gitlab-Token": s}
+		}, true},
+		"a signed push on GitLab": {gitsync.WebhookGitLab, signing, func(s string) map[string]string {
+			return standard(s, "1", time.Now(), body)
+		}, false},
+		"a push on Bitbucket Cloud": {gitsync.WebhookBitbucket, secret, func(s string) map[string]string {
+			return map[string]string{"X-Event-Key": "repo:push", "X-Request-UUID": "1", "X-Hub-Signature": sha(s, body)}
+		}, false},
+		"a push on Bitbucket Server": {gitsync.WebhookBitbucket, secret, func(s string) map[string]string {
+			return map[string]string{"X-Event-Key": "repo:refs_changed", "X-Request-Id": "1", "X-Hub-Signature": sha(s, body)}
+		}, false},
+		"a pull request on Bitbucket Server": {gitsync.WebhookBitbucket, secret, func(s string) map[string]string {
+			return map[string]string{"X-Event-Key": "pr:from_ref_updated", "X-Hub-Signature": sha(s, body)}
+		}, true},
+		"anything on Azure DevOps, where only the body says what": {gitsync.WebhookAzure, secret, func(s string) map[string]string {
+			return map[string]string{"Authorization": basic("agentry", s)}
+		}, true},
+		"anything else that signs": {gitsync.WebhookGeneric, secret, func(s string) map[string]string {
+			return map[string]string{"X-Signature": sha(s, body)}
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(0, Hook{test.kind, shop, [][]byte{[]byte("another"), []byte(test.secret)}})
+			path := "/hook/" + string(test.kind) + "/" + shop + ".git"
+			wrong := signing[:20] + "4" + signing[21:]
+			if test.secret != signing {
+				wrong = "a wrong secret"
+			}
+			if got := w.send(delivery{path: path, body: body, header: test.header(wrong)}); got.Code != 404 || w.triggers != nil {
+				t.Errorf("a wrong secret got %d, and triggered %v", got.Code, w.triggers)
+			}
+			if got := w.send(delivery{path: path, body: body, header: nil}); got.Code != 401 {
+				t.Errorf("no secret got %d", got.Code)
+			}
+			if got := w.send(delivery{path: path, body: body, header: test.header(test.secret)}); got.Code != 202 {
+				t.Errorf("the secret got %d", got.Code)
+			}
+			if got := w.send(delivery{path: path, body: body, header: test.header(test.secret)}); test.kind != gitsync.WebhookGitLab && got.Code != 200 {
+				t.Errorf("the same again got %d", got.Code)
+			}
+			want := []string{shop}
+			if test.kind == gitsync.WebhookGitLab && !strings.Contains(name, "push") {
+				want = append(want, shop) // Without an id a request with a token cannot be known again.
+			}
+			if diff := cmp.Diff(want, w.triggers); diff != "" {
+				t.Errorf("triggers -want +got:\n%s", diff)
+			}
+			if !test.pulls {
+				want = nil
+			}
+			if diff := cmp.Diff(want, w.previews); diff != "" {
+				t.Errorf("previews -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAnswers is the table of the package's documentation, with what each answer leads to.
+func TestAnswers(t *testing.T) {
+	push := func(body string) map[string]string {
+		return map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha(secret, body)}
+	}
+	at := "/hook/github/" + shop
+	for name, test := range map[string]struct {
+		delivery
+		status int
+		result string
+	}{
+		"genuine":                        {delivery{path: at, body: "a", header: push("a")}, 202, "github accepted"},
+		"an empty body":                  {delivery{path: at, header: push("")}, 202, "github accepted"},
+		"the host in capitals":           {delivery{path: "/hook/github/GIT.example.com/platform/shop", header: push("")}, 202, "github accepted"},
+		"a slash at the end":             {delivery{path: at + "/", header: push("")}, 202, "github accepted"},
+		"another body than was signed":   {delivery{path: at, body: "b", header: push("a")}, 404, "github unauthorized"},
+		"not a POST":                     {delivery{method: "GET", path: at}, 405, "github broken"},
+		"not a POST, elsewhere":          {delivery{method: "PUT", path: "/"}, 405, "unknown broken"},
+		"another path":                   {delivery{path: "/", header: push("")}, 404, "unknown unauthorized"},
+		"no path":                        {delivery{path: "/hook/github/git.example.com", header: push("")}, 404, "unknown unauthorized"},
+		"no host":                        {delivery{path: "/hook/github//platform/shop", header: push("")}, 404, "unknown unauthorized"},
+		"a path without a name":          {delivery{path: "/hook/github/git.example.com/.git", header: push("")}, 404, "unknown unauthorized"},
+		"an unknown type":                {delivery{path: "/hook/sourceforge/" + shop, header: push("")}, 404, "unknown unauthorized"},
+		"an unknown repository":          {delivery{path: at + "per", header: push("")}, 404, "github unauthorized"},
+		"the repository of another type": {delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}, 404, "generic unauthorized"},
+		"a repository without a secret":  {delivery{path: "/hook/github/git.example.com/open", header: map[string]string{"X-Hub-Signature-256": sha("", "")}}, 404, "github unauthorized"},
+		"not even a signature":           {delivery{path: at}, 401, "github unauthorized"},
+		"a signature of the old kind":    {delivery{path: at, header: map[string]string{"X-Hub-Signature": "sha1=00"}}, 401, "github unauthorized"},
+		"half a signature":               {delivery{path: at, header: map[string]string{"X-Hub-Signature-256": sha(secret, "")[:60]}}, 401, "github unauthorized"},
+		"a body as large as allowed":     {delivery{path: at, body: "0123456789", header: push("0123456789")}, 202, "github accepted"},
+		"a larger body":                  {delivery{path: at, body: "0123456789a", header: push("0123456789a")}, 413, "github too_large"},
+		"a ping":                         {delivery{path: at, header: map[string]string{"X-GitHub-Event": "ping", "X-Hub-Signature-256": sha(secret, "")}}, 200, "github ping"},
+		"a ping of somebody":             {delivery{path: at, header: map[string]string{"X-GitHub-Event": "ping", "X-Hub-Signature-256": sha("", "")}}, 404, "github unauthorized"},
+		"a star":                         {delivery{path: at, header: map[string]string{"X-GitHub-Event": "star", "X-Hub-Signature-256": sha(secret, "")}}, 200, "github ignored"},
+		"a comment on Bitbucket":         {delivery{path: "/hook/bitbucket/" + shop, header: map[string]string{"X-Event-Key": "pullrequest:comment_created", "X-Hub-Signature": sha(secret, "")}}, 200, "bitbucket ignored"},
+		"Bitbucket Server tries the address without a signature": {delivery{path: "/hook/bitbucket/git.example.com/whatever", header: map[string]string{"X-Event-Key": "diagnostics:ping"}}, 200, "bitbucket ping"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(10, append(hooks(gitsync.WebhookGitHub, gitsync.WebhookBitbucket), Hook{Type: gitsync.WebhookGitHub, Repository: "git.example.com/open", Secrets: [][]byte{nil}})...)
+			got := w.send(test.delivery)
+			if got.Code != test.status || got.Body.Len() != 0 {
+				t.Errorf("status %d and body %q, want %d and none", got.Code, got.Body, test.status)
+			}
+			if diff := cmp.Diff([]string{test.result}, w.results); diff != "" {
+				t.Errorf("results -want +got:\n%s", diff)
+			}
+			if (len(w.triggers) == 1) != (test.status == 202) {
+				t.Errorf("triggers %v", w.triggers)
+			}
+		})
+	}
+}
+
+// TestUnknownAddressesAreLikeWrongSecrets holds that the two get equal answers, and that as
+// many keys are compared for both.
+func TestUnknownAddressesAreLikeWrongSecrets(t *testing.T) {
+	w := newWorld(0, Hook{gitsync.WebhookGitHub, shop, [][]byte{[]byte("one"), []byte("two"), []byte("one")}})
+	header := map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha("a wrong one", "")}
+	wrong := w.send(delivery{path: "/hook/github/" + shop, header: header}).Result()
+	unknown := w.send(delivery{path: "/hook/github/" + shop + "s", header: header}).Result()
+	if wrong.StatusCode != unknown.StatusCode || !cmp.Equal(wrong.Header, unknown.Header) {
+		t.Errorf("%v %v", wrong, unknown)
+	}
+	known, real := w.keysOf(address{gitsync.WebhookGitHub, shop})
+	random, decoys := w.keysOf(address{gitsync.WebhookGitHub, "elsewhere"})
+	if len(known) != 2 || len(random) != 2 || !real || decoys {
+		t.Errorf("%d keys are compared for an address, and %d for none", len(known), len(random))
+	}
+}
+
+// TestReplays changes what is not signed, which is where a replay would hide.
+func TestReplays(t *testing.T) {
+	w := newWorld(0, hooks(gitsync.WebhookGitHub, gitsync.WebhookGitLab, gitsync.WebhookAzure)...)
+	github := func(id, body string) int {
+		return w.send(delivery{path: "/hook/github/" + shop, body: body, header: map[string]string{
+			"X-GitHub-Event": "push", "X-GitHub-Delivery": id, "X-Hub-Signature-256": sha(secret, body)}}).Code
+	}
+	azure := func(body string) int {
+		return w.send(delivery{path: "/hook/azure/" + shop, body: body, header: map[string]string{"Authorization": basic("", secret)}}).Code
+	}
+	gitlab := func(id string) int {
+		return w.send(delivery{path: "/hook/gitlab/" + shop, header: map[string]string{
+			"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": secret, "Idempotency-Key": id, "X-Gitlab-Event-UUID": "one for all"}}).Code
+	}
+	for i, got := range []struct{ code, want int }{
+		{github("1", "a"), 202}, {github("1", "a"), 200}, {github("2", "a"), 200}, {github("1", "b"), 200}, {github("2", "b"), 202},
+		{azure("a"), 202}, {azure("a"), 200}, {azure("b"), 202},
+		{gitlab("1"), 202}, {gitlab("1"), 200}, {gitlab("2"), 202},
+	} {
+		if got.code != got.want {
+			t.Errorf("request %d got %d, want %d", i, got.code, got.want)
+		}
+	}
+}
+
+func TestWhatIsRefusedIsNotRemembered(t *testing.T) {
+	w := newWorld(0, hooks(gitsync.WebhookGitHub)...)
+	send := func(signature string) int {
+		return w.send(delivery{path: "/hook/github/" + shop, header: map[string]string{
+			"X-GitHub-Event": "push", "X-GitHub-Delivery": "1", "X-Hub-Signature-256": signature}}).Code
+	}
+	if send(sha("wrong", "")) != 404 || send(sha(secret, "")) != 202 {
+		t.Error("who knows no secret kept a delivery out by its id")
+	}
+}
+
+func TestDeliveriesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
+		send := func() int {
+			return w.send(delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}).Code
+		}
+		first := send()
+		time.Sleep(ReplayWindow - 1)
+		second := send()
+		time.Sleep(1)
+		if third := send(); first != 202 || second != 200 || third != 202 {
+			t.Errorf("%d, within the window %d, after it %d", first, second, third)
+		}
+	})
+}
+
+func TestGitLabSignaturesHaveATime(t *testing.T) {
+	for name, test := range map[string]struct {
+		off  time.Duration
+		want int
+	}{
+		"now":                        {0, 202},
+		"as old as it may be":        {-MaxClockSkew, 202},
+		"older":                      {-MaxClockSkew - time.Second, 401},
+		"as far ahead as it may be":  {MaxClockSkew, 202},
+		"further ahead":              {MaxClockSkew + time.Second, 401},
+		"further than durations are": {-1 << 62, 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(0, Hook{gitsync.WebhookGitLab, shop, [][]byte{[]byte(signing)}})
+				got := w.send(delivery{path: "/hook/gitlab/" + shop, header: standard(signing, "1", time.Now().Add(test.off), "")})
+				if got.Code != test.want {
+					t.Errorf("%d", got.Code)
+				}
+			})
+		})
+	}
+	w := newWorld(0, Hook{gitsync.WebhookGitLab, shop, [][]byte{[]byte(signing)}})
+	if got := w.send(delivery{path: "/hook/gitlab/" + shop, header: map[string]string{"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": signing}}); got.Code != 404 {
+		t.Errorf("a signing token that was sent as it is got %d", got.Code)
+	}
+}
+
+func TestRates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
+		send := func(client, key, body string) int {
+			return w.send(delivery{client: client, path: "/hook/generic/" + shop, body: body, header: map[string]string{"X-Signature": sha(key, body)}}).Code
+		}
+		for i := range ClientBurst {
+			if got := send("192.0.2.1:1", "wrong", ""); got != 404 {
+				t.Fatalf("request %d got %d", i, got)
+			}
+		}
+		if got := send("192.0.2.1:2", secret, ""); got != 429 {
+			t.Errorf("a client with too many requests got %d", got)
+		}
+		for i := range RepositoryBurst {
+			if got := send("192.0.2.2:1", secret, strconv.Itoa(i)); got != 202 {
+				t.Fatalf("genuine request %d got %d: another client used up what the repository may have", i, got)
+			}
+		}
+		if got := send("192.0.2.2:1", secret, "one more"); got != 429 {
+			t.Errorf("a repository with too many requests got %d", got)
+		}
+		w.Set(hooks(gitsync.WebhookGeneric))
+		if got := send("192.0.2.2:1", secret, "one more"); got != 429 {
+			t.Errorf("the new configuration forgot how many there were: %d", got)
+		}
+		time.Sleep(time.Second)
+		if got := send("192.0.2.2:1", secret, "one more"); got != 202 {
+			t.Errorf("a second later it got %d: the refusal counted as a delivery", got)
+		}
+	})
+}
+
+func TestClients(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:80":              "192.0.2.1",
+		"[::ffff:192.0.2.1]:80":     "192.0.2.1",
+		"[2001:db8::1]:80":          "2001:db8::/64",
+		"[2001:db8::ffff:1%eth0]:1": "2001:db8::/64",
+		"nobody":                    "",
+	} {
+		if got := clientOf(remote); got != want {
+			t.Errorf("%s: %s, want %s", remote, got, want)
+		}
+	}
+}
+
+// TestMapsAreBounded fills what strangers can fill.
+func TestMapsAreBounded(t *testing.T) {
+	w := newWorld(0)
+	for i := range maxClients + 10 {
+		w.send(delivery{client: fmt.Sprintf("10.%d.%d.1:1", i/256, i%256), path: "/"})
+	}
+	if len(w.clients.items) != maxClients || w.clients.order.Len() != maxClients {
+		t.Errorf("%d clients are kept, %d in order", len(w.clients.items), w.clients.order.Len())
+	}
+	r := newRecent[int, string](2)
+	r.put(1, "a")
+	r.put(2, "b")
+	r.put(1, "c")
+	r.put(3, "d")
+	if v, ok := r.get(1); !ok || v != "c" {
+		t.Errorf("1 was used last but one, and is %q", v)
+	}
+	if _, ok := r.get(2); ok {
+		t.Error("2 was used before all others and is still there")
+	}
+}
+
+// TestSlowBodies lets a body stop half-way, over a real connection.
+func TestSlowBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body, feed := io.Pipe()
+		defer feed.Close()
+		r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)
+		r.Body = body
+		r.Header.Set("X-Signature", sha(secret, ""))
+		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
+		out := &deadlines{ResponseRecorder: httptest.NewRecorder(), expire: feed}
+		began := time.Now()
+		w.ServeHTTP(out, r)
+		if out.Code != 408 || time.Since(began) != BodyTimeout {
+			t.Errorf("%d after %v", out.Code, time.Since(began))
+		}
+		if diff := cmp.Diff([]string{"generic broken"}, w.results); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// deadlines does to a pipe what a connection does at a deadline.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	expire *io.PipeWriter
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error {
+	time.AfterFunc(time.Until(at), func() { _ = d.expire.CloseWithError(errDeadline{}) })
+	return nil
+}
+
+type errDeadline struct{}
+
+func (errDeadline) Error() string        { return "i/o timeout" }
+func (errDeadline) Is(target error) bool { return target.Error() == "i/o timeout" }
+
+// TestBodiesAtOnce holds as many bodies open as may be.
+func TestBodiesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
+		w.options.Observe = nil // It is called by many here.
+		var open []*io.PipeWriter
+		for i := range MaxBodies {
+			body, feed := io.Pipe()
+			open = append(open, feed)
+			go func() {
+				r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)
+				r.Body, r.RemoteAddr = body, fmt.Sprintf("10.0.0.%d:1", i)
+				r.Header.Set("X-Signature", sha("wrong", ""))
+				w.ServeHTTP(httptest.NewRecorder(), r)
+			}()
+		}
+		synctest.Wait()
+		send := func() int {
+			return w.send(delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}).Code
+		}
+		if got := send(); got != 429 {
+			t.Errorf("one body too many got %d", got)
+		}
+		for _, feed := range open {
+			_ = feed.Close()
+		}
+		synctest.Wait()
+		if got := send(); got != 202 {
+			t.Errorf("afterwards %d", got)
+		}
+	})
+}
+
+func TestAddress(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://Git.Example.com/platform/shop.git":       shop,
+		"git@git.example.com:platform/shop.git":           shop,
+		"ssh://git@git.example.com:2222/platform/shop":    "git.example.com:2222/platform/shop",
+		"https://dev.azure.com/org/a%20project/_git/shop": "dev.azure.com/org/a%20project/_git/shop",
+		"/srv/shop.git": "",
+		"ftp://git/x":   "",
+	} {
+		got, err := Address(raw)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v", raw, got, err)
+		}
+		if want == "" {
+			continue
+		}
+		r := httptest.NewRequest(http.MethodPost, "http://h/hook/azure/"+want, nil)
+		if at, ok := parsePath(r.URL); !ok || at.repository != want {
+			t.Errorf("the path of %s is read as %q", want, at.repository)
+		}
+	}
+}
+
+// FuzzHandler sends all kinds of requests: only one that is signed triggers, and only the
+// repository in its path.
+func FuzzHandler(f *testing.F) {
+	f.Add("POST", "/hook/github/"+shop, "X-Hub-Signature-256", sha(secret, "a"), "push", []byte("a"))
+	f.Add("POST", "/hook/gitlab/"+shop, "X-Gitlab-Token", secret, "Push Hook", []byte(nil))
+	f.Add("GET", "/hook/azure/"+shop+"/../shop.git.git", "Authorization", basic("", secret), "", []byte("{}"))
+	f.Add("POST", "/hook/gitlab//%2e%2e/", "Webhook-Signature", "v1, v1,AA==", "System Hook", []byte("{}"))
+	all := hooks(kinds()...)
+	f.Fuzz(func(t *testing.T, method, path, name, value, event string, body []byte) {
+		r := httptest.NewRequest(http.MethodPost, "http://h/", bytes.NewReader(body))
+		r.Method, r.URL.Path = method, path
+		r.Header.Set(name, value)
+		for _, h := range []string{"X-GitHub-Event", "X-Gitlab-Event", "X-Event-Key", "Webhook-Timestamp", "Webhook-Id"} {
+			if r.Header.Get(h) == "" {
+				r.Header.Set(h, event)
+			}
+		}
+		w := newWorld(0, all...)
+		out := httptest.NewRecorder()
+		w.ServeHTTP(out, r)
+		knows := strings.Contains(value, secret) || value == sha(secret, string(body)) || strings.Contains(value, hex.EncodeToString(mac(secret, string(body)))) || strings.HasPrefix(value, "Basic ")
+		if (len(w.triggers) > 0 || out.Code == http.StatusAccepted) && (!knows || !slices.Equal(w.triggers, []string{shop})) {
+			t.Errorf("%d, %v", out.Code, w.triggers)
+		}
+		if out.Body.Len() > 0 || len(w.results) != 1 {
+			t.Errorf("body %q, results %v", out.Body, w.results)
+		}
+	})
+}

@@ -1,0 +1,180 @@
+package webhook
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/netip"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// Prefix is what the paths of all webhooks begin with.
+const Prefix = "/hook/"
+
+// Hook is an address with its secrets, of which each is good.
+type Hook struct {
+	Type gitsync.WebhookType
+	// Repository is its address, as [Address] gives it.
+	Repository string
+	Secrets    [][]byte
+}
+
+// Address is the address of a repository in the path of its webhook: its URL without scheme,
+// user name and ".git". It is equal for all URLs of one repository.
+func Address(raw string) (string, error) {
+	normal, err := repo.NormaliseURL(raw)
+	if err != nil {
+		return "", err
+	}
+	scheme, rest, _ := strings.Cut(normal, "://")
+	if scheme == "file" {
+		return "", errors.New("a repository in a folder has no webhooks")
+	}
+	return rest, nil
+}
+
+// address is one that webhooks come to.
+type address struct {
+	kind       gitsync.WebhookType
+	repository string
+}
+
+// kinds are the types of webhooks.
+func kinds() []gitsync.WebhookType {
+	return []gitsync.WebhookType{
+		gitsync.WebhookGitHub, gitsync.WebhookGitLab, gitsync.WebhookGitea,
+		gitsync.WebhookBitbucket, gitsync.WebhookAzure, gitsync.WebhookGeneric,
+	}
+}
+
+// parsePath reads /hook/TYPE/HOST/PATH.
+func parsePath(u *url.URL) (address, bool) {
+	rest, ok := strings.CutPrefix(u.Path, Prefix)
+	kind, rest, cut := strings.Cut(rest, "/")
+	host, name, slash := strings.Cut(rest, "/")
+	if !ok || !cut || !slash || host == "" || !slices.Contains(kinds(), gitsync.WebhookType(kind)) {
+		return address{}, false
+	}
+	name = path.Clean("/" + name)
+	for strings.HasSuffix(name, ".git") {
+		name = path.Clean(strings.TrimSuffix(name, ".git"))
+	}
+	if name == "/" {
+		return address{}, false
+	}
+	// Escaped as [repo.NormaliseURL] does.
+	full := (&url.URL{Scheme: "https", Host: strings.ToLower(host), Path: name}).String()
+	return address{gitsync.WebhookType(kind), strings.TrimPrefix(full, "https://")}, true
+}
+
+// Set replaces what addresses there are. Hooks without a secret are as good as none; hooks of
+// one address are one hook with the secrets of all.
+func (h *Handler) Set(hooks []Hook) {
+	table, limiters, most := map[address][]key{}, map[address]*rate.Limiter{}, 1
+	for _, hook := range hooks {
+		at := address{hook.Type, hook.Repository}
+		for _, secret := range hook.Secrets {
+			if len(secret) > 0 {
+				table[at] = appendNew(table[at], newKey(hook.Type, secret))
+			}
+		}
+		most = max(most, len(table[at]))
+	}
+	decoys := make([]key, most)
+	for i := range decoys {
+		random := make([]byte, macBlock)
+		_, _ = rand.Read(random) // It never fails.
+		decoys[i] = newKey(gitsync.WebhookGeneric, random)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for at := range table {
+		if limiters[at] = h.limiters[at]; limiters[at] == nil {
+			limiters[at] = rate.NewLimiter(RepositoryPerSecond, RepositoryBurst)
+		}
+	}
+	h.table, h.limiters, h.decoys = table, limiters, decoys
+}
+
+func appendNew(keys []key, k key) []key {
+	if slices.ContainsFunc(keys, k.equal) {
+		return keys
+	}
+	return append(keys, k)
+}
+
+// keysOf returns the keys of an address, filled up with random ones, so that each request
+// costs the same; real is false if all are random.
+func (h *Handler) keysOf(at address) (keys []key, real bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known := h.table[at]
+	return slices.Concat(known, h.decoys[len(known):]), len(known) > 0
+}
+
+func (h *Handler) allowRepository(at address) bool {
+	h.mu.Lock()
+	limiter := h.limiters[at]
+	h.mu.Unlock()
+	return limiter != nil && limiter.Allow() // It is nil if the hook was removed this moment.
+}
+
+func (h *Handler) allowClient(client string) bool {
+	h.mu.Lock()
+	limiter, ok := h.clients.get(client)
+	if !ok {
+		limiter = rate.NewLimiter(ClientPerSecond, ClientBurst)
+		h.clients.put(client, limiter)
+	}
+	h.mu.Unlock()
+	return limiter.Allow()
+}
+
+// clientOf is what a client is known by: its address, of IPv6 the network that one customer has.
+func clientOf(remote string) string {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return ""
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String()
+	}
+	network, _ := ip.Prefix(64) // 64 bits are never too many.
+	return network.String()
+}
+
+// known reports whether a delivery was seen before.
+func (h *Handler) known(deliveries [][32]byte) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.anyKnown(deliveries)
+}
+
+// remember notes a delivery, and reports whether it is the first to do so.
+func (h *Handler) remember(deliveries [][32]byte) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.anyKnown(deliveries) {
+		return false
+	}
+	for _, d := range deliveries {
+		h.seen.put(d, time.Now())
+	}
+	return true
+}
+
+func (h *Handler) anyKnown(deliveries [][32]byte) bool {
+	return slices.ContainsFunc(deliveries, func(d [32]byte) bool {
+		when, ok := h.seen.get(d)
+		return ok && time.Since(when) < ReplayWindow
+	})
+}

@@ -88,7 +88,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 	if isOutput {
 		refs = append(refs, p.outputRefs()...)
 	}
-	tips, err := r.Fetch(ctx, refs...)
+	tips, err := r.FetchSince(ctx, p.since, refs...)
 	if err == nil {
 		for n, i := range owners {
 			commits[i] = tips[n].Commit
@@ -108,7 +108,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 		return nil
 	}
 	for n, i := range owners {
-		tips, err := r.Fetch(ctx, refs[n])
+		tips, err := r.FetchSince(ctx, p.since, refs[n])
 		if err != nil {
 			failed[i] = err
 			continue
@@ -116,7 +116,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 		commits[i] = tips[0].Commit
 	}
 	if isOutput {
-		tips, err := r.Fetch(ctx, p.outputRefs()...)
+		tips, err := r.FetchSince(ctx, p.since, p.outputRefs()...)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, err
 	}
 	ctx, cancel := p.share(ctx)
 	defer cancel()
-	if _, err := src.repo.Fetch(ctx, repo.Ref{Commit: base.String()}); err != nil {
+	if _, err := src.repo.FetchSince(ctx, p.since, repo.Ref{Commit: base.String()}); err != nil {
 		return plumbing.ZeroHash, cause
 	}
 	p.error(diag.SourceUnreachable, src.repo.URL(), "check the URL, the ref, the network and the credentials",

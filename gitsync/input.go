@@ -35,6 +35,7 @@ type input struct {
 type inputFile struct {
 	path   string
 	blob   plumbing.Hash
+	bytes  int // of the text
 	result manifest.Result
 }
 
@@ -296,6 +297,7 @@ func (s *source) parseOne(rd *repo.Reader, f *inputFile, opts manifest.Options) 
 	if err != nil {
 		return err
 	}
+	f.bytes = len(data)
 	f.result = manifest.Parse(manifest.File{Source: s.label, Path: f.path, Data: data}, opts)
 	if base := path.Base(f.path); base == "kustomization.yaml" || base == "kustomization.yml" {
 		f.result.Diags = append(f.result.Diags, diag.Diagnostic{

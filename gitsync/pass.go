@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -16,6 +17,7 @@ import (
 // pass is one attempt: gather, decide, write.
 type pass struct {
 	*Syncer
+	since   time.Time    // what remotes answered after it holds
 	last    bool         // of the attempts: there is no further one after a lost race
 	reader  *repo.Reader // of the output's repository
 	commits []*repo.Commit

@@ -52,9 +52,9 @@ func (p *pass) send(ctx context.Context, w *repo.Writer, branch repo.Update) err
 	note, err := p.note(w, branch.New)
 	if err != nil {
 		p.warn(diag.NoteRefused, "", "delete "+notesRef+", or ignore this if nothing reads the note", "the branch is pushed without a note, as the ref cannot be extended: %v", err)
-		return p.output.Push(ctx, w, branch)
+		return p.pusher.Push(ctx, w, branch)
 	}
-	err = p.output.Push(ctx, w, branch, note)
+	err = p.pusher.Push(ctx, w, branch, note)
 	refused, ok := errors.AsType[*repo.PushError](err)
 	if !ok {
 		return err
@@ -71,7 +71,7 @@ func (p *pass) send(ctx context.Context, w *repo.Writer, branch repo.Update) err
 	if !noteLost && (errors.Is(err, repo.ErrLostRace) || errors.Is(err, repo.ErrUnreachable) || !errors.Is(err, repo.ErrRejected)) {
 		return err
 	}
-	if alone := p.output.Push(ctx, w, branch); alone != nil {
+	if alone := p.pusher.Push(ctx, w, branch); alone != nil {
 		return alone
 	}
 	p.warn(diag.NoteRefused, "", hint, "the branch was pushed, its note was not: %v", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -24,8 +23,13 @@ type Credentials struct {
 
 // Options decide how passes are made, not what they yield.
 type Options struct {
-	// CacheDir holds the caches of the repositories.
+	// Pool holds the repositories and outlives the Syncer. Nil: one of its own in CacheDir.
+	Pool *repo.Pool
+	// CacheDir holds the caches of the repositories if there is no Pool.
 	CacheDir string
+	// Gate is waited for before a pass reads and renders, and released while it waits for
+	// the network: it bounds how many passes of a process compute at once. Nil: no bound.
+	Gate func(context.Context) (release func(), err error)
 	// Version of agentry, for the trailers of commits.
 	Version string
 	// DryRun makes everything but the push, and counts changed lines.
@@ -37,7 +41,7 @@ type Options struct {
 	// source may take more than an equal share of it, so that a silent one leaves time to
 	// go on without it. Default 10 minutes.
 	Timeout time.Duration
-	// Repo bounds what is fetched.
+	// Repo bounds what is fetched if there is no Pool.
 	Repo repo.Options
 }
 
@@ -53,10 +57,11 @@ type Syncer struct {
 	options  Options
 	render   generator.Options
 	sources  []*source
-	output   *repo.Repo
-	sign     signFunc     // nil: commits are not signed
-	repos    []*repo.Repo // all of them, each once
-	memory   memory
+	remotes
+	signing SigningKey
+	sign    signFunc   // nil: commits are not signed
+	own     *repo.Pool // nil if Options has one
+	memory  memory
 }
 
 // source is one source with what was read of it.
@@ -98,93 +103,45 @@ func New(p Pipeline, creds Credentials, opts Options) (*Syncer, error) {
 		opts.Timeout = defaultTimeout
 	}
 	s := &Syncer{pipeline: p, options: opts}
-	spec := &s.pipeline.Spec
-	if len(creds.Sources) != len(spec.Sources) {
-		return nil, fmt.Errorf("pipeline %s: %d credentials for %d sources", p.Metadata.Name, len(creds.Sources), len(spec.Sources))
+	if opts.Pool == nil {
+		s.own = repo.NewPool(opts.CacheDir, opts.Repo)
+		s.options.Pool = s.own
 	}
+	spec := &s.pipeline.Spec
 	var err error
 	if s.render, err = spec.renderOptions(); err != nil {
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
-	sign, err := creds.Signing.signer()
-	if err != nil {
-		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
+	for _, src := range spec.Sources {
+		s.sources = append(s.sources, &source{Source: src})
 	}
-	s.sign = sign
-	if err := s.open(creds); err != nil {
-		return nil, errors.Join(fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err), s.Close())
+	if err := s.SetCredentials(creds); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// open opens each repository once: sources that share URL and credential share it, and
-// the output joins a source of the same URL.
-func (s *Syncer) open(creds Credentials) error {
-	spec := &s.pipeline.Spec
-	output, err := repo.NormaliseURL(spec.Output.URL)
-	if err != nil {
-		return err
-	}
-	for i, src := range spec.Sources {
-		known := -1
-		for n := range i {
-			if spec.Sources[n].URL == src.URL && reflect.DeepEqual(creds.Sources[n], creds.Sources[i]) {
-				known = n
-			}
-		}
-		url, err := repo.NormaliseURL(src.URL)
-		if err != nil {
-			return err
-		}
-		out := &source{Source: src}
-		if len(spec.Sources) > 1 {
-			out.label = url // what the pipeline says may hold a user name, which may be a token
-		}
-		s.sources = append(s.sources, out)
-		if known >= 0 {
-			out.repo = s.sources[known].repo
-			continue
-		}
-		remote := repo.Remote{URL: src.URL, Auth: creds.Sources[i]}
-		joined := s.output == nil && url == output
-		if joined {
-			remote.Push = &creds.Output
-		}
-		if out.repo, err = s.openRepo(remote); err != nil {
-			return err
-		}
-		if joined {
-			s.output = out.repo
-		}
-	}
-	if s.output == nil {
-		s.output, err = s.openRepo(repo.Remote{URL: spec.Output.URL, Auth: creds.Output})
-	}
-	return err
-}
-
-func (s *Syncer) openRepo(remote repo.Remote) (*repo.Repo, error) {
-	r, err := repo.Open(s.options.CacheDir, remote, s.options.Repo)
-	if err == nil {
-		s.repos = append(s.repos, r)
-	}
-	return r, err
-}
-
 // Close releases connections and files. The caches stay.
 func (s *Syncer) Close() error {
-	var errs []error
-	for _, r := range s.repos {
-		errs = append(errs, r.Close())
+	err := s.remotes.close()
+	if s.own != nil {
+		err = errors.Join(err, s.own.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // Pass fetches, renders and pushes once. An error means that repositories could not be
 // reached or written; what is wrong with the inputs is in the report.
 func (s *Syncer) Pass(ctx context.Context) (*Report, error) {
+	return s.PassSince(ctx, time.Now())
+}
+
+// PassSince is Pass, but does not ask remotes for their refs again that were asked after
+// since: the pipelines of one round share what the remotes answered. When nothing has
+// moved since the last pass, it uses no network of its own.
+func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error) {
 	for attempt := 1; ; attempt++ {
-		report, err := s.attempt(ctx, attempt == maxAttempts)
+		report, err := s.attempt(ctx, since, attempt == maxAttempts)
 		if !errors.Is(err, repo.ErrLostRace) || attempt == maxAttempts || ctx.Err() != nil {
 			return report, err
 		}
@@ -192,14 +149,15 @@ func (s *Syncer) Pass(ctx context.Context) (*Report, error) {
 		case <-ctx.Done():
 		case <-time.After(time.Duration(attempt-1) * 50 * time.Millisecond):
 		}
+		since = time.Now()
 	}
 }
 
 // attempt makes the pass on the tip that it finds.
-func (s *Syncer) attempt(ctx context.Context, last bool) (*Report, error) {
+func (s *Syncer) attempt(ctx context.Context, since time.Time, last bool) (*Report, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, fmt.Errorf("the pass took longer than %s", s.options.Timeout))
 	defer cancel()
-	p := &pass{Syncer: s, last: last, dirs: map[plumbing.Hash]map[string]repo.Entry{}, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
+	p := &pass{Syncer: s, since: since, last: last, dirs: map[plumbing.Hash]map[string]repo.Entry{}, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
 	if err := p.fetch(ctx); err != nil {
 		return p.report, err
 	}

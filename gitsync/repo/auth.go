@@ -1,10 +1,12 @@
 package repo
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 )
 
@@ -17,48 +19,93 @@ type Auth struct {
 	Password string
 	// BearerToken is sent as "Authorization: Bearer" instead of Password.
 	BearerToken string
+	// Token makes passwords that last a while, such as those of a GitHub App. It is
+	// asked before every request. Without a Username the user is x-access-token. Two
+	// credentials are the same only if they hold the same TokenSource, so keep one.
+	Token TokenSource
 	// CAPEM holds certificates that an https server's chain may end in, besides
 	// the system's.
 	CAPEM []byte
+	// ClientCertPEM and ClientKeyPEM are shown to https servers that ask who we are.
+	ClientCertPEM []byte
+	ClientKeyPEM  []byte
 	// SSHKey is a private key in PEM, SSHPassphrase what opens it, if sealed.
 	SSHKey        []byte
 	SSHPassphrase []byte
-	// KnownHosts is the content of a known_hosts file. ssh needs it.
+	// KnownHosts is the content of a known_hosts file. ssh needs it. A host may have
+	// any number of keys in it.
 	KnownHosts []byte
+	// ProxyURL is what connections go through: scheme http, https or socks5, for ssh
+	// too. Empty: for http and https what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say.
+	ProxyURL      string
+	ProxyUsername string
+	ProxyPassword string
 
 	// Identity stands for the credential in the key of the cache, so that a
 	// token which is renewed every hour keeps its cache. Two credentials with
-	// different rights must not share one. Empty: a hash of the credential.
+	// different rights must not share one. Empty: a hash of the credential. A
+	// credential with a Token needs one.
 	Identity string
 }
 
-// Remote is a repository and the credentials for it.
+// TokenSource makes tokens. It is safe for concurrent use, keeps a token until it is to
+// be renewed, and holds the context's deadline. Its errors show no secret, and wrap
+// [ErrAuth] if the credential was refused.
+type TokenSource interface {
+	Token(ctx context.Context) (string, error)
+}
+
+// Remote is a repository and the credential that reads it. [Repo.Pusher] writes.
 type Remote struct {
 	// URL may be of scheme https, http, ssh or file, of git's short form
 	// [user@]host:path, or a path.
 	URL string
-	// Auth reads, and writes too if Push is nil.
+	// Auth reads.
 	Auth Auth
-	// Push is the credential for pushing.
-	Push *Auth
 }
 
 // validate finds contradictions that a server would only answer with "denied".
 func (a Auth) validate() error {
-	if a.Password != "" && a.BearerToken != "" {
-		return errors.New("auth holds both a password and a bearer token")
+	kinds := 0
+	for _, given := range []bool{a.Password != "", a.BearerToken != "", a.Token != nil} {
+		if given {
+			kinds++
+		}
 	}
-	if len(a.SSHPassphrase) > 0 && len(a.SSHKey) == 0 {
+	switch {
+	case kinds > 1:
+		return errors.New("auth holds more than one of a password, a bearer token and a source of tokens")
+	case len(a.SSHPassphrase) > 0 && len(a.SSHKey) == 0:
 		return errors.New("auth holds an ssh passphrase without an ssh key")
+	case (len(a.ClientCertPEM) > 0) != (len(a.ClientKeyPEM) > 0):
+		return errors.New("a client certificate needs its key, and the key its certificate")
+	case a.ProxyURL == "" && a.ProxyUsername+a.ProxyPassword != "":
+		return errors.New("auth holds a credential for a proxy without the proxy's URL")
 	}
 	return nil
+}
+
+// equal reports whether two credentials are the same in every byte.
+func (a Auth) equal(b Auth) bool {
+	if !sameSource(a.Token, b.Token) {
+		return false
+	}
+	a.Token, b.Token = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+func sameSource(a, b TokenSource) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
 // secrets lists what must never be shown, longest first, so that one secret
 // that is part of another does not leave a rest.
 func (a Auth) secrets() []string {
 	var out []string
-	for _, s := range []string{a.Password, a.BearerToken, string(a.SSHPassphrase)} {
+	for _, s := range []string{a.Password, a.BearerToken, string(a.SSHPassphrase), a.ProxyPassword} {
 		if s != "" {
 			out = append(out, s)
 		}
@@ -73,6 +120,8 @@ func (a Auth) userOr(fromURL string) string {
 	switch {
 	case a.Username != "":
 		return a.Username
+	case a.Token != nil:
+		return "x-access-token" // what GitHub calls the user of an App's token
 	case fromURL != "":
 		return fromURL
 	}
@@ -86,8 +135,13 @@ func cacheKey(l location, a Auth) (string, error) {
 		User string
 		Auth any
 	}{URL: l.normal(), User: l.user, Auth: a.Identity}
+	if a.Identity == "" && a.Token != nil {
+		return "", errors.New("auth holds a source of tokens and no identity")
+	}
 	if a.Identity == "" {
-		a.CAPEM, a.KnownHosts = nil, nil // They say whom we trust, not who we are.
+		// These say whom we trust and how we get there, not who we are.
+		a.CAPEM, a.KnownHosts = nil, nil
+		a.ProxyURL, a.ProxyUsername, a.ProxyPassword = "", "", ""
 		id.Auth = a
 	}
 	text, err := json.Marshal(id)

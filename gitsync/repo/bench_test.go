@@ -107,7 +107,7 @@ func ownRound(b *testing.B, r *repo.Repo, last []repo.Tip, text string, times st
 		commit = commitOn(b, w, rd, tips[1], map[string]repo.Edit{fileName(3): {Data: []byte(text)}})
 	})
 	times.run("push", func() {
-		if err := r.Push(testContext(b), w, repo.Update{Ref: tips[1].Ref, Old: tips[1].Commit, New: commit}); err != nil {
+		if err := pusher(b, r, repo.Auth{}).Push(testContext(b), w, repo.Update{Ref: tips[1].Ref, Old: tips[1].Commit, New: commit}); err != nil {
 			b.Fatal(err)
 		}
 	})

@@ -43,7 +43,7 @@ type client struct {
 }
 
 // newClient prepares a client; it contacts nobody.
-func newClient(at location, auth Auth) (*client, error) {
+func newClient(at location, auth Auth, opts Options) (*client, error) {
 	if err := auth.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", at.normal(), err)
 	}

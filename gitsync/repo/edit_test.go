@@ -377,7 +377,7 @@ func TestCommitsAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{})
-	if err := r.Push(testContext(t), w, repo.Update{Ref: "refs/heads/signed", New: commit}); err != nil {
+	if err := pusher(t, r, repo.Auth{}).Push(testContext(t), w, repo.Update{Ref: "refs/heads/signed", New: commit}); err != nil {
 		t.Fatal(err)
 	}
 	g.Fsck()

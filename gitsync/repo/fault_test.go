@@ -61,7 +61,7 @@ func TestSilentServersAreLeftAtTheDeadline(t *testing.T) {
 			wantWithin(t, func(ctx context.Context) error {
 				w := repo.NewWriter(reader(t, r))
 				commit := commitOn(t, w, nil, repo.Tip{}, map[string]repo.Edit{"a": {Data: []byte("b")}})
-				return r.Push(ctx, w, repo.Update{Ref: mainRef, New: commit})
+				return pusher(t, r, remote.Auth).Push(ctx, w, repo.Update{Ref: mainRef, New: commit})
 			})
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -26,6 +27,16 @@ const allHistory = math.MaxInt32
 // After Fetch every tip's commit is complete in the cache, and all Readers see
 // it. History may end at [Options.Depth] commits.
 func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
+	return r.FetchSince(ctx, time.Now(), refs...)
+}
+
+// FetchSince is Fetch, but refs that the remote listed after since are not listed again:
+// callers of one round share one listing, and its failure too. Objects that are missing
+// are still fetched, which lists again. What was pushed through this Repo since counts as
+// listed.
+//
+// If the refs were listed and their objects cannot be had, the tips come with the error.
+func (r *Repo) FetchSince(ctx context.Context, since time.Time, refs ...Ref) ([]Tip, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -37,22 +48,43 @@ func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
 	if tips := r.pinned(refs); tips != nil {
 		return tips, nil
 	}
-	f := &fetch{repo: r, ctx: ctx, client: r.clients().read}
+	f := &fetch{repo: r, ctx: ctx, client: r.readClient()}
 	defer f.close()
+	if known := r.listedSince(since); known != nil {
+		if known.err != nil {
+			return nil, known.err
+		}
+		tips, err := known.refs.resolveAll(refs)
+		if err != nil {
+			return nil, err
+		}
+		if !r.distrusted() && len(f.missing(tips)) == 0 {
+			return tips, r.remember(tips)
+		}
+	}
 	if err := f.connect(); err != nil {
 		return nil, err
 	}
-	names := newRefs(r.at.normal(), f.adv)
+	tips, err := newRefs(r.at.normal(), f.adv).resolveAll(refs)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.bring(refs, tips); err != nil {
+		return tips, err
+	}
+	return tips, r.remember(tips)
+}
+
+// resolveAll resolves refs in their order.
+func (r *Refs) resolveAll(refs []Ref) ([]Tip, error) {
 	tips := make([]Tip, len(refs))
 	for i, ref := range refs {
-		if tips[i], err = names.Resolve(ref); err != nil {
+		var err error
+		if tips[i], err = r.Resolve(ref); err != nil {
 			return nil, err
 		}
 	}
-	if err := f.bring(refs, tips); err != nil {
-		return nil, err
-	}
-	return tips, r.remember(tips)
+	return tips, nil
 }
 
 // pinned answers without the remote if nothing but commits is asked for and all
@@ -113,7 +145,12 @@ type fetch struct {
 // connect starts a session, of which each serves one request for a pack.
 func (f *fetch) connect() (err error) {
 	f.close()
+	l := &listing{asked: time.Now()}
 	f.svc, f.adv, err = f.client.start(f.ctx, uploadPack)
+	if l.err = err; err == nil {
+		l.refs = newRefs(f.repo.at.normal(), f.adv)
+	}
+	f.repo.setListing(f.ctx, l)
 	return err
 }
 

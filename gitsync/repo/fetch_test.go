@@ -160,7 +160,7 @@ func TestFetchOfEmptyRepositories(t *testing.T) {
 			rd := reader(t, r)
 			w := repo.NewWriter(rd)
 			commit := commitOn(t, w, rd, tip, map[string]repo.Edit{"a.yaml": {Data: []byte("1")}})
-			if err := r.Push(testContext(t), w, repo.Update{Ref: tip.Ref, New: commit}); err != nil {
+			if err := pusher(t, r, repo.Auth{}).Push(testContext(t), w, repo.Update{Ref: tip.Ref, New: commit}); err != nil {
 				t.Fatal(err)
 			}
 			g.Fsck()

@@ -19,7 +19,7 @@ func (r *Repo) Gives(ctx context.Context, ref Ref) (bool, error) {
 		return false, err
 	}
 	defer unlock()
-	f := &fetch{repo: r, ctx: ctx, client: r.clients().read}
+	f := &fetch{repo: r, ctx: ctx, client: r.readClient()}
 	defer f.close()
 	if err := f.connect(); err != nil {
 		return false, err

@@ -20,30 +20,6 @@ type Update struct {
 	New plumbing.Hash // a commit of the Writer, or one that the remote has
 }
 
-// Push sends the new objects that the updates need and moves the refs, all of
-// them or none if the remote can do that. A ref that has its new value already
-// counts as pushed, whoever did it.
-//
-// An error is a [*PushError]: what became of each ref was then decided by
-// listing the refs again. If the context ended or the remote could not be
-// listed, the outcome is unknown and the error ErrUnreachable; to fetch tells.
-func (r *Repo) Push(ctx context.Context, w *Writer, updates ...Update) error {
-	if err := checkUpdates(updates); err != nil {
-		return fmt.Errorf("push to %s: %w", r.at.normal(), err)
-	}
-	p := &push{ctx: ctx, client: r.clients().push, remote: r.at.normal(), updates: updates}
-	if err := p.pack(w); err != nil {
-		return fmt.Errorf("push to %s: %w", r.at.normal(), err)
-	}
-	if err := p.run(); err != nil {
-		return err
-	}
-	// The refs have moved. If the cache cannot take the objects, the next fetch
-	// brings them.
-	_ = r.keep(ctx, p)
-	return nil
-}
-
 func checkUpdates(updates []Update) error {
 	if len(updates) == 0 {
 		return errors.New("no update is given")
@@ -59,7 +35,7 @@ func checkUpdates(updates []Update) error {
 	return nil
 }
 
-// push is one run of Push.
+// push is one run of [Pusher.Push].
 type push struct {
 	ctx     context.Context
 	client  *client

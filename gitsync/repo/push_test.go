@@ -21,6 +21,7 @@ const mainRef = "refs/heads/main"
 // session is a Repo at the tip of a branch, with a Writer on top.
 type session struct {
 	*repo.Repo
+	*repo.Pusher
 	rd  *repo.Reader
 	w   *repo.Writer
 	tip repo.Tip
@@ -30,6 +31,7 @@ func start(t testing.TB, remote repo.Remote) *session {
 	t.Helper()
 	s := &session{Repo: open(t, remote, repo.Options{})}
 	s.tip = fetch(t, s.Repo, repo.Ref{Optional: true})[0]
+	s.Pusher = pusher(t, s.Repo, remote.Auth)
 	s.rd = reader(t, s.Repo)
 	s.w = repo.NewWriter(s.rd)
 	return s
@@ -291,7 +293,10 @@ func TestPushHasACredentialOfItsOwn(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 	}})
-	s := start(t, repo.Remote{URL: url, Auth: repo.Auth{Username: "r", Password: "x"}, Push: &repo.Auth{Username: "w", Password: "y"}})
+	s := start(t, repo.Remote{URL: url, Auth: repo.Auth{Username: "r", Password: "x"}})
+	if err := s.Pusher.SetAuth(repo.Auth{Username: "w", Password: "y"}); err != nil {
+		t.Fatal(err)
+	}
 	err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")})
 	if err != nil {
 		t.Fatal(err)

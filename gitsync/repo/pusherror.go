@@ -21,7 +21,7 @@ type RefOutcome struct {
 	Reason string
 }
 
-// PushError is the error of [Repo.Push]. It wraps those of its outcomes, and
+// PushError is the error of [Pusher.Push]. It wraps those of its outcomes, and
 // ErrAuth if the remote refused the credential or the permission.
 type PushError struct {
 	Remote  string       // the normalised URL

@@ -191,7 +191,7 @@ func (r *Refs) highest(expr string) (Tip, error) {
 // List asks the remote for its refs. It does not touch the cache. An empty
 // repository has none, which is no error here.
 func (r *Repo) List(ctx context.Context) (*Refs, error) {
-	return r.clients().read.list(ctx, uploadPack)
+	return r.readClient().list(ctx, uploadPack)
 }
 
 // list asks for the refs as a program sees them: a remote may hide some from one

@@ -66,8 +66,12 @@ type Repo struct {
 	busy  chan struct{} // holds one token; who has it may change the cache
 	state               // guarded by busy
 
+	giveBack func() error // of the Pool that it is from; nil if of none
+
 	mu         sync.Mutex
-	cl         clients
+	clients    clients
+	read       *sharedClient
+	listed     *listing // nil before the first
 	packs      []*pack
 	generation int // counts the changes of packs
 	idle       []*Reader
@@ -81,12 +85,6 @@ type state struct {
 	verified map[plumbing.Hash]plumbing.Hash // complete commits and their trees
 }
 
-// clients are the two sides of a remote; they are the same unless pushing has
-// a credential of its own.
-type clients struct {
-	read, push *client
-}
-
 // Open prepares the cache of a remote below dir. It contacts nobody.
 func Open(dir string, remote Remote, opts Options) (*Repo, error) {
 	at, err := parseURL(remote.URL)
@@ -95,7 +93,7 @@ func Open(dir string, remote Remote, opts Options) (*Repo, error) {
 	}
 	key, err := cacheKey(at, remote.Auth)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", at.normal(), err)
 	}
 	r := &Repo{
 		at:    at,
@@ -104,7 +102,7 @@ func Open(dir string, remote Remote, opts Options) (*Repo, error) {
 		opts:  opts.withDefaults(),
 		busy:  make(chan struct{}, 1),
 	}
-	if err := r.SetAuth(remote.Auth, remote.Push); err != nil {
+	if err := r.SetAuth(remote.Auth); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(r.home, 0o700); err != nil {
@@ -116,49 +114,43 @@ func Open(dir string, remote Remote, opts Options) (*Repo, error) {
 // URL is the normalised URL of the remote.
 func (r *Repo) URL() string { return r.at.normal() }
 
-// SetAuth replaces the credentials, as when a token was renewed. The cache
-// stays where it is. What is under way ends with the old ones.
-func (r *Repo) SetAuth(auth Auth, push *Auth) error {
-	read, err := newClient(r.at, auth)
+// SetAuth replaces the credential, as when a token was renewed. The cache stays where
+// it is. One that is the same costs nothing. What is under way ends with the old one.
+func (r *Repo) SetAuth(auth Auth) error {
+	next, err := r.takeClient(auth)
 	if err != nil {
 		return err
 	}
-	next := clients{read, read}
-	if push != nil {
-		if next.push, err = newClient(r.at, *push); err != nil {
-			return err
-		}
-	}
 	r.mu.Lock()
-	old := r.cl
-	r.cl = next
+	old := r.read
+	r.read = next
+	if old != nil && old != next {
+		r.listed = nil // another credential may see other refs, or get in at last
+	}
 	r.mu.Unlock()
-	old.close()
+	if old != nil {
+		r.dropClient(old)
+	}
 	return nil
 }
 
-func (r *Repo) clients() clients {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.cl
-}
-
-func (c clients) close() {
-	for _, cl := range []*client{c.read, c.push} {
-		if cl != nil {
-			cl.close()
-		}
-	}
-}
-
-// Close lets go of connections and files. Readers that are still open work on.
-// The cache stays on disk.
+// Close lets go of connections and files. Readers that are still open work on. The cache
+// stays on disk. A Repo of a [Pool] is given back, and closed when nobody has it.
 func (r *Repo) Close() error {
+	if r.giveBack != nil {
+		return r.giveBack()
+	}
+	return r.close()
+}
+
+func (r *Repo) close() error {
 	r.mu.Lock()
 	r.idle = nil
+	for _, c := range r.clients.list {
+		c.close()
+	}
 	r.mu.Unlock()
 	r.setPacks(nil)
-	r.clients().close()
 	return nil
 }
 

@@ -59,6 +59,16 @@ func reader(t testing.TB, r *repo.Repo) *repo.Reader {
 	return rd
 }
 
+func pusher(t testing.TB, r *repo.Repo, auth repo.Auth) *repo.Pusher {
+	t.Helper()
+	p, err := r.Pusher(auth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
 // files reads all files of a commit.
 func files(t testing.TB, rd *repo.Reader, commit plumbing.Hash) map[string]string {
 	t.Helper()
@@ -154,14 +164,15 @@ func TestFetchAndPushOverEveryTransport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := gittest.NewRepo(t)
 			g.Commit("main", map[string]string{"a/b.yaml": "one", "c.yaml": "two"})
-			r := open(t, remote(t, g), repo.Options{})
+			at := remote(t, g)
+			r := open(t, at, repo.Options{})
 			tips := fetch(t, r, repo.Ref{})
 			rd := reader(t, r)
 			wantFiles(t, rd, tips[0].Commit, map[string]string{"a/b.yaml": "one", "c.yaml": "two"})
 
 			w := repo.NewWriter(rd)
 			commit := commitOn(t, w, rd, tips[0], map[string]repo.Edit{"a/d.yaml": {Data: []byte("three")}, "c.yaml": {Remove: true}})
-			err := r.Push(testContext(t), w, repo.Update{Ref: "refs/heads/main", Old: tips[0].Commit, New: commit})
+			err := pusher(t, r, at.Auth).Push(testContext(t), w, repo.Update{Ref: "refs/heads/main", Old: tips[0].Commit, New: commit})
 			if err != nil {
 				t.Fatal(err)
 			}

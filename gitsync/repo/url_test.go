@@ -91,7 +91,7 @@ func TestContradictoryCredentials(t *testing.T) {
 		auth repo.Auth
 		want string
 	}{
-		"two ways at once":   {"https://h/a", repo.Auth{Password: "a", BearerToken: "b"}, "both a password and a bearer token"},
+		"two ways at once":   {"https://h/a", repo.Auth{Password: "a", BearerToken: "b"}, "more than one of a password, a bearer token"},
 		"no certificate":     {"https://h/a", repo.Auth{CAPEM: []byte("nonsense")}, "no certificate"},
 		"no key":             {"ssh://h/a", repo.Auth{KnownHosts: hosts}, "needs a private key"},
 		"a key that is none": {"ssh://h/a", repo.Auth{SSHKey: []byte("s3cret"), KnownHosts: hosts}, "cannot be parsed"},

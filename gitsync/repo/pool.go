@@ -1,0 +1,86 @@
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Pool shares repositories: one bare cache and one set of connections for each pair of
+// normalised URL and read credential, however many use it. It may be used by many
+// goroutines.
+type Pool struct {
+	dir  string
+	opts Options
+
+	mu    sync.Mutex
+	repos map[string]*pooled // by cacheKey
+}
+
+// pooled is a repository and how often it was opened and not yet closed.
+type pooled struct {
+	repo  *Repo
+	users int
+}
+
+// NewPool makes an empty pool whose caches are below dir.
+func NewPool(dir string, opts Options) *Pool {
+	return &Pool{dir: dir, opts: opts, repos: map[string]*pooled{}}
+}
+
+// Open is [Open], but for the same normalised URL and read credential it gives the same
+// Repo. Each Close gives one back; the last one closes it. The credential that was given
+// last is used by all: with the same [Auth.Identity] it is the newer one.
+func (p *Pool) Open(remote Remote) (*Repo, error) {
+	at, err := parseURL(remote.URL)
+	if err != nil {
+		return nil, err
+	}
+	key, err := cacheKey(at, remote.Auth)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at.normal(), err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.repos[key]; known != nil {
+		if err := known.repo.SetAuth(remote.Auth); err != nil {
+			return nil, err
+		}
+		known.users++
+		return known.repo, nil
+	}
+	r, err := Open(p.dir, remote, p.opts)
+	if err != nil {
+		return nil, err
+	}
+	r.giveBack = func() error { return p.giveBack(key) }
+	p.repos[key] = &pooled{repo: r, users: 1}
+	return r, nil
+}
+
+// giveBack is Close of a Repo of this pool.
+func (p *Pool) giveBack(key string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.repos[key]
+	if known == nil {
+		return nil // the pool was closed first
+	}
+	if known.users--; known.users > 0 {
+		return nil
+	}
+	delete(p.repos, key)
+	return known.repo.close()
+}
+
+// Close closes all repositories, whoever has them.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, known := range p.repos {
+		errs = append(errs, known.repo.close())
+	}
+	clear(p.repos)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,164 @@
+package fleet
+
+import (
+	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// MaxFindings is how many diagnostics a status shows; all are counted.
+const MaxFindings = 20
+
+// Status is the state of one pipeline. Whoever gets one must not change what it refers to.
+type Status struct {
+	// Name is the pipeline's; Origin says where it is written, file:line.
+	Name   string `json:"name"`
+	Origin string `json:"origin,omitempty"`
+	// ForEach is the pattern of a definition that makes pipelines of folders, and Pipelines are
+	// the names of those. It has neither output nor units itself.
+	ForEach   string   `json:"forEach,omitempty"`
+	Pipelines []string `json:"pipelines,omitempty"`
+	// Suspended says that the configuration stops it.
+	Suspended bool `json:"suspended"`
+	// Mine says that this replica runs it. If not, the rest of the status is not known here.
+	Mine bool `json:"mine"`
+	// SliceKey is what replicas share the fleet by.
+	SliceKey string `json:"sliceKey"`
+
+	// Conditions are always Ready, and Reconciling and Stalled if they are true, with the
+	// meaning and the reasons of Flux:
+	//
+	//   - Ready is True (Succeeded) when the output is what the inputs say. False: BuildFailed
+	//     if the inputs have errors, also if only some units are held; Failed if a repository
+	//     cannot be read or written, or the configuration is wrong; DependencyNotReady if a
+	//     rollout holds it back. Unknown: Progressing before the first pass has ended,
+	//     Suspended, or Elsewhere if another replica runs it.
+	//   - Reconciling is True while a pass is to be made: Progressing; ProgressingWithRetry
+	//     after a failure; DependencyNotReady while it waits for a rollout.
+	//   - Stalled is True when somebody has to do something before it can go on.
+	Conditions []metav1.Condition `json:"conditions"`
+
+	// Sources are the input commits, and Output what the last successful pass saw or left.
+	Sources []SourceStatus `json:"sources"`
+	Output  *OutputStatus  `json:"output,omitempty"`
+	// Units are sorted by name.
+	Units []UnitStatus `json:"units"`
+	// Held are the objects that are not rendered as they are in the inputs.
+	Held []HeldStatus `json:"held"`
+	// Findings are what the last pass that read its inputs says about them.
+	Findings Findings `json:"findings"`
+
+	// LastHandledReconcileAt is the token of the last manual trigger whose pass has ended.
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+	// LastPass is the last pass that has ended.
+	LastPass *PassStatus `json:"lastPass,omitempty"`
+	// NextPass is when the pipeline is looked after again at the latest: its remotes are listed
+	// or a failed pass is made again. Nil: not before something changes.
+	NextPass *metav1.Time `json:"nextPass,omitempty"`
+	// Failures counts the passes that have failed since the last good one.
+	Failures int `json:"failures"`
+	// History has the last commits of the output, newest first. A snapshot's digest is
+	// sha1:<commit>, its status the reason of Ready, and its metadata `revision`,
+	// <branch>@sha1:<commit>, and `originRevision`, that of the first source.
+	History meta.History `json:"history,omitempty"`
+}
+
+// SourceStatus is one source.
+type SourceStatus struct {
+	URL string `json:"url"` // normalised
+	// Ref is what is read, in words such as `branch main`.
+	Ref string `json:"ref"`
+	// Commit is the input commit, empty before the first pass.
+	Commit string `json:"commit,omitempty"`
+	// Stale says that the source could not be had: the commit is the one that the output was
+	// last rendered from.
+	Stale bool `json:"stale"`
+}
+
+// OutputStatus is the output branch.
+type OutputStatus struct {
+	URL    string `json:"url"` // normalised
+	Branch string `json:"branch"`
+	Path   string `json:"path"`
+	// Commit is the tip, empty before the first pass, and while there is no such branch.
+	Commit string `json:"commit,omitempty"`
+}
+
+// UnitStatus is one unit, which is all that one GrafanaAgent renders to.
+type UnitStatus struct {
+	Name string `json:"name"` // namespace/name
+	// State is what the last pass did with it: unchanged, added, changed, held, paused or
+	// leftout.
+	State string `json:"state"`
+	// Reason says why it is held or left out.
+	Reason string `json:"reason,omitempty"`
+	// Conditions have Ready: True (Succeeded, or Suspended if it is paused), or False
+	// (BuildFailed).
+	Conditions []metav1.Condition `json:"conditions"`
+}
+
+// HeldStatus is an object that is not rendered as it is in the inputs.
+type HeldStatus struct {
+	Object string   `json:"object"` // Kind/namespace/name
+	Units  []string `json:"units"`
+	// As is the input commit whose version of the object is rendered; empty if it is left out
+	// or its units are held.
+	As string `json:"as,omitempty"`
+	// Since is the input commit with which it was first held.
+	Since string `json:"since,omitempty"`
+	// Waiting are the paths of the fields that differ from what is rendered.
+	Waiting []string `json:"waiting,omitempty"`
+	Reason  Finding  `json:"reason"`
+}
+
+// Findings are diagnostics.
+type Findings struct {
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Infos    int `json:"infos"`
+	// First are the first of them, errors first, at most [MaxFindings].
+	First []Finding `json:"first"`
+}
+
+// Finding is a diagnostic, with the keys of `agentry check --format json`.
+type Finding struct {
+	Severity string   `json:"severity"`
+	Code     string   `json:"code"`
+	Message  string   `json:"message"`
+	Hint     string   `json:"hint,omitempty"`
+	Source   string   `json:"source,omitempty"`
+	File     string   `json:"file,omitempty"`
+	Line     int      `json:"line,omitempty"`
+	Column   int      `json:"column,omitempty"`
+	Object   string   `json:"object,omitempty"` // Kind/namespace/name
+	Units    []string `json:"units,omitempty"`
+}
+
+// PassStatus is a pass that has ended.
+type PassStatus struct {
+	Began metav1.Time     `json:"began"`
+	Took  metav1.Duration `json:"took"`
+	// Trigger is why it was made.
+	Trigger string `json:"trigger"`
+	// Commit is the commit that it pushed, if it pushed one.
+	Commit string `json:"commit,omitempty"`
+	// Error says why it failed.
+	Error string `json:"error,omitempty"`
+}
+
+// RemoteStatus is the state of one remote: a repository as one credential sees it.
+type RemoteStatus struct {
+	URL       string          `json:"url"` // normalised
+	Pipelines int             `json:"pipelines"`
+	Refs      int             `json:"refs"` // listed in each round
+	Interval  metav1.Duration `json:"interval"`
+	// LastRound is when the last good round ended, and Took how long it took.
+	LastRound *metav1.Time    `json:"lastRound,omitempty"`
+	Took      metav1.Duration `json:"took"`
+	NextRound *metav1.Time    `json:"nextRound,omitempty"`
+	// Failures counts the rounds that have failed since, and Error is the last one's.
+	Failures int    `json:"failures"`
+	Error    string `json:"error,omitempty"`
+}
+
+// ReasonElsewhere is the reason of Ready for a pipeline that another replica runs.
+const ReasonElsewhere = "Elsewhere"

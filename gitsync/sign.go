@@ -2,13 +2,18 @@ package gitsync
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
 )
 
-// SigningKey is an SSH private key that signs commits, and what opens it, if sealed.
+// SigningKey is a private key that signs commits, of SSH or an armoured one of PGP, and what
+// opens it, if sealed.
 type SigningKey struct {
 	Key        []byte
 	Passphrase []byte
@@ -17,12 +22,28 @@ type SigningKey struct {
 // signFunc signs the text of a commit.
 type signFunc func(text []byte) (string, error)
 
-// signer prepares to sign as git does with gpg.format=ssh; nil without a key. Ed25519 and
-// RSA keys sign equal commits equally, so that replicas agree; ECDSA keys do not.
+// signer prepares to sign as git does; nil without a key. Keys of Ed25519 and RSA sign equal
+// commits equally, so that replicas agree; those of ECDSA and DSA do not.
 func (k SigningKey) signer() (signFunc, error) {
 	if len(k.Key) == 0 {
 		return nil, nil
 	}
+	parse := k.ssh
+	if bytes.Contains(k.Key, []byte("-----BEGIN PGP ")) {
+		parse = k.pgp
+	}
+	sign, err := parse()
+	if err == nil {
+		_, err = sign([]byte("committer agentry <agentry@localhost> 0 +0000\n\nTry the key\n"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("output.commit.signingKey: %w", err)
+	}
+	return sign, nil
+}
+
+// ssh signs as git does with gpg.format=ssh.
+func (k SigningKey) ssh() (signFunc, error) {
 	var key ssh.Signer
 	var err error
 	if len(k.Passphrase) > 0 {
@@ -31,7 +52,7 @@ func (k SigningKey) signer() (signFunc, error) {
 		key, err = ssh.ParsePrivateKey(k.Key)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("output.commit.signingKey: not an SSH private key: %w", err)
+		return nil, fmt.Errorf("no private key of SSH or PGP: %w", err)
 	}
 	return func(text []byte) (string, error) {
 		signature, err := sshsig.Sign(bytes.NewReader(text), key, sshsig.HashSHA512, "git")
@@ -40,4 +61,23 @@ func (k SigningKey) signer() (signFunc, error) {
 		}
 		return string(sshsig.Armor(signature)), nil
 	}, nil
+}
+
+// committed is the committer's date in the text of a commit.
+func committed(text []byte) (time.Time, error) {
+	header, _, _ := bytes.Cut(text, []byte("\n\n"))
+	for line := range strings.Lines(string(header)) {
+		rest, ok := strings.CutPrefix(line, "committer ")
+		if !ok {
+			continue
+		}
+		_, rest, _ = strings.Cut(rest, "> ")
+		digits, _, _ := strings.Cut(rest, " ")
+		seconds, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if err != nil {
+			return time.Time{}, errors.New("the commit has a date that is no number")
+		}
+		return safeDate(time.Unix(seconds, 0)), nil
+	}
+	return time.Time{}, errors.New("the commit has no committer")
 }

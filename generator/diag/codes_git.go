@@ -3,6 +3,8 @@ package diag
 // Codes of a pass from Git to Git.
 const (
 	SourceUnreachable    Code = "source-unreachable"
+	CommitUnsigned       Code = "commit-unsigned"
+	CommitUntrusted      Code = "commit-untrusted"
 	SourcePathMissing    Code = "source-path-missing"
 	VanishedHeld         Code = "vanished-held"
 	ImmutableField       Code = "immutable-field"
@@ -25,6 +27,18 @@ func gitCodes() []CodeInfo {
 			Summary: "A source repository could not be reached.",
 			Help: "The pass goes on with the commit of that source that the output branch was last rendered from, so nothing is deleted. " +
 				"Check the URL, the network and the credentials; at a first run there is no such commit and the pass stops.",
+		},
+		{
+			Code:    CommitUnsigned,
+			Summary: "An input commit has no signature, and the source accepts signed commits only.",
+			Help: "It is not rendered: the pass goes on with the commit of that source that was rendered last; at a first run there is none and the pass stops. " +
+				"Sign the commit (`git commit -S`), or put a signed one on top of it: only the commit that a ref points to is looked at.",
+		},
+		{
+			Code:    CommitUntrusted,
+			Summary: "An input commit is signed, and not by a key that the source accepts.",
+			Help: "It is not rendered: the pass goes on with the commit of that source that was rendered last; at a first run there is none and the pass stops. " +
+				"If the key that is named is to be trusted, add it to `sources[].verify`; a forge signs the merges that it makes with a key of its own.",
 		},
 		{
 			Code:    SourcePathMissing,

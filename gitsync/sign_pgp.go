@@ -1,0 +1,150 @@
+package gitsync
+
+import (
+	"bytes"
+	"crypto"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+)
+
+// pgp signs as git does with gpg.
+func (k SigningKey) pgp() (signFunc, error) {
+	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(k.Key))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the PGP key: %w", err)
+	case len(keys) != 1:
+		return nil, fmt.Errorf("one PGP key is needed, and there are %d", len(keys))
+	case keys[0].PrivateKey == nil:
+		return nil, errors.New("the PGP key is a public one: gpg --armor --export-secret-keys prints the private one")
+	}
+	key := keys[0]
+	if isSealed(key) {
+		if len(k.Passphrase) == 0 {
+			return nil, errors.New("the PGP key is sealed and there is no passphrase: set signingKeyPassphraseFile")
+		}
+		if err := key.DecryptPrivateKeys(k.Passphrase); err != nil {
+			return nil, errors.New("the passphrase does not open the PGP key")
+		}
+	}
+	from := usableFrom(key)
+	return func(text []byte) (string, error) {
+		date, err := committed(text)
+		if err != nil {
+			return "", err
+		}
+		if date.Before(from) {
+			date = from // gpg believes no signature that is older than its key
+		}
+		return signPGP(key, text, date)
+	}, nil
+}
+
+// isSealed reports whether a key needs a passphrase.
+func isSealed(key *openpgp.Entity) bool {
+	sealed := func(k *packet.PrivateKey) bool { return k != nil && !k.Dummy() && k.Encrypted }
+	for _, sub := range key.Subkeys {
+		if sealed(sub.PrivateKey) {
+			return true
+		}
+	}
+	return sealed(key.PrivateKey)
+}
+
+// usableFrom is when the last part of a key came into being.
+func usableFrom(key *openpgp.Entity) time.Time {
+	from := key.PrimaryKey.CreationTime
+	later := func(t time.Time) {
+		if t.After(from) {
+			from = t
+		}
+	}
+	if self, _ := key.PrimarySelfSignature(); self != nil {
+		later(self.CreationTime)
+	}
+	for _, sub := range key.Subkeys {
+		later(sub.PublicKey.CreationTime)
+		later(sub.Sig.CreationTime)
+	}
+	return from
+}
+
+// signPGP makes a signature that depends on nothing but key, text and date, and reads it
+// again: the library passes over some failures.
+func signPGP(key *openpgp.Entity, text []byte, date time.Time) (string, error) {
+	salted := false
+	config := &packet.Config{
+		DefaultHash: crypto.SHA512, NonDeterministicSignaturesViaNotation: &salted,
+		Time: func() time.Time { return date },
+	}
+	if _, ok := key.SigningKey(date); !ok {
+		return "", fmt.Errorf("the PGP key %X has no part that may sign on %s: it is expired, revoked or for something else", key.PrimaryKey.Fingerprint, date.UTC().Format(time.DateOnly))
+	}
+	var b strings.Builder
+	if err := openpgp.ArmoredDetachSign(&b, key, bytes.NewReader(text), config); err != nil {
+		return "", fmt.Errorf("sign with the PGP key %X: %w", key.PrimaryKey.Fingerprint, err)
+	}
+	if _, err := checkPGP(openpgp.EntityList{key}, text, []byte(b.String()), date); err != nil {
+		return "", fmt.Errorf("the PGP key %X made a signature that is not good: %w", key.PrimaryKey.Fingerprint, err)
+	}
+	return b.String(), nil
+}
+
+// checkPGP verifies a signature as of a date. It must be a binary one over a hash that is not
+// broken.
+func checkPGP(keys openpgp.EntityList, text, signature []byte, date time.Time) (*openpgp.Entity, error) {
+	block, err := armor.Decode(bytes.NewReader(signature))
+	if err != nil {
+		return nil, err
+	}
+	if block.Type != openpgp.SignatureType {
+		return nil, fmt.Errorf("%q is no PGP signature", block.Type)
+	}
+	raw, err := io.ReadAll(io.LimitReader(block.Body, maxSignatureBytes))
+	if err != nil {
+		return nil, err
+	}
+	first, err := packet.Read(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := first.(*packet.Signature); ok && s.CreationTime.After(date) {
+		date = s.CreationTime // gpg asked for a passphrase when git had set the date already
+	}
+	hashes := []crypto.Hash{crypto.SHA256, crypto.SHA384, crypto.SHA512}
+	config := &packet.Config{Time: func() time.Time { return date }}
+	return openpgp.CheckDetachedSignatureAndHash(keys, bytes.NewReader(text), bytes.NewReader(raw), hashes, config)
+}
+
+// maxSignatureBytes is how much of a signature is read.
+const maxSignatureBytes = 64 << 10
+
+// pgpIssuer is the key that a signature says it is of.
+func pgpIssuer(signature []byte) string {
+	const unknown = "unknown"
+	block, err := armor.Decode(bytes.NewReader(signature))
+	if err != nil {
+		return unknown
+	}
+	first, err := packet.Read(io.LimitReader(block.Body, maxSignatureBytes))
+	if err != nil {
+		return unknown
+	}
+	s, ok := first.(*packet.Signature)
+	switch {
+	case !ok:
+		return unknown
+	case len(s.IssuerFingerprint) > 0:
+		return fmt.Sprintf("%X", s.IssuerFingerprint)
+	case s.IssuerKeyId != nil:
+		return fmt.Sprintf("%016X", *s.IssuerKeyId)
+	}
+	return unknown
+}

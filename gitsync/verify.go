@@ -1,0 +1,170 @@
+package gitsync
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/hiddeco/sshsig"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// Which signatures count is what `git verify-commit` says with the same keys. A key that has
+// expired is judged by the committer's date and not by the clock: a pass yields the same
+// today and tomorrow.
+
+// verifier accepts commits that are signed by one of its keys.
+type verifier struct {
+	signers []allowedSigner
+	pgp     openpgp.EntityList
+}
+
+// verifier reads the keys; nil without keys.
+func (k Keyring) verifier() (*verifier, error) {
+	if k.IsZero() {
+		return nil, nil
+	}
+	v := &verifier{}
+	var err error
+	if v.signers, err = parseAllowedSigners(k.AllowedSigners); err != nil {
+		return nil, fmt.Errorf("allowedSigners: %w", err)
+	}
+	if v.pgp, err = parsePGPKeys(k.PGPKeys); err != nil {
+		return nil, fmt.Errorf("pgpKeys: %w", err)
+	}
+	if len(v.signers)+len(v.pgp) == 0 {
+		return nil, errors.New("there is no key in it: no commit could be accepted")
+	}
+	return v, nil
+}
+
+// verifiers reads the keys of all sources.
+func (c Credentials) verifiers(sources int) ([]*verifier, error) {
+	out := make([]*verifier, sources)
+	if len(c.Verify) > sources {
+		return nil, fmt.Errorf("%d keyrings for %d sources", len(c.Verify), sources)
+	}
+	for i, keys := range c.Verify {
+		v, err := keys.verifier()
+		if err != nil {
+			return nil, fmt.Errorf("sources[%d].verify: %w", i, err)
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+const pgpPublicKey = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+
+// parsePGPKeys reads armoured keys, one block after the other.
+func parsePGPKeys(data []byte) (openpgp.EntityList, error) {
+	if bytes.Contains(data, []byte("-----BEGIN PGP PRIVATE KEY")) {
+		return nil, errors.New("holds a private key: gpg --armor --export prints the public one")
+	}
+	var out openpgp.EntityList
+	blocks := strings.Split(string(data), pgpPublicKey)
+	for i, block := range blocks[1:] {
+		keys, err := openpgp.ReadArmoredKeyRing(strings.NewReader(pgpPublicKey + block))
+		if err != nil {
+			return nil, fmt.Errorf("block %d: %w", i+1, err)
+		}
+		out = append(out, keys...)
+	}
+	if len(out) == 0 && len(bytes.TrimSpace(data)) > 0 {
+		return nil, fmt.Errorf("no armoured key: it starts with %q", pgpPublicKey)
+	}
+	return out, nil
+}
+
+// refusedCommit is a commit that is not accepted.
+type refusedCommit struct {
+	code diag.Code // commit-unsigned or commit-untrusted
+	text string
+}
+
+// Error says which commit, and why.
+func (e *refusedCommit) Error() string { return e.text }
+
+// accept checks the signature of a commit; what is not accepted is a refusedCommit.
+func (v *verifier) accept(r *repo.Repo, h plumbing.Hash) error {
+	rd := r.Reader()
+	defer rd.Close()
+	text, signatures, err := rd.Signed(h)
+	if err != nil {
+		return err
+	}
+	if len(signatures) == 0 {
+		return &refusedCommit{diag.CommitUnsigned, fmt.Sprintf("commit %s of %s is not signed", h, r.URL())}
+	}
+	if len(signatures) > 1 {
+		return &refusedCommit{diag.CommitUntrusted, fmt.Sprintf("commit %s of %s has %d signatures", h, r.URL(), len(signatures))}
+	}
+	if err := v.check(text, signatures[0]); err != nil {
+		return &refusedCommit{diag.CommitUntrusted, fmt.Sprintf("the signature of commit %s of %s is not accepted: %v", h, r.URL(), err)}
+	}
+	return nil
+}
+
+// check verifies the signature of a commit's text. Its errors name the key.
+func (v *verifier) check(text, signature []byte) error {
+	date, err := committed(text)
+	if err != nil {
+		return err
+	}
+	if len(signature) > maxSignatureBytes {
+		return fmt.Errorf("it is larger than %d bytes", maxSignatureBytes)
+	}
+	switch {
+	case bytes.HasPrefix(signature, []byte("-----BEGIN SSH SIGNATURE")):
+		return v.checkSSH(text, signature, date)
+	case bytes.HasPrefix(signature, []byte("-----BEGIN PGP ")):
+		return v.checkPGP(text, signature, date)
+	}
+	return errors.New("it is neither of SSH nor of PGP")
+}
+
+func (v *verifier) checkPGP(text, signature []byte, date time.Time) error {
+	if len(v.pgp) == 0 {
+		return errors.New("it is of PGP, and no PGP key is trusted")
+	}
+	_, err := checkPGP(v.pgp, text, signature, date)
+	if err != nil {
+		return fmt.Errorf("PGP key %s: %w", pgpIssuer(signature), err)
+	}
+	return nil
+}
+
+func (v *verifier) checkSSH(text, signature []byte, date time.Time) error {
+	if len(v.signers) == 0 {
+		return errors.New("it is of SSH, and no SSH key is trusted")
+	}
+	sig, err := sshsig.Unarmor(signature)
+	if err != nil {
+		return err
+	}
+	key := ssh.FingerprintSHA256(sig.PublicKey)
+	if sig.Signature.Format == ssh.KeyAlgoRSA || sig.Signature.Format == ssh.InsecureKeyAlgoDSA {
+		return fmt.Errorf("SSH key %s signed with a broken hash, SHA-1", key)
+	}
+	if err := sshsig.Verify(bytes.NewReader(text), sig, sig.PublicKey, sig.HashAlgorithm, sshNamespace); err != nil {
+		return fmt.Errorf("SSH key %s: %w", key, err)
+	}
+	reason := errors.New("is not among the allowed signers")
+	for i := range v.signers {
+		err := v.signers[i].allows(sig.PublicKey, date)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errOtherKey) {
+			reason = err
+		}
+	}
+	return fmt.Errorf("SSH key %s %w", key, reason)
+}

@@ -2,6 +2,7 @@ package gitsync
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
@@ -33,27 +34,88 @@ func scheme(raw string) string {
 // auth checks that there is at most one kind of credential, and that it fits the URL.
 func (v *validator) auth(path, rawURL string, a Auth) {
 	v.onePlace(path, a.credentials())
-	basic := a.UsernameFile+a.UsernameEnv+a.PasswordFile+a.PasswordEnv != ""
-	password := a.PasswordFile+a.PasswordEnv != ""
-	bearer := a.BearerTokenFile+a.BearerTokenEnv != ""
-	ca := a.CAFile+a.CAEnv != ""
-	key := a.SSHKeyFile+a.SSHKeyEnv != ""
-	hosts := a.KnownHostsFile+a.KnownHostsEnv != ""
-	passphrase := a.SSHKeyPassphraseFile+a.SSHKeyPassphraseEnv != ""
-
-	v.check(!(basic && bearer || basic && key || bearer && key), path, "", "more than one of a user name and password, a bearer token and an SSH key")
-	v.check(!basic || password, path, "", "a user name needs a password")
-	v.check(!passphrase || key, path, "", "a passphrase needs an SSH key")
+	has := a.kinds()
+	kinds := 0
+	for _, is := range []bool{has.basic, has.bearer, has.key, has.app} {
+		if is {
+			kinds++
+		}
+	}
+	v.check(kinds <= 1, path, "", "more than one of a user name and password, a bearer token, an SSH key and a GitHub App")
+	v.check(!has.basic || a.PasswordFile+a.PasswordEnv != "", path, "", "a user name needs a password")
+	v.check(a.SSHKeyPassphraseFile+a.SSHKeyPassphraseEnv == "" || has.key, path, "", "a passphrase needs an SSH key")
+	v.check(a.ClientCertFile+a.ClientCertEnv == "" || a.ClientKeyFile+a.ClientKeyEnv != "", path, "set clientKeyFile or clientKeyEnv", "a client certificate needs its key")
+	v.check(a.ClientKeyFile+a.ClientKeyEnv == "" || a.ClientCertFile+a.ClientCertEnv != "", path, "set clientCertFile or clientCertEnv", "a client key needs its certificate")
+	v.proxy(path, a)
+	if has.app {
+		v.gitHubApp(path+".githubApp", a.GitHubApp)
+	}
 	switch scheme(rawURL) {
 	case "https", "http":
-		v.check(!key && !hosts, path, "", "SSH keys and known hosts are for ssh URLs only")
-		v.check(!ca || scheme(rawURL) == "https", path, "", "CA certificates are for https URLs only")
+		https := scheme(rawURL) == "https"
+		v.check(!has.key && !has.hosts, path, "", "SSH keys and known hosts are for ssh URLs only")
+		v.check(!has.ca || https, path, "", "CA certificates are for https URLs only")
+		v.check(!has.cert || https, path, "", "client certificates are for https URLs only")
+		v.check(!has.app || https, path, "", "GitHub Apps are for https URLs only")
 	case "ssh":
-		v.check(!basic && !bearer && !ca, path, "", "passwords, bearer tokens and CA certificates are for https URLs only")
-		v.check(key, path, "set sshKeyFile or sshKeyEnv", "an ssh URL needs a key")
-		v.check(hosts, path, "set knownHostsFile; ssh-keyscan prints the keys of a host, compare them with what its owner publishes", "an ssh URL needs known hosts")
+		v.check(!has.basic && !has.bearer && !has.ca && !has.cert && !has.app, path, "",
+			"passwords, bearer tokens, GitHub Apps, client and CA certificates are for https URLs only")
+		v.check(has.key, path, "set sshKeyFile or sshKeyEnv", "an ssh URL needs a key")
+		v.check(has.hosts, path, "set knownHostsFile; ssh-keyscan prints the keys of a host, compare them with what its owner publishes", "an ssh URL needs known hosts")
 	case "file":
 		v.check(a.IsZero(), path, "", "a repository on this machine takes no credentials")
+	}
+}
+
+// kinds says which credentials there are.
+type kinds struct {
+	basic, bearer, key, app, ca, hosts, cert bool
+}
+
+func (a Auth) kinds() kinds {
+	return kinds{
+		basic:  a.UsernameFile+a.UsernameEnv+a.PasswordFile+a.PasswordEnv != "",
+		bearer: a.BearerTokenFile+a.BearerTokenEnv != "",
+		key:    a.SSHKeyFile+a.SSHKeyEnv != "",
+		app:    a.GitHubApp != nil,
+		ca:     a.CAFile+a.CAEnv != "",
+		hosts:  a.KnownHostsFile+a.KnownHostsEnv != "",
+		cert:   a.ClientCertFile+a.ClientCertEnv+a.ClientKeyFile+a.ClientKeyEnv != "",
+	}
+}
+
+// HasToken reports whether the credential holds what the API of the host takes as well.
+func (a Auth) HasToken() bool {
+	return a.PasswordFile+a.PasswordEnv+a.BearerTokenFile+a.BearerTokenEnv != "" || a.GitHubApp != nil
+}
+
+// proxy checks the way to the repository. Messages do not repeat its URL: it may hold a
+// password by mistake.
+func (v *validator) proxy(path string, a Auth) {
+	user := a.ProxyUsernameFile+a.ProxyUsernameEnv != ""
+	password := a.ProxyPasswordFile+a.ProxyPasswordEnv != ""
+	v.check(user == password, path, "", "a proxy's user name needs its password, and the password a user name")
+	if a.ProxyURL == "" {
+		v.check(!user && !password, path, "set proxyURL", "a proxy's credentials need the proxy")
+		return
+	}
+	const form = "write it like http://proxy.example.com:3128"
+	u, err := url.Parse(a.ProxyURL)
+	ok := err == nil && u.Host != "" && slices.Contains([]string{"http", "https", "socks5"}, u.Scheme)
+	v.check(ok, path+".proxyURL", form, "must be an http, https or socks5 URL")
+	if !ok {
+		return
+	}
+	v.check(u.User == nil, path+".proxyURL", "use proxyUsernameFile and proxyPasswordFile", "must not hold a user name or password")
+	v.check(strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment == "", path+".proxyURL", form, "must end after the host and port")
+}
+
+func (v *validator) gitHubApp(path string, g *GitHubApp) {
+	v.check(g.AppID > 0, path+".appID", "the settings of the app show it", "is required")
+	v.check(g.InstallationID >= 0, path+".installationID", "", "must not be negative")
+	v.exactlyOne(path, "an app", credential{"privateKey", g.PrivateKeyFile, g.PrivateKeyEnv})
+	if g.URL != "" {
+		v.webURL(path+".url", g.URL, "https")
 	}
 }
 
@@ -62,6 +124,32 @@ func (v *validator) onePlace(path string, list []credential) {
 	for _, c := range list {
 		v.check(c.file == "" || c.env == "", path+"."+c.name+"Env", "", "%sFile is set too; only one of them may be", c.name)
 	}
+}
+
+// exactlyOne checks that a credential is there, in one place.
+func (v *validator) exactlyOne(path, whose string, c credential) {
+	v.onePlace(path, []credential{c})
+	v.check(c.file+c.env != "", path, "", "%s needs %sFile or %sEnv", whose, c.name, c.name)
+}
+
+// webURL checks an address of somebody's HTTP service and reports whether it is one.
+// Messages do not repeat it: it may hold a password by mistake.
+func (v *validator) webURL(path, raw string, schemes ...string) bool {
+	u, err := url.Parse(raw)
+	ok := err == nil && u.Hostname() != "" && slices.Contains(schemes, u.Scheme)
+	v.check(ok, path, "", "must be an %s URL", orList(schemes))
+	if !ok {
+		return false
+	}
+	v.check(u.User == nil, path, "", "must not hold a user name or password")
+	v.check(u.Fragment == "", path, "", "must not hold a fragment")
+	return true
+}
+
+// trust checks the certificates for an HTTP service.
+func (v *validator) trust(path, rawURL string, ca credential) {
+	v.onePlace(path, []credential{ca})
+	v.check(ca.file+ca.env == "" || strings.HasPrefix(rawURL, "https://"), path, "", "CA certificates are for https URLs only")
 }
 
 // signing checks where the key for commits is.
@@ -87,5 +175,9 @@ func (a Auth) credentials() []credential {
 		{"sshKey", a.SSHKeyFile, a.SSHKeyEnv},
 		{"sshKeyPassphrase", a.SSHKeyPassphraseFile, a.SSHKeyPassphraseEnv},
 		{"knownHosts", a.KnownHostsFile, a.KnownHostsEnv},
+		{"clientCert", a.ClientCertFile, a.ClientCertEnv},
+		{"clientKey", a.ClientKeyFile, a.ClientKeyEnv},
+		{"proxyUsername", a.ProxyUsernameFile, a.ProxyUsernameEnv},
+		{"proxyPassword", a.ProxyPasswordFile, a.ProxyPasswordEnv},
 	}
 }

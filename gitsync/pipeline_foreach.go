@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,6 +25,7 @@ const MaxFolders = 10_000
 func Folders(rd *repo.Reader, tree plumbing.Hash, pattern string) ([]string, error) {
 	var found []string
 	err := folders(rd, tree, "", strings.Split(pattern, "/"), &found)
+	slices.Sort(found)
 	return found, err
 }
 
@@ -73,13 +75,17 @@ func CheckFolder(folder string) error {
 	return nil
 }
 
-// RepositoryAddress is HOST[:PORT]/PATH of a repository, equal for all URLs of it over
-// whatever protocol, and empty for what is no URL.
-func RepositoryAddress(url string) string {
-	normal, err := repo.NormaliseURL(url)
-	if err != nil {
-		return ""
+// forEach checks a pattern. What it makes of the pipeline's fields is not looked at here:
+// they still are templates.
+func (v *validator) forEach(pattern string) {
+	if pattern == "" {
+		return
 	}
-	_, address, _ := strings.Cut(normal, "://")
-	return address
+	const at = "spec.forEach"
+	_, err := path.Match(pattern, "")
+	v.check(err == nil, at, "", "is not a pattern: a bracket is not closed, or a backslash ends it")
+	v.check(!strings.Contains(pattern, "**"), at, "write one * for each level, such as clusters/*/*", "must not hold **")
+	v.check(strings.ContainsAny(pattern, "*?["), at, "write it like clusters/*, or leave out forEach", "matches one folder only")
+	v.check(path.Clean(pattern) == pattern && pattern != ".", at, "write it like clusters/*", "must be a clean path, relative to the repository's root")
+	v.repositoryPath(at, pattern)
 }

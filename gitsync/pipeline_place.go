@@ -13,24 +13,41 @@ type place struct {
 }
 
 func (o Output) place() place {
-	return place{repository: repository(o.URL), branch: o.Branch, path: path.Clean(o.Path)}
+	return place{repository: RepositoryAddress(o.URL), branch: o.Branch, path: path.Clean(o.Path)}
 }
 
-// repository is equal for the URLs of one repository, over whatever protocol: two
-// pipelines that reach it over HTTPS and over SSH would overwrite each other's files.
-func repository(url string) string {
+// places are all places that a pipeline writes to: with promotion, the branch that it
+// proposes is its own too.
+func (o Output) places() []place {
+	at := o.place()
+	out := []place{at}
+	if o.Promotion.Mode.Proposes() {
+		at.branch = o.ProposedBranch()
+		out = append(out, at)
+	}
+	return out
+}
+
+// Proposes reports whether what was rendered goes to a branch beside the output branch first.
+func (m PromotionMode) Proposes() bool { return m == PromoteNext || m == PromotePullRequest }
+
+// ProposedBranch is the branch on which the output branch's next state is proposed, named as
+// gitops-promoter wants it: `-next` after the branch's name, and below that the path on the
+// branch, if it is not the root, since each of the paths is promoted by itself.
+func (o Output) ProposedBranch() string {
+	return path.Join(o.Branch+"-next", o.Path)
+}
+
+// RepositoryAddress is HOST[:PORT]/PATH of a repository, equal for all URLs of it over
+// whatever protocol: two pipelines that reach it over HTTPS and over SSH would overwrite
+// each other's files. What is no URL stands for itself.
+func RepositoryAddress(url string) string {
 	normal, err := repo.NormaliseURL(url)
 	if err != nil {
 		return url // Validate reports it.
 	}
 	_, address, _ := strings.Cut(normal, "://")
 	return address
-}
-
-// overlaps reports whether two places are equal or one lies in the other.
-func (p place) overlaps(other place) bool {
-	return p.repository == other.repository && p.branch == other.branch &&
-		(contains(p.path, other.path) || contains(other.path, p.path))
 }
 
 // contains reports whether inner is outer or lies below it; both are clean and relative.
@@ -40,13 +57,14 @@ func contains(outer, inner string) bool {
 
 // among reports whether the output would be read as input of the next pass.
 func (o Output) among(s Source) bool {
-	out := o.place()
-	if out.repository != repository(s.URL) || out.branch != s.Ref.branch() {
-		return false
-	}
-	for _, p := range s.Paths {
-		if contains(path.Clean(p), out.path) {
-			return true
+	for _, out := range o.places() {
+		if out.repository != RepositoryAddress(s.URL) || out.branch != s.Ref.branch() {
+			continue
+		}
+		for _, p := range s.Paths {
+			if contains(path.Clean(p), out.path) {
+				return true
+			}
 		}
 	}
 	return false
@@ -58,29 +76,4 @@ func (r Ref) branch() string {
 		return name
 	}
 	return r.Branch
-}
-
-// Overlap is a pair of pipelines, by index, that cannot both run.
-type Overlap struct {
-	First, Second int
-	// SameName says that the names are equal; else the outputs are, or nest.
-	SameName bool
-}
-
-// Overlaps finds the pipelines of a fleet that have one name or write to one place.
-func Overlaps(fleet []*Pipeline) []Overlap {
-	places := make([]place, len(fleet))
-	for i, p := range fleet {
-		places[i] = p.Spec.Output.place()
-	}
-	var found []Overlap
-	for j := range fleet {
-		for i := range j {
-			sameName := fleet[i].Metadata.Name == fleet[j].Metadata.Name
-			if sameName || places[i].overlaps(places[j]) {
-				found = append(found, Overlap{First: i, Second: j, SameName: sameName})
-			}
-		}
-	}
-	return found
 }

@@ -86,6 +86,12 @@ type Notify struct {
 	Object *NotifyObject `json:"object,omitempty"`
 }
 
+// The severities that can be asked for.
+const (
+	SeverityInfo  = "info"
+	SeverityError = "error"
+)
+
 // NotifyObject names an object of Flux.
 type NotifyObject struct {
 	// Kind is `GitRepository`, `Kustomization` or `OCIRepository`.

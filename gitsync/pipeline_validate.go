@@ -40,6 +40,7 @@ func (p *Pipeline) Validate() []FieldError {
 	v.check(p.Kind == Kind, "kind", "", "must be %s", Kind)
 	v.all("metadata.name", validation.IsDNS1123Subdomain(p.Metadata.Name))
 	v.spec(&p.Spec)
+	v.rollout("spec.rollout", p.Metadata.Name, p.Spec.Rollout)
 	return v.found
 }
 
@@ -66,6 +67,8 @@ func (v *validator) all(path string, messages []string) {
 func oneOf[T ~string](v *validator, path string, value T, allowed []T, reserved ...T) {
 	switch {
 	case slices.Contains(allowed, value):
+	case value == "":
+		v.check(false, path, "use "+orList(allowed), "is required")
 	case slices.Contains(reserved, value):
 		v.found = append(v.found, FieldError{
 			Path: path, Code: diag.PipelineUnsupported,
@@ -85,7 +88,8 @@ func orList[T ~string](values []T) string {
 }
 
 func (v *validator) spec(s *PipelineSpec) {
-	v.check(s.Interval == nil || s.Interval.Duration > 0, "spec.interval", "write it like 30s or 5m", "must be longer than 0")
+	v.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m", "must be at least %s", MinInterval)
+	v.forEach(s.ForEach)
 	oneOf(v, "spec.compatibility", s.Compatibility, []Compatibility{CompatibilityOperator}, CompatibilityCurrent)
 	oneOf(v, "spec.onInvalid", s.OnInvalid, []OnInvalid{OnInvalidHold, OnInvalidFail})
 	if s.DefaultNamespace != "" {
@@ -96,6 +100,10 @@ func (v *validator) spec(s *PipelineSpec) {
 		v.source(fmt.Sprintf("spec.sources[%d]", i), source)
 	}
 	v.output("spec.output", s)
+	v.delivery("spec.output", s)
+	for i, n := range s.Notify {
+		v.notify(fmt.Sprintf("spec.notify[%d]", i), n)
+	}
 	v.operator("spec.operator", s.Operator)
 	oneOf(v, "spec.secrets.policy", s.Secrets.Policy, []SecretsPolicy{SecretsReference, SecretsPlaintext}, SecretsSOPS)
 	v.sdAggregator("spec.sdAggregator", &s.SDAggregator)
@@ -112,6 +120,12 @@ func (v *validator) source(path string, s Source) {
 		v.repositoryPath(fmt.Sprintf("%s.paths[%d]", path, i), p)
 	}
 	v.auth(path+".auth", s.URL, s.Auth)
+	v.verify(path+".verify", s.Verify)
+	v.webhook(path+".webhook", s.URL, s.Webhook)
+	if s.Forge != nil {
+		v.forge(path+".forge", s.Forge, s.Auth)
+	}
+	v.previews(path+".previews", s)
 }
 
 func (v *validator) ref(path string, r Ref) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -77,11 +76,26 @@ func (d *decoder) value(node *yaml.Node, path string, target reflect.Value) {
 		if d.is(node, path, "!!bool", "true or false") {
 			target.SetBool(strings.EqualFold(node.Value, "true"))
 		}
+	case reflect.Int, reflect.Int64:
+		d.number(node, path, target)
 	default:
 		if d.is(node, path, "!!str", "a string; put it in quotes") {
 			target.SetString(node.Value)
 		}
 	}
+}
+
+func (d *decoder) number(node *yaml.Node, path string, target reflect.Value) {
+	const want = "a whole number"
+	if !d.is(node, path, "!!int", want) {
+		return
+	}
+	var n int64
+	if err := node.Decode(&n); err != nil || target.OverflowInt(n) {
+		d.fail(node, path, "must be %s", want)
+		return
+	}
+	target.SetInt(n)
 }
 
 // is checks the type of a node.
@@ -197,20 +211,10 @@ func fieldsOf(t reflect.Type) fields {
 	return f
 }
 
-// indices matches the numbers of list items in a path.
-var indices = regexp.MustCompile(`\[\d+\]`)
-
 // isReserved reports whether a field is part of the format, but not acted on by this
 // version. Ignoring it would do something other than what was asked for.
 func isReserved(path string) bool {
-	switch indices.ReplaceAllString(path, "[]") {
-	case "spec.images", "spec.patches",
-		"spec.forEach", "spec.rollout", "spec.notify",
-		"spec.sources[].verify", "spec.sources[].webhook", "spec.sources[].forge", "spec.sources[].previews",
-		"spec.output.promotion", "spec.output.webhook", "spec.output.forge", "spec.output.oci", "spec.output.receivers":
-		return true
-	}
-	return false
+	return path == "spec.images" || path == "spec.patches"
 }
 
 func join(path, name string) string {

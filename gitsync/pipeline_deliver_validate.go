@@ -1,0 +1,96 @@
+package gitsync
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var (
+	ociURLForm = regexp.MustCompile(`^oci://[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)+$`)
+	ociTagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+)
+
+// verify checks where the keys for input commits are.
+func (v *validator) verify(path string, a *Verify) {
+	if a == nil {
+		return
+	}
+	v.onePlace(path, []credential{
+		{"allowedSigners", a.AllowedSignersFile, a.AllowedSignersEnv},
+		{"pgpKeys", a.PGPKeysFile, a.PGPKeysEnv},
+	})
+	v.check(a.AllowedSignersFile+a.AllowedSignersEnv+a.PGPKeysFile+a.PGPKeysEnv != "", path,
+		"set allowedSignersFile or pgpKeysFile; leave out verify to accept any commit", "names no keys, with which it would accept no commit")
+}
+
+// delivery checks what happens to the output besides its push.
+func (v *validator) delivery(path string, s *PipelineSpec) {
+	o := s.Output
+	v.promotion(path, s)
+	if o.Webhook != nil && !o.isInherited(s.Sources, func(source Source) bool { return source.Webhook != nil && *source.Webhook == *o.Webhook }) {
+		v.webhook(path+".webhook", o.URL, o.Webhook)
+	}
+	v.oci(path+".oci", o.OCI)
+	for i, r := range o.Receivers {
+		v.receiver(fmt.Sprintf("%s.receivers[%d]", path, i), r)
+	}
+}
+
+// isInherited reports whether something of the output stands at a source of the same
+// repository too, where it is checked.
+func (o Output) isInherited(sources []Source, same func(Source) bool) bool {
+	for _, s := range sources {
+		if RepositoryAddress(s.URL) == RepositoryAddress(o.URL) && same(s) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *validator) promotion(path string, s *PipelineSpec) {
+	o, p, at := s.Output, s.Output.Promotion, path+".promotion"
+	oneOf(v, at+".mode", p.Mode, []PromotionMode{PromoteDirect, PromoteNext, PromotePullRequest})
+	if p.Mode != PromotePullRequest {
+		v.check(len(p.Labels) == 0, at+".labels", "set mode: pullRequest", "is for pull requests that agentry opens")
+		v.check(p.Title == "", at+".title", "set mode: pullRequest", "is for pull requests that agentry opens")
+		v.check(o.Forge == nil, path+".forge", "set promotion.mode: pullRequest, or leave it out", "is for pull requests that agentry opens")
+		return
+	}
+	for i, label := range p.Labels {
+		v.check(strings.TrimSpace(label) != "" && !strings.ContainsAny(label, ",\n"), fmt.Sprintf("%s.labels[%d]", at, i), "", "must not be empty or hold a comma or a line break")
+	}
+	if p.Title != "" {
+		title, err := FormatMessage(p.Title, sampleMessage(len(s.Sources)))
+		v.check(err == nil, at+".title", "", "%v", err)
+		v.check(!strings.Contains(strings.TrimSpace(title), "\n"), at+".title", "", "must be one line")
+	}
+	if o.Forge == nil {
+		v.check(false, at+".mode", "set output.forge", "pullRequest needs the forge of the output's repository")
+		return
+	}
+	v.forge(path+".forge", o.Forge, s.OutputAuth())
+}
+
+// OutputAuth is the credential that the output is written with: its own, or that of the
+// first source.
+func (s *PipelineSpec) OutputAuth() Auth {
+	if s.InheritsAuth() {
+		return s.Sources[0].Auth
+	}
+	return s.Output.Auth
+}
+
+func (v *validator) oci(path string, o *OCI) {
+	if o == nil {
+		return
+	}
+	v.check(ociURLForm.MatchString(o.URL), path+".url", "write it like oci://registry.example.com/clusters/prod", "must be a repository of a registry, without a tag")
+	v.check(ociTagForm.MatchString(o.Tag), path+".tag", "", "must be up to 128 letters, digits, dots, dashes and underscores, and start with none of dot and dash")
+	user := credential{"username", o.UsernameFile, o.UsernameEnv}
+	password := credential{"password", o.PasswordFile, o.PasswordEnv}
+	ca := credential{"ca", o.CAFile, o.CAEnv}
+	v.onePlace(path, []credential{user, password, ca})
+	v.check((user.file+user.env == "") == (password.file+password.env == ""), path, "", "a user name needs a password, and a password a user name")
+	v.check(!o.Insecure || ca.file+ca.env == "", path, "leave out one of them", "insecure is without TLS, where CA certificates mean nothing")
+}

@@ -1,0 +1,142 @@
+package forge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/google/go-github/v88/github"
+)
+
+// githubRepo is a repository at GitHub. Issues and pull requests share their numbers and
+// comments there.
+type githubRepo struct {
+	client *github.Client
+	at     address
+}
+
+var _ backend = (*githubRepo)(nil)
+
+func newGitHub(client *http.Client, at address) (*githubRepo, error) {
+	// The guard keeps the rate limits, as one credential has one for all repositories.
+	c, err := github.NewClient(github.WithHTTPClient(client), github.WithURLs(&at.api, &at.api), github.WithDisableRateLimitCheck())
+	if err != nil {
+		return nil, err
+	}
+	return &githubRepo{client: c, at: at}, nil
+}
+
+func (g *githubRepo) limits() limits {
+	return limits{description: 140, context: 255, title: 255, text: 65536}
+}
+
+func (g *githubRepo) headRef(number int) string { return fmt.Sprintf("refs/pull/%d/head", number) }
+
+func (g *githubRepo) commitURL(commit string) string { return g.at.String() + "/commit/" + commit }
+
+func (g *githubRepo) setStatus(ctx context.Context, commit string, s Status) error {
+	state := string(s.State)
+	status := github.RepoStatus{State: &state, Context: &s.Context, Description: &s.Description}
+	if s.URL != "" {
+		status.TargetURL = &s.URL
+	}
+	_, _, err := g.client.Repositories.CreateStatus(ctx, g.at.owner, g.at.name, commit, status)
+	return err
+}
+
+func (g *githubRepo) pullRequests(ctx context.Context, base string, page int) ([]PullRequest, bool, error) {
+	list, resp, err := g.client.PullRequests.List(ctx, g.at.owner, g.at.name, &github.PullRequestListOptions{
+		State: "open", Base: base, ListOptions: github.ListOptions{Page: page, PerPage: perPage},
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	out := make([]PullRequest, 0, len(list))
+	for _, p := range list {
+		out = append(out, g.pullRequest(p))
+	}
+	return out, resp.NextPage > page, nil
+}
+
+// pullRequest translates one. The repository of its head is null once that was deleted.
+func (g *githubRepo) pullRequest(p *github.PullRequest) PullRequest {
+	from := p.GetHead().GetRepo()
+	return PullRequest{
+		Number: p.GetNumber(), Head: p.GetHead().GetSHA(), Branch: p.GetHead().GetRef(), Base: p.GetBase().GetRef(),
+		Fork:  from == nil || from.GetID() != p.GetBase().GetRepo().GetID(),
+		Title: p.GetTitle(), Body: p.GetBody(), URL: p.GetHTMLURL(),
+	}
+}
+
+func (g *githubRepo) find(ctx context.Context, head, base string) (*PullRequest, error) {
+	list, _, err := g.client.PullRequests.List(ctx, g.at.owner, g.at.name, &github.PullRequestListOptions{
+		State: "open", Head: g.at.owner + ":" + head, Base: base, ListOptions: github.ListOptions{PerPage: perPage},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		if found := g.pullRequest(p); found.Branch == head && found.Base == base && !found.Fork {
+			return &found, nil
+		}
+	}
+	return nil, nil
+}
+
+func (g *githubRepo) open(ctx context.Context, p Proposal) (*PullRequest, error) {
+	made, _, err := g.client.PullRequests.Create(ctx, g.at.owner, g.at.name, &github.NewPullRequest{
+		Title: &p.Title, Head: &p.Head, Base: &p.Base, Body: &p.Body,
+	})
+	switch {
+	case hasStatus(err, http.StatusUnprocessableEntity) && says(err, "already exists"):
+		return nil, ErrExists
+	case hasStatus(err, http.StatusUnprocessableEntity) && says(err, "no commits between"):
+		return nil, ErrNothing
+	case err != nil:
+		return nil, err
+	}
+	out := g.pullRequest(made)
+	if len(p.Labels) > 0 {
+		// The pull request is there: that it lacks its labels is no reason to open it again.
+		_, _, err = g.client.Issues.AddLabelsToIssue(ctx, g.at.owner, g.at.name, out.Number, p.Labels)
+	}
+	if err != nil {
+		return &out, fmt.Errorf("put labels on #%d: %w", out.Number, plainError(err))
+	}
+	return &out, nil
+}
+
+func (g *githubRepo) update(ctx context.Context, number int, title, body string) error {
+	_, _, err := g.client.PullRequests.Edit(ctx, g.at.owner, g.at.name, number, &github.PullRequest{Title: &title, Body: &body})
+	return err
+}
+
+func (g *githubRepo) close(ctx context.Context, number int) error {
+	closed := "closed"
+	_, _, err := g.client.PullRequests.Edit(ctx, g.at.owner, g.at.name, number, &github.PullRequest{State: &closed})
+	return err
+}
+
+func (g *githubRepo) comments(ctx context.Context, number, page int) ([]comment, bool, error) {
+	list, resp, err := g.client.Issues.ListComments(ctx, g.at.owner, g.at.name, number, &github.IssueListCommentsOptions{
+		ListOptions: github.ListOptions{Page: page, PerPage: perPage},
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	var out []comment
+	for _, c := range list {
+		out = append(out, comment{c.GetID(), c.GetBody()})
+	}
+	return out, resp.NextPage > page, nil
+}
+
+func (g *githubRepo) addComment(ctx context.Context, number int, text string) (int64, error) {
+	c, _, err := g.client.Issues.CreateComment(ctx, g.at.owner, g.at.name, number, &github.IssueComment{Body: &text})
+	return c.GetID(), err
+}
+
+func (g *githubRepo) editComment(ctx context.Context, _ int, id int64, text string) error {
+	_, _, err := g.client.Issues.EditComment(ctx, g.at.owner, g.at.name, id, &github.IssueComment{Body: &text})
+	return err
+}

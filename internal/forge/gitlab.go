@@ -1,0 +1,159 @@
+package forge
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+
+	gitlab "gitlab.com/gitlab-org/api/client-go"
+)
+
+// gitlabRepo is a project at GitLab.
+type gitlabRepo struct {
+	client *gitlab.Client
+	at     address
+}
+
+var _ backend = (*gitlabRepo)(nil)
+
+func newGitLab(client *http.Client, at address) (*gitlabRepo, error) {
+	c, err := gitlab.NewAuthSourceClient(gitlab.Unauthenticated{}, // the guard has the token
+		gitlab.WithBaseURL(at.api), gitlab.WithHTTPClient(client), gitlab.WithoutRetries(), gitlab.WithCustomLimiter(noLimit{}),
+		gitlab.WithURLWarningLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	if err != nil {
+		return nil, err
+	}
+	return &gitlabRepo{client: c, at: at}, nil
+}
+
+// noLimit keeps the client from asking the site for its limits: the guard reads them from the
+// answers.
+type noLimit struct{}
+
+// Wait implements gitlab.RateLimiter.
+func (noLimit) Wait(context.Context) error { return nil }
+
+func (g *gitlabRepo) limits() limits {
+	return limits{description: 255, context: 255, title: 255, text: 1000000}
+}
+
+func (g *gitlabRepo) headRef(number int) string {
+	return fmt.Sprintf("refs/merge-requests/%d/head", number)
+}
+
+func (g *gitlabRepo) commitURL(commit string) string { return g.at.String() + "/-/commit/" + commit }
+
+// setStatus sets a status. GitLab's statuses are jobs, which cannot become what they are: a status that
+// is pending already is told so, and one whose description alone changes stays.
+func (g *gitlabRepo) setStatus(ctx context.Context, commit string, s Status) error {
+	states := map[State]gitlab.BuildStateValue{Pending: gitlab.Pending, Success: gitlab.Success, Failure: gitlab.Failed}
+	opts := &gitlab.SetCommitStatusOptions{State: states[s.State], Name: &s.Context, Description: &s.Description}
+	if s.URL != "" {
+		opts.TargetURL = &s.URL
+	}
+	_, _, err := g.client.Commits.SetCommitStatus(g.at.path(), commit, opts, gitlab.WithContext(ctx))
+	if hasStatus(err, http.StatusBadRequest) && says(err, "cannot transition status") {
+		return nil
+	}
+	return err
+}
+
+func (g *gitlabRepo) pullRequests(ctx context.Context, base string, page int) ([]PullRequest, bool, error) {
+	return g.list(ctx, page, &gitlab.ListProjectMergeRequestsOptions{TargetBranch: &base})
+}
+
+func (g *gitlabRepo) list(ctx context.Context, page int, opts *gitlab.ListProjectMergeRequestsOptions) ([]PullRequest, bool, error) {
+	opts.State = gitlab.Ptr("opened")
+	opts.ListOptions = gitlab.ListOptions{Page: int64(page), PerPage: perPage}
+	list, resp, err := g.client.MergeRequests.ListProjectMergeRequests(g.at.path(), opts, gitlab.WithContext(ctx))
+	if err != nil {
+		return nil, false, err
+	}
+	var out []PullRequest
+	for _, m := range list {
+		out = append(out, mergeRequest(m))
+	}
+	return out, resp.NextPage > int64(page), nil
+}
+
+func mergeRequest(m *gitlab.BasicMergeRequest) PullRequest {
+	return PullRequest{
+		Number: int(m.IID), Head: m.SHA, Branch: m.SourceBranch, Base: m.TargetBranch,
+		Fork:  m.SourceProjectID != m.TargetProjectID,
+		Title: m.Title, Body: m.Description, URL: m.WebURL,
+	}
+}
+
+func (g *gitlabRepo) find(ctx context.Context, head, base string) (*PullRequest, error) {
+	list, _, err := g.list(ctx, 1, &gitlab.ListProjectMergeRequestsOptions{SourceBranch: &head, TargetBranch: &base})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		if p.Branch == head && p.Base == base && !p.Fork {
+			return &p, nil
+		}
+	}
+	return nil, nil
+}
+
+func (g *gitlabRepo) open(ctx context.Context, p Proposal) (*PullRequest, error) {
+	opts := &gitlab.CreateMergeRequestOptions{Title: &p.Title, Description: &p.Body, SourceBranch: &p.Head, TargetBranch: &p.Base, RemoveSourceBranch: gitlab.Ptr(false)}
+	if len(p.Labels) > 0 {
+		opts.Labels = gitlab.Ptr(gitlab.LabelOptions(p.Labels))
+	}
+	made, _, err := g.client.MergeRequests.CreateMergeRequest(g.at.path(), opts, gitlab.WithContext(ctx))
+	switch {
+	case hasStatus(err, http.StatusConflict):
+		return nil, ErrExists
+	case err != nil:
+		return nil, err
+	}
+	out := mergeRequest(&made.BasicMergeRequest)
+	return &out, nil
+}
+
+func (g *gitlabRepo) update(ctx context.Context, number int, title, body string) error {
+	_, _, err := g.client.MergeRequests.UpdateMergeRequest(g.at.path(), int64(number),
+		&gitlab.UpdateMergeRequestOptions{Title: &title, Description: &body}, gitlab.WithContext(ctx))
+	return err
+}
+
+func (g *gitlabRepo) close(ctx context.Context, number int) error {
+	_, _, err := g.client.MergeRequests.UpdateMergeRequest(g.at.path(), int64(number),
+		&gitlab.UpdateMergeRequestOptions{StateEvent: gitlab.Ptr("close")}, gitlab.WithContext(ctx))
+	return err
+}
+
+func (g *gitlabRepo) comments(ctx context.Context, number, page int) ([]comment, bool, error) {
+	opts := &gitlab.ListMergeRequestNotesOptions{
+		ListOptions: gitlab.ListOptions{Page: int64(page), PerPage: perPage},
+		OrderBy:     gitlab.Ptr("created_at"), Sort: gitlab.Ptr("asc"),
+	}
+	list, resp, err := g.client.Notes.ListMergeRequestNotes(g.at.path(), int64(number), opts, gitlab.WithContext(ctx))
+	if err != nil {
+		return nil, false, err
+	}
+	var out []comment
+	for _, n := range list {
+		if !n.System {
+			out = append(out, comment{n.ID, n.Body})
+		}
+	}
+	return out, resp.NextPage > int64(page), nil
+}
+
+func (g *gitlabRepo) addComment(ctx context.Context, number int, text string) (int64, error) {
+	n, _, err := g.client.Notes.CreateMergeRequestNote(g.at.path(), int64(number), &gitlab.CreateMergeRequestNoteOptions{Body: &text}, gitlab.WithContext(ctx))
+	if err != nil {
+		return 0, err
+	}
+	return n.ID, nil
+}
+
+func (g *gitlabRepo) editComment(ctx context.Context, number int, id int64, text string) error {
+	_, _, err := g.client.Notes.UpdateMergeRequestNote(g.at.path(), int64(number), id, &gitlab.UpdateMergeRequestNoteOptions{Body: &text}, gitlab.WithContext(ctx))
+	return err
+}

@@ -1,0 +1,135 @@
+package forge
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// RateLimit is what a site said last about how much is left.
+type RateLimit struct {
+	Host      string
+	Limit     int
+	Remaining int
+	Reset     time.Time // when Remaining is Limit again
+	Blocked   time.Time // nothing is sent before; zero if it is
+}
+
+// The bounds of what a site may want us to wait.
+const (
+	// defaultWait is for a refusal that names no time, as GitHub asks for.
+	defaultWait = time.Minute
+	// maxWait is never waited longer for: limits are by the hour.
+	maxWait = time.Hour
+)
+
+// meter follows the rate limit of one credential at one site.
+type meter struct {
+	host string
+
+	mu    sync.Mutex
+	known bool
+	last  RateLimit
+	until time.Time
+}
+
+// RateLimits are those of all sites that told theirs, sorted by host; where several credentials
+// are used at one host it is the one with the least left.
+func (s *Sites) RateLimits() []RateLimit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	least := map[string]RateLimit{}
+	for _, m := range s.meters {
+		m.mu.Lock()
+		if old, ok := least[m.host]; (m.known || !m.until.IsZero()) && (!ok || m.last.Remaining < old.Remaining) {
+			l := m.last
+			l.Host, l.Blocked = m.host, m.until
+			least[m.host] = l
+		}
+		m.mu.Unlock()
+	}
+	var out []RateLimit
+	for _, l := range least {
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b RateLimit) int { return cmp.Compare(a.Host, b.Host) })
+	return out
+}
+
+// allows reports whether a request may be sent now.
+func (m *meter) allows() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Now().Before(m.until) {
+		return &RateLimitError{Host: m.host, Until: m.until}
+	}
+	m.until = time.Time{}
+	return nil
+}
+
+// read takes note of what an answer says about the limit: X-RateLimit-* of GitHub and
+// RateLimit-* of GitLab. The last request that is allowed blocks the next one before it is
+// sent.
+func (m *meter) read(h http.Header) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	remaining, err := strconv.Atoi(either(h, "Remaining"))
+	if err != nil {
+		return
+	}
+	m.known = true
+	m.last.Remaining = remaining
+	m.last.Limit, _ = strconv.Atoi(either(h, "Limit"))
+	m.last.Reset = time.Time{}
+	if at, err := strconv.ParseInt(either(h, "Reset"), 10, 64); err == nil {
+		m.last.Reset = time.Unix(at, 0)
+	}
+	if remaining <= 0 && !m.last.Reset.IsZero() {
+		m.block(m.last.Reset)
+	}
+}
+
+// exceeded takes note of a refusal.
+func (m *meter) exceeded(h http.Header) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	until, ok := RetryAfter(h)
+	if !ok && m.known && m.last.Remaining <= 0 && time.Now().Before(m.last.Reset) {
+		until, ok = m.last.Reset, true
+	}
+	if !ok {
+		until = time.Now().Add(defaultWait)
+	}
+	m.block(until)
+	return &RateLimitError{Host: m.host, Until: m.until}
+}
+
+// block is called with mu held.
+func (m *meter) block(until time.Time) {
+	if latest := time.Now().Add(maxWait); until.After(latest) {
+		until = latest
+	}
+	if until.After(m.until) {
+		m.until = until
+	}
+}
+
+// RetryAfter reads the header of that name, in seconds or as a date.
+func RetryAfter(h http.Header) (time.Time, bool) {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
+		return time.Now().Add(time.Duration(min(seconds, int(maxWait/time.Second))) * time.Second), true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return at, true
+	}
+	return time.Time{}, false
+}
+
+// either is a header of a rate limit, of one fashion or the other.
+func either(h http.Header, name string) string {
+	return cmp.Or(h.Get("X-RateLimit-"+name), h.Get("RateLimit-"+name))
+}

@@ -39,6 +39,9 @@ func (p *pass) fetch(ctx context.Context) error {
 		return err
 	}
 	for i, src := range p.sources {
+		if failed[i] == nil && src.verify != nil {
+			failed[i] = src.verify.accept(src.repo, commits[i])
+		}
 		stale := failed[i] != nil
 		if stale {
 			base, err := p.stay(ctx, i, failed[i])
@@ -88,7 +91,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 	if isOutput {
 		refs = append(refs, p.outputRefs()...)
 	}
-	tips, err := r.FetchSince(ctx, p.since, refs...)
+	tips, err := r.FetchSince(ctx, p.round, refs...)
 	if err == nil {
 		for n, i := range owners {
 			commits[i] = tips[n].Commit
@@ -108,7 +111,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 		return nil
 	}
 	for n, i := range owners {
-		tips, err := r.FetchSince(ctx, p.since, refs[n])
+		tips, err := r.FetchSince(ctx, p.round, refs[n])
 		if err != nil {
 			failed[i] = err
 			continue
@@ -116,7 +119,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 		commits[i] = tips[0].Commit
 	}
 	if isOutput {
-		tips, err := r.FetchSince(ctx, p.since, p.outputRefs()...)
+		tips, err := r.FetchSince(ctx, p.round, p.outputRefs()...)
 		if err != nil {
 			return err
 		}
@@ -153,11 +156,14 @@ func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, err
 	}
 	ctx, cancel := p.share(ctx)
 	defer cancel()
-	if _, err := src.repo.FetchSince(ctx, p.since, repo.Ref{Commit: base.String()}); err != nil {
+	if _, err := src.repo.FetchSince(ctx, p.round, repo.Ref{Commit: base.String()}); err != nil {
 		return plumbing.ZeroHash, cause
 	}
-	p.error(diag.SourceUnreachable, src.repo.URL(), "check the URL, the ref, the network and the credentials",
-		"%v; the pass goes on with commit %s, which the output was last rendered from", cause, shortID(base.String()))
+	code, hint := diag.SourceUnreachable, "check the URL, the ref, the network and the credentials"
+	if refused, ok := errors.AsType[*refusedCommit](cause); ok {
+		code, hint = refused.code, refused.hint
+	}
+	p.error(code, src.repo.URL(), hint, "%v; the pass goes on with commit %s, which the output was last rendered from", cause, shortID(base.String()))
 	return base, nil
 }
 

@@ -17,7 +17,7 @@ import (
 // pass is one attempt: gather, decide, write.
 type pass struct {
 	*Syncer
-	since   time.Time    // what remotes answered after it holds
+	round   time.Time    // what remotes answered after its start holds
 	last    bool         // of the attempts: there is no further one after a lost race
 	reader  *repo.Reader // of the output's repository
 	commits []*repo.Commit

@@ -67,11 +67,12 @@ type Syncer struct {
 // source is one source with what was read of it.
 type source struct {
 	Source
-	repo  *repo.Repo
-	label string // its URL in diagnostics, where there are several sources
-	input input
-	base  *base // nil before it was needed
-	away  lostCommits
+	repo   *repo.Repo
+	verify *verifier // nil: any commit is accepted
+	label  string    // its URL in diagnostics, where there are several sources
+	input  input
+	base   *base // nil before it was needed
+	away   lostCommits
 }
 
 // memory is what makes later passes cheap.
@@ -157,7 +158,7 @@ func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error
 func (s *Syncer) attempt(ctx context.Context, since time.Time, last bool) (*Report, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, fmt.Errorf("the pass took longer than %s", s.options.Timeout))
 	defer cancel()
-	p := &pass{Syncer: s, since: since, last: last, dirs: map[plumbing.Hash]map[string]repo.Entry{}, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
+	p := &pass{Syncer: s, round: since, last: last, dirs: map[plumbing.Hash]map[string]repo.Entry{}, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
 	if err := p.fetch(ctx); err != nil {
 		return p.report, err
 	}

@@ -14,7 +14,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle chart agentcheck test-deps agentcheck-deps lint generate demo bench bench-sd soak soak-sd fuzz clean
+.PHONY: help build test oracle chart agentcheck test-deps agentcheck-deps e2e e2e-deps lint generate demo bench bench-sync bench-sd soak soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,7 +78,9 @@ demo: ## Run agentry end to end on examples/quickstart, in a temporary folder
 bench: ## Run the benchmarks (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
-# Where others do something at the same time, making an input small finds no end.
+bench-sync: ## Measure a fleet of 1,000 pipelines against what git takes, in about a quarter of an hour
+	go test -run '^$$' -bench 'Idle|Change|ColdStart' -benchtime 1x -timeout 0 ./gitsync/fleet
+
 bench-sd: ## Measure the sd-aggregator against its goals, in about ten minutes
 	go build -o bin/ ./cmd/sd-aggregator
 	go run ./sd/internal/bench
@@ -89,6 +91,7 @@ soak: ## Hold a million random histories of edits against a model, and tell how 
 soak-sd: ## Run the sd-aggregator among changes and faults for SOAK (10m), with the race detector
 	go run $(RACE) ./sd/internal/soak -for $(SOAK)
 
+# Where others do something at the same time, making an input small finds no end.
 fuzz: ## Run every fuzz test for FUZZTIME (30s)
 	@grep -rno --include='*_test.go' 'func Fuzz[A-Za-z0-9_]*' . | sed 's/func //' | while IFS=: read -r file _ name; do \
 		go test -tags oracle -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$(dirname "$$file")" || exit 1; \

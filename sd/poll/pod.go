@@ -47,7 +47,7 @@ const (
 func States() []State { return []State{StateNew, StateGood, StateEmpty, StateFailing} }
 
 const (
-	// firstRetry is the first wait of a pod that never answered.
+	// firstRetry is the first wait of a pod that never answered, or stumbled.
 	firstRetry = time.Second
 	// longestBackOff bounds the waits of a pod that answered before.
 	longestBackOff = 5 * time.Minute
@@ -75,7 +75,8 @@ type pod struct {
 	cancel context.CancelFunc
 
 	lane    *lane
-	index   int // in the lane's heap; -1 while in flight
+	index   int   // in the lane's heap; -1 while in flight
+	holds   *lane // of which the poll in flight holds a worker; nil if it is slow
 	due     time.Time
 	grid    time.Time // the due time without jitter
 	turned  bool      // turned ready while in flight
@@ -154,7 +155,10 @@ func (p *pod) next(now time.Time, interval time.Duration) {
 // backOff is how long a failing pod waits.
 func (p *pod) backOff(interval time.Duration) time.Duration {
 	wait, most := firstRetry, interval
-	if p.answered() {
+	switch {
+	case p.stumbled():
+		return firstRetry
+	case p.answered():
 		wait, most = interval, max(interval, longestBackOff)
 	}
 	for range p.failures - 1 {
@@ -165,9 +169,15 @@ func (p *pod) backOff(interval time.Duration) time.Duration {
 	return min(wait, most)
 }
 
-// jitter is up to a tenth of d, either way.
+// stumbled reports whether a pod that answered failed once, and not by hanging: it is worth a
+// try, and need not queue behind those that do hang.
+func (p *pod) stumbled() bool {
+	return p.state == StateFailing && p.failures == 1 && p.answered() && p.failure.Reason != ReasonTimeout
+}
+
+// jitter is up to a twentieth of d, either way.
 func jitter(d time.Duration) time.Duration {
-	return time.Duration((rand.Float64() - 0.5) / 5 * float64(d))
+	return time.Duration((rand.Float64() - 0.5) / 10 * float64(d))
 }
 
 // Status is what is known of a pod, for people and metrics.

@@ -7,7 +7,8 @@
 // an integration that is just restarting, so what vanishes from an answer stays for one more.
 //
 // Pods that never answered and pods that fail have lanes of their own, with a share of the
-// workers and back-off, so that pods that hang cannot delay the others.
+// workers and back-off, and a poll that is slow gives its worker back. So pods that hang cannot
+// delay the others.
 package poll
 
 import (
@@ -48,7 +49,7 @@ type Options struct {
 	Interval time.Duration
 	// Timeout bounds a poll, FirstTimeout one of the first round, which consumers wait for.
 	Timeout, FirstTimeout time.Duration
-	// Workers are how many pods are polled at a time.
+	// Workers are how many pods are polled at a time, and twice as many may be slow to answer.
 	Workers int
 	// Scheme is what the fetcher speaks.
 	Scheme string
@@ -66,6 +67,13 @@ type Options struct {
 
 // MinWorkers is how few workers there may be: one for each lane, and one to spare.
 const MinWorkers = 4
+
+const (
+	// patience is how long a poll holds a worker, unless it is in the lane of those that fail.
+	patience = time.Second
+	// slowPerWorker is how many polls there may be without a worker, for each worker.
+	slowPerWorker = 2
+)
 
 // publishEvery is the shortest time between two documents.
 const publishEvery = 100 * time.Millisecond
@@ -85,6 +93,8 @@ type Poller struct {
 	order []*pod
 	// The lanes of pods that answer, of new ones and those that turned ready, and of the others.
 	healthy, fresh, failing lane
+	// slow is how many polls hold no worker any more.
+	slow int
 	// size is that of the document's fragments.
 	size int
 	// started is set by the first Set, waiting how many pods the round still waits for.
@@ -344,6 +354,7 @@ func (p *Poller) busy() int { return p.healthy.inFlight + p.fresh.inFlight + p.f
 // start polls a pod that was taken out of a lane.
 func (p *Poller) start(ctx context.Context, l *lane, due *pod) {
 	l.inFlight++
+	due.holds = l
 	timeout := p.options.Timeout
 	if p.document.Load() == nil {
 		timeout = min(timeout, p.options.FirstTimeout)
@@ -354,18 +365,39 @@ func (p *Poller) start(ctx context.Context, l *lane, due *pod) {
 		defer stop()
 		bounded, cancel := context.WithTimeout(due.ctx, timeout)
 		defer cancel()
+		impatient := time.AfterFunc(patience, func() { p.release(due) })
 		begun := time.Now()
 		a, failure := p.ask(bounded, ask)
-		p.done(ctx, l, due, time.Since(begun), a, failure)
+		impatient.Stop()
+		p.done(ctx, due, time.Since(begun), a, failure)
 	})
 }
 
+// release takes its worker from a poll that is slow, which goes on without. Hundreds of pods may
+// begin to hang at once, in the lanes of those that answer.
+func (p *Poller) release(polled *pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if polled.holds == nil || polled.holds == &p.failing || p.slow >= slowPerWorker*p.options.Workers {
+		return
+	}
+	polled.holds.inFlight--
+	polled.holds = nil
+	p.slow++
+	p.signal()
+}
+
 // done takes the result of a poll.
-func (p *Poller) done(ctx context.Context, l *lane, polled *pod, took time.Duration, a answer, failure *Failure) {
+func (p *Poller) done(ctx context.Context, polled *pod, took time.Duration, a answer, failure *Failure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer p.signal()
-	l.inFlight--
+	if polled.holds != nil {
+		polled.holds.inFlight--
+		polled.holds = nil
+	} else {
+		p.slow--
+	}
 	if ctx.Err() != nil || p.pods[polled.id()] != polled {
 		return // We are ending, or the pod is gone.
 	}
@@ -385,10 +417,10 @@ func (p *Poller) done(ctx context.Context, l *lane, polled *pod, took time.Durat
 
 // requeue puts a pod into the lane of its state.
 func (p *Poller) requeue(now time.Time, polled *pod) {
-	turned := polled.turned && polled.state == StateFailing
+	hopeful := polled.stumbled() || polled.turned && polled.state == StateFailing
 	polled.plan(now, p.origin, p.options.Interval)
 	switch {
-	case turned: // It must not queue behind pods that hang.
+	case hopeful: // It must not queue behind pods that hang.
 		p.fresh.push(polled)
 	case polled.state == StateFailing:
 		p.failing.push(polled)

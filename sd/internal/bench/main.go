@@ -54,7 +54,7 @@ func run() int {
 
 // scenes in the order in which they are played.
 func scenes() []scene {
-	return []scene{{"size", size}, {"usual", usual}, {"faults", faults}, {"tls", overTLS}, {"large", large}}
+	return []scene{{"size", size}, {"usual", usual}, {"changed", changed}, {"faults", faults}, {"tls", overTLS}, {"large", large}}
 }
 
 type scene struct {

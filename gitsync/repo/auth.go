@@ -103,9 +103,9 @@ func sameSource(a, b TokenSource) bool {
 
 // secrets lists what must never be shown, longest first, so that one secret
 // that is part of another does not leave a rest.
-func (a Auth) secrets() []string {
+func (a Auth) secrets(token string) []string {
 	var out []string
-	for _, s := range []string{a.Password, a.BearerToken, string(a.SSHPassphrase), a.ProxyPassword} {
+	for _, s := range []string{a.Password, a.BearerToken, token, string(a.SSHPassphrase), a.ProxyPassword} {
 		if s != "" {
 			out = append(out, s)
 		}

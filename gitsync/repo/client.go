@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -35,11 +37,14 @@ type service interface {
 // client starts services of one remote with one credential. It may be used by
 // many goroutines.
 type client struct {
-	at      location
-	auth    Auth
-	secrets []string
-	http    *http.Client // for http and https
-	ssh     *sshConfig   // for ssh
+	at    location
+	auth  Auth
+	stall time.Duration
+	http  *http.Client // for http and https
+	ssh   *sshConfig   // for ssh
+
+	mu    sync.Mutex
+	token string // the last one of Auth.Token
 }
 
 // newClient prepares a client; it contacts nobody.
@@ -47,7 +52,7 @@ func newClient(at location, auth Auth, opts Options) (*client, error) {
 	if err := auth.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", at.normal(), err)
 	}
-	c := &client{at: at, auth: auth, secrets: auth.secrets()}
+	c := &client{at: at, auth: auth, stall: opts.StallTimeout}
 	var err error
 	switch at.scheme {
 	case "http", "https":
@@ -66,36 +71,6 @@ func (c *client) close() {
 	if c.http != nil {
 		c.http.CloseIdleConnections()
 	}
-}
-
-// start runs a service and reads its refs. The caller closes the service.
-func (c *client) start(ctx context.Context, program string) (service, *packp.AdvRefs, error) {
-	svc, err := c.open(ctx, program)
-	if err != nil {
-		return nil, nil, c.explain(ctx, program, err, "")
-	}
-	adv, err := readAdvertisement(svc)
-	if err != nil {
-		return nil, nil, c.explain(ctx, program, err, lastWords(svc))
-	}
-	return svc, adv, nil
-}
-
-func (c *client) open(ctx context.Context, program string) (service, error) {
-	switch c.at.scheme {
-	case "http", "https":
-		return newHTTPService(ctx, c, program), nil
-	case "ssh":
-		return newSSHService(ctx, c, program)
-	}
-	return newFileService(ctx, c.at.path, program)
-}
-
-// lastWords ends a service that has failed and gives what it said beside the
-// protocol, which may come later than the end of its answer.
-func lastWords(svc service) string {
-	_ = svc.Close() // The first error tells more.
-	return svc.complaint()
 }
 
 // maxAdvertisement is how many bytes of refs are taken, some million refs.
@@ -130,36 +105,45 @@ func (r *limitReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// secrets lists what must never be shown.
+func (c *client) secrets() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.auth.secrets(c.token)
+}
+
 // explain turns what went wrong into an error of a known kind that names the
 // remote and shows no secret. words is what the remote said about it.
 func (c *client) explain(ctx context.Context, action string, err error, words string) error {
-	if err == nil {
-		return nil
-	}
-	kind := kindOf(ctx, err, words)
+	return c.explainCause(context.Cause(ctx), action, err, words)
+}
+
+// explainCause is explain where the context has ended since, of which cause says why.
+func (c *client) explainCause(cause error, action string, err error, words string) error {
+	kind := kindOf(cause, err, words)
 	text := strings.TrimPrefix(err.Error(), kind.Error()+": ")
 	if errors.Is(err, packp.ErrEmptyInput) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		text = "the connection ended early"
 	}
-	if ctx.Err() != nil {
-		text, err = context.Cause(ctx).Error(), context.Cause(ctx)
+	if cause != nil {
+		text, err = cause.Error(), cause
 	}
 	if words != "" {
 		text += ": " + words
 	}
-	remote := &remoteError{kind: kind, text: remoteText(text, c.secrets), cause: err}
+	remote := &remoteError{kind: kind, text: remoteText(text, c.secrets()), cause: err}
 	return fmt.Errorf("%s of %s: %w", action, c.at.normal(), remote)
 }
 
 // kindOf sorts an error into the sentinels. Remotes tell most refusals in words
 // only; what is not recognised counts as unreachable, which is tried again.
-func kindOf(ctx context.Context, err error, words string) error {
+func kindOf(cause, err error, words string) error {
 	for _, kind := range []error{ErrAuth, ErrHostKey, ErrRepositoryNotFound, ErrTooLarge, ErrRefNotFound} {
 		if errors.Is(err, kind) {
 			return kind
 		}
 	}
-	if ctx.Err() != nil {
+	if cause != nil {
 		return ErrUnreachable
 	}
 	var line *pktline.ErrorLine

@@ -138,16 +138,17 @@ type fetch struct {
 	repo   *Repo
 	ctx    context.Context
 	client *client
-	svc    service
-	adv    *packp.AdvRefs
+	svc    *session       // nil when it is used up
+	adv    *packp.AdvRefs // of the last session
 }
 
 // connect starts a session, of which each serves one request for a pack.
 func (f *fetch) connect() (err error) {
 	f.close()
 	l := &listing{asked: time.Now()}
-	f.svc, f.adv, err = f.client.start(f.ctx, uploadPack)
+	f.svc, err = f.client.start(f.ctx, uploadPack)
 	if l.err = err; err == nil {
+		f.adv = f.svc.adv
 		l.refs = newRefs(f.repo.at.normal(), f.adv)
 	}
 	f.repo.setListing(f.ctx, l)

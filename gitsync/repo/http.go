@@ -22,6 +22,16 @@ const maxRedirects = 5
 // newHTTPClient makes a client of its own for one credential, so that neither
 // certificates nor connections are shared with another.
 func newHTTPClient(auth Auth) (*http.Client, error) {
+	transport, err := NewTransport(auth)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{CheckRedirect: checkRedirect, Transport: transport}, nil
+}
+
+// NewTransport makes the HTTP connections of a credential: its CA, its client certificate
+// and its proxy. Names and passwords for the server are up to the caller.
+func NewTransport(auth Auth) (*http.Transport, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(auth.CAPEM) > 0 {
 		pool, err := x509.SystemCertPool()
@@ -33,17 +43,29 @@ func newHTTPClient(auth Auth) (*http.Client, error) {
 		}
 		config.RootCAs = pool
 	}
-	return &http.Client{
-		CheckRedirect: checkRedirect,
-		Transport: &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			TLSClientConfig:       config,
-			ForceAttemptHTTP2:     true,
-			MaxIdleConnsPerHost:   4,
-			IdleConnTimeout:       90 * time.Second,
-			TLSHandshakeTimeout:   10 * time.Second,
-			ExpectContinueTimeout: time.Second,
-		},
+	if len(auth.ClientCertPEM) > 0 {
+		pair, err := tls.X509KeyPair(auth.ClientCertPEM, auth.ClientKeyPEM)
+		if err != nil {
+			return nil, errors.New("client certificate and key are not a pair in PEM")
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	proxy, err := auth.proxy()
+	if err != nil {
+		return nil, err
+	}
+	through := http.ProxyFromEnvironment
+	if proxy != nil {
+		through = http.ProxyURL(proxy)
+	}
+	return &http.Transport{
+		Proxy:                 through,
+		TLSClientConfig:       config,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   4,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
 	}, nil
 }
 
@@ -74,13 +96,14 @@ type httpService struct {
 	ctx     context.Context // of the session; see service
 	client  *client
 	program string
+	dog     *watchdog
 	base    *url.URL // where the repository is, after redirects
 	bodies  []io.ReadCloser
 }
 
-func newHTTPService(ctx context.Context, c *client, program string) *httpService {
+func newHTTPService(ctx context.Context, c *client, program string, dog *watchdog) *httpService {
 	base := &url.URL{Scheme: c.at.scheme, Host: c.at.address(), Path: strings.TrimRight(c.at.path, "/")}
-	return &httpService{ctx: ctx, client: c, program: program, base: base}
+	return &httpService{ctx: ctx, client: c, program: program, dog: dog, base: base}
 }
 
 func (s *httpService) advertised() (io.Reader, error) {
@@ -100,36 +123,40 @@ func (s *httpService) advertised() (io.Reader, error) {
 	final := *res.Request.URL
 	final.RawQuery, final.Path, final.RawPath = "", strings.TrimSuffix(final.Path, "/info/refs"), ""
 	s.base = &final
-	return res.Body, nil
+	return s.dog.reader(res.Body), nil
 }
 
 func (s *httpService) exchange(request []byte) (io.Reader, error) {
 	u := s.base.JoinPath(s.program)
-	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, u.String(), bytes.NewReader(request))
+	// A body of its own type, so what net/http knows of a bytes.Reader is told: the second
+	// one is for a connection that the server had closed.
+	body := func() (io.ReadCloser, error) { return io.NopCloser(s.dog.sent(bytes.NewReader(request))), nil }
+	first, _ := body() // cannot fail
+	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, u.String(), first)
 	if err != nil {
 		return nil, err
 	}
+	req.ContentLength, req.GetBody = int64(len(request)), body
 	req.Header.Set("Content-Type", "application/x-"+s.program+"-request")
 	req.Header.Set("Accept", "application/x-"+s.program+"-result")
 	res, err := s.do(req)
 	if err != nil {
 		return nil, err
 	}
-	return res.Body, nil
+	return s.dog.reader(res.Body), nil
 }
 
 // do sends a request with the credential. It gives good answers only; their
 // bodies are closed with the service.
 func (s *httpService) do(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", capability.DefaultAgent())
-	auth := s.client.auth
-	switch {
-	case auth.BearerToken != "":
-		req.Header.Set("Authorization", "Bearer "+auth.BearerToken)
-	case auth.Password != "" || auth.Username != "" || s.client.at.user != "":
-		req.SetBasicAuth(auth.userOr(s.client.at.user), auth.Password)
+	token, err := s.client.authorize(req)
+	if err != nil {
+		return nil, err
 	}
+	s.dog.enter()
 	res, err := s.client.http.Do(req)
+	s.dog.leave(0)
 	if err != nil {
 		if uerr, ok := errors.AsType[*url.Error](err); ok {
 			err = uerr.Err // The remote is named by the caller.
@@ -137,10 +164,40 @@ func (s *httpService) do(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	s.bodies = append(s.bodies, res.Body)
+	if res.StatusCode == http.StatusUnauthorized && token != "" {
+		s.client.refused(token)
+	}
 	if res.StatusCode != http.StatusOK {
 		return nil, statusError(res)
 	}
 	return res, nil
+}
+
+// authorize puts the credential into a request. It gives the token if there is one.
+func (c *client) authorize(req *http.Request) (token string, err error) {
+	auth := c.auth
+	switch {
+	case auth.Token != nil:
+		if token, err = auth.Token.Token(req.Context()); err != nil {
+			return "", err
+		}
+		c.mu.Lock()
+		c.token = token
+		c.mu.Unlock()
+		req.SetBasicAuth(auth.userOr(""), token)
+	case auth.BearerToken != "":
+		req.Header.Set("Authorization", "Bearer "+auth.BearerToken)
+	case auth.Password != "" || auth.Username != "" || c.at.user != "":
+		req.SetBasicAuth(auth.userOr(c.at.user), auth.Password)
+	}
+	return token, nil
+}
+
+// refused tells a TokenSource that wants to know that a token is good for nothing.
+func (c *client) refused(token string) {
+	if source, ok := c.auth.Token.(interface{ Forget(token string) }); ok {
+		source.Forget(token)
+	}
 }
 
 // statusError tells a refusal, with the server's words unless they are a page.

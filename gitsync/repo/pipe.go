@@ -70,7 +70,7 @@ func (s *pipeService) Close() error {
 }
 
 // newFileService runs git on this machine's file system.
-func newFileService(ctx context.Context, dir, program string) (service, error) {
+func newFileService(ctx context.Context, dir, program string, dog *watchdog) (service, error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: no such directory", ErrRepositoryNotFound)
 	}
@@ -96,7 +96,7 @@ func newFileService(ctx context.Context, dir, program string) (service, error) {
 		_ = cmd.Wait() // The exit status adds nothing to what was read.
 		return nil
 	}
-	return &pipeService{in: in, out: bufio.NewReader(out), stderr: stderr, stop: stop}, nil
+	return &pipeService{in: dog.writer(in), out: bufio.NewReader(dog.reader(out)), stderr: stderr, stop: stop}, nil
 }
 
 // cleanGitEnv drops what would bind git to another repository, as it is set

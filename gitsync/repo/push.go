@@ -63,12 +63,12 @@ func (p *push) pack(w *Writer) error {
 }
 
 func (p *push) run() error {
-	svc, adv, err := p.client.start(p.ctx, receivePack)
+	svc, err := p.client.start(p.ctx, receivePack)
 	if err != nil {
 		return p.failed(err, nil)
 	}
 	defer func() { _ = svc.Close() }() // The report is complete.
-	now := adv.References
+	now := svc.adv.References
 	if p.moved(now) {
 		return p.failed(nil, now)
 	}
@@ -76,7 +76,7 @@ func (p *push) run() error {
 	if len(todo) == 0 {
 		return nil
 	}
-	err = p.send(svc, adv, todo)
+	err = p.send(svc, todo)
 	if err == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (p *push) moved(now map[string]plumbing.Hash) bool {
 // all have the new value, whatever the remote said. now is nil if the values
 // are unknown.
 func (p *push) failed(cause error, now map[string]plumbing.Hash) error {
-	e := &PushError{Remote: p.remote, Message: remoteText(p.message.String(), p.client.secrets), Cause: cause}
+	e := &PushError{Remote: p.remote, Message: remoteText(p.message.String(), p.client.secrets()), Cause: cause}
 	if errors.Is(cause, errReport) {
 		e.Cause = nil // The outcomes say it all.
 	}

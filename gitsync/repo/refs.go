@@ -197,10 +197,10 @@ func (r *Repo) List(ctx context.Context) (*Refs, error) {
 // list asks for the refs as a program sees them: a remote may hide some from one
 // of the two.
 func (c *client) list(ctx context.Context, program string) (*Refs, error) {
-	svc, adv, err := c.start(ctx, program)
+	svc, err := c.start(ctx, program)
 	if err != nil {
 		return nil, err
 	}
 	_ = svc.Close() // The refs are complete.
-	return newRefs(c.at.normal(), adv), nil
+	return newRefs(c.at.normal(), svc.adv), nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -28,6 +29,9 @@ type Options struct {
 	// MaxObjectBytes is the largest file that a fetched pack may hold anywhere in
 	// its history. Default 256 MiB.
 	MaxObjectBytes int64
+	// StallTimeout is how long a remote may keep a call waiting for 1 KiB, and a fourth of
+	// how long after a request, when it has to work before it answers. Default 30 s.
+	StallTimeout time.Duration
 	// MaxPacks is how many packs the cache may be split into before the next
 	// fetch joins the small ones. Default 100.
 	MaxPacks int
@@ -44,6 +48,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Depth <= 0 {
 		o.Depth = 50
+	}
+	if o.StallTimeout <= 0 {
+		o.StallTimeout = 30 * time.Second
 	}
 	if o.MaxPacks <= 0 {
 		o.MaxPacks = 100

@@ -63,9 +63,7 @@ func (f *fetch) request(st store, w want) error {
 	return f.repo.load()
 }
 
-func (f *fetch) explain(err error) error {
-	return f.client.explain(f.ctx, "fetch", err, lastWords(f.svc))
-}
+func (f *fetch) explain(err error) error { return f.svc.explain("fetch", err) }
 
 // compose builds the request. The shallow lines are what go-git's own fetch
 // leaves out unless it deepens: without them the remote believes that we hold

@@ -16,7 +16,8 @@ var errReport = errors.New("the remote did not move all refs")
 
 // send asks the remote to move the refs. The expected values go along, so the
 // remote compares and swaps under its own lock.
-func (p *push) send(svc service, adv *packp.AdvRefs, todo []Update) error {
+func (p *push) send(svc *session, todo []Update) error {
+	adv := svc.adv
 	req := packp.NewReferenceUpdateRequestFromCapabilities(adv.Capabilities)
 	if adv.Capabilities.Supports(capability.Sideband64k) {
 		_ = req.Capabilities.Set(capability.Sideband64k) // takes no value
@@ -39,7 +40,7 @@ func (p *push) send(svc service, adv *packp.AdvRefs, todo []Update) error {
 	if err == nil || errors.Is(err, errReport) {
 		return err
 	}
-	return p.client.explain(p.ctx, "push", err, lastWords(svc))
+	return svc.explain("push", err)
 }
 
 // readReport reads which refs the remote has moved, and keeps its words.
@@ -67,7 +68,7 @@ func (p *push) readReport(req *packp.ReferenceUpdateRequest, answer io.Reader) e
 	p.reasons = map[string]string{}
 	for _, s := range report.CommandStatuses {
 		if s.Error() != nil {
-			p.reasons[s.ReferenceName.String()] = remoteText(s.Status, p.client.secrets)
+			p.reasons[s.ReferenceName.String()] = remoteText(s.Status, p.client.secrets())
 		}
 	}
 	if report.Error() != nil && len(p.reasons) == 0 {

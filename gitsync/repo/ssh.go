@@ -3,12 +3,13 @@ package repo
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
@@ -16,8 +17,10 @@ import (
 
 // sshConfig is what is the same for all connections to a host.
 type sshConfig struct {
-	address string // host:port
-	client  ssh.ClientConfig
+	address  string      // host:port
+	proxy    *url.URL    // nil: none
+	proxyTLS *tls.Config // for a proxy of scheme https
+	client   ssh.ClientConfig
 }
 
 func newSSHConfig(at location, auth Auth) (*sshConfig, error) {
@@ -34,9 +37,24 @@ func newSSHConfig(at location, auth Auth) (*sshConfig, error) {
 	if err != nil {
 		return nil, err
 	}
+	proxy, err := auth.proxy()
+	if err != nil {
+		return nil, err
+	}
+	var proxyTLS *tls.Config
+	if proxy != nil {
+		transport, err := NewTransport(auth)
+		if err != nil {
+			return nil, err
+		}
+		proxyTLS = transport.TLSClientConfig
+		proxyTLS.ServerName = proxy.Hostname()
+	}
 	check := hosts.HostKeyCallback()
 	return &sshConfig{
-		address: address,
+		address:  address,
+		proxy:    proxy,
+		proxyTLS: proxyTLS,
 		client: ssh.ClientConfig{
 			User: auth.userOr(at.user),
 			Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)},
@@ -109,14 +127,15 @@ func explainHostKey(host string, key ssh.PublicKey, err error) error {
 // newSSHService runs program on the host. golang.org/x/crypto/ssh knows no
 // contexts, so the end of ctx closes the connection under it, which ends every
 // read and write, the handshake's included.
-func newSSHService(ctx context.Context, c *client, program string) (service, error) {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", c.ssh.address)
+func newSSHService(ctx context.Context, c *client, program string, dog *watchdog) (service, error) {
+	dog.enter() // for all until the program runs
+	defer dog.leave(0)
+	conn, err := c.ssh.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	release := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	svc, err := startSSH(conn, c, program, release)
+	svc, err := startSSH(conn, c, program, dog)
 	if err != nil {
 		release()
 		_ = conn.Close()
@@ -125,7 +144,7 @@ func newSSHService(ctx context.Context, c *client, program string) (service, err
 	return svc, nil
 }
 
-func startSSH(conn net.Conn, c *client, program string, release func() bool) (service, error) {
+func startSSH(conn net.Conn, c *client, program string, dog *watchdog) (service, error) {
 	config := c.ssh.client
 	sc, chans, reqs, err := ssh.NewClientConn(conn, c.ssh.address, &config)
 	if err != nil {
@@ -153,16 +172,11 @@ func startSSH(conn net.Conn, c *client, program string, release func() bool) (se
 		return nil, err
 	}
 	stop := func() error {
-		// The server is given time to end by itself: a hook may be at work after
-		// the last answer, and its last words may be on the way.
-		cutOff := time.AfterFunc(killDelay, func() { _ = conn.Close() })
 		_ = session.Wait() // The exit status adds nothing to what was read.
-		cutOff.Stop()
-		release()
-		_ = cl.Close() // The server may have been faster.
+		_ = cl.Close()     // The server may have been faster.
 		return nil
 	}
-	return &pipeService{in: in, out: bufio.NewReader(out), stderr: stderr, stop: stop}, nil
+	return &pipeService{in: dog.writer(in), out: bufio.NewReader(dog.reader(out)), stderr: stderr, stop: stop}, nil
 }
 
 // shellQuote quotes as git does: single quotes, and both ' and ! escaped

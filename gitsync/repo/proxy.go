@@ -1,0 +1,125 @@
+package repo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+
+	"golang.org/x/net/proxy"
+)
+
+// maxProxyAnswer is how many bytes a proxy may take to say yes or no.
+const maxProxyAnswer = 16 << 10
+
+// proxy is the proxy's URL with its credential; nil if there is none.
+func (a Auth) proxy() (*url.URL, error) {
+	if a.ProxyURL == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(a.ProxyURL)
+	if err != nil {
+		return nil, errors.New("proxy URL cannot be parsed") // url.Parse quotes it, and it may hold a secret
+	}
+	switch {
+	case u.User != nil:
+		return nil, errors.New("proxy URL contains a user name or password: put them into auth instead")
+	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5":
+		return nil, fmt.Errorf("proxy URL scheme %q is not supported: use http, https or socks5", u.Scheme)
+	case u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("proxy URL is more or less than scheme, host and port")
+	}
+	u.Path = ""
+	if u.Port() == "" {
+		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443", "socks5": "1080"}[u.Scheme])
+	}
+	if a.ProxyUsername+a.ProxyPassword != "" {
+		u.User = url.UserPassword(a.ProxyUsername, a.ProxyPassword)
+	}
+	return u, nil
+}
+
+// dial connects to the host, through the proxy if there is one.
+func (c *sshConfig) dial(ctx context.Context) (net.Conn, error) {
+	var direct net.Dialer
+	if c.proxy == nil {
+		return direct.DialContext(ctx, "tcp", c.address)
+	}
+	if c.proxy.Scheme == "socks5" {
+		return c.dialSOCKS(ctx, &direct)
+	}
+	conn, err := direct.DialContext(ctx, "tcp", c.proxy.Host)
+	if err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	release := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer release()
+	if c.proxy.Scheme == "https" {
+		conn = tls.Client(conn, c.proxyTLS)
+	}
+	if err := c.tunnel(conn); err != nil {
+		return nil, errors.Join(fmt.Errorf("proxy %s: %w", c.proxy.Host, err), ignoreClosed(conn.Close()))
+	}
+	return conn, nil
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (c *sshConfig) dialSOCKS(ctx context.Context, direct *net.Dialer) (net.Conn, error) {
+	var auth *proxy.Auth
+	if c.proxy.User != nil {
+		password, _ := c.proxy.User.Password()
+		auth = &proxy.Auth{User: c.proxy.User.Username(), Password: password}
+	}
+	dialer, err := proxy.SOCKS5("tcp", c.proxy.Host, auth, direct)
+	if err != nil {
+		return nil, err
+	}
+	through, ok := dialer.(proxy.ContextDialer)
+	if !ok {
+		return nil, errors.New("proxy: the SOCKS client knows no deadlines")
+	}
+	return through.DialContext(ctx, "tcp", c.address)
+}
+
+// tunnel asks an HTTP proxy for a connection to the host. Its answer is read byte by byte:
+// what follows it is the host's, which speaks first.
+func (c *sshConfig) tunnel(conn net.Conn) error {
+	req := "CONNECT " + c.address + " HTTP/1.1\r\nHost: " + c.address + "\r\n"
+	if c.proxy.User != nil {
+		password, _ := c.proxy.User.Password()
+		req += "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(c.proxy.User.Username()+":"+password)) + "\r\n"
+	}
+	if _, err := conn.Write([]byte(req + "\r\n")); err != nil {
+		return err
+	}
+	var head []byte
+	for one := make([]byte, 1); !bytes.HasSuffix(head, []byte("\r\n\r\n")); head = append(head, one[0]) {
+		if len(head) >= maxProxyAnswer {
+			return fmt.Errorf("%w: its answer", ErrTooLarge)
+		}
+		if _, err := conn.Read(one); err != nil {
+			return err
+		}
+	}
+	res, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		return errors.New("its answer is not HTTP")
+	}
+	_ = res.Body.Close() // there is none
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answers %s", res.Status)
+	}
+	return nil
+}

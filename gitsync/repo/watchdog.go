@@ -1,0 +1,156 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	// minProgressBytes is what a remote must send or take in each Options.StallTimeout
+	// that it keeps us waiting.
+	minProgressBytes = 1 << 10
+	// workStalls is how many times Options.StallTimeout it may take after a request: it
+	// counts objects then, or runs hooks, and says little.
+	workStalls = 4
+	// maxSessionTime ends a session with a remote that moves just enough, if the caller's
+	// context does not.
+	maxSessionTime = time.Hour
+)
+
+// watchdog ends a session whose remote does not move. What counts is the time that we
+// wait for the remote: what we do ourselves in between may take its time.
+type watchdog struct {
+	bite func(error) // ends the session
+
+	mu      sync.Mutex
+	limit   time.Duration // of waiting for minProgressBytes
+	waiters int
+	began   time.Time     // of the present wait
+	waited  time.Duration // before that
+	moved   int64         // in the time waited
+	timer   *time.Timer   // nil while nobody waits
+}
+
+func newWatchdog(limit time.Duration, bite context.CancelCauseFunc) *watchdog {
+	return &watchdog{bite: bite, limit: limit}
+}
+
+// relax gives the remote time to work on a request.
+func (w *watchdog) relax() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.limit *= workStalls
+	w.restart()
+}
+
+// enter says that we wait for the remote from now on; leave that we do not any more, and
+// how many bytes came of it.
+func (w *watchdog) enter() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiters++; w.waiters == 1 {
+		w.began = time.Now()
+		w.arm()
+	}
+}
+
+func (w *watchdog) leave(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiters--; w.waiters == 0 {
+		w.waited += time.Since(w.began)
+		w.timer.Stop()
+		w.timer = nil
+	}
+	w.add(n)
+}
+
+// progress counts bytes that moved while somebody waits for something else.
+func (w *watchdog) progress(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.add(n)
+}
+
+func (w *watchdog) add(n int) {
+	if w.moved += int64(n); w.moved >= minProgressBytes {
+		w.restart()
+	}
+}
+
+// restart begins to count anew.
+func (w *watchdog) restart() {
+	w.moved, w.waited = 0, 0
+	if w.timer != nil {
+		w.timer.Stop()
+		w.began = time.Now()
+		w.arm()
+	}
+}
+
+// arm sets the timer to what is left. One that bites although it was just stopped does
+// no harm: the time was up.
+func (w *watchdog) arm() {
+	limit := w.limit
+	w.timer = time.AfterFunc(limit-w.waited, func() {
+		w.bite(fmt.Errorf("it moved fewer than %d bytes in %s", minProgressBytes, limit))
+	})
+}
+
+// reader watches what is read of a remote.
+func (w *watchdog) reader(in io.Reader) io.Reader { return &watchedReader{in, w} }
+
+type watchedReader struct {
+	in  io.Reader
+	dog *watchdog
+}
+
+func (r *watchedReader) Read(p []byte) (int, error) {
+	r.dog.enter()
+	n, err := r.in.Read(p)
+	r.dog.leave(n)
+	return n, err
+}
+
+// writer watches what is written to a remote.
+func (w *watchdog) writer(out io.WriteCloser) io.WriteCloser { return &watchedWriter{out, w} }
+
+type watchedWriter struct {
+	io.WriteCloser
+	dog *watchdog
+}
+
+func (w *watchedWriter) Write(p []byte) (int, error) {
+	written := 0
+	for len(p) > written {
+		part := p[written:min(len(p), written+maxWatchedWrite)]
+		w.dog.enter()
+		n, err := w.WriteCloser.Write(part)
+		w.dog.leave(n)
+		if written += n; err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+// maxWatchedWrite is how much is written at once, so that a slow remote that does take it
+// is not mistaken for a silent one.
+const maxWatchedWrite = 32 << 10
+
+// sent counts what a remote takes of a request's body, which others read.
+func (w *watchdog) sent(in io.Reader) io.Reader { return &sentReader{in, w} }
+
+type sentReader struct {
+	in  io.Reader
+	dog *watchdog
+}
+
+func (r *sentReader) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p[:min(len(p), maxWatchedWrite)])
+	r.dog.progress(n)
+	return n, err
+}

@@ -1,0 +1,204 @@
+// Package githubapp makes the tokens of a GitHub App: it signs who it is with the app's
+// private key, finds the installation that may see a repository, and gets tokens that
+// last an hour. A token is kept until five minutes before its end.
+//
+//	source, err := githubapp.New(githubapp.Config{AppID: 7, PrivateKey: pem, Repository: "acme/monitoring"})
+//	token, err := source.Token(ctx) // the password of user x-access-token, and a bearer of the API
+//
+// A [Source] is a repo.TokenSource. Every call has a deadline, answers are bounded, and no
+// error shows the key or a token.
+package githubapp
+
+import (
+	"context"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+const (
+	// DefaultURL is the API of github.com. GitHub Enterprise has https://HOST/api/v3.
+	DefaultURL = "https://api.github.com"
+
+	// Timeout bounds one call of Token, its requests together.
+	Timeout = 30 * time.Second
+	// RenewBefore is how long before its end a token is replaced.
+	RenewBefore = 5 * time.Minute
+	// MaxAnswerBytes bounds an answer of the API.
+	MaxAnswerBytes = 1 << 20
+)
+
+// Config is an app and its installation.
+type Config struct {
+	AppID int64
+	// InstallationID is the installation. 0: that which may see Repository.
+	InstallationID int64
+	// PrivateKey is the app's RSA key in PEM, as GitHub gives it out.
+	PrivateKey []byte
+	// Repository is owner/name. It is needed without an InstallationID.
+	Repository string
+	// URL is the address of the API. Default DefaultURL.
+	URL string
+	// Connection holds the CA, the client certificate and the proxy to reach the API; its
+	// other fields are not used.
+	Connection repo.Auth
+}
+
+// Source makes tokens. It is safe for concurrent use: callers of one moment wait for the
+// same token.
+type Source struct {
+	config Config
+	key    *rsa.PrivateKey
+	http   *http.Client
+	busy   chan struct{} // holds one token; who has it asks the API
+
+	mu           sync.Mutex
+	installation int64 // 0: not known yet
+	token        string
+	renew        time.Time
+}
+
+var _ repo.TokenSource = (*Source)(nil)
+
+// New checks the configuration. It contacts nobody.
+func New(cfg Config) (*Source, error) {
+	if cfg.URL == "" {
+		cfg.URL = DefaultURL
+	}
+	cfg.URL = strings.TrimRight(cfg.URL, "/")
+	if cfg.AppID <= 0 {
+		return nil, errors.New("GitHub App: its ID is not given")
+	}
+	if u, err := url.Parse(cfg.URL); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errors.New("GitHub App: the URL of the API is not one of https")
+	}
+	owner, name, _ := strings.Cut(cfg.Repository, "/")
+	if cfg.InstallationID <= 0 && (owner == "" || name == "" || strings.Contains(name, "/")) {
+		return nil, errors.New("GitHub App: neither an installation nor a repository owner/name to find it by is given")
+	}
+	key, err := parseKey(cfg.PrivateKey)
+	if err != nil {
+		return nil, fmt.Errorf("GitHub App: %w", err)
+	}
+	transport, err := repo.NewTransport(cfg.Connection)
+	if err != nil {
+		return nil, fmt.Errorf("GitHub App: %w", err)
+	}
+	return &Source{
+		config: cfg, key: key, installation: cfg.InstallationID, busy: make(chan struct{}, 1),
+		http: &http.Client{Transport: transport, CheckRedirect: sameHost},
+	}, nil
+}
+
+// parseKey reads PKCS #1, which GitHub gives out, and PKCS #8.
+func parseKey(text []byte) (*rsa.PrivateKey, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, errors.New("private key is not PEM")
+	}
+	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+		return key, nil
+	}
+	any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if key, ok := any.(*rsa.PrivateKey); ok && err == nil {
+		return key, nil
+	}
+	return nil, errors.New("private key is not an RSA key")
+}
+
+// sameHost follows a repository that was renamed, and takes the signature nowhere else.
+func sameHost(req *http.Request, via []*http.Request) error {
+	if len(via) > 3 || req.Method != http.MethodGet || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+		return errors.New("the API sends us elsewhere")
+	}
+	return nil
+}
+
+// Token gives a token that lasts for five minutes at least. Its errors wrap repo.ErrAuth
+// where GitHub refused the app, its key or its installation.
+func (s *Source) Token(ctx context.Context) (string, error) {
+	if token := s.kept(); token != "" {
+		return token, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, fmt.Errorf("no answer within %s", Timeout))
+	defer cancel()
+	select {
+	case s.busy <- struct{}{}:
+		defer func() { <-s.busy }()
+	case <-ctx.Done():
+		return "", fmt.Errorf("token of GitHub App %d: %w", s.config.AppID, context.Cause(ctx))
+	}
+	if token := s.kept(); token != "" {
+		return token, nil // of who was busy
+	}
+	token, err := s.fetch(ctx)
+	if err != nil {
+		return "", fmt.Errorf("token of GitHub App %d: %w", s.config.AppID, err)
+	}
+	return token, nil
+}
+
+// kept is the present token; empty if it is to be renewed. Where the clock jumps, the
+// time that has passed since the token was made decides.
+func (s *Source) kept() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.token == "" || !time.Now().Before(s.renew) {
+		return ""
+	}
+	return s.token
+}
+
+// Forget drops a token that a server has refused, as after the app was installed anew.
+func (s *Source) Forget(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.token == token {
+		s.token, s.installation = "", s.config.InstallationID
+	}
+}
+
+// fetch gets a token, and the installation first if it is not known.
+func (s *Source) fetch(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	id := s.installation
+	s.mu.Unlock()
+	if id == 0 {
+		var found struct {
+			ID int64 `json:"id"`
+		}
+		if _, err := s.call(ctx, http.MethodGet, "/repos/"+s.config.Repository+"/installation", &found); err != nil {
+			return "", fmt.Errorf("find its installation for %s: %w", s.config.Repository, err)
+		}
+		id = found.ID
+	}
+	var made struct {
+		Token     string    `json:"token"`
+		ExpiresAt time.Time `json:"expires_at"`
+	}
+	began := time.Now()
+	clock, err := s.call(ctx, http.MethodPost, fmt.Sprintf("/app/installations/%d/access_tokens", id), &made)
+	if err != nil {
+		return "", fmt.Errorf("installation %d: %w", id, err)
+	}
+	if made.Token == "" || strings.ContainsFunc(made.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("installation %d: the answer holds no token", id)
+	}
+	if clock.IsZero() {
+		clock = began
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.installation, s.token = id, made.Token
+	s.renew = began.Add(made.ExpiresAt.Sub(clock) - RenewBefore) // by GitHub's clock: ours may be wrong
+	return made.Token, nil
+}

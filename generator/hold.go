@@ -38,6 +38,7 @@ type Held struct {
 func (out *Output) Refuse(unit string, d diag.Diagnostic) *Unit {
 	i := slices.IndexFunc(out.Units, func(u *Unit) bool { return u.Name == unit })
 	out.Units[i] = out.renderer.unit(out.Hierarchies[i], d)
+	out.refused = true
 	out.collect()
 	return out.Units[i]
 }

@@ -33,10 +33,14 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 				w := newWorld(seed)
 				opts := generator.Options{Secrets: policy}
 				var prev *generator.Output
-				reused := 0
+				var set *manifest.Set
+				reused, replaced := 0, 0
 				for step := range 40 {
 					edit := w.edit()
-					set := manifest.NewSet(w.parse()...)
+					var same bool
+					if set, same = next(set, manifest.NewSet(w.parse()...)); same {
+						replaced++
+					}
 					out := generator.Render(set, opts, prev)
 					fresh := generator.Render(set, opts, nil)
 					if diff := cmp.Diff(summary(fresh), summary(out)); diff != "" {
@@ -49,12 +53,52 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 					}
 					prev = out
 				}
-				if reused == 0 {
-					t.Error("no unit was ever taken over")
+				if reused == 0 || replaced == 0 {
+					t.Errorf("%d units were ever taken over, and %d sets", reused, replaced)
 				}
 			})
 		}
 	}
+}
+
+// TestConflictsComeAndGo lets a unit grow into the name of another, and shrink again.
+func TestConflictsComeAndGo(t *testing.T) {
+	agent := func(name string, shards int) manifest.Result {
+		text := fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: %s, namespace: one}\nspec: {metrics: {shards: %d, instanceSelector: {}}}\n", name, shards)
+		return manifest.Parse(manifest.File{Path: name + ".yaml", Data: []byte(text)}, manifest.Options{})
+	}
+	instance := manifest.Parse(manifest.File{Path: "main.yaml", Data: []byte("apiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: main, namespace: one}\nspec: {remoteWrite: [{url: https://x.example.com}]}\n")}, manifest.Options{})
+	set := manifest.NewSet(instance, agent("web", 1), agent("web-shard-1", 1))
+	out := generator.Render(set, generator.Options{}, nil)
+	for step, shards := range []int{1, 2, 2, 1, 2} {
+		var same bool
+		if set, same = set.Replace(agent("web", shards).Objects); !same {
+			t.Fatal("another set")
+		}
+		out = generator.Render(set, generator.Options{}, out)
+		if conflict := out.Diags.HasErrors(); conflict != (shards == 2) {
+			t.Errorf("step %d, %d shards: %v", step, shards, out.Diags)
+		}
+	}
+}
+
+// next derives a set from the one before as gitsync does it: by [manifest.Set.Replace] where
+// there are the same objects still.
+func next(before, fresh *manifest.Set) (set *manifest.Set, same bool) {
+	if before == nil || len(before.All()) != len(fresh.All()) || len(fresh.Duplicates()) > 0 {
+		return fresh, false
+	}
+	var changed []*manifest.Object
+	for i, o := range fresh.All() {
+		old := before.All()[i]
+		if old.ID != o.ID {
+			return fresh, false
+		}
+		if old != o {
+			changed = append(changed, o)
+		}
+	}
+	return before.Replace(changed)
 }
 
 func contains(units []*generator.Unit, u *generator.Unit) bool {

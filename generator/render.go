@@ -50,6 +50,7 @@ type Output struct {
 
 	renderer *renderer
 	between  diag.List // what was found between units
+	refused  bool      // a unit was rendered again, and not compared with the others
 }
 
 // Render renders all hierarchies of a set. Units of prev whose inputs are the same
@@ -80,9 +81,25 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		out.Units[i] = r.unit(h)
 	})
 	out.renderer = r
-	out.between = conflicts(out, set, opts.Past)
+	if !out.sameOwners(prev) {
+		out.between = conflicts(out, set, opts.Past)
+	}
 	out.collect()
 	return out
+}
+
+// sameOwners reports whether there is no conflict between units because there was none in
+// prev: no object is rendered or in the inputs that was not then.
+func (out *Output) sameOwners(prev *Output) bool {
+	if prev == nil || prev.refused || len(prev.between) > 0 || len(prev.Units) != len(out.Units) || !out.renderer.set.SameNames(prev.renderer.set) {
+		return false
+	}
+	for i, u := range out.Units {
+		if u != prev.Units[i] && (u.Name != prev.Units[i].Name || !u.ownsOnly(prev.Units[i])) {
+			return false
+		}
+	}
+	return true
 }
 
 // collect gathers what was found.

@@ -62,6 +62,23 @@ func (u *Unit) finish() {
 // from notes an object that the unit is rendered from.
 func (u *Unit) from(o *manifest.Object) { u.Inputs = append(u.Inputs, o.ID) }
 
+// ownsOnly reports whether a unit has no manifest that an earlier render of it had not.
+func (u *Unit) ownsOnly(before *Unit) bool {
+	rest := before.Files
+	for _, f := range u.Files {
+		if !f.Manifest {
+			continue
+		}
+		// Both are sorted by path, and an object has one.
+		i := slices.IndexFunc(rest, func(old File) bool { return old.Manifest && old.Object == f.Object })
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+1:]
+	}
+	return true
+}
+
 // fail takes a unit out because of something between units.
 func (u *Unit) fail() *Unit {
 	failed := *u

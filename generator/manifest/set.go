@@ -13,14 +13,19 @@ type Set struct {
 	byKind     map[string][]*Object
 	duplicates [][]*Object
 	leftOut    []*Object
+	names      *names
 }
+
+// names stands for the identities in a set: sets that share one have the same. It is not
+// empty, for pointers to what is empty may be equal.
+type names struct{ _ byte }
 
 // NewSet merges results, whatever their order. Objects of the same identity are all left
 // out, also if they are equal: which file is edited next, and whether that has an effect,
 // would be chance. See [Set.Duplicates].
 func NewSet(results ...Result) *Set {
 	all := sorted(results)
-	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}}
+	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}, names: &names{}}
 	for i, end := 0, 0; i < len(all); i = end {
 		for end = i + 1; end < len(all) && all[end].ID == all[i].ID; end++ {
 		}
@@ -94,7 +99,7 @@ func find(sorted []*Object, id ID) (int, bool) {
 // will do. It costs what copying pointers costs, for when the content of a few objects
 // changes and nothing else.
 func (s *Set) Replace(objects []*Object) (*Set, bool) {
-	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut}
+	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, names: s.names}
 	copied := map[string]bool{}
 	for _, o := range objects {
 		i, found := find(out.objects, o.ID)
@@ -113,11 +118,15 @@ func (s *Set) Replace(objects []*Object) (*Set, bool) {
 	return out, true
 }
 
+// SameNames reports whether a set is known to have just the identities of another: they come
+// from one by [Set.Replace]. It costs nothing.
+func (s *Set) SameNames(other *Set) bool { return s.names == other.names }
+
 // With returns a set in which the objects of the map stand in place of those of the same
 // identities, or beside the others if there are none; nil takes an object out. What is
 // given is no duplicate of anything.
 func (s *Set) With(objects map[ID]*Object) *Set {
-	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates}
+	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, names: &names{}}
 	out.objects = with(s.objects, objects)
 	kinds := map[string]map[ID]*Object{}
 	for id, o := range objects {

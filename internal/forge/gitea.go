@@ -139,9 +139,11 @@ func (g *giteaRepo) close(ctx context.Context, number int) error {
 	return err
 }
 
-// comments lists all at once: Gitea knows no pages of them.
-func (g *giteaRepo) comments(ctx context.Context, number, _ int) ([]comment, bool, error) {
-	list, _, err := g.client(ctx).ListIssueComments(g.at.owner, g.at.name, int64(number), gitea.ListIssueCommentOptions{})
+// comments lists all at once where Gitea knows no pages of them, as up to now.
+func (g *giteaRepo) comments(ctx context.Context, number, page int) ([]comment, bool, error) {
+	list, _, err := g.client(ctx).ListIssueComments(g.at.owner, g.at.name, int64(number), gitea.ListIssueCommentOptions{
+		ListOptions: gitea.ListOptions{Page: page, PageSize: perPage},
+	})
 	if err != nil {
 		return nil, false, err
 	}
@@ -149,7 +151,7 @@ func (g *giteaRepo) comments(ctx context.Context, number, _ int) ([]comment, boo
 	for _, c := range list[:min(len(list), MaxComments)] {
 		out = append(out, comment{c.ID, c.Body})
 	}
-	return out, false, nil
+	return out, len(list) == perPage, nil
 }
 
 func (g *giteaRepo) addComment(ctx context.Context, number int, text string) (int64, error) {

@@ -151,6 +151,10 @@ func (p *pass) resolveTip() error {
 // still to be had.
 func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, error) {
 	src, base := p.sources[i], p.baseOf(i)
+	refused, isRefused := errors.AsType[*refusedCommit](cause)
+	if base.IsZero() && isRefused {
+		return base, fmt.Errorf("%w; no commit of it was rendered before: %s", cause, refused.hint)
+	}
 	if base.IsZero() {
 		return base, cause
 	}
@@ -160,7 +164,7 @@ func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, err
 		return plumbing.ZeroHash, cause
 	}
 	code, hint := diag.SourceUnreachable, "check the URL, the ref, the network and the credentials"
-	if refused, ok := errors.AsType[*refusedCommit](cause); ok {
+	if isRefused {
 		code, hint = refused.code, refused.hint
 	}
 	p.error(code, src.repo.URL(), hint, "%v; the pass goes on with commit %s, which the output was last rendered from", cause, shortID(base.String()))

@@ -24,6 +24,10 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	if len(creds.Sources) != len(s.sources) {
 		return fmt.Errorf("pipeline %s: %d credentials for %d sources", name, len(creds.Sources), len(s.sources))
 	}
+	verify, err := creds.verifiers(len(s.sources))
+	if err != nil {
+		return fmt.Errorf("pipeline %s: %w", name, err)
+	}
 	if !reflect.DeepEqual(creds.Signing, s.signing) {
 		sign, err := creds.Signing.signer()
 		if err != nil {
@@ -38,7 +42,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	old := s.remotes
 	s.remotes = next
 	for i, src := range s.sources {
-		src.repo = perSource[i]
+		src.repo, src.verify = perSource[i], verify[i]
 		if len(s.sources) > 1 {
 			src.label = src.repo.URL() // what the pipeline says may hold a user name, which may be a token
 		}

@@ -2,6 +2,7 @@ package gitsync_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,39 +13,149 @@ import (
 	"github.com/agentry-dev/agentry/internal/gittest"
 )
 
-// TestSignedCommits verifies branch and note with git itself.
-func TestSignedCommits(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	key, public := gittest.NewSSHKey(t)
-	r.creds.Signing = gitsync.SigningKey{Key: key}
-	allowed := filepath.Join(t.TempDir(), "allowed_signers")
-	if err := os.WriteFile(allowed, append([]byte("agentry@localhost "), ssh.MarshalAuthorizedKey(public)...), 0o600); err != nil {
+// gpg is a key in a home of its own.
+type gpg struct {
+	home, fingerprint string
+	public, private   string // armoured
+}
+
+// gpgHome is a short path, for sockets are in it.
+func gpgHome(t *testing.T) string {
+	t.Helper()
+	home, err := os.MkdirTemp("", "gpg")
+	if err != nil {
 		t.Fatal(err)
 	}
-	r.commit("one", twoTeams())
-	first := r.pass()
-	for _, ref := range []string{"env", "refs/notes/hydrator.metadata"} {
-		out := r.out("-c", "gpg.ssh.allowedSignersFile="+allowed, "verify-commit", "-v", ref)
-		if !strings.Contains(out, `Good "git" signature for agentry@localhost`) {
-			t.Errorf("%s: %s", ref, out)
+	t.Cleanup(func() {
+		_ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() // there may be no agent
+		_ = os.RemoveAll(home)                                                // only temporary
+	})
+	return home
+}
+
+func runGPG(t *testing.T, home, stdin string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("gpg", append([]string{"--homedir", home, "--batch", "--quiet", "--no-tty", "--passphrase", "", "--pinentry-mode", "loopback"}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("gpg %v: %v\n%s; make test-deps installs it", args, err, errs.String())
+	}
+	return string(out)
+}
+
+// newGPG makes a key.
+func newGPG(t *testing.T, algorithm string) *gpg {
+	t.Helper()
+	g := &gpg{home: gpgHome(t)}
+	runGPG(t, g.home, "", "--quick-generate-key", "agentry <agentry@localhost>", algorithm, "sign", "never")
+	g.public = runGPG(t, g.home, "", "--armor", "--export")
+	g.private = runGPG(t, g.home, "", "--armor", "--export-secret-keys")
+	for line := range strings.Lines(runGPG(t, g.home, "", "--with-colons", "--list-keys")) {
+		if fields := strings.Split(line, ":"); fields[0] == "fpr" && g.fingerprint == "" {
+			g.fingerprint = fields[9]
 		}
 	}
-	r.out("fsck", "--strict")
-	r.out("update-ref", "-d", "refs/heads/env")
-	if again := r.pass(); again.Commit != first.Commit {
-		t.Errorf("a replica makes %s and not %s", again.Commit, first.Commit)
+	return g
+}
+
+// newGPGOf is the environment of a gpg that knows some public keys.
+func newGPGOf(t *testing.T, public string) []string {
+	t.Helper()
+	home := gpgHome(t)
+	if public != "" {
+		runGPG(t, home, public, "--import")
+	}
+	return []string{"GNUPGHOME=" + home}
+}
+
+func (g *gpg) signer() signer {
+	return signer{config: []string{"-c", "user.signingKey=" + g.fingerprint}, env: []string{"GNUPGHOME=" + g.home}}
+}
+
+// TestSignedCommits verifies the commit with git itself, and makes it again.
+func TestSignedCommits(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"ssh", "ed25519", "rsa2048"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			allowed := filepath.Join(t.TempDir(), "allowed_signers")
+			want, env := "", []string(nil)
+			if kind == "ssh" {
+				key, public := gittest.NewSSHKey(t)
+				r.creds.Signing = gitsync.SigningKey{Key: key}
+				if err := os.WriteFile(allowed, append([]byte("agentry@localhost "), ssh.MarshalAuthorizedKey(public)...), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				want = `Good "git" signature for agentry@localhost`
+			} else {
+				g := newGPG(t, kind)
+				r.creds.Signing = gitsync.SigningKey{Key: []byte(g.private)}
+				env, want = newGPGOf(t, g.public), `Good signature from "agentry <agentry@localhost>"`
+			}
+			r.commit("one", twoTeams())
+			first := r.pass()
+			cmd := exec.Command("git", "-c", "gpg.ssh.allowedSignersFile="+allowed, "verify-commit", "-v", "env")
+			cmd.Dir, cmd.Env = r.repo.Dir, append(gittest.Env(), env...)
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), want) {
+				t.Errorf("%v: %s", err, out)
+			}
+			r.out("fsck", "--strict")
+			r.out("update-ref", "-d", "refs/heads/env")
+			if again := r.pass(); again.Commit != first.Commit {
+				t.Errorf("a replica makes %s and not %s", again.Commit, first.Commit)
+			}
+		})
 	}
 }
 
 // TestUnusableSigningKey writes nothing rather than something unsigned.
 func TestUnusableSigningKey(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.creds.Signing = gitsync.SigningKey{Key: []byte("-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n")}
-	r.pipeline.Default()
-	_, err := gitsync.New(r.pipeline, r.creds, r.options)
-	if err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("%v", err)
+	g := newGPG(t, "ed25519")
+	sealed := sealedGPG(t)
+	for name, c := range map[string]struct {
+		key        string
+		passphrase string
+		want       string
+	}{
+		"not a key":                   {"hunter2", "", "no private key of SSH or PGP"},
+		"a broken PGP key":            {"-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n", "", "read the PGP key"},
+		"a public PGP key":            {g.public, "", "public"},
+		"a sealed PGP key":            {sealed, "", "passphrase"},
+		"a sealed key, wrong opening": {sealed, "hunter3", "does not open"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.creds.Signing = gitsync.SigningKey{Key: []byte(c.key), Passphrase: []byte(c.passphrase)}
+			r.pipeline.Default()
+			_, err := gitsync.New(r.pipeline, r.creds, r.options)
+			if err == nil || strings.Contains(err.Error(), "hunter") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
+	t.Run("a sealed key that is opened", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.creds.Signing = gitsync.SigningKey{Key: []byte(sealed), Passphrase: []byte("hunter2")}
+		r.commit("one", twoTeams())
+		if report := r.pass(); !strings.Contains(r.out("cat-file", "commit", report.Commit), "BEGIN PGP SIGNATURE") {
+			t.Error("the commit is not signed")
+		}
+	})
+}
+
+// sealedGPG is a private key that hunter2 opens.
+func sealedGPG(t *testing.T) string {
+	t.Helper()
+	home := gpgHome(t)
+	args := []string{"--passphrase", "hunter2"}
+	runGPG(t, home, "", append(args, "--quick-generate-key", "agentry <agentry@localhost>", "rsa2048", "sign", "never")...)
+	return runGPG(t, home, "", append(args, "--armor", "--export-secret-keys")...)
 }

@@ -85,8 +85,8 @@ func parsePGPKeys(data []byte) (openpgp.EntityList, error) {
 
 // refusedCommit is a commit that is not accepted.
 type refusedCommit struct {
-	code diag.Code // commit-unsigned or commit-untrusted
-	text string
+	code       diag.Code // commit-unsigned or commit-untrusted
+	text, hint string
 }
 
 // Error says which commit, and why.
@@ -101,15 +101,23 @@ func (v *verifier) accept(r *repo.Repo, h plumbing.Hash) error {
 		return err
 	}
 	if len(signatures) == 0 {
-		return &refusedCommit{diag.CommitUnsigned, fmt.Sprintf("commit %s of %s is not signed", h, r.URL())}
+		return &refusedCommit{
+			code: diag.CommitUnsigned, text: fmt.Sprintf("commit %s of %s is not signed, and only signed ones are accepted", h, r.URL()),
+			hint: "sign it (git commit -S), or put a signed commit on top of it",
+		}
 	}
-	if len(signatures) > 1 {
-		return &refusedCommit{diag.CommitUntrusted, fmt.Sprintf("commit %s of %s has %d signatures", h, r.URL(), len(signatures))}
+	if len(signatures) == 1 {
+		err = v.check(text, signatures[0])
+	} else {
+		err = fmt.Errorf("there are %d of them", len(signatures))
 	}
-	if err := v.check(text, signatures[0]); err != nil {
-		return &refusedCommit{diag.CommitUntrusted, fmt.Sprintf("the signature of commit %s of %s is not accepted: %v", h, r.URL(), err)}
+	if err == nil {
+		return nil
 	}
-	return nil
+	return &refusedCommit{
+		code: diag.CommitUntrusted, text: fmt.Sprintf("the signature of commit %s of %s is not accepted: %v", h, r.URL(), err),
+		hint: "if that key is to be trusted, add it to sources[].verify; else put a commit of a trusted signer on top",
+	}
 }
 
 // check verifies the signature of a commit's text. Its errors name the key.

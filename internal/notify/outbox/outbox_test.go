@@ -1,0 +1,247 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// record is what was done, in its order.
+type record struct {
+	mu   sync.Mutex
+	done []string
+}
+
+func (r *record) add(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done = append(r.done, what)
+}
+
+func (r *record) check(t *testing.T, want ...string) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if diff := cmp.Diff(want, r.done); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// run runs a box in a bubble, and gives what stops it.
+func run(t *testing.T, b *Box) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := b.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	synctest.Wait()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+func expect(t *testing.T, b *Box, want Stats) {
+	t.Helper()
+	if diff := cmp.Diff(want, b.Stats()); diff != "" {
+		t.Errorf("stats (-want +got):\n%s", diff)
+	}
+}
+
+func TestJobsOfALaneAreDoneInOrderAndALaneThatFailsHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, r := New(Options{}), &record{}
+		var up atomic.Bool
+		for i := range 3 {
+			b.Put(Job{Lane: "down", Do: func(context.Context) error {
+				if !up.Load() {
+					return errors.New("connection refused")
+				}
+				r.add(fmt.Sprint("down ", i))
+				return nil
+			}})
+		}
+		b.Put(Job{Lane: "up", Do: func(context.Context) error { r.add("up"); return nil }})
+		stop := run(t, b)
+		r.check(t, "up")
+		expect(t, b, Stats{Waiting: 3, Done: 1, Retried: 1})
+		up.Store(true)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		r.check(t, "up", "down 0", "down 1", "down 2")
+		expect(t, b, Stats{Done: 4, Retried: 1})
+		stop()
+	})
+}
+
+func TestANewerJobReplacesTheOneWithItsKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, r := New(Options{MaxWaiting: 2}), &record{}
+		put := func(key, text string, err error) {
+			b.Put(Job{Lane: "l", Key: key, Do: func(context.Context) error { r.add(text); return err }})
+		}
+		put("a", "a1", nil)
+		put("b", "b1", errors.New("busy"))
+		put("a", "a2", nil)
+		stop := run(t, b)
+		r.check(t, "a2", "b1")
+		put("b", "b2", nil)
+		put("b", "b3", nil)
+		synctest.Wait()
+		r.check(t, "a2", "b1") // the recipient is given its time
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		r.check(t, "a2", "b1", "b3")
+		expect(t, b, Stats{Done: 2, Retried: 1})
+		stop()
+	})
+}
+
+func TestAFullLaneDropsTheOldestAndCountsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		b, r := New(Options{MaxWaiting: 2, Log: slog.New(slog.NewTextHandler(&log, nil))}), &record{}
+		for i := range 5 {
+			b.Put(Job{Lane: "https://hooks.example.com/s3cret", What: "event", Pipeline: "prod", Do: func(context.Context) error { r.add(fmt.Sprint(i)); return nil }})
+		}
+		expect(t, b, Stats{Waiting: 2, Dropped: 3})
+		stop := run(t, b)
+		r.check(t, "3", "4")
+		stop()
+		if n := strings.Count(log.String(), "dropped"); n != 3 || strings.Contains(log.String(), "s3cret") {
+			t.Errorf("log: %s", &log)
+		}
+	})
+}
+
+func TestRetriesBackOffAndEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{})
+		var events, states int
+		b.Put(Job{Lane: "events", Do: func(context.Context) error { events++; return errors.New("down") }})
+		b.Put(Job{Lane: "states", Key: "k", Do: func(context.Context) error { states++; return errors.New("down") }})
+		stop := run(t, b)
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		// 1, 2, 4 ... 256 seconds and then 5 minutes, each up to half as much longer.
+		if events < 14 || events > 22 {
+			t.Errorf("an event is tried %d times in its hour", events)
+		}
+		if states <= events || states > 35 {
+			t.Errorf("a state is tried %d times in two hours", states)
+		}
+		if s := b.Stats(); s.Failed != 1 || s.Waiting != 1 {
+			t.Errorf("stats: %+v", s)
+		}
+		stop()
+	})
+}
+
+// limited is an error that says when to come again.
+type limited time.Duration
+
+func (limited) Error() string               { return "too many requests" }
+func (l limited) RetryAfter() time.Duration { return time.Duration(l) }
+
+func TestErrorsSayWhenAndWhetherToTryAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, r := New(Options{}), &record{}
+		start := time.Now()
+		first := true
+		b.Put(Job{Lane: "limited", Key: "k", Do: func(context.Context) error {
+			if first {
+				first = false
+				return fmt.Errorf("set status: %w", limited(20*time.Minute))
+			}
+			r.add(time.Since(start).String())
+			return nil
+		}})
+		b.Put(Job{Lane: "refused", Key: "k", Do: func(context.Context) error {
+			r.add("refused")
+			return fmt.Errorf("x: %w", Permanent(errors.New("422")))
+		}})
+		b.Put(Job{Lane: "broken", Key: "k", Do: func(context.Context) error { panic("broken") }})
+		stop := run(t, b)
+		time.Sleep(time.Hour)
+		r.check(t, "refused", "20m0s")
+		expect(t, b, Stats{Done: 1, Retried: 1, Failed: 2})
+		stop()
+	})
+}
+
+func TestATryHasADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, r := New(Options{Timeout: time.Second}), &record{}
+		b.Put(Job{Lane: "silent", Key: "k", Do: func(ctx context.Context) error {
+			<-ctx.Done()
+			r.add(ctx.Err().Error())
+			return Permanent(ctx.Err())
+		}})
+		stop := run(t, b)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		r.check(t, "context deadline exceeded")
+		stop()
+	})
+}
+
+func TestNoMoreAtOnceThanWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{Workers: 2})
+		var mu sync.Mutex
+		now, most := 0, 0
+		for i := range 10 {
+			b.Put(Job{Lane: fmt.Sprint(i), Do: func(context.Context) error {
+				mu.Lock()
+				now++
+				most = max(most, now)
+				mu.Unlock()
+				time.Sleep(time.Second)
+				mu.Lock()
+				now--
+				mu.Unlock()
+				return nil
+			}})
+		}
+		stop := run(t, b)
+		time.Sleep(10 * time.Second)
+		stop()
+		if most != 2 {
+			t.Errorf("%d at once", most)
+		}
+		expect(t, b, Stats{Done: 10})
+	})
+}
+
+func TestWhatWaitsIsTriedOnceMoreAtTheEndAndNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, r := New(Options{Grace: time.Second, Workers: 8}), &record{}
+		b.Put(Job{Lane: "down", Do: func(context.Context) error { r.add("down"); return errors.New("down") }})
+		stop := run(t, b)
+		r.check(t, "down")
+		b.Put(Job{Lane: "down", Do: func(context.Context) error { r.add("last words"); return nil }})
+		b.Put(Job{Lane: "silent", Do: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
+		start := time.Now()
+		stop()
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("the end took %s", took)
+		}
+		r.check(t, "down", "down", "last words")
+		b.Put(Job{Lane: "up", Do: func(context.Context) error { r.add("after the end"); return nil }})
+		expect(t, b, Stats{Done: 1, Retried: 1, Failed: 2, Dropped: 1})
+	})
+}

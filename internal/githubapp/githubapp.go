@@ -179,7 +179,9 @@ func (s *Source) fetch(ctx context.Context) (string, error) {
 		if _, err := s.call(ctx, http.MethodGet, "/repos/"+s.config.Repository+"/installation", &found); err != nil {
 			return "", fmt.Errorf("find its installation for %s: %w", s.config.Repository, err)
 		}
-		id = found.ID
+		if id = found.ID; id <= 0 {
+			return "", fmt.Errorf("find its installation for %s: the answer holds none", s.config.Repository)
+		}
 	}
 	var made struct {
 		Token     string    `json:"token"`
@@ -188,6 +190,9 @@ func (s *Source) fetch(ctx context.Context) (string, error) {
 	began := time.Now()
 	clock, err := s.call(ctx, http.MethodPost, fmt.Sprintf("/app/installations/%d/access_tokens", id), &made)
 	if err != nil {
+		s.mu.Lock()
+		s.installation = s.config.InstallationID // may have been made anew
+		s.mu.Unlock()
 		return "", fmt.Errorf("installation %d: %w", id, err)
 	}
 	if made.Token == "" || strings.ContainsFunc(made.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {

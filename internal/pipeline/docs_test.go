@@ -69,7 +69,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 // describedOnce are the types of fields that the manual describes apart from the table.
 func describedOnce() []reflect.Type {
 	return []reflect.Type{
-		reflect.TypeFor[gitsync.Auth](), reflect.TypeFor[v1alpha1.TLSConfig](), reflect.TypeFor[monitoringv1.SafeAuthorization](),
+		reflect.TypeFor[gitsync.Auth](), reflect.TypeFor[gitsync.GitHubApp](), reflect.TypeFor[v1alpha1.TLSConfig](), reflect.TypeFor[monitoringv1.SafeAuthorization](),
 		reflect.TypeFor[integration.Entry](), reflect.TypeFor[integration.Field](),
 	}
 }

@@ -18,12 +18,15 @@ import (
 // MaxFileBytes bounds a pipeline file.
 const MaxFileBytes = 1 << 20
 
-// Pipeline is a pipeline with the place that it was read from.
+// Pipeline is a pipeline with the place that it was read from. One with forEach is a
+// template: [Pipeline.Expand] makes the pipelines of it.
 type Pipeline struct {
 	gitsync.Pipeline
 
-	file  string
-	nodes positions
+	file   string
+	nodes  positions
+	folder string    // that the pipeline was made for, by forEach
+	each   *template // nil without forEach
 }
 
 // Parse reads all documents of a pipeline file. The name is used in diagnostics, and its
@@ -55,7 +58,7 @@ func Parse(file string, data []byte) ([]*Pipeline, diag.List) {
 		found = append(found, invalid(file, nil, "the file holds no pipeline"))
 	}
 	if !found.HasErrors() {
-		found = append(found, conflicts(fleet)...)
+		found = append(found, fleetDiags(fleet, false)...)
 	}
 	found.Sort()
 	if found.HasErrors() {
@@ -77,18 +80,47 @@ func parseDocument(file string, root *yaml.Node) (*Pipeline, diag.List) {
 	if d.found.HasErrors() {
 		return p, d.found // Validate would only repeat that what could not be read is missing.
 	}
+	if p.Spec.ForEach != "" {
+		return p, p.prepareTemplate()
+	}
+	return p, p.check()
+}
+
+// check sets defaults and reports what is wrong.
+func (p *Pipeline) check() diag.List {
 	p.Default()
+	return p.diags(p.Validate())
+}
+
+func (p *Pipeline) diags(errs []gitsync.FieldError) diag.List {
 	var found diag.List
-	for _, e := range p.Validate() {
+	for _, e := range errs {
 		found = append(found, p.Diag(e))
 	}
-	return p, found
+	return found
+}
+
+// Origin is where the pipeline is written, file:line, and the folder that forEach made it
+// for.
+func (p *Pipeline) Origin() string {
+	origin := p.file
+	if at := p.nodes.nearest(""); at != nil {
+		origin = fmt.Sprintf("%s:%d", p.file, at.Line)
+	}
+	if p.folder != "" {
+		origin += " (" + p.folder + ")"
+	}
+	return origin
 }
 
 // Diag positions a wrong value at its field, or where the field is absent at what it
 // is missing from.
 func (p *Pipeline) Diag(e gitsync.FieldError) diag.Diagnostic {
-	d := invalid(p.file, p.nodes.nearest(e.Path), e.Error())
+	message := e.Error()
+	if p.folder != "" {
+		message += fmt.Sprintf(" (folder %s of spec.forEach)", p.folder)
+	}
+	d := invalid(p.file, p.nodes.nearest(e.Path), message)
 	d.Code, d.Hint = e.Code, e.Hint
 	d.Object = diag.Object{APIVersion: p.APIVersion, Kind: p.Kind, Name: p.Metadata.Name}
 	return d
@@ -100,28 +132,6 @@ func (p *Pipeline) resolve(name string) string {
 		return name
 	}
 	return filepath.Join(filepath.Dir(p.file), name)
-}
-
-// conflicts finds pipelines that cannot be in one fleet.
-func conflicts(fleet []*Pipeline) diag.List {
-	bare := make([]*gitsync.Pipeline, len(fleet))
-	for i, p := range fleet {
-		bare[i] = &p.Pipeline
-	}
-	var found diag.List
-	for _, o := range gitsync.Overlaps(bare) {
-		first, second := fleet[o.First], fleet[o.Second]
-		e := gitsync.FieldError{
-			Path: "spec.output", Code: diag.PipelineConflict,
-			Message: fmt.Sprintf("writes to the same place as pipeline %s, or one place lies in the other", first.Metadata.Name),
-			Hint:    "give each pipeline an output branch or path of its own",
-		}
-		if o.SameName {
-			e.Path, e.Message, e.Hint = "metadata.name", "another pipeline has this name", "names are unique in a fleet"
-		}
-		found = append(found, second.Diag(e))
-	}
-	return found
 }
 
 // yamlLine finds the position in a message of the YAML library, which has no other.

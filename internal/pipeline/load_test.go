@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/integration"
@@ -66,7 +67,8 @@ func TestDefaults(t *testing.T) {
 		Sources:       []gitsync.Source{{URL: "https://git.example.com/a.git", Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"."}}},
 		Output: gitsync.Output{
 			URL: "https://git.example.com/a.git", Branch: "environments/prod", Path: ".",
-			Commit: gitsync.Commit{Author: "agentry <agentry@localhost>", Message: gitsync.DefaultMessage},
+			Commit:    gitsync.Commit{Author: "agentry <agentry@localhost>", Message: gitsync.DefaultMessage},
+			Promotion: gitsync.Promotion{Mode: "direct"},
 		},
 		Secrets:      gitsync.Secrets{Policy: "reference"},
 		SDAggregator: gitsync.SDAggregator{URL: "http://sd-aggregator.monitoring.svc:8080"},
@@ -89,9 +91,10 @@ func TestEveryFieldIsRead(t *testing.T) {
 	if diff := cmp.Diff([]string{"clusters/prod", "shared"}, s.Sources[0].Paths); diff != "" {
 		t.Error(diff)
 	}
+	s.Output.Promotion, s.Output.Webhook, s.Output.Forge, s.Output.OCI, s.Output.Receivers = gitsync.Promotion{}, nil, nil, nil, nil // TestServiceFieldsAreRead
 	want := gitsync.Output{
 		URL: "ssh://git@git.example.com/out.git", Branch: "environments/prod", Path: "clusters/prod", Adopt: true,
-		Auth:   gitsync.Auth{SSHKeyEnv: "KEY", KnownHostsEnv: "HOSTS"},
+		Auth:   gitsync.Auth{SSHKeyEnv: "KEY", KnownHostsEnv: "HOSTS", ProxyURL: "socks5://proxy.example.com:1080"},
 		Commit: gitsync.Commit{Author: "Bot <bot@example.com>", Message: `render {{ join .Added ", " }}`, SigningKeyEnv: "SIGNING_KEY"},
 	}
 	if diff := cmp.Diff(want, s.Output); diff != "" {
@@ -109,6 +112,52 @@ func TestEveryFieldIsRead(t *testing.T) {
 	if e := s.Integrations[0]; e.Name != "nginx" || e.Placement != integration.Once || e.Fields[0].Required != "start" || e.Fields[1].Fields[0].Values[1] != "b" ||
 		e.Fields[0].Default != "http://localhost" || e.Fields[1].Fields[1].Default != 3.0 {
 		t.Errorf("integrations: %+v", e)
+	}
+}
+
+func TestServiceFieldsAreRead(t *testing.T) {
+	fleet, found := Parse("full.good.yaml", read(t, "testdata/full.good.yaml"))
+	if len(found) > 0 {
+		t.Fatal(report(t, found))
+	}
+	s := fleet[0].Spec
+	yes, no := true, false
+	duration := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+	wantSource := gitsync.Source{
+		URL: "https://git.example.com/a.git", Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"clusters/prod", "shared"},
+		Auth: gitsync.Auth{
+			CAFile: "ca.pem", ClientCertFile: "cert.pem", ClientKeyFile: "key.pem",
+			GitHubApp: &gitsync.GitHubApp{AppID: 12, InstallationID: 34, PrivateKeyFile: "app.pem", URL: "https://git.example.com/api/v3"},
+			ProxyURL:  "http://proxy.example.com:3128", ProxyUsernameFile: "proxy-user", ProxyPasswordFile: "proxy-password",
+		},
+		Verify:   &gitsync.Verify{AllowedSignersFile: "allowed_signers", PGPKeysEnv: "PGP_KEYS"},
+		Webhook:  &gitsync.Webhook{Type: "github", SecretFile: "hook"},
+		Forge:    &gitsync.Forge{Type: "github", URL: "https://git.example.com"},
+		Previews: &gitsync.Previews{Comment: &yes, Status: &no, Forks: true, Interval: duration(5 * time.Minute)},
+	}
+	if diff := cmp.Diff(wantSource, s.Sources[0]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	want := gitsync.Output{
+		Promotion: gitsync.Promotion{Mode: "pullRequest", Labels: []string{"render"}, Title: "Render {{ .Pipeline }}"},
+		Webhook:   &gitsync.Webhook{Type: "gitea", SecretEnv: "HOOK"},
+		Forge:     &gitsync.Forge{Type: "gitea", URL: "https://git.example.com", TokenFile: "forge-token", CAFile: "ca.pem"},
+		OCI:       &gitsync.OCI{URL: "oci://registry.example.com/clusters/prod", Tag: "latest", UsernameFile: "registry-user", PasswordFile: "registry-password", CAFile: "ca.pem"},
+		Receivers: []gitsync.Receiver{{URL: "https://flux.example.com/hook/a", SecretFile: "receiver", CAFile: "ca.pem", Timeout: duration(10 * time.Second)}},
+	}
+	got := gitsync.Output{Promotion: s.Output.Promotion, Webhook: s.Output.Webhook, Forge: s.Output.Forge, OCI: s.Output.OCI, Receivers: s.Output.Receivers}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(gitsync.Rollout{After: []string{"dev"}, MaxPerMinute: 6}, s.Rollout); diff != "" {
+		t.Error(diff)
+	}
+	wantNotify := []gitsync.Notify{
+		{URL: "https://events.example.com/", SecretFile: "events", CAFile: "ca.pem", Severity: "error"},
+		{URL: "http://notification-controller.flux-system.svc/", Severity: "info", Object: &gitsync.NotifyObject{Kind: "GitRepository", Name: "prod", Namespace: "flux-system"}},
+	}
+	if diff := cmp.Diff(wantNotify, s.Notify); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -7,10 +7,11 @@ import (
 	"io"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
+	texttemplate "text/template"
 	"text/template/parse"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -30,13 +31,26 @@ func fill(from gitsync.Pipeline, folder string) (gitsync.Pipeline, []gitsync.Fie
 	if err != nil {
 		return p, []gitsync.FieldError{{Path: "spec.forEach", Code: diag.PipelineInvalid, Message: err.Error()}}
 	}
-	f := filler{data: map[string]any{"path": map[string]any{
+	data := map[string]any{"path": map[string]any{
 		"path":     folder,
 		"basename": path.Base(folder),
 		"segments": strings.Split(folder, "/"),
-	}}}
-	f.walk("", reflect.ValueOf(&p).Elem())
-	return p, f.found
+	}}
+	var found []gitsync.FieldError
+	eachString("", reflect.ValueOf(&p).Elem(), func(at, text string) string {
+		if !usesFolder(text) || hasOwnTemplate(at) {
+			return text
+		}
+		filled, err := execute(text, data)
+		if err != nil {
+			found = append(found, gitsync.FieldError{
+				Path: at, Code: diag.PipelineInvalid, Message: err.Error(),
+				Hint: "forEach knows {{ .path.path }}, {{ .path.basename }} and {{ index .path.segments 0 }}",
+			})
+		}
+		return filled
+	})
+	return p, found
 }
 
 // deepCopy copies a pipeline as its file would be read again.
@@ -48,83 +62,78 @@ func deepCopy(from gitsync.Pipeline) (to gitsync.Pipeline, err error) {
 	return to, err
 }
 
-// filler executes the templates in the strings of a pipeline.
-type filler struct {
-	data  map[string]any
-	found []gitsync.FieldError
-}
-
-func (f *filler) walk(at string, v reflect.Value) {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(f.text(at, v.String()))
-	case reflect.Pointer:
-		if !v.IsNil() {
-			f.walk(at, v.Elem())
-		}
-	case reflect.Struct:
-		known := fieldsOf(v.Type())
-		for _, name := range known.names {
-			if field := v.FieldByIndex(known.index[name]); field.CanSet() {
-				f.walk(join(at, name), field)
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			f.walk(at+"["+strconv.Itoa(i)+"]", v.Index(i))
-		}
-	case reflect.Map:
-		f.walkMap(at, v)
-	case reflect.Interface:
-		if text, ok := v.Interface().(string); ok {
-			v.Set(reflect.ValueOf(f.text(at, text)))
-		}
-	}
-}
-
-// walkMap fills in the values of a map; its keys stay as they are.
-func (f *filler) walkMap(at string, v reflect.Value) {
-	for _, key := range v.MapKeys() {
-		value := reflect.New(v.Type().Elem()).Elem()
-		value.Set(v.MapIndex(key))
-		f.walk(at+"["+key.String()+"]", value)
-		v.SetMapIndex(key, value)
-	}
-}
-
-func (f *filler) text(at, text string) string {
-	if !strings.Contains(text, "{{") || hasOwnTemplate(at) {
-		return text
-	}
-	t, err := parseTemplate(text)
-	var b strings.Builder
-	if err == nil {
-		err = t.Execute(&boundedWriter{out: &b, left: maxFieldBytes}, f.data)
-	}
-	if err != nil {
-		f.found = append(f.found, gitsync.FieldError{
-			Path: at, Code: diag.PipelineInvalid, Message: cause(err).Error(),
-			Hint: "forEach knows {{ .path.path }}, {{ .path.basename }} and {{ index .path.segments 0 }}",
-		})
-		return ""
-	}
-	return b.String()
-}
-
 // hasOwnTemplate reports whether a field is a template that is executed later, or not at all.
 func hasOwnTemplate(at string) bool {
 	return at == "spec.forEach" || at == "spec.output.commit.message" || at == "spec.output.promotion.title"
 }
 
-// usesFolder reports whether a text differs from folder to folder.
+// usesFolder reports whether a text is a template.
 func usesFolder(text string) bool { return strings.Contains(text, "{{") }
+
+// execute fills in a template.
+func execute(text string, data map[string]any) (string, error) {
+	t, err := parseTemplate(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if err := t.Execute(&boundedWriter{out: &b, left: maxFieldBytes}, data); err != nil {
+		return "", cause(err)
+	}
+	return b.String(), nil
+}
+
+// visitStrings shows all strings of a value, which is given by pointer, with their paths.
+func visitStrings(at string, value any, visit func(at, text string)) {
+	eachString(at, reflect.ValueOf(value).Elem(), func(at, text string) string {
+		visit(at, text)
+		return text
+	})
+}
+
+// eachString replaces every string of a value, but for the keys of maps.
+func eachString(at string, v reflect.Value, replace func(at, text string) string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(replace(at, v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachString(at, v.Elem(), replace)
+		}
+	case reflect.Struct:
+		known := fieldsOf(v.Type())
+		for _, name := range known.names {
+			if field := v.FieldByIndex(known.index[name]); field.CanSet() {
+				eachString(join(at, name), field, replace)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachString(at+"["+strconv.Itoa(i)+"]", v.Index(i), replace)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(v.MapIndex(key))
+			eachString(at+"["+key.String()+"]", value, replace)
+			v.SetMapIndex(key, value)
+		}
+	case reflect.Interface:
+		if text, ok := v.Interface().(string); ok {
+			v.Set(reflect.ValueOf(replace(at, text)))
+		}
+	}
+}
+
+// parsePosition is what text/template puts before what is wrong: a name and a line.
+var parsePosition = regexp.MustCompile(`^template: :\d+:\s*`)
 
 // parseTemplate parses the template of a field strictly: it may only insert parts of the
 // folder's path. What the language has besides would make a field unreadable.
-func parseTemplate(text string) (*template.Template, error) {
-	t, err := template.New("").Option("missingkey=error").Funcs(folderFunctions()).Parse(text)
+func parseTemplate(text string) (*texttemplate.Template, error) {
+	t, err := texttemplate.New("").Option("missingkey=error").Funcs(folderFunctions()).Parse(text)
 	if err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "template: :"))
+		return nil, errors.New(parsePosition.ReplaceAllString(err.Error(), ""))
 	}
 	if len(t.Templates()) > 1 || t.Tree == nil {
 		return nil, errors.New("templates within templates are not known here")
@@ -171,7 +180,7 @@ func checkArgument(arg parse.Node, indexed bool) error {
 	case *parse.PipeNode:
 		return checkPipe(n)
 	case *parse.IdentifierNode:
-		if n.Ident == "index" || folderFunctions()[n.Ident] != nil {
+		if folderFunctions()[n.Ident] != nil {
 			return nil
 		}
 	case *parse.FieldNode:
@@ -184,8 +193,9 @@ func checkArgument(arg parse.Node, indexed bool) error {
 }
 
 // folderFunctions change the text of a path. All take it last, so that they can be piped to.
-func folderFunctions() template.FuncMap {
-	return template.FuncMap{
+func folderFunctions() texttemplate.FuncMap {
+	return texttemplate.FuncMap{
+		"index":      pick,
 		"lower":      strings.ToLower,
 		"trimPrefix": func(prefix, text string) string { return strings.TrimPrefix(text, prefix) },
 		"trimSuffix": func(suffix, text string) string { return strings.TrimSuffix(text, suffix) },
@@ -196,6 +206,14 @@ func folderFunctions() template.FuncMap {
 			return strings.ReplaceAll(text, old, new), nil
 		},
 	}
+}
+
+// pick is one part of a folder's path.
+func pick(segments []string, i int) (string, error) {
+	if i < 0 || i >= len(segments) {
+		return "", fmt.Errorf("the folder's path has no part %d: they are counted from 0, and it has %d", i, len(segments))
+	}
+	return segments[i], nil
 }
 
 // cause is the innermost error: the wrapping of text/template speaks of templates without a

@@ -1,0 +1,69 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// conflict is a pair of pipelines that cannot be in one fleet, and what is wrong with the
+// second.
+type conflict struct {
+	first, second int
+	problem       gitsync.FieldError
+}
+
+// conflicts finds pipelines that have one name or write to one place. Templates have neither
+// before they are expanded.
+func conflicts(fleet []*Pipeline) []conflict {
+	var bare []*gitsync.Pipeline
+	var at []int
+	for i, p := range fleet {
+		if p.each == nil {
+			bare, at = append(bare, &p.Pipeline), append(at, i)
+		}
+	}
+	var found []conflict
+	for _, o := range gitsync.Overlaps(bare) {
+		c := conflict{first: at[o.First], second: at[o.Second]}
+		c.problem = overlapProblem(o, fleet[c.first], fleet[c.second])
+		found = append(found, c)
+	}
+	return found
+}
+
+func overlapProblem(o gitsync.Overlap, first, second *Pipeline) gitsync.FieldError {
+	e := gitsync.FieldError{Path: "spec.output", Code: diag.PipelineConflict}
+	switch {
+	case o.SameName:
+		e.Path, e.Message, e.Hint = "metadata.name", "another pipeline has this name", "names are unique in a fleet"
+		if second.each != nil || second.folder != "" {
+			e.Hint = "use more of the folder's path in the name"
+		}
+	case o.SameArtifact:
+		e.Path += ".oci.url"
+		e.Message = fmt.Sprintf("pipeline %s pushes its artifacts to this repository", first.Metadata.Name)
+		e.Hint = "give each pipeline a repository of its own; another tag is not enough, as artifacts are tagged with their input commits too"
+	default:
+		e.Message = fmt.Sprintf("writes to the same place as pipeline %s, or the branch or path of one lies in that of the other", first.Metadata.Name)
+		e.Hint = "give each pipeline an output branch or path of its own"
+	}
+	if first.Origin() != second.Origin() && (first.file != second.file || first.folder != "") {
+		e.Message += ", see " + first.Origin()
+	}
+	return e
+}
+
+// fleetDiags reports what is wrong with pipelines together. Of a fleet that is complete, all
+// pipelines that others wait for must be known.
+func fleetDiags(fleet []*Pipeline, complete bool) diag.List {
+	var found diag.List
+	for _, c := range conflicts(fleet) {
+		found = append(found, fleet[c.second].Diag(c.problem))
+	}
+	for _, f := range rolloutFaults(fleet, complete) {
+		found = append(found, fleet[f.at].Diag(f.problem))
+	}
+	return found
+}

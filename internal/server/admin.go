@@ -1,0 +1,141 @@
+package server
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+)
+
+// Fleet is what is shown and triggered; [fleet.Fleet] is one.
+type Fleet interface {
+	Status() []fleet.Status
+	Pipeline(name string) (fleet.Status, bool)
+	Remotes() []fleet.RemoteStatus
+	Problems() diag.List
+}
+
+var _ Fleet = (*fleet.Fleet)(nil)
+
+// Options are what the admin listener shows.
+type Options struct {
+	Fleet Fleet
+	// Trigger asks for passes. It does not wait for them.
+	Trigger func(t fleet.Trigger)
+	Version string
+	Metrics prometheus.Gatherer
+	// Token is the bearer token of the moment; nil: none is asked for, which is for listeners
+	// on loopback.
+	Token func() string
+	Log   *slog.Logger
+}
+
+// admin answers what is not for the public.
+type admin struct {
+	Options
+	ready atomic.Bool
+}
+
+// NewAdmin returns the handler of the admin listener.
+func NewAdmin(o Options) http.Handler {
+	a := &admin{Options: o}
+	guarded := http.NewServeMux()
+	guarded.HandleFunc("GET /{$}", a.servePage)
+	guarded.HandleFunc("GET /style.css", serveStyle)
+	guarded.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{}))
+	guarded.HandleFunc("GET /api/v1/pipelines", a.listPipelines)
+	guarded.HandleFunc("GET /api/v1/pipelines/{name}", a.getPipeline)
+	guarded.HandleFunc("POST /api/v1/pipelines/{name}/reconcile", a.reconcile)
+	guarded.HandleFunc("POST /api/v1/reconcile", a.reconcileAll)
+	guarded.HandleFunc("GET /api/v1/remotes", a.listRemotes)
+	open := http.NewServeMux()
+	open.HandleFunc("GET /healthz", a.healthz)
+	open.HandleFunc("GET /readyz", a.readyz)
+	open.Handle("/", a.guard(http.NewCrossOriginProtection().Handler(guarded)))
+	return secured(open)
+}
+
+// secured sets the headers that all answers have.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// guard lets requests pass that carry the token, or where there is none, that name this
+// machine as it names itself.
+func (a *admin) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case a.Token == nil && !namesLoopback(r.Host):
+			http.Error(w, "ask for localhost, 127.0.0.1 or [::1]; other names need a bearer token file", http.StatusForbidden)
+		case a.Token != nil && !carries(r, a.Token()):
+			w.Header().Add("WWW-Authenticate", `Bearer realm="agentry"`)
+			w.Header().Add("WWW-Authenticate", `Basic realm="agentry: the token is the password"`)
+			http.Error(w, "a bearer token is required", http.StatusUnauthorized)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// carries reports whether a request has the token. It takes as long if not.
+func carries(r *http.Request, token string) bool {
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	given = strings.TrimSpace(given)
+	if _, password, basic := r.BasicAuth(); basic {
+		scheme, given = "bearer", password
+	}
+	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "bearer")
+}
+
+// namesLoopback reports whether a Host header names this machine in a way that no DNS server
+// has a say in.
+func namesLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// healthz answers as long as the fleet does: a request hangs if that is stuck.
+func (a *admin) healthz(w http.ResponseWriter, _ *http.Request) {
+	a.Fleet.Remotes()
+	_, _ = io.WriteString(w, "ok\n")
+}
+
+// readyz is good once each pipeline had its first try, and stays so: it is about whether this
+// process works, not about whether what it is given is right.
+func (a *admin) readyz(w http.ResponseWriter, _ *http.Request) {
+	if !a.ready.Load() {
+		if waiting := untried(a.Fleet.Status()); waiting > 0 {
+			http.Error(w, amount(waiting, "pipeline")+" not tried yet", http.StatusServiceUnavailable)
+			return
+		}
+		a.ready.Store(true)
+	}
+	_, _ = io.WriteString(w, "ok\n")
+}

@@ -1,0 +1,326 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+)
+
+// fake is a fleet that stands still.
+type fake struct {
+	pipelines []fleet.Status
+	remotes   []fleet.RemoteStatus
+	problems  diag.List
+	triggers  []fleet.Trigger
+}
+
+func (f *fake) Status() []fleet.Status        { return f.pipelines }
+func (f *fake) Remotes() []fleet.RemoteStatus { return f.remotes }
+func (f *fake) Problems() diag.List           { return f.problems }
+func (f *fake) trigger(t fleet.Trigger)       { f.triggers = append(f.triggers, t) }
+func (f *fake) handler(token func() string) http.Handler {
+	return NewAdmin(Options{
+		Fleet: f, Trigger: f.trigger, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Token: token, Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+func (f *fake) Pipeline(name string) (fleet.Status, bool) {
+	for _, s := range f.pipelines {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return fleet.Status{}, false
+}
+
+func ready(status metav1.ConditionStatus, reason, message string) []metav1.Condition {
+	return []metav1.Condition{{Type: meta.ReadyCondition, Status: status, Reason: reason, Message: message}}
+}
+
+func good(name string) fleet.Status {
+	return fleet.Status{Name: name, Mine: true, Conditions: ready(metav1.ConditionTrue, meta.SucceededReason, "rendered")}
+}
+
+func untriedPipeline(name string) fleet.Status {
+	return fleet.Status{Name: name, Mine: true, Conditions: ready(metav1.ConditionUnknown, meta.ProgressingReason, "")}
+}
+
+// request is what is asked.
+type request struct {
+	method, path, host, body string
+	header                   map[string]string
+}
+
+func ask(h http.Handler, q request) *httptest.ResponseRecorder {
+	if q.method == "" {
+		q.method = http.MethodGet
+	}
+	r := httptest.NewRequest(q.method, q.path, strings.NewReader(q.body))
+	r.Host = "localhost:9393"
+	if q.host != "" {
+		r.Host = q.host
+	}
+	for name, value := range q.header {
+		r.Header.Set(name, value)
+	}
+	out := httptest.NewRecorder()
+	h.ServeHTTP(out, r)
+	return out
+}
+
+func TestWhoMayAskOnLoopback(t *testing.T) {
+	for name, test := range map[string]struct {
+		request
+		want int
+	}{
+		"localhost":                         {request{path: "/"}, 200},
+		"localhost without a port":          {request{path: "/", host: "LocalHost"}, 200},
+		"127.0.0.1":                         {request{path: "/", host: "127.0.0.1:9393"}, 200},
+		"IPv6":                              {request{path: "/", host: "[::1]:9393"}, 200},
+		"IPv6 without a port":               {request{path: "/", host: "[::1]"}, 200},
+		"a name that leads here by DNS":     {request{path: "/", host: "rebound.example.com"}, 403},
+		"a name that begins with localhost": {request{path: "/", host: "localhost.example.com:9393"}, 403},
+		"an address that is not loopback":   {request{path: "/", host: "192.0.2.1:9393"}, 403},
+		"metrics by a name":                 {request{path: "/metrics", host: "agentry.example.com"}, 403},
+		"health by a name":                  {request{path: "/healthz", host: "agentry.example.com"}, 200},
+		"readiness by a name":               {request{path: "/readyz", host: "10.0.0.1:9393"}, 200},
+		"a trigger":                         {request{method: "POST", path: "/api/v1/reconcile"}, 202},
+		"a trigger by a page of this host": {request{method: "POST", path: "/api/v1/reconcile",
+			header: map[string]string{"Origin": "http://localhost:9393", "Sec-Fetch-Site": "same-origin"}}, 202},
+		"a trigger by another site": {request{method: "POST", path: "/api/v1/reconcile",
+			header: map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "cross-site"}}, 403},
+		"a trigger by another site, from an old browser": {request{method: "POST", path: "/api/v1/reconcile",
+			header: map[string]string{"Origin": "https://evil.example.com"}}, 403},
+		"a trigger by nobody says who": {request{method: "POST", path: "/api/v1/reconcile", header: map[string]string{"Origin": "null"}}, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{}
+			got := ask(f.handler(nil), test.request)
+			if got.Code != test.want {
+				t.Errorf("%d %s", got.Code, got.Body)
+			}
+			if (len(f.triggers) > 0) != (test.want == 202) {
+				t.Errorf("triggers %v", f.triggers)
+			}
+			if csp := got.Header().Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") {
+				t.Errorf("policy %q", csp)
+			}
+		})
+	}
+}
+
+func TestWhoMayAskWithToken(t *testing.T) {
+	for name, test := range map[string]struct {
+		path, authorization string
+		want                int
+	}{
+		"the token":               {"/api/v1/pipelines", "Bearer s3cret", 200},
+		"as a browser sends it":   {"/", "Basic eDpzM2NyZXQ=", 200},
+		"the token of before":     {"/", "Bearer old", 401},
+		"another password":        {"/", "Basic eDpvbGQ=", 401},
+		"another scheme":          {"/", "Token s3cret", 401},
+		"nothing":                 {"/metrics", "", 401},
+		"an empty token":          {"/", "Bearer ", 401},
+		"health is open to all":   {"/healthz", "", 200},
+		"so is whether it's good": {"/readyz", "", 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			token := "old"
+			h := (&fake{}).handler(func() string { return token })
+			token = "s3cret"
+			q := request{path: test.path, host: "agentry.example.com"}
+			if test.authorization != "" {
+				q.header = map[string]string{"Authorization": test.authorization}
+			}
+			if got := ask(h, q); got.Code != test.want {
+				t.Errorf("%d %s", got.Code, got.Body)
+			}
+		})
+	}
+}
+
+func TestReadiness(t *testing.T) {
+	f := &fake{pipelines: []fleet.Status{
+		good("a"), untriedPipeline("b"), untriedPipeline("c"),
+		{Name: "failed", Mine: true, Conditions: ready(metav1.ConditionFalse, meta.FailedReason, "the password is s3cret")},
+		{Name: "asleep", Mine: true, Suspended: true},
+		{Name: "of another replica", Conditions: ready(metav1.ConditionUnknown, fleet.ReasonElsewhere, "")},
+	}}
+	h := f.handler(nil)
+	if got := ask(h, request{path: "/readyz"}); got.Code != 503 || got.Body.String() != "2 pipelines not tried yet\n" {
+		t.Errorf("%d %q", got.Code, got.Body)
+	}
+	f.pipelines[1], f.pipelines[2] = good("b"), good("c")
+	if got := ask(h, request{path: "/readyz"}); got.Code != 200 {
+		t.Errorf("%d %q", got.Code, got.Body)
+	}
+	f.pipelines = append(f.pipelines, untriedPipeline("new"))
+	if got := ask(h, request{path: "/readyz"}); got.Code != 200 {
+		t.Errorf("a new pipeline made it %d %q", got.Code, got.Body)
+	}
+}
+
+func TestReconcile(t *testing.T) {
+	for name, test := range map[string]struct {
+		path, body string
+		status     int
+		want       []fleet.Trigger
+	}{
+		"a pipeline":             {"/api/v1/pipelines/a/reconcile", `{"requestedAt": "now"}`, 202, []fleet.Trigger{{Pipeline: "a", Reason: "api", Token: "now"}}},
+		"all":                    {"/api/v1/reconcile", `{"requestedAt": "now"}`, 202, []fleet.Trigger{{Reason: "api", Token: "now"}}},
+		"an unknown one":         {"/api/v1/pipelines/x/reconcile", ``, 404, nil},
+		"a suspended one":        {"/api/v1/pipelines/asleep/reconcile", ``, 409, nil},
+		"an unknown field":       {"/api/v1/reconcile", `{"when": "now"}`, 400, nil},
+		"no object":              {"/api/v1/reconcile", `"now"`, 400, nil},
+		"two objects":            {"/api/v1/reconcile", `{} {}`, 400, nil},
+		"a line break in it":     {"/api/v1/reconcile", `{"requestedAt": "a\nb"}`, 400, nil},
+		"as long as may be":      {"/api/v1/reconcile", `{"requestedAt": "` + strings.Repeat("a", maxTokenBytes) + `"}`, 202, []fleet.Trigger{{Reason: "api", Token: strings.Repeat("a", maxTokenBytes)}}},
+		"longer":                 {"/api/v1/reconcile", `{"requestedAt": "` + strings.Repeat("a", maxTokenBytes+1) + `"}`, 400, nil},
+		"an endless body":        {"/api/v1/reconcile", strings.Repeat(" ", maxRequestBytes+1) + `{}`, 400, nil},
+		"a path between the two": {"/api/v1/pipelines/reconcile", ``, 405, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{pipelines: []fleet.Status{good("a"), {Name: "asleep", Suspended: true}}}
+			got := ask(f.handler(nil), request{method: "POST", path: test.path, body: test.body})
+			if got.Code != test.status {
+				t.Errorf("%d %s", got.Code, got.Body)
+			}
+			if diff := cmp.Diff(test.want, f.triggers); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	f := &fake{}
+	got := ask(f.handler(nil), request{method: "POST", path: "/api/v1/reconcile"})
+	var said Reconcile
+	if err := json.Unmarshal(got.Body.Bytes(), &said); err != nil || said.RequestedAt == "" || len(f.triggers) != 1 || f.triggers[0].Token != said.RequestedAt {
+		t.Errorf("%q %v %v", got.Body, err, f.triggers)
+	}
+}
+
+func TestAPI(t *testing.T) {
+	f := &fake{
+		pipelines: []fleet.Status{good("a")},
+		remotes:   []fleet.RemoteStatus{{URL: "https://git.example.com/a", Pipelines: 1}},
+		problems:  diag.List{{Severity: diag.Error, Code: diag.PipelineInvalid, File: "p.yaml", Line: 3, Message: "unknown field"}},
+	}
+	h := f.handler(nil)
+	var all Pipelines
+	var one fleet.Status
+	var remotes Remotes
+	for path, into := range map[string]any{"/api/v1/pipelines": &all, "/api/v1/pipelines/a": &one, "/api/v1/remotes": &remotes} {
+		got := ask(h, request{path: path})
+		if err := json.Unmarshal(got.Body.Bytes(), into); err != nil || got.Code != 200 || got.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %v %v", path, got.Code, got.Header(), err)
+		}
+	}
+	want := Pipelines{Version: "v1.2.3", Items: f.pipelines, Problems: []fleet.Finding{{Severity: "error", Code: "pipeline-invalid", Message: "unknown field", File: "p.yaml", Line: 3}}}
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(f.pipelines[0], one); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(f.remotes, remotes.Items); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := ask(h, request{path: "/api/v1/pipelines/x"}); got.Code != 404 || !strings.Contains(got.Body.String(), `"error": "no such pipeline"`) {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if got := ask((&fake{}).handler(nil), request{path: "/api/v1/pipelines"}); !strings.Contains(got.Body.String(), `"items": []`) || !strings.Contains(got.Body.String(), `"problems": []`) {
+		t.Errorf("lists without items: %s", got.Body)
+	}
+}
+
+// hostile is what somebody may write into a name or a message.
+const hostile = `<script>alert("x")</script>`
+
+// troubled has all that the page shows.
+func troubled() fleet.Status {
+	ago := metav1.NewTime(time.Now().Add(-time.Minute))
+	soon := metav1.NewTime(time.Now().Add(time.Minute))
+	why := fleet.Finding{Severity: "error", Message: hostile, Hint: "write it right", File: "team/monitor.yaml", Line: 7, Column: 3, Object: "ServiceMonitor/shop/cart"}
+	return fleet.Status{
+		Name: "prod", Origin: "fleet.yaml:3", Mine: true, Failures: 2, LastPass: &fleet.PassStatus{Began: ago, Trigger: "poll", Error: hostile}, NextPass: &soon,
+		Conditions: append(ready(metav1.ConditionFalse, meta.BuildFailedReason, hostile), metav1.Condition{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Message: "protected"}),
+		Sources:    []fleet.SourceStatus{{URL: "https://git.example.com/a", Ref: "branch main", Commit: "0123456789", Stale: true}},
+		Output:     &fleet.OutputStatus{Branch: "environments/prod", Path: "x", Commit: "abcdef0123"},
+		Units:      []fleet.UnitStatus{{Name: "shop/agent", State: "held", Reason: "it is wrong"}, {Name: "shop/good", State: "unchanged"}},
+		Held:       []fleet.HeldStatus{{Object: "ServiceMonitor/shop/cart", Units: []string{"shop/agent"}, As: "1111111111", Since: "2222222222", Waiting: []string{"spec.endpoints"}, Reason: why}},
+		Findings:   fleet.Findings{Errors: 1, First: []fleet.Finding{why}},
+	}
+}
+
+func TestPage(t *testing.T) {
+	f := &fake{
+		pipelines: []fleet.Status{good("fine"), troubled(), {Name: "asleep", Mine: true, Suspended: true}},
+		remotes:   []fleet.RemoteStatus{{URL: "https://git.example.com/a", Failures: 3, Error: "refused"}},
+		problems:  diag.List{{Severity: diag.Error, File: "bad.yaml", Line: 9, Message: "unknown field"}},
+	}
+	text := ask(f.handler(nil), request{path: "/"}).Body.String()
+	for _, want := range []string{
+		"3 pipelines, 1 not ready, 1 problems", "bad.yaml:9", "BuildFailed", "<b>stalled:</b> protected", "fleet.yaml:3",
+		"team/monitor.yaml:7:3", "<code>1111111</code>", "<code>2222222</code>", "spec.endpoints", "the whole unit is held", "it is wrong",
+		"cannot be reached", "1m0s ago (poll)", "in 1m0s", "2 failed", "refused (3 times)", "suspended", "write it right",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not hold %q", want)
+		}
+	}
+	if strings.Contains(text, "<script") {
+		t.Error("what somebody wrote into a message is code on the page")
+	}
+	if strings.Contains(text, "shop/good") {
+		t.Error("a unit that is not held is shown as held")
+	}
+	if strings.Index(text, ">prod<") > strings.Index(text, ">fine<") {
+		t.Error("what has trouble does not come first")
+	}
+	one := ask(f.handler(nil), request{path: "/?pipeline=prod"}).Body.String()
+	if strings.Contains(one, ">fine<") || !strings.Contains(one, "/api/v1/pipelines/prod") {
+		t.Error("the page of one pipeline is not about it")
+	}
+	if got := ask(f.handler(nil), request{path: "/?pipeline=x"}); got.Code != 404 {
+		t.Errorf("the page of an unknown pipeline got %d", got.Code)
+	}
+}
+
+func TestPageIsBounded(t *testing.T) {
+	f := &fake{}
+	for i := range maxPageRows + 1 {
+		f.pipelines = append(f.pipelines, good(fmt.Sprintf("p%d", i)))
+	}
+	f.pipelines[maxPageRows].Held = make([]fleet.HeldStatus, maxPageHeld+1)
+	f.pipelines[maxPageRows].Conditions = ready(metav1.ConditionFalse, meta.BuildFailedReason, "")
+	text := ask(f.handler(nil), request{path: "/"}).Body.String()
+	for _, want := range []string{"501 pipelines, 1 not ready", "<p>1 more: see the JSON.</p>", "<p>1 more held objects: see the JSON.</p>"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+func TestStyleAndUnknownPaths(t *testing.T) {
+	h := (&fake{}).handler(nil)
+	if got := ask(h, request{path: "/style.css"}); got.Code != 200 || got.Header().Get("Content-Type") != "text/css; charset=utf-8" {
+		t.Errorf("%d %v", got.Code, got.Header())
+	}
+	for _, path := range []string{"/hook/github/a/b", "/debug/pprof/", "/etc/passwd"} {
+		if got := ask(h, request{path: path}); got.Code != 404 {
+			t.Errorf("%s: %d", path, got.Code)
+		}
+	}
+}

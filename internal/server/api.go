@@ -1,0 +1,160 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+)
+
+const (
+	maxRequestBytes = 4 << 10
+	maxTokenBytes   = 256
+)
+
+// Pipelines is the answer of GET /api/v1/pipelines.
+type Pipelines struct {
+	Version string         `json:"version"`
+	Items   []fleet.Status `json:"items"`
+	// Problems are what is wrong with the configuration; what ran before goes on.
+	Problems []fleet.Finding `json:"problems"`
+}
+
+// Remotes is the answer of GET /api/v1/remotes.
+type Remotes struct {
+	Items []fleet.RemoteStatus `json:"items"`
+}
+
+// Reconcile asks for a pass, and is its answer: RequestedAt is the token that comes back as
+// lastHandledReconcileAt. Without one, the time is.
+type Reconcile struct {
+	RequestedAt string `json:"requestedAt"`
+}
+
+// Problem is the answer to a request that could not be served.
+type Problem struct {
+	Error string `json:"error"`
+}
+
+func (a *admin) listPipelines(w http.ResponseWriter, _ *http.Request) {
+	out := Pipelines{Version: a.Version, Items: a.Fleet.Status(), Problems: findings(a.Fleet.Problems())}
+	if out.Items == nil {
+		out.Items = []fleet.Status{}
+	}
+	answer(w, http.StatusOK, out)
+}
+
+func (a *admin) getPipeline(w http.ResponseWriter, r *http.Request) {
+	status, ok := a.Fleet.Pipeline(r.PathValue("name"))
+	if !ok {
+		answer(w, http.StatusNotFound, Problem{"no such pipeline"})
+		return
+	}
+	answer(w, http.StatusOK, status)
+}
+
+func (a *admin) listRemotes(w http.ResponseWriter, _ *http.Request) {
+	out := Remotes{Items: a.Fleet.Remotes()}
+	if out.Items == nil {
+		out.Items = []fleet.RemoteStatus{}
+	}
+	answer(w, http.StatusOK, out)
+}
+
+func (a *admin) reconcile(w http.ResponseWriter, r *http.Request) {
+	status, ok := a.Fleet.Pipeline(r.PathValue("name"))
+	switch {
+	case !ok:
+		answer(w, http.StatusNotFound, Problem{"no such pipeline"})
+	case status.Suspended:
+		answer(w, http.StatusConflict, Problem{"the pipeline is suspended"})
+	default:
+		a.trigger(w, r, status.Name)
+	}
+}
+
+func (a *admin) reconcileAll(w http.ResponseWriter, r *http.Request) { a.trigger(w, r, "") }
+
+func (a *admin) trigger(w http.ResponseWriter, r *http.Request, pipeline string) {
+	request, err := readReconcile(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	if err != nil {
+		answer(w, http.StatusBadRequest, Problem{err.Error()})
+		return
+	}
+	if request.RequestedAt == "" {
+		request.RequestedAt = time.Now().UTC().Format(time.RFC3339Nano)
+	}
+	a.Log.Info("asked to reconcile", "pipeline", pipeline, "requestedAt", request.RequestedAt)
+	a.Trigger(fleet.Trigger{Pipeline: pipeline, Reason: fleet.ReasonAPI, Token: request.RequestedAt})
+	answer(w, http.StatusAccepted, request)
+}
+
+// readReconcile reads a request; an empty body is one.
+func readReconcile(body io.Reader) (Reconcile, error) {
+	var request Reconcile
+	decoder := json.NewDecoder(body)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&request); errors.Is(err, io.EOF) {
+		return request, nil
+	} else if err != nil {
+		return request, errors.New(`the body must be {"requestedAt": "..."}`)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return request, errors.New("the body has more than one value")
+	}
+	if len(request.RequestedAt) > maxTokenBytes || strings.ContainsFunc(request.RequestedAt, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return request, fmt.Errorf("requestedAt must be printable, and no longer than %d bytes", maxTokenBytes)
+	}
+	return request, nil
+}
+
+func answer(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(value) // A client that goes away is none of our errors.
+}
+
+// findings are diagnostics in the form of a status.
+func findings(list diag.List) []fleet.Finding {
+	out := make([]fleet.Finding, 0, len(list))
+	for _, d := range list {
+		out = append(out, fleet.Finding{
+			Severity: string(d.Severity), Code: string(d.Code), Message: d.Message, Hint: d.Hint, Source: d.Source,
+			File: d.File, Line: d.Line, Column: d.Column, Object: d.Object.String(), Units: d.Units,
+		})
+	}
+	return out
+}
+
+// untried counts the pipelines of this replica that had no pass, good or bad, yet.
+func untried(all []fleet.Status) int {
+	n := 0
+	for _, s := range all {
+		ready := apimeta.FindStatusCondition(s.Conditions, meta.ReadyCondition)
+		unknown := ready == nil || ready.Status == metav1.ConditionUnknown && ready.Reason == meta.ProgressingReason
+		if s.Mine && !s.Suspended && unknown {
+			n++
+		}
+	}
+	return n
+}
+
+func amount(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Limits of the connections of both listeners.
+const (
+	headerTimeout = 5 * time.Second
+	// readTimeout is for a request with its body; webhooks have a shorter limit of their own.
+	readTimeout    = 30 * time.Second
+	writeTimeout   = time.Minute
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 16 << 10
+	// ShutdownTimeout is how long requests under way may go on when the service stops.
+	ShutdownTimeout = 5 * time.Second
+)
+
+// Listener is a place where a handler is served, over TLS if that is set.
+type Listener struct {
+	net.Listener
+	Handler http.Handler
+	TLS     *tls.Config
+}
+
+// Serve serves until ctx ends; then it stops accepting and ends what was begun. An error of
+// one listener ends all.
+func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	for _, l := range listeners {
+		server := newServer(l, log)
+		running.Go(func() {
+			if err := serve(server, l); !errors.Is(err, http.ErrServerClosed) {
+				cancel(brokenError{fmt.Errorf("listener %s: %w", l.Addr(), err)})
+			}
+		})
+		running.Go(func() {
+			<-ctx.Done()
+			bounded, done := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTimeout)
+			defer done()
+			if server.Shutdown(bounded) != nil {
+				_ = server.Close() // Someone reads too slowly to wait for.
+			}
+		})
+	}
+	running.Wait()
+	if broken, ok := errors.AsType[brokenError](context.Cause(ctx)); ok {
+		return broken.error
+	}
+	return nil
+}
+
+// brokenError ends all listeners, unlike the end of the context.
+type brokenError struct{ error }
+
+func newServer(l Listener, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: l.Handler, TLSConfig: l.TLS, MaxHeaderBytes: maxHeaderBytes,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // What clients do wrong.
+	}
+}
+
+func serve(server *http.Server, l Listener) error {
+	if l.TLS != nil {
+		return server.ServeTLS(l.Listener, "", "")
+	}
+	return server.Serve(l.Listener)
+}
+
+// TLS makes the settings of a listener from files that may change: each connection gets the
+// certificate that they hold now.
+func TLS(certificate func() *tls.Certificate) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate(), nil },
+	}
+}
+
+// IsLoopback reports whether an address to listen on is reached from this machine only.
+func IsLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && host != "" && namesLoopback(host)
+}

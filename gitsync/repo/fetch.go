@@ -151,6 +151,7 @@ func (f *fetch) connect() (err error) {
 		f.adv = f.svc.adv
 		l.refs = newRefs(f.repo.at.normal(), f.adv)
 	}
+	f.repo.observe(OperationList, l.asked, err)
 	f.repo.setListing(f.ctx, l)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // Pusher writes to the remote of a [Repo] with a credential of its own. What it has
@@ -75,7 +76,10 @@ func (p *Pusher) Push(ctx context.Context, w *Writer, updates ...Update) error {
 	if err := run.pack(w); err != nil {
 		return fmt.Errorf("push to %s: %w", remote, err)
 	}
-	if err := run.run(); err != nil {
+	began := time.Now()
+	err := run.run()
+	p.repo.observe(OperationPush, began, err)
+	if err != nil {
 		p.repo.unlist()
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -191,7 +192,10 @@ func (r *Refs) highest(expr string) (Tip, error) {
 // List asks the remote for its refs. It does not touch the cache. An empty
 // repository has none, which is no error here.
 func (r *Repo) List(ctx context.Context) (*Refs, error) {
-	return r.readClient().list(ctx, uploadPack)
+	began := time.Now()
+	refs, err := r.readClient().list(ctx, uploadPack)
+	r.observe(OperationList, began, err)
+	return refs, err
 }
 
 // list asks for the refs as a program sees them: a remote may hide some from one

@@ -38,6 +38,8 @@ type Options struct {
 	// ReaderCacheBytes is how much a Reader keeps of what it has read.
 	// Default 16 MiB.
 	ReaderCacheBytes int64
+	// Observe is told of each request to the remote; nil: nobody is. It must not wait.
+	Observe func(Request)
 }
 
 func (o Options) withDefaults() Options {

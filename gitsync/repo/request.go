@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
@@ -34,12 +35,14 @@ type want struct {
 
 // request fetches one pack into st. Each session serves one request, so it
 // starts another one if the present one is used up.
-func (f *fetch) request(st store, w want) error {
+func (f *fetch) request(st store, w want) (err error) {
 	if f.svc == nil {
 		if err := f.connect(); err != nil {
 			return err
 		}
 	}
+	began := time.Now()
+	defer func() { f.repo.observe(OperationFetch, began, err) }()
 	defer f.close()
 	req := f.compose(w)
 	var buf bytes.Buffer

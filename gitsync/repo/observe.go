@@ -1,0 +1,30 @@
+package repo
+
+import "time"
+
+// Operation is what a remote was asked for.
+type Operation string
+
+// The operations.
+const (
+	OperationList  Operation = "list"  // which refs there are
+	OperationFetch Operation = "fetch" // objects
+	OperationPush  Operation = "push"  // to move refs; it lists them too
+)
+
+// Request is one question to a remote that has been answered or has failed, for those who
+// count them: see [Options.Observe].
+type Request struct {
+	Remote    string // the normalised URL
+	Operation Operation
+	Took      time.Duration
+	// Err is one of the package's errors, which show no secret; nil if all went well.
+	Err error
+}
+
+// observe tells of a question that began at a moment and ends now.
+func (r *Repo) observe(op Operation, began time.Time, err error) {
+	if r.opts.Observe != nil {
+		r.opts.Observe(Request{Remote: r.at.normal(), Operation: op, Took: time.Since(began), Err: err})
+	}
+}

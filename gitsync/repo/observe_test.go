@@ -1,0 +1,56 @@
+package repo_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+// TestRequestsAreTold follows one repository through its requests: what needs no remote is
+// none.
+func TestRequestsAreTold(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"a.yaml": "1"})
+	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
+	var told []string
+	r := open(t, repo.Remote{URL: url}, repo.Options{Observe: func(q repo.Request) {
+		result := "ok"
+		switch {
+		case errors.Is(q.Err, repo.ErrLostRace):
+			result = "lost race"
+		case q.Err != nil:
+			result = q.Err.Error()
+		}
+		if q.Took <= 0 {
+			t.Errorf("%s took %v", q.Operation, q.Took)
+		}
+		told = append(told, string(q.Operation)+" "+result)
+		if q.Remote+".git" != url {
+			t.Errorf("remote %q", q.Remote)
+		}
+	}})
+	tip := fetch(t, r, repo.Ref{})[0]
+	fetch(t, r, repo.Ref{Commit: tip.Commit.String()}) // It is here.
+	if _, err := r.List(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	rd := reader(t, r)
+	w := repo.NewWriter(rd)
+	next := commitOn(t, w, rd, tip, map[string]repo.Edit{"b.yaml": {Data: []byte("2")}})
+	p := pusher(t, r, repo.Auth{})
+	if err := p.Push(testContext(t), w, repo.Update{Ref: mainRef, Old: tip.Commit, New: next}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Push(testContext(t), w, repo.Update{Ref: mainRef, Old: tip.Commit, New: tip.Commit}); err == nil {
+		t.Error("a lost race was won")
+	}
+	want := []string{"list ok", "fetch ok", "list ok", "push ok", "push lost race"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -84,6 +84,13 @@ func listen(ctx context.Context, s settings) (listener, admin net.Listener, err 
 // files makes settings of files that may change.
 type files struct{ failed func(error) }
 
+// classicalCurves are those without the hybrids that withstand quantum computers, which take a fifth of
+// the CPU time of a poll. What runs in a pod is no secret that must last for decades; who it is that
+// says so is for certificates to prove.
+func classicalCurves() []tls.CurveID {
+	return []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
+}
+
 // podTLS returns the settings for connections to pods.
 func (f files) podTLS(s settings) (func() *tls.Config, error) {
 	var (
@@ -102,7 +109,7 @@ func (f files) podTLS(s settings) (func() *tls.Config, error) {
 		}
 	}
 	return func() *tls.Config {
-		config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.podName}
+		config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.podName, CurvePreferences: classicalCurves()}
 		if roots != nil {
 			config.RootCAs = roots.Get()
 		}

@@ -12,16 +12,6 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
-// notesRef is where gitops-promoter and others look for the commit that was rendered.
-const notesRef = "refs/notes/hydrator.metadata"
-
-func (s *Syncer) outputRefs() []repo.Ref {
-	return []repo.Ref{
-		{Name: "refs/heads/" + s.pipeline.Spec.Output.Branch, Optional: true},
-		{Name: notesRef, Optional: true},
-	}
-}
-
 // fetch brings all input commits and the tip of the output branch. A source that cannot
 // be had stays at its base: the commit that the output was last rendered from.
 func (p *pass) fetch(ctx context.Context) error {
@@ -55,7 +45,7 @@ func (p *pass) fetch(ctx context.Context) error {
 			return fmt.Errorf("read %s of %s: %w", commits[i], src.repo.URL(), err)
 		}
 		p.commits = append(p.commits, commit)
-		p.report.Sources = append(p.report.Sources, SourceReport{URL: src.repo.URL(), Ref: src.Ref.repoRef().String(), Commit: commit.Hash.String(), Stale: stale})
+		p.report.Sources = append(p.report.Sources, SourceReport{URL: src.repo.URL(), Ref: src.Ref.repoRef().String(), Commit: commit.Hash.String(), Date: safeDate(commit.Committer.When).UTC(), Stale: stale})
 	}
 	return nil
 }
@@ -97,7 +87,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 			commits[i] = tips[n].Commit
 		}
 		if isOutput {
-			p.tip.branch, p.tip.notes = tips[len(owners)], tips[len(owners)+1]
+			p.tip.setOutput(tips[len(owners):])
 		}
 		return nil
 	}
@@ -123,7 +113,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 		if err != nil {
 			return err
 		}
-		p.tip.branch, p.tip.notes = tips[0], tips[1]
+		p.tip.setOutput(tips)
 	}
 	return nil
 }
@@ -132,43 +122,46 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 func (p *pass) resolveTip() error {
 	p.tip.commit = p.tip.branch.Commit
 	p.report.Output = OutputReport{URL: p.output.URL(), Branch: p.pipeline.Spec.Output.Branch, Path: p.pipeline.Spec.Output.Path}
-	if p.tip.commit.IsZero() {
-		return nil
-	}
-	p.report.Output.Before = p.tip.commit.String()
 	rd := p.output.Reader()
 	defer rd.Close()
-	commit, err := rd.Commit(p.tip.commit)
-	if err != nil {
-		return fmt.Errorf("read the tip of %s: %w", p.pipeline.Spec.Output.Branch, err)
+	if !p.tip.commit.IsZero() {
+		p.report.Output.Before = p.tip.commit.String()
+		commit, err := rd.Commit(p.tip.commit)
+		if err != nil {
+			return fmt.Errorf("read the tip of %s: %w", p.pipeline.Spec.Output.Branch, err)
+		}
+		p.tip.tree, p.tip.parents = commit.Tree, commit.Parents
+		if p.tip.inventory, err = findInventory(rd, commit, p.pipeline.Spec.Output.Path); err != nil {
+			return err
+		}
 	}
-	p.tip.tree, p.tip.parents = commit.Tree, commit.Parents
-	p.tip.inventory, err = findInventory(rd, commit, p.pipeline.Spec.Output.Path)
-	return err
+	if !p.promotes() {
+		return nil
+	}
+	return p.readPromotion(rd)
 }
 
-// stay returns the commit of a source that the output was last rendered from, if it is
-// still to be had.
+// stay returns the commit of a source that was rendered last, if it is still to be had.
 func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, error) {
-	src, base := p.sources[i], p.baseOf(i)
-	refused, isRefused := errors.AsType[*refusedCommit](cause)
-	if base.IsZero() && isRefused {
-		return base, fmt.Errorf("%w; no commit of it was rendered before: %s", cause, refused.hint)
-	}
-	if base.IsZero() {
-		return base, cause
-	}
-	ctx, cancel := p.share(ctx)
-	defer cancel()
-	if _, err := src.repo.FetchSince(ctx, p.round, repo.Ref{Commit: base.String()}); err != nil {
-		return plumbing.ZeroHash, cause
-	}
+	src := p.sources[i]
 	code, hint := diag.SourceUnreachable, "check the URL, the ref, the network and the credentials"
+	refused, isRefused := errors.AsType[*refusedCommit](cause)
 	if isRefused {
 		code, hint = refused.code, refused.hint
 	}
-	p.error(code, src.repo.URL(), hint, "%v; the pass goes on with commit %s, which the output was last rendered from", cause, shortID(base.String()))
-	return base, nil
+	ctx, cancel := p.share(ctx)
+	defer cancel()
+	for _, last := range p.lastCommits(i) {
+		if _, err := src.repo.FetchSince(ctx, p.round, repo.Ref{Commit: last.String()}); err != nil {
+			continue
+		}
+		p.error(code, src.repo.URL(), hint, "%v; the pass goes on with commit %s, which was rendered last", cause, shortID(last.String()))
+		return last, nil
+	}
+	if isRefused {
+		return plumbing.ZeroHash, fmt.Errorf("%w; no commit of it was rendered before: %s", cause, hint)
+	}
+	return plumbing.ZeroHash, cause
 }
 
 // repoRef is the ref in the words of package repo.

@@ -31,6 +31,19 @@ type unitPlan struct {
 	held   *heldUnit
 }
 
+// files counts the files of the folder.
+func (u *unitPlan) files() int {
+	switch {
+	case u.action == remove:
+		return 0
+	case u.unit != nil && (u.action == write || u.state == UnitUnchanged):
+		return len(u.unit.Files)
+	case u.held != nil && u.held.inv != nil:
+		return len(u.held.inv.Files)
+	}
+	return 0
+}
+
 // decide plans every unit that was rendered or that the branch has.
 func (p *pass) decide(rendered *generator.Output) error {
 	d := decider{p, rendered}

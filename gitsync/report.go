@@ -30,8 +30,11 @@ type Report struct {
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
 	Ignored map[string]int
 	Diags   diag.List
-	// Commit is the new commit; empty when nothing had to change or the pass was refused.
+	// Commit is the new commit of the output branch; empty when nothing had to change, the pass
+	// was refused, or the pipeline proposes.
 	Commit string
+	// Proposed is what the pipeline proposes; nil if it writes the output branch itself.
+	Proposed *Proposal
 	// DryRun says that nothing was pushed.
 	DryRun bool
 }
@@ -39,7 +42,8 @@ type Report struct {
 // SourceReport is one input commit.
 type SourceReport struct {
 	URL, Ref, Commit string
-	Stale            bool // the source could not be had, and stays at its base
+	Date             time.Time // the committer's, of the commit
+	Stale            bool      // the source could not be had, and stays at its base
 }
 
 // OutputReport is where the output is.
@@ -73,6 +77,8 @@ type UnitReport struct {
 	State UnitState
 	// Reason says why a unit is held or left out.
 	Reason string
+	// Files is how many files its folder has, besides those that describe it.
+	Files int
 }
 
 // HeldObject is an object that is not rendered as it is in the inputs: its last good

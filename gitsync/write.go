@@ -2,6 +2,7 @@ package gitsync
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,10 +22,12 @@ type change struct {
 	units   []string             // that the branch has afterwards, sorted
 	payload bool                 // manifests or kustomizations differ
 	refused bool                 // something stands in the way
+	nothing bool                 // with promotion: the output branch is what it should be
+	stands  bool                 // with promotion: it is proposed already
 }
 
-// write collects the edits of a pass; nil when there is nothing to commit.
-func (p *pass) write() (*change, error) {
+// write collects the edits of a pass; nil when there is nothing to do.
+func (p *pass) write(ctx context.Context) (*change, error) {
 	c := &change{edits: map[string]repo.Edit{}}
 	for i := range p.plan {
 		if err := p.writeUnit(c, &p.plan[i]); err != nil {
@@ -41,12 +44,18 @@ func (p *pass) write() (*change, error) {
 		return nil, err
 	}
 	for i := range p.plan {
-		p.report.Units = append(p.report.Units, UnitReport{Name: p.plan[i].name, State: p.plan[i].state, Reason: p.plan[i].reason})
+		p.report.Units = append(p.report.Units, UnitReport{Name: p.plan[i].name, State: p.plan[i].state, Reason: p.plan[i].reason, Files: p.plan[i].files()})
 	}
 	if c.refused || p.tip.inventory == nil && len(c.units) == 0 && p.report.Diags.HasErrors() {
 		return nil, nil // a mistake on the first day must not leave a branch behind
 	}
-	if !c.payload && p.tip.inventory != nil && !p.tip.inventory.lost {
+	unchanged := !c.payload && p.tip.inventory != nil && !p.tip.inventory.lost
+	switch {
+	case p.promotes():
+		if done, err := p.compareProposal(ctx, c, unchanged); done || err != nil {
+			return c, err
+		}
+	case unchanged:
 		p.settle(nil)
 		p.remember()
 		return nil, nil
@@ -324,7 +333,8 @@ func (p *pass) settle(dirs map[string]plumbing.Hash) {
 	p.memory.written = written
 }
 
-// unitMetadata adds the files that say where a unit's payload comes from.
+// unitMetadata adds the files that say what a unit's payload is; writeHydrators adds where it
+// comes from.
 func (p *pass) unitMetadata(c *change, plan *unitPlan) error {
 	inv := unitInventory{Version: inventoryVersion, State: stateComplete, Secrets: p.pipeline.Spec.Secrets.Policy}
 	if slices.ContainsFunc(plan.unit.Held, func(h generator.Held) bool { return h.StandIn == nil }) {
@@ -342,14 +352,9 @@ func (p *pass) unitMetadata(c *change, plan *unitPlan) error {
 		inv.Readme = true // else it is somebody else's
 		c.edits[p.at(plan.name, readmeFile)] = repo.Edit{Data: p.unitReadme(plan)}
 	}
-	for name, v := range map[string]any{inventoryFile: inv, metadataFile: p.unitHydrator()} {
-		data, err := encodeJSON(v)
-		if err != nil {
-			return err
-		}
-		if err := p.putMetadata(c, p.at(plan.name, name), data, plan.held.known); err != nil {
-			return err
-		}
+	data, err := encodeJSON(inv)
+	if err != nil {
+		return err
 	}
-	return nil
+	return p.putMetadata(c, p.at(plan.name, inventoryFile), data, plan.held.known)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
 // address is where a repository is.
@@ -28,41 +27,6 @@ const maxURLBytes = 255
 
 // githubAPI is where github.com has its API.
 const githubAPI = "https://api.github.com/"
-
-// Place says where a Git remote's repository is at its forge: the site and the path of
-// the repository below it. What the pipeline says about the forge goes before what the remote's
-// URL says. The URL of a remote by ssh tells the host; its port is another server's.
-func Place(remote string, f gitsync.Forge) (site, repository string, err error) {
-	normal, err := repo.NormaliseURL(remote)
-	if err != nil {
-		return "", "", err
-	}
-	u, err := url.Parse(normal)
-	if err != nil || u.Host == "" {
-		return "", "", fmt.Errorf("forge of %s: a repository without a host has none", normal)
-	}
-	repository = strings.Trim(u.Path, "/")
-	site = strings.TrimSuffix(f.URL, "/")
-	if site == "" {
-		if site = "https://" + u.Host; u.Scheme == "ssh" {
-			site = "https://" + u.Hostname()
-		}
-		if u.Scheme == "http" {
-			site = "http://" + u.Host
-		}
-		if u.Hostname() == "ssh.github.com" || u.Hostname() == "altssh.gitlab.com" {
-			site = "https://" + strings.SplitN(u.Hostname(), ".", 2)[1]
-		}
-	}
-	// A site below a path, such as https://example.com/git, has that path in its remotes too.
-	if base, err := url.Parse(site); err == nil && base.Path != "" && u.Scheme != "ssh" {
-		repository = strings.TrimPrefix(repository, strings.Trim(base.Path, "/")+"/")
-	}
-	if !strings.Contains(repository, "/") {
-		return "", "", fmt.Errorf("forge of %s: the path is not owner/name", normal)
-	}
-	return site, repository, nil
-}
 
 // parseAddress checks a configuration.
 func parseAddress(cfg Config) (address, error) {

@@ -46,35 +46,6 @@ func TestCutLineMakesOneLineOfAnything(t *testing.T) {
 	}
 }
 
-func TestPlaceOfARepositoryAtItsForge(t *testing.T) {
-	tests := map[string]struct {
-		remote, url, site, repository string
-	}{
-		"https":                     {"https://github.com/org/monitoring.git", "", "https://github.com", "org/monitoring"},
-		"ssh, in git's short form":  {"git@gitlab.example.com:platform/sre/monitoring.git", "", "https://gitlab.example.com", "platform/sre/monitoring"},
-		"ssh on a port of its own":  {"ssh://git@git.example.com:2222/org/name", "", "https://git.example.com", "org/name"},
-		"ssh through 443":           {"ssh://git@ssh.github.com:443/org/name.git", "", "https://github.com", "org/name"},
-		"http with a port":          {"http://localhost:3000/org/name", "", "http://localhost:3000", "org/name"},
-		"an address that is given":  {"git@git.example.com:org/name", "https://forge.example.com/", "https://forge.example.com", "org/name"},
-		"a site below a path":       {"https://example.com/git/org/name.git", "https://example.com/git", "https://example.com/git", "org/name"},
-		"a path that only looks so": {"https://example.com/github/name", "https://example.com/git", "https://example.com/git", "github/name"},
-		"an API that is given":      {"https://ghe.example.com/org/name", "https://ghe.example.com/api/v3", "https://ghe.example.com/api/v3", "org/name"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			site, repository, err := Place(test.remote, gitsync.Forge{URL: test.url})
-			if err != nil || site != test.site || repository != test.repository {
-				t.Errorf("got %s %s, %v", site, repository, err)
-			}
-		})
-	}
-	for _, remote := range []string{"file:///srv/git/org/name", "https://github.com/name", "ftp://x/y/z"} {
-		if _, _, err := Place(remote, gitsync.Forge{}); err == nil {
-			t.Errorf("%s has a place", remote)
-		}
-	}
-}
-
 func TestAddressesOfGitHub(t *testing.T) {
 	for url, want := range map[string][2]string{
 		"https://github.com":              {"https://github.com", "https://api.github.com/"},

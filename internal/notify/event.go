@@ -1,0 +1,115 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+const (
+	// MaxMessageBytes bounds a message: Flux refuses more than as many characters.
+	MaxMessageBytes = 39000
+	// maxListed is how many units or objects a message names.
+	maxListed = 50
+	// maxLineBytes bounds each of its lines.
+	maxLineBytes = 500
+)
+
+// message is an event without the identity that it is sent under.
+type message struct {
+	pipeline   string
+	severity   string
+	reason     string
+	text       string
+	metadata   map[string]string
+	onlyStatus bool // there is no news but that another commit is fine
+	at         time.Time
+}
+
+// event gives the message an identity: that of an object of Flux, or the pipeline's.
+func (m message) event(object *gitsync.NotifyObject, instance string) eventv1.Event {
+	e := eventv1.Event{
+		InvolvedObject: corev1.ObjectReference{APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Name: m.pipeline},
+		Severity:       m.severity,
+		Timestamp:      metav1.NewTime(m.at.UTC().Truncate(time.Second)),
+		Message:        m.text,
+		Reason:         m.reason,
+		Metadata:       map[string]string{},
+
+		ReportingController: component,
+		ReportingInstance:   instance,
+	}
+	for key, value := range m.metadata {
+		e.Metadata[key] = value
+	}
+	if object == nil {
+		return e
+	}
+	group, version := fluxAPI(object.Kind)
+	e.InvolvedObject = corev1.ObjectReference{APIVersion: group + "/" + version, Kind: object.Kind, Name: object.Name, Namespace: object.Namespace}
+	e.Message = cutMessage(m.pipeline + ": " + m.text)
+	for key, value := range m.metadata {
+		e.Metadata[group+"/"+key] = value
+	}
+	if m.onlyStatus {
+		e.Metadata[group+"/"+eventv1.MetaCommitStatusKey] = eventv1.MetaCommitStatusUpdateValue
+	}
+	return e
+}
+
+// fluxAPI is the group and the version of a kind of Flux.
+func fluxAPI(kind string) (group, version string) {
+	if kind == "Kustomization" {
+		return "kustomize.toolkit.fluxcd.io", "v1"
+	}
+	return "source.toolkit.fluxcd.io", "v1"
+}
+
+// list writes lines under a heading, and counts those that there is no room for.
+func list(b *strings.Builder, heading string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:", heading)
+	for i, line := range lines {
+		if i == maxListed {
+			fmt.Fprintf(b, "\n… and %d more", len(lines)-i)
+			return
+		}
+		fmt.Fprintf(b, "\n- %s", cut(strings.Join(strings.Fields(line), " "), maxLineBytes))
+	}
+}
+
+// cutMessage keeps a message within what Flux takes.
+func cutMessage(text string) string { return cut(text, MaxMessageBytes) }
+
+func cut(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "?")
+	if len(text) <= limit {
+		return text
+	}
+	const more = "…"
+	end := limit - len(more)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + more
+}
+
+// revision is a commit as Flux writes it.
+func revision(branch, commit string) string {
+	if commit == "" {
+		return ""
+	}
+	if branch == "" {
+		return "sha1:" + commit
+	}
+	return branch + "@sha1:" + commit
+}

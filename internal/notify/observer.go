@@ -1,0 +1,128 @@
+package notify
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/notify/outbox"
+	"github.com/agentry-dev/agentry/internal/pipeline"
+)
+
+// Options decide how events get out. The zero value of a field means its default.
+type Options struct {
+	// Secrets reads what the fields of a pipeline point at. It is called when something is sent, as files
+	// may rotate. Required.
+	Secrets func(d *fleet.Definition) (*pipeline.Secrets, error)
+	// Instance names this replica in events, such as the pod.
+	Instance string
+	// Log gets a line for what cannot be sent. Default: none.
+	Log *slog.Logger
+}
+
+// Observer sends events and calls Receivers. It never makes a pass wait.
+type Observer struct {
+	options Options
+	box     *outbox.Box
+	clients clients
+
+	mu   sync.Mutex
+	told map[string]state // by pipeline
+}
+
+var _ fleet.Observer = (*Observer)(nil)
+
+// New makes an observer that sends nothing before Run.
+func New(opts Options) *Observer {
+	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), told: map[string]state{}}
+}
+
+// Run sends until ctx ends, and then what waits, for a few seconds.
+func (o *Observer) Run(ctx context.Context) error { return o.box.Run(ctx) }
+
+// Stats count what was sent.
+func (o *Observer) Stats() outbox.Stats { return o.box.Stats() }
+
+// Passed implements fleet.Observer.
+func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
+	if out.Definition == nil {
+		return
+	}
+	name := out.After.Name
+	o.mu.Lock()
+	before, known := o.told[name]
+	now := stateOf(out)
+	if out.Removed {
+		delete(o.told, name)
+	} else if now.settled {
+		o.told[name] = now
+	}
+	o.mu.Unlock()
+	if e, ok := describe(out, before, known, now); ok {
+		for i, sink := range out.Definition.Spec.Notify {
+			o.send(out.Definition, i, sink, e)
+		}
+	}
+	if isPush(out) {
+		for i, r := range out.Definition.Spec.Output.Receivers {
+			o.kick(out.Definition, i, r, out.Report)
+		}
+	}
+}
+
+// send puts an event into the queue of its address.
+func (o *Observer) send(d *fleet.Definition, i int, sink gitsync.Notify, e message) {
+	if sink.Severity == eventv1.EventSeverityError && e.severity != eventv1.EventSeverityError {
+		return
+	}
+	if e.onlyStatus && sink.Object == nil {
+		return // there is a commit status to be set by Flux, and no news for anybody else
+	}
+	event := e.event(sink.Object, o.options.Instance)
+	o.box.Put(outbox.Job{Lane: sink.URL, What: "event", Pipeline: e.pipeline, Do: func(ctx context.Context) error {
+		secret, err := o.endpoint(d, func(s *pipeline.Secrets) []pipeline.EndpointSecret { return s.Notify }, i)
+		if err != nil {
+			return err
+		}
+		return o.clients.post(ctx, sink.URL, secret, event)
+	}})
+}
+
+// kick puts the call of a Receiver into its queue; one for several pushes will do.
+func (o *Observer) kick(d *fleet.Definition, i int, r gitsync.Receiver, report *gitsync.Report) {
+	body := receiverCall{Pipeline: report.Pipeline, Revision: revision(report.Output.Branch, report.Commit)}
+	o.box.Put(outbox.Job{Lane: r.URL, Key: r.URL, What: "receiver", Pipeline: report.Pipeline, Do: func(ctx context.Context) error {
+		if r.Timeout != nil && r.Timeout.Duration > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, r.Timeout.Duration)
+			defer cancel()
+		}
+		secret, err := o.endpoint(d, func(s *pipeline.Secrets) []pipeline.EndpointSecret { return s.Receivers }, i)
+		if err != nil {
+			return err
+		}
+		return o.clients.post(ctx, r.URL, secret, body)
+	}})
+}
+
+// receiverCall is the body for a Receiver, which takes anything that is signed.
+type receiverCall struct {
+	Pipeline string `json:"pipeline"`
+	Revision string `json:"revision"`
+}
+
+// endpoint finds the secrets of one address.
+func (o *Observer) endpoint(d *fleet.Definition, of func(*pipeline.Secrets) []pipeline.EndpointSecret, i int) (pipeline.EndpointSecret, error) {
+	all, err := o.options.Secrets(d)
+	if err != nil {
+		return pipeline.EndpointSecret{}, err
+	}
+	if list := of(all); i < len(list) {
+		return list[i], nil
+	}
+	return pipeline.EndpointSecret{}, nil
+}

@@ -1,0 +1,147 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/notify/outbox"
+	"github.com/agentry-dev/agentry/internal/pipeline"
+)
+
+const (
+	// PostTimeout is that of one call.
+	PostTimeout = 10 * time.Second
+	// maxAnswerBytes is how much is read of an answer, so that its connection can be used again.
+	maxAnswerBytes = 16 << 10
+)
+
+// The headers of a call, as Flux's controllers have them.
+const (
+	headerComponent = "Gotk-Component"
+	headerSignature = "X-Signature"
+	component       = "agentry"
+)
+
+// clients are kept by CA, with their connections. The zero value is ready for use.
+type clients struct {
+	mu sync.Mutex
+	by map[[sha256.Size]byte]*http.Client
+}
+
+func (c *clients) get(ca []byte) (*http.Client, error) {
+	key := sha256.Sum256(ca)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if client := c.by[key]; client != nil {
+		return client, nil
+	}
+	transport, err := forge.Transport(ca)
+	if err != nil {
+		return nil, err
+	}
+	if c.by == nil {
+		c.by = map[[sha256.Size]byte]*http.Client{}
+	}
+	c.by[key] = &http.Client{
+		Transport: transport, Timeout: PostTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c.by[key], nil
+}
+
+// post sends JSON. Its errors name the host and nothing else of the address.
+func (c *clients) post(ctx context.Context, address string, secret pipeline.EndpointSecret, body any) error {
+	at, err := url.Parse(address)
+	if err != nil {
+		return outbox.Permanent(errors.New("the address cannot be parsed"))
+	}
+	client, err := c.get(secret.CAPEM)
+	if err != nil {
+		return fmt.Errorf("call %s: %w", at.Host, err)
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil {
+		return outbox.Permanent(fmt.Errorf("call %s: %w", at.Host, err))
+	}
+	data := bytes.TrimSpace(text.Bytes())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
+	if err != nil {
+		return outbox.Permanent(fmt.Errorf("call %s: the address cannot be called", at.Host))
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", component)
+	req.Header.Set(headerComponent, component)
+	if len(secret.Secret) > 0 {
+		req.Header.Set(headerSignature, sign(secret.Secret, data))
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("call %s: %w", at.Host, withoutAddress(err))
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswerBytes)) // what it says is of no use
+	_ = resp.Body.Close()                                                 // was only read
+	return judge(at.Host, resp)
+}
+
+// judge tells what an answer means.
+func judge(host string, resp *http.Response) error {
+	err := fmt.Errorf("call %s: %d %s", host, resp.StatusCode, http.StatusText(resp.StatusCode))
+	switch code := resp.StatusCode; {
+	case code < 300:
+		return nil
+	case code < 400:
+		return outbox.Permanent(fmt.Errorf("call %s: %d: redirects are not followed, correct the address", host, code))
+	case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
+		if until, ok := forge.RetryAfter(resp.Header); ok {
+			return laterError{err, until}
+		}
+		if code == http.StatusTooManyRequests {
+			return outbox.Permanent(err)
+		}
+		return err
+	case code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusNotFound || code == http.StatusRequestTimeout || code >= 500:
+		return err // a secret that rotates, an object or a route that is about to be there
+	}
+	return outbox.Permanent(err)
+}
+
+// laterError is an answer that says when to come again.
+type laterError struct {
+	error
+	until time.Time
+}
+
+// RetryAfter tells the outbox.
+func (e laterError) RetryAfter() time.Duration { return time.Until(e.until) }
+
+// Unwrap gives the error itself.
+func (e laterError) Unwrap() error { return e.error }
+
+// withoutAddress takes off what net/http puts around an error.
+func withoutAddress(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// sign is the value of X-Signature.
+func sign(key, body []byte) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write(body)
+	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
+}

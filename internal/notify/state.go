@@ -1,0 +1,166 @@
+package notify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
+	"github.com/fluxcd/pkg/apis/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+)
+
+// state is what an event is sent for when it changes. Two of them can be compared.
+type state struct {
+	settled bool // what follows is known; not while the pipeline only starts, or runs elsewhere
+	ready   metav1.ConditionStatus
+	reason  string
+	stalled bool
+	held    string // the objects and why
+	inputs  string // the input commits
+}
+
+// stateOf reads the state after an outcome.
+func stateOf(out fleet.Outcome) state {
+	ready := apimeta.FindStatusCondition(out.After.Conditions, meta.ReadyCondition)
+	if ready == nil || !out.After.Mine && !out.Removed {
+		return state{}
+	}
+	s := state{
+		ready: ready.Status, reason: ready.Reason,
+		stalled: apimeta.IsStatusConditionTrue(out.After.Conditions, meta.StalledCondition),
+		settled: ready.Reason != meta.ProgressingReason && ready.Reason != fleet.ReasonElsewhere,
+	}
+	var held, inputs []string
+	for _, h := range out.After.Held {
+		held = append(held, h.Object+": "+h.Reason.Code+" "+h.Reason.Message)
+	}
+	for _, src := range out.After.Sources {
+		inputs = append(inputs, src.Commit)
+	}
+	s.held, s.inputs = strings.Join(held, "\n"), strings.Join(inputs, " ")
+	return s
+}
+
+// sameNews reports whether there is nothing new but commits.
+func (s state) sameNews(other state) bool {
+	s.inputs = other.inputs
+	return s == other
+}
+
+// isPush reports whether the outcome is a pass that pushed.
+func isPush(out fleet.Outcome) bool {
+	return out.IsPass() && out.Report != nil && out.Report.Commit != "" && !out.Report.DryRun
+}
+
+// describe makes the event for an outcome, if there is one. What was told before a restart is
+// not known: that all is well is then no news, and what is wrong is told again.
+func describe(out fleet.Outcome, before state, known bool, now state) (message, bool) {
+	m := message{pipeline: out.After.Name, at: time.Now(), severity: eventv1.EventSeverityInfo, metadata: metadata(out)}
+	pushed := isPush(out)
+	isGood := now.ready == metav1.ConditionTrue
+	changed := now.settled && (known && !now.sameNews(before) || !known && !isGood && now.reason != meta.SuspendedReason)
+	switch {
+	case out.Removed:
+		m.reason, m.text = "Removed", "is gone from the configuration; its branch stays as it is"
+	case changed:
+		m.reason, m.text = now.reason, text(out, pushed)
+		if now.stalled || !isGood && (now.reason == meta.BuildFailedReason || now.reason == meta.FailedReason) {
+			m.severity = eventv1.EventSeverityError
+		}
+	case pushed:
+		m.reason, m.text = meta.SucceededReason, text(out, pushed)
+	case known && now.settled && isGood && now.inputs != before.inputs:
+		m.reason, m.text, m.onlyStatus = now.reason, text(out, pushed), true
+	default:
+		return message{}, false
+	}
+	m.text = cutMessage(m.text)
+	return m, true
+}
+
+// metadata are the keys that Flux knows. The revision is the output commit and the origin
+// revision is the first source's, which is what a commit status is set on.
+func metadata(out fleet.Outcome) map[string]string {
+	all := map[string]string{}
+	set := func(key, value string) {
+		if value != "" {
+			all[key] = value
+		}
+	}
+	if o := out.After.Output; o != nil {
+		set(eventv1.MetaRevisionKey, revision(o.Branch, o.Commit))
+	}
+	if out.Report != nil && out.Report.Commit != "" {
+		set(eventv1.MetaRevisionKey, revision(out.Report.Output.Branch, out.Report.Commit))
+	}
+	if out.Definition != nil && len(out.After.Sources) > 0 {
+		branch := ""
+		if len(out.Definition.Spec.Sources) > 0 {
+			branch = out.Definition.Spec.Sources[0].Ref.Branch
+		}
+		set(eventv1.MetaOriginRevisionKey, revision(branch, out.After.Sources[0].Commit))
+	}
+	return all
+}
+
+// text is what people read: first what happened, then what it is about.
+func text(out fleet.Outcome, pushed bool) string {
+	var b strings.Builder
+	ready := apimeta.FindStatusCondition(out.After.Conditions, meta.ReadyCondition)
+	stalled := apimeta.FindStatusCondition(out.After.Conditions, meta.StalledCondition)
+	switch {
+	case pushed:
+		fmt.Fprintf(&b, "pushed %s to %s of %s", short(out.Report.Commit), out.Report.Output.Branch, out.Report.Output.URL)
+		if ready.Status != metav1.ConditionTrue {
+			b.WriteString("; " + ready.Message)
+		}
+	case stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Message != "":
+		b.WriteString(stalled.Message)
+	default:
+		b.WriteString(ready.Message)
+	}
+	if pushed {
+		list(&b, "Units", units(out.Report))
+	}
+	var held []string
+	for _, h := range out.After.Held {
+		held = append(held, fmt.Sprintf("%s: %s", h.Object, finding(h.Reason)))
+	}
+	list(&b, "Held", held)
+	if ready.Reason == meta.BuildFailedReason && len(held) == 0 {
+		var errs []string
+		for _, f := range out.After.Findings.First {
+			if f.Severity == "error" {
+				errs = append(errs, finding(f))
+			}
+		}
+		list(&b, "Errors", errs)
+	}
+	return b.String()
+}
+
+func finding(f fleet.Finding) string {
+	if f.File == "" {
+		return f.Message
+	}
+	return fmt.Sprintf("%s (%s:%d)", f.Message, f.File, f.Line)
+}
+
+// units are those that a commit is about.
+func units(r *gitsync.Report) []string {
+	var out []string
+	for _, u := range r.Units {
+		if slices.Contains([]gitsync.UnitState{gitsync.UnitAdded, gitsync.UnitChanged, gitsync.UnitRemoved}, u.State) {
+			out = append(out, string(u.State)+" "+u.Name)
+		}
+	}
+	return out
+}
+
+func short(commit string) string { return commit[:min(len(commit), 7)] }

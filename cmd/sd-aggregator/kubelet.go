@@ -121,7 +121,7 @@ func newKeeper(s kubeletSettings, log *slog.Logger) (*kubelet.Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := kubelet.Client(config)
+	client, err := kubelet.NewClient(config)
 	if err != nil {
 		return nil, err
 	}

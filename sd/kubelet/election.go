@@ -6,7 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -24,10 +24,10 @@ const (
 // to keep the same Service do not fight over it.
 func LeaseName(service string) string { return "sd-aggregator-" + service }
 
-func newElector(client kubernetes.Interface, service cache.ObjectName, identity string, s *status, elected func(context.Context)) (*leaderelection.LeaderElector, error) {
+func newElector(leases coordinationv1client.LeasesGetter, service cache.ObjectName, identity string, s *status, elected func(context.Context)) (*leaderelection.LeaderElector, error) {
 	lease := &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: service.Namespace, Name: LeaseName(service.Name)},
-		Client:     client.CoordinationV1(),
+		Client:     leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 	}
 	return leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{

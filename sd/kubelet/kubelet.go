@@ -12,11 +12,13 @@ package kubelet
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/kubernetes"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/leaderelection"
@@ -30,9 +32,23 @@ const (
 	maxBackoff     = 30 * time.Second
 )
 
+// Client is how a keeper asks the API server: not by client-go's client of all kinds of objects,
+// which is twice as large as the rest of the program.
+type Client struct {
+	Core   Core
+	Leases coordinationv1client.LeasesGetter
+}
+
+// Core are the kinds of objects of the core API that a keeper knows.
+type Core interface {
+	corev1client.NodesGetter
+	corev1client.ServicesGetter
+	corev1client.EndpointsGetter
+}
+
 // Options are the settings of a Keeper. All must be set.
 type Options struct {
-	Client kubernetes.Interface
+	Client Client
 	// Service is the namespace and name of the Service and its Endpoints.
 	Service cache.ObjectName
 	// Identity tells this replica from all others, also from what ran under its name before.
@@ -42,26 +58,32 @@ type Options struct {
 
 // Keeper keeps the Service.
 type Keeper struct {
-	client  kubernetes.Interface
+	client  Client
 	name    cache.ObjectName
 	status  *status
 	elector *leaderelection.LeaderElector
 	elected chan context.Context
 }
 
-// Client makes a client for Options.
-func Client(config *rest.Config) (kubernetes.Interface, error) {
+// NewClient makes a client.
+func NewClient(config *rest.Config) (Client, error) {
 	config = rest.CopyConfig(config)
 	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
 	config.WarningHandlerWithContext = rest.NoWarnings{} // Of each write: Endpoints are deprecated.
-	return kubernetes.NewForConfig(config)
+	shared, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return Client{}, err
+	}
+	core, coreErr := corev1client.NewForConfigAndClient(config, shared)
+	leases, leasesErr := coordinationv1client.NewForConfigAndClient(config, shared)
+	return Client{Core: core, Leases: leases}, errors.Join(coreErr, leasesErr)
 }
 
 // New makes a keeper. It works while Run runs.
 func New(o Options) (*Keeper, error) {
 	k := &Keeper{client: o.Client, name: o.Service, status: newStatus(o.Log.With("object", o.Service.String())), elected: make(chan context.Context, 1)}
 	var err error
-	k.elector, err = newElector(o.Client, o.Service, o.Identity, k.status, func(ctx context.Context) { k.elected <- ctx })
+	k.elector, err = newElector(o.Client.Leases, o.Service, o.Identity, k.status, func(ctx context.Context) { k.elected <- ctx })
 	return k, err
 }
 
@@ -98,7 +120,7 @@ func (k *Keeper) lead(ctx, elected context.Context) {
 	defer context.AfterFunc(elected, cancel)()
 	k.status.lead(true)
 	defer k.status.lead(false)
-	nodes := newNodeWatch(k.client.CoreV1().Nodes(), k.status)
+	nodes := newNodeWatch(k.client.Core.Nodes(), k.status)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)

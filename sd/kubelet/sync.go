@@ -24,7 +24,7 @@ type client[T metav1.Object] interface {
 func (k *Keeper) sync(ctx context.Context, nodes []node) error {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
-	services, endpoints := k.client.CoreV1().Services(k.name.Namespace), k.client.CoreV1().Endpoints(k.name.Namespace)
+	services, endpoints := k.client.Core.Services(k.name.Namespace), k.client.Core.Endpoints(k.name.Namespace)
 	meta := metav1.ObjectMeta{Namespace: k.name.Namespace, Name: k.name.Name}
 	service, serviceErr := get(ctx, services, "Service", &corev1.Service{ObjectMeta: meta})
 	listed, endpointsErr := get(ctx, endpoints, "Endpoints", &corev1.Endpoints{ObjectMeta: meta})

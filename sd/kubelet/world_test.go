@@ -127,7 +127,7 @@ func (w *world) start(identity string) *replica {
 		return true, events, err
 	})
 	var err error
-	r.Keeper, err = New(Options{Client: r.api, Service: kubeletService, Identity: identity, Log: slog.New(slog.NewTextHandler(r.log, nil))})
+	r.Keeper, err = New(Options{Client: Client{Core: r.api.CoreV1(), Leases: r.api.CoordinationV1()}, Service: kubeletService, Identity: identity, Log: slog.New(slog.NewTextHandler(r.log, nil))})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ const (
 	PipelineInvalid     Code = "pipeline-invalid"
 	PipelineUnsupported Code = "pipeline-unsupported"
 	PipelineConflict    Code = "pipeline-conflict"
+	PipelineKept        Code = "pipeline-kept"
 )
 
 // pipelineCodes documents what is found in pipeline files.
@@ -24,6 +25,11 @@ func pipelineCodes() []CodeInfo {
 			Code:    PipelineConflict,
 			Summary: "Two pipelines have one name, write to one place, or an output lies among its own inputs.",
 			Help:    "Nothing is rendered. Give each pipeline a name, and an output branch or path, of its own.",
+		},
+		{
+			Code:    PipelineKept,
+			Summary: "The configuration of `serve` changed to something that cannot be used, and what ran before goes on.",
+			Help:    "A file with an error keeps the pipelines of its last good version, and a folder that is empty or cannot be read keeps all. The other findings about the file say what is wrong with it.",
 		},
 	}
 }

@@ -22,6 +22,8 @@ type Definition struct {
 	// It is nil without forEach. A folder of which no pipeline can be made is left out and
 	// reported.
 	Expand func(folders []string) ([]Definition, diag.List)
+	// Source is what the configuration made this of. The fleet only hands it on.
+	Source any
 }
 
 // Trigger asks for work before it is due. With neither Pipeline nor Repository it is meant

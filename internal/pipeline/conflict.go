@@ -7,38 +7,43 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// conflict is a pair of pipelines that cannot be in one fleet, and what is wrong with the
-// second.
+// conflict is a pair of pipelines, by index, that cannot be in one fleet.
 type conflict struct {
 	first, second int
-	problem       gitsync.FieldError
+	overlap       gitsync.Overlap
 }
 
-// conflicts finds pipelines that have one name or write to one place. Templates have neither
-// before they are expanded.
+// conflicts finds pipelines that have one name or write to one place. Of templates only the
+// names are compared, as they are written: they have no place before they are expanded.
 func conflicts(fleet []*Pipeline) []conflict {
 	var bare []*gitsync.Pipeline
 	var at []int
+	var found []conflict
+	templates := map[string]int{}
 	for i, p := range fleet {
-		if p.each == nil {
+		first, double := templates[p.Metadata.Name]
+		switch {
+		case p.each == nil:
 			bare, at = append(bare, &p.Pipeline), append(at, i)
+		case double:
+			found = append(found, conflict{first: first, second: i, overlap: gitsync.Overlap{SameName: true}})
+		default:
+			templates[p.Metadata.Name] = i
 		}
 	}
-	var found []conflict
 	for _, o := range gitsync.Overlaps(bare) {
-		c := conflict{first: at[o.First], second: at[o.Second]}
-		c.problem = overlapProblem(o, fleet[c.first], fleet[c.second])
-		found = append(found, c)
+		found = append(found, conflict{first: at[o.First], second: at[o.Second], overlap: o})
 	}
 	return found
 }
 
+// overlapProblem says what is wrong with the second of two pipelines.
 func overlapProblem(o gitsync.Overlap, first, second *Pipeline) gitsync.FieldError {
 	e := gitsync.FieldError{Path: "spec.output", Code: diag.PipelineConflict}
 	switch {
 	case o.SameName:
 		e.Path, e.Message, e.Hint = "metadata.name", "another pipeline has this name", "names are unique in a fleet"
-		if second.each != nil || second.folder != "" {
+		if second.folder != "" {
 			e.Hint = "use more of the folder's path in the name"
 		}
 	case o.SameArtifact:
@@ -60,7 +65,7 @@ func overlapProblem(o gitsync.Overlap, first, second *Pipeline) gitsync.FieldErr
 func fleetDiags(fleet []*Pipeline, complete bool) diag.List {
 	var found diag.List
 	for _, c := range conflicts(fleet) {
-		found = append(found, fleet[c.second].Diag(c.problem))
+		found = append(found, fleet[c.second].Diag(overlapProblem(c.overlap, fleet[c.first], fleet[c.second])))
 	}
 	for _, f := range rolloutFaults(fleet, complete) {
 		found = append(found, fleet[f.at].Diag(f.problem))

@@ -12,22 +12,34 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/githubapp"
 )
 
 // MaxCredentialBytes bounds one credential; a CA bundle is the largest.
 const MaxCredentialBytes = 1 << 20
 
-// Credentials reads what the pipeline's auth fields point at. Getenv is [os.LookupEnv].
-func (p *Pipeline) Credentials(getenv func(string) (string, bool)) (gitsync.Credentials, diag.List) {
+// Getenv is [os.LookupEnv], or a test's.
+type Getenv func(name string) (string, bool)
+
+// Credentials reads what the pipeline's auth fields point at. It may be called again
+// whenever files may have been renewed.
+func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 	r := resolver{pipeline: p, getenv: getenv}
 	var c gitsync.Credentials
+	verify := false
 	for i, s := range p.Spec.Sources {
-		c.Sources = append(c.Sources, r.auth(fmt.Sprintf("spec.sources[%d].auth", i), s.Auth))
+		at := fmt.Sprintf("spec.sources[%d]", i)
+		c.Sources = append(c.Sources, r.auth(at+".auth", s.URL, s.Auth))
+		c.Verify = append(c.Verify, r.keyring(at+".verify", s.Verify))
+		verify = verify || s.Verify != nil
+	}
+	if !verify {
+		c.Verify = nil
 	}
 	if p.Spec.InheritsAuth() {
 		c.Output = c.Sources[0]
 	} else {
-		c.Output = r.auth("spec.output.auth", p.Spec.Output.Auth)
+		c.Output = r.auth("spec.output.auth", p.Spec.Output.URL, p.Spec.Output.Auth)
 	}
 	commit := p.Spec.Output.Commit
 	c.Signing.Key = r.bytes("spec.output.commit.signingKey", commit.SigningKeyFile, commit.SigningKeyEnv)
@@ -38,20 +50,66 @@ func (p *Pipeline) Credentials(getenv func(string) (string, bool)) (gitsync.Cred
 // resolver reads credentials and collects what goes wrong.
 type resolver struct {
 	pipeline *Pipeline
-	getenv   func(string) (string, bool)
+	getenv   Getenv
 	found    diag.List
 }
 
-func (r *resolver) auth(path string, a gitsync.Auth) repo.Auth {
-	return repo.Auth{
+func (r *resolver) auth(path, url string, a gitsync.Auth) repo.Auth {
+	out := repo.Auth{
 		Username:      r.text(path+".username", a.UsernameFile, a.UsernameEnv),
 		Password:      r.text(path+".password", a.PasswordFile, a.PasswordEnv),
 		BearerToken:   r.text(path+".bearerToken", a.BearerTokenFile, a.BearerTokenEnv),
 		CAPEM:         r.bytes(path+".ca", a.CAFile, a.CAEnv),
+		ClientCertPEM: r.bytes(path+".clientCert", a.ClientCertFile, a.ClientCertEnv),
+		ClientKeyPEM:  r.bytes(path+".clientKey", a.ClientKeyFile, a.ClientKeyEnv),
 		SSHKey:        r.bytes(path+".sshKey", a.SSHKeyFile, a.SSHKeyEnv),
 		SSHPassphrase: []byte(r.text(path+".sshKeyPassphrase", a.SSHKeyPassphraseFile, a.SSHKeyPassphraseEnv)),
 		KnownHosts:    r.bytes(path+".knownHosts", a.KnownHostsFile, a.KnownHostsEnv),
+		ProxyURL:      a.ProxyURL,
+		ProxyUsername: r.text(path+".proxyUsername", a.ProxyUsernameFile, a.ProxyUsernameEnv),
+		ProxyPassword: r.text(path+".proxyPassword", a.ProxyPasswordFile, a.ProxyPasswordEnv),
 		Identity:      r.identity(a),
+	}
+	if a.GitHubApp != nil {
+		r.app(path+".githubApp", url, a.GitHubApp, &out)
+	}
+	return out
+}
+
+// app puts the source of an app's tokens into a credential. Who has the same app and
+// installation has the same rights, whatever key it shows.
+func (r *resolver) app(path, url string, g *gitsync.GitHubApp, out *repo.Auth) {
+	key := r.bytes(path+".privateKey", g.PrivateKeyFile, g.PrivateKeyEnv)
+	if key == nil {
+		return // reported
+	}
+	host, repository, _ := strings.Cut(gitsync.RepositoryAddress(url), "/")
+	cfg := githubapp.Config{
+		AppID: g.AppID, InstallationID: g.InstallationID, PrivateKey: key, Repository: repository, URL: g.URL,
+		Connection: repo.Auth{
+			CAPEM: out.CAPEM, ClientCertPEM: out.ClientCertPEM, ClientKeyPEM: out.ClientKeyPEM,
+			ProxyURL: out.ProxyURL, ProxyUsername: out.ProxyUsername, ProxyPassword: out.ProxyPassword,
+		},
+	}
+	if cfg.URL == "" && host != "github.com" {
+		cfg.URL = "https://" + host + "/api/v3"
+	}
+	source, err := r.pipeline.apps.source(cfg)
+	if err != nil {
+		r.fail(path+".privateKey", g.PrivateKeyFile, err)
+		return
+	}
+	out.Token = source
+	out.Identity = appIdentity(cfg) + "\n" + out.Identity
+}
+
+func (r *resolver) keyring(path string, v *gitsync.Verify) gitsync.Keyring {
+	if v == nil {
+		return gitsync.Keyring{}
+	}
+	return gitsync.Keyring{
+		AllowedSigners: r.bytes(path+".allowedSigners", v.AllowedSignersFile, v.AllowedSignersEnv),
+		PGPKeys:        r.bytes(path+".pgpKeys", v.PGPKeysFile, v.PGPKeysEnv),
 	}
 }
 
@@ -59,11 +117,11 @@ func (r *resolver) auth(path string, a gitsync.Auth) repo.Auth {
 // place keeps its cache. A variable's name says nothing about whose token it holds, so
 // with one of them the credential stands for itself.
 func (r *resolver) identity(a gitsync.Auth) string {
-	if a.UsernameEnv+a.PasswordEnv+a.BearerTokenEnv+a.SSHKeyEnv+a.SSHKeyPassphraseEnv != "" {
+	if a.UsernameEnv+a.PasswordEnv+a.BearerTokenEnv+a.SSHKeyEnv+a.SSHKeyPassphraseEnv+a.ClientCertEnv+a.ClientKeyEnv != "" {
 		return ""
 	}
 	var files []string
-	for _, name := range []string{a.UsernameFile, a.PasswordFile, a.BearerTokenFile, a.SSHKeyFile} {
+	for _, name := range []string{a.UsernameFile, a.PasswordFile, a.BearerTokenFile, a.SSHKeyFile, a.ClientCertFile, a.ClientKeyFile} {
 		if name == "" {
 			continue
 		}
@@ -78,21 +136,25 @@ func (r *resolver) identity(a gitsync.Auth) string {
 
 // text is a credential of one line.
 func (r *resolver) text(path, file, env string) string {
-	value := r.bytes(path, file, env)
+	value, err := oneLine(r.bytes(path, file, env))
+	if err != nil {
+		r.fail(path, file, err)
+	}
+	return value
+}
+
+// oneLine is a credential without the line break that editors and shells put behind it.
+func oneLine(value []byte) (string, error) {
 	value = bytes.TrimSuffix(bytes.TrimSuffix(value, []byte("\n")), []byte("\r"))
 	if bytes.ContainsAny(value, "\r\n\x00") {
-		r.fail(path, file, errors.New("has more than one line"))
-		return ""
+		return "", errors.New("has more than one line")
 	}
-	return string(value)
+	return string(value), nil
 }
 
 // bytes is the content of the file or variable; at most one of them is set.
 func (r *resolver) bytes(path, file, env string) []byte {
 	value, err := r.read(file, env)
-	if err == nil && len(bytes.TrimSpace(value)) == 0 && file+env != "" {
-		err = errors.New("is empty")
-	}
 	if err != nil {
 		r.fail(path, file, err)
 		return nil
@@ -108,32 +170,45 @@ func (r *resolver) fail(path, file string, err error) {
 	r.found = append(r.found, r.pipeline.Diag(gitsync.FieldError{Path: path + suffix, Code: diag.PipelineInvalid, Message: err.Error()}))
 }
 
+// read gives the content of the file or variable, which must hold something; nil if there
+// is neither. Its errors hold no byte of it.
 func (r *resolver) read(file, env string) ([]byte, error) {
+	var value []byte
 	switch {
 	case file != "":
-		return readFile(r.pipeline.resolve(file))
+		content, err := readFile(r.pipeline.resolve(file), MaxCredentialBytes)
+		if err != nil {
+			return nil, err
+		}
+		value = content
 	case env != "":
-		value, ok := r.getenv(env)
+		text, ok := r.getenv(env)
 		if !ok {
 			return nil, fmt.Errorf("the environment variable %s is not set", env)
 		}
-		return []byte(value), nil
+		value = []byte(text)
+	default:
+		return nil, nil
 	}
-	return nil, nil
+	if len(bytes.TrimSpace(value)) == 0 {
+		return nil, errors.New("is empty")
+	}
+	return value, nil
 }
 
-func readFile(name string) ([]byte, error) {
+// readFile reads a file that may not be larger than a limit.
+func readFile(name string, maxBytes int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxCredentialBytes+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > MaxCredentialBytes {
-		return nil, fmt.Errorf("%s is larger than %d bytes", name, MaxCredentialBytes)
+	if int64(len(data)) > maxBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, maxBytes)
 	}
 	return data, nil
 }

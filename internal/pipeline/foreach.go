@@ -76,7 +76,7 @@ func (p *Pipeline) checkApart(samples []*Pipeline) diag.List {
 		samples[1].Metadata.Name += "-b"
 	}
 	for _, c := range conflicts(samples) {
-		e := c.problem
+		e := overlapProblem(c.overlap, samples[c.first], samples[c.second])
 		switch e.Path {
 		case "metadata.name":
 			e.Message, e.Hint = "must use a part of the folder's path that the pattern leaves open", "write it like {{ .path.basename }}"
@@ -94,7 +94,7 @@ func (p *Pipeline) checkApart(samples []*Pipeline) diag.List {
 func (p *Pipeline) forFolder(folder string) (*Pipeline, []gitsync.FieldError) {
 	filled, errs := fill(p.each.raw, folder)
 	filled.Spec.ForEach = ""
-	return &Pipeline{Pipeline: filled, file: p.file, nodes: p.nodes, folder: folder}, errs
+	return &Pipeline{Pipeline: filled, file: p.file, nodes: p.nodes, folder: folder, apps: p.apps}, errs
 }
 
 // Expand makes the pipelines of a template: one for each folder, in their order. A folder of
@@ -150,7 +150,7 @@ func settle(fleet []*Pipeline, established func(*Pipeline) bool) ([]*Pipeline, d
 		default:
 			out[c.first] = true
 		}
-		found = append(found, second.Diag(c.problem))
+		found = append(found, second.Diag(overlapProblem(c.overlap, first, second)))
 	}
 	var kept []*Pipeline
 	for i, p := range fleet {

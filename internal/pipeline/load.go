@@ -27,11 +27,16 @@ type Pipeline struct {
 	nodes  positions
 	folder string    // that the pipeline was made for, by forEach
 	each   *template // nil without forEach
+	apps   *apps     // whose tokens it uses
 }
 
 // Parse reads all documents of a pipeline file. The name is used in diagnostics, and its
 // folder for relative file names. Where it finds an error it returns no pipelines.
 func Parse(file string, data []byte) ([]*Pipeline, diag.List) {
+	return parseFile(file, data, newApps())
+}
+
+func parseFile(file string, data []byte, apps *apps) ([]*Pipeline, diag.List) {
 	if len(data) > MaxFileBytes {
 		return nil, diag.List{invalid(file, nil, fmt.Sprintf("the file is larger than %d bytes", MaxFileBytes))}
 	}
@@ -51,7 +56,7 @@ func Parse(file string, data []byte) ([]*Pipeline, diag.List) {
 		if isEmpty(&document) {
 			continue
 		}
-		p, problems := parseDocument(file, document.Content[0])
+		p, problems := parseDocument(file, document.Content[0], apps)
 		fleet, found = append(fleet, p), append(found, problems...)
 	}
 	if len(fleet) == 0 && len(found) == 0 {
@@ -72,8 +77,8 @@ func isEmpty(document *yaml.Node) bool {
 	return len(document.Content) == 0 || document.Content[0].ShortTag() == "!!null"
 }
 
-func parseDocument(file string, root *yaml.Node) (*Pipeline, diag.List) {
-	p := &Pipeline{file: file}
+func parseDocument(file string, root *yaml.Node, apps *apps) (*Pipeline, diag.List) {
+	p := &Pipeline{file: file, apps: apps}
 	d := newDecoder(file)
 	d.decode(root, "", &p.Pipeline)
 	p.nodes = d.nodes

@@ -67,7 +67,7 @@ func (p *pass) baseOf(i int) plumbing.Hash {
 
 // read parses what differs. Files that are parsed already are taken over.
 func (b *base) read(src *source, head plumbing.Hash, opts manifest.Options, old *base) error {
-	changes, err := src.diff(b.commit.Tree, head)
+	changes, _, err := src.diff(b.commit.Tree, head)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,11 @@ func (p *pass) oldCommit(ctx context.Context, i int, id plumbing.Hash) (*repo.Co
 	}
 	share, cancel := p.share(ctx)
 	defer cancel()
-	ok, err := src.gives(share, head, id)
+	var ok bool
+	err := p.outside(ctx, func() (err error) {
+		ok, err = src.gives(share, head, id)
+		return err
+	})
 	timedOut := share.Err() != nil && ctx.Err() == nil
 	if timedOut || errors.Is(err, repo.ErrRefNotFound) || errors.Is(err, repo.ErrTooLarge) || err == nil && !ok {
 		src.away.ids[id] = true

@@ -18,11 +18,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
 
 // input is what was read of a source, kept between passes.
 type input struct {
 	tree  plumbing.Hash
+	rules sourceignore.Rules // of the tree
 	files map[string]*inputFile
 	order []string // the paths, sorted; nil when files came or went
 	// changed are the objects of files that still define the same ones; nil and
@@ -145,7 +147,7 @@ func (s *source) update(tree plumbing.Hash, opts manifest.Options) error {
 		in.files = map[string]*inputFile{}
 	}
 	if in.tree != tree {
-		changes, err := s.diff(in.tree, tree)
+		changes, rules, err := s.diff(in.tree, tree)
 		if err != nil {
 			return err
 		}
@@ -167,7 +169,7 @@ func (s *source) update(tree plumbing.Hash, opts manifest.Options) error {
 		for _, f := range fresh {
 			in.put(f)
 		}
-		in.tree = tree
+		in.tree, in.rules = tree, rules
 	}
 	if in.order == nil {
 		in.order = slices.Sorted(maps.Keys(in.files))
@@ -175,29 +177,14 @@ func (s *source) update(tree plumbing.Hash, opts manifest.Options) error {
 	return nil
 }
 
-// diff lists the readable files in which two trees differ.
-func (s *source) diff(from, to plumbing.Hash) ([]repo.Change, error) {
-	rd := s.repo.Reader()
-	defer rd.Close()
-	var out []repo.Change
-	for _, prefix := range distinct(s.Paths) {
-		err := repo.DiffTrees(rd, from, to, repo.WalkOptions{Prefix: prefix}, func(c repo.Change) error {
-			if readable(c.Path, prefix) {
-				out = append(out, c)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // file is an entry that was not parsed yet.
 func (s *source) file(name string, e repo.Entry) *inputFile {
 	f := &inputFile{path: name, blob: e.Hash}
-	if problem := refuseMode(e.Mode); problem != nil {
+	problem := refuseMode(e.Mode)
+	if problem == nil && path.Base(name) == sourceignore.FileName {
+		problem = refuseIgnoreFile() // a usable one is no file to read
+	}
+	if problem != nil {
 		problem.File, problem.Source = name, s.label
 		f.result = manifest.Result{Diags: diag.List{*problem}, Broken: 1}
 		f.blob = plumbing.ZeroHash
@@ -298,6 +285,10 @@ func (s *source) parseOne(rd *repo.Reader, f *inputFile, opts manifest.Options) 
 		return err
 	}
 	f.bytes = len(data)
+	if isLFSPointer(data) {
+		f.result = lfsPointer(manifest.File{Source: s.label, Path: f.path})
+		return nil
+	}
 	f.result = manifest.Parse(manifest.File{Source: s.label, Path: f.path, Data: data}, opts)
 	if base := path.Base(f.path); base == "kustomization.yaml" || base == "kustomization.yml" {
 		f.result.Diags = append(f.result.Diags, diag.Diagnostic{

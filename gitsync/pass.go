@@ -17,6 +17,7 @@ import (
 // pass is one attempt: gather, decide, write.
 type pass struct {
 	*Syncer
+	gate    gate
 	round   time.Time    // what remotes answered after its start holds
 	last    bool         // of the attempts: there is no further one after a lost race
 	reader  *repo.Reader // of the output's repository
@@ -77,6 +78,7 @@ func (p *pass) run(ctx context.Context) error {
 	if p.options.DryRun {
 		return nil
 	}
+	p.leaveGate()
 	return p.push(ctx, change)
 }
 

@@ -24,12 +24,12 @@ type Credentials struct {
 // Options decide how passes are made, not what they yield.
 type Options struct {
 	// Pool holds the repositories and outlives the Syncer. Nil: one of its own in CacheDir.
-	Pool *repo.Pool
+	Pool *repo.Pool `json:"-"`
 	// CacheDir holds the caches of the repositories if there is no Pool.
 	CacheDir string
 	// Gate is waited for before a pass reads and renders, and released while it waits for
 	// the network: it bounds how many passes of a process compute at once. Nil: no bound.
-	Gate func(context.Context) (release func(), err error)
+	Gate func(context.Context) (release func(), err error) `json:"-"`
 	// Version of agentry, for the trailers of commits.
 	Version string
 	// DryRun makes everything but the push, and counts changed lines.
@@ -165,6 +165,10 @@ func (s *Syncer) attempt(ctx context.Context, since time.Time, last bool) (*Repo
 	if d := s.memory.done; d != nil && d.tip == p.tip.commit && p.sameInputs(d.inputs) {
 		return d.report, nil
 	}
+	if err := p.enterGate(ctx); err != nil {
+		return p.report, err
+	}
+	defer p.leaveGate()
 	p.reader = s.output.Reader()
 	defer p.reader.Close()
 	p.past = p.newPast(ctx)

@@ -14,6 +14,8 @@ const (
 	AdoptionCollision    Code = "adoption-collision"
 	NoteRefused          Code = "note-refused"
 	SubmoduleRefused     Code = "submodule-refused"
+	LFSPointer           Code = "lfs-pointer"
+	SourceIgnoreUnusable Code = "source-ignore-unusable"
 	SecretsHeld          Code = "secrets-held"
 	InlinedSecretChanged Code = "inlined-secret-changed"
 )
@@ -82,6 +84,18 @@ func gitCodes() []CodeInfo {
 			Code:    SubmoduleRefused,
 			Summary: "A submodule is at a path that is read.",
 			Help:    "It is not followed, and nothing that may come from it counts as deleted. Add the other repository as a source of its own.",
+		},
+		{
+			Code:    LFSPointer,
+			Summary: "A manifest is a pointer of Git LFS: its content is not in the repository.",
+			Help: "It counts as a file that cannot be read, so nothing that it held before counts as deleted. Store manifests as plain files: " +
+				"`git lfs untrack` their pattern, then `git add --renormalize .` and commit. A file that is no manifest goes into `.sourceignore`.",
+		},
+		{
+			Code:    SourceIgnoreUnusable,
+			Summary: "A .sourceignore is larger than 64 KiB, has more than 1,000 patterns, or is a pointer of Git LFS.",
+			Help: "Nobody can tell what it hides, so nothing below its folder is read, and nothing there counts as deleted. " +
+				"Shorten it, or name the folders to read in `sources[].paths`.",
 		},
 		{
 			Code:    SecretsHeld,

@@ -39,7 +39,7 @@ type Options struct {
 	// Default 16 MiB.
 	ReaderCacheBytes int64
 	// Observe is told of each request to the remote; nil: nobody is. It must not wait.
-	Observe func(Request)
+	Observe func(Request) `json:"-"`
 }
 
 func (o Options) withDefaults() Options {

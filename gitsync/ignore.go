@@ -1,0 +1,212 @@
+package gitsync
+
+import (
+	"errors"
+	"maps"
+	"path"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/sourceignore"
+)
+
+// diff lists the readable files in which two trees differ, and what the .sourceignore files
+// of the second one hide. A file that only they hide or show differs too.
+func (s *source) diff(from, to plumbing.Hash) ([]repo.Change, sourceignore.Rules, error) {
+	rd := s.repo.Reader()
+	defer rd.Close()
+	d := treeDiff{source: s, rd: rd, from: from, to: to, seen: map[string]bool{}}
+	for _, prefix := range distinct(s.Paths) {
+		if err := d.compare(prefix); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := d.findRules(); err != nil {
+		return nil, nil, err
+	}
+	var out []repo.Change
+	for _, c := range d.raw {
+		out = d.keep(out, c)
+	}
+	if from.IsZero() || to.IsZero() {
+		return out, d.new, nil // every file is among the differences
+	}
+	for _, c := range d.ignores {
+		hidden, err := d.below(path.Dir(c.Path))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, c := range hidden {
+			out = d.keep(out, c)
+		}
+	}
+	return out, d.new, nil
+}
+
+// treeDiff is one run of diff.
+type treeDiff struct {
+	*source
+	rd       *repo.Reader
+	from, to plumbing.Hash
+	raw      []repo.Change // whatever hides them, the .sourceignore files among them
+	ignores  []repo.Change // of .sourceignore files
+	seen     map[string]bool
+	old, new sourceignore.Rules
+}
+
+// compare finds the differences below a prefix, and those of the .sourceignore files above
+// it.
+func (d *treeDiff) compare(prefix string) error {
+	for dir := prefix; dir != "."; {
+		dir = path.Dir(dir)
+		c := repo.Change{Path: path.Join(dir, sourceignore.FileName)}
+		var err error
+		if c.Old, err = d.entry(d.from, c.Path); err != nil {
+			return err
+		}
+		if c.New, err = d.entry(d.to, c.Path); err != nil {
+			return err
+		}
+		if c.Old != c.New {
+			d.add(c)
+		}
+	}
+	return repo.DiffTrees(d.rd, d.from, d.to, repo.WalkOptions{Prefix: prefix}, func(c repo.Change) error {
+		if readable(c.Path, prefix) || path.Base(c.Path) == sourceignore.FileName {
+			d.add(c)
+		}
+		return nil
+	})
+}
+
+// entry is a file of a tree; zero if there is none.
+func (d *treeDiff) entry(tree plumbing.Hash, name string) (repo.Entry, error) {
+	e, err := d.rd.Lookup(tree, name)
+	if errors.Is(err, repo.ErrPathNotFound) || err == nil && e.Mode == filemode.Dir {
+		return repo.Entry{}, nil
+	}
+	return e, err
+}
+
+// add takes a difference in, once: several prefixes may lie below one .sourceignore.
+func (d *treeDiff) add(c repo.Change) {
+	if d.seen[c.Path] {
+		return
+	}
+	d.seen[c.Path] = true
+	d.raw = append(d.raw, c)
+	if path.Base(c.Path) == sourceignore.FileName {
+		d.ignores = append(d.ignores, c)
+	}
+}
+
+// findRules derives the rules of both trees from those of the tree that was read last.
+func (d *treeDiff) findRules() (err error) {
+	switch d.input.tree {
+	case d.from:
+		d.old = d.input.rules
+		d.new, err = d.turn(d.old, func(c repo.Change) repo.Entry { return c.New })
+	case d.to:
+		d.new = d.input.rules
+		d.old, err = d.turn(d.new, func(c repo.Change) repo.Entry { return c.Old })
+	default:
+		if _, d.old, err = d.diff(d.input.tree, d.from); err != nil {
+			return err
+		}
+		d.new, err = d.turn(d.old, func(c repo.Change) repo.Entry { return c.New })
+	}
+	return err
+}
+
+// turn gives the rules of the other tree.
+func (d *treeDiff) turn(rules sourceignore.Rules, side func(repo.Change) repo.Entry) (sourceignore.Rules, error) {
+	if len(d.ignores) == 0 {
+		return rules, nil
+	}
+	out := sourceignore.Rules{}
+	maps.Copy(out, rules)
+	for _, c := range d.ignores {
+		folder, e := path.Dir(c.Path), side(c)
+		delete(out, folder)
+		if e == (repo.Entry{}) {
+			continue
+		}
+		f, err := d.parseRules(folder, e)
+		if err != nil {
+			return nil, err
+		}
+		out[folder] = f
+	}
+	return out, nil
+}
+
+func (d *treeDiff) parseRules(folder string, e repo.Entry) (sourceignore.File, error) {
+	if refuseMode(e.Mode) != nil {
+		return sourceignore.Unusable(), nil
+	}
+	text, err := d.rd.Blob(e.Hash, sourceignore.MaxBytes)
+	if errors.Is(err, repo.ErrTooLarge) || isLFSPointer(text) {
+		return sourceignore.Unusable(), nil
+	}
+	if err != nil {
+		return sourceignore.File{}, err
+	}
+	return sourceignore.Parse(folder, text), nil
+}
+
+// keep adds what is left of a difference when hidden files do not exist. Of the
+// .sourceignore files those exist that are unusable, as files that cannot be read.
+func (d *treeDiff) keep(out []repo.Change, c repo.Change) []repo.Change {
+	if !shows(d.old, c.Path) {
+		c.Old = repo.Entry{}
+	}
+	if !shows(d.new, c.Path) {
+		c.New = repo.Entry{}
+	}
+	if c.Old == c.New {
+		return out
+	}
+	return append(out, c)
+}
+
+func shows(rules sourceignore.Rules, name string) bool {
+	if path.Base(name) == sourceignore.FileName && !rules[path.Dir(name)].Unusable {
+		return false
+	}
+	return !rules.Ignores(name)
+}
+
+// below lists what is the same in both trees below a folder, as differences of nothing yet.
+func (d *treeDiff) below(folder string) ([]repo.Change, error) {
+	var out []repo.Change
+	for _, prefix := range distinct(d.Paths) {
+		start := prefix
+		switch {
+		case contains(prefix, folder):
+			start = folder
+		case !contains(folder, prefix):
+			continue
+		}
+		err := repo.Walk(d.rd, d.to, repo.WalkOptions{Prefix: start}, func(name string, e repo.Entry) error {
+			if !d.seen[name] && (readable(name, prefix) || path.Base(name) == sourceignore.FileName) {
+				d.seen[name] = true
+				out = append(out, repo.Change{Path: name, Old: e, New: e})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// refuseIgnoreFile tells that a .sourceignore is unusable.
+func refuseIgnoreFile() *diag.Diagnostic {
+	return &diag.Diagnostic{Severity: diag.Error, Code: diag.SourceIgnoreUnusable,
+		Message: "is not a text of at most 64 KiB and 1,000 patterns, so nothing below its folder is read",
+		Hint:    "shorten it, or name the folders to read in sources[].paths"}
+}

@@ -1,0 +1,91 @@
+// Package sourceignore decides which files of a repository its .sourceignore files hide,
+// as Flux does (fluxcd/pkg/sourceignore): the patterns are those of .gitignore, each file
+// speaks for its own folder and what is below, and of all patterns that match a path the
+// last one of the deepest file wins. A file in a folder that is ignored can be taken back
+// in ("!"), which git itself does not do.
+//
+// Flux's built-in patterns (images, archives, CI files) are not applied.
+package sourceignore
+
+import (
+	"bytes"
+	"path"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+)
+
+// FileName is the name of the files.
+const FileName = ".sourceignore"
+
+const (
+	// MaxBytes is the largest file that is used.
+	MaxBytes = 64 << 10
+	// MaxPatterns is how many patterns one file may have: every path is compared with each.
+	MaxPatterns = 1000
+)
+
+// File is one .sourceignore.
+type File struct {
+	patterns []gitignore.Pattern
+	// Unusable files hide everything below their folder: nobody can tell what they meant to
+	// hide.
+	Unusable bool
+}
+
+// Unusable stands for a file that is too large or none at all.
+func Unusable() File { return File{Unusable: true} }
+
+// Parse reads the file of a folder, which is "." or a clean path from the repository's root.
+func Parse(folder string, text []byte) File {
+	if len(text) > MaxBytes {
+		return Unusable()
+	}
+	var domain []string
+	if folder != "." {
+		domain = strings.Split(folder, "/")
+	}
+	var f File
+	for line := range bytes.Lines(text) {
+		s := strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")
+		if strings.HasPrefix(s, "#") || strings.TrimSpace(s) == "" {
+			continue
+		}
+		if f.patterns = append(f.patterns, gitignore.ParsePattern(s, domain)); len(f.patterns) > MaxPatterns {
+			return Unusable()
+		}
+	}
+	return f
+}
+
+// Rules are the files of a repository by folder.
+type Rules map[string]File
+
+// Ignores reports whether the file of that path is hidden. A .sourceignore does not hide
+// itself.
+func (r Rules) Ignores(name string) bool {
+	if len(r) == 0 {
+		return false
+	}
+	parts := strings.Split(name, "/")
+	folder := path.Dir(name)
+	if path.Base(name) == FileName && folder != "." {
+		folder = path.Dir(folder)
+	} else if path.Base(name) == FileName {
+		return false
+	}
+	for ; ; folder = path.Dir(folder) {
+		f, ok := r[folder]
+		if ok && f.Unusable {
+			return true
+		}
+		for i := len(f.patterns) - 1; i >= 0; i-- {
+			if match := f.patterns[i].Match(parts, false); match != gitignore.NoMatch {
+				return match == gitignore.Exclude
+			}
+		}
+		if folder == "." {
+			return false
+		}
+	}
+}

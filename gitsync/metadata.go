@@ -40,9 +40,9 @@ type hydratorCommit struct {
 
 // writeMetadata adds the files at the output path that say what it is.
 func (p *pass) writeMetadata(c *change) error {
-	inv := inventory{Version: inventoryVersion, Pipeline: p.pipeline.Metadata.Name}
-	for i, src := range p.sources {
-		inv.Sources = append(inv.Sources, inventorySource{URL: src.repo.URL(), Ref: src.Ref.repoRef().String(), Commit: p.commits[i].Hash.String()})
+	inv := inventory{Version: inventoryVersion, Pipeline: p.pipeline.Metadata.Name, Sources: p.inventorySources()}
+	if err := p.writeHydrators(c); err != nil {
+		return err
 	}
 	if err := p.writeHeld(c, &inv); err != nil {
 		return err
@@ -88,18 +88,45 @@ func encodeHydrator(v any) ([]byte, error) {
 // attributes keep generated files out of a forge's language statistics and diffs.
 const attributes = "**/README.md linguist-generated=true\n**/hydrator.metadata linguist-generated=true\n**/.agentry/* linguist-generated=true\n"
 
+// unitHydrator names what a unit was rendered from: the first source's commit, or with
+// promotion that of the inputs.
 func (p *pass) unitHydrator() hydrator {
-	return hydrator{RepoURL: p.sources[0].repo.URL(), DrySHA: p.commits[0].Hash.String(), Commands: []string{p.command(0)}}
+	h := hydrator{RepoURL: p.sources[0].repo.URL(), DrySHA: p.commits[0].Hash.String(), Commands: []string{p.command(0)}}
+	if p.promotes() {
+		h.RepoURL, h.DrySHA = p.output.URL(), p.dry.String()
+	}
+	return h
 }
 
-// hydrator describes the first source; the others, and what its commit refers to, are
-// references.
+// writeHydrators adds the file to the units that are written.
+func (p *pass) writeHydrators(c *change) error {
+	for i := range p.plan {
+		plan := &p.plan[i]
+		if _, written := c.edits[p.at(plan.name, inventoryFile)]; !written || plan.action != write {
+			continue
+		}
+		data, err := encodeJSON(p.unitHydrator())
+		if err != nil {
+			return err
+		}
+		if err := p.putMetadata(c, p.at(plan.name, metadataFile), data, plan.held.known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hydrator describes the first source's commit; those of the other sources, and what its
+// message refers to, are references. With promotion drySha is not that commit, which then is
+// the first of the references.
 func (p *pass) hydrator() hydrator {
 	h := p.unitHydrator()
 	first := describe(p.sources[0].repo.URL(), p.commits[0])
 	h.Author, h.Date, h.Subject, h.Body = first.Author, first.Date, first.Subject, first.Body
-	for i := 1; i < len(p.sources); i++ {
-		h.References = append(h.References, hydratorReference{describe(p.sources[i].repo.URL(), p.commits[i])})
+	for i := range p.sources {
+		if i > 0 || p.promotes() {
+			h.References = append(h.References, hydratorReference{describe(p.sources[i].repo.URL(), p.commits[i])})
+		}
 	}
 	if r, ok := referenced(p.commits[0].Message); ok {
 		h.References = append(h.References, hydratorReference{r})

@@ -31,6 +31,7 @@ type pass struct {
 	past    *past
 	held    []*holding
 	plan    []unitPlan
+	dry     plumbing.Hash                           // with promotion: the commit that holds the inputs
 	dirs    map[plumbing.Hash]map[string]repo.Entry // folders of the output branch
 	report  *Report
 }
@@ -71,7 +72,7 @@ func (p *pass) run(ctx context.Context) error {
 	for _, u := range rendered.Units {
 		p.report.Hierarchies = append(p.report.Hierarchies, u.Hierarchy)
 	}
-	change, err := p.write()
+	change, err := p.write(ctx)
 	if err != nil || change == nil {
 		return err
 	}

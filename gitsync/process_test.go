@@ -133,10 +133,11 @@ func TestNoWritePermission(t *testing.T) {
 func TestNotesRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.pipeline.Spec.Output.Promotion.Mode = gitsync.PromoteNext
 	r.repo.Hook("pre-receive", `while read old new ref; do case $ref in refs/notes/*) echo "no notes here"; exit 1;; esac; done`)
 	r.commit("one", twoTeams())
 	report := r.pass()
-	if report.Commit == "" || len(report.Diags) != 1 || report.Diags[0].Code != "note-refused" || !strings.Contains(report.Diags[0].Message, "no notes here") {
+	if !report.Proposed.Open() || len(report.Diags) != 1 || report.Diags[0].Code != "note-refused" || !strings.Contains(report.Diags[0].Message, "no notes here") {
 		t.Errorf("%+v", report)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -19,6 +18,9 @@ import (
 
 // push commits a change on top of the tip that was fetched, and nowhere else.
 func (p *pass) push(ctx context.Context, c *change) error {
+	if p.promotes() {
+		return p.promote(ctx, c)
+	}
 	w := repo.NewWriter(p.reader)
 	tree, err := w.EditTree(p.tip.tree, c.edits)
 	if err != nil {
@@ -27,12 +29,12 @@ func (p *pass) push(ctx context.Context, c *change) error {
 	if tree == p.tip.tree && !p.tip.commit.IsZero() {
 		return nil
 	}
-	commit, err := p.commit(w, tree)
+	commit, _, err := p.commit(w, tree)
 	if err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	branch := repo.Update{Ref: "refs/heads/" + p.pipeline.Spec.Output.Branch, Old: p.tip.branch.Value, New: commit}
-	if err := p.send(ctx, w, branch); err != nil {
+	if err := p.pusher.Push(ctx, w, branch); err != nil {
 		return err
 	}
 	p.report.Commit = commit.String()
@@ -44,53 +46,19 @@ func (p *pass) push(ctx context.Context, c *change) error {
 	return nil
 }
 
-// send pushes branch and note together. Where notes are not allowed, cannot be written or
-// move all the time, the branch goes alone: a note helps promotion tools and nothing
-// depends on it.
-func (p *pass) send(ctx context.Context, w *repo.Writer, branch repo.Update) error {
-	const hint = "allow pushes to " + notesRef + ", or ignore this if nothing reads the note"
-	note, err := p.note(w, branch.New)
-	if err != nil {
-		p.warn(diag.NoteRefused, "", "delete "+notesRef+", or ignore this if nothing reads the note", "the branch is pushed without a note, as the ref cannot be extended: %v", err)
-		return p.pusher.Push(ctx, w, branch)
-	}
-	err = p.pusher.Push(ctx, w, branch, note)
-	refused, ok := errors.AsType[*repo.PushError](err)
-	if !ok {
-		return err
-	}
-	outcomes := map[string]error{}
-	for _, o := range refused.Refs {
-		outcomes[o.Ref] = o.Err
-	}
-	if outcomes[branch.Ref] == nil {
-		p.warn(diag.NoteRefused, "", hint, "the branch was pushed, its note was not: %v", err)
-		return nil
-	}
-	noteLost := p.last && errors.Is(outcomes[note.Ref], repo.ErrLostRace) && !errors.Is(outcomes[branch.Ref], repo.ErrLostRace)
-	if !noteLost && (errors.Is(err, repo.ErrLostRace) || errors.Is(err, repo.ErrUnreachable) || !errors.Is(err, repo.ErrRejected)) {
-		return err
-	}
-	if alone := p.pusher.Push(ctx, w, branch); alone != nil {
-		return alone
-	}
-	p.warn(diag.NoteRefused, "", hint, "the branch was pushed, its note was not: %v", err)
-	return nil
-}
-
 // commit makes the commit. Its date is that of the newest input commit, so that every
 // replica makes the same one.
-func (p *pass) commit(w *repo.Writer, tree plumbing.Hash) (plumbing.Hash, error) {
-	message, err := p.message()
-	if err != nil {
-		return plumbing.ZeroHash, err
+func (p *pass) commit(w *repo.Writer, tree plumbing.Hash) (commit plumbing.Hash, message string, err error) {
+	if message, err = p.message(); err != nil {
+		return commit, "", err
 	}
 	author := p.author()
 	var parents []plumbing.Hash
 	if !p.tip.commit.IsZero() {
 		parents = append(parents, p.tip.commit)
 	}
-	return w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: message, Sign: p.sign})
+	commit, err = w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: message, Sign: p.sign})
+	return commit, message, err
 }
 
 func (p *pass) author() repo.Signature {
@@ -108,6 +76,19 @@ func (p *pass) author() repo.Signature {
 // message executes the pipeline's template and adds the trailers. A template that fails
 // on these data must not stop what it describes.
 func (p *pass) message() (string, error) {
+	data := p.messageData()
+	text, err := FormatMessage(p.pipeline.Spec.Output.Commit.Message, data)
+	if err != nil {
+		p.warn(diag.PipelineInvalid, "", "correct the template", "spec.output.commit.message: %v; the default message is used", err)
+		if text, err = FormatMessage(DefaultMessage, data); err != nil {
+			return "", err
+		}
+	}
+	return strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), "\n") + "\n\n" + p.trailers(), nil
+}
+
+// messageData is what the templates of messages see.
+func (p *pass) messageData() Message {
 	data := Message{Pipeline: p.pipeline.Metadata.Name}
 	for i, c := range p.commits {
 		subject, _ := splitMessage(c.Message)
@@ -122,14 +103,7 @@ func (p *pass) message() (string, error) {
 			}
 		}
 	}
-	text, err := FormatMessage(p.pipeline.Spec.Output.Commit.Message, data)
-	if err != nil {
-		p.warn(diag.PipelineInvalid, "", "correct the template", "spec.output.commit.message: %v; the default message is used", err)
-		if text, err = FormatMessage(DefaultMessage, data); err != nil {
-			return "", err
-		}
-	}
-	return strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), "\n") + "\n\n" + p.trailers(), nil
+	return data
 }
 
 // trailers say where a commit comes from, for people and for agentry itself.
@@ -158,30 +132,6 @@ func (p *pass) configDigest() string {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-// note attaches the source commit to the new one, where gitops-promoter looks for it.
-func (p *pass) note(w *repo.Writer, commit plumbing.Hash) (repo.Update, error) {
-	old := p.tip.notes
-	var tree plumbing.Hash
-	var parents []plumbing.Hash
-	if old.Exists() {
-		c, err := p.reader.Commit(old.Commit)
-		if err != nil {
-			return repo.Update{}, err
-		}
-		tree, parents = c.Tree, []plumbing.Hash{old.Commit}
-	}
-	text, err := json.Marshal(map[string]string{"drySha": p.commits[0].Hash.String()})
-	if err != nil {
-		return repo.Update{}, err
-	}
-	if tree, err = w.AddNote(tree, commit, text); err != nil {
-		return repo.Update{}, err
-	}
-	author := p.author()
-	notes, err := w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: "Notes added by agentry\n", Sign: p.sign})
-	return repo.Update{Ref: notesRef, Old: old.Value, New: notes}, err
 }
 
 // folders finds the trees of the units that were written, also if only their README.md was.

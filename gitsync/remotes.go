@@ -123,7 +123,7 @@ func (s *Syncer) Refs() []RemoteRefs {
 			}
 		}
 		if r == s.output {
-			refs.Refs = append(refs.Refs, repo.Ref{Name: "refs/heads/" + s.pipeline.Spec.Output.Branch, Optional: true})
+			refs.Refs = append(refs.Refs, s.outputRefs()...)
 		}
 		out = append(out, refs)
 	}

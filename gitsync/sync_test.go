@@ -52,8 +52,8 @@ func TestFirstPass(t *testing.T) {
 		date != "2026-01-02T03:01:00+00:00 2026-01-02T03:01:00+00:00" {
 		t.Errorf("dates %s are not the input commit's", date)
 	}
-	if note := r.out("notes", "--ref", "hydrator.metadata", "show", "env"); note != `{"drySha":"`+source+`"}` {
-		t.Errorf("note is %s", note)
+	if refs := r.out("for-each-ref", "--format=%(refname)"); refs != "refs/heads/env\nrefs/heads/main" {
+		t.Errorf("refs are\n%s", refs)
 	}
 	if meta := r.show("hydrator.metadata"); !strings.Contains(meta, `"drySha": "`+source+`"`) || !strings.Contains(meta, `"body": "More words."`) {
 		t.Errorf("hydrator.metadata:\n%s", meta)
@@ -113,7 +113,6 @@ func TestReplicasMakeTheSameCommit(t *testing.T) {
 	r.commit("one", twoTeams())
 	first := r.pass()
 	r.out("update-ref", "-d", "refs/heads/env")
-	r.out("update-ref", "-d", "refs/notes/hydrator.metadata")
 	r.options.CacheDir = t.TempDir()
 	if second := r.pass(); second.Commit != first.Commit {
 		t.Errorf("%s and %s", first.Commit, second.Commit)

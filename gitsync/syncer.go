@@ -30,6 +30,9 @@ type Options struct {
 	// Gate is waited for before a pass reads and renders, and released while it waits for
 	// the network: it bounds how many passes of a process compute at once. Nil: no bound.
 	Gate func(context.Context) (release func(), err error) `json:"-"`
+	// Batches gather what pipelines of one repository write to the same refs. Nil: each pass
+	// writes for itself.
+	Batches *Batches `json:"-"`
 	// Version of agentry, for the trailers of commits.
 	Version string
 	// DryRun makes everything but the push, and counts changed lines.
@@ -61,6 +64,7 @@ type Syncer struct {
 	signing SigningKey
 	sign    signFunc   // nil: commits are not signed
 	own     *repo.Pool // nil if Options has one
+	batches *Batches
 	memory  memory
 }
 
@@ -83,6 +87,7 @@ type memory struct {
 	dirs     map[plumbing.Hash]map[string]repo.Entry
 	texts    map[parsedText]*manifest.Object
 	done     *done
+	noted    [2]plumbing.Hash // a commit, and the inputs that it was noted to be up to date with
 }
 
 // writtenUnit is a unit and the folder that holds it.
@@ -96,6 +101,8 @@ type done struct {
 	inputs []plumbing.Hash
 	tip    plumbing.Hash
 	report *Report
+
+	proposed, locked plumbing.Hash // with promotion: the tips of these branches
 }
 
 // New prepares a pipeline, which must be valid and have its defaults. It contacts nobody.
@@ -108,8 +115,14 @@ func New(p Pipeline, creds Credentials, opts Options) (*Syncer, error) {
 		s.own = repo.NewPool(opts.CacheDir, opts.Repo)
 		s.options.Pool = s.own
 	}
+	if s.batches = opts.Batches; s.batches == nil {
+		s.batches = NewBatches(0)
+	}
 	spec := &s.pipeline.Spec
-	var err error
+	err := spec.Output.checkProposed()
+	if err != nil {
+		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
+	}
 	if s.render, err = spec.renderOptions(); err != nil {
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
@@ -162,7 +175,7 @@ func (s *Syncer) attempt(ctx context.Context, since time.Time, last bool) (*Repo
 	if err := p.fetch(ctx); err != nil {
 		return p.report, err
 	}
-	if d := s.memory.done; d != nil && d.tip == p.tip.commit && p.sameInputs(d.inputs) {
+	if d := s.memory.done; d != nil && d.tip == p.tip.commit && p.sameInputs(d.inputs) && p.sameProposal(ctx, d) {
 		return d.report, nil
 	}
 	if err := p.enterGate(ctx); err != nil {

@@ -107,10 +107,14 @@ func TestAllowTrailerForms(t *testing.T) {
 func TestNoteInTheWay(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
+	l.pipeline.Spec.Output.Promotion.Mode = gitsync.PromoteNext
+	if report := l.pass(); len(report.Diags) > 0 {
+		t.Fatal(report.Diags)
+	}
 	l.remote.refuse = "refs/notes/"
 	l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "one")})
 	report := l.pass()
-	if report.Commit == "" || fmt.Sprint(codes(report, diag.Warning)) != "[note-refused]" {
+	if !report.Proposed.Open() || fmt.Sprint(codes(report, diag.Warning)) != "[note-refused]" {
 		t.Errorf("%v", report.Diags)
 	}
 	// Others move the note between every fetch and push of ours.
@@ -118,7 +122,7 @@ func TestNoteInTheWay(t *testing.T) {
 	l.remote.moving = "refs/notes/hydrator.metadata"
 	l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
 	report = l.pass()
-	if report.Commit == "" || l.remote.tip("env").String() != report.Commit || fmt.Sprint(codes(report, diag.Warning)) != "[note-refused]" {
+	if l.remote.tip("env-next").String() != report.Proposed.Commit || fmt.Sprint(codes(report, diag.Warning)) != "[note-refused]" {
 		t.Errorf("%v", report.Diags)
 	}
 }

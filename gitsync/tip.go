@@ -17,14 +17,19 @@ import (
 
 // tip is the output branch as it was fetched.
 type tip struct {
-	branch, notes repo.Tip
-	commit        plumbing.Hash // zero when the branch does not exist
-	tree          plumbing.Hash
-	parents       []plumbing.Hash
-	inventory     *inventory           // nil when the path is not ours
-	units         map[string]*heldUnit // by the list of units
-	unlisted      map[string]*heldUnit // that were asked for
-	others        bool                 // files are at the path, and no inventory
+	branch    repo.Tip
+	commit    plumbing.Hash // zero when the branch does not exist
+	tree      plumbing.Hash
+	parents   []plumbing.Hash
+	inventory *inventory           // nil when the path is not ours
+	units     map[string]*heldUnit // by the list of units
+	unlisted  map[string]*heldUnit // that were asked for
+	others    bool                 // files are at the path, and no inventory
+
+	// With promotion only:
+	proposed, inputs repo.Tip
+	drySHA           string    // that the branch names, if it does
+	lock             *lockFile // of this pipeline at inputs; nil when there is none
 }
 
 // heldUnit is the folder of a unit on the output branch.

@@ -1,0 +1,193 @@
+package gitsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// Batches gather what the passes of a process write to the refs that all pipelines of a
+// repository share, so that a fleet makes few commits there: lock files, which go with the
+// push that comes next, and notes, which wait a moment for others. A Batches may be used by
+// many goroutines.
+type Batches struct {
+	delay time.Duration
+
+	mu     sync.Mutex
+	groups map[string]*batchGroup // by URL
+	timers sync.WaitGroup
+}
+
+// NewBatches gathers notes for a delay after the first of them; with none each pass pushes
+// its own before it ends. Who makes them calls [Batches.Flush] in the end.
+func NewBatches(delay time.Duration) *Batches {
+	return &Batches{delay: delay, groups: map[string]*batchGroup{}}
+}
+
+// batchGroup is what is gathered for one repository. All but the tokens are guarded by
+// Batches.mu.
+type batchGroup struct {
+	locking chan struct{} // holds one token: who has it writes lock files
+	locks   []*lockEntry
+	noting  chan struct{}            // who has it writes notes
+	notes   map[string]note          // by pipeline
+	tips    map[string]plumbing.Hash // the commit that was noted last, by pipeline
+	timer   *time.Timer
+	refused error // of the notes that were pushed last
+}
+
+func (b *Batches) group(r *repo.Repo) *batchGroup {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	g := b.groups[r.URL()]
+	if g == nil {
+		g = &batchGroup{locking: make(chan struct{}, 1), noting: make(chan struct{}, 1), notes: map[string]note{}, tips: map[string]plumbing.Hash{}}
+		b.groups[r.URL()] = g
+	}
+	return g
+}
+
+// writer is how something is written to a repository.
+type writer struct {
+	repo   *repo.Repo
+	pusher *repo.Pusher
+	sign   signFunc
+	author repo.Signature
+}
+
+// maxRefAttempts is how often a push to a ref that many share is made again when it loses
+// the race.
+const maxRefAttempts = 10
+
+// extend puts a commit on a ref that many share, and again on what others put there first.
+// build makes the commit on a tip; the zero hash means that there is nothing to add. It
+// returns the ref's tip.
+func (wr writer) extend(ctx context.Context, ref string, since time.Time, build func(rd *repo.Reader, w *repo.Writer, tip repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
+	for attempt := 1; ; attempt++ {
+		tips, err := wr.repo.FetchSince(ctx, since, repo.Ref{Name: ref, Optional: true})
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		commit, err := wr.try(ctx, ref, tips[0], build)
+		if !errors.Is(err, repo.ErrLostRace) || attempt == maxRefAttempts || ctx.Err() != nil {
+			return commit, err
+		}
+		select { // spread those who race; the first retry is at once
+		case <-ctx.Done():
+		case <-time.After(time.Duration(attempt-1) * 50 * time.Millisecond):
+		}
+		since = time.Now()
+	}
+}
+
+func (wr writer) try(ctx context.Context, ref string, tip repo.Tip, build func(*repo.Reader, *repo.Writer, repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
+	rd := wr.repo.Reader()
+	defer rd.Close()
+	w := repo.NewWriter(rd)
+	commit, err := build(rd, w, tip)
+	if err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("extend %s: %w", ref, err)
+	}
+	if commit.IsZero() {
+		return tip.Commit, nil
+	}
+	return commit, wr.pusher.Push(ctx, w, repo.Update{Ref: ref, Old: tip.Value, New: commit})
+}
+
+// commit makes a commit on a tip.
+func (wr writer) commit(w *repo.Writer, tip repo.Tip, tree plumbing.Hash, message string) (plumbing.Hash, error) {
+	var parents []plumbing.Hash
+	if tip.Exists() {
+		parents = append(parents, tip.Commit)
+	}
+	return w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: wr.author, Committer: wr.author, Message: message, Sign: wr.sign})
+}
+
+// treeOf is the tree of a tip, or none.
+func treeOf(rd *repo.Reader, tip repo.Tip) (plumbing.Hash, error) {
+	if !tip.Exists() {
+		return plumbing.ZeroHash, nil
+	}
+	c, err := rd.Commit(tip.Commit)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return c.Tree, nil
+}
+
+// lockEntry is a lock file that waits to be written.
+type lockEntry struct {
+	writer
+	lock  lockFile
+	about string // the inputs, for people
+	since time.Time
+
+	// Set by whoever wrote it, under the token.
+	done   bool
+	commit plumbing.Hash
+	err    error
+}
+
+// lock writes a lock file, together with all that others want to write by the time that the
+// push before is through. It returns a commit that holds the file.
+func (b *Batches) lock(ctx context.Context, e *lockEntry) (plumbing.Hash, error) {
+	g := b.group(e.repo)
+	b.mu.Lock()
+	g.locks = append(g.locks, e)
+	b.mu.Unlock()
+	select {
+	case g.locking <- struct{}{}:
+	case <-ctx.Done():
+		b.mu.Lock()
+		g.locks = slices.DeleteFunc(g.locks, func(other *lockEntry) bool { return other == e })
+		b.mu.Unlock()
+		return plumbing.ZeroHash, context.Cause(ctx)
+	}
+	defer func() { <-g.locking }()
+	if e.done {
+		return e.commit, e.err
+	}
+	b.mu.Lock()
+	batch := g.locks
+	g.locks = nil
+	b.mu.Unlock()
+	commit, err := writeLocks(ctx, e.writer, batch)
+	if err != nil && ctx.Err() != nil { // which says nothing about the others
+		b.mu.Lock()
+		g.locks = append(g.locks, slices.DeleteFunc(batch, func(other *lockEntry) bool { return other == e })...)
+		b.mu.Unlock()
+		return commit, err
+	}
+	for _, other := range batch {
+		other.done, other.commit, other.err = true, commit, err
+	}
+	return commit, err
+}
+
+// Flush pushes the notes that wait, and waits for those that are under way. Afterwards the
+// Batches may be used on.
+func (b *Batches) Flush(ctx context.Context) error {
+	var groups []*batchGroup
+	b.mu.Lock()
+	for _, g := range b.groups {
+		groups = append(groups, g)
+		if g.timer != nil && g.timer.Stop() {
+			b.timers.Done()
+		}
+		g.timer = nil
+	}
+	b.mu.Unlock()
+	var errs []error
+	for _, g := range groups {
+		errs = append(errs, b.flush(ctx, g))
+	}
+	b.timers.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,222 @@
+package gitsync
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// notesRef is where gitops-promoter looks for the inputs that a proposed commit is up to
+// date with, also when they changed nothing.
+const notesRef = "refs/notes/hydrator.metadata"
+
+// Limits of the notes.
+const (
+	// maxNotes is how many there may be before ours on commits that are out of sight are
+	// dropped. Each push of notes writes them all.
+	maxNotes = 500
+	// maxNoteBytes is how much of a note is read.
+	maxNoteBytes = 64 << 10
+	// maxNoteHistory is how many commits are looked at to tell what is out of sight.
+	maxNoteHistory = 10_000
+	// notesTimeout bounds a push of notes that no pass waits for.
+	notesTimeout = time.Minute
+)
+
+// note says that a commit is up to date with a commit of inputs.
+type note struct {
+	writer
+	pipeline    string
+	commit, dry plumbing.Hash
+}
+
+// noteBody is the text of a note. Promotion tools read drySha; the rest says whose it is, for
+// notes of others are never touched.
+type noteBody struct {
+	DrySHA   string `json:"drySha"`
+	Pipeline string `json:"agentry,omitempty"`
+}
+
+// note takes a note, in place of an older one of the pipeline. The error is that of the last
+// push of notes to the repository, for nobody waits for the next.
+func (b *Batches) note(ctx context.Context, n note) error {
+	g := b.group(n.repo)
+	b.mu.Lock()
+	g.notes[n.pipeline] = n
+	g.tips[n.pipeline] = n.commit
+	refused := g.refused
+	if b.delay > 0 && g.timer == nil {
+		b.timers.Add(1)
+		g.timer = time.AfterFunc(b.delay, func() { b.expire(g) })
+	}
+	b.mu.Unlock()
+	if b.delay > 0 {
+		return refused
+	}
+	return b.flush(ctx, g)
+}
+
+// expire pushes what was gathered.
+func (b *Batches) expire(g *batchGroup) {
+	defer b.timers.Done()
+	b.mu.Lock()
+	g.timer = nil
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), notesTimeout)
+	defer cancel()
+	_ = b.flush(ctx, g) // the next pass tells
+}
+
+// flush pushes the notes of a repository in one commit. Those that cannot be pushed wait for
+// the next.
+func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
+	select {
+	case g.noting <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-g.noting }()
+	b.mu.Lock()
+	var batch []note
+	for _, n := range g.notes {
+		batch = append(batch, n)
+	}
+	tips := make(map[string]plumbing.Hash, len(g.tips))
+	for pipeline, tip := range g.tips {
+		tips[pipeline] = tip
+	}
+	clear(g.notes)
+	b.mu.Unlock()
+	if len(batch) == 0 {
+		return nil
+	}
+	slices.SortFunc(batch, func(a, b note) int { return strings.Compare(a.pipeline, b.pipeline) })
+	err := pushNotes(ctx, batch, tips)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	g.refused = err
+	for _, n := range batch {
+		if _, newer := g.notes[n.pipeline]; err != nil && !newer {
+			g.notes[n.pipeline] = n
+		}
+	}
+	return err
+}
+
+// pushNotes adds notes to those of others.
+func pushNotes(ctx context.Context, batch []note, tips map[string]plumbing.Hash) error {
+	lead := batch[0].writer
+	for _, n := range batch {
+		if n.author.When.After(lead.author.When) {
+			lead = n.writer
+		}
+	}
+	_, err := lead.extend(ctx, notesRef, time.Now(), func(rd *repo.Reader, w *repo.Writer, tip repo.Tip) (plumbing.Hash, error) {
+		old, err := treeOf(rd, tip)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		tree, err := addNotes(rd, w, old, batch)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		if tree == old {
+			return plumbing.ZeroHash, nil
+		}
+		if tree, err = dropNotes(rd, w, tree, tips); err != nil {
+			return plumbing.ZeroHash, err
+		}
+		return lead.commit(w, tip, tree, "Notes added by agentry\n")
+	})
+	return err
+}
+
+// addNotes adds what is not there.
+func addNotes(rd *repo.Reader, w *repo.Writer, tree plumbing.Hash, batch []note) (plumbing.Hash, error) {
+	before := tree
+	for _, n := range batch {
+		old, err := rd.Note(before, n.commit, maxNoteBytes)
+		if err != nil && !errors.Is(err, repo.ErrPathNotFound) && !errors.Is(err, repo.ErrTooLarge) {
+			return tree, err
+		}
+		var body noteBody
+		if json.Unmarshal(old, &body) == nil && body.DrySHA == n.dry.String() {
+			continue
+		}
+		text, err := json.Marshal(noteBody{n.dry.String(), n.pipeline})
+		if err != nil {
+			return tree, err
+		}
+		if tree, err = w.AddNote(tree, n.commit, text); err != nil {
+			return tree, err
+		}
+	}
+	return tree, nil
+}
+
+// dropNotes drops our notes on commits that nothing leads to any more, once there are many
+// notes: of proposals that were replaced before anybody took them. Notes of pipelines that
+// this process knows nothing about stay.
+func dropNotes(rd *repo.Reader, w *repo.Writer, tree plumbing.Hash, tips map[string]plumbing.Hash) (plumbing.Hash, error) {
+	notes, err := w.Notes(tree)
+	if err != nil || len(notes) <= maxNotes {
+		return tree, err
+	}
+	inSight, err := history(rd, tips)
+	if err != nil {
+		return tree, err
+	}
+	edits := map[string]repo.Edit{}
+	for _, n := range notes {
+		if inSight[n.Commit] {
+			continue
+		}
+		text, err := rd.Blob(n.Blob, maxNoteBytes)
+		if err != nil {
+			continue // just written, or nothing of ours
+		}
+		var body noteBody
+		if json.Unmarshal(text, &body) != nil {
+			continue
+		}
+		if _, known := tips[body.Pipeline]; known {
+			edits[n.Path] = repo.Edit{Remove: true}
+		}
+	}
+	return w.EditTree(tree, edits)
+}
+
+// history are the commits that tips lead to, as far as they are cached.
+func history(rd *repo.Reader, tips map[string]plumbing.Hash) (map[plumbing.Hash]bool, error) {
+	seen := map[plumbing.Hash]bool{}
+	var next []plumbing.Hash
+	see := func(h plumbing.Hash) {
+		if !seen[h] {
+			seen[h] = true
+			next = append(next, h)
+		}
+	}
+	for _, tip := range tips {
+		see(tip)
+	}
+	for i := 0; i < len(next) && i < maxNoteHistory; i++ {
+		c, err := rd.Commit(next[i])
+		if errors.Is(err, repo.ErrObjectNotFound) {
+			continue // the end of a shallow history
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, parent := range c.Parents {
+			see(parent)
+		}
+	}
+	return seen, nil
+}

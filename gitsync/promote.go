@@ -1,0 +1,306 @@
+package gitsync
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// Proposal is what a pipeline with promotion wants the output branch to become.
+type Proposal struct {
+	// Branch holds it: ProposedBranch of the pipeline's output.
+	Branch string
+	// Base is the commit of the output branch that it is on top of.
+	Base string
+	// Before and Commit are the tip of Branch before and after the pass. Commit is Base when
+	// there is nothing to propose; it is empty when the pass was refused, or a dry one.
+	Before, Commit string
+	// DrySHA is the commit that names what it was rendered from.
+	DrySHA string
+	// Message is the proposed commit's; empty when there is none. Data are what its template
+	// was given.
+	Message string
+	Data    Message
+}
+
+// Open reports whether there is something to promote.
+func (p *Proposal) Open() bool { return p != nil && p.Commit != "" && p.Commit != p.Base }
+
+// promotes reports whether the pipeline proposes and somebody else merges.
+func (s *Syncer) promotes() bool { return s.pipeline.Spec.Output.Promotion.Mode.Proposes() }
+
+// proposedRef is the ref of the branch that proposals go to.
+func (s *Syncer) proposedRef() string { return "refs/heads/" + s.pipeline.Spec.Output.ProposedBranch() }
+
+// outputRefs are the refs of the output's repository that a pass starts from.
+func (s *Syncer) outputRefs() []repo.Ref {
+	refs := []repo.Ref{{Name: "refs/heads/" + s.pipeline.Spec.Output.Branch, Optional: true}}
+	if s.promotes() {
+		refs = append(refs, repo.Ref{Name: s.proposedRef(), Optional: true}, repo.Ref{Name: inputsRef, Optional: true})
+	}
+	return refs
+}
+
+// setOutput takes the tips of outputRefs.
+func (t *tip) setOutput(tips []repo.Tip) {
+	t.branch = tips[0]
+	if len(tips) > 1 {
+		t.proposed, t.inputs = tips[1], tips[2]
+	}
+}
+
+// readPromotion reads what the next proposal is compared with.
+func (p *pass) readPromotion(rd *repo.Reader) error {
+	p.report.Proposed = &Proposal{Branch: p.pipeline.Spec.Output.ProposedBranch()}
+	if p.tip.proposed.Exists() {
+		p.report.Proposed.Before = p.tip.proposed.Commit.String()
+	}
+	if !p.tip.commit.IsZero() {
+		p.report.Proposed.Base = p.tip.commit.String()
+		var err error
+		if p.tip.drySHA, err = readDrySHA(rd, p.tip.tree, p.at(metadataFile)); err != nil {
+			return err
+		}
+	}
+	var err error
+	p.tip.lock, err = readLock(rd, p.tip.inputs, p.pipeline.Metadata.Name)
+	return err
+}
+
+// readDrySHA is the drySha that a tree names; empty when it names none.
+func readDrySHA(rd *repo.Reader, tree plumbing.Hash, name string) (string, error) {
+	data, err := readFile(rd, tree, name)
+	var h hydrator
+	if err != nil || json.Unmarshal(data, &h) != nil || !plumbing.IsHash(h.DrySHA) {
+		return "", err
+	}
+	return h.DrySHA, nil
+}
+
+// sameProposal reports whether the outcome of an earlier pass still holds. That others have
+// written to the branch of inputs makes the commit up to date with its new tip and nothing else.
+func (p *pass) sameProposal(ctx context.Context, d *done) bool {
+	if !p.promotes() {
+		return true
+	}
+	if p.tip.proposed.Commit != d.proposed {
+		return false
+	}
+	if p.tip.inputs.Commit == d.locked {
+		return true
+	}
+	if p.tip.lock == nil || p.options.DryRun || !p.tip.lock.sameSources(p.lockFile()) {
+		return false
+	}
+	p.note(ctx, d.proposed, p.tip.inputs.Commit)
+	d.locked = p.tip.inputs.Commit
+	d.report.Proposed.Before, d.report.Proposed.DrySHA = d.report.Proposed.Commit, d.locked.String()
+	return len(p.report.Diags) == 0
+}
+
+// isMetadata reports whether a file says what the payload is and is none of it.
+func isMetadata(name string) bool {
+	base := path.Base(name)
+	return base == metadataFile || base == readmeFile || base == gitAttributes || path.Base(path.Dir(name)) == path.Dir(inventoryFile)
+}
+
+// stands reports whether the change is proposed already: one commit on top of the output
+// branch that has its payload and nothing else.
+func (p *pass) stands(c *change) (bool, error) {
+	if !p.tip.proposed.Exists() || p.tip.commit.IsZero() {
+		return false, nil
+	}
+	commit, err := p.reader.Commit(p.tip.proposed.Commit)
+	if err != nil || !slices.Equal(commit.Parents, []plumbing.Hash{p.tip.commit}) {
+		return false, err
+	}
+	dry, err := readDrySHA(p.reader, commit.Tree, p.at(metadataFile))
+	if err != nil || dry == "" || dry == p.tip.drySHA {
+		return false, err
+	}
+	is := map[string]repo.Entry{}
+	err = repo.DiffTrees(p.reader, p.tip.tree, commit.Tree, repo.WalkOptions{}, func(c repo.Change) error {
+		if !isMetadata(c.Path) {
+			is[c.Path] = c.New
+		}
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	shall := map[string]repo.Entry{}
+	for name, edit := range c.edits {
+		same, exists, err := p.equals(name, edit.Data)
+		switch {
+		case err != nil:
+			return false, err
+		case isMetadata(name), !edit.Remove && same, edit.Remove && !exists:
+		case edit.Remove:
+			shall[name] = repo.Entry{}
+		default:
+			shall[name] = repo.Entry{Mode: filemode.Regular, Hash: plumbing.ComputeHash(plumbing.BlobObject, edit.Data)}
+		}
+	}
+	same := maps.EqualFunc(is, shall, func(a, b repo.Entry) bool { return a.Hash == b.Hash && a.Mode == b.Mode })
+	if same {
+		p.dry, p.report.Proposed.Message = plumbing.NewHash(dry), commit.Message
+	}
+	return same, nil
+}
+
+// compareProposal decides what is to be done about the proposed branch. Before a change is
+// proposed, what it is rendered from is written down.
+func (p *pass) compareProposal(ctx context.Context, c *change, unchanged bool) (done bool, err error) {
+	if c.nothing = unchanged; unchanged {
+		return true, nil
+	}
+	if c.stands, err = p.stands(c); err != nil {
+		return false, fmt.Errorf("read %s: %w", p.pipeline.Spec.Output.ProposedBranch(), err)
+	}
+	if c.stands {
+		return true, p.count(c)
+	}
+	p.dry, err = p.lock(ctx, true)
+	return false, err
+}
+
+// promote brings the proposed branch to one commit on top of the output branch, or to that
+// branch's tip when there is nothing to propose.
+func (p *pass) promote(ctx context.Context, c *change) error {
+	out := p.report.Proposed
+	dry, commit := p.dry, p.tip.commit
+	var err error
+	if c.nothing || c.stands {
+		if dry, err = p.lock(ctx, false); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.stands:
+		commit, out.Data = p.tip.proposed.Commit, p.messageData()
+	case c.nothing:
+		err = p.propose(ctx, repo.NewWriter(p.reader), commit)
+	default:
+		commit, err = p.proposeChange(ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	out.Commit, out.DrySHA = commit.String(), dry.String()
+	p.note(ctx, commit, dry)
+	if c.nothing || c.stands {
+		p.settle(nil)
+		p.remember()
+		p.memory.done.proposed, p.memory.done.locked = commit, dry
+	}
+	return nil
+}
+
+// proposeChange commits a change on top of the output branch, which it makes first if there
+// is none.
+func (p *pass) proposeChange(ctx context.Context, c *change) (plumbing.Hash, error) {
+	w := repo.NewWriter(p.reader)
+	var first []repo.Update
+	if p.tip.commit.IsZero() {
+		seed, tree, err := p.seed(w)
+		if err != nil {
+			return seed, fmt.Errorf("write the output: %w", err)
+		}
+		first = append(first, repo.Update{Ref: "refs/heads/" + p.pipeline.Spec.Output.Branch, New: seed})
+		p.tip.commit, p.tip.tree = seed, tree
+		p.report.Proposed.Base = seed.String()
+	}
+	tree, err := w.EditTree(p.tip.tree, c.edits)
+	if err != nil {
+		return tree, fmt.Errorf("write the output: %w", err)
+	}
+	commit, message, err := p.commit(w, tree)
+	if err != nil {
+		return commit, fmt.Errorf("write the output: %w", err)
+	}
+	if err := p.propose(ctx, w, commit, first...); err != nil {
+		return commit, err
+	}
+	p.report.Proposed.Message, p.report.Proposed.Data = message, p.messageData()
+	dirs, err := p.folders(w, tree, c)
+	if err != nil {
+		return commit, err
+	}
+	p.settle(dirs)
+	return commit, nil
+}
+
+// propose moves the proposed branch from where it was to a commit, provided that the output
+// branch is where it was too.
+func (p *pass) propose(ctx context.Context, w *repo.Writer, commit plumbing.Hash, first ...repo.Update) error {
+	if commit == p.tip.proposed.Commit {
+		return nil
+	}
+	updates := append(first, repo.Update{Ref: p.proposedRef(), Old: p.tip.proposed.Value, New: commit})
+	if len(first) == 0 {
+		active := p.tip.branch
+		updates = append(updates, repo.Update{Ref: active.Ref, Old: active.Value, New: active.Value})
+	}
+	return p.pusher.Push(ctx, w, updates...)
+}
+
+// seed is the first commit of an output branch that there is none of: whoever promotes wants
+// a branch to promote to. It holds no manifest, so what applies it finds nothing to do.
+func (p *pass) seed(w *repo.Writer) (commit, tree plumbing.Hash, err error) {
+	readme := p.readme()
+	inv := inventory{Version: inventoryVersion, Pipeline: p.pipeline.Metadata.Name, Sources: []inventorySource{}, Root: []inventoryFileEntry{
+		{Path: gitAttributes, SHA256: sha([]byte(attributes))}, {Path: readmeFile, SHA256: sha(readme)},
+	}}
+	data, err := encodeHydrator(inv)
+	if err != nil {
+		return commit, tree, err
+	}
+	tree, err = w.EditTree(plumbing.ZeroHash, map[string]repo.Edit{
+		p.at(readmeFile): {Data: readme}, p.at(gitAttributes): {Data: []byte(attributes)},
+		p.at(inventoryFile): {Data: data}, p.at(unitsFile): {Data: []byte("[]\n")},
+	})
+	if err != nil {
+		return commit, tree, err
+	}
+	author := p.author()
+	message := fmt.Sprintf("Start %s\n\nNothing is rendered here yet. Proposals of pipeline %s are on %s.\n\n%s",
+		p.pipeline.Spec.Output.Branch, p.pipeline.Metadata.Name, p.pipeline.Spec.Output.ProposedBranch(), p.trailers())
+	commit, err = w.Commit(repo.CommitOptions{Tree: tree, Author: author, Committer: author, Message: message, Sign: p.sign})
+	return commit, tree, err
+}
+
+// note tells promotion tools what a commit is up to date with. They do without if it must be:
+// nothing else depends on it.
+func (p *pass) note(ctx context.Context, commit, dry plumbing.Hash) {
+	n := note{writer: p.writer(), pipeline: p.pipeline.Metadata.Name, commit: commit, dry: dry}
+	if p.memory.noted == [2]plumbing.Hash{commit, dry} {
+		return
+	}
+	if err := p.batches.note(ctx, n); err != nil {
+		p.warn(diag.NoteRefused, "", "allow pushes to "+notesRef+"; if it cannot be extended, delete it; or ignore this if nothing reads the note",
+			"what is proposed is on %s, its note was not pushed: %v", p.pipeline.Spec.Output.ProposedBranch(), err)
+		return
+	}
+	p.memory.noted = [2]plumbing.Hash{commit, dry}
+}
+
+// checkProposed refuses an output path that no branch can be named by.
+func (o Output) checkProposed() error {
+	if !o.Promotion.Mode.Proposes() {
+		return nil
+	}
+	if err := plumbing.NewBranchReferenceName(o.ProposedBranch()).Validate(); err != nil || strings.HasSuffix(o.ProposedBranch(), lockSuffix) {
+		return fmt.Errorf("output.promotion: %q is no name of a branch, choose another output.path", o.ProposedBranch())
+	}
+	return nil
+}

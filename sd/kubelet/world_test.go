@@ -100,6 +100,12 @@ func (l *logged) count(line string) int {
 
 func (w *world) start(identity string) *replica {
 	w.t.Helper()
+	return w.startWith(identity, func(c Core) Core { return c })
+}
+
+// startWith starts a replica with a client that is wrapped.
+func (w *world) startWith(identity string, wrap func(Core) Core) *replica {
+	w.t.Helper()
 	r := &replica{api: &fake.Clientset{}, log: &logged{}}
 	// The client's list of reactors must not change while it is in use.
 	var hook struct {
@@ -127,7 +133,7 @@ func (w *world) start(identity string) *replica {
 		return true, events, err
 	})
 	var err error
-	r.Keeper, err = New(Options{Client: Client{Core: r.api.CoreV1(), Leases: r.api.CoordinationV1()}, Service: kubeletService, Identity: identity, Log: slog.New(slog.NewTextHandler(r.log, nil))})
+	r.Keeper, err = New(Options{Client: Client{Core: wrap(r.api.CoreV1()), Leases: r.api.CoordinationV1()}, Service: kubeletService, Identity: identity, Log: slog.New(slog.NewTextHandler(r.log, nil))})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -44,13 +45,14 @@ type ClientOptions struct {
 // and nowhere else: no proxy, no redirects, no name resolution. The agent names the request's
 // Host as its targets' address, so the Host is that address too.
 //
-// It speaks HTTP on a connection of its own for each request. With thousands of pods, idle
-// connections would cost more memory than everything else, and net/http's transport, with three
-// goroutines for a connection, almost twice the CPU time.
+// Requests and answers are net/http's to write and to read, on a connection for each that is made
+// here. Its transport was measured beside, three times: for a round of 5,000 pods it takes 0.71 to
+// 0.74 CPU seconds instead of 0.52 to 0.59, and our aim is 0.7; with connections that are kept
+// only 0.46, but 224 MB instead of 100 MB, and the aim is 128.
 type Client struct {
 	options ClientOptions
 	scheme  string
-	headers string
+	header  http.Header
 	dial    func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 }
 
@@ -60,7 +62,7 @@ func NewClient(options ClientOptions) *Client {
 		options.Path = Path
 	}
 	c := &Client{options: options, scheme: "http", dial: dialTCP}
-	c.headers = "Accept: application/json\r\nUser-Agent: " + options.UserAgent + "\r\nConnection: close\r\n"
+	c.header = http.Header{"Accept": {"application/json"}, "User-Agent": {options.UserAgent}}
 	if options.TLS != nil {
 		c.scheme, c.dial = "https", c.dialTLS
 	}
@@ -102,7 +104,7 @@ func (c *Client) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buf
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // Long ago.
 	defer stop()
-	response, err := c.roundTrip(conn, addr)
+	response, err := c.roundTrip(conn, addr, into)
 	if err != nil {
 		return transportFailure(ctx, err)
 	}
@@ -120,15 +122,23 @@ func (c *Client) Fetch(ctx context.Context, addr netip.AddrPort, into *bytes.Buf
 	return nil
 }
 
-// roundTrip sends the request and reads the header of the answer.
-func (c *Client) roundTrip(conn net.Conn, addr netip.AddrPort) (*http.Response, error) {
-	request := "GET " + c.options.Path + " HTTP/1.1\r\nHost: " + addr.String() + "\r\n" + c.headers
-	if c.options.Token != nil {
-		request += "Authorization: Bearer " + c.options.Token() + "\r\n"
+// roundTrip sends the request and reads the header of the answer. The buffer is empty before and
+// after.
+func (c *Client) roundTrip(conn net.Conn, addr netip.AddrPort, buffer *bytes.Buffer) (*http.Response, error) {
+	request := http.Request{
+		Method: http.MethodGet, URL: &url.URL{Scheme: c.scheme, Host: addr.String(), Path: c.options.Path}, Header: c.header, Close: true,
 	}
-	if _, err := io.WriteString(conn, request+"\r\n"); err != nil {
+	if c.options.Token != nil {
+		request.Header = request.Header.Clone()
+		request.Header.Set("Authorization", "Bearer "+c.options.Token())
+	}
+	if err := request.Write(buffer); err != nil {
 		return nil, err
 	}
+	if _, err := buffer.WriteTo(conn); err != nil {
+		return nil, err
+	}
+	buffer.Reset()
 	limited := &io.LimitedReader{R: conn, N: maxHeaderBytes}
 	response, err := http.ReadResponse(bufio.NewReader(limited), nil)
 	limited.N = math.MaxInt64 // The body has a limit of its own.

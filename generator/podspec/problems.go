@@ -35,6 +35,10 @@ func VolumeProblem(v *corev1.Volume) string {
 		return named("persistentVolumeClaim.claimName", v.PersistentVolumeClaim.ClaimName, nil)
 	case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate == nil:
 		return "ephemeral needs a volumeClaimTemplate"
+	case v.Ephemeral != nil:
+		if field, problem := ClaimProblem(&v.Ephemeral.VolumeClaimTemplate.Spec); problem != "" {
+			return "ephemeral.volumeClaimTemplate.spec." + field + ": " + problem
+		}
 	case v.Projected != nil:
 		return projectedProblem(v.Projected.Sources)
 	}

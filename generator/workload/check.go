@@ -36,6 +36,7 @@ func (b *builder) check(id manifest.ID, o any) {
 		var claims []string
 		for i := range o.Spec.VolumeClaimTemplates {
 			claims = append(claims, o.Spec.VolumeClaimTemplates[i].Name)
+			b.checkClaim(&o.Spec.VolumeClaimTemplates[i])
 		}
 		b.checkTemplate(&o.ObjectMeta, &o.Spec.Template, claims)
 	case *appsv1.DaemonSet:
@@ -138,6 +139,13 @@ func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 			names[list[i].Name] = true
 			b.checkContainer(path, &list[i], known)
 		}
+	}
+}
+
+// checkClaim checks a claim template. That it has no size is told where it is made.
+func (b *builder) checkClaim(c *corev1.PersistentVolumeClaim) {
+	if field, problem := podspec.ClaimProblem(&c.Spec); problem != "" && !c.Spec.Resources.Requests.Storage().IsZero() {
+		b.refuse("spec.storage.volumeClaimTemplate.spec."+field, "the volume claim: %s", problem)
 	}
 }
 

@@ -5,6 +5,7 @@ go 1.26.0
 
 require (
 	golang.org/x/sys v0.47.0
+	golang.org/x/tools v0.47.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2

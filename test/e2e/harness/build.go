@@ -51,6 +51,14 @@ func Aggregator() Tool {
 	return Tool{name: "sd-aggregator", dir: ".", pkg: "./cmd/sd-aggregator"}
 }
 
+// Agentry is the command line of this checkout.
+func Agentry() Tool { return Tool{name: "agentry", dir: ".", pkg: "./cmd/agentry"} }
+
+// Validate is Kubernetes' own decoding and validation as a program, of tools/kubernetes.
+func Validate() Tool {
+	return Tool{name: "validate", dir: "test/e2e/tools/kubernetes", pkg: "./validate", ldflags: "-s -w"}
+}
+
 // CRDs are the modules whose custom resource definitions [CRDFile] finds.
 func CRDs() Tool { return Tool{name: "crds", dir: "test/e2e/tools/crds"} }
 

@@ -77,6 +77,7 @@ func (c *Cluster) StartAPI(port int) error {
 		fmt.Sprintf("--secure-port=%d", port), "--cert-dir="+c.file("certs"), "--service-cluster-ip-range=10.96.0.0/16,fd96::/112",
 		"--authorization-mode=RBAC", "--token-auth-file="+c.file("tokens.csv"), "--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file="+c.file("sa.key"), "--service-account-signing-key-file="+c.file("sa.key"),
+		"--allow-privileged=true", // As everywhere: agents that read logs are privileged.
 		"--audit-policy-file="+c.file("audit-policy.json"), "--audit-log-path="+c.file("audit.log"),
 		"--endpoint-reconciler-type=none", // It would publish a loopback address, which it does not take.
 		"--v=1")

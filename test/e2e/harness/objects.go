@@ -39,11 +39,20 @@ func (c *Cluster) ClientAt(t *testing.T, port int) kubernetes.Interface {
 // service account that a controller would make.
 func (c *Cluster) Namespaces(t *testing.T, names ...string) {
 	t.Helper()
+	c.namespaces(t, map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}, names)
+}
+
+// OpenNamespaces makes namespaces that take any pod, as agents that read a node's logs need.
+func (c *Cluster) OpenNamespaces(t *testing.T, names ...string) {
+	t.Helper()
+	c.namespaces(t, nil, names)
+}
+
+func (c *Cluster) namespaces(t *testing.T, labels map[string]string, names []string) {
+	t.Helper()
 	client := c.Client(t)
 	for _, name := range names {
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-			"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted",
-		}}}
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 		_, err := client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
 		if err == nil {
 			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}

@@ -1,11 +1,20 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"sync"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -40,54 +49,210 @@ type Options struct {
 	Repo repo.Options
 }
 
+// Defaults of [Options].
+const (
+	defaultMemoryBytes = 256 << 20
+	defaultPassTimeout = 10 * time.Minute
+	defaultJitter      = 0.05
+	defaultMinGap      = time.Second
+	defaultGrace       = 20 * time.Second
+)
+
+func (o *Options) setDefaults() {
+	setDefault(&o.Workers, runtime.GOMAXPROCS(0))
+	setDefault(&o.MemoryBytes, defaultMemoryBytes)
+	setDefault(&o.PassTimeout, defaultPassTimeout)
+	setDefault(&o.MinGap, defaultMinGap)
+	setDefault(&o.Grace, defaultGrace)
+	if o.Jitter == 0 {
+		o.Jitter = defaultJitter
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+func setDefault[T int | int64 | time.Duration](field *T, value T) {
+	if *field <= 0 {
+		*field = value
+	}
+}
+
+// engine is what a fleet stands on. Tests put something else in its place.
+type engine struct {
+	open   func(def *Definition, creds gitsync.Credentials, gate func(context.Context) (func(), error)) (passer, error)
+	expand func(def *Definition, creds gitsync.Credentials, found func([]Definition)) (passer, error)
+	// fetch lists and fetches refs, and enters their commits into tips.
+	fetch  func(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error
+	random func() float64 // from 0 to 1
+	close  func() error
+}
+
 // Fleet runs pipelines. It is safe for concurrent use.
 type Fleet struct {
 	options Options
+	engine  engine
+	log     *slog.Logger
+	workers slots // who reads or renders
+	telling slots // who tells the observers
+	busy    sync.WaitGroup
+	hasNews chan struct{}
+
+	mu       sync.Mutex
+	rounds   context.Context // of rounds; nil before Run
+	passes   context.Context // of passes, which may go on for a while
+	ending   bool
+	defs     []*Definition
+	problems diag.List
+	doubles  diag.List
+	order    []*pipeline // as configured
+	// pipelines also holds those that are gone and whose pass is under way.
+	pipelines map[string]*pipeline
+	remotes   map[*repo.Repo]*remote
+	toOpen    []*pipeline
+	limits    map[int]*window // of rollout.maxPerMinute
+	waiting   map[*pipeline]struct{}
+	changed   []*pipeline // of which the observers are to be told
+	kept      int64       // bytes between passes
 }
 
 // New makes a fleet without pipelines.
-func New(opts Options) *Fleet { return &Fleet{options: opts} }
+func New(opts Options) *Fleet {
+	opts.setDefaults()
+	pool := repo.NewPool(opts.CacheDir, opts.Repo)
+	return newFleet(opts, engine{
+		open: func(def *Definition, creds gitsync.Credentials, gate func(context.Context) (func(), error)) (passer, error) {
+			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: gate, Version: opts.Version, Timeout: opts.PassTimeout})
+		},
+		expand: func(def *Definition, creds gitsync.Credentials, found func([]Definition)) (passer, error) {
+			return newExpander(def, pool, creds, found)
+		},
+		fetch:  fetch,
+		random: rand.Float64,
+		close:  pool.Close,
+	})
+}
 
-// Set replaces the configuration. Pipelines that are new, changed or resumed pass as soon as
-// they can; those that are the same go on untouched; those that are gone or suspended stop
-// after the pass that is under way. Problems are of files that could not be read, whose last
-// good definitions are among defs; they are shown by [Fleet.Problems]. It does not wait.
-func (f *Fleet) Set(defs []Definition, problems diag.List) {}
+func newFleet(opts Options, e engine) *Fleet {
+	opts.setDefaults()
+	return &Fleet{
+		options: opts, engine: e, log: opts.Log,
+		workers: newSlots(opts.Workers), telling: newSlots(1), hasNews: make(chan struct{}, 1),
+		pipelines: map[string]*pipeline{}, remotes: map[*repo.Repo]*remote{},
+		limits: map[int]*window{}, waiting: map[*pipeline]struct{}{},
+	}
+}
+
+func fetch(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error {
+	found, err := r.FetchSince(ctx, since, refs...)
+	for i, tip := range found {
+		tips[refs[i]] = tip.Commit
+	}
+	return err
+}
 
 // Run runs the fleet until ctx ends, and then waits for the passes under way, for a while
 // ([Options.Grace]). It is an error if some of them had to be cut off, which loses nothing.
 // It may be called once.
 func (f *Fleet) Run(ctx context.Context) error {
+	passes, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
+	f.mu.Lock()
+	f.rounds, f.passes = ctx, passes
+	for _, p := range f.order {
+		f.consider(p)
+	}
+	f.mu.Unlock()
+	done, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		f.tellChanges(done)
+	}()
 	<-ctx.Done()
-	return nil
+	late := f.settle(cutOff)
+	close(done)
+	<-told
+	err := f.engine.close()
+	if late > 0 {
+		err = errors.Join(err, fmt.Errorf("passes that were cut off, as they took longer than %s: %d", f.options.Grace, late))
+	}
+	return err
+}
+
+// settle ends what is under way, and returns how many passes had to be cut off.
+func (f *Fleet) settle(cutOff func()) (late int) {
+	f.mu.Lock()
+	f.ending = true
+	for _, r := range f.remotes {
+		r.alarm.stop()
+	}
+	for _, p := range f.pipelines {
+		p.alarm.stop()
+	}
+	f.mu.Unlock()
+	grace := time.AfterFunc(f.options.Grace, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, p := range f.pipelines {
+			if p.running {
+				late++
+			}
+		}
+		cutOff()
+	})
+	f.busy.Wait()
+	grace.Stop()
+	f.mu.Lock()
+	for _, p := range f.pipelines {
+		f.detach(p)
+	}
+	cut := late
+	f.mu.Unlock()
+	f.busy.Wait()
+	return cut
 }
 
 // Trigger makes rounds, and passes, before they are due. It returns how many pipelines of
 // this replica it reached.
-func (f *Fleet) Trigger(t Trigger) int { return 0 }
+func (f *Fleet) Trigger(t Trigger) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	reached, now := 0, time.Now()
+	for _, p := range f.order {
+		if !p.mayRun() || !t.isFor(p.def) {
+			continue
+		}
+		reached++
+		if t.Repository == "" {
+			f.wants(p, wish{reason: cmp.Or(t.Reason, ReasonAPI), asked: now, token: t.Token})
+		}
+		if p.at == nil {
+			p.notBefore = time.Time{}
+			f.consider(p)
+			continue
+		}
+		for _, m := range p.at.members {
+			if t.Repository == "" || t.Repository == gitsync.RepositoryAddress(m.remote.repo.URL()) {
+				f.ask(m.remote)
+			}
+		}
+		f.consider(p)
+	}
+	return reached
+}
 
-// Rebalance looks again at which pipelines are this replica's: see [Options.Slice].
-func (f *Fleet) Rebalance() {}
-
-// SliceKey is what the replica of a pipeline is chosen by; the name itself if it is unknown.
-func (f *Fleet) SliceKey(pipeline string) string { return pipeline }
-
-// Status is the state of all pipelines, in the order of the configuration.
-func (f *Fleet) Status() []Status { return nil }
-
-// Pipeline is the state of one pipeline.
-func (f *Fleet) Pipeline(name string) (Status, bool) { return Status{}, false }
-
-// Definitions are all pipelines, those made of folders included, in the order of the
-// configuration. They must not be changed.
-func (f *Fleet) Definitions() []*Definition { return nil }
-
-// Remotes is the state of all remotes, by URL.
-func (f *Fleet) Remotes() []RemoteStatus { return nil }
-
-// Problems are what is wrong with the configuration as a whole: what was given to
-// [Fleet.Set], and pipelines of one name, of which only the first runs.
-func (f *Fleet) Problems() diag.List { return nil }
-
-// MemoryBytes is an estimate of what all pipelines together keep between passes.
-func (f *Fleet) MemoryBytes() int64 { return 0 }
+// isFor reports whether a trigger concerns a pipeline.
+func (t Trigger) isFor(def *Definition) bool {
+	if t.Pipeline != "" && t.Pipeline != def.Metadata.Name {
+		return false
+	}
+	if t.Repository == "" {
+		return true
+	}
+	for _, src := range def.Spec.Sources {
+		if gitsync.RepositoryAddress(src.URL) == t.Repository {
+			return true
+		}
+	}
+	return gitsync.RepositoryAddress(def.Spec.Output.URL) == t.Repository
+}

@@ -1,0 +1,117 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// expander is the passer of a definition with forEach: its passes list folders and make
+// pipelines of them.
+type expander struct {
+	def   *Definition
+	pool  *repo.Pool
+	repo  *repo.Repo
+	ref   repo.Ref
+	found func([]Definition) // takes what was made
+}
+
+func newExpander(def *Definition, pool *repo.Pool, creds gitsync.Credentials, found func([]Definition)) (*expander, error) {
+	e := &expander{def: def, pool: pool, ref: sourceRef(def.Spec.Sources[0]), found: found}
+	return e, e.SetCredentials(creds)
+}
+
+// PassSince implements passer. What is in the report's diagnostics is what is wrong with
+// folders; an error means that none could be listed, and leaves the pipelines as they are.
+func (e *expander) PassSince(ctx context.Context, since time.Time) (*gitsync.Report, error) {
+	tips, err := e.repo.FetchSince(ctx, since, e.ref)
+	if err != nil {
+		return nil, err
+	}
+	rd := e.repo.Reader()
+	defer rd.Close()
+	commit, err := rd.Commit(tips[0].Commit)
+	if err != nil {
+		return nil, fmt.Errorf("read %s of %s: %w", tips[0].Commit, e.repo.URL(), err)
+	}
+	folders, err := gitsync.Folders(rd, commit.Tree, e.def.Spec.ForEach)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", e.repo.URL(), err)
+	}
+	made, problems := e.def.Expand(folders)
+	if len(folders) == 0 {
+		problems = append(problems, diag.Diagnostic{
+			Severity: diag.Warning, Code: diag.SourcePathMissing,
+			Message: fmt.Sprintf("spec.forEach: %s matches no folder", e.def.Spec.ForEach),
+		})
+	}
+	e.found(made)
+	return &gitsync.Report{
+		Pipeline: e.def.Metadata.Name,
+		Sources:  []gitsync.SourceReport{{URL: e.repo.URL(), Ref: e.ref.String(), Commit: commit.Hash.String()}},
+		Diags:    problems,
+	}, nil
+}
+
+// Refs implements passer.
+func (e *expander) Refs() []gitsync.RemoteRefs {
+	refs := gitsync.RemoteRefs{Repo: e.repo}
+	if ref := e.ref; ref.Commit == "" {
+		ref.Optional = true
+		refs.Refs = []repo.Ref{ref}
+	}
+	return []gitsync.RemoteRefs{refs}
+}
+
+// SetCredentials implements passer.
+func (e *expander) SetCredentials(creds gitsync.Credentials) error {
+	if len(creds.Sources) == 0 {
+		return fmt.Errorf("pipeline %s: no credentials", e.def.Metadata.Name)
+	}
+	next, err := e.pool.Open(repo.Remote{URL: e.def.Spec.Sources[0].URL, Auth: creds.Sources[0]})
+	if err != nil {
+		return fmt.Errorf("pipeline %s: %w", e.def.Metadata.Name, err)
+	}
+	old := e.repo
+	e.repo = next
+	if old == nil {
+		return nil
+	}
+	return old.Close() // gives back one of two, if they are the same
+}
+
+// Forget implements passer: nothing is kept.
+func (e *expander) Forget() {}
+
+// Size implements passer.
+func (e *expander) Size() int64 { return 0 }
+
+// Close implements passer.
+func (e *expander) Close() error { return e.repo.Close() }
+
+// expanded takes the pipelines that were made of folders, unless what they were made by has
+// changed meanwhile.
+func (f *Fleet) expanded(name string, generation int, made []Definition) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.pipelines[name]
+	if p == nil || p.generation != generation || p.removed {
+		return
+	}
+	p.children = pointers(made)
+	p.status.Pipelines = make([]string, len(made))
+	for i := range made {
+		p.status.Pipelines[i] = made[i].Metadata.Name
+	}
+	f.rebuild()
+}
+
+// sourceRef is what is read of a source, in the words of package repo.
+func sourceRef(src gitsync.Source) repo.Ref {
+	r := src.Ref
+	return repo.Ref{Branch: r.Branch, Tag: r.Tag, SemVer: r.SemVer, Commit: r.Commit, Name: r.Name}
+}

@@ -1,0 +1,23 @@
+package fleet
+
+import (
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+func output(url string) func(*gitsync.PipelineSpec) {
+	return func(s *gitsync.PipelineSpec) { s.Output.URL = url }
+}
+
+func failing(err error) func(*fakePasser) (*gitsync.Report, error) {
+	return func(*fakePasser) (*gitsync.Report, error) { return nil, err }
+}
+
+// repoHash is a commit, or none for the empty text.
+func repoHash(text string) plumbing.Hash {
+	if text == "" {
+		return plumbing.ZeroHash
+	}
+	return hash(text)
+}

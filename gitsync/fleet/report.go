@@ -1,0 +1,154 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// record enters a pass into the status; of one that failed only that it did.
+func (p *pipeline) record(r *run) {
+	s := &p.status
+	s.LastPass = &PassStatus{Began: metav1.NewTime(r.began), Took: metav1.Duration{Duration: r.took}, Trigger: r.wish.reason}
+	if r.wish.token != "" {
+		s.LastHandledReconcileAt = r.wish.token
+	}
+	if r.err != nil {
+		s.LastPass.Error = r.err.Error()
+		return
+	}
+	report := r.report
+	s.LastPass.Commit = report.Commit
+	s.Sources = nil
+	for _, src := range report.Sources {
+		s.Sources = append(s.Sources, SourceStatus{URL: src.URL, Ref: src.Ref, Commit: src.Commit, Stale: src.Stale})
+	}
+	s.Findings = findings(report.Diags)
+	if r.def.Expand != nil {
+		return
+	}
+	out := report.Output
+	s.Output = &OutputStatus{URL: out.URL, Branch: out.Branch, Path: out.Path, Commit: cmp.Or(report.Commit, out.Before)}
+	s.Units = units(report.Units, s.Units)
+	s.Held = held(report.Held)
+	s.History = history(s.History, s, r)
+}
+
+// succeeded enters what a pass that ended well means for the conditions.
+func (l *lastPass) succeeded(r *run) {
+	*l = lastPass{
+		began: l.began, made: true, refused: refusal(r.def, r.report),
+		errors: r.report.Diags.Count(diag.Error), held: len(r.report.HeldUnits()),
+	}
+}
+
+// refusal is why a pass that ended well has written nothing though there was something to
+// write; empty if it was not refused.
+func refusal(def *Definition, report *gitsync.Report) string {
+	stops := []diag.Code{diag.DeletionGuard, diag.AdoptionRefused, diag.AdoptionCollision, diag.SecretsHeld}
+	for _, d := range report.Diags {
+		if d.Severity != diag.Error {
+			continue
+		}
+		if slices.Contains(stops, d.Code) {
+			return d.Message
+		}
+		if def.Spec.OnInvalid == gitsync.OnInvalidFail {
+			return "nothing is written, as spec.onInvalid is fail: " + d.Message
+		}
+	}
+	return ""
+}
+
+func findings(diags diag.List) Findings {
+	out := Findings{Errors: diags.Count(diag.Error), Warnings: diags.Count(diag.Warning), Infos: diags.Count(diag.Info), First: []Finding{}}
+	for _, severity := range []diag.Severity{diag.Error, diag.Warning, diag.Info} {
+		for _, d := range diags {
+			if d.Severity == severity && len(out.First) < MaxFindings {
+				out.First = append(out.First, finding(d))
+			}
+		}
+	}
+	return out
+}
+
+func finding(d diag.Diagnostic) Finding {
+	return Finding{
+		Severity: string(d.Severity), Code: string(d.Code), Message: d.Message, Hint: d.Hint,
+		Source: d.Source, File: d.File, Line: d.Line, Column: d.Column, Object: d.Object.String(), Units: d.Units,
+	}
+}
+
+// units lists the units that there are. Their conditions keep their times.
+func units(reports []gitsync.UnitReport, before []UnitStatus) []UnitStatus {
+	known := make(map[string][]metav1.Condition, len(before))
+	for _, u := range before {
+		known[u.Name] = u.Conditions
+	}
+	out := make([]UnitStatus, 0, len(reports))
+	now := metav1.Now()
+	for _, u := range reports {
+		if u.State == gitsync.UnitRemoved {
+			continue
+		}
+		out = append(out, UnitStatus{
+			Name: u.Name, State: string(u.State), Reason: u.Reason,
+			Conditions: timed([]condition{judgeUnit(u)}, known[u.Name], now),
+		})
+	}
+	return out
+}
+
+func judgeUnit(u gitsync.UnitReport) condition {
+	switch u.State {
+	case gitsync.UnitHeld, gitsync.UnitLeftOut:
+		return ready(metav1.ConditionFalse, meta.BuildFailedReason, u.Reason)
+	case gitsync.UnitPaused:
+		return ready(metav1.ConditionTrue, meta.SuspendedReason, "kept as it is: its GrafanaAgent is paused")
+	}
+	return ready(metav1.ConditionTrue, meta.SucceededReason, "rendered")
+}
+
+func held(objects []gitsync.HeldObject) []HeldStatus {
+	out := make([]HeldStatus, 0, len(objects))
+	for _, h := range objects {
+		out = append(out, HeldStatus{
+			Object: diag.Object{Kind: h.Object.Kind, Namespace: h.Object.Namespace, Name: h.Object.Name}.String(),
+			Units:  h.Units, As: h.As.Commit, Since: h.Since.Commit, Waiting: h.Waiting, Reason: finding(h.Reason),
+		})
+	}
+	return out
+}
+
+// history adds the tip of the output, as it is after a pass, to what was there before.
+func history(before meta.History, s *Status, r *run) meta.History {
+	if s.Output.Commit == "" {
+		return before
+	}
+	metadata := map[string]string{"revision": fmt.Sprintf("%s@sha1:%s", s.Output.Branch, s.Output.Commit)}
+	if len(s.Sources) > 0 {
+		metadata["originRevision"] = originRevision(r.def.Spec.Sources[0].Ref, s.Sources[0].Commit)
+	}
+	status := meta.SucceededReason
+	if r.report.Diags.HasErrors() {
+		status = meta.BuildFailedReason
+	}
+	out := slices.Clone(before)
+	out.Upsert("sha1:"+s.Output.Commit, r.began, r.took.Round(time.Millisecond), status, metadata)
+	return out
+}
+
+// originRevision is a commit as Flux writes it: <branch or tag>@sha1:<commit>.
+func originRevision(ref gitsync.Ref, commit string) string {
+	if name := cmp.Or(ref.Branch, ref.Tag, ref.Name); name != "" {
+		return name + "@sha1:" + commit
+	}
+	return "sha1:" + commit
+}

@@ -1,0 +1,202 @@
+package fleet
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+func seconds(s ...float64) []float64 { return append([]float64{}, s...) }
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestAnIdleFleetListsOncePerIntervalAndPassesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.push(urlA, "1")
+		w.run(def("x", urlA), def("y", urlA), def("z", urlA))
+		after(5*time.Minute + time.Second)
+		same(t, "listings", w.listings[normalURL(urlA)], []time.Duration{0, time.Minute, 2 * time.Minute, 3 * time.Minute, 4 * time.Minute, 5 * time.Minute})
+		for _, name := range []string{"x", "y", "z"} {
+			same(t, "passes of "+name, w.passesOf(name), seconds(0))
+			same(t, name, w.ready(name), "True Succeeded")
+		}
+	})
+}
+
+func TestAMoveIsSeenByTheNextRoundAndOnlyByWhomItConcerns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("x", urlA), def("y", urlB))
+		after(30 * time.Second)
+		w.push(urlA, "2")
+		after(2 * time.Minute)
+		same(t, "passes of x", w.passesOf("x"), seconds(0, 60))
+		same(t, "passes of y", w.passesOf("y"), seconds(0))
+	})
+}
+
+func TestABurstOfTriggersIsTwoPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("x", urlA), def("y", urlB))
+		after(10 * time.Second)
+		for i := range 50 {
+			w.push(urlA, fmt.Sprint(i))
+			if n := w.fleet.Trigger(Trigger{Repository: "git.example.com/a", Reason: ReasonWebhook}); n != 1 {
+				t.Fatalf("reached %d", n)
+			}
+			after(10 * time.Millisecond)
+		}
+		after(20 * time.Second)
+		same(t, "passes", w.passesOf("x"), seconds(0, 10, 11))
+		same(t, "listings", w.listings[normalURL(urlA)], []time.Duration{0, 10 * time.Second, 11 * time.Second})
+		same(t, "passes of the other", w.passesOf("y"), seconds(0))
+	})
+}
+
+func TestARepositoryTriggerWithoutAMoveIsNoPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("x", urlA))
+		after(10 * time.Second)
+		w.fleet.Trigger(Trigger{Repository: "git.example.com/a"})
+		after(10 * time.Second)
+		same(t, "passes", w.passesOf("x"), seconds(0))
+		same(t, "listings", len(w.listings[normalURL(urlA)]), 2)
+	})
+}
+
+func TestAManualTriggerPassesAnywayAndIsAcknowledged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("x", urlA), def("y", urlA))
+		after(10 * time.Second)
+		if n := w.fleet.Trigger(Trigger{Pipeline: "x", Reason: ReasonAPI, Token: "now"}); n != 1 {
+			t.Errorf("reached %d", n)
+		}
+		after(time.Second)
+		same(t, "passes of x", w.passesOf("x"), seconds(0, 10))
+		same(t, "passes of y", w.passesOf("y"), seconds(0))
+		s, _ := w.fleet.Pipeline("x")
+		same(t, "token", s.LastHandledReconcileAt, "now")
+		same(t, "trigger", s.LastPass.Trigger, ReasonAPI)
+		if n := w.fleet.Trigger(Trigger{Pipeline: "nobody"}); n != 0 {
+			t.Errorf("reached %d", n)
+		}
+	})
+}
+
+func TestATriggerDuringAPassIsOneFurtherPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.takes = 10 * time.Second
+		w.run(def("x", urlA))
+		for range 5 {
+			after(time.Second)
+			w.fleet.Trigger(Trigger{Pipeline: "x", Token: "t"})
+		}
+		s, _ := w.fleet.Pipeline("x")
+		same(t, "the token waits for its pass", s.LastHandledReconcileAt, "")
+		after(time.Minute)
+		same(t, "passes", w.passesOf("x"), seconds(0, 10))
+	})
+}
+
+func TestATipThatMovesDuringAPassIsCaughtByTheNextRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.takes = 10 * time.Second
+		w.run(def("x", urlA))
+		after(5 * time.Second)
+		w.push(urlA, "2")
+		w.fleet.Trigger(Trigger{Repository: "git.example.com/a"})
+		after(30 * time.Second)
+		same(t, "passes", w.passesOf("x"), seconds(0, 10))
+	})
+}
+
+func TestOwnPushesCauseNoPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("x", urlA))
+		for i := range 3 {
+			w.push(urlA, fmt.Sprint(i))
+			after(2 * time.Minute)
+		}
+		after(time.Minute)
+		if len(w.passesOf("x")) != 4 {
+			t.Errorf("%v", w.passesOf("x"))
+		}
+	})
+}
+
+func TestAnOutputThatSomebodyElseMovesOrDeletesIsPutRight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		d := def("x", urlA).with(output(urlO))
+		w.push(urlA, "1")
+		w.run(d)
+		good := w.tips[normalURL(urlO)]["refs/heads/env/x"]
+		for _, other := range []string{"", "by hand"} {
+			w.mu.Lock()
+			w.set(urlO, "refs/heads/env/x", repoHash(other))
+			w.mu.Unlock()
+			after(time.Minute)
+			same(t, "tip", w.tips[normalURL(urlO)]["refs/heads/env/x"], good)
+		}
+	})
+}
+
+func TestFailuresAreRetriedAfterAGrowingWhileUntilACommitComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.during = failing(fmt.Errorf("push: %w", repo.ErrUnreachable))
+		w.run(def("x", urlA))
+		after(20 * time.Second)
+		// The harness' randomness is 1: each wait is as long as it may be.
+		same(t, "passes", w.passesOf("x"), seconds(0, 1, 3, 7, 15))
+		same(t, "ready", w.ready("x"), "False Failed")
+		w.push(urlA, "2")
+		w.fleet.Trigger(Trigger{Repository: "git.example.com/a"})
+		synctest.Wait()
+		same(t, "passes after a commit", w.passesOf("x"), seconds(0, 1, 3, 7, 15, 20))
+		w.mu.Lock()
+		w.during = nil
+		w.mu.Unlock()
+		after(5 * time.Minute)
+		same(t, "ready", w.ready("x"), "True Succeeded")
+		s, _ := w.fleet.Pipeline("x")
+		same(t, "failures", s.Failures, 0)
+	})
+}
+
+func TestBackoffGrowsToItsLimitAndIsAllRandom(t *testing.T) {
+	one := func() float64 { return 1 }
+	for failures, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, 1_000_000: 5 * time.Minute} {
+		if got := backoff(failures, one); got != want {
+			t.Errorf("%d: %s, want %s", failures, got, want)
+		}
+		if got := backoff(failures, func() float64 { return 0 }); got != 0 {
+			t.Errorf("%d: %s", failures, got)
+		}
+	}
+}
+
+func TestJitterIsAShareUpAndDown(t *testing.T) {
+	for r, want := range map[float64]time.Duration{0: 57 * time.Second, 0.5: time.Minute, 1: 63 * time.Second} {
+		if got := jittered(time.Minute, 0.05, func() float64 { return r }); got != want {
+			t.Errorf("%v: %s, want %s", r, got, want)
+		}
+	}
+}

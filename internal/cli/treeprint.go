@@ -215,7 +215,7 @@ func (f forest) writeText(w io.Writer, color bool) error {
 		b.WriteString("\nNot rendered as in the inputs:\n")
 	}
 	for _, u := range f.Units {
-		b.WriteString("  " + unitLine(gitsync.UnitReport(u)) + "\n")
+		b.WriteString("  " + unitLine(gitsync.UnitReport{Name: u.Name, State: u.State, Reason: u.Reason}) + "\n")
 	}
 	for _, h := range f.Held {
 		h.print(&b, color)

@@ -56,7 +56,7 @@ func flags() []cli.Flag {
 		&cli.IntFlag{Name: "max-group-labels", Value: limits.LabelsPerGroup, Usage: "`NUMBER` of labels in a group; more drop it"},
 		&cli.IntFlag{Name: "max-label-bytes", Value: limits.ValueBytes, Usage: "`BYTES` of a label's value; more drop the group"},
 		&cli.IntFlag{Name: "max-document-bytes", Value: sd.DefaultMaxDocumentBytes, Usage: "`BYTES` of the document; a pod's answer that has no room fails"},
-		&cli.IntFlag{Name: "max-polls", Value: sd.DefaultWorkers, Usage: "`NUMBER` of polls at a time"},
+		&cli.IntFlag{Name: "max-polls", Value: sd.DefaultWorkers, Usage: "`NUMBER` of polls at a time, without those that take longer than a second"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
 	}
 	for _, f := range all {

@@ -13,9 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
@@ -33,15 +31,22 @@ type Pass struct {
 // Passes are the last pass of each pipeline. It is safe for concurrent use.
 type Passes struct {
 	mu   sync.Mutex
-	last map[string]Pass
-	good map[string]*gitsync.Report // of the last pass that did not fail
+	last map[string]outcome
+	good map[string]*summary // of the last pass that did not fail
+}
+
+// outcome is what is kept of a pass: a report holds all that was rendered.
+type outcome struct {
+	failed bool
+	ended  time.Time
+	took   time.Duration
 }
 
 var _ prometheus.Collector = (*Passes)(nil)
 
 // NewPasses returns a collector without a pass.
 func NewPasses() *Passes {
-	return &Passes{last: map[string]Pass{}, good: map[string]*gitsync.Report{}}
+	return &Passes{last: map[string]outcome{}, good: map[string]*summary{}}
 }
 
 // Observe takes note of a pass. Of one that failed only that is known: what is held and
@@ -49,10 +54,18 @@ func NewPasses() *Passes {
 func (p *Passes) Observe(pass Pass) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last[pass.Pipeline] = pass
+	p.last[pass.Pipeline] = outcome{pass.Failed, pass.Ended, pass.Took}
 	if !pass.Failed {
-		p.good[pass.Pipeline] = pass.Report
+		p.good[pass.Pipeline] = summarise(pass.Report)
 	}
+}
+
+// Forget drops a pipeline: it is gone, or another replica runs it.
+func (p *Passes) Forget(pipeline string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.last, pipeline)
+	delete(p.good, pipeline)
 }
 
 // WriteFile writes the metrics to a file for the textfile collector of node_exporter, which
@@ -71,7 +84,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // descriptions are the metrics.
 type descriptions struct {
-	ended, took, success, ready, findings, units, held, since, source, stale *prometheus.Desc
+	ended, took, success, ready, findings, units, files, held, since, source, stale *prometheus.Desc
 }
 
 func described() descriptions {
@@ -82,6 +95,7 @@ func described() descriptions {
 		ready:    describe("ready", "Whether the output branch is what the inputs say, 0 or 1. It is 0 while anything is held, refused or has an error. Worry when it stays 0."),
 		findings: describe("findings", "Errors and warnings of the last good pass. Worry about errors: agentry check shows them.", "severity"),
 		units:    describe("units", "GrafanaAgents by what the last good pass did with their folders: unchanged, added, changed, removed, held (kept for an error), paused, leftout (never rendered, for an error). Worry when held or leftout stays above 0.", "state"),
+		files:    describe("output_files", "Files in the folders of all units, besides those that describe them. Worry when it falls by more than somebody deleted."),
 		held:     describe("held_objects", "Objects of a unit that are rendered as of an earlier commit, or left out, for an error; none where nothing is held. Worry when it stays above 0: changes to them have no effect. An object of several units counts in each; unit is empty for one of none.", "unit", "kind"),
 		since:    describe("held_since_timestamp_seconds", "Date of the input commit since which an object of the unit is held, that of the oldest. Worry when it is days ago: nobody looks after it.", "unit"),
 		source:   describe("source_info", "The input commit of the last good pass, always 1.", "source", "ref", "commit"),
@@ -92,7 +106,7 @@ func described() descriptions {
 // Describe implements [prometheus.Collector].
 func (p *Passes) Describe(out chan<- *prometheus.Desc) {
 	d := described()
-	for _, one := range []*prometheus.Desc{d.ended, d.took, d.success, d.ready, d.findings, d.units, d.held, d.since, d.source, d.stale} {
+	for _, one := range []*prometheus.Desc{d.ended, d.took, d.success, d.ready, d.findings, d.units, d.files, d.held, d.since, d.source, d.stale} {
 		out <- one
 	}
 }
@@ -103,14 +117,14 @@ func (p *Passes) Collect(out chan<- prometheus.Metric) {
 	defer p.mu.Unlock()
 	d := described()
 	for _, name := range slices.Sorted(maps.Keys(p.last)) {
-		pass, report := p.last[name], p.good[name]
+		pass, good := p.last[name], p.good[name]
 		c := collection{out: out, pipeline: name}
-		c.gauge(d.ended, float64(pass.Ended.UnixMilli())/1000)
-		c.gauge(d.took, pass.Took.Seconds())
-		c.gauge(d.success, truth(!pass.Failed))
-		c.gauge(d.ready, truth(!pass.Failed && report.Ready().Status == metav1.ConditionTrue))
-		if report != nil {
-			c.report(d, report)
+		c.gauge(d.ended, float64(pass.ended.UnixMilli())/1000)
+		c.gauge(d.took, pass.took.Seconds())
+		c.gauge(d.success, truth(!pass.failed))
+		c.gauge(d.ready, truth(!pass.failed && good.ready))
+		if good != nil {
+			c.summary(d, good)
 		}
 	}
 }
@@ -125,56 +139,23 @@ func (c collection) gauge(d *prometheus.Desc, value float64, labels ...string) {
 	c.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{c.pipeline}, labels...)...)
 }
 
-func (c collection) report(d descriptions, r *gitsync.Report) {
-	for _, severity := range []diag.Severity{diag.Error, diag.Warning} {
-		c.gauge(d.findings, float64(r.Diags.Count(severity)), string(severity))
-	}
-	units := map[gitsync.UnitState]int{}
-	for _, u := range r.Units {
-		units[u.State]++
+func (c collection) summary(d descriptions, s *summary) {
+	for severity, n := range s.findings {
+		c.gauge(d.findings, float64(n), string(severity))
 	}
 	for _, state := range gitsync.UnitStates() {
-		c.gauge(d.units, float64(units[state]), string(state))
+		c.gauge(d.units, float64(s.units[state]), string(state))
 	}
-	c.held(d, r.Held)
-	c.sources(d, r.Sources)
-}
-
-// held counts an object in each of its units.
-func (c collection) held(d descriptions, objects []gitsync.HeldObject) {
-	type key struct{ unit, kind string }
-	counts, since := map[key]int{}, map[string]time.Time{}
-	for _, h := range objects {
-		units := h.Units
-		if len(units) == 0 {
-			units = []string{""}
-		}
-		for _, u := range units {
-			counts[key{u, h.Object.Kind}]++
-			if known, ok := since[u]; h.Since.Commit != "" && (!ok || h.Since.Date.Before(known)) {
-				since[u] = h.Since.Date
-			}
-		}
-	}
-	for k, n := range counts {
+	c.gauge(d.files, float64(s.files))
+	for k, n := range s.held {
 		c.gauge(d.held, float64(n), k.unit, k.kind)
 	}
-	for unit, date := range since {
+	for unit, date := range s.since {
 		c.gauge(d.since, float64(date.Unix()), unit)
 	}
-}
-
-// sources tells of each reference once, also if a pipeline reads it twice, with other paths.
-func (c collection) sources(d descriptions, sources []gitsync.SourceReport) {
-	type key struct{ url, ref string }
-	commits, stale := map[key]string{}, map[key]bool{}
-	for _, s := range sources {
-		k := key{s.URL, s.Ref}
-		commits[k], stale[k] = s.Commit, stale[k] || s.Stale
-	}
-	for k, commit := range commits {
+	for k, commit := range s.commits {
 		c.gauge(d.source, 1, k.url, k.ref, commit)
-		c.gauge(d.stale, truth(stale[k]), k.url, k.ref)
+		c.gauge(d.stale, truth(s.stale[k]), k.url, k.ref)
 	}
 }
 

@@ -34,7 +34,7 @@ func pass(r *gitsync.Report, failed bool) Pass {
 func holding() *gitsync.Report {
 	return &gitsync.Report{
 		Diags: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}, {Severity: diag.Warning}},
-		Units: []gitsync.UnitReport{{Name: "a/agent", State: gitsync.UnitChanged}, {Name: "b/agent", State: gitsync.UnitHeld}},
+		Units: []gitsync.UnitReport{{Name: "a/agent", State: gitsync.UnitChanged, Files: 4}, {Name: "b/agent", State: gitsync.UnitHeld, Files: 3}},
 		Held: []gitsync.HeldObject{
 			{Object: monitor("checkout"), Units: []string{"a/agent", "b/agent"}, Since: since(3)},
 			{Object: monitor("cart"), Units: []string{"a/agent"}, Since: since(2)},
@@ -62,6 +62,7 @@ func TestPasses(t *testing.T) {
 agentry_findings{pipeline="prod",severity="error"} 0
 agentry_findings{pipeline="prod",severity="warning"} 0
 agentry_last_pass_success{pipeline="prod"} 1
+agentry_output_files{pipeline="prod"} 0
 agentry_ready{pipeline="prod"} 1
 agentry_units{pipeline="prod",state="added"} 0
 agentry_units{pipeline="prod",state="changed"} 0
@@ -80,6 +81,7 @@ agentry_held_objects{kind="ServiceMonitor",pipeline="prod",unit="b/agent"} 1
 agentry_held_since_timestamp_seconds{pipeline="prod",unit="a/agent"} 1.767312e+09
 agentry_held_since_timestamp_seconds{pipeline="prod",unit="b/agent"} 1.7673984e+09
 agentry_last_pass_success{pipeline="prod"} 0
+agentry_output_files{pipeline="prod"} 7
 agentry_ready{pipeline="prod"} 0
 agentry_source_info{commit="0123456789012345678901234567890123456789",pipeline="prod",ref="refs/heads/main",source="https://git.example.com/a.git"} 1
 agentry_source_info{commit="0123456789012345678901234567890123456789",pipeline="prod",ref="refs/heads/main",source="https://git.example.com/b.git"} 1

@@ -1,0 +1,197 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// Service are the metrics of `agentry serve`: what its passes did, what it asks of remotes,
+// and, at each scrape, how its fleet is. Series of pipelines and remotes that are gone go.
+type Service struct {
+	registry *prometheus.Registry
+	passes   *Passes
+
+	reconcile, requestTime                         *prometheus.HistogramVec
+	requests, conflicts, pruned, webhooks, reloads *prometheus.CounterVec
+	lastPush, lag                                  *prometheus.GaugeVec
+
+	mu      sync.Mutex
+	remotes map[string]bool // that have series
+}
+
+var _ fleet.Observer = (*Service)(nil)
+
+// NewService returns the metrics of a service, and registers them.
+func NewService(version string) *Service {
+	s := &Service{
+		registry: prometheus.NewRegistry(), passes: NewPasses(), remotes: map[string]bool{},
+		reconcile: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "agentry_reconcile_duration_seconds",
+			Help:    "Duration of passes by their result: success, held (finished, with something held or refused), failure (a repository could not be read or written). Worry when failures go on, or when most take longer than the interval.",
+			Buckets: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000},
+		}, []string{"result"}),
+		requestTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "agentry_git_request_duration_seconds",
+			Help:    "Duration of requests to Git remotes. Worry when lists take seconds: each poll waits for one.",
+			Buckets: []float64{.03, .1, .25, .5, 1, 2, 4, 10, 20, 60, 300},
+		}, []string{"operation"}),
+		requests: counters("git_requests_total", "Requests to Git remotes: list, fetch or push, and ok or what went wrong. Worry when other results than ok and lost_race go on.", "remote", "operation", "result"),
+		conflicts: counters("push_conflicts_total",
+			"Pushes that lost a race: somebody else moved the branch first, and the pass was made again on top. Worry when it grows with each pass: two fleets write to one place.", "remote"),
+		pruned:   counters("pruned_files_total", "Files that commits removed from the output. Worry when it jumps and nobody deleted anything.", "pipeline"),
+		webhooks: counters("webhook_requests_total", "Webhooks by type and result: accepted, ping, ignored, replayed, unauthorized, too_large, limited, broken. Worry when unauthorized grows for a type that you use, or accepted stays flat though people push.", "source", "result"),
+		reloads:  counters("configuration_reloads_total", "Times that the pipeline files were read again, by result: success, or failure if something in them cannot be used. Worry when failures grow: see agentry_configuration_problems.", "result"),
+		lastPush: gauges("last_push_timestamp_seconds", "When the output branch was last pushed by this process. Worry when inputs changed since, and agentry_ready is 0.", "pipeline"),
+		lag:      gauges("source_lag_seconds", "Time from the newest input commit, by its committer's date, to the push of what it renders to; of the last push. Worry when it is much longer than the interval: changes arrive late.", "pipeline"),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "agentry_build_info", Help: "Always 1; says which version runs.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	})
+	build.Set(1)
+	s.registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build, s.passes,
+		s.reconcile, s.requestTime, s.requests, s.conflicts, s.pruned, s.webhooks, s.reloads, s.lastPush, s.lag,
+	)
+	return s
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "agentry_" + name, Help: help}, labels)
+}
+
+func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "agentry_" + name, Help: help}, labels)
+}
+
+// Registry has all metrics; others may register theirs.
+func (s *Service) Registry() *prometheus.Registry { return s.registry }
+
+// Passed implements [fleet.Observer].
+func (s *Service) Passed(_ context.Context, o fleet.Outcome) {
+	name := o.After.Name
+	if o.Removed || !o.After.Mine {
+		s.forget(name)
+		return
+	}
+	if !o.IsPass() {
+		return
+	}
+	failed := o.Err != nil || o.Report == nil
+	s.passes.Observe(Pass{Pipeline: name, Report: o.Report, Failed: failed, Ended: o.Began.Add(o.Took), Took: o.Took})
+	result := "failure"
+	if !failed {
+		result = "success"
+		if o.Report.Ready().Status != metav1.ConditionTrue {
+			result = "held"
+		}
+	}
+	s.reconcile.WithLabelValues(result).Observe(o.Took.Seconds())
+	if !failed && o.Report.Commit != "" {
+		s.pushed(name, o)
+	}
+}
+
+func (s *Service) pushed(name string, o fleet.Outcome) {
+	ended := o.Began.Add(o.Took)
+	s.lastPush.WithLabelValues(name).Set(float64(ended.UnixMilli()) / 1000)
+	removed := 0
+	for _, c := range o.Report.Changes {
+		if c.Op == "removed" {
+			removed++
+		}
+	}
+	s.pruned.WithLabelValues(name).Add(float64(removed))
+	var newest time.Time
+	for _, src := range o.Report.Sources {
+		if src.Date.After(newest) {
+			newest = src.Date
+		}
+	}
+	// Clocks of committers may be ahead of ours.
+	s.lag.WithLabelValues(name).Set(max(0, ended.Sub(newest).Seconds()))
+}
+
+// forget drops the series of a pipeline.
+func (s *Service) forget(pipeline string) {
+	s.passes.Forget(pipeline)
+	s.pruned.DeleteLabelValues(pipeline)
+	s.lastPush.DeleteLabelValues(pipeline)
+	s.lag.DeleteLabelValues(pipeline)
+}
+
+// Git takes note of a request; it is for [repo.Options.Observe].
+func (s *Service) Git(r repo.Request) {
+	s.mu.Lock()
+	s.remotes[r.Remote] = true
+	s.mu.Unlock()
+	result := gitResult(r.Err)
+	s.requests.WithLabelValues(r.Remote, string(r.Operation), result).Inc()
+	s.requestTime.WithLabelValues(string(r.Operation)).Observe(r.Took.Seconds())
+	if result == "lost_race" {
+		s.conflicts.WithLabelValues(r.Remote).Inc()
+	}
+}
+
+// gitResult is what became of a request in one word.
+func gitResult(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	for _, known := range []struct {
+		err  error
+		word string
+	}{
+		{context.Canceled, "canceled"},
+		{repo.ErrLostRace, "lost_race"},
+		{repo.ErrAuth, "unauthorized"},
+		{repo.ErrHostKey, "host_key"},
+		{repo.ErrRepositoryNotFound, "not_found"},
+		{repo.ErrRefNotFound, "not_found"},
+		{repo.ErrTooLarge, "too_large"},
+		{repo.ErrUnreachable, "unreachable"},
+		{repo.ErrRejected, "rejected"},
+	} {
+		if errors.Is(err, known.err) {
+			return known.word
+		}
+	}
+	return "error"
+}
+
+// keepRemotes drops the series of remotes that are not among these.
+func (s *Service) keepRemotes(known map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for remote := range s.remotes {
+		if known[remote] {
+			continue
+		}
+		delete(s.remotes, remote)
+		labels := prometheus.Labels{"remote": remote}
+		s.requests.DeletePartialMatch(labels)
+		s.conflicts.DeletePartialMatch(labels)
+	}
+}
+
+// Webhook counts a webhook.
+func (s *Service) Webhook(source, result string) { s.webhooks.WithLabelValues(source, result).Inc() }
+
+// Reloaded counts a reload of the configuration.
+func (s *Service) Reloaded(good bool) {
+	result := "success"
+	if !good {
+		result = "failure"
+	}
+	s.reloads.WithLabelValues(result).Inc()
+}

@@ -1,0 +1,275 @@
+package telemetry
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+const shopURL = "https://git.example.com/shop"
+
+// still is a fleet that stands still.
+type still struct {
+	pipelines []fleet.Status
+	remotes   []fleet.RemoteStatus
+	problems  diag.List
+}
+
+func (s *still) Status() []fleet.Status        { return s.pipelines }
+func (s *still) Remotes() []fleet.RemoteStatus { return s.remotes }
+func (s *still) Problems() diag.List           { return s.problems }
+func (s *still) MemoryBytes() int64            { return 1 << 20 }
+
+func condition(kind string, status metav1.ConditionStatus) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status}
+}
+
+// passed is the outcome of a pass that took two seconds.
+func passed(name string, report *gitsync.Report, err error) fleet.Outcome {
+	return fleet.Outcome{Report: report, Err: err, Began: time.UnixMilli(1_000_000_500), Took: 2 * time.Second, After: fleet.Status{Name: name, Mine: true}}
+}
+
+// series are the values of all metrics of agentry that a pipeline or remote has a part in, or
+// that count something; of histograms the number of observations.
+func series(t *testing.T, s *Service) map[string]float64 {
+	t.Helper()
+	families, err := s.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "agentry_") {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetName()+"="+l.GetValue())
+			}
+			out[strings.TrimPrefix(f.GetName(), "agentry_")+"{"+strings.Join(labels, ",")+"}"] = value(f.GetType(), m)
+		}
+	}
+	return out
+}
+
+func value(kind dto.MetricType, m *dto.Metric) float64 {
+	switch kind {
+	case dto.MetricType_COUNTER:
+		return m.GetCounter().GetValue()
+	case dto.MetricType_HISTOGRAM:
+		return float64(m.GetHistogram().GetSampleCount())
+	}
+	return m.GetGauge().GetValue()
+}
+
+// among checks some series.
+func among(t *testing.T, got, want map[string]float64) {
+	t.Helper()
+	for name, value := range want {
+		if v, ok := got[name]; !ok || v != value {
+			t.Errorf("%s is %v (there: %v), want %v", name, v, ok, value)
+		}
+	}
+}
+
+func TestPassesOfAService(t *testing.T) {
+	s := NewService("v1")
+	pushed := &gitsync.Report{
+		Commit: id, Changes: []gitsync.FileChange{{Op: "removed"}, {Op: "removed"}, {Op: "added"}},
+		Sources: []gitsync.SourceReport{{Date: time.UnixMilli(999_992_500)}, {Date: time.UnixMilli(999_000_000)}},
+	}
+	s.Passed(t.Context(), passed("prod", pushed, nil))
+	s.Passed(t.Context(), passed("prod", &gitsync.Report{}, nil))
+	s.Passed(t.Context(), passed("test", holding(), nil))
+	s.Passed(t.Context(), passed("prod", nil, errors.New("no network")))
+	s.Passed(t.Context(), fleet.Outcome{After: fleet.Status{Name: "asleep", Mine: true}})
+	got := series(t, s)
+	among(t, got, map[string]float64{
+		"reconcile_duration_seconds{result=success}":                 2,
+		"reconcile_duration_seconds{result=held}":                    1,
+		"reconcile_duration_seconds{result=failure}":                 1,
+		"pruned_files_total{pipeline=prod}":                          2,
+		"last_push_timestamp_seconds{pipeline=prod}":                 1_000_002.5,
+		"source_lag_seconds{pipeline=prod}":                          10,
+		"last_pass_success{pipeline=prod}":                           0,
+		"units{pipeline=test,state=held}":                            1,
+		"build_info{goversion=" + runtime.Version() + ",version=v1}": 1,
+	})
+	for name := range got {
+		if strings.Contains(name, "asleep") {
+			t.Errorf("%s, though there was no pass", name)
+		}
+	}
+
+	removed := fleet.Outcome{Removed: true, After: fleet.Status{Name: "prod", Mine: true}}
+	elsewhere := fleet.Outcome{After: fleet.Status{Name: "test"}}
+	s.Passed(t.Context(), removed)
+	s.Passed(t.Context(), elsewhere)
+	for name := range series(t, s) {
+		if strings.Contains(name, "pipeline=") {
+			t.Errorf("%s is still there", name)
+		}
+	}
+}
+
+func TestAnInputFromTheFutureHasNoLag(t *testing.T) {
+	s := NewService("v1")
+	s.Passed(t.Context(), passed("prod", &gitsync.Report{Commit: id, Sources: []gitsync.SourceReport{{Date: time.UnixMilli(2_000_000_000)}}}, nil))
+	among(t, series(t, s), map[string]float64{"source_lag_seconds{pipeline=prod}": 0})
+}
+
+func TestRequestsToGit(t *testing.T) {
+	s := NewService("v1")
+	f := &still{remotes: []fleet.RemoteStatus{{URL: shopURL}}}
+	s.Watch(f, nil)
+	for err, times := range map[error]int{
+		nil: 2, repo.ErrLostRace: 3, repo.ErrAuth: 1, repo.ErrUnreachable: 1, errors.New("odd"): 1,
+		&repo.PushError{Refs: []repo.RefOutcome{{Err: repo.ErrRejected}}}: 1,
+	} {
+		for range times {
+			s.Git(repo.Request{Remote: shopURL, Operation: repo.OperationPush, Err: err})
+		}
+	}
+	s.Git(repo.Request{Remote: shopURL, Operation: repo.OperationList, Took: time.Second})
+	push := "git_requests_total{operation=push,remote=" + shopURL + ",result="
+	among(t, series(t, s), map[string]float64{
+		push + "ok}": 2, push + "lost_race}": 3, push + "unauthorized}": 1, push + "unreachable}": 1, push + "error}": 1, push + "rejected}": 1,
+		"git_requests_total{operation=list,remote=" + shopURL + ",result=ok}": 1,
+		"push_conflicts_total{remote=" + shopURL + "}":                        3,
+		"git_request_duration_seconds{operation=push}":                        9,
+	})
+	f.remotes = nil
+	series(t, s) // notices
+	for name := range series(t, s) {
+		if strings.Contains(name, shopURL) {
+			t.Errorf("%s is still there", name)
+		}
+	}
+}
+
+func TestStateOfTheFleet(t *testing.T) {
+	s := NewService("v1")
+	at := metav1.NewTime(time.Unix(1000, 0))
+	s.Watch(&still{
+		pipelines: []fleet.Status{
+			{Name: "a", Mine: true, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue)}},
+			{Name: "b", Mine: true, Failures: 4, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse), condition(meta.StalledCondition, metav1.ConditionTrue)}},
+			{Name: "c", Mine: true, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionUnknown), condition(meta.ReconcilingCondition, metav1.ConditionTrue)}},
+			{Name: "d", Mine: true, Suspended: true}, {Name: "e"},
+		},
+		remotes:  []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, Took: metav1.Duration{Duration: time.Second}}, {URL: shopURL, Failures: 2, LastRound: &at, NextRound: &at}},
+		problems: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}},
+	}, func() []RateLimit { return []RateLimit{{"github.com", 4999}} })
+	got := series(t, s)
+	among(t, got, map[string]float64{
+		"pipelines{state=ready}": 1, "pipelines{state=not_ready}": 1, "pipelines{state=pending}": 1, "pipelines{state=suspended}": 1,
+		"pipelines{state=elsewhere}": 1, "pipelines{state=stalled}": 1, "pipelines{state=reconciling}": 1,
+		"pipeline_failures{pipeline=b}": 4, "configuration_problems{}": 1, "kept_bytes{}": 1 << 20,
+		"remote_failures{remote=" + shopURL + "}": 2, "remote_last_round_timestamp_seconds{remote=" + shopURL + "}": 1000,
+		"scm_rate_limit_remaining{host=github.com}": 4999,
+	})
+	if _, ok := got["pipeline_failures{pipeline=a}"]; ok {
+		t.Error("a pipeline without failures has a series for them")
+	}
+}
+
+// full has a series of each metric.
+func full(t *testing.T) *Service {
+	s := NewService("v1")
+	at := metav1.Now()
+	s.Watch(&still{pipelines: []fleet.Status{{Name: "a", Mine: true, Failures: 1}}, remotes: []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, NextRound: &at}}},
+		func() []RateLimit { return []RateLimit{{"github.com", 1}} })
+	report := holding()
+	report.Commit = id
+	s.Passed(t.Context(), passed("prod", report, nil))
+	s.Git(repo.Request{Remote: shopURL, Err: repo.ErrLostRace})
+	s.Webhook("github", "accepted")
+	s.Reloaded(true)
+	s.Reloaded(false)
+	return s
+}
+
+// TestServiceMetricsAreInTheManual holds the manual to the metrics, and the metrics to the
+// manual.
+func TestServiceMetricsAreInTheManual(t *testing.T) {
+	manual, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	families, err := full(t).Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "agentry_") {
+			continue
+		}
+		names = append(names, f.GetName())
+		if !strings.Contains(f.GetHelp(), "Worry") && !strings.HasSuffix(f.GetName(), "_info") {
+			t.Errorf("%s: the help text does not say when to worry", f.GetName())
+		}
+		var labels []string
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			labels = append(labels, l.GetName())
+		}
+		if diff := cmp.Diff(labels, documented(string(manual), f.GetName())); diff != "" {
+			t.Errorf("%s, its labels -there +in docs/metrics.md:\n%s", f.GetName(), diff)
+		}
+	}
+	for line := range strings.Lines(string(manual)) {
+		name, isRow := strings.CutPrefix(line, "| `")
+		name = name[:max(0, strings.IndexAny(name, "{`"))]
+		if isRow && !slices.Contains(names, name) {
+			t.Errorf("docs/metrics.md has %s, which there is not", name)
+		}
+	}
+}
+
+// documented are the labels of a metric in the manual, sorted; one that is not there has the
+// label "missing".
+func documented(manual, name string) []string {
+	_, rest, ok := strings.Cut(manual, "| `"+name)
+	text, _, closed := strings.Cut(rest, "`")
+	inner, labelled := strings.CutPrefix(text, "{")
+	switch {
+	case !ok || !closed || text != "" && !labelled:
+		return []string{"missing"}
+	case text == "":
+		return nil
+	}
+	labels := strings.Split(strings.TrimSuffix(inner, "}"), ",")
+	slices.Sort(labels)
+	return labels
+}
+
+func TestSeriesAreBounded(t *testing.T) {
+	s := NewService("v1")
+	s.Watch(&still{}, nil)
+	for i := range 100 {
+		s.Git(repo.Request{Remote: fmt.Sprintf("https://git.example.com/%d", i), Operation: repo.OperationList})
+	}
+	series(t, s)
+	for name := range series(t, s) {
+		if strings.HasPrefix(name, "git_requests_total") {
+			t.Errorf("%s: of a remote that is in no pipeline", name)
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+func suspended(s *gitsync.PipelineSpec) { s.Suspend = true }
+
+func TestSetStartsStopsAndRestartsJustWhatChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("same", urlA), def("changed", urlA), def("gone", urlA))
+		after(10 * time.Second)
+		problems := diag.List{{Code: diag.PipelineInvalid, Message: "bad file"}}
+		w.fleet.Set([]Definition{def("new", urlA), def("same", urlA), def("changed", urlA).with(func(s *gitsync.PipelineSpec) { s.Output.Path = "deep" })}, problems)
+		after(time.Second)
+		same(t, "same", w.passesOf("same"), seconds(0))
+		same(t, "changed", w.passesOf("changed"), seconds(0, 10))
+		same(t, "new", w.passesOf("new"), seconds(10))
+		same(t, "gone", w.ready("gone"), "none")
+		same(t, "problems", w.fleet.Problems(), problems)
+		var names []string
+		for _, s := range w.fleet.Status() {
+			names = append(names, s.Name)
+		}
+		same(t, "order", names, []string{"new", "same", "changed"})
+		removed := 0
+		for _, o := range w.outcomes {
+			if o.Removed {
+				same(t, "removed", o.Definition.Metadata.Name, "gone")
+				removed++
+			}
+		}
+		same(t, "told of removals", removed, 1)
+	})
+}
+
+func TestAReloadOfTheSameIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("x", urlA))
+		for range 10 {
+			after(time.Second)
+			w.fleet.Set([]Definition{def("x", urlA)}, nil)
+		}
+		same(t, "passes", w.passesOf("x"), seconds(0))
+		same(t, "listings", len(w.listings[normalURL(urlA)]), 1)
+	})
+}
+
+func TestAReloadDuringAPassWaitsForItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.takes = 20 * time.Second
+		w.run(def("x", urlA))
+		after(5 * time.Second)
+		w.fleet.Set([]Definition{def("x", urlB)}, nil)
+		after(5 * time.Second)
+		w.fleet.Set([]Definition{def("x", urlO)}, nil)
+		after(time.Minute)
+		same(t, "passes", w.passesOf("x"), seconds(0, 20))
+		s, _ := w.fleet.Pipeline("x")
+		same(t, "source", s.Sources[0].URL, normalURL(urlO))
+		same(t, "ready", w.ready("x"), "True Succeeded")
+	})
+}
+
+func TestWhatIsRemovedAndComesBackDuringAPassDoesNotOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.takes = 20 * time.Second
+		w.run(def("x", urlA))
+		after(5 * time.Second)
+		w.fleet.Set(nil, nil)
+		after(5 * time.Second)
+		same(t, "while its last pass ends", w.ready("x"), "none")
+		w.fleet.Set([]Definition{def("x", urlA)}, nil)
+		after(time.Minute)
+		same(t, "passes", w.passesOf("x"), seconds(0, 20))
+		w.fleet.Set(nil, nil)
+		after(time.Minute)
+		last := w.outcomes[len(w.outcomes)-1]
+		same(t, "removed", last.Removed, true)
+		same(t, "remotes", len(w.fleet.Remotes()), 0)
+	})
+}
+
+func TestSuspendStopsAndResumePassesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("x", urlA))
+		after(10 * time.Second)
+		w.fleet.Set([]Definition{def("x", urlA).with(suspended)}, nil)
+		w.push(urlA, "2")
+		after(10 * time.Minute)
+		same(t, "passes", w.passesOf("x"), seconds(0))
+		same(t, "listings", len(w.listings[normalURL(urlA)]), 1)
+		same(t, "ready", w.ready("x"), "Unknown Suspended")
+		same(t, "reached", w.fleet.Trigger(Trigger{Pipeline: "x"}), 0)
+		w.fleet.Set([]Definition{def("x", urlA)}, nil)
+		synctest.Wait()
+		same(t, "passes", w.passesOf("x"), seconds(0, 610))
+		same(t, "ready", w.ready("x"), "True Succeeded")
+	})
+}
+
+func TestOfTwoDefinitionsOfOnePlaceTheFirstRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		twin := def("twin", urlA).with(func(s *gitsync.PipelineSpec) { s.Output.Branch = "env/x" })
+		inside := def("inside", urlA).with(func(s *gitsync.PipelineSpec) { s.Output.Branch = "env/y"; s.Output.Path = "deep" })
+		w.run(def("x", urlA), twin, def("y", urlA), inside, def("x", urlB))
+		same(t, "x", w.ready("x"), "True Succeeded")
+		same(t, "twin", w.ready("twin"), "False Failed Stalled")
+		same(t, "inside", w.ready("inside"), "False Failed Stalled")
+		s, _ := w.fleet.Pipeline("twin")
+		same(t, "message", s.Condition("Stalled").Message, "writes to the same place as pipeline x of x.yaml:1, which comes first and runs")
+		same(t, "problems", w.fleet.Problems(), diag.List{{
+			Severity: diag.Error, Code: diag.PipelineConflict, File: "x.yaml:1", Message: "pipeline x is defined by x.yaml:1 already, which runs",
+		}})
+		w.fleet.Set([]Definition{twin}, nil)
+		synctest.Wait()
+		after(2 * time.Second)
+		same(t, "twin alone", w.ready("twin"), "True Succeeded")
+	})
+}
+
+// slice is a Slice that changes.
+type slice struct {
+	mu   sync.Mutex
+	mine map[string]bool
+}
+
+func (s *slice) Mine(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mine[key]
+}
+
+func (s *slice) set(key string, mine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mine[key] = mine
+}
+
+func TestSlicesAreTakenAndGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		own := &slice{mine: map[string]bool{"x": true}}
+		w := newWorld(t, func(o *Options) { o.Slice = own })
+		w.takes = 5 * time.Second
+		w.run(def("x", urlA), def("y", urlA))
+		same(t, "y is another's", w.ready("y"), "Unknown Elsewhere")
+		same(t, "triggers reach mine only", w.fleet.Trigger(Trigger{}), 1)
+		after(2 * time.Second)
+		own.set("x", false)
+		own.set("y", true)
+		w.fleet.Rebalance()
+		synctest.Wait()
+		same(t, "x is another's", w.ready("x"), "Unknown Elsewhere")
+		after(20 * time.Second)
+		same(t, "x ended its pass", w.passesOf("x"), seconds(0))
+		if w.tips[normalURL(urlA)]["refs/heads/env/x"].IsZero() {
+			t.Error("the pass that was under way has not pushed")
+		}
+		same(t, "y passed at once", w.passesOf("y"), seconds(2))
+		same(t, "ready", w.ready("y"), "True Succeeded")
+	})
+}
+
+func TestAStopWaitsForPassesAndCutsOffTheSlow(t *testing.T) {
+	for name, test := range map[string]struct {
+		takes time.Duration
+		fails bool
+	}{
+		"a pass within the grace": {takes: 10 * time.Second},
+		"a pass beyond it":        {takes: time.Hour, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.takes = test.takes
+				w.run(def("x", urlA))
+				after(time.Second)
+				if err := w.end(); (err != nil) != test.fails {
+					t.Error(err)
+				}
+				if took := time.Since(w.began); took > time.Second+defaultGrace {
+					t.Errorf("took %s", took)
+				}
+				pushed := !w.tips[normalURL(urlA)]["refs/heads/env/x"].IsZero()
+				same(t, "pushed", pushed, !test.fails)
+				same(t, "open", w.open, 0)
+				w.fleet.Set([]Definition{def("y", urlA)}, nil)
+				same(t, "what comes too late does nothing", len(w.passes), 1)
+			})
+		})
+	}
+}
+
+func TestForEachFollowsTheFolders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.folders["each"] = "eu us"
+		each := forEach("each", urlA, func(s *gitsync.PipelineSpec) {})
+		w.run(each)
+		after(time.Second)
+		same(t, "each", w.ready("each"), "True Succeeded")
+		s, _ := w.fleet.Pipeline("each")
+		same(t, "pipelines", s.Pipelines, []string{"eu", "us"})
+		after(10 * time.Second)
+		same(t, "eu", w.ready("eu"), "True Succeeded")
+		passes := len(w.passesOf("eu"))
+
+		w.folders["each"] = "asia eu"
+		w.push(urlA, "2")
+		after(time.Minute)
+		same(t, "us", w.ready("us"), "none")
+		same(t, "asia", w.ready("asia"), "True Succeeded")
+		same(t, "eu goes on", len(w.passesOf("eu")), passes+1)
+
+		w.folders["each"] = "!"
+		w.push(urlA, "3")
+		after(time.Minute)
+		same(t, "each", w.ready("each"), "False Failed")
+		same(t, "eu is not taken for gone", w.ready("eu"), "True Succeeded")
+
+		w.fleet.Set([]Definition{forEach("each", urlA, func(s *gitsync.PipelineSpec) {}).with(suspended)}, nil)
+		synctest.Wait()
+		same(t, "eu with its pattern suspended", w.ready("eu"), "Unknown Suspended")
+		w.fleet.Set(nil, nil)
+		synctest.Wait()
+		same(t, "eu without its pattern", w.ready("eu"), "none")
+		same(t, "status", len(w.fleet.Status()), 0)
+	})
+}
+
+func TestForEachOfWhichTwoWriteToOnePlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.folders["each"] = "eu us"
+		w.run(forEach("each", urlA, func(s *gitsync.PipelineSpec) { s.Output.Branch = "env" }))
+		after(10 * time.Second)
+		same(t, "eu", w.ready("eu"), "True Succeeded")
+		same(t, "us", w.ready("us"), "False Failed Stalled")
+	})
+}
+
+func TestObserversHearOfEveryPassAndChangeInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.fleet.options.Observers = append(w.fleet.options.Observers, panicking{})
+		w.run(def("x", urlA))
+		after(30 * time.Second)
+		w.break_(urlA, errNoAnswer)
+		after(10 * time.Minute)
+		w.break_(urlA, nil)
+		after(10 * time.Minute)
+		w.push(urlA, "2")
+		after(10 * time.Minute)
+		var got []string
+		before := ""
+		for _, o := range w.outcomes {
+			same(t, "before is the state after the one before", o.Before.state(), before)
+			before = o.After.state()
+			kind := "state"
+			if o.IsPass() {
+				kind = "pass by " + o.Trigger
+			}
+			got = append(got, kind+": "+before)
+		}
+		same(t, "outcomes", got, []string{
+			"state: Ready=Unknown Progressing ",
+			"pass by start: Ready=True Succeeded ",
+			"state: Ready=False Failed ",
+			"state: Ready=True Succeeded ",
+			"pass by poll: Ready=True Succeeded ",
+		})
+	})
+}
+
+type panicking struct{}
+
+func (panicking) Passed(context.Context, Outcome) { panic("observer") }

@@ -1,0 +1,289 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+var errNoAnswer = fmt.Errorf("%w: no route to host", repo.ErrUnreachable)
+
+func TestARemoteThatIsDownStopsNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.break_(urlB, errNoAnswer)
+		w.run(def("x", urlA), def("y", urlB))
+		after(time.Hour)
+		same(t, "ready", w.ready("x"), "True Succeeded")
+		same(t, "ready", w.ready("y"), "False Failed")
+		same(t, "passes", w.passesOf("y"), seconds())
+		// 0, 1, 3, 7 ... 255 s, then every 5 minutes.
+		if n := len(w.listings[normalURL(urlB)]); n != 9+(3600-255)/300 {
+			t.Errorf("%d listings in an hour", n)
+		}
+		w.break_(urlB, nil)
+		after(5 * time.Minute)
+		same(t, "ready", w.ready("y"), "True Succeeded")
+		for _, line := range []string{
+			`level=WARN msg="remote cannot be reached" remote=https://git.example.com/b pipelines=1`,
+			`level=INFO msg="remote can be reached again" remote=https://git.example.com/b pipelines=1`,
+			`level=WARN msg="pipeline is not ready" pipeline=y reason=Failed`,
+			`level=INFO msg="pipeline is ready" pipeline=y reason=Succeeded`,
+		} {
+			if n := strings.Count(w.log.String(), line); n != 1 {
+				t.Errorf("%d times in the log: %s", n, line)
+			}
+		}
+	})
+}
+
+func TestAShortOutageIsNotSpokenOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("x", urlA))
+		after(59 * time.Second)
+		told := len(w.outcomes)
+		w.break_(urlA, errNoAnswer)
+		after(3 * time.Second) // two rounds fail
+		w.break_(urlA, nil)
+		after(time.Minute)
+		same(t, "told", len(w.outcomes), told)
+		if strings.Contains(w.log.String(), "WARN") {
+			t.Error(w.log.String())
+		}
+	})
+}
+
+func TestARefusedCredentialIsSpokenOfAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.break_(urlA, repo.ErrAuth)
+		w.run(def("x", urlA))
+		same(t, "ready", w.ready("x"), "False Failed Stalled")
+	})
+}
+
+func TestATriggerAsksARemoteThatIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.break_(urlA, errNoAnswer)
+		w.run(def("x", urlA))
+		after(time.Hour + 20*time.Second)
+		w.break_(urlA, nil)
+		w.fleet.Trigger(Trigger{Repository: "git.example.com/a"})
+		synctest.Wait()
+		same(t, "ready", w.ready("x"), "True Succeeded")
+	})
+}
+
+func TestASourceThatIsDownHoldsUpNobodyButIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.break_(urlB, errNoAnswer)
+		w.run(def("x", urlA, urlB))
+		same(t, "passes", w.passesOf("x"), seconds(0))
+		after(90 * time.Second)
+		w.push(urlA, "2")
+		after(time.Minute)
+		same(t, "passes", w.passesOf("x"), seconds(0, 120))
+		same(t, "ready", w.ready("x"), "False Failed")
+		w.break_(urlB, nil)
+		after(6 * time.Minute)
+		if n := len(w.passesOf("x")); n != 3 {
+			t.Errorf("%d passes: one is due when the source is back", n)
+		}
+		same(t, "ready", w.ready("x"), "True Succeeded")
+	})
+}
+
+func TestAnOutputThatIsDownIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("x", urlA).with(output(urlO)))
+		after(30 * time.Second)
+		w.break_(urlO, errNoAnswer)
+		after(time.Minute)
+		w.push(urlA, "2")
+		after(10 * time.Minute)
+		same(t, "passes while it is down", w.passesOf("x"), seconds(0))
+		same(t, "ready", w.ready("x"), "False Failed")
+		w.break_(urlO, nil)
+		after(5 * time.Minute)
+		if n := len(w.passesOf("x")); n != 2 {
+			t.Errorf("%d passes", n)
+		}
+		same(t, "ready", w.ready("x"), "True Succeeded")
+	})
+}
+
+func TestASilentRemoteStopsNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(o *Options) { o.Workers = 1 })
+		w.silent[normalURL(urlB)] = true
+		w.run(def("x", urlA), def("y", urlB), def("z", urlA, urlB))
+		same(t, "passes of x", w.passesOf("x"), seconds(0))
+		after(10 * time.Minute)
+		same(t, "z goes on without its silent source", w.passesOf("z"), seconds(600))
+		w.push(urlA, "2")
+		after(2 * time.Minute)
+		if len(w.passesOf("x")) != 2 || len(w.passesOf("z")) != 2 {
+			t.Errorf("%v %v", w.passesOf("x"), w.passesOf("z"))
+		}
+		same(t, "ready", w.ready("y"), "Unknown Progressing")
+	})
+}
+
+func TestARefThatCannotBeResolvedIsMissedOnlyByWhoWantsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		bad := def("bad", urlA).with(func(s *gitsync.PipelineSpec) { s.Sources[0].Ref = gitsync.Ref{SemVer: "bad"} })
+		w.during = func(p *fakePasser) (*gitsync.Report, error) {
+			if p.def.Metadata.Name == "bad" {
+				return nil, errors.New("parse the range")
+			}
+			return nil, nil
+		}
+		w.run(def("x", urlA), bad)
+		same(t, "ready", w.ready("x"), "True Succeeded")
+		same(t, "ready", w.ready("bad"), "False Failed")
+	})
+}
+
+func TestAPanicEndsOnePassAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.during = func(p *fakePasser) (*gitsync.Report, error) {
+			if p.def.Metadata.Name == "x" && p.w.tips[normalURL(urlA)]["refs/heads/main"] == hash("bad") {
+				panic("the password is hunter2")
+			}
+			return nil, nil
+		}
+		w.push(urlA, "bad")
+		w.run(def("x", urlA), def("y", urlA))
+		same(t, "ready", w.ready("x"), "False Failed Stalled")
+		same(t, "ready", w.ready("y"), "True Succeeded")
+		w.push(urlA, "good")
+		after(time.Minute)
+		same(t, "ready", w.ready("x"), "True Succeeded")
+		if log := w.log.String(); strings.Contains(log, "hunter2") || !strings.Contains(log, `msg=panic during=pass of=x value=string`) {
+			t.Error(log)
+		}
+	})
+}
+
+func TestCredentialsThatCannotBeReadStopOnePipelineUntilTheyCan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var missing error
+		d := def("x", urlA)
+		readable := d.Credentials
+		d.Credentials = func() (gitsync.Credentials, error) {
+			if missing != nil {
+				return gitsync.Credentials{}, missing
+			}
+			return readable()
+		}
+		missing = errors.New("open token: no such file")
+		w.run(d, def("y", urlA))
+		same(t, "x at the start", w.ready("x"), "False Failed Stalled")
+		same(t, "y", w.ready("y"), "True Succeeded")
+		s, _ := w.fleet.Pipeline("x")
+		same(t, "message", s.Condition("Ready").Message, "credentials: open token: no such file")
+		missing = nil
+		after(time.Minute + 2*time.Second)
+		same(t, "x with credentials", w.ready("x"), "True Succeeded")
+
+		missing = errors.New("open token: no such file")
+		w.push(urlA, "2")
+		after(time.Minute)
+		same(t, "x after they have vanished", w.ready("x"), "False Failed Stalled")
+		if len(w.passesOf("x")) != 1 {
+			t.Errorf("passes without credentials: %v", w.passesOf("x"))
+		}
+		missing = nil
+		after(time.Minute)
+		same(t, "x with credentials again", w.ready("x"), "True Succeeded")
+		if len(w.passesOf("x")) != 2 {
+			t.Errorf("passes: %v", w.passesOf("x"))
+		}
+	})
+}
+
+func TestWorkersAndWritersAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(o *Options) { o.Workers = 3 })
+		w.takes = time.Second
+		var defs []Definition
+		for i := range 30 {
+			defs = append(defs, def(fmt.Sprintf("p%02d", i), urlA))
+		}
+		w.run(defs...)
+		after(time.Minute)
+		same(t, "at once in the gate", w.peak, 3)
+		same(t, "passes", len(w.passes), 30)
+	})
+}
+
+func TestWhoWritesToASlowRemoteKeepsNoWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(o *Options) { o.Workers = 1 })
+		pushing := 0
+		w.during = func(p *fakePasser) (*gitsync.Report, error) {
+			if p.def.Metadata.Name == "other" {
+				return nil, nil
+			}
+			if err := p.render(context.Background(), time.Millisecond); err != nil {
+				return nil, err
+			}
+			w.mu.Lock()
+			pushing++
+			w.mu.Unlock()
+			time.Sleep(time.Hour) // the push
+			w.mu.Lock()
+			pushing--
+			w.mu.Unlock()
+			return nil, errNoAnswer
+		}
+		defs := []Definition{def("other", urlB)}
+		for i := range 3 * maxPushesPerRemote {
+			defs = append(defs, def(fmt.Sprintf("p%02d", i), urlA))
+		}
+		w.run(defs...)
+		after(time.Minute)
+		same(t, "pushes at once", pushing, maxPushesPerRemote)
+		w.push(urlB, "2")
+		after(time.Minute)
+		if len(w.passesOf("other")) != 2 {
+			t.Errorf("%v", w.passesOf("other"))
+		}
+		w.mu.Lock()
+		w.during = nil
+		w.mu.Unlock()
+		after(5 * time.Hour)
+	})
+}
+
+func TestMemoryIsBoundedByThoseThatRestedLongest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(o *Options) { o.MemoryBytes = 250 })
+		w.size = 100
+		w.run(def("x", urlA), def("y", urlB), def("z", urlO))
+		same(t, "kept", w.fleet.MemoryBytes(), int64(200))
+		same(t, "forgot", len(w.forgot), 1)
+		first := w.forgot[0]
+		urls := map[string]string{"x": urlA, "y": urlB, "z": urlO}
+		w.push(urls[first], "2")
+		after(time.Minute)
+		same(t, "kept", w.fleet.MemoryBytes(), int64(200))
+		if len(w.forgot) != 2 || w.forgot[1] == first {
+			t.Errorf("forgot %v, of which the first has passed since", w.forgot)
+		}
+	})
+}

@@ -119,13 +119,13 @@ func (r *repository) marked(ctx context.Context, number int, marker string) ([]c
 // cutNote says that a text was cut.
 const cutNote = "\n\n_The rest is cut: it is longer than the site allows._\n"
 
-// Truncate keeps the beginning of Markdown, whole lines of it, within max bytes. It closes a code block that
-// it cuts, and says that something is missing.
+// Truncate keeps the beginning of Markdown, whole lines of it, within limit bytes. It closes a block of
+// code that it cuts, and says that something is missing.
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	const fence = "\n```"
+	fence := "\n" + strings.Repeat("`", max(3, longestRun(text, '`')))
 	cut := limit - len(cutNote) - len(fence)
 	if cut <= 0 {
 		return ""
@@ -137,14 +137,15 @@ func Truncate(text string, limit int) string {
 	if end := strings.LastIndexByte(kept, '\n'); end > 0 {
 		kept = kept[:end]
 	}
-	open := false
+	open := "" // the fence of the block that is cut
 	for line := range strings.Lines(kept) {
-		if strings.HasPrefix(line, "```") {
-			open = !open
+		mark := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		switch {
+		case open == "" && len(mark) >= 3:
+			open = "\n" + mark
+		case open != "" && len(mark) >= len(open)-1 && strings.Trim(line, "`\n") == "":
+			open = ""
 		}
 	}
-	if open {
-		kept += fence
-	}
-	return kept + cutNote
+	return kept + open + cutNote
 }

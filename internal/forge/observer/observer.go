@@ -1,0 +1,168 @@
+// Package observer tells forges what passes find and do: the commit status
+// `agentry/<pipeline>` on input commits, and the pull request of pipelines that propose what they
+// render by one.
+//
+// Both say how things are, so that only the newest is told, and nothing twice. Everything goes
+// through queues, one for each repository: no pass waits for a forge. What it says is what
+// reports say, which is never a byte of a Secret; what comes from repositories is shown as code,
+// so that it makes no links and calls nobody.
+package observer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/notify/outbox"
+	"github.com/agentry-dev/agentry/internal/pipeline"
+)
+
+// Options decide how forges are told. The zero value of a field means its default.
+type Options struct {
+	// Sites are shared with whoever talks to the same forges. Required.
+	Sites *forge.Sites
+	// Secrets reads what the fields of a pipeline point at. It is called when something is
+	// told, as files may rotate. Required.
+	Secrets func(d *fleet.Definition) (*pipeline.Secrets, error)
+	// Page is the address of a page about a pipeline, for statuses; it may return "". Default: the
+	// pages of output commits.
+	Page func(pipeline string) string
+	// Log gets a line for what cannot be told. Default: none.
+	Log *slog.Logger
+}
+
+// Observer sets statuses and keeps pull requests.
+type Observer struct {
+	options Options
+	box     *outbox.Box
+
+	mu   sync.Mutex
+	told map[target]fact
+}
+
+// target is what something is told about: a source of a pipeline, or with -1 its pull request.
+type target struct {
+	pipeline string
+	source   int
+}
+
+// proposal is the source of a target that is a pull request.
+const proposal = -1
+
+// fact is what is told, or about to be.
+type fact struct {
+	commit string
+	state  forge.State
+	text   string
+}
+
+var _ fleet.Observer = (*Observer)(nil)
+
+// New makes an observer that tells nothing before Run.
+func New(opts Options) *Observer {
+	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), told: map[target]fact{}}
+}
+
+// Run tells until ctx ends, and then what waits, for a few seconds.
+func (o *Observer) Run(ctx context.Context) error { return o.box.Run(ctx) }
+
+// Stats count what was told.
+func (o *Observer) Stats() outbox.Stats { return o.box.Stats() }
+
+// Passed implements fleet.Observer.
+func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
+	if out.Definition == nil {
+		return
+	}
+	if out.Removed {
+		o.forget(out)
+		return
+	}
+	if !out.After.Mine {
+		return
+	}
+	o.tellStatus(out)
+	o.tellProposal(out)
+}
+
+// forget drops what is known of a pipeline that is gone.
+func (o *Observer) forget(out fleet.Outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := proposal; i < len(out.Definition.Spec.Sources); i++ {
+		delete(o.told, target{out.After.Name, i})
+	}
+}
+
+// put queues a fact, unless it is told already. A fact that cannot be told is forgotten, so
+// that the next pass tries again.
+func (o *Observer) put(t target, f fact, same func(old, new fact) bool, job outbox.Job) {
+	o.mu.Lock()
+	old, known := o.told[t]
+	if known && same(old, f) {
+		o.mu.Unlock()
+		return
+	}
+	o.told[t] = f
+	o.mu.Unlock()
+	do := job.Do
+	job.Pipeline = t.pipeline
+	job.Do = func(ctx context.Context) error {
+		err := do(ctx)
+		if !forge.IsPermanent(err) {
+			return err
+		}
+		o.mu.Lock()
+		if o.told[t] == f {
+			delete(o.told, t)
+		}
+		o.mu.Unlock()
+		return outbox.Permanent(err)
+	}
+	o.box.Put(job)
+}
+
+// connect makes the client of a forge: of a source, or with -1 of the output. It is nil where the
+// credentials know none.
+func (o *Observer) connect(d *fleet.Definition, source int) (forge.Forge, error) {
+	secrets, err := o.options.Secrets(d)
+	if err != nil {
+		return nil, err
+	}
+	access := secrets.Output
+	if source != proposal {
+		if source >= len(secrets.Sources) {
+			return nil, nil
+		}
+		access = secrets.Sources[source]
+	}
+	if access == nil {
+		return nil, nil
+	}
+	return o.options.Sites.Forge(Config(d, source, access))
+}
+
+// Config is how the forge of a source is reached, or with -1 that of the output.
+func Config(d *fleet.Definition, source int, access *pipeline.ForgeAccess) forge.Config {
+	// Where the token is found stands for it: neither files nor variables are shown by it.
+	where := struct {
+		Auth  gitsync.Auth
+		Forge *gitsync.Forge
+	}{d.Spec.Output.Auth, d.Spec.Output.Forge}
+	if source >= 0 && source < len(d.Spec.Sources) {
+		where.Auth, where.Forge = d.Spec.Sources[source].Auth, d.Spec.Sources[source].Forge
+	}
+	identity, err := json.Marshal(where)
+	if err != nil {
+		identity = fmt.Appendf(nil, "%s/%d", d.Metadata.Name, source) // names of files always encode
+	}
+	return forge.Config{
+		Type: access.Type, URL: access.URL, Repository: access.Repository,
+		Token: access.Token, CAPEM: access.CAPEM, Identity: string(identity),
+	}
+}

@@ -1,0 +1,162 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/notify/outbox"
+)
+
+// DefaultTitle is that of promotion.title.
+const DefaultTitle = `Render {{ .Pipeline }}: {{ (index .Sources 0).Subject }}`
+
+// The limits of what a pull request shows; forges have one for the whole besides.
+const (
+	maxUnits   = 100
+	maxHeld    = 50
+	maxChanges = 300
+)
+
+// tellProposal opens, updates or closes the pull request of a pipeline that proposes by one.
+func (o *Observer) tellProposal(out fleet.Outcome) {
+	d, r := out.Definition, out.Report
+	if d.Spec.Output.Promotion.Mode != gitsync.PromotePullRequest || r == nil || out.Err != nil || r.DryRun || r.Proposed == nil || r.Proposed.Commit == "" {
+		return // nothing is known about what is proposed
+	}
+	name := out.After.Name
+	want := forge.Proposal{Head: r.Proposed.Branch, Base: r.Output.Branch, Labels: d.Spec.Output.Promotion.Labels}
+	f := fact{commit: r.Proposed.Commit, state: forge.Success}
+	if r.Proposed.Open() {
+		want.Title, want.Body = title(d.Spec.Output.Promotion.Title, r), body(r)
+		f.state, f.text = forge.Pending, want.Title
+	}
+	o.put(target{name, proposal}, f, func(old, now fact) bool { return old == now }, outbox.Job{
+		Lane: "pull request " + r.Output.URL, Key: name, What: "pull request",
+		Do: func(ctx context.Context) error { return o.propose(ctx, d, want, f.state == forge.Pending) },
+	})
+}
+
+func (o *Observer) propose(ctx context.Context, d *fleet.Definition, want forge.Proposal, open bool) error {
+	f, err := o.connect(d, proposal)
+	if err != nil || f == nil {
+		return err
+	}
+	found, err := f.FindPullRequest(ctx, want.Head, want.Base)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !open && found == nil:
+		return nil
+	case !open:
+		return f.ClosePullRequest(ctx, found.Number)
+	case found == nil:
+		_, err := f.OpenPullRequest(ctx, want)
+		if errors.Is(err, forge.ErrExists) { // another replica was faster
+			return errors.New("there is a pull request that was not there before")
+		}
+		if errors.Is(err, forge.ErrNothing) { // it was merged meanwhile
+			return nil
+		}
+		return err
+	case found.Title == want.Title && sameText(found.Body, want.Body):
+		return nil
+	}
+	return f.UpdatePullRequest(ctx, found.Number, want.Title, want.Body)
+}
+
+// sameText compares texts as forges keep them.
+func sameText(a, b string) bool {
+	plain := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
+	return plain(a) == plain(b)
+}
+
+// title executes the pipeline's template. One that fails on these data must not stop what it
+// describes.
+func title(template string, r *gitsync.Report) string {
+	if template == "" {
+		template = DefaultTitle
+	}
+	text, err := gitsync.FormatMessage(template, r.Proposed.Data)
+	if err != nil {
+		text = "Render " + r.Pipeline
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	return first
+}
+
+// body says what is proposed, the most important first, as what is too long for the forge is cut
+// at the end.
+func body(r *gitsync.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Merging this changes what %s holds to what is rendered from:\n\n", forge.Code(r.Output.Branch))
+	for _, s := range r.Sources {
+		stale := ""
+		if s.Stale {
+			stale = " (cannot be had now: as last time)"
+		}
+		fmt.Fprintf(&b, "- %s %s at %s%s\n", forge.Code(s.URL), forge.Code(s.Ref), forge.Code(s.Commit), stale)
+	}
+	Units(&b, r.Units, maxUnits)
+	Held(&b, r.Held, maxHeld)
+	if len(r.Changes) > 0 {
+		fmt.Fprintf(&b, "\n### Files\n\n")
+	}
+	for i, c := range r.Changes {
+		if i == maxChanges {
+			fmt.Fprintf(&b, "- and %d more\n", len(r.Changes)-i)
+			break
+		}
+		fmt.Fprintf(&b, "- %s %s\n", c.Op, forge.Code(c.Path))
+	}
+	fmt.Fprintf(&b, "\nThis pull request follows the pipeline %s: its branch is rebuilt when the inputs change, and it is closed when there is nothing to merge.\n", forge.Code(r.Pipeline))
+	return b.String()
+}
+
+// Units writes which units change.
+func Units(b *strings.Builder, units []gitsync.UnitReport, limit int) {
+	var lines []string
+	for _, u := range units {
+		switch u.State {
+		case gitsync.UnitUnchanged, gitsync.UnitPaused:
+		case gitsync.UnitHeld, gitsync.UnitLeftOut:
+			lines = append(lines, fmt.Sprintf("%s: %s, %s", forge.Code(u.Name), map[gitsync.UnitState]string{gitsync.UnitHeld: "stays as it is", gitsync.UnitLeftOut: "is left out"}[u.State], forge.Code(u.Reason)))
+		default:
+			lines = append(lines, fmt.Sprintf("%s %s", forge.Code(u.Name), u.State))
+		}
+	}
+	section(b, "Units", lines, limit)
+}
+
+// Held writes which objects are not rendered as they are in the inputs.
+func Held(b *strings.Builder, held []gitsync.HeldObject, limit int) {
+	var lines []string
+	for _, h := range held {
+		as := "is left out"
+		if h.As.Commit != "" {
+			as = "stays as of " + forge.Code(h.As.Commit[:min(len(h.As.Commit), 7)])
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s %s", forge.Code(h.Object.String()), as, forge.Code(h.Reason.Position()), forge.Code(h.Reason.Message)))
+	}
+	section(b, "Held", lines, limit)
+}
+
+// section writes a list under a heading, if there is one, and counts what there is no room for.
+func section(b *strings.Builder, heading string, lines []string, limit int) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n### %s\n\n", heading)
+	for i, line := range lines {
+		if i == limit {
+			fmt.Fprintf(b, "- and %d more\n", len(lines)-i)
+			return
+		}
+		fmt.Fprintf(b, "- %s\n", line)
+	}
+}

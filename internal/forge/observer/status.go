@@ -1,0 +1,135 @@
+package observer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/notify/outbox"
+)
+
+// StatusContext is the context of a pipeline's commit status.
+func StatusContext(pipeline string) string { return "agentry/" + pipeline }
+
+// tellStatus sets the status of the input commits.
+func (o *Observer) tellStatus(out fleet.Outcome) {
+	state, text, ok := verdict(out)
+	if !ok {
+		return
+	}
+	d, name := out.Definition, out.After.Name
+	for i, src := range d.Spec.Sources {
+		if src.Forge == nil || i >= len(out.After.Sources) {
+			continue
+		}
+		at := out.After.Sources[i]
+		if at.Commit == "" || at.Stale {
+			continue
+		}
+		pushed := ""
+		if out.Report != nil {
+			pushed = out.Report.Commit
+		}
+		status := forge.Status{Context: StatusContext(name), State: state, Description: text}
+		o.put(target{name, i}, fact{at.Commit, state, text}, sameStatus, outbox.Job{
+			Lane: "status " + at.URL, Key: name + " " + at.Commit, What: "commit status",
+			Do: func(ctx context.Context) error { return o.setStatus(ctx, d, i, at.Commit, pushed, status) },
+		})
+	}
+}
+
+func (o *Observer) setStatus(ctx context.Context, d *fleet.Definition, source int, commit, pushed string, s forge.Status) error {
+	f, err := o.connect(d, source)
+	if err != nil || f == nil {
+		return err
+	}
+	if o.options.Page != nil {
+		s.URL = o.options.Page(d.Metadata.Name)
+	}
+	if s.URL == "" && pushed != "" {
+		// A link is a courtesy: without one the status is still worth setting.
+		if output, err := o.connect(d, proposal); err == nil && output != nil {
+			s.URL = output.CommitURL(pushed)
+		}
+	}
+	return f.SetStatus(ctx, commit, s)
+}
+
+// sameStatus reports whether nothing is to be told. A later pass over the same commit, which has
+// nothing to do any more, does not replace what the one that had it said.
+func sameStatus(old, now fact) bool {
+	return old == now || old.commit == now.commit && old.state == forge.Success && now.state == forge.Success
+}
+
+// verdict is what the status of the input commits is; none while nothing is known of them.
+func verdict(out fleet.Outcome) (forge.State, string, bool) {
+	ready := apimeta.FindStatusCondition(out.After.Conditions, meta.ReadyCondition)
+	if ready == nil {
+		return "", "", false
+	}
+	stalled := apimeta.FindStatusCondition(out.After.Conditions, meta.StalledCondition)
+	switch {
+	case ready.Status == metav1.ConditionTrue:
+		return forge.Success, success(out), true
+	case ready.Reason == meta.BuildFailedReason:
+		return forge.Failure, failure(out, ready.Message), true
+	case stalled != nil && stalled.Status == metav1.ConditionTrue:
+		return forge.Failure, stalled.Message, true
+	case ready.Reason == meta.FailedReason, ready.Reason == meta.DependencyNotReadyReason:
+		return forge.Pending, ready.Message, true
+	}
+	return "", "", false
+}
+
+// success says what a pass did.
+func success(out fleet.Outcome) string {
+	var parts []string
+	if out.Report != nil {
+		count := map[gitsync.UnitState]int{}
+		for _, u := range out.Report.Units {
+			count[u.State]++
+		}
+		for _, s := range []gitsync.UnitState{gitsync.UnitAdded, gitsync.UnitChanged, gitsync.UnitRemoved} {
+			if count[s] > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", count[s], s))
+			}
+		}
+	}
+	text := "1 unit rendered"
+	if n := len(out.After.Units); n != 1 {
+		text = fmt.Sprintf("%d units rendered", n)
+	}
+	switch {
+	case len(parts) > 0 && out.Report.Proposed.Open():
+		return text + ", proposed: " + strings.Join(parts, ", ")
+	case len(parts) > 0 && out.Report.Commit != "":
+		return text + ": " + strings.Join(parts, ", ")
+	}
+	return text + ", no changes"
+}
+
+// failure says what is held and why: of the first object, as there is little room.
+func failure(out fleet.Outcome, fallback string) string {
+	held := out.After.Held
+	if len(held) == 0 {
+		for _, f := range out.After.Findings.First {
+			if f.Severity == "error" {
+				return f.Message
+			}
+		}
+		return fallback
+	}
+	first := held[0]
+	objects := "1 object is held: "
+	if len(held) > 1 {
+		objects = fmt.Sprintf("%d objects are held: ", len(held))
+	}
+	return objects + first.Object + ": " + first.Reason.Message
+}

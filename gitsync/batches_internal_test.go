@@ -1,0 +1,233 @@
+package gitsync
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+// newWriter is a writer to a new repository.
+func newWriter(t *testing.T) (*gittest.Repo, writer) {
+	t.Helper()
+	bare := gittest.NewRepo(t)
+	bare.Commit("main", map[string]string{"a": "b"})
+	pool := repo.NewPool(t.TempDir(), repo.Options{})
+	r, err := pool.Open(repo.Remote{URL: "file://" + bare.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pusher, err := r.Pusher(repo.Auth{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		pusher.Close()
+		_ = r.Close()
+		_ = pool.Close()
+	})
+	return bare, writer{repo: r, pusher: pusher, author: repo.Signature{Name: "agentry", Email: "agentry@localhost", When: time.Unix(1_700_000_000, 0).UTC()}}
+}
+
+func entry(wr writer, pipeline, commit string) *lockEntry {
+	lock := lockFile{Version: lockVersion, Pipeline: pipeline, Sources: []inventorySource{{URL: "https://git.example.com/x", Ref: "branch main", Commit: commit}}}
+	return &lockEntry{writer: wr, lock: lock, about: "- https://git.example.com/x " + commit + " Change\n", since: time.Now()}
+}
+
+// TestLocksGoTogether has passes write their lock files while a push is under way: the next
+// push takes all of them, and they name one commit.
+func TestLocksGoTogether(t *testing.T) {
+	t.Parallel()
+	bare, wr := newWriter(t)
+	b := NewBatches(time.Hour)
+	g := b.group(wr.repo)
+	g.locking <- struct{}{} // a push is under way
+	const pipelines = 20
+	commits := make([]plumbing.Hash, pipelines)
+	var wg sync.WaitGroup
+	for i := range pipelines {
+		wg.Go(func() {
+			var err error
+			if commits[i], err = b.lock(t.Context(), entry(wr, fmt.Sprintf("p%02d", i), strings.Repeat("a", 40))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	given, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.lock(given, entry(wr, "given-up", "")); err == nil {
+		t.Error("who gives up has a commit")
+	}
+	for waiting := 0; waiting < pipelines; {
+		runtime.Gosched()
+		b.mu.Lock()
+		waiting = len(g.locks)
+		b.mu.Unlock()
+	}
+	<-g.locking
+	wg.Wait()
+	tip := bare.Git("rev-parse", inputsBranch)
+	for i, c := range commits {
+		if c.String() != tip {
+			t.Errorf("pipeline %d has %s, the branch is at %s", i, c, tip)
+		}
+	}
+	if n := bare.Git("rev-list", "--count", inputsBranch); n != "1" {
+		t.Errorf("%s commits", n)
+	}
+	if files := strings.Fields(bare.Git("ls-tree", "--name-only", inputsBranch)); len(files) != pipelines+1 {
+		t.Errorf("files are %v", files)
+	}
+	if subject := bare.Git("log", "-1", "--format=%s", inputsBranch); subject != "Inputs of p00 and 19 more" {
+		t.Errorf("subject is %q", subject)
+	}
+	// What is there already makes no commit.
+	if again, err := b.lock(t.Context(), entry(wr, "p03", strings.Repeat("a", 40))); err != nil || again.String() != tip {
+		t.Errorf("%s %v", again, err)
+	}
+}
+
+// TestLockOfSomebodyWhoGivesUp holds that the end of one pass is not the end of those that
+// wait with it.
+func TestLockOfSomebodyWhoGivesUp(t *testing.T) {
+	t.Parallel()
+	bare, wr := newWriter(t)
+	b := NewBatches(time.Hour)
+	g := b.group(wr.repo)
+	other := entry(wr, "other", strings.Repeat("b", 40))
+	g.locks = append(g.locks, other)
+	ctx, cancel := context.WithCancel(t.Context())
+	broken := wr
+	broken.sign = func([]byte) (string, error) {
+		cancel()
+		return "", context.Canceled
+	}
+	if _, err := b.lock(ctx, entry(broken, "first", strings.Repeat("a", 40))); err == nil {
+		t.Fatal("no error")
+	}
+	if other.done || len(g.locks) != 1 || g.locks[0] != other {
+		t.Errorf("the other one is done with %v; %d wait", other.err, len(g.locks))
+	}
+	if _, err := b.lock(t.Context(), entry(wr, "third", strings.Repeat("c", 40))); err != nil || !other.done || other.err != nil {
+		t.Errorf("%v %+v", err, other)
+	}
+	bare.Git("cat-file", "-e", inputsBranch+":other.lock")
+}
+
+func noteOf(wr writer, pipeline, commit string, dry byte) note {
+	return note{writer: wr, pipeline: pipeline, commit: plumbing.NewHash(commit), dry: plumbing.NewHash(strings.Repeat(string(dry), 40))}
+}
+
+// TestNotesGoTogether pushes the notes of a hundred pipelines in one commit, and those that
+// are refused with the next.
+func TestNotesGoTogether(t *testing.T) {
+	t.Parallel()
+	bare, wr := newWriter(t)
+	b := NewBatches(time.Hour)
+	head := bare.Git("rev-parse", "main")
+	const pipelines = 100
+	commit := func(i int) string { return fmt.Sprintf("%040x", i+1) }
+	for i := range pipelines {
+		for _, dry := range []byte{'a', 'b'} { // the later one counts
+			if err := b.note(t.Context(), noteOf(wr, fmt.Sprintf("p%03d", i), commit(i), dry)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	bare.Git("notes", "--ref", "hydrator.metadata", "add", "-m", `{"drySha":"theirs"}`, head)
+	if err := b.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := bare.Git("rev-list", "--count", notesRef); n != "2" {
+		t.Errorf("%s commits of notes", n)
+	}
+	if list := strings.Split(bare.Git("notes", "--ref", "hydrator.metadata", "list"), "\n"); len(list) != pipelines+1 {
+		t.Errorf("%d notes", len(list))
+	}
+	if text := bare.Git("show", notesRef+":"+commit(7)); !strings.Contains(text, `"drySha":"bbbb`) {
+		t.Errorf("note is %s", text)
+	}
+	if err := b.Flush(t.Context()); err != nil || bare.Git("rev-list", "--count", notesRef) != "2" {
+		t.Errorf("notes are pushed again: %v", err)
+	}
+
+	bare.Hook("pre-receive", `echo "no notes today"; exit 1`)
+	if err := b.note(t.Context(), noteOf(wr, "p000", commit(0), 'c')); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "no notes today") {
+		t.Fatalf("%v", err)
+	}
+	if err := b.note(t.Context(), noteOf(wr, "p001", commit(1), 'c')); err == nil {
+		t.Error("the next pass is not told that notes are refused")
+	}
+	bare.Hook("pre-receive", "exit 0")
+	if err := b.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if text := bare.Git("show", notesRef+":"+commit(i)); !strings.Contains(text, `"drySha":"cccc`) {
+			t.Errorf("note %d is %s", i, text)
+		}
+	}
+}
+
+// TestNotesAreBounded drops notes of ours on commits that nothing leads to, once there are
+// many, and nothing else.
+func TestNotesAreBounded(t *testing.T) {
+	t.Parallel()
+	bare, wr := newWriter(t)
+	b := NewBatches(time.Hour)
+	head := bare.Git("rev-parse", "main")
+	var input strings.Builder
+	fmt.Fprintf(&input, "commit %s\ncommitter A <a@b> 1700000000 +0000\ndata 1\nx\n", notesRef)
+	add := func(id, text string) {
+		fmt.Fprintf(&input, "M 100644 inline %s/%s\ndata %d\n%s\n", id[:2], id[2:], len(text), text)
+	}
+	for i := range maxNotes {
+		add(fmt.Sprintf("%040x", i+1), `{"drySha":"old","agentry":"mine"}`)
+	}
+	kept := map[string]string{
+		strings.Repeat("a", 40): `{"drySha":"old","agentry":"of another process"}`,
+		strings.Repeat("b", 40): `{"drySha":"of Argo CD"}`,
+		strings.Repeat("c", 40): `words`,
+	}
+	for id, text := range kept {
+		add(id, text)
+	}
+	bare.GitIn(input.String(), "fast-import", "--quiet")
+	child := bare.Commit("main", map[string]string{"a": "c"})
+	kept[head], kept[child] = "", ""
+	bare.Git("notes", "--ref", "hydrator.metadata", "add", "-m", `{"drySha":"old","agentry":"mine"}`, head)
+	if _, err := wr.repo.Fetch(t.Context(), repo.Ref{Branch: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.note(t.Context(), noteOf(wr, "mine", child, 'd')); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]bool{}
+	for line := range strings.Lines(bare.Git("notes", "--ref", "hydrator.metadata", "list")) {
+		_, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		left[commit] = true
+	}
+	for commit := range kept {
+		if !left[commit] {
+			t.Errorf("the note of %s is gone", commit)
+		}
+		delete(left, commit)
+	}
+	if len(left) > 0 {
+		t.Errorf("%d notes are left", len(left))
+	}
+}

@@ -1,0 +1,450 @@
+package gitsync_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// newPromotion is a rig whose pipeline proposes.
+func newPromotion(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t)
+	r.pipeline.Spec.Output.Promotion.Mode = gitsync.PromoteNext
+	return r
+}
+
+// refs are the refs of the remote besides main, and what they point to.
+func (r *rig) refs() map[string]string {
+	r.t.Helper()
+	out := map[string]string{}
+	for line := range strings.Lines(r.out("for-each-ref", "--format=%(refname) %(objectname)")) {
+		name, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name != "refs/heads/main" {
+			out[name] = id
+		}
+	}
+	return out
+}
+
+func names(refs map[string]string) []string {
+	var out []string
+	for name := range refs {
+		out = append(out, strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "heads/"))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// drySHA is what a commit says that it was rendered from.
+func (r *rig) drySHA(commit, path string) string {
+	r.t.Helper()
+	var h struct{ DrySHA string }
+	if err := json.Unmarshal([]byte(r.out("show", commit+":"+path+"hydrator.metadata")), &h); err != nil {
+		r.t.Fatal(err)
+	}
+	return h.DrySHA
+}
+
+// note is the drySha of a commit's note.
+func (r *rig) note(commit string) string {
+	r.t.Helper()
+	var h struct{ DrySHA string }
+	if err := json.Unmarshal([]byte(r.out("notes", "--ref", "hydrator.metadata", "show", commit)), &h); err != nil {
+		r.t.Fatal(err)
+	}
+	return h.DrySHA
+}
+
+// merge promotes what is proposed as a forge does.
+func (r *rig) merge(proposed string, squash bool) string {
+	r.t.Helper()
+	dir := r.t.TempDir()
+	r.gitIn(dir, "clone", "-q", "-b", "env", r.repo.Dir, ".")
+	if squash {
+		r.gitIn(dir, "merge", "-q", "--squash", "origin/"+proposed)
+		r.gitIn(dir, "commit", "-q", "-m", "Promote")
+	} else {
+		r.gitIn(dir, "merge", "-q", "--no-ff", "-m", "Promote", "origin/"+proposed)
+	}
+	r.gitIn(dir, "push", "-q", "origin", "env")
+	return r.gitIn(dir, "rev-parse", "HEAD")
+}
+
+// proposes checks that the report and the remote agree on an open proposal, which is one
+// commit on top of the output branch, up to date with the branch of inputs.
+func (r *rig) proposes(report *gitsync.Report) string {
+	r.t.Helper()
+	p := report.Proposed
+	if !p.Open() {
+		r.t.Fatalf("nothing is proposed: %+v %v", p, report.Diags)
+	}
+	branch := r.pipeline.Spec.Output.ProposedBranch()
+	if tip := r.out("rev-parse", branch); tip != p.Commit || p.Branch != branch {
+		r.t.Fatalf("%s is at %s, the report says %s of %s", branch, tip, p.Commit, p.Branch)
+	}
+	if parents := r.out("log", "-1", "--format=%P", p.Commit); parents != r.out("rev-parse", "env") || parents != p.Base {
+		r.t.Fatalf("the proposal is on top of %s, the branch is at %s, the report says %s", parents, r.out("rev-parse", "env"), p.Base)
+	}
+	if report.Commit != "" {
+		r.t.Errorf("%s was committed to the branch itself", report.Commit)
+	}
+	if message := r.out("log", "-1", "--format=%B", p.Commit); message != strings.TrimSpace(p.Message) {
+		r.t.Errorf("the report's message is %q, the commit's %q", p.Message, message)
+	}
+	r.isCurrent(report)
+	return p.Commit
+}
+
+// isCurrent checks that the note names the newest inputs, and these what was read.
+func (r *rig) isCurrent(report *gitsync.Report) {
+	r.t.Helper()
+	inputs := r.out("rev-parse", "agentry/inputs")
+	if report.Proposed.DrySHA != inputs || r.note(report.Proposed.Commit) != inputs {
+		r.t.Errorf("the inputs are at %s, the report says %s, the note %s", inputs, report.Proposed.DrySHA, r.note(report.Proposed.Commit))
+	}
+	lock := r.out("show", "agentry/inputs:"+report.Pipeline+".lock")
+	for _, s := range report.Sources {
+		if !strings.Contains(lock, s.Commit) {
+			r.t.Errorf("the lock file does not name %s:\n%s", s.Commit, lock)
+		}
+	}
+}
+
+// settled checks that there is nothing to propose.
+func (r *rig) settled(report *gitsync.Report) {
+	r.t.Helper()
+	if report.Proposed.Open() || r.out("rev-parse", "env") != r.out("rev-parse", report.Proposed.Branch) {
+		r.t.Fatalf("something is proposed: %+v", report.Proposed)
+	}
+	r.isCurrent(report)
+}
+
+func TestPromotion(t *testing.T) {
+	t.Parallel()
+	for _, squash := range []bool{false, true} {
+		t.Run(fmt.Sprintf("squash %v", squash), func(t *testing.T) {
+			t.Parallel()
+			r := newPromotion(t)
+			s := r.syncer()
+			source := r.commit("one", twoTeams())
+
+			// There is no branch to promote to: it is made, without a manifest.
+			first := r.proposes(r.passOf(s))
+			if files := r.files(); !slices.Equal(files, []string{".agentry/inventory", ".agentry/units", ".gitattributes", "README.md"}) {
+				t.Errorf("the new branch has %v", files)
+			}
+			if diff := cmp.Diff([]string{"agentry/inputs", "env", "env-next", "notes/hydrator.metadata"}, names(r.refs())); diff != "" {
+				t.Error(diff)
+			}
+			if r.drySHA(first, "") != r.out("rev-parse", "agentry/inputs") || r.drySHA(first, "a/agent/") != r.drySHA(first, "") {
+				t.Error("drySha is not the commit of the inputs")
+			}
+			var meta struct {
+				References []struct{ Commit struct{ SHA, Subject string } }
+			}
+			if err := json.Unmarshal([]byte(r.out("show", first+":hydrator.metadata")), &meta); err != nil || len(meta.References) != 1 || meta.References[0].Commit.SHA != source {
+				t.Errorf("references %+v, %v", meta.References, err)
+			}
+
+			// Again, and with nothing remembered: not a byte is pushed.
+			before := r.refs()
+			r.proposes(r.passOf(s))
+			r.options.CacheDir = t.TempDir()
+			r.proposes(r.pass())
+			if diff := cmp.Diff(before, r.refs()); diff != "" {
+				t.Error(diff)
+			}
+
+			// Merged: nothing is left, and the next change is proposed on top.
+			r.merge("env-next", squash)
+			r.settled(r.passOf(s))
+			r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+			second := r.proposes(r.passOf(s))
+
+			// Another change replaces it; one that changes nothing leaves it alone.
+			r.commit("three", map[string]string{"in/a/web.yaml": monitor("a", "web", "three")})
+			third := r.proposes(r.passOf(s))
+			if third == second || !strings.Contains(r.out("show", third+":a/agent/agent-config.secret.yaml"), "three") {
+				t.Error("the newer change is not proposed")
+			}
+			r.commit("nothing", map[string]string{"README.md": "words"})
+			if r.proposes(r.passOf(s)) != third || r.drySHA(third, "") == r.out("rev-parse", "agentry/inputs") {
+				t.Error("what is proposed moved for nothing")
+			}
+
+			// The change is taken back: nothing is to be promoted any more.
+			r.commit("as two teams", twoTeams())
+			r.settled(r.passOf(s))
+			r.out("fsck", "--strict")
+		})
+	}
+}
+
+// TestPromotionAgainstOthers holds what becomes of branches that others touch.
+func TestPromotionAgainstOthers(t *testing.T) {
+	t.Parallel()
+	start := func(t *testing.T) (*rig, *gitsync.Syncer) {
+		r := newPromotion(t)
+		s := r.syncer()
+		r.commit("one", twoTeams())
+		r.passOf(s)
+		r.merge("env-next", false)
+		r.settled(r.passOf(s))
+		return r, s
+	}
+	t.Run("the output branch is changed by hand", func(t *testing.T) {
+		t.Parallel()
+		r, s := start(t)
+		r.edit(map[string]string{"a/agent/agent.statefulset.yaml": "edited"})
+		commit := r.proposes(r.passOf(s))
+		if r.drySHA(commit, "") == r.drySHA("env", "") {
+			t.Error("drySha is that of the output branch: nobody promotes it")
+		}
+		r.proposes(r.passOf(s))
+		r.merge("env-next", true)
+		r.settled(r.passOf(s))
+		r.edit(map[string]string{"a/agent/agent.statefulset.yaml": "edited again"})
+		if again := r.proposes(r.passOf(s)); r.drySHA(again, "") == r.drySHA("env", "") {
+			t.Error("drySha is that of the output branch: nobody promotes it")
+		}
+	})
+	t.Run("the promotion is reverted", func(t *testing.T) {
+		t.Parallel()
+		r, s := start(t)
+		r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+		r.proposes(r.passOf(s))
+		r.merge("env-next", true)
+		r.settled(r.passOf(s))
+		dir := t.TempDir()
+		r.gitIn(dir, "clone", "-q", "-b", "env", r.repo.Dir, ".")
+		r.gitIn(dir, "revert", "--no-edit", "HEAD")
+		r.gitIn(dir, "push", "-q", "origin", "env")
+		if commit := r.proposes(r.passOf(s)); r.drySHA(commit, "") == r.drySHA("env", "") {
+			t.Error("drySha is that of the output branch: nobody promotes it")
+		}
+	})
+	t.Run("the proposed branch is changed by hand", func(t *testing.T) {
+		t.Parallel()
+		r, s := start(t)
+		r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+		r.proposes(r.passOf(s))
+		dir := t.TempDir()
+		r.gitIn(dir, "clone", "-q", "-b", "env-next", r.repo.Dir, ".")
+		r.gitIn(dir, "commit", "-q", "--allow-empty", "-m", "by hand")
+		r.gitIn(dir, "push", "-q", "origin", "env-next")
+		r.proposes(r.passOf(s))
+		r.gitIn(dir, "reset", "-q", "--hard", "HEAD~1")
+		r.gitIn(dir, "rm", "-q", "a/agent/agent.statefulset.yaml")
+		r.gitIn(dir, "commit", "-q", "--amend", "-m", "with another payload")
+		r.gitIn(dir, "push", "-q", "-f", "origin", "env-next")
+		commit := r.proposes(r.passOf(s))
+		r.out("cat-file", "-e", commit+":a/agent/agent.statefulset.yaml")
+	})
+	t.Run("the proposed branch is deleted", func(t *testing.T) {
+		t.Parallel()
+		r, s := start(t)
+		r.out("update-ref", "-d", "refs/heads/env-next")
+		r.settled(r.passOf(s))
+		r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+		commit := r.proposes(r.passOf(s))
+		r.out("update-ref", "-d", "refs/heads/env-next")
+		if r.proposes(r.passOf(s)) != commit {
+			t.Error("another commit is proposed for the same change")
+		}
+	})
+	t.Run("the branch of inputs is deleted", func(t *testing.T) {
+		t.Parallel()
+		r, s := start(t)
+		r.out("update-ref", "-d", "refs/heads/agentry/inputs")
+		r.settled(r.passOf(s))
+	})
+	t.Run("the output branch is deleted", func(t *testing.T) {
+		t.Parallel()
+		r, s := start(t)
+		r.out("update-ref", "-d", "refs/heads/env")
+		r.proposes(r.passOf(s))
+	})
+	t.Run("the output branch moves on", func(t *testing.T) {
+		t.Parallel()
+		r, s := start(t)
+		r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+		r.proposes(r.passOf(s))
+		r.edit(map[string]string{"theirs.txt": "words"})
+		commit := r.proposes(r.passOf(s))
+		if r.out("show", commit+":theirs.txt") != "words" {
+			t.Error("somebody's file is gone")
+		}
+	})
+}
+
+// TestPathsOfOneBranch promotes two pipelines apart that share an output branch: each has a
+// branch of its own below BRANCH-next, and neither undoes the other's.
+func TestPathsOfOneBranch(t *testing.T) {
+	t.Parallel()
+	r := newPromotion(t)
+	r.commit("one", twoTeams())
+	var pipelines []*rig
+	for _, name := range []string{"a", "b"} {
+		one := *r
+		one.pipeline.Metadata.Name = name
+		one.pipeline.Spec.Sources = []gitsync.Source{{URL: "file://" + r.repo.Dir, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}
+		one.pipeline.Spec.Output.Path = "apps/" + name
+		one.options.CacheDir = t.TempDir()
+		pipelines = append(pipelines, &one)
+	}
+	a, b := pipelines[0], pipelines[1]
+	first := a.proposes(a.pass())
+	b.proposes(b.pass())
+	if diff := cmp.Diff([]string{"agentry/inputs", "env", "env-next/apps/a", "env-next/apps/b", "notes/hydrator.metadata"}, names(r.refs())); diff != "" {
+		t.Error(diff)
+	}
+	// The inputs of b are newer: the note says that they are known for a as well.
+	if a.proposes(a.pass()) != first || a.drySHA(first, "apps/a/") == a.note(first) {
+		t.Error("what a proposes moved with the inputs of b, or its note did not")
+	}
+	r.merge("env-next/apps/a", false)
+	a.settled(a.pass())
+	b.proposes(b.pass())
+	r.merge("env-next/apps/b", true)
+	b.settled(b.pass())
+	a.settled(a.pass())
+	if files := r.files(); !slices.Contains(files, "apps/a/a/agent/agent.statefulset.yaml") || !slices.Contains(files, "apps/b/b/agent/agent.statefulset.yaml") {
+		t.Errorf("%v", files)
+	}
+	// Both move at once, and are merged one after the other.
+	r.commit("both", map[string]string{"in/a/web.yaml": monitor("a", "web", "two"), "in/b/web.yaml": monitor("b", "web", "two")})
+	a.proposes(a.pass())
+	b.proposes(b.pass())
+	r.merge("env-next/apps/a", false)
+	r.merge("env-next/apps/b", false)
+	for _, one := range pipelines {
+		one.settled(one.pass())
+	}
+	for _, name := range []string{"a", "b"} {
+		if !strings.Contains(r.show("apps/"+name+"/"+name+"/agent/agent-config.secret.yaml"), "two") {
+			t.Errorf("the change of %s is gone", name)
+		}
+	}
+}
+
+// TestDrySHAMoves holds that what is proposed names other inputs whenever anything that it is
+// rendered from is another.
+func TestDrySHAMoves(t *testing.T) {
+	t.Parallel()
+	start := func(t *testing.T) (*rig, *rig) {
+		r, other := newPromotion(t), newRig(t)
+		other.commit("the other source", map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
+		r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, other.pipeline.Spec.Sources[0])
+		r.pipeline.Spec.Output.URL = "file://" + r.repo.Dir
+		r.creds.Sources = make([]repo.Auth, 2)
+		r.commit("one", twoTeams())
+		r.proposes(r.pass())
+		r.merge("env-next", false)
+		r.settled(r.pass())
+		return r, other
+	}
+	for name, change := range map[string]func(r, other *rig){
+		"the second source": func(_, other *rig) {
+			other.commit("a change", map[string]string{"in/c/web.yaml": monitor("c", "web", "two")})
+		},
+		"the specification": func(r, _ *rig) { r.pipeline.Spec.Sources[0].Paths = []string{"in/a"} },
+		"the version and what it makes of it": func(r, _ *rig) {
+			r.options.Version = "v0.0.1-test"
+			r.edit(map[string]string{"a/agent/agent.statefulset.yaml": "as an older version had it"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, other := start(t)
+			before := r.drySHA("env", "")
+			change(r, other)
+			commit := r.proposes(r.pass())
+			if r.drySHA(commit, "") == before {
+				t.Errorf("drySha is %s still", before)
+			}
+			message := r.out("log", "-1", "--format=%B", r.drySHA(commit, ""))
+			for _, source := range []string{r.git("rev-parse", "main"), other.git("rev-parse", "main")} {
+				if !strings.Contains(message, "Agentry-Source-Commit: "+source) {
+					t.Errorf("%s is not in the message:\n%s", source, message)
+				}
+			}
+		})
+	}
+	for name, change := range map[string]func(r *rig){
+		"when it is polled":               func(r *rig) { r.pipeline.Spec.Interval = &metav1.Duration{Duration: time.Hour} },
+		"a version that makes it equally": func(r *rig) { r.options.Version = "v0.0.1-test" },
+	} {
+		t.Run("not with "+name, func(t *testing.T) {
+			t.Parallel()
+			r, _ := start(t)
+			before := r.refs()
+			change(r)
+			r.settled(r.pass())
+			if diff := cmp.Diff(before, r.refs()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestProposalStaysWhileASourceIsAway holds that an outage takes nothing back.
+func TestProposalStaysWhileASourceIsAway(t *testing.T) {
+	t.Parallel()
+	r, other := newPromotion(t), newRig(t)
+	other.commit("the other source", map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
+	r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, other.pipeline.Spec.Sources[0])
+	r.pipeline.Spec.Output.URL = "file://" + r.repo.Dir
+	r.creds.Sources = make([]repo.Auth, 2)
+	r.commit("one", twoTeams())
+	s := r.syncer()
+	r.proposes(r.passOf(s))
+	r.merge("env-next", false)
+	r.settled(r.passOf(s))
+	other.commit("two", map[string]string{"in/c/web.yaml": monitor("c", "web", "two")})
+	commit := r.proposes(r.passOf(s))
+	other.out("update-ref", "-d", "refs/heads/main")
+	report := r.passOf(s)
+	if r.proposes(report) != commit || !report.Sources[1].Stale {
+		t.Errorf("%+v", report.Proposed)
+	}
+	r.commit("three", map[string]string{"in/a/web.yaml": monitor("a", "web", "three")})
+	next := r.proposes(r.passOf(s))
+	if !strings.Contains(r.out("show", next+":c/agent/agent-config.secret.yaml"), "two") {
+		t.Error("the change of the source that is away is taken back")
+	}
+}
+
+// TestDryRunProposesNothing leaves every ref where it is.
+func TestDryRunProposesNothing(t *testing.T) {
+	t.Parallel()
+	r := newPromotion(t)
+	r.commit("one", twoTeams())
+	r.options.DryRun = true
+	report := r.pass()
+	if refs := r.refs(); len(refs) > 0 || report.Proposed.Open() || len(report.Changes) == 0 {
+		t.Errorf("%v %+v", refs, report.Proposed)
+	}
+}
+
+// TestNoNameOfABranch refuses a path that cannot be part of one.
+func TestNoNameOfABranch(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"a path", "apps/a.lock", "a..b"} {
+		r := newPromotion(t)
+		r.pipeline.Spec.Output.Path = path
+		r.pipeline.Default()
+		if _, err := gitsync.New(r.pipeline, r.creds, r.options); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

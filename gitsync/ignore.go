@@ -75,7 +75,7 @@ func (d *treeDiff) compare(prefix string) error {
 		}
 	}
 	return repo.DiffTrees(d.rd, d.from, d.to, repo.WalkOptions{Prefix: prefix}, func(c repo.Change) error {
-		if readable(c.Path, prefix) || path.Base(c.Path) == sourceignore.FileName {
+		if isInput(c.Path, prefix, c.Old) || isInput(c.Path, prefix, c.New) {
 			d.add(c)
 		}
 		return nil
@@ -145,7 +145,7 @@ func (d *treeDiff) turn(rules sourceignore.Rules, side func(repo.Change) repo.En
 
 func (d *treeDiff) parseRules(folder string, e repo.Entry) (sourceignore.File, error) {
 	if refuseMode(e.Mode) != nil {
-		return sourceignore.Unusable(), nil
+		return sourceignore.Unusable(), nil // told where it is read, as a file
 	}
 	text, err := d.rd.Blob(e.Hash, sourceignore.MaxBytes)
 	if errors.Is(err, repo.ErrTooLarge) || isLFSPointer(text) {
@@ -160,10 +160,10 @@ func (d *treeDiff) parseRules(folder string, e repo.Entry) (sourceignore.File, e
 // keep adds what is left of a difference when hidden files do not exist. Of the
 // .sourceignore files those exist that are unusable, as files that cannot be read.
 func (d *treeDiff) keep(out []repo.Change, c repo.Change) []repo.Change {
-	if !shows(d.old, c.Path) {
+	if !shows(d.old, c.Path, c.Old) {
 		c.Old = repo.Entry{}
 	}
-	if !shows(d.new, c.Path) {
+	if !shows(d.new, c.Path, c.New) {
 		c.New = repo.Entry{}
 	}
 	if c.Old == c.New {
@@ -172,11 +172,29 @@ func (d *treeDiff) keep(out []repo.Change, c repo.Change) []repo.Change {
 	return append(out, c)
 }
 
-func shows(rules sourceignore.Rules, name string) bool {
-	if path.Base(name) == sourceignore.FileName && !rules[path.Dir(name)].Unusable {
-		return false
+func shows(rules sourceignore.Rules, name string, e repo.Entry) bool {
+	switch {
+	case path.Base(name) == sourceignore.FileName:
+		return rules[path.Dir(name)].Unusable && !rules.Ignores(name)
+	case e.Mode == filemode.Submodule:
+		return !rules.Ignores(name + folderLike)
 	}
 	return !rules.Ignores(name)
+}
+
+// folderLike makes a submodule's path that of a file in it, which rules for folders match.
+const folderLike = "/file"
+
+// isInput reports whether a file of that path is read unless it is hidden. A submodule stands
+// for a folder of files.
+func isInput(name, prefix string, e repo.Entry) bool {
+	switch {
+	case path.Base(name) == sourceignore.FileName:
+		return true
+	case e.Mode == filemode.Submodule:
+		return readable(name+folderLike+".yaml", prefix)
+	}
+	return readable(name, prefix)
 }
 
 // below lists what is the same in both trees below a folder, as differences of nothing yet.
@@ -191,7 +209,7 @@ func (d *treeDiff) below(folder string) ([]repo.Change, error) {
 			continue
 		}
 		err := repo.Walk(d.rd, d.to, repo.WalkOptions{Prefix: start}, func(name string, e repo.Entry) error {
-			if !d.seen[name] && (readable(name, prefix) || path.Base(name) == sourceignore.FileName) {
+			if !d.seen[name] && isInput(name, prefix, e) {
 				d.seen[name] = true
 				out = append(out, repo.Change{Path: name, Old: e, New: e})
 			}

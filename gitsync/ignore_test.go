@@ -1,0 +1,199 @@
+package gitsync
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/sourceignore"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+// visible are the files that a source holds: their blobs, or that they cannot be read.
+func visible(in *input) map[string]string {
+	out := map[string]string{}
+	for name, f := range in.files {
+		out[name] = f.blob.String()
+		if f.result.Broken > 0 {
+			out[name] = "broken"
+		}
+	}
+	return out
+}
+
+// oracle is what Flux would see of the files, by its own way through them: all patterns of
+// the repository in one list.
+func oracle(files map[string]string, paths []string) []string {
+	var patterns []gitignore.Pattern
+	folders := slices.Sorted(func(yield func(string) bool) {
+		for name := range files {
+			if path.Base(name) == sourceignore.FileName && !yield(path.Dir(name)) {
+				return
+			}
+		}
+	})
+	slices.SortStableFunc(folders, func(a, b string) int { return depth(a) - depth(b) })
+	for _, folder := range folders {
+		var domain []string
+		if folder != "." {
+			domain = strings.Split(folder, "/")
+		}
+		for line := range strings.SplitSeq(strings.TrimPrefix(files[path.Join(folder, sourceignore.FileName)], "!!"), "\n") {
+			if !strings.HasPrefix(line, "#") && strings.TrimSpace(line) != "" {
+				patterns = append(patterns, gitignore.ParsePattern(line, domain))
+			}
+		}
+	}
+	matcher := gitignore.NewMatcher(patterns)
+	var out []string
+	for name := range files {
+		below := slices.ContainsFunc(paths, func(p string) bool { return contains(p, name) })
+		if below && path.Ext(name) == ".yaml" && !matcher.Match(strings.Split(name, "/"), false) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func depth(folder string) int {
+	if folder == "." {
+		return 0
+	}
+	return 1 + strings.Count(folder, "/")
+}
+
+// ignoreHistory is a random history of a repository with .sourceignore files.
+type ignoreHistory struct {
+	rand  *rand.Rand
+	repo  *gittest.Repo
+	files map[string]string
+}
+
+func (h *ignoreHistory) step() string {
+	pick := func(list ...string) string { return list[h.rand.IntN(len(list))] }
+	changes := map[string]string{}
+	for range 1 + h.rand.IntN(3) {
+		name := path.Join(pick(".", "in", "in/a", "in/a/b", "in/c", "other"), pick("x.yaml", "y.yaml", sourceignore.FileName, sourceignore.FileName))
+		var text string
+		switch {
+		case h.files[name] != "" && h.rand.IntN(3) == 0: // goes
+		case path.Base(name) == sourceignore.FileName:
+			for range 1 + h.rand.IntN(3) {
+				text += pick("*.yaml", "x.yaml", "!x.yaml", "/in/a", "a/", "!a/b", "/*", "!/in", "**/b/*.yaml", "# nothing", "", "b", "!y.yaml ", "in/**/y.yaml", "/x.yaml") + "\n"
+			}
+			text = "#\n" + text
+		default:
+			text = fmt.Sprintf("# %d\n", h.rand.IntN(4))
+		}
+		changes[name] = text
+		h.files[name] = text
+		if text == "" {
+			delete(h.files, name)
+		}
+	}
+	return h.repo.Commit("main", changes)
+}
+
+// TestWhatIsReadByStepsIsWhatIsReadAtOnce: whatever .sourceignore files come, change and go,
+// and whatever paths a pipeline names, an update from the last tree gives what a first read
+// gives, which is what Flux would see; and the differences between any two trees lead from
+// the files of one to those of the other.
+func TestWhatIsReadByStepsIsWhatIsReadAtOnce(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		h := &ignoreHistory{rand: rand.New(rand.NewPCG(seed, 1)), repo: gittest.NewRepo(t), files: map[string]string{}}
+		r, err := repo.Open(t.TempDir(), repo.Remote{URL: h.repo.Dir}, repo.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = r.Close() })
+		var sources []*source
+		for _, paths := range [][]string{{"."}, {"in"}, {"in/a", "in/c", "in/a/b"}, {"in/a/x.yaml", "other"}} {
+			sources = append(sources, &source{Source: Source{Paths: paths}, repo: r})
+		}
+		var trees []plumbing.Hash
+		for range 20 {
+			h.step()
+			tree := head(t, r)
+			for _, s := range sources {
+				checkUpdate(t, h, s, tree)
+				for _, older := range trees[max(0, len(trees)-3):] {
+					checkDiff(t, s, older, tree)
+				}
+				if t.Failed() {
+					t.Fatalf("seed %d, paths %v, files %q", seed, s.Paths, h.files)
+				}
+			}
+			trees = append(trees, tree)
+		}
+	}
+}
+
+func head(t *testing.T, r *repo.Repo) plumbing.Hash {
+	t.Helper()
+	tips, err := r.Fetch(context.Background(), repo.Ref{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit, err := readCommit(r, tips[0].Commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commit.Tree
+}
+
+func checkUpdate(t *testing.T, h *ignoreHistory, s *source, tree plumbing.Hash) {
+	t.Helper()
+	if err := s.update(tree, manifest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	fresh := &source{Source: s.Source, repo: s.repo}
+	if err := fresh.update(tree, manifest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(visible(&fresh.input), visible(&s.input)); diff != "" {
+		t.Errorf("by steps (+) and at once (-):\n%s", diff)
+	}
+	if diff := cmp.Diff(oracle(h.files, s.Paths), fresh.input.order, cmp.Transformer("nil", func(l []string) []string { return append([]string{}, l...) })); diff != "" {
+		t.Errorf("Flux (-) and we (+):\n%s", diff)
+	}
+}
+
+// checkDiff compares as the base of a source is compared with its head.
+func checkDiff(t *testing.T, s *source, from, to plumbing.Hash) {
+	t.Helper()
+	old, next := &source{Source: s.Source, repo: s.repo}, &source{Source: s.Source, repo: s.repo}
+	for side, tree := range map[*source]plumbing.Hash{old: from, next: to} {
+		if err := side.update(tree, manifest.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changes, _, err := s.diff(from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := visible(&old.input)
+	for _, c := range changes {
+		if want := got[c.Path]; want != "" && want != c.Old.Hash.String() || want == "" && c.Old != (repo.Entry{}) {
+			t.Errorf("%s was %q and is said to have been %v", c.Path, want, c.Old)
+		}
+		got[c.Path] = c.New.Hash.String()
+		if c.New == (repo.Entry{}) {
+			delete(got, c.Path)
+		}
+	}
+	if diff := cmp.Diff(visible(&next.input), got); diff != "" {
+		t.Errorf("the differences lead elsewhere (-want +got):\n%s", diff)
+	}
+}

@@ -29,8 +29,8 @@ func (p *pass) fetch(ctx context.Context) error {
 		return err
 	}
 	for i, src := range p.sources {
-		if failed[i] == nil && src.verify != nil {
-			failed[i] = src.verify.accept(src.repo, commits[i])
+		if verify := p.verify[i]; failed[i] == nil && verify != nil {
+			failed[i] = verify.accept(src.repo, commits[i])
 		}
 		stale := failed[i] != nil
 		if stale {

@@ -26,8 +26,10 @@ const (
 	maxNoteBytes = 64 << 10
 	// maxNoteHistory is how many commits are looked at to tell what is out of sight.
 	maxNoteHistory = 10_000
-	// notesTimeout bounds a push of notes that no pass waits for.
-	notesTimeout = time.Minute
+	// notesTimeout bounds a push of notes that no pass waits for, and partingTimeout one that
+	// the end of a Syncer waits for.
+	notesTimeout   = time.Minute
+	partingTimeout = 5 * time.Second
 )
 
 // note says that a commit is up to date with a commit of inputs.
@@ -61,6 +63,35 @@ func (b *Batches) note(ctx context.Context, n note) error {
 		return refused
 	}
 	return b.flush(ctx, g)
+}
+
+// renew makes what waits for a pipeline go with its new credentials.
+func (b *Batches) renew(pipeline string, pusher *repo.Pusher, r *repo.Repo) {
+	g := b.group(r)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n, waits := g.notes[pipeline]; waits {
+		n.repo, n.pusher = r, pusher
+		g.notes[pipeline] = n
+	}
+}
+
+// leave pushes what waits for a pipeline, whose credentials are about to go. Where notes were
+// refused lately it is not tried again: all pipelines of a fleet may be leaving.
+func (b *Batches) leave(pipeline string, r *repo.Repo) {
+	g := b.group(r)
+	b.mu.Lock()
+	_, waits := g.notes[pipeline]
+	waits = waits && g.refused == nil
+	b.mu.Unlock()
+	if waits {
+		ctx, cancel := context.WithTimeout(context.Background(), partingTimeout)
+		defer cancel()
+		_ = b.flush(ctx, g) // a note helps promotion tools, and nothing depends on it
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(g.notes, pipeline)
 }
 
 // expire pushes what was gathered.

@@ -448,3 +448,23 @@ func TestNoNameOfABranch(t *testing.T) {
 		}
 	}
 }
+
+// TestNotesOfThoseWhoLeave pushes what waits for others when there is nobody to wait for.
+func TestNotesOfThoseWhoLeave(t *testing.T) {
+	t.Parallel()
+	r := newPromotion(t)
+	r.options.Batches = gitsync.NewBatches(time.Hour)
+	r.commit("one", twoTeams())
+	s := r.syncer()
+	report := r.passOf(s)
+	if slices.Contains(names(r.refs()), "notes/hydrator.metadata") {
+		t.Fatal("the note did not wait")
+	}
+	if err := s.SetCredentials(r.creds); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.isCurrent(report)
+}

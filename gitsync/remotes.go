@@ -24,9 +24,12 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	if len(creds.Sources) != len(s.sources) {
 		return fmt.Errorf("pipeline %s: %d credentials for %d sources", name, len(creds.Sources), len(s.sources))
 	}
-	verify, err := creds.verifiers(len(s.sources))
-	if err != nil {
-		return fmt.Errorf("pipeline %s: %w", name, err)
+	if s.verify == nil || !reflect.DeepEqual(creds.Verify, s.keyrings) {
+		verify, err := creds.verifiers(len(s.sources))
+		if err != nil {
+			return fmt.Errorf("pipeline %s: %w", name, err)
+		}
+		s.keyrings, s.verify = creds.Verify, verify
 	}
 	if !reflect.DeepEqual(creds.Signing, s.signing) {
 		sign, err := creds.Signing.signer()
@@ -41,8 +44,9 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	}
 	old := s.remotes
 	s.remotes = next
+	s.batches.renew(name, s.pusher, s.output)
 	for i, src := range s.sources {
-		src.repo, src.verify = perSource[i], verify[i]
+		src.repo = perSource[i]
 		if len(s.sources) > 1 {
 			src.label = src.repo.URL() // what the pipeline says may hold a user name, which may be a token
 		}

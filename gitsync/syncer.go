@@ -61,22 +61,23 @@ type Syncer struct {
 	render   generator.Options
 	sources  []*source
 	remotes
-	signing SigningKey
-	sign    signFunc   // nil: commits are not signed
-	own     *repo.Pool // nil if Options has one
-	batches *Batches
-	memory  memory
+	signing  SigningKey
+	sign     signFunc // nil: commits are not signed
+	keyrings []Keyring
+	verify   []*verifier // of the sources; nil: any commit is accepted
+	own      *repo.Pool  // nil if Options has one
+	batches  *Batches
+	memory   memory
 }
 
 // source is one source with what was read of it.
 type source struct {
 	Source
-	repo   *repo.Repo
-	verify *verifier // nil: any commit is accepted
-	label  string    // its URL in diagnostics, where there are several sources
-	input  input
-	base   *base // nil before it was needed
-	away   lostCommits
+	repo  *repo.Repo
+	label string // its URL in diagnostics, where there are several sources
+	input input
+	base  *base // nil before it was needed
+	away  lostCommits
 }
 
 // memory is what makes later passes cheap.
@@ -137,6 +138,9 @@ func New(p Pipeline, creds Credentials, opts Options) (*Syncer, error) {
 
 // Close releases connections and files. The caches stay.
 func (s *Syncer) Close() error {
+	if s.output != nil {
+		s.batches.leave(s.pipeline.Metadata.Name, s.output)
+	}
 	err := s.remotes.close()
 	if s.own != nil {
 		err = errors.Join(err, s.own.Close())

@@ -45,7 +45,10 @@ type Options struct {
 	Observers []Observer
 	// Slice says which pipelines are this replica's. Default: all.
 	Slice Slice
-	// Repo bounds what is fetched.
+	// Pool holds the repositories, for observers that read them too, and outlives the fleet.
+	// Nil: one of its own in CacheDir.
+	Pool *repo.Pool
+	// Repo bounds what is fetched if there is no Pool.
 	Repo repo.Options
 }
 
@@ -97,6 +100,7 @@ type Fleet struct {
 	telling slots // who tells the observers
 	busy    sync.WaitGroup
 	hasNews chan struct{}
+	idlers  map[chan struct{}]struct{} // of [Fleet.Idle]; woken when a pass has ended
 
 	mu       sync.Mutex
 	rounds   context.Context // of rounds; nil before Run
@@ -116,20 +120,28 @@ type Fleet struct {
 	kept      int64       // bytes between passes
 }
 
+// noteDelay is how long notes for promotion tools wait for others of the same repository.
+const noteDelay = time.Second
+
 // New makes a fleet without pipelines.
 func New(opts Options) *Fleet {
 	opts.setDefaults()
-	pool := repo.NewPool(opts.CacheDir, opts.Repo)
+	pool, closePool := opts.Pool, func() error { return nil }
+	if pool == nil {
+		pool = repo.NewPool(opts.CacheDir, opts.Repo)
+		closePool = pool.Close
+	}
+	batches := gitsync.NewBatches(noteDelay)
 	return newFleet(opts, engine{
 		open: func(def *Definition, creds gitsync.Credentials, gate func(context.Context) (func(), error)) (passer, error) {
-			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: gate, Version: opts.Version, Timeout: opts.PassTimeout})
+			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: gate, Batches: batches, Version: opts.Version, Timeout: opts.PassTimeout})
 		},
 		expand: func(def *Definition, creds gitsync.Credentials, found func([]Definition)) (passer, error) {
 			return newExpander(def, pool, creds, found)
 		},
 		fetch:  fetch,
 		random: rand.Float64,
-		close:  pool.Close,
+		close:  closePool,
 	})
 }
 
@@ -139,7 +151,7 @@ func newFleet(opts Options, e engine) *Fleet {
 		options: opts, engine: e, log: opts.Log,
 		workers: newSlots(opts.Workers), telling: newSlots(1), hasNews: make(chan struct{}, 1),
 		pipelines: map[string]*pipeline{}, remotes: map[*repo.Repo]*remote{},
-		limits: map[int]*window{}, waiting: map[*pipeline]struct{}{},
+		limits: map[int]*window{}, waiting: map[*pipeline]struct{}{}, idlers: map[chan struct{}]struct{}{},
 	}
 }
 

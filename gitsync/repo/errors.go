@@ -32,6 +32,10 @@ var (
 	// be. The next [Repo.Fetch] replaces the cache.
 	ErrCorrupt = errors.New("cached repository is corrupt")
 
+	// ErrCache means that the cache cannot be written: the disk is full, or not ours. Nothing
+	// that was there is lost, and the next call tries again.
+	ErrCache = errors.New("cache directory cannot be used")
+
 	// ErrLostRace means that a ref has moved to a value that is neither the
 	// expected old one nor ours.
 	ErrLostRace = errors.New("ref was moved by someone else")

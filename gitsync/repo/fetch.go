@@ -37,6 +37,11 @@ func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
 //
 // If the refs were listed and their objects cannot be had, the tips come with the error.
 func (r *Repo) FetchSince(ctx context.Context, since time.Time, refs ...Ref) ([]Tip, error) {
+	tips, err := r.fetchSince(ctx, since, refs)
+	return tips, r.explainDisk(err)
+}
+
+func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]Tip, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -210,7 +215,7 @@ func (r *Repo) distrusted() bool {
 
 // isFinal tells errors that cloning anew cannot cure.
 func isFinal(ctx context.Context, err error) bool {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || isDisk(err) {
 		return true
 	}
 	for _, kind := range []error{ErrUnreachable, ErrAuth, ErrHostKey, ErrRepositoryNotFound, ErrRefNotFound} {
@@ -299,7 +304,7 @@ func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 		return errors.Join(err, os.RemoveAll(next.dir))
 	}
 	old := filepath.Join(r.home, "old")
-	err := errors.Join(os.RemoveAll(old), os.Rename(r.store.dir, old), os.Rename(next.dir, r.store.dir), os.RemoveAll(old))
+	err := errors.Join(os.RemoveAll(old), renameIfThere(r.store.dir, old), os.Rename(next.dir, r.store.dir), os.RemoveAll(old))
 	if err != nil {
 		return fmt.Errorf("replace the cache of %s: %w", r.at.normal(), err)
 	}

@@ -159,6 +159,14 @@ func removeIfThere(name string) error {
 	return nil
 }
 
+// renameIfThere renames a folder that somebody may have deleted.
+func renameIfThere(from, to string) error {
+	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // packView lets go-git read a pack through a descriptor that others use too.
 type packView struct {
 	*io.SectionReader

@@ -115,7 +115,7 @@ func Open(dir string, remote Remote, opts Options) (*Repo, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(r.home, 0o700); err != nil {
-		return nil, fmt.Errorf("open cache of %s: %w", at.normal(), err)
+		return nil, r.explainDisk(fmt.Errorf("open cache of %s: %w", at.normal(), err))
 	}
 	return r, nil
 }
@@ -171,7 +171,11 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for another fetch of %s: %w", r.at.normal(), context.Cause(ctx))
 	}
-	file, err := lockFile(ctx, filepath.Join(r.home, "lock"))
+	err = os.MkdirAll(r.home, 0o700) // somebody may have made room on the disk
+	var file *fileLock
+	if err == nil {
+		file, err = lockFile(ctx, filepath.Join(r.home, "lock"))
+	}
 	if err != nil {
 		<-r.busy
 		return nil, fmt.Errorf("fetch of %s: %w", r.at.normal(), err)

@@ -1,0 +1,33 @@
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// isDisk reports whether this machine's disk is at fault: it is full, or may not be written
+// to. Then a new clone would fail as well.
+func isDisk(err error) bool {
+	_, onPath := errors.AsType[*fs.PathError](err)
+	_, onLink := errors.AsType[*os.LinkError](err)
+	errno, ok := errors.AsType[syscall.Errno](err)
+	if !ok || !onPath && !onLink {
+		return false
+	}
+	switch errno {
+	case syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EFBIG, syscall.EIO, syscall.ENOTDIR, syscall.EMFILE, syscall.ENFILE:
+		return true
+	}
+	return false
+}
+
+// explainDisk gives an error of the disk its kind. What is in the cache stays.
+func (r *Repo) explainDisk(err error) error {
+	if err == nil || errors.Is(err, ErrCache) || !isDisk(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCache, err)
+}

@@ -1,0 +1,97 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// paced gives so many bytes at a time, each time after a while.
+type paced struct {
+	bytes int
+	every time.Duration
+	left  int
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	if p.left == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(p.every)
+	n := min(len(b), p.bytes, p.left)
+	p.left -= n
+	return n, nil
+}
+
+func TestWatchdog(t *testing.T) {
+	t.Parallel()
+	const limit = 30 * time.Second
+	for name, c := range map[string]struct {
+		remote paced
+		relax  bool
+		own    time.Duration // of our own work after each read
+		want   time.Duration // when it bites; 0: never
+	}{
+		"a byte a second":              {remote: paced{1, time.Second, 1e6}, want: limit},
+		"silence":                      {remote: paced{1, time.Hour, 1e6}, want: limit},
+		"just enough":                  {remote: paced{minProgressBytes, limit - time.Second, 100 * minProgressBytes}},
+		"one byte less":                {remote: paced{minProgressBytes - 1, limit - time.Second, 1e6}, want: limit},
+		"a byte a second after asking": {remote: paced{1, time.Second, 1e6}, relax: true, want: workStalls * limit},
+		"a long think, then an answer": {remote: paced{1e6, workStalls*limit - time.Second, 2e6}, relax: true},
+		"we are slow ourselves":        {remote: paced{100, time.Second, 2000}, own: time.Hour},
+		"little, and then its end":     {remote: paced{1, time.Second, 20}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, bite := context.WithCancelCause(context.Background())
+				defer bite(nil)
+				dog := newWatchdog(limit, bite)
+				if c.relax {
+					dog.relax()
+				}
+				var bitten time.Duration
+				began := time.Now()
+				context.AfterFunc(ctx, func() { bitten = time.Since(began) })
+				in := dog.reader(&c.remote)
+				for b := make([]byte, 1e6); ctx.Err() == nil; time.Sleep(c.own) {
+					if _, err := in.Read(b); err != nil {
+						break
+					}
+				}
+				synctest.Wait()
+				if bitten != c.want {
+					t.Errorf("bites after %s, want %s", bitten, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestWatchdogCountsWhatIsSent while an answer is waited for: a slow line takes its time.
+func TestWatchdogCountsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, bite := context.WithCancelCause(context.Background())
+		defer bite(nil)
+		dog := newWatchdog(30*time.Second, bite)
+		dog.enter()
+		body := dog.sent(bytes.NewReader(make([]byte, 10*maxWatchedWrite)))
+		for b := make([]byte, maxWatchedWrite); ; time.Sleep(29 * time.Second) {
+			if _, err := body.Read(b); err != nil {
+				break
+			}
+		}
+		if ctx.Err() != nil {
+			t.Errorf("it bites: %v", context.Cause(ctx))
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if ctx.Err() == nil {
+			t.Error("it does not bite when all is sent and nothing comes")
+		}
+		dog.leave(0)
+	})
+}

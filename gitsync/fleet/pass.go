@@ -165,6 +165,7 @@ func (f *Fleet) panicked(during, of string, value any) error {
 func (f *Fleet) ended(r *run) {
 	p := r.pipeline
 	p.running = false
+	f.wakeIdlers()
 	if r.limit != nil {
 		r.limit.end(time.Now(), r.pushed())
 	}

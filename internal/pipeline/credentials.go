@@ -22,10 +22,17 @@ const MaxCredentialBytes = 1 << 20
 type Getenv func(name string) (string, bool)
 
 // Credentials reads what the pipeline's auth fields point at. It may be called again
-// whenever files may have been renewed.
+// whenever files may have been renewed. Of a pipeline with forEach only those of the first
+// source are read, where its folders are found: the names of other files may depend on them.
 func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 	r := resolver{pipeline: p, getenv: getenv}
 	var c gitsync.Credentials
+	if p.each != nil {
+		first := p.Spec.Sources[0]
+		c.Sources = []repo.Auth{r.auth("spec.sources[0].auth", first.URL, first.Auth)}
+		c.Verify = []gitsync.Keyring{r.keyring("spec.sources[0].verify", first.Verify)}
+		return c, r.found
+	}
 	verify := false
 	for i, s := range p.Spec.Sources {
 		at := fmt.Sprintf("spec.sources[%d]", i)

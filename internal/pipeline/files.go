@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -72,7 +73,7 @@ func Files(path string) (names []string, folder bool, err error) {
 	}
 	switch {
 	case len(names) == 0:
-		return nil, true, fmt.Errorf("the folder holds no file that ends in .yaml, .yml or .json")
+		return nil, true, errors.New("the folder holds no file that ends in .yaml, .yml or .json")
 	case len(names) > MaxFiles:
 		return nil, true, fmt.Errorf("the folder holds more than %d files", MaxFiles)
 	}
@@ -96,7 +97,7 @@ func leadsToFolder(name string, e fs.DirEntry) bool {
 
 // plain is an error of the file system without the name of the file, which stands before it.
 func plain(err error) string {
-	if e, ok := err.(*fs.PathError); ok {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Op + ": " + e.Err.Error()
 	}
 	return err.Error()

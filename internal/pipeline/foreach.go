@@ -63,6 +63,7 @@ func (p *Pipeline) checkFirstSource() diag.List {
 	visitStrings(at+".url", &first.URL, refuse)
 	visitStrings(at+".ref", &first.Ref, refuse)
 	visitStrings(at+".auth", &first.Auth, refuse)
+	visitStrings(at+".verify", &first.Verify, refuse)
 	return p.diags(errs)
 }
 

@@ -182,20 +182,6 @@ func TestNestedAliasesAreBounded(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.bad.yaml", "testdata/*.good.yaml"} {
-		for _, file := range glob(f, pattern) {
-			f.Add(read(f, file))
-		}
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		fleet, found := Parse("fuzz.yaml", data)
-		if (len(fleet) == 0) != found.HasErrors() {
-			t.Errorf("%d pipelines and %v", len(fleet), found)
-		}
-	})
-}
-
 func report(t *testing.T, found diag.List) string {
 	t.Helper()
 	var b strings.Builder

@@ -1,0 +1,93 @@
+package gitsync
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// MaxFolders bounds the folders that one forEach may match.
+const MaxFolders = 10_000
+
+// ListFolders finds the folders for which a pipeline with forEach makes others: those that
+// its pattern matches at the commit of its first source, whose repository is given, and the
+// commit itself. What was listed at the repository after since is not listed again. With
+// keys, only a commit that one of them signed counts: without its owner's word no pipeline is
+// made, and none is stopped.
+func ListFolders(ctx context.Context, r *repo.Repo, p *Pipeline, keys Keyring, since time.Time) (found []string, commit plumbing.Hash, err error) {
+	v, err := keys.verifier()
+	if err != nil {
+		return nil, plumbing.ZeroHash, fmt.Errorf("sources[0].verify: %w", err)
+	}
+	tips, err := r.FetchSince(ctx, since, p.Spec.Sources[0].Ref.repoRef())
+	if err != nil {
+		return nil, plumbing.ZeroHash, err
+	}
+	commit = tips[0].Commit
+	if v != nil {
+		if err := v.accept(r, commit); err != nil {
+			return nil, commit, err
+		}
+	}
+	rd := r.Reader()
+	defer rd.Close()
+	at, err := rd.Commit(commit)
+	if err != nil {
+		return nil, commit, fmt.Errorf("read %s of %s: %w", commit, r.URL(), err)
+	}
+	if found, err = Folders(rd, at.Tree, p.Spec.ForEach); err != nil {
+		return nil, commit, fmt.Errorf("%s: %w", r.URL(), err)
+	}
+	return found, commit, nil
+}
+
+// Folders lists the folders of a tree that a pattern of forEach matches, sorted. A pattern
+// is matched segment by segment as [path.Match] does, so it lists only folders as deep as
+// itself, and reads only the trees on the way there. A folder whose name starts with a dot
+// is matched by a segment that starts with one only, as a shell does it.
+func Folders(rd *repo.Reader, tree plumbing.Hash, pattern string) ([]string, error) {
+	var found []string
+	err := folders(rd, tree, "", strings.Split(pattern, "/"), &found)
+	slices.Sort(found)
+	return found, err
+}
+
+func folders(rd *repo.Reader, tree plumbing.Hash, parent string, segments []string, found *[]string) error {
+	entries, err := rd.Tree(tree)
+	if err != nil {
+		return fmt.Errorf("list folder %q: %w", parent, err)
+	}
+	for _, e := range entries {
+		if e.Mode != filemode.Dir || !matchesSegment(segments[0], e.Name) {
+			continue
+		}
+		at := path.Join(parent, e.Name)
+		if len(segments) > 1 {
+			if err := folders(rd, e.Hash, at, segments[1:], found); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(*found) == MaxFolders {
+			return fmt.Errorf("forEach matches more than %d folders", MaxFolders)
+		}
+		*found = append(*found, at)
+	}
+	return nil
+}
+
+func matchesSegment(pattern, name string) bool {
+	if strings.HasPrefix(name, ".") && !strings.HasPrefix(pattern, ".") {
+		return false
+	}
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}

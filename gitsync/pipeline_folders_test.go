@@ -1,0 +1,69 @@
+package gitsync_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+func TestListFolders(t *testing.T) {
+	remote := gittest.NewRepo(t)
+	head := remote.Commit("main", map[string]string{
+		"clusters/prod/a.yaml": "x", "clusters/prod-eu/a.yaml": "x", "clusters/.hidden/a.yaml": "x", "clusters/file": "x",
+		"clusters/dev/deep/er/a.yaml": "x", "edge/prod/a.yaml": "x", "a.yaml": "x",
+	})
+	url, _ := remote.ServeHTTP(gittest.HTTPOptions{})
+	r, err := repo.Open(t.TempDir(), repo.Remote{URL: url}, repo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for pattern, want := range map[string][]string{
+		"clusters/*":       {"clusters/dev", "clusters/prod", "clusters/prod-eu"},
+		"clusters/prod*":   {"clusters/prod", "clusters/prod-eu"},
+		"clusters/[^p]*":   {"clusters/dev"},
+		"clusters/.h*":     {"clusters/.hidden"},
+		"*/prod":           {"clusters/prod", "edge/prod"},
+		"*":                {"clusters", "edge"},
+		"clusters/*/*":     {"clusters/dev/deep"},
+		"clusters/*/*/er":  {"clusters/dev/deep/er"},
+		"clusters/*/a.*":   nil,
+		"nowhere/*":        nil,
+		"clusters/prod/*/": nil,
+	} {
+		p := &gitsync.Pipeline{Spec: gitsync.PipelineSpec{ForEach: pattern, Sources: []gitsync.Source{{URL: url, Ref: gitsync.Ref{Branch: "main"}}}}}
+		got, commit, err := gitsync.ListFolders(t.Context(), r, p, gitsync.Keyring{}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || !slices.IsSorted(got) || commit.String() != head {
+			t.Errorf("%s at %s: %s", pattern, commit, diff)
+		}
+	}
+}
+
+// TestFoldersOfUnsignedCommits holds that who may not change a pipeline can neither make one
+// nor stop it.
+func TestFoldersOfUnsignedCommits(t *testing.T) {
+	remote := gittest.NewRepo(t)
+	remote.Commit("main", map[string]string{"clusters/prod/a.yaml": "x"})
+	url, _ := remote.ServeHTTP(gittest.HTTPOptions{})
+	r, err := repo.Open(t.TempDir(), repo.Remote{URL: url}, repo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	const signers = "a@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIQdqlJuRxvJzQAQPLXZKYCIGXUcHjcnmCJnxGxsFJXv\n"
+	p := &gitsync.Pipeline{Spec: gitsync.PipelineSpec{ForEach: "clusters/*", Sources: []gitsync.Source{{URL: url, Ref: gitsync.Ref{Branch: "main"}}}}}
+	found, _, err := gitsync.ListFolders(t.Context(), r, p, gitsync.Keyring{AllowedSigners: []byte(signers)}, time.Now())
+	if err == nil || !strings.Contains(err.Error(), "is not signed") || found != nil {
+		t.Errorf("found %v, %v", found, err)
+	}
+}

@@ -66,6 +66,12 @@ func complete(f cli.Flag) {
 	case *cli.BoolFlag:
 		f.EnvVars = env
 		f.DisableDefaultText = true
+	case *cli.IntFlag:
+		f.EnvVars = env
+	case *cli.Float64Flag:
+		f.EnvVars = env
+	case *cli.DurationFlag:
+		f.EnvVars = env
 	}
 }
 

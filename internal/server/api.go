@@ -11,7 +11,6 @@ import (
 	"unicode"
 
 	"github.com/fluxcd/pkg/apis/meta"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -143,7 +142,7 @@ func findings(list diag.List) []fleet.Finding {
 func untried(all []fleet.Status) int {
 	n := 0
 	for _, s := range all {
-		ready := apimeta.FindStatusCondition(s.Conditions, meta.ReadyCondition)
+		ready := s.Condition(meta.ReadyCondition)
 		unknown := ready == nil || ready.Status == metav1.ConditionUnknown && ready.Reason == meta.ProgressingReason
 		if s.Mine && !s.Suspended && unknown {
 			n++

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
@@ -116,10 +115,10 @@ func (a *admin) newPage(chosen string) (p page, found bool) {
 	p = page{Version: a.Version, Chosen: chosen, Problems: findings(a.Fleet.Problems()), Remotes: a.Fleet.Remotes(), now: time.Now()}
 	for _, s := range a.Fleet.Status() {
 		row := pageRow{Status: s}
-		if c := apimeta.FindStatusCondition(s.Conditions, meta.ReadyCondition); c != nil {
+		if c := s.Condition(meta.ReadyCondition); c != nil {
 			row.Ready = *c
 		}
-		if c := apimeta.FindStatusCondition(s.Conditions, meta.StalledCondition); c != nil {
+		if c := s.Condition(meta.StalledCondition); c != nil {
 			row.Stalled = *c
 		}
 		p.Total++

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"crypto/rand"
-	"errors"
 	"net/netip"
 	"net/url"
 	"path"
@@ -13,7 +12,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
 // Prefix is what the paths of all webhooks begin with.
@@ -22,23 +20,9 @@ const Prefix = "/hook/"
 // Hook is an address with its secrets, of which each is good.
 type Hook struct {
 	Type gitsync.WebhookType
-	// Repository is its address, as [Address] gives it.
+	// Repository is its address, as [gitsync.RepositoryAddress] gives it.
 	Repository string
 	Secrets    [][]byte
-}
-
-// Address is the address of a repository in the path of its webhook: its URL without scheme,
-// user name and ".git". It is equal for all URLs of one repository.
-func Address(raw string) (string, error) {
-	normal, err := repo.NormaliseURL(raw)
-	if err != nil {
-		return "", err
-	}
-	scheme, rest, _ := strings.Cut(normal, "://")
-	if scheme == "file" {
-		return "", errors.New("a repository in a folder has no webhooks")
-	}
-	return rest, nil
 }
 
 // address is one that webhooks come to.
@@ -70,7 +54,7 @@ func parsePath(u *url.URL) (address, bool) {
 	if name == "/" {
 		return address{}, false
 	}
-	// Escaped as [repo.NormaliseURL] does.
+	// Escaped as [gitsync.RepositoryAddress] does.
 	full := (&url.URL{Scheme: "https", Host: strings.ToLower(host), Path: name}).String()
 	return address{gitsync.WebhookType(kind), strings.TrimPrefix(full, "https://")}, true
 }

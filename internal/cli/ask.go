@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/internal/server"
+)
+
+const (
+	// maxAnswerBytes bounds what a service answers: some ten thousand pipelines.
+	maxAnswerBytes = 256 << 20
+	requestTimeout = 30 * time.Second
+)
+
+// serviceFlags are the flags of all commands that ask a running service.
+func serviceFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "address", Value: "http://" + defaultAdminListen, Usage: "`URL` of the service's admin listener"},
+		&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that it asks for"},
+		&cli.StringFlag{Name: "ca-file", Usage: "`FILE` with the authorities to trust instead of the system's"},
+	}
+}
+
+// asker asks a running service.
+type asker struct {
+	base   *url.URL
+	token  string
+	client *http.Client
+}
+
+// errUnknownPipeline says that the service runs no pipeline of that name.
+var errUnknownPipeline = errors.New("no such pipeline")
+
+func newAsker(flags *cli.Context) (*asker, error) {
+	base, err := url.Parse(flags.String("address"))
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" {
+		return nil, usagef("write it like http://"+defaultAdminListen, "--address is not the URL of a service")
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	a := &asker{base: base, client: &http.Client{
+		Transport: transport, Timeout: requestTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // The token is for this host.
+	}}
+	if name := flags.String("ca-file"); name != "" {
+		pem, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, usagef("", "--ca-file %s holds no certificate in PEM form", name)
+		}
+	}
+	if name := flags.String("bearer-token-file"); name != "" {
+		token, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		a.token = strings.TrimSpace(string(token))
+	}
+	return a, nil
+}
+
+// ask makes one request, and decodes its answer into out.
+func (a *asker) ask(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, a.base.JoinPath(path).String(), body)
+	if err != nil {
+		return err
+	}
+	if a.token != "" {
+		r.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	answer, err := a.client.Do(r)
+	if err != nil {
+		return repositoryError{err, "is agentry serve running there? --address names its --admin-listen"}
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswerBytes+1))
+	switch {
+	case err != nil:
+		return repositoryError{fmt.Errorf("%s: %w", a.base, err), ""}
+	case answer.StatusCode/100 != 2:
+		return a.refused(answer.StatusCode, text)
+	case len(text) > maxAnswerBytes:
+		return repositoryError{fmt.Errorf("%s: the answer is larger than %d bytes", a.base, maxAnswerBytes), ""}
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return repositoryError{fmt.Errorf("%s does not answer as agentry serve does: %w", a.base, err), "--address names its --admin-listen"}
+	}
+	return nil
+}
+
+// refused makes an error of an answer that is none.
+func (a *asker) refused(status int, text []byte) error {
+	var problem server.Problem
+	known := json.Unmarshal(text, &problem) == nil && problem.Error != ""
+	switch {
+	case status == http.StatusNotFound && known:
+		return errUnknownPipeline
+	case status == http.StatusConflict && known:
+		return usagef("set spec.suspend to false", "%s", problem.Error)
+	case status == http.StatusUnauthorized:
+		return repositoryError{fmt.Errorf("%s asks for another bearer token", a.base), "name its file with --bearer-token-file"}
+	case known:
+		return repositoryError{fmt.Errorf("%s: %s", a.base, problem.Error), ""}
+	}
+	return repositoryError{fmt.Errorf("%s answers %s", a.base, http.StatusText(status)), "--address names the --admin-listen of agentry serve"}
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/agentry-dev/agentry/internal/server"
+	"github.com/agentry-dev/agentry/internal/service"
+)
+
+// The addresses of a service that nobody named others for.
+const (
+	defaultListen      = ":9292"
+	defaultAdminListen = "127.0.0.1:9393"
+)
+
+func serveCommand(env Env) command {
+	return command{
+		name:  "serve",
+		usage: "run pipelines for as long as it is up: poll, take webhooks, show how they are",
+		description: `The pipeline file, or each .yaml and .yml file of a folder, is read again when it changes; a
+file with an error keeps what ran before. SIGHUP reads all of them and makes a pass of
+each pipeline; SIGTERM ends the passes under way and stops.
+
+--listen takes webhooks and nothing else. --admin-listen has the page, the API, metrics
+and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
+		example: "agentry serve -f pipeline.yaml",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`, or a folder of them"},
+			&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
+			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDRESS` for webhooks; off: none"},
+			&cli.StringFlag{Name: "tls-cert", Usage: "`FILE` with the certificate for --listen; it may change"},
+			&cli.StringFlag{Name: "tls-key", Usage: "`FILE` with its key"},
+			&cli.StringFlag{Name: "max-webhook-size", Usage: "`SIZE` of a webhook's body, such as 4Mi (default: 1Mi, of GitHub 25Mi)"},
+			&cli.StringFlag{Name: "admin-listen", Value: defaultAdminListen, Usage: "`ADDRESS` for the page, API, metrics and health; one that is not on loopback needs --bearer-token-file"},
+			&cli.StringFlag{Name: "admin-tls-cert", Usage: "`FILE` with the certificate for --admin-listen; it may change"},
+			&cli.StringFlag{Name: "admin-tls-key", Usage: "`FILE` with its key"},
+			&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that --admin-listen asks for; it may change"},
+			&cli.IntFlag{Name: "workers", DefaultText: "the number of CPUs", Usage: "`NUMBER` of passes that render at once"},
+			&cli.StringFlag{Name: "memory", Value: "256Mi", Usage: "`SIZE` of what pipelines keep in memory between passes, all together"},
+			&cli.Float64Flag{Name: "interval-jitter", Value: 0.05, Usage: "`SHARE` by which intervals are longer or shorter at random"},
+			&cli.DurationFlag{Name: "shutdown-grace", Value: 20 * time.Second, Usage: "`TIME` that passes under way have at the end"},
+			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},
+			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
+		},
+		run: func(ctx context.Context, flags *cli.Context, _ []string) error {
+			return serve(ctx, env, flags)
+		},
+	}
+}
+
+func serve(ctx context.Context, env Env, flags *cli.Context) error {
+	options, err := serveOptions(env, flags)
+	if err != nil {
+		return err
+	}
+	reload, stop := onHangup(ctx)
+	defer stop()
+	options.Reload = reload
+	err = service.Run(ctx, options)
+	if wrong, ok := errors.AsType[*service.ConfigurationError](err); ok && len(wrong.Problems) > 0 {
+		return env.configuration(nil, wrong.Problems)
+	}
+	return err
+}
+
+// onHangup makes a channel of SIGHUP. Several in a row are one.
+func onHangup(ctx context.Context) (reload <-chan struct{}, stop func()) {
+	signals, out := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case out <- struct{}{}:
+			}
+		}
+	}()
+	return out, func() {
+		signal.Stop(signals)
+		cancel()
+	}
+}
+
+func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
+	o := service.Options{
+		Path: flags.String("file"), Getenv: env.LookupEnv, Version: buildVersion(),
+		Workers: flags.Int("workers"), Jitter: flags.Float64("interval-jitter"), Grace: flags.Duration("shutdown-grace"),
+		Listen:      service.Address{Address: flags.String("listen"), CertFile: flags.String("tls-cert"), KeyFile: flags.String("tls-key")},
+		AdminListen: service.Address{Address: flags.String("admin-listen"), CertFile: flags.String("admin-tls-cert"), KeyFile: flags.String("admin-tls-key")},
+		TokenFile:   flags.String("bearer-token-file"),
+	}
+	if o.Listen.Address == "off" {
+		o.Listen = service.Address{}
+	}
+	if o.Path == "" {
+		return o, usagef("agentry serve -f pipeline.yaml", "no pipeline file or folder is given")
+	}
+	if err := checkServe(flags, &o); err != nil {
+		return o, err
+	}
+	var err error
+	if o.MemoryBytes, err = sizeFlag(flags, "memory"); err != nil {
+		return o, err
+	}
+	if o.MaxWebhookBytes, err = sizeFlag(flags, "max-webhook-size"); err != nil {
+		return o, err
+	}
+	if o.Log, err = logger(env, flags); err != nil {
+		return o, err
+	}
+	o.CacheDir, err = cacheDir(flags.String("cache-dir"))
+	return o, err
+}
+
+// checkServe finds what does not fit together, and says what 0 means as flags where the
+// service takes it as its default.
+func checkServe(flags *cli.Context, o *service.Options) error {
+	switch {
+	case (o.Listen.CertFile == "") != (o.Listen.KeyFile == ""):
+		return usagef("", "--tls-cert and --tls-key need each other")
+	case (o.AdminListen.CertFile == "") != (o.AdminListen.KeyFile == ""):
+		return usagef("", "--admin-tls-cert and --admin-tls-key need each other")
+	case !server.IsLoopback(o.AdminListen.Address) && o.TokenFile == "":
+		return usagef("add --bearer-token-file, or listen on "+defaultAdminListen, "--admin-listen %s can be reached from elsewhere, where anybody could trigger passes and see the pipelines", o.AdminListen.Address)
+	case o.Workers < 0:
+		return usagef("", "--workers must not be negative")
+	case o.Jitter < 0 || o.Jitter >= 1:
+		return usagef("", "--interval-jitter must be at least 0 and less than 1")
+	case o.Grace < 0:
+		return usagef("", "--shutdown-grace must not be negative")
+	}
+	if o.Jitter == 0 {
+		o.Jitter = -1
+	}
+	o.Grace = max(o.Grace, 1)
+	return nil
+}
+
+// sizeFlag reads a number of bytes such as 256Mi; 0 if the flag is not set.
+func sizeFlag(flags *cli.Context, name string) (int64, error) {
+	text := flags.String(name)
+	if text == "" {
+		return 0, nil
+	}
+	size, err := resource.ParseQuantity(text)
+	if err != nil || size.Sign() <= 0 || size.Value() <= 0 {
+		return 0, usagef("write it like 256Mi", "--%s %q is not a size", name, text)
+	}
+	return size.Value(), nil
+}
+
+func logger(env Env, flags *cli.Context) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(flags.String("log-level"))); err != nil {
+		return nil, usagef("use debug, info, warn or error", "--log-level %q is not known", flags.String("log-level"))
+	}
+	format, err := choice(flags, "log-format", []string{"text", "json"})
+	if err != nil {
+		return nil, err
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if strings.EqualFold(format, "json") {
+		return slog.New(slog.NewJSONHandler(env.Stderr, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(env.Stderr, options)), nil
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/server"
+)
+
+// askAgain is the time between two questions whether a pass has ended.
+const askAgain = 200 * time.Millisecond
+
+func triggerCommand(env Env) command {
+	return command{
+		name:  "trigger",
+		args:  "[NAME]",
+		usage: "let a running agentry serve make a pass now",
+		description: `It waits until the pass has ended and shows how the pipeline is then, as agentry status does,
+with its exit code.`,
+		example: "agentry trigger quickstart",
+		flags: append(serviceFlags(),
+			&cli.BoolFlag{Name: "all", Usage: "all pipelines, instead of one"},
+			&cli.BoolFlag{Name: "no-wait", Usage: "do not wait until the pass has ended"},
+			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "`TIME` to wait"},
+		),
+		run: func(ctx context.Context, flags *cli.Context, args []string) error {
+			if (len(args) == 1) == flags.Bool("all") || len(args) > 1 {
+				return usagef("agentry trigger quickstart", "name one pipeline, or say --all")
+			}
+			return trigger(ctx, env, flags, append(args, "")[0])
+		},
+	}
+}
+
+func trigger(ctx context.Context, env Env, flags *cli.Context, name string) error {
+	a, err := newAsker(flags)
+	if err != nil {
+		return err
+	}
+	path := "/api/v1/reconcile"
+	if name != "" {
+		path = "/api/v1/pipelines/" + url.PathEscape(name) + "/reconcile"
+	}
+	request := server.Reconcile{RequestedAt: time.Now().UTC().Format(time.RFC3339Nano)}
+	var answer server.Reconcile
+	err = a.ask(ctx, http.MethodPost, path, request, &answer)
+	if errors.Is(err, errUnknownPipeline) {
+		return usagef("agentry status", "the service runs no pipeline %q", name)
+	}
+	if err != nil || flags.Bool("no-wait") {
+		return err
+	}
+	waiting, cancel := context.WithTimeoutCause(ctx, flags.Duration("timeout"), fmt.Errorf("no pass has ended within %s", flags.Duration("timeout")))
+	defer cancel()
+	defer env.progress("waiting for the pass")()
+	all, err := a.handled(waiting, name, answer.RequestedAt)
+	if err != nil {
+		return err
+	}
+	if err := printStatuses(env.Stdout, all); err != nil {
+		return err
+	}
+	if !allReady(all) {
+		return errFindings
+	}
+	return nil
+}
+
+// handled waits until the passes that a token asked for have ended, and returns how the
+// pipelines are then. Of those that another replica runs it does not know.
+func (a *asker) handled(ctx context.Context, name, token string) ([]fleet.Status, error) {
+	ticker := time.NewTicker(askAgain)
+	defer ticker.Stop()
+	for {
+		all, err := a.pipelines(ctx, name)
+		switch {
+		case ctx.Err() != nil:
+			return nil, repositoryError{context.Cause(ctx), "agentry status shows what it waits for"}
+		case err != nil:
+			return nil, err
+		case allHandled(all, token):
+			return all, nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+}
+
+// pipelines asks for one pipeline, or without a name for all.
+func (a *asker) pipelines(ctx context.Context, name string) ([]fleet.Status, error) {
+	if name == "" {
+		var all server.Pipelines
+		err := a.ask(ctx, http.MethodGet, "/api/v1/pipelines", nil, &all)
+		return all.Items, err
+	}
+	var one fleet.Status
+	err := a.ask(ctx, http.MethodGet, "/api/v1/pipelines/"+url.PathEscape(name), nil, &one)
+	return []fleet.Status{one}, err
+}
+
+func allHandled(all []fleet.Status, token string) bool {
+	for _, s := range all {
+		if s.Mine && !s.Suspended && s.LastHandledReconcileAt != token {
+			return false
+		}
+	}
+	return true
+}

@@ -127,12 +127,12 @@ func (f *fetch) save(st store, req *packp.UploadPackRequest, res *packp.UploadPa
 			return err
 		}
 	}
-	stream := &wireReader{in: res}
-	var in io.Reader = stream
+	var in io.Reader = res
 	if req.Capabilities.Supports(capability.Sideband64k) {
-		in = sideband.NewDemuxer(sideband.Sideband64k, stream)
+		in = sideband.NewDemuxer(sideband.Sideband64k, res)
 	}
-	_, err := receivePackFile(st.packDir(), in, w.maxBytes, f.repo.opts.MaxObjectBytes)
+	stream := &wireReader{in: in}
+	_, err := receivePackFile(st.packDir(), stream, w.maxBytes, f.repo.opts.MaxObjectBytes)
 	cut := stream.err != nil || w.clone && errors.Is(err, errBadPack)
 	if err != nil && (cut || f.ctx.Err() != nil) {
 		return f.explain(errors.Join(stream.err, err))
@@ -149,7 +149,8 @@ func (f *fetch) save(st store, req *packp.UploadPackRequest, res *packp.UploadPa
 	return st.setShallow(shallow)
 }
 
-// wireReader remembers whether it was the remote that failed.
+// wireReader remembers whether it was the remote that failed: an end in the middle of a
+// packet is an error of it, too.
 type wireReader struct {
 	in  io.Reader
 	err error // other than io.EOF

@@ -1,0 +1,204 @@
+package oci
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// What Flux's OCIRepository takes.
+const (
+	ConfigMediaType  = "application/vnd.cncf.flux.config.v1+json"
+	ContentMediaType = "application/vnd.cncf.flux.content.v1.tar+gzip"
+
+	annotationCreated  = "org.opencontainers.image.created"
+	annotationSource   = "org.opencontainers.image.source"
+	annotationRevision = "org.opencontainers.image.revision"
+)
+
+// The limits of an artifact.
+const (
+	// MaxFiles is how many files it holds.
+	MaxFiles = 200000
+	// MaxBytes is what they hold together.
+	MaxBytes = 256 << 20
+	// maxDepth is how deep folders nest.
+	maxDepth = 64
+)
+
+// metadataFile says what a branch was rendered from.
+const metadataFile = "hydrator.metadata"
+
+// ErrTooLarge is a branch beyond a limit.
+var ErrTooLarge = fmt.Errorf("more than %d files or %d MiB", MaxFiles, MaxBytes>>20)
+
+// Artifact is an output commit as an image.
+type Artifact struct {
+	v1.Image
+	// Input is the input commit, and Output the output commit.
+	Input, Output string
+}
+
+// origin is what of hydrator.metadata an artifact says.
+type origin struct {
+	RepoURL string `json:"repoURL"`
+	DrySHA  string `json:"drySha"`
+	Date    string `json:"date"`
+}
+
+// Build makes the artifact of an output commit, with the files below dir. The branch is that of the
+// input; it may be empty.
+func Build(rd *repo.Reader, commit plumbing.Hash, dir, branch string) (*Artifact, error) {
+	c, err := rd.Commit(commit)
+	if err != nil {
+		return nil, err
+	}
+	root, err := rd.Lookup(c.Tree, dir)
+	if err != nil {
+		return nil, err
+	}
+	from, err := readOrigin(rd, root.Hash)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path.Join(dir, metadataFile), err)
+	}
+	created, err := time.Parse(time.RFC3339, from.Date)
+	if err != nil {
+		created = c.Committer.When // the newest input commit's, if agentry made it
+	}
+	content, err := archive(rd, root.Hash)
+	if err != nil {
+		return nil, err
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }, tarball.WithMediaType(ContentMediaType))
+	if err != nil {
+		return nil, err
+	}
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), ConfigMediaType)
+	image, err = mutate.Append(image, mutate.Addendum{Layer: layer})
+	if err != nil {
+		return nil, err
+	}
+	revision := "sha1:" + from.DrySHA
+	if branch != "" {
+		revision = branch + "@" + revision
+	}
+	annotated, ok := mutate.Annotations(image, map[string]string{
+		annotationCreated: created.UTC().Format(time.RFC3339), annotationSource: from.RepoURL, annotationRevision: revision,
+	}).(v1.Image)
+	if !ok {
+		return nil, errors.New("annotations made something else of an image")
+	}
+	return &Artifact{Image: annotated, Input: from.DrySHA, Output: commit.String()}, nil
+}
+
+func readOrigin(rd *repo.Reader, dir plumbing.Hash) (origin, error) {
+	const maxMetadataBytes = 1 << 20
+	entry, err := rd.Lookup(dir, metadataFile)
+	if err != nil {
+		return origin{}, err
+	}
+	text, err := rd.Blob(entry.Hash, maxMetadataBytes)
+	if err != nil {
+		return origin{}, err
+	}
+	var o origin
+	if err := json.Unmarshal(text, &o); err != nil {
+		return origin{}, err
+	}
+	if !plumbing.IsHash(o.DrySHA) {
+		return origin{}, errors.New("drySha is not a commit id")
+	}
+	return o, nil
+}
+
+// archive packs a folder. Nothing in the header of gzip depends on when and where it is made.
+func archive(rd *repo.Reader, dir plumbing.Hash) ([]byte, error) {
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	a := &archiver{reader: rd, tar: tar.NewWriter(zip), bytes: MaxBytes, files: MaxFiles}
+	if err := a.folder(dir, "", 0); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(a.tar.Close(), zip.Close()); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// archiver writes folders, as long as there is room.
+type archiver struct {
+	reader *repo.Reader
+	tar    *tar.Writer
+	bytes  int64
+	files  int
+}
+
+// folder writes a folder in Git's order, which is the same for the same tree.
+func (a *archiver) folder(dir plumbing.Hash, name string, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("%s: folders nest deeper than %d", name, maxDepth)
+	}
+	entries, err := a.reader.Tree(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		at := path.Join(name, e.Name)
+		switch e.Mode {
+		case filemode.Dir:
+			err = a.put(&tar.Header{Typeflag: tar.TypeDir, Name: at + "/", Mode: 0o755}, nil)
+			if err == nil {
+				err = a.folder(e.Hash, at, depth+1)
+			}
+		case filemode.Regular, filemode.Deprecated:
+			err = a.file(e.Hash, at, 0o644)
+		case filemode.Executable:
+			err = a.file(e.Hash, at, 0o755)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *archiver) file(blob plumbing.Hash, name string, mode int64) error {
+	data, err := a.reader.Blob(blob, max(a.bytes, 1))
+	if errors.Is(err, repo.ErrTooLarge) {
+		return ErrTooLarge
+	}
+	if err != nil {
+		return err
+	}
+	if a.bytes -= int64(len(data)); a.bytes < 0 {
+		return ErrTooLarge
+	}
+	return a.put(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: int64(len(data))}, data)
+}
+
+func (a *archiver) put(h *tar.Header, data []byte) error {
+	if a.files--; a.files < 0 {
+		return ErrTooLarge
+	}
+	if err := a.tar.WriteHeader(h); err != nil {
+		return err
+	}
+	_, err := a.tar.Write(data)
+	return err
+}

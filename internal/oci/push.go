@@ -1,0 +1,195 @@
+package oci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/pipeline"
+)
+
+// Scheme is what the URL of an artifact starts with, as in Flux.
+const Scheme = "oci://"
+
+// maxAnswerBytes bounds an answer of a registry: manifests are the largest.
+const maxAnswerBytes = 8 << 20
+
+// shortID is how much of an output commit is added to a tag.
+const shortID = 12
+
+// Pushed is what a push did.
+type Pushed struct {
+	Digest string
+	// Tags were pointed to the digest; none if the moving one did already.
+	Tags []string
+}
+
+// Push sends an artifact.
+func Push(ctx context.Context, a *Artifact, to gitsync.OCI, secret pipeline.RegistrySecret) (Pushed, error) {
+	p, err := newPusher(ctx, to, secret)
+	if err != nil {
+		return Pushed{}, err
+	}
+	defer p.transport.CloseIdleConnections()
+	out, err := p.push(a)
+	if err != nil {
+		err = fmt.Errorf("push to %s: %w", p.repository, withoutSecrets(err, secret))
+	}
+	return out, err
+}
+
+type pusher struct {
+	repository name.Repository
+	tag        string
+	transport  *http.Transport
+	options    []remote.Option
+}
+
+func newPusher(ctx context.Context, to gitsync.OCI, secret pipeline.RegistrySecret) (*pusher, error) {
+	opts := []name.Option{name.StrictValidation}
+	if to.Insecure {
+		opts = append(opts, name.Insecure)
+	}
+	repository, err := name.NewRepository(strings.TrimPrefix(to.URL, Scheme), opts...)
+	if err != nil {
+		return nil, errors.New("the URL of the artifact is not oci://HOST/PATH")
+	}
+	t, err := forge.Transport(secret.CAPEM)
+	if err != nil {
+		return nil, err
+	}
+	auth := authn.Anonymous
+	if secret.Username != "" || secret.Password != "" {
+		auth = authn.FromConfig(authn.AuthConfig{Username: secret.Username, Password: secret.Password})
+	}
+	tag := to.Tag
+	if tag == "" {
+		tag = "latest"
+	}
+	return &pusher{repository: repository, tag: tag, transport: t, options: []remote.Option{
+		remote.WithContext(ctx), remote.WithAuth(auth), remote.WithTransport(&guard{next: t, plain: to.Insecure}), remote.WithUserAgent("agentry"),
+		remote.WithRetryBackoff(remote.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 2}),
+	}}, nil
+}
+
+func (p *pusher) push(a *Artifact) (Pushed, error) {
+	digest, err := a.Digest()
+	if err != nil {
+		return Pushed{}, err
+	}
+	out := Pushed{Digest: digest.String()}
+	if now, err := p.head(p.tag); err != nil || now == digest {
+		return out, err
+	}
+	fixed := a.Input
+	now, err := p.head(fixed)
+	if err != nil {
+		return out, err
+	}
+	if now != (v1.Hash{}) && now != digest {
+		fixed += "-" + a.Output[:min(len(a.Output), shortID)]
+		if now, err = p.head(fixed); err != nil {
+			return out, err
+		}
+	}
+	if now == (v1.Hash{}) {
+		if err := remote.Write(p.repository.Tag(fixed), a.Image, p.options...); err != nil {
+			return out, err
+		}
+		out.Tags = append(out.Tags, fixed)
+	}
+	if err := remote.Write(p.repository.Tag(p.tag), a.Image, p.options...); err != nil {
+		return out, err
+	}
+	out.Tags = append(out.Tags, p.tag)
+	return out, nil
+}
+
+// head finds what a tag points to; zero if there is no such tag, or no such repository yet.
+func (p *pusher) head(tag string) (v1.Hash, error) {
+	d, err := remote.Head(p.repository.Tag(tag), p.options...)
+	if refused, ok := errors.AsType[*transport.Error](err); ok && refused.StatusCode == http.StatusNotFound {
+		return v1.Hash{}, nil
+	}
+	if err != nil {
+		return v1.Hash{}, err
+	}
+	return d.Digest, nil
+}
+
+// isPermanent reports whether the registry would refuse the same again.
+func isPermanent(err error) bool {
+	refused, ok := errors.AsType[*transport.Error](err)
+	return errors.Is(err, ErrTooLarge) || ok && (refused.StatusCode == http.StatusBadRequest || refused.StatusCode == http.StatusRequestEntityTooLarge)
+}
+
+// secretError is an error whose text holds no credentials.
+type secretError struct {
+	text string
+	err  error
+}
+
+// Error implements error.
+func (e secretError) Error() string { return e.text }
+
+// Unwrap gives the error itself, to find its kind.
+func (e secretError) Unwrap() error { return e.err }
+
+func withoutSecrets(err error, secret pipeline.RegistrySecret) error {
+	text := err.Error()
+	if secret.Password != "" {
+		text = strings.ReplaceAll(text, secret.Password, "***")
+	}
+	const maxErrorBytes = 500
+	if len(text) > maxErrorBytes {
+		text = strings.ToValidUTF8(text[:maxErrorBytes], "") + "…"
+	}
+	return secretError{text, err}
+}
+
+// guard is below the library: see the package's documentation.
+type guard struct {
+	next  http.RoundTripper
+	plain bool // HTTP without TLS is allowed
+}
+
+var _ http.RoundTripper = (*guard)(nil)
+
+// RoundTrip implements http.RoundTripper.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme != "https" && !g.plain {
+		return nil, fmt.Errorf("refused to talk to %s without TLS: see output.oci.insecure", req.URL.Host)
+	}
+	resp, err := g.next.RoundTrip(req)
+	if err == nil {
+		resp.Body = &bounded{resp.Body, maxAnswerBytes}
+	}
+	return resp, err
+}
+
+// bounded fails where an answer gets too large, instead of ending there.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("the answer is larger than %d MiB", maxAnswerBytes>>20)
+	}
+	return n, err
+}

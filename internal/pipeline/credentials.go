@@ -178,10 +178,12 @@ func (r *resolver) fail(path, file string, err error) {
 }
 
 // read gives the content of the file or variable, which must hold something; nil if there
-// is neither. Its errors hold no byte of it.
+// is neither, or if it depends on a folder that is not known. Its errors hold no byte of it.
 func (r *resolver) read(file, env string) ([]byte, error) {
 	var value []byte
 	switch {
+	case r.pipeline.each != nil && usesFolder(file+env):
+		return nil, nil // Each folder's pipeline reads its own.
 	case file != "":
 		content, err := readFile(r.pipeline.resolve(file), MaxCredentialBytes)
 		if err != nil {

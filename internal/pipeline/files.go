@@ -66,10 +66,9 @@ func Files(path string) (names []string, folder bool, err error) {
 	}
 	for _, e := range entries {
 		name := filepath.Join(path, e.Name())
-		if !isPipelineName(e.Name()) || e.IsDir() || leadsToFolder(name, e) {
-			continue
+		if isPipelineName(e.Name()) && mayBeFile(name) {
+			names = append(names, name)
 		}
-		names = append(names, name)
 	}
 	switch {
 	case len(names) == 0:
@@ -85,14 +84,11 @@ func isPipelineName(name string) bool {
 	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }
 
-// leadsToFolder reports whether an entry is a link to a folder. A link to nowhere is a file
-// that cannot be read.
-func leadsToFolder(name string, e fs.DirEntry) bool {
-	if e.Type()&fs.ModeSymlink == 0 {
-		return false
-	}
+// mayBeFile reports whether a name leads to a file, and not to a folder or to a pipe, which
+// could be waited for without end. What cannot be looked at is a file that cannot be read.
+func mayBeFile(name string) bool {
 	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
+	return err != nil || info.Mode().IsRegular()
 }
 
 // plain is an error of the file system without the name of the file, which stands before it.

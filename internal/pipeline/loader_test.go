@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -211,12 +212,18 @@ func TestLoaderFollowsAConfigMap(t *testing.T) {
 	}
 }
 
-// TestUnreadableFilesAreKept takes a file's target away.
+// TestUnreadableFilesAreKept takes a file's target away, beside what is no file at all.
 func TestUnreadableFilesAreKept(t *testing.T) {
 	folder, elsewhere := t.TempDir(), t.TempDir()
 	write(t, elsewhere, "a.yaml", doc("a", "a"))
 	write(t, folder, "b.yaml", doc("b", "b"))
 	if err := os.Symlink(filepath.Join(elsewhere, "a.yaml"), filepath.Join(folder, "a.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(folder, "folder.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(folder, "pipe.yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	loader := NewLoader(LoaderOptions{Path: folder})

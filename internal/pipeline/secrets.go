@@ -74,7 +74,8 @@ type RegistrySecret struct {
 }
 
 // Secrets reads what the pipeline's fields for the service point at. It may be called again
-// whenever files may have been renewed.
+// whenever files may have been renewed. Of a pipeline with forEach it leaves out what depends
+// on the folder.
 func (p *Pipeline) Secrets(getenv Getenv) (Secrets, diag.List) {
 	r := resolver{pipeline: p, getenv: getenv}
 	var s Secrets
@@ -164,6 +165,9 @@ func (r *resolver) rereadToken(out *ForgeAccess, path, file, env string) {
 	quiet := resolver{pipeline: r.pipeline, getenv: r.getenv}
 	out.Token = func(context.Context) (string, error) {
 		value, err := quiet.read(file, env)
+		if err == nil && value == nil {
+			err = errors.New("depends on the folder")
+		}
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", path, err)
 		}

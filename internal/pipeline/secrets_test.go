@@ -254,6 +254,18 @@ func TestTemplatesReadOnlyWhatFindsTheirFolders(t *testing.T) {
 	if c, err := defs[0].Credentials(); err != nil || len(c.Sources) != 1 || len(c.Verify) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
+	hook := strings.Replace(eachCluster, "      paths:", "      webhook: {type: github, secretFile: hook}\n      paths:", 1) + "  notify: [{url: https://events.example.com, secretFile: \"{{ .path.path }}\"}]\n"
+	template := one(t, hook)
+	template.file = filepath.Join(folder, "p.yaml")
+	write(t, folder, "hook", "h00k")
+	s, found := template.Secrets(environment)
+	want := Secrets{
+		Webhooks: []WebhookSecret{{"git.example.com/a", "github", []byte("h00k")}},
+		Sources:  []*ForgeAccess{nil}, Notify: []EndpointSecret{{}},
+	}
+	if diff := cmp.Diff(want, s); diff != "" || len(found) > 0 {
+		t.Errorf("a push is to list the folders at once, but: %s %s", diff, report(t, found))
+	}
 	made, found := defs[0].Expand([]string{"clusters/prod"})
 	if len(found) > 0 {
 		t.Fatal(report(t, found))

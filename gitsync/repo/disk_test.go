@@ -1,0 +1,128 @@
+package repo_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+// TestACacheThatIsDeletedUnderUs, wholly or in part, is made again; who reads goes on reading.
+func TestACacheThatIsDeletedUnderUs(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(t *testing.T, dir string){
+		"all caches": func(t *testing.T, dir string) { removeAll(t, dir) },
+		"this cache": func(t *testing.T, dir string) {
+			removeAll(t, filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(packsIn(t, dir)[0])))))
+		},
+		"the repository": func(t *testing.T, dir string) {
+			removeAll(t, filepath.Dir(filepath.Dir(filepath.Dir(packsIn(t, dir)[0]))))
+		},
+		"the packs": func(t *testing.T, dir string) { removeAll(t, filepath.Dir(packsIn(t, dir)[0])) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := gittest.NewRepo(t)
+			g.Commit("main", map[string]string{"a.yaml": "1"})
+			dir := filepath.Join(t.TempDir(), "caches")
+			r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{})
+			p := pusher(t, r, repo.Auth{})
+			old := fetch(t, r, repo.Ref{})[0]
+			rd := reader(t, r)
+			remove(t, dir)
+			wantFiles(t, rd, old.Commit, map[string]string{"a.yaml": "1"})
+			w := repo.NewWriter(rd)
+			next := commitOn(t, w, rd, old, map[string]repo.Edit{"b.yaml": {Data: []byte("2")}})
+			removeAll(t, dir)
+			if err := p.Push(testContext(t), w, repo.Update{Ref: mainRef, Old: old.Commit, New: next}); err != nil {
+				t.Fatal(err)
+			}
+			tip := fetch(t, r, repo.Ref{})[0]
+			wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "1", "b.yaml": "2"})
+		})
+	}
+}
+
+func removeAll(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fullDisk tells a process of this test that no file of it may grow over 20 kB, and what to
+// fetch where.
+const fullDisk = "AGENTRY_TEST_FULL_DISK"
+
+// TestAFullDisk is a clear error; what was in the cache is there still, and when there is room
+// again all goes on.
+func TestAFullDisk(t *testing.T) {
+	if dir := os.Getenv(fullDisk); dir != "" {
+		fetchOnFullDisk(t, dir, os.Getenv(fullDisk+"_URL"))
+		return
+	}
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"a.yaml": "1"})
+	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
+	dir := t.TempDir()
+	r := openAt(t, dir, repo.Remote{URL: url}, repo.Options{})
+	old := fetch(t, r, repo.Ref{})[0]
+	g.Commit("main", map[string]string{"b.yaml": noise(t, 100_000)})
+
+	cmd := exec.Command(os.Args[0], "-test.run=^TestAFullDisk$")
+	cmd.Env = append(os.Environ(), fullDisk+"="+dir, fullDisk+"_URL="+url)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("PASS")) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*", "*", "objects", "pack", "tmp_*")); len(left) > 0 {
+		t.Errorf("what did not fit is still there: %v", left)
+	}
+	fresh := openAt(t, dir, repo.Remote{URL: url}, repo.Options{})
+	fetch(t, fresh, repo.Ref{Commit: old.Commit.String()})
+	wantFiles(t, reader(t, fresh), old.Commit, map[string]string{"a.yaml": "1"})
+	tip := fetch(t, r, repo.Ref{})[0]
+	wantFiles(t, reader(t, r), tip.Commit, g.Files("main"))
+}
+
+func fetchOnFullDisk(t *testing.T, dir, url string) {
+	signal.Ignore(syscall.SIGXFSZ)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 20_000, Max: 20_000}); err != nil {
+		t.Fatal(err)
+	}
+	r := openAt(t, dir, repo.Remote{URL: url}, repo.Options{})
+	for range 2 {
+		_, err := r.Fetch(testContext(t), repo.Ref{})
+		wantError(t, err, repo.ErrCache, "file too large")
+	}
+}
+
+func TestADirectoryThatIsNone(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"a.yaml": "1"})
+	dir := filepath.Join(t.TempDir(), "caches")
+	writeFile(t, dir, "a file")
+	_, err := repo.Open(dir, repo.Remote{URL: g.Dir}, repo.Options{})
+	wantError(t, err, repo.ErrCache, "not a directory")
+
+	dir = filepath.Join(t.TempDir(), "caches")
+	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{})
+	removeAll(t, dir)
+	writeFile(t, dir, "a file")
+	_, err = r.Fetch(testContext(t), repo.Ref{})
+	wantError(t, err, repo.ErrCache, "not a directory")
+	if errors.Is(err, repo.ErrUnreachable) {
+		t.Error("the remote is blamed")
+	}
+	removeAll(t, dir)
+	fetch(t, r, repo.Ref{})
+}

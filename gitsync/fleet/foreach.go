@@ -16,6 +16,7 @@ type expander struct {
 	def   *Definition
 	pool  *repo.Pool
 	repo  *repo.Repo
+	keys  gitsync.Keyring // accept the commit whose folders count
 	ref   repo.Ref
 	found func([]Definition) // takes what was made
 }
@@ -28,19 +29,9 @@ func newExpander(def *Definition, pool *repo.Pool, creds gitsync.Credentials, fo
 // PassSince implements passer. What is in the report's diagnostics is what is wrong with
 // folders; an error means that none could be listed, and leaves the pipelines as they are.
 func (e *expander) PassSince(ctx context.Context, since time.Time) (*gitsync.Report, error) {
-	tips, err := e.repo.FetchSince(ctx, since, e.ref)
+	folders, commit, err := gitsync.ListFolders(ctx, e.repo, &e.def.Pipeline, e.keys, since)
 	if err != nil {
 		return nil, err
-	}
-	rd := e.repo.Reader()
-	defer rd.Close()
-	commit, err := rd.Commit(tips[0].Commit)
-	if err != nil {
-		return nil, fmt.Errorf("read %s of %s: %w", tips[0].Commit, e.repo.URL(), err)
-	}
-	folders, err := gitsync.Folders(rd, commit.Tree, e.def.Spec.ForEach)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", e.repo.URL(), err)
 	}
 	made, problems := e.def.Expand(folders)
 	if len(folders) == 0 {
@@ -52,7 +43,7 @@ func (e *expander) PassSince(ctx context.Context, since time.Time) (*gitsync.Rep
 	e.found(made)
 	return &gitsync.Report{
 		Pipeline: e.def.Metadata.Name,
-		Sources:  []gitsync.SourceReport{{URL: e.repo.URL(), Ref: e.ref.String(), Commit: commit.Hash.String()}},
+		Sources:  []gitsync.SourceReport{{URL: e.repo.URL(), Ref: e.ref.String(), Commit: commit.String()}},
 		Diags:    problems,
 	}, nil
 }
@@ -75,6 +66,9 @@ func (e *expander) SetCredentials(creds gitsync.Credentials) error {
 	next, err := e.pool.Open(repo.Remote{URL: e.def.Spec.Sources[0].URL, Auth: creds.Sources[0]})
 	if err != nil {
 		return fmt.Errorf("pipeline %s: %w", e.def.Metadata.Name, err)
+	}
+	if len(creds.Verify) > 0 {
+		e.keys = creds.Verify[0]
 	}
 	old := e.repo
 	e.repo = next

@@ -58,4 +58,7 @@ type File struct {
 	// inlines; empty when it inlines none. The agent knows by no more than this that a
 	// configuration changed.
 	Masked string
+	// Redacted is an agent's configuration as text, with a placeholder for every secret value;
+	// nil without [Options.Review].
+	Redacted []byte
 }

@@ -28,6 +28,8 @@ type Options struct {
 	// RestartOnSecretChange makes pods restart when a secret changes that stands in their
 	// configuration: their agents would not notice.
 	RestartOnSecretChange bool
+	// Review gives the Secrets of agents' configurations a text without secrets: [File.Redacted].
+	Review bool
 	// AgentSelector is its -agent-selector; nil selects every GrafanaAgent.
 	AgentSelector labels.Selector
 	// SDAggregator is how agents find the targets of MetricsIntegrations; the zero value
@@ -177,7 +179,7 @@ func (r *renderer) render(h *hierarchy.Hierarchy, set *manifest.Set, left map[ma
 		return out
 	}
 	objects, diags := workload.Build(h, config, workload.Options{
-		Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange,
+		Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange, Review: r.opts.Review,
 	})
 	out.objects, out.diags = objects, append(out.diags, diags...)
 	return out
@@ -188,7 +190,7 @@ func files(objects []workload.Object) []File {
 	var out []File
 	for _, o := range objects {
 		name := o.ID.Name + "." + strings.ToLower(o.ID.Kind) + ".yaml"
-		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true, Masked: o.Masked})
+		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true, Masked: o.Masked, Redacted: o.Redacted})
 		if o.Review != nil {
 			out = append(out, File{Path: o.ID.Name + ".agent.yml.txt", Data: o.Review, Object: o.ID})
 		}

@@ -52,6 +52,7 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	options := p.render
 	options.Past = p.past
+	options.Review = p.options.Review
 	rendered := generator.Render(p.set, options, p.memory.rendered)
 	err := p.decide(rendered)
 	if p.past.err != nil {
@@ -61,6 +62,9 @@ func (p *pass) run(ctx context.Context) error {
 		return fmt.Errorf("read the output branch: %w", err)
 	}
 	p.memory.rendered = rendered
+	if p.options.Review {
+		p.report.Rendered = rendered.Units
+	}
 	p.report.Diags = append(p.report.Diags, p.aboutHead(rendered.Diags)...)
 	if p.pipeline.Spec.OnInvalid == OnInvalidFail && p.report.Diags.HasErrors() {
 		return nil

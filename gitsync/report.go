@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -25,6 +26,8 @@ type Report struct {
 	// for them.
 	Set         *manifest.Set
 	Hierarchies []*hierarchy.Hierarchy
+	// Rendered are the units as they were rendered, if Options.Review asks for them.
+	Rendered []*generator.Unit
 	// Changes are the files that the commit adds, changes or removes, sorted by path.
 	Changes []FileChange
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".

@@ -37,6 +37,9 @@ type Options struct {
 	Version string
 	// DryRun makes everything but the push, and counts changed lines.
 	DryRun bool
+	// Review fills Report.Rendered, with texts of the agents' configurations that hold no
+	// secrets. It needs DryRun.
+	Review bool
 	// AllowDeletions is the full id of an input commit for which the deletion guard
 	// does not hold.
 	AllowDeletions string

@@ -71,6 +71,9 @@ func (b *builder) addConfig(name string, c *agentyaml.Config) {
 			o.Masked, b.inlined[name] = masked, inlined
 		}
 	}
+	if b.options.Review {
+		o.Redacted = agentyaml.EncodeRedacted(c)
+	}
 	if len(text) <= gzipAboveBytes {
 		w := b.secretHead(name, labels, len(text))
 		w.WriteString("stringData:\n  " + configKey + ": |\n")

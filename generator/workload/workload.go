@@ -26,6 +26,8 @@ type Options struct {
 	// RestartOnSecretChange makes pods carry a checksum of the secrets that their
 	// configuration inlines: an agent overlooks it when nothing else changes.
 	RestartOnSecretChange bool
+	// Review asks for Object.Redacted.
+	Review bool
 }
 
 // Object is one rendered object.
@@ -37,6 +39,8 @@ type Object struct {
 	Review []byte
 	// Masked is, of a configuration that inlines secrets, its SHA-256 without them.
 	Masked string
+	// Redacted is the text of a configuration without secrets, if it is asked for.
+	Redacted []byte
 }
 
 // Names and constants of the operator.

@@ -1,0 +1,415 @@
+package cli
+
+import (
+	"bufio"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/internal/server"
+)
+
+const hookSecret = "the secret of the hook"
+
+// served is a running agentry serve, and the Git server of its pipelines.
+type served struct {
+	t             *testing.T
+	cmd           *exec.Cmd
+	repo          *gittest.Repo
+	repository    string // its URL
+	config, cache string // folders
+	admin, hooks  string // URLs
+	lines         chan logLine
+}
+
+// logLine is a line of the log.
+type logLine map[string]any
+
+// serveWorld starts a service with one pipeline, waits until it is ready, and ends it when the
+// test does.
+func serveWorld(t *testing.T) *served {
+	t.Helper()
+	w := &served{t: t, repo: gittest.NewRepo(t), config: t.TempDir(), cache: t.TempDir()}
+	w.repository, _ = w.repo.ServeHTTP(gittest.HTTPOptions{})
+	w.commit("10s")
+	w.write("hook.secret", hookSecret+"\n")
+	w.write("prod.yaml", w.pipeline("prod", "1h"))
+	w.start()
+	w.until("ready", func(p server.Pipelines) bool { return len(p.Items) == 1 && allReady(p.Items) })
+	return w
+}
+
+// commit changes a monitor of the inputs.
+func (w *served) commit(interval string) string {
+	return w.repo.Commit("main", map[string]string{"in/agent.yaml": fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
+kind: GrafanaAgent
+metadata: {name: agent, namespace: shop}
+spec:
+  metrics:
+    instanceSelector: {}
+---
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: MetricsInstance
+metadata: {name: main, namespace: shop}
+spec:
+  serviceMonitorSelector: {}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: cart, namespace: shop}
+spec:
+  selector: {matchLabels: {app: cart}}
+  endpoints: [{port: http, interval: %s}]
+`, interval)})
+}
+
+func (w *served) pipeline(name, interval string) string {
+	return fmt.Sprintf(`apiVersion: agentry.dev/v1alpha1
+kind: Pipeline
+metadata: {name: %s}
+spec:
+  interval: %s
+  sources:
+    - url: %s
+      ref: {branch: main}
+      paths: [in]
+      webhook: {type: generic, secretFile: hook.secret}
+  output: {branch: environments/%s}
+`, name, interval, w.repository, name)
+}
+
+func (w *served) write(name, text string) {
+	w.t.Helper()
+	file := filepath.Join(w.config, name)
+	if err := os.WriteFile(file+".tmp", []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Rename(file+".tmp", file); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *served) start() {
+	w.t.Helper()
+	w.cmd = exec.Command("agentry", "serve", "-f", w.config, "--cache-dir", w.cache, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--log-format", "json", "--log-level", "debug")
+	stderr, err := w.cmd.StderrPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		_ = w.cmd.Process.Kill()
+		_ = w.cmd.Wait()
+	})
+	w.lines = make(chan logLine, 10_000)
+	go func() {
+		defer close(w.lines)
+		for scanner := bufio.NewScanner(stderr); scanner.Scan(); {
+			var line logLine
+			if json.Unmarshal(scanner.Bytes(), &line) != nil {
+				line = logLine{"msg": scanner.Text()}
+			}
+			w.lines <- line
+		}
+	}()
+	line := w.line("started")
+	w.admin, w.hooks = fmt.Sprintf("http://%s", line["admin"]), fmt.Sprintf("http://%s", line["listen"])
+}
+
+// line waits for a message in the log.
+func (w *served) line(message string) logLine {
+	w.t.Helper()
+	var seen strings.Builder
+	for line := range w.lines {
+		fmt.Fprintln(&seen, line)
+		if line["msg"] == message {
+			return line
+		}
+	}
+	w.t.Fatalf("the service ended without the line %q:\n%s", message, seen.String())
+	return nil
+}
+
+// until asks the service until its pipelines are as wanted; the test's own time limit ends it.
+func (w *served) until(what string, good func(server.Pipelines) bool) server.Pipelines {
+	w.t.Helper()
+	for {
+		var out server.Pipelines
+		if err := json.Unmarshal([]byte(w.get("/api/v1/pipelines")), &out); err != nil {
+			w.t.Fatalf("%s: %v", what, err)
+		}
+		if good(out) {
+			return out
+		}
+		if w.t.Context().Err() != nil {
+			w.t.Fatalf("never %s: %+v", what, out)
+		}
+	}
+}
+
+func (w *served) get(path string) string {
+	w.t.Helper()
+	answer, err := http.Get(w.admin + path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		w.t.Fatalf("%s: %s %v %s", path, answer.Status, err, text)
+	}
+	return string(text)
+}
+
+// hook sends a webhook, and returns the status.
+func (w *served) hook(secret, body string) int {
+	w.t.Helper()
+	path := "/hook/generic/" + gitsync.RepositoryAddress(w.repository)
+	r, err := http.NewRequest(http.MethodPost, w.hooks+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(body))
+	r.Header.Set("X-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+// run runs agentry against the service, and returns the exit code and what it prints.
+func (w *served) run(args ...string) (int, string) {
+	w.t.Helper()
+	out, err := exec.Command("agentry", append(args, "--address", w.admin)...).CombinedOutput()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return failed.ExitCode(), string(out)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return exitDone, string(out)
+}
+
+// rendered waits until the output branch of a pipeline holds a text in the agent's
+// configuration, and the service knows.
+func (w *served) rendered(pipeline, text string) {
+	w.t.Helper()
+	w.until(pipeline+" has rendered "+text, func(p server.Pipelines) bool {
+		for _, s := range p.Items {
+			if s.Name == pipeline && s.Output != nil && s.Output.Commit != "" {
+				return strings.Contains(w.repo.Git("show", s.Output.Commit+":shop/agent/agent-config.secret.yaml"), text)
+			}
+		}
+		return false
+	})
+}
+
+// metric is the value of a series.
+func (w *served) metric(series string) string {
+	w.t.Helper()
+	for line := range strings.Lines(w.get("/metrics")) {
+		if value, ok := strings.CutPrefix(line, series+" "); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// TestServe follows a service from its start to its end. Its interval is an hour: nothing
+// that happens here is a poll.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	w := serveWorld(t)
+	w.rendered("prod", "scrape_interval: 10s")
+
+	// A push and its webhook move the output branch; a wrong secret does not.
+	w.commit("20s")
+	if got := w.hook("another secret", "1"); got != http.StatusNotFound {
+		t.Errorf("a wrong secret got %d", got)
+	}
+	if got := w.hook(hookSecret, "1"); got != http.StatusAccepted {
+		t.Errorf("a webhook got %d", got)
+	}
+	w.rendered("prod", "scrape_interval: 20s")
+	if got := w.metric(`agentry_webhook_requests_total{result="accepted",source="generic"}`); got != "1" {
+		t.Errorf("%q webhooks are counted", got)
+	}
+
+	// Status and trigger, by a person.
+	code, text := w.run("status")
+	if code != exitDone || !strings.Contains(text, "prod ") || !strings.Contains(text, "environments/prod@sha1:"+w.repo.Head("environments/prod")[:8]) {
+		t.Errorf("status: %d\n%s", code, text)
+	}
+	w.commit("30s")
+	if code, text = w.run("trigger", "prod"); code != exitDone {
+		t.Errorf("trigger: %d\n%s", code, text)
+	}
+	w.rendered("prod", "scrape_interval: 30s") // The command has waited for it.
+	if code, text = w.run("trigger", "--all"); code != exitDone || !strings.Contains(text, "prod ") {
+		t.Errorf("trigger --all: %d\n%s", code, text)
+	}
+	if code, text = w.run("trigger", "prd"); code != exitUsage || !strings.Contains(text, `no pipeline "prd"`) {
+		t.Errorf("trigger of a pipeline that is not there: %d\n%s", code, text)
+	}
+	if code, text = w.run("status", "prd"); code != exitUsage || !strings.Contains(text, "prod") {
+		t.Errorf("status of a pipeline that is not there: %d\n%s", code, text)
+	}
+
+	// Something is held: exit code 1, with the place and the reason.
+	w.commit("wrong")
+	if code, text = w.run("trigger", "prod"); code != exitFindings {
+		t.Errorf("trigger with an error in the input: %d\n%s", code, text)
+	}
+	if code, text = w.run("status", "prod"); code != exitFindings || !strings.Contains(text, "ServiceMonitor/shop/cart\n       in/agent.yaml:") {
+		t.Errorf("status with an error in the input: %d\n%s", code, text)
+	}
+	if page := w.get("/"); !strings.Contains(page, "in/agent.yaml:") || !strings.Contains(page, "1 not ready") {
+		t.Errorf("the page does not show what is held:\n%s", page)
+	}
+
+	w.stop()
+	if code, text = w.run("status"); code != exitRepository || !strings.Contains(text, "is agentry serve running there?") {
+		t.Errorf("status of a service that is gone: %d\n%s", code, text)
+	}
+}
+
+// stop ends the service as systemd and Kubernetes do; that is no failure.
+func (w *served) stop() {
+	w.t.Helper()
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		w.t.Fatal(err)
+	}
+	w.line("stopped")
+	for range w.lines { // To its end, as Wait closes it.
+	}
+	if err := w.cmd.Wait(); err != nil {
+		w.t.Errorf("SIGTERM ended the service with %v", err)
+	}
+}
+
+// TestServeTakesABurstOfWebhooks sends 50 pushes' worth at once: they are one or two rounds.
+func TestServeTakesABurstOfWebhooks(t *testing.T) {
+	t.Parallel()
+	w := serveWorld(t)
+	before := w.metric(`agentry_reconcile_duration_seconds_count{result="success"}`)
+	w.commit("20s")
+	var running sync.WaitGroup
+	for i := range 50 {
+		running.Go(func() {
+			if got := w.hook(hookSecret, fmt.Sprint(i)); got != http.StatusAccepted {
+				t.Errorf("webhook %d got %d", i, got)
+			}
+		})
+	}
+	running.Wait()
+	w.rendered("prod", "scrape_interval: 20s")
+	if got := w.hook(hookSecret, "49"); got != http.StatusOK {
+		t.Errorf("a replay got %d", got)
+	}
+	// The next pass that is asked for comes after all that the burst has led to.
+	if code, text := w.run("trigger", "prod"); code != exitDone {
+		t.Fatalf("trigger: %d\n%s", code, text)
+	}
+	after := w.metric(`agentry_reconcile_duration_seconds_count{result="success"}`)
+	var first, last int
+	if _, err := fmt.Sscan(before+" "+after, &first, &last); err != nil {
+		t.Fatal(err)
+	}
+	if made := last - first - 1; made < 1 || made > 2 {
+		t.Errorf("the burst made %d passes", made)
+	}
+	w.stop()
+}
+
+// TestServeReloads changes the configuration of a running service.
+func TestServeReloads(t *testing.T) {
+	t.Parallel()
+	w := serveWorld(t)
+
+	// A bad file keeps what runs, and says so.
+	w.write("prod.yaml", "kind: [")
+	bad := w.until("the bad file is told of", func(p server.Pipelines) bool { return len(p.Problems) > 0 })
+	if len(bad.Items) != 1 || !allReady(bad.Items) {
+		t.Errorf("a bad file stopped the pipeline: %+v", bad.Items)
+	}
+	if code, text := w.run("status"); code != exitFindings || !strings.Contains(text, "prod.yaml:1") {
+		t.Errorf("status with a bad file: %d\n%s", code, text)
+	}
+	w.commit("20s")
+	if code, text := w.run("trigger", "prod"); code != exitDone {
+		t.Errorf("trigger with a bad file: %d\n%s", code, text)
+	}
+
+	// SIGHUP reads it at once and makes a pass of each pipeline.
+	w.commit("30s")
+	w.write("prod.yaml", w.pipeline("prod", "2h"))
+	w.write("test.yaml", w.pipeline("test", "1h"))
+	if err := w.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	w.line("reloading")
+	w.rendered("prod", "scrape_interval: 30s")
+	w.rendered("test", "scrape_interval: 30s")
+	w.until("good again", func(p server.Pipelines) bool { return len(p.Problems) == 0 && len(p.Items) == 2 && allReady(p.Items) })
+	w.stop()
+}
+
+func TestServeRefusesToStart(t *testing.T) {
+	folder := t.TempDir()
+	good, bad, token := filepath.Join(folder, "good.yaml"), filepath.Join(folder, "bad.yaml"), filepath.Join(folder, "token")
+	text := "apiVersion: agentry.dev/v1alpha1\nkind: Pipeline\nmetadata: {name: a}\nspec:\n  sources: [{url: /nowhere, ref: {branch: main}, paths: [in]}]\n  output: {branch: b}\n"
+	for name, content := range map[string]string{good: text, bad: text + "  colour: red\n", token: "a b"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no file":                           {nil, "no pipeline file or folder is given"},
+		"a file that is not there":          {[]string{"-f", good + "s"}, "no such file"},
+		"a file with an error":              {[]string{"-f", bad}, "unknown field"},
+		"an admin listener for all":         {[]string{"-f", good, "--admin-listen", ":0"}, "--bearer-token-file"},
+		"a token of two words":              {[]string{"-f", good, "--bearer-token-file", token}, "not one token"},
+		"a certificate without its key":     {[]string{"-f", good, "--tls-cert", token}, "--tls-cert and --tls-key need each other"},
+		"an admin certificate without one":  {[]string{"-f", good, "--admin-tls-key", token}, "--admin-tls-cert and --admin-tls-key need each other"},
+		"a certificate that is none":        {[]string{"-f", good, "--admin-listen", "127.0.0.1:0", "--tls-cert", token, "--tls-key", token}, "PEM"},
+		"a size that is none":               {[]string{"-f", good, "--memory", "much"}, `--memory "much" is not a size`},
+		"a size of nothing":                 {[]string{"-f", good, "--max-webhook-size", "0"}, "is not a size"},
+		"a jitter of all":                   {[]string{"-f", good, "--interval-jitter", "1"}, "--interval-jitter must be"},
+		"a level that is none":              {[]string{"-f", good, "--log-level", "loud"}, `--log-level "loud" is not known`},
+		"a format that is none":             {[]string{"-f", good, "--log-format", "xml"}, "use text, json"},
+		"an address that nobody can have":   {[]string{"-f", good, "--admin-listen", "127.0.0.1:70000"}, "invalid port"},
+		"a webhook address in the same way": {[]string{"-f", good, "--admin-listen", "127.0.0.1:0", "--listen", "127.0.0.1:70000"}, "invalid port"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var errs strings.Builder
+			args := append([]string{"agentry", "serve", "--cache-dir", t.TempDir()}, test.args...)
+			code := Run(t.Context(), args, Env{Stdout: io.Discard, Stderr: &errs, LookupEnv: os.LookupEnv})
+			if code != exitUsage || !strings.Contains(errs.String(), test.want) {
+				t.Errorf("exit code %d, and %s", code, errs.String())
+			}
+		})
+	}
+}

@@ -24,34 +24,56 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	if len(creds.Sources) != len(s.sources) {
 		return fmt.Errorf("pipeline %s: %d credentials for %d sources", name, len(creds.Sources), len(s.sources))
 	}
-	if s.verify == nil || !reflect.DeepEqual(creds.Verify, s.keyrings) {
-		verify, err := creds.verifiers(len(s.sources))
-		if err != nil {
-			return fmt.Errorf("pipeline %s: %w", name, err)
-		}
-		s.keyrings, s.verify = creds.Verify, verify
+	first := s.output == nil
+	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first && reflect.DeepEqual(creds.Verify, s.creds.Verify)
+	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && slices.EqualFunc(creds.Sources, s.creds.Sources, repo.Auth.Equal) {
+		return nil
 	}
-	if !reflect.DeepEqual(creds.Signing, s.signing) {
-		sign, err := creds.Signing.signer()
-		if err != nil {
-			return fmt.Errorf("pipeline %s: %w", name, err)
-		}
-		s.signing, s.sign = creds.Signing, sign
+	sign, verify, err := s.sign, s.verify, error(nil)
+	if !sameKey {
+		sign, err = creds.Signing.signer()
+	}
+	if err == nil && !sameRings {
+		verify, err = creds.verifiers(len(s.sources))
+	}
+	if err == nil {
+		err = s.check(creds) // before a repository that others have too gets one of them
+	}
+	if err != nil {
+		return fmt.Errorf("pipeline %s: %w", name, err)
 	}
 	next, perSource, err := s.open(creds)
 	if err != nil {
 		return errors.Join(fmt.Errorf("pipeline %s: %w", name, err), next.close())
 	}
+	if !sameRings {
+		s.memory.done = nil // what was accepted may not be any more
+	}
 	old := s.remotes
-	s.remotes = next
-	s.batches.renew(name, s.pusher, s.output)
+	s.remotes, s.creds, s.sign, s.verify = next, creds, sign, verify
+	s.use(perSource)
+	return old.close() // what both have stays open
+}
+
+// use gives each source its repository.
+func (s *Syncer) use(perSource []*repo.Repo) {
+	s.batches.renew(s.pipeline.Metadata.Name, s.pusher, s.output)
 	for i, src := range s.sources {
 		src.repo = perSource[i]
 		if len(s.sources) > 1 {
 			src.label = src.repo.URL() // what the pipeline says may hold a user name, which may be a token
 		}
 	}
-	return old.close() // what both have stays open
+}
+
+// check finds credentials that cannot be used.
+func (s *Syncer) check(creds Credentials) error {
+	for i, src := range s.sources {
+		if err := (repo.Remote{URL: src.URL, Auth: creds.Sources[i]}).Check(); err != nil {
+			return err
+		}
+	}
+	return repo.Remote{URL: s.pipeline.Spec.Output.URL, Auth: creds.Output}.Check()
 }
 
 // open opens each repository once: sources that share URL and credential share it, and

@@ -64,13 +64,12 @@ type Syncer struct {
 	render   generator.Options
 	sources  []*source
 	remotes
-	signing  SigningKey
-	sign     signFunc // nil: commits are not signed
-	keyrings []Keyring
-	verify   []*verifier // of the sources; nil: any commit is accepted
-	own      *repo.Pool  // nil if Options has one
-	batches  *Batches
-	memory   memory
+	creds   Credentials
+	sign    signFunc    // nil: commits are not signed
+	verify  []*verifier // of the sources; nil: any commit is accepted
+	own     *repo.Pool  // nil if Options has one
+	batches *Batches
+	memory  memory
 }
 
 // source is one source with what was read of it.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 )
@@ -64,6 +65,19 @@ type Remote struct {
 	Auth Auth
 }
 
+// Check reports what [Open] would refuse. It contacts nobody and touches no disk.
+func (r Remote) Check() error {
+	at, err := parseURL(r.URL)
+	if err != nil {
+		return err
+	}
+	if _, err := cacheKey(at, r.Auth); err != nil {
+		return fmt.Errorf("%s: %w", at.normal(), err)
+	}
+	_, err = newClient(at, r.Auth, Options{})
+	return err
+}
+
 // validate finds contradictions that a server would only answer with "denied".
 func (a Auth) validate() error {
 	kinds := 0
@@ -85,8 +99,9 @@ func (a Auth) validate() error {
 	return nil
 }
 
-// equal reports whether two credentials are the same in every byte.
-func (a Auth) equal(b Auth) bool {
+// Equal reports whether two credentials are the same in every byte, and make their tokens
+// from the same source.
+func (a Auth) Equal(b Auth) bool {
 	if !sameSource(a.Token, b.Token) {
 		return false
 	}

@@ -18,7 +18,7 @@ type sharedClient struct {
 func (r *Repo) takeClient(auth Auth) (*sharedClient, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.clients.list, func(c *sharedClient) bool { return c.auth.equal(auth) })
+	i := slices.IndexFunc(r.clients.list, func(c *sharedClient) bool { return c.auth.Equal(auth) })
 	if i >= 0 {
 		r.clients.list[i].users++
 		return r.clients.list[i], nil

@@ -111,8 +111,8 @@ func gitCodes() []CodeInfo {
 		},
 		{
 			Code:    NoteRefused,
-			Summary: "The server refused the git note that tells promotion tools which commit was rendered.",
-			Help:    "The branch is pushed without it. Allow pushes to `refs/notes/hydrator.metadata`, or ignore this if nothing reads the note.",
+			Summary: "The server refused the git note that tells promotion tools what a proposal is up to date with.",
+			Help:    "What is proposed stands without it. Allow pushes to `refs/notes/hydrator.metadata`, delete the ref if it cannot be extended, or ignore this if nothing reads the note.",
 		},
 	}
 }

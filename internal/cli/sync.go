@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -47,8 +49,11 @@ func pipelineFlags() []cli.Flag {
 }
 
 func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
-	fleet, options, err := env.passes(flags)
-	if err != nil {
+	fleet, options, err := env.passes(ctx, flags)
+	worst := exitDone
+	if len(fleet) > 0 { // A folder of forEach that is wrong keeps no other from its pass.
+		worst = exitCode(ctx, env.Stderr, err)
+	} else if err != nil {
 		return err
 	}
 	options.DryRun, options.AllowDeletions = flags.Bool("dry-run"), flags.String("allow-deletions")
@@ -59,7 +64,6 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 	if options.DryRun && env.typed(flags, "metrics-file") {
 		return usagef("leave out one of them", "--metrics-file is for passes that push, and --dry-run pushes nothing")
 	}
-	worst := exitDone
 	for _, p := range fleet {
 		worst = max(worst, exitCode(ctx, env.Stderr, env.sync(ctx, p, options, metrics)))
 		if ctx.Err() != nil {
@@ -75,20 +79,53 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 	return nil
 }
 
-// passes reads which pipelines make a pass, and how.
-func (e Env) passes(flags *cli.Context) ([]*pipeline.Pipeline, gitsync.Options, error) {
+// passes reads which pipelines make a pass, and how. There may be some besides an error: see
+// expanded.
+func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipeline.Pipeline, gitsync.Options, error) {
 	options := gitsync.Options{Version: buildVersion()}
-	fleet, err := e.pipelines(flags.String("file"), flags.String("pipeline"))
+	file, name := flags.String("file"), flags.String("pipeline")
+	fleet, err := e.pipelines(file)
 	if err == nil {
 		options.CacheDir, err = cacheDir(flags.String("cache-dir"))
 	}
-	return fleet, options, err
+	if err != nil {
+		return nil, options, err
+	}
+	if p := named(fleet, name); p != nil && p.Spec.ForEach == "" {
+		return []*pipeline.Pipeline{p}, options, nil
+	}
+	fleet, err = e.expanded(ctx, fleet, options.CacheDir)
+	if name == "" {
+		return fleet, options, err
+	}
+	if p := named(fleet, name); p != nil {
+		return []*pipeline.Pipeline{p}, options, nil
+	}
+	var names []string
+	for _, p := range fleet {
+		names = append(names, p.Metadata.Name)
+	}
+	return nil, options, cmp.Or(err, usagef(diag.DidYouMean(name, names), "%s holds no pipeline %q", file, name))
+}
+
+// expanded puts the pipelines of folders in the place of those with forEach. What can be made
+// of the others comes with an error.
+func (e Env) expanded(ctx context.Context, fleet []*pipeline.Pipeline, cacheDir string) ([]*pipeline.Pipeline, error) {
+	if !slices.ContainsFunc(fleet, func(p *pipeline.Pipeline) bool { return p.Spec.ForEach != "" }) {
+		return fleet, nil
+	}
+	defer e.progress("looking for the folders of forEach")()
+	fleet, found, err := pipeline.Expand(ctx, fleet, pipeline.ExpandOptions{CacheDir: cacheDir, Getenv: e.LookupEnv})
+	if err != nil {
+		err = repositoryError{err, repositoryHint(err)}
+	}
+	return fleet, cmp.Or(err, e.wrongFolders(found))
 }
 
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// pipelines reads the pipeline file and picks what is to run.
-func (e Env) pipelines(file, name string) ([]*pipeline.Pipeline, error) {
+// pipelines reads the pipeline file.
+func (e Env) pipelines(file string) ([]*pipeline.Pipeline, error) {
 	if file == "" {
 		return nil, usagef("agentry sync -f pipeline.yaml", "no pipeline file is given")
 	}
@@ -97,20 +134,25 @@ func (e Env) pipelines(file, name string) ([]*pipeline.Pipeline, error) {
 		return nil, err
 	}
 	fleet, found := pipeline.Parse(file, data)
-	if err := e.configuration(data, found); err != nil {
-		return nil, err
-	}
-	if name == "" {
-		return fleet, nil
-	}
-	var names []string
+	return fleet, e.configuration(data, found)
+}
+
+// named is the pipeline of a name, nil if there is none.
+func named(fleet []*pipeline.Pipeline, name string) *pipeline.Pipeline {
 	for _, p := range fleet {
 		if p.Metadata.Name == name {
-			return []*pipeline.Pipeline{p}, nil
+			return p
 		}
-		names = append(names, p.Metadata.Name)
 	}
-	return nil, usagef(diag.DidYouMean(name, names), "%s holds no pipeline %q", file, name)
+	return nil
+}
+
+// wrongFolders prints what is wrong with folders of forEach; errors are of configuration.
+func (e Env) wrongFolders(found diag.List) error {
+	if err := (diag.Text{Color: e.colored(e.Stderr)}).Print(e.Stderr, found); err != nil || !found.HasErrors() {
+		return err
+	}
+	return toldError(exitUsage)
 }
 
 // configuration prints what is wrong with a pipeline file, whose text may be given; it is

@@ -66,9 +66,12 @@ func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 			return usagef("set it in the pipeline file", "--%s has no effect with -f", name)
 		}
 	}
-	fleet, options, err := env.passes(flags)
+	fleet, options, err := env.passes(ctx, flags)
 	if err != nil {
 		return err
+	}
+	if len(fleet) == 0 {
+		return usagef("", "%s makes no pipeline of any folder", flags.String("file"))
 	}
 	if len(fleet) > 1 {
 		return usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"), len(fleet))

@@ -15,7 +15,9 @@
 //	w := repo.NewWriter(rd)
 //	root, err := w.EditTree(outTree, map[string]repo.Edit{"ns/a.yaml": {Data: b}, "ns/old.yaml": {Remove: true}})
 //	commit, err := w.Commit(repo.CommitOptions{Tree: root, Parents: …, Author: …, Message: …})
-//	err = r.Push(ctx, w, repo.Update{Ref: "refs/heads/env/prod", Old: tips[1].Value, New: commit})
+//	p, err := r.Pusher(writeAuth)
+//	defer p.Close()
+//	err = p.Push(ctx, w, repo.Update{Ref: "refs/heads/env/prod", Old: tips[1].Value, New: commit})
 //
 // # The cache
 //
@@ -25,6 +27,12 @@
 // then. It is nothing but a cache: what is corrupt, incomplete or too large is
 // thrown away and cloned again, without a word to the caller. A lock file keeps two
 // processes on the same directory apart.
+//
+// # Many users
+//
+// A [Pool] gives the same Repo to all who name the same repository and credential.
+// [Repo.FetchSince] lets those who work in rounds share what the remote answered, and
+// [Repo.SetAuth] and [Pusher.SetAuth] take credentials that were renewed.
 //
 // # Goroutines
 //
@@ -36,7 +44,8 @@
 // # What is promised
 //
 //   - Every call that uses the network holds its context's deadline on every
-//     transport, ssh included.
+//     transport, ssh and proxies included, and ends with [ErrUnreachable] long
+//     before it when the remote is silent or drips ([Options.StallTimeout]).
 //   - A fetched commit is complete: every entry of its tree is present.
 //   - A push moves a ref from exactly the expected value or not at all. After an
 //     error the ref is listed again, and the error says what has become of it

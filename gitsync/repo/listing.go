@@ -45,9 +45,10 @@ func (r *Repo) relist(updates []Update) {
 		return
 	}
 	next := *r.listed.refs // others may be reading it
-	next.tips = maps.Clone(next.tips)
+	next.moved = map[string]Tip{}
+	maps.Copy(next.moved, r.listed.refs.moved)
 	for _, u := range updates {
-		next.tips[u.Ref] = Tip{Ref: u.Ref, Value: u.New, Commit: u.New}
+		next.moved[u.Ref] = Tip{Ref: u.Ref, Value: u.New, Commit: u.New}
 	}
 	r.listed = &listing{asked: r.listed.asked, refs: &next}
 }

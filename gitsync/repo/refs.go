@@ -74,7 +74,8 @@ func (t Tip) Exists() bool { return !t.Commit.IsZero() }
 type Refs struct {
 	remote string
 	tips   map[string]Tip
-	head   string // the ref that HEAD points to; empty if unknown
+	moved  map[string]Tip // since, by ourselves
+	head   string         // the ref that HEAD points to; empty if unknown
 }
 
 func newRefs(remote string, adv *packp.AdvRefs) *Refs {
@@ -96,23 +97,31 @@ func newRefs(remote string, adv *packp.AdvRefs) *Refs {
 
 // Tip gives the ref of that full name; it does not exist if it is not there.
 func (r *Refs) Tip(name string) Tip {
+	if tip, ok := r.moved[name]; ok {
+		return tip
+	}
 	if tip, ok := r.tips[name]; ok {
 		return tip
 	}
 	return Tip{Ref: name}
 }
 
+// none tells whether the remote has no refs at all.
+func (r *Refs) none() bool { return len(r.tips)+len(r.moved) == 0 }
+
 // Names lists the refs below a prefix such as "refs/heads/", in order, without
 // the prefix.
 func (r *Refs) Names(prefix string) []string {
 	var out []string
-	for name := range r.tips {
-		if short, ok := strings.CutPrefix(name, prefix); ok {
-			out = append(out, short)
+	for _, tips := range []map[string]Tip{r.tips, r.moved} {
+		for name := range tips {
+			if short, ok := strings.CutPrefix(name, prefix); ok {
+				out = append(out, short)
+			}
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // Resolve finds the tip that is meant. What does not exist is ErrRefNotFound,
@@ -156,7 +165,7 @@ func (r *Refs) find(prefix, short string) (Tip, error) {
 	if tip := r.Tip(name); tip.Exists() {
 		return tip, nil
 	}
-	if len(r.tips) == 0 {
+	if r.none() {
 		return Tip{Ref: name}, ErrEmptyRepository
 	}
 	return Tip{Ref: name}, fmt.Errorf("%w; %s", ErrRefNotFound, r.offer(prefix, short))
@@ -169,7 +178,7 @@ func (r *Refs) highest(expr string) (Tip, error) {
 	if err != nil {
 		return Tip{}, fmt.Errorf("parse the range: %w", err)
 	}
-	if len(r.tips) == 0 {
+	if r.none() {
 		return Tip{}, ErrEmptyRepository
 	}
 	var best *semver.Version

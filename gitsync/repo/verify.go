@@ -11,8 +11,9 @@ import (
 // errNoCommit means that not even the commit itself is here.
 var errNoCommit = errors.New("commit is not in the cache")
 
-// maxVerified is how many commits are remembered as complete.
-const maxVerified = 64
+// maxVerified is how many commits are remembered as complete: as many as a round of a fleet
+// has refs in one repository, or each round would look at all their trees again.
+const maxVerified = 4096
 
 func (r *Repo) isComplete(commit plumbing.Hash) bool { return r.complete(commit) == nil }
 

@@ -13,12 +13,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// metricsOfCode are the names of metrics that stand in the aggregator's code.
-func metricsOfCode(t *testing.T) map[string]bool {
+// metricsOfCode are the names of metrics that stand in the code of a chart's program.
+func (s subject) metricsOfCode(t *testing.T) map[string]bool {
 	t.Helper()
-	full, bare := regexp.MustCompile(`"(agentry_sd_[a-z_]+[a-z])"`), regexp.MustCompile(`(?:Name:\s+\w+ ?\+ ?|describe\()"([a-z_]+)"`)
+	dirs := map[string][]string{"agentry_sd_": {"sd", "internal", "cmd"}, "agentry_": {"internal"}}[s.metrics]
+	full, bare := regexp.MustCompile(`"(`+s.metrics+`[a-z_]+[a-z])"`), regexp.MustCompile(`(?:Name:\s+\w+ ?\+ ?|\w+\()"([a-z_]+)"`)
 	out := map[string]bool{}
-	for _, dir := range []string{"sd", "internal", "cmd"} {
+	for _, dir := range dirs {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
@@ -27,9 +28,9 @@ func metricsOfCode(t *testing.T) map[string]bool {
 			for _, m := range full.FindAllSubmatch(text, -1) {
 				out[string(m[1])] = true
 			}
-			if strings.Contains(string(text), `"agentry_sd_"`) {
+			if strings.Contains(string(text), `"`+s.metrics+`"`) {
 				for _, m := range bare.FindAllSubmatch(text, -1) {
-					out["agentry_sd_"+string(m[1])] = true
+					out[s.metrics+string(m[1])] = true
 				}
 			}
 			return err
@@ -64,8 +65,8 @@ func TestBinary(t *testing.T) {
 // others pass then.
 func takesTheFlags(t *testing.T, path string) {
 	t.Helper()
-	for name, own := range cases(t) {
-		for _, d := range of[*appsv1.Deployment](objects(t, own)) {
+	for name, own := range sdAggregator().cases(t) {
+		for _, d := range of[*appsv1.Deployment](sdAggregator().objects(t, own)) {
 			args := d.Spec.Template.Spec.Containers[0].Args
 			wrong, says := "--max-polls=3", "--max-polls must be at least 4"
 			if args[0] == "kubelet-service" {
@@ -87,7 +88,7 @@ func hasTheDefaults(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	different := []string{"--namespace", "--peers", "--max-document-bytes"} // By intent: see their values.
-	for _, arg := range of[*appsv1.Deployment](objects(t, nil))[0].Spec.Template.Spec.Containers[0].Args {
+	for _, arg := range of[*appsv1.Deployment](sdAggregator().objects(t, nil))[0].Spec.Template.Spec.Containers[0].Args {
 		flag, value, _ := strings.Cut(arg, "=")
 		found := regexp.MustCompile(`(?m)^ *` + flag + ` .*\(default: "?([^")]*)"?\)`).FindSubmatch(help)
 		if !slices.Contains(different, flag) && (found == nil || string(found[1]) != value) {

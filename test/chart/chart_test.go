@@ -1,6 +1,6 @@
-// Package chart checks the Helm chart of the sd-aggregator with Helm's own packages: what it renders for a table of
-// values, that Kubernetes and the operators that read it understand every field, that it asks for no right and opens no
-// port that it does not need, and that its documentation, schema, rules and dashboard say what is so.
+// Package chart checks the Helm charts with Helm's own packages: what they render for a table of
+// values, that Kubernetes and the operators that read it understand every field, that they ask for no right and open no
+// port that they do not need, and that their documentation, schema, rules and dashboard say what is so.
 //
 // Golden files, the README's table and the schema's descriptions are rewritten with: go test -update.
 package chart
@@ -28,19 +28,52 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files, the README's table and the schema's descriptions")
 
-const (
-	root     = "../.."
-	chartDir = root + "/charts/sd-aggregator"
-)
+const root = "../.."
+
+// subject is a chart.
+type subject struct {
+	name string
+	// release and namespace are where its documentation installs it.
+	release, namespace string
+	// least are the values that it cannot do without.
+	least string
+	// alerts are values with which it has all of its alerts, metrics the beginning of its metrics' names.
+	alerts, metrics string
+	golden          string
+}
+
+func sdAggregator() subject {
+	return subject{
+		name: "sd-aggregator", release: "sd-aggregator", namespace: "monitoring", metrics: "agentry_sd_",
+		alerts: "kubeletService: {enabled: true}\nmetrics: {prometheusRule: {enabled: true}}", golden: "testdata/golden",
+	}
+}
+
+func agentry() subject {
+	const least = "admin: {token: {secretName: agentry-admin}}\nexistingConfigMap: pipelines\n"
+	return subject{
+		name: "agentry", release: "agentry", namespace: "agentry", least: least, metrics: "agentry_",
+		alerts: least + "metrics: {prometheusRule: {enabled: true}}", golden: "testdata/golden-agentry",
+	}
+}
+
+// eachChart runs a test for every chart.
+func eachChart(t *testing.T, test func(t *testing.T, s subject)) {
+	for _, s := range []subject{sdAggregator(), agentry()} {
+		t.Run(s.name, func(t *testing.T) { test(t, s) })
+	}
+}
+
+func (s subject) dir() string { return root + "/charts/" + s.name }
 
 // release is where the chart is installed. Its zero value is the default of the documentation.
 type release struct {
 	name, namespace, kubeVersion string
 }
 
-func load(t *testing.T) *chart.Chart {
+func (s subject) load(t *testing.T) *chart.Chart {
 	t.Helper()
-	c, err := loader.Load(chartDir)
+	c, err := loader.Load(s.dir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +81,7 @@ func load(t *testing.T) *chart.Chart {
 }
 
 // tryRender renders the chart as helm template does, to the text of each template.
-func tryRender(t *testing.T, r release, values map[string]any) (map[string]string, error) {
+func (s subject) tryRender(t *testing.T, r release, values map[string]any) (map[string]string, error) {
 	t.Helper()
 	version, err := chartutil.ParseKubeVersion(cmp.Or(r.kubeVersion, "v1.36.0"))
 	if err != nil {
@@ -58,9 +91,9 @@ func tryRender(t *testing.T, r release, values map[string]any) (map[string]strin
 	caps.KubeVersion = *version
 	options := chartutil.ReleaseOptions{Name: r.name, Namespace: r.namespace, Revision: 1, IsInstall: true}
 	if options.Name == "" {
-		options.Name, options.Namespace = "sd-aggregator", "monitoring"
+		options.Name, options.Namespace = s.release, s.namespace
 	}
-	c := load(t)
+	c := s.load(t)
 	if !chartutil.IsCompatibleRange(c.Metadata.KubeVersion, caps.KubeVersion.String()) {
 		t.Fatalf("the chart is not for Kubernetes %s", caps.KubeVersion.String())
 	}
@@ -71,9 +104,9 @@ func tryRender(t *testing.T, r release, values map[string]any) (map[string]strin
 	return engine.Engine{Strict: true}.Render(c, rendering)
 }
 
-func render(t *testing.T, r release, values map[string]any) map[string]string {
+func (s subject) render(t *testing.T, r release, values map[string]any) map[string]string {
 	t.Helper()
-	files, err := tryRender(t, r, values)
+	files, err := s.tryRender(t, r, values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +126,8 @@ func manifests(files map[string]string) string {
 	return b.String()
 }
 
-func notes(files map[string]string) string {
-	return files["sd-aggregator/templates/NOTES.txt"]
+func (s subject) notes(files map[string]string) string {
+	return files[s.name+"/templates/NOTES.txt"]
 }
 
 // parse reads values, as a user writes them.
@@ -108,9 +141,9 @@ func parse(t *testing.T, text string) map[string]any {
 }
 
 // cases are the values of the chart's ci folder, where chart-testing looks for them as well.
-func cases(t *testing.T) map[string]map[string]any {
+func (s subject) cases(t *testing.T) map[string]map[string]any {
 	t.Helper()
-	paths, err := filepath.Glob(chartDir + "/ci/*-values.yaml")
+	paths, err := filepath.Glob(s.dir() + "/ci/*-values.yaml")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}
@@ -148,35 +181,39 @@ func golden(t *testing.T, path, got string) {
 }
 
 func TestLint(t *testing.T) {
-	for name, values := range cases(t) {
-		linter := lint.AllWithKubeVersion(chartDir, values, "monitoring", nil)
-		for _, m := range linter.Messages {
-			// Helm would like an icon, which only catalogues show.
-			if m.Severity > support.InfoSev {
-				t.Errorf("%s: %v", name, m)
+	eachChart(t, func(t *testing.T, s subject) {
+		for name, values := range s.cases(t) {
+			linter := lint.AllWithKubeVersion(s.dir(), values, s.namespace, nil)
+			for _, m := range linter.Messages {
+				// Helm would like an icon, which only catalogues show.
+				if m.Severity > support.InfoSev {
+					t.Errorf("%s: %v", name, m)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestGolden(t *testing.T) {
-	for name, values := range cases(t) {
-		t.Run(name, func(t *testing.T) {
-			files := render(t, release{}, values)
+	eachChart(t, func(t *testing.T, s subject) {
+		for name, values := range s.cases(t) {
+			files := s.render(t, release{}, values)
 			// The dashboard is a file of the chart as it stands.
 			text := regexp.MustCompile(`(?m)(\.json: \|\n)(    .*\n)+`).ReplaceAllString(manifests(files), "${1}    ...\n")
-			golden(t, "testdata/golden/"+name+".yaml", text)
-			golden(t, "testdata/golden/"+name+".notes.txt", notes(files))
-		})
-	}
+			golden(t, s.golden+"/"+name+".yaml", text)
+			golden(t, s.golden+"/"+name+".notes.txt", s.notes(files))
+		}
+	})
 }
 
 func TestNoTrailingSpace(t *testing.T) {
-	for name, values := range cases(t) {
-		for i, line := range strings.Split(manifests(render(t, release{}, values)), "\n") {
-			if strings.TrimRight(line, " ") != line {
-				t.Errorf("%s:%d: trailing space: %q", name, i+1, line)
+	eachChart(t, func(t *testing.T, s subject) {
+		for name, values := range s.cases(t) {
+			for i, line := range strings.Split(manifests(s.render(t, release{}, values)), "\n") {
+				if strings.TrimRight(line, " ") != line {
+					t.Errorf("%s:%d: trailing space: %q", name, i+1, line)
+				}
 			}
 		}
-	}
+	})
 }

@@ -24,25 +24,29 @@ func blocks(t *testing.T, path string) []string {
 }
 
 func TestExamplesOfTheReadme(t *testing.T) {
-	found := 0
-	for _, block := range blocks(t, chartDir+"/README.md") {
-		if strings.HasPrefix(block, "# values.yaml\n") {
-			found++
-			objects(t, parse(t, block))
+	eachChart(t, func(t *testing.T, s subject) {
+		found := 0
+		for _, block := range blocks(t, s.dir()+"/README.md") {
+			if strings.HasPrefix(block, "# values.yaml\n") {
+				found++
+				s.objects(t, parse(t, block))
+			}
 		}
-	}
-	if found < 6 {
-		t.Errorf("found %d examples", found)
-	}
+		if found < 6 {
+			t.Errorf("found %d examples", found)
+		}
+	})
 }
 
 // TestOpenShiftExample: what is set to null is gone, and the rest is as restricted as before.
 func TestOpenShiftExample(t *testing.T) {
-	all := objects(t, parse(t, "podSecurityContext: {runAsUser: null, runAsGroup: null, fsGroup: null}"))
-	context := of[*appsv1.Deployment](all)[0].Spec.Template.Spec.SecurityContext
-	if context.RunAsUser != nil || context.FSGroup != nil || !*context.RunAsNonRoot || context.SeccompProfile == nil {
-		t.Errorf("%v", context)
-	}
+	eachChart(t, func(t *testing.T, s subject) {
+		all := s.objects(t, parse(t, s.least+"podSecurityContext: {runAsUser: null, runAsGroup: null, fsGroup: null}"))
+		context := of[*appsv1.Deployment](all)[0].Spec.Template.Spec.SecurityContext
+		if context.RunAsUser != nil || context.FSGroup != nil || !*context.RunAsNonRoot || context.SeccompProfile == nil {
+			t.Errorf("%v", context)
+		}
+	})
 }
 
 // TestExamplesOfInstall renders the values that the page gives Flux and Argo CD.
@@ -71,9 +75,9 @@ func TestExamplesOfInstall(t *testing.T) {
 			}
 			switch doc.Kind {
 			case "HelmRelease":
-				rendered = append(rendered, manifests(render(t, release{}, doc.Spec.Values)))
+				rendered = append(rendered, manifests(sdAggregator().render(t, release{}, doc.Spec.Values)))
 			case "Application":
-				rendered = append(rendered, manifests(render(t, release{name: doc.Spec.Source.Helm.ReleaseName, namespace: "monitoring"}, doc.Spec.Source.Helm.ValuesObject)))
+				rendered = append(rendered, manifests(sdAggregator().render(t, release{name: doc.Spec.Source.Helm.ReleaseName, namespace: "monitoring"}, doc.Spec.Source.Helm.ValuesObject)))
 			}
 		}
 	}

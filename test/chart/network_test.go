@@ -26,7 +26,7 @@ import (
 )
 
 func TestSelectorsFindTheirPodsAndNoOthers(t *testing.T) {
-	eachCase(t, func(t *testing.T, all []object) {
+	sdAggregator().eachCase(t, func(t *testing.T, all []object) {
 		templates := pods(all)
 		for _, o := range all {
 			var selector map[string]string
@@ -93,18 +93,18 @@ func TestURL(t *testing.T) {
 		}
 		return true
 	})
-	files := render(t, release{name: "sd-aggregator", namespace: "monitoring"}, nil)
+	files := sdAggregator().render(t, release{name: "sd-aggregator", namespace: "monitoring"}, nil)
 	var found bool
 	for _, s := range of[*corev1.Service](decode(t, manifests(files))) {
 		found = found || fmt.Sprintf("http://%s.%s.svc:%d", s.Name, s.Namespace, s.Spec.Ports[0].Port) == want
 	}
-	if !found || !strings.Contains(notes(files), "url: "+want+"\n") || !strings.Contains(notes(files), "nothing has to be said") {
-		t.Errorf("no Service at %q; the notes say:\n%s", want, notes(files))
+	if !found || !strings.Contains(sdAggregator().notes(files), "url: "+want+"\n") || !strings.Contains(sdAggregator().notes(files), "nothing has to be said") {
+		t.Errorf("no Service at %q; the notes say:\n%s", want, sdAggregator().notes(files))
 	}
 }
 
 func TestPortsExist(t *testing.T) {
-	eachCase(t, func(t *testing.T, all []object) {
+	sdAggregator().eachCase(t, func(t *testing.T, all []object) {
 		ports := map[string]bool{}
 		for _, d := range of[*appsv1.Deployment](all) {
 			c := d.Spec.Template.Spec.Containers[0]
@@ -137,7 +137,7 @@ func TestPortsExist(t *testing.T) {
 
 // TestAgentsMayAsk holds the NetworkPolicy's defaults to the labels of pods that agentry renders.
 func TestAgentsMayAsk(t *testing.T) {
-	all := objects(t, nil)
+	all := sdAggregator().objects(t, nil)
 	n := of[*networkingv1.NetworkPolicy](all)[0]
 	matches := func(peer networkingv1.NetworkPolicyPeer, pod *corev1.PodTemplateSpec) bool {
 		s, err := metav1.LabelSelectorAsSelector(peer.PodSelector)
@@ -202,7 +202,7 @@ func workloads(t *testing.T, path string) []*corev1.PodTemplateSpec {
 // TestReplicasMayAsk: the name that replicas are given is that of a headless Service with the port where they listen, and
 // the NetworkPolicy lets them through, both ways.
 func TestReplicasMayAsk(t *testing.T) {
-	eachCase(t, func(t *testing.T, all []object) {
+	sdAggregator().eachCase(t, func(t *testing.T, all []object) {
 		d := of[*appsv1.Deployment](all)[0]
 		pod := labels.Set(d.Spec.Template.Labels)
 		var names []string

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // object is a rendered object in its own type.
@@ -32,7 +33,7 @@ func decode(t *testing.T, text string) []object {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
-		monitoringv1.AddToScheme, certmanagerv1.AddToScheme,
+		monitoringv1.AddToScheme, certmanagerv1.AddToScheme, gatewayv1.Install,
 	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
@@ -54,9 +55,9 @@ func decode(t *testing.T, text string) []object {
 	return out
 }
 
-func objects(t *testing.T, values map[string]any) []object {
+func (s subject) objects(t *testing.T, values map[string]any) []object {
 	t.Helper()
-	return decode(t, manifests(render(t, release{}, values)))
+	return decode(t, manifests(s.render(t, release{}, values)))
 }
 
 // of selects the objects of one type.
@@ -86,14 +87,16 @@ func pods(all []object) map[string]*corev1.PodTemplateSpec {
 	return out
 }
 
-func eachCase(t *testing.T, check func(t *testing.T, all []object)) {
-	for name, values := range cases(t) {
-		t.Run(name, func(t *testing.T) { check(t, objects(t, values)) })
+func (s subject) eachCase(t *testing.T, check func(t *testing.T, all []object)) {
+	for name, values := range s.cases(t) {
+		t.Run(name, func(t *testing.T) { check(t, s.objects(t, values)) })
 	}
 }
 
-func TestObjectsAreWellFormed(t *testing.T) {
-	eachCase(t, func(t *testing.T, all []object) {
+func TestObjectsAreWellFormed(t *testing.T) { eachChart(t, objectsAreWellFormed) }
+
+func objectsAreWellFormed(t *testing.T, s subject) {
+	s.eachCase(t, func(t *testing.T, all []object) {
 		seen := map[string]bool{}
 		for _, o := range all {
 			if seen[id(o)] {
@@ -114,7 +117,7 @@ func TestObjectsAreWellFormed(t *testing.T) {
 }
 
 func TestOldestKubernetes(t *testing.T) {
-	all := decode(t, manifests(render(t, release{kubeVersion: "v1.25.0"}, nil)))
+	all := decode(t, manifests(sdAggregator().render(t, release{kubeVersion: "v1.25.0"}, nil)))
 	if p := of[*policyv1.PodDisruptionBudget](all)[0].Spec.UnhealthyPodEvictionPolicy; p != nil {
 		t.Errorf("unhealthyPodEvictionPolicy %s", *p)
 	}
@@ -125,13 +128,15 @@ func TestOldestKubernetes(t *testing.T) {
 	}
 }
 
-func TestPodsAreRestricted(t *testing.T) {
+func TestPodsAreRestricted(t *testing.T) { eachChart(t, podsAreRestricted) }
+
+func podsAreRestricted(t *testing.T, s subject) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
-	eachCase(t, func(t *testing.T, all []object) {
+	s.eachCase(t, func(t *testing.T, all []object) {
 		for name, pod := range pods(all) {
 			result := policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))
 			if !result.Allowed {
@@ -152,8 +157,10 @@ func TestPodsAreRestricted(t *testing.T) {
 	})
 }
 
-func TestMountsHaveVolumes(t *testing.T) {
-	eachCase(t, func(t *testing.T, all []object) {
+func TestMountsHaveVolumes(t *testing.T) { eachChart(t, mountsHaveVolumes) }
+
+func mountsHaveVolumes(t *testing.T, s subject) {
+	s.eachCase(t, func(t *testing.T, all []object) {
 		for name, pod := range pods(all) {
 			var volumes, mounts []string
 			for _, v := range pod.Spec.Volumes {
@@ -175,7 +182,7 @@ func TestMountsHaveVolumes(t *testing.T) {
 func TestNames(t *testing.T) {
 	long := strings.Repeat("long-release-name-", 3)[:53]
 	values := parse(t, "rbac: {clusterWide: true}\nmetrics: {dashboard: {enabled: true}}")
-	for _, o := range decode(t, manifests(render(t, release{name: long, namespace: "monitoring"}, values))) {
+	for _, o := range decode(t, manifests(sdAggregator().render(t, release{name: long, namespace: "monitoring"}, values))) {
 		if _, service := o.(*corev1.Service); service && len(o.GetName()) > 63 {
 			t.Errorf("%s: %d characters", id(o), len(o.GetName()))
 		}
@@ -186,7 +193,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"sd-aggregator": "sd-aggregator", "my-sd-aggregator": "my-sd-aggregator", "eu": "eu-sd-aggregator"} {
-		d := of[*appsv1.Deployment](decode(t, manifests(render(t, release{name: name, namespace: "monitoring"}, nil))))[0]
+		d := of[*appsv1.Deployment](decode(t, manifests(sdAggregator().render(t, release{name: name, namespace: "monitoring"}, nil))))[0]
 		if d.Name != want {
 			t.Errorf("release %s makes %s, not %s", name, d.Name, want)
 		}
@@ -200,14 +207,14 @@ func TestMemoryLimitIsGos(t *testing.T) {
 			values = parse(t, "resources: {limits: {memory: "+limit+"}}")
 		}
 		var got string
-		for _, e := range of[*appsv1.Deployment](objects(t, values))[0].Spec.Template.Spec.Containers[0].Env {
+		for _, e := range of[*appsv1.Deployment](sdAggregator().objects(t, values))[0].Spec.Template.Spec.Containers[0].Env {
 			got = e.Value
 		}
 		if got != want {
 			t.Errorf("a limit of %q makes GOMEMLIMIT %q, not %q", limit, got, want)
 		}
 	}
-	env := of[*appsv1.Deployment](objects(t, parse(t, "extraEnv: [{name: GOMEMLIMIT, value: 1GiB}]")))[0].Spec.Template.Spec.Containers[0].Env
+	env := of[*appsv1.Deployment](sdAggregator().objects(t, parse(t, "extraEnv: [{name: GOMEMLIMIT, value: 1GiB}]")))[0].Spec.Template.Spec.Containers[0].Env
 	if len(env) != 1 || env[0].Value != "1GiB" {
 		t.Errorf("GOMEMLIMIT cannot be set: %v", env)
 	}

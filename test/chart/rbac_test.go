@@ -50,7 +50,7 @@ func TestRights(t *testing.T) {
 		"made elsewhere": {values: "rbac: {create: false}", want: map[string][]rbacv1.PolicyRule{}, token: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := objects(t, parse(t, test.values))
+			all := sdAggregator().objects(t, parse(t, test.values))
 			got := map[string][]rbacv1.PolicyRule{}
 			for _, r := range of[*rbacv1.Role](all) {
 				got[id(r)] = r.Rules

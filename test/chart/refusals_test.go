@@ -58,7 +58,7 @@ func TestRefusals(t *testing.T) {
 		"a kind of certificate key":            {"tls: {certManager: {privateKey: {algorithm: DSA}}}", "at '/tls/certManager/privateKey/algorithm'"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := tryRender(t, release{}, parse(t, test.values))
+			_, err := sdAggregator().tryRender(t, release{}, parse(t, test.values))
 			if err == nil {
 				t.Fatalf("is taken:\n%s", test.values)
 			}
@@ -71,5 +71,5 @@ func TestRefusals(t *testing.T) {
 
 // TestParentCharts: what Helm and parent charts put among the values is not refused.
 func TestParentCharts(t *testing.T) {
-	render(t, release{}, parse(t, "global: {anything: 1}\nenabled: true"))
+	sdAggregator().render(t, release{}, parse(t, "global: {anything: 1}\nenabled: true"))
 }

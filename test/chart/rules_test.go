@@ -42,11 +42,14 @@ func runPromtool(t *testing.T, args ...string) {
 	}
 }
 
-const allAlerts = "kubeletService: {enabled: true}\nmetrics: {prometheusRule: {enabled: true}}"
-
-func rules(t *testing.T, values string) monitoringv1.PrometheusRuleSpec {
+func (s subject) rules(t *testing.T, values string) monitoringv1.PrometheusRuleSpec {
 	t.Helper()
-	found := of[*monitoringv1.PrometheusRule](objects(t, parse(t, values)))
+	return s.rulesOf(t, parse(t, values))
+}
+
+func (s subject) rulesOf(t *testing.T, values map[string]any) monitoringv1.PrometheusRuleSpec {
+	t.Helper()
+	found := of[*monitoringv1.PrometheusRule](s.objects(t, values))
 	if len(found) != 1 {
 		t.Fatalf("%d PrometheusRules", len(found))
 	}
@@ -67,10 +70,12 @@ func ruleFile(t *testing.T, groups any) string {
 	return path
 }
 
-// TestAlerts plays series to the alerts, as testdata/alerts.yaml says, with promtool.
-func TestAlerts(t *testing.T) {
-	path := ruleFile(t, rules(t, allAlerts))
-	tests := "rule_files: [rules.yaml]\n" + read(t, "testdata/alerts.yaml")
+// TestAlerts plays series to the alerts, as their tests in testdata say, with promtool.
+func TestAlerts(t *testing.T) { eachChart(t, alerts) }
+
+func alerts(t *testing.T, s subject) {
+	path := ruleFile(t, s.rules(t, s.alerts))
+	tests := "rule_files: [rules.yaml]\n" + read(t, s.alertTests())
 	file := filepath.Join(filepath.Dir(path), "test.yaml")
 	if err := os.WriteFile(file, []byte(tests), 0o644); err != nil {
 		t.Fatal(err)
@@ -80,10 +85,12 @@ func TestAlerts(t *testing.T) {
 }
 
 // TestAlertsAreTested: each alert fires in a test and does not in another, and has a name in the schema.
-func TestAlertsAreTested(t *testing.T) {
-	tests := read(t, "testdata/alerts.yaml")
+func TestAlertsAreTested(t *testing.T) { eachChart(t, alertsAreTested) }
+
+func alertsAreTested(t *testing.T, s subject) {
+	tests := read(t, s.alertTests())
 	var names []string
-	for _, r := range rules(t, allAlerts).Groups[0].Rules {
+	for _, r := range s.rules(t, s.alerts).Groups[0].Rules {
 		names = append(names, r.Alert)
 		if !regexp.MustCompile(`(?s)alertname: ` + r.Alert + `\n\s+exp_alerts:\n\s+- exp_labels`).MatchString(tests) {
 			t.Errorf("no test lets %s fire", r.Alert)
@@ -95,29 +102,47 @@ func TestAlertsAreTested(t *testing.T) {
 			t.Errorf("annotations of %s: %v", r.Alert, r.Annotations)
 		}
 	}
-	for _, r := range rules(t, "metrics: {prometheusRule: {enabled: true}}").Groups[0].Rules {
-		if strings.Contains(r.Expr.StrVal, "kubelet") {
-			t.Errorf("%s without a kubelet Service", r.Alert)
-		}
+	with := func(more string) map[string]any {
+		values := parse(t, s.alerts)
+		maps.Copy(values["metrics"].(map[string]any)["prometheusRule"].(map[string]any), parse(t, more))
+		return values
 	}
-	_, err := tryRender(t, release{}, parse(t, "metrics: {prometheusRule: {enabled: true, disabled: ["+strings.Join(names, ", ")+"]}}"))
-	if err != nil {
+	if _, err := s.tryRender(t, release{}, with("disabled: ["+strings.Join(names, ", ")+"]")); err != nil {
 		t.Errorf("the schema does not know each alert: %v", err)
 	}
-	left := rules(t, "kubeletService: {enabled: true}\nmetrics: {prometheusRule: {enabled: true, disabled: [SDAggregatorDown], selector: 'job=\"x\"', kubeletSelector: 'job=\"x\"', alertLabels: {team: a}}}").Groups[0].Rules
+	left := s.rulesOf(t, with("disabled: ["+names[0]+"]\nselector: 'job=\"x\"'\nalertLabels: {team: a}")).Groups[0].Rules
 	if len(left) != len(names)-1 {
 		t.Errorf("%d alerts of %d are left without one", len(left), len(names))
 	}
 	for _, r := range left {
-		if r.Labels["team"] != "a" || !strings.Contains(r.Expr.StrVal, `{job="x"`) || strings.Contains(r.Expr.StrVal, "SELECTOR") {
+		kubelet := strings.Contains(r.Expr.StrVal, "kubelet") // It has a selector of its own.
+		if r.Labels["team"] != "a" || !kubelet && !strings.Contains(r.Expr.StrVal, `{job="x"`) || strings.Contains(r.Expr.StrVal, "SELECTOR") {
 			t.Errorf("%s: labels %v, %s", r.Alert, r.Labels, r.Expr.StrVal)
 		}
 	}
 }
 
-func TestReadmeHasEveryAlert(t *testing.T) {
+// alertTests is the file with the tests of a chart's alerts.
+func (s subject) alertTests() string { return "testdata/alerts-" + s.name + ".yaml" }
+
+func TestKubeletAlerts(t *testing.T) {
+	for _, r := range sdAggregator().rules(t, "metrics: {prometheusRule: {enabled: true}}").Groups[0].Rules {
+		if strings.Contains(r.Expr.StrVal, "kubelet") {
+			t.Errorf("%s without a kubelet Service", r.Alert)
+		}
+	}
+	for _, r := range sdAggregator().rules(t, "kubeletService: {enabled: true}\nmetrics: {prometheusRule: {enabled: true, kubeletSelector: 'job=\"y\"'}}").Groups[0].Rules {
+		if strings.Contains(r.Expr.StrVal, "kubelet") && !strings.Contains(r.Expr.StrVal, `{job="y"`) {
+			t.Errorf("%s: %s", r.Alert, r.Expr.StrVal)
+		}
+	}
+}
+
+func TestReadmeHasEveryAlert(t *testing.T) { eachChart(t, readmeHasEveryAlert) }
+
+func readmeHasEveryAlert(t *testing.T, s subject) {
 	var b strings.Builder
-	for _, r := range rules(t, allAlerts).Groups[0].Rules {
+	for _, r := range s.rules(t, s.alerts).Groups[0].Rules {
 		labels := regexp.MustCompile(`\{\{ *\$(labels\.)?(\w+)[^}]*\}\}`)
 		after := "at once"
 		if r.For != nil {
@@ -126,13 +151,13 @@ func TestReadmeHasEveryAlert(t *testing.T) {
 		fmt.Fprintf(&b, "\n#### %s\n\n*%s, %s.* %s\n\n%s\n", r.Alert, r.Labels["severity"], after,
 			labels.ReplaceAllString(r.Annotations["summary"], "`$2`"), r.Annotations["description"])
 	}
-	replaceIn(t, chartDir+"/README.md", "<!-- alerts: written by go test -update in test/chart, from files/alerts.yaml -->\n", "<!-- end of alerts -->\n", b.String()+"\n")
+	replaceIn(t, s.dir()+"/README.md", "<!-- alerts: written by go test -update in test/chart, from files/alerts.yaml -->\n", "<!-- end of alerts -->\n", b.String()+"\n")
 }
 
 // queries are the expressions of the dashboard, by the title of their panels.
-func queries(t *testing.T) map[string][]string {
+func (s subject) queries(t *testing.T) map[string][]string {
 	t.Helper()
-	found := of[*corev1.ConfigMap](objects(t, parse(t, "metrics: {dashboard: {enabled: true}}")))
+	found := of[*corev1.ConfigMap](s.objects(t, parse(t, s.least+"metrics: {dashboard: {enabled: true}}")))
 	if len(found) != 1 {
 		t.Fatalf("%d ConfigMaps", len(found))
 	}
@@ -143,7 +168,7 @@ func queries(t *testing.T) map[string][]string {
 			Targets     []struct{ Expr string }
 		}
 	}
-	if err := json.Unmarshal([]byte(found[0].Data["sd-aggregator.json"]), &dashboard); err != nil {
+	if err := json.Unmarshal([]byte(found[0].Data[s.name+".json"]), &dashboard); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string][]string{}
@@ -167,10 +192,12 @@ func queries(t *testing.T) map[string][]string {
 	return out
 }
 
-func TestDashboardQueriesParse(t *testing.T) {
+func TestDashboardQueriesParse(t *testing.T) { eachChart(t, dashboardQueriesParse) }
+
+func dashboardQueriesParse(t *testing.T, s subject) {
 	type rule map[string]string
 	var group []rule
-	all := queries(t)
+	all := s.queries(t)
 	for _, title := range slices.Sorted(maps.Keys(all)) {
 		for i, q := range all[title] {
 			name := fmt.Sprintf("%s_%d", regexp.MustCompile(`[^a-zA-Z]+`).ReplaceAllString(title, "_"), i)
@@ -180,23 +207,25 @@ func TestDashboardQueriesParse(t *testing.T) {
 	runPromtool(t, "check", "rules", ruleFile(t, map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": group}}}))
 }
 
-// TestMetricsExist holds alerts and dashboard to the metrics that the aggregator's code names.
-func TestMetricsExist(t *testing.T) {
-	name := regexp.MustCompile(`agentry_sd_[a-z_]+`)
+// TestMetricsExist holds alerts and dashboard to the metrics that the code names.
+func TestMetricsExist(t *testing.T) { eachChart(t, metricsExist) }
+
+func metricsExist(t *testing.T, s subject) {
+	name := regexp.MustCompile(s.metrics + `[a-z_]+`)
 	used := map[string]bool{}
-	for _, r := range rules(t, allAlerts).Groups[0].Rules {
+	for _, r := range s.rules(t, s.alerts).Groups[0].Rules {
 		for _, m := range name.FindAllString(r.Expr.StrVal, -1) {
 			used[m] = true
 		}
 	}
-	for _, qs := range queries(t) {
+	for _, qs := range s.queries(t) {
 		for _, m := range name.FindAllString(strings.Join(qs, "\n"), -1) {
-			used[strings.TrimSuffix(m, "_bucket")] = true // of a histogram
+			used[strings.TrimSuffix(strings.TrimSuffix(m, "_bucket"), "_count")] = true // of a histogram
 		}
 	}
-	known := metricsOfCode(t)
+	known := s.metricsOfCode(t)
 	if len(known) == 0 {
-		t.Fatal("the aggregator has no metrics")
+		t.Fatal("there are no metrics")
 	}
 	for m := range used {
 		if !known[m] {

@@ -23,9 +23,9 @@ func (v value) String() string { return strings.Join(v.path, ".") }
 
 // documented reads values.yaml: a value is a key with a comment above it; a mapping whose keys have comments holds values.
 // Lines that begin with "## " are sections.
-func documented(t *testing.T) []value {
+func (s subject) documented(t *testing.T) []value {
 	t.Helper()
-	text := read(t, chartDir+"/values.yaml")
+	text := read(t, s.dir()+"/values.yaml")
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
@@ -90,10 +90,12 @@ const (
 	tableEnd   = "<!-- end of values -->\n"
 )
 
-func TestReadmeHasEveryValue(t *testing.T) {
+func TestReadmeHasEveryValue(t *testing.T) { eachChart(t, readmeHasEveryValue) }
+
+func readmeHasEveryValue(t *testing.T, s subject) {
 	var b strings.Builder
 	section := ""
-	for _, v := range documented(t) {
+	for _, v := range s.documented(t) {
 		if v.section != section {
 			section = v.section
 			fmt.Fprintf(&b, "\n### %s\n\n| value | default | is |\n|---|---|---|\n", section)
@@ -101,7 +103,7 @@ func TestReadmeHasEveryValue(t *testing.T) {
 		escape := strings.NewReplacer("|", "\\|")
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", v, escape.Replace(v.fallback), escape.Replace(v.doc))
 	}
-	replaceIn(t, chartDir+"/README.md", tableBegin, tableEnd, b.String()+"\n")
+	replaceIn(t, s.dir()+"/README.md", tableBegin, tableEnd, b.String()+"\n")
 }
 
 // replaceIn compares a part of a file, or writes it.
@@ -117,14 +119,16 @@ func replaceIn(t *testing.T, path, begin, end, want string) {
 }
 
 // TestSchemaDescribesEveryValue holds the schema to values.yaml, and gives it its comments, which editors show.
-func TestSchemaDescribesEveryValue(t *testing.T) {
-	path := chartDir + "/values.schema.json"
+func TestSchemaDescribesEveryValue(t *testing.T) { eachChart(t, schemaDescribesEveryValue) }
+
+func schemaDescribesEveryValue(t *testing.T, s subject) {
+	path := s.dir() + "/values.schema.json"
 	var schema map[string]any
 	if err := json.Unmarshal([]byte(read(t, path)), &schema); err != nil {
 		t.Fatal(err)
 	}
 	known := map[string]bool{"global": true}
-	for _, v := range documented(t) {
+	for _, v := range s.documented(t) {
 		at := schema
 		for _, key := range v.path {
 			properties, _ := at["properties"].(map[string]any)
@@ -167,13 +171,15 @@ func TestSchemaDescribesEveryValue(t *testing.T) {
 }
 
 // TestEveryValueDoesSomething takes each value out of the cases that set it: one of them must render something else then.
-func TestEveryValueDoesSomething(t *testing.T) {
-	all := cases(t)
+func TestEveryValueDoesSomething(t *testing.T) { eachChart(t, everyValueDoesSomething) }
+
+func everyValueDoesSomething(t *testing.T, s subject) {
+	all := s.cases(t)
 	rendered := map[string]map[string]string{}
 	for name, values := range all {
-		rendered[name] = render(t, release{}, values)
+		rendered[name] = s.render(t, release{}, values)
 	}
-	for _, v := range documented(t) {
+	for _, v := range s.documented(t) {
 		if v.String() == "enabled" { // For parent charts only.
 			continue
 		}
@@ -184,7 +190,7 @@ func TestEveryValueDoesSomething(t *testing.T) {
 				continue
 			}
 			set = true
-			after, err := tryRender(t, release{}, without)
+			after, err := s.tryRender(t, release{}, without)
 			works = err != nil || !maps.Equal(rendered[name], after)
 		}
 		if !set {

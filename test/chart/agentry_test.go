@@ -1,0 +1,192 @@
+package chart
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// TestAgentryRights: Leases of its own namespace, and nothing else; no token without them.
+func TestAgentryRights(t *testing.T) {
+	leases := []rbacv1.PolicyRule{{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}}}
+	for name, test := range map[string]struct {
+		values string
+		want   [][]rbacv1.PolicyRule
+		token  bool
+	}{
+		"by default":     {values: "", want: [][]rbacv1.PolicyRule{leases}, token: true},
+		"made elsewhere": {values: "rbac: {create: false}", token: true},
+		"without Leases": {values: "leases: {enabled: false}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := agentry().objects(t, parse(t, agentry().least+test.values))
+			var got [][]rbacv1.PolicyRule
+			for _, r := range of[*rbacv1.Role](all) {
+				got = append(got, r.Rules)
+			}
+			if diff := gocmp.Diff(test.want, got); diff != "" || len(of[*rbacv1.ClusterRole](all)) > 0 {
+				t.Errorf("rights (-want +got):\n%s", diff)
+			}
+			pod := of[*appsv1.Deployment](all)[0].Spec.Template.Spec
+			if *pod.AutomountServiceAccountToken != test.token {
+				t.Errorf("a token is mounted: %v", *pod.AutomountServiceAccountToken)
+			}
+			for _, b := range of[*rbacv1.RoleBinding](all) {
+				if s := b.Subjects[0]; b.RoleRef.Name != b.Name || s.Name != pod.ServiceAccountName || s.Namespace != "agentry" || len(b.Subjects) != 1 {
+					t.Errorf("%s binds %s to %v", id(b), b.RoleRef.Name, b.Subjects)
+				}
+			}
+			for _, a := range of[*corev1.ServiceAccount](all) {
+				if *a.AutomountServiceAccountToken {
+					t.Errorf("%s gives its token to every pod", id(a))
+				}
+			}
+		})
+	}
+}
+
+// TestAgentrySelectors: what selects pods selects those of the Deployment and no others, and every port has somebody who
+// listens.
+func TestAgentrySelectors(t *testing.T) {
+	agentry().eachCase(t, func(t *testing.T, all []object) {
+		d := of[*appsv1.Deployment](all)[0]
+		c := d.Spec.Template.Spec.Containers[0]
+		ports := map[string]bool{}
+		for _, p := range c.Ports {
+			ports[p.Name] = true
+			if !slices.ContainsFunc(c.Args, func(a string) bool { return strings.HasSuffix(a, fmt.Sprintf("listen=:%d", p.ContainerPort)) }) {
+				t.Errorf("nothing listens at the port %s", p.Name)
+			}
+		}
+		for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe} {
+			if !ports[probe.HTTPGet.Port.StrVal] || strings.HasPrefix(probe.HTTPGet.Port.StrVal, "https") != (probe.HTTPGet.Scheme == corev1.URISchemeHTTPS) {
+				t.Errorf("probe of %v, %s", probe.HTTPGet.Port, probe.HTTPGet.Scheme)
+			}
+		}
+		for _, o := range all {
+			var selector map[string]string
+			switch o := o.(type) {
+			case *appsv1.Deployment:
+				selector = o.Spec.Selector.MatchLabels
+			case *corev1.Service:
+				selector = o.Spec.Selector
+				if !ports[o.Spec.Ports[0].TargetPort.StrVal] {
+					t.Errorf("%s: no container has the port %v", id(o), o.Spec.Ports[0].TargetPort)
+				}
+			case *policyv1.PodDisruptionBudget:
+				selector = o.Spec.Selector.MatchLabels
+			case *networkingv1.NetworkPolicy:
+				selector = o.Spec.PodSelector.MatchLabels
+				for _, rule := range o.Spec.Ingress {
+					if port := rule.Ports[0].Port; port.Type == intstr.String && !ports[port.StrVal] {
+						t.Errorf("%s: no container has the port %v", id(o), port)
+					}
+				}
+			default:
+				continue
+			}
+			for name, pod := range pods(all) {
+				if labels.SelectorFromSet(selector).Matches(labels.Set(pod.Labels)) != (name == id(d)) {
+					t.Errorf("%s selects %s, or does not", id(o), name)
+				}
+			}
+		}
+		for _, m := range of[*monitoringv1.ServiceMonitor](all) {
+			for _, s := range of[*corev1.Service](all) {
+				admin := strings.HasSuffix(s.Name, "-admin")
+				if labels.SelectorFromSet(m.Spec.Selector.MatchLabels).Matches(labels.Set(s.Labels)) != admin || admin && s.Spec.Ports[0].Name != m.Spec.Endpoints[0].Port {
+					t.Errorf("the ServiceMonitor selects %s, or does not", s.Name)
+				}
+			}
+		}
+		for _, i := range of[*networkingv1.Ingress](all) {
+			backend := i.Spec.Rules[0].HTTP.Paths[0].Backend.Service
+			if backend.Name != d.Name || !ports[backend.Port.Name] || i.Spec.Rules[0].HTTP.Paths[0].Path != "/hook/" {
+				t.Errorf("the Ingress leads to %v", backend)
+			}
+		}
+	})
+}
+
+func TestAgentryRefusals(t *testing.T) {
+	for name, test := range map[string]struct{ values, want string }{
+		"a value that does not exist":         {"replicaCount: 3", "additional properties 'replicaCount' not allowed"},
+		"no pipeline":                         {"existingConfigMap: ''", "there is nothing to run"},
+		"pipelines twice":                     {"pipelines: {a: {kind: Pipeline}}", "leave one of them empty"},
+		"something that is no pipeline":       {"existingConfigMap: ''\npipelines: {a: {spec: {}}}", "pipelines.a is no Pipeline"},
+		"pipelines as text":                   {"pipelines: {a: 'kind: Pipeline'}", "at '/pipelines/a': got string, want object"},
+		"no token":                            {"admin: {token: {secretName: ''}}", "admin.token.secretName is needed"},
+		"a Secret twice":                      {"secrets: [git, git]", "at '/secrets': items at 0 and 1 are equal"},
+		"a Secret by a path":                  {"secrets: [../git]", "at '/secrets/0'"},
+		"a size":                              {"cache: {size: 2GB}", "at '/cache/size'"},
+		"a kind of cache":                     {"cache: {type: hostPath}", "at '/cache/type': value must be one of 'emptyDir', 'ephemeral'"},
+		"a storage class of an emptyDir":      {"cache: {storageClassName: fast}", "set cache.type to ephemeral"},
+		"all of an interval":                  {"intervalJitter: 1", "at '/intervalJitter'"},
+		"an Ingress without a host":           {"ingress: {enabled: true}", "ingress.host is needed"},
+		"an HTTPRoute without a Gateway":      {"httpRoute: {enabled: true}", "httpRoute.parentRefs is needed"},
+		"an Ingress without webhooks":         {"webhooks: {enabled: false}\ningress: {enabled: true, host: a.example.com}", "set webhooks.enabled"},
+		"both listeners on one port":          {"admin: {port: 9292}", "admin.port must not be 9292"},
+		"a certificate without an issuer":     {"tls: {certManager: {enabled: true}}", "tls.certManager.issuerRef.name is needed"},
+		"a ServiceMonitor without a Service":  {"metrics: {service: {enabled: false}, serviceMonitor: {enabled: true}}", "metrics.serviceMonitor needs metrics.service.enabled"},
+		"a flag that the chart sets":          {"extraArgs: [--listen=:80]", "extraArgs: --listen has a value of its own in this chart"},
+		"an alert that does not exist":        {"metrics: {prometheusRule: {disabled: [Down]}}", "at '/metrics/prometheusRule/disabled/0': value must be one of"},
+		"a token in the place of its Secret":  {"admin: {token: 0123}", "at '/admin/token': got number, want object"},
+		"a namespace of the ServiceMonitor":   {"metrics: {serviceMonitor: {namespace: x}}", "additional properties 'namespace' not allowed"},
+		"a peer of webhooks that is misspelt": {"networkPolicy: {webhooks: [{podSelectors: {}}]}", "at '/networkPolicy/webhooks/0'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			values := merged(parse(t, agentry().least), parse(t, test.values))
+			_, err := agentry().tryRender(t, release{}, values)
+			if err == nil {
+				t.Fatalf("is taken:\n%s", test.values)
+			}
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the message lacks %q:\n%v", test.want, err)
+			}
+		})
+	}
+}
+
+// merged is as Helm merges values.
+func merged(into, values map[string]any) map[string]any {
+	for key, value := range values {
+		a, ok1 := into[key].(map[string]any)
+		b, ok2 := value.(map[string]any)
+		if ok1 && ok2 {
+			value = merged(a, b)
+		}
+		into[key] = value
+	}
+	return into
+}
+
+// TestAgentryTakesTheFlags gives the binary the args of every case and one more that is wrong, which it judges
+// last: the others pass then.
+func TestAgentryTakesTheFlags(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agentry")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/agentry")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("cmd/agentry does not build: %s", out)
+	}
+	agentry().eachCase(t, func(t *testing.T, all []object) {
+		args := slices.Clone(of[*appsv1.Deployment](all)[0].Spec.Template.Spec.Containers[0].Args)
+		out, err := exec.Command(path, append(args, "--log-format=loud")...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "--log-format") {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
+	})
+}

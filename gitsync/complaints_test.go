@@ -1,0 +1,319 @@
+package gitsync_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+// What users of other programs between Git and Git complain about, and what is done about it
+// here. The numbers are those of the collection that the issues refer to.
+
+// apart is the rig with a pipeline of its own below a path of the same branch.
+func (r *rig) apart(name string) *rig {
+	r.t.Helper()
+	one := *r
+	one.pipeline.Metadata.Name = name
+	one.pipeline.Spec.Sources = []gitsync.Source{{URL: "file://" + r.repo.Dir, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}
+	one.pipeline.Spec.Output.Path = "apps/" + name
+	one.options.CacheDir = r.t.TempDir()
+	return &one
+}
+
+// TestComplaint01_AppsOfOneBranchWipeEachOther: argo-cd#24179.
+func TestComplaint01_AppsOfOneBranchWipeEachOther(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("one", twoTeams())
+	a, b := r.apart("a"), r.apart("b")
+	a.pass()
+	b.pass()
+	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+	a.pass()
+	files := r.files()
+	for _, name := range []string{"apps/a/a/agent/agent.statefulset.yaml", "apps/b/b/agent/agent.statefulset.yaml"} {
+		if !slices.Contains(files, name) {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
+// TestComplaint02_FilesOfOthersVanish: argo-cd#23944.
+func TestComplaint02_FilesOfOthersVanish(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("one", twoTeams())
+	r.pass()
+	theirs := map[string]string{"bitbucket-pipelines.yml": "image: x", "CODEOWNERS": "* @team", "a/agent/extra.yaml": "x: y"}
+	r.edit(theirs)
+	r.commit("without a", map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": ""})
+	r.pass()
+	for name, text := range theirs {
+		if r.show(name) != text {
+			t.Errorf("%s changed", name)
+		}
+	}
+}
+
+// TestComplaint03_LeftoversAreApplied: argo-cd#28142.
+func TestComplaint03_LeftoversAreApplied(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("one", twoTeams())
+	r.pass()
+	r.commit("without a", map[string]string{"in/a/agent.yaml": "", "in/a/web.yaml": ""})
+	r.pass()
+	for _, name := range r.files() {
+		if strings.HasPrefix(name, "a/") {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// TestComplaint04_AbsentFilesCountAsDone: argo-cd#25190. Neither a commit by somebody else nor
+// a change of the pipeline at the same input makes it believe that it is done.
+func TestComplaint04_AbsentFilesCountAsDone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("one", twoTeams())
+	r.pipeline.Spec.Sources[0].Paths = []string{"in/a"}
+	r.pass()
+	r.pipeline.Spec.Sources[0].Paths = []string{"in"}
+	s := r.syncer()
+	r.passOf(s)
+	if !slices.Contains(r.files(), "b/agent/agent.statefulset.yaml") {
+		t.Error("the unit that the pipeline reads now is not there")
+	}
+	r.passOf(s)
+	r.edit(map[string]string{"a/agent/agent.statefulset.yaml": ""})
+	r.passOf(s)
+	if !slices.Contains(r.files(), "a/agent/agent.statefulset.yaml") {
+		t.Error("what somebody removed is not put back")
+	}
+}
+
+// TestComplaint05_HalfOfARenderIsApplied: argo-cd#26443. A commit holds all of a render, and
+// says what that is.
+func TestComplaint05_HalfOfARenderIsApplied(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.syncer()
+	r.commit("one", twoTeams())
+	r.passOf(s)
+	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two"), "in/b/web.yaml": monitor("b", "web", "two")})
+	r.passOf(s)
+	if n := r.out("rev-list", "--count", "env"); n != "2" {
+		t.Errorf("%s commits for two inputs", n)
+	}
+	for _, unit := range []string{"a/agent", "b/agent"} {
+		var inventory struct {
+			Files []struct{ Path, SHA256 string }
+		}
+		if err := json.Unmarshal([]byte(r.show(unit+"/.agentry/inventory")), &inventory); err != nil || len(inventory.Files) == 0 {
+			t.Fatal(err)
+		}
+		for _, f := range inventory.Files {
+			sum := sha256.Sum256([]byte(r.show(unit+"/"+f.Path) + "\n"))
+			if hex.EncodeToString(sum[:]) != f.SHA256 {
+				t.Errorf("%s/%s is not what the inventory says", unit, f.Path)
+			}
+		}
+	}
+}
+
+// TestComplaint06_NotesFailARun: argo-cd#25727, #27835, gitops-promoter#1470. Somebody else moves
+// the notes with every push of ours.
+func TestComplaint06_NotesFailARun(t *testing.T) {
+	t.Parallel()
+	r := newPromotion(t)
+	r.commit("one", twoTeams())
+	r.pass()
+	r.repo.Hook("update", `case $1 in refs/notes/*) [ -n "$BY_OTHERS" ] || { export BY_OTHERS=1; git update-ref $1 $(git commit-tree -p $1 -m theirs $1^{tree}); exit 1; };; esac`)
+	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+	report := r.pass()
+	if !report.Proposed.Open() || r.out("rev-parse", "env-next") != report.Proposed.Commit || report.Diags.HasErrors() {
+		t.Errorf("%+v %v", report.Proposed, report.Diags)
+	}
+	r.repo.Hook("update", "exit 0")
+	r.isCurrent(r.pass())
+}
+
+// TestComplaint12_NoProofThatNothingChanged: argo-cd#28555, #28556.
+func TestComplaint12_NoProofThatNothingChanged(t *testing.T) {
+	t.Parallel()
+	r := newPromotion(t)
+	r.commit("one", twoTeams())
+	first := r.pass()
+	source := r.commit("words", map[string]string{"README.md": "words"})
+	report := r.pass()
+	if report.Proposed.Commit != first.Proposed.Commit || r.note(first.Proposed.Commit) == first.Proposed.DrySHA {
+		t.Error("nothing tells that the commit was processed")
+	}
+	if message := r.out("log", "-1", "--format=%B", r.note(first.Proposed.Commit)); !strings.Contains(message, source) {
+		t.Errorf("the note leads to\n%s", message)
+	}
+}
+
+// TestComplaint15_NothingIsSignedOrVerified: argo-cd#28239, #19302.
+func TestComplaint15_NothingIsSignedOrVerified(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	file, key := keyFile(t)
+	r.creds.Verify = []gitsync.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
+	private, _ := gittest.NewSSHKey(t)
+	r.creds.Signing = gitsync.SigningKey{Key: private}
+	r.signed(sshSigner(t, file), twoTeams())
+	if report := r.pass(); !strings.Contains(r.out("cat-file", "commit", report.Commit), "BEGIN SSH SIGNATURE") {
+		t.Error("the commit is not signed")
+	}
+	r.commit("not signed", map[string]string{"in/a/web.yaml": monitor("a", "web", "evil")})
+	if report := r.pass(); report.Commit != "" || !report.Diags.HasErrors() {
+		t.Errorf("an unsigned commit is rendered: %+v", report)
+	}
+}
+
+// TestComplaint16_MarksOfAppliersLeak: argo-cd#23815, #24371.
+func TestComplaint16_MarksOfAppliersLeak(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("one", twoTeams())
+	r.pass()
+	manifests := 0
+	for _, name := range r.files() {
+		if filepath.Ext(name) != ".yaml" || filepath.Base(name) == "kustomization.yaml" {
+			continue
+		}
+		manifests++
+		text := r.show(name)
+		for _, mark := range []string{"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"} {
+			if strings.Contains(text, mark) {
+				t.Errorf("%s holds %s", name, mark)
+			}
+		}
+		var object struct{ Metadata struct{ Namespace string } }
+		if err := yaml.Unmarshal([]byte(text), &object); err != nil || object.Metadata.Namespace == "" {
+			t.Errorf("%s is in no namespace: %v", name, err)
+		}
+	}
+	if manifests == 0 {
+		t.Error("there are no manifests")
+	}
+}
+
+// TestComplaint18_NextBranchWaitsForACommit: argo-cd#25049.
+func TestComplaint18_NextBranchWaitsForACommit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("one", twoTeams())
+	r.pass()
+	r.pipeline.Spec.Output.Promotion.Mode = gitsync.PromoteNext
+	r.settled(r.pass())
+}
+
+// TestComplaint23_LostRacesAreToldByTheirText: kargo#3071, #5286. Others are faster, and the
+// server says so in words that nobody knows.
+func TestComplaint23_LostRacesAreToldByTheirText(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("one", twoTeams())
+	r.pass()
+	r.repo.Hook("update", `if [ $1 = refs/heads/env ] && [ ! -e raced ]; then touch raced; git update-ref $1 $(git commit-tree -p $1 -m theirs $1^{tree}); echo "xyzzy: incorrect old value provided"; exit 1; fi`)
+	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+	report := r.pass()
+	if report.Commit == "" || r.out("log", "-1", "--format=%s", "env~1") != "theirs" {
+		t.Errorf("%+v", report)
+	}
+}
+
+// TestComplaint26_CommitsOfBotsAreNotVerified: kargo#3922, #5840. Everything that is committed
+// is signed.
+func TestComplaint26_CommitsOfBotsAreNotVerified(t *testing.T) {
+	t.Parallel()
+	r := newPromotion(t)
+	key, public := gittest.NewSSHKey(t)
+	r.creds.Signing = gitsync.SigningKey{Key: key}
+	allowed := filepath.Join(t.TempDir(), "allowed_signers")
+	if err := os.WriteFile(allowed, append([]byte("agentry@localhost "), ssh.MarshalAuthorizedKey(public)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.commit("one", twoTeams())
+	r.pass()
+	for _, ref := range []string{"env", "env-next", "agentry/inputs", "refs/notes/hydrator.metadata"} {
+		if out := r.out("-c", "gpg.ssh.allowedSignersFile="+allowed, "verify-commit", "-v", ref); !strings.Contains(out, `Good "git" signature for agentry@localhost`) {
+			t.Errorf("%s: %s", ref, out)
+		}
+	}
+}
+
+// TestComplaint30_RegionsLoseRaces: image-automation-controller#1090. Regions that write one
+// branch at once all get their changes there.
+func TestComplaint30_RegionsLoseRaces(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []gitsync.PromotionMode{gitsync.PromoteDirect, gitsync.PromoteNext} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			files := map[string]string{}
+			const regions = 5
+			for i := range regions {
+				name := fmt.Sprintf("r%d", i)
+				files["in/"+name+"/agent.yaml"], files["in/"+name+"/web.yaml"] = agent(name), monitor(name, "web", "http")
+			}
+			r.commit("one", files)
+			r.repo.Commit("env", map[string]string{"CODEOWNERS": "*"})
+			var wg sync.WaitGroup
+			for i := range regions {
+				one := r.apart(fmt.Sprintf("r%d", i))
+				one.pipeline.Spec.Output.Promotion.Mode = mode
+				s := one.syncer()
+				wg.Go(func() {
+					if report, err := s.Pass(t.Context()); err != nil || report.Diags.HasErrors() {
+						t.Errorf("%v %+v", err, report.Diags)
+					}
+				})
+			}
+			wg.Wait()
+			for i := range regions {
+				branch := "env"
+				if mode == gitsync.PromoteNext {
+					branch = fmt.Sprintf("env-next/apps/r%d", i)
+				}
+				r.out("cat-file", "-e", fmt.Sprintf("%s:apps/r%d/r%d/agent/agent.statefulset.yaml", branch, i, i))
+			}
+		})
+	}
+}
+
+// TestComplaint31_AStalePushBranchBlocks: image-automation-controller#138, #164, #205, #450.
+func TestComplaint31_AStalePushBranchBlocks(t *testing.T) {
+	t.Parallel()
+	r := newPromotion(t)
+	r.commit("one", twoTeams())
+	r.pass()
+	r.merge("env-next", false)
+	r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "two")})
+	r.proposes(r.pass())
+	// Somebody commits the same lines to the output branch, and others to the proposed one.
+	r.edit(map[string]string{"a/agent/agent-config.secret.yaml": "theirs"})
+	dir := t.TempDir()
+	r.gitIn(dir, "clone", "-q", "-b", "env-next", r.repo.Dir, ".")
+	if err := os.WriteFile(filepath.Join(dir, "a/agent/agent-config.secret.yaml"), []byte("theirs too"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.gitIn(dir, "commit", "-q", "-a", "-m", "by hand")
+	r.gitIn(dir, "push", "-q", "origin", "env-next")
+	r.proposes(r.pass())
+}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,11 +65,22 @@ func TestExamplesWork(t *testing.T) {
 			t.Errorf("the help of %s does not end with its example", c.name)
 		}
 		script := "exec sh prepare.sh\ncd quickstart\nexits 0 " + c.example + "\n" + prepare
+		if slices.Contains([]string{"serve", "status", "trigger"}, c.name) {
+			script = whileServed(strings.TrimPrefix("exits 0 "+c.example+"\n", "exits 0 "+serveExample+"\n")) + prepare
+		}
 		if err := os.WriteFile(filepath.Join(files, c.name+".txtar"), []byte(script), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	testscript.Run(t, params(files))
+}
+
+// serveExample is the command that examples and pages start a service with.
+const serveExample = "agentry serve -f pipeline.yaml"
+
+// whileServed is a script that runs lines while a service of the quickstart runs.
+func whileServed(lines string) string {
+	return "exec sh prepare.sh\ncd quickstart\nports\nexec " + serveExample + " &service&\nready\n" + lines + "kill -INT service\nwait service\n"
 }
 
 // prepare makes a repository of the quickstart and points its pipeline at it.
@@ -87,17 +99,21 @@ sed -i.bak -e "s|https://git.example.com/platform/|file://$PWD/|" -e '/auth:/d' 
 func TestDocumentedCommandsWork(t *testing.T) {
 	files := t.TempDir()
 	for page, folder := range map[string]string{
-		"README.md": "quickstart", "docs/input.md": "quickstart",
+		"README.md": "quickstart", "docs/input.md": "quickstart", "docs/serve.md": "quickstart",
 		"examples/quickstart/README.md": "quickstart", "examples/platform/README.md": "platform",
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(page)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		script := "exec sh prepare.sh\ncd " + folder + "\n"
+		script, lines := "exec sh prepare.sh\ncd "+folder+"\n", ""
 		for _, line := range shellLines(string(text)) {
-			script += "exits 0 " + strings.ReplaceAll(line, "/tmp/out", "$WORK/out") + "\n"
+			lines += "exits 0 " + strings.ReplaceAll(line, "/tmp/out", "$WORK/out") + "\n"
 		}
+		if before, after, ok := strings.Cut(lines, "exits 0 "+serveExample+"\n"); ok {
+			script, lines = "", whileServed(before+after)
+		}
+		script += lines
 		name := strings.ReplaceAll(page, "/", "-") + ".txtar"
 		if err := os.WriteFile(filepath.Join(files, name), []byte(script+prepare), 0o666); err != nil {
 			t.Fatal(err)

@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -51,7 +54,7 @@ func params(folder string) testscript.Params {
 		UpdateScripts:   *update,
 		ContinueOnError: true,
 		Setup:           setup,
-		Cmds:            map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "located": located},
+		Cmds:            map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "located": located, "ports": ports, "ready": ready},
 	}
 }
 
@@ -94,6 +97,26 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// ports finds free ports for a service, and tells the commands of them by the environment.
+func ports(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, name := range []string{"AGENTRY_LISTEN", "AGENTRY_ADMIN_LISTEN"} {
+		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+		ts.Check(err)
+		ts.Setenv(name, l.Addr().String())
+		ts.Check(l.Close())
+	}
+	ts.Setenv("AGENTRY_ADDRESS", "http://"+ts.Getenv("AGENTRY_ADMIN_LISTEN"))
+}
+
+// ready waits until all pipelines of the service are.
+func ready(ts *testscript.TestScript, _ bool, _ []string) {
+	for deadline := time.Now().Add(time.Minute); ts.Exec("agentry", "status") != nil; {
+		if time.Now().After(deadline) {
+			ts.Fatalf("the service is not ready after a minute")
+		}
 	}
 }
 

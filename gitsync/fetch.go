@@ -56,6 +56,14 @@ func (p *pass) share(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 }
 
+// ref is what is read of a source.
+func (p *pass) ref(i int) repo.Ref {
+	if head, ok := p.options.Heads[i]; ok && p.options.DryRun {
+		return head
+	}
+	return p.sources[i].Ref.repoRef()
+}
+
 func readCommit(r *repo.Repo, h plumbing.Hash) (*repo.Commit, error) {
 	rd := r.Reader()
 	defer rd.Close()
@@ -69,7 +77,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 	var owners []int
 	for i, src := range p.sources {
 		if src.repo == r {
-			refs, owners = append(refs, src.Ref.repoRef()), append(owners, i)
+			refs, owners = append(refs, p.ref(i)), append(owners, i)
 		}
 	}
 	isOutput := r == p.output

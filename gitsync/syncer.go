@@ -37,6 +37,10 @@ type Options struct {
 	Version string
 	// DryRun makes everything but the push, and counts changed lines.
 	DryRun bool
+	// Heads are refs that dry passes read in the places of those of sources, by the index of
+	// the source: what would be if they were merged. All else, such as what stands in for what
+	// cannot be rendered, is as without them.
+	Heads map[int]repo.Ref
 	// Review fills Report.Rendered, with texts of the agents' configurations that hold no
 	// secrets. It needs DryRun.
 	Review bool

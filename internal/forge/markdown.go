@@ -21,8 +21,7 @@ func Code(text string) string {
 	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
 		text = " " + text + " "
 	}
-	// In the cell of a table a bar ends the cell even within code.
-	return fence + strings.ReplaceAll(text, "|", "¦") + fence
+	return fence + text + fence
 }
 
 // Block writes lines as a block of code, of a language such as diff.

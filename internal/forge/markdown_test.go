@@ -9,7 +9,6 @@ func TestCodeShowsTextAsItIsAndAsNothingElse(t *testing.T) {
 		"a `quoted` word":           "``a `quoted` word``",
 		"`":                         "`` ` ``",
 		"two\nlines <!-- x -->":     "`two lines <!-- x -->`",
-		"a|b":                       "`a¦b`",
 		" ":                         "` `",
 		"bad \xff":                  "`bad ?`",
 		"\x1b]8;;https://evil\x07x": "` ]8;;https://evil x`",

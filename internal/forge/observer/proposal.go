@@ -130,7 +130,7 @@ func Units(b *strings.Builder, units []gitsync.UnitReport, limit int) {
 			lines = append(lines, fmt.Sprintf("%s %s", forge.Code(u.Name), u.State))
 		}
 	}
-	section(b, "Units", lines, limit)
+	Section(b, "Units", lines, limit)
 }
 
 // Held writes which objects are not rendered as they are in the inputs.
@@ -143,11 +143,11 @@ func Held(b *strings.Builder, held []gitsync.HeldObject, limit int) {
 		}
 		lines = append(lines, fmt.Sprintf("%s %s: %s %s", forge.Code(h.Object.String()), as, forge.Code(h.Reason.Position()), forge.Code(h.Reason.Message)))
 	}
-	section(b, "Held", lines, limit)
+	Section(b, "Held", lines, limit)
 }
 
-// section writes a list under a heading, if there is one, and counts what there is no room for.
-func section(b *strings.Builder, heading string, lines []string, limit int) {
+// Section writes a list under a heading, if there is one, and counts what there is no room for.
+func Section(b *strings.Builder, heading string, lines []string, limit int) {
 	if len(lines) == 0 {
 		return
 	}

@@ -81,7 +81,7 @@ func (d *decision) giveWay() bool {
 		if !first {
 			yield(c.first, c.second, c.overlap)
 		}
-		if !second || first {
+		if !second {
 			yield(c.second, c.first, c.overlap)
 		}
 	}

@@ -28,7 +28,7 @@ type ExpandOptions struct {
 }
 
 // Expand puts in the place of each template in a fleet the pipelines of the folders that are
-// there at this moment. What is wrong with a folder, or with pipelines together, is in the
+// there at this moment; a suspended one stays. What is wrong with a folder, or with pipelines together, is in the
 // list, and what has an error is left out. An error means that a repository could not be
 // read; the other templates are expanded all the same.
 func Expand(ctx context.Context, fleet []*Pipeline, opts ExpandOptions) ([]*Pipeline, diag.List, error) {
@@ -36,7 +36,7 @@ func Expand(ctx context.Context, fleet []*Pipeline, opts ExpandOptions) ([]*Pipe
 	var found diag.List
 	var errs []error
 	for _, p := range fleet {
-		if p.each == nil {
+		if p.each == nil || p.Spec.Suspend {
 			out = append(out, p)
 			continue
 		}

@@ -90,7 +90,7 @@ func TestFoldersInEachOthersWay(t *testing.T) {
 		"at first neither is run":            {nil, []string{"m-dev"}},
 		"the one that was there stays":       {[]string{"clusters/eu/prod"}, []string{"m-dev", "m-prod"}},
 		"also if it comes first in order":    {[]string{"clusters/ap/prod"}, []string{"m-prod", "m-dev"}},
-		"a folder that went has no claim":    {[]string{"clusters/us/prod"}, []string{"m-dev"}},
+		"another folder says nothing":        {[]string{"clusters/us/prod"}, []string{"m-dev"}},
 		"nor has one that was refused then":  {both, []string{"m-dev"}},
 		"the first of two that were at once": {[]string{"clusters/ap/prod", "clusters/eu/prod"}, []string{"m-dev"}},
 	} {
@@ -106,6 +106,15 @@ func TestFoldersInEachOthersWay(t *testing.T) {
 				t.Errorf("the message does not name both folders: %s", got)
 			}
 		})
+	}
+}
+
+func TestAFolderThatWentHasNoClaim(t *testing.T) {
+	template := one(t, strings.Replace(eachCluster, "forEach: clusters/*", "forEach: clusters/*/*", 1))
+	template.Expand([]string{"clusters/ap/prod"})
+	template.Expand([]string{"clusters/eu/dev"})
+	if made, _ := template.Expand([]string{"clusters/ap/prod", "clusters/eu/prod"}); len(made) > 0 {
+		t.Errorf("%v is run", names(made))
 	}
 }
 

@@ -67,6 +67,16 @@ func TestLoader(t *testing.T) {
 			{map[string]string{"a.yaml": doc("a", "b")}, []string{"a@environments/a", "b@environments/b"}, []string{"a.yaml:7:11: error[pipeline-conflict]: Pipeline/a: spec.output: writes to the same place as pipeline b", "b.yaml:2", "a.yaml: warning[pipeline-kept]: the last good version of the file stays in force: a"}},
 			{map[string]string{"b.yaml": doc("b", "c")}, []string{"a@environments/b", "b@environments/c"}, nil},
 		},
+		"who goes back is in the way of another one, which goes back too": {
+			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b"), "c.yaml": doc("c", "c")}, []string{"a@environments/a", "b@environments/b", "c@environments/c"}, nil},
+			{map[string]string{"a.yaml": doc("a", "c"), "b.yaml": doc("b", "a")}, []string{"a@environments/a", "b@environments/b", "c@environments/c"}, []string{"a.yaml: warning[pipeline-kept]", "b.yaml: warning[pipeline-kept]"}},
+			{map[string]string{"c.yaml": doc("c", "b")}, []string{"a@environments/c", "b@environments/a", "c@environments/b"}, nil},
+		},
+		"of a file's pipelines that were in the way, one is free again": {
+			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")}, []string{"a@environments/a", "b@environments/b"}, nil},
+			{map[string]string{"c.yaml": doc("c", "c") + doc("x", "a") + doc("y", "b")}, []string{"a@environments/a", "b@environments/b", "c@environments/c"}, []string{"c.yaml: warning[pipeline-kept]: the other pipelines of the file run: c"}},
+			{map[string]string{"a.yaml": ""}, []string{"b@environments/b", "c@environments/c", "x@environments/a"}, []string{"c.yaml: warning[pipeline-kept]: the other pipelines of the file run: c, x"}},
+		},
 		"two files change places at once": {
 			{map[string]string{"a.yaml": doc("a", "a"), "b.yaml": doc("b", "b")}, []string{"a@environments/a", "b@environments/b"}, nil},
 			{map[string]string{"a.yaml": doc("a", "b"), "b.yaml": doc("b", "a")}, []string{"a@environments/b", "b@environments/a"}, nil},
@@ -324,6 +334,9 @@ func TestLoad(t *testing.T) {
 	}
 	if _, found := Load(t.TempDir()); !found.HasErrors() {
 		t.Error("an empty folder is no error")
+	}
+	if _, problems, _ := NewLoader(LoaderOptions{Path: t.TempDir()}).Load(); len(problems) != 1 {
+		t.Errorf("at start an empty folder keeps nothing: %s", report(t, problems))
 	}
 }
 

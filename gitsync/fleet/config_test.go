@@ -32,7 +32,7 @@ func TestSetStartsStopsAndRestartsJustWhatChanged(t *testing.T) {
 		}
 		same(t, "order", names, []string{"new", "same", "changed"})
 		removed := 0
-		for _, o := range w.outcomes {
+		for _, o := range w.heard() {
 			if o.Removed {
 				same(t, "removed", o.Definition.Metadata.Name, "gone")
 				removed++
@@ -51,7 +51,7 @@ func TestAReloadOfTheSameIsFree(t *testing.T) {
 			w.fleet.Set([]Definition{def("x", urlA)}, nil)
 		}
 		same(t, "passes", w.passesOf("x"), seconds(0))
-		same(t, "listings", len(w.listings[normalURL(urlA)]), 1)
+		same(t, "listings", len(w.listed(urlA)), 1)
 	})
 }
 
@@ -86,7 +86,8 @@ func TestWhatIsRemovedAndComesBackDuringAPassDoesNotOverlap(t *testing.T) {
 		same(t, "passes", w.passesOf("x"), seconds(0, 20))
 		w.fleet.Set(nil, nil)
 		after(time.Minute)
-		last := w.outcomes[len(w.outcomes)-1]
+		heard := w.heard()
+		last := heard[len(heard)-1]
 		same(t, "removed", last.Removed, true)
 		same(t, "remotes", len(w.fleet.Remotes()), 0)
 	})
@@ -101,7 +102,7 @@ func TestSuspendStopsAndResumePassesAtOnce(t *testing.T) {
 		w.push(urlA, "2")
 		after(10 * time.Minute)
 		same(t, "passes", w.passesOf("x"), seconds(0))
-		same(t, "listings", len(w.listings[normalURL(urlA)]), 1)
+		same(t, "listings", len(w.listed(urlA)), 1)
 		same(t, "ready", w.ready("x"), "Unknown Suspended")
 		same(t, "reached", w.fleet.Trigger(Trigger{Pipeline: "x"}), 0)
 		w.fleet.Set([]Definition{def("x", urlA)}, nil)
@@ -166,7 +167,7 @@ func TestSlicesAreTakenAndGiven(t *testing.T) {
 		same(t, "x is another's", w.ready("x"), "Unknown Elsewhere")
 		after(20 * time.Second)
 		same(t, "x ended its pass", w.passesOf("x"), seconds(0))
-		if w.tips[normalURL(urlA)]["refs/heads/env/x"].IsZero() {
+		if w.tip(urlA, "env/x").IsZero() {
 			t.Error("the pass that was under way has not pushed")
 		}
 		same(t, "y passed at once", w.passesOf("y"), seconds(2))
@@ -194,11 +195,11 @@ func TestAStopWaitsForPassesAndCutsOffTheSlow(t *testing.T) {
 				if took := time.Since(w.began); took > time.Second+defaultGrace {
 					t.Errorf("took %s", took)
 				}
-				pushed := !w.tips[normalURL(urlA)]["refs/heads/env/x"].IsZero()
+				pushed := !w.tip(urlA, "env/x").IsZero()
 				same(t, "pushed", pushed, !test.fails)
-				same(t, "open", w.open, 0)
+				same(t, "open", read(w, func() int { return w.open }), 0)
 				w.fleet.Set([]Definition{def("y", urlA)}, nil)
-				same(t, "what comes too late does nothing", len(w.passes), 1)
+				same(t, "what comes too late does nothing", w.count(), 1)
 			})
 		})
 	}
@@ -207,7 +208,7 @@ func TestAStopWaitsForPassesAndCutsOffTheSlow(t *testing.T) {
 func TestForEachFollowsTheFolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.folders["each"] = "eu us"
+		w.list("each", "eu us")
 		each := forEach("each", urlA, func(s *gitsync.PipelineSpec) {})
 		w.run(each)
 		after(time.Second)
@@ -218,14 +219,14 @@ func TestForEachFollowsTheFolders(t *testing.T) {
 		same(t, "eu", w.ready("eu"), "True Succeeded")
 		passes := len(w.passesOf("eu"))
 
-		w.folders["each"] = "asia eu"
+		w.list("each", "asia eu")
 		w.push(urlA, "2")
 		after(time.Minute)
 		same(t, "us", w.ready("us"), "none")
 		same(t, "asia", w.ready("asia"), "True Succeeded")
 		same(t, "eu goes on", len(w.passesOf("eu")), passes+1)
 
-		w.folders["each"] = "!"
+		w.list("each", "!")
 		w.push(urlA, "3")
 		after(time.Minute)
 		same(t, "each", w.ready("each"), "False Failed")
@@ -244,7 +245,7 @@ func TestForEachFollowsTheFolders(t *testing.T) {
 func TestForEachOfWhichTwoWriteToOnePlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.folders["each"] = "eu us"
+		w.list("each", "eu us")
 		w.run(forEach("each", urlA, func(s *gitsync.PipelineSpec) { s.Output.Branch = "env" }))
 		after(10 * time.Second)
 		same(t, "eu", w.ready("eu"), "True Succeeded")
@@ -266,7 +267,7 @@ func TestObserversHearOfEveryPassAndChangeInOrder(t *testing.T) {
 		after(10 * time.Minute)
 		var got []string
 		before := ""
-		for _, o := range w.outcomes {
+		for _, o := range w.heard() {
 			same(t, "before is the state after the one before", o.Before.state(), before)
 			before = o.After.state()
 			kind := "state"
@@ -276,7 +277,6 @@ func TestObserversHearOfEveryPassAndChangeInOrder(t *testing.T) {
 			got = append(got, kind+": "+before)
 		}
 		same(t, "outcomes", got, []string{
-			"state: Ready=Unknown Progressing ",
 			"pass by start: Ready=True Succeeded ",
 			"state: Ready=False Failed ",
 			"state: Ready=True Succeeded ",

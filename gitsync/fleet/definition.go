@@ -53,8 +53,8 @@ const (
 	ReasonSignal  = "signal"  // SIGHUP
 )
 
-// Outcome is what an [Observer] is told: a pass has ended, or a pipeline's state has changed
-// without one.
+// Outcome is what an [Observer] is told: a pass has ended, or the status or reason of Ready or
+// Stalled has changed without one. That a pipeline has begun is not told.
 type Outcome struct {
 	// Definition is the one that the pass was made with. It must not be changed.
 	Definition *Definition

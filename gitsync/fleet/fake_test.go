@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,7 +25,7 @@ import (
 type world struct {
 	t    *testing.T
 	pool *repo.Pool
-	log  bytes.Buffer
+	log  logged
 
 	mu       sync.Mutex
 	tips     map[string]map[string]plumbing.Hash // URL, ref
@@ -85,6 +86,49 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 		close:  w.pool.Close,
 	})
 	return w
+}
+
+// logged is a log that may be read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// read looks at the world while nobody changes it.
+func read[T any](w *world, look func() T) T {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return look()
+}
+
+// listed is when a remote was asked for its refs.
+func (w *world) listed(url string) []time.Duration {
+	return read(w, func() []time.Duration { return slices.Clone(w.listings[normalURL(url)]) })
+}
+
+// tip is a branch of a remote.
+func (w *world) tip(url, branch string) plumbing.Hash {
+	return read(w, func() plumbing.Hash { return w.tips[normalURL(url)]["refs/heads/"+branch] })
+}
+
+// count is how many passes there were.
+func (w *world) count() int { return read(w, func() int { return len(w.passes) }) }
+
+// heard is what observers were told.
+func (w *world) heard() []Outcome {
+	return read(w, func() []Outcome { return slices.Clone(w.outcomes) })
 }
 
 // run starts the fleet; it is stopped at the end of the test.

@@ -100,7 +100,6 @@ type Fleet struct {
 	telling slots // who tells the observers
 	busy    sync.WaitGroup
 	hasNews chan struct{}
-	idlers  map[chan struct{}]struct{} // of [Fleet.Idle]; woken when a pass has ended
 
 	mu       sync.Mutex
 	rounds   context.Context // of rounds; nil before Run
@@ -116,8 +115,9 @@ type Fleet struct {
 	toOpen    []*pipeline
 	limits    map[int]*window // of rollout.maxPerMinute
 	waiting   map[*pipeline]struct{}
-	changed   []*pipeline // of which the observers are to be told
-	kept      int64       // bytes between passes
+	changed   []*pipeline                // of which the observers are to be told
+	kept      int64                      // bytes between passes
+	idlers    map[chan struct{}]struct{} // of [Fleet.Idle]; woken when a pass has ended
 }
 
 // noteDelay is how long notes for promotion tools wait for others of the same repository.
@@ -245,11 +245,12 @@ func (f *Fleet) Trigger(t Trigger) int {
 		}
 		for _, m := range p.at.members {
 			if t.Repository == "" || t.Repository == gitsync.RepositoryAddress(m.remote.repo.URL()) {
-				f.ask(m.remote)
+				m.remote.ask()
 			}
 		}
-		f.consider(p)
+		f.review(p)
 	}
+	f.planAll()
 	return reached
 }
 

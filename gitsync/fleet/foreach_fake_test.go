@@ -27,6 +27,13 @@ func (w *world) newExpander(d *Definition, _ gitsync.Credentials, found func([]D
 	return &fakeExpander{w: w, def: d, repo: r, found: found}, err
 }
 
+// list says which folders there are.
+func (w *world) list(pattern, folders string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.folders[pattern] = folders
+}
+
 // forEach is a pattern on main of a remote.
 func forEach(name, url string, change func(*gitsync.PipelineSpec)) Definition {
 	d := def(name, url)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,7 +26,7 @@ func TestARemoteThatIsDownStopsNobodyElse(t *testing.T) {
 		same(t, "ready", w.ready("y"), "False Failed")
 		same(t, "passes", w.passesOf("y"), seconds())
 		// 0, 1, 3, 7 ... 255 s, then every 5 minutes.
-		if n := len(w.listings[normalURL(urlB)]); n != 9+(3600-255)/300 {
+		if n := len(w.listed(urlB)); n != 9+(3600-255)/300 {
 			t.Errorf("%d listings in an hour", n)
 		}
 		w.break_(urlB, nil)
@@ -49,12 +50,12 @@ func TestAShortOutageIsNotSpokenOf(t *testing.T) {
 		w := newWorld(t)
 		w.run(def("x", urlA))
 		after(59 * time.Second)
-		told := len(w.outcomes)
+		told := len(w.heard())
 		w.break_(urlA, errNoAnswer)
 		after(3 * time.Second) // two rounds fail
 		w.break_(urlA, nil)
 		after(time.Minute)
-		same(t, "told", len(w.outcomes), told)
+		same(t, "told", len(w.heard()), told)
 		if strings.Contains(w.log.String(), "WARN") {
 			t.Error(w.log.String())
 		}
@@ -126,7 +127,7 @@ func TestAnOutputThatIsDownIsWaitedFor(t *testing.T) {
 func TestASilentRemoteStopsNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.Workers = 1 })
-		w.silent[normalURL(urlB)] = true
+		w.silent[normalURL(urlB)] = true // nothing runs yet
 		w.run(def("x", urlA), def("y", urlB), def("z", urlA, urlB))
 		same(t, "passes of x", w.passesOf("x"), seconds(0))
 		after(10 * time.Minute)
@@ -160,7 +161,7 @@ func TestAPanicEndsOnePassAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.during = func(p *fakePasser) (*gitsync.Report, error) {
-			if p.def.Metadata.Name == "x" && p.w.tips[normalURL(urlA)]["refs/heads/main"] == hash("bad") {
+			if p.def.Metadata.Name == "x" && w.tip(urlA, "main") == hash("bad") {
 				panic("the password is hunter2")
 			}
 			return nil, nil
@@ -182,37 +183,68 @@ func TestCredentialsThatCannotBeReadStopOnePipelineUntilTheyCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var missing error
+		lack := func(err error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			missing = err
+		}
 		d := def("x", urlA)
 		readable := d.Credentials
 		d.Credentials = func() (gitsync.Credentials, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			if missing != nil {
 				return gitsync.Credentials{}, missing
 			}
 			return readable()
 		}
-		missing = errors.New("open token: no such file")
+		lack(errors.New("open token: no such file"))
 		w.run(d, def("y", urlA))
 		same(t, "x at the start", w.ready("x"), "False Failed Stalled")
 		same(t, "y", w.ready("y"), "True Succeeded")
 		s, _ := w.fleet.Pipeline("x")
 		same(t, "message", s.Condition("Ready").Message, "credentials: open token: no such file")
-		missing = nil
+		lack(nil)
 		after(time.Minute + 2*time.Second)
 		same(t, "x with credentials", w.ready("x"), "True Succeeded")
 
-		missing = errors.New("open token: no such file")
+		lack(errors.New("open token: no such file"))
 		w.push(urlA, "2")
 		after(time.Minute)
 		same(t, "x after they have vanished", w.ready("x"), "False Failed Stalled")
 		if len(w.passesOf("x")) != 1 {
 			t.Errorf("passes without credentials: %v", w.passesOf("x"))
 		}
-		missing = nil
+		lack(nil)
 		after(time.Minute)
 		same(t, "x with credentials again", w.ready("x"), "True Succeeded")
 		if len(w.passesOf("x")) != 2 {
 			t.Errorf("passes: %v", w.passesOf("x"))
 		}
+	})
+}
+
+func TestAPassWaitsForCredentialsThatAreBeingRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		d := def("x", urlA)
+		readable := d.Credentials
+		d.Credentials = func() (gitsync.Credentials, error) {
+			time.Sleep(5 * time.Second)
+			return readable()
+		}
+		w.run(d, def("y", urlB))
+		after(10 * time.Second)
+		same(t, "passes", w.passesOf("x"), seconds(10))
+		after(20 * time.Second)
+		w.push(urlA, "2")
+		w.fleet.Trigger(Trigger{Repository: "git.example.com/a"})
+		after(6 * time.Second)
+		w.fleet.Trigger(Trigger{Pipeline: "x"})
+		after(time.Second)
+		w.fleet.Set(nil, nil)
+		after(time.Minute)
+		same(t, "remotes", len(w.fleet.Remotes()), 0)
 	})
 }
 
@@ -226,8 +258,8 @@ func TestWorkersAndWritersAreBounded(t *testing.T) {
 		}
 		w.run(defs...)
 		after(time.Minute)
-		same(t, "at once in the gate", w.peak, 3)
-		same(t, "passes", len(w.passes), 30)
+		same(t, "at once in the gate", read(w, func() int { return w.peak }), 3)
+		same(t, "passes", w.count(), 30)
 	})
 }
 
@@ -257,7 +289,7 @@ func TestWhoWritesToASlowRemoteKeepsNoWorker(t *testing.T) {
 		}
 		w.run(defs...)
 		after(time.Minute)
-		same(t, "pushes at once", pushing, maxPushesPerRemote)
+		same(t, "pushes at once", read(w, func() int { return pushing }), maxPushesPerRemote)
 		w.push(urlB, "2")
 		after(time.Minute)
 		if len(w.passesOf("other")) != 2 {
@@ -274,16 +306,17 @@ func TestMemoryIsBoundedByThoseThatRestedLongest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.MemoryBytes = 250 })
 		w.size = 100
+		forgot := func() []string { return read(w, func() []string { return slices.Clone(w.forgot) }) }
 		w.run(def("x", urlA), def("y", urlB), def("z", urlO))
 		same(t, "kept", w.fleet.MemoryBytes(), int64(200))
-		same(t, "forgot", len(w.forgot), 1)
-		first := w.forgot[0]
+		same(t, "forgot", len(forgot()), 1)
+		first := forgot()[0]
 		urls := map[string]string{"x": urlA, "y": urlB, "z": urlO}
 		w.push(urls[first], "2")
 		after(time.Minute)
 		same(t, "kept", w.fleet.MemoryBytes(), int64(200))
-		if len(w.forgot) != 2 || w.forgot[1] == first {
-			t.Errorf("forgot %v, of which the first has passed since", w.forgot)
+		if now := forgot(); len(now) != 2 || now[1] == first {
+			t.Errorf("forgot %v, of which the first has passed since", now)
 		}
 	})
 }

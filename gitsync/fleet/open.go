@@ -3,7 +3,10 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/agentry-dev/agentry/gitsync"
 )
 
 // open prepares a pipeline, together with all others that are to be opened now, so that the
@@ -137,11 +140,12 @@ func (f *Fleet) refresh(r *remote) {
 		}
 		err := f.renew(o.at, o.def)
 		f.mu.Lock()
+		o.at.use.give()
 		if o.p.at == o.at {
-			f.renewed(o.p, err)
+			f.renewed(o.p, r, err)
+			f.consider(o.p)
 		}
 		f.mu.Unlock()
-		o.at.use.give()
 	}
 }
 
@@ -159,26 +163,32 @@ func (f *Fleet) renew(at *instance, def *Definition) (err error) {
 	return at.SetCredentials(creds)
 }
 
-// renewed takes note of new credentials: with others, an instance may have other remotes.
-// f.mu is held, and the instance's place taken.
-func (f *Fleet) renewed(p *pipeline, err error) {
+// renewed takes note of new credentials: with others, an instance may have other remotes. The
+// round of r is about to begin. f.mu is held.
+func (f *Fleet) renewed(p *pipeline, r *remote, err error) {
 	if err != nil {
 		f.troubled(p, err)
 		return
 	}
-	moved := false
-	for i, refs := range p.at.Refs() {
-		moved = moved || i >= len(p.at.members) || p.at.members[i].remote.repo != refs.Repo
-	}
-	if moved {
-		f.leave(p, p.at)
-		f.join(p, p.at)
-		f.planAll()
-		p.at.tried = nil
-	}
-	if moved || p.trouble != "" {
+	if moved := p.at.hasOtherRemotes(); moved || p.trouble != "" {
+		if moved {
+			f.leave(p, p.at)
+			f.join(p, p.at)
+			p.at.tried = nil
+		}
 		p.trouble = ""
-		f.wants(p, wish{reason: ReasonStart})
+		for _, m := range p.at.members {
+			if m.remote != r {
+				m.remote.ask()
+			}
+		}
+		f.planAll()
+		f.wants(p, wish{reason: ReasonStart, asked: time.Now()})
 		f.review(p)
 	}
+}
+
+// hasOtherRemotes reports whether the passer uses other repositories than it did.
+func (at *instance) hasOtherRemotes() bool {
+	return !slices.EqualFunc(at.Refs(), at.members, func(refs gitsync.RemoteRefs, m member) bool { return refs.Repo == m.remote.repo })
 }

@@ -64,7 +64,9 @@ func (f *Fleet) consider(p *pipeline) {
 		f.review(p)
 		return
 	}
-	f.begin(p, limit)
+	if p.at.use.tryTake() { // else a round renews its credentials, and looks again
+		f.begin(p, limit)
+	}
 }
 
 // considerIn looks at a pipeline again later. f.mu is held.
@@ -104,7 +106,7 @@ func (f *Fleet) considerWaiting() {
 	}
 }
 
-// begin starts a pass. f.mu is held.
+// begin starts a pass, which has the place in use. f.mu is held.
 func (f *Fleet) begin(p *pipeline, limit *window) {
 	r := &run{pipeline: p, at: p.at, def: p.def, wish: p.want, since: p.at.since(), limit: limit, began: time.Now()}
 	p.want, p.running = wish{}, true
@@ -119,19 +121,15 @@ func (f *Fleet) begin(p *pipeline, limit *window) {
 
 // pass makes a pass and takes note of it.
 func (f *Fleet) pass(r *run) {
-	if err := r.at.use.take(f.passes); err != nil { // a round is renewing its credentials
-		r.err = err
-	} else {
-		r.report, r.err = f.attempt(r)
-		if !errors.Is(r.err, errPanic) {
-			r.size = r.at.Size()
-		}
-		if r.at.writing {
-			r.at.writing = false
-			r.at.output.writers.give()
-		}
-		r.at.use.give()
+	r.report, r.err = f.attempt(r)
+	if !errors.Is(r.err, errPanic) {
+		r.size = r.at.Size()
 	}
+	if r.at.writing {
+		r.at.writing = false
+		r.at.output.writers.give()
+	}
+	r.at.use.give()
 	r.took = time.Since(r.began)
 	f.tellPass(r)
 	f.mu.Lock()

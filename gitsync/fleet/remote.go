@@ -85,12 +85,9 @@ func isOfRemote(err error) bool {
 	return false
 }
 
-// ask makes a round as soon as there may be one, also of a remote that was left alone for its
-// failures. f.mu is held.
-func (f *Fleet) ask(r *remote) {
-	r.asked, r.retries = true, 0
-	f.plan(r)
-}
+// ask makes the next round one that may be at once, also of a remote that was left alone for
+// its failures. Fleet.planAll begins it, once for all who ask.
+func (r *remote) ask() { r.asked, r.retries = true, 0 }
 
 // plan sees to the next round of a remote. f.mu is held.
 func (f *Fleet) plan(r *remote) {
@@ -210,11 +207,11 @@ func (f *Fleet) join(p *pipeline, at *instance) {
 		}
 	}
 	for _, m := range at.members {
-		m.remote.asked, m.remote.retries = true, 0
+		m.remote.ask()
 	}
 }
 
-// planAll begins the rounds that joining asks for, once for all who joined. f.mu is held.
+// planAll begins the rounds that were asked for. f.mu is held.
 func (f *Fleet) planAll() {
 	for _, r := range f.remotes {
 		f.plan(r)

@@ -81,10 +81,10 @@ func TestNoMinuteHasMorePushesThanAllowed(t *testing.T) {
 		}
 		defs = append(defs, def("free", urlA))
 		w.run(defs...)
-		same(t, "passes at once", len(w.passes), 5)
+		same(t, "passes at once", w.count(), 5)
 		after(10 * time.Minute)
 		var pushes []time.Duration
-		for _, o := range w.outcomes {
+		for _, o := range w.heard() {
 			if o.IsPass() && o.Report.Commit != "" && o.Definition.Metadata.Name != "free" {
 				pushes = append(pushes, o.Began.Sub(w.began))
 			}
@@ -98,10 +98,10 @@ func TestNoMinuteHasMorePushesThanAllowed(t *testing.T) {
 		if last := pushes[len(pushes)-1]; last > 5*time.Minute {
 			t.Errorf("the last is pushed after %s", last)
 		}
-		passes := len(w.passes)
+		passes := w.count()
 		same(t, "reached", w.fleet.Trigger(Trigger{}), 21)
 		after(2 * time.Second)
-		same(t, "passes that push nothing take no turn", len(w.passes), passes+21)
+		same(t, "passes that push nothing take no turn", w.count(), passes+21)
 	})
 }
 

@@ -26,7 +26,7 @@ func TestAnIdleFleetListsOncePerIntervalAndPassesOnce(t *testing.T) {
 		w.push(urlA, "1")
 		w.run(def("x", urlA), def("y", urlA), def("z", urlA))
 		after(5*time.Minute + time.Second)
-		same(t, "listings", w.listings[normalURL(urlA)], []time.Duration{0, time.Minute, 2 * time.Minute, 3 * time.Minute, 4 * time.Minute, 5 * time.Minute})
+		same(t, "listings", w.listed(urlA), []time.Duration{0, time.Minute, 2 * time.Minute, 3 * time.Minute, 4 * time.Minute, 5 * time.Minute})
 		for _, name := range []string{"x", "y", "z"} {
 			same(t, "passes of "+name, w.passesOf(name), seconds(0))
 			same(t, name, w.ready(name), "True Succeeded")
@@ -60,7 +60,7 @@ func TestABurstOfTriggersIsTwoPasses(t *testing.T) {
 		}
 		after(20 * time.Second)
 		same(t, "passes", w.passesOf("x"), seconds(0, 10, 11))
-		same(t, "listings", w.listings[normalURL(urlA)], []time.Duration{0, 10 * time.Second, 11 * time.Second})
+		same(t, "listings", w.listed(urlA), []time.Duration{0, 10 * time.Second, 11 * time.Second})
 		same(t, "passes of the other", w.passesOf("y"), seconds(0))
 	})
 }
@@ -73,7 +73,7 @@ func TestARepositoryTriggerWithoutAMoveIsNoPass(t *testing.T) {
 		w.fleet.Trigger(Trigger{Repository: "git.example.com/a"})
 		after(10 * time.Second)
 		same(t, "passes", w.passesOf("x"), seconds(0))
-		same(t, "listings", len(w.listings[normalURL(urlA)]), 2)
+		same(t, "listings", len(w.listed(urlA)), 2)
 	})
 }
 
@@ -147,13 +147,13 @@ func TestAnOutputThatSomebodyElseMovesOrDeletesIsPutRight(t *testing.T) {
 		d := def("x", urlA).with(output(urlO))
 		w.push(urlA, "1")
 		w.run(d)
-		good := w.tips[normalURL(urlO)]["refs/heads/env/x"]
+		good := w.tip(urlO, "env/x")
 		for _, other := range []string{"", "by hand"} {
 			w.mu.Lock()
 			w.set(urlO, "refs/heads/env/x", repoHash(other))
 			w.mu.Unlock()
 			after(time.Minute)
-			same(t, "tip", w.tips[normalURL(urlO)]["refs/heads/env/x"], good)
+			same(t, "tip", w.tip(urlO, "env/x"), good)
 		}
 	})
 }

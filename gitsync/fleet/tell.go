@@ -14,8 +14,9 @@ func (f *Fleet) review(p *pipeline) {
 	before := p.status.state()
 	p.status.Conditions = timed(judge(f.facts(p)), p.status.Conditions, metav1.Now())
 	p.status.Failures = p.last.failures
-	if p.status.state() == before {
-		return
+	c := p.status.Condition(meta.ReadyCondition)
+	if p.status.state() == before || c.Reason == meta.ProgressingReason {
+		return // one that has begun will soon say how it went
 	}
 	f.logState(p)
 	f.news(p)
@@ -57,8 +58,6 @@ func (f *Fleet) logState(p *pipeline) {
 	c := p.status.Condition(meta.ReadyCondition)
 	level, message := slog.LevelInfo, "pipeline is ready"
 	switch {
-	case c.Status == metav1.ConditionUnknown && c.Reason == meta.ProgressingReason:
-		return // it has begun, and will soon say how it went
 	case c.Status == metav1.ConditionUnknown:
 		message = "pipeline rests"
 	case p.status.Condition(meta.StalledCondition) != nil:

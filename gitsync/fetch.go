@@ -163,6 +163,9 @@ func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, err
 		if _, err := src.repo.FetchSince(ctx, p.round, repo.Ref{Commit: last.String()}); err != nil {
 			continue
 		}
+		if verify := p.verify[i]; verify != nil && last != p.baseOf(i) && verify.accept(src.repo, last) != nil {
+			continue // it is none that was rendered: somebody wrote it down
+		}
 		p.error(code, src.repo.URL(), hint, "%v; the pass goes on with commit %s, which was rendered last", cause, shortID(last.String()))
 		return last, nil
 	}

@@ -104,14 +104,16 @@ func (p *pass) sameProposal(ctx context.Context, d *done) bool {
 	}
 	p.note(ctx, d.proposed, p.tip.inputs.Commit)
 	d.locked = p.tip.inputs.Commit
-	d.report.Proposed.Before, d.report.Proposed.DrySHA = d.report.Proposed.Commit, d.locked.String()
+	report, proposed := *d.report, *d.report.Proposed // somebody may be reading the old ones
+	proposed.DrySHA, report.Proposed = d.locked.String(), &proposed
+	d.report = &report
 	return len(p.report.Diags) == 0
 }
 
 // isMetadata reports whether a file says what the payload is and is none of it.
 func isMetadata(name string) bool {
 	base := path.Base(name)
-	return base == metadataFile || base == readmeFile || base == gitAttributes || path.Base(path.Dir(name)) == path.Dir(inventoryFile)
+	return base == metadataFile || base == readmeFile || base == gitAttributes || strings.Contains("/"+name, "/"+path.Dir(inventoryFile)+"/")
 }
 
 // stands reports whether the change is proposed already: one commit on top of the output
@@ -200,6 +202,8 @@ func (p *pass) promote(ctx context.Context, c *change) error {
 	p.note(ctx, commit, dry)
 	if c.nothing || c.stands {
 		p.settle(nil)
+	}
+	if out.Before == out.Commit {
 		p.remember()
 		p.memory.done.proposed, p.memory.done.locked = commit, dry
 	}

@@ -3,6 +3,8 @@ package gitsync_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -467,4 +469,51 @@ func TestNotesOfThoseWhoLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.isCurrent(report)
+}
+
+// TestProposalsWithHeldObjects stand like others: what is held is told, and makes no commit.
+func TestProposalsWithHeldObjects(t *testing.T) {
+	t.Parallel()
+	r := newPromotion(t)
+	r.commit("one", twoTeams())
+	r.pass()
+	r.merge("env-next", false)
+	r.settled(r.pass())
+	r.commit("broken", map[string]string{"in/a/web.yaml": monitor("a", "web", "[]"), "in/b/web.yaml": monitor("b", "web", "two")})
+	commit := r.proposes(r.pass())
+	if held := r.out("ls-tree", "-r", "--name-only", commit, ".agentry/held"); held == "" {
+		t.Fatal("nothing is held")
+	}
+	r.commit("words", map[string]string{"README.md": "words"})
+	if r.proposes(r.pass()) != commit {
+		t.Error("another commit is proposed for nothing")
+	}
+}
+
+// TestForgedLockFile holds that whoever may write the branch of inputs cannot have a commit
+// rendered that nobody signed.
+func TestForgedLockFile(t *testing.T) {
+	t.Parallel()
+	r := newPromotion(t)
+	file, key := keyFile(t)
+	r.creds.Verify = []gitsync.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
+	base := r.signed(sshSigner(t, file), twoTeams())
+	r.proposes(r.pass())
+	r.merge("env-next", false)
+	r.settled(r.pass())
+	evil := r.commit("evil", map[string]string{"in/a/web.yaml": monitor("a", "web", "evil")})
+	dir := t.TempDir()
+	r.gitIn(dir, "clone", "-q", "-b", "agentry/inputs", r.repo.Dir, ".")
+	r.gitIn(dir, "grep", "-q", base, "test.lock")
+	lock := strings.Replace(r.out("show", "agentry/inputs:test.lock"), base, evil, 1)
+	if err := os.WriteFile(filepath.Join(dir, "test.lock"), []byte(lock+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.gitIn(dir, "commit", "-q", "-a", "-m", "forged")
+	r.gitIn(dir, "push", "-q", "origin", "agentry/inputs")
+	report := r.pass()
+	r.settled(report)
+	if report.Sources[0].Commit != base || !report.Sources[0].Stale {
+		t.Errorf("%+v", report.Sources)
+	}
 }

@@ -158,7 +158,7 @@ func (v *verifier) checkSSH(text, signature []byte, date time.Time) error {
 		return err
 	}
 	key := ssh.FingerprintSHA256(sig.PublicKey)
-	if sig.Signature.Format == ssh.KeyAlgoRSA || sig.Signature.Format == ssh.InsecureKeyAlgoDSA {
+	if format := sig.Signature.Format; format == "ssh-rsa" || format == "ssh-dss" {
 		return fmt.Errorf("SSH key %s signed with a broken hash, SHA-1", key)
 	}
 	if err := sshsig.Verify(bytes.NewReader(text), sig, sig.PublicKey, sig.HashAlgorithm, sshNamespace); err != nil {

@@ -49,6 +49,10 @@ and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 			&cli.StringFlag{Name: "memory", Value: "256Mi", Usage: "`SIZE` of what pipelines keep in memory between passes, all together"},
 			&cli.Float64Flag{Name: "interval-jitter", Value: 0.05, Usage: "`SHARE` by which intervals are longer or shorter at random"},
 			&cli.DurationFlag{Name: "shutdown-grace", Value: 20 * time.Second, Usage: "`TIME` that passes under way have at the end"},
+			&cli.StringFlag{Name: "replicas-namespace", Usage: "share the pipelines with replicas by Leases in this `NAMESPACE` of a Kubernetes cluster"},
+			&cli.StringFlag{Name: "replicas-name", Value: "agentry", Usage: "`NAME` that the replicas have in common"},
+			&cli.StringFlag{Name: "identity", Usage: "`NAME` of this replica, unlike all others' (default: POD_NAME, or the host's name)"},
+			&cli.StringFlag{Name: "kubeconfig", Usage: "`FILE` that leads to the cluster (default: the one that the pod runs in)"},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
 		},
@@ -105,6 +109,10 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 		Listen:      service.Address{Address: flags.String("listen"), CertFile: flags.String("tls-cert"), KeyFile: flags.String("tls-key")},
 		AdminListen: service.Address{Address: flags.String("admin-listen"), CertFile: flags.String("admin-tls-cert"), KeyFile: flags.String("admin-tls-key")},
 		TokenFile:   flags.String("bearer-token-file"),
+		Replicas: service.Replicas{
+			Namespace: flags.String("replicas-namespace"), Name: flags.String("replicas-name"),
+			Identity: flags.String("identity"), Kubeconfig: flags.String("kubeconfig"),
+		},
 	}
 	if o.Listen.Address == "off" {
 		o.Listen = service.Address{}
@@ -139,6 +147,8 @@ func checkServe(flags *cli.Context, o *service.Options) error {
 		return usagef("", "--admin-tls-cert and --admin-tls-key need each other")
 	case !server.IsLoopback(o.AdminListen.Address) && o.TokenFile == "":
 		return usagef("add --bearer-token-file, or listen on "+defaultAdminListen, "--admin-listen %s can be reached from elsewhere, where anybody could trigger passes and see the pipelines", o.AdminListen.Address)
+	case o.Replicas.Namespace == "" && (o.Replicas.Identity != "" || o.Replicas.Kubeconfig != ""):
+		return usagef("", "--identity and --kubeconfig are of use with --replicas-namespace only")
 	case o.Workers < 0:
 		return usagef("", "--workers must not be negative")
 	case o.Jitter < 0 || o.Jitter >= 1:

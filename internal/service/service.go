@@ -22,6 +22,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/notify"
 	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/replica"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 	"github.com/agentry-dev/agentry/internal/webhook"
@@ -46,8 +47,12 @@ type Options struct {
 	// TokenFile holds the bearer token of the admin listener, which it needs if it is not on
 	// loopback.
 	TokenFile string
+	// Replicas says with whom the pipelines are shared.
+	Replicas Replicas
 	// MaxWebhookBytes bounds the body of a webhook; 0 is the default of its type.
 	MaxWebhookBytes int64
+	// Replicas says with whom the fleet is shared.
+	Replicas Replicas
 	// Reload is sent to when the configuration is to be read again and everything triggered.
 	Reload <-chan struct{}
 	Log    *slog.Logger
@@ -75,10 +80,13 @@ type service struct {
 	options Options
 	log     *slog.Logger
 	fleet   *fleet.Fleet
+	replica *replica.Replica // nil: it runs all pipelines
 	loader  *pipeline.Loader
 	hooks   *webhook.Handler
 	metrics *telemetry.Service
-	events  *notify.Observer
+	pool    *repo.Pool
+	replica *replica.Replica // nil: the whole fleet is this process's
+	tellers []teller
 	systemd systemd
 
 	reloading sync.Mutex
@@ -88,7 +96,10 @@ type service struct {
 
 // Run serves until ctx ends, and ends what was begun.
 func Run(ctx context.Context, o Options) error {
-	s := newService(o)
+	s, err := newService(o)
+	if err != nil {
+		return err
+	}
 	defs, problems, _ := s.loader.Load()
 	if len(defs) == 0 && problems.HasErrors() {
 		return &ConfigurationError{problems}
@@ -103,8 +114,13 @@ func Run(ctx context.Context, o Options) error {
 	return s.run(ctx, listeners)
 }
 
-func newService(o Options) *service {
+func newService(o Options) (*service, error) {
+	shares, err := newReplica(o)
+	if err != nil {
+		return nil, err
+	}
 	s := &service{
+		replica: shares,
 		options: o, log: o.Log, secrets: map[string]hookSecrets{},
 		metrics: telemetry.NewService(o.Version),
 		loader:  pipeline.NewLoader(pipeline.LoaderOptions{Path: o.Path, Getenv: o.Getenv}),
@@ -113,15 +129,18 @@ func newService(o Options) *service {
 	s.events = notify.New(notify.Options{Secrets: s.secretsOf, Instance: instance(), Log: o.Log})
 	s.fleet = fleet.New(fleet.Options{
 		CacheDir: o.CacheDir, Version: o.Version, Workers: o.Workers, MemoryBytes: o.MemoryBytes, Jitter: o.Jitter, Grace: o.Grace,
-		Log: o.Log, Observers: []fleet.Observer{s.metrics, s.events}, Repo: repo.Options{Observe: s.metrics.Git},
+		Log: o.Log, Observers: []fleet.Observer{s.metrics, s.once(s.events)}, Slice: s.slice(), Repo: repo.Options{Observe: s.metrics.Git},
 	})
 	s.metrics.Watch(s.fleet, nil)
 	s.hooks = webhook.New(webhook.Options{
-		Trigger:      func(r string) { s.fleet.Trigger(fleet.Trigger{Repository: r, Reason: fleet.ReasonWebhook}) },
+		Trigger:      func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: fleet.ReasonWebhook}) },
 		Observe:      func(source string, result webhook.Result) { s.metrics.Webhook(source, string(result)) },
 		MaxBodyBytes: o.MaxWebhookBytes, Log: o.Log,
 	})
-	return s
+	if s.replica != nil {
+		s.metrics.Registry().MustRegister(s.replica)
+	}
+	return s, nil
 }
 
 func (s *service) secretsOf(d *fleet.Definition) (*pipeline.Secrets, error) {
@@ -142,6 +161,12 @@ func (s *service) run(ctx context.Context, listeners []server.Listener) error {
 			s.log.Warn("events were lost", "err", err)
 		}
 	})
+	var sharing sync.WaitGroup
+	shareCtx, endSharing := context.WithCancel(context.WithoutCancel(ctx))
+	defer endSharing()
+	if s.replica != nil {
+		sharing.Go(func() { s.replica.Run(shareCtx, s.fleet) })
+	}
 	var serveErr error
 	feeding.Go(func() {
 		defer cancel() // Also when a listener broke.
@@ -160,6 +185,8 @@ func (s *service) run(ctx context.Context, listeners []server.Listener) error {
 	feeding.Wait()
 	endTelling()
 	telling.Wait()
+	endSharing() // What was told was told as the holder of its pipelines.
+	sharing.Wait()
 	s.log.Info("stopped")
 	return serveErr
 }
@@ -235,7 +262,7 @@ func (s *service) listen(ctx context.Context) ([]server.Listener, error) {
 		return nil, err
 	}
 	admin := server.NewAdmin(server.Options{
-		Fleet: s.fleet, Trigger: func(t fleet.Trigger) { s.fleet.Trigger(t) }, Version: s.options.Version,
+		Fleet: s.fleet, Trigger: s.trigger, Version: s.options.Version,
 		Metrics: s.metrics.Registry(), Token: token, Log: s.log,
 	})
 	first, err := s.open(ctx, s.options.AdminListen)

@@ -3,10 +3,12 @@ package repo_test
 import (
 	"bytes"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -57,6 +59,40 @@ func removeAll(t *testing.T, dir string) {
 	}
 }
 
+// TestACacheThatIsDeletedDuringAFetch is made again by the same fetch.
+func TestACacheThatIsDeletedDuringAFetch(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"a.yaml": "1"})
+	dir := t.TempDir()
+	var armed atomic.Bool
+	url, _ := g.ServeHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if req.Method == http.MethodPost && armed.CompareAndSwap(true, false) {
+				for _, name := range filesIn(t, dir) {
+					removeAll(t, name)
+				}
+			}
+			next.ServeHTTP(w, req)
+		})
+	}})
+	r := openAt(t, dir, repo.Remote{URL: url}, repo.Options{})
+	fetch(t, r, repo.Ref{})
+	g.Commit("main", map[string]string{"a.yaml": "2"})
+	armed.Store(true)
+	tip := fetch(t, r, repo.Ref{})[0]
+	wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "2"})
+}
+
+func filesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
 // fullDisk tells a process of this test that no file of it may grow over 20 kB, and what to
 // fetch where.
 const fullDisk = "AGENTRY_TEST_FULL_DISK"
@@ -71,11 +107,13 @@ func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
-	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
+	c := &counted{}
+	url := c.serve(g)
 	dir := t.TempDir()
 	r := openAt(t, dir, repo.Remote{URL: url}, repo.Options{})
 	old := fetch(t, r, repo.Ref{})[0]
 	g.Commit("main", map[string]string{"b.yaml": noise(t, 100_000)})
+	c.want(t, "the first fetch", 1, 1)
 
 	cmd := exec.Command(os.Args[0], "-test.run=^TestAFullDisk$")
 	cmd.Env = append(os.Environ(), fullDisk+"="+dir, fullDisk+"_URL="+url)
@@ -83,6 +121,7 @@ func TestAFullDisk(t *testing.T) {
 	if err != nil || !bytes.Contains(out, []byte("PASS")) {
 		t.Fatalf("%v: %s", err, out)
 	}
+	c.want(t, "two fetches without room", 2, 2) // a clone would not fit either
 	if left, _ := filepath.Glob(filepath.Join(dir, "*", "*", "objects", "pack", "tmp_*")); len(left) > 0 {
 		t.Errorf("what did not fit is still there: %v", left)
 	}

@@ -101,8 +101,13 @@ func TestPoolsCountWhoHasARepository(t *testing.T) {
 	}
 	tip := fetch(t, b, repo.Ref{})[0]
 	wantFiles(t, reader(t, b), tip.Commit, map[string]string{"a.yaml": "1"})
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
+	if again := fromPool(t, p, repo.Remote{URL: g.Dir}); again != b {
+		t.Error("a repository that somebody has was closed")
+	}
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c := fromPool(t, p, repo.Remote{URL: g.Dir})
 	if c == b {

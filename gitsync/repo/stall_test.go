@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -186,6 +187,23 @@ func TestFaultsOfTheLine(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAServerThatThinksIsWaitedFor: after a request it has more time than for its refs.
+func TestAServerThatThinksIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	const limit = 2 * time.Second
+	g := gittest.NewRepo(t)
+	g.Commit("main", map[string]string{"a.yaml": "1"})
+	url, _ := g.ServeHTTP(gittest.HTTPOptions{Wrap: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if req.Method == http.MethodPost {
+				time.Sleep(limit * 3 / 2)
+			}
+			next.ServeHTTP(w, req)
+		})
+	}})
+	fetch(t, open(t, repo.Remote{URL: url}, repo.Options{StallTimeout: limit}), repo.Ref{})
 }
 
 // TestPushesOnAFaultyLine: what became of them is decided by the refs, or unknown.

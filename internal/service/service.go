@@ -2,7 +2,7 @@
 // signals), and what tells of it (HTTP, metrics, events, systemd), put together and taken
 // down in order.
 //
-//	pipeline.Loader ──▶ fleet.Fleet ──▶ telemetry, notify
+//	pipeline.Loader ──▶ fleet.Fleet ──▶ telemetry, notify, forge, oci, preview
 //	internal/webhook ──▶    │      ◀── internal/server (page, API, triggers)
 //
 // It starts if there is any pipeline that can run, and from then on nothing in the
@@ -20,7 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/notify"
+	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 	"github.com/agentry-dev/agentry/internal/replica"
 	"github.com/agentry-dev/agentry/internal/server"
@@ -51,8 +51,6 @@ type Options struct {
 	Replicas Replicas
 	// MaxWebhookBytes bounds the body of a webhook; 0 is the default of its type.
 	MaxWebhookBytes int64
-	// Replicas says with whom the fleet is shared.
-	Replicas Replicas
 	// Reload is sent to when the configuration is to be read again and everything triggered.
 	Reload <-chan struct{}
 	Log    *slog.Logger
@@ -85,7 +83,6 @@ type service struct {
 	hooks   *webhook.Handler
 	metrics *telemetry.Service
 	pool    *repo.Pool
-	replica *replica.Replica // nil: the whole fleet is this process's
 	tellers []teller
 	systemd systemd
 
@@ -100,6 +97,11 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err := s.pool.Close(); err != nil {
+			s.log.Warn("caches were not closed well", "err", err)
+		}
+	}()
 	defs, problems, _ := s.loader.Load()
 	if len(defs) == 0 && problems.HasErrors() {
 		return &ConfigurationError{problems}
@@ -126,14 +128,21 @@ func newService(o Options) (*service, error) {
 		loader:  pipeline.NewLoader(pipeline.LoaderOptions{Path: o.Path, Getenv: o.Getenv}),
 		systemd: newSystemd(o.Getenv),
 	}
-	s.events = notify.New(notify.Options{Secrets: s.secretsOf, Instance: instance(), Log: o.Log})
+	s.pool = repo.NewPool(o.CacheDir, repo.Options{Observe: s.metrics.Git})
+	sites := &forge.Sites{}
+	previews := s.tellOthers(sites)
+	observers := []fleet.Observer{s.metrics}
+	for _, t := range s.tellers {
+		observers = append(observers, t.observer)
+	}
 	s.fleet = fleet.New(fleet.Options{
 		CacheDir: o.CacheDir, Version: o.Version, Workers: o.Workers, MemoryBytes: o.MemoryBytes, Jitter: o.Jitter, Grace: o.Grace,
-		Log: o.Log, Observers: []fleet.Observer{s.metrics, s.once(s.events)}, Slice: s.slice(), Repo: repo.Options{Observe: s.metrics.Git},
+		Log: o.Log, Observers: observers, Slice: s.slice(), Pool: s.pool,
 	})
-	s.metrics.Watch(s.fleet, nil)
+	s.metrics.Watch(s.fleet, func() []telemetry.RateLimit { return limitsOf(sites) })
 	s.hooks = webhook.New(webhook.Options{
 		Trigger:      func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: fleet.ReasonWebhook}) },
+		Preview:      previews.Trigger,
 		Observe:      func(source string, result webhook.Result) { s.metrics.Webhook(source, string(result)) },
 		MaxBodyBytes: o.MaxWebhookBytes, Log: o.Log,
 	})
@@ -141,11 +150,6 @@ func newService(o Options) (*service, error) {
 		s.metrics.Registry().MustRegister(s.replica)
 	}
 	return s, nil
-}
-
-func (s *service) secretsOf(d *fleet.Definition) (*pipeline.Secrets, error) {
-	secrets, err := s.loader.Secrets(d)
-	return &secrets, err
 }
 
 // run runs all parts. When ctx ends, nothing new is begun; the fleet ends its passes; then
@@ -156,11 +160,13 @@ func (s *service) run(ctx context.Context, listeners []server.Listener) error {
 	var feeding, telling sync.WaitGroup
 	tellCtx, endTelling := context.WithCancel(context.WithoutCancel(ctx))
 	defer endTelling()
-	telling.Go(func() {
-		if err := s.events.Run(tellCtx); err != nil {
-			s.log.Warn("events were lost", "err", err)
-		}
-	})
+	for _, t := range s.tellers {
+		telling.Go(func() {
+			if err := t.run(tellCtx); err != nil {
+				s.log.Warn("what others are told was cut off", "what", t.what, "err", err)
+			}
+		})
+	}
 	var sharing sync.WaitGroup
 	shareCtx, endSharing := context.WithCancel(context.WithoutCancel(ctx))
 	defer endSharing()

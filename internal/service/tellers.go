@@ -2,8 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/forge"
@@ -12,7 +10,6 @@ import (
 	"github.com/agentry-dev/agentry/internal/oci"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 	"github.com/agentry-dev/agentry/internal/preview"
-	"github.com/agentry-dev/agentry/internal/replica"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
 
@@ -31,9 +28,9 @@ func (s *service) tellOthers(sites *forge.Sites) *preview.Previewer {
 	artifacts := oci.New(oci.Options{Pool: s.pool, Secrets: s.secretsOf, Log: s.log})
 	previews := preview.New(preview.Options{Sites: sites, Pool: s.pool, Secrets: s.secretsOf, Version: s.options.Version, Log: s.log})
 	s.tellers = []teller{
-		{"events", s.alone(events), events.Run},
-		{"statuses and pull requests", s.alone(forges), forges.Run},
-		{"artifacts", s.alone(artifacts), artifacts.Run},
+		{"events", s.once(events), events.Run},
+		{"statuses and pull requests", s.once(forges), forges.Run},
+		{"artifacts", s.once(artifacts), artifacts.Run},
 		{"previews", previews, previews.Run},
 	}
 	return previews
@@ -44,52 +41,10 @@ func (s *service) secretsOf(d *fleet.Definition) (*pipeline.Secrets, error) {
 	return &secrets, err
 }
 
-// alone lets an observer hear only of pipelines of which no other replica tells.
-func (s *service) alone(o fleet.Observer) fleet.Observer {
-	if s.replica == nil {
-		return o
-	}
-	return holder{o, s.replica.Holds}
-}
-
-// holder is an observer of what a replica holds.
-type holder struct {
-	fleet.Observer
-	holds func(key string) bool
-}
-
-// Passed implements [fleet.Observer].
-func (h holder) Passed(ctx context.Context, o fleet.Outcome) {
-	if h.holds(o.After.SliceKey) {
-		h.Observer.Passed(ctx, o)
-	}
-}
-
 func limitsOf(sites *forge.Sites) []telemetry.RateLimit {
 	var out []telemetry.RateLimit
 	for _, l := range sites.RateLimits() {
 		out = append(out, telemetry.RateLimit{Host: l.Host, Remaining: l.Remaining})
 	}
 	return out
-}
-
-// Replicas are those that share a fleet, by Leases of Kubernetes. Without a namespace there
-// are none.
-type Replicas struct {
-	Namespace, Name, Kubeconfig string
-}
-
-func (r Replicas) open(log *slog.Logger) (*replica.Replica, error) {
-	if r.Namespace == "" {
-		return nil, nil
-	}
-	config, err := replica.Config(r.Kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("replicas: %w", err)
-	}
-	client, err := replica.NewClient(config, r.Namespace, r.Name)
-	if err != nil {
-		return nil, fmt.Errorf("replicas: %w", err)
-	}
-	return replica.New(replica.Options{Leases: client, Name: r.Name, Identity: instance(), Log: log})
 }

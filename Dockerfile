@@ -3,6 +3,9 @@
 # The images of agentry and of the sd-aggregator: one static program each, on distroless, for any platform that Go knows.
 #
 #   docker buildx build --target sd-aggregator --platform linux/amd64,linux/arm64 -t REGISTRY/sd-aggregator:TAG --push .
+#   docker buildx build --target agentry       --platform linux/amd64,linux/arm64 -t REGISTRY/agentry:TAG --push .
+#
+# There is no git in them: agentry speaks its protocols itself, and only file:// remotes would need it.
 
 ARG GO_IMAGE=golang:1.26-bookworm
 ARG BASE_IMAGE=gcr.io/distroless/static-debian12:nonroot
@@ -40,4 +43,5 @@ FROM base AS agentry
 LABEL org.opencontainers.image.title="agentry" \
       org.opencontainers.image.description="Renders Grafana Agent Operator custom resources from Git to Git"
 COPY --from=build /out/agentry /agentry
+EXPOSE 9292 9393
 ENTRYPOINT ["/agentry"]

@@ -176,12 +176,7 @@ func merged(into, values map[string]any) map[string]any {
 // TestAgentryTakesTheFlags gives the binary the args of every case and one more that is wrong, which it judges
 // last: the others pass then.
 func TestAgentryTakesTheFlags(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "agentry")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/agentry")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("cmd/agentry does not build: %s", out)
-	}
+	path := agentryBinary(t)
 	agentry().eachCase(t, func(t *testing.T, all []object) {
 		args := slices.Clone(of[*appsv1.Deployment](all)[0].Spec.Template.Spec.Containers[0].Args)
 		out, err := exec.Command(path, append(args, "--log-format=loud")...).CombinedOutput()
@@ -189,4 +184,16 @@ func TestAgentryTakesTheFlags(t *testing.T) {
 			t.Errorf("%s: %v\n%s", args, err, out)
 		}
 	})
+}
+
+// agentryBinary builds agentry.
+func agentryBinary(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "agentry")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/agentry")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("cmd/agentry does not build: %s", out)
+	}
+	return path
 }

@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -25,6 +26,7 @@ type Sites struct {
 	mu         sync.Mutex
 	transports map[string]*http.Transport // by CA
 	meters     map[meterKey]*meter
+	maxBytes   int64 // of an answer; 0: MaxBodyBytes
 }
 
 type meterKey struct{ api, identity string }
@@ -37,6 +39,7 @@ type guard struct {
 	prefix string // before the token
 	token  func(context.Context) (string, error)
 	meter  *meter
+	max    int64 // of an answer
 }
 
 var _ http.RoundTripper = (*guard)(nil)
@@ -50,7 +53,7 @@ func (s *Sites) guard(cfg Config, at address) (*guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("forge %s: %w", at.site, err)
 	}
-	g := &guard{next: next, api: api, header: "Authorization", prefix: "Bearer ", token: cfg.Token}
+	g := &guard{next: next, api: api, header: "Authorization", prefix: "Bearer ", token: cfg.Token, max: cmp.Or(s.maxBytes, MaxBodyBytes)}
 	if cfg.Type == gitsync.ForgeGitea {
 		g.prefix = "token "
 	}
@@ -136,7 +139,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	g.meter.read(resp.Header)
-	resp.Body = &boundedBody{ReadCloser: resp.Body, left: MaxBodyBytes}
+	resp.Body = &boundedBody{ReadCloser: resp.Body, left: g.max}
 	if resp.StatusCode < http.StatusBadRequest {
 		return resp, nil
 	}

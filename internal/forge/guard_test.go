@@ -170,11 +170,12 @@ func TestRepositoriesShareTheLimitOfOneIdentity(t *testing.T) {
 }
 
 func TestAnswersHaveASize(t *testing.T) {
+	const maxBytes = 100000 // in the place of MaxBodyBytes
 	for _, test := range []struct {
 		name string
 		size int
 		want error
-	}{{"at the limit", MaxBodyBytes, nil}, {"above it", MaxBodyBytes + 1, ErrTooLarge}} {
+	}{{"at the limit", maxBytes, nil}, {"above it", maxBytes + 1, ErrTooLarge}} {
 		t.Run(test.name, func(t *testing.T) {
 			server, _ := answering(t, func(w http.ResponseWriter, req *http.Request) {
 				if page := req.URL.Query().Get("page"); page != "" && page != "1" {
@@ -183,11 +184,12 @@ func TestAnswersHaveASize(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, "["+strings.Repeat(" ", test.size-2)+"]") // the client may stop reading
 			})
-			each(t, server.URL, Config{}, func(t *testing.T, _ Forge, err error) {
-				if !errors.Is(err, test.want) {
-					t.Errorf("got %v", err)
+			for _, site := range sites() {
+				f := newForge(t, &Sites{maxBytes: maxBytes}, Config{Type: site.kind, URL: server.URL, Repository: site.repository})
+				if _, err := f.PullRequests(t.Context(), "main"); !errors.Is(err, test.want) {
+					t.Errorf("%s: got %v", site.kind, err)
 				}
-			})
+			}
 		})
 	}
 }

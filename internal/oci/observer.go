@@ -26,6 +26,9 @@ type Options struct {
 	// Secrets reads what the fields of a pipeline point at. It is called when something is
 	// pushed, as files may rotate. Required.
 	Secrets func(d *fleet.Definition) (*pipeline.Secrets, error)
+	// Holds reports whether this replica, and no other, may tell of what has a slice key. It is
+	// asked right before each call. Default: it may.
+	Holds func(sliceKey string) bool
 	// Log gets a line for each artifact and for what cannot be pushed. Default: none.
 	Log *slog.Logger
 }
@@ -44,6 +47,9 @@ var _ fleet.Observer = (*Observer)(nil)
 
 // New makes an observer that pushes nothing before Run.
 func New(opts Options) *Observer {
+	if opts.Holds == nil {
+		opts.Holds = func(string) bool { return true }
+	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -70,8 +76,12 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 	if !o.set(name, commit) {
 		return
 	}
-	to := *d.Spec.Output.OCI
+	to, slice := *d.Spec.Output.OCI, out.After.SliceKey
 	o.box.Put(outbox.Job{Lane: to.URL, Key: name, What: "artifact", Pipeline: name, Do: func(ctx context.Context) error {
+		if !o.options.Holds(slice) {
+			o.set(name, "")
+			return nil
+		}
 		err := o.push(ctx, d, to, plumbing.NewHash(commit))
 		if isPermanent(err) {
 			o.set(name, "")

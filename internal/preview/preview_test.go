@@ -348,6 +348,16 @@ func TestPipelinesOverOneRepositoryListItsPullRequestsOnce(t *testing.T) {
 	}
 }
 
+func TestNothingIsPreviewedThatAnotherReplicaHolds(t *testing.T) {
+	l := newLab(t, nil)
+	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
+	l.p.options.Holds = func(string) bool { return false }
+	l.round()
+	if _, calls := l.take(); calls != 0 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
 func TestCommentAndStatusCanBeTurnedOff(t *testing.T) {
 	off := false
 	l := newLab(t, func(s *gitsync.PipelineSpec) { s.Sources[0].Previews = &gitsync.Previews{Comment: &off, Status: &off} })

@@ -48,6 +48,9 @@ type Options struct {
 	Gate func(context.Context) (release func(), err error)
 	// Version of agentry.
 	Version string
+	// Holds reports whether this replica, and no other, may tell of what has a slice key. It is
+	// asked right before each call. Default: it may.
+	Holds func(sliceKey string) bool
 	// Log gets a line for what cannot be previewed. Default: none.
 	Log *slog.Logger
 }
@@ -80,11 +83,12 @@ type watchKey struct {
 // watch is one source with previews. Only its schedule is guarded by Previewer.mu; the rest belongs
 // to Run.
 type watch struct {
-	key  watchKey
-	def  *fleet.Definition // as it was told last
-	due  time.Time
-	last time.Time // the last round
-	told time.Time // the last trigger: what was listed before it is out of date
+	key   watchKey
+	def   *fleet.Definition // as it was told last
+	slice string
+	due   time.Time
+	last  time.Time // the last round
+	told  time.Time // the last trigger: what was listed before it is out of date
 
 	digest string // of the definition that seen is about
 	forge  forge.Forge
@@ -96,6 +100,9 @@ var _ fleet.Observer = (*Previewer)(nil)
 
 // New makes a previewer that does nothing before Run.
 func New(opts Options) *Previewer {
+	if opts.Holds == nil {
+		opts.Holds = func(string) bool { return true }
+	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -125,7 +132,7 @@ func (p *Previewer) Passed(_ context.Context, out fleet.Outcome) {
 			p.watches[key] = w
 			p.kick()
 		}
-		w.def = d
+		w.def, w.slice = d, out.After.SliceKey
 	}
 	for key := range p.watches {
 		if key.pipeline == out.After.Name && !wanted[key] {
@@ -179,6 +186,7 @@ func (p *Previewer) Run(ctx context.Context) error {
 type turn struct {
 	*watch
 	def      *fleet.Definition
+	slice    string
 	interval time.Duration
 	told     time.Time
 }
@@ -205,12 +213,15 @@ func (p *Previewer) next() (turn, time.Duration) {
 		interval = i.Duration
 	}
 	first.last, first.due = now, now.Add(interval)
-	return turn{first, first.def, interval, first.told}, 0
+	return turn{first, first.def, first.slice, interval, first.told}, 0
 }
 
 // round previews the pull requests of a source that have a new head. What fails is tried again in
 // the next round; a rate limit ends this one.
 func (p *Previewer) round(ctx context.Context, w turn) {
+	if !p.options.Holds(w.slice) {
+		return // another replica tells, or it is not known which one
+	}
 	d := w.def
 	log := p.options.Log.With("pipeline", w.key.pipeline, "source", w.key.source)
 	if digest := digestOf(d); digest != w.digest || w.forge == nil {
@@ -238,7 +249,7 @@ func (p *Previewer) round(ctx context.Context, w turn) {
 		if known {
 			open[pr.Number] = head
 		}
-		if head == pr.Head || made == MaxPerRound || ctx.Err() != nil {
+		if head == pr.Head || made == MaxPerRound || ctx.Err() != nil || !p.options.Holds(w.slice) {
 			continue
 		}
 		made++

@@ -24,9 +24,9 @@ type teller struct {
 // after that themselves, as they have to hear which pipelines are another one's.
 func (s *service) tellOthers(sites *forge.Sites) *preview.Previewer {
 	events := notify.New(notify.Options{Secrets: s.secretsOf, Instance: instance(), Log: s.log})
-	forges := observer.New(observer.Options{Sites: sites, Secrets: s.secretsOf, Log: s.log})
-	artifacts := oci.New(oci.Options{Pool: s.pool, Secrets: s.secretsOf, Log: s.log})
-	previews := preview.New(preview.Options{Sites: sites, Pool: s.pool, Secrets: s.secretsOf, Version: s.options.Version, Log: s.log})
+	forges := observer.New(observer.Options{Sites: sites, Secrets: s.secretsOf, Holds: s.holds(), Log: s.log})
+	artifacts := oci.New(oci.Options{Pool: s.pool, Secrets: s.secretsOf, Holds: s.holds(), Log: s.log})
+	previews := preview.New(preview.Options{Sites: sites, Pool: s.pool, Secrets: s.secretsOf, Holds: s.holds(), Version: s.options.Version, Log: s.log})
 	s.tellers = []teller{
 		{"events", s.once(events), events.Run},
 		{"statuses and pull requests", s.once(forges), forges.Run},
@@ -34,6 +34,14 @@ func (s *service) tellOthers(sites *forge.Sites) *preview.Previewer {
 		{"previews", previews, previews.Run},
 	}
 	return previews
+}
+
+// holds is asked right before others are told; nil if there are no replicas.
+func (s *service) holds() func(sliceKey string) bool {
+	if s.replica == nil {
+		return nil
+	}
+	return s.replica.Holds
 }
 
 func (s *service) secretsOf(d *fleet.Definition) (*pipeline.Secrets, error) {

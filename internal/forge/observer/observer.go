@@ -32,6 +32,9 @@ type Options struct {
 	// Page is the address of a page about a pipeline, for statuses; it may return "". Default: the
 	// pages of output commits.
 	Page func(pipeline string) string
+	// Holds reports whether this replica, and no other, may tell of what has a slice key. It is
+	// asked right before each call. Default: it may.
+	Holds func(sliceKey string) bool
 	// Log gets a line for what cannot be told. Default: none.
 	Log *slog.Logger
 }
@@ -65,6 +68,9 @@ var _ fleet.Observer = (*Observer)(nil)
 
 // New makes an observer that tells nothing before Run.
 func New(opts Options) *Observer {
+	if opts.Holds == nil {
+		opts.Holds = func(string) bool { return true }
+	}
 	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), told: map[target]fact{}}
 }
 
@@ -99,9 +105,9 @@ func (o *Observer) forget(out fleet.Outcome) {
 	}
 }
 
-// put queues a fact, unless it is told already. A fact that cannot be told is forgotten, so
-// that the next pass tries again.
-func (o *Observer) put(t target, f fact, same func(old, new fact) bool, job outbox.Job) {
+// put queues a fact, unless it is told already. A fact that cannot be told, or is another
+// replica's to tell by then, is forgotten, so that the next pass here tries again.
+func (o *Observer) put(slice string, t target, f fact, same func(old, new fact) bool, job outbox.Job) {
 	o.mu.Lock()
 	old, known := o.told[t]
 	if known && same(old, f) {
@@ -113,16 +119,19 @@ func (o *Observer) put(t target, f fact, same func(old, new fact) bool, job outb
 	do := job.Do
 	job.Pipeline = t.pipeline
 	job.Do = func(ctx context.Context) error {
-		err := do(ctx)
-		if !forge.IsPermanent(err) {
-			return err
+		var err error
+		if o.options.Holds(slice) {
+			if err = do(ctx); !forge.IsPermanent(err) {
+				return err
+			}
+			err = outbox.Permanent(err)
 		}
 		o.mu.Lock()
+		defer o.mu.Unlock()
 		if o.told[t] == f {
 			delete(o.told, t)
 		}
-		o.mu.Unlock()
-		return outbox.Permanent(err)
+		return err
 	}
 	o.box.Put(job)
 }

@@ -244,6 +244,16 @@ func TestStatusIsNotSetWhereNothingIsKnown(t *testing.T) {
 	}
 }
 
+func TestNothingIsToldOnceAnotherReplicaHoldsThePipeline(t *testing.T) {
+	w := newWorld(t, nil)
+	out := w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", func(o *fleet.Outcome) { o.After.SliceKey = "first" })
+	w.observer.options.Holds = func(key string) bool { return key != "first" }
+	check(t, "held by another one", w.pass(t, out))
+	if calls := w.pass(t, out); len(calls) != 1 {
+		t.Errorf("held here again: %q", calls)
+	}
+}
+
 func TestStatusThatIsRefusedIsTriedWithTheNextPass(t *testing.T) {
 	w := newWorld(t, nil)
 	w.hub.fail = http.StatusUnprocessableEntity

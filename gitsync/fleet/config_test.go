@@ -72,6 +72,25 @@ func TestAReloadDuringAPassWaitsForItsEnd(t *testing.T) {
 	})
 }
 
+func TestAReloadWhileAPipelineIsBeingOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		slow := def("x", urlA)
+		credentials := slow.Credentials
+		slow.Credentials = func() (gitsync.Credentials, error) {
+			time.Sleep(5 * time.Second)
+			return credentials()
+		}
+		w.run(slow)
+		w.fleet.Set([]Definition{def("x", urlB)}, nil)
+		after(30 * time.Second)
+		same(t, "passes", len(w.passesOf("x")), 1)
+		s, _ := w.fleet.Pipeline("x")
+		same(t, "source that was passed on", s.Sources[0].URL, normalURL(urlB))
+		same(t, "listings of the old one", len(w.listed(urlA)), 0)
+	})
+}
+
 func TestWhatIsRemovedAndComesBackDuringAPassDoesNotOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -33,12 +33,14 @@ type world struct {
 	silent   map[string]bool // answers nothing until the context ends
 	listings map[string][]time.Duration
 	passes   []passed
+	answers  time.Duration // a listing takes that long
 	takes    time.Duration // a pass, while it holds the gate
 	during   func(p *fakePasser) (*gitsync.Report, error)
 	folders  map[string]string // of forEach: template to the pipelines' names, separated by spaces
 	forgot   []string
 	size     int64
 	open     int
+	opened   int
 	active   map[string]int // passes by pipeline
 	peak     int            // within the gate
 	inside   int
@@ -210,8 +212,9 @@ func (w *world) break_(url string, err error) {
 
 func (w *world) fetch(ctx context.Context, r *repo.Repo, _ time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error {
 	w.mu.Lock()
-	silent := w.silent[r.URL()]
+	silent, answers := w.silent[r.URL()], w.answers
 	w.mu.Unlock()
+	time.Sleep(answers)
 	if silent {
 		<-ctx.Done()
 		return fmt.Errorf("%w: %w", repo.ErrUnreachable, ctx.Err())
@@ -289,6 +292,7 @@ func (w *world) newPasser(d *Definition, creds gitsync.Credentials, gate func(co
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open++
+	w.opened++
 	return p, nil
 }
 

@@ -101,6 +101,15 @@ func TestASourceThatIsDownHoldsUpNobodyButIsTold(t *testing.T) {
 			t.Errorf("%d passes: one is due when the source is back", n)
 		}
 		same(t, "ready", w.ready("x"), "True Succeeded")
+
+		w.break_(urlB, errNoAnswer)
+		after(2 * time.Minute)
+		w.push(urlA, "3")
+		after(2 * time.Minute)
+		same(t, "passes while it is down again", len(w.passesOf("x")), 4)
+		w.break_(urlB, nil)
+		after(6 * time.Minute)
+		same(t, "passes when it is back as it was", len(w.passesOf("x")), 5)
 	})
 }
 
@@ -172,6 +181,9 @@ func TestAPanicEndsOnePassAndNothingElse(t *testing.T) {
 		same(t, "ready", w.ready("y"), "True Succeeded")
 		w.push(urlA, "good")
 		after(time.Minute)
+		if n := read(w, func() int { return w.opened }); n < 3 {
+			t.Errorf("%d instances: what panicked goes on", n)
+		}
 		same(t, "ready", w.ready("x"), "True Succeeded")
 		if log := w.log.String(); strings.Contains(log, "hunter2") || !strings.Contains(log, `msg=panic during=pass of=x value=string`) {
 			t.Error(log)

@@ -19,7 +19,6 @@ type facts struct {
 	permanentlyDown      bool
 	waits                string // for whom the rollout holds it back
 	busy                 bool   // a pass is under way or to be made
-	forEach              bool
 	made                 string // what the last good pass left, in words
 	last                 lastPass
 }

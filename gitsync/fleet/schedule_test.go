@@ -113,6 +113,33 @@ func TestATriggerDuringAPassIsOneFurtherPass(t *testing.T) {
 	})
 }
 
+func TestMovesOfTwoRemotesAreOnePassASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.run(def("x", urlA, urlB))
+		after(10 * time.Second)
+		w.push(urlA, "2")
+		w.fleet.Trigger(Trigger{Repository: "git.example.com/a"})
+		after(250 * time.Millisecond)
+		w.push(urlB, "2")
+		w.fleet.Trigger(Trigger{Repository: "git.example.com/b"})
+		after(10 * time.Second)
+		same(t, "passes", w.passesOf("x"), seconds(0, 10, 11))
+	})
+}
+
+func TestAPassThatWasAskedForWaitsForANewListing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.answers = 3 * time.Second
+		w.run(def("x", urlA))
+		after(10 * time.Second)
+		w.fleet.Trigger(Trigger{Pipeline: "x"})
+		after(10 * time.Second)
+		same(t, "passes", w.passesOf("x"), seconds(3, 13))
+	})
+}
+
 func TestATipThatMovesDuringAPassIsCaughtByTheNextRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

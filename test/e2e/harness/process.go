@@ -71,6 +71,9 @@ func (p *Process) Stop() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
+// Signal sends it a signal, such as those that stop it for a while and let it go on.
+func (p *Process) Signal(signal syscall.Signal) { _ = p.cmd.Process.Signal(signal) }
+
 // alive is an error once the process ended.
 func (p *Process) alive() error {
 	select {

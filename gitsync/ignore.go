@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
@@ -148,7 +149,7 @@ func (d *treeDiff) parseRules(folder string, e repo.Entry) (sourceignore.File, e
 		return sourceignore.Unusable(), nil // told where it is read, as a file
 	}
 	text, err := d.rd.Blob(e.Hash, sourceignore.MaxBytes)
-	if errors.Is(err, repo.ErrTooLarge) || isLFSPointer(text) {
+	if errors.Is(err, repo.ErrTooLarge) || manifest.IsLFSPointer(text) {
 		return sourceignore.Unusable(), nil
 	}
 	if err != nil {

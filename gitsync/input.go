@@ -285,10 +285,6 @@ func (s *source) parseOne(rd *repo.Reader, f *inputFile, opts manifest.Options) 
 		return err
 	}
 	f.bytes = len(data)
-	if isLFSPointer(data) {
-		f.result = lfsPointer(manifest.File{Source: s.label, Path: f.path})
-		return nil
-	}
 	f.result = manifest.Parse(manifest.File{Source: s.label, Path: f.path, Data: data}, opts)
 	if base := path.Base(f.path); base == "kustomization.yaml" || base == "kustomization.yml" {
 		f.result.Diags = append(f.result.Diags, diag.Diagnostic{

@@ -84,6 +84,11 @@ func Parse(f File, opts Options) Result {
 		p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has %d bytes, more than %d", len(f.Data), MaxFileBytes), "")
 		return p.result
 	}
+	if IsLFSPointer(f.Data) {
+		p.broken(diag.LFSPointer, 1, 1, "is a pointer of Git LFS, whose content is not in the repository",
+			"store manifests as plain files: `git lfs untrack` their pattern, then `git add --renormalize .` and commit")
+		return p.result
+	}
 	count := 0
 	for doc := range stream.Documents(f.Data) {
 		if count++; count > MaxDocuments {

@@ -255,7 +255,7 @@ func TestPushesOfARound(t *testing.T) {
 	}
 }
 
-// TestPushersShareConnections with whoever has the same credential, and keep their own apart.
+// TestPushersAfterTheRepositoryHasAnotherCredential have their own still.
 func TestPushersAfterTheRepositoryHasAnotherCredential(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)

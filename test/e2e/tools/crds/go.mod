@@ -6,6 +6,5 @@ go 1.26.0
 require (
 	github.com/cert-manager/cert-manager v1.19.1
 	github.com/prometheus-operator/prometheus-operator v0.94.1
+	sigs.k8s.io/gateway-api v1.4.0
 )
-
-require sigs.k8s.io/gateway-api v1.4.0 // indirect

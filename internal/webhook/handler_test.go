@@ -6,8 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -305,9 +303,9 @@ func TestDeliveriesAreForgotten(t *testing.T) {
 			return w.send(delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}).Code
 		}
 		first := send()
-		time.Sleep(ReplayWindow - 1)
+		time.Sleep(ReplayWindow - time.Nanosecond)
 		second := send()
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if third := send(); first != 202 || second != 200 || third != 202 {
 			t.Errorf("%d, within the window %d, after it %d", first, second, third)
 		}
@@ -340,145 +338,6 @@ func TestGitLabSignaturesHaveATime(t *testing.T) {
 	if got := w.send(delivery{path: "/hook/gitlab/" + shop, header: map[string]string{"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": signing}}); got.Code != 404 {
 		t.Errorf("a signing token that was sent as it is got %d", got.Code)
 	}
-}
-
-func TestRates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
-		send := func(client, key, body string) int {
-			return w.send(delivery{client: client, path: "/hook/generic/" + shop, body: body, header: map[string]string{"X-Signature": sha(key, body)}}).Code
-		}
-		for i := range ClientBurst {
-			if got := send("192.0.2.1:1", "wrong", ""); got != 404 {
-				t.Fatalf("request %d got %d", i, got)
-			}
-		}
-		if got := send("192.0.2.1:2", secret, ""); got != 429 {
-			t.Errorf("a client with too many requests got %d", got)
-		}
-		for i := range RepositoryBurst {
-			if got := send("192.0.2.2:1", secret, strconv.Itoa(i)); got != 202 {
-				t.Fatalf("genuine request %d got %d: another client used up what the repository may have", i, got)
-			}
-		}
-		if got := send("192.0.2.2:1", secret, "one more"); got != 429 {
-			t.Errorf("a repository with too many requests got %d", got)
-		}
-		w.Set(hooks(gitsync.WebhookGeneric))
-		if got := send("192.0.2.2:1", secret, "one more"); got != 429 {
-			t.Errorf("the new configuration forgot how many there were: %d", got)
-		}
-		time.Sleep(time.Second)
-		if got := send("192.0.2.2:1", secret, "one more"); got != 202 {
-			t.Errorf("a second later it got %d: the refusal counted as a delivery", got)
-		}
-	})
-}
-
-func TestClients(t *testing.T) {
-	for remote, want := range map[string]string{
-		"192.0.2.1:80":              "192.0.2.1",
-		"[::ffff:192.0.2.1]:80":     "192.0.2.1",
-		"[2001:db8::1]:80":          "2001:db8::/64",
-		"[2001:db8::ffff:1%eth0]:1": "2001:db8::/64",
-		"nobody":                    "",
-	} {
-		if got := clientOf(remote); got != want {
-			t.Errorf("%s: %s, want %s", remote, got, want)
-		}
-	}
-}
-
-// TestMapsAreBounded fills what strangers can fill.
-func TestMapsAreBounded(t *testing.T) {
-	w := newWorld(0)
-	for i := range maxClients + 10 {
-		w.send(delivery{client: fmt.Sprintf("10.%d.%d.1:1", i/256, i%256), path: "/"})
-	}
-	if len(w.clients.items) != maxClients || w.clients.order.Len() != maxClients {
-		t.Errorf("%d clients are kept, %d in order", len(w.clients.items), w.clients.order.Len())
-	}
-	r := newRecent[int, string](2)
-	r.put(1, "a")
-	r.put(2, "b")
-	r.put(1, "c")
-	r.put(3, "d")
-	if v, ok := r.get(1); !ok || v != "c" {
-		t.Errorf("1 was used last but one, and is %q", v)
-	}
-	if _, ok := r.get(2); ok {
-		t.Error("2 was used before all others and is still there")
-	}
-}
-
-// TestSlowBodies lets a body stop half-way, over a real connection.
-func TestSlowBodies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		body, feed := io.Pipe()
-		defer feed.Close()
-		r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)
-		r.Body = body
-		r.Header.Set("X-Signature", sha(secret, ""))
-		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
-		out := &deadlines{ResponseRecorder: httptest.NewRecorder(), expire: feed}
-		began := time.Now()
-		w.ServeHTTP(out, r)
-		if out.Code != 408 || time.Since(began) != BodyTimeout {
-			t.Errorf("%d after %v", out.Code, time.Since(began))
-		}
-		if diff := cmp.Diff([]string{"generic broken"}, w.results); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
-
-// deadlines does to a pipe what a connection does at a deadline.
-type deadlines struct {
-	*httptest.ResponseRecorder
-	expire *io.PipeWriter
-}
-
-func (d *deadlines) SetReadDeadline(at time.Time) error {
-	time.AfterFunc(time.Until(at), func() { _ = d.expire.CloseWithError(errDeadline{}) })
-	return nil
-}
-
-type errDeadline struct{}
-
-func (errDeadline) Error() string        { return "i/o timeout" }
-func (errDeadline) Is(target error) bool { return target.Error() == "i/o timeout" }
-
-// TestBodiesAtOnce holds as many bodies open as may be.
-func TestBodiesAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
-		w.options.Observe = nil // It is called by many here.
-		var open []*io.PipeWriter
-		for i := range MaxBodies {
-			body, feed := io.Pipe()
-			open = append(open, feed)
-			go func() {
-				r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)
-				r.Body, r.RemoteAddr = body, fmt.Sprintf("10.0.0.%d:1", i)
-				r.Header.Set("X-Signature", sha("wrong", ""))
-				w.ServeHTTP(httptest.NewRecorder(), r)
-			}()
-		}
-		synctest.Wait()
-		send := func() int {
-			return w.send(delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}).Code
-		}
-		if got := send(); got != 429 {
-			t.Errorf("one body too many got %d", got)
-		}
-		for _, feed := range open {
-			_ = feed.Close()
-		}
-		synctest.Wait()
-		if got := send(); got != 202 {
-			t.Errorf("afterwards %d", got)
-		}
-	})
 }
 
 // TestAddresses holds that a path means the repository that a URL does.

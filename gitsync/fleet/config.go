@@ -148,7 +148,7 @@ func conflicts(defs []*Definition) map[string]string {
 func (f *Fleet) setLimits(defs []*Definition) {
 	next := map[int]*window{}
 	for _, def := range defs {
-		n := def.Spec.Rollout.MaxPerMinute
+		n := def.rollout().MaxPerMinute
 		switch {
 		case n <= 0 || next[n] != nil:
 		case f.limits[n] != nil:

@@ -272,6 +272,17 @@ func TestForEachOfWhichTwoWriteToOnePlace(t *testing.T) {
 	})
 }
 
+func TestARolloutOfAPatternHoldsBackWhatItMakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.list("each", "eu us")
+		w.run(forEach("each", urlA, func(s *gitsync.PipelineSpec) { s.Rollout.After = []string{"nobody"} }).with(afterThose("nobody")))
+		after(10 * time.Second)
+		same(t, "each", w.ready("each"), "True Succeeded")
+		same(t, "eu", w.ready("eu"), "False DependencyNotReady")
+	})
+}
+
 func TestObserversHearOfEveryPassAndChangeInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -59,7 +59,7 @@ func (f *Fleet) consider(p *pipeline) {
 	if out := p.at.output; out != nil && out.failures > 0 || !p.at.isListed(p.want.asked) {
 		return // the end of a round looks again
 	}
-	limit := f.limits[p.def.Spec.Rollout.MaxPerMinute]
+	limit := f.limits[p.def.rollout().MaxPerMinute]
 	if f.isHeldBack(p, limit) {
 		f.review(p)
 		return

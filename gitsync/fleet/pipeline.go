@@ -70,6 +70,14 @@ func (p *pipeline) mayRun() bool {
 
 func (p *pipeline) name() string { return p.def.Metadata.Name }
 
+// rollout is what holds the pipeline back. That of a pattern is meant for those made by it.
+func (d *Definition) rollout() gitsync.Rollout {
+	if d.Expand != nil {
+		return gitsync.Rollout{}
+	}
+	return d.Spec.Rollout
+}
+
 func (p *pipeline) interval() time.Duration {
 	if i := p.def.Spec.Interval; i != nil && i.Duration > 0 {
 		return i.Duration

@@ -26,7 +26,7 @@ func (p *pipeline) record(r *run) {
 	}
 	report := r.report
 	s.LastPass.Commit = report.Commit
-	s.Sources = nil
+	s.Sources = make([]SourceStatus, 0, len(report.Sources))
 	for _, src := range report.Sources {
 		s.Sources = append(s.Sources, SourceStatus{URL: src.URL, Ref: src.Ref, Commit: src.Commit, Stale: src.Stale})
 	}

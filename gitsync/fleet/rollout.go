@@ -56,10 +56,10 @@ func sliceKeys(defs []*Definition) map[string]string {
 	limits := map[int]string{}
 	for _, def := range defs {
 		name := def.Metadata.Name
-		for _, other := range def.Spec.Rollout.After {
+		for _, other := range def.rollout().After {
 			join(name, other)
 		}
-		if n := def.Spec.Rollout.MaxPerMinute; n > 0 {
+		if n := def.rollout().MaxPerMinute; n > 0 {
 			if other, ok := limits[n]; ok {
 				join(name, other)
 			}
@@ -98,7 +98,7 @@ func circle(name string, after func(string) []string) []string {
 // awaits says which of the pipelines that go before p is not good yet, and why; empty when p
 // may go. f.mu is held.
 func (f *Fleet) awaits(p *pipeline) string {
-	for _, name := range p.def.Spec.Rollout.After {
+	for _, name := range p.def.rollout().After {
 		other := f.pipelines[name]
 		switch {
 		case other == nil || other.removed:

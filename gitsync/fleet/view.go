@@ -87,8 +87,8 @@ func (f *Fleet) Remotes() []RemoteStatus {
 func (r *remote) status() RemoteStatus {
 	out := RemoteStatus{
 		URL: r.repo.URL(), Pipelines: len(r.members), Refs: len(r.refs()),
-		Interval: metav1.Duration{Duration: r.interval()}, LastRound: moment8601(r.good), Took: metav1.Duration{Duration: r.took},
-		NextRound: moment8601(r.due), Failures: r.failures,
+		Interval: metav1.Duration{Duration: r.interval()}, LastRound: jsonTime(r.good), Took: metav1.Duration{Duration: r.took},
+		NextRound: jsonTime(r.due), Failures: r.failures,
 	}
 	if r.err != nil {
 		out.Error = r.err.Error()
@@ -101,7 +101,7 @@ func (f *Fleet) published(p *pipeline) Status {
 	out := p.status
 	if p.at == nil {
 		if p.mayRun() && !p.notBefore.IsZero() {
-			out.NextPass = moment8601(p.notBefore)
+			out.NextPass = jsonTime(p.notBefore)
 		}
 		return out
 	}
@@ -114,12 +114,12 @@ func (f *Fleet) published(p *pipeline) Status {
 	if !p.want.isZero() && (next.IsZero() || p.notBefore.Before(next)) {
 		next = p.notBefore
 	}
-	out.NextPass = moment8601(next)
+	out.NextPass = jsonTime(next)
 	return out
 }
 
-// moment8601 is a time for JSON, nil if there is none.
-func moment8601(t time.Time) *metav1.Time {
+// jsonTime is a time for JSON, nil if there is none.
+func jsonTime(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
 	}

@@ -1,0 +1,196 @@
+package fleet
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+func TestStatusInJSON(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.push(urlA, "1")
+		w.during = func(p *fakePasser) (*gitsync.Report, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			report := p.report()
+			bad := diag.Diagnostic{Severity: diag.Error, Code: diag.InvalidSetting, Message: "is wrong", File: "in/a.yaml", Line: 3, Column: 1, Object: diag.Object{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}}
+			report.Diags = diag.List{{Severity: diag.Warning, Code: diag.NoteRefused, Message: "a note"}, bad}
+			report.Units = []gitsync.UnitReport{{Name: "a/agent", State: gitsync.UnitHeld, Reason: "spec is wrong"}, {Name: "b/agent", State: gitsync.UnitRemoved}, {Name: "c/agent", State: gitsync.UnitPaused}}
+			report.Held = []gitsync.HeldObject{{Object: manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}, Units: []string{"a/agent"}, As: gitsync.CommitRef{Commit: "1234"}, Reason: bad}}
+			return report, nil
+		}
+		w.run(def("x", urlA))
+		after(2 * time.Second)
+		s, _ := w.fleet.Pipeline("x")
+		data, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Time begins at this moment in a synctest.
+		source, commit := hash("1").String(), w.tip(urlA, "env/x").String()
+		text := strings.NewReplacer(source, "<source>", commit, "<commit>").Replace(string(data))
+		same(t, "status", text, wantStatus)
+	})
+}
+
+const wantStatus = `{
+  "name": "x",
+  "origin": "x.yaml:1",
+  "suspended": false,
+  "mine": true,
+  "sliceKey": "x",
+  "conditions": [
+    {
+      "type": "Ready",
+      "status": "False",
+      "lastTransitionTime": "2000-01-01T00:00:00Z",
+      "reason": "BuildFailed",
+      "message": "errors in the inputs: 1; units that are held or left out: 1"
+    }
+  ],
+  "sources": [
+    {
+      "url": "https://git.example.com/a",
+      "ref": "branch main",
+      "commit": "<source>",
+      "stale": false
+    }
+  ],
+  "output": {
+    "url": "https://git.example.com/a",
+    "branch": "env/x",
+    "path": ".",
+    "commit": "<commit>"
+  },
+  "units": [
+    {
+      "name": "a/agent",
+      "state": "held",
+      "reason": "spec is wrong",
+      "conditions": [
+        {
+          "type": "Ready",
+          "status": "False",
+          "lastTransitionTime": "2000-01-01T00:00:00Z",
+          "reason": "BuildFailed",
+          "message": "spec is wrong"
+        }
+      ]
+    },
+    {
+      "name": "c/agent",
+      "state": "paused",
+      "conditions": [
+        {
+          "type": "Ready",
+          "status": "True",
+          "lastTransitionTime": "2000-01-01T00:00:00Z",
+          "reason": "Suspended",
+          "message": "kept as it is: its GrafanaAgent is paused"
+        }
+      ]
+    }
+  ],
+  "held": [
+    {
+      "object": "ServiceMonitor/a/web",
+      "units": [
+        "a/agent"
+      ],
+      "as": "1234",
+      "reason": {
+        "severity": "error",
+        "code": "invalid-setting",
+        "message": "is wrong",
+        "file": "in/a.yaml",
+        "line": 3,
+        "column": 1,
+        "object": "ServiceMonitor/a/web"
+      }
+    }
+  ],
+  "findings": {
+    "errors": 1,
+    "warnings": 1,
+    "infos": 0,
+    "first": [
+      {
+        "severity": "error",
+        "code": "invalid-setting",
+        "message": "is wrong",
+        "file": "in/a.yaml",
+        "line": 3,
+        "column": 1,
+        "object": "ServiceMonitor/a/web"
+      },
+      {
+        "severity": "warning",
+        "code": "note-refused",
+        "message": "a note"
+      }
+    ]
+  },
+  "lastPass": {
+    "began": "2000-01-01T00:00:00Z",
+    "took": "0s",
+    "trigger": "start",
+    "commit": "<commit>"
+  },
+  "nextPass": "2000-01-01T00:01:00Z",
+  "failures": 0,
+  "history": [
+    {
+      "digest": "sha1:<commit>",
+      "firstReconciled": "2000-01-01T00:00:00Z",
+      "lastReconciled": "2000-01-01T00:00:00Z",
+      "lastReconciledDuration": "0s",
+      "lastReconciledStatus": "BuildFailed",
+      "totalReconciliations": 1,
+      "metadata": {
+        "originRevision": "main@sha1:<source>",
+        "revision": "env/x@sha1:<commit>"
+      }
+    }
+  ]
+}`
+
+func TestFindingsAtTheirLimit(t *testing.T) {
+	var list diag.List
+	for range MaxFindings {
+		list = append(list, diag.Diagnostic{Severity: diag.Warning})
+	}
+	same(t, "shown", len(findings(list).First), MaxFindings)
+	list = append(list, diag.Diagnostic{Severity: diag.Error, Message: "last"})
+	got := findings(list)
+	same(t, "counted", []int{got.Errors, got.Warnings, len(got.First)}, []int{1, MaxFindings, MaxFindings})
+	same(t, "errors come first", got.First[0].Message, "last")
+}
+
+func TestAPassThatIsRefusedIsStalled(t *testing.T) {
+	guard := diag.Diagnostic{Severity: diag.Error, Code: diag.DeletionGuard, Message: "too many"}
+	other := diag.Diagnostic{Severity: diag.Error, Code: diag.InvalidSetting, Message: "is wrong"}
+	warning := diag.Diagnostic{Severity: diag.Warning, Code: diag.DeletionGuard}
+	for name, test := range map[string]struct {
+		onInvalid gitsync.OnInvalid
+		diags     diag.List
+		want      string
+	}{
+		"nothing is wrong":                {},
+		"the deletion guard":              {diags: diag.List{other, guard}, want: "too many"},
+		"a warning":                       {diags: diag.List{warning}},
+		"an error that holds its unit":    {diags: diag.List{other}},
+		"an error, with onInvalid: fail":  {onInvalid: gitsync.OnInvalidFail, diags: diag.List{other}, want: "nothing is written, as spec.onInvalid is fail: is wrong"},
+		"a warning, with onInvalid: fail": {onInvalid: gitsync.OnInvalidFail, diags: diag.List{warning}},
+	} {
+		d := def("x", urlA)
+		d.Spec.OnInvalid = test.onInvalid
+		same(t, name, refusal(&d, &gitsync.Report{Diags: test.diags}), test.want)
+	}
+}

@@ -21,10 +21,21 @@ func (c *Cluster) Kubeconfig(t *testing.T, namespace, account string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c.kubeconfig(t, request.Status.Token)
+}
+
+// AdminKubeconfig writes a kubeconfig with the administrator's token, and returns its path.
+func (c *Cluster) AdminKubeconfig(t *testing.T) string {
+	t.Helper()
+	return c.kubeconfig(t, c.token)
+}
+
+func (c *Cluster) kubeconfig(t *testing.T, token string) string {
+	t.Helper()
 	type object map[string]any
 	text, err := json.Marshal(object{
 		"clusters":        []object{{"name": "c", "cluster": object{"server": c.Config().Host, "certificate-authority": c.Config().CAFile}}},
-		"users":           []object{{"name": "u", "user": object{"token": request.Status.Token}}},
+		"users":           []object{{"name": "u", "user": object{"token": token}}},
 		"contexts":        []object{{"name": "x", "context": object{"cluster": "c", "user": "u"}}},
 		"current-context": "x",
 	})

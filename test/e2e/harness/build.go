@@ -29,7 +29,16 @@ func Etcd() Tool {
 }
 
 // APIServer is kube-apiserver.
-func APIServer() Tool {
+func APIServer() Tool { return ofKubernetes("kube-apiserver") }
+
+// ControllerManager is kube-controller-manager, for [Cluster.Controllers].
+func ControllerManager() Tool { return ofKubernetes("kube-controller-manager") }
+
+// Kubectl is kubectl.
+func Kubectl() Tool { return ofKubernetes("kubectl") }
+
+// ofKubernetes is a program of tools/kubernetes, which says its version when it is asked.
+func ofKubernetes(name string) Tool {
 	flags := []string{"-s", "-w"}
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
 		major, rest, _ := strings.Cut(strings.TrimPrefix(KubernetesVersion, "v"), ".")
@@ -38,7 +47,7 @@ func APIServer() Tool {
 			flags = append(flags, "-X", pkg+"."+value)
 		}
 	}
-	return Tool{name: "kube-apiserver", dir: "test/e2e/tools/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", ldflags: strings.Join(flags, " ")}
+	return Tool{name: name, dir: "test/e2e/tools/kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, ldflags: strings.Join(flags, " ")}
 }
 
 // Helm is Helm's command line.
@@ -61,6 +70,9 @@ func Validate() Tool {
 
 // CRDs are the modules whose custom resource definitions [CRDFile] finds.
 func CRDs() Tool { return Tool{name: "crds", dir: "test/e2e/tools/crds"} }
+
+// Operator is the module of the Grafana Agent Operator; [OperatorCRDs] reads its definitions.
+func Operator() Tool { return Tool{name: "operator", dir: "test/e2e/tools/operator"} }
 
 // Path is where the program is.
 func (t Tool) Path() string { return filepath.Join(cache(), t.name) }
@@ -120,12 +132,42 @@ func (t Tool) size() string {
 
 // CRDFile reads a file of one of the modules of [CRDs].
 func CRDFile(module, path string) ([]byte, error) {
-	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
-	list.Dir = filepath.Join(Root(), CRDs().dir)
-	list.Env = append(os.Environ(), "GOPROXY=off")
-	dir, err := list.Output()
+	dir, err := CRDs().module(module)
 	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", module, err)
+		return nil, err
 	}
-	return os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), path))
+	return os.ReadFile(filepath.Join(dir, path))
+}
+
+// OperatorCRDs are the custom resource definitions that the operator ships, as a YAML stream.
+func OperatorCRDs() ([]byte, error) {
+	dir, err := Operator().module("github.com/grafana/agent")
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "operations", "agent-static-operator", "crds", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no definitions in %s: %w", dir, err)
+	}
+	var stream []byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		stream = append(append(stream, "---\n"...), text...)
+	}
+	return stream, nil
+}
+
+// module is the folder of a module that was fetched.
+func (t Tool) module(path string) (dir string, err error) {
+	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", path)
+	list.Dir = filepath.Join(Root(), t.dir)
+	list.Env = append(os.Environ(), "GOPROXY=off")
+	out, err := list.Output()
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", path, err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }

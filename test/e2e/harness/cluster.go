@@ -11,12 +11,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"testing"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
-// Cluster is an etcd and an API server, without any controllers: what they would do, tests do.
+// Cluster is an etcd and an API server. It has no controllers but those that a test asks for
+// ([Cluster.Controllers]): what the others would do, tests do.
 type Cluster struct {
 	dir       string
 	token     string // of the administrator
@@ -94,6 +97,16 @@ func (c *Cluster) StartAPI(port int) error {
 		}
 		return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(context.Background()).Error()
 	})
+}
+
+// Controllers runs controllers of Kubernetes, by the names that kube-controller-manager has for
+// them, until the test ends. They know the kinds that the API server serves by now; of others the
+// garbage collector hears within half a minute.
+func (c *Cluster) Controllers(t *testing.T, names ...string) *Process {
+	t.Helper()
+	return c.Launch(t, "kube-controller-manager", ControllerManager(), "--kubeconfig="+c.AdminKubeconfig(t), "--leader-elect=false",
+		"--secure-port=0", // Nobody asks it anything.
+		"--kube-api-qps=1000", "--kube-api-burst=1000", "--controllers="+strings.Join(names, ","))
 }
 
 // KillAPI ends the API server the hard way.

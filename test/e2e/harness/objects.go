@@ -139,24 +139,39 @@ func (a *Applier) Knows(kind string) error {
 // of is an error.
 func (a *Applier) Apply(t *testing.T, object *unstructured.Unstructured, dryRun bool) error {
 	t.Helper()
-	kind := object.GroupVersionKind()
-	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		return err
-	}
-	var resource dynamic.ResourceInterface = a.client.Resource(mapping.Resource)
-	if mapping.Scope.Name() == "namespace" {
-		resource = a.client.Resource(mapping.Resource).Namespace(object.GetNamespace())
-	}
 	options := metav1.ApplyOptions{FieldManager: "e2e", Force: true}
 	if dryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	_, err = resource.Apply(t.Context(), object.GetName(), object, options)
+	_, err := a.ApplyAs(t, object, options)
+	return err
+}
+
+// ApplyAs applies an object with options of its own, and returns what that made of it.
+func (a *Applier) ApplyAs(t *testing.T, object *unstructured.Unstructured, options metav1.ApplyOptions) (*unstructured.Unstructured, error) {
+	t.Helper()
+	resource, err := a.Resource(object)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := resource.Apply(t.Context(), object.GetName(), object, options)
 	for _, w := range a.warnings.take() {
 		err = errors.Join(err, fmt.Errorf("the API server warns: %s", w))
 	}
-	return err
+	return applied, err
+}
+
+// Resource is where the API server keeps the objects of an object's kind and namespace.
+func (a *Applier) Resource(object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	kind := object.GroupVersionKind()
+	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == "namespace" {
+		return a.client.Resource(mapping.Resource).Namespace(object.GetNamespace()), nil
+	}
+	return a.client.Resource(mapping.Resource), nil
 }
 
 // MustApply applies objects of some kinds, and no others.

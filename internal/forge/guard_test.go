@@ -102,6 +102,7 @@ func TestRateLimitsAreKept(t *testing.T) {
 		"the same without a time":           {403, nil, `{"message": "You have exceeded a secondary rate limit and have been temporarily blocked from content creation."}`, time.Minute},
 		"GitHub's primary limit":            {403, http.Header{"X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"RESET"}}, `{"message": "API rate limit exceeded for user ID 1."}`, 10 * time.Minute},
 		"GitLab's limit":                    {429, http.Header{"Ratelimit-Limit": {"600"}, "Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"RESET"}}, "Retry later", 10 * time.Minute},
+		"a reset that never comes":          {429, http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"4102444800"}}, "", time.Hour},
 		"longer than anybody waits":         {429, http.Header{"Retry-After": {"99999999999"}}, "", time.Hour},
 	}
 	for name, test := range tests {

@@ -184,7 +184,9 @@ func (c *client) Update(ctx context.Context, lease *coordinationv1.Lease) (*coor
 
 func (c *client) Patch(ctx context.Context, name string, merge []byte) (*coordinationv1.Lease, error) {
 	return c.ask(ctx, "patch", func() (*coordinationv1.Lease, error) {
-		var says struct{ Metadata metav1.ObjectMeta }
+		var says struct {
+			Metadata metav1.ObjectMeta `json:"metadata"`
+		}
 		if err := json.Unmarshal(merge, &says); err != nil {
 			return nil, err
 		}

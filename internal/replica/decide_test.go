@@ -1,0 +1,107 @@
+package replica
+
+import (
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func leaseOf(name, term, version string) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &term}}
+}
+
+// TestDecide has one slice that matters, of those that should be ours or that of b, another member.
+func TestDecide(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	const a, b = "fleet-member-a", "fleet-member-b"
+	var ours, theirs int // Slices that should be a's and b's.
+	for n := range sliceCount {
+		if owner(n, []string{a, b}) == a {
+			ours = n
+		} else {
+			theirs = n
+		}
+	}
+	for name, test := range map[string]struct {
+		slice          int
+		holder, given  string
+		renewed, alive time.Duration // of b: for how long when it was last renewed, and since when
+		take, release  []int
+		expel          int
+	}{
+		"a slice of nobody that should be ours":              {slice: ours, take: []int{ours}},
+		"one of a term that has ended":                       {slice: ours, holder: "c_1", take: []int{ours}},
+		"one of nobody that should be another's":             {slice: theirs},
+		"one of a member":                                    {slice: ours, holder: "b_1"},
+		"one of ours":                                        {slice: ours, holder: "a_1"},
+		"one of ours that should be another's":               {slice: theirs, holder: "a_1", renewed: settleTime, release: []int{theirs}},
+		"that one, but the other is new":                     {slice: theirs, holder: "a_1", renewed: settleTime - 1},
+		"one that we tried to release and should be ours":    {slice: ours, holder: "a_1", given: "7", take: []int{ours}},
+		"one that we tried to release in another version":    {slice: ours, holder: "a_1", given: "6"},
+		"one of a member whose time is just not over":        {slice: ours, holder: "b_1", alive: leaseTime - 1},
+		"one of a member that is to be expelled first":       {slice: ours, holder: "b_1", alive: leaseTime, expel: 1},
+		"one of nobody that should have been the dead's":     {slice: theirs, alive: leaseTime, expel: 1, take: []int{theirs}},
+		"one of ours that would go to who is to be expelled": {slice: theirs, holder: "a_1", renewed: settleTime, alive: leaseTime, expel: 1},
+	} {
+		v := newView("fleet")
+		for n := range v.slices {
+			v.slices[n] = leaseOf(sliceName("fleet", n), "b_1", "7") // No matter here.
+		}
+		v.slices[test.slice] = leaseOf(sliceName("fleet", test.slice), test.holder, "7")
+		v.members[a] = &member{lease: leaseOf(a, "a_1", "1")}
+		changed := now.Add(-test.alive)
+		v.members[b] = &member{lease: leaseOf(b, "b_1", "1"), since: changed.Add(-test.renewed), changed: changed, alive: changed}
+		s := situation{view: &v, self: a, term: "a_1", now: now}
+		s.given[test.slice] = test.given
+		p := decide(s)
+		if diff := gocmp.Diff([][]int{test.take, test.release}, [][]int{p.take, p.release}); diff != "" || len(p.expel) != test.expel {
+			t.Errorf("%s: %d are expelled\n%s", name, len(p.expel), diff)
+		}
+	}
+}
+
+// TestASliceThatMayBeReleasedIsNotHeld: others may have taken it before we hear of that.
+func TestASliceThatMayBeReleasedIsNotHeld(t *testing.T) {
+	r, err := New(Options{Name: "fleet", Identity: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := keys()[3]
+	r.term, r.renewed = "a_1", time.Now()
+	r.view.slices[3] = leaseOf("fleet-slice-3", "a_1", "7")
+	if !r.Holds(key) {
+		t.Error("it is not held before")
+	}
+	if r.given[3] = "7"; r.Holds(key) {
+		t.Error("it is held after")
+	}
+}
+
+// TestATriggerThatCameMeanwhileStays: what was read is removed, not what stands there by then.
+func TestATriggerThatCameMeanwhileStays(t *testing.T) {
+	play(t, func(t *testing.T, w *world) {
+		r, err := New(Options{Leases: &client{world: w}, Name: "fleet", Identity: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.mu.Lock()
+		lease := leaseOf("fleet-slice-3", "a_1", "")
+		lease.Annotations = map[string]string{triggerPrefix + "1": "first"}
+		read := w.write(watch.Added, lease)
+		lease.Annotations[triggerPrefix+"1"] = "second"
+		now := w.write(watch.Modified, lease)
+		w.mu.Unlock()
+		r.remove(t.Context(), read)
+		if w.annotations() != 1 {
+			t.Error("the second is removed with the first")
+		}
+		r.remove(t.Context(), now)
+		if w.annotations() != 0 {
+			t.Error("the second is not removed")
+		}
+	})
+}

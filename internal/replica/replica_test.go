@@ -417,7 +417,7 @@ func TestWrites(t *testing.T) {
 // TestRandomHistories lets replicas come, go, die, be cut off and come back, at random, and asks
 // for everything to be held within 30 s of the last trouble.
 func TestRandomHistories(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(15) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, seed)
 			defer w.close()

@@ -14,7 +14,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle chart agentcheck test-deps agentcheck-deps e2e e2e-deps lint generate demo bench bench-sync bench-sd soak soak-sd fuzz clean
+.PHONY: help build test oracle chart agentcheck promoter test-deps agentcheck-deps e2e e2e-deps lint generate demo bench bench-sync bench-sd soak soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,16 +36,20 @@ oracle: ## Let http_sd clients read all that tests of sd serve: today's Promethe
 agentcheck: agentcheck-deps ## Check every rendered configuration with the agent's own code, and run some
 	cd test/agentcheck && go vet -tags netgo,slicelabels ./... && go test -count=1 -tags netgo,slicelabels ./...
 
+# A module of its own: gitops-promoter brings 800 packages.
+promoter: ## Let gitops-promoter's own code read what agentry proposes
+	cd test/promoter && go vet ./... && go test -count=1 ./...
+
 # Rules are tested with promtool, which comes with Prometheus. Results depend on files that Go does not know of.
 chart: agentcheck-deps ## Check the Helm chart, and the rules and the dashboard in it
 	cd test/chart && go vet ./... && go test -count=1 ./...
 
-test-deps: ## Install what the tests run besides Go: git and an SSH server
-	@for c in git /usr/sbin/sshd; do command -v $$c >/dev/null || missing=1; done; \
+test-deps: ## Install what the tests run besides Go: git, gpg and an SSH server
+	@for c in git gpg /usr/sbin/sshd; do command -v $$c >/dev/null || missing=1; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo "install git and an OpenSSH server for the tests of Git remotes"; exit 0; fi; \
-	echo "installing git and openssh-server, which the tests of Git remotes start on loopback"; \
-	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git openssh-server
+	if ! command -v apt-get >/dev/null; then echo "install git, GnuPG and an OpenSSH server for the tests of Git remotes and signatures"; exit 0; fi; \
+	echo "installing git, gpg and openssh-server, which the tests of Git remotes and signatures run"; \
+	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git gpg gpg-agent openssh-server
 
 # Suites run one after the other: each has an API server.
 e2e: ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only
@@ -79,7 +83,8 @@ bench: ## Run the benchmarks (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 bench-sync: ## Measure a fleet of 1,000 pipelines against what git takes, in about a quarter of an hour
-	go test -run '^$$' -bench 'Idle|Change|ColdStart' -benchtime 1x -timeout 0 ./gitsync/fleet
+	go test -run '^$$' -bench 'Change' -benchtime 20x -timeout 0 ./gitsync/fleet
+	go test -run '^$$' -bench 'Idle|ColdStart' -benchtime 1x -timeout 0 ./gitsync/fleet
 
 bench-sd: ## Measure the sd-aggregator against its goals, in about ten minutes
 	go build -o bin/ ./cmd/sd-aggregator

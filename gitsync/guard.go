@@ -13,7 +13,7 @@ const allowTrailer = "Agentry-Allow-Deletions"
 
 // guard refuses a commit that deletes more than a share of the units or of the workload
 // objects, and at least two: an empty render is the extreme case of it.
-func (p *pass) guard(c *change) error {
+func (p *pass) guard() error {
 	if p.tip.inventory == nil {
 		return nil
 	}
@@ -34,8 +34,7 @@ func (p *pass) guard(c *change) error {
 		gone, before int
 	}{{"units", units, existing}, {"workload objects", workloads, total}} {
 		if n.gone >= 2 && n.gone*100 > percent*n.before {
-			c.refused = true
-			p.error(diag.DeletionGuard, "", p.allowHint(),
+			p.refuse(diag.DeletionGuard, "", p.allowHint(),
 				"the commit would delete %d of %d %s, more than %d%%: nothing is written", n.gone, n.before, n.what, percent)
 			return nil
 		}

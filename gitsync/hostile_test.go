@@ -36,7 +36,10 @@ func (l *lab) refusedAt(code diag.Code, file string) {
 	report := l.pass()
 	i := slices.IndexFunc(report.Diags, func(d diag.Diagnostic) bool { return d.Code == code && d.File == file })
 	if i < 0 || report.Commit != "" || l.remote.tip("env") != before {
-		l.t.Errorf("commit %q, %v; want %s at %s and no commit", report.Commit, report.Diags, code, file)
+		l.t.Fatalf("commit %q, %v; want %s at %s and no commit", report.Commit, report.Diags, code, file)
+	}
+	if report.Refused == nil || report.Refused.Code != code {
+		l.t.Errorf("refused for %v, want %s", report.Refused, code)
 	}
 }
 

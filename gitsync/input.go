@@ -21,12 +21,15 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
 
-// input is what was read of a source, kept between passes.
+// input is what was read of a source, kept between passes. What passes ask of all files is kept
+// with them, so that its cost follows the change too.
 type input struct {
-	tree  plumbing.Hash
-	rules sourceignore.Rules // of the tree
-	files map[string]*inputFile
-	order []string // the paths, sorted; nil when files came or went
+	tree    plumbing.Hash
+	rules   sourceignore.Rules // of the tree
+	files   map[string]*inputFile
+	order   []string              // the paths, sorted; nil when files came or went
+	odd     map[string]*inputFile // those of the files that [inputFile.isOdd] tells
+	ignored map[string]int        // objects of kinds that are not read, in all files
 	// changed are the objects of files that still define the same ones; nil and
 	// reshaped when the set of objects may be another.
 	changed  []*manifest.Object
@@ -47,6 +50,11 @@ func (f *inputFile) unreadable() bool {
 	return f.result.Broken > 0 || slices.ContainsFunc(f.result.Invalid, func(id manifest.ID) bool { return !isIdentity(id) })
 }
 
+// isOdd reports whether there is more to say about a file than which objects it defines.
+func (f *inputFile) isOdd() bool {
+	return len(f.result.Diags)+len(f.result.Invalid)+f.result.Broken > 0
+}
+
 // isIdentity reports whether there can be an object of that name.
 func isIdentity(id manifest.ID) bool {
 	named := len(validation.IsDNS1123Subdomain(id.Name)) == 0
@@ -63,12 +71,11 @@ func (p *pass) readInputs() error {
 		if err := src.update(p.commits[i].Tree, p.pipeline.Spec.parseOptions()); err != nil {
 			return fmt.Errorf("read %s of %s: %w", p.commits[i].Hash, src.repo.URL(), err)
 		}
-		for _, name := range src.input.order {
-			r := &src.input.files[name].result
-			p.report.Diags = append(p.report.Diags, r.Diags...)
-			for kind, n := range r.Ignored {
-				p.report.Ignored[kind] += n
-			}
+		for _, f := range src.input.oddFiles() {
+			p.report.Diags = append(p.report.Diags, f.result.Diags...)
+		}
+		for kind, n := range src.input.ignored {
+			p.report.Ignored[kind] += n
 		}
 		if err := p.missingPaths(i); err != nil {
 			return err
@@ -144,7 +151,7 @@ func (in *input) below(name string) bool {
 func (s *source) update(tree plumbing.Hash, opts manifest.Options) error {
 	in := &s.input
 	if in.files == nil {
-		in.files = map[string]*inputFile{}
+		in.files, in.odd, in.ignored = map[string]*inputFile{}, map[string]*inputFile{}, map[string]int{}
 	}
 	if in.tree != tree {
 		changes, rules, err := s.diff(in.tree, tree)
@@ -162,8 +169,7 @@ func (s *source) update(tree plumbing.Hash, opts manifest.Options) error {
 		}
 		for _, c := range changes {
 			if c.New == (repo.Entry{}) {
-				delete(in.files, c.Path)
-				in.order, in.reshaped = nil, true
+				in.drop(c.Path)
 			}
 		}
 		for _, f := range fresh {
@@ -256,10 +262,43 @@ func (s *source) parse(files []*inputFile, opts manifest.Options) error {
 	return errors.Join(errs...)
 }
 
+// oddFiles are the odd ones in the order of their paths.
+func (in *input) oddFiles() []*inputFile {
+	return slices.SortedFunc(maps.Values(in.odd), func(a, b *inputFile) int { return strings.Compare(a.path, b.path) })
+}
+
+// count adds to what is kept of all files what one contributes, or takes it away.
+func (in *input) count(f *inputFile, sign int) {
+	for kind, n := range f.result.Ignored {
+		if in.ignored[kind] += sign * n; in.ignored[kind] == 0 {
+			delete(in.ignored, kind)
+		}
+	}
+	switch {
+	case sign < 0:
+		delete(in.odd, f.path)
+	case f.isOdd():
+		in.odd[f.path] = f
+	}
+}
+
+// drop forgets a file that is gone.
+func (in *input) drop(name string) {
+	if old := in.files[name]; old != nil {
+		in.count(old, -1)
+	}
+	delete(in.files, name)
+	in.order, in.reshaped = nil, true
+}
+
 // put takes a file in and notes what that does to the set of objects.
 func (in *input) put(f *inputFile) {
 	old := in.files[f.path]
+	if old != nil {
+		in.count(old, -1)
+	}
 	in.files[f.path] = f
+	in.count(f, 1)
 	if old == nil {
 		in.order, in.reshaped = nil, true
 		return

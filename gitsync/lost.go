@@ -84,8 +84,7 @@ func (p *pass) findDuplicates() {
 // another that cannot.
 func (p *pass) findInvalid() {
 	for i, src := range p.sources {
-		for _, name := range src.input.order {
-			f := src.input.files[name]
+		for _, f := range src.input.oddFiles() {
 			for _, id := range f.result.Invalid {
 				if isIdentity(id) && p.nowhere(id) {
 					p.lost[id] = &lost{id: id, source: i, reason: firstError(f.result.Diags, id)}
@@ -161,9 +160,9 @@ func (p *pass) covers(i int) []cover {
 	src := p.sources[i]
 	at := func(name string) inputPlace { return inputPlace{src.repo.URL(), src.Ref.repoRef().String(), name} }
 	var out []cover
-	for _, name := range src.input.order {
-		if f := src.input.files[name]; f.unreadable() {
-			c := cover{inputPlace: at(name)}
+	for _, f := range src.input.oddFiles() {
+		if f.unreadable() {
+			c := cover{inputPlace: at(f.path)}
 			if n := slices.IndexFunc(f.result.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); n >= 0 {
 				c.reason = f.result.Diags[n]
 			}

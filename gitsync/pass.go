@@ -67,6 +67,9 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	p.report.Diags = append(p.report.Diags, p.aboutHead(rendered.Diags)...)
 	if p.pipeline.Spec.OnInvalid == OnInvalidFail && p.report.Diags.HasErrors() {
+		p.report.Diags.Sort()
+		i := slices.IndexFunc(p.report.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+		p.refusedFor(p.report.Diags[i])
 		return nil
 	}
 	if err := p.collectHeld(rendered); err != nil {
@@ -135,6 +138,20 @@ func (p *pass) remember() {
 
 func (p *pass) error(code diag.Code, file, hint, format string, args ...any) {
 	p.add(diag.Error, code, file, hint, format, args...)
+}
+
+// refuse is an error for which nothing is written.
+func (p *pass) refuse(code diag.Code, file, hint, format string, args ...any) {
+	p.error(code, file, hint, format, args...)
+	p.refusedFor(p.report.Diags[len(p.report.Diags)-1])
+}
+
+// refusedFor notes why nothing is written. Of several reasons it is the one whose file comes
+// first, in whatever order they were found.
+func (p *pass) refusedFor(d diag.Diagnostic) {
+	if r := p.report.Refused; r == nil || d.File < r.File {
+		p.report.Refused = &d
+	}
 }
 
 func (p *pass) warn(code diag.Code, file, hint, format string, args ...any) {

@@ -33,6 +33,10 @@ type Report struct {
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
 	Ignored map[string]int
 	Diags   diag.List
+	// Refused is why nothing was written, though there may have been something to write: the
+	// error that stands in the way of the whole commit, whatever unit it is about. Nil: nothing
+	// does.
+	Refused *diag.Diagnostic
 	// Commit is the new commit of the output branch; empty when nothing had to change, the pass
 	// was refused, or the pipeline proposes.
 	Commit string

@@ -16,7 +16,7 @@ func (p *pass) putMetadata(c *change, name string, data []byte, ours bool) error
 		return err
 	}
 	if exists && !ours {
-		p.collision(c, name)
+		p.collision(name)
 		return nil
 	}
 	c.edits[name] = repo.Edit{Data: data}
@@ -38,7 +38,7 @@ func (p *pass) makeRoom(c *change) error {
 			delete(c.edits, name)
 		case !reported[obstacle]:
 			reported[obstacle] = true
-			p.collision(c, obstacle)
+			p.collision(obstacle)
 		}
 	}
 	return nil

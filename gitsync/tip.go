@@ -173,7 +173,7 @@ func (p *pass) refuseAdoption() bool {
 	if !p.tip.others || p.pipeline.Spec.Output.Adopt {
 		return false
 	}
-	p.error(diag.AdoptionRefused, "", "choose another branch or path, or set output.adopt: true to move in beside the files that are there",
+	p.refuse(diag.AdoptionRefused, "", "choose another branch or path, or set output.adopt: true to move in beside the files that are there",
 		"branch %s of %s holds files at %q and no inventory of agentry: nothing is written",
 		p.pipeline.Spec.Output.Branch, p.output.URL(), p.pipeline.Spec.Output.Path)
 	return true

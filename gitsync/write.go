@@ -21,7 +21,6 @@ type change struct {
 	edits   map[string]repo.Edit // by path from the root of the branch
 	units   []string             // that the branch has afterwards, sorted
 	payload bool                 // manifests or kustomizations differ
-	refused bool                 // something stands in the way
 	nothing bool                 // with promotion: the output branch is what it should be
 	stands  bool                 // with promotion: it is proposed already
 }
@@ -37,16 +36,16 @@ func (p *pass) write(ctx context.Context) (*change, error) {
 	if err := p.writeRoot(c); err != nil {
 		return nil, err
 	}
-	if err := p.guard(c); err != nil {
+	if err := p.guard(); err != nil {
 		return nil, err
 	}
-	if err := p.refuseOldSecrets(c); err != nil {
+	if err := p.refuseOldSecrets(); err != nil {
 		return nil, err
 	}
 	for i := range p.plan {
 		p.report.Units = append(p.report.Units, UnitReport{Name: p.plan[i].name, State: p.plan[i].state, Reason: p.plan[i].reason, Files: p.plan[i].files()})
 	}
-	if c.refused || p.tip.inventory == nil && len(c.units) == 0 && p.report.Diags.HasErrors() {
+	if p.report.Refused != nil || p.tip.inventory == nil && len(c.units) == 0 && p.report.Diags.HasErrors() {
 		return nil, nil // a mistake on the first day must not leave a branch behind
 	}
 	unchanged := !c.payload && p.tip.inventory != nil && !p.tip.inventory.lost
@@ -63,7 +62,7 @@ func (p *pass) write(ctx context.Context) (*change, error) {
 	if err := p.writeMetadata(c); err != nil {
 		return nil, err
 	}
-	if err := p.makeRoom(c); err != nil || c.refused {
+	if err := p.makeRoom(c); err != nil || p.report.Refused != nil {
 		return nil, err
 	}
 	if err := p.warnOfInlined(); err != nil {
@@ -120,7 +119,7 @@ func (p *pass) writeFiles(c *change, plan *unitPlan) error {
 		}
 		listed, ours := plan.held.inv.file(f.Path)
 		if exists && !ours {
-			p.collision(c, p.at(plan.name, f.Path))
+			p.collision(p.at(plan.name, f.Path))
 			continue
 		}
 		if ours {
@@ -150,9 +149,8 @@ func holds(e repo.Entry, data []byte) bool {
 	return e.Mode == filemode.Regular && e.Hash == plumbing.ComputeHash(plumbing.BlobObject, data)
 }
 
-func (p *pass) collision(c *change, name string) {
-	c.refused = true
-	p.error(diag.AdoptionCollision, name, "move or delete the file, or choose another branch or path",
+func (p *pass) collision(name string) {
+	p.refuse(diag.AdoptionCollision, name, "move or delete the file, or choose another branch or path",
 		"is on branch %s and not agentry's: nothing is written", p.pipeline.Spec.Output.Branch)
 }
 
@@ -201,7 +199,7 @@ func (p *pass) writeRoot(c *change) error {
 	}
 	listed, ours := p.ownsRoot(generator.KustomizationFile)
 	if exists && !ours {
-		p.collision(c, name)
+		p.collision(name)
 		return nil
 	}
 	if old, err := readFile(p.reader, p.tip.tree, name); err != nil {
@@ -240,7 +238,7 @@ func (p *pass) equals(name string, data []byte) (same, exists bool, err error) {
 
 // refuseOldSecrets stops a commit when the pipeline asks for a stricter secrets policy
 // than a folder that would be kept was rendered under.
-func (p *pass) refuseOldSecrets(c *change) error {
+func (p *pass) refuseOldSecrets() error {
 	if p.pipeline.Spec.Secrets.Policy != SecretsReference {
 		return nil
 	}
@@ -255,8 +253,7 @@ func (p *pass) refuseOldSecrets(c *change) error {
 		if plan.held.inv.Secrets != SecretsPlaintext {
 			continue
 		}
-		c.refused = true
-		p.error(diag.SecretsHeld, p.at(plan.name), "correct its errors or unpause it, so that it is rendered anew; or keep the policy plaintext",
+		p.refuse(diag.SecretsHeld, p.at(plan.name), "correct its errors or unpause it, so that it is rendered anew; or keep the policy plaintext",
 			"unit %s is %s and holds secrets in clear, which the policy reference does not allow: nothing is written", plan.name, plan.state)
 	}
 	return nil

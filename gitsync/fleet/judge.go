@@ -94,7 +94,11 @@ func judgePass(f facts) []condition {
 	case f.last.refused != "":
 		return ready(no, meta.BuildFailedReason, f.last.refused).and(stalled(meta.BuildFailedReason, f.last.refused))
 	case f.last.errors+f.last.held > 0:
-		return ready(no, meta.BuildFailedReason, fmt.Sprintf("errors in the inputs: %d; units that are held or left out: %d", f.last.errors, f.last.held)).and()
+		text := fmt.Sprintf("errors in the inputs: %d; units that are held or left out: %d", f.last.errors, f.last.held)
+		if f.last.first != "" {
+			text += "; first: " + f.last.first
+		}
+		return ready(no, meta.BuildFailedReason, text).and()
 	}
 	return ready(yes, meta.SucceededReason, f.made).and()
 }

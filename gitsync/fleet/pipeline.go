@@ -59,6 +59,7 @@ type lastPass struct {
 	permanent bool   // somebody has to do something about the failure
 	refused   string // why nothing was written, though the pass ended well
 	errors    int    // in the inputs
+	first     string // of the errors
 	held      int    // units that are held or left out
 	failures  int    // in a row
 }

@@ -45,26 +45,46 @@ func (p *pipeline) record(r *run) {
 func (l *lastPass) succeeded(r *run) {
 	*l = lastPass{
 		began: l.began, made: true, refused: refusal(r.def, r.report),
-		errors: r.report.Diags.Count(diag.Error), held: len(r.report.HeldUnits()),
+		errors: r.report.Diags.Count(diag.Error), first: complaint(r.report.Diags), held: len(r.report.HeldUnits()),
 	}
 }
 
-// refusal is why a pass that ended well has written nothing though there was something to
-// write; empty if it was not refused.
+// refusal is why a pass that ended well has written nothing though there may have been
+// something to write, and what to do about it; empty if it was not refused.
 func refusal(def *Definition, report *gitsync.Report) string {
-	stops := []diag.Code{diag.DeletionGuard, diag.AdoptionRefused, diag.AdoptionCollision, diag.SecretsHeld}
-	for _, d := range report.Diags {
-		if d.Severity != diag.Error {
-			continue
-		}
-		if slices.Contains(stops, d.Code) {
-			return d.Message
-		}
-		if def.Spec.OnInvalid == gitsync.OnInvalidFail {
-			return "nothing is written, as spec.onInvalid is fail: " + d.Message
+	if report.Refused == nil {
+		return ""
+	}
+	text := inWords(*report.Refused)
+	if def.Spec.OnInvalid == gitsync.OnInvalidFail {
+		text = "nothing is written, as spec.onInvalid is fail: " + text
+	}
+	return text
+}
+
+// complaint is the first error of a pass, in words; empty if there is none.
+func complaint(diags diag.List) string {
+	for _, d := range diags {
+		if d.Severity == diag.Error {
+			return inWords(d)
 		}
 	}
 	return ""
+}
+
+// inWords is a finding as a sentence for a condition: where, about what, what, and the way out.
+func inWords(d diag.Diagnostic) string {
+	text := d.Message
+	if d.Object != (diag.Object{}) {
+		text = d.Object.String() + ": " + text
+	}
+	if d.File != "" {
+		text = d.Position() + ": " + text
+	}
+	if d.Hint != "" {
+		text += "; " + d.Hint
+	}
+	return text
 }
 
 func findings(diags diag.List) Findings {

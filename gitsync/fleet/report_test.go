@@ -52,7 +52,7 @@ const wantStatus = `{
       "status": "False",
       "lastTransitionTime": "2000-01-01T00:00:00Z",
       "reason": "BuildFailed",
-      "message": "errors in the inputs: 1; units that are held or left out: 1"
+      "message": "errors in the inputs: 1; units that are held or left out: 1; first: in/a.yaml:3:1: ServiceMonitor/a/web: is wrong"
     }
   ],
   "sources": [
@@ -174,23 +174,20 @@ func TestFindingsAtTheirLimit(t *testing.T) {
 }
 
 func TestAPassThatIsRefusedIsStalled(t *testing.T) {
-	guard := diag.Diagnostic{Severity: diag.Error, Code: diag.DeletionGuard, Message: "too many"}
-	other := diag.Diagnostic{Severity: diag.Error, Code: diag.InvalidSetting, Message: "is wrong"}
-	warning := diag.Diagnostic{Severity: diag.Warning, Code: diag.DeletionGuard}
+	guard := &diag.Diagnostic{Severity: diag.Error, Code: diag.DeletionGuard, Message: "too many", Hint: "say that you mean it"}
+	collision := &diag.Diagnostic{Severity: diag.Error, File: "README.md", Message: "is in the way"}
 	for name, test := range map[string]struct {
 		onInvalid gitsync.OnInvalid
-		diags     diag.List
+		refused   *diag.Diagnostic
 		want      string
 	}{
-		"nothing is wrong":                {},
-		"the deletion guard":              {diags: diag.List{other, guard}, want: "too many"},
-		"a warning":                       {diags: diag.List{warning}},
-		"an error that holds its unit":    {diags: diag.List{other}},
-		"an error, with onInvalid: fail":  {onInvalid: gitsync.OnInvalidFail, diags: diag.List{other}, want: "nothing is written, as spec.onInvalid is fail: is wrong"},
-		"a warning, with onInvalid: fail": {onInvalid: gitsync.OnInvalidFail, diags: diag.List{warning}},
+		"nothing is wrong":             {},
+		"the deletion guard":           {refused: guard, want: "too many; say that you mean it"},
+		"a file in the way":            {refused: collision, want: "README.md: is in the way"},
+		"an error with onInvalid fail": {onInvalid: gitsync.OnInvalidFail, refused: guard, want: "nothing is written, as spec.onInvalid is fail: too many; say that you mean it"},
 	} {
 		d := def("x", urlA)
 		d.Spec.OnInvalid = test.onInvalid
-		same(t, name, refusal(&d, &gitsync.Report{Diags: test.diags}), test.want)
+		same(t, name, refusal(&d, &gitsync.Report{Refused: test.refused}), test.want)
 	}
 }

@@ -25,6 +25,9 @@ func TestARemoteThatIsDownStopsNobodyElse(t *testing.T) {
 		same(t, "ready", w.ready("x"), "True Succeeded")
 		same(t, "ready", w.ready("y"), "False Failed")
 		same(t, "passes", w.passesOf("y"), seconds())
+		if s, _ := w.fleet.Pipeline("y"); s.NextPass == nil || time.Until(s.NextPass.Time) <= 0 || time.Until(s.NextPass.Time) > maxBackoff {
+			t.Errorf("the next pass is said to be at %v", s.NextPass)
+		}
 		// 0, 1, 3, 7 ... 255 s, then every 5 minutes.
 		if n := len(w.listed(urlB)); n != 9+(3600-255)/300 {
 			t.Errorf("%d listings in an hour", n)

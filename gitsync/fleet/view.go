@@ -111,7 +111,8 @@ func (f *Fleet) published(p *pipeline) Status {
 			next = due
 		}
 	}
-	if !p.want.isZero() && (next.IsZero() || p.notBefore.Before(next)) {
+	// A wish that might be granted by now waits for a remote.
+	if !p.want.isZero() && time.Until(p.notBefore) > 0 && (next.IsZero() || p.notBefore.Before(next)) {
 		next = p.notBefore
 	}
 	out.NextPass = jsonTime(next)

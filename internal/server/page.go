@@ -96,6 +96,9 @@ func (p page) Ago(t *metav1.Time) string {
 	return "in " + t.Sub(p.now).Round(time.Second).String()
 }
 
+// took is how long something took, as people say it.
+func took(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
 // short is a commit as people write it.
 func short(commit string) string { return commit[:min(7, len(commit))] }
 
@@ -153,7 +156,7 @@ func (a *admin) servePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var out bytes.Buffer
-	functions := template.FuncMap{"short": short, "position": position}
+	functions := template.FuncMap{"short": short, "position": position, "took": took}
 	parsed, err := template.New("page").Funcs(functions).Parse(pageText)
 	if err == nil {
 		err = parsed.Execute(&out, p)

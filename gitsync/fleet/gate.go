@@ -2,6 +2,15 @@ package fleet
 
 import "context"
 
+// Gate waits for one of the places in which passes read and render, for others who do the like:
+// see [Options.Workers]. Release gives it back.
+func (f *Fleet) Gate(ctx context.Context) (release func(), err error) {
+	if err := f.workers.take(ctx); err != nil {
+		return nil, err
+	}
+	return f.workers.give, nil
+}
+
 // maxPushesPerRemote is how many passes may write to one remote at once. A pass counts from
 // the moment that it renders: before, it writes nothing.
 const maxPushesPerRemote = 8
@@ -43,8 +52,5 @@ func (f *Fleet) enter(ctx context.Context, at *instance) (leave func(), err erro
 		}
 		at.writing = true
 	}
-	if err := f.workers.take(ctx); err != nil {
-		return nil, err
-	}
-	return f.workers.give, nil
+	return f.Gate(ctx)
 }

@@ -1,9 +1,11 @@
 package preview
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -355,6 +357,56 @@ func TestNothingIsPreviewedThatAnotherReplicaHolds(t *testing.T) {
 	l.round()
 	if _, calls := l.take(); calls != 0 {
 		t.Errorf("%d calls", calls)
+	}
+}
+
+// TestNothingIsToldWhenThePipelineGoesWhileItIsRendered: what was begun as the holder ends in
+// silence.
+func TestNothingIsToldWhenThePipelineGoesWhileItIsRendered(t *testing.T) {
+	l := newLab(t, nil)
+	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
+	l.round()
+	l.take()
+	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("other")})
+	var rendered bool
+	l.p.options.Gate = func(context.Context) (func(), error) { rendered = true; return func() {}, nil }
+	l.p.options.Holds = func(string) bool { return !rendered }
+	l.round()
+	if statuses, _ := l.take(); len(statuses) > 0 || !rendered || strings.Contains(l.comment(1), "other") {
+		t.Errorf("rendered: %v, told: %q", rendered, statuses)
+	}
+}
+
+// TestAPanicEndsOnePreviewAndNothingElse: the next pull request is previewed, this one when it
+// is pushed to again.
+func TestAPanicEndsOnePreviewAndNothingElse(t *testing.T) {
+	l := newLab(t, nil)
+	var log bytes.Buffer
+	l.p.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("one")})
+	l.open(2, "main", false, map[string]string{"monitor.yaml": monitor("two")})
+	gates := 0
+	l.p.options.Gate = func(context.Context) (func(), error) {
+		if gates++; gates == 2 { // the first renders the base
+			panic("the password is hunter2")
+		}
+		return func() {}, nil
+	}
+	l.round()
+	if len(l.comments[1]) > 0 || !strings.Contains(l.comment(2), "two") {
+		t.Errorf("comments %v", l.comments)
+	}
+	if text := log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "msg=panic during=preview of=prod-eu value=string") {
+		t.Error(text)
+	}
+	l.round()
+	if _, calls := l.take(); gates != 4 || calls == 0 {
+		t.Errorf("gates passed: %d; what panicked is rendered over and over", gates)
+	}
+	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("three")})
+	l.round()
+	if !strings.Contains(l.comment(1), "three") {
+		t.Errorf("comments %v", l.comments)
 	}
 }
 

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -253,7 +256,10 @@ func (p *Previewer) round(ctx context.Context, w turn) {
 			continue
 		}
 		made++
-		if err := p.preview(ctx, w.watch, r, pr); err != nil {
+		err := p.preview(ctx, w, r, pr)
+		if errors.Is(err, errPanic) {
+			log.Error("pull request cannot be previewed before its next push", "number", pr.Number, "err", err)
+		} else if err != nil {
 			log.Warn("pull request cannot be previewed, tried again", "number", pr.Number, "err", err)
 			continue
 		}
@@ -309,13 +315,29 @@ func (p *Previewer) connect(d *fleet.Definition, source int) (f forge.Forge, pla
 	return f, strings.Join([]string{cfg.URL, cfg.Repository, cfg.Identity}, "\n"), err
 }
 
-// preview renders and tells one pull request.
-func (p *Previewer) preview(ctx context.Context, w *watch, r *renderer, pr forge.PullRequest) error {
+// errPanic is the error of a preview that panicked.
+var errPanic = errors.New("stopped by a fault in agentry itself, which its log describes: please report it")
+
+// errNotOurs is the error of a preview whose pipeline was given to another replica meanwhile.
+var errNotOurs = errors.New("another replica runs the pipeline now")
+
+// preview renders and tells one pull request. Anybody who may open one decides what is rendered:
+// a panic ends this preview and nothing else.
+func (p *Previewer) preview(ctx context.Context, w turn, r *renderer, pr forge.PullRequest) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.close() // what it keeps may be broken
+			err = p.panicked(w.key.pipeline, v)
+		}
+	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, fmt.Errorf("the preview took longer than %s", Timeout))
 	defer cancel()
 	base, head, err := r.render(ctx, w.forge.HeadRef(pr.Number))
 	if err != nil {
 		return err
+	}
+	if !p.options.Holds(w.slice) {
+		return errNotOurs // rendering takes a while
 	}
 	found := compare(base, head, w.key.source)
 	settings := r.def.Spec.Sources[w.key.source].Previews
@@ -331,6 +353,17 @@ func (p *Previewer) preview(ctx context.Context, w *watch, r *renderer, pr forge
 	}
 	state, text := found.verdict()
 	return w.forge.SetStatus(ctx, found.head, forge.Status{Context: StatusContext(w.key.pipeline), State: state, Description: text, URL: pr.URL})
+}
+
+// panicked logs a panic. Of its value only what the runtime itself says is shown: anything else may
+// hold a secret.
+func (p *Previewer) panicked(pipeline string, value any) error {
+	text := fmt.Sprintf("%T", value)
+	if known, ok := value.(runtime.Error); ok {
+		text = known.Error()
+	}
+	p.options.Log.Error("panic", "during", "preview", "of", pipeline, "value", text, "stack", string(debug.Stack()))
+	return errPanic
 }
 
 // StatusContext is the context of the commit status of previews.

@@ -54,4 +54,5 @@ func (r *renderer) close() {
 	if err := r.base.Close(); err != nil {
 		r.options.Log.Warn("repositories of a preview are not closed", "pipeline", r.def.Metadata.Name, "err", err)
 	}
+	r.base = nil
 }

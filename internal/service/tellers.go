@@ -26,7 +26,10 @@ func (s *service) tellOthers(sites *forge.Sites) *preview.Previewer {
 	events := notify.New(notify.Options{Secrets: s.secretsOf, Instance: instance(), Log: s.log})
 	forges := observer.New(observer.Options{Sites: sites, Secrets: s.secretsOf, Holds: s.holds(), Log: s.log})
 	artifacts := oci.New(oci.Options{Pool: s.pool, Secrets: s.secretsOf, Holds: s.holds(), Log: s.log})
-	previews := preview.New(preview.Options{Sites: sites, Pool: s.pool, Secrets: s.secretsOf, Holds: s.holds(), Version: s.options.Version, Log: s.log})
+	previews := preview.New(preview.Options{
+		Sites: sites, Pool: s.pool, Secrets: s.secretsOf, Holds: s.holds(), Version: s.options.Version, Log: s.log,
+		Gate: func(ctx context.Context) (func(), error) { return s.fleet.Gate(ctx) }, // there is no fleet yet
+	})
 	s.tellers = []teller{
 		{"events", s.once(events), events.Run},
 		{"statuses and pull requests", s.once(forges), forges.Run},

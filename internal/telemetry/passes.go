@@ -26,6 +26,9 @@ type Pass struct {
 	Failed bool
 	Ended  time.Time
 	Took   time.Duration
+	// Folders says that the pipeline only lists folders and makes pipelines of them (forEach):
+	// it renders nothing, and passes only when its source moves.
+	Folders bool
 }
 
 // Passes are the last pass of each pipeline. It is safe for concurrent use.
@@ -37,9 +40,10 @@ type Passes struct {
 
 // outcome is what is kept of a pass: a report holds all that was rendered.
 type outcome struct {
-	failed bool
-	ended  time.Time
-	took   time.Duration
+	failed  bool
+	ended   time.Time
+	took    time.Duration
+	folders bool
 }
 
 var _ prometheus.Collector = (*Passes)(nil)
@@ -54,7 +58,7 @@ func NewPasses() *Passes {
 func (p *Passes) Observe(pass Pass) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last[pass.Pipeline] = outcome{pass.Failed, pass.Ended, pass.Took}
+	p.last[pass.Pipeline] = outcome{pass.Failed, pass.Ended, pass.Took, pass.Folders}
 	if !pass.Failed {
 		p.good[pass.Pipeline] = summarise(pass.Report)
 	}
@@ -118,9 +122,11 @@ func (p *Passes) Collect(out chan<- prometheus.Metric) {
 	d := described()
 	for _, name := range slices.Sorted(maps.Keys(p.last)) {
 		pass, good := p.last[name], p.good[name]
-		c := collection{out: out, pipeline: name}
-		c.gauge(d.ended, float64(pass.ended.UnixMilli())/1000)
-		c.gauge(d.took, pass.took.Seconds())
+		c := collection{out: out, pipeline: name, folders: pass.folders}
+		if !pass.folders {
+			c.gauge(d.ended, float64(pass.ended.UnixMilli())/1000)
+			c.gauge(d.took, pass.took.Seconds())
+		}
 		c.gauge(d.success, truth(!pass.failed))
 		c.gauge(d.ready, truth(!pass.failed && good.ready))
 		if good != nil {
@@ -133,6 +139,7 @@ func (p *Passes) Collect(out chan<- prometheus.Metric) {
 type collection struct {
 	out      chan<- prometheus.Metric
 	pipeline string
+	folders  bool
 }
 
 func (c collection) gauge(d *prometheus.Desc, value float64, labels ...string) {
@@ -143,10 +150,12 @@ func (c collection) summary(d descriptions, s *summary) {
 	for severity, n := range s.findings {
 		c.gauge(d.findings, float64(n), string(severity))
 	}
-	for _, state := range gitsync.UnitStates() {
-		c.gauge(d.units, float64(s.units[state]), string(state))
+	if !c.folders {
+		for _, state := range gitsync.UnitStates() {
+			c.gauge(d.units, float64(s.units[state]), string(state))
+		}
+		c.gauge(d.files, float64(s.files))
 	}
-	c.gauge(d.files, float64(s.files))
 	for k, n := range s.held {
 		c.gauge(d.held, float64(n), k.unit, k.kind)
 	}

@@ -88,7 +88,7 @@ func (s *Service) Passed(_ context.Context, o fleet.Outcome) {
 		return
 	}
 	failed := o.Err != nil || o.Report == nil
-	s.passes.Observe(Pass{Pipeline: name, Report: o.Report, Failed: failed, Ended: o.Began.Add(o.Took), Took: o.Took})
+	s.passes.Observe(Pass{Pipeline: name, Report: o.Report, Failed: failed, Ended: o.Began.Add(o.Took), Took: o.Took, Folders: o.Definition.Expand != nil})
 	result := "failure"
 	if !failed {
 		result = "success"

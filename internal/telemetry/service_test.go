@@ -42,7 +42,7 @@ func condition(kind string, status metav1.ConditionStatus) metav1.Condition {
 
 // passed is the outcome of a pass that took two seconds.
 func passed(name string, report *gitsync.Report, err error) fleet.Outcome {
-	return fleet.Outcome{Report: report, Err: err, Began: time.UnixMilli(1_000_000_500), Took: 2 * time.Second, After: fleet.Status{Name: name, Mine: true}}
+	return fleet.Outcome{Definition: &fleet.Definition{}, Report: report, Err: err, Began: time.UnixMilli(1_000_000_500), Took: 2 * time.Second, After: fleet.Status{Name: name, Mine: true}}
 }
 
 // series are the values of all metrics of agentry that a pipeline or remote has a part in, or
@@ -133,6 +133,24 @@ func TestAnInputFromTheFutureHasNoLag(t *testing.T) {
 	s := NewService("v1")
 	s.Passed(t.Context(), passed("prod", &gitsync.Report{Commit: id, Sources: []gitsync.SourceReport{{Date: time.UnixMilli(2_000_000_000)}}}, nil))
 	among(t, series(t, s), map[string]float64{"source_lag_seconds{pipeline=prod}": 0})
+}
+
+// TestFoldersAreNoOutput: what makes pipelines of folders renders nothing, and stands still while
+// its source does.
+func TestFoldersAreNoOutput(t *testing.T) {
+	s := NewService("v1")
+	listed := passed("each", &gitsync.Report{Sources: []gitsync.SourceReport{{URL: shopURL, Ref: "branch main", Commit: id}}}, nil)
+	listed.Definition.Expand = func([]string) ([]fleet.Definition, diag.List) { return nil, nil }
+	s.Passed(t.Context(), listed)
+	got := series(t, s)
+	among(t, got, map[string]float64{"ready{pipeline=each}": 1, "last_pass_success{pipeline=each}": 1, "findings{pipeline=each,severity=error}": 0})
+	for name := range got {
+		for _, not := range []string{"last_pass_timestamp", "last_pass_duration", "units", "output_files"} {
+			if strings.HasPrefix(name, not) {
+				t.Errorf("%s is there", name)
+			}
+		}
+	}
 }
 
 func TestRequestsToGit(t *testing.T) {

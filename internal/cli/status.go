@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/urfave/cli/v2"
@@ -157,7 +158,7 @@ func printDetails(w io.Writer, s fleet.Status) error {
 		fmt.Fprintf(&b, "makes  %s\n", strings.Join(s.Pipelines, ", "))
 	}
 	if p := s.LastPass; p != nil {
-		fmt.Fprintf(&b, "pass   %s, for %s (%s)\n", p.Began.UTC().Format("2006-01-02 15:04:05"), p.Took.Duration, p.Trigger)
+		fmt.Fprintf(&b, "pass   %s, for %s (%s)\n", p.Began.UTC().Format("2006-01-02 15:04:05"), p.Took.Round(time.Millisecond), p.Trigger)
 		if p.Error != "" {
 			fmt.Fprintf(&b, "       %s\n", oneLine(p.Error))
 		}

@@ -7,7 +7,6 @@ import (
 	"path"
 	"runtime"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -27,13 +26,13 @@ type input struct {
 	tree    plumbing.Hash
 	rules   sourceignore.Rules // of the tree
 	files   map[string]*inputFile
-	order   []string              // the paths, sorted; nil when files came or went
+	folders map[string]int        // how many of the files each folder has below it
 	odd     map[string]*inputFile // those of the files that [inputFile.isOdd] tells
 	ignored map[string]int        // objects of kinds that are not read, in all files
-	// changed are the objects of files that still define the same ones; nil and
-	// reshaped when the set of objects may be another.
-	changed  []*manifest.Object
-	reshaped bool
+	// gone and came are the objects of files since the set of objects was made; reshaped when
+	// they do not tell what became of it.
+	gone, came []*manifest.Object
+	reshaped   bool
 }
 
 // inputFile is one parsed file. Its blob decides everything about it.
@@ -85,29 +84,30 @@ func (p *pass) readInputs() error {
 	return nil
 }
 
-// objects joins what the files define. When files only changed what is in their objects,
-// the set of the last pass is taken over: cost follows the change.
-func (p *pass) objects() *manifest.Set {
-	var changed []*manifest.Object
-	reshaped := p.memory.set == nil
-	for _, src := range p.sources {
-		changed, reshaped = append(changed, src.input.changed...), reshaped || src.input.reshaped
-		src.input.changed, src.input.reshaped = nil, false
+// objects joins what the files define. Where the set of the last pass tells what becomes of
+// it, that is changed: cost follows the change.
+func (s *Syncer) objects() *manifest.Set {
+	var gone, came []*manifest.Object
+	reshaped := s.memory.set == nil
+	for _, src := range s.sources {
+		in := &src.input
+		gone, came, reshaped = append(gone, in.gone...), append(came, in.came...), reshaped || in.reshaped
+		in.gone, in.came, in.reshaped = nil, nil, false
 	}
-	set, ok := p.memory.set, false
+	set, ok := s.memory.set, false
 	if !reshaped {
-		set, ok = set.Replace(changed)
+		set, ok = set.Change(gone, came)
 	}
 	if !ok {
 		var results []manifest.Result
-		for _, src := range p.sources {
-			for _, name := range src.input.order {
+		for _, src := range s.sources {
+			for _, name := range slices.Sorted(maps.Keys(src.input.files)) {
 				results = append(results, src.input.files[name].result)
 			}
 		}
 		set = manifest.NewSet(results...)
 	}
-	p.memory.set = set
+	s.memory.set = set
 	return set
 }
 
@@ -139,47 +139,44 @@ func (p *pass) missingPaths(i int) error {
 
 // below reports whether a file or a folder of that name was read.
 func (in *input) below(name string) bool {
-	n, found := slices.BinarySearch(in.order, name)
-	if found {
-		return true
-	}
-	n += sort.SearchStrings(in.order[n:], name+"/")
-	return n < len(in.order) && strings.HasPrefix(in.order[n], name+"/")
+	return in.files[name] != nil || in.folders[name] > 0
+}
+
+func newInput() input {
+	return input{files: map[string]*inputFile{}, folders: map[string]int{}, odd: map[string]*inputFile{}, ignored: map[string]int{}}
 }
 
 // update reads the difference between the tree that was read last and a new one.
 func (s *source) update(tree plumbing.Hash, opts manifest.Options) error {
 	in := &s.input
 	if in.files == nil {
-		in.files, in.odd, in.ignored = map[string]*inputFile{}, map[string]*inputFile{}, map[string]int{}
+		*in = newInput()
 	}
-	if in.tree != tree {
-		changes, rules, err := s.diff(in.tree, tree)
-		if err != nil {
-			return err
-		}
-		var fresh []*inputFile
-		for _, c := range changes {
-			if c.New != (repo.Entry{}) {
-				fresh = append(fresh, s.file(c.Path, c.New))
-			}
-		}
-		if err := s.parse(fresh, opts); err != nil {
-			return err
-		}
-		for _, c := range changes {
-			if c.New == (repo.Entry{}) {
-				in.drop(c.Path)
-			}
-		}
-		for _, f := range fresh {
-			in.put(f)
-		}
-		in.tree, in.rules = tree, rules
+	if in.tree == tree {
+		return nil
 	}
-	if in.order == nil {
-		in.order = slices.Sorted(maps.Keys(in.files))
+	changes, rules, err := s.diff(in.tree, tree)
+	if err != nil {
+		return err
 	}
+	var fresh []*inputFile
+	for _, c := range changes {
+		if c.New != (repo.Entry{}) {
+			fresh = append(fresh, s.file(c.Path, c.New))
+		}
+	}
+	if err := s.parse(fresh, opts); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.New == (repo.Entry{}) {
+			in.drop(c.Path)
+		}
+	}
+	for _, f := range fresh {
+		in.put(f)
+	}
+	in.tree, in.rules = tree, rules
 	return nil
 }
 
@@ -267,47 +264,44 @@ func (in *input) oddFiles() []*inputFile {
 	return slices.SortedFunc(maps.Values(in.odd), func(a, b *inputFile) int { return strings.Compare(a.path, b.path) })
 }
 
-// count adds to what is kept of all files what one contributes, or takes it away.
-func (in *input) count(f *inputFile, sign int) {
-	for kind, n := range f.result.Ignored {
-		if in.ignored[kind] += sign * n; in.ignored[kind] == 0 {
-			delete(in.ignored, kind)
-		}
-	}
-	switch {
-	case sign < 0:
-		delete(in.odd, f.path)
-	case f.isOdd():
+// put takes a file in, instead of the one that was there.
+func (in *input) put(f *inputFile) {
+	in.drop(f.path)
+	in.files[f.path] = f
+	in.count(f, 1)
+	if f.isOdd() {
 		in.odd[f.path] = f
 	}
+	in.came = append(in.came, f.result.Objects...)
 }
 
 // drop forgets a file that is gone.
 func (in *input) drop(name string) {
-	if old := in.files[name]; old != nil {
-		in.count(old, -1)
-	}
-	delete(in.files, name)
-	in.order, in.reshaped = nil, true
-}
-
-// put takes a file in and notes what that does to the set of objects.
-func (in *input) put(f *inputFile) {
-	old := in.files[f.path]
-	if old != nil {
-		in.count(old, -1)
-	}
-	in.files[f.path] = f
-	in.count(f, 1)
+	old := in.files[name]
 	if old == nil {
-		in.order, in.reshaped = nil, true
 		return
 	}
-	same := slices.EqualFunc(old.result.Objects, f.result.Objects, func(a, b *manifest.Object) bool { return a.ID == b.ID })
-	if same && len(old.result.LeftOut)+len(f.result.LeftOut) == 0 {
-		in.changed = append(in.changed, f.result.Objects...)
-	} else {
-		in.reshaped = true
+	delete(in.files, name)
+	delete(in.odd, name)
+	in.count(old, -1)
+	in.gone = append(in.gone, old.result.Objects...)
+}
+
+// count adds a file to the sums, or takes it away.
+func (in *input) count(f *inputFile, sign int) {
+	in.reshaped = in.reshaped || len(f.result.LeftOut) > 0
+	for kind, n := range f.result.Ignored {
+		add(in.ignored, kind, sign*n)
+	}
+	for dir := path.Dir(f.path); dir != "."; dir = path.Dir(dir) {
+		add(in.folders, dir, sign)
+	}
+}
+
+// add adds to one of several sums, of which those that are zero are not there.
+func add(sums map[string]int, key string, n int) {
+	if sums[key] += n; sums[key] == 0 {
+		delete(sums, key)
 	}
 }
 

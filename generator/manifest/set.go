@@ -13,6 +13,7 @@ type Set struct {
 	byKind     map[string][]*Object
 	duplicates [][]*Object
 	leftOut    []*Object
+	shadowing  bool // of what is in the set there are left out definitions too
 	names      *names
 }
 
@@ -38,7 +39,9 @@ func NewSet(results ...Result) *Set {
 	for _, r := range results {
 		s.leftOut = append(s.leftOut, r.LeftOut...)
 	}
-	s.leftOut = s.absent(append(s.leftOut, slices.Concat(s.duplicates...)...))
+	written := append(s.leftOut, slices.Concat(s.duplicates...)...)
+	s.leftOut = s.absent(written)
+	s.shadowing = len(s.leftOut) < len(written)
 	return s
 }
 
@@ -99,7 +102,7 @@ func find(sorted []*Object, id ID) (int, bool) {
 // will do. It costs what copying pointers costs, for when the content of a few objects
 // changes and nothing else.
 func (s *Set) Replace(objects []*Object) (*Set, bool) {
-	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, names: s.names}
+	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, shadowing: s.shadowing, names: s.names}
 	copied := map[string]bool{}
 	for _, o := range objects {
 		i, found := find(out.objects, o.ID)
@@ -116,6 +119,36 @@ func (s *Set) Replace(objects []*Object) (*Set, bool) {
 		}
 	}
 	return out, true
+}
+
+// Change returns a set without the objects that are gone, of the results that it was made of,
+// and with those that came. It reports false when it cannot tell what the set is then, as there
+// are several definitions of something; then only [NewSet] on all results will do. It costs
+// what copying pointers costs.
+func (s *Set) Change(gone, came []*Object) (*Set, bool) {
+	changes := make(map[ID]*Object, len(came))
+	for _, o := range gone {
+		if s.Get(o.ID) != o {
+			return nil, false
+		}
+		changes[o.ID] = nil
+	}
+	sameNames := len(gone) == len(came)
+	for _, o := range came {
+		other, isGone := changes[o.ID]
+		if other != nil || !isGone && (s.Get(o.ID) != nil || s.IsLeftOut(o.ID)) {
+			return nil, false
+		}
+		changes[o.ID] = o
+		sameNames = sameNames && isGone
+	}
+	switch {
+	case sameNames:
+		return s.Replace(came)
+	case s.shadowing:
+		return nil, false
+	}
+	return s.With(changes), true
 }
 
 // SameNames reports whether a set is known to have just the identities of another: they come

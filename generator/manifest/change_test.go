@@ -1,0 +1,93 @@
+package manifest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// randomFile has up to three documents of few names, good ones and bad ones.
+func randomFile(random *rand.Rand, name string) manifest.Result {
+	text := ""
+	for range random.IntN(4) {
+		kind := []string{"ServiceMonitor", "PodMonitor"}[random.IntN(2)]
+		spec := "{selector: {}, endpoints: [], podMetricsEndpoints: []}"
+		if random.IntN(12) == 0 {
+			spec = "{selector: 3}"
+		}
+		text += fmt.Sprintf("---\napiVersion: monitoring.coreos.com/v1\nkind: %s\nmetadata: {name: n%d, namespace: ns%d}\nspec: %s\n",
+			kind, random.IntN(5), random.IntN(2), spec)
+	}
+	return manifest.Parse(manifest.File{Path: name, Data: []byte(text)}, manifest.Options{})
+}
+
+// TestAChangedSetIsWhatANewOneIs edits files at random: a set that is changed by what is gone
+// and what came must be the one that is made of all files, and share its names with the set
+// before if and only if it has the same.
+func TestAChangedSetIsWhatANewOneIs(t *testing.T) {
+	t.Parallel()
+	changed, refused, renamed := 0, 0, 0
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		files := make([]manifest.Result, 4)
+		for i := range files {
+			files[i] = randomFile(random, fmt.Sprint(i))
+		}
+		set := manifest.NewSet(files...)
+		for step := range 10 {
+			var gone, came []*manifest.Object
+			leftOut := false
+			for range 1 + random.IntN(2) {
+				i := random.IntN(len(files))
+				next := randomFile(random, fmt.Sprint(i))
+				leftOut = leftOut || len(files[i].LeftOut)+len(next.LeftOut) > 0
+				gone, came = append(gone, files[i].Objects...), append(came, next.Objects...)
+				files[i] = next
+			}
+			fresh := manifest.NewSet(files...)
+			next, ok := set.Change(gone, came)
+			if leftOut || !ok {
+				refused++
+				set = fresh
+				continue
+			}
+			if diff := cmp.Diff(contents(fresh), contents(next)); diff != "" {
+				t.Fatalf("seed %d, step %d: -new +changed\n%s", seed, step, diff)
+			}
+			same := slices.EqualFunc(set.All(), next.All(), func(a, b *manifest.Object) bool { return a.ID == b.ID })
+			if next.SameNames(set) && !same {
+				t.Fatalf("seed %d, step %d: the names are others", seed, step)
+			}
+			if changed++; !same {
+				renamed++
+			}
+			set = next
+		}
+	}
+	if changed < 100 || refused < 100 || renamed < 50 {
+		t.Errorf("%d sets were changed, %d to others, and %d made anew", changed, renamed, refused)
+	}
+}
+
+// contents is all that a set says.
+func contents(s *manifest.Set) map[string][]string {
+	out := map[string][]string{}
+	list := func(key string, objects []*manifest.Object) {
+		for _, o := range objects {
+			out[key] = append(out[key], fmt.Sprintf("%p", o))
+		}
+	}
+	list("all", s.All())
+	list("service monitors", s.Kind("ServiceMonitor"))
+	list("pod monitors", s.Kind("PodMonitor"))
+	list("left out", s.LeftOut())
+	for i, group := range s.Duplicates() {
+		list(fmt.Sprint("duplicates ", i), group)
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package gitsync
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// TestWhatIsKeptOfFilesIsWhatTheySay adds, changes and removes files at random: the sums and
+// lists that are kept of them, and the set of their objects, must be those of the files that
+// are there.
+func TestWhatIsKeptOfFilesIsWhatTheySay(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		s := &Syncer{sources: []*source{{}, {}}}
+		for _, src := range s.sources {
+			src.input = newInput()
+		}
+		for step := range 40 {
+			in := &s.sources[random.IntN(2)].input
+			for range 1 + random.IntN(3) {
+				name := fmt.Sprintf("%s/%d.yaml", []string{"a", "a/b", "c"}[random.IntN(3)], random.IntN(2))
+				if random.IntN(3) == 0 {
+					in.drop(name)
+				} else {
+					in.put(randomInput(random, name))
+				}
+			}
+			if random.IntN(3) == 0 {
+				continue // as when a pass fails before it has a set
+			}
+			fresh := &Syncer{}
+			for _, src := range s.sources {
+				again := &source{input: newInput()}
+				for _, name := range slices.Sorted(maps.Keys(src.input.files)) {
+					again.input.put(src.input.files[name])
+				}
+				fresh.sources = append(fresh.sources, again)
+			}
+			if diff := cmp.Diff(kept(fresh), kept(s)); diff != "" {
+				t.Fatalf("seed %d, step %d (-files +kept):\n%s", seed, step, diff)
+			}
+		}
+	}
+}
+
+func randomInput(random *rand.Rand, name string) *inputFile {
+	text := ""
+	for range random.IntN(4) {
+		id := fmt.Sprintf("metadata: {name: n%d, namespace: ns}", random.IntN(60))
+		text += "---\n" + []string{
+			"apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" + id + "\nspec: {selector: {}, endpoints: []}\n",
+			"apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" + id + "\nspec: {selector: {}, endpoints: [], unknown: 1}\n",
+			"apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n" + id + "\nspec: {selector: 3}\n",
+			"apiVersion: apps/v1\nkind: Deployment\n" + id + "\n",
+			"apiVersion: v1\nkind: Pod\n" + id + "\n",
+			"not: [closed\n",
+		}[max(0, random.IntN(40)-34)]
+	}
+	return &inputFile{path: name, result: manifest.Parse(manifest.File{Path: name, Data: []byte(text)}, manifest.Options{})}
+}
+
+// kept is what a pass finds in the inputs.
+func kept(s *Syncer) map[string][]string {
+	out := map[string][]string{}
+	add := func(key, format string, args ...any) { out[key] = append(out[key], fmt.Sprintf(format, args...)) }
+	for i, src := range s.sources {
+		in := &src.input
+		for _, f := range in.oddFiles() {
+			add(fmt.Sprint("odd ", i), "%s %v %v %d", f.path, f.result.Diags, f.result.Invalid, f.result.Broken)
+		}
+		for _, kind := range slices.Sorted(maps.Keys(in.ignored)) {
+			add(fmt.Sprint("ignored ", i), "%s %d", kind, in.ignored[kind])
+		}
+		for _, name := range []string{"a", "a/b", "c", "a/0.yaml", "a/b/1.yaml"} {
+			add(fmt.Sprint("below ", i), "%s %t", name, in.below(name))
+		}
+	}
+	set := s.objects()
+	for _, o := range set.All() {
+		add("objects", "%s %p", o.ID, o)
+	}
+	for _, o := range set.LeftOut() {
+		add("left out", "%s %p", o.ID, o)
+	}
+	for _, group := range set.Duplicates() {
+		add("duplicates", "%v", group)
+	}
+	return out
+}

@@ -54,6 +54,8 @@ type Options struct {
 	// Reload is sent to when the configuration is to be read again and everything triggered.
 	Reload <-chan struct{}
 	Log    *slog.Logger
+
+	git repo.Options // of tests, which have less patience
 }
 
 // Address is a place to listen on, over TLS if it has a certificate, whose files may change.
@@ -128,7 +130,8 @@ func newService(o Options) (*service, error) {
 		loader:  pipeline.NewLoader(pipeline.LoaderOptions{Path: o.Path, Getenv: o.Getenv}),
 		systemd: newSystemd(o.Getenv),
 	}
-	s.pool = repo.NewPool(o.CacheDir, repo.Options{Observe: s.metrics.Git})
+	o.git.Observe = s.metrics.Git
+	s.pool = repo.NewPool(o.CacheDir, o.git)
 	sites := &forge.Sites{}
 	previews := s.tellOthers(sites)
 	observers := []fleet.Observer{s.metrics}

@@ -1,0 +1,239 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/internal/server"
+)
+
+// patience is how long something may take that must happen.
+const patience = 2 * time.Minute
+
+// glance is how often it is looked whether it has.
+const glance = 20 * time.Millisecond
+
+// world is a service over real repositories, which is asked as its users ask it.
+type world struct {
+	t              *testing.T
+	config, folder string // of pipeline files, and of what they point at
+	options        Options
+	lines          logLines
+	admin          string
+	stop           context.CancelFunc
+	ended          chan error
+}
+
+// logLines are the log, as it is written.
+type logLines chan map[string]any
+
+// Write implements io.Writer.
+func (l logLines) Write(p []byte) (int, error) {
+	line := map[string]any{}
+	if err := json.NewDecoder(bytes.NewReader(p)).Decode(&line); err != nil {
+		return 0, err
+	}
+	l <- line
+	return len(p), nil
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, config: t.TempDir(), folder: t.TempDir(), lines: make(logLines, 100_000)}
+	w.options = options(t, w.config, nil)
+	w.options.Log = slog.New(slog.NewJSONHandler(w.lines, nil))
+	w.options.Grace = patience
+	return w
+}
+
+// pipeline writes the file of a pipeline that reads main of a repository and writes env/NAME
+// there, with one credential. Its interval is an hour: nothing is found by chance.
+func (w *world) pipeline(name, url, auth string) {
+	w.t.Helper()
+	write(w.t, filepath.Join(w.config, name+".yaml"), fmt.Sprintf(`apiVersion: agentry.dev/v1alpha1
+kind: Pipeline
+metadata: {name: %s}
+spec:
+  interval: 1h
+  sources:
+    - url: %s
+      ref: {branch: main}
+      paths: [in]
+      auth: {%s}
+  output:
+    branch: env/%[1]s
+    auth: {%[3]s}
+`, name, url, auth))
+}
+
+// input is a GrafanaAgent whose configuration holds a word.
+func input(word string) map[string]string {
+	return map[string]string{"in/agent.yaml": fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
+kind: GrafanaAgent
+metadata: {name: agent, namespace: shop}
+spec:
+  metrics: {instanceSelector: {}}
+---
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: MetricsInstance
+metadata: {name: main, namespace: shop}
+spec:
+  remoteWrite: [{url: "http://mimir/%s"}]
+`, word)}
+}
+
+// rendered tells whether the output of a pipeline holds a word.
+func rendered(g *gittest.Repo, pipeline, word string) bool {
+	return g.Has("refs/heads/env/"+pipeline) && strings.Contains(g.Git("show", "env/"+pipeline+":shop/agent/agent-config.secret.yaml"), "http://mimir/"+word)
+}
+
+// start starts the service, which ends with the test at the latest.
+func (w *world) start() {
+	w.t.Helper()
+	var ctx context.Context
+	ctx, w.stop = context.WithCancel(context.Background())
+	w.ended = make(chan error, 1)
+	ended := w.ended
+	go func() { ended <- Run(ctx, w.options) }()
+	w.t.Cleanup(func() {
+		w.stop()
+		<-ended
+	})
+	w.admin = fmt.Sprintf("http://%s", w.line("started")["admin"])
+}
+
+// end stops the service and waits for its end.
+func (w *world) end() {
+	w.t.Helper()
+	w.stop()
+	if err := <-w.ended; err != nil {
+		w.t.Errorf("the service ended with %v", err)
+	}
+	w.ended <- nil // for the cleanup
+}
+
+// line waits for a message in the log.
+func (w *world) line(message string) map[string]any {
+	w.t.Helper()
+	deadline := time.After(patience)
+	for {
+		select {
+		case line := <-w.lines:
+			if line["level"] == "ERROR" && line["msg"] == "panic" {
+				w.t.Errorf("%v", line)
+			}
+			if line["msg"] == message {
+				return line
+			}
+		case err := <-w.ended:
+			w.ended <- err
+			w.t.Fatalf("the service ended without the line %q: %v", message, err)
+		case <-deadline:
+			w.t.Fatalf("the log never says %q", message)
+		}
+	}
+}
+
+// states asks the service for its pipelines, by name.
+func (w *world) states() map[string]fleet.Status {
+	w.t.Helper()
+	var answer server.Pipelines
+	w.ask(http.MethodGet, "/api/v1/pipelines", &answer)
+	out := map[string]fleet.Status{}
+	for _, s := range answer.Items {
+		out[s.Name] = s
+	}
+	return out
+}
+
+func (w *world) ask(method, path string, into any) {
+	w.t.Helper()
+	r, err := http.NewRequest(method, w.admin+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode >= 300 {
+		w.t.Fatalf("%s %s: %s %v %s", method, path, answer.Status, err, text)
+	}
+	if into == nil {
+		return
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// trigger asks for a pass of pipelines, as a person does.
+func (w *world) trigger(names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		w.ask(http.MethodPost, "/api/v1/pipelines/"+name+"/reconcile", nil)
+	}
+}
+
+// until waits until something is so.
+func (w *world) until(what string, is func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(glance) {
+		if time.Now().After(deadline) {
+			var all strings.Builder
+			for name, s := range w.states() {
+				fmt.Fprintf(&all, "%s: %+v\n%+v\n%+v\n", name, s.Conditions, s.Output, s.LastPass)
+			}
+			w.t.Fatalf("never %s:\n%s", what, all.String())
+		}
+	}
+}
+
+// says waits until Ready of a pipeline is false, for a reason, with a message that holds these
+// texts, and returns its state.
+func (w *world) says(name, reason string, texts ...string) (s fleet.Status) {
+	w.t.Helper()
+	last := ""
+	w.until(fmt.Sprintf("%s is not ready, for %s: %q", name, reason, texts), func() bool {
+		s = w.states()[name]
+		c := s.Condition("Ready")
+		if message := c.Message; message != last {
+			last = message
+			w.t.Logf("%s: %s %s: %s", name, c.Status, c.Reason, message)
+		}
+		return c.Status == "False" && c.Reason == reason && !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(c.Message, text) })
+	})
+	return s
+}
+
+// ready waits until pipelines are ready with what holds a word.
+func (w *world) ready(g *gittest.Repo, word string, names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		w.until(name+" is ready with "+word, func() bool {
+			s := w.states()[name]
+			return s.Condition("Ready").Status == "True" && rendered(g, name, word) && s.Output.Commit == g.Head("env/"+name)
+		})
+	}
+}
+
+// exists tells whether there is a file.
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}

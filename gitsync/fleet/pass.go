@@ -179,7 +179,7 @@ func (f *Fleet) ended(r *run) {
 	switch {
 	case r.err != nil && f.passes.Err() != nil: // the fleet stops
 	case r.err != nil:
-		p.last.failure, p.last.permanent = r.err.Error(), errors.Is(r.err, errPanic) || isPermanent(r.err)
+		p.last.failure, p.last.permanent = advised(r.err), errors.Is(r.err, errPanic) || isPermanent(r.err)
 		p.last.failures++
 		if errors.Is(r.err, errPanic) {
 			f.detach(p) // what it keeps may be broken

@@ -66,7 +66,7 @@ func (r *remote) isDown() bool {
 
 // isPermanent reports whether an error needs somebody to do something.
 func isPermanent(err error) bool {
-	for _, kind := range []error{repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, repo.ErrRejected, repo.ErrRefNotFound, repo.ErrEmptyRepository, repo.ErrTooLarge} {
+	for _, kind := range []error{repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, repo.ErrRejected, repo.ErrRefNotFound, repo.ErrEmptyRepository, repo.ErrTooLarge, repo.ErrCache} {
 		if errors.Is(err, kind) {
 			return true
 		}

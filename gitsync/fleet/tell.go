@@ -39,9 +39,9 @@ func (f *Fleet) facts(p *pipeline) facts {
 		case !m.remote.isDown():
 			continue
 		case m.remote == p.at.output:
-			out.outputDown = m.remote.err.Error()
+			out.outputDown = advised(m.remote.err)
 		default:
-			out.sourcesDown = m.remote.err.Error()
+			out.sourcesDown = advised(m.remote.err)
 		}
 		out.permanentlyDown = out.permanentlyDown || isPermanent(m.remote.err)
 	}

@@ -232,6 +232,12 @@ func (w *world) ready(g *gittest.Repo, word string, names ...string) {
 	}
 }
 
+func (w *world) isReady(name string) bool {
+	w.t.Helper()
+	s := w.states()[name]
+	return s.Condition("Ready").Status == "True"
+}
+
 // exists tells whether there is a file.
 func exists(name string) bool {
 	_, err := os.Stat(name)

@@ -1,0 +1,103 @@
+// Command soak runs three replicas of `agentry serve` for 50 pipelines over five remotes, among
+// people who commit good and bad objects, rewrite history and edit what is rendered, and among
+// faults: processes that are killed and stopped, caches that are lost, damaged and full, remotes
+// that refuse, hang, crawl and reset, hooks that reject, files of pipelines that break.
+//
+// Then the faults end, and an oracle that knows Git by the git command and rendering by
+// generator.Render alone checks every output branch: that its payload is a render of the commits
+// that its inventory names with the held objects as named there, each of them an earlier valid
+// version; that metadata, lock files and notes agree; that nothing of others was touched, nothing
+// of ours left over, and no commit of anybody lost. Replicas that start without caches must find
+// nothing to do. At last all objects are put right, and the payload must be a render of the heads.
+//
+// The same seed makes the same decisions, but not the same moments.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if code, ok := playRole(); ok {
+		os.Exit(code)
+	}
+	os.Exit(isolated(run))
+}
+
+func run() int {
+	o := options{pipelines: pipelinesPerRemote, say: func(line string) { fmt.Println(line) }}
+	flag.DurationVar(&o.length, "for", 10*time.Minute, "how long faults last")
+	flag.DurationVar(&o.round, "round", 2*time.Minute, "how long until all is checked")
+	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the random numbers")
+	flag.DurationVar(&o.killEvery, "kill-every", 400*time.Millisecond, "mean time between two kills")
+	flag.StringVar(&o.dir, "dir", "", "where repositories, caches and logs go (default: a temporary folder, removed if all is well)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	fmt.Printf("soak for %s, seed %d\n", o.length, o.seed)
+	began := time.Now()
+	err := soak(ctx, o)
+	fmt.Printf("took %s\n", time.Since(began).Round(time.Second))
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "FAILED, seed %d: %v\n", o.seed, err)
+		return 1
+	}
+	fmt.Println("every output branch is as it must be, and nothing was lost")
+	return 0
+}
+
+// options are the settings of a run.
+type options struct {
+	length, round time.Duration
+	seed          uint64
+	killEvery     time.Duration
+	pipelines     int    // of each remote
+	dir           string // empty: a temporary one, which is removed after a good run
+	say           func(string)
+}
+
+// soak runs rounds of faults, with a check after each.
+func soak(ctx context.Context, o options) error {
+	temporary := o.dir == ""
+	if temporary {
+		var err error
+		if o.dir, err = os.MkdirTemp("", "agentry-soak-"); err != nil {
+			return err
+		}
+	}
+	err := soakIn(ctx, o)
+	if err != nil {
+		return fmt.Errorf("%w\nrepositories, caches, logs and events are in %s", err, o.dir)
+	}
+	if temporary {
+		return os.RemoveAll(o.dir)
+	}
+	return nil
+}
+
+func soakIn(ctx context.Context, o options) error {
+	w, err := newWorld(o)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	end := time.Now().Add(o.length)
+	for n := 1; err == nil && (n == 1 || time.Now().Before(end)); n++ {
+		length := min(o.round, max(time.Until(end), 0))
+		if n == 1 {
+			length = max(length, time.Second)
+		}
+		if err = w.trouble(ctx, length); err == nil {
+			err = w.check(ctx, !time.Now().Before(end))
+		}
+		o.say(fmt.Sprintf("round %d: %s", n, w.counts.String()))
+	}
+	return errors.Join(err, w.stop(), w.failure())
+}

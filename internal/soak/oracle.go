@@ -1,0 +1,349 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+)
+
+// oracle knows what must be on the output branches.
+type oracle struct {
+	*world
+	parsed map[string][]manifest.Result
+	clean  bool // all objects are right, and proposals merged
+	// refused are the pipelines that write nothing now, as their replicas say: what somebody
+	// changed by hand stays.
+	refused map[string]bool
+}
+
+// ask asks it about everything.
+func (w *world) ask(ctx context.Context, clean bool) error {
+	o := &oracle{world: w, parsed: map[string][]manifest.Result{}, clean: clean, refused: map[string]bool{}}
+	var errs []error
+	if clean {
+		errs = append(errs, w.areReady(ctx))
+	} else if err := o.findRefused(ctx); err != nil {
+		return err
+	}
+	for _, p := range w.outputs() {
+		if err := o.pipeline(p); err != nil {
+			errs = append(errs, fmt.Errorf("pipeline %s, %s of %s: %w", p.name, p.rendered(), w.remotes[p.output].dir, err))
+		}
+	}
+	for _, r := range w.remotes {
+		errs = append(errs, o.branches(r), o.server(r))
+	}
+	return errors.Join(errs...)
+}
+
+// findRefused asks a replica which pipelines write nothing.
+func (o *oracle) findRefused(ctx context.Context) error {
+	status, _, err := o.replicas[0].status(ctx)
+	for _, p := range o.running() {
+		found := status[p.name].Findings
+		guarded := slices.ContainsFunc(found.First, func(f fleet.Finding) bool { return f.Code == string(diag.DeletionGuard) })
+		o.refused[p.name] = guarded || p.strict && found.Errors > 0
+	}
+	return err
+}
+
+// lost reports whether somebody lost an inventory that nobody puts back now.
+func (o *oracle) lost(p *pipeline, tip string) bool {
+	_, tampered, _ := o.people.theirs(o.remotes[p.output], p.ref(), tip)
+	for name := range tampered {
+		if path.Base(name) == path.Base(inventoryName) && o.refused[p.name] {
+			return true
+		}
+	}
+	return false
+}
+
+// outputs are all pipelines that there are, and those of folders that are gone.
+func (w *world) outputs() []*pipeline {
+	out := w.running()
+	for _, p := range w.config.pipelines {
+		for n := range 4 {
+			one := p.of(fleetFolder(n))
+			if p.forEach && !slices.ContainsFunc(out, func(p *pipeline) bool { return p.name == one.name }) {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
+// runs reports whether a pipeline is one that runs.
+func (o *oracle) runs(p *pipeline) bool {
+	return slices.ContainsFunc(o.running(), func(one *pipeline) bool { return one.name == p.name })
+}
+
+// pipeline checks what a pipeline has rendered.
+func (o *oracle) pipeline(p *pipeline) error {
+	r := o.remotes[p.output]
+	tip := r.tip(p.rendered())
+	if tip == "" {
+		if o.clean && o.runs(p) {
+			return errors.New("there is none though all objects are right")
+		}
+		return nil
+	}
+	if _, there := r.show(tip, path.Join(p.path, inventoryName)); !there && (!o.clean || !o.runs(p)) {
+		return nil // a pipeline on a branch of several that never rendered anything
+	}
+	if o.lost(p, tip) {
+		return nil
+	}
+	b, err := readBranch(p, r, tip)
+	if err != nil {
+		return err
+	}
+	o.counts.rendered.Add(1)
+	if p.next {
+		if err := o.proposal(b); err != nil {
+			return err
+		}
+	} else if err := o.metadata(b); err != nil {
+		return err
+	}
+	if len(b.Sources) == 0 && len(b.units) == 0 {
+		return nil // the first commit of a branch that others promote to
+	}
+	if err := o.payload(b); err != nil {
+		return err
+	}
+	if o.clean && o.runs(p) {
+		return o.isRenderOfHeads(b)
+	}
+	return nil
+}
+
+// payload checks that all units are what they must be.
+func (o *oracle) payload(b *branch) error {
+	r, err := o.render(b)
+	if err != nil {
+		return err
+	}
+	if want := string(generator.Kustomization(b.units)); b.files[generator.KustomizationFile] != want {
+		return fmt.Errorf("%s: the list of units differs: %s", b.commit, differ(want, b.files[generator.KustomizationFile]))
+	}
+	for _, u := range r.common.Units {
+		u = r.unit(u.Name)
+		if u != nil && len(u.Files) > 0 && len(u.Held) == 0 && !slices.Contains(b.units, u.Name) && !r.mayBeKept(u.Name) {
+			return fmt.Errorf("%s: unit %s is missing", b.commit, u.Name)
+		}
+	}
+	_, tampered, _ := o.people.theirs(b.remote, b.pipeline.ref(), b.commit)
+	for _, name := range b.units {
+		why := r.isRendered(name)
+		if why == nil {
+			continue
+		}
+		if !r.mayBeKept(name) && !o.refused[b.pipeline.name] {
+			return fmt.Errorf("%s: unit %s is no render of its inventory, and nothing keeps it: %w", b.commit, name, why)
+		}
+		if err := o.trace(b, name, tampered); err != nil {
+			return fmt.Errorf("%s: unit %s is no render of its inventory (%w), and none that was kept: %w", b.commit, name, why, err)
+		}
+	}
+	return nil
+}
+
+// trace follows a unit that was kept back to the commit that rendered it: that must have been
+// right. Files that somebody changed by hand meanwhile stay changed.
+func (o *oracle) trace(b *branch, unit string, tampered map[string]bool) error {
+	o.counts.kept.Add(1)
+	dir := path.Join(b.pipeline.path, unit)
+	out, err := b.remote.git("log", "--format=%H", b.commit, "--", dir)
+	if err != nil {
+		return err
+	}
+	now, err := b.payloadBut(unit, tampered)
+	if err != nil {
+		return err
+	}
+	var why error
+	for _, commit := range strings.Fields(out) {
+		old, err := readBranch(b.pipeline, b.remote, commit)
+		if err != nil {
+			why = err // somebody lost it there
+			continue
+		}
+		before, err := old.payloadBut(unit, tampered)
+		if err != nil {
+			why = err
+			continue
+		}
+		if !maps.Equal(now, before) {
+			break
+		}
+		r, err := o.render(old)
+		if err != nil {
+			return err
+		}
+		if why = r.isRendered(unit); why == nil {
+			return nil
+		}
+		why = fmt.Errorf("at %s: %w", commit, why)
+	}
+	return fmt.Errorf("no commit rendered it: %w", why)
+}
+
+// payloadBut is a unit's payload without the files that somebody changed by hand.
+func (b *branch) payloadBut(unit string, tampered map[string]bool) (map[string]string, error) {
+	u, err := b.unit(unit)
+	out := map[string]string{}
+	for _, f := range u.Files {
+		if text, ok := b.files[path.Join(unit, f.Path)]; ok && !tampered[path.Join(b.pipeline.path, unit, f.Path)] {
+			out[f.Path] = text
+		}
+	}
+	return out, err
+}
+
+// isRenderOfHeads checks that nothing is held, and all is a render of what is in the sources now.
+func (o *oracle) isRenderOfHeads(b *branch) error {
+	heads := *b
+	heads.Held = nil
+	heads.Sources = slices.Clone(b.Sources)
+	for i, s := range b.pipeline.sources {
+		heads.Sources[i].Commit = o.authors[s.remote].head()
+	}
+	r, err := o.render(&heads)
+	if err != nil {
+		return err
+	}
+	var units []string
+	for _, u := range r.plain.Units {
+		units = append(units, u.Name)
+		if len(u.Held) > 0 || u.Failed || u.Paused {
+			return fmt.Errorf("the inputs were not put right: %v", r.plain.Diags)
+		}
+		if err := r.isRendered(u.Name); err != nil {
+			return fmt.Errorf("%s: unit %s is no render of the heads: %w", b.commit, u.Name, err)
+		}
+	}
+	if !slices.Equal(units, b.units) {
+		return fmt.Errorf("%s has the units %v, the heads %v", b.commit, b.units, units)
+	}
+	return nil
+}
+
+// metadata checks hydrator.metadata of a branch that is written directly.
+func (o *oracle) metadata(b *branch) error {
+	var h hydrator
+	if err := b.read(metadataName, &h); err != nil {
+		return err
+	}
+	if len(b.Sources) == 0 || h.DrySHA != b.Sources[0].Commit || h.RepoURL != b.Sources[0].URL {
+		return fmt.Errorf("%s: drySha is %s of %s, the inventory has %v", b.commit, h.DrySHA, h.RepoURL, b.Sources)
+	}
+	for _, s := range b.Sources[1:] {
+		if !refers(h, s.Commit) {
+			return fmt.Errorf("%s: hydrator.metadata does not refer to %+v", b.commit, s)
+		}
+	}
+	return o.unitMetadata(b, func(drySHA string) bool {
+		_, err := o.remotes[b.pipeline.sources[0].remote].git("cat-file", "-e", drySHA+"^{commit}")
+		return err == nil
+	})
+}
+
+func refers(h hydrator, commit string) bool {
+	for _, one := range h.References {
+		if one.Commit.SHA == commit {
+			return true
+		}
+	}
+	return false
+}
+
+// unitMetadata checks hydrator.metadata of all units.
+func (o *oracle) unitMetadata(b *branch, known func(drySHA string) bool) error {
+	for _, name := range b.units {
+		var h hydrator
+		if err := b.read(path.Join(name, metadataName), &h); err != nil {
+			return err
+		}
+		if !known(h.DrySHA) {
+			return fmt.Errorf("%s: unit %s has the drySha %q, which is no commit", b.commit, name, h.DrySHA)
+		}
+	}
+	return nil
+}
+
+// proposal checks what docs/promotion.md says of the branch that proposals are on.
+func (o *oracle) proposal(b *branch) error {
+	p, r := b.pipeline, b.remote
+	active := r.tip(p.ref())
+	if active == "" {
+		return fmt.Errorf("there is no %s to promote to", p.branch)
+	}
+	if b.commit != active {
+		if parents := r.parents(b.commit); !slices.Equal(parents, []string{active}) {
+			return fmt.Errorf("%s is on top of %v, not of %s", b.commit, parents, active)
+		}
+		if err := o.lockOf(b); err != nil {
+			return err
+		}
+	}
+	return o.noteOf(b)
+}
+
+// lockOf checks that drySha of a proposal names its sources, and is another than that of the branch.
+func (o *oracle) lockOf(b *branch) error {
+	p, r := b.pipeline, b.remote
+	var h, before hydrator
+	if err := b.read(metadataName, &h); err != nil {
+		return err
+	}
+	if old, err := readBranch(p, r, r.tip(p.ref())); err == nil && old.read(metadataName, &before) == nil && before.DrySHA == h.DrySHA {
+		return fmt.Errorf("%s proposes something with the drySha %s, which %s has too", b.commit, h.DrySHA, p.branch)
+	}
+	var lock lockFile
+	if err := readJSON(r, h.DrySHA, p.name+".lock", &lock); err != nil {
+		return fmt.Errorf("drySha of %s: %w", b.commit, err)
+	}
+	if lock.Pipeline != p.name || !slices.Equal(lock.Sources, b.Sources) {
+		return fmt.Errorf("drySha %s of %s locks %v, the inventory names %v", h.DrySHA, b.commit, lock.Sources, b.Sources)
+	}
+	return o.unitMetadata(b, func(drySHA string) bool {
+		_, err := r.git("cat-file", "-e", drySHA+":"+p.name+".lock")
+		return err == nil
+	})
+}
+
+// noteOf checks that the note of the tip says that it is up to date with the heads.
+func (o *oracle) noteOf(b *branch) error {
+	text, err := b.remote.git("notes", "--ref", notesRef, "show", b.commit)
+	if err != nil {
+		return fmt.Errorf("%s has no note: %w", b.commit, err)
+	}
+	var note struct {
+		DrySHA string `json:"drySha"`
+	}
+	if err := decode(text, &note); err != nil {
+		return fmt.Errorf("the note of %s is %q: %w", b.commit, text, err)
+	}
+	var lock lockFile
+	if err := readJSON(b.remote, note.DrySHA, b.pipeline.name+".lock", &lock); err != nil {
+		return fmt.Errorf("the note of %s: %w", b.commit, err)
+	}
+	for i, s := range b.pipeline.sources {
+		if head := o.authors[s.remote].head(); i >= len(lock.Sources) || lock.Sources[i].Commit != head {
+			return fmt.Errorf("the note of %s says %s, which locks %v, and the head of source %d is %s", b.commit, note.DrySHA, lock.Sources, i, head)
+		}
+	}
+	if tip := b.remote.tip(inputsRef); !b.remote.hasAncestor(tip, note.DrySHA) {
+		return fmt.Errorf("the note of %s says %s, which is not on %s", b.commit, note.DrySHA, inputsRef)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+func decode(text string, into any) error { return json.Unmarshal([]byte(text), into) }
+
+// readJSON decodes a file of a commit.
+func readJSON(r *remote, commit, name string, into any) error {
+	text, ok := r.show(commit, name)
+	if !ok {
+		return fmt.Errorf("%q has no %s", commit, name)
+	}
+	return decode(text, into)
+}
+
+// branches checks of all output branches of a remote who owns which file, and that what others did
+// is there.
+func (o *oracle) branches(r *remote) error {
+	by := map[string][]*pipeline{}
+	for _, p := range o.outputs() {
+		if o.remotes[p.output] == r {
+			by[p.rendered()] = append(by[p.rendered()], p)
+		}
+	}
+	var errs []error
+	for ref, pipelines := range by {
+		if tip := r.tip(ref); tip != "" {
+			if err := o.owners(r, tip, pipelines); err != nil {
+				errs = append(errs, fmt.Errorf("%s at %s: %w", key(r, ref), tip, err))
+			}
+		}
+		active := pipelines[0].ref()
+		if tip := r.tip(active); tip != "" {
+			if _, _, lost := o.people.theirs(r, active, tip); len(lost) > 0 {
+				errs = append(errs, fmt.Errorf("%s at %s has lost the commits of others %v", key(r, active), tip, lost))
+			}
+		} else if len(o.people.done[key(r, active)]) > 0 {
+			errs = append(errs, fmt.Errorf("%s is gone, and nobody deleted it", key(r, active)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// owners checks that each file of a branch is one that an inventory lists, or one of others as they
+// left it.
+func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
+	theirs, _, _ := o.people.theirs(r, pipelines[0].ref(), tip)
+	all, err := r.tree(tip)
+	if err != nil {
+		return err
+	}
+	owned := map[string]bool{}
+	plain := false
+	for _, p := range pipelines {
+		if plain = plain || p.plain; o.lost(p, tip) {
+			return nil
+		}
+		if _, there := all[path.Join(p.path, inventoryName)]; !there {
+			continue
+		}
+		b, err := readBranch(p, r, tip)
+		if err != nil {
+			return err
+		}
+		own, err := b.owned()
+		if err != nil {
+			return err
+		}
+		for name := range own {
+			owned[path.Join(p.path, name)] = true
+		}
+	}
+	for name, text := range all {
+		want, foreign := theirs[name]
+		switch {
+		case foreign && text != want:
+			return fmt.Errorf("%s of others is %q, they left %q", name, text, want)
+		case !foreign && !owned[name]:
+			return fmt.Errorf("%s is in no inventory, and of nobody else", name)
+		case strings.Contains(text, secretBytes) && (!plain || strings.Contains(name, ".agentry/")):
+			return fmt.Errorf("%s holds a secret", name)
+		}
+	}
+	for name := range theirs {
+		if _, there := all[name]; !there {
+			return fmt.Errorf("%s of others is gone", name)
+		}
+	}
+	for name := range owned {
+		if _, there := all[name]; !there && !o.kept(pipelines, name) {
+			return fmt.Errorf("%s is in an inventory, and not there", name)
+		}
+	}
+	return nil
+}
+
+// kept reports whether a file may be missing: somebody removed it, and its unit is held.
+func (o *oracle) kept(pipelines []*pipeline, name string) bool {
+	p := pipelines[0]
+	r := o.remotes[p.output]
+	_, tampered, _ := o.people.theirs(r, p.ref(), r.tip(p.rendered()))
+	return !o.clean && tampered[name]
+}
+
+// server checks the repository itself, and every move of a ref.
+func (o *oracle) server(r *remote) error {
+	if _, err := r.git("fsck", "--strict", "--no-dangling", "--no-progress"); err != nil {
+		return err
+	}
+	for _, n := range o.people.notes {
+		if n.remote != r {
+			continue
+		}
+		if text, err := r.git("notes", "--ref", notesRef, "show", n.commit); err != nil || text != n.text {
+			return fmt.Errorf("%s: the note of others on %s is %q, they wrote %q: %w", r.dir, n.commit, text, n.text, err)
+		}
+	}
+	all, err := r.transactions()
+	if err != nil {
+		return err
+	}
+	for _, t := range all[r.checked:] {
+		if t.by != byReplica || t.old == t.new {
+			continue
+		}
+		o.counts.moved.Add(1)
+		if err := o.move(r, t); err != nil {
+			return fmt.Errorf("%s: %s was moved from %s to %s: %w", r.dir, t.ref, t.old, t.new, err)
+		}
+	}
+	r.checked = len(all)
+	return nil
+}
+
+// move checks one move of a ref by a replica: that it went forward by one commit.
+func (o *oracle) move(r *remote, t transaction) error {
+	if t.new == zero {
+		return errors.New("agentry deletes nothing")
+	}
+	var proposes, known bool
+	for _, p := range o.outputs() {
+		if o.remotes[p.output] == r && p.rendered() == t.ref {
+			proposes, known = p.next, true
+		}
+		if o.remotes[p.output] == r && p.ref() == t.ref && p.next && t.old != zero {
+			return errors.New("agentry writes nothing to a branch that others promote to")
+		}
+		known = known || o.remotes[p.output] == r && p.ref() == t.ref
+	}
+	switch {
+	case t.ref != inputsRef && t.ref != notesRef && !known:
+		return errors.New("that is none of agentry's")
+	case proposes, t.old == zero:
+		return nil
+	case !slices.Equal(r.parents(t.new), []string{t.old}):
+		return fmt.Errorf("its parents are %v", r.parents(t.new))
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// smallDiskBytes is how much one of the replicas has for its cache.
+const smallDiskBytes = 64 << 20
+
+// world is all that there is.
+type world struct {
+	options
+	server   *exec.Cmd
+	remotes  []*remote
+	authors  []*author
+	config   *configuration
+	people   *people
+	replicas []*replica
+	disk     string // the cache of the replica with a small disk; empty if there is none
+	pushes   chan struct{}
+	events   *log
+	counts   counts
+	failures failures
+}
+
+// counts of what happened.
+type counts struct {
+	commits, rewinds, webhooks, kills, ends, stops, damages, cuts, rejects, edits, merges, rewrites, fulls, configs atomic.Int64
+	moved, rendered, versions, units, kept                                                                          atomic.Int64
+}
+
+// String implements fmt.Stringer.
+func (c *counts) String() string {
+	var parts []string
+	for _, one := range []struct {
+		n    *atomic.Int64
+		what string
+	}{
+		{&c.commits, "commits of inputs"}, {&c.rewinds, "taken back by force"}, {&c.webhooks, "webhooks"}, {&c.kills, "kills"}, {&c.ends, "graceful ends"},
+		{&c.stops, "stops"}, {&c.damages, "caches damaged"}, {&c.fulls, "full disks"}, {&c.cuts, "faults of the network"}, {&c.rejects, "times that pushes were rejected"},
+		{&c.configs, "pipeline files rewritten"}, {&c.edits, "edits of outputs"}, {&c.rewrites, "outputs deleted or rewritten"}, {&c.merges, "proposals merged"},
+		{&c.moved, "refs moved by replicas"}, {&c.rendered, "output branches checked"}, {&c.units, "units rendered again"}, {&c.kept, "kept units traced"}, {&c.versions, "held versions found"},
+	} {
+		parts = append(parts, fmt.Sprintf("%d %s", one.n.Load(), one.what))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// failures are what must not be.
+type failures struct {
+	mu  sync.Mutex
+	all []error
+}
+
+func (f *failures) add(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, err)
+}
+
+// fail notes what must not be, and goes on.
+func (w *world) fail(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	w.events.say("FAILED: %v", err)
+	w.failures.add(err)
+}
+
+func (w *world) failure() error {
+	w.failures.mu.Lock()
+	defer w.failures.mu.Unlock()
+	return errors.Join(w.failures.all...)
+}
+
+// log is a file with what happened when.
+type log struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+func (l *log) say(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = fmt.Fprintf(l.file, "%s "+format+"\n", append([]any{time.Now().UTC().Format("15:04:05.000")}, args...)...)
+}
+
+// random are the numbers of one of those who act.
+func (o options) random(who uint64) *rand.Rand { return rand.New(rand.NewPCG(o.seed, who)) }
+
+// Who has random numbers of their own. Authors have those from first on.
+const (
+	whoKills uint64 = iota
+	whoFaults
+	whoPeople
+	whoConfig
+	whoAuthor
+)
+
+const webhookSecret = "a secret of webhooks"
+
+func newWorld(o options) (_ *world, err error) {
+	w := &world{options: o, pushes: make(chan struct{}, 1)}
+	defer func() {
+		if err != nil {
+			w.close()
+		}
+	}()
+	for _, name := range []string{"remotes", "pipelines", "logs"} {
+		if err := os.MkdirAll(filepath.Join(o.dir, name), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	file, err := os.Create(filepath.Join(o.dir, "logs", "events.log"))
+	if err != nil {
+		return nil, err
+	}
+	w.events = &log{file: file}
+	address, err := w.startServer()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.newRemotes(address); err != nil {
+		return nil, err
+	}
+	secret := filepath.Join(o.dir, "webhook.secret")
+	if err := os.WriteFile(secret, []byte(webhookSecret), 0o600); err != nil {
+		return nil, err
+	}
+	w.config = &configuration{dir: filepath.Join(o.dir, "pipelines"), secret: secret, remotes: w.remotes}
+	for k := range w.remotes {
+		w.config.pipelines = append(w.config.pipelines, newPipelines(k, o.pipelines)...)
+	}
+	if err := w.config.reset(); err != nil {
+		return nil, err
+	}
+	w.people = &people{world: w, rand: w.random(whoPeople), done: map[string][]deed{}}
+	return w, w.newReplicas()
+}
+
+// startServer starts the Git server, and gives its address.
+func (w *world) startServer() (string, error) {
+	w.server = part(roleGit, filepath.Join(w.dir, "remotes"))
+	if _, err := w.server.StdinPipe(); err != nil {
+		return "", err
+	}
+	var err error
+	if w.server.Stderr, err = os.Create(filepath.Join(w.dir, "logs", "git.log")); err != nil {
+		return "", err
+	}
+	out, err := w.server.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := w.server.Start(); err != nil {
+		return "", err
+	}
+	address, err := bufio.NewReader(out).ReadString('\n')
+	return strings.TrimSpace(address), err
+}
+
+// newRemotes makes the repositories with their first commits. Some give commits that no ref leads
+// to, as GitHub does.
+func (w *world) newRemotes(address string) error {
+	for k := range remoteCount {
+		r, err := newRemote(filepath.Join(w.dir, "remotes", fmt.Sprintf("r%d.git", k)))
+		if err != nil {
+			return err
+		}
+		if k < 2 {
+			if _, err := r.git("config", "uploadpack.allowAnySHA1InWant", "true"); err != nil {
+				return err
+			}
+		}
+		if r.proxy, err = newProxy(address, w.pushes); err != nil {
+			return err
+		}
+		r.url = fmt.Sprintf("http://%s/r%d.git", r.proxy.listener.Addr(), k)
+		w.remotes = append(w.remotes, r)
+		a := newAuthor(r, w.random(whoAuthor+uint64(k)), pipelinesPerRemote-1, k == 0)
+		if err := a.commit("The first inputs"); err != nil {
+			return err
+		}
+		w.authors = append(w.authors, a)
+	}
+	return nil
+}
+
+func (w *world) newReplicas() error {
+	for n := range replicas {
+		cache := filepath.Join(w.dir, fmt.Sprintf("cache-%d", n))
+		if err := os.MkdirAll(cache, 0o755); err != nil {
+			return err
+		}
+		if n == 0 && smallDisk(cache, smallDiskBytes) {
+			w.disk = cache
+		}
+		file, err := os.Create(filepath.Join(w.dir, "logs", fmt.Sprintf("replica-%d.log", n)))
+		if err != nil {
+			return err
+		}
+		r := &replica{n: n, cache: cache, config: w.config.dir, log: file, report: w.fail}
+		if err := r.start(); err != nil {
+			return err
+		}
+		w.replicas = append(w.replicas, r)
+	}
+	return nil
+}
+
+// stop ends the replicas as an operator would.
+func (w *world) stop() error {
+	errs := make([]error, len(w.replicas))
+	var all sync.WaitGroup
+	for i, r := range w.replicas {
+		all.Go(func() {
+			r.hold(false)
+			_, errs[i] = r.end(stopSignal)
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// close ends whatever runs.
+func (w *world) close() {
+	for _, r := range w.replicas {
+		_, _ = r.end(os.Kill)
+		_ = r.log.Close()
+	}
+	if w.disk != "" {
+		_ = unmount(w.disk)
+	}
+	if w.server != nil && w.server.Process != nil {
+		_ = w.server.Process.Kill()
+		_ = w.server.Wait()
+	}
+	for _, r := range w.remotes {
+		if r.proxy != nil {
+			r.proxy.close()
+		}
+	}
+	if w.events != nil {
+		_ = w.events.file.Close()
+	}
+}
+
+// trouble lets everybody act for a while.
+func (w *world) trouble(ctx context.Context, length time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, length)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, act := range []func(context.Context){w.write, w.kill, w.fault, w.people.act, w.configure} {
+		all.Go(func() { act(ctx) })
+	}
+	all.Wait()
+	return nil
+}

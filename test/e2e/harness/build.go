@@ -55,6 +55,16 @@ func Helm() Tool {
 	return Tool{name: "helm", dir: "test/e2e/tools/helm", pkg: "helm.sh/helm/v3/cmd/helm", ldflags: "-s -w"}
 }
 
+// KustomizeController is Flux's controller that applies what is in a repository.
+func KustomizeController() Tool { return ofFlux("kustomize-controller") }
+
+// NotificationController is Flux's controller that is called after pushes, and hands events on.
+func NotificationController() Tool { return ofFlux("notification-controller") }
+
+func ofFlux(name string) Tool {
+	return Tool{name: name, dir: "test/e2e/tools/flux", pkg: "github.com/fluxcd/" + name, ldflags: "-s -w"}
+}
+
 // Aggregator is the sd-aggregator of this checkout.
 func Aggregator() Tool {
 	return Tool{name: "sd-aggregator", dir: ".", pkg: "./cmd/sd-aggregator"}
@@ -145,19 +155,45 @@ func OperatorCRDs() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "operations", "agent-static-operator", "crds", "*.yaml"))
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("no definitions in %s: %w", dir, err)
+	return stream(filepath.Join(dir, "operations", "agent-static-operator", "crds"))
+}
+
+// FluxCRDs are the custom resource definitions of Flux, as a YAML stream. They need [CRDs].
+func FluxCRDs() ([]byte, error) {
+	var all []byte
+	for module, tool := range map[string]Tool{
+		"github.com/fluxcd/kustomize-controller":    KustomizeController(),
+		"github.com/fluxcd/notification-controller": NotificationController(),
+		"github.com/fluxcd/source-controller":       CRDs(),
+	} {
+		dir, err := tool.module(module)
+		if err != nil {
+			return nil, err
+		}
+		text, err := stream(filepath.Join(dir, "config", "crd", "bases"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, text...)
 	}
-	var stream []byte
+	return all, nil
+}
+
+// stream makes one YAML stream of a folder's files.
+func stream(dir string) ([]byte, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no YAML in %s: %w", dir, err)
+	}
+	var all []byte
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		stream = append(append(stream, "---\n"...), text...)
+		all = append(append(all, "---\n"...), text...)
 	}
-	return stream, nil
+	return all, nil
 }
 
 // module is the folder of a module that was fetched.

@@ -62,21 +62,17 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	if opts.Secrets == "" {
 		opts.Secrets = secretref.Reference
 	}
-	out := &Output{Hierarchies: hierarchy.Build(set, opts.AgentSelector)}
-	out.Units = make([]*Unit, len(out.Hierarchies))
-	known := map[string]*Unit{}
-	if prev != nil {
-		for _, u := range prev.Units {
-			if u.whole != nil {
-				u = u.whole
-			}
-			known[u.Name] = u
-		}
+	out := &Output{}
+	known := prev.known(set)
+	out.Hierarchies = known.hierarchies
+	if out.Hierarchies == nil {
+		out.Hierarchies = hierarchy.Build(set, opts.AgentSelector)
 	}
+	out.Units = make([]*Unit, len(out.Hierarchies))
 	r := &renderer{set: set, opts: opts}
 	parallel(len(out.Units), func(i int) {
 		h := out.Hierarchies[i]
-		if u := known[h.Name()]; u != nil && u.same(h, set) {
+		if u := known.unit(i, h, set); u != nil {
 			out.Units[i] = u
 			return
 		}

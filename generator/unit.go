@@ -20,9 +20,6 @@ func (u *Unit) remember(h *hierarchy.Hierarchy) {
 // same reports whether a hierarchy would render to this unit: all its objects, and what
 // they refer to, are the very ones that the unit was rendered from.
 func (u *Unit) same(h *hierarchy.Hierarchy, set *manifest.Set) bool {
-	if u.relies {
-		return false // what stands in may be another now
-	}
 	n, equal := 0, true
 	h.Objects(func(o *manifest.Object) bool {
 		equal = n < len(u.objects) && u.objects[n] == o

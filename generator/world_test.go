@@ -17,6 +17,8 @@ type world struct {
 	texts  map[string]string
 	parsed map[string]manifest.Result // by text, so that what is not edited stays the same object
 	secret int
+	// uniform worlds give all objects the same labels: edits change nothing but what is in them.
+	uniform bool
 }
 
 func newWorld(seed int64) *world {
@@ -69,7 +71,12 @@ func (w *world) selector() string {
 		"{matchExpressions: [{key: t, operator: NotIn, values: [x]}]}", "{matchExpressions: [{key: t, operator: In}]}", "null")
 }
 
-func (w *world) labels() string { return w.pick("{}", "{t: x}", "{t: z}", "{t: x, other: z}") }
+func (w *world) labels() string {
+	if w.uniform {
+		return "{t: x}"
+	}
+	return w.pick("{}", "{t: x}", "{t: z}", "{t: x, other: z}")
+}
 
 func (w *world) object(group, kind, name, spec string) (string, string) {
 	ns := w.pick("one", "two")

@@ -41,14 +41,23 @@ func (b *builder) index(kind string) *index {
 func newIndex(objects []*manifest.Object) *index {
 	ix := &index{objects: objects, ranges: map[string]span{}, found: map[string][]*manifest.Object{}}
 	for from := 0; from < len(objects); {
-		to := from + 1
-		for to < len(objects) && objects[to].Namespace == objects[from].Namespace {
-			to++
-		}
+		to := endOfNamespace(objects, from)
 		ix.ranges[objects[from].Namespace] = span{from, to}
 		from = to
 	}
 	return ix
+}
+
+// endOfNamespace is where the namespace ends that begins at from. It looks at few objects:
+// strides double until one is too long, and are halved then.
+func endOfNamespace(objects []*manifest.Object, from int) int {
+	stride := 1
+	for from+stride < len(objects) && objects[from+stride].Namespace == objects[from].Namespace {
+		stride *= 2
+	}
+	last := from + stride/2 // is in it
+	rest := objects[last:min(from+stride, len(objects))]
+	return last + sort.Search(len(rest), func(i int) bool { return rest[i].Namespace != objects[from].Namespace })
 }
 
 func (ix *index) count(namespaces []string, all bool) int {
@@ -101,7 +110,8 @@ func (ix *index) in(namespaces []string, sel labels.Selector) []*manifest.Object
 	case !sel.Empty():
 		return ix.match(spans, total, sel)
 	case len(spans) == 1:
-		return ix.objects[spans[0].from:spans[0].to:spans[0].to]
+		// A copy, lest a hierarchy that is taken over for long keep alive all objects of its time.
+		return slices.Clone(ix.objects[spans[0].from:spans[0].to])
 	}
 	out := make([]*manifest.Object, 0, total)
 	for _, s := range spans {

@@ -155,6 +155,21 @@ func (s *Set) Change(gone, came []*Object) (*Set, bool) {
 // from one by [Set.Replace]. It costs nothing.
 func (s *Set) SameNames(other *Set) bool { return s.names == other.names }
 
+// Replaced gives the objects of a set with others in their places here, by [Set.Replace]: those
+// of before and these. It reports false when the two are not known to have the same names.
+func (s *Set) Replaced(before *Set) (map[*Object]*Object, bool) {
+	if !s.SameNames(before) {
+		return nil, false
+	}
+	out := map[*Object]*Object{}
+	for i, old := range before.objects {
+		if o := s.objects[i]; o != old {
+			out[old] = o
+		}
+	}
+	return out, true
+}
+
 // With returns a set in which the objects of the map stand in place of those of the same
 // identities, or beside the others if there are none; nil takes an object out. What is
 // given is no duplicate of anything.

@@ -1,0 +1,138 @@
+package hierarchy
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// maxReplaced is up to how many objects it is cheaper to look for than to build all anew.
+const maxReplaced = 64
+
+// Again returns what [Build] would of a set with the same identities as another, of which
+// before was built, when some objects of that are replaced. Hierarchies that have none of them are
+// taken over as they are. It reports false when the objects may decide what is selected, or what
+// is told of that; then only Build will do.
+func Again(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object) ([]*Hierarchy, bool) {
+	if len(replaced) > maxReplaced {
+		return nil, false
+	}
+	for old, next := range replaced {
+		if !isLeaf(old.Kind) || !maps.Equal(old.Meta.Labels, next.Meta.Labels) {
+			return nil, false
+		}
+	}
+	r := replacer{
+		replaced: replaced, lists: map[listKey][]*manifest.Object{},
+		metrics: map[*MetricsInstance]*MetricsInstance{}, logs: map[*LogsInstance]*LogsInstance{},
+	}
+	out := make([]*Hierarchy, len(before))
+	for i, h := range before {
+		out[i] = r.hierarchy(h)
+	}
+	return out, true
+}
+
+// isLeaf reports whether objects of a kind select nothing, and are selected by their labels and
+// namespaces alone. That holds for MetricsIntegrations too, but there is more to tell of them.
+func isLeaf(kind string) bool {
+	switch kind {
+	case "ServiceMonitor", "PodMonitor", "Probe", "PodLogs", "Integration", "Secret", "ConfigMap":
+		return true
+	}
+	return false
+}
+
+// replacer replaces objects in hierarchies. What these share, they share afterwards.
+type replacer struct {
+	replaced map[*manifest.Object]*manifest.Object
+	lists    map[listKey][]*manifest.Object
+	metrics  map[*MetricsInstance]*MetricsInstance
+	logs     map[*LogsInstance]*LogsInstance
+}
+
+// listKey tells lists apart by where they are.
+type listKey struct {
+	first **manifest.Object
+	n     int
+}
+
+func (r replacer) hierarchy(h *Hierarchy) *Hierarchy {
+	next := *h
+	next.Metrics = replaceAll(h.Metrics, r.metrics, r.metricsInstance)
+	next.Logs = replaceAll(h.Logs, r.logs, r.logsInstance)
+	next.Integrations = r.list(h.Integrations)
+	if isSame(h.Metrics, next.Metrics) && isSame(h.Logs, next.Logs) && isSame(h.Integrations, next.Integrations) {
+		return h
+	}
+	return &next
+}
+
+func (r replacer) metricsInstance(m *MetricsInstance) *MetricsInstance {
+	next := *m
+	same := true
+	for _, list := range []*[]*manifest.Object{&next.ServiceMonitors, &next.PodMonitors, &next.Probes, &next.IntegrationMonitors} {
+		was := *list
+		*list = r.list(was)
+		same = same && isSame(was, *list)
+	}
+	if same {
+		return m
+	}
+	return &next
+}
+
+func (r replacer) logsInstance(l *LogsInstance) *LogsInstance {
+	if list := r.list(l.PodLogs); !isSame(l.PodLogs, list) {
+		return &LogsInstance{Object: l.Object, PodLogs: list}
+	}
+	return l
+}
+
+// list gives the list itself if nothing in it is replaced. It is sorted by identity.
+func (r replacer) list(list []*manifest.Object) []*manifest.Object {
+	if len(list) == 0 {
+		return list
+	}
+	key := listKey{&list[0], len(list)}
+	if known, ok := r.lists[key]; ok {
+		return known
+	}
+	out := list
+	for old, next := range r.replaced {
+		i, found := slices.BinarySearchFunc(list, old.ID, func(o *manifest.Object, id manifest.ID) int { return o.ID.Compare(id) })
+		if !found {
+			continue
+		}
+		if isSame(out, list) {
+			out = slices.Clone(list)
+		}
+		out[i] = next
+	}
+	r.lists[key] = out
+	return out
+}
+
+// replaceAll replaces instances of which a hierarchy has a list, each once for all.
+func replaceAll[T any](list []*T, known map[*T]*T, replace func(*T) *T) []*T {
+	out := list
+	for i, item := range list {
+		next, ok := known[item]
+		if !ok {
+			next = replace(item)
+			known[item] = next
+		}
+		if next == item {
+			continue
+		}
+		if isSame(out, list) {
+			out = slices.Clone(list)
+		}
+		out[i] = next
+	}
+	return out
+}
+
+// isSame reports whether two lists of a length are one.
+func isSame[T any](a, b []*T) bool { return len(a) == 0 || &a[0] == &b[0] }

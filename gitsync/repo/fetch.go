@@ -309,6 +309,7 @@ func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 		return fmt.Errorf("replace the cache of %s: %w", r.at.normal(), err)
 	}
 	r.verified = map[plumbing.Hash]plumbing.Hash{}
+	r.directories.forget()
 	r.setPacks(nil) // A new pack may have the name of a rotten one.
 	r.mu.Lock()
 	r.distrust = false

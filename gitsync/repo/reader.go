@@ -148,10 +148,13 @@ func (rd *Reader) Blob(h plumbing.Hash, maxBytes int64) ([]byte, error) {
 }
 
 // Tree reads a directory's entries, in git's order. The empty tree need not be
-// stored, and the zero hash stands for it.
+// stored, and the zero hash stands for it. The caller must not change the result.
 func (rd *Reader) Tree(h plumbing.Hash) ([]Entry, error) {
 	if h.IsZero() || h == emptyTree() {
 		return nil, nil
+	}
+	if entries, ok := rd.repo.directories.get(h); ok && rd.Has(h) {
+		return entries, nil
 	}
 	obj, err := rd.object(plumbing.TreeObject, h, 0)
 	if err != nil {
@@ -165,6 +168,7 @@ func (rd *Reader) Tree(h plumbing.Hash) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode tree %s: %w", h, err)
 	}
+	rd.repo.directories.put(h, entries)
 	return entries, nil
 }
 

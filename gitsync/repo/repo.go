@@ -77,6 +77,8 @@ type Repo struct {
 
 	giveBack func() error // of the Pool that it is from; nil if of none
 
+	directories directories
+
 	mu         sync.Mutex
 	clients    clients
 	read       *sharedClient

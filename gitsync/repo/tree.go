@@ -1,9 +1,10 @@
 package repo
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -17,26 +18,33 @@ type Entry = object.TreeEntry
 
 // emptyTree is the hash of a directory without entries.
 func emptyTree() plumbing.Hash {
-	return plumbing.ComputeHash(plumbing.TreeObject, nil)
+	return plumbing.Hash{0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92, 0x88, 0xfb, 0xee, 0x49, 0x04}
 }
+
+// bytesPerEntry is about what an entry takes in a tree object.
+const bytesPerEntry = 36
 
 // decodeTree splits a tree object: "<octal mode> <name>\0<20 bytes of hash>",
 // again and again.
 func decodeTree(raw []byte) ([]Entry, error) {
-	var out []Entry
-	for len(raw) > 0 {
-		head, rest, ok := bytes.Cut(raw, []byte{0})
-		mode, name, ok2 := bytes.Cut(head, []byte{' '})
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	text := string(raw) // once; the names are parts of it
+	out := make([]Entry, 0, len(text)/bytesPerEntry+1)
+	for len(text) > 0 {
+		head, rest, ok := strings.Cut(text, "\x00")
+		mode, name, ok2 := strings.Cut(head, " ")
 		var hash plumbing.Hash
-		if !ok || !ok2 || len(rest) < len(hash) || !isName(string(name)) {
+		if !ok || !ok2 || len(rest) < len(hash) || !isName(name) {
 			return nil, fmt.Errorf("malformed entry %q", name)
 		}
-		m, err := filemode.New(string(mode))
+		m, err := filemode.New(mode)
 		if err != nil {
 			return nil, fmt.Errorf("mode %q of %q: %w", mode, name, err)
 		}
-		raw = rest[copy(hash[:], rest):]
-		out = append(out, Entry{Name: string(name), Mode: m, Hash: hash})
+		text = rest[copy(hash[:], rest):]
+		out = append(out, Entry{Name: name, Mode: m, Hash: hash})
 	}
 	return out, nil
 }
@@ -50,25 +58,33 @@ func isName(name string) bool {
 // encodeTree is the reverse; it sorts entries in place.
 func encodeTree(entries []Entry) []byte {
 	slices.SortFunc(entries, compareEntries)
-	var buf bytes.Buffer
+	var buf []byte
 	for _, e := range entries {
-		fmt.Fprintf(&buf, "%o %s\x00", uint32(e.Mode), e.Name)
-		buf.Write(e.Hash[:])
+		buf = strconv.AppendUint(buf, uint64(e.Mode), 8)
+		buf = append(buf, ' ')
+		buf = append(buf, e.Name...)
+		buf = append(buf, 0)
+		buf = append(buf, e.Hash[:]...)
 	}
-	return buf.Bytes()
+	return buf
 }
 
 // compareEntries is git's order: by bytes, where a directory's name counts as
 // if it ended in a slash.
 func compareEntries(a, b Entry) int {
-	return strings.Compare(sortName(a), sortName(b))
+	n := min(len(a.Name), len(b.Name))
+	return cmp.Or(strings.Compare(a.Name[:n], b.Name[:n]), cmp.Compare(sortByte(a, n), sortByte(b, n)))
 }
 
-func sortName(e Entry) string {
-	if e.Mode == filemode.Dir {
-		return e.Name + "/"
+// sortByte is byte n of the name for the order; 0 at its end, which no name holds.
+func sortByte(e Entry, n int) byte {
+	switch {
+	case n < len(e.Name):
+		return e.Name[n]
+	case e.Mode == filemode.Dir:
+		return '/'
 	}
-	return e.Name
+	return 0
 }
 
 func entryNamed(entries []Entry, name string) (Entry, bool) {

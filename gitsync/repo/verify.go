@@ -75,12 +75,19 @@ func (v *verifier) tree(tree, known plumbing.Hash, depth int) error {
 	if err != nil {
 		return err
 	}
-	checked, err := v.byName(known)
+	checked, err := v.checked(known)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		old := checked[e.Name]
+		// Both are in git's order. Where a remote has disturbed it, more is looked at.
+		for len(checked) > 0 && compareEntries(checked[0], e) < 0 {
+			checked = checked[1:]
+		}
+		var old Entry
+		if len(checked) > 0 && checked[0].Name == e.Name {
+			old = checked[0]
+		}
 		if old.Hash == e.Hash {
 			continue
 		}
@@ -108,17 +115,10 @@ func (v *verifier) entry(e, old Entry, depth int) error {
 	return nil
 }
 
-func (v *verifier) byName(tree plumbing.Hash) (map[string]Entry, error) {
+// checked are the entries of a tree that is known to be complete.
+func (v *verifier) checked(tree plumbing.Hash) ([]Entry, error) {
 	if !v.rd.Has(tree) {
 		return nil, nil // dropped with an older cache; nothing to compare with
 	}
-	entries, err := v.rd.Tree(tree)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]Entry, len(entries))
-	for _, e := range entries {
-		out[e.Name] = e
-	}
-	return out, nil
+	return v.rd.Tree(tree)
 }

@@ -1,0 +1,57 @@
+package repo
+
+import (
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+const (
+	// minKeptEntries is how large a directory is that is kept decoded.
+	minKeptEntries = 128
+	// maxKeptEntries is how many entries are kept in all, of about 100 bytes each.
+	maxKeptEntries = 1 << 15
+)
+
+// directories keeps what was decoded last of large directories: a few are read again and
+// again while a pass follows one path through thousands of names. A hash decides what it
+// stands for, so nothing of it can be stale.
+type directories struct {
+	mu      sync.Mutex
+	known   map[plumbing.Hash][]Entry
+	order   []plumbing.Hash // of known, the oldest first
+	entries int             // of all that are known
+}
+
+func (d *directories) get(h plumbing.Hash) ([]Entry, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	entries, ok := d.known[h]
+	return entries, ok
+}
+
+func (d *directories) put(h plumbing.Hash, entries []Entry) {
+	if len(entries) < minKeptEntries || len(entries) > maxKeptEntries {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, ok := d.known[h]; ok {
+		return
+	}
+	if d.known == nil {
+		d.known = map[plumbing.Hash][]Entry{}
+	}
+	d.known[h], d.order = entries, append(d.order, h)
+	for d.entries += len(entries); d.entries > maxKeptEntries; d.order = d.order[1:] {
+		d.entries -= len(d.known[d.order[0]])
+		delete(d.known, d.order[0])
+	}
+}
+
+// forget drops all: the cache they were read from may be rotten.
+func (d *directories) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.known, d.order, d.entries = nil, nil, 0
+}

@@ -1,0 +1,78 @@
+package repo
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+func TestLargeDirectoriesAreKeptWithinTheLimit(t *testing.T) {
+	hash := func(n int) plumbing.Hash { return plumbing.Hash{byte(n), byte(n >> 8), 1} }
+	var d directories
+	d.put(hash(1), make([]Entry, minKeptEntries-1))
+	d.put(hash(2), make([]Entry, maxKeptEntries+1))
+	for _, n := range []int{1, 2} {
+		if _, ok := d.get(hash(n)); ok {
+			t.Errorf("directory %d is kept", n)
+		}
+	}
+	const size = maxKeptEntries / 4
+	for n := range 5 {
+		d.put(hash(10+n), make([]Entry, size))
+		d.put(hash(10+n), make([]Entry, size)) // is there
+		if kept := min(n+1, 4); len(d.known) != kept || len(d.order) != kept || d.entries != kept*size {
+			t.Errorf("after %d: %d directories in %d places with %d entries", n+1, len(d.known), len(d.order), d.entries)
+		}
+	}
+	if _, ok := d.get(hash(10)); ok {
+		t.Error("the oldest is kept")
+	}
+	if entries, ok := d.get(hash(14)); !ok || len(entries) != size {
+		t.Error("the newest is not")
+	}
+	d.forget()
+	if _, ok := d.get(hash(14)); ok || d.entries != 0 {
+		t.Error("something is left")
+	}
+}
+
+// TestOrderOfNamesIsGits compares with the definition: a directory counts as if its name
+// ended in a slash.
+func TestOrderOfNamesIsGits(t *testing.T) {
+	var entries []Entry
+	for _, name := range []string{"a", "a-b", "a.b", "a0", "ab", "b", "a b", "a\xff"} {
+		entries = append(entries, Entry{Name: name, Mode: filemode.Regular}, Entry{Name: name, Mode: filemode.Dir})
+	}
+	sortName := func(e Entry) string {
+		if e.Mode == filemode.Dir {
+			return e.Name + "/"
+		}
+		return e.Name
+	}
+	for _, a := range entries {
+		for _, b := range entries {
+			if got, want := compareEntries(a, b), strings.Compare(sortName(a), sortName(b)); got != want {
+				t.Errorf("%q %s to %q %s: %d, want %d", a.Name, a.Mode, b.Name, b.Mode, got, want)
+			}
+		}
+	}
+}
+
+func TestTheEmptyTree(t *testing.T) {
+	if got, want := emptyTree(), plumbing.ComputeHash(plumbing.TreeObject, nil); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestEntriesAreWrittenAsGitDoes: the bytes decide the hash.
+func TestEntriesAreWrittenAsGitDoes(t *testing.T) {
+	got := string(encodeTree([]Entry{{Name: "b", Mode: filemode.Regular}, {Name: "a", Mode: filemode.Dir}, {Name: "a-", Mode: filemode.Executable}}))
+	zero := strings.Repeat("\x00", 20)
+	want := fmt.Sprintf("100755 a-\x00%[1]s40000 a\x00%[1]s100644 b\x00%[1]s", zero)
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -19,8 +19,8 @@ import (
 type provider struct{ dir string }
 
 func (p provider) GetGitHttpsRepoUrl(v1alpha1.GitRepository) string { return "file://" + p.dir }
-func (p provider) GetToken(context.Context) (string, error)        { return "", nil }
-func (p provider) GetUser(context.Context) (string, error)         { return "", nil }
+func (p provider) GetToken(context.Context) (string, error)         { return "", nil }
+func (p provider) GetUser(context.Context) (string, error)          { return "", nil }
 
 // world is a repository with an input branch, and the program that renders it.
 type world struct {

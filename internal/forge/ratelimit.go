@@ -107,11 +107,11 @@ func (m *meter) exceeded(h http.Header) error {
 	return &RateLimitError{Host: m.host, Until: m.until}
 }
 
-// block is called with mu held.
+// block is called with mu held. A site tells a time of day; what is waited for is how long that is
+// from now on, so that a clock that is set meanwhile makes it neither longer nor shorter.
 func (m *meter) block(until time.Time) {
-	if latest := time.Now().Add(maxWait); until.After(latest) {
-		until = latest
-	}
+	now := time.Now()
+	until = now.Add(min(until.Sub(now), maxWait))
 	if until.After(m.until) {
 		m.until = until
 	}

@@ -1,0 +1,28 @@
+package preview
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestComplaint42_WhatAChangeRendersToIsNotSeen: argocd-diff-preview#142, kubriX#13. The pull
+// request on the inputs has one comment, which shows what its latest push would change of what is
+// rendered, as a diff.
+func TestComplaint42_WhatAChangeRendersToIsNotSeen(t *testing.T) {
+	l := newLab(t, nil)
+	l.sync()
+	before := l.git.Head("env/prod")
+	for _, port := range []string{"first", "second"} {
+		l.open(7, "main", false, map[string]string{"monitor.yaml": monitor(port)})
+		l.round()
+		text := l.comment(7)
+		for _, want := range []string{"```diff\n", "\n-", "regex: web\n", "\n+", "regex: " + port + "\n"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the comment lacks %q:\n%s", want, text)
+			}
+		}
+	}
+	if strings.Contains(l.comment(7), "regex: first") || l.git.Head("env/prod") != before {
+		t.Error("the comment is not of the latest push, or something was pushed")
+	}
+}

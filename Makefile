@@ -14,7 +14,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle chart agentcheck promoter test-deps agentcheck-deps e2e e2e-deps lint generate demo bench bench-sync bench-sd soak soak-sd fuzz clean
+.PHONY: help build test oracle chart agentcheck promoter test-deps agentcheck-deps e2e e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,7 +90,10 @@ bench-sd: ## Measure the sd-aggregator against its goals, in about ten minutes
 	go build -o bin/ ./cmd/sd-aggregator
 	go run ./sd/internal/bench
 
-soak: ## Hold a million random histories of edits against a model, and tell how far it is
+soak: ## Run replicas of agentry serve among people and faults for SOAK (10m); then an oracle checks every branch
+	go run ./internal/soak -for $(SOAK)
+
+soak-model: ## Hold a million random histories of edits against a model, and tell how far it is
 	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=1000000
 
 soak-sd: ## Run the sd-aggregator among changes and faults for SOAK (10m), with the race detector

@@ -17,6 +17,8 @@ const (
 	teamFolder = "teams"
 	sharedDir  = "shared"
 	fleetDir   = "fleet" // its folders come and go
+
+	fleetFolders = 4 // at most
 )
 
 // inputs are the documents of a repository by file. Lists are never changed in place: the past
@@ -283,7 +285,7 @@ func (a *author) other(n int, name string, docs []doc, i int) string {
 
 // comeAndGo adds or removes a folder of the fleet.
 func (a *author) comeAndGo() string {
-	dir := fleetFolder(a.rand.IntN(4))
+	dir := fleetFolder(a.rand.IntN(fleetFolders))
 	gone := false
 	for name := range maps.Clone(a.now) {
 		if strings.HasPrefix(name, dir+"/") {

@@ -32,11 +32,11 @@ func main() {
 }
 
 func run() int {
-	o := options{pipelines: pipelinesPerRemote, say: func(line string) { fmt.Println(line) }}
+	o := options{remotes: remoteCount, pipelines: pipelinesPerRemote, still: 3 * time.Second, say: func(line string) { fmt.Println(line) }}
 	flag.DurationVar(&o.length, "for", 10*time.Minute, "how long faults last")
 	flag.DurationVar(&o.round, "round", 2*time.Minute, "how long until all is checked")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the random numbers")
-	flag.DurationVar(&o.killEvery, "kill-every", 400*time.Millisecond, "mean time between two kills")
+	flag.DurationVar(&o.killEvery, "kill-every", 350*time.Millisecond, "mean time between two kills")
 	flag.StringVar(&o.dir, "dir", "", "where repositories, caches and logs go (default: a temporary folder, removed if all is well)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -58,6 +58,8 @@ type options struct {
 	length, round time.Duration
 	seed          uint64
 	killEvery     time.Duration
+	still         time.Duration // how long nothing may move at rest: all replicas poll in it
+	remotes       int
 	pipelines     int    // of each remote
 	dir           string // empty: a temporary one, which is removed after a good run
 	say           func(string)
@@ -88,14 +90,12 @@ func soakIn(ctx context.Context, o options) error {
 		return err
 	}
 	defer w.close()
-	end := time.Now().Add(o.length)
-	for n := 1; err == nil && (n == 1 || time.Now().Before(end)); n++ {
-		length := min(o.round, max(time.Until(end), 0))
-		if n == 1 {
-			length = max(length, time.Second)
-		}
-		if err = w.trouble(ctx, length); err == nil {
-			err = w.check(ctx, !time.Now().Before(end))
+	for n, left := 1, o.length; err == nil && left > 0; n++ {
+		length := min(o.round, left)
+		left -= length
+		w.trouble(ctx, length)
+		if err = ctx.Err(); err == nil {
+			err = w.check(ctx, left <= 0)
 		}
 		o.say(fmt.Sprintf("round %d: %s", n, w.counts.String()))
 	}

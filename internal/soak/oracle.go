@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 // oracle knows what must be on the output branches.
 type oracle struct {
 	*world
+	rand   *rand.Rand
 	parsed map[string][]manifest.Result
 	clean  bool // all objects are right, and proposals merged
 	// refused are the pipelines that write nothing now, as their replicas say: what somebody
@@ -27,7 +29,7 @@ type oracle struct {
 
 // ask asks it about everything.
 func (w *world) ask(ctx context.Context, clean bool) error {
-	o := &oracle{world: w, parsed: map[string][]manifest.Result{}, clean: clean, refused: map[string]bool{}}
+	o := &oracle{world: w, rand: w.random(whoAsks), parsed: map[string][]manifest.Result{}, clean: clean, refused: map[string]bool{}}
 	var errs []error
 	if clean {
 		errs = append(errs, w.areReady(ctx))
@@ -36,10 +38,10 @@ func (w *world) ask(ctx context.Context, clean bool) error {
 	}
 	for _, p := range w.outputs() {
 		if err := o.pipeline(p); err != nil {
-			errs = append(errs, fmt.Errorf("pipeline %s, %s of %s: %w", p.name, p.rendered(), w.remotes[p.output].dir, err))
+			errs = append(errs, fmt.Errorf("pipeline %s, %s of %s: %w", p.name, p.rendered(), w.repos[p.output].dir, err))
 		}
 	}
-	for _, r := range w.remotes {
+	for _, r := range w.repos {
 		errs = append(errs, o.branches(r), o.server(r))
 	}
 	return errors.Join(errs...)
@@ -57,9 +59,8 @@ func (o *oracle) findRefused(ctx context.Context) error {
 }
 
 // lost reports whether somebody lost an inventory that nobody puts back now.
-func (o *oracle) lost(p *pipeline, tip string) bool {
-	_, tampered, _ := o.people.theirs(o.remotes[p.output], p.ref(), tip)
-	for name := range tampered {
+func (o *oracle) lost(p *pipeline) bool {
+	for name := range o.tampered(p) {
 		if path.Base(name) == path.Base(inventoryName) && o.refused[p.name] {
 			return true
 		}
@@ -67,13 +68,21 @@ func (o *oracle) lost(p *pipeline, tip string) bool {
 	return false
 }
 
+// tampered are the files of agentry that somebody changed at any time on a pipeline's branch.
+func (o *oracle) tampered(p *pipeline) map[string]bool {
+	return o.people.tampered[key(o.repos[p.output], p.ref())]
+}
+
 // outputs are all pipelines that there are, and those of folders that are gone.
 func (w *world) outputs() []*pipeline {
 	out := w.running()
 	for _, p := range w.config.pipelines {
-		for n := range 4 {
+		for n := range fleetFolders {
+			if !p.forEach {
+				continue
+			}
 			one := p.of(fleetFolder(n))
-			if p.forEach && !slices.ContainsFunc(out, func(p *pipeline) bool { return p.name == one.name }) {
+			if !slices.ContainsFunc(out, func(p *pipeline) bool { return p.name == one.name }) {
 				out = append(out, one)
 			}
 		}
@@ -88,7 +97,7 @@ func (o *oracle) runs(p *pipeline) bool {
 
 // pipeline checks what a pipeline has rendered.
 func (o *oracle) pipeline(p *pipeline) error {
-	r := o.remotes[p.output]
+	r := o.repos[p.output]
 	tip := r.tip(p.rendered())
 	if tip == "" {
 		if o.clean && o.runs(p) {
@@ -99,7 +108,7 @@ func (o *oracle) pipeline(p *pipeline) error {
 	if _, there := r.show(tip, path.Join(p.path, inventoryName)); !there && (!o.clean || !o.runs(p)) {
 		return nil // a pipeline on a branch of several that never rendered anything
 	}
-	if o.lost(p, tip) {
+	if o.lost(p) {
 		return nil
 	}
 	b, err := readBranch(p, r, tip)
@@ -141,7 +150,6 @@ func (o *oracle) payload(b *branch) error {
 			return fmt.Errorf("%s: unit %s is missing", b.commit, u.Name)
 		}
 	}
-	_, tampered, _ := o.people.theirs(b.remote, b.pipeline.ref(), b.commit)
 	for _, name := range b.units {
 		why := r.isRendered(name)
 		if why == nil {
@@ -150,7 +158,7 @@ func (o *oracle) payload(b *branch) error {
 		if !r.mayBeKept(name) && !o.refused[b.pipeline.name] {
 			return fmt.Errorf("%s: unit %s is no render of its inventory, and nothing keeps it: %w", b.commit, name, why)
 		}
-		if err := o.trace(b, name, tampered); err != nil {
+		if err := o.trace(b, name); err != nil {
 			return fmt.Errorf("%s: unit %s is no render of its inventory (%w), and none that was kept: %w", b.commit, name, why, err)
 		}
 	}
@@ -159,7 +167,8 @@ func (o *oracle) payload(b *branch) error {
 
 // trace follows a unit that was kept back to the commit that rendered it: that must have been
 // right. Files that somebody changed by hand meanwhile stay changed.
-func (o *oracle) trace(b *branch, unit string, tampered map[string]bool) error {
+func (o *oracle) trace(b *branch, unit string) error {
+	tampered := o.tampered(b.pipeline)
 	o.counts.kept.Add(1)
 	dir := path.Join(b.pipeline.path, unit)
 	out, err := b.remote.git("log", "--format=%H", b.commit, "--", dir)
@@ -252,7 +261,7 @@ func (o *oracle) metadata(b *branch) error {
 		}
 	}
 	return o.unitMetadata(b, func(drySHA string) bool {
-		_, err := o.remotes[b.pipeline.sources[0].remote].git("cat-file", "-e", drySHA+"^{commit}")
+		_, err := o.repos[b.pipeline.sources[0].remote].git("cat-file", "-e", drySHA+"^{commit}")
 		return err == nil
 	})
 }

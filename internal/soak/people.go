@@ -24,7 +24,9 @@ type people struct {
 	rand  *rand.Rand
 	done  map[string][]deed // by remote and branch: what must not be lost, in order
 	notes []foreignNote
-	n     int
+	// tampered are files of agentry that somebody changed at any time, by remote and branch.
+	tampered map[string]map[string]bool
+	n        int
 }
 
 // deed is a commit on an output branch.
@@ -57,7 +59,7 @@ func (p *people) act(ctx context.Context) {
 var errNothing = errors.New("nothing to do")
 
 func (p *people) step() (string, error) {
-	r := p.remotes[p.rand.IntN(len(p.remotes))]
+	r := p.repos[p.rand.IntN(len(p.repos))]
 	n := p.rand.IntN(100)
 	switch {
 	case n < 35:
@@ -145,6 +147,12 @@ func (p *people) edit(r *remote, ref string) (string, error) {
 	}
 	p.counts.edits.Add(1)
 	p.done[key(r, ref)] = append(p.done[key(r, ref)], d)
+	if p.tampered[key(r, ref)] == nil {
+		p.tampered[key(r, ref)] = map[string]bool{}
+	}
+	for _, name := range d.tampered {
+		p.tampered[key(r, ref)][name] = true
+	}
 	return fmt.Sprintf("somebody commits to %s: %s, %s", key(r, ref), d.commit, what), nil
 }
 
@@ -224,7 +232,7 @@ func (p *people) loseInputs(r *remote) (string, error) {
 func (p *people) proposing(r *remote) *pipeline {
 	var all []*pipeline
 	for _, one := range p.config.pipelines {
-		if one.next && p.remotes[one.output] == r {
+		if one.next && p.repos[one.output] == r {
 			all = append(all, one)
 		}
 	}
@@ -264,7 +272,7 @@ func (p *people) mergeOne(r *remote) (string, error) {
 // merge merges the proposal of a pipeline as a forge would: by moving the branch, squashed, or
 // with a commit that joins both.
 func (p *people) merge(one *pipeline) (string, error) {
-	r := p.remotes[one.output]
+	r := p.repos[one.output]
 	active, proposed := r.tip(one.ref()), r.tip(one.rendered())
 	if active == "" || proposed == "" || active == proposed || !slices.Equal(r.parents(proposed), []string{active}) {
 		return "", errNothing
@@ -313,10 +321,10 @@ func (p *people) mergeAll() (bool, error) {
 	return merged, nil
 }
 
-// theirs are the files of others that a branch must have at a tip, and the files of agentry that
-// somebody changed on the way.
-func (p *people) theirs(r *remote, ref, tip string) (files map[string]string, tampered map[string]bool, lost []string) {
-	files, tampered = map[string]string{}, map[string]bool{}
+// theirs are the files of others that a branch must have at a tip, and the commits of others that
+// it should have and has not.
+func (p *people) theirs(r *remote, ref, tip string) (files map[string]string, lost []string) {
+	files = map[string]string{}
 	for _, d := range p.done[key(r, ref)] {
 		if !r.hasAncestor(tip, d.commit) {
 			lost = append(lost, d.commit)
@@ -327,9 +335,6 @@ func (p *people) theirs(r *remote, ref, tip string) (files map[string]string, ta
 				files[name] = *e
 			}
 		}
-		for _, name := range d.tampered {
-			tampered[name] = true
-		}
 	}
-	return files, tampered, lost
+	return files, lost
 }

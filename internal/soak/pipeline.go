@@ -33,15 +33,15 @@ type pipeline struct {
 	forEach bool // one pipeline for each folder of the fleet
 }
 
-// pipelinesPerRemote is how many there are; a forEach counts once.
+// How many remotes there are, and how many pipelines of each; one with forEach counts once.
 const (
 	remoteCount        = 5
 	pipelinesPerRemote = 10
 )
 
-// newPipelines are those whose first source is a remote, the first of all kinds.
-func newPipelines(k, count int) []*pipeline {
-	next, after := (k+1)%remoteCount, (k+2)%remoteCount
+// newPipelines are those whose first source is a remote.
+func newPipelines(k, remotes, count int) []*pipeline {
+	next, after := (k+1)%remotes, (k+2)%remotes
 	one := func(n int) []source { return []source{{k, []string{clusterDir(n), sharedDir}}} }
 	two := func(n, other int) []source { return append(one(n), source{other, []string{teamFolder}}) }
 	all := []*pipeline{

@@ -39,7 +39,7 @@ func (o *oracle) render(b *branch) (*rendering, error) {
 		return nil, fmt.Errorf("the inventory of %s names %d sources, the pipeline %d", b.commit, len(b.Sources), len(b.pipeline.sources))
 	}
 	for i, s := range b.pipeline.sources {
-		from := o.remotes[s.remote]
+		from := o.repos[s.remote]
 		if b.Sources[i].URL != normal(from.url) || b.Sources[i].Ref != "branch "+inputsBranch {
 			return nil, fmt.Errorf("the inventory of %s names as source %d %+v", b.commit, i, b.Sources[i])
 		}
@@ -102,7 +102,7 @@ func (o *oracle) version(b *branch, r record) (heldVersion, error) {
 	if i < 0 {
 		return h, fmt.Errorf("its source %s is none of the pipeline", r.Source)
 	}
-	from := o.remotes[b.pipeline.sources[i].remote]
+	from := o.repos[b.pipeline.sources[i].remote]
 	text, ok := from.show(r.Commit, r.Path)
 	if blob, err := from.git("rev-parse", r.Commit+":"+r.Path); !ok || err != nil || blob != r.Blob {
 		return h, fmt.Errorf("%s of %s has the blob %q, not %s: %w", r.Path, r.Commit, blob, r.Blob, err)

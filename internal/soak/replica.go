@@ -84,7 +84,7 @@ func (r *replica) start() error {
 // end ends the process by a signal, and waits for it. It reports whether there was one.
 func (r *replica) end(by os.Signal) (bool, error) {
 	r.mu.Lock()
-	cmd, done := r.cmd, r.done
+	cmd, done, up := r.cmd, r.done, r.admin != ""
 	if cmd == nil {
 		r.mu.Unlock()
 		return false, nil
@@ -104,7 +104,7 @@ func (r *replica) end(by os.Signal) (bool, error) {
 		<-done
 		return true, fmt.Errorf("replica %d did not end in %s", r.n, endTimeout)
 	}
-	if r.code != nil && by == syscall.SIGTERM {
+	if r.code != nil && by == stopSignal && up { // Before, it may not know yet what to do with a signal.
 		return true, fmt.Errorf("replica %d ended with %w when it was asked to", r.n, r.code)
 	}
 	return true, nil

@@ -25,7 +25,7 @@ func readJSON(r *remote, commit, name string, into any) error {
 func (o *oracle) branches(r *remote) error {
 	by := map[string][]*pipeline{}
 	for _, p := range o.outputs() {
-		if o.remotes[p.output] == r {
+		if o.repos[p.output] == r {
 			by[p.rendered()] = append(by[p.rendered()], p)
 		}
 	}
@@ -38,7 +38,7 @@ func (o *oracle) branches(r *remote) error {
 		}
 		active := pipelines[0].ref()
 		if tip := r.tip(active); tip != "" {
-			if _, _, lost := o.people.theirs(r, active, tip); len(lost) > 0 {
+			if _, lost := o.people.theirs(r, active, tip); len(lost) > 0 {
 				errs = append(errs, fmt.Errorf("%s at %s has lost the commits of others %v", key(r, active), tip, lost))
 			}
 		} else if len(o.people.done[key(r, active)]) > 0 {
@@ -51,7 +51,7 @@ func (o *oracle) branches(r *remote) error {
 // owners checks that each file of a branch is one that an inventory lists, or one of others as they
 // left it.
 func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
-	theirs, _, _ := o.people.theirs(r, pipelines[0].ref(), tip)
+	theirs, _ := o.people.theirs(r, pipelines[0].ref(), tip)
 	all, err := r.tree(tip)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 	owned := map[string]bool{}
 	plain := false
 	for _, p := range pipelines {
-		if plain = plain || p.plain; o.lost(p, tip) {
+		if plain = plain || p.plain; o.lost(p) {
 			return nil
 		}
 		if _, there := all[path.Join(p.path, inventoryName)]; !there {
@@ -103,10 +103,7 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 
 // kept reports whether a file may be missing: somebody removed it, and its unit is held.
 func (o *oracle) kept(pipelines []*pipeline, name string) bool {
-	p := pipelines[0]
-	r := o.remotes[p.output]
-	_, tampered, _ := o.people.theirs(r, p.ref(), r.tip(p.rendered()))
-	return !o.clean && tampered[name]
+	return !o.clean && o.tampered(pipelines[0])[name]
 }
 
 // server checks the repository itself, and every move of a ref.
@@ -126,16 +123,53 @@ func (o *oracle) server(r *remote) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range all[r.checked:] {
-		if t.by != byReplica || t.old == t.new {
-			continue
-		}
+	fresh := slices.DeleteFunc(all[r.checked:], func(t transaction) bool { return t.by != byReplica || t.old == t.new })
+	r.checked = len(all)
+	for _, t := range fresh {
 		o.counts.moved.Add(1)
 		if err := o.move(r, t); err != nil {
 			return fmt.Errorf("%s: %s was moved from %s to %s: %w", r.dir, t.ref, t.old, t.new, err)
 		}
 	}
-	r.checked = len(all)
+	o.rand.Shuffle(len(fresh), func(i, j int) { fresh[i], fresh[j] = fresh[j], fresh[i] })
+	for _, t := range fresh[:min(len(fresh), samples)] {
+		if err := o.sample(r, t); err != nil {
+			return fmt.Errorf("%s: %s was moved from %s to %s: %w", r.dir, t.ref, t.old, t.new, err)
+		}
+	}
+	return nil
+}
+
+// samples is how many of the commits that replicas made since the last check are looked at, of each
+// remote.
+const samples = 20
+
+// sample checks the payload that a replica pushed to an output branch.
+func (o *oracle) sample(r *remote, t transaction) error {
+	for _, p := range o.outputs() {
+		if o.repos[p.output] != r || p.rendered() != t.ref {
+			continue
+		}
+		now, err := r.git("rev-parse", "-q", "--verify", t.new+":"+p.path)
+		if err != nil {
+			continue
+		}
+		before, err := r.git("rev-parse", "-q", "--verify", t.new+"^:"+p.path)
+		if err == nil && before == now {
+			continue // another pipeline's, or a proposal that was withdrawn
+		}
+		b, err := readBranch(p, r, t.new)
+		if err != nil {
+			return err
+		}
+		if len(b.Sources) == 0 {
+			continue // the first commit of a branch that others promote to
+		}
+		o.counts.looked.Add(1)
+		if err := o.payload(b); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -146,13 +180,13 @@ func (o *oracle) move(r *remote, t transaction) error {
 	}
 	var proposes, known bool
 	for _, p := range o.outputs() {
-		if o.remotes[p.output] == r && p.rendered() == t.ref {
+		if o.repos[p.output] == r && p.rendered() == t.ref {
 			proposes, known = p.next, true
 		}
-		if o.remotes[p.output] == r && p.ref() == t.ref && p.next && t.old != zero {
+		if o.repos[p.output] == r && p.ref() == t.ref && p.next && t.old != zero {
 			return errors.New("agentry writes nothing to a branch that others promote to")
 		}
-		known = known || o.remotes[p.output] == r && p.ref() == t.ref
+		known = known || o.repos[p.output] == r && p.ref() == t.ref
 	}
 	switch {
 	case t.ref != inputsRef && t.ref != notesRef && !known:

@@ -20,8 +20,6 @@ const (
 	// settleTimeout is how long it may take until all is as it must be, on a busy machine.
 	settleTimeout = 5 * time.Minute
 	settlePoll    = 250 * time.Millisecond
-	// stillTime is how long nothing may move then: all replicas poll in it.
-	stillTime = 3 * time.Second
 )
 
 // check ends the faults, waits, and asks the oracle: as things are, and with all objects put right.
@@ -105,7 +103,7 @@ func (w *world) startAfresh(ctx context.Context) error {
 // allRefs are the refs of all remotes.
 func (w *world) allRefs() (map[string]string, error) {
 	out := map[string]string{}
-	for _, r := range w.remotes {
+	for _, r := range w.repos {
 		refs, err := r.refs()
 		if err != nil {
 			return nil, err
@@ -130,7 +128,7 @@ func (w *world) settle(ctx context.Context) error {
 			pause(ctx, settlePoll)
 			continue
 		}
-		pause(ctx, stillTime)
+		pause(ctx, w.still)
 		after, err := w.allRefs()
 		if err != nil {
 			return err
@@ -141,7 +139,10 @@ func (w *world) settle(ctx context.Context) error {
 		}
 		why = errors.New("refs still move")
 	}
-	return errors.Join(fmt.Errorf("never settled: %w", why), ctx.Err())
+	if why == nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("never settled: %w", why)
 }
 
 // settled says what is missing yet.
@@ -194,7 +195,7 @@ func (w *world) hasRendered(r *replica, p *pipeline, s fleet.Status, refs map[st
 			return wrong("source %d is at %s (stale: %v), its head is %s", i, s.Sources[i].Commit, s.Sources[i].Stale, head)
 		}
 	}
-	if tip := refs[key(w.remotes[p.output], p.ref())]; s.Output.Commit != tip {
+	if tip := refs[key(w.repos[p.output], p.ref())]; s.Output.Commit != tip {
 		return wrong("the output is %s, the branch is at %s", s.Output.Commit, tip)
 	}
 	if s.Failures > 0 || meta.IsStatusConditionTrue(s.Conditions, fluxmeta.ReconcilingCondition) {

@@ -40,7 +40,7 @@ const (
 
 // write commits to inputs, and tells a replica of some commits.
 func (w *world) write(ctx context.Context) {
-	random := w.random(whoAuthor - 1)
+	random := w.random(whoWrites)
 	every(ctx, random, commitEvery, func() {
 		a := w.authors[random.IntN(len(w.authors))]
 		before := len(a.past)
@@ -158,7 +158,7 @@ func empty(dir string) error {
 func (w *world) fault(ctx context.Context) {
 	random := w.random(whoFaults)
 	every(ctx, random, faultEvery, func() {
-		r := w.remotes[random.IntN(len(w.remotes))]
+		r := w.repos[random.IntN(len(w.repos))]
 		lasts := time.Duration(random.Int64N(int64(faultLasts)))
 		switch n := random.IntN(10); {
 		case n < 2:
@@ -216,7 +216,7 @@ func (w *world) configure(ctx context.Context) {
 // calm ends all faults.
 func (w *world) calm() error {
 	w.events.say("all faults end")
-	for _, r := range w.remotes {
+	for _, r := range w.repos {
 		r.proxy.set(pass, 0)
 		if err := r.setRejecting(false); err != nil {
 			return err

@@ -22,7 +22,7 @@ const smallDiskBytes = 64 << 20
 type world struct {
 	options
 	server   *exec.Cmd
-	remotes  []*remote
+	repos    []*remote
 	authors  []*author
 	config   *configuration
 	people   *people
@@ -37,7 +37,7 @@ type world struct {
 // counts of what happened.
 type counts struct {
 	commits, rewinds, webhooks, kills, ends, stops, damages, cuts, rejects, edits, merges, rewrites, fulls, configs atomic.Int64
-	moved, rendered, versions, units, kept                                                                          atomic.Int64
+	moved, rendered, looked, versions, units, kept                                                                  atomic.Int64
 }
 
 // String implements fmt.Stringer.
@@ -50,7 +50,7 @@ func (c *counts) String() string {
 		{&c.commits, "commits of inputs"}, {&c.rewinds, "taken back by force"}, {&c.webhooks, "webhooks"}, {&c.kills, "kills"}, {&c.ends, "graceful ends"},
 		{&c.stops, "stops"}, {&c.damages, "caches damaged"}, {&c.fulls, "full disks"}, {&c.cuts, "faults of the network"}, {&c.rejects, "times that pushes were rejected"},
 		{&c.configs, "pipeline files rewritten"}, {&c.edits, "edits of outputs"}, {&c.rewrites, "outputs deleted or rewritten"}, {&c.merges, "proposals merged"},
-		{&c.moved, "refs moved by replicas"}, {&c.rendered, "output branches checked"}, {&c.units, "units rendered again"}, {&c.kept, "kept units traced"}, {&c.versions, "held versions found"},
+		{&c.moved, "refs moved by replicas"}, {&c.rendered, "output branches checked"}, {&c.looked, "older commits checked"}, {&c.units, "units rendered again"}, {&c.kept, "kept units traced"}, {&c.versions, "held versions found"},
 	} {
 		parts = append(parts, fmt.Sprintf("%d %s", one.n.Load(), one.what))
 	}
@@ -103,6 +103,8 @@ const (
 	whoFaults
 	whoPeople
 	whoConfig
+	whoAsks
+	whoWrites
 	whoAuthor
 )
 
@@ -136,14 +138,14 @@ func newWorld(o options) (_ *world, err error) {
 	if err := os.WriteFile(secret, []byte(webhookSecret), 0o600); err != nil {
 		return nil, err
 	}
-	w.config = &configuration{dir: filepath.Join(o.dir, "pipelines"), secret: secret, remotes: w.remotes}
-	for k := range w.remotes {
-		w.config.pipelines = append(w.config.pipelines, newPipelines(k, o.pipelines)...)
+	w.config = &configuration{dir: filepath.Join(o.dir, "pipelines"), secret: secret, remotes: w.repos}
+	for k := range w.repos {
+		w.config.pipelines = append(w.config.pipelines, newPipelines(k, o.remotes, o.pipelines)...)
 	}
 	if err := w.config.reset(); err != nil {
 		return nil, err
 	}
-	w.people = &people{world: w, rand: w.random(whoPeople), done: map[string][]deed{}}
+	w.people = &people{world: w, rand: w.random(whoPeople), done: map[string][]deed{}, tampered: map[string]map[string]bool{}}
 	return w, w.newReplicas()
 }
 
@@ -171,7 +173,7 @@ func (w *world) startServer() (string, error) {
 // newRemotes makes the repositories with their first commits. Some give commits that no ref leads
 // to, as GitHub does.
 func (w *world) newRemotes(address string) error {
-	for k := range remoteCount {
+	for k := range w.options.remotes {
 		r, err := newRemote(filepath.Join(w.dir, "remotes", fmt.Sprintf("r%d.git", k)))
 		if err != nil {
 			return err
@@ -185,7 +187,7 @@ func (w *world) newRemotes(address string) error {
 			return err
 		}
 		r.url = fmt.Sprintf("http://%s/r%d.git", r.proxy.listener.Addr(), k)
-		w.remotes = append(w.remotes, r)
+		w.repos = append(w.repos, r)
 		a := newAuthor(r, w.random(whoAuthor+uint64(k)), pipelinesPerRemote-1, k == 0)
 		if err := a.commit("The first inputs"); err != nil {
 			return err
@@ -244,7 +246,7 @@ func (w *world) close() {
 		_ = w.server.Process.Kill()
 		_ = w.server.Wait()
 	}
-	for _, r := range w.remotes {
+	for _, r := range w.repos {
 		if r.proxy != nil {
 			r.proxy.close()
 		}
@@ -255,7 +257,7 @@ func (w *world) close() {
 }
 
 // trouble lets everybody act for a while.
-func (w *world) trouble(ctx context.Context, length time.Duration) error {
+func (w *world) trouble(ctx context.Context, length time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	var all sync.WaitGroup
@@ -263,5 +265,4 @@ func (w *world) trouble(ctx context.Context, length time.Duration) error {
 		all.Go(func() { act(ctx) })
 	}
 	all.Wait()
-	return nil
 }

@@ -100,7 +100,11 @@ func (r replacer) list(list []*manifest.Object) []*manifest.Object {
 		return known
 	}
 	out := list
+	first, last := list[0].ID, list[len(list)-1].ID
 	for old, next := range r.replaced {
+		if old.ID.Compare(first) < 0 || old.ID.Compare(last) > 0 {
+			continue // most lists are one namespace's
+		}
 		i, found := slices.BinarySearchFunc(list, old.ID, func(o *manifest.Object, id manifest.ID) int { return o.ID.Compare(id) })
 		if !found {
 			continue

@@ -1,9 +1,11 @@
 package adoption
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,6 +63,9 @@ func definitions(t *testing.T) []*unstructured.Unstructured {
 func (w world) install(t *testing.T, c conformance) error {
 	t.Helper()
 	w.remove(t, slices.Concat(c.custom, c.operator)...)
+	for _, o := range c.operator {
+		harness.Eventually(t, "nothing left of "+id(o), func() error { return w.leftOf(t, o) })
+	}
 	owners := map[string]types.UID{}
 	for _, o := range c.custom {
 		cluster.OpenNamespaces(t, o.GetNamespace())
@@ -88,14 +93,55 @@ func (w world) install(t *testing.T, c conformance) error {
 	return nil
 }
 
+// leftOf is an error as long as something is there that a workload, which is gone, made: one of
+// the same name would take it for its own, until the garbage collector takes it away.
+func (w world) leftOf(t *testing.T, o *unstructured.Unstructured) error {
+	t.Helper()
+	if !isWorkload(o) {
+		return nil
+	}
+	client, options := cluster.Client(t), metav1.ListOptions{}
+	var found []metav1.Object
+	revisions, err := client.AppsV1().ControllerRevisions(o.GetNamespace()).List(t.Context(), options)
+	if err != nil {
+		return err
+	}
+	for _, r := range revisions.Items {
+		found = append(found, &r)
+	}
+	sets, err := client.AppsV1().ReplicaSets(o.GetNamespace()).List(t.Context(), options)
+	if err != nil {
+		return err
+	}
+	for _, s := range sets.Items {
+		found = append(found, &s)
+	}
+	pods, err := client.CoreV1().Pods(o.GetNamespace()).List(t.Context(), options)
+	if err != nil {
+		return err
+	}
+	for _, p := range pods.Items {
+		found = append(found, &p)
+	}
+	for _, f := range found {
+		owner := metav1.GetControllerOf(f)
+		if owner == nil {
+			continue
+		}
+		hash, ofDeployment := strings.CutPrefix(owner.Name, o.GetName()+"-")
+		ofDeployment = ofDeployment && owner.Kind == "ReplicaSet" && o.GetKind() == "Deployment" && !strings.Contains(hash, "-")
+		if ofDeployment || owner.Kind == o.GetKind() && owner.Name == o.GetName() {
+			return fmt.Errorf("%s of %s %s is there", f.GetName(), owner.Kind, owner.Name)
+		}
+	}
+	return nil
+}
+
 // account makes the service account of a workload's pods, which the operator leaves to its users.
 func (w world) account(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "template", "spec", "serviceAccountName")
-	if name == "" {
-		return
-	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(name, "default")}}
 	_, err := cluster.Client(t).CoreV1().ServiceAccounts(o.GetNamespace()).Create(t.Context(), account, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
@@ -187,7 +233,7 @@ const operatorManager = "grafana-agent-operator"
 func (w world) handOverTo(t *testing.T, manager string, o *unstructured.Unstructured) {
 	t.Helper()
 	i := slices.IndexFunc(o.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == operatorManager })
-	patch := fmt.Sprintf(`[{"op": "remove", "path": "/metadata/ownerReferences"},
+	patch := fmt.Sprintf(`[{"op": "add", "path": "/metadata/ownerReferences", "value": []},
 		{"op": "replace", "path": "/metadata/managedFields/%d/manager", "value": %q},
 		{"op": "replace", "path": "/metadata/managedFields/%d/operation", "value": "Apply"}]`, i, manager, i)
 	resource, err := w.Resource(o)

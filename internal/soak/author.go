@@ -258,10 +258,8 @@ func (a *author) edit() string {
 func (a *author) other(n int, name string, docs []doc, i int) string {
 	d := &docs[i]
 	switch {
-	case n < 85:
-		d.paused = !d.paused
-	case n < 87 && d.kind == "GrafanaAgent":
-		d.shards = a.rand.IntN(4)
+	case n < 87:
+		return a.agent(n < 85)
 	case n < 89 && d.kind == "ServiceMonitor":
 		d.tier = []string{"", "none"}[a.rand.IntN(2)]
 	case n < 91:
@@ -280,7 +278,31 @@ func (a *author) other(n int, name string, docs []doc, i int) string {
 		return "new " + fresh.String() + " in " + file
 	}
 	a.put(name, docs)
-	return fmt.Sprintf("%s of %s: paused %v, shards %d, tier %q, slow %v", d, name, d.paused, d.shards, d.tier, d.slow)
+	return fmt.Sprintf("%s of %s: tier %q, slow %v", d, name, d.tier, d.slow)
+}
+
+// agent pauses a GrafanaAgent, or lets it go on; or changes its shards.
+func (a *author) agent(pause bool) string {
+	var names []string
+	for name, docs := range a.now {
+		if docs[0].kind == "GrafanaAgent" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	slices.Sort(names)
+	name := names[a.rand.IntN(len(names))]
+	docs := slices.Clone(a.now[name])
+	d := &docs[0]
+	if pause {
+		d.paused = !d.paused
+	} else {
+		d.shards = a.rand.IntN(4)
+	}
+	a.put(name, docs)
+	return fmt.Sprintf("%s of %s: paused %v, shards %d", d, name, d.paused, d.shards)
 }
 
 // comeAndGo adds or removes a folder of the fleet.

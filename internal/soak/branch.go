@@ -166,20 +166,3 @@ func paths(entries []inventoryEntry) []string {
 	}
 	return out
 }
-
-// payload are the files of a unit that its inventory lists.
-func (b *branch) payload(unit string) (map[string]string, error) {
-	u, err := b.unit(unit)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for _, f := range u.Files {
-		text, ok := b.files[path.Join(unit, f.Path)]
-		if !ok {
-			return nil, fmt.Errorf("%s: %s of unit %s is not there", b.commit, f.Path, unit)
-		}
-		out[f.Path] = text
-	}
-	return out, nil
-}

@@ -145,6 +145,7 @@ type configuration struct {
 	dir, secret string
 	remotes     []*remote
 	pipelines   []*pipeline
+	broken      *pipeline // whose file is; nil if none is
 }
 
 // name is the file of a pipeline.
@@ -166,6 +167,7 @@ const shortest = time.Second
 
 // reset writes all files as they are when nothing is wrong.
 func (c *configuration) reset() error {
+	c.broken = nil
 	for _, p := range c.pipelines {
 		if err := c.put(p, p.file(c.remotes, c.secret, shortest, false)); err != nil {
 			return err
@@ -174,13 +176,20 @@ func (c *configuration) reset() error {
 	return nil
 }
 
-// step changes a file: its interval, suspends or resumes it, or breaks it.
+// step changes a file: its interval, suspends or resumes it, or breaks it. What is broken is put
+// right next.
 func (c *configuration) step(random *rand.Rand) (string, error) {
 	p := c.pipelines[random.IntN(len(c.pipelines))]
-	text := p.file(c.remotes, c.secret, shortest+time.Duration(random.IntN(2000))*time.Millisecond, random.IntN(6) == 0)
+	if c.broken != nil {
+		p = c.broken
+	}
+	text := p.file(c.remotes, c.secret, shortest+time.Duration(random.IntN(2000))*time.Millisecond, random.IntN(8) == 0)
 	what := "rewritten"
-	if random.IntN(8) == 0 {
+	if c.broken == nil && random.IntN(6) == 0 {
 		text, what = text[:len(text)/2]+"\t}", "broken"
+		c.broken = p
+	} else {
+		c.broken = nil
 	}
 	return filepath.Base(c.name(p)) + " " + what, c.put(p, text)
 }

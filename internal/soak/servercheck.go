@@ -51,7 +51,6 @@ func (o *oracle) branches(r *remote) error {
 // owners checks that each file of a branch is one that an inventory lists, or one of others as they
 // left it.
 func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
-	theirs, _ := o.people.theirs(r, pipelines[0].ref(), tip)
 	all, err := r.tree(tip)
 	if err != nil {
 		return err
@@ -78,24 +77,33 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 		}
 	}
 	for name, text := range all {
+		if strings.Contains(text, secretBytes) && (!plain || strings.Contains(name, ".agentry/")) {
+			return fmt.Errorf("%s holds a secret", name)
+		}
+	}
+	for name := range owned {
+		if _, there := all[name]; !there && !o.kept(pipelines, name) {
+			return fmt.Errorf("%s is in an inventory, and not there", name)
+		}
+	}
+	theirs, _ := o.people.theirs(r, pipelines[0].ref(), tip)
+	return foreign(all, owned, theirs)
+}
+
+// foreign checks that the files that agentry does not own are those of others, as they left them.
+func foreign(all map[string]string, owned map[string]bool, theirs map[string]string) error {
+	for name, text := range all {
 		want, foreign := theirs[name]
 		switch {
 		case foreign && text != want:
 			return fmt.Errorf("%s of others is %q, they left %q", name, text, want)
 		case !foreign && !owned[name]:
 			return fmt.Errorf("%s is in no inventory, and of nobody else", name)
-		case strings.Contains(text, secretBytes) && (!plain || strings.Contains(name, ".agentry/")):
-			return fmt.Errorf("%s holds a secret", name)
 		}
 	}
 	for name := range theirs {
 		if _, there := all[name]; !there {
 			return fmt.Errorf("%s of others is gone", name)
-		}
-	}
-	for name := range owned {
-		if _, there := all[name]; !there && !o.kept(pipelines, name) {
-			return fmt.Errorf("%s is in an inventory, and not there", name)
 		}
 	}
 	return nil

@@ -87,6 +87,7 @@ func (p *pass) run(ctx context.Context) error {
 		return nil
 	}
 	p.leaveGate()
+	p.report.enter(StagePush)
 	return p.push(ctx, change)
 }
 

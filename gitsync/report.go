@@ -44,6 +44,34 @@ type Report struct {
 	Proposed *Proposal
 	// DryRun says that nothing was pushed.
 	DryRun bool
+	// Stages are what the pass was at, one after the other; after a lost race those of the last
+	// attempt.
+	Stages []Stage
+}
+
+// Stage is a part of a pass.
+type Stage struct {
+	Name         string // one of those below
+	Began, Ended time.Time
+}
+
+// The names of stages.
+const (
+	StageFetch  = "fetch"  // asking remotes, or sharing what the round has asked
+	StageWait   = "wait"   // for [Options.Gate]
+	StageRender = "render" // reading, rendering and comparing
+	StagePush   = "push"   // writing objects and pushing them
+)
+
+// enter ends the stage that a pass is at, and begins another one; with "" none.
+func (r *Report) enter(name string) {
+	now := time.Now()
+	if n := len(r.Stages); n > 0 && r.Stages[n-1].Ended.IsZero() {
+		r.Stages[n-1].Ended = now
+	}
+	if name != "" {
+		r.Stages = append(r.Stages, Stage{Name: name, Began: now})
+	}
 }
 
 // SourceReport is one input commit.

@@ -182,16 +182,23 @@ func (s *Syncer) attempt(ctx context.Context, since time.Time, last bool) (*Repo
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, fmt.Errorf("the pass took longer than %s", s.options.Timeout))
 	defer cancel()
 	p := &pass{Syncer: s, round: since, last: last, dirs: map[plumbing.Hash]map[string]repo.Entry{}, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
+	defer func() { p.report.enter("") }()
+	p.report.enter(StageFetch)
 	if err := p.fetch(ctx); err != nil {
 		return p.report, err
 	}
 	if d := s.memory.done; d != nil && d.tip == p.tip.commit && p.sameInputs(d.inputs) && p.sameProposal(ctx, d) {
-		return d.report, nil
+		same := *d.report
+		same.Stages = p.report.Stages
+		p.report = &same
+		return p.report, nil
 	}
+	p.report.enter(StageWait)
 	if err := p.enterGate(ctx); err != nil {
 		return p.report, err
 	}
 	defer p.leaveGate()
+	p.report.enter(StageRender)
 	p.reader = s.output.Reader()
 	defer p.reader.Close()
 	p.past = p.newPast(ctx)

@@ -36,6 +36,12 @@ func (s *service) tellOthers(sites *forge.Sites) *preview.Previewer {
 		{"artifacts", s.once(artifacts), artifacts.Run},
 		{"previews", previews, previews.Run},
 	}
+	switch traces, err := telemetry.NewTraces(s.options.Getenv, s.options.Version, s.log); {
+	case err != nil:
+		s.log.Warn("there are no traces", "err", err)
+	case traces != nil: // of all replicas, as each makes passes of its own
+		s.tellers = append(s.tellers, teller{"traces", traces, traces.Run})
+	}
 	return previews
 }
 

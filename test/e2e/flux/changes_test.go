@@ -1,0 +1,203 @@
+package flux
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/agentry-dev/agentry/test/e2e/harness"
+)
+
+func (w *world) changedMonitor(t *testing.T) {
+	before := w.inCluster()
+	w.edit("team-shop/monitors.yaml", "interval: 30s", "interval: 45s")
+	w.settled(w.push("Scrape the checkout less often"))
+	if names := changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
+		t.Errorf("changed: %q", names)
+	}
+	w.configured("scrape_interval: 45s")
+}
+
+func (w *world) brokenObject(t *testing.T) {
+	before := w.inCluster()
+	w.edit("team-shop/monitors.yaml", "- port: metrics\n      interval: 45s", "- port: 8080\n      interval: 50s")
+	w.edit("team-search/monitors.yaml", "interval: 1m", "interval: 2m")
+	input := w.push("A typo, and something good")
+	p := w.settled(input)
+	if len(p.Held) != 1 || p.Held[0].Object != "ServiceMonitor/team-shop/checkout" {
+		t.Errorf("held: %v", p.Held)
+	}
+	if names := changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
+		t.Errorf("changed: %q", names)
+	}
+	w.configured("scrape_interval: 2m", "scrape_interval: 45s")
+	if strings.Contains(w.config(), "scrape_interval: 50s") {
+		t.Error("some of the broken object is there")
+	}
+	w.toldOf(input, "ServiceMonitor/team-shop/checkout", "team-shop/monitors.yaml:11")
+
+	before = w.inCluster()
+	w.edit("team-shop/monitors.yaml", "- port: 8080", "- port: metrics")
+	if p := w.settled(w.push("The typo put right")); len(p.Held) > 0 {
+		t.Errorf("held: %v", p.Held)
+	}
+	if names := changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
+		t.Errorf("changed: %q", names)
+	}
+}
+
+// toldOf looks for the events of an input commit with which something is held: agentry's own, and
+// what Flux's Alert makes of the one that is posted in the name of the GitRepository.
+func (w *world) toldOf(input string, texts ...string) {
+	w.t.Helper()
+	for path, about := range map[string]string{
+		directPath: pipelineIdentity,
+		alertsPath: "source.toolkit.fluxcd.io/v1 GitRepository " + fluxSystem + " " + rendered,
+	} {
+		e := w.events.await(w.t, path, "what is held", of(input, "BuildFailed"))
+		if e.about() != about || e.Severity != "error" {
+			w.t.Errorf("the event at %s is %+v", path, e)
+		}
+		for _, text := range texts {
+			if !strings.Contains(e.Message, text) {
+				w.t.Errorf("the event at %s does not tell of %s:\n%s", path, text, e.Message)
+			}
+		}
+	}
+}
+
+func (w *world) refusedObject(t *testing.T) {
+	before := w.inCluster()
+	const disk = "storage: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Gi}}}}}\n  "
+	w.edit("monitoring/agent.yaml", "serviceAccountName:", disk+"serviceAccountName:")
+	out, err := exec.Command(harness.Agentry().Path(), "render", w.work).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := byName(harness.Decode(t, out))[statefulSet]
+	if err := w.Apply(t, refused, true); err == nil || !strings.Contains(err.Error(), "updates to statefulset spec") {
+		t.Fatalf("the API server would take it, so this proves nothing: %v", err)
+	}
+	w.edit("team-shop/monitors.yaml", "interval: 50s", "interval: 55s")
+	input := w.push("A disk for a StatefulSet that has none, and something good")
+	p := w.settled(input)
+	if len(p.Held) != 1 || p.Held[0].Object != "GrafanaAgent/monitoring/grafana-agent" {
+		t.Errorf("held: %v", p.Held)
+	}
+	if names := changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
+		t.Errorf("changed: %q", names)
+	}
+	w.toldOf(input, "GrafanaAgent/monitoring/grafana-agent", "volumeClaimTemplates")
+	w.edit("monitoring/agent.yaml", disk, "")
+	w.settled(w.push("No disk"))
+}
+
+func (w *world) edited(t *testing.T) {
+	before := w.inCluster()
+	hook := w.forge.tellTo("") // So that Flux gets to see the edit.
+	clone := t.TempDir()
+	git(t, clone, "clone", "-q", "--branch", branch, w.forge.url("dev"), ".")
+	edit(t, filepath.Join(clone, "monitoring", "grafana-agent", "grafana-agent.statefulset.yaml"), "replicas: 1", "replicas: 3")
+	git(t, clone, "commit", "-q", "-a", "-m", "Only for today")
+	git(t, clone, "push", "-q", "origin", "HEAD:"+branch)
+	edited := strings.TrimSpace(git(t, clone, "rev-parse", "HEAD"))
+	w.sh("annotate --overwrite")
+	w.applied(edited)
+	if names := changed(before, w.inCluster()); !slices.Equal(names, []string{statefulSet}) {
+		t.Errorf("the edit changed %q", names)
+	}
+
+	w.forge.tellTo(hook)
+	w.forge.tell(hook, edited)
+	harness.Eventually(t, "agentry puts it back", func() error {
+		if differ := git(t, w.forge.dir(), "diff", "--stat", edited+"^", branch, "--", "*.yaml"); differ != "" {
+			return fmt.Errorf("the branch is not as it was:\n%s", differ)
+		}
+		return nil
+	})
+	w.applied(strings.TrimSpace(git(t, w.forge.dir(), "rev-parse", branch)))
+	after := w.inCluster()
+	if names := changed(before, after); !slices.Equal(names, []string{statefulSet}) {
+		t.Errorf("changed: %q", names)
+	}
+	for _, m := range missing(before[statefulSet].Object["spec"], after[statefulSet].Object["spec"], "spec") {
+		t.Error(m)
+	}
+}
+
+func (w *world) removed(t *testing.T) {
+	before := w.inCluster()
+	w.remove("edge/agent.yaml")
+	input := w.push("No more edge")
+	if e := w.events.await(t, directPath, "that most workloads would go", of(input, "BuildFailed")); !strings.Contains(e.Message, allowDeletions) {
+		t.Errorf("the event does not tell what to do: %s", e.Message)
+	}
+	if names := changed(before, w.inCluster()); len(names) > 0 {
+		t.Errorf("changed: %q", names)
+	}
+	w.settled(w.push("No more edge, indeed\n\n" + allowDeletions))
+	after := w.inCluster()
+	for name := range before {
+		if strings.Contains(name, "/edge/") != (after[name] == nil) {
+			t.Errorf("%s: is it there? %v", name, after[name] != nil)
+		}
+	}
+	for _, name := range changed(before, after) {
+		if !strings.HasPrefix(name, "-") {
+			t.Errorf("changed: %s", name)
+		}
+	}
+	for name, o := range before {
+		if _, err := w.live(o); (err == nil) == strings.Contains(name, "/edge/") {
+			t.Errorf("%s in the cluster: %v", name, err)
+		}
+	}
+}
+
+func (w *world) oneUnit(t *testing.T) {
+	before := w.inCluster()
+	all, err := w.kustomization()
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource, err := w.Resource(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := resource.Patch(t.Context(), rendered, types.MergePatchType, []byte(`{"spec": {"prune": false}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := resource.Delete(t.Context(), rendered, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	unit := all.DeepCopy()
+	unit.Object = map[string]any{"apiVersion": all.GetAPIVersion(), "kind": all.GetKind(), "spec": all.Object["spec"]}
+	unit.SetNamespace(fluxSystem)
+	unit.SetName("grafana-agent")
+	if err := unstructured.SetNestedField(unit.Object, "./monitoring/grafana-agent", "spec", "path"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Apply(t, unit, false); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "Flux applies the unit", func() error {
+		k, err := w.live(unit)
+		if err != nil || !isReady(k) {
+			return fmt.Errorf("%w: %s", err, conditions(k))
+		}
+		return nil
+	})
+	for name, o := range before {
+		after, err := w.live(o)
+		if err != nil || after.GetGeneration() != o.GetGeneration() || after.GetLabels()["kustomize.toolkit.fluxcd.io/name"] != unit.GetName() {
+			t.Errorf("%s was not taken over as it was: %v, %v", name, err, after)
+		}
+	}
+}

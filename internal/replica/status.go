@@ -67,11 +67,11 @@ func (r *Replica) Collect(out chan<- prometheus.Metric) {
 		name, help string
 		value      int
 	}{
-		{"agentry_replica_registered", "1 while this replica's Lease is renewed. At 0 it goes on with its pipelines, but posts nothing: no comments, statuses, events, tags.", registered},
+		{"agentry_replica_registered", "1 while this replica's Lease is renewed. At 0 it goes on with its pipelines, but posts nothing: no comments, statuses, events, tags. Worry when it stays 0.", registered},
 		{"agentry_replica_members", "Replicas that this one knows of, itself included. Worry when replicas differ for long.", len(s.Replicas)},
-		{"agentry_replica_slices", "Slices of the fleet, of 64, that this replica runs.", s.Slices},
-		{"agentry_replica_free_slices", "Slices of the fleet that no replica holds. Above 0 for more than half a minute, some pipelines are not looked after.", s.Free},
-		{"agentry_replica_waiting_triggers", "Triggers that are not handed on to other replicas yet. They wait for the API server.", s.Waiting},
+		{"agentry_replica_slices", "Slices of the fleet, of 64, that this replica runs. Worry when shares are far apart: with so few slices, a third more or less than another's is chance.", s.Slices},
+		{"agentry_replica_free_slices", "Slices of the fleet that no replica holds. Worry when it is above 0 for more than half a minute: some pipelines are not looked after.", s.Free},
+		{"agentry_replica_waiting_triggers", "Triggers that are not handed on to other replicas yet. Worry when it grows: the API server takes no writes.", s.Waiting},
 		{"agentry_replica_troubles", "What does not work with the Leases at the moment; /api and the log say what. Worry when it stays.", len(s.Troubles)},
 	} {
 		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(g.name, g.help, nil, nil), prometheus.GaugeValue, float64(g.value))

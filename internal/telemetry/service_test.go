@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/replica"
 )
 
 const shopURL = "https://git.example.com/shop"
@@ -231,7 +232,13 @@ func TestServiceMetricsAreInTheManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	families, err := full(t).Registry().Gather()
+	s := full(t)
+	r, err := replica.New(replica.Options{Name: "agentry", Identity: "pod-0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Registry().MustRegister(r)
+	families, err := s.Registry().Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 type Unit struct {
 	// Name is namespace/name of the GrafanaAgent, and the unit's folder.
 	Name string
-	// Files are sorted by Path.
+	// Files are sorted by Path. After [Unit.Release] they have no bytes.
 	Files []File
 	// Inputs are the objects that the unit was rendered from, Secrets included, sorted.
 	Inputs []manifest.ID
@@ -40,6 +40,7 @@ type Unit struct {
 	relies  bool                             // on [Past]
 	// hierarchyDiags is the text of what building the hierarchy found.
 	hierarchyDiags string
+	released       bool // its files have no Data
 	// whole is the unit as it was rendered, when a conflict with another took it out: it is
 	// what counts once the conflict is gone.
 	whole *Unit

@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,13 +44,19 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 						replaced++
 					}
 					out := generator.Render(set, opts, prev)
+					for _, u := range slices.Clone(out.Units) {
+						if prev != nil && contains(prev.Units, u) {
+							reused++
+						}
+						out.Restore(u)
+					}
 					fresh := generator.Render(set, opts, nil)
 					if diff := cmp.Diff(summary(fresh), summary(out)); diff != "" {
 						t.Fatalf("step %d (%s): stale (-fresh +incremental):\n%s", step, edit, diff)
 					}
 					for _, u := range out.Units {
-						if prev != nil && contains(prev.Units, u) {
-							reused++
+						if step%2 == 0 {
+							u.Release()
 						}
 					}
 					prev = out

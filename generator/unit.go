@@ -80,7 +80,7 @@ func (u *Unit) ownsOnly(before *Unit) bool {
 func (u *Unit) fail() *Unit {
 	failed := *u
 	failed.Failed, failed.Files = true, nil
-	failed.whole = u
+	failed.whole, failed.released = u, false
 	return &failed
 }
 

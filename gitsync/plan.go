@@ -121,7 +121,9 @@ func (d decider) rendered(u *generator.Unit) (unitPlan, error) {
 func (d decider) judge(plan *unitPlan) error {
 	u, exists := plan.unit, plan.held.exists()
 	plan.action = keep
-	if w, ok := d.memory.written[u.Name]; ok && exists && w.unit == u && w.dir == plan.held.dir && !d.unsure() {
+	w := d.memory.written[u.Name]
+	isWritten := exists && w.unit == u && w.dir == plan.held.dir
+	if isWritten && !d.unsure() {
 		plan.state = UnitUnchanged
 		return nil
 	}
@@ -140,7 +142,7 @@ func (d decider) judge(plan *unitPlan) error {
 		return nil
 	}
 	if err := d.load(plan.held); err != nil || !exists {
-		plan.action, plan.state = write, UnitAdded
+		plan.action, plan.state, plan.unit = write, UnitAdded, d.out.Restore(u)
 		return err
 	}
 	plan.action, plan.state = write, UnitChanged
@@ -148,6 +150,13 @@ func (d decider) judge(plan *unitPlan) error {
 		plan.action, plan.state = remove, UnitRemoved
 	}
 	d.holdBlind(plan)
+	switch {
+	case plan.action != write:
+	case isWritten:
+		plan.action, plan.state = keep, UnitUnchanged
+	default:
+		plan.unit = d.out.Restore(u)
+	}
 	return nil
 }
 

@@ -311,7 +311,8 @@ func (p *pass) countLines(f *FileChange, edit repo.Edit) error {
 }
 
 // settle remembers the folders of units that are what was rendered, so that the next
-// pass can tell by two pointers that nothing is to do.
+// pass can tell by two pointers that nothing is to do. Their text is on the branch now, and
+// not kept: it is most of what a unit is.
 func (p *pass) settle(dirs map[string]plumbing.Hash) {
 	written := map[string]writtenUnit{}
 	for i := range p.plan {
@@ -326,6 +327,9 @@ func (p *pass) settle(dirs map[string]plumbing.Hash) {
 			continue
 		}
 		written[plan.name] = writtenUnit{plan.unit, dir}
+		if !p.options.DryRun {
+			plan.unit.Release()
+		}
 	}
 	p.memory.written = written
 }

@@ -16,6 +16,11 @@ func TestEveryCaseIsAdopted(t *testing.T) {
 	w := newWorld(t)
 	defer w.deleteDefinitions(t)
 	left := map[string]adopted{}
+	defer func() {
+		for _, a := range left {
+			w.remove(t, a.object)
+		}
+	}()
 	for _, c := range conformanceCases(t) {
 		t.Run(c.name, func(t *testing.T) { w.adopt(t, c, left) })
 	}

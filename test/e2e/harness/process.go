@@ -90,10 +90,11 @@ func (p *Process) Log() string {
 	return string(text)
 }
 
-// tail is the end of the log, of etcd and Kubernetes's programs only the errors.
+// tail is the end of the log, of etcd and Kubernetes's programs only the errors, but for those
+// after which controllers try again.
 func (p *Process) tail() string {
 	const lines = 10
-	chatter := regexp.MustCompile(`(?m)^([IW]\d{4} |{"level":"(info|warn)").*\n`)
+	chatter := regexp.MustCompile(`(?m)^([IW]\d{4} |{"level":"(info|warn)"|E\d{4} .*("Failed to watch"|requeuing|is not as new as written)).*\n`)
 	text := chatter.ReplaceAll([]byte(p.Log()), nil)
 	all := bytes.SplitAfter(text, []byte("\n"))
 	return string(bytes.Join(all[max(0, len(all)-lines-1):], nil))

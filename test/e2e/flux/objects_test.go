@@ -196,7 +196,7 @@ func missing(want, got any, at string) []string {
 		return out
 	}
 	if !reflect.DeepEqual(want, got) {
-		return []string{fmt.Sprintf("%s: %v, not %v", at, got, want)}
+		return []string{fmt.Sprintf("%s: %.100q, not %.100q", at, fmt.Sprint(got), fmt.Sprint(want))}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type conformance struct {
 	custom, operator []*unstructured.Unstructured
 }
 
-// conformanceCases are all for which the operator made anything.
+// conformanceCases are all that there are.
 func conformanceCases(t *testing.T) []conformance {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(harness.Root(), "test", "conformance", "operator", "*", "input.yaml"))

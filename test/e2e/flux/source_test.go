@@ -112,7 +112,11 @@ func (s *sources) fetch(ctx context.Context, r *unstructured.Unstructured) (map[
 		return nil, err
 	}
 	name := r.GetName() + "-" + id + ".tar.gz"
-	if err := os.WriteFile(filepath.Join(s.dir, name), archive, 0o600); err != nil {
+	fresh := filepath.Join(s.dir, "fresh")
+	if err := os.WriteFile(fresh, archive, 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(fresh, filepath.Join(s.dir, name)); err != nil { // Somebody may be reading the same from last time.
 		return nil, err
 	}
 	now, revision := time.Now().UTC().Format(time.RFC3339), branch+"@sha1:"+id

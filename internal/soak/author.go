@@ -96,14 +96,15 @@ func editsTo(from, to map[string]string) map[string]edit {
 
 // author commits to the inputs of one repository.
 type author struct {
-	remote *remote
-	rand   *rand.Rand
-	first  inputs
-	now    inputs
-	fleet  bool // has folders that come and go
-	past   []version
-	rev    int
-	when   time.Time
+	remote  *remote
+	rand    *rand.Rand
+	first   inputs
+	now     inputs
+	fleet   bool // has folders that come and go
+	past    []version
+	rewinds int
+	rev     int
+	when    time.Time
 }
 
 // version is a commit and what was in it.
@@ -169,6 +170,7 @@ func (a *author) rewind() (string, error) {
 		return "", err
 	}
 	a.past, a.now = a.past[:len(a.past)-n], maps.Clone(old.inputs)
+	a.rewinds++
 	return fmt.Sprintf("back by %d commits to %s", n, old.commit), nil
 }
 

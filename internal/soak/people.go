@@ -277,6 +277,9 @@ func (p *people) merge(one *pipeline) (string, error) {
 	if active == "" || proposed == "" || active == proposed || !slices.Equal(r.parents(proposed), []string{active}) {
 		return "", errNothing
 	}
+	if who, err := r.git("log", "-1", "--format=%ae", proposed); err != nil || who != "agentry@localhost" {
+		return "", errNothing // it is what somebody made of the proposal
+	}
 	commit, style := proposed, "by moving"
 	args := []string{"commit-tree", proposed + "^{tree}", "-p", active, "-m", "Promote " + one.name}
 	switch p.rand.IntN(3) {

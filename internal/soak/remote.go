@@ -29,6 +29,8 @@ type remote struct {
 	dir   string
 	url   string // as pipelines name it
 	proxy *proxy
+	// generous says that it gives commits that no ref leads to, as GitHub does.
+	generous bool
 	// checked is how many transactions were found to be good.
 	checked int
 }

@@ -174,8 +174,37 @@ func (o *oracle) sample(r *remote, t transaction) error {
 			continue // the first commit of a branch that others promote to
 		}
 		o.counts.looked.Add(1)
-		if err := o.payload(b); err != nil {
+		if err := errors.Join(o.payload(b), o.leftOut(b)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// leftOut checks that nothing is left out of a unit that was rendered from it before: it would have
+// been held. Where history was rewritten, the last version may be one that nobody can have any more.
+func (o *oracle) leftOut(b *branch) error {
+	for _, s := range b.pipeline.sources {
+		if a := o.authors[s.remote]; a.rewinds > 0 && !a.remote.generous {
+			return nil
+		}
+	}
+	parents := b.remote.parents(b.commit)
+	if len(parents) == 0 {
+		return nil
+	}
+	before, err := readBranch(b.pipeline, b.remote, parents[0])
+	if err != nil {
+		return nil // somebody lost it there
+	}
+	for _, h := range b.Held {
+		for _, name := range before.units {
+			if h.Commit != "" || len(h.Units) > 0 && !slices.Contains(h.Units, name) {
+				continue
+			}
+			if was, err := before.unit(name); err == nil && slices.Contains(was.Inputs, h.Object) {
+				return fmt.Errorf("%s leaves %s out of %s, which was rendered from it at %s", b.commit, h.Object, name, before.commit)
+			}
 		}
 	}
 	return nil

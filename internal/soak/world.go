@@ -170,15 +170,14 @@ func (w *world) startServer() (string, error) {
 	return strings.TrimSpace(address), err
 }
 
-// newRemotes makes the repositories with their first commits. Some give commits that no ref leads
-// to, as GitHub does.
+// newRemotes makes the repositories with their first commits.
 func (w *world) newRemotes(address string) error {
 	for k := range w.options.remotes {
 		r, err := newRemote(filepath.Join(w.dir, "remotes", fmt.Sprintf("r%d.git", k)))
 		if err != nil {
 			return err
 		}
-		if k < 2 {
+		if r.generous = k < 2; r.generous {
 			if _, err := r.git("config", "uploadpack.allowAnySHA1InWant", "true"); err != nil {
 				return err
 			}

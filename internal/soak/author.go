@@ -260,11 +260,11 @@ func (a *author) edit() string {
 func (a *author) other(n int, name string, docs []doc, i int) string {
 	d := &docs[i]
 	switch {
-	case n < 87:
+	case n < 89:
 		return a.agent(n < 85)
-	case n < 89 && d.kind == "ServiceMonitor":
+	case n < 91 && d.kind == "ServiceMonitor":
 		d.tier = []string{"", "none"}[a.rand.IntN(2)]
-	case n < 91:
+	case n < 92:
 		d.slow = !d.slow
 	case n < 95:
 		first := slices.Sorted(maps.Keys(a.first))

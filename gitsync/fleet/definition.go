@@ -46,7 +46,7 @@ type Trigger struct {
 // Why passes are made. Triggers may have reasons of their own.
 const (
 	ReasonStart   = "start"   // new, changed, resumed, or taken over from another replica
-	ReasonPoll    = "poll"    // a ref was found moved
+	ReasonPoll    = "poll"    // a ref was found moved, and nobody had told of it
 	ReasonRetry   = "retry"   // the last pass failed
 	ReasonWebhook = "webhook" // a repository's host said so
 	ReasonAPI     = "api"     // somebody asked

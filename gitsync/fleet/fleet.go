@@ -245,7 +245,7 @@ func (f *Fleet) Trigger(t Trigger) int {
 		}
 		for _, m := range p.at.members {
 			if t.Repository == "" || t.Repository == gitsync.RepositoryAddress(m.remote.repo.URL()) {
-				m.remote.ask()
+				m.remote.ask(cmp.Or(t.Reason, ReasonAPI))
 			}
 		}
 		f.review(p)

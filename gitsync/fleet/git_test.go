@@ -198,7 +198,7 @@ func TestAFleetOnTwoRemotes(t *testing.T) {
 	a.Commit("main", map[string]string{"in/p04/agent.yaml": input("p04", "changed")})
 	f.Trigger(fleet.Trigger{Repository: a.address(), Reason: fleet.ReasonWebhook})
 	for name, o := range seen.passes(t, 10) {
-		if (o.Report.Commit != "") != (name == "p04") || o.Trigger != fleet.ReasonPoll {
+		if (o.Report.Commit != "") != (name == "p04") || o.Trigger != fleet.ReasonWebhook {
 			t.Errorf("%s: pushed %q for %s: %v", name, o.Report.Commit, o.Trigger, o.Report.Diags)
 		}
 	}

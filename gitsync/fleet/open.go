@@ -179,7 +179,7 @@ func (f *Fleet) renewed(p *pipeline, r *remote, err error) {
 		p.trouble = ""
 		for _, m := range p.at.members {
 			if m.remote != r {
-				m.remote.ask()
+				m.remote.ask(ReasonPoll)
 			}
 		}
 		f.planAll()

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,8 @@ type remote struct {
 
 	rounding bool
 	asked    bool      // a round is wanted now
+	next     string    // why it is wanted; empty when it is not
+	reason   string    // why the last round was made, whether it has ended or not
 	due      time.Time // of the next round
 	alarm    alarm
 
@@ -87,7 +90,7 @@ func isOfRemote(err error) bool {
 
 // ask makes the next round one that may be at once, also of a remote that was left alone for
 // its failures. Fleet.planAll begins it, once for all who ask.
-func (r *remote) ask() { r.asked, r.retries = true, 0 }
+func (r *remote) ask(reason string) { r.asked, r.retries, r.next = true, 0, reason }
 
 // plan sees to the next round of a remote. f.mu is held.
 func (f *Fleet) plan(r *remote) {
@@ -112,6 +115,7 @@ func (f *Fleet) plan(r *remote) {
 		return
 	}
 	r.rounding, r.asked, r.began = true, false, now
+	r.reason, r.next = cmp.Or(r.next, ReasonPoll), ""
 	f.spawn(func() { f.round(r) })
 }
 
@@ -180,7 +184,7 @@ func (f *Fleet) conclude(r *remote, tips map[repo.Ref]plumbing.Hash, err error) 
 	}
 	for p := range r.members {
 		if p.at.hasMoved() {
-			f.wants(p, wish{reason: ReasonPoll})
+			f.wants(p, wish{reason: r.reason})
 		}
 		f.consider(p)
 		if failed || r.failures > 0 {
@@ -207,7 +211,7 @@ func (f *Fleet) join(p *pipeline, at *instance) {
 		}
 	}
 	for _, m := range at.members {
-		m.remote.ask()
+		m.remote.ask(ReasonPoll)
 	}
 }
 

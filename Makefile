@@ -24,8 +24,8 @@ build: ## Build bin/agentry
 
 test: test-deps lint chart oracle ## Lint, then run all tests with the race detector
 	$(if $(wildcard test/prometheus/go.mod),cd test/prometheus && go test ./...)
-	go test $(RACE) ./...
-	GOGC=400 go test -run '^TestModel$$' ./gitsync -model.histories=10000
+	go test $(RACE) -timeout 30m ./...
+	GOGC=400 go test -timeout 30m -run '^TestModel$$' ./gitsync -model.histories=10000
 
 # Results depend on the clients, which Go does not know of: they are not kept.
 oracle: ## Let http_sd clients read all that tests of sd serve: today's Prometheus's and the agent's

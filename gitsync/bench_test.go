@@ -170,7 +170,7 @@ func (c *gitCLI) round(round int) time.Duration {
 
 // BenchmarkLaterPass is a pass of a running process after one file of the fleet changed.
 func BenchmarkLaterPass(b *testing.B) {
-	for _, n := range []int{1_000, 10_000} {
+	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
 			r := newFleetRig(b, n)
 			s := r.syncer("env")

@@ -10,10 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
 // oracle knows what must be on the output branches.
@@ -51,9 +52,7 @@ func (w *world) ask(ctx context.Context, clean bool) error {
 func (o *oracle) findRefused(ctx context.Context) error {
 	status, _, err := o.replicas[0].status(ctx)
 	for _, p := range o.running() {
-		found := status[p.name].Findings
-		guarded := slices.ContainsFunc(found.First, func(f fleet.Finding) bool { return f.Code == string(diag.DeletionGuard) })
-		o.refused[p.name] = guarded || p.strict && found.Errors > 0
+		o.refused[p.name] = meta.IsStatusConditionTrue(status[p.name].Conditions, fluxmeta.StalledCondition)
 	}
 	return err
 }

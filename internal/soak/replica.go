@@ -203,7 +203,7 @@ type logWriter struct {
 
 var (
 	startedLine = regexp.MustCompile(`msg=started .* admin=(\S+) listen=(\S+)`)
-	badLine     = regexp.MustCompile(`panic|DATA RACE|fatal error|` + secretBytes)
+	badLine     = regexp.MustCompile(`^panic: |^fatal error: |msg=panic |DATA RACE|` + secretBytes)
 )
 
 // Write implements io.Writer.
@@ -231,8 +231,8 @@ func (l *logWriter) line(line string) {
 	}
 }
 
-// caches are the files of packs that the replica keeps.
-func (r *replica) packs() []string {
+// kept are the files of the replica's cache.
+func (r *replica) kept() []string {
 	var out []string
 	_ = filepath.WalkDir(r.cache, func(name string, entry os.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {

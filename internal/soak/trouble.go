@@ -111,7 +111,7 @@ func (w *world) stopFor(ctx context.Context, r *replica, d time.Duration) {
 // damage spoils the cache of a dead replica.
 func (w *world) damage(r *replica, random *rand.Rand) {
 	w.counts.damages.Add(1)
-	files := r.packs()
+	files := r.kept()
 	if len(files) == 0 || random.IntN(4) == 0 {
 		w.events.say("replica %d loses its cache", r.n)
 		_ = empty(r.cache)

@@ -132,8 +132,8 @@ func (b *branch) unit(name string) (unitInventory, error) {
 	return u, b.read(path.Join(name, inventoryName), &u)
 }
 
-// owned are the files that agentry says are its own.
-func (b *branch) owned() (map[string]bool, error) {
+// owned are the files that agentry says are its own. Units that are not to be looked at are left out.
+func (b *branch) owned(without func(unit string) bool) (map[string]bool, error) {
 	out := map[string]bool{inventoryName: true, unitsName: true, metadataName: true}
 	for _, f := range b.Root {
 		out[f.Path] = true
@@ -145,6 +145,9 @@ func (b *branch) owned() (map[string]bool, error) {
 	}
 	for _, name := range b.units {
 		u, err := b.unit(name)
+		if err != nil && without(name) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

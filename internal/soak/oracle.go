@@ -154,14 +154,33 @@ func (o *oracle) payload(b *branch) error {
 		if why == nil {
 			continue
 		}
-		if !r.mayBeKept(name) && !o.refused[b.pipeline.name] {
-			return fmt.Errorf("%s: unit %s is no render of its inventory, and nothing keeps it: %w", b.commit, name, why)
+		if kept, err := o.mayBeKept(r, name); err != nil || !kept {
+			return errors.Join(fmt.Errorf("%s: unit %s is no render of its inventory, and nothing keeps it: %w", b.commit, name, why), err)
+		}
+		if o.lostInventory(b.pipeline, name) {
+			continue
 		}
 		if err := o.trace(b, name); err != nil {
 			return fmt.Errorf("%s: unit %s is no render of its inventory (%w), and none that was kept: %w", b.commit, name, why, err)
 		}
 	}
 	return nil
+}
+
+// mayBeKept reports whether a unit may be what it was, for what is in the commits of the inventory
+// or, as nothing is written down for that alone, in the heads; or since nothing is written at all.
+func (o *oracle) mayBeKept(r *rendering, unit string) (bool, error) {
+	if r.mayBeKept(unit) || o.refused[r.branch.pipeline.name] {
+		return true, nil
+	}
+	heads, err := o.render(o.atHeads(r.branch))
+	return err == nil && heads.mayBeKept(unit), err
+}
+
+// lostInventory reports whether somebody changed the inventory of a unit by hand. It comes back when
+// the unit is written again.
+func (o *oracle) lostInventory(p *pipeline, unit string) bool {
+	return !o.clean && o.tampered(p)[path.Join(p.path, unit, inventoryName)]
 }
 
 // trace follows a unit that was kept back to the commit that rendered it: that must have been
@@ -219,13 +238,7 @@ func (b *branch) payloadBut(unit string, tampered map[string]bool) (map[string]s
 
 // isRenderOfHeads checks that nothing is held, and all is a render of what is in the sources now.
 func (o *oracle) isRenderOfHeads(b *branch) error {
-	heads := *b
-	heads.Held = nil
-	heads.Sources = slices.Clone(b.Sources)
-	for i, s := range b.pipeline.sources {
-		heads.Sources[i].Commit = o.authors[s.remote].head()
-	}
-	r, err := o.render(&heads)
+	r, err := o.render(o.atHeads(b))
 	if err != nil {
 		return err
 	}
@@ -243,6 +256,17 @@ func (o *oracle) isRenderOfHeads(b *branch) error {
 		return fmt.Errorf("%s has the units %v, the heads %v", b.commit, b.units, units)
 	}
 	return nil
+}
+
+// atHeads is a branch as if it were rendered from the heads, and nothing were held.
+func (o *oracle) atHeads(b *branch) *branch {
+	heads := *b
+	heads.Held = nil
+	heads.Sources = slices.Clone(b.Sources)
+	for i, s := range b.pipeline.sources {
+		heads.Sources[i].Commit = o.authors[s.remote].head()
+	}
+	return &heads
 }
 
 // metadata checks hydrator.metadata of a branch that is written directly.

@@ -56,6 +56,7 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 		return err
 	}
 	owned := map[string]bool{}
+	var unknown []string // folders of units whose inventory somebody lost
 	plain := false
 	for _, p := range pipelines {
 		if plain = plain || p.plain; o.lost(p) {
@@ -68,7 +69,13 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 		if err != nil {
 			return err
 		}
-		own, err := b.owned()
+		own, err := b.owned(func(unit string) bool {
+			if !o.lostInventory(p, unit) {
+				return false
+			}
+			unknown = append(unknown, path.Join(p.path, unit)+"/")
+			return true
+		})
 		if err != nil {
 			return err
 		}
@@ -84,6 +91,11 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 	for name := range owned {
 		if _, there := all[name]; !there && !o.kept(pipelines, name) {
 			return fmt.Errorf("%s is in an inventory, and not there", name)
+		}
+	}
+	for name := range all {
+		if slices.ContainsFunc(unknown, func(dir string) bool { return strings.HasPrefix(name, dir) && !isTheirs(name) }) {
+			owned[name] = true
 		}
 	}
 	theirs, _ := o.people.theirs(r, pipelines[0].ref(), tip)

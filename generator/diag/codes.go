@@ -28,7 +28,8 @@ func Topics() []Topic {
 		{Title: "Integrations", Codes: integrationCodes()},
 		{Title: "IntegrationMonitors", Codes: monitorCodes()},
 		{Title: "Integrations pods", Codes: podCodes()},
-		{Title: "Git and the output branch", Codes: gitCodes()},
+		{Title: "Git and the inputs", Codes: sourceCodes()},
+		{Title: "Git and the output branch", Codes: outputCodes()},
 		{Title: "The pipeline file", Codes: pipelineCodes()},
 	}
 }

@@ -20,9 +20,8 @@ const (
 	InlinedSecretChanged Code = "inlined-secret-changed"
 )
 
-// gitCodes documents what is found while input commits are read and the output
-// branch is written.
-func gitCodes() []CodeInfo {
+// sourceCodes documents what is found while input commits are read.
+func sourceCodes() []CodeInfo {
 	return []CodeInfo{
 		{
 			Code:    SourceUnreachable,
@@ -54,6 +53,29 @@ func gitCodes() []CodeInfo {
 				"Repair the file; if the object was meant to go, it goes with the next pass.",
 		},
 		{
+			Code:    SubmoduleRefused,
+			Summary: "A submodule is at a path that is read.",
+			Help:    "It is not followed, and nothing that may come from it counts as deleted. Add the other repository as a source of its own.",
+		},
+		{
+			Code:    LFSPointer,
+			Summary: "A manifest is a pointer of Git LFS: its content is not in the repository.",
+			Help: "It counts as a file that cannot be read, so nothing that it held before counts as deleted. Store manifests as plain files: " +
+				"`git lfs untrack` their pattern, then `git add --renormalize .` and commit. A file that is no manifest goes into `.sourceignore`.",
+		},
+		{
+			Code:    SourceIgnoreUnusable,
+			Summary: "A .sourceignore is larger than 64 KiB, has more than 1,000 patterns, or is a pointer of Git LFS.",
+			Help: "Nobody can tell what it hides, so nothing below its folder is read, and nothing there counts as deleted. " +
+				"Shorten it, or name the folders to read in `sources[].paths`.",
+		},
+	}
+}
+
+// outputCodes documents what is found while the output branch is written.
+func outputCodes() []CodeInfo {
+	return []CodeInfo{
+		{
 			Code:    ImmutableField,
 			Summary: "The render changes a field that Kubernetes does not let anyone change on an existing object.",
 			Help: "Flux and Argo CD would refuse it and everything applied with it, so the GrafanaAgent's last good version " +
@@ -79,23 +101,6 @@ func gitCodes() []CodeInfo {
 			Code:    AdoptionCollision,
 			Summary: "A file that agentry would write exists already and is not agentry's.",
 			Help:    "Nothing is written. Move or delete the file that is named, or choose another branch or path.",
-		},
-		{
-			Code:    SubmoduleRefused,
-			Summary: "A submodule is at a path that is read.",
-			Help:    "It is not followed, and nothing that may come from it counts as deleted. Add the other repository as a source of its own.",
-		},
-		{
-			Code:    LFSPointer,
-			Summary: "A manifest is a pointer of Git LFS: its content is not in the repository.",
-			Help: "It counts as a file that cannot be read, so nothing that it held before counts as deleted. Store manifests as plain files: " +
-				"`git lfs untrack` their pattern, then `git add --renormalize .` and commit. A file that is no manifest goes into `.sourceignore`.",
-		},
-		{
-			Code:    SourceIgnoreUnusable,
-			Summary: "A .sourceignore is larger than 64 KiB, has more than 1,000 patterns, or is a pointer of Git LFS.",
-			Help: "Nobody can tell what it hides, so nothing below its folder is read, and nothing there counts as deleted. " +
-				"Shorten it, or name the folders to read in `sources[].paths`.",
 		},
 		{
 			Code:    SecretsHeld,

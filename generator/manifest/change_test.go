@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -90,4 +91,37 @@ func contents(s *manifest.Set) map[string][]string {
 		list(fmt.Sprint("duplicates ", i), group)
 	}
 	return out
+}
+
+// TestStandInsKeepNames lets the same objects stand in, be added and be taken out before and
+// after an edit that changes no name: the names are known to be the same, and what was replaced
+// is found. With others they are not the same unless the identities are.
+func TestStandInsKeepNames(t *testing.T) {
+	t.Parallel()
+	object := func(name, labels string) *manifest.Object {
+		text := fmt.Sprintf("apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: %s, namespace: ns0, labels: {%s}}\nspec: {selector: {}, podMetricsEndpoints: []}\n", name, labels)
+		return manifest.Parse(manifest.File{Path: name + ".yaml", Data: []byte(text)}, manifest.Options{}).Objects[0]
+	}
+	a, b, b2, c, c2 := object("a", ""), object("b", ""), object("b", "x: y"), object("c", ""), object("c", "x: y")
+	stands := func(o *manifest.Object) map[manifest.ID]*manifest.Object {
+		return map[manifest.ID]*manifest.Object{o.ID: o}
+	}
+	before := manifest.NewSet(manifest.Result{Objects: []*manifest.Object{a, b}})
+	after, ok := before.Change([]*manifest.Object{b}, []*manifest.Object{b2})
+	if !ok || !after.SameNames(before) {
+		t.Fatal("an edit changed the names")
+	}
+	x, y := before.With(stands(c)), after.With(stands(c2))
+	replaced, ok := y.Replaced(x)
+	if want := map[*manifest.Object]*manifest.Object{b: b2, c: c2}; !ok || !maps.Equal(replaced, want) {
+		t.Errorf("replaced %v %t, want %v", replaced, ok, want)
+	}
+	without := map[manifest.ID]*manifest.Object{c.ID: nil}
+	for name, set := range map[string]*manifest.Set{
+		"taken out instead": after.With(without), "nothing": after, "another": after.With(stands(object("d", ""))), "twice": y.With(without),
+	} {
+		if set.SameNames(x) || x.SameNames(set) {
+			t.Errorf("%s: has the names", name)
+		}
+	}
 }

@@ -17,9 +17,16 @@ type Set struct {
 	names      *names
 }
 
-// names stands for the identities in a set: sets that share one have the same. It is not
-// empty, for pointers to what is empty may be equal.
-type names struct{ _ byte }
+// names stands for the identities in a set: sets that share one have the same.
+type names struct {
+	of      *names      // of the set that this one was made of by [Set.With]; else nil
+	present map[ID]bool // what was put in and what was taken out there
+}
+
+// same reports whether two sets are known to have the same identities.
+func (n *names) same(other *names) bool {
+	return n == other || n.of != nil && n.of == other.of && maps.Equal(n.present, other.present)
+}
 
 // NewSet merges results, whatever their order. Objects of the same identity are all left
 // out, also if they are equal: which file is edited next, and whether that has an effect,
@@ -148,15 +155,18 @@ func (s *Set) Change(gone, came []*Object) (*Set, bool) {
 	case s.shadowing:
 		return nil, false
 	}
-	return s.With(changes), true
+	out := s.With(changes)
+	out.names = &names{} // a set that changes for years remembers no names of before
+	return out, true
 }
 
 // SameNames reports whether a set is known to have just the identities of another: they come
-// from one by [Set.Replace]. It costs nothing.
-func (s *Set) SameNames(other *Set) bool { return s.names == other.names }
+// from one by [Set.Replace], or from such by [Set.With] of the same identities. It costs nothing
+// that grows with the set.
+func (s *Set) SameNames(other *Set) bool { return s.names.same(other.names) }
 
-// Replaced gives the objects of a set with others in their places here, by [Set.Replace]: those
-// of before and these. It reports false when the two are not known to have the same names.
+// Replaced gives the objects of a set with others in their places here: those of before and
+// these. It reports false when the two are not known to have the same names.
 func (s *Set) Replaced(before *Set) (map[*Object]*Object, bool) {
 	if !s.SameNames(before) {
 		return nil, false
@@ -174,7 +184,11 @@ func (s *Set) Replaced(before *Set) (map[*Object]*Object, bool) {
 // identities, or beside the others if there are none; nil takes an object out. What is
 // given is no duplicate of anything.
 func (s *Set) With(objects map[ID]*Object) *Set {
-	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, names: &names{}}
+	present := make(map[ID]bool, len(objects))
+	for id, o := range objects {
+		present[id] = o != nil
+	}
+	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, names: &names{of: s.names, present: present}}
 	out.objects = with(s.objects, objects)
 	kinds := map[string]map[ID]*Object{}
 	for id, o := range objects {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"sync"
 
 	"sigs.k8s.io/yaml"
 
@@ -109,11 +110,16 @@ func (b *builder) mayInline(c *agentyaml.Config) bool {
 // compress is gzip as the operator calls it: default level, no name, no time.
 func compress(text []byte) []byte {
 	var buf bytes.Buffer
-	w := gzip.NewWriter(&buf)
+	w := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(w)
+	w.Reset(&buf)
 	_, _ = w.Write(text) // a bytes.Buffer takes everything
 	_ = w.Close()
 	return buf.Bytes()
 }
+
+// gzipWriters are used again: a new one takes most of a megabyte, more than what it compresses.
+var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func dataBytes(data map[string][]byte) int {
 	n := 0

@@ -100,9 +100,13 @@ func TestStandInsKeepNames(t *testing.T) {
 	t.Parallel()
 	object := func(name, labels string) *manifest.Object {
 		text := fmt.Sprintf("apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: %s, namespace: ns0, labels: {%s}}\nspec: {selector: {}, podMetricsEndpoints: []}\n", name, labels)
-		return manifest.Parse(manifest.File{Path: name + ".yaml", Data: []byte(text)}, manifest.Options{}).Objects[0]
+		result := manifest.Parse(manifest.File{Path: name + ".yaml", Data: []byte(text)}, manifest.Options{})
+		if len(result.Objects) != 1 {
+			t.Fatal(result.Diags)
+		}
+		return result.Objects[0]
 	}
-	a, b, b2, c, c2 := object("a", ""), object("b", ""), object("b", "x: y"), object("c", ""), object("c", "x: y")
+	a, b, b2, c, c2 := object("a", ""), object("b", ""), object("b", "x: z"), object("c", ""), object("c", "x: z")
 	stands := func(o *manifest.Object) map[manifest.ID]*manifest.Object {
 		return map[manifest.ID]*manifest.Object{o.ID: o}
 	}

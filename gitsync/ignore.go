@@ -8,7 +8,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
@@ -221,11 +220,4 @@ func (d *treeDiff) below(folder string) ([]repo.Change, error) {
 		}
 	}
 	return out, nil
-}
-
-// refuseIgnoreFile tells that a .sourceignore is unusable.
-func refuseIgnoreFile() *diag.Diagnostic {
-	return &diag.Diagnostic{Severity: diag.Error, Code: diag.SourceIgnoreUnusable,
-		Message: "is not a text of at most 64 KiB and 1,000 patterns, so nothing below its folder is read",
-		Hint:    "shorten it, or name the folders to read in sources[].paths"}
 }

@@ -185,7 +185,8 @@ func (s *source) file(name string, e repo.Entry) *inputFile {
 	f := &inputFile{path: name, blob: e.Hash}
 	problem := refuseMode(e.Mode)
 	if problem == nil && path.Base(name) == sourceignore.FileName {
-		problem = refuseIgnoreFile() // a usable one is no file to read
+		unusable := sourceignore.Problem() // a usable one is no file to read
+		problem = &unusable
 	}
 	if problem != nil {
 		problem.File, problem.Source = name, s.label

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 // FileName is the name of the files.
@@ -35,6 +37,13 @@ type File struct {
 
 // Unusable stands for a file that is too large or none at all.
 func Unusable() File { return File{Unusable: true} }
+
+// Problem tells that a file is unusable, but not which one.
+func Problem() diag.Diagnostic {
+	return diag.Diagnostic{Severity: diag.Error, Code: diag.SourceIgnoreUnusable,
+		Message: "is not a text of at most 64 KiB and 1,000 patterns, so nothing below its folder is read",
+		Hint:    "shorten it, or name the folders to read instead, in a pipeline as sources[].paths"}
+}
 
 // Parse reads the file of a folder, which is "." or a clean path from the repository's root.
 func Parse(folder string, text []byte) File {

@@ -81,6 +81,9 @@ func (in *input) summary(units int) string {
 	if n := total(in.ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", amount(n, "object"))
 	}
+	if in.read.Hidden > 0 {
+		s += fmt.Sprintf(" (.sourceignore hides %s)", amount(in.read.Hidden, "file"))
+	}
 	return s
 }
 

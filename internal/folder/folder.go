@@ -5,6 +5,10 @@
 // and the halves of a mounted ConfigMap volume are. A path that is named itself is read
 // whatever its name. No file is read twice, however many paths and links lead to it.
 //
+// What .sourceignore files hide is not there, as package sourceignore says: those of the
+// repository that a path is in, from its top down. Of what is in no repository those count
+// that are in the outermost folder that was named and below.
+//
 // A symbolic link is followed as long as it stays below the path that was named. One that
 // leads out, to nothing or in a circle is reported and not followed: what a repository can
 // make its reader read is what is in it.
@@ -41,6 +45,8 @@ type Input struct {
 	Results []manifest.Result
 	// Files counts the files that were found.
 	Files int
+	// Hidden counts the files that would be read but for a .sourceignore.
+	Hidden int
 
 	files map[string]file // by name
 	stdin []byte
@@ -65,13 +71,13 @@ func (in *Input) Text(name string) []byte {
 
 // Read reads the manifests at the paths, in which "-" is standard input.
 func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
-	w := newWalk(opts.Skip)
+	w := newWalk(paths, opts.Skip)
 	for _, path := range paths {
 		if err := w.add(ctx, path); err != nil {
 			return nil, err
 		}
 	}
-	in := &Input{Results: make([]manifest.Result, len(w.files)), Files: len(w.files), files: map[string]file{}}
+	in := &Input{Results: make([]manifest.Result, len(w.files)), Files: len(w.files), Hidden: len(w.hidden), files: map[string]file{}}
 	err := inParallel(ctx, len(w.files), func(i int) {
 		var data []byte
 		in.Results[i], data = w.files[i].parse(opts)

@@ -15,10 +15,12 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
 
 // write makes files below a new folder, and makes the folder the current one. The content
-// "-> x" is a link, and "-> /" one to outside; other contents name a Namespace each.
+// "-> x" is a link, and "-> /" one to outside; a .sourceignore has a pattern for each word; other
+// contents name a Namespace each.
 func write(t *testing.T, files ...string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -33,7 +35,11 @@ func write(t *testing.T, files ...string) {
 			}
 			continue
 		}
-		if err := os.WriteFile(name, []byte(namespace(content)), 0o644); err != nil {
+		text := namespace(content)
+		if filepath.Base(name) == sourceignore.FileName {
+			text = strings.ReplaceAll(content, " ", "\n")
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,13 +20,24 @@ type walk struct {
 	files  []file
 	result manifest.Result // what concerns no file
 	seen   map[string]bool // files and folders, by path
+	hidden map[string]bool // files that .sourceignore files hide, by path
+	named  []string        // folders, by path
+	roots  map[string]*root
 }
 
-func newWalk(skip func(string) bool) *walk {
+// newWalk knows all that is named from the start: see outermost.
+func newWalk(names []string, skip func(string) bool) *walk {
 	if skip == nil {
 		skip = func(string) bool { return false }
 	}
-	return &walk{skip: skip, seen: map[string]bool{}}
+	w := &walk{skip: skip, seen: map[string]bool{}, hidden: map[string]bool{}, roots: map[string]*root{}}
+	for _, name := range names {
+		path, err := realPath(name)
+		if info, statErr := os.Stat(path); err == nil && statErr == nil && info.IsDir() {
+			w.named = append(w.named, path) // what is wrong with the others is told when they are read
+		}
+	}
+	return w
 }
 
 // add finds the files of a path that was named.
@@ -46,54 +57,58 @@ func (w *walk) add(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %s", name, reason(err))
 	}
-	name = filepath.Clean(name)
+	at := w.locate(file{filepath.Clean(name), path}, info.IsDir())
 	if !info.IsDir() {
-		w.file(name, path)
+		w.file(at)
 		return nil
 	}
-	return w.tree(ctx, name, path)
+	return w.tree(ctx, at)
 }
 
 // tree finds the files of a folder that was named. Links come last, so that a file goes by
 // its own name where it has one.
-func (w *walk) tree(ctx context.Context, name, path string) error {
-	links := w.folder(ctx, name, path)
+func (w *walk) tree(ctx context.Context, top place) error {
+	links := w.folder(ctx, top)
 	for len(links) > 0 && ctx.Err() == nil {
 		link := links[0]
-		links = append(links[1:], w.follow(ctx, link, path)...)
+		links = append(links[1:], w.follow(ctx, link, top.path)...)
 	}
 	return ctx.Err()
 }
 
-// folder finds the files of a folder, and returns the links that it did not follow.
-func (w *walk) folder(ctx context.Context, name, path string) (links []file) {
-	if w.seen[path] || ctx.Err() != nil || w.skip(filepath.ToSlash(name)) {
+// folder finds the files of a folder, and returns the links that it did not follow. What is
+// hidden is looked through as well: a file in it may have been taken back in.
+func (w *walk) folder(ctx context.Context, at place) (links []place) {
+	if w.seen[at.path] || ctx.Err() != nil || w.skip(filepath.ToSlash(at.name)) {
 		return nil
 	}
-	w.seen[path] = true
-	entries, err := os.ReadDir(path)
+	w.seen[at.path] = true
+	w.ignoreFile(at)
+	entries, err := os.ReadDir(at.path)
 	if err != nil {
-		w.merge(unreadable(filepath.ToSlash(name), err))
+		if !at.hiddenWhole() {
+			w.merge(unreadable(filepath.ToSlash(at.name), err))
+		}
 		return nil
 	}
 	for _, entry := range entries {
-		inner := file{filepath.Join(name, entry.Name()), filepath.Join(path, entry.Name())}
+		inner := at.inner(entry.Name())
 		switch {
 		case strings.HasPrefix(entry.Name(), "."):
 		case entry.Type()&fs.ModeSymlink != 0:
 			links = append(links, inner)
 		case entry.IsDir():
-			links = append(links, w.folder(ctx, inner.name, inner.path)...)
+			links = append(links, w.folder(ctx, inner)...)
 		case entry.Type().IsRegular() && manifest.IsManifestPath(entry.Name()):
-			w.file(inner.name, inner.path)
+			w.file(inner)
 		}
 	}
-	w.kustomization(name, entries)
+	w.kustomization(at, entries)
 	return links
 }
 
-// follow finds what a link below the root leads to.
-func (w *walk) follow(ctx context.Context, link file, root string) (links []file) {
+// follow finds what a link below the named folder leads to.
+func (w *walk) follow(ctx context.Context, link place, top string) (links []place) {
 	manifests := manifest.IsManifestPath(filepath.Base(link.name))
 	path, err := realPath(link.path)
 	if err != nil {
@@ -104,49 +119,65 @@ func (w *walk) follow(ctx context.Context, link file, root string) (links []file
 		return nil
 	}
 	info, err := os.Stat(path)
+	target := place{file{link.name, path}, link.root, link.in}
 	switch {
 	case err != nil:
 		w.merge(unreadable(filepath.ToSlash(link.name), err))
 	case !info.IsDir() && !(manifests && info.Mode().IsRegular()):
-	case !within(root, path):
+	case !within(top, path):
 		w.refuse(link, "is a symbolic link that leads out of the folder, and is not followed")
 	case info.IsDir():
-		return w.folder(ctx, link.name, path)
+		return w.folder(ctx, target)
 	default:
-		w.file(link.name, path)
+		w.file(target)
 	}
 	return nil
 }
 
-// file takes a file, once.
-func (w *walk) file(name, path string) {
-	if !w.seen[path] {
-		w.seen[path] = true
-		w.files = append(w.files, file{filepath.ToSlash(name), path})
+// file takes a file, once. What is hidden under one name may be shown under another.
+func (w *walk) file(at place) {
+	switch {
+	case w.seen[at.path]:
+	case at.hidden():
+		w.hidden[at.path] = true
+	default:
+		w.seen[at.path] = true
+		delete(w.hidden, at.path)
+		w.files = append(w.files, file{filepath.ToSlash(at.name), at.path})
 	}
 }
 
 // kustomization warns of a folder that means something else to kustomize.
-func (w *walk) kustomization(name string, entries []os.DirEntry) {
+func (w *walk) kustomization(at place, entries []os.DirEntry) {
 	i := slices.IndexFunc(entries, func(e os.DirEntry) bool {
-		return e.Name() == "kustomization.yaml" || e.Name() == "kustomization.yml" || e.Name() == "Kustomization"
+		return !at.inner(e.Name()).hidden() && (e.Name() == "kustomization.yaml" || e.Name() == "kustomization.yml" || e.Name() == "Kustomization")
 	})
 	if i < 0 {
 		return
 	}
 	w.result.Diags = append(w.result.Diags, diag.Diagnostic{
-		Severity: diag.Warning, Code: diag.PlainManifests, File: filepath.ToSlash(filepath.Join(name, entries[i].Name())),
+		Severity: diag.Warning, Code: diag.PlainManifests, File: filepath.ToSlash(filepath.Join(at.name, entries[i].Name())),
 		Message: "the folder's files are read as plain manifests: kustomizations are not built",
 		Hint:    "build it first and read the result, if patches or generators matter",
 	})
 }
 
-// refuse reports a link. Whatever its name is, it could stand for a folder of manifests.
-func (w *walk) refuse(link file, message string) {
-	w.merge(manifest.Result{Broken: 1, Diags: diag.List{{
-		Severity: diag.Error, Code: diag.SymlinkRefused, File: filepath.ToSlash(link.name), Message: message,
+// refuse reports a link that is not hidden. Whatever its name is, it could stand for a folder
+// of manifests.
+func (w *walk) refuse(link place, message string) {
+	if link.hiddenWhole() {
+		return
+	}
+	problem := refusedLink(message)
+	problem.File = filepath.ToSlash(link.name)
+	w.merge(manifest.Result{Broken: 1, Diags: diag.List{problem}})
+}
+
+func refusedLink(message string) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Error, Code: diag.SymlinkRefused, Message: message,
 		Hint: "put a copy in its place, or name the link's target as a path of its own",
-	}}})
+	}
 }
 
 func (w *walk) merge(r manifest.Result) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
 // Forge is one repository at the site that hosts it. It is safe for concurrent use.
@@ -110,8 +111,9 @@ type Config struct {
 	// Identity stands for the token where rate limits are shared: what has the same Identity
 	// at the same site has one limit. It is no secret.
 	Identity string
-	// CAPEM are certificates to trust instead of the system's.
-	CAPEM []byte
+	// Connection holds the certificates to trust instead of the system's, the client
+	// certificate and the proxy; its other fields are not used.
+	Connection repo.Auth
 	// Timeout of a call. Default: DefaultTimeout.
 	Timeout time.Duration
 }

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,16 +14,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
 // Sites share connections and rate limits between repositories. The zero value is ready for
 // use, and safe for concurrent use.
 type Sites struct {
 	mu         sync.Mutex
-	transports map[string]*http.Transport // by CA
+	transports map[[sha256.Size]byte]*http.Transport // by how they connect
 	meters     map[meterKey]*meter
 	maxBytes   int64 // of an answer; 0: MaxBodyBytes
 }
@@ -49,7 +48,7 @@ func (s *Sites) guard(cfg Config, at address) (*guard, error) {
 	if err != nil {
 		return nil, errors.New("the forge's URL cannot be parsed")
 	}
-	next, err := s.transport(cfg.CAPEM)
+	next, err := s.transport(cfg.Connection)
 	if err != nil {
 		return nil, fmt.Errorf("forge %s: %w", at.site, err)
 	}
@@ -70,45 +69,43 @@ func (s *Sites) guard(cfg Config, at address) (*guard, error) {
 	return g, nil
 }
 
-// transport is the one for these certificates. Proxies are those of the environment.
-func (s *Sites) transport(ca []byte) (*http.Transport, error) {
-	sum := sha256.Sum256(ca)
-	key := hex.EncodeToString(sum[:])
+// transport is the one for what connects like this.
+func (s *Sites) transport(connection repo.Auth) (*http.Transport, error) {
+	text, err := json.Marshal(connection)
+	if err != nil {
+		return nil, err
+	}
+	key := sha256.Sum256(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t := s.transports[key]; t != nil {
 		return t, nil
 	}
-	t, err := Transport(ca)
+	t, err := Transport(connection)
 	if err != nil {
 		return nil, err
 	}
 	if s.transports == nil {
-		s.transports = map[string]*http.Transport{}
+		s.transports = map[[sha256.Size]byte]*http.Transport{}
 	}
 	s.transports[key] = t
 	return t, nil
 }
 
-// Transport is what is used for all that is not Git: proxies of the environment, deadlines for
-// each step, TLS 1.2 and later, and the given certificates instead of the system's, if any.
-func Transport(ca []byte) (*http.Transport, error) {
-	t := &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    10 * time.Second,
-		ResponseHeaderTimeout:  DefaultTimeout,
-		IdleConnTimeout:        90 * time.Second,
-		MaxIdleConnsPerHost:    4,
-		MaxConnsPerHost:        8,
-		MaxResponseHeaderBytes: 64 << 10,
-		ForceAttemptHTTP2:      true,
+// Transport is what is used for all that is not Git, over the connection's client certificate and
+// proxy, or the environment's: deadlines for each step, TLS 1.2 and later, and the given
+// certificates instead of the system's, if any.
+func Transport(connection repo.Auth) (*http.Transport, error) {
+	t, err := repo.NewTransport(connection)
+	if err != nil {
+		return nil, err
 	}
-	if len(ca) > 0 {
-		t.TLSClientConfig.RootCAs = x509.NewCertPool()
-		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca) {
-			return nil, errors.New("the CA holds no certificate in PEM")
-		}
+	t.ResponseHeaderTimeout = DefaultTimeout
+	t.MaxConnsPerHost = 8
+	t.MaxResponseHeaderBytes = 64 << 10
+	if len(connection.CAPEM) > 0 {
+		t.TLSClientConfig.RootCAs = x509.NewCertPool() // Git trusts the system's besides
+		t.TLSClientConfig.RootCAs.AppendCertsFromPEM(connection.CAPEM)
 	}
 	return t, nil
 }

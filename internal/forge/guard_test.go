@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
 // answering is a server with one answer for everything, and the number of its requests.
@@ -248,7 +249,7 @@ func TestCertificatesReplaceTheSystems(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") }))
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	each(t, server.URL, Config{CAPEM: ca}, func(t *testing.T, _ Forge, err error) {
+	each(t, server.URL, Config{Connection: repo.Auth{CAPEM: ca}}, func(t *testing.T, _ Forge, err error) {
 		if err != nil {
 			t.Errorf("with its CA: %v", err)
 		}
@@ -258,7 +259,7 @@ func TestCertificatesReplaceTheSystems(t *testing.T) {
 			t.Errorf("without: %v", err)
 		}
 	})
-	if _, err := new(Sites).Forge(Config{Type: gitsync.ForgeGitHub, URL: server.URL, Repository: "o/n", CAPEM: []byte("none")}); err == nil {
+	if _, err := new(Sites).Forge(Config{Type: gitsync.ForgeGitHub, URL: server.URL, Repository: "o/n", Connection: repo.Auth{CAPEM: []byte("none")}}); err == nil {
 		t.Error("a CA without a certificate is taken")
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/gittest"
 )
 
 const secret = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"
@@ -154,6 +155,37 @@ func TestAnInstallationThatIsGivenIsNotLookedFor(t *testing.T) {
 	s, g := start(t, Config{InstallationID: 42, Repository: "acme/monitoring"}, map[string]string{make42: made(time.Hour)})
 	if _, err := s.Token(t.Context()); err != nil || g.count(find) != 0 {
 		t.Errorf("got %v, asked %d times", err, g.count(find))
+	}
+}
+
+// TestTheAPIIsReachedThroughTheProxy over TLS, at a host that only the proxy knows, with a CA of
+// its own.
+func TestTheAPIIsReachedThroughTheProxy(t *testing.T) {
+	key, text := newKey(t)
+	g := &github{key: &key.PublicKey, errs: make(chan error, 1), answers: map[string]string{
+		"GET /api/repos/acme/monitoring/installation": `200 {"id":42}`, "POST /api/app/installations/42/access_tokens": made(time.Hour),
+	}}
+	server := httptest.NewTLSServer(g)
+	t.Cleanup(server.Close)
+	proxy := gittest.NewProxy(t, server.URL)
+	way := repo.Auth{
+		CAPEM:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		ProxyURL: proxy.URL, ProxyUsername: gittest.ProxyUser, ProxyPassword: gittest.ProxyPassword,
+	}
+	ask := func() (string, error) {
+		s, err := New(Config{AppID: 7, PrivateKey: text, Repository: "acme/monitoring", URL: "https://github.example.com/api", Connection: way})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.http.CloseIdleConnections()
+		return s.Token(t.Context())
+	}
+	if token, err := ask(); err != nil || token != secret || proxy.Hosts()[0] != "github.example.com:443" {
+		t.Errorf("got %q, %v, through the proxy: %q", token, err, proxy.Hosts())
+	}
+	way.ProxyPassword = "wr0ng-s3cret"
+	if _, err := ask(); err == nil || !strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)) || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("with a wrong password: %v", err)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 	"github.com/agentry-dev/agentry/internal/pipeline"
@@ -47,7 +48,7 @@ func (c *clients) get(ca []byte) (*http.Client, error) {
 	if client := c.by[key]; client != nil {
 		return client, nil
 	}
-	transport, err := forge.Transport(ca)
+	transport, err := forge.Transport(repo.Auth{CAPEM: ca})
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 )
@@ -66,7 +67,7 @@ func newPusher(ctx context.Context, to gitsync.OCI, secret pipeline.RegistrySecr
 	if err != nil {
 		return nil, errors.New("the URL of the artifact is not oci://HOST/PATH")
 	}
-	t, err := forge.Transport(secret.CAPEM)
+	t, err := forge.Transport(repo.Auth{CAPEM: secret.CAPEM})
 	if err != nil {
 		return nil, err
 	}

@@ -62,30 +62,37 @@ type resolver struct {
 }
 
 func (r *resolver) auth(path, url string, a gitsync.Auth) repo.Auth {
-	out := repo.Auth{
-		Username:      r.text(path+".username", a.UsernameFile, a.UsernameEnv),
-		Password:      r.text(path+".password", a.PasswordFile, a.PasswordEnv),
-		BearerToken:   r.text(path+".bearerToken", a.BearerTokenFile, a.BearerTokenEnv),
-		CAPEM:         r.bytes(path+".ca", a.CAFile, a.CAEnv),
-		ClientCertPEM: r.bytes(path+".clientCert", a.ClientCertFile, a.ClientCertEnv),
-		ClientKeyPEM:  r.bytes(path+".clientKey", a.ClientKeyFile, a.ClientKeyEnv),
-		SSHKey:        r.bytes(path+".sshKey", a.SSHKeyFile, a.SSHKeyEnv),
-		SSHPassphrase: []byte(r.text(path+".sshKeyPassphrase", a.SSHKeyPassphraseFile, a.SSHKeyPassphraseEnv)),
-		KnownHosts:    r.bytes(path+".knownHosts", a.KnownHostsFile, a.KnownHostsEnv),
-		ProxyURL:      a.ProxyURL,
-		ProxyUsername: r.text(path+".proxyUsername", a.ProxyUsernameFile, a.ProxyUsernameEnv),
-		ProxyPassword: r.text(path+".proxyPassword", a.ProxyPasswordFile, a.ProxyPasswordEnv),
-		Identity:      r.identity(a),
-	}
+	way := r.connection(path, a)
+	out := way
+	out.Username = r.text(path+".username", a.UsernameFile, a.UsernameEnv)
+	out.Password = r.text(path+".password", a.PasswordFile, a.PasswordEnv)
+	out.BearerToken = r.text(path+".bearerToken", a.BearerTokenFile, a.BearerTokenEnv)
+	out.SSHKey = r.bytes(path+".sshKey", a.SSHKeyFile, a.SSHKeyEnv)
+	out.SSHPassphrase = []byte(r.text(path+".sshKeyPassphrase", a.SSHKeyPassphraseFile, a.SSHKeyPassphraseEnv))
+	out.KnownHosts = r.bytes(path+".knownHosts", a.KnownHostsFile, a.KnownHostsEnv)
+	out.Identity = r.identity(a)
 	if a.GitHubApp != nil {
-		r.app(path+".githubApp", url, a.GitHubApp, &out)
+		r.app(path+".githubApp", url, a.GitHubApp, way, &out)
 	}
 	return out
 }
 
+// connection is the way to a server, for Git and for the API beside it: whom to trust, what to
+// show, and through which proxy.
+func (r *resolver) connection(path string, a gitsync.Auth) repo.Auth {
+	return repo.Auth{
+		CAPEM:         r.bytes(path+".ca", a.CAFile, a.CAEnv),
+		ClientCertPEM: r.bytes(path+".clientCert", a.ClientCertFile, a.ClientCertEnv),
+		ClientKeyPEM:  r.bytes(path+".clientKey", a.ClientKeyFile, a.ClientKeyEnv),
+		ProxyURL:      a.ProxyURL,
+		ProxyUsername: r.text(path+".proxyUsername", a.ProxyUsernameFile, a.ProxyUsernameEnv),
+		ProxyPassword: r.text(path+".proxyPassword", a.ProxyPasswordFile, a.ProxyPasswordEnv),
+	}
+}
+
 // app puts the source of an app's tokens into a credential. Who has the same app and
 // installation has the same rights, whatever key it shows.
-func (r *resolver) app(path, url string, g *gitsync.GitHubApp, out *repo.Auth) {
+func (r *resolver) app(path, url string, g *gitsync.GitHubApp, way repo.Auth, out *repo.Auth) {
 	key := r.bytes(path+".privateKey", g.PrivateKeyFile, g.PrivateKeyEnv)
 	if key == nil {
 		return // reported
@@ -93,10 +100,7 @@ func (r *resolver) app(path, url string, g *gitsync.GitHubApp, out *repo.Auth) {
 	host, repository, _ := strings.Cut(gitsync.RepositoryAddress(url), "/")
 	cfg := githubapp.Config{
 		AppID: g.AppID, InstallationID: g.InstallationID, PrivateKey: key, Repository: repository, URL: g.URL,
-		Connection: repo.Auth{
-			CAPEM: out.CAPEM, ClientCertPEM: out.ClientCertPEM, ClientKeyPEM: out.ClientKeyPEM,
-			ProxyURL: out.ProxyURL, ProxyUsername: out.ProxyUsername, ProxyPassword: out.ProxyPassword,
-		},
+		Connection: way,
 	}
 	if cfg.URL == "" && host != "github.com" {
 		cfg.URL = "https://" + host + "/api/v3"

@@ -54,8 +54,9 @@ type ForgeAccess struct {
 	// Identity is equal for equal tokens, and no secret: what has one Identity at one site
 	// has one rate limit.
 	Identity string
-	// CAPEM holds the certificates to trust instead of the system's; nil for these.
-	CAPEM []byte
+	// Connection holds the certificates to trust instead of the system's, the client
+	// certificate and the proxy.
+	Connection repo.Auth
 }
 
 // EndpointSecret is for calling somebody's HTTP address.
@@ -135,11 +136,12 @@ func (r *resolver) forge(at, repository string, f *gitsync.Forge, auth gitsync.A
 		return nil
 	}
 	out := &ForgeAccess{Type: f.Type, URL: f.URL, Repository: pathAtSite(f.URL, repository)}
-	switch {
-	case f.CAFile+f.CAEnv != "":
-		out.CAPEM = r.bytes(at+".forge.ca", f.CAFile, f.CAEnv)
-	case isHostOf(f.URL, repository):
-		out.CAPEM = r.bytes(at+".auth.ca", auth.CAFile, auth.CAEnv)
+	out.Connection = r.connection(at+".auth", auth)
+	if !isHostOf(f.URL, repository) { // the way out is the same, but it is another server
+		out.Connection.CAPEM, out.Connection.ClientCertPEM, out.Connection.ClientKeyPEM = nil, nil, nil
+	}
+	if f.CAFile+f.CAEnv != "" {
+		out.Connection.CAPEM = r.bytes(at+".forge.ca", f.CAFile, f.CAEnv)
 	}
 	switch {
 	case f.TokenFile+f.TokenEnv != "":

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/githubapp"
 )
 
@@ -36,7 +37,7 @@ spec:
       forge: {type: github, tokenEnv: TOKEN}
     - url: https://other.example.com/x.git
       ref: {branch: main}
-      auth: {bearerTokenFile: token, caFile: ca.pem}
+      auth: {bearerTokenFile: token, caFile: ca.pem, proxyURL: "http://proxy.example.com:3128", proxyUsernameFile: user, proxyPasswordFile: token}
       forge: {type: gitea, url: https://forge.example.com}
       verify: {allowedSignersFile: signers, pgpKeysEnv: PGP}
   output:
@@ -80,11 +81,14 @@ func TestSecrets(t *testing.T) {
 			{"github.com/acme/shop", "github", []byte("env-hook")},
 		},
 		Sources: []*ForgeAccess{
-			{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, CAPEM: ca},
+			{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: repo.Auth{CAPEM: ca}},
 			{Type: "github", URL: "https://github.com", Repository: "acme/shop", Identity: "env TOKEN"},
-			{Type: "gitea", URL: "https://forge.example.com", Repository: "x", Identity: tokenFile}, // another host: not its CA
+			{ // another host: not its CA, but the same way out
+				Type: "gitea", URL: "https://forge.example.com", Repository: "x", Identity: tokenFile,
+				Connection: repo.Auth{ProxyURL: "http://proxy.example.com:3128", ProxyUsername: "robot", ProxyPassword: "t0ken"},
+			},
 		},
-		Output:    &ForgeAccess{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, CAPEM: ca},
+		Output:    &ForgeAccess{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: repo.Auth{CAPEM: ca}},
 		Notify:    []EndpointSecret{{}, {Secret: []byte("env-hook"), CAPEM: ca}},
 		Receivers: []EndpointSecret{{Secret: []byte("h00k"), CAPEM: ca}},
 		OCI:       RegistrySecret{Username: "robot", Password: "env-token", CAPEM: ca},

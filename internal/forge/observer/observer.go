@@ -172,6 +172,6 @@ func Config(d *fleet.Definition, source int, access *pipeline.ForgeAccess) forge
 	}
 	return forge.Config{
 		Type: access.Type, URL: access.URL, Repository: access.Repository,
-		Token: access.Token, CAPEM: access.CAPEM, Identity: string(identity),
+		Token: access.Token, Connection: access.Connection, Identity: string(identity),
 	}
 }

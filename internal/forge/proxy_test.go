@@ -1,0 +1,74 @@
+package forge
+
+import (
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/gittest"
+)
+
+// TestAPIsAreReachedThroughTheProxy asks for hosts that only the proxy knows, over TLS with a CA of
+// their own, and without.
+func TestAPIsAreReachedThroughTheProxy(t *testing.T) {
+	answer := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Header.Get("Proxy-Authorization") != "" {
+			t.Error("the proxy's password goes to the site")
+		}
+		fmt.Fprint(w, "[]")
+	})
+	plain, safe := httptest.NewServer(answer), httptest.NewTLSServer(answer)
+	t.Cleanup(plain.Close)
+	t.Cleanup(safe.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: safe.Certificate().Raw})
+	for name, c := range map[string]struct {
+		server, url, host string
+		ca                []byte
+	}{
+		"a tunnel": {safe.URL, "https://forge.example.com", "forge.example.com:443", ca}, // httptest's certificate is for *.example.com
+		"plain":    {plain.URL, "http://forge.invalid", "forge.invalid", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := gittest.NewProxy(t, c.server)
+			way := repo.Auth{CAPEM: c.ca, ProxyURL: proxy.URL, ProxyUsername: gittest.ProxyUser, ProxyPassword: gittest.ProxyPassword}
+			each(t, c.url, Config{Connection: way}, func(t *testing.T, _ Forge, err error) {
+				if err != nil || !slices.Contains(proxy.Hosts(), c.host) {
+					t.Errorf("%v; the proxy was asked for %q", err, proxy.Hosts())
+				}
+			})
+			before := len(proxy.Hosts())
+			way.ProxyPassword = "wr0ng-s3cret"
+			each(t, c.url, Config{Connection: way}, func(t *testing.T, _ Forge, err error) {
+				if err == nil || !strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)) || strings.Contains(err.Error(), "s3cret") {
+					t.Errorf("with a wrong password: %v", err)
+				}
+			})
+			if len(proxy.Hosts()) != before {
+				t.Errorf("let through: %q", proxy.Hosts())
+			}
+		})
+	}
+}
+
+// TestConnectionsAreSharedByThoseThatConnectAlike: what differs in its proxy's password alone does
+// not.
+func TestConnectionsAreSharedByThoseThatConnectAlike(t *testing.T) {
+	var s Sites
+	way := repo.Auth{ProxyURL: "http://proxy.example.com", ProxyUsername: "p", ProxyPassword: "pw"}
+	first, err := s.transport(way)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.transport(way); err != nil || again != first {
+		t.Errorf("another one: %v", err)
+	}
+	way.ProxyPassword = "renewed"
+	if other, err := s.transport(way); err != nil || other == first {
+		t.Errorf("the old password stays in use: %v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package gitsync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,7 +153,7 @@ func (p *pass) resolveTip() error {
 // stay returns the commit of a source that was rendered last, if it is still to be had.
 func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, error) {
 	src := p.sources[i]
-	code, hint := diag.SourceUnreachable, "check the URL, the ref, the network and the credentials"
+	code, hint := diag.SourceUnreachable, cmp.Or(WayOut(cause), "check the URL, the ref, the network and the credentials")
 	refused, isRefused := errors.AsType[*refusedCommit](cause)
 	if isRefused {
 		code, hint = refused.code, refused.hint

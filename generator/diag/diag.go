@@ -71,6 +71,14 @@ func (d Diagnostic) Same(other Diagnostic) bool {
 	return d.Object == other.Object && d.Source == other.Source && d.String() == other.String()
 }
 
+// Advice is the message with the way out, on one line.
+func (d Diagnostic) Advice() string {
+	if d.Hint == "" {
+		return d.Message
+	}
+	return d.Message + "; " + d.Hint
+}
+
 // Position is file:line:column with what is known of it.
 func (d Diagnostic) Position() string {
 	file := d.File

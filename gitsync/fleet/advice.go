@@ -1,28 +1,11 @@
 package fleet
 
-import (
-	"errors"
-
-	"github.com/agentry-dev/agentry/gitsync/repo"
-)
+import "github.com/agentry-dev/agentry/gitsync"
 
 // advised is an error in words for a condition: with the way out, where somebody has to take one.
 func advised(err error) string {
-	for _, a := range []struct {
-		kind error
-		way  string
-	}{
-		{repo.ErrAuth, "give spec.output.auth a credential that may push, or the source's auth one that may read"},
-		{repo.ErrHostKey, "if the host has a new key, add it to the file that knownHostsFile names"},
-		{repo.ErrRepositoryNotFound, "check the url, and whether the credential may see the repository"},
-		{repo.ErrRefNotFound, "check the source's ref"},
-		{repo.ErrEmptyRepository, "push a first commit"},
-		{repo.ErrRejected, "let the credential of spec.output.auth push there, or choose another branch"},
-		{repo.ErrCache, "make room in the folder of --cache-dir, or let agentry write there; nothing in it is needed, it may be emptied"},
-	} {
-		if errors.Is(err, a.kind) {
-			return err.Error() + "; " + a.way
-		}
+	if way := gitsync.WayOut(err); way != "" {
+		return err.Error() + "; " + way
 	}
 	return err.Error()
 }

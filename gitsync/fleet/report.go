@@ -74,15 +74,12 @@ func complaint(diags diag.List) string {
 
 // inWords is a finding as a sentence for a condition: where, about what, what, and the way out.
 func inWords(d diag.Diagnostic) string {
-	text := d.Message
+	text := d.Advice()
 	if d.Object != (diag.Object{}) {
 		text = d.Object.String() + ": " + text
 	}
 	if d.File != "" {
 		text = d.Position() + ": " + text
-	}
-	if d.Hint != "" {
-		text += "; " + d.Hint
 	}
 	return text
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
@@ -54,24 +53,7 @@ func (e Env) pass(ctx context.Context, p *pipeline.Pipeline, options gitsync.Opt
 	defer func() { err = errors.Join(err, syncer.Close()) }()
 	defer e.progress(p.Metadata.Name + ": fetching and rendering")()
 	if report, err = syncer.Pass(ctx); err != nil {
-		err = repositoryError{err, repositoryHint(err)}
+		err = repositoryError{err, gitsync.WayOut(err)}
 	}
 	return report, err
-}
-
-// repositoryHint says what to look at first.
-func repositoryHint(err error) string {
-	switch {
-	case errors.Is(err, repo.ErrHostKey):
-		return "compare the host's key with knownHostsFile of the pipeline's auth"
-	case errors.Is(err, repo.ErrAuth):
-		return "check the pipeline's auth fields, and that the credential may read the source and push to the output branch"
-	case errors.Is(err, repo.ErrRepositoryNotFound):
-		return "check the URL; hosts say the same of a repository that the credential may not see"
-	case errors.Is(err, repo.ErrRefNotFound), errors.Is(err, repo.ErrEmptyRepository):
-		return "check sources[].ref; the reference must exist"
-	case errors.Is(err, repo.ErrRejected):
-		return "check the branch's protection rules; the credential must be allowed to push"
-	}
-	return ""
 }

@@ -117,7 +117,7 @@ func (e Env) expanded(ctx context.Context, fleet []*pipeline.Pipeline, cacheDir 
 	defer e.progress("looking for the folders of forEach")()
 	fleet, found, err := pipeline.Expand(ctx, fleet, pipeline.ExpandOptions{CacheDir: cacheDir, Getenv: e.LookupEnv})
 	if err != nil {
-		err = repositoryError{err, repositoryHint(err)}
+		err = repositoryError{err, gitsync.WayOut(err)}
 	}
 	return fleet, cmp.Or(err, e.wrongFolders(found))
 }

@@ -260,16 +260,8 @@ func (s *service) tellProblems(problems diag.List) {
 		if d.Severity == diag.Error {
 			level = slog.LevelError
 		}
-		s.log.Log(context.Background(), level, "the configuration has a problem", "position", d.Position(), "problem", problem(d))
+		s.log.Log(context.Background(), level, "the configuration has a problem", "position", d.Position(), "problem", d.Advice())
 	}
-}
-
-// problem is what a diagnostic says, with the way out.
-func problem(d diag.Diagnostic) string {
-	if d.Hint == "" {
-		return d.Message
-	}
-	return d.Message + "; " + d.Hint
 }
 
 // listen opens the admin listener, and the one for webhooks.

@@ -87,7 +87,7 @@ func (b *builder) addConfig(name string, c *agentyaml.Config) {
 		o.YAML = w.Bytes()
 	} else {
 		compressed := compress(text)
-		w := b.secretHead(name, labels, len(compressed))
+		w := b.secretHead(name, labels, base64.StdEncoding.EncodedLen(len(compressed)))
 		w.WriteString("data:\n  " + configKey + ": ")
 		w.WriteString(base64Scalar(compressed))
 		o.YAML, o.Review = w.Bytes(), agentyaml.EncodeRedacted(c)
@@ -134,7 +134,8 @@ func (b *builder) id(kind, name string) manifest.ID {
 }
 
 // secretHead writes a Secret up to its data. Secrets are written by hand because a YAML
-// library would parse megabytes of configuration again only to print them.
+// library would parse megabytes of configuration again only to print them. The size is
+// that of its values as they are written.
 func (b *builder) secretHead(name string, labels map[string]string, size int) *bytes.Buffer {
 	m := b.meta(name, labels)
 	if size > clientSideBytes {

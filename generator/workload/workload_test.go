@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -126,6 +127,23 @@ func TestCompression(t *testing.T) {
 		}
 		if !bytes.Equal(got, text) || (o.Review != nil) != (size > gzipAboveBytes) {
 			t.Errorf("%d bytes: text kept %t, review text %t", size, bytes.Equal(got, text), o.Review != nil)
+		}
+	}
+}
+
+// TestServerSideApply looks at sizes around the limit of annotations, into which client-side apply
+// writes the whole object: what is compressed counts as long as it is in base64.
+func TestServerSideApply(t *testing.T) {
+	const annotations = 256 << 10 // what Kubernetes allows
+	random := rand.NewChaCha8([32]byte{})
+	for kib := 100; kib <= 240; kib += 10 {
+		b := built(t, "agent", "")
+		noise := make([]byte, kib<<10)
+		_, _ = random.Read(noise) // never fails
+		b.addConfig("c", &agentyaml.Config{Metrics: &agentyaml.Metrics{Global: agentyaml.Global{ExternalLabels: agentyaml.Live{"a": base64.StdEncoding.EncodeToString(noise)}}}})
+		text := b.objects[len(b.objects)-1].YAML
+		if marked := bytes.Contains(text, []byte("sync-options: ServerSideApply=true")); !marked && len(text) > annotations-10<<10 || marked && len(text) < annotations/2 {
+			t.Errorf("%d bytes: to be applied on the server's side: %t", len(text), marked)
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (w world) fluxApply(t *testing.T, o *unstructured.Unstructured) *unstructur
 // Argo CD does.
 func (w world) kubectlApply(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
-	out := newShell(t, dir).must("kubectl apply -k . --dry-run=server -o yaml")
+	out := cluster.NewShell(t, dir).Must("kubectl apply -k . --dry-run=server -o yaml")
 	var items []*unstructured.Unstructured
 	for _, o := range harness.Decode(t, []byte(out)) {
 		if list, err := o.ToList(); o.IsList() && err == nil {

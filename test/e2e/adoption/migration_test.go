@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/test/e2e/harness"
+	pages "github.com/agentry-dev/agentry/test/e2e/harness/page"
 )
 
 // TestMigrationPage types docs/migration.md, once with each tool, and holds what is printed
@@ -26,7 +27,7 @@ func TestMigrationPage(t *testing.T) {
 				page = got
 				return
 			}
-			if line := firstDifference(page, got); line != "" {
+			if line := pages.Difference(page, got); line != "" {
 				t.Errorf("docs/migration.md does not say what is printed; look at what UPDATE=1 makes of it: %s", line)
 			}
 		})
@@ -36,16 +37,6 @@ func TestMigrationPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func firstDifference(want, got string) string {
-	wanted := strings.Split(want, "\n")
-	for i, line := range strings.Split(got, "\n") {
-		if i >= len(wanted) || wanted[i] != line {
-			return "it prints " + line + "\ninstead of " + wanted[min(i, len(wanted)-1)]
-		}
-	}
-	return ""
 }
 
 // playPage plays the page for the users of a tool in the installation that it tells of, and
@@ -68,7 +59,7 @@ func playPage(t *testing.T, page, tool string) string {
 		}
 	}
 	before := w.settled(t, c.operator)
-	played := newShell(t, repository(t, c)).play(page, tool)
+	played := play(t, repository(t, c), page, tool)
 	for _, o := range c.custom {
 		if _, err := w.get(t, o); err == nil && strings.HasPrefix(o.GetAPIVersion(), "monitoring.grafana.com/") {
 			t.Errorf("%s is still there", id(o))
@@ -112,35 +103,21 @@ func repository(t *testing.T, c conformance) string {
 	return dir
 }
 
-// play runs the sessions of a page, but those that are for users of another tool.
-func (s *shell) play(page, tool string) string {
+// play plays a page in a folder, but for what is for users of another tool.
+func play(t *testing.T, dir, page, tool string) string {
+	t.Helper()
+	shell := cluster.NewShell(t, dir)
+	player := pages.Player{Run: shell.Must, Write: func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}}
 	sections := regexp.MustCompile(`(?m)^##`).Split(page, -1)
 	for i, section := range sections {
 		title, _, _ := strings.Cut(section, "\n")
-		if other, ok := strings.CutPrefix(title, "# With "); ok && other != tool {
-			continue
+		if other, ok := strings.CutPrefix(title, "# With "); !ok || other == tool {
+			sections[i] = player.Play(section)
 		}
-		sections[i] = regexp.MustCompile("(?ms)^```(sh|console)\n(.*?)^```$").ReplaceAllStringFunc(section, s.block)
 	}
 	return strings.Join(sections, "##")
-}
-
-// block writes a script, or runs a session and returns it with what was printed.
-func (s *shell) block(block string) string {
-	if script, ok := strings.CutPrefix(block, "```sh\n# "); ok {
-		name, text, _ := strings.Cut(strings.TrimSuffix(script, "```"), "\n")
-		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
-		return block
-	}
-	var out strings.Builder
-	spaces := regexp.MustCompile(`(?m) +$|\n+\z`)
-	for _, line := range strings.SplitAfter(strings.TrimSuffix(block, "```"), "\n") {
-		if command, typed := strings.CutPrefix(line, "$ "); typed {
-			printed := spaces.ReplaceAllString(s.must(command), "")
-			out.WriteString(line + strings.TrimPrefix(printed+"\n", "\n"))
-		}
-	}
-	return "```console\n" + out.String() + "```"
 }

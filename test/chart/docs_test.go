@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -86,5 +88,36 @@ func TestExamplesOfInstall(t *testing.T) {
 	}
 	if diff := gocmp.Diff(rendered[0], rendered[1]); diff != "" {
 		t.Errorf("Flux and Argo CD install something else:\n%s", diff)
+	}
+}
+
+// TestPrometheusReadsThePages: rules and scrape configurations of the pages are what promtool takes.
+func TestPrometheusReadsThePages(t *testing.T) {
+	pages, err := filepath.Glob(root + "/docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, page := range pages {
+		for _, block := range blocks(t, page) {
+			var check []string
+			switch {
+			case strings.HasPrefix(block, "groups:\n"):
+				check = []string{"check", "rules"}
+			case strings.HasPrefix(block, "scrape_configs:\n"):
+				check = []string{"check", "config", "--syntax-only"}
+			default:
+				continue
+			}
+			checked++
+			file := filepath.Join(t.TempDir(), "block.yaml")
+			if err := os.WriteFile(file, []byte(block), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			runPromtool(t, append(check, file)...)
+		}
+	}
+	if checked < 2 {
+		t.Errorf("%d were found", checked)
 	}
 }

@@ -118,6 +118,7 @@ type Fleet struct {
 	changed   []*pipeline                // of which the observers are to be told
 	kept      int64                      // bytes between passes
 	idlers    map[chan struct{}]struct{} // of [Fleet.Idle]; woken when a pass has ended
+	rest      alarm                      // gives memory back
 }
 
 // noteDelay is how long notes for promotion tools wait for others of the same repository.
@@ -215,6 +216,7 @@ func (f *Fleet) settle(cutOff func()) (late int) {
 	f.busy.Wait()
 	grace.Stop()
 	f.mu.Lock()
+	f.rest.stop()
 	for _, p := range f.pipelines {
 		f.detach(p)
 	}

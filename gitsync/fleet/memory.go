@@ -2,8 +2,17 @@ package fleet
 
 import (
 	"cmp"
+	"runtime/debug"
 	"slices"
+	"time"
 )
+
+// restAfter is how long no pass must have ended until a fleet counts as resting.
+const restAfter = 10 * time.Second
+
+// restLater gives memory that passes needed back to the system when the fleet rests: it may
+// rest for days, and the runtime by itself keeps as much again as is in use. f.mu is held.
+func (f *Fleet) restLater() { f.rest.set(restAfter, debug.FreeOSMemory) }
 
 // resize takes note of what an instance keeps between passes. f.mu is held.
 func (f *Fleet) resize(at *instance, size int64) {

@@ -196,6 +196,7 @@ func (f *Fleet) ended(r *run) {
 		}
 	}
 	f.trim()
+	f.restLater()
 	f.review(p)
 }
 

@@ -120,11 +120,15 @@ func (f *Fleet) published(p *pipeline) Status {
 }
 
 // jsonTime is a time for JSON, nil if there is none.
-func jsonTime(t time.Time) *metav1.Time {
+func jsonTime(t time.Time) *metav1.Time { return timeOfDay(t, time.Now()) }
+
+// timeOfDay is what the clock on the wall, as it goes now, showed or will show at a moment: it may
+// have been set since that was noted.
+func timeOfDay(t, now time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
 	}
-	out := metav1.NewTime(t.Round(0))
+	out := metav1.NewTime(now.Round(0).Add(t.Sub(now)))
 	return &out
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// maxIdleReaders is how many closed Readers are kept for the next user, with
-// what they have cached.
+// maxIdleReaders is how many closed Readers are kept for the next user. Only the one that
+// was closed last, and is opened next, keeps what it has cached: a process may have hundreds of
+// repositories.
 const maxIdleReaders = 4
 
 // Reader reads objects of the cache. It belongs to one goroutine: go-git's
@@ -83,9 +84,13 @@ func (rd *Reader) Close() {
 	}
 	rd.open = false
 	rd.adopt(nil)
-	if len(r.idle) < maxIdleReaders {
-		r.idle = append(r.idle, rd)
+	if n := len(r.idle); n > 0 {
+		r.idle[n-1].cache.Clear()
 	}
+	if len(r.idle) == maxIdleReaders {
+		r.idle = r.idle[1:]
+	}
+	r.idle = append(r.idle, rd)
 }
 
 // Has tells whether the object is there, by the packs' indexes only.

@@ -19,6 +19,7 @@ import (
 // result is what a pull request would change.
 type result struct {
 	head    string // the commit
+	base    string // that it was compared with
 	refused string // why the head was not rendered
 	units   []unitChange
 	files   []fileChange
@@ -52,8 +53,11 @@ func compare(base, head *gitsync.Report, source int) result {
 			r.refused = "the head cannot be read, or is not accepted"
 		}
 	}
-	if source < len(base.Sources) && base.Sources[source].Stale {
-		r.refused = "the branch that it goes to cannot be read"
+	if source < len(base.Sources) {
+		r.base = base.Sources[source].Commit
+		if base.Sources[source].Stale {
+			r.refused = "the branch that it goes to cannot be read"
+		}
 	}
 	for _, d := range head.Diags {
 		switch {

@@ -29,7 +29,7 @@ func (r *result) markdown(pipeline string, limit int) string {
 		r.writeDiags(&b)
 		return forge.Truncate(b.String(), limit)
 	}
-	fmt.Fprintf(&b, "**%s** with %s. Nothing is pushed for this.\n", r.summary(), forge.Code(shortID(r.head)))
+	fmt.Fprintf(&b, "**%s** with %s, compared with %s. Nothing is pushed for this.\n", r.summary(), forge.Code(shortID(r.head)), forge.Code(shortID(r.base)))
 	var units []string
 	for _, u := range r.units {
 		units = append(units, forge.Code(u.name)+" "+u.what)

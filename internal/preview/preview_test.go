@@ -243,7 +243,7 @@ func TestPullRequestIsToldWhatItWouldChange(t *testing.T) {
 	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 unit changed")
 	text := l.comment(7)
 	for _, want := range []string{
-		"<!-- agentry:preview:prod-eu -->\n### agentry: `prod-eu`\n\n**1 unit changed** with `" + head[:7] + "`. Nothing is pushed for this.\n\n### Units\n\n- `a/agent` changed\n",
+		"<!-- agentry:preview:prod-eu -->\n### agentry: `prod-eu`\n\n**1 unit changed** with `" + head[:7] + "`, compared with `" + l.git.Git("rev-parse", "main")[:7] + "`. Nothing is pushed for this.\n\n### Units\n\n- `a/agent` changed\n",
 		"- changed `a/agent/agent-config.secret.yaml`: `agent.yml` changed (+",
 		"\n```diff\n@@ -",
 		"regex: metrics\n",

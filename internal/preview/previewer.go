@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +30,9 @@ const (
 	Timeout = 5 * time.Minute
 	// listTimeout bounds listing pull requests.
 	listTimeout = 2 * time.Minute
+	// MaxRefreshed is how many previews are made again in an interval, as the branch that they were
+	// compared with has moved; those that are out of date the longest come first.
+	MaxRefreshed = 20
 	// minGap lies between the rounds of one source.
 	minGap = 5 * time.Second
 	// keepLists is how long what was listed is kept at most.
@@ -93,10 +94,26 @@ type watch struct {
 	last  time.Time // the last round
 	told  time.Time // the last trigger: what was listed before it is out of date
 
+	inputs string // the commits of the last pass
+
 	digest string // of the definition that seen is about
 	forge  forge.Forge
-	place  string         // of forge: equal for what sees the same
-	seen   map[int]string // the heads that were told, by number
+	way    repo.Auth    // to forge
+	place  string       // of forge: equal for what sees the same
+	seen   map[int]told // by number
+
+	base    string    // what the pipeline renders as it is
+	baseOf  string    // the inputs that base is of
+	refresh time.Time // no preview is made again for another base before
+}
+
+// told is a preview as it was told.
+type told struct {
+	head   string // the commit
+	base   string // as in watch
+	digest string // of what was said, without the name of the base
+	at     time.Time
+	broken bool // nothing was, and it is not tried before the next push
 }
 
 var _ fleet.Observer = (*Previewer)(nil)
@@ -131,17 +148,38 @@ func (p *Previewer) Passed(_ context.Context, out fleet.Outcome) {
 		wanted[key] = true
 		w := p.watches[key]
 		if w == nil {
-			w = &watch{key: key, seen: map[int]string{}}
+			w = &watch{key: key, seen: map[int]told{}}
 			p.watches[key] = w
 			p.kick()
 		}
 		w.def, w.slice = d, out.After.SliceKey
+		p.moved(w, out.After.Sources)
 	}
 	for key := range p.watches {
 		if key.pipeline == out.After.Name && !wanted[key] {
 			delete(p.watches, key)
 		}
 	}
+}
+
+// moved notes the commits of a pass. Others than before may have made previews out of date. p.mu is
+// held.
+func (p *Previewer) moved(w *watch, sources []fleet.SourceStatus) {
+	var commits []string
+	for _, s := range sources {
+		commits = append(commits, s.Commit)
+	}
+	inputs := strings.Join(commits, " ")
+	before := w.inputs
+	if w.inputs = inputs; before == "" || before == inputs || inputs == "" {
+		return
+	}
+	at := w.last.Add(minGap)
+	if w.refresh.After(at) {
+		at = w.refresh
+	}
+	w.due = earlier(w.due, at)
+	p.kick()
 }
 
 // Trigger lists the pull requests of a repository now, or very soon if that was just done. The
@@ -192,6 +230,7 @@ type turn struct {
 	slice    string
 	interval time.Duration
 	told     time.Time
+	inputs   string
 }
 
 // next is the source that is due the longest, or how long none is.
@@ -216,56 +255,7 @@ func (p *Previewer) next() (turn, time.Duration) {
 		interval = i.Duration
 	}
 	first.last, first.due = now, now.Add(interval)
-	return turn{first, first.def, first.slice, interval, first.told}, 0
-}
-
-// round previews the pull requests of a source that have a new head. What fails is tried again in
-// the next round; a rate limit ends this one.
-func (p *Previewer) round(ctx context.Context, w turn) {
-	if !p.options.Holds(w.slice) {
-		return // another replica tells, or it is not known which one
-	}
-	d := w.def
-	log := p.options.Log.With("pipeline", w.key.pipeline, "source", w.key.source)
-	if digest := digestOf(d); digest != w.digest || w.forge == nil {
-		f, place, err := p.connect(d, w.key.source)
-		if err != nil || f == nil {
-			log.Warn("no previews of pull requests", "err", err)
-			return
-		}
-		w.forge, w.place, w.digest, w.seen = f, place, digest, map[int]string{}
-	}
-	src := d.Spec.Sources[w.key.source]
-	pulls, err := p.list(ctx, w, baseBranch(src))
-	if err != nil {
-		log.Warn("pull requests cannot be listed, tried again", "err", err)
-		return
-	}
-	r := &renderer{options: p.options, def: d, source: w.key.source}
-	defer r.close()
-	open, made := map[int]string{}, 0
-	for _, pr := range pulls {
-		if pr.Fork && !src.Previews.Forks {
-			continue
-		}
-		head, known := w.seen[pr.Number]
-		if known {
-			open[pr.Number] = head
-		}
-		if head == pr.Head || made == MaxPerRound || ctx.Err() != nil || !p.options.Holds(w.slice) {
-			continue
-		}
-		made++
-		err := p.preview(ctx, w, r, pr)
-		if errors.Is(err, errPanic) {
-			log.Error("pull request cannot be previewed before its next push", "number", pr.Number, "err", err)
-		} else if err != nil {
-			log.Warn("pull request cannot be previewed, tried again", "number", pr.Number, "err", err)
-			continue
-		}
-		open[pr.Number] = pr.Head
-	}
-	w.seen = open
+	return turn{first, first.def, first.slice, interval, first.told, first.inputs}, 0
 }
 
 // list lists the open pull requests, unless that was just done for another pipeline and nothing
@@ -291,16 +281,24 @@ func (p *Previewer) list(ctx context.Context, w turn, base string) ([]forge.Pull
 	return pulls, nil
 }
 
-// connect makes the client of a source's forge. Its token is read for each call.
-func (p *Previewer) connect(d *fleet.Definition, source int) (f forge.Forge, place string, err error) {
+// errNoForge is the error of a source whose credentials know no forge.
+var errNoForge = errors.New("the source has no forge")
+
+// connect makes the client of a source's forge, anew if the definition or the way to it has
+// changed. Its token is read for each call.
+func (p *Previewer) connect(w turn) error {
+	d, source := w.def, w.key.source
 	secrets, err := p.options.Secrets(d)
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	if source >= len(secrets.Sources) || secrets.Sources[source] == nil {
-		return nil, "", nil
+		return errNoForge
 	}
-	cfg := observer.Config(d, source, secrets.Sources[source])
+	cfg, digest := observer.Config(d, source, secrets.Sources[source]), digestOf(d)
+	if w.forge != nil && digest == w.digest && cfg.Connection.Equal(w.way) {
+		return nil
+	}
 	cfg.Token = func(ctx context.Context) (string, error) {
 		now, err := p.options.Secrets(d)
 		if err != nil {
@@ -311,59 +309,16 @@ func (p *Previewer) connect(d *fleet.Definition, source int) (f forge.Forge, pla
 		}
 		return now.Sources[source].Token(ctx)
 	}
-	f, err = p.options.Sites.Forge(cfg)
-	return f, strings.Join([]string{cfg.URL, cfg.Repository, cfg.Identity}, "\n"), err
-}
-
-// errPanic is the error of a preview that panicked.
-var errPanic = errors.New("stopped by a fault in agentry itself, which its log describes: please report it")
-
-// errNotOurs is the error of a preview whose pipeline was given to another replica meanwhile.
-var errNotOurs = errors.New("another replica runs the pipeline now")
-
-// preview renders and tells one pull request. Anybody who may open one decides what is rendered:
-// a panic ends this preview and nothing else.
-func (p *Previewer) preview(ctx context.Context, w turn, r *renderer, pr forge.PullRequest) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			r.close() // what it keeps may be broken
-			err = p.panicked(w.key.pipeline, v)
-		}
-	}()
-	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, fmt.Errorf("the preview took longer than %s", Timeout))
-	defer cancel()
-	base, head, err := r.render(ctx, w.forge.HeadRef(pr.Number))
+	f, err := p.options.Sites.Forge(cfg)
 	if err != nil {
 		return err
 	}
-	if !p.options.Holds(w.slice) {
-		return errNotOurs // rendering takes a while
+	if digest != w.digest {
+		w.seen, w.baseOf = map[int]told{}, ""
 	}
-	found := compare(base, head, w.key.source)
-	settings := r.def.Spec.Sources[w.key.source].Previews
-	if settings.Comment == nil || *settings.Comment {
-		c := forge.Comment{Marker: marker(w.key), OnlyUpdate: found.isQuiet()}
-		c.Text = found.markdown(w.key.pipeline, w.forge.MaxTextBytes()-len(c.Marker)-1)
-		if err := w.forge.Comment(ctx, pr.Number, c); err != nil {
-			return err
-		}
-	}
-	if settings.Status != nil && !*settings.Status {
-		return nil
-	}
-	state, text := found.verdict()
-	return w.forge.SetStatus(ctx, found.head, forge.Status{Context: StatusContext(w.key.pipeline), State: state, Description: text, URL: pr.URL})
-}
-
-// panicked logs a panic. Of its value only what the runtime itself says is shown: anything else may
-// hold a secret.
-func (p *Previewer) panicked(pipeline string, value any) error {
-	text := fmt.Sprintf("%T", value)
-	if known, ok := value.(runtime.Error); ok {
-		text = known.Error()
-	}
-	p.options.Log.Error("panic", "during", "preview", "of", pipeline, "value", text, "stack", string(debug.Stack()))
-	return errPanic
+	w.forge, w.way, w.digest = f, cfg.Connection, digest
+	w.place = strings.Join([]string{cfg.URL, cfg.Repository, cfg.Identity}, "\n")
+	return nil
 }
 
 // StatusContext is the context of the commit status of previews.

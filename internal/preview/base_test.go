@@ -1,0 +1,113 @@
+package preview
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/forge"
+)
+
+// merge moves the base, and has the fleet make a pass of it.
+func (l *lab) merge(files map[string]string) (commit string) {
+	l.t.Helper()
+	commit = l.git.Commit("main", files)
+	l.pass(func(o *fleet.Outcome) { o.After.Sources = []fleet.SourceStatus{{Commit: commit}} })
+	return commit
+}
+
+// only is the watch of a lab.
+func (l *lab) only() *watch {
+	l.t.Helper()
+	for _, w := range l.p.watches {
+		return w
+	}
+	l.t.Fatal("nothing is watched")
+	return nil
+}
+
+func TestABaseThatMovesMakesPreviewsAnew(t *testing.T) {
+	l := newLab(t, nil)
+	first := l.merge(map[string]string{"README.md": "start\n"})
+	head := l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
+	l.round()
+	if text := l.comment(1); !strings.Contains(text, "compared with `"+first[:7]+"`") {
+		t.Errorf("the comment does not name its base:\n%s", text)
+	}
+	l.take()
+
+	// What renders to the same is no news.
+	l.merge(map[string]string{"README.md": "words\n"})
+	l.round()
+	if statuses, calls := l.take(); len(statuses) != 0 || calls != 1 {
+		t.Errorf("the base renders to the same: %q, %d calls", statuses, calls)
+	}
+
+	// The same change is merged from elsewhere.
+	second := l.merge(map[string]string{"monitor.yaml": monitor("metrics")})
+	l.round()
+	statuses, _ := l.take()
+	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: No changes")
+	if text := l.comment(1); !strings.Contains(text, "**No changes** with `"+head[:7]+"`, compared with `"+second[:7]+"`") {
+		t.Errorf("the comment is out of date:\n%s", text)
+	}
+
+	// The next one has to wait for its turn, whoever asks, and gets it.
+	l.merge(map[string]string{"monitor.yaml": monitor("http")})
+	l.round()
+	if statuses, _ := l.take(); len(statuses) != 0 {
+		t.Errorf("twice in an interval: %q", statuses)
+	}
+	if w := l.only(); !w.due.Equal(w.refresh) {
+		t.Errorf("the next round is at %s, and previews may be made anew at %s", w.due, w.refresh)
+	}
+	l.only().refresh = time.Time{}
+	l.round()
+	statuses, _ = l.take()
+	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 unit changed")
+}
+
+// TestAPassOfAnotherBaseMakesARound without waiting for the interval.
+func TestAPassOfAnotherBaseMakesARound(t *testing.T) {
+	l := newLab(t, nil)
+	l.merge(map[string]string{"README.md": "start\n"})
+	l.round()
+	w := l.only()
+	before := w.due
+	l.pass(func(o *fleet.Outcome) { o.After.Sources = []fleet.SourceStatus{{Commit: w.inputs}} })
+	if !w.due.Equal(before) {
+		t.Error("nothing has moved")
+	}
+	l.merge(map[string]string{"README.md": "words\n"})
+	if !w.due.Equal(w.last.Add(minGap)) {
+		t.Errorf("the next round is in %s", time.Until(w.due))
+	}
+	w.due, w.refresh = before, before.Add(-time.Minute)
+	l.merge(map[string]string{"README.md": "more words\n"})
+	if !w.due.Equal(w.refresh) {
+		t.Errorf("the next round is in %s", time.Until(w.due))
+	}
+}
+
+// TestPreviewsAreMadeAnewInTurns: a base with many pull requests does not take the machine.
+func TestPreviewsAreMadeAnewInTurns(t *testing.T) {
+	l := newLab(t, nil)
+	commit := l.merge(map[string]string{"README.md": "start\n"})
+	l.round()
+	due := turn{watch: l.only(), def: &l.def, interval: DefaultInterval, inputs: commit + " moved"}
+	var pulls []forge.PullRequest
+	due.seen = map[int]told{}
+	for n := range MaxRefreshed + 5 {
+		pulls = append(pulls, forge.PullRequest{Number: n + 1, Head: commit})
+		due.seen[n+1] = told{head: commit, base: "another", at: time.Unix(int64(1000-n), 0)}
+	}
+	pulls = append(pulls, forge.PullRequest{Number: 100, Head: commit}) // was not told at all
+	r := &renderer{options: l.p.options, def: &l.def}
+	defer r.close()
+	old := l.p.outdated(t.Context(), due, r, slog.New(slog.DiscardHandler), pulls)
+	if len(old) != MaxRefreshed || old[0].Number != MaxRefreshed+5 || old[MaxRefreshed-1].Number != 6 {
+		t.Errorf("%d, from %d to %d", len(old), old[0].Number, old[len(old)-1].Number)
+	}
+}

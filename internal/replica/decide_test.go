@@ -81,6 +81,28 @@ func TestASliceThatMayBeReleasedIsNotHeld(t *testing.T) {
 	}
 }
 
+// TestASliceThatAnotherTookMeanwhile: between the decision to take it and its turn, the watch told of
+// its new holder.
+func TestASliceThatAnotherTookMeanwhile(t *testing.T) {
+	play(t, func(t *testing.T, w *world) {
+		r, err := New(Options{Leases: &client{world: w}, Name: "fleet", Identity: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.mu.Lock()
+		decided := w.write(watch.Added, leaseOf("fleet-slice-3", "gone_1", ""))
+		member := w.write(watch.Added, leaseOf("fleet-member-b", "b_1", ""))
+		now := w.write(watch.Modified, leaseOf("fleet-slice-3", "b_1", ""))
+		w.mu.Unlock()
+		r.take(watch.Added, member)
+		r.take(watch.Modified, now)
+		r.acquire(t.Context(), "a_1", 3, decided)
+		if got := holder(w.leases["fleet-slice-3"]); got != "b_1" {
+			t.Errorf("%s took it from who holds it", got)
+		}
+	})
+}
+
 // TestATriggerThatCameMeanwhileStays: what was read is removed, not what stands there by then.
 func TestATriggerThatCameMeanwhileStays(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {

@@ -226,6 +226,45 @@ func TestClocksThatDiffer(t *testing.T) {
 	})
 }
 
+// TestClocksThatAreSet: a clock that is set forward costs its replica a new term and nothing else,
+// one that is set back nothing; who dies at that moment is followed as ever.
+func TestClocksThatAreSet(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for _, off := range []time.Duration{time.Hour, -time.Hour, year, -year} {
+		for name, who := range map[string][]string{"one": {"a"}, "all": {"a", "b", "c"}} {
+			t.Run(fmt.Sprintf("%s of %s", off, name), func(t *testing.T) {
+				play(t, func(t *testing.T, w *world) {
+					all := map[string]*process{}
+					for _, id := range []string{"a", "b", "c"} {
+						all[id] = w.start(id, 0)
+					}
+					w.until("three share everything", takeover, w.settled)
+					w.run(time.Minute)
+					for _, id := range who {
+						all[id].clock.Set(off)
+					}
+					w.run(time.Minute)
+					w.until("three share everything", takeover, w.settled)
+					for id, p := range all {
+						want := ".1"
+						if off > 0 && slices.Contains(who, id) {
+							want = ".2"
+						}
+						if term := p.Status().Term; !strings.HasSuffix(term, want) {
+							t.Errorf("%s goes by %s, want %s", id, term, want)
+						}
+					}
+					for _, id := range who { // And right again, when somebody dies.
+						all[id].clock.Set(0)
+					}
+					w.kill(all["c"])
+					w.until("two share everything", takeover, w.settled)
+				})
+			})
+		}
+	}
+}
+
 // TestTheAPIServerIsAway: all go on with what they have, nobody posts, and afterwards all have what
 // they had, without a change.
 func TestTheAPIServerIsAway(t *testing.T) {
@@ -414,8 +453,8 @@ func TestWrites(t *testing.T) {
 	})
 }
 
-// TestRandomHistories lets replicas come, go, die, be cut off and come back, at random, and asks
-// for everything to be held within 30 s of the last trouble.
+// TestRandomHistories lets replicas come, go, die, be cut off and come back, at random, and sets
+// their clocks, and asks for everything to be held within 30 s of the last trouble.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(15) {
 		synctest.Test(t, func(t *testing.T) {
@@ -425,7 +464,7 @@ func TestRandomHistories(t *testing.T) {
 			names := 0
 			for range 25 {
 				all := w.all()
-				switch random.IntN(7) {
+				switch random.IntN(8) {
 				case 0, 1:
 					if len(all) < 6 {
 						w.start(fmt.Sprintf("r%d", names), time.Duration(random.IntN(7200)-3600)*time.Second)
@@ -438,6 +477,10 @@ func TestRandomHistories(t *testing.T) {
 				case 3:
 					if len(all) > 0 {
 						w.end(all[random.IntN(len(all))])
+					}
+				case 4:
+					if len(all) > 0 {
+						all[random.IntN(len(all))].clock.Set(time.Duration(random.IntN(7200)-3600) * time.Second)
 					}
 				default:
 					if len(all) > 0 {

@@ -35,10 +35,10 @@ func (r *Replica) round(ctx context.Context) {
 		r.mu.Unlock()
 		return
 	}
-	p := decide(r.situation())
+	p, seen := decide(r.situation()), r.view.slices
 	r.mu.Unlock()
 	r.expel(ctx, p.expel)
-	each(p.take, func(n int) { r.acquire(ctx, term, n) })
+	each(p.take, func(n int) { r.acquire(ctx, term, n, seen[n]) })
 	r.release(ctx, term, p.release)
 	r.settle(term)
 	r.deliver(ctx)
@@ -85,10 +85,11 @@ func (r *Replica) expel(ctx context.Context, members []*coordinationv1.Lease) {
 	})
 }
 
-// acquire takes a slice that is free, or makes sure of one.
-func (r *Replica) acquire(ctx context.Context, term string, n int) {
+// acquire takes a slice that is free, or makes sure of one, by the Lease as it was when that was
+// decided: by a later one it may be another's.
+func (r *Replica) acquire(ctx context.Context, term string, n int, lease *coordinationv1.Lease) {
 	r.mu.Lock()
-	lease, draining := r.view.slices[n], r.draining[n]
+	draining := r.draining[n]
 	r.mu.Unlock()
 	if draining {
 		return // It is about to be released, and decided on again then.

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/clocktest"
 )
 
 // world is an API server with Leases, and replicas that share a fleet.
@@ -285,6 +286,7 @@ type process struct {
 	*Replica
 	client *client
 	fleet  *engine
+	clock  clocktest.Clock
 	stop   context.CancelFunc
 	ended  chan struct{}
 }
@@ -298,7 +300,7 @@ func (w *world) start(identity string, skew time.Duration) *process {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p.now = func() time.Time { return time.Now().Add(skew) }
+	p.now = func() time.Time { return p.clock.Now().Add(skew) }
 	p.fleet.replica = p.Replica
 	ctx, cancel := context.WithCancel(w.t.Context())
 	p.stop = cancel

@@ -81,6 +81,8 @@ type Handler struct {
 	table    map[address][]key
 	limiters map[address]*rate.Limiter
 	decoys   []key // as many as the address with the most secrets has
+
+	now func() time.Time
 }
 
 // New returns a handler that knows no address yet.
@@ -90,6 +92,7 @@ func New(o Options) *Handler {
 		bodies:  make(chan struct{}, MaxBodies),
 		clients: newRecent[string, *rate.Limiter](maxClients),
 		seen:    newRecent[[sha256.Size]byte, time.Time](MaxDeliveries),
+		now:     time.Now,
 	}
 	h.Set(nil)
 	return h
@@ -135,7 +138,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, where address, 
 	if where.kind == gitsync.WebhookBitbucket && unsignedPing(r.Header) {
 		return http.StatusOK, Ping
 	}
-	given, ok := readProof(where.kind, r, time.Now())
+	given, ok := readProof(where.kind, r, h.now())
 	if !ok {
 		return http.StatusUnauthorized, Unauthorized
 	}
@@ -152,6 +155,10 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, where address, 
 		return http.StatusRequestEntityTooLarge, TooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return http.StatusRequestTimeout, Broken
+	case errors.Is(err, errOutOfTime):
+		h.options.Log.Warn("webhook refused: it was sent long ago, or a clock is wrong; changes are seen by polling only", "repository", where.repository,
+			"source", where.kind, "sent", given.sent.UTC().Format(time.RFC3339), "off", given.age.Round(time.Second), "allowed", MaxClockSkew)
+		return http.StatusUnauthorized, Unauthorized
 	case err != nil:
 		return http.StatusBadRequest, Broken
 	case !genuine || !real:
@@ -159,6 +166,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, where address, 
 	}
 	return h.act(r.Header, where, given, digest)
 }
+
+// errOutOfTime is of a request that somebody signed who knows a secret, but not lately.
+var errOutOfTime = errors.New("the time that is signed is not now")
 
 // check reads the body to its end and compares what was given with all keys.
 func (h *Handler) check(w http.ResponseWriter, r *http.Request, where address, given proof, keys []key) (digest [sha256.Size]byte, genuine bool, err error) {
@@ -178,11 +188,14 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, where address, g
 	if _, err = io.Copy(io.MultiWriter(hashes...), body); err != nil {
 		return digest, false, err
 	}
-	matches := 0
+	var proven [2]int // by a token, and by a signature
 	for i, k := range keys {
-		matches |= k.matches(given, macs[i].Sum(nil))
+		proven[k.signs] |= k.matches(given, macs[i].Sum(nil))
 	}
-	return [sha256.Size]byte(sum.Sum(nil)), matches == 1, nil
+	if proven[0] == 0 && proven[1] == 1 && given.isOutOfTime() {
+		return digest, false, errOutOfTime
+	}
+	return [sha256.Size]byte(sum.Sum(nil)), proven[0]|proven[1] == 1, nil
 }
 
 func (h *Handler) bodyLimit(kind gitsync.WebhookType) int64 {

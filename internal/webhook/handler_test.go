@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/clocktest"
 )
 
 const (
@@ -337,6 +338,53 @@ func TestGitLabSignaturesHaveATime(t *testing.T) {
 	w := newWorld(0, Hook{gitsync.WebhookGitLab, shop, [][]byte{[]byte(signing)}})
 	if got := w.send(delivery{path: "/hook/gitlab/" + shop, header: map[string]string{"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": signing}}); got.Code != 404 {
 		t.Errorf("a signing token that was sent as it is got %d", got.Code)
+	}
+}
+
+// TestAClockThatIsSet: what is remembered goes by a clock that nobody sets. What a signature dates is
+// compared with the time of day; the log says so, and a secret that is sent as it is needs no clock.
+func TestAClockThatIsSet(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for _, off := range []time.Duration{time.Hour, -time.Hour, year, -year} {
+		t.Run(off.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(0, append(hooks(gitsync.WebhookGeneric, gitsync.WebhookGitLab), Hook{gitsync.WebhookGitLab, shop, [][]byte{[]byte(signing)}})...)
+				var clock clocktest.Clock
+				var logged strings.Builder
+				w.now, w.options.Log = clock.Now, slog.New(slog.NewTextHandler(&logged, nil))
+				generic := delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}
+				late := delivery{path: "/hook/gitlab/" + shop, body: "{}", header: standard(signing, "1", time.Now(), "{}")}
+				forged := late
+				forged.header = standard("whsec_AAAA", "1", time.Now(), "{}")
+				token := late
+				token.header = standard(signing, "2", time.Now(), "{}")
+				token.header["X-Gitlab-Token"] = secret
+				guessed := late
+				guessed.header = standard(signing, "3", time.Now(), "{}")
+				guessed.header["X-Gitlab-Token"] = "guessed"
+				first := w.send(generic).Code
+				clock.Set(off)
+				for what, got := range map[string][2]int{
+					"a delivery":                     {first, 202},
+					"its replay":                     {w.send(generic).Code, 200},
+					"a signature by the right clock": {w.send(late).Code, 401},
+					"the same with a wrong token":    {w.send(guessed).Code, 401},
+					"a signature of somebody else":   {w.send(forged).Code, 404},
+					"the right token":                {w.send(token).Code, 202},
+				} {
+					if got[0] != got[1] {
+						t.Errorf("%s got %d, want %d", what, got[0], got[1])
+					}
+				}
+				if n := strings.Count(logged.String(), "a clock is wrong"); n != 2 || !strings.Contains(logged.String(), "off="+off.String()) {
+					t.Errorf("%d lines tell of it:\n%s", n, logged.String())
+				}
+				clock.Set(0)
+				if got := w.send(late).Code; got != 202 {
+					t.Errorf("once the clock is right again a delivery got %d", got)
+				}
+			})
+		})
 	}
 }
 

@@ -82,7 +82,13 @@ type proof struct {
 	before     string // what is signed before the body
 	token      [sha256.Size]byte
 	hasToken   int // 1 or 0
+
+	sent time.Time     // what is signed as the time of sending; zero if none is
+	age  time.Duration // how long ago that was, by our clock; negative: it is yet to come
 }
+
+// isOutOfTime reports whether what is signed may be a replay of a request that is forgotten by now.
+func (p proof) isOutOfTime() bool { return !p.sent.IsZero() && p.age.Abs() > MaxClockSkew }
 
 // readProof finds the proof of a request; ok is false if it has none.
 func readProof(kind gitsync.WebhookType, r *http.Request, now time.Time) (p proof, ok bool) {
@@ -125,9 +131,11 @@ func (p *proof) addToken(token string) {
 func (p *proof) addStandard(header http.Header, now time.Time) {
 	id, stamp := header.Get("Webhook-Id"), header.Get("Webhook-Timestamp")
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	if err != nil || id == "" || now.Sub(time.Unix(seconds, 0)).Abs() > MaxClockSkew {
+	if err != nil || id == "" {
 		return
 	}
+	p.sent = time.Unix(seconds, 0)
+	p.age = now.Sub(p.sent)
 	p.before = id + "." + stamp + "."
 	for one := range strings.SplitSeq(header.Get("Webhook-Signature"), " ") {
 		text, ok := strings.CutPrefix(one, "v1,")

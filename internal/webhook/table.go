@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/time/rate"
 
@@ -151,7 +150,7 @@ func (h *Handler) remember(deliveries [][32]byte) bool {
 		return false
 	}
 	for _, d := range deliveries {
-		h.seen.put(d, time.Now())
+		h.seen.put(d, h.now())
 	}
 	return true
 }
@@ -159,6 +158,6 @@ func (h *Handler) remember(deliveries [][32]byte) bool {
 func (h *Handler) anyKnown(deliveries [][32]byte) bool {
 	return slices.ContainsFunc(deliveries, func(d [32]byte) bool {
 		when, ok := h.seen.get(d)
-		return ok && time.Since(when) < ReplayWindow
+		return ok && h.now().Sub(when) < ReplayWindow
 	})
 }

@@ -94,13 +94,18 @@ func ServerTLS(certificate func() *tls.Certificate, clientCAs func() *x509.CertP
 	return base
 }
 
-// requireBearer lets requests pass that carry the token.
+// requireBearer lets requests pass that carry the token, as a bearer token or, for browsers, as the
+// password of basic authentication.
 func requireBearer(token func() string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if _, password, basic := r.BasicAuth(); basic {
+			scheme, given = "bearer", password
+		}
 		got, want := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(token()))
 		if !strings.EqualFold(scheme, "bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.Header().Add("WWW-Authenticate", "Bearer")
+			w.Header().Add("WWW-Authenticate", `Basic realm="sd-aggregator: the token is the password"`)
 			http.Error(w, "a bearer token is required", http.StatusUnauthorized)
 			return
 		}

@@ -146,6 +146,7 @@ func TestBearer(t *testing.T) {
 	}
 	for authorization, want := range map[string]int{
 		"Bearer first": 200, "bearer first": 200, "Bearer  first": 200, "Bearer second": 401, "Bearer firs": 401, "Bearer": 401, "": 401, "Basic first": 401, "first": 401,
+		"Basic YW55Ym9keTpmaXJzdA==": 200, "Basic YW55Ym9keTpzZWNvbmQ=": 401, "Basic Zmlyc3Q6": 401, // anybody:first, anybody:second, first:
 	} {
 		if got := ask(authorization); got != want {
 			t.Errorf("%q: %d", authorization, got)

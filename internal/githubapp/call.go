@@ -29,9 +29,20 @@ const (
 	maxWords = 300
 )
 
-// call makes one request as the app. It gives the time on GitHub's clock, zero if unknown.
+// call makes a request as the app, and makes it again by GitHub's clock if that was refused and ours
+// is wrong: a signature has a date. It gives the time on GitHub's clock, zero if unknown.
 func (s *Source) call(ctx context.Context, method, path string, out any) (time.Time, error) {
-	signature, err := s.sign(time.Now())
+	now := s.now()
+	clock, err := s.request(ctx, now, method, path, out)
+	if errors.Is(err, repo.ErrAuth) && !clock.IsZero() && clock.Sub(now).Abs() > signedBefore {
+		return s.request(ctx, clock, method, path, out)
+	}
+	return clock, err
+}
+
+// request makes one request that is signed at a time.
+func (s *Source) request(ctx context.Context, now time.Time, method, path string, out any) (time.Time, error) {
+	signature, err := s.sign(now)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -60,15 +71,15 @@ func (s *Source) call(ctx context.Context, method, path string, out any) (time.T
 	if len(body) > MaxAnswerBytes {
 		return time.Time{}, fmt.Errorf("the answer of %s is larger than %d bytes", req.URL.Host, MaxAnswerBytes)
 	}
-	if res.StatusCode/100 != 2 {
-		return time.Time{}, refusal(res, body)
-	}
-	if json.Unmarshal(body, out) != nil { // its errors may quote what they read
-		return time.Time{}, fmt.Errorf("the answer of %s is not the JSON that is expected", req.URL.Host)
-	}
 	clock, err := http.ParseTime(res.Header.Get("Date"))
 	if err != nil {
-		return time.Time{}, nil
+		clock = time.Time{}
+	}
+	if res.StatusCode/100 != 2 {
+		return clock, refusal(res, body)
+	}
+	if json.Unmarshal(body, out) != nil { // its errors may quote what they read
+		return clock, fmt.Errorf("the answer of %s is not the JSON that is expected", req.URL.Host)
 	}
 	return clock, nil
 }

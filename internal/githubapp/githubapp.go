@@ -60,6 +60,7 @@ type Source struct {
 	key    *rsa.PrivateKey
 	http   *http.Client
 	busy   chan struct{} // holds one token; who has it asks the API
+	now    func() time.Time
 
 	mu           sync.Mutex
 	installation int64 // 0: not known yet
@@ -94,7 +95,7 @@ func New(cfg Config) (*Source, error) {
 		return nil, fmt.Errorf("GitHub App: %w", err)
 	}
 	return &Source{
-		config: cfg, key: key, installation: cfg.InstallationID, busy: make(chan struct{}, 1),
+		config: cfg, key: key, installation: cfg.InstallationID, busy: make(chan struct{}, 1), now: time.Now,
 		http: &http.Client{Transport: transport, CheckRedirect: sameHost},
 	}, nil
 }
@@ -152,7 +153,7 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 func (s *Source) kept() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.token == "" || !time.Now().Before(s.renew) {
+	if s.token == "" || !s.now().Before(s.renew) {
 		return ""
 	}
 	return s.token
@@ -187,7 +188,7 @@ func (s *Source) fetch(ctx context.Context) (string, error) {
 		Token     string    `json:"token"`
 		ExpiresAt time.Time `json:"expires_at"`
 	}
-	began := time.Now()
+	began := s.now()
 	clock, err := s.call(ctx, http.MethodPost, fmt.Sprintf("/app/installations/%d/access_tokens", id), &made)
 	if err != nil {
 		s.mu.Lock()

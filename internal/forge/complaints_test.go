@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -39,15 +40,36 @@ func TestComplaint38_RateLimitsHitLargeUsers(t *testing.T) {
 	}
 }
 
-// TestABlockIsBySomethingThatNobodySets: the moment that a site names is one of the day, and the
-// day's clock may be set back by a year while it is waited for.
+// TestABlockIsBySomethingThatNobodySets: the moment that a site names is one of the day. Our clock
+// may be wrong about that by a year, and may be set while it is waited for.
 func TestABlockIsBySomethingThatNobodySets(t *testing.T) {
-	var m meter
-	m.block(time.Unix(time.Now().Unix()+60, 0))
-	if !strings.Contains(m.until.String(), " m=+") {
-		t.Errorf("blocked until %s, by the wall clock", m.until)
-	}
-	if wait := time.Until(m.until); wait <= 0 || wait > time.Minute {
-		t.Errorf("blocked for %s", wait)
+	const year = 365 * 24 * time.Hour
+	for _, off := range []time.Duration{0, time.Hour, -time.Hour, year, -year} {
+		theirs := time.Now().Add(off).UTC()
+		at := func(d time.Duration) time.Time { return theirs.Add(d) }
+		unix := func(d time.Duration) string { return strconv.FormatInt(at(d).Unix(), 10) }
+		for name, test := range map[string]struct {
+			header http.Header
+			want   time.Duration
+		}{
+			"the end of a limit":                  {http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {unix(time.Minute)}}, time.Minute},
+			"one that never comes":                {http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {unix(year)}}, maxWait},
+			"a date after which to ask again":     {http.Header{"Retry-After": {at(time.Minute).Format(http.TimeFormat)}}, time.Minute},
+			"one that never comes, and no limit":  {http.Header{"Retry-After": {at(year).Format(http.TimeFormat)}}, maxWait},
+			"one that was a year ago":             {http.Header{"Retry-After": {at(-year).Format(http.TimeFormat)}}, 0},
+			"seconds, which are all that matters": {http.Header{"Retry-After": {"60"}}, time.Minute},
+		} {
+			test.header.Set("Date", theirs.Format(http.TimeFormat))
+			var m meter
+			m.read(test.header)
+			err, ok := errors.AsType[*RateLimitError](m.exceeded(test.header))
+			if !ok || !strings.Contains(err.Until.String(), " m=+") {
+				t.Errorf("off by %s, %s: waits for a time of day: %v", off, name, err)
+				continue
+			}
+			if wait := err.RetryAfter(); wait > test.want || wait < test.want-5*time.Second {
+				t.Errorf("off by %s, %s: waits for %s, want %s", off, name, wait, test.want)
+			}
+		}
 	}
 }

@@ -85,7 +85,7 @@ func (m *meter) read(h http.Header) {
 	m.last.Limit, _ = strconv.Atoi(either(h, "Limit"))
 	m.last.Reset = time.Time{}
 	if at, err := strconv.ParseInt(either(h, "Reset"), 10, 64); err == nil {
-		m.last.Reset = time.Unix(at, 0)
+		m.last.Reset = moment(h, time.Unix(at, 0))
 	}
 	if remaining <= 0 && !m.last.Reset.IsZero() {
 		m.block(m.last.Reset)
@@ -107,14 +107,23 @@ func (m *meter) exceeded(h http.Header) error {
 	return &RateLimitError{Host: m.host, Until: m.until}
 }
 
-// block is called with mu held. A site tells a time of day; what is waited for is how long that is
-// from now on, so that a clock that is set meanwhile makes it neither longer nor shorter.
+// block is called with mu held.
 func (m *meter) block(until time.Time) {
-	now := time.Now()
-	until = now.Add(min(until.Sub(now), maxWait))
 	if until.After(m.until) {
 		m.until = until
 	}
+}
+
+// moment is when a time of day comes that an answer names. The answer's own date says how far off
+// that is, whatever our clock shows now, and what is waited for is that long, however it is set
+// meanwhile. Nothing is waited for longer than maxWait.
+func moment(h http.Header, at time.Time) time.Time {
+	now := time.Now()
+	theirs, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		theirs = now
+	}
+	return now.Add(max(0, min(at.Sub(theirs), maxWait)))
 }
 
 // RetryAfter reads the header of that name, in seconds or as a date.
@@ -124,7 +133,7 @@ func RetryAfter(h http.Header) (time.Time, bool) {
 		return time.Now().Add(time.Duration(min(seconds, int(maxWait/time.Second))) * time.Second), true
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return at, true
+		return moment(h, at), true
 	}
 	return time.Time{}, false
 }

@@ -1,8 +1,6 @@
 package service
 
 import (
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -28,20 +26,12 @@ func TestComplaint08_ErrorsAreNotShown(t *testing.T) {
 	if len(s.Held) != 1 || s.Held[0].Reason.File != "in/agent.yaml" || s.Held[0].Reason.Line == 0 || s.Findings.Errors != 1 {
 		t.Errorf("held: %+v, findings: %+v", s.Held, s.Findings)
 	}
-	answer, err := http.Get(w.admin + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := w.metrics()
 	for _, series := range []string{
 		`agentry_pipelines{state="not_ready"} 2`, `agentry_ready{pipeline="eu"} 0`, `agentry_findings{pipeline="us",severity="error"} 1`,
 		`agentry_held_objects{kind="GrafanaAgent",pipeline="eu",unit="shop/agent"} 1`,
 	} {
-		if !strings.Contains(string(text), "\n"+series+"\n") {
+		if !strings.Contains(text, "\n"+series+"\n") {
 			t.Errorf("there is no %s", series)
 		}
 	}

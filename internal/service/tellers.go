@@ -7,6 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/forge/observer"
 	"github.com/agentry-dev/agentry/internal/notify"
+	"github.com/agentry-dev/agentry/internal/notify/outbox"
 	"github.com/agentry-dev/agentry/internal/oci"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 	"github.com/agentry-dev/agentry/internal/preview"
@@ -18,6 +19,8 @@ type teller struct {
 	what     string
 	observer fleet.Observer
 	run      func(context.Context) error
+	outbox   string              // its name in metrics; empty: it has none
+	stats    func() outbox.Stats // of it
 }
 
 // tellOthers makes the tellers. What others see comes from one replica only; previews look
@@ -31,16 +34,21 @@ func (s *service) tellOthers(sites *forge.Sites) *preview.Previewer {
 		Gate: func(ctx context.Context) (func(), error) { return s.fleet.Gate(ctx) }, // there is no fleet yet
 	})
 	s.tellers = []teller{
-		{"events", s.once(events), events.Run},
-		{"statuses and pull requests", s.once(forges), forges.Run},
-		{"artifacts", s.once(artifacts), artifacts.Run},
-		{"previews", previews, previews.Run},
+		{"events", s.once(events), events.Run, "events", events.Stats},
+		{"statuses and pull requests", s.once(forges), forges.Run, "forges", forges.Stats},
+		{"artifacts", s.once(artifacts), artifacts.Run, "artifacts", artifacts.Stats},
+		{"previews", previews, previews.Run, "", nil},
 	}
 	switch traces, err := telemetry.NewTraces(s.options.Getenv, s.options.Version, s.log); {
 	case err != nil:
 		s.log.Warn("there are no traces", "err", err)
 	case traces != nil: // of all replicas, as each makes passes of its own
-		s.tellers = append(s.tellers, teller{"traces", traces, traces.Run})
+		s.tellers = append(s.tellers, teller{"traces", traces, traces.Run, "traces", traces.Stats})
+	}
+	for _, t := range s.tellers {
+		if t.outbox != "" {
+			s.metrics.Outbox(t.outbox, t.stats)
+		}
 	}
 	return previews
 }

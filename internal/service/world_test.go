@@ -182,6 +182,21 @@ func (w *world) ask(method, path string, into any) {
 	}
 }
 
+// metrics asks the service for its metrics.
+func (w *world) metrics() string {
+	w.t.Helper()
+	answer, err := http.Get(w.admin + "/metrics")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(text)
+}
+
 // trigger asks for a pass of pipelines, as a person does.
 func (w *world) trigger(names ...string) {
 	w.t.Helper()

@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/notify/outbox"
 	"github.com/agentry-dev/agentry/internal/replica"
 )
 
@@ -219,6 +220,7 @@ func full(t *testing.T) *Service {
 	report.Commit = id
 	s.Passed(t.Context(), passed("prod", report, nil))
 	s.Git(repo.Request{Remote: shopURL, Err: repo.ErrLostRace})
+	s.Outbox("events", func() outbox.Stats { return outbox.Stats{} })
 	s.Webhook("github", "accepted")
 	s.Reloaded(true)
 	s.Reloaded(false)
@@ -283,6 +285,30 @@ func documented(manual, name string) []string {
 	labels := strings.Split(strings.TrimSuffix(inner, "}"), ",")
 	slices.Sort(labels)
 	return labels
+}
+
+func TestWhatIsToBeToldIsCounted(t *testing.T) {
+	s := NewService("v1")
+	waits := outbox.Stats{Waiting: 2, Oldest: time.Now().Add(-time.Hour), Done: 3, Failed: 4, Dropped: 5, Retried: 6}
+	s.Outbox("events", func() outbox.Stats { return waits })
+	s.Outbox("artifacts", func() outbox.Stats { return outbox.Stats{} })
+	got := series(t, s)
+	if age := got["outbox_oldest_seconds{outbox=events}"]; age < 3600 || age > 3660 {
+		t.Errorf("the oldest waits for %v s", age)
+	}
+	for name, want := range map[string]float64{
+		"outbox_waiting{outbox=events}":                       2,
+		"outbox_ended_total{outbox=events,result=done}":       3,
+		"outbox_ended_total{outbox=events,result=failed}":     4,
+		"outbox_ended_total{outbox=events,result=dropped}":    5,
+		"outbox_retries_total{outbox=events}":                 6,
+		"outbox_oldest_seconds{outbox=artifacts}":             0,
+		"outbox_ended_total{outbox=artifacts,result=dropped}": 0,
+	} {
+		if value, ok := got[name]; !ok || value != want {
+			t.Errorf("%s is %v (%v), want %v", name, value, ok, want)
+		}
+	}
 }
 
 func TestSeriesAreBounded(t *testing.T) {

@@ -124,6 +124,9 @@ func (t *Traces) Run(ctx context.Context) error {
 	return t.box.Run(ctx)
 }
 
+// Stats count what was sent.
+func (t *Traces) Stats() outbox.Stats { return t.box.Stats() }
+
 // Passed implements [fleet.Observer].
 func (t *Traces) Passed(_ context.Context, o fleet.Outcome) {
 	if !o.IsPass() {

@@ -75,6 +75,10 @@ type Job struct {
 // Stats count jobs.
 type Stats struct {
 	Waiting int // now, those that are being tried included
+	// Oldest is since when the recipient of one of those is not told what it should be. Zero if
+	// none waits.
+	Oldest time.Time
+
 	Done    int // succeeded
 	Retried int // tries after which there was another one
 	Failed  int // given up
@@ -88,24 +92,33 @@ type Box struct {
 	drain   chan struct{} // closed when there are no more retries
 	workers sync.WaitGroup
 
-	mu      sync.Mutex
-	ctx     context.Context // of jobs; nil before Run
-	closed  bool
-	lanes   map[string]*lane
-	stats   Stats
-	working int
+	mu     sync.Mutex
+	ctx    context.Context // of jobs; nil before Run
+	closed bool
+	lanes  map[string]*lane
+	stats  Stats
 }
 
 // lane is the queue of one recipient. It has a worker while it holds anything and the box runs.
 type lane struct {
 	name    string
 	waiting []queued
+	trying  *queued
 	busy    bool
 }
 
 type queued struct {
 	Job
-	put time.Time
+	put   time.Time
+	since time.Time // of the first of those that it took the place of
+}
+
+// all are the jobs that are not ended.
+func (l *lane) all() []queued {
+	if l.trying == nil {
+		return l.waiting
+	}
+	return append([]queued{*l.trying}, l.waiting...)
 }
 
 // New makes an empty box. Jobs wait in it until Run.
@@ -127,7 +140,15 @@ func (b *Box) Put(j Job) {
 		l = &lane{name: j.Lane}
 		b.lanes[j.Lane] = l
 	}
-	next := queued{j, time.Now()}
+	now := time.Now()
+	next := queued{j, now, now}
+	if j.Key != "" {
+		for _, q := range l.all() {
+			if q.Key == j.Key && q.since.Before(next.since) {
+				next.since = q.since
+			}
+		}
+	}
 	if i := slices.IndexFunc(l.waiting, func(q queued) bool { return j.Key != "" && q.Key == j.Key }); i >= 0 {
 		l.waiting[i] = next
 		return
@@ -156,9 +177,13 @@ func (b *Box) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.stats
-	s.Waiting = b.working
 	for _, l := range b.lanes {
-		s.Waiting += len(l.waiting)
+		for _, q := range l.all() {
+			s.Waiting++
+			if s.Oldest.IsZero() || q.since.Before(s.Oldest) {
+				s.Oldest = q.since
+			}
+		}
 	}
 	return s
 }
@@ -198,12 +223,12 @@ func (b *Box) work(l *lane) {
 		}
 		j := l.waiting[0]
 		l.waiting = slices.Delete(l.waiting, 0, 1)
-		b.working++
+		l.trying = &j
 		b.mu.Unlock()
 
 		count := b.finish(l, j)
 		b.mu.Lock()
-		b.working--
+		l.trying = nil
 		*count(&b.stats)++
 		b.mu.Unlock()
 	}

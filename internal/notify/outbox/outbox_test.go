@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // record is what was done, in its order.
@@ -57,7 +58,7 @@ func run(t *testing.T, b *Box) (stop func()) {
 
 func expect(t *testing.T, b *Box, want Stats) {
 	t.Helper()
-	if diff := cmp.Diff(want, b.Stats()); diff != "" {
+	if diff := cmp.Diff(want, b.Stats(), cmpopts.IgnoreFields(Stats{}, "Oldest")); diff != "" {
 		t.Errorf("stats (-want +got):\n%s", diff)
 	}
 }
@@ -195,6 +196,54 @@ func TestATryHasADeadline(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		r.check(t, "context deadline exceeded")
+		stop()
+	})
+}
+
+// TestHowLongTheRecipientIsNotTold: a newer job in the place of another does not make it shorter.
+func TestHowLongTheRecipientIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{})
+		age := func() time.Duration {
+			if s := b.Stats(); !s.Oldest.IsZero() {
+				return time.Since(s.Oldest)
+			}
+			return -1
+		}
+		if got := age(); got != -1 {
+			t.Errorf("nothing waits for %s", got)
+		}
+		var up atomic.Bool
+		put := func() {
+			b.Put(Job{Lane: "down", Key: "k", Do: func(context.Context) error {
+				if !up.Load() {
+					return errors.New("down")
+				}
+				return nil
+			}})
+		}
+		put()
+		time.Sleep(time.Minute)
+		put() // before Run, in the queue
+		stop := run(t, b)
+		time.Sleep(time.Hour)
+		put() // while the other one is tried
+		synctest.Wait()
+		if got := age(); got != time.Hour+time.Minute {
+			t.Errorf("waits for %s", got)
+		}
+		time.Sleep(10 * time.Minute) // by now it is the one that is tried
+		b.Put(Job{Lane: "other", Do: func(context.Context) error { return nil }})
+		synctest.Wait()
+		if got := age(); got != time.Hour+11*time.Minute {
+			t.Errorf("waits for %s", got)
+		}
+		up.Store(true)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if got := age(); got != -1 {
+			t.Errorf("nothing waits for %s", got)
+		}
 		stop()
 	})
 }

@@ -1,0 +1,57 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/agentry-dev/agentry/internal/notify/outbox"
+)
+
+// Outbox shows how many of one kind wait to be told, and what became of the others. It is called
+// once for each kind, which is one word such as events.
+func (s *Service) Outbox(kind string, stats func() outbox.Stats) {
+	labels := prometheus.Labels{"outbox": kind}
+	desc := func(name, help string, more ...string) *prometheus.Desc {
+		return prometheus.NewDesc("agentry_"+name, help, more, labels)
+	}
+	s.registry.MustRegister(&outboxState{stats: stats,
+		waiting: desc("outbox_waiting", "What is to be told to others and is not told yet: events, statuses, artifacts, traces. Worry when it grows: a recipient does not answer."),
+		oldest:  desc("outbox_oldest_seconds", "For how long what waits longest has waited; 0 if nothing waits. Worry when it is more than some minutes: the log says who does not answer."),
+		ended:   desc("outbox_ended_total", "What was told (done), refused or given up (failed), or pushed out by what came later (dropped). Worry when failed or dropped grow: nobody will be told of that.", "result"),
+		retries: desc("outbox_retries_total", "Tries that failed and were followed by another. Worry when they go on."),
+	})
+}
+
+// outboxState asks a box at each scrape.
+type outboxState struct {
+	stats                           func() outbox.Stats
+	waiting, oldest, ended, retries *prometheus.Desc
+}
+
+var _ prometheus.Collector = (*outboxState)(nil)
+
+// Describe implements [prometheus.Collector].
+func (o *outboxState) Describe(out chan<- *prometheus.Desc) {
+	for _, one := range []*prometheus.Desc{o.waiting, o.oldest, o.ended, o.retries} {
+		out <- one
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (o *outboxState) Collect(out chan<- prometheus.Metric) {
+	s := o.stats()
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, kind, value, labels...)
+	}
+	age := 0.0
+	if !s.Oldest.IsZero() {
+		age = time.Since(s.Oldest).Seconds()
+	}
+	send(o.waiting, prometheus.GaugeValue, float64(s.Waiting))
+	send(o.oldest, prometheus.GaugeValue, age)
+	send(o.ended, prometheus.CounterValue, float64(s.Done), "done")
+	send(o.ended, prometheus.CounterValue, float64(s.Failed), "failed")
+	send(o.ended, prometheus.CounterValue, float64(s.Dropped), "dropped")
+	send(o.retries, prometheus.CounterValue, float64(s.Retried))
+}

@@ -15,6 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -121,6 +122,62 @@ func TestAgentrySelectors(t *testing.T) {
 	})
 }
 
+// TestAgentryIsLetOut to whom it speaks: repositories, forges and receivers of events outside of the cluster, Flux's
+// notification-controller in it at its pods' ports, and the collector of traces.
+func TestAgentryIsLetOut(t *testing.T) {
+	flux := labels.Set{"app": "notification-controller"}
+	other := labels.Set{"app": "other"}
+	for name, test := range map[string]struct {
+		values string
+		pod    labels.Set // nil: an address outside of the cluster
+		port   int
+		want   bool
+	}{
+		"a forge":                          {port: 443, want: true},
+		"a Git server over SSH":            {port: 22, want: true},
+		"events of Flux":                   {pod: flux, port: 9090, want: true},
+		"Receivers of Flux":                {pod: flux, port: 9292, want: true},
+		"another pod's port 9090":          {pod: other, port: 9090},
+		"no collector is named":            {pod: other, port: 4318},
+		"a collector":                      {values: "traces: {endpoint: 'http://collector.observability:4318'}", pod: other, port: 4318, want: true},
+		"a collector's path":               {values: "traces: {endpoint: 'http://collector:4318/otlp'}", pod: other, port: 4318, want: true},
+		"a collector by its IPv6 address":  {values: "traces: {endpoint: 'http://[2001:db8::1]:4318'}", port: 4318, want: true},
+		"IPv6 without a port":              {values: "traces: {endpoint: 'https://[2001:db8::8443]'}\nnetworkPolicy: {git: {ports: [22]}}", port: 443, want: true},
+		"a collector with the port of TLS": {values: "traces: {endpoint: 'https://collector'}\nnetworkPolicy: {git: {ports: [22]}}", port: 443, want: true},
+		"a collector with no port":         {values: "traces: {endpoint: 'http://collector'}\nnetworkPolicy: {git: {ports: [22]}}", port: 80, want: true},
+		"a collector's pods":               {values: "traces: {endpoint: 'http://collector'}\nnetworkPolicy: {traces: {ports: [4318]}}", pod: other, port: 4318, want: true},
+		"others than the collector":        {values: "traces: {endpoint: 'http://collector:4318'}\nnetworkPolicy: {traces: {to: [{podSelector: {matchLabels: {app: collector}}}]}}", pod: other, port: 4318},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := agentry().objects(t, merged(parse(t, agentry().least), parse(t, test.values)))
+			if got := letsOut(of[*networkingv1.NetworkPolicy](all)[0], test.pod, test.port); got != test.want {
+				t.Errorf("let out: %v", got)
+			}
+			env := of[*appsv1.Deployment](all)[0].Spec.Template.Spec.Containers[0].Env
+			named := slices.ContainsFunc(env, func(e corev1.EnvVar) bool {
+				return e.Name == "OTEL_EXPORTER_OTLP_ENDPOINT" && strings.Contains(test.values, "'"+e.Value+"'")
+			})
+			if named != strings.Contains(test.values, "endpoint") {
+				t.Errorf("environment %v", env)
+			}
+		})
+	}
+}
+
+// letsOut reports whether a pod of another namespace with these labels may be reached, or without labels an address
+// outside of the cluster.
+func letsOut(n *networkingv1.NetworkPolicy, pod labels.Set, port int) bool {
+	return slices.ContainsFunc(n.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) bool {
+		ports := slices.ContainsFunc(r.Ports, func(p networkingv1.NetworkPolicyPort) bool {
+			return *p.Protocol == corev1.ProtocolTCP && p.Port.IntValue() == port
+		})
+		return ports && (len(r.To) == 0 || slices.ContainsFunc(r.To, func(p networkingv1.NetworkPolicyPeer) bool {
+			s, err := metav1.LabelSelectorAsSelector(p.PodSelector)
+			return err == nil && pod != nil && p.NamespaceSelector != nil && s.Matches(pod)
+		}))
+	})
+}
+
 func TestAgentryRefusals(t *testing.T) {
 	for name, test := range map[string]struct{ values, want string }{
 		"a value that does not exist":         {"replicaCount: 3", "additional properties 'replicaCount' not allowed"},
@@ -145,6 +202,9 @@ func TestAgentryRefusals(t *testing.T) {
 		"an alert that does not exist":        {"metrics: {prometheusRule: {disabled: [Down]}}", "at '/metrics/prometheusRule/disabled/0': value must be one of"},
 		"a token in the place of its Secret":  {"admin: {token: 0123}", "at '/admin/token': got number, want object"},
 		"a namespace of the ServiceMonitor":   {"metrics: {serviceMonitor: {namespace: x}}", "additional properties 'namespace' not allowed"},
+		"a collector's address without http":  {"traces: {endpoint: 'collector:4317'}", "at '/traces/endpoint'"},
+		"a collector's address with a secret": {"traces: {endpoint: 'http://u:p@collector'}", "at '/traces/endpoint'"},
+		"a collector twice":                   {"traces: {endpoint: 'http://a'}\nextraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: 'http://b'}]", "extraEnv: OTEL_EXPORTER_OTLP_ENDPOINT is what traces.endpoint is for"},
 		"a peer of webhooks that is misspelt": {"networkPolicy: {webhooks: [{podSelectors: {}}]}", "at '/networkPolicy/webhooks/0'"},
 	} {
 		t.Run(name, func(t *testing.T) {

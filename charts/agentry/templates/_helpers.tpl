@@ -103,16 +103,26 @@ annotations:
 {{- $limit := include "agentry.goMemLimit" .resources }}
 {{- $set := false }}
 {{- range .extra }}{{ if eq .name "GOMEMLIMIT" }}{{ $set = true }}{{ end }}{{ end }}
-{{- if or .extra (and $limit (not $set)) }}
+{{- if or .extra .traces (and $limit (not $set)) }}
 env:
   {{- if and $limit (not $set) }}
   - name: GOMEMLIMIT
     value: {{ $limit }}
   {{- end }}
+  {{- with .traces }}
+  - name: OTEL_EXPORTER_OTLP_ENDPOINT
+    value: {{ . | quote }}
+  {{- end }}
   {{- with .extra }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* The port of the collector of traces, as the endpoint says it. */}}
+{{- define "agentry.tracesPort" -}}
+{{- $at := urlParse .Values.traces.endpoint }}
+{{- regexFind ":[0-9]+$" $at.host | trimPrefix ":" | default (ternary "443" "80" (eq $at.scheme "https")) }}
 {{- end }}
 
 {{/* Where pods run. */}}
@@ -189,6 +199,11 @@ topologySpreadConstraints:
 {{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) }}
 {{- fail "metrics.serviceMonitor needs metrics.service.enabled: it selects that Service" }}
+{{- end }}
+{{- range .Values.extraEnv }}
+{{- if and $.Values.traces.endpoint (has .name (list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) }}
+{{- fail (printf "extraEnv: %s is what traces.endpoint is for: leave one of them out" .name) }}
+{{- end }}
 {{- end }}
 {{- $flags := list "--file" "-f" "--cache-dir" "--listen" "--tls-cert" "--tls-key" "--max-webhook-size" "--admin-listen" "--admin-tls-cert" "--admin-tls-key" "--bearer-token-file" "--workers" "--memory" "--interval-jitter" "--shutdown-grace" "--log-format" "--log-level" "--replicas-namespace" "--replicas-name" }}
 {{- range .Values.extraArgs }}

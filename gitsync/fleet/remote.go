@@ -89,8 +89,14 @@ func isOfRemote(err error) bool {
 }
 
 // ask makes the next round one that may be at once, also of a remote that was left alone for
-// its failures. Fleet.planAll begins it, once for all who ask.
-func (r *remote) ask(reason string) { r.asked, r.retries, r.next = true, 0, reason }
+// its failures. Fleet.planAll begins it, once for all who ask; what somebody told us is its reason
+// before what we only want to see.
+func (r *remote) ask(reason string) {
+	r.asked, r.retries = true, 0
+	if r.next == "" || reason != ReasonPoll {
+		r.next = reason
+	}
+}
 
 // plan sees to the next round of a remote. f.mu is held.
 func (f *Fleet) plan(r *remote) {

@@ -57,9 +57,10 @@ func mean(some []gauge) gauge {
 	return gauge{some[n/2].at, sum.heap / float64(n), sum.goroutines / n, sum.descriptors / n}
 }
 
-// The most by which means may differ. One pod of some kinds holds 10 MB.
+// The most by which means may differ. While the answer of a pod is read it takes a megabyte, of
+// up to 60 pods and twice.
 const (
-	maxHeapGrowth       = 40e6
+	maxHeapGrowth       = 10e6
 	maxGoroutineGrowth  = 100
 	maxDescriptorGrowth = 100
 )

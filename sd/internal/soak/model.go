@@ -33,8 +33,10 @@ type model struct {
 // modelPod is a pod that is listed.
 type modelPod struct {
 	agent int
-	// served is what it must be served with: what it said last when it was well.
+	// served is what it must be served with: what it said last when it was well, or will say.
 	served []string
+	// said is what it had the time to say.
+	said   []string
 	broken bool
 	// handler is how it answers.
 	handler http.Handler
@@ -42,6 +44,9 @@ type modelPod struct {
 
 func newModel(seed uint64) *model {
 	m := &model{random: rand.New(rand.NewPCG(seed, 0)), listed: map[int]*modelPod{}, faults: rig.Faults()}
+	for _, f := range m.faults {
+		f.New() // some make megabytes of an answer, once: what is measured begins with them
+	}
 	for n := range 2 * most {
 		m.free = append(m.free, n)
 	}
@@ -134,7 +139,7 @@ func (m *model) runs(p *modelPod) {
 // ruin gives a pod a fault. Some faults do not keep it from saying what it runs.
 func (m *model) ruin(p *modelPod) {
 	f := m.faults[m.random.IntN(len(m.faults))]
-	if f.Failure == "" {
+	if p.served = p.said; f.Failure == "" {
 		p.served = rig.Typical()
 	}
 	p.broken, p.handler = true, f.New()
@@ -156,6 +161,7 @@ func (m *model) apply(pods *rig.Pods, api *fakeapi.Server) {
 	of := make([][]int, agents)
 	for _, n := range slices.Sorted(maps.Keys(m.listed)) {
 		p := m.listed[n]
+		p.said = p.served
 		pods.Set(rig.Addr(n), p.handler)
 		of[p.agent] = append(of[p.agent], n)
 	}

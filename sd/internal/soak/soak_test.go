@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,5 +43,18 @@ func TestDocumentsAreHeldAgainstTheModel(t *testing.T) {
 		if err := consistent(served, before, after); (err == nil) != test.want {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestWhatAPodHadNoTimeToSay is a pod that changes and breaks between two moments in which the
+// world is as the model: it must be served as before.
+func TestWhatAPodHadNoTimeToSay(t *testing.T) {
+	m := newModel(1)
+	p := &modelPod{served: []string{"redis"}, said: []string{"redis"}}
+	m.faults = slices.DeleteFunc(m.faults, func(f rig.Fault) bool { return f.Failure == "" })
+	m.runs(p)
+	m.ruin(p)
+	if !slices.Equal(p.served, []string{"redis"}) {
+		t.Errorf("it must be served with %v", p.served)
 	}
 }

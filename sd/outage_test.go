@@ -90,6 +90,10 @@ func TestReplicasAreEqual(t *testing.T) {
 	r.putAll(true, numbered(30))
 	r.put("another", "two", "10.0.9.9", "10.0.9.8")
 	other, _ := r.replica(Options{Source: r.source()})
+	r.until("the other is ready", func() bool {
+		head, _ := r.do(http.MethodHead, other.URL+Path)
+		return head.StatusCode == http.StatusOK
+	})
 	equal := func(targets int) {
 		t.Helper()
 		r.until("equal", func() bool {

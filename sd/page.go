@@ -37,13 +37,16 @@ type row struct {
 	Agent merge.Owner
 }
 
-// Ago is how long ago a time was.
+// Ago is how long ago a time was, in words.
 func (p page) Ago(t time.Time) string {
 	if t.IsZero() {
 		return "never"
 	}
-	return p.now.Sub(t).Truncate(time.Second).String()
+	return p.Age(t) + " ago"
 }
+
+// Age is how long it is since a time.
+func (p page) Age(t time.Time) string { return p.now.Sub(t).Truncate(time.Second).String() }
 
 func newPage(r Report, owner *merge.Owner, now time.Time) page {
 	p := page{Report: r, Path: Path, now: now}

@@ -272,7 +272,7 @@ func TestPage(t *testing.T) {
 	}
 	text := ask(f.handler(nil), request{path: "/"}).Body.String()
 	for _, want := range []string{
-		"3 pipelines, 1 not ready, 1 problems", "bad.yaml:9", "BuildFailed", "<b>stalled</b>: protected", "fleet.yaml:3",
+		"3 pipelines, 1 not ready, 1 problem of the configuration", "bad.yaml:9", "BuildFailed", "<b>stalled</b>: protected", "fleet.yaml:3",
 		"team/monitor.yaml:7:3", "<code>1111111</code>", "<code>2222222</code>", "spec.endpoints", "the whole unit is held", "it is wrong",
 		"cannot be reached", "1m0s ago (poll)", "in 1m0s", "2 failed", "refused (3 times)", "suspended", "write it right",
 	} {

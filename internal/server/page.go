@@ -62,7 +62,7 @@ func (r pageRow) State() string {
 	switch {
 	case r.Bad():
 		return "bad"
-	case r.Good():
+	case r.Good() && r.Mine && !r.Suspended: // of the others nobody knows
 		return "good"
 	}
 	return ""
@@ -156,7 +156,7 @@ func (a *admin) servePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var out bytes.Buffer
-	functions := template.FuncMap{"short": short, "position": position, "took": took}
+	functions := template.FuncMap{"short": short, "position": position, "took": took, "amount": amount}
 	parsed, err := template.New("page").Funcs(functions).Parse(pageText)
 	if err == nil {
 		err = parsed.Execute(&out, p)

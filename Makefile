@@ -14,7 +14,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle chart agentcheck promoter test-deps agentcheck-deps e2e e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
+.PHONY: help build test oracle chart agentcheck promoter browser test-deps agentcheck-deps browser-deps e2e e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ agentcheck: agentcheck-deps ## Check every rendered configuration with the agent
 # A module of its own: gitops-promoter brings 800 packages.
 promoter: ## Let gitops-promoter's own code read what agentry proposes
 	cd test/promoter && go vet ./... && go test -count=1 ./...
+
+# Results depend on a program that Go does not know of: they are not kept.
+browser: browser-deps ## Show the pages to a real Chromium (SCREENSHOTS=folder leaves pictures)
+	cd test/browser && go vet ./... && go test -count=1 ./... $(if $(SCREENSHOTS),-screenshots $(abspath $(SCREENSHOTS)))
 
 # Rules are tested with promtool, which comes with Prometheus. Results depend on files that Go does not know of.
 chart: agentcheck-deps ## Check the Helm chart, and the rules and the dashboard in it
@@ -67,6 +71,12 @@ agentcheck-deps: ## Fetch what agentcheck and chart run besides Go: Prometheus
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && chmod 755 "$$dir" && cd "$$dir" && \
 	{ apt-get download -qq prometheus 2>/dev/null || { $(SUDO) apt-get update -qq && apt-get download -qq prometheus; }; } && \
 	dpkg -x prometheus_*.deb root && mkdir -p $(dir $(PROMETHEUS)) && rm -rf $(PROMETHEUS) && mv root $(PROMETHEUS)
+
+browser-deps: ## Install what browser runs besides Go: Chromium without a window
+	@for c in chromium-headless-shell chromium google-chrome; do if command -v $$c >/dev/null; then exit 0; fi; done; \
+	if ! command -v apt-get >/dev/null; then echo "install Chromium for the tests of pages"; exit 0; fi; \
+	echo "installing chromium-headless-shell, which shows the pages to the tests"; \
+	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium-headless-shell
 
 lint: ## Check formatting, go vet, staticcheck
 	@gofmt -l . | (! grep .) || { echo "not formatted: run gofmt -w on these files" >&2; exit 1; }

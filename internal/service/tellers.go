@@ -39,11 +39,11 @@ func (s *service) tellOthers(sites *forge.Sites) *preview.Previewer {
 		{"artifacts", s.once(artifacts), artifacts.Run, "artifacts", artifacts.Stats},
 		{"previews", previews, previews.Run, "", nil},
 	}
-	switch traces, err := telemetry.NewTraces(s.options.Getenv, s.options.Version, s.log); {
+	switch traces, err := telemetry.NewTraces(s.options.Version, s.log); {
 	case err != nil:
 		s.log.Warn("there are no traces", "err", err)
 	case traces != nil: // of all replicas, as each makes passes of its own
-		s.tellers = append(s.tellers, teller{"traces", traces, traces.Run, "traces", traces.Stats})
+		s.tellers = append(s.tellers, teller{"traces", traces, traces.Run, "", nil})
 	}
 	for _, t := range s.tellers {
 		if t.outbox != "" {

@@ -16,7 +16,7 @@ func (s *Service) Outbox(kind string, stats func() outbox.Stats) {
 		return prometheus.NewDesc("agentry_"+name, help, more, labels)
 	}
 	s.registry.MustRegister(&outboxState{stats: stats,
-		waiting: desc("outbox_waiting", "What is to be told to others and is not told yet: events, statuses, artifacts, traces. Worry when it grows: a recipient does not answer."),
+		waiting: desc("outbox_waiting", "What is to be told to others and is not told yet: events, statuses, artifacts. Worry when it grows: a recipient does not answer."),
 		oldest:  desc("outbox_oldest_seconds", "For how long what waits longest has waited; 0 if nothing waits. Worry when it is more than some minutes: the log says who does not answer."),
 		ended:   desc("outbox_ended_total", "What was told (done), refused or given up (failed), or pushed out by what came later (dropped). Worry when failed or dropped grow: nobody will be told of that.", "result"),
 		retries: desc("outbox_retries_total", "Tries that failed and were followed by another. Worry when they go on."),

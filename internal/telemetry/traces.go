@@ -1,175 +1,134 @@
 package telemetry
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"os"
-	"strconv"
+	"regexp"
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/agentry-dev/agentry/gitsync/fleet"
-	"github.com/agentry-dev/agentry/internal/notify/outbox"
 )
 
 const (
-	// DefaultTraceTimeout bounds a request to a collector; OTEL_EXPORTER_OTLP_TIMEOUT sets another.
-	DefaultTraceTimeout = 10 * time.Second
-	// maxAnswerBytes is how much of a collector's answer is read.
-	maxAnswerBytes = 64 << 10
+	// traceGrace is how long what waits may still be sent after Run is to end.
+	traceGrace = 5 * time.Second
+	// maxTraceTries is how long a batch is tried: what a collector missed for longer is given up.
+	maxTraceTries = time.Minute
+	// maxErrorBytes bounds what is logged of an error.
+	maxErrorBytes = 300
 )
 
 // Traces sends a trace of each pass to an OpenTelemetry collector: a span for the pass, and one
-// for each of its stages. It speaks OTLP over HTTP in its JSON encoding, and is set up by the
-// variables that OpenTelemetry's own exporters know.
+// for each of its stages. It is OpenTelemetry's own exporter, OTLP over HTTP, which reads the
+// standard variables from the environment of the process.
 type Traces struct {
-	url      string
-	header   http.Header
-	resource []attribute
-	version  string
-	client   *http.Client
-	box      *outbox.Box
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+	log      *slog.Logger
 }
 
 var _ fleet.Observer = (*Traces)(nil)
 
-// NewTraces reads the environment. It is nil if that names no collector, or wants no traces.
-func NewTraces(getenv func(string) (string, bool), version string, log *slog.Logger) (*Traces, error) {
-	env := func(name string) string {
-		value, _ := getenv(name)
-		return strings.TrimSpace(value)
-	}
-	otlp := func(name string) string {
-		return cmp.Or(env("OTEL_EXPORTER_OTLP_TRACES_"+name), env("OTEL_EXPORTER_OTLP_"+name))
-	}
-	address := env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-	if base := env("OTEL_EXPORTER_OTLP_ENDPOINT"); address == "" && base != "" {
-		address = strings.TrimSuffix(base, "/") + "/v1/traces"
-	}
-	if address == "" || strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") || env("OTEL_TRACES_EXPORTER") == "none" {
+// NewTraces is nil if the environment names no collector, or wants no traces: nothing runs then.
+func NewTraces(version string, log *slog.Logger) (*Traces, error) {
+	address := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
+	if address == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return nil, nil
 	}
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	// The exporter would log what it cannot use, and send to localhost.
+	if u, err := url.Parse(strings.TrimSpace(address)); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("the endpoint for traces is no http or https URL")
 	}
-	if protocol := otlp("PROTOCOL"); protocol == "grpc" {
+	if cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL")) == "grpc" {
 		return nil, errors.New("traces are sent over HTTP only, not by OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
 	}
-	t := &Traces{url: address, header: http.Header{}, version: version}
-	for key, value := range pairs(otlp("HEADERS")) {
-		t.header.Set(key, value)
+	retry := otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 30 * time.Second, MaxElapsedTime: maxTraceTries}
+	exporter, err := otlptracehttp.New(context.Background(), otlptracehttp.WithRetry(retry))
+	if err != nil {
+		return nil, withoutSecrets(err)
 	}
-	attributes := pairs(env("OTEL_RESOURCE_ATTRIBUTES"))
-	attributes["service.name"] = cmp.Or(env("OTEL_SERVICE_NAME"), attributes["service.name"], "agentry")
-	attributes["service.version"] = version
-	for key, value := range attributes {
-		t.resource = append(t.resource, text(key, value))
+	about, err := resource.New(context.Background(), resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", "agentry"), attribute.String("service.version", version)), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	timeout := DefaultTraceTimeout
-	if millis, err := strconv.Atoi(otlp("TIMEOUT")); err == nil && millis > 0 {
-		timeout = time.Duration(millis) * time.Millisecond
-	}
-	if t.client, err = traceClient(otlp("CERTIFICATE")); err != nil {
-		return nil, err
-	}
-	t.box = outbox.New(outbox.Options{Workers: 1, Timeout: timeout, MaxAge: time.Minute, Log: log})
-	return t, nil
+	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(quiet{exporter, log}), sdktrace.WithResource(about))
+	return &Traces{provider: p, tracer: p.Tracer("github.com/agentry-dev/agentry", trace.WithInstrumentationVersion(version)), log: log}, nil
 }
 
-// pairs reads key=value,key=value, percent-encoded, as OpenTelemetry writes lists.
-func pairs(list string) map[string]string {
-	out := map[string]string{}
-	for one := range strings.SplitSeq(list, ",") {
-		key, value, ok := strings.Cut(one, "=")
-		if decoded, err := url.PathUnescape(strings.TrimSpace(value)); ok && err == nil && strings.TrimSpace(key) != "" {
-			out[strings.TrimSpace(key)] = decoded
-		}
-	}
-	return out
-}
-
-func traceClient(caFile string) (*http.Client, error) {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
-	if caFile != "" {
-		pem, err := os.ReadFile(caFile)
-		if err != nil {
-			return nil, err
-		}
-		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
-		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", caFile)
-		}
-	}
-	// The headers may hold a secret, which must not go elsewhere.
-	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &http.Client{Transport: transport, CheckRedirect: noRedirect}, nil
-}
-
-// Run sends traces until ctx ends, and then what waits.
+// Run ends when ctx does, and sends what waits, as far as the grace goes. Until then the exporter
+// sends by itself, in batches, of a queue that drops what is too much.
 func (t *Traces) Run(ctx context.Context) error {
-	defer t.client.CloseIdleConnections()
-	return t.box.Run(ctx)
+	<-ctx.Done()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceGrace)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		t.log.Warn("traces of the end are not sent", "err", withoutSecrets(err))
+	}
+	return nil
 }
-
-// Stats count what was sent.
-func (t *Traces) Stats() outbox.Stats { return t.box.Stats() }
 
 // Passed implements [fleet.Observer].
-func (t *Traces) Passed(_ context.Context, o fleet.Outcome) {
+func (t *Traces) Passed(ctx context.Context, o fleet.Outcome) {
 	if !o.IsPass() {
 		return
 	}
-	body, err := json.Marshal(t.trace(o))
-	if err != nil {
-		return // it holds nothing that does not encode
-	}
-	t.box.Put(outbox.Job{Lane: "traces", What: "trace", Pipeline: o.After.Name, Do: func(ctx context.Context) error { return t.send(ctx, body) }})
-}
-
-func (t *Traces) send(ctx context.Context, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(body))
-	if err != nil {
-		return outbox.Permanent(errors.New("the endpoint for traces cannot be asked"))
-	}
-	req.Header = t.header.Clone()
-	req.Header.Set("Content-Type", "application/json")
-	answer, err := t.client.Do(req)
-	if err != nil {
-		if failed, ok := errors.AsType[*url.Error](err); ok {
-			err = failed.Err // without the URL, which may hold a secret
+	attributes := []attribute.KeyValue{attribute.String("agentry.pipeline", o.After.Name), attribute.String("agentry.trigger", o.Trigger)}
+	if r := o.Report; r != nil {
+		if len(r.Sources) > 0 { // of several the first stands for all, as in hydrator.metadata
+			attributes = append(attributes, attribute.String("agentry.source.commit", r.Sources[0].Commit))
 		}
-		return err
+		attributes = append(attributes, attribute.String("agentry.output.commit", r.Commit),
+			attribute.Int("agentry.units", len(r.Units)), attribute.Int("agentry.held_objects", len(r.Held)))
 	}
-	defer answer.Body.Close()
-	if _, err := io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswerBytes)); err != nil {
-		return err
+	ctx, pass := t.tracer.Start(ctx, "pass", trace.WithNewRoot(), trace.WithTimestamp(o.Began), trace.WithAttributes(attributes...))
+	defer pass.End(trace.WithTimestamp(o.Began.Add(o.Took)))
+	if o.Err != nil {
+		pass.SetStatus(codes.Error, o.Err.Error())
 	}
-	switch code := answer.StatusCode; {
-	case code < 300:
-		return nil
-	case code == http.StatusTooManyRequests, code == http.StatusBadGateway, code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout:
-		return fmt.Errorf("the collector answered %s", answer.Status)
-	default:
-		return outbox.Permanent(fmt.Errorf("the collector answered %s", answer.Status))
+	if o.Report == nil {
+		return
+	}
+	for _, s := range o.Report.Stages {
+		_, stage := t.tracer.Start(ctx, s.Name, trace.WithTimestamp(s.Began))
+		stage.End(trace.WithTimestamp(s.Ended))
 	}
 }
 
-// newID is a random identity of so many bytes.
-func newID(size int) string {
-	id := make([]byte, size)
-	_, _ = rand.Read(id) // never fails
-	return hex.EncodeToString(id)
+// quiet logs what the exporter cannot send, without what may be a secret. The SDK would give it to
+// a handler of the whole process.
+type quiet struct {
+	sdktrace.SpanExporter
+	log *slog.Logger
+}
+
+// ExportSpans implements [sdktrace.SpanExporter].
+func (q quiet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if err := q.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		q.log.Warn("traces are not sent, given up", "spans", len(spans), "err", withoutSecrets(err))
+	}
+	return nil
+}
+
+// urls are addresses in a text: the path of a collector's may be a secret.
+var urls = regexp.MustCompile(`(https?://)(?:[^/\s"]*@)?([^/?#\s"]*)[^\s"]*`)
+
+// withoutSecrets is what went wrong, without what a collector says of it: it may repeat the headers.
+func withoutSecrets(err error) error {
+	text, _, _ := strings.Cut(err.Error(), "body:")
+	text = urls.ReplaceAllString(strings.TrimRight(text, " (:"), "$1$2")
+	return errors.New(strings.ToValidUTF8(text[:min(len(text), maxErrorBytes)], ""))
 }

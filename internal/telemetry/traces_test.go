@@ -2,8 +2,9 @@ package telemetry
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
-	"encoding/json"
+	"encoding/hex"
 	"errors"
 	"io"
 	"log/slog"
@@ -15,34 +16,35 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// collector takes traces, and refuses the first few.
-type collector struct {
+// site is a collector that takes traces, and refuses the first few.
+type site struct {
 	*httptest.Server
 	requests chan *http.Request
-	bodies   chan map[string]any
+	bodies   chan *collector.ExportTraceServiceRequest
 	refuse   atomic.Int32
+	with     int // status
 }
 
-func newCollector(t *testing.T) *collector {
+func newSite(t *testing.T) *site {
 	t.Helper()
-	c := &collector{requests: make(chan *http.Request, 100), bodies: make(chan map[string]any, 100)}
+	c := &site{with: http.StatusServiceUnavailable, requests: make(chan *http.Request, 100), bodies: make(chan *collector.ExportTraceServiceRequest, 100)}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		text, err := io.ReadAll(req.Body)
-		var body map[string]any
-		if err == nil {
-			err = json.Unmarshal(text, &body)
+		if c.refuse.Add(-1) >= 0 {
+			http.Error(w, "your key is "+req.Header.Get("X-Key"), c.with)
+			return
 		}
+		body, err := decoded(req)
 		if err != nil {
 			t.Error(err)
-		}
-		if c.refuse.Add(-1) >= 0 {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
 		}
 		c.requests <- req
 		c.bodies <- body
@@ -51,78 +53,115 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-func lookup(env map[string]string) func(string) (string, bool) {
-	return func(name string) (string, bool) { value, ok := env[name]; return value, ok }
+func decoded(req *http.Request) (*collector.ExportTraceServiceRequest, error) {
+	in := io.Reader(req.Body)
+	if req.Header.Get("Content-Encoding") == "gzip" {
+		unpacked, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, err
+		}
+		in = unpacked
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	var body collector.ExportTraceServiceRequest
+	return &body, proto.Unmarshal(text, &body)
 }
 
-// tell has an outcome told, and everything sent.
+// setenv makes the environment of traces what it says, and nothing else.
+func setenv(t *testing.T, env map[string]string) {
+	t.Helper()
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER", "OTEL_SDK_DISABLED", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES"} {
+		t.Setenv(name, "")
+	}
+	for name, value := range env {
+		t.Setenv(name, value)
+	}
+}
+
+func newTraces(t *testing.T, log io.Writer) *Traces {
+	t.Helper()
+	traces, err := NewTraces("v1", slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil || traces == nil {
+		t.Fatalf("%v, %v", traces, err)
+	}
+	return traces
+}
+
+// tell has outcomes told, and everything sent.
 func tell(t *testing.T, traces *Traces, outcomes ...fleet.Outcome) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	for _, o := range outcomes {
 		traces.Passed(ctx, o)
 	}
-	stop() // what waits is sent once more
+	stop()
 	if err := traces.Run(ctx); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestATraceOfAPass(t *testing.T) {
-	c := newCollector(t)
+	c := newSite(t)
 	var log bytes.Buffer
-	traces, err := NewTraces(lookup(map[string]string{
+	setenv(t, map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL + "/otlp/", "OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20s3cret,x-tenant=eu",
-		"OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=prod,service.name=other", "OTEL_SERVICE_NAME": "agentry-eu",
-	}), "v1", slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+		"OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=prod,service.name=other", "OTEL_SERVICE_NAME": "agentry-eu", "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+	})
 	o := passed("prod", &gitsync.Report{
 		Commit: id, Sources: []gitsync.SourceReport{{Commit: id}}, Units: make([]gitsync.UnitReport, 3),
 		Stages: []gitsync.Stage{{Name: gitsync.StageFetch, Began: time.Unix(1, 0), Ended: time.Unix(2, 0)}, {Name: gitsync.StagePush, Began: time.Unix(2, 0), Ended: time.Unix(3, 5)}},
 	}, errors.New("no network"))
 	o.Trigger = fleet.ReasonWebhook
-	tell(t, traces, fleet.Outcome{After: fleet.Status{Name: "asleep"}}, o)
+	tell(t, newTraces(t, &log), fleet.Outcome{After: fleet.Status{Name: "asleep"}}, o)
 	req, body := <-c.requests, <-c.bodies
-	if req.URL.Path != "/otlp/v1/traces" || req.Header.Get("Authorization") != "Bearer s3cret" || req.Header.Get("X-Tenant") != "eu" || req.Header.Get("Content-Type") != "application/json" {
+	if req.URL.Path != "/otlp/v1/traces" || req.Header.Get("Authorization") != "Bearer s3cret" || req.Header.Get("X-Tenant") != "eu" || req.Header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("%s %v", req.URL, req.Header)
 	}
-	resource := body["resourceSpans"].([]any)[0].(map[string]any)
-	want := map[string]any{"service.name": "agentry-eu", "service.version": "v1", "deployment.environment": "prod"}
-	if diff := cmp.Diff(want, attributesOf(resource["resource"])); diff != "" {
-		t.Error(diff)
-	}
-	spans := resource["scopeSpans"].([]any)[0].(map[string]any)["spans"].([]any)
-	pass, fetch, push := spans[0].(map[string]any), spans[1].(map[string]any), spans[2].(map[string]any)
-	want = map[string]any{"agentry.pipeline": "prod", "agentry.trigger": "webhook", "agentry.source.commit": id, "agentry.output.commit": id, "agentry.units": "3", "agentry.held_objects": "0"}
-	if diff := cmp.Diff(want, attributesOf(pass)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(map[string]any{"code": 2.0, "message": "no network"}, pass["status"]); diff != "" {
-		t.Error(diff)
-	}
-	if len(pass["traceId"].(string)) != 32 || len(pass["spanId"].(string)) != 16 || pass["parentSpanId"] != nil {
-		t.Errorf("%v", pass)
-	}
-	for name, s := range map[string]map[string]any{"fetch": fetch, "push": push} {
-		if s["name"] != name || s["traceId"] != pass["traceId"] || s["parentSpanId"] != pass["spanId"] || s["spanId"] == pass["spanId"] {
-			t.Errorf("%s: %v", name, s)
+	about := attributesOf(body.ResourceSpans[0].Resource.Attributes)
+	for key, want := range map[string]any{"service.name": "agentry-eu", "service.version": "v1", "deployment.environment": "prod"} {
+		if about[key] != want {
+			t.Errorf("the resource has %s=%v, want %v", key, about[key], want)
 		}
 	}
-	if push["startTimeUnixNano"] != "2000000000" || push["endTimeUnixNano"] != "3000000005" {
-		t.Errorf("%v", push)
+	spans := map[string]*otlp.Span{}
+	for _, s := range body.ResourceSpans[0].ScopeSpans[0].Spans {
+		spans[s.Name] = s
+	}
+	pass, push := spans["pass"], spans["push"]
+	if len(spans) != 3 || pass == nil || push == nil || spans["fetch"] == nil {
+		t.Fatalf("spans %v", spans)
+	}
+	want := map[string]any{"agentry.pipeline": "prod", "agentry.trigger": "webhook", "agentry.source.commit": id, "agentry.output.commit": id, "agentry.units": int64(3), "agentry.held_objects": int64(0)}
+	if diff := cmp.Diff(want, attributesOf(pass.Attributes)); diff != "" {
+		t.Error(diff)
+	}
+	if pass.Status.Code != otlp.Status_STATUS_CODE_ERROR || pass.Status.Message != "no network" || len(pass.ParentSpanId) != 0 {
+		t.Errorf("%v", pass)
+	}
+	for _, name := range []string{"fetch", "push"} {
+		if s := spans[name]; !bytes.Equal(s.TraceId, pass.TraceId) || !bytes.Equal(s.ParentSpanId, pass.SpanId) {
+			t.Errorf("%s is not below pass %s: %v", name, hex.EncodeToString(pass.SpanId), s)
+		}
+	}
+	if push.StartTimeUnixNano != 2000000000 || push.EndTimeUnixNano != 3000000005 || pass.EndTimeUnixNano-pass.StartTimeUnixNano != 2000000000 {
+		t.Errorf("%v, %v", push, pass)
 	}
 	if len(c.bodies) > 0 || log.Len() > 0 {
 		t.Errorf("more was sent, or %s", log.String())
 	}
 }
 
-func attributesOf(of any) map[string]any {
+func attributesOf(list []*common.KeyValue) map[string]any {
 	out := map[string]any{}
-	for _, a := range of.(map[string]any)["attributes"].([]any) {
-		for _, value := range a.(map[string]any)["value"].(map[string]any) {
-			out[a.(map[string]any)["key"].(string)] = value
+	for _, a := range list {
+		switch v := a.Value.Value.(type) {
+		case *common.AnyValue_StringValue:
+			out[a.Key] = v.StringValue
+		case *common.AnyValue_IntValue:
+			out[a.Key] = v.IntValue
 		}
 	}
 	return out
@@ -131,54 +170,75 @@ func attributesOf(of any) map[string]any {
 func TestWhetherThereAreTraces(t *testing.T) {
 	for name, test := range map[string]struct {
 		env  map[string]string
-		url  string
+		are  bool
 		fail string
 	}{
-		"nothing is set":           {},
-		"an endpoint for all":      {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}, "http://c:4318/v1/traces", ""},
-		"one for traces":           {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://t/x"}, "https://t/x", ""},
-		"they are not wanted":      {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "none"}, "", ""},
-		"nothing is wanted":        {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_SDK_DISABLED": "TRUE"}, "", ""},
-		"no URL":                   {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4317"}, "", "no http or https URL"},
-		"another protocol":         {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "", "over HTTP only"},
-		"a certificate that is no": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_CERTIFICATE": "traces_test.go"}, "", "holds no certificate"},
+		"nothing is set":        {},
+		"an endpoint for all":   {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}, true, ""},
+		"one for traces":        {map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://t/x"}, true, ""},
+		"they are not wanted":   {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
+		"nothing is wanted":     {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_SDK_DISABLED": "TRUE"}, false, ""},
+		"no URL":                {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4317"}, false, "no http or https URL"},
+		"another protocol":      {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false, "over HTTP only"},
+		"attributes of no form": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_RESOURCE_ATTRIBUTES": "a"}, false, "OTEL_RESOURCE_ATTRIBUTES"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			traces, err := NewTraces(lookup(test.env), "v1", slog.New(slog.DiscardHandler))
+			setenv(t, test.env)
+			traces, err := NewTraces("v1", slog.New(slog.DiscardHandler))
 			if test.fail != "" {
 				if err == nil || !strings.Contains(err.Error(), test.fail) {
 					t.Errorf("got %v", err)
 				}
 				return
 			}
-			if err != nil || (traces == nil) != (test.url == "") || traces != nil && traces.url != test.url {
-				t.Errorf("%+v, %v", traces, err)
+			if err != nil || (traces != nil) != test.are {
+				t.Errorf("%v, %v", traces, err)
 			}
 		})
 	}
 }
 
 // TestACollectorThatIsAwayShowsNoSecret: it is tried again, and what is logged names neither the
-// address nor the headers.
+// address's path nor the headers.
 func TestACollectorThatIsAwayShowsNoSecret(t *testing.T) {
-	c := newCollector(t)
+	c := newSite(t)
 	c.refuse.Store(1)
 	var log bytes.Buffer
-	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL + "/s3cret", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=s3cret"}
-	made := func() *Traces {
-		traces, err := NewTraces(lookup(env), "v1", slog.New(slog.NewTextHandler(&log, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return traces
+	setenv(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL + "/s3cret", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=s3cret"})
+	tell(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil), passed("prod", &gitsync.Report{}, nil))
+	if len(c.bodies) != 1 || len((<-c.bodies).ResourceSpans[0].ScopeSpans[0].Spans) != 2 {
+		t.Error("the traces did not arrive")
 	}
-	tell(t, made(), passed("prod", &gitsync.Report{}, nil), passed("prod", &gitsync.Report{}, nil))
-	if len(c.bodies) != 1 {
-		t.Errorf("%d traces arrived", len(c.bodies))
-	}
+	c.refuse.Store(1)
+	c.with = http.StatusForbidden
+	tell(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil))
 	c.Close()
-	tell(t, made(), passed("prod", &gitsync.Report{}, nil))
-	if text := log.String(); strings.Contains(text, "s3cret") || !strings.Contains(text, "503") || !strings.Contains(text, "refused") {
+	tell(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil))
+	text := log.String()
+	if host := strings.TrimPrefix(c.URL, "http://"); strings.Contains(text, "s3cret") || strings.Count(text, host) < 2 || !strings.Contains(text, "403 Forbidden") {
 		t.Error(text)
+	}
+}
+
+// TestADeadCollectorDelaysNoPass: the queue is bounded, and what it has no room for is dropped.
+func TestADeadCollectorDelaysNoPass(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	setenv(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL})
+	traces := newTraces(t, io.Discard)
+	began := time.Now()
+	for range 10000 {
+		traces.Passed(t.Context(), passed("prod", &gitsync.Report{}, nil))
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("10,000 passes waited for %s", took)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	began = time.Now()
+	if err := traces.Run(ctx); err != nil || time.Since(began) > 2*traceGrace {
+		t.Errorf("the end took %s: %v", time.Since(began), err)
 	}
 }

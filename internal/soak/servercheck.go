@@ -211,8 +211,8 @@ func (o *oracle) leftOut(b *branch) error {
 	}
 	for _, h := range b.Held {
 		for _, name := range before.units {
-			if h.Commit != "" || len(h.Units) > 0 && !slices.Contains(h.Units, name) {
-				continue
+			if h.Commit != "" || len(h.Units) > 0 && !slices.Contains(h.Units, name) || !slices.Contains(b.units, name) {
+				continue // where all of a unit is gone, payload looks whether it may be
 			}
 			if was, err := before.unit(name); err == nil && slices.Contains(was.Inputs, h.Object) {
 				return fmt.Errorf("%s leaves %s out of %s, which was rendered from it at %s", b.commit, h.Object, name, before.commit)

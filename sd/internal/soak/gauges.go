@@ -37,32 +37,33 @@ func (g *gauges) last() string {
 	return fmt.Sprintf("heap %.1f MB, %d goroutines, %d descriptors", l.heap/1e6, l.goroutines, l.descriptors)
 }
 
-// halves are the means of the second and the last quarter; the first is for warming up.
+// halves are the floors of the second and the last quarter; the first is for warming up.
 func (g *gauges) halves() (early, late gauge) {
 	n := len(*g) / 4
 	if n == 0 {
 		return early, late
 	}
-	return mean((*g)[n : 2*n]), mean((*g)[len(*g)-n:])
+	return floor((*g)[n : 2*n]), floor((*g)[len(*g)-n:])
 }
 
-func mean(some []gauge) gauge {
-	var sum gauge
+// floor is the least of each: what polls take that are under way comes and goes, up to a
+// megabyte each, and what leaks stays.
+func floor(some []gauge) gauge {
+	low := some[0]
 	for _, g := range some {
-		sum.heap += g.heap
-		sum.goroutines += g.goroutines
-		sum.descriptors += g.descriptors
+		low.heap = min(low.heap, g.heap)
+		low.goroutines = min(low.goroutines, g.goroutines)
+		low.descriptors = min(low.descriptors, g.descriptors)
 	}
-	n := len(some)
-	return gauge{some[n/2].at, sum.heap / float64(n), sum.goroutines / n, sum.descriptors / n}
+	low.at = some[len(some)/2].at
+	return low
 }
 
-// The most by which means may differ. While the answer of a pod is read it takes a megabyte, of
-// up to 60 pods and twice.
+// The most by which floors may differ.
 const (
-	maxHeapGrowth       = 10e6
-	maxGoroutineGrowth  = 100
-	maxDescriptorGrowth = 100
+	maxHeapGrowth       = 5e6
+	maxGoroutineGrowth  = 20
+	maxDescriptorGrowth = 20
 )
 
 func (g *gauges) summary() string {

@@ -55,9 +55,10 @@ test-deps: ## Install what the tests run besides Go: git, gpg and an SSH server
 	echo "installing git, gpg and openssh-server, which the tests of Git remotes and signatures run"; \
 	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git gpg gpg-agent openssh-server
 
-# Suites run one after the other: each has an API server.
-e2e: ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only
-	cd test/e2e && go vet ./... && go test -count=1 -p 1 -v -timeout 90m ./$(or $(SUITE),...)
+# Suites run one after the other: each has an API server. The one of Argo CD, which takes minutes more to
+# build, has a build tag: it runs only when it is asked for.
+e2e: ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only. SUITE=argocd runs only alone
+	cd test/e2e && go vet -tags argocd ./... && go test -count=1 -p 1 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),...)
 	@du -sh $(E2E) "$$(go env GOCACHE)"
 
 e2e-deps: ## Build what the end-to-end suites run

@@ -1,0 +1,91 @@
+package gitops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/agentry-dev/agentry/test/e2e/harness"
+)
+
+// HookAddress is where agentry serve listens for webhooks.
+const HookAddress = "127.0.0.1:9292"
+
+// ServeAgentry runs agentry serve with a pipeline file until the test ends, and returns where the
+// forge tells it of pushes.
+func ServeAgentry(t *testing.T, cluster *harness.Cluster, pipeline string) (hook string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pipeline.yaml")
+	if err := os.WriteFile(file, []byte(pipeline), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Launch(t, "agentry", harness.Agentry(), "serve", "-f", file, "--cache-dir", filepath.Join(t.TempDir(), "cache"), "--listen", HookAddress)
+	harness.Eventually(t, "agentry serve", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:9393/readyz", nil)
+		if err != nil {
+			return err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return errors.New(response.Status)
+		}
+		return nil
+	})
+	return "http://" + HookAddress + "/hook/gitea/" + ForgeAddress + "/" + Repository
+}
+
+// Status is what agentry says of a pipeline.
+type Status struct {
+	Conditions []struct{ Type, Status, Reason, Message string }
+	Sources    []struct{ Commit string }
+	Output     struct{ Commit string }
+	Held       []struct{ Object string }
+}
+
+func (s Status) ready() string {
+	for _, c := range s.Conditions {
+		if c.Type == "Ready" {
+			return c.Status
+		}
+	}
+	return ""
+}
+
+// Rendered waits until agentry is done with a commit of its input, and returns what it says then.
+func Rendered(t *testing.T, pipeline, input string) Status {
+	t.Helper()
+	var s Status
+	harness.Eventually(t, "agentry renders "+input, func() (err error) {
+		if s, err = ask(pipeline); err != nil {
+			return err
+		}
+		if s.ready() == "Unknown" || len(s.Sources) != 1 || s.Sources[0].Commit != input {
+			return fmt.Errorf("it says %+v", s)
+		}
+		return nil
+	})
+	return s
+}
+
+// ask asks agentry by its command line, which exits 1 if something is held.
+func ask(pipeline string) (Status, error) {
+	var s Status
+	out, err := exec.Command(harness.Agentry().Path(), "status", pipeline, "--format", "json").Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || failed.ExitCode() != 1) {
+		return s, fmt.Errorf("agentry status: %w", err)
+	}
+	return s, json.Unmarshal(out, &s)
+}

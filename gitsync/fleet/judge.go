@@ -51,7 +51,7 @@ func judge(f facts) []condition {
 	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
 	switch {
 	case f.elsewhere:
-		return ready(unknown, ReasonElsewhere, "another replica runs it").and()
+		return ready(unknown, ReasonElsewhere, "another replica runs it, or none does yet").and()
 	case f.refused != "":
 		return ready(no, meta.FailedReason, f.refused).and(stalled(meta.FailedReason, f.refused))
 	case f.suspended:

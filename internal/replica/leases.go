@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -79,7 +80,11 @@ func NewClient(config *rest.Config, namespace, fleet string) (*Client, error) {
 // Config is how to reach the API server: by a kubeconfig file, or as a pod of the cluster.
 func Config(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
-		return rest.InClusterConfig()
+		config, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			err = errors.New("this is no pod of a cluster: --kubeconfig FILE leads to one from outside")
+		}
+		return config, err
 	}
 	return clientcmd.BuildConfigFromFlags("", kubeconfig)
 }

@@ -2,6 +2,7 @@ package discover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -30,7 +31,11 @@ const listTimeout = 30 * time.Second
 // Config is how to reach the API server: by a kubeconfig file, or as a pod of the cluster.
 func Config(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
-		return rest.InClusterConfig()
+		config, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			err = errors.New("this is no pod of a cluster: --kubeconfig FILE leads to one from outside")
+		}
+		return config, err
 	}
 	return clientcmd.BuildConfigFromFlags("", kubeconfig)
 }

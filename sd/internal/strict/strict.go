@@ -50,13 +50,24 @@ func read(status int, header http.Header, body []byte) ([]Group, error) {
 	return parse(body)
 }
 
+// labels are decoded as the clients do it: of two in one group the last counts alone.
+type labels map[string]*string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *labels) UnmarshalJSON(data []byte) error {
+	var fresh map[string]*string
+	err := json.Unmarshal(data, &fresh)
+	*l = fresh
+	return err
+}
+
 func parse(body []byte) ([]Group, error) {
 	if !utf8.Valid(body) {
 		return nil, errors.New("not UTF-8")
 	}
 	var groups []*struct {
-		Targets []*string          `json:"targets"`
-		Labels  map[string]*string `json:"labels"`
+		Targets []*string `json:"targets"`
+		Labels  labels    `json:"labels"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()

@@ -75,7 +75,8 @@ func FuzzClients(f *testing.F) {
 	for _, seed := range []string{
 		`[{"targets":["10.0.0.1:80"],"labels":{"a":"b","__meta_url":"c"}}]`, `[{"Targets":["x"],"LABELS":{"a":"\u0000\ud800<\u2028\\"}}]`,
 		`[{"targets":["x"],"labels":{"a":"b"},"labels":{"a":"c","d":"e"}}]`, `[{"targets":["x"],"targets":["y"]}]`,
-		`[{"targets":["x"],"labels":{"a":"b"},"LABELS":{}}]`, `[{"targets":["x"],"labels":{"a":"b"},"labels":null}]`, ` [ {"targets":["x"],"labels":null} ] `,
+		`[{"targets":["x"],"labels":{"a":"b"},"LABELS":{}}]`, `[{"targets":["x"],"labels":{"a":"b"},"labels":null}]`,
+		`[{"targets":["x"],"labels":{"":""},"labels":{}}]`, ` [ {"targets":["x"],"labels":null} ] `,
 		`[{"targets":["x"],"labels":{"__address__":"y"}}]`, `[{"targets":[""],"labels":{"a":""}}]`,
 	} {
 		f.Add([]byte(seed))

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
 	"unicode/utf8"
@@ -50,15 +51,24 @@ func read(status int, header http.Header, body []byte) ([]Group, error) {
 	return parse(body)
 }
 
-// labels are decoded as the clients do it: of two in one group the last counts alone.
-type labels map[string]*string
+// labels are decoded as the clients do it: of two sets in one group the last counts alone, and
+// both must be good.
+type labels map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (l *labels) UnmarshalJSON(data []byte) error {
 	var fresh map[string]*string
-	err := json.Unmarshal(data, &fresh)
-	*l = fresh
-	return err
+	if err := json.Unmarshal(data, &fresh); err != nil {
+		return err
+	}
+	*l = labels{}
+	for name, value := range fresh {
+		if !legacyName.MatchString(name) || value == nil {
+			return fmt.Errorf("bad label %q", name)
+		}
+		(*l)[name] = *value
+	}
+	return nil
 }
 
 func parse(body []byte) ([]Group, error) {
@@ -86,12 +96,7 @@ func parse(body []byte) ([]Group, error) {
 			return nil, fmt.Errorf("group %d has not one target", i)
 		}
 		group := Group{Targets: []string{*g.Targets[0]}, Labels: map[string]string{}}
-		for name, value := range g.Labels {
-			if !legacyName.MatchString(name) || value == nil {
-				return nil, fmt.Errorf("group %d has a bad label %q", i, name)
-			}
-			group.Labels[name] = *value
-		}
+		maps.Copy(group.Labels, g.Labels)
 		out = append(out, group)
 	}
 	return out, nil

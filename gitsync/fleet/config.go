@@ -192,7 +192,11 @@ func (f *Fleet) define(p *pipeline, def *Definition, refused, key string, mine b
 	p.refused, p.mine, p.removed = refused, mine, false
 	if !stays {
 		f.detach(p)
+		awaited := p.want.awaited()
 		p.reset(def)
+		if p.mayRun() {
+			p.want = awaited
+		}
 		p.notBefore = p.last.began.Add(f.options.MinGap)
 	}
 	p.def = def

@@ -72,6 +72,30 @@ func TestAReloadDuringAPassWaitsForItsEnd(t *testing.T) {
 	})
 }
 
+// TestAReloadKeepsTheTriggerThatSomebodyWaitsFor: before its pass, and during it.
+func TestAReloadKeepsTheTriggerThatSomebodyWaitsFor(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"before the pass": 0, "during the pass": 5 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.run(def("x", urlA))
+				after(10 * time.Second)
+				w.takes = 20 * time.Second
+				w.fleet.Trigger(Trigger{Pipeline: "x", Token: "t"})
+				time.Sleep(wait)
+				w.fleet.Set([]Definition{def("x", urlB)}, nil)
+				after(15 * time.Second)
+				s, _ := w.fleet.Pipeline("x")
+				same(t, "the token waits for the pass of what is now", s.LastHandledReconcileAt, "")
+				after(time.Minute)
+				s, _ = w.fleet.Pipeline("x")
+				same(t, "token", s.LastHandledReconcileAt, "t")
+				same(t, "ready", w.ready("x"), "True Succeeded")
+			})
+		})
+	}
+}
+
 func TestAReloadWhileAPipelineIsBeingOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -170,8 +170,11 @@ func (f *Fleet) ended(r *run) {
 	if p.removed {
 		f.remove(p)
 	}
-	if p.at != r.at {
-		return // it was changed, suspended or taken away meanwhile
+	if p.at != r.at { // it was changed, suspended or taken away meanwhile
+		if p.mayRun() {
+			p.want = p.want.and(r.wish.awaited())
+		}
+		return
 	}
 	r.at.used = time.Now()
 	f.resize(r.at, r.size)

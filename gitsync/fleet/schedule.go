@@ -42,6 +42,15 @@ type wish struct {
 
 func (w wish) isZero() bool { return w.reason == "" }
 
+// awaited is what is left of a wish when the pipeline becomes another one: whoever waits for the
+// pass waits for one of that.
+func (w wish) awaited() wish {
+	if w.token == "" {
+		return wish{}
+	}
+	return w
+}
+
 // and joins two wishes for a pass into one for the same pass. What somebody asked for, or
 // else what moved, gives it its reason.
 func (w wish) and(other wish) wish {

@@ -57,15 +57,15 @@ test-deps: ## Install what the tests run besides Go: git, gpg and an SSH server
 
 # Suites run one after the other: each has an API server. The one of Argo CD, which takes minutes more to
 # build, has a build tag: it runs only when it is asked for.
-e2e: ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only. SUITE=argocd runs only alone
+e2e: agentcheck-deps ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only. SUITE=argocd runs only alone
 	cd test/e2e && go vet -tags argocd ./... && go test -count=1 -p 1 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),...)
 	@du -sh $(E2E) "$$(go env GOCACHE)"
 
-e2e-deps: ## Build what the end-to-end suites run
+e2e-deps: agentcheck-deps ## Build what the end-to-end suites run
 	cd test/e2e && go test -count=1 -p 1 -v -timeout 90m -run '^$$' ./...
 
 # The package is unpacked, not installed, for that would start a service.
-agentcheck-deps: ## Fetch what agentcheck and chart run besides Go: Prometheus
+agentcheck-deps: ## Fetch what agentcheck, chart and e2e run besides Go: Prometheus
 	@if command -v prometheus >/dev/null || [ -x $(PROMETHEUS)/usr/bin/prometheus ]; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null; then echo "install Prometheus for the tests with real agents"; exit 0; fi; \
 	echo "fetching Debian's Prometheus, which tests run on loopback, to $(PROMETHEUS)"; \

@@ -20,7 +20,10 @@ type Tool struct {
 	dir string
 	// pkg is the package of the program; without it the module is only fetched.
 	pkg     string
+	tags    string
 	ldflags string
+	// file is where the program is if not in the cache: below the folder of all tests' programs.
+	file string
 }
 
 // Etcd is the API server's store.
@@ -50,9 +53,13 @@ func ofKubernetes(name string) Tool {
 	return Tool{name: name, dir: "test/e2e/tools/kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, ldflags: strings.Join(flags, " ")}
 }
 
-// Helm is Helm's command line.
+// Helm is Helm's command line. As the one that is released does, it takes a cluster that it does not
+// ask for one of today.
 func Helm() Tool {
-	return Tool{name: "helm", dir: "test/e2e/tools/helm", pkg: "helm.sh/helm/v3/cmd/helm", ldflags: "-s -w"}
+	const flag = " -X helm.sh/helm/v3/pkg/chartutil.k8sVersion"
+	major, rest, _ := strings.Cut(strings.TrimPrefix(KubernetesVersion, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	return Tool{name: "helm", dir: "test/e2e/tools/helm", pkg: "helm.sh/helm/v3/cmd/helm", ldflags: "-s -w" + flag + "Major=" + major + flag + "Minor=" + minor}
 }
 
 // KustomizeController is Flux's controller that applies what is in a repository.
@@ -78,6 +85,25 @@ func Validate() Tool {
 	return Tool{name: "validate", dir: "test/e2e/tools/kubernetes", pkg: "./validate", ldflags: "-s -w"}
 }
 
+// Agent is the Grafana Agent, the very file that the tests of agentcheck run: linking it takes
+// longer than a suite.
+func Agent() Tool {
+	return Tool{name: "grafana-agent", dir: "test/agentcheck", pkg: "github.com/grafana/agent/cmd/grafana-agent", tags: "netgo,slicelabels", ldflags: "-s -w", file: "grafana-agent"}
+}
+
+// Reloader is the config reloader, the other container of an agent's pod.
+func Reloader() Tool {
+	return Tool{name: "reloader", dir: "test/e2e/tools/reloader", pkg: "github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader", ldflags: "-s -w"}
+}
+
+// Prometheus is the one that is installed, or Debian's, which make agentcheck-deps fetches.
+func Prometheus() Tool {
+	if installed, err := exec.LookPath("prometheus"); err == nil {
+		return Tool{name: "prometheus", file: installed}
+	}
+	return Tool{name: "prometheus", file: "prometheus/usr/bin/prometheus"}
+}
+
 // CRDs are the modules whose custom resource definitions [CRDFile] finds.
 func CRDs() Tool { return Tool{name: "crds", dir: "test/e2e/tools/crds"} }
 
@@ -85,7 +111,15 @@ func CRDs() Tool { return Tool{name: "crds", dir: "test/e2e/tools/crds"} }
 func Operator() Tool { return Tool{name: "operator", dir: "test/e2e/tools/operator"} }
 
 // Path is where the program is.
-func (t Tool) Path() string { return filepath.Join(cache(), t.name) }
+func (t Tool) Path() string {
+	switch {
+	case filepath.IsAbs(t.file):
+		return t.file
+	case t.file != "":
+		return filepath.Join(filepath.Dir(cache()), filepath.FromSlash(t.file))
+	}
+	return filepath.Join(cache(), t.name)
+}
 
 // cache is the user's: linking an API server takes longer than most tests.
 func cache() string {
@@ -120,9 +154,15 @@ func build(tools []Tool) error {
 }
 
 func (t Tool) build() error {
+	if t.dir == "" {
+		if _, err := os.Stat(t.Path()); err != nil {
+			return fmt.Errorf("make agentcheck-deps fetches it: %w", err)
+		}
+		return nil
+	}
 	args := []string{"mod", "download"}
 	if t.pkg != "" {
-		args = []string{"build", "-buildvcs=false", "-ldflags", t.ldflags, "-o", t.Path(), t.pkg}
+		args = []string{"build", "-buildvcs=false", "-tags", t.tags, "-ldflags", t.ldflags, "-o", t.Path(), t.pkg}
 	}
 	command := exec.Command("go", args...)
 	command.Dir = filepath.Join(Root(), t.dir)

@@ -54,7 +54,7 @@ func (c *Cluster) namespaces(t *testing.T, labels map[string]string, names []str
 	for _, name := range names {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 		_, err := client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
-		if err == nil {
+		if err == nil || apierrors.IsAlreadyExists(err) { // The API server makes some itself.
 			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 			_, err = client.CoreV1().ServiceAccounts(name).Create(t.Context(), account, metav1.CreateOptions{})
 		}

@@ -21,14 +21,19 @@ type Process struct {
 }
 
 func launch(dir, name, path string, args ...string) (*Process, error) {
-	p := &Process{name: name, log: filepath.Join(dir, name+".log"), cmd: exec.Command(path, args...), exited: make(chan struct{})}
+	return begin(dir, name, exec.Command(path, args...), (*exec.Cmd).Start)
+}
+
+// begin starts a command, in its way.
+func begin(dir, name string, cmd *exec.Cmd, start func(*exec.Cmd) error) (*Process, error) {
+	p := &Process{name: name, log: filepath.Join(dir, name+".log"), cmd: cmd, exited: make(chan struct{})}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	if err := p.cmd.Start(); err != nil {
+	if err := start(p.cmd); err != nil {
 		return nil, err
 	}
 	go func() {
@@ -76,11 +81,19 @@ func (p *Process) Signal(signal syscall.Signal) { _ = p.cmd.Process.Signal(signa
 
 // alive is an error once the process ended.
 func (p *Process) alive() error {
+	if p.Runs() {
+		return nil
+	}
+	return fmt.Errorf("%s exited: %s\n%s", p.name, p.cmd.ProcessState, p.tail())
+}
+
+// Runs tells whether it has not ended yet.
+func (p *Process) Runs() bool {
 	select {
 	case <-p.exited:
-		return fmt.Errorf("%s exited: %s\n%s", p.name, p.cmd.ProcessState, p.tail())
+		return false
 	default:
-		return nil
+		return true
 	}
 }
 
@@ -90,11 +103,11 @@ func (p *Process) Log() string {
 	return string(text)
 }
 
-// tail is the end of the log, of etcd and Kubernetes's programs only the errors, but for those
-// after which controllers try again.
+// tail is the end of the log, of servers that are not agentry's only the errors, but for those after
+// which controllers try again.
 func (p *Process) tail() string {
 	const lines = 10
-	chatter := regexp.MustCompile(`(?m)^([IW]\d{4} |{"level":"(info|warn)"|E\d{4} .*("Failed to watch"|requeuing|is not as new as written)).*\n`)
+	chatter := regexp.MustCompile(`(?m)^([IW]\d{4} |{"level":"(info|warn)"|{.*"level":"info"|time="[^"]*" level=info |ts=.* level=(debug|info) |E\d{4} .*("Failed to watch"|requeuing|is not as new as written)).*\n`)
 	text := chatter.ReplaceAll([]byte(p.Log()), nil)
 	all := bytes.SplitAfter(text, []byte("\n"))
 	return string(bytes.Join(all[max(0, len(all)-lines-1):], nil))

@@ -1,14 +1,17 @@
 package harness
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Shell runs commands in a folder as a user does who has nothing set up but the tools of the suite
@@ -43,9 +46,19 @@ func (c *Cluster) NewShell(t *testing.T, dir string) *Shell {
 	return &Shell{t: t, Dir: dir, state: filepath.Join(home, ".session"), Env: []string{"PATH=" + tools + ":" + os.Getenv("PATH"), "HOME=" + home, "KUBECONFIG=" + filepath.Join(home, ".kube", "config"), "LC_ALL=C.UTF-8", "TZ=UTC"}}
 }
 
-// Start starts a command where those that were typed before ended. It is killed with all that it
-// started when stop is called, and at the end of the test. The log is what it says.
-func (s *Shell) Start(command string) (log string, stop func()) {
+// Background is a command that runs.
+type Background struct {
+	// Log is the file of what it says.
+	Log string
+	// Exited is closed when it has ended.
+	Exited chan struct{}
+	// Stop kills it, with all that it started.
+	Stop func()
+}
+
+// Start starts a command where those that were typed before ended. It is stopped at the end of the
+// test at the latest.
+func (s *Shell) Start(command string) *Background {
 	s.t.Helper()
 	file, err := os.CreateTemp(s.t.TempDir(), "log")
 	if err != nil {
@@ -58,19 +71,28 @@ func (s *Shell) Start(command string) (log string, stop func()) {
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	stop = sync.OnceFunc(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait() // It was killed.
+	b := &Background{Log: file.Name(), Exited: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // It was killed, or the log has the reason.
 		_ = file.Close()
-	})
-	s.t.Cleanup(stop)
-	return file.Name(), stop
+		close(b.Exited)
+	}()
+	b.Stop = func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		<-b.Exited
+	}
+	s.t.Cleanup(b.Stop)
+	return b
 }
 
 // Run runs a command, and returns what it prints, what it complains of, and its exit code.
 func (s *Shell) Run(command string) (out, complaints string, code int) {
 	s.t.Helper()
-	cmd := exec.CommandContext(s.t.Context(), "sh", "-c", command)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Minute) // Who hangs is named, before go test gives up on everybody.
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.SysProcAttr, cmd.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, time.Second
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Dir, cmd.Env = s.Dir, append(os.Environ(), s.Env...)
 	var errs strings.Builder
 	cmd.Stderr = &errs
@@ -101,4 +123,19 @@ func (s *Shell) Must(command string) string {
 		s.t.Fatalf("%s: exit code %d\n%s%s", command, code, out, complaints)
 	}
 	return out
+}
+
+// Cached is a folder that is still there, with what is in it, when the suite runs the next time in
+// this checkout.
+func Cached(t *testing.T, name string) string {
+	t.Helper()
+	root, err := filepath.Abs(Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache(), fmt.Sprintf("%s-%x", name, sha256.Sum256([]byte(root)))[:len(name)+9])
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -79,7 +79,7 @@ func Blocks(name, text string) ([]Block, error) {
 			why = ""
 		case why != "":
 			return nil, fmt.Errorf("%s:%d: no block follows the mark no-run at once", name, i+1)
-		case strings.Contains(line, "<!-- no-run"):
+		case strings.HasPrefix(strings.TrimSpace(line), "<!-- no-run"):
 			m := mark.FindStringSubmatch(line)
 			if m == nil {
 				return nil, fmt.Errorf("%s:%d: the mark is <!-- no-run: reason -->, on a line of its own", name, i+1)

@@ -26,7 +26,7 @@ func TestBlocksThatWouldHide(t *testing.T) {
 		"<!-- no-run: why -->":                       "after a mark",
 		"<!-- no-run -->\n```sh\nmake\n```\n":        "the mark is",
 		"<!-- no-run: -->\n```sh\nmake\n```\n":       "the mark is",
-		"text <!-- no-run: a -->\n```sh\nx\n```\n":   "the mark is",
+		" <!-- no-run: a -->\n```sh\nx\n```\n":       "the mark is",
 	} {
 		if got, err := Blocks("a.md", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v", text, got, err)

@@ -57,10 +57,14 @@ func (o *oracle) findRefused(ctx context.Context) error {
 	return err
 }
 
+// writes reports whether a pipeline writes what it renders now, and puts right what somebody changed:
+// one that is stalled does not, nor one whose folder is gone.
+func (o *oracle) writes(p *pipeline) bool { return o.runs(p) && !o.refused[p.name] }
+
 // lost reports whether somebody lost an inventory that nobody puts back now.
 func (o *oracle) lost(p *pipeline) bool {
 	for name := range o.tampered(p) {
-		if path.Base(name) == path.Base(inventoryName) && o.refused[p.name] {
+		if path.Base(name) == path.Base(inventoryName) && !o.writes(p) {
 			return true
 		}
 	}
@@ -116,7 +120,7 @@ func (o *oracle) pipeline(p *pipeline) error {
 	}
 	o.counts.rendered.Add(1)
 	if p.next {
-		if err := o.proposal(b); err != nil {
+		if err := o.proposal(b); err != nil && o.writes(p) {
 			return err
 		}
 	} else if err := o.metadata(b); err != nil {
@@ -170,7 +174,7 @@ func (o *oracle) payload(b *branch) error {
 // mayBeKept reports whether a unit may be what it was, for what is in the commits of the inventory
 // or, as nothing is written down for that alone, in the heads; or since nothing is written at all.
 func (o *oracle) mayBeKept(r *rendering, unit string) (bool, error) {
-	if r.mayBeKept(unit) || o.refused[r.branch.pipeline.name] {
+	if r.mayBeKept(unit) || !o.writes(r.branch.pipeline) {
 		return true, nil
 	}
 	heads, err := o.render(o.atHeads(r.branch))

@@ -59,7 +59,7 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 	var unknown []string // folders of units whose inventory somebody lost
 	plain := false
 	for _, p := range pipelines {
-		if plain = plain || p.plain; o.lost(p) {
+		if plain = plain || p.plain; o.lost(p) || p.next && !o.writes(p) {
 			return nil
 		}
 		if _, there := all[path.Join(p.path, inventoryName)]; !there {

@@ -48,6 +48,7 @@ func TestArgoCD(t *testing.T) {
 		{"a GrafanaAgent that is removed is pruned", w.removed},
 		{"the last one is pruned when that is allowed", w.last},
 		{"an ApplicationSet takes over, one Application for each agent", w.applicationSet},
+		{"tracking by label overwrites the operator's label", w.labels},
 	} {
 		if !t.Run(step.name, func(t *testing.T) {
 			outer := w.t
@@ -63,7 +64,6 @@ func TestArgoCD(t *testing.T) {
 func (w *world) first(t *testing.T) {
 	s := gitops.Rendered(t, "prod", w.forge.Tip(t, "main"))
 	w.sh("create secret generic")
-	w.sh("webhook.gogs.secret")
 	w.mustApply(w.onPage("name: " + rendered))
 	w.await(rendered, "fails, as there are no namespaces", func(a application) bool {
 		return a.Status.OperationState.Phase == "Running" && a.Status.OperationState.RetryCount > 0 &&

@@ -3,6 +3,8 @@
 package argocd
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +26,7 @@ const (
 	serverAddress = "127.0.0.1:8080"
 	repoAddress   = "127.0.0.1:8081"
 	redisAddress  = "127.0.0.1:6379"
+	webhook       = "http://" + serverAddress + "/api/webhook"
 )
 
 // world is a Git server, a cluster with Argo CD, and agentry between them.
@@ -81,7 +84,7 @@ func (w *world) serve() {
 		}
 	}
 	pipeline := strings.ReplaceAll(here(w.testdata("pipeline.yaml")), "/etc/agentry/", w.etc+"/")
-	w.forge.TellTo(gitops.ServeAgentry(w.t, cluster, pipeline), "http://"+serverAddress+"/api/webhook")
+	w.forge.TellTo(gitops.ServeAgentry(w.t, cluster, pipeline), webhook)
 }
 
 // install puts into the cluster what an installation of Argo CD has besides its programs.
@@ -115,6 +118,7 @@ func (w *world) argo() {
 	} {
 		w.t.Setenv(name, value)
 	}
+	w.sh("webhook.gogs.secret") // Before the API server runs, which would begin anew because of it.
 	w.program("repo-server", "--address=127.0.0.1", "--port=8081", "--metrics-address=127.0.0.1", "--redis="+redisAddress, "--disable-tls")
 	w.program("application-controller", "--namespace="+namespace, "--repo-server="+repoAddress, "--repo-server-plaintext", "--redis="+redisAddress,
 		"--app-resync=0") // It looks at a branch only when it is told to, so that nothing goes well by waiting.
@@ -122,11 +126,25 @@ func (w *world) argo() {
 		"--repo-server-plaintext", "--redis="+redisAddress)
 	w.program("applicationset-controller", "--namespace="+namespace, "--metrics-addr=127.0.0.1:8085", "--probe-addr=127.0.0.1:8086",
 		"--webhook-addr=127.0.0.1:7000", "--argocd-repo-server="+repoAddress, "--repo-server-plaintext")
+	w.listens()
 }
 
 func (w *world) program(name string, args ...string) {
 	w.t.Setenv("ARGOCD_BINARY_NAME", "argocd-"+name)
 	cluster.Launch(w.t, "argocd-"+name, harness.ArgoCD(), append(args, "--loglevel=warn")...)
+}
+
+// listens waits until Argo CD takes webhooks, with our signature and no other.
+func (w *world) listens() {
+	w.t.Helper()
+	for secret, want := range map[string]int{"another": http.StatusBadRequest, gitops.HookSecret: http.StatusOK} {
+		harness.Eventually(w.t, "Argo CD's webhook", func() error {
+			if got, err := gitops.Call(webhook, secret, `{"ref": "refs/heads/nobody"}`); err != nil || got != want {
+				return fmt.Errorf("it answers %d, not %d: %v", got, want, err)
+			}
+			return nil
+		})
+	}
 }
 
 func (w *world) tools() string {

@@ -129,12 +129,21 @@ func (f *Forge) branches() map[string]string {
 
 // tell sends a webhook.
 func (f *Forge) tell(url, body string) {
+	status, err := Call(url, HookSecret, body)
+	if err != nil {
+		f.t.Logf("webhook: %v", err) // Who is called may just have been stopped.
+	} else if status != http.StatusAccepted && status != http.StatusOK {
+		f.t.Errorf("webhook to %s: %d", url, status)
+	}
+}
+
+// Call sends a push as a webhook, signed with a secret, and returns the answer's code.
+func Call(url, secret, body string) (int, error) {
 	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
-		f.t.Error(err)
-		return
+		return 0, err
 	}
-	mac := hmac.New(sha256.New, []byte(HookSecret))
+	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(body))
 	for _, kind := range []string{"Gitea", "Gogs"} {
 		request.Header.Set("X-"+kind+"-Event", "push")
@@ -143,13 +152,9 @@ func (f *Forge) tell(url, body string) {
 	client := http.Client{Timeout: 10 * time.Second}
 	response, err := client.Do(request)
 	if err != nil {
-		f.t.Logf("webhook: %v", err) // Who is called may just have been stopped.
-		return
+		return 0, err
 	}
-	_ = response.Body.Close()
-	if response.StatusCode != http.StatusAccepted && response.StatusCode != http.StatusOK {
-		f.t.Errorf("webhook to %s: %s", url, response.Status)
-	}
+	return response.StatusCode, response.Body.Close()
 }
 
 // Git runs git in a folder as one who has no settings, and returns what it prints.

@@ -3,24 +3,19 @@ package gitops
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/agentry-dev/agentry/test/e2e/harness"
+	"github.com/agentry-dev/agentry/test/e2e/harness/page"
 )
 
 // Page is a page of the documentation. It is an error not to use all of it.
 type Page struct {
 	t      *testing.T
 	name   string
-	blocks []*block
-}
-
-// block is a manifest or a command of the page.
-type block struct {
-	language, text string
-	used           bool
+	blocks []page.Block
+	used   []bool
 }
 
 // NewPage reads a page of docs.
@@ -30,14 +25,15 @@ func NewPage(t *testing.T, name string) *Page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Page{t: t, name: name}
-	for _, m := range regexp.MustCompile("(?s)\n```([a-z]+)\n(.*?)```\n").FindAllStringSubmatch(string(text), -1) {
-		p.blocks = append(p.blocks, &block{language: m[1], text: m[2]})
+	p := &Page{t: t, name: "docs/" + name}
+	if p.blocks, err = page.Blocks(p.name, string(text)); err != nil {
+		t.Fatal(err)
 	}
+	p.used = make([]bool, len(p.blocks))
 	t.Cleanup(func() {
-		for _, b := range p.blocks {
-			if !b.used && !t.Failed() {
-				t.Errorf("nobody used this of docs/%s:\n%s", name, b.text)
+		for i, b := range p.blocks {
+			if !p.used[i] && b.NoRun == "" && !t.Failed() {
+				t.Errorf("nobody used %s:\n%s", b, b.Text)
 			}
 		}
 	})
@@ -47,12 +43,12 @@ func NewPage(t *testing.T, name string) *Page {
 // Find is the first block of a language that holds a text.
 func (p *Page) Find(language, with string) string {
 	p.t.Helper()
-	for _, b := range p.blocks {
-		if b.language == language && strings.Contains(b.text, with) {
-			b.used = true
-			return b.text
+	for i, b := range p.blocks {
+		if b.Language == language && strings.Contains(b.Text, with) {
+			p.used[i] = true
+			return b.Text
 		}
 	}
-	p.t.Fatalf("docs/%s has no %s with %q", p.name, language, with)
+	p.t.Fatalf("%s has no %s with %q", p.name, language, with)
 	return ""
 }

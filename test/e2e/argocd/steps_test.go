@@ -79,7 +79,7 @@ func (w *world) selfHeal(t *testing.T) {
 	harness.Eventually(t, "the replicas are put back", func() error {
 		live, err := w.live(agent)
 		if err != nil || live.GetGeneration() != agent.GetGeneration()+2 {
-			return fmt.Errorf("generation %d, not %d: %w", live.GetGeneration(), agent.GetGeneration()+2, err)
+			return fmt.Errorf("generation %d, not %d: %v", live.GetGeneration(), agent.GetGeneration()+2, err)
 		}
 		if missing := gitops.Missing(agent.Object["spec"], live.Object["spec"], "spec"); len(missing) > 0 {
 			return fmt.Errorf("%q", missing)
@@ -92,7 +92,7 @@ func (w *world) selfHeal(t *testing.T) {
 	harness.Eventually(t, "the Secret comes back", func() error {
 		live, err := w.live(secret)
 		if err != nil || live.GetUID() == secret.GetUID() {
-			return fmt.Errorf("it is not new: %w", err)
+			return fmt.Errorf("it is not new: %v", err)
 		}
 		return nil
 	})
@@ -242,4 +242,23 @@ func (w *world) applicationSet(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// labels is about what Argo CD did before 3.0. It is the last step: what is marked in one way is
+// not all marked in another by and by.
+func (w *world) labels(t *testing.T) {
+	const app = "monitoring-grafana-agent"
+	agent := w.inCluster()[statefulSet]
+	if _, err := cluster.Client(t).CoreV1().ConfigMaps(namespace).Patch(t.Context(), "argocd-cm", types.MergePatchType,
+		[]byte(`{"data": {"application.resourceTrackingMethod": "label"}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "Argo CD overwrites the label", func() error {
+		w.patch(app, `{"metadata": {"annotations": {"argocd.argoproj.io/refresh": "hard"}}}`)
+		live, err := w.live(agent)
+		if got := live.GetLabels()["app.kubernetes.io/instance"]; err != nil || got != app {
+			return fmt.Errorf("it is %q: %v", got, err)
+		}
+		return nil
+	})
 }

@@ -108,6 +108,25 @@ func (w *world) application(name string) (application, error) {
 	return a, json.Unmarshal(text, &a)
 }
 
+// applications are the names of all, sorted.
+func (w *world) applications() []string {
+	w.t.Helper()
+	resource, err := w.Resource(newApplication(""))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	list, err := resource.List(w.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, o := range list.Items {
+		names = append(names, o.GetName())
+	}
+	slices.Sort(names)
+	return names
+}
+
 // await waits until an application is as somebody wants it, and returns it.
 func (w *world) await(name, what string, is func(application) bool) application {
 	w.t.Helper()

@@ -221,6 +221,9 @@ func (w *world) applicationSet(t *testing.T) {
 	for _, name := range []string{"edge-edge", "edge-large", "monitoring-grafana-agent"} {
 		objects = append(objects, w.synced(name, tip).resources()...)
 	}
+	if names := w.applications(); !slices.Equal(names, []string{"edge-edge", "edge-large", "monitoring-cluster", "monitoring-grafana-agent"}) {
+		t.Errorf("there are Applications for %q", names)
+	}
 	slices.Sort(objects)
 	if !slices.Equal(objects, was.Names()) {
 		t.Errorf("applied %q\nnot     %q", objects, was.Names())

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -100,6 +101,7 @@ func (p *pod) complaints() string {
 	var out strings.Builder
 	for name, c := range p.containers {
 		found := regexp.MustCompile(`(?m)^.*(level=(error|warn)|panic|[Ee]rror).*$`).FindAllString(c.Log(), -1)
+		found = slices.DeleteFunc(found, func(line string) bool { return strings.Contains(line, "integrations-next is enabled") })
 		fmt.Fprintf(&out, "%s (%s):\n", name, filepath.Join(p.dir, name+".log"))
 		for _, line := range found[max(0, len(found)-lines):] {
 			fmt.Fprintln(&out, " ", line)

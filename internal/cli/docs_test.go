@@ -75,7 +75,7 @@ func TestExamplesWork(t *testing.T) {
 	testscript.Run(t, params(files))
 }
 
-// serveExample is the command that examples and pages start a service with.
+// serveExample is the command that examples start a service with.
 const serveExample = "agentry serve -f pipeline.yaml"
 
 // whileServed is a script that runs lines while a service of the quickstart runs.
@@ -93,51 +93,6 @@ git -C quickstart commit -q -m Start
 git clone -q --bare quickstart monitoring.git
 sed -i.bak -e "s|https://git.example.com/platform/|file://$PWD/|" -e '/auth:/d' -e '/passwordEnv:/d' quickstart/pipeline.yaml
 `
-
-// TestDocumentedCommandsWork runs the agentry commands in the shell blocks of pages that
-// are written by hand.
-func TestDocumentedCommandsWork(t *testing.T) {
-	files := t.TempDir()
-	for page, folder := range map[string]string{
-		"README.md": "quickstart", "docs/input.md": "quickstart", "docs/serve.md": "quickstart",
-		"examples/quickstart/README.md": "quickstart", "examples/platform/README.md": "platform",
-	} {
-		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(page)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		script, lines := "exec sh prepare.sh\ncd "+folder+"\n", ""
-		for _, line := range shellLines(string(text)) {
-			lines += "exits 0 " + strings.ReplaceAll(line, "/tmp/out", "$WORK/out") + "\n"
-		}
-		if before, after, ok := strings.Cut(lines, "exits 0 "+serveExample+"\n"); ok {
-			script, lines = "", whileServed(before+after)
-		}
-		script += lines
-		name := strings.ReplaceAll(page, "/", "-") + ".txtar"
-		if err := os.WriteFile(filepath.Join(files, name), []byte(script+prepare), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	testscript.Run(t, params(files))
-}
-
-// shellLines finds the lines in blocks of shell code that run agentry.
-func shellLines(page string) []string {
-	var lines []string
-	inside := false
-	for line := range strings.Lines(page) {
-		line = strings.TrimSpace(line)
-		switch {
-		case strings.HasPrefix(line, "```"):
-			inside = line == "```sh"
-		case inside && strings.HasPrefix(line, "agentry "):
-			command, _, _ := strings.Cut(line, " #")
-			lines = append(lines, strings.TrimSpace(command))
-		}
-	}
-	return lines
-}
 
 // TestEveryFlagHasAVariable holds the promise of the manual.
 func TestEveryFlagHasAVariable(t *testing.T) {

@@ -12,9 +12,9 @@ type Container struct {
 	Mounts map[string]string // what is at a place
 }
 
-// Contain runs a container, with its log in a folder, until the suite ends or somebody kills it.
-func (c *Cluster) Contain(dir, name string, of Container) (*Process, error) {
+// Contain runs a container until the suite ends or somebody kills it. Its log is kept if that fails.
+func (c *Cluster) Contain(name string, of Container) (*Process, error) {
 	cmd := exec.Command(of.Tool.Path(), of.Args...)
 	cmd.Env, cmd.Dir = of.Env, "/"
-	return begin(dir, name, cmd, of.start)
+	return begin(c.dir, name, cmd, of.start)
 }

@@ -33,7 +33,7 @@ const (
 // servers. Pods are ready at once.
 type kubelet struct {
 	client kubernetes.Interface
-	dir    string // folders of the node and of volumes, and logs of containers
+	dir    string // folders of the node and of volumes
 
 	mu   sync.Mutex
 	pods map[types.UID]*pod
@@ -209,7 +209,7 @@ func (k *kubelet) container(p *pod, c corev1.Container) error {
 	}
 	p.starts[c.Name]++
 	var err error
-	p.containers[c.Name], err = cluster.Contain(p.dir, c.Name, harness.Container{
+	p.containers[c.Name], err = cluster.Contain(p.Namespace+"-"+p.Name+"-"+c.Name, harness.Container{
 		Tool: tool, Args: p.arguments(c), Env: p.environment(c), Mounts: mounts,
 	})
 	return err

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"fmt"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -102,9 +101,8 @@ func (p *pod) complaints() string {
 	for name, c := range p.containers {
 		found := regexp.MustCompile(`(?m)^.*(level=(error|warn)|panic|[Ee]rror).*$`).FindAllString(c.Log(), -1)
 		found = slices.DeleteFunc(found, func(line string) bool { return strings.Contains(line, "integrations-next is enabled") })
-		fmt.Fprintf(&out, "%s (%s):\n", name, filepath.Join(p.dir, name+".log"))
 		for _, line := range found[max(0, len(found)-lines):] {
-			fmt.Fprintln(&out, " ", line)
+			fmt.Fprintf(&out, "%s: %s\n", name, line)
 		}
 	}
 	return out.String()

@@ -17,8 +17,6 @@ const (
 	config = "Secret/monitoring/grafana-agent-config"
 	// statefulSet is the first shard of that agent.
 	statefulSet = "StatefulSet/monitoring/grafana-agent"
-	// unit is its folder on the branch.
-	unit = "monitoring/grafana-agent"
 
 	// trackedBy is the annotation by which Argo CD knows its objects.
 	trackedBy = "argocd.argoproj.io/tracking-id"

@@ -48,16 +48,16 @@ browser: browser-deps ## Show the pages to a real Chromium (SCREENSHOTS=folder l
 chart: agentcheck-deps ## Check the Helm chart, and the rules and the dashboard in it
 	cd test/chart && go vet ./... && go test -count=1 ./...
 
-test-deps: ## Install what the tests run besides Go: git, gpg and an SSH server
-	@for c in git gpg /usr/sbin/sshd; do command -v $$c >/dev/null || missing=1; done; \
+test-deps: ## Install what the tests run besides Go: git, gpg, an SSH server, and what the documentation types
+	@for c in git gpg curl openssl /usr/sbin/sshd; do command -v $$c >/dev/null || missing=1; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo "install git, GnuPG and an OpenSSH server for the tests of Git remotes and signatures"; exit 0; fi; \
-	echo "installing git, gpg and openssh-server, which the tests of Git remotes and signatures run"; \
-	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git gpg gpg-agent openssh-server
+	if ! command -v apt-get >/dev/null; then echo "install git, GnuPG, an OpenSSH server, curl and OpenSSL, which tests run"; exit 0; fi; \
+	echo "installing git, gpg, openssh-server, curl and openssl, which tests run"; \
+	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git gpg gpg-agent openssh-server curl openssl
 
 # Suites run one after the other: each has an API server. The one of Argo CD, which takes minutes more to
 # build, has a build tag: it runs only when it is asked for.
-e2e: agentcheck-deps ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only. SUITE=argocd runs only alone
+e2e: test-deps agentcheck-deps ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only. SUITE=argocd runs only alone
 	cd test/e2e && go vet -tags argocd ./... && go test -count=1 -p 1 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),...)
 	@du -sh $(E2E) "$$(go env GOCACHE)"
 

@@ -248,6 +248,9 @@ func (o *oracle) isRenderOfHeads(b *branch) error {
 	}
 	var units []string
 	for _, u := range r.plain.Units {
+		if len(u.Files) == 0 && len(u.Held) == 0 && !u.Failed && !u.Paused {
+			continue // a GrafanaAgent that selects nothing has no folder
+		}
 		units = append(units, u.Name)
 		if len(u.Held) > 0 || u.Failed || u.Paused {
 			return fmt.Errorf("the inputs were not put right: %v", r.plain.Diags)

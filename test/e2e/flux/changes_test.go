@@ -13,13 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/agentry-dev/agentry/test/e2e/harness"
+	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
 func (w *world) changedMonitor(t *testing.T) {
 	before := w.inCluster()
 	w.edit("team-shop/monitors.yaml", "interval: 30s", "interval: 45s")
 	w.settled(w.push("Scrape the checkout less often"))
-	if names := changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
+	if names := gitops.Changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
 		t.Errorf("changed: %q", names)
 	}
 	w.configured("scrape_interval: 45s")
@@ -34,7 +35,7 @@ func (w *world) brokenObject(t *testing.T) {
 	if len(p.Held) != 1 || p.Held[0].Object != "ServiceMonitor/team-shop/checkout" {
 		t.Errorf("held: %v", p.Held)
 	}
-	if names := changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
+	if names := gitops.Changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
 		t.Errorf("changed: %q", names)
 	}
 	w.configured("scrape_interval: 2m", "scrape_interval: 45s")
@@ -48,7 +49,7 @@ func (w *world) brokenObject(t *testing.T) {
 	if p := w.settled(w.push("The typo put right")); len(p.Held) > 0 {
 		t.Errorf("held: %v", p.Held)
 	}
-	if names := changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
+	if names := gitops.Changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
 		t.Errorf("changed: %q", names)
 	}
 }
@@ -77,11 +78,11 @@ func (w *world) refusedObject(t *testing.T) {
 	before := w.inCluster()
 	const disk = "storage: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Gi}}}}}\n  "
 	w.edit("monitoring/agent.yaml", "serviceAccountName:", disk+"serviceAccountName:")
-	out, err := exec.Command(harness.Agentry().Path(), "render", w.work).Output()
+	out, err := exec.Command(harness.Agentry().Path(), "render", w.user.Dir).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := byName(harness.Decode(t, out))[statefulSet]
+	refused := gitops.ByName(harness.Decode(t, out))[statefulSet]
 	if err := w.Apply(t, refused, true); err == nil || !strings.Contains(err.Error(), "updates to statefulset spec") {
 		t.Fatalf("the API server would take it, so this proves nothing: %v", err)
 	}
@@ -91,7 +92,7 @@ func (w *world) refusedObject(t *testing.T) {
 	if len(p.Held) != 1 || p.Held[0].Object != "GrafanaAgent/monitoring/grafana-agent" {
 		t.Errorf("held: %v", p.Held)
 	}
-	if names := changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
+	if names := gitops.Changed(before, w.inCluster()); !slices.Equal(names, []string{config}) {
 		t.Errorf("changed: %q", names)
 	}
 	w.toldOf(input, "GrafanaAgent/monitoring/grafana-agent", "volumeClaimTemplates")
@@ -101,45 +102,47 @@ func (w *world) refusedObject(t *testing.T) {
 
 func (w *world) edited(t *testing.T) {
 	before := w.inCluster()
-	hook := w.forge.tellTo("") // So that Flux gets to see the edit.
+	w.forge.TellTo() // So that Flux gets to see the edit.
 	clone := t.TempDir()
-	git(t, clone, "clone", "-q", "--branch", branch, w.forge.url("dev"), ".")
-	edit(t, filepath.Join(clone, "monitoring", "grafana-agent", "grafana-agent.statefulset.yaml"), "replicas: 1", "replicas: 3")
-	git(t, clone, "commit", "-q", "-a", "-m", "Only for today")
-	git(t, clone, "push", "-q", "origin", "HEAD:"+branch)
-	edited := strings.TrimSpace(git(t, clone, "rev-parse", "HEAD"))
+	gitops.Git(t, clone, "clone", "-q", "--branch", branch, w.forge.URL("dev"), ".")
+	(&gitops.User{Dir: clone}).Edit(t, filepath.Join("monitoring", "grafana-agent", "grafana-agent.statefulset.yaml"), "replicas: 1", "replicas: 3")
+	gitops.Git(t, clone, "commit", "-q", "-a", "-m", "Only for today")
+	gitops.Git(t, clone, "push", "-q", "origin", "HEAD:"+branch)
+	edited := strings.TrimSpace(gitops.Git(t, clone, "rev-parse", "HEAD"))
 	w.sh("annotate --overwrite")
 	w.applied(edited)
-	if names := changed(before, w.inCluster()); !slices.Equal(names, []string{statefulSet}) {
+	if names := gitops.Changed(before, w.inCluster()); !slices.Equal(names, []string{statefulSet}) {
 		t.Errorf("the edit changed %q", names)
 	}
 
-	w.forge.tellTo(hook)
-	w.forge.tell(hook, edited)
+	w.forge.TellTo(w.told)
+	if _, err := gitops.Call(w.told, gitops.HookSecret, edited); err != nil {
+		t.Fatal(err)
+	}
 	harness.Eventually(t, "agentry puts it back", func() error {
-		if differ := git(t, w.forge.dir(), "diff", "--stat", edited+"^", branch, "--", "*.yaml"); differ != "" {
+		if differ := w.forge.Git(t, "diff", "--stat", edited+"^", branch, "--", "*.yaml"); differ != "" {
 			return fmt.Errorf("the branch is not as it was:\n%s", differ)
 		}
 		return nil
 	})
-	w.applied(strings.TrimSpace(git(t, w.forge.dir(), "rev-parse", branch)))
+	w.applied(w.forge.Tip(t, branch))
 	after := w.inCluster()
-	if names := changed(before, after); !slices.Equal(names, []string{statefulSet}) {
+	if names := gitops.Changed(before, after); !slices.Equal(names, []string{statefulSet}) {
 		t.Errorf("changed: %q", names)
 	}
-	for _, m := range missing(before[statefulSet].Object["spec"], after[statefulSet].Object["spec"], "spec") {
+	for _, m := range gitops.Missing(before[statefulSet].Object["spec"], after[statefulSet].Object["spec"], "spec") {
 		t.Error(m)
 	}
 }
 
 func (w *world) removed(t *testing.T) {
 	before := w.inCluster()
-	w.remove("edge/agent.yaml")
+	w.user.Remove(t, "edge/agent.yaml")
 	input := w.push("No more edge")
 	if e := w.events.await(t, directPath, "that most workloads would go", of(input, "BuildFailed")); !strings.Contains(e.Message, allowDeletions) {
 		t.Errorf("the event does not tell what to do: %s", e.Message)
 	}
-	if names := changed(before, w.inCluster()); len(names) > 0 {
+	if names := gitops.Changed(before, w.inCluster()); len(names) > 0 {
 		t.Errorf("changed: %q", names)
 	}
 	w.settled(w.push("No more edge, indeed\n\n" + allowDeletions))
@@ -149,7 +152,7 @@ func (w *world) removed(t *testing.T) {
 			t.Errorf("%s: is it there? %v", name, after[name] != nil)
 		}
 	}
-	for _, name := range changed(before, after) {
+	for _, name := range gitops.Changed(before, after) {
 		if !strings.HasPrefix(name, "-") {
 			t.Errorf("changed: %s", name)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/test/e2e/harness"
+	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
 const (
@@ -50,7 +51,7 @@ type events struct {
 func newEvents(t *testing.T) *events {
 	t.Helper()
 	e := &events{t: t, all: map[string][]event{}}
-	serve(t, eventsAddress, e)
+	gitops.Serve(t, eventsAddress, e)
 	return e
 }
 
@@ -61,7 +62,7 @@ func (e *events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.t.Error(err)
 		return
 	}
-	if want := "sha256=" + signature(keys()[r.URL.Path], body); r.Header.Get("X-Signature") != want {
+	if want := "sha256=" + gitops.Sign(keys()[r.URL.Path], body); r.Header.Get("X-Signature") != want {
 		e.t.Errorf("an event at %s is signed %q, not %q", r.URL.Path, r.Header.Get("X-Signature"), want)
 		w.WriteHeader(http.StatusUnauthorized)
 		return

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/agentry-dev/agentry/test/e2e/harness"
+	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
 const (
@@ -67,24 +68,24 @@ func TestFlux(t *testing.T) {
 }
 
 func (w *world) first(t *testing.T) {
-	input := strings.TrimSpace(git(t, w.work, "rev-parse", "HEAD"))
+	input := strings.TrimSpace(gitops.Git(t, w.user.Dir, "rev-parse", "HEAD"))
 	if p := w.settled(input); len(p.Held) > 0 {
 		t.Errorf("held: %v", p.Held)
 	}
-	out, err := exec.Command(harness.Agentry().Path(), "render", w.work).Output()
+	out, err := exec.Command(harness.Agentry().Path(), "render", w.user.Dir).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := byName(harness.Decode(t, out))
+	want := gitops.ByName(harness.Decode(t, out))
 	if len(want) < 11 { // Two agents, with all kinds of workloads.
-		t.Fatalf("only %q are rendered", want.names())
+		t.Fatalf("only %q are rendered", want.Names())
 	}
 	got := w.inCluster()
-	if names := got.names(); !slices.Equal(names, want.names()) {
-		t.Fatalf("got  %q\nwant %q", names, want.names())
+	if names := got.Names(); !slices.Equal(names, want.Names()) {
+		t.Fatalf("got  %q\nwant %q", names, want.Names())
 	}
 	for name, o := range want {
-		for _, m := range missing(asStored(t, o).Object, got[name].Object, "") {
+		for _, m := range gitops.Missing(gitops.AsStored(t, o).Object, got[name].Object, "") {
 			t.Errorf("%s %s", name, m)
 		}
 		for _, entry := range got[name].GetManagedFields() {
@@ -94,7 +95,7 @@ func (w *world) first(t *testing.T) {
 		}
 		// Flux forces what it applies. Another manager that did not would conflict where the API
 		// server made something else of a value.
-		if _, err := w.ApplyAs(t, asStored(t, o), metav1.ApplyOptions{FieldManager: "e2e", DryRun: []string{metav1.DryRunAll}}); err != nil {
+		if _, err := w.ApplyAs(t, gitops.AsStored(t, o), metav1.ApplyOptions{FieldManager: "e2e", DryRun: []string{metav1.DryRunAll}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -109,7 +110,7 @@ func (w *world) first(t *testing.T) {
 func (w *world) noDrift(t *testing.T) {
 	before := w.inCluster()
 	w.reconcile()
-	if names := changed(before, w.inCluster()); len(names) > 0 {
+	if names := gitops.Changed(before, w.inCluster()); len(names) > 0 {
 		t.Errorf("changed: %q", names)
 	}
 }
@@ -123,7 +124,7 @@ func (w *world) reconcile() {
 	}
 	before, _, _ := unstructured.NestedString(k.Object, "status", "lastHandledReconcileAt")
 	said := w.sh("annotate --overwrite")
-	for _, want := range []string{git(w.t, w.forge.dir(), "rev-parse", branch)[:7], "kustomization.kustomize.toolkit.fluxcd.io/" + rendered} {
+	for _, want := range []string{w.forge.Tip(w.t, branch)[:7], "kustomization.kustomize.toolkit.fluxcd.io/" + rendered} {
 		if !strings.Contains(said, want) {
 			w.t.Errorf("the page's commands do not tell of %s:\n%s", want, said)
 		}
@@ -189,7 +190,7 @@ func (w *world) receiver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("X-Signature", "sha256="+signature("another token", []byte("{}")))
+	request.Header.Set("X-Signature", "sha256="+gitops.Sign("another token", []byte("{}")))
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
 const (
@@ -47,8 +49,8 @@ func newSources(t *testing.T) {
 		repositories: client.Resource(schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}),
 		client:       cluster.Client(t), dir: t.TempDir(),
 	}
-	serve(t, sourcesAddress, http.FileServer(http.Dir(s.dir)))
-	meanwhile(t, "the stand-in for source-controller", s.round)
+	gitops.Serve(t, sourcesAddress, http.FileServer(http.Dir(s.dir)))
+	gitops.Meanwhile(t, "the stand-in for source-controller", s.round)
 }
 
 // round fetches what nobody fetched yet.
@@ -95,19 +97,19 @@ func (s *sources) fetch(ctx context.Context, r *unstructured.Unstructured) (map[
 	}
 	from.User = url.UserPassword(string(login.Data["username"]), string(login.Data["password"]))
 	mirror := filepath.Join(s.dir, r.GetName()+".git")
-	if _, err := gitIn(s.dir, "init", "-q", "--bare", mirror); err != nil {
+	if _, err := gitops.RunGit(s.dir, "init", "-q", "--bare", mirror); err != nil {
 		return nil, err
 	}
 	branch := spec("ref", "branch")
-	if _, err := gitIn(mirror, "fetch", "-q", from.String(), "+refs/heads/"+branch+":refs/heads/fetched"); err != nil {
+	if _, err := gitops.RunGit(mirror, "fetch", "-q", from.String(), "+refs/heads/"+branch+":refs/heads/fetched"); err != nil {
 		return nil, err
 	}
-	commit, err := gitIn(mirror, "rev-parse", "--verify", "fetched")
+	commit, err := gitops.RunGit(mirror, "rev-parse", "--verify", "fetched")
 	if err != nil {
 		return nil, err
 	}
 	id := string(commit[:40])
-	archive, err := gitIn(mirror, "archive", "--format=tar.gz", id)
+	archive, err := gitops.RunGit(mirror, "archive", "--format=tar.gz", id)
 	if err != nil {
 		return nil, err
 	}

@@ -1,20 +1,17 @@
 package flux
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/agentry-dev/agentry/test/e2e/harness"
+	"github.com/agentry-dev/agentry/test/e2e/harness/gitops"
 )
 
 const (
@@ -24,30 +21,30 @@ const (
 
 	alertsAddress   = "127.0.0.1:9690" // of notification-controller, for events
 	receiverAddress = "127.0.0.1:9293" // the same, for calls of Receivers
-	hookAddress     = "127.0.0.1:9292" // of agentry
 )
 
 // world is a Git server, a cluster with Flux, and agentry between them.
 type world struct {
 	*harness.Applier
 	t      *testing.T
-	page   *page
-	forge  *forge
+	page   *gitops.Page
+	forge  *gitops.Forge
+	user   *gitops.User
 	events *events
 	etc    string // the credentials; where commands of the page run
-	work   string // the user's clone
 	hook   string // the Receiver's address
+	told   string // where agentry is told of pushes
 }
 
 // newWorld is what is there before agentry starts: Flux, set up as the page says, and a repository.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, page: newPage(t), forge: newForge(t), events: newEvents(t), etc: t.TempDir(), work: filepath.Join(t.TempDir(), "work")}
+	w := &world{t: t, page: gitops.NewPage(t, "flux.md"), forge: gitops.NewForge(t), events: newEvents(t), etc: t.TempDir()}
 	w.begin()
 	w.Applier = cluster.NewApplier(t)
 	w.install()
 	cluster.Controllers(t, "statefulset-controller", "daemonset-controller", "deployment-controller", "replicaset-controller", "garbage-collector-controller")
-	readyPods(t)
+	gitops.ReadyPods(t, cluster.Client(t))
 	newSources(t)
 	cluster.OpenNamespaces(t, fluxSystem)
 	t.Setenv("KUBECONFIG", cluster.AdminKubeconfig(t))
@@ -62,8 +59,8 @@ func newWorld(t *testing.T) *world {
 
 // begin makes the repository: the quickstart, and what the suite looks at besides.
 func (w *world) begin() {
-	git(w.t, filepath.Dir(w.work), "clone", "-q", w.forge.url("dev"), w.work)
-	if err := os.CopyFS(w.work, os.DirFS(filepath.Join(harness.Root(), "examples", "quickstart"))); err != nil {
+	w.user = w.forge.NewUser(w.t)
+	if err := os.CopyFS(w.user.Dir, os.DirFS(filepath.Join(harness.Root(), "examples", "quickstart"))); err != nil {
 		w.t.Fatal(err)
 	}
 	for file, to := range map[string]string{"edge.yaml": "edge/agent.yaml", "edge-cluster.yaml": "cluster/edge.yaml", "dollars.yaml": "team-shop/dollars.yaml"} {
@@ -71,7 +68,7 @@ func (w *world) begin() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.write(to, string(text))
+		w.user.Write(w.t, to, string(text))
 	}
 	w.edit("monitoring/agent.yaml", "cluster: quickstart", "cluster: quickstart\n      pod: ${HOSTNAME}")
 	w.push("Start")
@@ -106,12 +103,8 @@ func (w *world) setUp() {
 // apply applies the page's objects of a kind. Kustomizations get a substitution that they do not
 // have there, so that something could be eaten.
 func (w *world) apply(kind string) {
-	for _, b := range w.page.blocks {
-		if b.language != "yaml" || !strings.Contains(b.text, "kind: "+kind+"\n") {
-			continue
-		}
-		b.used = true
-		for _, o := range harness.Decode(w.t, []byte(here(b.text))) {
+	for _, text := range w.page.All("yaml", "kind: "+kind+"\n") {
+		for _, o := range harness.Decode(w.t, []byte(here(text))) {
 			if o.GetKind() != kind {
 				continue
 			}
@@ -129,7 +122,7 @@ func (w *world) apply(kind string) {
 
 // here has the page's addresses where they are in the suite.
 func here(text string) string {
-	return strings.NewReplacer("https://git.example.com/", "http://"+forgeAddress+"/", "https://hooks.example.com/flux", "http://"+eventsAddress+alertsPath,
+	return strings.NewReplacer("https://git.example.com/", "http://"+gitops.ForgeAddress+"/", "https://hooks.example.com/flux", "http://"+eventsAddress+alertsPath,
 		"http://notification-controller.flux-system.svc.cluster.local/", "http://"+alertsAddress+"/").Replace(text)
 }
 
@@ -140,9 +133,9 @@ func (w *world) sh(with string) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	command := exec.CommandContext(w.t.Context(), "sh", "-e", "-c", w.page.find("sh", with))
+	command := exec.CommandContext(w.t.Context(), "sh", "-e", "-c", w.page.Find("sh", with))
 	command.Dir = w.etc
-	command.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "GIT_READ_TOKEN="+passwords()["flux"], "HOOKS_KEY="+keys()[alertsPath])
+	command.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "GIT_READ_TOKEN="+gitops.Password("flux"), "HOOKS_KEY="+keys()[alertsPath])
 	out, err := command.CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("%s: %v\n%s", with, err, out)
@@ -152,37 +145,16 @@ func (w *world) sh(with string) string {
 
 // serve runs the page's pipeline with agentry. Its events go to the suite as well.
 func (w *world) serve() {
-	for name, text := range map[string]string{"git.token": passwords()["git"], "hook.secret": hookSecret, "events.key": keys()[directPath]} {
+	for name, text := range map[string]string{"git.token": gitops.Password("git"), "hook.secret": gitops.HookSecret, "events.key": keys()[directPath]} {
 		if err := os.WriteFile(filepath.Join(w.etc, name), []byte(text+"\n"), 0o600); err != nil {
 			w.t.Fatal(err)
 		}
 	}
-	text := here(w.page.find("yaml", "kind: Pipeline"))
+	text := here(w.page.Find("yaml", "kind: Pipeline"))
 	at := strings.Index(text, "https://flux.example.com/")
 	end := at + strings.Index(text[at:], "\n")
 	text = text[:at] + w.hook + text[end:]
 	text += fmt.Sprintf("    - {url: \"http://%s%s\", secretFile: /etc/agentry/events.key}\n", eventsAddress, directPath)
-	file := filepath.Join(w.t.TempDir(), "pipeline.yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "/etc/agentry/", w.etc+"/")), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	cluster.Launch(w.t, "agentry", harness.Agentry(), "serve", "-f", file, "--cache-dir", filepath.Join(w.t.TempDir(), "cache"), "--listen", hookAddress)
-	harness.Eventually(w.t, "agentry serve", func() error {
-		ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
-		defer cancel()
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:9393/readyz", nil)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		_ = response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return errors.New(response.Status)
-		}
-		return nil
-	})
-	w.forge.tellTo("http://" + hookAddress + "/hook/gitea/" + forgeAddress + "/" + repository)
+	w.told = gitops.ServeAgentry(w.t, cluster, strings.ReplaceAll(text, "/etc/agentry/", w.etc+"/"))
+	w.forge.TellTo(w.told)
 }

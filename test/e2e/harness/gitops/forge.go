@@ -143,11 +143,9 @@ func Call(url, secret, body string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte(body))
 	for _, kind := range []string{"Gitea", "Gogs"} {
 		request.Header.Set("X-"+kind+"-Event", "push")
-		request.Header.Set("X-"+kind+"-Signature", hex.EncodeToString(mac.Sum(nil)))
+		request.Header.Set("X-"+kind+"-Signature", Sign(secret, []byte(body)))
 	}
 	client := http.Client{Timeout: 10 * time.Second}
 	response, err := client.Do(request)
@@ -157,9 +155,25 @@ func Call(url, secret, body string) (int, error) {
 	return response.StatusCode, response.Body.Close()
 }
 
+// Sign is the HMAC-SHA-256 of a body, in hex.
+func Sign(secret string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
 // Git runs git in a folder as one who has no settings, and returns what it prints.
 func Git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
+	out, err := RunGit(dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// RunGit is [Git] for those who have something to do if it fails.
+func RunGit(dir string, args ...string) ([]byte, error) {
 	command := exec.Command("git", args...)
 	command.Dir = dir
 	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TERMINAL_PROMPT=0",
@@ -168,7 +182,7 @@ func Git(t *testing.T, dir string, args ...string) string {
 	command.Stderr = &said
 	out, err := command.Output()
 	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, said.Bytes())
+		return nil, fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, said.Bytes())
 	}
-	return string(out)
+	return out, nil
 }

@@ -52,3 +52,16 @@ func (p *Page) Find(language, with string) string {
 	p.t.Fatalf("%s has no %s with %q", p.name, language, with)
 	return ""
 }
+
+// All are the blocks of a language that hold a text.
+func (p *Page) All(language, with string) []string {
+	p.t.Helper()
+	var out []string
+	for i, b := range p.blocks {
+		if b.Language == language && strings.Contains(b.Text, with) {
+			p.used[i] = true
+			out = append(out, b.Text)
+		}
+	}
+	return out
+}

@@ -39,7 +39,7 @@ func Serve(t *testing.T, address string, handler http.Handler) {
 // ReadyPods calls all pods ready, as a kubelet would sooner or later, until the test ends.
 func ReadyPods(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
-	meanwhile(t, "the stand-in for kubelets", func(ctx context.Context) error { return readyPods(ctx, client) })
+	Meanwhile(t, "the stand-in for kubelets", func(ctx context.Context) error { return readyPods(ctx, client) })
 }
 
 func readyPods(ctx context.Context, client kubernetes.Interface) error {
@@ -57,8 +57,8 @@ func readyPods(ctx context.Context, client kubernetes.Interface) error {
 	return err
 }
 
-// meanwhile does something again and again until the test ends.
-func meanwhile(t *testing.T, who string, do func(context.Context) error) {
+// Meanwhile does something again and again until the test ends.
+func Meanwhile(t *testing.T, who string, do func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -184,7 +184,7 @@ func (o *oracle) mayBeKept(r *rendering, unit string) (bool, error) {
 // lostInventory reports whether somebody changed the inventory of a unit by hand. It comes back when
 // the unit is written again.
 func (o *oracle) lostInventory(p *pipeline, unit string) bool {
-	return !o.clean && o.tampered(p)[path.Join(p.path, unit, inventoryName)]
+	return (!o.clean || !o.writes(p)) && o.tampered(p)[path.Join(p.path, unit, inventoryName)]
 }
 
 // trace follows a unit that was kept back to the commit that rendered it: that must have been

@@ -121,9 +121,10 @@ func foreign(all map[string]string, owned map[string]bool, theirs map[string]str
 	return nil
 }
 
-// kept reports whether a file may be missing: somebody removed it, and its unit is held.
+// kept reports whether a file may be missing: somebody removed it, and its unit is held, or nobody
+// writes it any more.
 func (o *oracle) kept(pipelines []*pipeline, name string) bool {
-	return !o.clean && o.tampered(pipelines[0])[name]
+	return slices.ContainsFunc(pipelines, func(p *pipeline) bool { return !o.clean || !o.writes(p) }) && o.tampered(pipelines[0])[name]
 }
 
 // server checks the repository itself, and every move of a ref.

@@ -38,6 +38,7 @@ type batchGroup struct {
 	locks   []*lockEntry
 	noting  chan struct{}            // who has it writes notes
 	notes   map[string]note          // by pipeline
+	push    *notesPush               // what is under way, if anything
 	tips    map[string]plumbing.Hash // the commit that was noted last, by pipeline
 	timer   *time.Timer
 	refused error // of the notes that were pushed last
@@ -128,6 +129,7 @@ type lockEntry struct {
 	lock  lockFile
 	about string // the inputs, for people
 	since time.Time
+	gone  bool // nobody waits for it any more; guarded by Batches.mu
 
 	// Set by whoever wrote it, under the token.
 	done   bool
@@ -146,6 +148,7 @@ func (b *Batches) lock(ctx context.Context, e *lockEntry) (plumbing.Hash, error)
 	case g.locking <- struct{}{}:
 	case <-ctx.Done():
 		b.mu.Lock()
+		e.gone = true
 		g.locks = slices.DeleteFunc(g.locks, func(other *lockEntry) bool { return other == e })
 		b.mu.Unlock()
 		return plumbing.ZeroHash, context.Cause(ctx)
@@ -161,7 +164,7 @@ func (b *Batches) lock(ctx context.Context, e *lockEntry) (plumbing.Hash, error)
 	commit, err := writeLocks(ctx, e.writer, batch)
 	if err != nil && ctx.Err() != nil { // which says nothing about the others
 		b.mu.Lock()
-		g.locks = append(g.locks, slices.DeleteFunc(batch, func(other *lockEntry) bool { return other == e })...)
+		g.locks = append(g.locks, slices.DeleteFunc(batch, func(other *lockEntry) bool { return other == e || other.gone })...)
 		b.mu.Unlock()
 		return commit, err
 	}

@@ -2,6 +2,7 @@ package gitsync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -229,5 +230,88 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 	if len(left) > 0 {
 		t.Errorf("%d notes are left", len(left))
+	}
+}
+
+// TestNobodyLeavesDuringAPush has a pipeline leave, and another get new credentials, while
+// their notes are being pushed: what these gave is in use until the push is over.
+func TestNobodyLeavesDuringAPush(t *testing.T) {
+	t.Parallel()
+	for what, part := range map[string]func(*Batches, writer){
+		"leave": func(b *Batches, wr writer) { b.leave("p", wr.repo) },
+		"renew": func(b *Batches, wr writer) { b.renew("p", wr.pusher, wr.repo) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			_, wr := newWriter(t)
+			b := NewBatches(time.Hour)
+			begun, goOn, parted := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			slow := wr
+			slow.sign = func([]byte) (string, error) {
+				close(begun)
+				<-goOn
+				return "", errors.New("no key today")
+			}
+			if err := b.note(t.Context(), noteOf(slow, "p", strings.Repeat("1", 40), 'a')); err != nil {
+				t.Fatal(err)
+			}
+			var flushed error
+			var wg sync.WaitGroup
+			wg.Go(func() { flushed = b.Flush(t.Context()) })
+			<-begun
+			wg.Go(func() {
+				part(b, wr)
+				close(parted)
+			})
+			select {
+			case <-parted:
+				t.Error("it did not wait for the push")
+			case <-time.After(100 * time.Millisecond):
+			}
+			close(goOn)
+			wg.Wait()
+			if flushed == nil || !strings.Contains(flushed.Error(), "no key today") {
+				t.Errorf("the push ended with %v", flushed)
+			}
+			if _, waits := b.group(wr.repo).notes["p"]; waits == (what == "leave") {
+				t.Errorf("that a note waits after %s is %v", what, waits)
+			}
+		})
+	}
+}
+
+// TestNobodyWaitsForAPushForLong cuts a push short that a pipeline would wait for.
+func TestNobodyWaitsForAPushForLong(t *testing.T) {
+	t.Parallel()
+	bare, wr := newWriter(t)
+	bare.Hook("pre-receive", "sleep 40")
+	b := NewBatches(time.Hour)
+	for _, pipeline := range []string{"p", "q"} {
+		if err := b.note(t.Context(), noteOf(wr, pipeline, strings.Repeat("1", 40), 'a')); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := b.group(wr.repo)
+	var flushed error
+	var wg sync.WaitGroup
+	wg.Go(func() { flushed = b.Flush(t.Context()) })
+	for under := false; !under; {
+		runtime.Gosched()
+		b.mu.Lock()
+		under = g.push != nil
+		b.mu.Unlock()
+	}
+	began := time.Now()
+	b.leave("p", wr.repo)
+	wg.Wait()
+	if !errors.Is(flushed, errParting) || time.Since(began) > 30*time.Second {
+		t.Errorf("after %s the push ended with %v", time.Since(began), flushed)
+	}
+	bare.Hook("pre-receive", "exit 0")
+	if err := b.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text := bare.Git("show", notesRef+":"+strings.Repeat("1", 40)); !strings.Contains(text, `"agentry":"q"`) {
+		t.Errorf("what waits for the other one is %s", text)
 	}
 }

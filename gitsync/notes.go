@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -68,12 +69,12 @@ func (b *Batches) note(ctx context.Context, n note) error {
 // renew makes what waits for a pipeline go with its new credentials.
 func (b *Batches) renew(pipeline string, pusher *repo.Pusher, r *repo.Repo) {
 	g := b.group(r)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n, waits := g.notes[pipeline]; waits {
-		n.repo, n.pusher = r, pusher
-		g.notes[pipeline] = n
-	}
+	b.aside(pipeline, g, func() {
+		if n, waits := g.notes[pipeline]; waits {
+			n.repo, n.pusher = r, pusher
+			g.notes[pipeline] = n
+		}
+	})
 }
 
 // leave pushes what waits for a pipeline, whose credentials are about to go. Where notes were
@@ -89,9 +90,36 @@ func (b *Batches) leave(pipeline string, r *repo.Repo) {
 		defer cancel()
 		_ = b.flush(ctx, g) // a note helps promotion tools, and nothing depends on it
 	}
+	b.aside(pipeline, g, func() { delete(g.notes, pipeline) })
+}
+
+// notesPush is a push of notes that is under way.
+type notesPush struct {
+	pipelines []string // whose repository, connection or key it may use
+	stop      context.CancelCauseFunc
+	done      chan struct{}
+}
+
+// errParting ends a push of notes that takes longer than a pipeline can wait for its end.
+var errParting = errors.New("a pipeline ended or got new credentials meanwhile")
+
+// aside does something under Batches.mu when no push uses what the pipeline gave with its
+// notes, for that is closed afterwards.
+func (b *Batches) aside(pipeline string, g *batchGroup, do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(g.notes, pipeline)
+	for g.push != nil && slices.Contains(g.push.pipelines, pipeline) {
+		under := g.push
+		b.mu.Unlock()
+		select {
+		case <-under.done:
+		case <-time.After(partingTimeout):
+			under.stop(errParting)
+			<-under.done
+		}
+		b.mu.Lock()
+	}
+	do()
 }
 
 // expire pushes what was gathered.
@@ -114,22 +142,34 @@ func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
 		return context.Cause(ctx)
 	}
 	defer func() { <-g.noting }()
-	b.mu.Lock()
-	var batch []note
-	for _, n := range g.notes {
-		batch = append(batch, n)
-	}
-	tips := make(map[string]plumbing.Hash, len(g.tips))
-	for pipeline, tip := range g.tips {
-		tips[pipeline] = tip
-	}
-	clear(g.notes)
-	b.mu.Unlock()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	batch, tips := b.begin(g, stop)
 	if len(batch) == 0 {
 		return nil
 	}
-	slices.SortFunc(batch, func(a, b note) int { return strings.Compare(a.pipeline, b.pipeline) })
 	err := pushNotes(ctx, batch, tips)
+	b.end(g, batch, err)
+	return err
+}
+
+// begin takes the notes that wait, and which commits were noted last.
+func (b *Batches) begin(g *batchGroup, stop context.CancelCauseFunc) (batch []note, tips map[string]plumbing.Hash) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	batch = slices.SortedFunc(maps.Values(g.notes), func(a, b note) int { return strings.Compare(a.pipeline, b.pipeline) })
+	clear(g.notes)
+	if len(batch) > 0 {
+		g.push = &notesPush{stop: stop, done: make(chan struct{})}
+		for _, n := range batch {
+			g.push.pipelines = append(g.push.pipelines, n.pipeline)
+		}
+	}
+	return batch, maps.Clone(g.tips)
+}
+
+// end keeps the notes that could not be pushed, but for those that newer ones replace.
+func (b *Batches) end(g *batchGroup, batch []note, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	g.refused = err
@@ -138,7 +178,8 @@ func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
 			g.notes[n.pipeline] = n
 		}
 	}
-	return err
+	close(g.push.done)
+	g.push = nil
 }
 
 // pushNotes adds notes to those of others.

@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/podrules"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -156,7 +157,7 @@ func (m *merger) add(o *manifest.Object) {
 	for i := range volumes {
 		path := fmt.Sprintf("spec.volumes[%d]", i)
 		v := volumes[i].DeepCopy()
-		if problem := VolumeProblem(v); problem != "" {
+		if problem := podrules.Volume(v); problem != "" {
 			m.refuse(o, path, "the volume %q: %s", v.Name, problem)
 		}
 		switch {
@@ -201,7 +202,7 @@ func lists(o *manifest.Object) ([]corev1.Volume, []corev1.VolumeMount) {
 
 // resolve gives a mount the name of its volume, and reports what Kubernetes would refuse.
 func (m *merger) resolve(e *mount, prefix string) bool {
-	problem := MountProblem(&e.VolumeMount, false)
+	problem := podrules.Mount(&e.VolumeMount, false)
 	agents := slices.ContainsFunc(m.spec.Volumes, func(v corev1.Volume) bool { return v.Name == prefix+e.Name })
 	switch {
 	case problem != "":

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,9 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/podrules"
 	"github.com/agentry-dev/agentry/generator/podspec"
 )
 
@@ -64,6 +67,21 @@ func (b *builder) refuse(path, format string, args ...any) {
 	b.once(path, "Kubernetes would refuse "+format, args...)
 }
 
+// refuseAll is refuse for what podrules found. of tells which field of the GrafanaAgent it comes
+// from; without it, the same.
+func (b *builder) refuseAll(errs field.ErrorList, of func(string) string) {
+	slices.SortFunc(errs, func(x, y *field.Error) int {
+		return cmp.Or(cmp.Compare(x.Field, y.Field), cmp.Compare(x.Detail, y.Detail))
+	})
+	for _, e := range errs {
+		path := e.Field
+		if of != nil {
+			path = of(path)
+		}
+		b.refuse(path, "it: %s", e.ErrorBody())
+	}
+}
+
 func (b *builder) once(path, format string, args ...any) {
 	if !b.refused[path] {
 		b.refused[path] = true
@@ -97,17 +115,38 @@ func (b *builder) checkAnnotations(annotations map[string]string) {
 }
 
 func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
-	known := map[string]bool{}
+	b.checkReferences()
+	b.refuseAll(podrules.Pod(pod, field.NewPath("spec")), nil)
+	known, claimed := b.checkVolumes(pod.Volumes, claims)
+	names, hostPorts := map[string]bool{}, map[string]bool{}
+	for n, list := range [...][]corev1.Container{pod.InitContainers, pod.Containers} {
+		of := [...]string{"spec.initContainers", "spec.containers"}[n]
+		for i := range list {
+			path := b.containerPath(of, list[i].Name, names[list[i].Name])
+			if names[list[i].Name] {
+				b.refuse(path, "two containers named %q", list[i].Name)
+			}
+			names[list[i].Name] = true
+			b.checkContainer(path, &list[i], n == 0, known, claimed)
+			if n == 1 {
+				b.checkHostPorts(path, list[i].Ports, hostPorts)
+			}
+		}
+	}
+}
+
+// checkVolumes returns which volumes there are, and which of them are claims.
+func (b *builder) checkVolumes(volumes []corev1.Volume, claims []string) (known, claimed map[string]bool) {
+	known, claimed = map[string]bool{}, map[string]bool{}
 	for _, name := range claims {
 		for _, p := range validation.IsDNS1123Label(name) {
 			b.refuse(b.claimPath(), "the name of the volume claim, %q: %s", name, p)
 		}
-		known[name] = true
+		known[name], claimed[name] = true, true
 	}
-	b.checkReferences()
 	seen := map[string]int{}
-	for i := range pod.Volumes {
-		v := &pod.Volumes[i]
+	for i := range volumes {
+		v := &volumes[i]
 		path := b.volumePath(v.Name, seen[v.Name])
 		for _, p := range validation.IsDNS1123Label(v.Name) {
 			b.refuse(path, "the volume name %q: %s", v.Name, p)
@@ -118,7 +157,7 @@ func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 		case slices.Contains(claims, v.Name):
 			b.once(b.claimPath(), "the volume claim would take the place of the pod's volume %q", v.Name)
 		default:
-			if problem := podspec.VolumeProblem(v); problem != "" {
+			if problem := podrules.Volume(v); problem != "" {
 				if s := b.spec.Storage; s != nil && s.Ephemeral != nil && s.Ephemeral == v.Ephemeral {
 					path = "spec.storage.ephemeral"
 				}
@@ -127,24 +166,14 @@ func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 		}
 		seen[v.Name]++
 		known[v.Name] = true
+		claimed[v.Name] = v.PersistentVolumeClaim != nil || v.Ephemeral != nil
 	}
-	names := map[string]bool{}
-	for n, list := range [...][]corev1.Container{pod.InitContainers, pod.Containers} {
-		field := [...]string{"spec.initContainers", "spec.containers"}[n]
-		for i := range list {
-			path := b.containerPath(field, list[i].Name, names[list[i].Name])
-			if names[list[i].Name] {
-				b.refuse(path, "two containers named %q", list[i].Name)
-			}
-			names[list[i].Name] = true
-			b.checkContainer(path, &list[i], known)
-		}
-	}
+	return known, claimed
 }
 
 // checkClaim checks a claim template. That it has no size is told where it is made.
 func (b *builder) checkClaim(c *corev1.PersistentVolumeClaim) {
-	if field, problem := podspec.ClaimProblem(&c.Spec); problem != "" && !c.Spec.Resources.Requests.Storage().IsZero() {
+	if field, problem := podrules.Claim(&c.Spec); problem != "" && !c.Spec.Resources.Requests.Storage().IsZero() {
 		b.refuse("spec.storage.volumeClaimTemplate.spec."+field, "the volume claim: %s", problem)
 	}
 }
@@ -214,19 +243,20 @@ func (b *builder) containerPath(field, name string, last bool) string {
 	return path
 }
 
-func (b *builder) checkContainer(path string, c *corev1.Container, volumes map[string]bool) {
+func (b *builder) checkContainer(path string, c *corev1.Container, initial bool, volumes, claims map[string]bool) {
 	for _, p := range validation.IsDNS1123Label(c.Name) {
 		b.refuse(path, "the container name %q: %s", c.Name, p)
 	}
 	if strings.TrimSpace(c.Image) == "" {
 		b.refuse(path, "container %s: it has no image", c.Name)
 	}
-	b.checkPorts(path, c)
+	surroundings := podrules.Surroundings{Claims: claims, Grace: gracePeriod}
+	b.refuseAll(podrules.Container(c, initial, surroundings, field.NewPath(path)), func(f string) string { return b.containerField(path, c, f) })
 	paths := map[string]bool{}
 	privileged := c.SecurityContext != nil && c.SecurityContext.Privileged != nil && *c.SecurityContext.Privileged
 	for _, m := range c.VolumeMounts {
 		at := b.mountPath(path, m, paths[m.MountPath])
-		problem := podspec.MountProblem(&m, privileged)
+		problem := podrules.Mount(&m, privileged)
 		switch {
 		case !volumes[m.Name]:
 			b.refuse(at, "a mount of a volume %q that the pod does not have", m.Name)
@@ -236,23 +266,6 @@ func (b *builder) checkContainer(path string, c *corev1.Container, volumes map[s
 			b.refuse(at, "two mounts at %s", m.MountPath)
 		}
 		paths[m.MountPath] = true
-	}
-	for _, e := range c.Env {
-		for _, p := range validation.IsEnvVarName(e.Name) {
-			b.refuse(path, "the environment variable %q of container %s: %s", e.Name, c.Name, p)
-		}
-		if from := e.ValueFrom; from != nil && e.Value != "" {
-			b.refuse(path, "the environment variable %q of container %s: it has a value and a valueFrom", e.Name, c.Name)
-		}
-	}
-	for name, wanted := range c.Resources.Requests {
-		if limit, ok := c.Resources.Limits[name]; ok && wanted.Cmp(limit) > 0 {
-			at := path
-			if c.Name == agentContainer {
-				at = "spec.resources"
-			}
-			b.refuse(at, "container %s: it requests more %s than its limit", c.Name, name)
-		}
 	}
 }
 
@@ -271,24 +284,55 @@ func (b *builder) mountPath(container string, m corev1.VolumeMount, twice bool) 
 	return at
 }
 
-func (b *builder) checkPorts(path string, c *corev1.Container) {
-	names := map[string]bool{}
-	for _, port := range c.Ports {
-		at := path
-		if c.Name == agentContainer && port.Name == b.spec.PortName {
-			at = "spec.portName"
+// containerField is the field of a GrafanaAgent that one of a merged container comes from: the
+// agent's own resources and port have theirs, and lists may have grown in front.
+func (b *builder) containerField(path string, c *corev1.Container, field string) string {
+	rest := strings.TrimPrefix(field, path)
+	if c.Name == agentContainer {
+		if strings.HasPrefix(rest, ".resources") {
+			return "spec" + rest
 		}
-		if port.Name != "" {
-			for _, p := range validation.IsValidPortName(port.Name) {
-				b.refuse(at, "the port name %q: %s", port.Name, p)
+		if p := c.ReadinessProbe; p != nil && p.HTTPGet != nil && p.HTTPGet.Port.StrVal == b.portName() && rest == ".readinessProbe.httpGet.port" {
+			return "spec.portName"
+		}
+	}
+	var theirs corev1.Container
+	for i := range b.spec.Containers {
+		if path == fmt.Sprintf("spec.containers[%d]", i) {
+			theirs = b.spec.Containers[i]
+		}
+	}
+	for i, e := range c.Env {
+		if inside, ok := strings.CutPrefix(rest, fmt.Sprintf(".env[%d]", i)); ok {
+			if n := slices.IndexFunc(theirs.Env, func(t corev1.EnvVar) bool { return t.Name == e.Name }); n >= 0 {
+				return fmt.Sprintf("%s.env[%d]%s", path, n, inside)
 			}
-			if names[port.Name] {
-				b.refuse(at, "two ports named %q", port.Name)
+		}
+	}
+	for i, p := range c.Ports {
+		if inside, ok := strings.CutPrefix(rest, fmt.Sprintf(".ports[%d]", i)); ok {
+			n := slices.IndexFunc(theirs.Ports, func(t corev1.ContainerPort) bool { return t.ContainerPort == p.ContainerPort && t.Name == p.Name })
+			if n >= 0 {
+				return fmt.Sprintf("%s.ports[%d]%s", path, n, inside)
 			}
-			names[port.Name] = true
+			if c.Name == agentContainer && p.Name == b.portName() {
+				return "spec.portName"
+			}
 		}
-		for _, p := range validation.IsValidPortNum(int(port.ContainerPort)) {
-			b.refuse(at, "port %d of container %s: %s", port.ContainerPort, c.Name, p)
+	}
+	return field
+}
+
+// checkHostPorts checks that no two containers that run together want one port of the node.
+func (b *builder) checkHostPorts(path string, ports []corev1.ContainerPort, taken map[string]bool) {
+	for i, p := range ports {
+		if p.HostPort == 0 {
+			continue
 		}
+		key := fmt.Sprintf("%s/%s/%d", cmp.Or(p.Protocol, corev1.ProtocolTCP), p.HostIP, p.HostPort)
+		if taken[key] {
+			b.refuse(fmt.Sprintf("%s.ports[%d].hostPort", path, i), "two ports at %s of the node", key)
+		}
+		taken[key] = true
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -71,10 +72,19 @@ func TestChecks(t *testing.T) {
 		"sidecars of one name":               {"agent", ", containers: [{name: x, image: x}, {name: x, image: x}]", []string{"spec.containers[1]"}},
 		"two patches of one container":       {"agent", ", containers: [{name: grafana-agent, tty: true}, {name: grafana-agent, stdin: true}]", nil},
 		"a sidecar without an image":         {"agent", ", initContainers: [{name: x}]", []string{"spec.initContainers[0]"}},
-		"a bad variable":                     {"agent", ", containers: [{name: grafana-agent, env: [{name: 'a=b', value: x}]}]", []string{"spec.containers[0]"}},
+		"a bad variable":                     {"agent", ", containers: [{name: grafana-agent, env: [{name: 'a=b', value: x}]}]", []string{"spec.containers[0].env[0].name"}},
+		"a service account with capitals":    {"agent", ", serviceAccountName: Agent", []string{"spec.serviceAccountName"}},
+		"a toleration with a typo":           {"agent", ", tolerations: [{key: a, operator: Exist}]", []string{"spec.tolerations[0].operator"}},
+		"a seccomp profile that is not":      {"agent", ", securityContext: {seccompProfile: {type: Default}}", []string{"spec.securityContext.seccompProfile.type"}},
+		"storage as a resource":              {"agent", ", resources: {requests: {storage: 1Gi}}", []string{"spec.resources.requests[storage]"}},
+		"a variable with two sources":        {"agent", ", containers: [{name: grafana-agent, env: [{name: a, valueFrom: {fieldRef: {fieldPath: metadata.name}, configMapKeyRef: {name: c, key: k}}}]}]", []string{"spec.containers[0].env[0].valueFrom"}},
+		"a probe without a port":             {"agent", ", containers: [{name: x, image: x, livenessProbe: {httpGet: {path: /, port: 0}}}]", []string{"spec.containers[0].livenessProbe.httpGet.port"}},
+		"a probe of an init container":       {"agent", ", initContainers: [{name: x, image: x, livenessProbe: {tcpSocket: {port: 1}}}]", []string{"spec.initContainers[0].livenessProbe"}},
+		"a second port of another number":    {"agent", ", containers: [{name: grafana-agent, ports: [{name: x, containerPort: 99999}]}]", []string{"spec.containers[0].ports[0].containerPort"}},
+		"one port of the node for two":       {"agent", ", containers: [{name: x, image: x, ports: [{containerPort: 1, hostPort: 1}]}, {name: z, image: z, ports: [{containerPort: 2, hostPort: 1}]}]", []string{"spec.containers[1].ports[0].hostPort"}},
 		"a bad label":                        {"agent", ", podMetadata: {labels: {a: 'b c'}}", []string{"spec.podMetadata.labels[a]"}},
 		"a bad annotation":                   {"agent", ", podMetadata: {annotations: {'a b': c}}", []string{"spec.podMetadata.annotations[a b]"}},
-		"requests above limits":              {"agent", ", resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}", []string{"spec.resources"}},
+		"requests above limits":              {"agent", ", resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}", []string{"spec.resources.requests[memory]"}},
 		"a claim without a size":             {"agent", ", storage: {}", []string{"spec.storage"}},
 		"a claim over a volume":              {"agent", ", storage: {volumeClaimTemplate: {metadata: {name: secrets}, spec: {resources: {requests: {storage: 1Gi}}}}}", []string{"spec.storage.volumeClaimTemplate.metadata.name"}},
 	} {
@@ -188,5 +198,23 @@ func TestImmutableChange(t *testing.T) {
 		if IsWorkload(kind) != want {
 			t.Errorf("%s runs pods: %t", kind, !want)
 		}
+	}
+}
+
+// TestMostOfAPodIsTaken holds that a GrafanaAgent that uses most of what there is gets no error:
+// the rules are not stricter than Kubernetes, which test/e2e/validity asks about this very file.
+func TestMostOfAPodIsTaken(t *testing.T) {
+	const file = "../../test/worlds/testdata/pods.yaml"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed := manifest.Parse(manifest.File{Path: file, Data: text}, manifest.Options{})
+	set := manifest.NewSet(parsed)
+	h := hierarchy.Build(set, nil)[0]
+	config := agentconfig.Build(h, set, agentconfig.Options{Policy: secretref.Plaintext})
+	objects, diags := Build(h, config, Options{Policy: secretref.Plaintext})
+	if len(parsed.Diags)+len(diags) > 0 || len(objects) < 10 {
+		t.Errorf("%d objects, with %v %v", len(objects), parsed.Diags, diags)
 	}
 }

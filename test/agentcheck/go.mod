@@ -6,7 +6,12 @@ go 1.26.0
 
 tool github.com/grafana/agent/cmd/grafana-agent
 
-require github.com/grafana/agent v0.44.8
+require (
+	github.com/agentry-dev/agentry/test/worlds v0.0.0
+	github.com/grafana/agent v0.44.8
+)
+
+replace github.com/agentry-dev/agentry/test/worlds => ../worlds
 
 require (
 	cloud.google.com/go/pubsub v1.36.1

@@ -4,15 +4,19 @@ module github.com/agentry-dev/agentry/test/e2e
 go 1.26.0
 
 require (
+	github.com/agentry-dev/agentry/test/worlds v0.0.0
 	github.com/golang/snappy v1.0.0
 	github.com/grafana/loki/pkg/push v0.0.0-20231212100434-384e5c2dc872
 	golang.org/x/sys v0.47.0
 	golang.org/x/tools v0.47.0
+	gopkg.in/yaml.v3 v3.0.1
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2
 	sigs.k8s.io/yaml v1.6.0
 )
+
+replace github.com/agentry-dev/agentry/test/worlds => ../worlds
 
 require (
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect

@@ -2,12 +2,13 @@ package fuzz
 
 import (
 	"flag"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agentry-dev/agentry/test/worlds"
 )
 
 var (
@@ -29,75 +30,66 @@ const root = "../../.."
 //
 //	go test ./fuzz -run TestWorlds -fuzz.worlds 1h -fuzz.seed 100000 -timeout 0
 func TestWorlds(t *testing.T) {
-	corpus, err := load(root)
+	corpus, err := worlds.Load(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	corpus.seeds = slices.DeleteFunc(corpus.seeds, func(s seed) bool { return !strings.Contains(s.name, *fuzzFrom) })
-	r, err := start(root, filepath.Join(t.TempDir(), "renderworlds"))
+	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s worlds.Seed) bool { return !strings.Contains(s.Name, *fuzzFrom) })
+	r, err := worlds.Start(root, filepath.Join(t.TempDir(), "renderworlds"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &worldTest{T: t, corpus: corpus, judge: &judge{renderer: r, dir: t.TempDir()}, before: map[string]map[string]answer{}, seen: map[string]bool{}}
+	w := &worldTest{T: t, corpus: corpus, judge: &judge{Renderer: r, dir: t.TempDir()}, before: map[string]map[string]worlds.Answer{}, seen: map[string]bool{}}
 	n := *fuzzSeed
 	for begin := time.Now(); n == *fuzzSeed || !*fuzzOne && time.Since(begin) < *fuzzTime; n++ {
 		w.one(n)
 	}
-	t.Logf("worlds %d to %d; %d renders with all attempts to make failures small", *fuzzSeed, n-1, w.judge.worlds)
+	t.Logf("worlds %d to %d; %d renders with all attempts to make failures small", *fuzzSeed, n-1, w.judge.renders)
 }
 
 // worldTest is a run over many worlds.
 type worldTest struct {
 	*testing.T
-	corpus *corpus
+	corpus *worlds.Corpus
 	judge  *judge
-	before map[string]map[string]answer // the seeds as they are
-	seen   map[string]bool              // classes of failures that were reported
+	before map[string]map[string]worlds.Answer // the seeds as they are
+	seen   map[string]bool                     // classes of failures that were reported
 }
 
 func (w *worldTest) one(n uint64) {
-	random := rand.New(rand.NewPCG(n, 0))
-	s := w.corpus.seeds[random.IntN(len(w.corpus.seeds))]
-	m := &mutator{corpus: w.corpus, random: random, touched: map[string]bool{}, objects: cloneAll(s.objects), leave: *fuzzLeave}
-	for range 1 + random.IntN(3) {
-		m.mutate()
-	}
-	found, after, err := w.judge.failures(m.objects)
+	world := w.corpus.Random(n, func(kind string) bool { return kind != *fuzzLeave })
+	found, after, err := w.judge.failures(world.Objects)
 	if err != nil {
 		w.Fatal(err)
 	}
 	for policy, a := range after {
-		before := w.unchanged(s)[policy]
-		found = append(found, blamed(before, a, m.touched, policy)...)
-		found = append(found, lost(before, a, m.touched, policy)...)
+		before := w.unchanged(world.Seed)[policy]
+		found = append(found, blamed(before, a, world.Touched, policy)...)
+		found = append(found, lost(before, a, world.Touched, policy)...)
 	}
 	for _, f := range found {
-		w.report(n, s, m, f)
+		w.report(world, f)
 	}
 }
 
 // unchanged is what a seed renders to.
-func (w *worldTest) unchanged(s seed) map[string]answer {
-	if _, ok := w.before[s.name]; !ok {
-		_, answers, err := w.judge.failures(cloneAll(s.objects))
+func (w *worldTest) unchanged(s worlds.Seed) map[string]worlds.Answer {
+	if _, ok := w.before[s.Name]; !ok {
+		_, answers, err := w.judge.failures(s.Clone())
 		if err != nil {
 			w.Fatal(err)
 		}
-		w.before[s.name] = answers
+		w.before[s.Name] = answers
 	}
-	return w.before[s.name]
+	return w.before[s.Name]
 }
 
 // report reports one failure of its class, as small as it gets.
-func (w *worldTest) report(n uint64, s seed, m *mutator, f failure) {
+func (w *worldTest) report(world worlds.World, f failure) {
 	if w.seen[f.class] {
 		return
 	}
 	w.seen[f.class] = true
-	objects, err := w.judge.smaller(m.objects, f.class, 300)
-	if err != nil {
-		w.Fatal(err)
-	}
-	text, _ := encode(objects)
-	w.Errorf("seed %d, of %s: %v\n%s\n\n%s", n, s.name, f, strings.Join(m.log, "\n"), text)
+	text, _ := worlds.Encode(w.judge.smaller(world.Objects, f.class, 300))
+	w.Errorf("seed %d, of %s: %v\n%s\n\n%s", world.Number, world.Seed.Name, f, strings.Join(world.Log, "\n"), text)
 }

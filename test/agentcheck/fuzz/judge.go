@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/agentry-dev/agentry/test/worlds"
 )
 
 // judge renders worlds and says what is wrong with what comes out.
 type judge struct {
-	*renderer
-	dir string
-	// worlds counts, configurations that were checked as well.
-	worlds, rendered int
+	*worlds.Renderer
+	dir     string
+	renders int // how often
 }
 
 // failure is one thing that should not be. Failures of one class are about the same.
@@ -35,13 +36,13 @@ func fail(policy, format string, args ...any) failure {
 }
 
 // failures are what is wrong with the render of a world, whatever it is.
-func (j *judge) failures(objects []*yaml.Node) (out []failure, answers map[string]answer, err error) {
-	text, err := encode(objects)
+func (j *judge) failures(objects []*yaml.Node) (out []failure, answers map[string]worlds.Answer, err error) {
+	text, err := worlds.Encode(objects)
 	if err != nil {
 		return nil, nil, nil // not even YAML
 	}
-	j.worlds++
-	if answers, err = j.render(text); err != nil {
+	j.renders++
+	if answers, err = j.Render(text); err != nil {
 		return nil, nil, fmt.Errorf("%w, in the world\n%s", err, text)
 	}
 	for policy, a := range answers {
@@ -61,7 +62,6 @@ func (j *judge) failures(objects []*yaml.Node) (out []failure, answers map[strin
 		for _, v := range list {
 			out = append(out, fail(policy, "%s", v))
 		}
-		j.rendered++
 	}
 	return out, answers, nil
 }
@@ -70,10 +70,10 @@ func (j *judge) failures(objects []*yaml.Node) (out []failure, answers map[strin
 // stands in the place of a variable is not judged: it may be anything.
 func liveJobs(objects []*yaml.Node) bool {
 	for _, o := range objects {
-		if kind(o) != "Secret" {
+		if worlds.Kind(o) != "Secret" {
 			continue
 		}
-		data := child(o, "stringData")
+		data := worlds.Child(o, "stringData")
 		if data == nil {
 			continue
 		}
@@ -98,7 +98,7 @@ var crossObject = map[string]bool{
 
 // blamed are failures to blame the right object: an error of an object that was not changed
 // and had none before, by a rule that is about one object alone.
-func blamed(before, after answer, touched map[string]bool, policy string) (out []failure) {
+func blamed(before, after worlds.Answer, touched map[string]bool, policy string) (out []failure) {
 	had := map[string]bool{}
 	for _, f := range before.Findings {
 		had[f.Object+f.Code] = true
@@ -126,7 +126,7 @@ func names(message string, touched map[string]bool) bool {
 var leaves = []string{"ServiceMonitor", "PodMonitor", "Probe", "PodLogs", "Integration", "MetricsIntegration", "IntegrationMonitor"}
 
 // lost are units whose files are gone although only monitors and the like were changed.
-func lost(before, after answer, touched map[string]bool, policy string) (out []failure) {
+func lost(before, after worlds.Answer, touched map[string]bool, policy string) (out []failure) {
 	for id := range touched {
 		kind, _, _ := strings.Cut(id, "/")
 		if !slices.Contains(leaves, kind) {
@@ -145,46 +145,11 @@ func lost(before, after answer, touched map[string]bool, policy string) (out []f
 }
 
 // smaller makes a failing world as small as a number of attempts gets it.
-func (j *judge) smaller(objects []*yaml.Node, class string, attempts int) ([]*yaml.Node, error) {
-	still := func(objects []*yaml.Node) bool {
-		attempts--
+func (j *judge) smaller(objects []*yaml.Node, class string, attempts int) []*yaml.Node {
+	return worlds.Smaller(objects, attempts, func(objects []*yaml.Node) bool {
 		found, _, err := j.failures(objects)
 		return err == nil && slices.ContainsFunc(found, func(f failure) bool { return f.class == class })
-	}
-	for i := len(objects) - 1; i >= 0 && attempts > 0; i-- {
-		without := slices.Delete(slices.Clone(objects), i, i+1)
-		if still(without) {
-			objects = without
-		}
-	}
-	for again := true; again && attempts > 0; {
-		again = false
-		for i := range objects {
-			again = j.prune(objects, i, still, &attempts) || again
-		}
-	}
-	return objects, nil
-}
-
-// prune drops what it can of one object, from the top down.
-func (j *judge) prune(objects []*yaml.Node, i int, still func([]*yaml.Node) bool, attempts *int) (dropped bool) {
-	for n := 0; *attempts > 0; {
-		twin := clone(objects[i])
-		var places []place
-		collect(twin, "", "", &places)
-		if n >= len(places) {
-			return dropped
-		}
-		(&mutator{}).drop(places[n])
-		try := slices.Clone(objects)
-		try[i] = twin
-		if !still(try) {
-			n++
-			continue
-		}
-		objects[i], dropped = twin, true
-	}
-	return dropped
+	})
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

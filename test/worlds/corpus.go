@@ -1,7 +1,8 @@
-package fuzz
+package worlds
 
 import (
 	"bytes"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -14,25 +15,35 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// seed is a world before anything is changed in it.
-type seed struct {
-	name    string
+// Seed is a world before anything is changed in it.
+type Seed struct {
+	Name    string
 	objects []*yaml.Node
 }
 
-// corpus is the worlds that mutations begin with, and all values that stand in them.
-type corpus struct {
+// Clone is a copy of the objects.
+func (s Seed) Clone() []*yaml.Node {
+	out := make([]*yaml.Node, len(s.objects))
+	for i := range out {
+		out[i] = clone(s.objects[i])
+	}
+	return out
+}
+
+// Corpus is the worlds that mutations begin with, and all values that stand in them.
+type Corpus struct {
+	Seeds        []Seed
 	integrations catalogue
-	seeds        []seed
 	// values are by the name of their field, fields by the name of the one that holds them.
 	values map[string][]*yaml.Node
 	fields map[string]map[string]bool
 }
 
-// load reads the conformance cases, the examples, and the scenarios of the generator's tests.
-func load(root string) (*corpus, error) {
-	c := &corpus{values: map[string][]*yaml.Node{}, fields: map[string]map[string]bool{}}
-	texts, err := worlds(root)
+// Load reads the conformance cases, the examples, and the scenarios of the generator's tests
+// from the folder of the repository.
+func Load(root string) (*Corpus, error) {
+	c := &Corpus{values: map[string][]*yaml.Node{}, fields: map[string]map[string]bool{}}
+	texts, err := streams(root)
 	if err != nil {
 		return nil, err
 	}
@@ -41,20 +52,24 @@ func load(root string) (*corpus, error) {
 		if err != nil {
 			continue // some are broken on purpose
 		}
-		c.seeds = append(c.seeds, seed{w.name, objects})
+		c.Seeds = append(c.Seeds, Seed{w.name, objects})
 		for _, o := range objects {
-			c.learn(kind(o), o)
+			c.learn(Kind(o), o)
 		}
 	}
 	return c, c.integrations.load(filepath.Join(root, "generator/integration/catalogue.json"))
 }
 
-type world struct {
+//go:embed testdata/pods.yaml
+var pods []byte
+
+// stream is the YAML of a world.
+type stream struct {
 	name string
 	text []byte
 }
 
-func worlds(root string) (out []world, err error) {
+func streams(root string) (out []stream, err error) {
 	cases, err := filepath.Glob(filepath.Join(root, "test/conformance/operator/*/input.yaml"))
 	if err != nil {
 		return nil, err
@@ -64,7 +79,7 @@ func worlds(root string) (out []world, err error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, world{filepath.Base(filepath.Dir(name)), text})
+		out = append(out, stream{filepath.Base(filepath.Dir(name)), text})
 	}
 	scenarios, err := filepath.Glob(filepath.Join(root, "generator/testdata/*.txtar"))
 	if err != nil {
@@ -75,7 +90,7 @@ func worlds(root string) (out []world, err error) {
 		if err != nil {
 			return nil, err
 		}
-		w := world{name: filepath.Base(name)}
+		w := stream{name: filepath.Base(name)}
 		for _, f := range archive.Files {
 			if strings.HasPrefix(f.Name, "in/") {
 				w.text = fmt.Appendf(w.text, "---\n%s", f.Data)
@@ -84,7 +99,7 @@ func worlds(root string) (out []world, err error) {
 		out = append(out, w)
 	}
 	example, err := folder(filepath.Join(root, "examples/platform"))
-	return append(out, world{"examples/platform", example}), err
+	return append(out, stream{"examples/platform", example}, stream{"pods", pods}), err
 }
 
 // folder is all manifests of a folder.
@@ -117,7 +132,7 @@ func decode(text []byte) (objects []*yaml.Node, err error) {
 }
 
 // learn keeps what stands below a field.
-func (c *corpus) learn(field string, n *yaml.Node) {
+func (c *Corpus) learn(field string, n *yaml.Node) {
 	switch n.Kind {
 	case yaml.MappingNode:
 		if c.fields[field] == nil {
@@ -138,7 +153,7 @@ func (c *corpus) learn(field string, n *yaml.Node) {
 }
 
 // value is some value that a field of the name has somewhere; nil when there is none.
-func (c *corpus) value(random *rand.Rand, field string) *yaml.Node {
+func (c *Corpus) value(random *rand.Rand, field string) *yaml.Node {
 	if all := c.values[field]; len(all) > 0 {
 		return clone(all[random.IntN(len(all))])
 	}
@@ -158,16 +173,8 @@ func clone(n *yaml.Node) *yaml.Node {
 	return &out
 }
 
-func cloneAll(list []*yaml.Node) []*yaml.Node {
-	out := make([]*yaml.Node, len(list))
-	for i := range list {
-		out[i] = clone(list[i])
-	}
-	return out
-}
-
-// encode writes a world.
-func encode(objects []*yaml.Node) (string, error) {
+// Encode writes objects as one YAML stream.
+func Encode(objects []*yaml.Node) (string, error) {
 	var b strings.Builder
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
@@ -179,8 +186,8 @@ func encode(objects []*yaml.Node) (string, error) {
 	return b.String(), encoder.Close()
 }
 
-// child is the value of a field; nil when it is absent.
-func child(n *yaml.Node, name string) *yaml.Node {
+// Child is the value of a field; nil when it is absent.
+func Child(n *yaml.Node, name string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
@@ -192,7 +199,8 @@ func child(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-func kind(o *yaml.Node) string { return text(child(o, "kind")) }
+// Kind is the kind of an object; empty if it has none.
+func Kind(o *yaml.Node) string { return text(Child(o, "kind")) }
 
 func text(n *yaml.Node) string {
 	if n == nil {
@@ -203,6 +211,6 @@ func text(n *yaml.Node) string {
 
 // id is kind/namespace/name.
 func id(o *yaml.Node) string {
-	meta := child(o, "metadata")
-	return kind(o) + "/" + text(child(meta, "namespace")) + "/" + text(child(meta, "name"))
+	meta := Child(o, "metadata")
+	return Kind(o) + "/" + text(Child(meta, "namespace")) + "/" + text(Child(meta, "name"))
 }

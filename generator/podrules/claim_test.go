@@ -1,4 +1,4 @@
-package podspec
+package podrules
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestClaimProblem(t *testing.T) {
+func TestClaim(t *testing.T) {
 	const good = "accessModes: [ReadWriteOnce]\nresources: {requests: {storage: 1Gi}}\n"
 	for name, test := range map[string]struct{ spec, field, problem string }{
 		"a claim":                                {good, "", ""},
@@ -39,7 +39,7 @@ func TestClaimProblem(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(test.spec), &spec); err != nil {
 				t.Fatal(err)
 			}
-			if field, problem := ClaimProblem(&spec); field != test.field || !strings.Contains(problem, test.problem) || (problem == "") != (test.problem == "") {
+			if field, problem := Claim(&spec); field != test.field || !strings.Contains(problem, test.problem) || (problem == "") != (test.problem == "") {
 				t.Errorf("%s: %s", field, problem)
 			}
 		})

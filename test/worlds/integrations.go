@@ -1,4 +1,4 @@
-package fuzz
+package worlds
 
 import (
 	"encoding/json"
@@ -43,8 +43,8 @@ func common() []field {
 
 // integrate makes an object another integration, or changes a field of what it is.
 func (m *mutator) integrate(o *yaml.Node) string {
-	spec := child(o, "spec")
-	name, config := child(spec, "name"), child(spec, "config")
+	spec := Child(o, "spec")
+	name, config := Child(spec, "name"), Child(spec, "config")
 	if name == nil || config == nil || config.Kind != yaml.MappingNode || name.Kind != yaml.ScalarNode {
 		return ""
 	}
@@ -119,7 +119,7 @@ func (m *mutator) valueOf(f field, kind string, depth int) *yaml.Node {
 func unique(n *yaml.Node) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if child(out, n.Content[i].Value) == nil {
+		if Child(out, n.Content[i].Value) == nil {
 			out.Content = append(out.Content, n.Content[i], n.Content[i+1])
 		}
 	}

@@ -1,4 +1,4 @@
-package podspec
+package podrules
 
 import (
 	"fmt"
@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// ClaimProblem returns why Kubernetes would refuse the specification of a volume claim, which
+// Claim returns why Kubernetes would refuse the specification of a volume claim, which
 // has its defaults, and the path of the field below it; empty when it would not
 // (ValidatePersistentVolumeClaimSpec of Kubernetes 1.36).
-func ClaimProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
+func Claim(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
 	for _, check := range []func(*corev1.PersistentVolumeClaimSpec) (string, string){accessProblem, sizeProblem, classProblem, selectorProblem, sourceProblem} {
 		if field, problem := check(s); problem != "" {
 			return field, problem
@@ -71,7 +71,7 @@ func selectorProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string
 	if s.Selector == nil {
 		return "", ""
 	}
-	for _, e := range metav1validation.ValidateLabelSelector(s.Selector, metav1validation.LabelSelectorValidationOptions{}, nil) {
+	for _, e := range metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{}, nil) {
 		return "selector", e.Error()
 	}
 	return "", ""

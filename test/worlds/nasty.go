@@ -1,4 +1,4 @@
-package fuzz
+package worlds
 
 import (
 	"maps"
@@ -35,6 +35,12 @@ var selectors = []string{"", "{}", `{a="b"}`, `{a="b"} |= "x"`, `{a="b"} | json`
 
 var actions = []string{"", "replace", "Keep", "HASHMOD", "hashmod", "labelmap", "labeldrop", "labelkeep", "keepequal", "dropequal", "lowercase", "uppercase", "bogus", "drop", "inc", "dec", "add", "sub", "set", "skip", "fudge"}
 
+// quantities are for amounts.
+var quantities = []string{"", "0", "1", "-1", "1m", "0.1", "1.5", "100m", "1Gi", "1gb", "1e3", "9999999999Ti", "2Mi", "1n"}
+
+// names are for names of objects.
+var names = []string{"", "a", "A", "a.b", "a_b", "-a", "a-", "1", "a.b.", strings.Repeat("n", 63), strings.Repeat("n", 64), strings.Repeat("n", 254), "a/b"}
+
 // kinds are the values for fields by what their names hold.
 var kinds = []struct {
 	part   string
@@ -69,6 +75,24 @@ var kinds = []struct {
 	{"scheme", []string{"", "http", "https", "HTTP", "ftp"}},
 	{"metrics_instance", []string{"", "default", "x/y", "monitoring/primary"}},
 	{"instance", []string{"", "a", "a/b", "../x", ".", "a//b", "${HOSTNAME}", "{x}", "a?b"}},
+	{"cpu", quantities},
+	{"memory", quantities},
+	{"storage", quantities},
+	{"size", quantities},
+	{"divisor", quantities},
+	{"esource", []string{"", "cpu", "memory", "storage", "limits.cpu", "requests.storage", "limits.hugepages-2Mi", "hugepages-3", "example.com/x", "a/b/c"}},
+	{"operator", []string{"", "In", "NotIn", "Exists", "exists", "DoesNotExist", "Gt", "Lt", "Equal", "=="}},
+	{"effect", []string{"", "NoSchedule", "noSchedule", "NoExecute", "PreferNoSchedule"}},
+	{"olicy", []string{"", "Always", "IfNotPresent", "Never", "Ignore", "Honor", "Recursive", "Delete", "File", "None"}},
+	{"fieldPath", []string{"", "metadata.name", "metadata.labels", "metadata.labels['a']", "metadata.labels['a b']", "status.podIP", "spec.containers", "metadata.annotations['A/b']"}},
+	{"key", []string{"", "a", "a/b", "a/b/c", "a b", ".", "..", "..a", "example.com/a", "-a", strings.Repeat("k", 64), strings.Repeat("k", 254)}},
+	{"ath", []string{"", "/", "a", "/a", "../a", "a/../b", "..a", "a:b", "/a/", "./a"}},
+	{"erviceAccountName", names},
+	{"lassName", names},
+	{"laimName", names},
+	{"driver", names},
+	{"namespace", names},
+	{"name", names},
 	{"name", []string{"", "redis", "node_exporter", "agent", "statsd", "kafka", "mysql", "postgres", "a", "eventhandler"}},
 }
 

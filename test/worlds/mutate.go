@@ -1,4 +1,4 @@
-package fuzz
+package worlds
 
 import (
 	"fmt"
@@ -10,14 +10,13 @@ import (
 
 // mutator changes worlds at random.
 type mutator struct {
-	*corpus
+	*Corpus
 	random *rand.Rand
 	// log is what was changed, touched are the objects in which.
 	log     []string
 	touched map[string]bool
 	objects []*yaml.Node
-	// leave is a kind that stays as it is.
-	leave string
+	may     func(kind string) bool
 }
 
 // place is a value and where it stands.
@@ -30,12 +29,20 @@ type place struct {
 
 func (p place) node() *yaml.Node     { return p.parent.Content[p.at] }
 func (p place) set(value *yaml.Node) { p.parent.Content[p.at] = value }
-func (p place) inMap() bool          { return p.parent.Kind == yaml.MappingNode }
+
+// drop drops the value, and the name of its field.
+func (p place) drop() {
+	first := p.at
+	if p.parent.Kind == yaml.MappingNode {
+		first--
+	}
+	p.parent.Content = append(p.parent.Content[:first:first], p.parent.Content[p.at+1:]...)
+}
 
 // mutate changes one thing.
 func (m *mutator) mutate() {
 	o := m.objects[m.random.IntN(len(m.objects))]
-	if kind(o) == "Namespace" || kind(o) == "ConfigMap" || kind(o) == m.leave {
+	if Kind(o) == "Namespace" || Kind(o) == "ConfigMap" || !m.may(Kind(o)) {
 		return
 	}
 	name := id(o)
@@ -46,7 +53,7 @@ func (m *mutator) mutate() {
 	var places []place
 	collect(o, "", "", &places)
 	what := ""
-	if (kind(o) == "Integration" || kind(o) == "MetricsIntegration") && m.random.IntN(2) == 0 {
+	if (Kind(o) == "Integration" || Kind(o) == "MetricsIntegration") && m.random.IntN(2) == 0 {
 		what = m.integrate(o)
 	} else if len(places) > 0 {
 		p := places[m.random.IntN(len(places))]
@@ -82,7 +89,7 @@ func collect(n *yaml.Node, path, field string, out *[]place) {
 // double puts a second object of another name, or of another namespace, beside the first.
 func (m *mutator) double(o *yaml.Node) {
 	twin := clone(o)
-	name := child(child(twin, "metadata"), "name")
+	name := Child(Child(twin, "metadata"), "name")
 	if name == nil {
 		return
 	}
@@ -102,7 +109,8 @@ func (m *mutator) change(p place) string {
 	}
 	switch m.random.IntN(10) {
 	case 0:
-		return m.drop(p)
+		p.drop()
+		return "dropped"
 	case 1:
 		if n.Kind == yaml.SequenceNode && len(n.Content) > 0 {
 			n.Content = append(n.Content, clone(n.Content[m.random.IntN(len(n.Content))]))
@@ -131,15 +139,6 @@ func (m *mutator) change(p place) string {
 	return "= " + flat(v)
 }
 
-func (m *mutator) drop(p place) string {
-	if p.inMap() {
-		p.parent.Content = append(p.parent.Content[:p.at-1:p.at-1], p.parent.Content[p.at+1:]...)
-	} else {
-		p.parent.Content = append(p.parent.Content[:p.at:p.at], p.parent.Content[p.at+1:]...)
-	}
-	return "dropped"
-}
-
 // add adds a field that mappings of the name have elsewhere, or an item to a list.
 func (m *mutator) add(p place, n *yaml.Node) string {
 	switch n.Kind {
@@ -151,7 +150,7 @@ func (m *mutator) add(p place, n *yaml.Node) string {
 	case yaml.MappingNode:
 		var names []string
 		for _, name := range sorted(m.fields[strings.TrimSuffix(p.field, "[]")]) {
-			if child(n, name) == nil {
+			if Child(n, name) == nil {
 				names = append(names, name)
 			}
 		}

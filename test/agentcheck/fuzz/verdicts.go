@@ -1,61 +1,16 @@
 package fuzz
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/test/agentcheck/check"
 	"github.com/agentry-dev/agentry/test/agentcheck/rendered"
+	"github.com/agentry-dev/agentry/test/worlds"
 )
-
-// answer is what test/renderworlds says of a world under one secrets policy.
-type answer struct {
-	Findings       []finding
-	Files          map[string]string
-	Panic, Differs string
-}
-
-type finding struct{ Severity, Code, Object, Message, Position string }
-
-// renderer is a running test/renderworlds.
-type renderer struct {
-	in  *json.Encoder
-	out *json.Decoder
-}
-
-// start builds and starts test/renderworlds of the main module. It ends with this process.
-func start(root, binary string) (*renderer, error) {
-	build := exec.Command("go", "build", "-o", binary, "./test/renderworlds")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
-	}
-	cmd := exec.Command(binary)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &renderer{json.NewEncoder(in), json.NewDecoder(out)}, cmd.Start()
-}
-
-// render answers by secrets policy.
-func (r *renderer) render(world string) (answers map[string]answer, err error) {
-	if err := r.in.Encode(world); err != nil {
-		return nil, err
-	}
-	return answers, r.out.Decode(&answers)
-}
 
 // configs are the configurations among rendered files.
 func configs(files map[string]string, dir string) ([]rendered.Config, error) {
@@ -71,7 +26,7 @@ func configs(files map[string]string, dir string) ([]rendered.Config, error) {
 
 // verdicts are what the agent has against rendered files, but for missing destinations, which
 // are the user's to decide. What is only a warning of the agent's may have been agentry's, too.
-func verdicts(a answer, dir string) (out []string, err error) {
+func verdicts(a worlds.Answer, dir string) (out []string, err error) {
 	list, err := configs(a.Files, dir)
 	if err != nil {
 		return []string{"the rendered files cannot be read: " + err.Error()}, nil
@@ -81,7 +36,7 @@ func verdicts(a answer, dir string) (out []string, err error) {
 			out = append(out, "no workload mounts "+c.File)
 		}
 		for _, f := range check.Check(c.Text, c.Pod) {
-			if f.Rule == check.Destination || unknowable(f, c) || f.Level == check.Warning && a.warned(f.Rule) {
+			if f.Rule == check.Destination || unknowable(f, c) || f.Level == check.Warning && warned(a, f.Rule) {
 				continue
 			}
 			out = append(out, f.String())
@@ -98,7 +53,7 @@ func unknowable(f check.Finding, c rendered.Config) bool {
 }
 
 // warned reports whether there is a warning about what the agent's warning is about.
-func (a answer) warned(rule check.Rule) bool {
+func warned(a worlds.Answer, rule check.Rule) bool {
 	for _, f := range a.Findings {
 		switch {
 		case f.Severity != "warning":

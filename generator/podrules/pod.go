@@ -1,0 +1,316 @@
+package podrules
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Pod returns what Kubernetes would refuse of a pod besides its volumes and containers:
+// names, scheduling and the security context. The rules are those of the API server's
+// ValidatePodSpec for the fields that a GrafanaAgent has; path is where these stand.
+func Pod(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
+	for name, value := range map[string]string{"serviceAccountName": pod.ServiceAccountName, "priorityClassName": pod.PriorityClassName} {
+		if value != "" {
+			errs = append(errs, invalid(path.Child(name), value, validation.IsDNS1123Subdomain(value))...)
+		}
+	}
+	if name := pod.RuntimeClassName; name != nil {
+		errs = append(errs, invalid(path.Child("runtimeClassName"), *name, validation.IsDNS1123Subdomain(*name))...)
+	}
+	errs = append(errs, metavalidation.ValidateLabels(pod.NodeSelector, path.Child("nodeSelector"))...)
+	errs = append(errs, affinity(pod.Affinity, path.Child("affinity"))...)
+	for i := range pod.Tolerations {
+		errs = append(errs, toleration(&pod.Tolerations[i], path.Child("tolerations").Index(i))...)
+	}
+	errs = append(errs, topologySpread(pod.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))...)
+	return append(errs, podSecurity(pod.SecurityContext, path.Child("securityContext"))...)
+}
+
+// invalid makes errors of what a check of apimachinery says.
+func invalid(path *field.Path, value any, messages []string) (errs field.ErrorList) {
+	for _, m := range messages {
+		errs = append(errs, field.Invalid(path, value, m))
+	}
+	return errs
+}
+
+// oneOf checks a value that is one of few.
+func oneOf[T ~string](path *field.Path, value T, valid ...T) field.ErrorList {
+	if slices.Contains(valid, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, value, valid)}
+}
+
+// oneOfIfSet is [oneOf] for what may be absent.
+func oneOfIfSet[T ~string](path *field.Path, value *T, valid ...T) field.ErrorList {
+	if value == nil {
+		return nil
+	}
+	return oneOf(path, *value, valid...)
+}
+
+func between(path *field.Path, value, low, high int64) field.ErrorList {
+	if value < low || value > high {
+		return field.ErrorList{field.Invalid(path, value, fmt.Sprintf("must be between %d and %d", low, high))}
+	}
+	return nil
+}
+
+// ifSet checks a number that may be absent.
+func ifSet(path *field.Path, value *int64, check func(int64) []string) field.ErrorList {
+	if value == nil {
+		return nil
+	}
+	return invalid(path, *value, check(*value))
+}
+
+func affinity(a *corev1.Affinity, path *field.Path) (errs field.ErrorList) {
+	if a == nil {
+		return nil
+	}
+	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+	if n := a.NodeAffinity; n != nil {
+		path := path.Child("nodeAffinity")
+		if s := n.RequiredDuringSchedulingIgnoredDuringExecution; s != nil {
+			terms := path.Child(required, "nodeSelectorTerms")
+			if len(s.NodeSelectorTerms) == 0 {
+				errs = append(errs, field.Required(terms, "must have at least one term"))
+			}
+			for i := range s.NodeSelectorTerms {
+				errs = append(errs, nodeTerm(&s.NodeSelectorTerms[i], true, terms.Index(i))...)
+			}
+		}
+		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+			p, path := &n.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(preferred).Index(i)
+			errs = append(errs, between(path.Child("weight"), int64(p.Weight), 1, 100)...)
+			errs = append(errs, nodeTerm(&p.Preference, false, path.Child("preference"))...)
+		}
+	}
+	var pods, anti corev1.PodAffinity
+	if a.PodAffinity != nil {
+		pods = *a.PodAffinity
+	}
+	if a.PodAntiAffinity != nil {
+		anti = corev1.PodAffinity(*a.PodAntiAffinity)
+	}
+	for i, p := range []corev1.PodAffinity{pods, anti} {
+		path := path.Child([]string{"podAffinity", "podAntiAffinity"}[i])
+		for i := range p.RequiredDuringSchedulingIgnoredDuringExecution {
+			errs = append(errs, podTerm(&p.RequiredDuringSchedulingIgnoredDuringExecution[i], path.Child(required).Index(i))...)
+		}
+		for i := range p.PreferredDuringSchedulingIgnoredDuringExecution {
+			w, path := &p.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(preferred).Index(i)
+			errs = append(errs, between(path.Child("weight"), int64(w.Weight), 1, 100)...)
+			errs = append(errs, podTerm(&w.PodAffinityTerm, path.Child("podAffinityTerm"))...)
+		}
+	}
+	return errs
+}
+
+// nodeTerm checks a term of node affinity. The values of a preferred one may be anything.
+func nodeTerm(t *corev1.NodeSelectorTerm, required bool, path *field.Path) (errs field.ErrorList) {
+	for i, r := range t.MatchExpressions {
+		path := path.Child("matchExpressions").Index(i)
+		errs = append(errs, metavalidation.ValidateLabelName(r.Key, path.Child("key"))...)
+		for j, v := range r.Values {
+			if required {
+				errs = append(errs, invalid(path.Child("values").Index(j), v, validation.IsValidLabelValue(v))...)
+			}
+		}
+		switch r.Operator {
+		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+			if len(r.Values) == 0 {
+				errs = append(errs, field.Required(path.Child("values"), "In and NotIn need values"))
+			}
+		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
+			if len(r.Values) > 0 {
+				errs = append(errs, field.Forbidden(path.Child("values"), "Exists and DoesNotExist have no values"))
+			}
+		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+			if len(r.Values) != 1 {
+				errs = append(errs, field.Required(path.Child("values"), "Gt and Lt need one value"))
+			}
+		default:
+			errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt"))
+		}
+	}
+	for i, r := range t.MatchFields {
+		path := path.Child("matchFields").Index(i)
+		errs = append(errs, oneOf(path.Child("key"), r.Key, "metadata.name")...)
+		errs = append(errs, oneOf(path.Child("operator"), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)...)
+		if len(r.Values) != 1 {
+			errs = append(errs, field.Required(path.Child("values"), "needs one value"))
+		}
+		for j, v := range r.Values {
+			errs = append(errs, invalid(path.Child("values").Index(j), v, validation.IsDNS1123Subdomain(v))...)
+		}
+	}
+	return errs
+}
+
+func podTerm(t *corev1.PodAffinityTerm, path *field.Path) (errs field.ErrorList) {
+	options := metavalidation.LabelSelectorValidationOptions{}
+	errs = append(errs, metavalidation.ValidateLabelSelector(t.LabelSelector, options, path.Child("labelSelector"))...)
+	errs = append(errs, metavalidation.ValidateLabelSelector(t.NamespaceSelector, options, path.Child("namespaceSelector"))...)
+	for i, name := range t.Namespaces {
+		errs = append(errs, invalid(path.Child("namespaces").Index(i), name, validation.IsDNS1123Label(name))...)
+	}
+	errs = append(errs, labelKeys(t.MatchLabelKeys, t.MismatchLabelKeys, t.LabelSelector, path)...)
+	return append(errs, metavalidation.ValidateLabelName(t.TopologyKey, path.Child("topologyKey"))...)
+}
+
+// labelKeys checks what adds to a selector with the values that the pod itself has.
+func labelKeys(match, mismatch []string, selector *metav1.LabelSelector, path *field.Path) (errs field.ErrorList) {
+	for i, keys := range [][]string{match, mismatch} {
+		path := path.Child([]string{"matchLabelKeys", "mismatchLabelKeys"}[i])
+		if len(keys) > 0 && selector == nil {
+			errs = append(errs, field.Forbidden(path, "needs a labelSelector"))
+		}
+		for j, k := range keys {
+			errs = append(errs, metavalidation.ValidateLabelName(k, path.Index(j))...)
+		}
+	}
+	for i, k := range match {
+		path := path.Child("matchLabelKeys").Index(i)
+		if slices.Contains(mismatch, k) {
+			errs = append(errs, field.Invalid(path, k, "is in mismatchLabelKeys too"))
+		}
+		if selector != nil && selects(selector, k) {
+			errs = append(errs, field.Invalid(path, k, "is in the labelSelector too"))
+		}
+	}
+	return errs
+}
+
+func selects(s *metav1.LabelSelector, key string) bool {
+	_, ok := s.MatchLabels[key]
+	return ok || slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == key })
+}
+
+func toleration(t *corev1.Toleration, path *field.Path) (errs field.ErrorList) {
+	if t.Key != "" {
+		errs = append(errs, metavalidation.ValidateLabelName(t.Key, path.Child("key"))...)
+	} else if t.Operator != corev1.TolerationOpExists {
+		errs = append(errs, field.Invalid(path.Child("operator"), t.Operator, "must be Exists when there is no key"))
+	}
+	switch t.Operator {
+	case corev1.TolerationOpEqual, "":
+		errs = append(errs, invalid(path.Child("value"), t.Value, validation.IsValidLabelValue(t.Value))...)
+	case corev1.TolerationOpExists:
+		if t.Value != "" {
+			errs = append(errs, field.Invalid(path.Child("value"), t.Value, "must be empty when the operator is Exists"))
+		}
+	default: // Lt and Gt are taken by clusters with a feature gate only.
+		errs = append(errs, field.NotSupported(path.Child("operator"), t.Operator, []corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists}))
+	}
+	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
+		errs = append(errs, field.Invalid(path.Child("effect"), t.Effect, "must be NoExecute when there are tolerationSeconds"))
+	}
+	return append(errs, oneOf(path.Child("effect"), t.Effect, "", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
+}
+
+func topologySpread(list []corev1.TopologySpreadConstraint, path *field.Path) (errs field.ErrorList) {
+	type kind struct {
+		key  string
+		when corev1.UnsatisfiableConstraintAction
+	}
+	seen := map[kind]bool{}
+	for i := range list {
+		c, path := &list[i], path.Index(i)
+		if c.MaxSkew <= 0 {
+			errs = append(errs, field.Invalid(path.Child("maxSkew"), c.MaxSkew, "must be greater than zero"))
+		}
+		if c.TopologyKey == "" {
+			errs = append(errs, field.Required(path.Child("topologyKey"), ""))
+		}
+		errs = append(errs, oneOf(path.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)...)
+		k := kind{c.TopologyKey, c.WhenUnsatisfiable}
+		if seen[k] {
+			errs = append(errs, field.Duplicate(path, fmt.Sprintf("topologyKey %s, whenUnsatisfiable %s", k.key, k.when)))
+		}
+		seen[k] = true
+		if d := c.MinDomains; d != nil && (*d <= 0 || c.WhenUnsatisfiable != corev1.DoNotSchedule) {
+			errs = append(errs, field.Invalid(path.Child("minDomains"), *d, "must be greater than zero, and needs whenUnsatisfiable: DoNotSchedule"))
+		}
+		errs = append(errs, oneOfIfSet(path.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)...)
+		errs = append(errs, oneOfIfSet(path.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)...)
+		errs = append(errs, labelKeys(c.MatchLabelKeys, nil, c.LabelSelector, path)...)
+		errs = append(errs, metavalidation.ValidateLabelSelector(c.LabelSelector, metavalidation.LabelSelectorValidationOptions{}, path.Child("labelSelector"))...)
+	}
+	return errs
+}
+
+// sysctlName is the API server's rule for names of kernel parameters.
+var sysctlName = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
+
+const maxSysctlName = 253
+
+func podSecurity(s *corev1.PodSecurityContext, path *field.Path) (errs field.ErrorList) {
+	if s == nil {
+		return nil
+	}
+	errs = append(errs, ifSet(path.Child("fsGroup"), s.FSGroup, validation.IsValidGroupID)...)
+	errs = append(errs, ifSet(path.Child("runAsUser"), s.RunAsUser, validation.IsValidUserID)...)
+	errs = append(errs, ifSet(path.Child("runAsGroup"), s.RunAsGroup, validation.IsValidGroupID)...)
+	for i, id := range s.SupplementalGroups {
+		errs = append(errs, invalid(path.Child("supplementalGroups").Index(i), id, validation.IsValidGroupID(id))...)
+	}
+	seen := map[string]bool{}
+	for i, p := range s.Sysctls {
+		path := path.Child("sysctls").Index(i).Child("name")
+		switch {
+		case len(p.Name) > maxSysctlName || !sysctlName.MatchString(p.Name):
+			errs = append(errs, field.Invalid(path, p.Name, "is no name of a kernel parameter"))
+		case seen[p.Name]:
+			errs = append(errs, field.Duplicate(path, p.Name))
+		}
+		seen[p.Name] = true
+	}
+	errs = append(errs, oneOfIfSet(path.Child("fsGroupChangePolicy"), s.FSGroupChangePolicy, corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)...)
+	errs = append(errs, oneOfIfSet(path.Child("supplementalGroupsPolicy"), s.SupplementalGroupsPolicy, corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)...)
+	errs = append(errs, oneOfIfSet(path.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy, corev1.SELinuxChangePolicyRecursive, corev1.SELinuxChangePolicyMountOption)...)
+	errs = append(errs, seccomp(s.SeccompProfile, path.Child("seccompProfile"))...)
+	return append(errs, appArmor(s.AppArmorProfile, path.Child("appArmorProfile"))...)
+}
+
+func seccomp(p *corev1.SeccompProfile, path *field.Path) field.ErrorList {
+	if p == nil {
+		return nil
+	}
+	errs := oneOf(path.Child("type"), p.Type, corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
+	errs = append(errs, localhost(p.LocalhostProfile, p.Type == corev1.SeccompProfileTypeLocalhost, path)...)
+	if p.LocalhostProfile != nil {
+		if problem := localPath("the path", *p.LocalhostProfile); problem != "" {
+			errs = append(errs, field.Invalid(path.Child("localhostProfile"), *p.LocalhostProfile, problem))
+		}
+	}
+	return errs
+}
+
+func appArmor(p *corev1.AppArmorProfile, path *field.Path) field.ErrorList {
+	if p == nil {
+		return nil
+	}
+	errs := oneOf(path.Child("type"), p.Type, corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
+	return append(errs, localhost(p.LocalhostProfile, p.Type == corev1.AppArmorProfileTypeLocalhost, path)...)
+}
+
+// localhost checks the profile of a node, which goes with the type Localhost.
+func localhost(profile *string, wanted bool, path *field.Path) field.ErrorList {
+	path = path.Child("localhostProfile")
+	switch {
+	case wanted && (profile == nil || *profile == ""):
+		return field.ErrorList{field.Required(path, "the type Localhost needs it")}
+	case !wanted && profile != nil:
+		return field.ErrorList{field.Forbidden(path, "only the type Localhost has it")}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package validity
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/agentry-dev/agentry/test/e2e/harness"
+	"github.com/agentry-dev/agentry/test/worlds"
+)
+
+var (
+	worldsTime  = flag.Duration("worlds", 20*time.Second, "how long TestRandomWorlds makes worlds")
+	worldsFirst = flag.Uint64("worlds.first", 1, "the number of the first world")
+	worldsFrom  = flag.String("worlds.from", "", "begin with worlds only whose names hold this")
+	worldsFew   = flag.Bool("worlds.one", false, "make only that world")
+)
+
+// batchSize is how many worlds a process judges: its start costs as much as some of them.
+const batchSize = 50
+
+// TestRandomWorlds makes one to three fields of good manifests wrong, over and over, and asks
+// Kubernetes' code about all that agentry still renders: what it refuses, agentry should have
+// refused first, with the name of the object to blame. In every other world only a GrafanaAgent is
+// wrong, of which most goes into the pods as it is. To look further:
+//
+//	cd test/e2e && go test ./validity -run TestRandomWorlds -worlds 1h -worlds.first 100000 -timeout 0
+//
+// A failure names the number of its world; with -worlds.first and -worlds.one it is made again.
+func TestRandomWorlds(t *testing.T) {
+	corpus, err := worlds.Load(harness.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s worlds.Seed) bool { return !strings.Contains(s.Name, *worldsFrom) })
+	renderer, err := worlds.Start(harness.Root(), filepath.Join(t.TempDir(), "renderworlds"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kubernetes{t: t, renderer: renderer}
+	seen := map[string]bool{}
+	next := *worldsFirst
+	for begin := time.Now(); next == *worldsFirst || !*worldsFew && time.Since(begin) < *worldsTime; {
+		var batch []worlds.World
+		for len(batch) == 0 || len(batch) < batchSize && !*worldsFew {
+			batch = append(batch, corpus.Random(next, func(kind string) bool { return next%2 == 0 || kind == "GrafanaAgent" }))
+			next++
+		}
+		for _, r := range k.refused(batch) {
+			if class := r.class(); !seen[class] {
+				seen[class] = true
+				t.Errorf("world %d, of %s: %s\n%s\n\n%s", r.world.Number, r.world.Seed.Name, r, strings.Join(r.world.Log, "\n"), k.smaller(r))
+			}
+		}
+	}
+	t.Logf("worlds %d to %d: %d objects were rendered", *worldsFirst, next-1, k.objects)
+	if k.objects < int(next-*worldsFirst) {
+		t.Error("hardly anything was rendered")
+	}
+}
+
+// kubernetes judges what is rendered.
+type kubernetes struct {
+	t        *testing.T
+	renderer *worlds.Renderer
+	objects  int
+}
+
+// refusal is what Kubernetes has against an object that was rendered from a world.
+type refusal struct {
+	world               worlds.World
+	policy, object, why string
+}
+
+func (r refusal) String() string { return fmt.Sprintf("%s: %s: %s", r.policy, r.object, r.why) }
+
+var values = regexp.MustCompile(`"(\\.|[^"\\])*"|\[[0-9]+\]|[0-9]+`)
+
+// class is equal for refusals that are about the same.
+func (r refusal) class() string {
+	kind, _, _ := strings.Cut(r.object, "/")
+	class := kind + " " + values.ReplaceAllString(r.why, "_")
+	return class[:min(len(class), 100)]
+}
+
+// refused renders worlds and returns what Kubernetes refuses.
+func (k *kubernetes) refused(batch []worlds.World) (out []refusal) {
+	k.t.Helper()
+	var stream bytes.Buffer
+	var asked []refusal // by document
+	for _, w := range batch {
+		text, err := worlds.Encode(w.Objects)
+		if err != nil {
+			continue // not even YAML
+		}
+		answers, err := k.renderer.Render(text)
+		if err != nil {
+			k.t.Fatalf("%v, in the world\n%s", err, text)
+		}
+		for _, policy := range slices.Sorted(maps.Keys(answers)) {
+			for _, file := range slices.Sorted(maps.Keys(answers[policy].Files)) {
+				fmt.Fprintf(&stream, "---\n%s\n", answers[policy].Files[file])
+				asked = append(asked, refusal{world: w, policy: policy, object: file})
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	k.objects += len(asked)
+	said := judge(k.t, stream.Bytes())
+	if len(said) != len(asked) {
+		k.t.Fatalf("%d objects were rendered, %d judged", len(asked), len(said))
+	}
+	for i, a := range said {
+		for _, why := range a.Errors {
+			r := asked[i]
+			if a.Object != "" {
+				r.object = a.Object
+			}
+			r.why = why
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// smaller is a small world with the same refusal.
+func (k *kubernetes) smaller(r refusal) string {
+	text, _ := worlds.Encode(worlds.Smaller(r.world.Objects, 150, func(objects []*yaml.Node) bool {
+		return slices.ContainsFunc(k.refused([]worlds.World{{Objects: objects}}), func(other refusal) bool { return other.class() == r.class() })
+	}))
+	return text
+}

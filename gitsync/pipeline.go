@@ -209,7 +209,7 @@ type Auth struct {
 	// BearerTokenFile and BearerTokenEnv hold a token for the HTTP header `Authorization: Bearer`.
 	BearerTokenFile string `json:"bearerTokenFile,omitempty"`
 	BearerTokenEnv  string `json:"bearerTokenEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust instead of the system's.
+	// CAFile and CAEnv hold PEM certificates to trust besides the system's.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
 	// SSHKeyFile and SSHKeyEnv hold a private key.

@@ -55,7 +55,7 @@ type OCI struct {
 	UsernameEnv  string `json:"usernameEnv,omitempty"`
 	PasswordFile string `json:"passwordFile,omitempty"`
 	PasswordEnv  string `json:"passwordEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust instead of the system's.
+	// CAFile and CAEnv hold PEM certificates to trust besides the system's.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
 	// Insecure talks to the registry without TLS. Default: false.
@@ -70,7 +70,7 @@ type Receiver struct {
 	// SecretFile and SecretEnv hold its token.
 	SecretFile string `json:"secretFile,omitempty"`
 	SecretEnv  string `json:"secretEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust instead of the system's.
+	// CAFile and CAEnv hold PEM certificates to trust besides the system's.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
 	// Timeout of a call. Default: 10s.

@@ -35,7 +35,7 @@ type Forge struct {
 	// TokenFile and TokenEnv hold an access token. Default: the password, bearer token or GitHub App of the repository's auth.
 	TokenFile string `json:"tokenFile,omitempty"`
 	TokenEnv  string `json:"tokenEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust instead of the system's. Default: those of the repository's auth.
+	// CAFile and CAEnv hold PEM certificates to trust besides the system's. Default: those of the repository's auth.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
 }
@@ -77,7 +77,7 @@ type Notify struct {
 	// SecretFile and SecretEnv hold the key of the HMAC in the header X-Signature. Default: events are not signed.
 	SecretFile string `json:"secretFile,omitempty"`
 	SecretEnv  string `json:"secretEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust instead of the system's.
+	// CAFile and CAEnv hold PEM certificates to trust besides the system's.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
 	// Severity is the least that is told: `info` or `error`. Default: info.

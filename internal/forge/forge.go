@@ -111,7 +111,7 @@ type Config struct {
 	// Identity stands for the token where rate limits are shared: what has the same Identity
 	// at the same site has one limit. It is no secret.
 	Identity string
-	// Connection holds the certificates to trust instead of the system's, the client
+	// Connection holds the certificates to trust besides the system's, the client
 	// certificate and the proxy; its other fields are not used.
 	Connection repo.Auth
 	// Timeout of a call. Default: DefaultTimeout.

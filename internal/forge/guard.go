@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,9 +91,8 @@ func (s *Sites) transport(connection repo.Auth) (*http.Transport, error) {
 	return t, nil
 }
 
-// Transport is what is used for all that is not Git, over the connection's client certificate and
-// proxy, or the environment's: deadlines for each step, TLS 1.2 and later, and the given
-// certificates instead of the system's, if any.
+// Transport is what is used for all that is not Git, over the connection's certificates and
+// proxy, or the environment's, with deadlines for each step.
 func Transport(connection repo.Auth) (*http.Transport, error) {
 	t, err := repo.NewTransport(connection)
 	if err != nil {
@@ -103,10 +101,6 @@ func Transport(connection repo.Auth) (*http.Transport, error) {
 	t.ResponseHeaderTimeout = DefaultTimeout
 	t.MaxConnsPerHost = 8
 	t.MaxResponseHeaderBytes = 64 << 10
-	if len(connection.CAPEM) > 0 {
-		t.TLSClientConfig.RootCAs = x509.NewCertPool() // Git trusts the system's besides
-		t.TLSClientConfig.RootCAs.AppendCertsFromPEM(connection.CAPEM)
-	}
 	return t, nil
 }
 

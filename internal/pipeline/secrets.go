@@ -54,7 +54,7 @@ type ForgeAccess struct {
 	// Identity is equal for equal tokens, and no secret: what has one Identity at one site
 	// has one rate limit.
 	Identity string
-	// Connection holds the certificates to trust instead of the system's, the client
+	// Connection holds the certificates to trust besides the system's, the client
 	// certificate and the proxy.
 	Connection repo.Auth
 }
@@ -63,14 +63,14 @@ type ForgeAccess struct {
 type EndpointSecret struct {
 	// Secret is the key of the HMAC; nil: the body is not signed.
 	Secret []byte
-	// CAPEM holds the certificates to trust instead of the system's; nil for these.
+	// CAPEM holds certificates to trust besides the system's.
 	CAPEM []byte
 }
 
 // RegistrySecret is for an OCI registry; the zero value is anonymous access.
 type RegistrySecret struct {
 	Username, Password string
-	// CAPEM holds the certificates to trust instead of the system's; nil for these.
+	// CAPEM holds certificates to trust besides the system's.
 	CAPEM []byte
 }
 

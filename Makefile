@@ -34,7 +34,7 @@ oracle: ## Let http_sd clients read all that tests of sd serve: today's Promethe
 
 # Results depend on agentry, and on files that Go does not know of: they are not kept.
 agentcheck: agentcheck-deps ## Check every rendered configuration with the agent's own code, and run some
-	cd test/agentcheck && go vet -tags netgo,slicelabels ./... && go test -count=1 -tags netgo,slicelabels ./...
+	cd test/agentcheck && go vet -tags netgo,slicelabels ./... github.com/agentry-dev/agentry/test/worlds && go test -count=1 -tags netgo,slicelabels ./...
 
 # A module of its own: gitops-promoter brings 800 packages.
 promoter: ## Let gitops-promoter's own code read what agentry proposes

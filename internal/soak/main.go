@@ -36,7 +36,7 @@ func run() int {
 	flag.DurationVar(&o.length, "for", 10*time.Minute, "how long faults last")
 	flag.DurationVar(&o.round, "round", 2*time.Minute, "how long until all is checked")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the random numbers")
-	flag.DurationVar(&o.killEvery, "kill-every", 350*time.Millisecond, "mean time between two kills")
+	flag.DurationVar(&o.killEvery, "kill-every", 300*time.Millisecond, "mean time between two kills")
 	flag.StringVar(&o.dir, "dir", "", "where repositories, caches and logs go (default: a temporary folder, removed if all is well)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -52,12 +52,15 @@ func sizeProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
 }
 
 func classProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
-	for name, class := range map[string]*string{"storageClassName": s.StorageClassName, "volumeAttributesClassName": s.VolumeAttributesClassName} {
-		if class == nil || *class == "" {
+	for _, class := range []struct {
+		field string
+		name  *string
+	}{{"storageClassName", s.StorageClassName}, {"volumeAttributesClassName", s.VolumeAttributesClassName}} {
+		if class.name == nil || *class.name == "" {
 			continue
 		}
-		for _, p := range validation.IsDNS1123Subdomain(*class) {
-			return name, fmt.Sprintf("%q: %s", *class, p)
+		for _, p := range validation.IsDNS1123Subdomain(*class.name) {
+			return class.field, fmt.Sprintf("%q: %s", *class.name, p)
 		}
 	}
 	modes := []corev1.PersistentVolumeMode{corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock}

@@ -23,6 +23,7 @@ func TestClaim(t *testing.T) {
 		"a part of a byte":                       {"accessModes: [ReadWriteOnce]\nresources: {requests: {storage: 1500m}}", "resources.requests[storage]", "whole number of bytes"},
 		"a bad class":                            {good + "storageClassName: Fast One", "storageClassName", "Fast One"},
 		"a bad class of attributes":              {good + "volumeAttributesClassName: _", "volumeAttributesClassName", `"_"`},
+		"two bad classes":                        {good + "volumeAttributesClassName: _\nstorageClassName: Fast One", "storageClassName", "Fast One"},
 		"an unknown volume mode":                 {good + "volumeMode: Tape", "volumeMode", "none of Filesystem, Block"},
 		"a bad selector":                         {good + "selector: {matchExpressions: [{key: a, operator: Like}]}", "selector", "not a valid selector operator"},
 		"a source without a name":                {good + "dataSource: {kind: PersistentVolumeClaim, name: ''}", "dataSource", "a kind and a name"},

@@ -46,7 +46,8 @@ func oneOf[T ~string](path *field.Path, value T, valid ...T) field.ErrorList {
 	if slices.Contains(valid, value) {
 		return nil
 	}
-	return field.ErrorList{field.NotSupported(path, value, valid)}
+	named := slices.DeleteFunc(slices.Clone(valid), func(v T) bool { return v == "" }) // may be absent
+	return field.ErrorList{field.NotSupported(path, value, named)}
 }
 
 // oneOfIfSet is [oneOf] for what may be absent.

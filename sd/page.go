@@ -18,9 +18,6 @@ const maxRows = 500
 //go:embed page.html
 var pageText string
 
-//go:embed style.css
-var style []byte
-
 // page is what the template shows.
 type page struct {
 	Report
@@ -104,9 +101,4 @@ func (a *Aggregator) serveStatus(w http.ResponseWriter, _ *http.Request) {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	_ = encoder.Encode(a.report())
-}
-
-func serveStyle(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = w.Write(style)
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentry-dev/agentry/internal/style"
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
@@ -30,16 +31,13 @@ func (a *Aggregator) Handler(token func() string) http.Handler {
 	mux.HandleFunc("GET "+Path, a.serveSD)
 	mux.HandleFunc("GET /{$}", a.servePage)
 	mux.HandleFunc("GET /status.json", a.serveStatus)
-	mux.HandleFunc("GET /style.css", serveStyle)
+	mux.HandleFunc("GET /style.css", style.Serve)
 	var guarded http.Handler = mux
 	if token != nil {
 		guarded = requireBearer(token, mux)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header := w.Header()
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-		header.Set("Referrer-Policy", "no-referrer")
+		style.Secure(w.Header())
 		counted := &statusWriter{ResponseWriter: w, code: http.StatusOK}
 		guarded.ServeHTTP(counted, r)
 		a.metrics.requests.WithLabelValues(strconv.Itoa(counted.code), viewName(r.URL)).Inc()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/style"
 )
 
 // Fleet is what is shown and triggered; [fleet.Fleet] is one.
@@ -52,7 +53,7 @@ func NewAdmin(o Options) http.Handler {
 	a := &admin{Options: o}
 	guarded := http.NewServeMux()
 	guarded.HandleFunc("GET /{$}", a.servePage)
-	guarded.HandleFunc("GET /style.css", serveStyle)
+	guarded.HandleFunc("GET /style.css", style.Serve)
 	guarded.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{}))
 	guarded.HandleFunc("GET /api/v1/pipelines", a.listPipelines)
 	guarded.HandleFunc("GET /api/v1/pipelines/{name}", a.getPipeline)
@@ -69,12 +70,9 @@ func NewAdmin(o Options) http.Handler {
 // secured sets the headers that all answers have.
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store")
+		style.Secure(w.Header())
+		w.Header().Set("X-Frame-Options", "DENY")
+		w.Header().Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
 	})
 }

@@ -24,9 +24,6 @@ const (
 //go:embed page.html
 var pageText string
 
-//go:embed style.css
-var style []byte
-
 // page is what the template shows.
 type page struct {
 	Version  string
@@ -168,9 +165,4 @@ func (a *admin) servePage(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = out.WriteTo(w)
-}
-
-func serveStyle(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = w.Write(style)
 }

@@ -40,7 +40,7 @@ func allowed() map[string][]string {
 		"generator/workload":     {"generator/api", "generator/diag", "generator/agentyaml", "generator/manifest", "generator/hierarchy", "generator/agentconfig", "generator/secretref", "generator/podrules", "generator/podspec"},
 		"generator":              {"generator"},
 		"gitsync":                {"generator", "gitsync"},
-		"sd":                     {"sd"},
+		"sd":                     {"sd", "internal/style"},
 		"sd/kubelet":             {}, // It writes to the cluster: nothing that reads what pods say.
 		"internal":               {"generator", "gitsync", "sd", "internal"},
 		"cmd":                    {"generator", "gitsync", "sd", "internal"},

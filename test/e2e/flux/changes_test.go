@@ -103,6 +103,7 @@ func (w *world) refusedObject(t *testing.T) {
 func (w *world) edited(t *testing.T) {
 	before := w.inCluster()
 	w.forge.TellTo() // So that Flux gets to see the edit.
+	gitops.Rest(t, "prod")
 	clone := t.TempDir()
 	gitops.Git(t, clone, "clone", "-q", "--branch", branch, w.forge.URL("dev"), ".")
 	(&gitops.User{Dir: clone}).Edit(t, filepath.Join("monitoring", "grafana-agent", "grafana-agent.statefulset.yaml"), "replicas: 1", "replicas: 3")

@@ -80,12 +80,30 @@ func Rendered(t *testing.T, pipeline, input string) Status {
 	return s
 }
 
-// ask asks agentry by its command line, which exits 1 if something is held.
+// Rest waits for the pass that agentry owes those who told it of pushes: it makes one a second at
+// most, and its own pushes are told to it too. It makes no other until it is told again.
+func Rest(t *testing.T, pipeline string) {
+	t.Helper()
+	if _, err := agentry("trigger", pipeline); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask asks agentry by its command line.
 func ask(pipeline string) (Status, error) {
 	var s Status
-	out, err := exec.Command(harness.Agentry().Path(), "status", pipeline, "--format", "json").Output()
-	if failed, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || failed.ExitCode() != 1) {
-		return s, fmt.Errorf("agentry status: %w", err)
+	out, err := agentry("status", pipeline, "--format", "json")
+	if err != nil {
+		return s, err
 	}
 	return s, json.Unmarshal(out, &s)
+}
+
+// agentry runs a command, which exits 1 if something is held.
+func agentry(args ...string) ([]byte, error) {
+	out, err := exec.Command(harness.Agentry().Path(), args...).Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || failed.ExitCode() != 1) {
+		return nil, fmt.Errorf("agentry %s: %w", args[0], err)
+	}
+	return out, nil
 }

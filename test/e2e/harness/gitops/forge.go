@@ -107,11 +107,13 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TellTo makes the forge tell others of pushes.
+// TellTo makes the forge tell others of pushes. When it returns, nobody is being told any more of
+// those that came before.
 func (f *Forge) TellTo(urls ...string) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.mu.Unlock() // For nobody may begin to tell while we wait.
 	f.hooks = urls
+	f.tells.Wait()
 }
 
 func (f *Forge) branches() map[string]string {

@@ -315,3 +315,25 @@ func TestNobodyWaitsForAPushForLong(t *testing.T) {
 		t.Errorf("what waits for the other one is %s", text)
 	}
 }
+
+// TestAPanicEndsAPush holds that nobody waits for a push of notes that panicked, and that its notes
+// are not lost.
+func TestAPanicEndsAPush(t *testing.T) {
+	t.Parallel()
+	_, wr := newWriter(t)
+	b := NewBatches(time.Hour)
+	broken := wr
+	broken.sign = func([]byte) (string, error) { panic("no key at all") }
+	if err := b.note(t.Context(), noteOf(broken, "p", strings.Repeat("1", 40), 'a')); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = b.Flush(t.Context())
+		t.Error("it did not panic")
+	}()
+	b.renew("p", wr.pusher, wr.repo)
+	if _, waits := b.group(wr.repo).notes["p"]; !waits {
+		t.Error("the note is lost")
+	}
+}

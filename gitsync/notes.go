@@ -100,6 +100,9 @@ type notesPush struct {
 	done      chan struct{}
 }
 
+// errBrokenOff is what a push of notes ends with that did not come to its end.
+var errBrokenOff = errors.New("the push of notes was broken off")
+
 // errParting ends a push of notes that takes longer than a pipeline can wait for its end.
 var errParting = errors.New("a pipeline ended or got new credentials meanwhile")
 
@@ -148,8 +151,9 @@ func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	err := pushNotes(ctx, batch, tips)
-	b.end(g, batch, err)
+	err := errBrokenOff
+	defer func() { b.end(g, batch, err) }() // also after a panic: others wait for the end
+	err = pushNotes(ctx, batch, tips)
 	return err
 }
 

@@ -22,7 +22,7 @@ var (
 	worldsTime  = flag.Duration("worlds", 20*time.Second, "how long TestRandomWorlds makes worlds")
 	worldsFirst = flag.Uint64("worlds.first", 1, "the number of the first world")
 	worldsFrom  = flag.String("worlds.from", "", "begin with worlds only whose names hold this")
-	worldsFew   = flag.Bool("worlds.one", false, "make only that world")
+	worldsOne   = flag.Bool("worlds.one", false, "make only that world")
 )
 
 // batchSize is how many worlds a process judges: its start costs as much as some of them.
@@ -49,9 +49,9 @@ func TestRandomWorlds(t *testing.T) {
 	k := &kubernetes{t: t, renderer: renderer}
 	seen := map[string]bool{}
 	next := *worldsFirst
-	for begin := time.Now(); next == *worldsFirst || !*worldsFew && time.Since(begin) < *worldsTime; {
+	for begin := time.Now(); next == *worldsFirst || !*worldsOne && time.Since(begin) < *worldsTime; {
 		var batch []worlds.World
-		for len(batch) == 0 || len(batch) < batchSize && !*worldsFew {
+		for len(batch) == 0 || len(batch) < batchSize && !*worldsOne {
 			batch = append(batch, corpus.Random(next, func(kind string) bool { return next%2 == 0 || kind == "GrafanaAgent" }))
 			next++
 		}

@@ -27,7 +27,7 @@ func Topics() []Topic {
 		{Title: "Logs", Codes: logsCodes()},
 		{Title: "Integrations", Codes: integrationCodes()},
 		{Title: "IntegrationMonitors", Codes: monitorCodes()},
-		{Title: "Integrations pods", Codes: podCodes()},
+		{Title: "Pods", Codes: podCodes()},
 		{Title: "Git and the inputs", Codes: sourceCodes()},
 		{Title: "Git and the output branch", Codes: outputCodes()},
 		{Title: "The pipeline file", Codes: pipelineCodes()},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,6 +86,8 @@ func (r *reader) invalid(err *field.Error) {
 	case field.ErrorTypeNotSupported:
 		message = fmt.Sprintf("%q is not supported: %s", fmt.Sprint(err.BadValue), err.Detail)
 		hint = diag.DidYouMean(fmt.Sprint(err.BadValue), quoted(err.Detail))
+	case field.ErrorTypeDuplicate:
+		message, hint = "another entry has the same "+key(err.BadValue), "leave one of them out"
 	case field.ErrorTypeTypeInvalid:
 		message, hint = r.mismatch(path, message)
 	case field.ErrorTypeInvalid:
@@ -96,6 +99,20 @@ func (r *reader) invalid(err *field.Error) {
 		hint = "write a duration such as 30s or 1m30s"
 	}
 	r.fail(diag.InvalidField, path, message, hint)
+}
+
+// key writes by what an entry of a list is known: some of its fields, or all of it
+// (x-kubernetes-list-type map and set).
+func key(value any) string {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return fmt.Sprintf("value, %v", value)
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		parts = append(parts, fmt.Sprintf("%s, %v", name, fields[name]))
+	}
+	return strings.Join(parts, ", and ")
 }
 
 // quoted returns what stands in double quotes in a text.

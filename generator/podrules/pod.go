@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -29,6 +28,7 @@ func Pod(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	for i := range pod.Tolerations {
 		errs = append(errs, toleration(&pod.Tolerations[i], path.Child("tolerations").Index(i))...)
 	}
+	errs = append(errs, pullSecrets(pod.ImagePullSecrets, path.Child("imagePullSecrets"))...)
 	errs = append(errs, topologySpread(pod.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))...)
 	return append(errs, podSecurity(pod.SecurityContext, path.Child("securityContext"))...)
 }
@@ -73,129 +73,6 @@ func ifSet(path *field.Path, value *int64, check func(int64) []string) field.Err
 	return invalid(path, *value, check(*value))
 }
 
-func affinity(a *corev1.Affinity, path *field.Path) (errs field.ErrorList) {
-	if a == nil {
-		return nil
-	}
-	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
-	if n := a.NodeAffinity; n != nil {
-		path := path.Child("nodeAffinity")
-		if s := n.RequiredDuringSchedulingIgnoredDuringExecution; s != nil {
-			terms := path.Child(required, "nodeSelectorTerms")
-			if len(s.NodeSelectorTerms) == 0 {
-				errs = append(errs, field.Required(terms, "must have at least one term"))
-			}
-			for i := range s.NodeSelectorTerms {
-				errs = append(errs, nodeTerm(&s.NodeSelectorTerms[i], true, terms.Index(i))...)
-			}
-		}
-		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
-			p, path := &n.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(preferred).Index(i)
-			errs = append(errs, between(path.Child("weight"), int64(p.Weight), 1, 100)...)
-			errs = append(errs, nodeTerm(&p.Preference, false, path.Child("preference"))...)
-		}
-	}
-	var pods, anti corev1.PodAffinity
-	if a.PodAffinity != nil {
-		pods = *a.PodAffinity
-	}
-	if a.PodAntiAffinity != nil {
-		anti = corev1.PodAffinity(*a.PodAntiAffinity)
-	}
-	for i, p := range []corev1.PodAffinity{pods, anti} {
-		path := path.Child([]string{"podAffinity", "podAntiAffinity"}[i])
-		for i := range p.RequiredDuringSchedulingIgnoredDuringExecution {
-			errs = append(errs, podTerm(&p.RequiredDuringSchedulingIgnoredDuringExecution[i], path.Child(required).Index(i))...)
-		}
-		for i := range p.PreferredDuringSchedulingIgnoredDuringExecution {
-			w, path := &p.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(preferred).Index(i)
-			errs = append(errs, between(path.Child("weight"), int64(w.Weight), 1, 100)...)
-			errs = append(errs, podTerm(&w.PodAffinityTerm, path.Child("podAffinityTerm"))...)
-		}
-	}
-	return errs
-}
-
-// nodeTerm checks a term of node affinity. The values of a preferred one may be anything.
-func nodeTerm(t *corev1.NodeSelectorTerm, required bool, path *field.Path) (errs field.ErrorList) {
-	for i, r := range t.MatchExpressions {
-		path := path.Child("matchExpressions").Index(i)
-		errs = append(errs, metavalidation.ValidateLabelName(r.Key, path.Child("key"))...)
-		for j, v := range r.Values {
-			if required {
-				errs = append(errs, invalid(path.Child("values").Index(j), v, validation.IsValidLabelValue(v))...)
-			}
-		}
-		switch r.Operator {
-		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
-			if len(r.Values) == 0 {
-				errs = append(errs, field.Required(path.Child("values"), "In and NotIn need values"))
-			}
-		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
-			if len(r.Values) > 0 {
-				errs = append(errs, field.Forbidden(path.Child("values"), "Exists and DoesNotExist have no values"))
-			}
-		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-			if len(r.Values) != 1 {
-				errs = append(errs, field.Required(path.Child("values"), "Gt and Lt need one value"))
-			}
-		default:
-			errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt"))
-		}
-	}
-	for i, r := range t.MatchFields {
-		path := path.Child("matchFields").Index(i)
-		errs = append(errs, oneOf(path.Child("key"), r.Key, "metadata.name")...)
-		errs = append(errs, oneOf(path.Child("operator"), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)...)
-		if len(r.Values) != 1 {
-			errs = append(errs, field.Required(path.Child("values"), "needs one value"))
-		}
-		for j, v := range r.Values {
-			errs = append(errs, invalid(path.Child("values").Index(j), v, validation.IsDNS1123Subdomain(v))...)
-		}
-	}
-	return errs
-}
-
-func podTerm(t *corev1.PodAffinityTerm, path *field.Path) (errs field.ErrorList) {
-	options := metavalidation.LabelSelectorValidationOptions{}
-	errs = append(errs, metavalidation.ValidateLabelSelector(t.LabelSelector, options, path.Child("labelSelector"))...)
-	errs = append(errs, metavalidation.ValidateLabelSelector(t.NamespaceSelector, options, path.Child("namespaceSelector"))...)
-	for i, name := range t.Namespaces {
-		errs = append(errs, invalid(path.Child("namespaces").Index(i), name, validation.IsDNS1123Label(name))...)
-	}
-	errs = append(errs, labelKeys(t.MatchLabelKeys, t.MismatchLabelKeys, t.LabelSelector, path)...)
-	return append(errs, metavalidation.ValidateLabelName(t.TopologyKey, path.Child("topologyKey"))...)
-}
-
-// labelKeys checks what adds to a selector with the values that the pod itself has.
-func labelKeys(match, mismatch []string, selector *metav1.LabelSelector, path *field.Path) (errs field.ErrorList) {
-	for i, keys := range [][]string{match, mismatch} {
-		path := path.Child([]string{"matchLabelKeys", "mismatchLabelKeys"}[i])
-		if len(keys) > 0 && selector == nil {
-			errs = append(errs, field.Forbidden(path, "needs a labelSelector"))
-		}
-		for j, k := range keys {
-			errs = append(errs, metavalidation.ValidateLabelName(k, path.Index(j))...)
-		}
-	}
-	for i, k := range match {
-		path := path.Child("matchLabelKeys").Index(i)
-		if slices.Contains(mismatch, k) {
-			errs = append(errs, field.Invalid(path, k, "is in mismatchLabelKeys too"))
-		}
-		if selector != nil && selects(selector, k) {
-			errs = append(errs, field.Invalid(path, k, "is in the labelSelector too"))
-		}
-	}
-	return errs
-}
-
-func selects(s *metav1.LabelSelector, key string) bool {
-	_, ok := s.MatchLabels[key]
-	return ok || slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == key })
-}
-
 func toleration(t *corev1.Toleration, path *field.Path) (errs field.ErrorList) {
 	if t.Key != "" {
 		errs = append(errs, metavalidation.ValidateLabelName(t.Key, path.Child("key"))...)
@@ -216,6 +93,18 @@ func toleration(t *corev1.Toleration, path *field.Path) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(path.Child("effect"), t.Effect, "must be NoExecute when there are tolerationSeconds"))
 	}
 	return append(errs, oneOf(path.Child("effect"), t.Effect, "", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
+}
+
+// pullSecrets checks what only server-side apply refuses, by which Flux and Argo CD may bring a pod.
+func pullSecrets(list []corev1.LocalObjectReference, path *field.Path) (errs field.ErrorList) {
+	seen := map[string]bool{}
+	for i, s := range list {
+		if seen[s.Name] {
+			errs = append(errs, field.Duplicate(path.Index(i), s.Name))
+		}
+		seen[s.Name] = true
+	}
+	return errs
 }
 
 func topologySpread(list []corev1.TopologySpreadConstraint, path *field.Path) (errs field.ErrorList) {

@@ -22,23 +22,25 @@ func fields(errs field.ErrorList) (out []string) {
 
 func TestPod(t *testing.T) {
 	for text, want := range map[string]string{
-		"{}":                                                  "",
-		"serviceAccountName: a.b":                             "",
-		"serviceAccountName: A":                               "serviceAccountName",
-		"priorityClassName: a_b":                              "priorityClassName",
-		"runtimeClassName: ''":                                "runtimeClassName",
-		"nodeSelector: {a b: c}":                              "nodeSelector",
-		"nodeSelector: {a: b c}":                              "nodeSelector",
-		"tolerations: [{operator: Exists}]":                   "",
-		"tolerations: [{key: a}]":                             "",
-		"tolerations: [{operator: Equal}]":                    "tolerations[0].operator",
-		"tolerations: [{key: a, operator: Gt}]":               "tolerations[0].operator",
-		"tolerations: [{key: a b, value: c d}]":               "tolerations[0].key tolerations[0].value",
-		"tolerations: [{key: a, effect: Never}]":              "tolerations[0].effect",
-		"tolerations: [{key: a, operator: Exists, value: b}]": "tolerations[0].value",
-		"tolerations: [{key: a, tolerationSeconds: 1, effect: NoSchedule}]":                                                                                                                                  "tolerations[0].effect",
-		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: Never}]":                                                                                                                "topologySpreadConstraints[0].whenUnsatisfiable",
-		"topologySpreadConstraints: [{whenUnsatisfiable: ScheduleAnyway}]":                                                                                                                                   "topologySpreadConstraints[0].maxSkew topologySpreadConstraints[0].topologyKey",
+		"{}":                      "",
+		"serviceAccountName: a.b": "",
+		"serviceAccountName: A":   "serviceAccountName",
+		"priorityClassName: a_b":  "priorityClassName",
+		"runtimeClassName: ''":    "runtimeClassName",
+		"imagePullSecrets: [{name: a}, {name: b}]":                                            "",
+		"imagePullSecrets: [{name: a}, {name: b}, {name: a}]":                                 "imagePullSecrets[2]",
+		"nodeSelector: {a b: c}":                                                              "nodeSelector",
+		"nodeSelector: {a: b c}":                                                              "nodeSelector",
+		"tolerations: [{operator: Exists}]":                                                   "",
+		"tolerations: [{key: a}]":                                                             "",
+		"tolerations: [{operator: Equal}]":                                                    "tolerations[0].operator",
+		"tolerations: [{key: a, operator: Gt}]":                                               "tolerations[0].operator",
+		"tolerations: [{key: a b, value: c d}]":                                               "tolerations[0].key tolerations[0].value",
+		"tolerations: [{key: a, effect: Never}]":                                              "tolerations[0].effect",
+		"tolerations: [{key: a, operator: Exists, value: b}]":                                 "tolerations[0].value",
+		"tolerations: [{key: a, tolerationSeconds: 1, effect: NoSchedule}]":                   "tolerations[0].effect",
+		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: Never}]": "topologySpreadConstraints[0].whenUnsatisfiable",
+		"topologySpreadConstraints: [{whenUnsatisfiable: ScheduleAnyway}]":                    "topologySpreadConstraints[0].maxSkew topologySpreadConstraints[0].topologyKey",
 		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, minDomains: 1, nodeTaintsPolicy: No, nodeAffinityPolicy: No}]":                                          "topologySpreadConstraints[0].minDomains topologySpreadConstraints[0].nodeAffinityPolicy topologySpreadConstraints[0].nodeTaintsPolicy",
 		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]":                                        "topologySpreadConstraints[1]",
 		"topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [a]}]":                                                                                   "topologySpreadConstraints[0].matchLabelKeys",
@@ -155,6 +157,32 @@ func container(t *testing.T, text string, initial bool) string {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return strings.Join(fields(Container(&c, initial, Surroundings{Claims: map[string]bool{"claim": true}, Grace: 30}, nil)), " ")
+}
+
+func TestDoubts(t *testing.T) {
+	for text, want := range map[string]string{
+		"{}":                           "",
+		"imagePullSecrets: [{}]":       "imagePullSecrets[0].name",
+		"containers: [{name: a}]":      "",
+		"affinity: {nodeAffinity: {}}": "",
+		"topologySpreadConstraints: [{labelSelector: {}}, {maxSkew: 1}]":                                       "topologySpreadConstraints[1].labelSelector",
+		"affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {}}, {}]}}": "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[1].labelSelector",
+		"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1}]}}":        "affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector",
+		"containers: [{resources: {limits: {cpu: 400m, memory: 400M}, requests: {cpu: 1m, memory: 0.5Ki}}}]":   "",
+		"containers: [{resources: {limits: {memory: 400m}, requests: {ephemeral-storage: 1.5}}}]":              "resources.limits[memory] resources.requests[ephemeral-storage]",
+	} {
+		var pod corev1.PodSpec
+		if err := yaml.UnmarshalStrict([]byte(text), &pod); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		doubts := PodDoubts(&pod, nil)
+		for i := range pod.Containers {
+			doubts = append(doubts, ContainerDoubts(&pod.Containers[i], nil)...)
+		}
+		if diff := cmp.Diff(want, strings.Join(fields(doubts), " ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
 }
 
 func TestVolume(t *testing.T) {

@@ -82,10 +82,25 @@ func (b *builder) refuseAll(errs field.ErrorList, of func(string) string) {
 	}
 }
 
+// once reports the first problem of a field.
 func (b *builder) once(path, format string, args ...any) {
-	if !b.refused[path] {
-		b.refused[path] = true
+	if !b.said[path] {
+		b.said[path] = true
 		b.fail(diag.InvalidObject, path, format, args...)
+	}
+}
+
+// doubt is once for what Kubernetes takes with a warning. of is as in [builder.refuseAll].
+func (b *builder) doubt(doubts field.ErrorList, of func(string) string) {
+	for _, d := range doubts {
+		path := d.Field
+		if of != nil {
+			path = of(path)
+		}
+		if !b.said[path] {
+			b.said[path] = true
+			b.diags = append(b.diags, b.agent.Diag(diag.Warning, diag.PodDoubt, path, "%s", d.Detail))
+		}
 	}
 }
 
@@ -117,6 +132,7 @@ func (b *builder) checkAnnotations(annotations map[string]string) {
 func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 	b.checkReferences()
 	b.refuseAll(podrules.Pod(pod, field.NewPath("spec")), nil)
+	b.doubt(podrules.PodDoubts(pod, field.NewPath("spec")), nil)
 	known, claimed := b.checkVolumes(pod.Volumes, claims)
 	names, hostPorts := map[string]bool{}, map[string]bool{}
 	for n, list := range [...][]corev1.Container{pod.InitContainers, pod.Containers} {
@@ -251,7 +267,9 @@ func (b *builder) checkContainer(path string, c *corev1.Container, initial bool,
 		b.refuse(path, "container %s: it has no image", c.Name)
 	}
 	surroundings := podrules.Surroundings{Claims: claims, Grace: gracePeriod}
-	b.refuseAll(podrules.Container(c, initial, surroundings, field.NewPath(path)), func(f string) string { return b.containerField(path, c, f) })
+	of := func(f string) string { return b.containerField(path, c, f) }
+	b.refuseAll(podrules.Container(c, initial, surroundings, field.NewPath(path)), of)
+	b.doubt(podrules.ContainerDoubts(c, field.NewPath(path)), of)
 	paths := map[string]bool{}
 	privileged := c.SecurityContext != nil && c.SecurityContext.Privileged != nil && *c.SecurityContext.Privileged
 	for _, m := range c.VolumeMounts {

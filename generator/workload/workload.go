@@ -74,13 +74,13 @@ type builder struct {
 	objects   []Object
 	diags     diag.List
 	inlined   map[string]string // checksums of inlined secrets, by the name of the config Secret
-	refused   map[string]bool   // fields about which there is an error already
+	said      map[string]bool   // fields about which something is said already
 }
 
 func newBuilder(h *hierarchy.Hierarchy, config *agentconfig.Result, options Options) *builder {
 	return &builder{
 		hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options,
-		inlined: map[string]string{}, refused: map[string]bool{},
+		inlined: map[string]string{}, said: map[string]bool{},
 	}
 }
 

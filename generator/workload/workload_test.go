@@ -82,6 +82,8 @@ func TestChecks(t *testing.T) {
 		"a probe of an init container":       {"agent", ", initContainers: [{name: x, image: x, livenessProbe: {tcpSocket: {port: 1}}}]", []string{"spec.initContainers[0].livenessProbe"}},
 		"a second port of another number":    {"agent", ", containers: [{name: grafana-agent, ports: [{name: x, containerPort: 99999}]}]", []string{"spec.containers[0].ports[0].containerPort"}},
 		"one port of the node for two":       {"agent", ", containers: [{name: x, image: x, ports: [{containerPort: 1, hostPort: 1}]}, {name: z, image: z, ports: [{containerPort: 2, hostPort: 1}]}]", []string{"spec.containers[1].ports[0].hostPort"}},
+		"a pull secret twice":                {"agent", ", imagePullSecrets: [{name: a}, {name: a}]", []string{"spec.imagePullSecrets[1]"}},
+		"thousandths of a byte":              {"agent", ", resources: {limits: {memory: 400m}}", []string{"spec.resources.limits[memory]"}},
 		"a bad label":                        {"agent", ", podMetadata: {labels: {a: 'b c'}}", []string{"spec.podMetadata.labels[a]"}},
 		"a bad annotation":                   {"agent", ", podMetadata: {annotations: {'a b': c}}", []string{"spec.podMetadata.annotations[a b]"}},
 		"requests above limits":              {"agent", ", resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}", []string{"spec.resources.requests[memory]"}},

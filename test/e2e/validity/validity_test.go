@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -106,8 +107,8 @@ func render(t *testing.T, in input, policy string) []byte {
 
 // answer is that of tools/kubernetes/validate.
 type answer struct {
-	Object string
-	Errors []string
+	Object           string
+	Errors, Warnings []string
 }
 
 // judge asks Kubernetes' code about a stream of manifests.
@@ -141,7 +142,7 @@ func TestEverythingRenderedIsValid(t *testing.T) {
 					return
 				}
 				for _, a := range judge(t, text) {
-					for _, e := range a.Errors {
+					for _, e := range slices.Concat(a.Errors, a.Warnings) {
 						t.Errorf("%s: %s", a.Object, e)
 					}
 				}
@@ -182,6 +183,7 @@ func TestWhatIsWrongIsRefused(t *testing.T) {
 		"a bad restart policy":         {"StatefulSet", []string{"spec", "template", "spec", "restartPolicy"}, "Never"},
 		"a negative deadline":          {"StatefulSet", []string{"spec", "template", "spec", "activeDeadlineSeconds"}, int64(-5)},
 		"a volume without a name":      {"StatefulSet", []string{"spec", "template", "spec", "volumes"}, []any{map[string]any{"emptyDir": map[string]any{}}}},
+		"a pull secret twice":          {"StatefulSet", []string{"spec", "template", "spec", "imagePullSecrets"}, []any{map[string]any{"name": "a"}, map[string]any{"name": "a"}}},
 		"a pod management of no sort":  {"StatefulSet", []string{"spec", "podManagementPolicy"}, "Sometimes"},
 		"an address that is not one":   {"Service", []string{"spec", "clusterIP"}, "300.1.1.1"},
 		"an unknown type of a service": {"Service", []string{"spec", "type"}, "Open"},
@@ -205,4 +207,36 @@ func TestWhatIsWrongIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDoubts: what the API server warns of, agentry has warned of before, for nobody who looks at
+// Flux would see it.
+func TestDoubts(t *testing.T) {
+	fields := []string{ // sorted
+		"affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector",
+		"imagePullSecrets[0].name",
+		"resources.limits[memory]",
+		"topologySpreadConstraints[0].labelSelector",
+	}
+	doubtful := input{"doubtful", []string{filepath.Join("testdata", "doubtful.yaml")}}
+	out, err := exec.Command(harness.Agentry().Path(), "check", doubtful.paths[0]).CombinedOutput()
+	if got := found(`warning\[pod-doubt\]: GrafanaAgent/m/doubtful: spec\.(\S+):`, string(out)); err != nil || !slices.Equal(got, fields) {
+		t.Errorf("agentry doubts %q, want %q; %v\n%s", got, fields, err, out)
+	}
+	objects := harness.Decode(t, render(t, doubtful, "reference"))
+	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "StatefulSet" })
+	cluster.OpenNamespaces(t, "m")
+	err = cluster.NewApplier(t).Apply(t, objects[i], true)
+	if got := found(`warns: spec\.template\.spec\.(?:containers\[1\]\.)?(\S+):`, fmt.Sprint(err)); !slices.Equal(got, fields) {
+		t.Errorf("the API server warns of %q, want %q; %v", got, fields, err)
+	}
+}
+
+// found are the first groups of all matches, sorted.
+func found(expression, text string) (out []string) {
+	for _, match := range regexp.MustCompile(expression).FindAllStringSubmatch(text, -1) {
+		out = append(out, match[1])
+	}
+	slices.Sort(out)
+	return out
 }

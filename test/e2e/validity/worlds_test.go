@@ -79,6 +79,7 @@ type kubernetes struct {
 type refusal struct {
 	world               worlds.World
 	policy, object, why string
+	doubted             bool // agentry warned
 }
 
 func (r refusal) String() string { return fmt.Sprintf("%s: %s: %s", r.policy, r.object, r.why) }
@@ -92,7 +93,7 @@ func (r refusal) class() string {
 	return class[:min(len(class), 100)]
 }
 
-// refused renders worlds and returns what Kubernetes refuses.
+// refused renders worlds and returns what Kubernetes refuses, or warns of alone.
 func (k *kubernetes) refused(batch []worlds.World) (out []refusal) {
 	k.t.Helper()
 	var stream bytes.Buffer
@@ -107,9 +108,10 @@ func (k *kubernetes) refused(batch []worlds.World) (out []refusal) {
 			k.t.Fatalf("%v, in the world\n%s", err, text)
 		}
 		for _, policy := range slices.Sorted(maps.Keys(answers)) {
+			doubted := slices.ContainsFunc(answers[policy].Findings, func(f worlds.Finding) bool { return f.Code == "pod-doubt" })
 			for _, file := range slices.Sorted(maps.Keys(answers[policy].Files)) {
 				fmt.Fprintf(&stream, "---\n%s\n", answers[policy].Files[file])
-				asked = append(asked, refusal{world: w, policy: policy, object: file})
+				asked = append(asked, refusal{world: w, policy: policy, object: file, doubted: doubted})
 			}
 		}
 	}
@@ -122,7 +124,13 @@ func (k *kubernetes) refused(batch []worlds.World) (out []refusal) {
 		k.t.Fatalf("%d objects were rendered, %d judged", len(asked), len(said))
 	}
 	for i, a := range said {
-		for _, why := range a.Errors {
+		against := a.Errors
+		for _, w := range a.Warnings {
+			if !asked[i].doubted {
+				against = append(against, "warning: "+w)
+			}
+		}
+		for _, why := range against {
 			r := asked[i]
 			if a.Object != "" {
 				r.object = a.Object

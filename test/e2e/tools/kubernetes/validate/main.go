@@ -1,12 +1,14 @@
 // Command validate reads a stream of manifests and says what Kubernetes has against each of
-// them: it decodes them strictly, fills in defaults and validates them with the API server's own
-// code, without an API server. Each document is answered by one line of JSON: an Answer.
+// them: it decodes them strictly, merges them with nothing as server-side apply does, fills in
+// defaults and validates them with the API server's own code, without an API server. Each document
+// is answered by one line of JSON: an Answer.
 //
 // It does not know what only admission or the state of a cluster decides.
 package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/api/pod"
 	"k8s.io/kubernetes/pkg/apis/apps"
@@ -33,7 +36,12 @@ import (
 type Answer struct {
 	Object string   `json:"object"` // Kind/namespace/name; empty if it cannot be decoded
 	Errors []string `json:"errors"`
+	// Warnings are about its pods.
+	Warnings []string `json:"warnings"`
 }
+
+// types know which lists are maps for server-side apply, and take each key once.
+var types = applyconfigurations.NewTypeConverter(legacyscheme.Scheme)
 
 func main() {
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true}) // As API servers are set up.
@@ -73,6 +81,9 @@ func judge(text []byte) Answer {
 		a.Errors = append(a.Errors, err.Error())
 		return a
 	}
+	if _, err := types.ObjectToTyped(object); err != nil {
+		a.Errors = append(a.Errors, "server-side apply: "+err.Error())
+	}
 	legacyscheme.Scheme.Default(object)
 	internal, err := legacyscheme.Scheme.ConvertToVersion(object, runtime.InternalGroupVersioner)
 	if err != nil {
@@ -82,7 +93,23 @@ func judge(text []byte) Answer {
 	for _, e := range validate(internal) {
 		a.Errors = append(a.Errors, e.Error())
 	}
+	if template := pods(internal); template != nil {
+		a.Warnings = pod.GetWarningsForPodTemplate(context.Background(), field.NewPath("spec", "template"), template, nil)
+	}
 	return a
+}
+
+// pods are what a workload makes.
+func pods(object runtime.Object) *core.PodTemplateSpec {
+	switch o := object.(type) {
+	case *apps.StatefulSet:
+		return &o.Spec.Template
+	case *apps.DaemonSet:
+		return &o.Spec.Template
+	case *apps.Deployment:
+		return &o.Spec.Template
+	}
+	return nil
 }
 
 // validate knows the kinds that agentry renders. Another one is an error, so that none goes

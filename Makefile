@@ -59,7 +59,7 @@ test-deps: ## Install what the tests run besides Go: git, gpg, an SSH server, an
 # build, has a build tag: it runs only when it is asked for.
 e2e: test-deps agentcheck-deps ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only. SUITE=argocd runs only alone
 	cd test/e2e && go vet -tags argocd ./... && go test -count=1 -p 1 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),...)
-	@du -sh $(E2E) "$$(go env GOCACHE)"
+	@du -sh $(E2E) "$$(go env GOCACHE)" "$$(go env GOMODCACHE)"
 
 e2e-deps: agentcheck-deps ## Build what the end-to-end suites run
 	cd test/e2e && go test -count=1 -p 1 -v -timeout 90m -run '^$$' ./...

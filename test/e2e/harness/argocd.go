@@ -3,7 +3,13 @@ package harness
 import "path/filepath"
 
 // ArgoCD is all programs of Argo CD in one: which of them it is ARGOCD_BINARY_NAME says.
-func ArgoCD() Tool { return ofArgoCD("argocd", "github.com/argoproj/argo-cd/v3/cmd") }
+func ArgoCD() Tool {
+	t := ofArgoCD("argocd", argoModule+"/cmd")
+	t.reads = argoModule
+	return t
+}
+
+const argoModule = "github.com/argoproj/argo-cd/v3"
 
 // Kustomize is what Argo CD builds folders with.
 func Kustomize() Tool { return ofArgoCD("kustomize", "sigs.k8s.io/kustomize/kustomize/v5") }
@@ -17,7 +23,7 @@ func ofArgoCD(name, pkg string) Tool {
 
 // ArgoCDCRDs are the custom resource definitions of Argo CD, as a YAML stream, and what lists them.
 func ArgoCDCRDs() ([]byte, error) {
-	dir, err := ArgoCD().module("github.com/argoproj/argo-cd/v3")
+	dir, err := ArgoCD().module(argoModule)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ type Tool struct {
 	pkg     string
 	tags    string
 	ldflags string
+	// reads is a module of which suites read files: it is fetched although the program is there.
+	reads string
 	// file is where the program is if not in the cache: below the folder of all tests' programs.
 	file string
 }
@@ -69,7 +71,8 @@ func KustomizeController() Tool { return ofFlux("kustomize-controller") }
 func NotificationController() Tool { return ofFlux("notification-controller") }
 
 func ofFlux(name string) Tool {
-	return Tool{name: name, dir: "test/e2e/tools/flux", pkg: "github.com/fluxcd/" + name, ldflags: "-s -w"}
+	module := "github.com/fluxcd/" + name
+	return Tool{name: name, dir: "test/e2e/tools/flux", pkg: module, reads: module, ldflags: "-s -w"}
 }
 
 // Aggregator is the sd-aggregator of this checkout.
@@ -154,17 +157,35 @@ func build(tools []Tool) error {
 }
 
 func (t Tool) build() error {
-	if t.dir == "" {
+	switch {
+	case t.dir == "":
 		if _, err := os.Stat(t.Path()); err != nil {
 			return fmt.Errorf("make agentcheck-deps fetches it: %w", err)
 		}
 		return nil
+	case t.pkg == "":
+		return t.run(nil, "mod", "download")
+	case t.reads != "":
+		if err := t.run(nil, "mod", "download", t.reads); err != nil {
+			return err
+		}
 	}
-	args := []string{"mod", "download"}
-	if t.pkg != "" {
-		args = []string{"build", "-buildvcs=false", "-tags", t.tags, "-ldflags", t.ldflags, "-o", t.Path(), t.pkg}
+	if s := t.siblings(); len(s) > 0 {
+		return buildApart(s)
 	}
-	command := exec.Command("go", args...)
+	return t.compile(nil)
+}
+
+// compile builds the program; flags are added.
+func (t Tool) compile(environment []string, flags ...string) error {
+	arguments := append([]string{"build", "-buildvcs=false", "-tags", t.tags, "-ldflags", t.ldflags, "-o", t.Path()}, flags...)
+	return t.run(environment, append(arguments, t.pkg)...)
+}
+
+// run runs Go in the tool's module; environment is added to that of the tests.
+func (t Tool) run(environment []string, arguments ...string) error {
+	command := exec.Command("go", arguments...)
+	command.Env = append(os.Environ(), environment...)
 	command.Dir = filepath.Join(Root(), t.dir)
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)

@@ -1,6 +1,10 @@
 package podrules
 
 import (
+	"fmt"
+	"path"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -41,4 +45,85 @@ func ContainerDoubts(c *corev1.Container, path *field.Path) (errs field.ErrorLis
 		}
 	}
 	return errs
+}
+
+// VolumeDoubt is [PodDoubts] for a volume, a sentence or nothing: files that hide each other, sources
+// without files, and plugins that Kubernetes has no longer.
+func VolumeDoubt(v *corev1.Volume) string {
+	var files []string
+	switch {
+	case v.Secret != nil:
+		files = paths(v.Secret.Items)
+	case v.ConfigMap != nil:
+		files = paths(v.ConfigMap.Items)
+	case v.DownwardAPI != nil:
+		files = downwardPaths(v.DownwardAPI.Items)
+	case v.Projected != nil:
+		for i, s := range v.Projected.Sources {
+			if s == (corev1.VolumeProjection{}) {
+				return fmt.Sprintf("projected.sources[%d] is empty", i)
+			}
+			files = append(files, projectedPaths(&s)...)
+		}
+	default:
+		return gone(&v.VolumeSource)
+	}
+	for i, a := range files {
+		for _, b := range files[:i] {
+			if a, b := path.Clean(a), path.Clean(b); a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/") {
+				return fmt.Sprintf("two files want one place, %s and %s", b, a)
+			}
+		}
+	}
+	return ""
+}
+
+func downwardPaths(items []corev1.DownwardAPIVolumeFile) (out []string) {
+	for _, i := range items {
+		out = append(out, i.Path)
+	}
+	return out
+}
+
+// projectedPaths are the files of a source, as far as it names them.
+func projectedPaths(s *corev1.VolumeProjection) (out []string) {
+	if s.Secret != nil {
+		out = append(out, paths(s.Secret.Items)...)
+	}
+	if s.ConfigMap != nil {
+		out = append(out, paths(s.ConfigMap.Items)...)
+	}
+	if s.DownwardAPI != nil {
+		out = append(out, downwardPaths(s.DownwardAPI.Items)...)
+	}
+	if s.ServiceAccountToken != nil {
+		out = append(out, s.ServiceAccountToken.Path)
+	}
+	if s.ClusterTrustBundle != nil {
+		out = append(out, s.ClusterTrustBundle.Path)
+	}
+	return out
+}
+
+// gone says since which version Kubernetes has no plugin for a source any more.
+func gone(s *corev1.VolumeSource) string {
+	for _, old := range []struct {
+		name, until string
+		is          bool
+	}{
+		{"photonPersistentDisk", "1.16", s.PhotonPersistentDisk != nil},
+		{"scaleIO", "1.22", s.ScaleIO != nil},
+		{"flocker", "1.25", s.Flocker != nil},
+		{"storageos", "1.25", s.StorageOS != nil},
+		{"quobyte", "1.25", s.Quobyte != nil},
+		{"glusterfs", "1.26", s.Glusterfs != nil},
+		{"cephfs", "1.31", s.CephFS != nil},
+		{"rbd", "1.31", s.RBD != nil},
+		{"gitRepo", "1.33 by default", s.GitRepo != nil},
+	} {
+		if old.is {
+			return fmt.Sprintf("Kubernetes has no %s since version %s", old.name, old.until)
+		}
+	}
+	return ""
 }

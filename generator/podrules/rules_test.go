@@ -218,7 +218,33 @@ func TestVolume(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(text), &v); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
+		if doubt := VolumeDoubt(&v); want == "" && doubt != "" {
+			t.Errorf("%s: doubted: %s", text, doubt)
+		}
 		if got := Volume(&v); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestVolumeDoubts(t *testing.T) {
+	for text, want := range map[string]string{
+		"secret: {secretName: a, items: [{key: a, path: a}, {key: b, path: ab}, {key: c, path: b/a}]}":                "",
+		"secret: {secretName: a, items: [{key: a, path: a}, {key: b, path: a/}]}":                                     "a and a",
+		"configMap: {name: a, items: [{key: a, path: a/b}, {key: b, path: a}]}":                                       "a/b and a",
+		"downwardAPI: {items: [{path: a}, {path: b}, {path: a/c}]}":                                                   "a and a/c",
+		"projected: {sources: [{secret: {name: a, items: [{key: k, path: p}]}}, {serviceAccountToken: {path: p/a}}]}": "p and p/a",
+		"projected: {sources: [{configMap: {name: a}}, {}]}":                                                          "sources[1] is empty",
+		"projected: {sources: [{downwardAPI: {items: [{path: a}]}}, {clusterTrustBundle: {path: a}}]}":                "a and a",
+		"gitRepo: {repository: a}": "no gitRepo since version 1.33",
+		"rbd: {image: a}":          "no rbd since version 1.31",
+		"emptyDir: {}":             "",
+	} {
+		var v corev1.Volume
+		if err := yaml.UnmarshalStrict([]byte(text), &v); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got := VolumeDoubt(&v); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

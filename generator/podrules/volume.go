@@ -93,9 +93,7 @@ func projected(v *corev1.ProjectedVolumeSource) string {
 		if s.DownwardAPI != nil {
 			kinds++
 			errs = append(errs, downward(s.DownwardAPI.Items, path.Child("downwardAPI", "items"))...)
-			for _, f := range s.DownwardAPI.Items {
-				items = append(items, f.Path)
-			}
+			items = append(items, downwardPaths(s.DownwardAPI.Items)...)
 		}
 		if t := s.ServiceAccountToken; t != nil {
 			kinds++

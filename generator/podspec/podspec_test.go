@@ -178,6 +178,10 @@ func TestIntegrations(t *testing.T) {
 				`warning[mount-conflict] Integration/m/a spec.volumes[2].name: the volume is left out: there is another one named "h"`,
 				`error[invalid-rendered-object] Integration/m/a spec.volumeMounts[0]: Kubernetes would refuse the mount path "/a:b": it may not be empty or hold a colon`),
 		},
+		"two files at one place": {
+			agentObject("agent", "") + one("a", ", volumes: [{name: h, projected: {sources: [{secret: {name: s, items: [{key: a, path: f}, {key: b, path: f/g}]}}]}}]"),
+			append(tail[:3:3], "unmounted m-a-h", `warning[pod-doubt] Integration/m/a spec.volumes[0]: the volume "h": two files want one place, f and f/g`),
+		},
 		"names that Kubernetes would refuse are changed": {
 			agentObject("agent", "") + one("a.b", ", volumes: [{name: h, emptyDir: {}}, {name: "+long+", emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}, {name: "+long+", mountPath: /y}]"),
 			append([]string{"/x m-a-b-h-c6f1118b empty", "/y m-a-b-" + strings.Repeat("v", 48) + "-7eaf5956 empty"}, tail...),

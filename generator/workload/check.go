@@ -134,7 +134,7 @@ func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 	b.refuseAll(podrules.Pod(pod, field.NewPath("spec")), nil)
 	b.doubt(podrules.PodDoubts(pod, field.NewPath("spec")), nil)
 	known, claimed := b.checkVolumes(pod.Volumes, claims)
-	names, hostPorts := map[string]bool{}, map[string]bool{}
+	names, ports := map[string]bool{}, map[string]bool{}
 	for n, list := range [...][]corev1.Container{pod.InitContainers, pod.Containers} {
 		of := [...]string{"spec.initContainers", "spec.containers"}[n]
 		for i := range list {
@@ -144,15 +144,19 @@ func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 			}
 			names[list[i].Name] = true
 			b.checkContainer(path, &list[i], n == 0, known, claimed)
-			if n == 1 {
-				b.checkHostPorts(path, list[i].Ports, hostPorts)
-			}
+			b.checkPorts(path, &list[i], n == 0, ports)
 		}
 	}
 }
 
 // checkVolumes returns which volumes there are, and which of them are claims.
 func (b *builder) checkVolumes(volumes []corev1.Volume, claims []string) (known, claimed map[string]bool) {
+	for i := range b.spec.Volumes { // podspec doubts those of integrations.
+		v := &b.spec.Volumes[i]
+		if problem := podrules.VolumeDoubt(v); problem != "" && podrules.Volume(v) == "" {
+			b.doubt(field.ErrorList{field.Invalid(field.NewPath("spec", "volumes").Index(i), nil, problem)}, nil)
+		}
+	}
 	known, claimed = map[string]bool{}, map[string]bool{}
 	for _, name := range claims {
 		for _, p := range validation.IsDNS1123Label(name) {
@@ -341,16 +345,30 @@ func (b *builder) containerField(path string, c *corev1.Container, field string)
 	return field
 }
 
-// checkHostPorts checks that no two containers that run together want one port of the node.
-func (b *builder) checkHostPorts(path string, ports []corev1.ContainerPort, taken map[string]bool) {
-	for i, p := range ports {
-		if p.HostPort == 0 {
-			continue
+// checkPorts checks that no two containers that run together want one port of the node, and doubts
+// that they can have one of the pod. An init container does not run together with the others, but
+// Kubernetes warns of it all the same.
+func (b *builder) checkPorts(path string, c *corev1.Container, initial bool, taken map[string]bool) {
+	for i, p := range c.Ports {
+		at := field.NewPath(path).Child("ports").Index(i)
+		protocol := cmp.Or(p.Protocol, corev1.ProtocolTCP)
+		if p.HostPort != 0 && !initial {
+			key := fmt.Sprintf("%s/%s/%d", protocol, p.HostIP, p.HostPort)
+			if taken[key] {
+				b.refuse(at.Child("hostPort").String(), "two ports at %s of the node", key)
+			}
+			taken[key] = true
 		}
-		key := fmt.Sprintf("%s/%s/%d", cmp.Or(p.Protocol, corev1.ProtocolTCP), p.HostIP, p.HostPort)
-		if taken[key] {
-			b.refuse(fmt.Sprintf("%s.ports[%d].hostPort", path, i), "two ports at %s of the node", key)
+		var doubts field.ErrorList
+		if p.HostIP != "" && p.HostPort == 0 {
+			doubts = append(doubts, field.Invalid(at.Child("hostIP"), p.HostIP, "does nothing without a hostPort"))
 		}
-		taken[key] = true
+		for _, key := range []string{fmt.Sprintf("%s/%d", protocol, p.ContainerPort), p.Name} {
+			if taken[key] {
+				doubts = append(doubts, field.Invalid(at, p, fmt.Sprintf("another container has the port %s", key)))
+			}
+			taken[key] = key != "" // A port need not have a name.
+		}
+		b.doubt(doubts, func(f string) string { return b.containerField(path, c, f) })
 	}
 }

@@ -3,6 +3,7 @@ package podrules
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,11 +69,21 @@ func VolumeDoubt(v *corev1.Volume) string {
 	default:
 		return gone(&v.VolumeSource)
 	}
-	for i, a := range files {
-		for _, b := range files[:i] {
-			if a, b := path.Clean(a), path.Clean(b); a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/") {
-				return fmt.Sprintf("two files want one place, %s and %s", b, a)
-			}
+	return overlap(files)
+}
+
+// overlap names two files of which one would be the other, or a folder of it. With a separator that
+// comes before every other character, such two are neighbours when all are sorted.
+func overlap(files []string) string {
+	const separator = "\x00"
+	sorted := make([]string, len(files))
+	for i, f := range files {
+		sorted[i] = strings.ReplaceAll(path.Clean(f), "/", separator)
+	}
+	slices.Sort(sorted)
+	for i := range max(len(sorted)-1, 0) {
+		if a, b := sorted[i], sorted[i+1]; a == b || strings.HasPrefix(b, a+separator) {
+			return strings.ReplaceAll("two files want one place, "+a+" and "+b, separator, "/")
 		}
 	}
 	return ""

@@ -84,8 +84,8 @@ func (b *builder) refuseAll(errs field.ErrorList, of func(string) string) {
 
 // once reports the first problem of a field.
 func (b *builder) once(path, format string, args ...any) {
-	if !b.said[path] {
-		b.said[path] = true
+	if !b.refused[path] {
+		b.refused[path] = true
 		b.fail(diag.InvalidObject, path, format, args...)
 	}
 }
@@ -97,8 +97,8 @@ func (b *builder) doubt(doubts field.ErrorList, of func(string) string) {
 		if of != nil {
 			path = of(path)
 		}
-		if !b.said[path] {
-			b.said[path] = true
+		if !b.refused[path] && !b.doubted[path] {
+			b.doubted[path] = true
 			b.diags = append(b.diags, b.agent.Diag(diag.Warning, diag.PodDoubt, path, "%s", d.Detail))
 		}
 	}

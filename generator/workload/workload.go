@@ -74,13 +74,14 @@ type builder struct {
 	objects   []Object
 	diags     diag.List
 	inlined   map[string]string // checksums of inlined secrets, by the name of the config Secret
-	said      map[string]bool   // fields about which something is said already
+	refused   map[string]bool   // fields about which there is an error already
+	doubted   map[string]bool   // and those with a warning
 }
 
 func newBuilder(h *hierarchy.Hierarchy, config *agentconfig.Result, options Options) *builder {
 	return &builder{
 		hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options,
-		inlined: map[string]string{}, said: map[string]bool{},
+		inlined: map[string]string{}, refused: map[string]bool{}, doubted: map[string]bool{},
 	}
 }
 

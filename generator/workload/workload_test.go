@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/agentconfig"
 	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -108,6 +110,19 @@ func TestChecks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDoubtsSilenceNoError: what Kubernetes would refuse is never rendered, whatever was said of its
+// field before.
+func TestDoubtsSilenceNoError(t *testing.T) {
+	b := built(t, "agent", "")
+	at := field.NewPath("spec", "volumes")
+	b.doubt(field.ErrorList{field.Invalid(at, nil, "odd"), field.Invalid(at, nil, "odd")}, nil)
+	b.refuse(at.String(), "it")
+	b.doubt(field.ErrorList{field.Invalid(at, nil, "odd")}, nil)
+	if got := fmt.Sprint(b.diags.Count(diag.Warning), b.diags.Count(diag.Error)); got != "1 1" {
+		t.Errorf("warnings and errors: %s", got)
 	}
 }
 

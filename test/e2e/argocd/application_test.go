@@ -167,12 +167,16 @@ func (w *world) refreshed() {
 	}
 	was := w.inCluster()
 	for range 2 {
-		said := w.sh("refresh=hard")
-		for _, want := range []string{before.Status.Sync.Revision[:7], "Synced"} {
-			if !strings.Contains(said, want) {
-				w.t.Errorf("the page's commands do not tell of %s:\n%s", want, said)
+		// Right after a sync Argo CD may take what its cache does not know yet for a difference.
+		harness.Eventually(w.t, "the page's commands tell that it is Synced", func() error {
+			said := w.sh("refresh=hard")
+			for _, want := range []string{before.Status.Sync.Revision[:7], " Synced "} {
+				if !strings.Contains(said, want) {
+					return fmt.Errorf("nothing of %s in\n%s", want, said)
+				}
 			}
-		}
+			return nil
+		})
 		after := w.await(rendered, "is compared", func(a application) bool {
 			return a.Metadata.Annotations["argocd.argoproj.io/refresh"] == "" && a.Status.Health.Status == "Healthy" // Pods may still come and go.
 		})

@@ -106,11 +106,11 @@ func (r *reader) invalid(err *field.Error) {
 func key(value any) string {
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return fmt.Sprintf("value, %v", value)
+		return fmt.Sprintf("value, %#v", value)
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		parts = append(parts, fmt.Sprintf("%s, %v", name, fields[name]))
+		parts = append(parts, fmt.Sprintf("%s, %#v", name, fields[name]))
 	}
 	return strings.Join(parts, ", and ")
 }

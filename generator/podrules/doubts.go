@@ -60,11 +60,15 @@ func VolumeDoubt(v *corev1.Volume) string {
 	case v.DownwardAPI != nil:
 		files = downwardPaths(v.DownwardAPI.Items)
 	case v.Projected != nil:
-		for i, s := range v.Projected.Sources {
-			if s == (corev1.VolumeProjection{}) {
+		for i := range v.Projected.Sources {
+			s := &v.Projected.Sources[i]
+			if *s == (corev1.VolumeProjection{}) {
 				return fmt.Sprintf("projected.sources[%d] is empty", i)
 			}
-			files = append(files, projectedPaths(&s)...)
+			files = append(files, projectedPaths(s)...)
+			if s.ServiceAccountToken != nil { // No error if another has its path.
+				files = append(files, s.ServiceAccountToken.Path)
+			}
 		}
 	default:
 		return gone(&v.VolumeSource)
@@ -83,43 +87,16 @@ func overlap(files []string) string {
 	slices.Sort(sorted)
 	for i := range max(len(sorted)-1, 0) {
 		if a, b := sorted[i], sorted[i+1]; a == b || strings.HasPrefix(b, a+separator) {
-			return strings.ReplaceAll("two files want one place, "+a+" and "+b, separator, "/")
+			return fmt.Sprintf("two files want one place, %q and %q", strings.ReplaceAll(a, separator, "/"), strings.ReplaceAll(b, separator, "/"))
 		}
 	}
 	return ""
 }
 
-func downwardPaths(items []corev1.DownwardAPIVolumeFile) (out []string) {
-	for _, i := range items {
-		out = append(out, i.Path)
-	}
-	return out
-}
-
-// projectedPaths are the files of a source, as far as it names them.
-func projectedPaths(s *corev1.VolumeProjection) (out []string) {
-	if s.Secret != nil {
-		out = append(out, paths(s.Secret.Items)...)
-	}
-	if s.ConfigMap != nil {
-		out = append(out, paths(s.ConfigMap.Items)...)
-	}
-	if s.DownwardAPI != nil {
-		out = append(out, downwardPaths(s.DownwardAPI.Items)...)
-	}
-	if s.ServiceAccountToken != nil {
-		out = append(out, s.ServiceAccountToken.Path)
-	}
-	if s.ClusterTrustBundle != nil {
-		out = append(out, s.ClusterTrustBundle.Path)
-	}
-	return out
-}
-
 // gone says since which version Kubernetes has no plugin for a source any more.
 func gone(s *corev1.VolumeSource) string {
 	for _, old := range []struct {
-		name, until string
+		name, since string
 		is          bool
 	}{
 		{"photonPersistentDisk", "1.16", s.PhotonPersistentDisk != nil},
@@ -130,10 +107,10 @@ func gone(s *corev1.VolumeSource) string {
 		{"glusterfs", "1.26", s.Glusterfs != nil},
 		{"cephfs", "1.31", s.CephFS != nil},
 		{"rbd", "1.31", s.RBD != nil},
-		{"gitRepo", "1.33 by default", s.GitRepo != nil},
+		{"gitRepo", "1.33 (by default)", s.GitRepo != nil},
 	} {
 		if old.is {
-			return fmt.Sprintf("Kubernetes has no %s since version %s", old.name, old.until)
+			return fmt.Sprintf("Kubernetes has no %s since version %s", old.name, old.since)
 		}
 	}
 	return ""

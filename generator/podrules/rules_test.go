@@ -230,12 +230,12 @@ func TestVolume(t *testing.T) {
 func TestVolumeDoubts(t *testing.T) {
 	for text, want := range map[string]string{
 		"secret: {secretName: a, items: [{key: a, path: a}, {key: b, path: ab}, {key: c, path: b/a}]}":                "",
-		"secret: {secretName: a, items: [{key: a, path: a}, {key: b, path: a/}]}":                                     "a and a",
-		"configMap: {name: a, items: [{key: a, path: a/b}, {key: b, path: a}]}":                                       "a and a/b",
-		"downwardAPI: {items: [{path: a}, {path: b}, {path: a/c}]}":                                                   "a and a/c",
-		"projected: {sources: [{secret: {name: a, items: [{key: k, path: p}]}}, {serviceAccountToken: {path: p/a}}]}": "p and p/a",
+		"secret: {secretName: a, items: [{key: a, path: a}, {key: b, path: a/}]}":                                     `"a" and "a"`,
+		"configMap: {name: a, items: [{key: a, path: a/b}, {key: b, path: a}]}":                                       `"a" and "a/b"`,
+		"downwardAPI: {items: [{path: a}, {path: b}, {path: a/c}]}":                                                   `"a" and "a/c"`,
+		"projected: {sources: [{secret: {name: a, items: [{key: k, path: p}]}}, {serviceAccountToken: {path: p/a}}]}": `"p" and "p/a"`,
 		"projected: {sources: [{configMap: {name: a}}, {}]}":                                                          "sources[1] is empty",
-		"projected: {sources: [{downwardAPI: {items: [{path: a}]}}, {clusterTrustBundle: {path: a}}]}":                "a and a",
+		"projected: {sources: [{downwardAPI: {items: [{path: a}]}}, {clusterTrustBundle: {path: a}}]}":                `"a" and "a"`,
 		"gitRepo: {repository: a}": "no gitRepo since version 1.33",
 		"rbd: {image: a}":          "no rbd since version 1.31",
 		"emptyDir: {}":             "",

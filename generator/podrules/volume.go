@@ -79,21 +79,17 @@ func projected(v *corev1.ProjectedVolumeSource) string {
 	for i := range v.Sources {
 		s, path := &v.Sources[i], field.NewPath("projected.sources").Index(i)
 		kinds, problem := 0, ""
-		var items []string
 		if s.Secret != nil {
 			kinds++
 			problem = named("secret.name", s.Secret.Name, s.Secret.Items, nil)
-			items = append(items, paths(s.Secret.Items)...)
 		}
 		if s.ConfigMap != nil {
 			kinds++
 			problem = cmp.Or(problem, named("configMap.name", s.ConfigMap.Name, s.ConfigMap.Items, nil))
-			items = append(items, paths(s.ConfigMap.Items)...)
 		}
 		if s.DownwardAPI != nil {
 			kinds++
 			errs = append(errs, downward(s.DownwardAPI.Items, path.Child("downwardAPI", "items"))...)
-			items = append(items, downwardPaths(s.DownwardAPI.Items)...)
 		}
 		if t := s.ServiceAccountToken; t != nil {
 			kinds++
@@ -105,12 +101,11 @@ func projected(v *corev1.ProjectedVolumeSource) string {
 		if s.ClusterTrustBundle != nil {
 			kinds++
 			problem = cmp.Or(problem, filePath("clusterTrustBundle.path", s.ClusterTrustBundle.Path))
-			items = append(items, s.ClusterTrustBundle.Path)
 		}
 		if s.PodCertificate != nil {
 			kinds++
 		}
-		for _, f := range items {
+		for _, f := range projectedPaths(s) {
 			if files[f] {
 				errs = append(errs, field.Duplicate(path, f))
 			}
@@ -129,6 +124,30 @@ func projected(v *corev1.ProjectedVolumeSource) string {
 func paths(items []corev1.KeyToPath) (out []string) {
 	for _, i := range items {
 		out = append(out, i.Path)
+	}
+	return out
+}
+
+func downwardPaths(items []corev1.DownwardAPIVolumeFile) (out []string) {
+	for _, i := range items {
+		out = append(out, i.Path)
+	}
+	return out
+}
+
+// projectedPaths are the files of a source that no other source may have.
+func projectedPaths(s *corev1.VolumeProjection) (out []string) {
+	if s.Secret != nil {
+		out = append(out, paths(s.Secret.Items)...)
+	}
+	if s.ConfigMap != nil {
+		out = append(out, paths(s.ConfigMap.Items)...)
+	}
+	if s.DownwardAPI != nil {
+		out = append(out, downwardPaths(s.DownwardAPI.Items)...)
+	}
+	if s.ClusterTrustBundle != nil {
+		out = append(out, s.ClusterTrustBundle.Path)
 	}
 	return out
 }

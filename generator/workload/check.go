@@ -90,17 +90,11 @@ func (b *builder) once(path, format string, args ...any) {
 	}
 }
 
-// doubt is once for what Kubernetes takes with a warning. of is as in [builder.refuseAll].
-func (b *builder) doubt(doubts field.ErrorList, of func(string) string) {
-	for _, d := range doubts {
-		path := d.Field
-		if of != nil {
-			path = of(path)
-		}
-		if !b.refused[path] && !b.doubted[path] {
-			b.doubted[path] = true
-			b.diags = append(b.diags, b.agent.Diag(diag.Warning, diag.PodDoubt, path, "%s", d.Detail))
-		}
+// doubt is once for what Kubernetes takes with a warning.
+func (b *builder) doubt(path, problem string) {
+	if !b.refused[path] && !b.doubted[path] {
+		b.doubted[path] = true
+		b.diags = append(b.diags, b.agent.Diag(diag.Warning, diag.PodDoubt, path, "%s", problem))
 	}
 }
 
@@ -132,7 +126,10 @@ func (b *builder) checkAnnotations(annotations map[string]string) {
 func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 	b.checkReferences()
 	b.refuseAll(podrules.Pod(pod, field.NewPath("spec")), nil)
-	b.doubt(podrules.PodDoubts(pod, field.NewPath("spec")), nil)
+	for _, d := range podrules.PodDoubts(pod, field.NewPath("spec")) {
+		b.doubt(d.Field, d.Detail)
+	}
+	b.doubtVolumes()
 	known, claimed := b.checkVolumes(pod.Volumes, claims)
 	names, ports := map[string]bool{}, map[string]bool{}
 	for n, list := range [...][]corev1.Container{pod.InitContainers, pod.Containers} {
@@ -149,14 +146,18 @@ func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 	}
 }
 
-// checkVolumes returns which volumes there are, and which of them are claims.
-func (b *builder) checkVolumes(volumes []corev1.Volume, claims []string) (known, claimed map[string]bool) {
-	for i := range b.spec.Volumes { // podspec doubts those of integrations.
+// doubtVolumes doubts the GrafanaAgent's own volumes; podspec does those of integrations.
+func (b *builder) doubtVolumes() {
+	for i := range b.spec.Volumes {
 		v := &b.spec.Volumes[i]
 		if problem := podrules.VolumeDoubt(v); problem != "" && podrules.Volume(v) == "" {
-			b.doubt(field.ErrorList{field.Invalid(field.NewPath("spec", "volumes").Index(i), nil, problem)}, nil)
+			b.doubt(fmt.Sprintf("spec.volumes[%d]", i), problem)
 		}
 	}
+}
+
+// checkVolumes returns which volumes there are, and which of them are claims.
+func (b *builder) checkVolumes(volumes []corev1.Volume, claims []string) (known, claimed map[string]bool) {
 	known, claimed = map[string]bool{}, map[string]bool{}
 	for _, name := range claims {
 		for _, p := range validation.IsDNS1123Label(name) {

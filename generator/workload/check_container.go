@@ -42,7 +42,9 @@ func (b *builder) checkContainer(path string, c *corev1.Container, initial bool,
 	surroundings := podrules.Surroundings{Claims: claims, Grace: gracePeriod}
 	of := func(f string) string { return b.containerField(path, c, f) }
 	b.refuseAll(podrules.Container(c, initial, surroundings, field.NewPath(path)), of)
-	b.doubt(podrules.ContainerDoubts(c, field.NewPath(path)), of)
+	for _, d := range podrules.ContainerDoubts(c, field.NewPath(path)) {
+		b.doubt(of(d.Field), d.Detail)
+	}
 	paths := map[string]bool{}
 	privileged := c.SecurityContext != nil && c.SecurityContext.Privileged != nil && *c.SecurityContext.Privileged
 	for _, m := range c.VolumeMounts {
@@ -128,16 +130,14 @@ func (b *builder) checkPorts(path string, c *corev1.Container, initial bool, tak
 			}
 			taken[key] = true
 		}
-		var doubts field.ErrorList
 		if p.HostIP != "" && p.HostPort == 0 {
-			doubts = append(doubts, field.Invalid(at.Child("hostIP"), p.HostIP, "does nothing without a hostPort"))
+			b.doubt(b.containerField(path, c, at.Child("hostIP").String()), "does nothing without a hostPort")
 		}
 		for _, key := range []string{fmt.Sprintf("%s/%d", protocol, p.ContainerPort), p.Name} {
 			if taken[key] {
-				doubts = append(doubts, field.Invalid(at, p, fmt.Sprintf("another container has the port %s", key)))
+				b.doubt(b.containerField(path, c, at.String()), "another container has the port "+key)
 			}
 			taken[key] = key != "" // A port need not have a name.
 		}
-		b.doubt(doubts, func(f string) string { return b.containerField(path, c, f) })
 	}
 }

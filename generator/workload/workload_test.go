@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/agentconfig"
@@ -117,10 +116,11 @@ func TestChecks(t *testing.T) {
 // field before.
 func TestDoubtsSilenceNoError(t *testing.T) {
 	b := built(t, "agent", "")
-	at := field.NewPath("spec", "volumes")
-	b.doubt(field.ErrorList{field.Invalid(at, nil, "odd"), field.Invalid(at, nil, "odd")}, nil)
-	b.refuse(at.String(), "it")
-	b.doubt(field.ErrorList{field.Invalid(at, nil, "odd")}, nil)
+	for range 2 {
+		b.doubt("spec.volumes", "odd")
+	}
+	b.refuse("spec.volumes", "it")
+	b.doubt("spec.volumes", "odd")
 	if got := fmt.Sprint(b.diags.Count(diag.Warning), b.diags.Count(diag.Error)); got != "1 1" {
 		t.Errorf("warnings and errors: %s", got)
 	}

@@ -30,7 +30,7 @@ test: test-deps lint chart oracle ## Lint, then run all tests with the race dete
 # Results depend on the clients, which Go does not know of: they are not kept.
 oracle: ## Let http_sd clients read all that tests of sd serve: today's Prometheus's and the agent's
 	@for m in . prometheus-current prometheus-2.48; do go -C test/oracle/$$m vet ./... || exit 1; done
-	go vet -tags oracle ./sd/internal/strict && go test -count=1 -tags oracle ./sd ./sd/merge ./sd/internal/strict
+	go vet -tags oracle ./test/sd/strict && go test -count=1 -tags oracle ./sd ./sd/merge ./test/sd/strict
 
 # Results depend on agentry, and on files that Go does not know of: they are not kept.
 agentcheck: agentcheck-deps ## Check every rendered configuration with the agent's own code, and run some
@@ -88,7 +88,7 @@ generate: ## Regenerate deepcopy functions, CRDs and the generated pages of docs
 	go generate ./...
 
 demo: ## Run agentry end to end on examples/quickstart, in a temporary folder
-	@go run ./internal/demo
+	@go run ./test/demo
 
 bench: ## Run the benchmarks (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
@@ -99,16 +99,16 @@ bench-sync: ## Measure a fleet of 1,000 pipelines against what git takes, in abo
 
 bench-sd: ## Measure the sd-aggregator against its goals, in about ten minutes
 	go build -o bin/ ./cmd/sd-aggregator
-	go run ./sd/internal/bench
+	go run ./test/sd/bench
 
 soak: ## Run replicas of agentry serve among people and faults for SOAK (10m); then an oracle checks every branch
-	go run ./internal/soak -for $(SOAK)
+	go run ./test/soak -for $(SOAK)
 
 soak-model: ## Hold a million random histories of edits against a model, and tell how far it is
 	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=1000000
 
 soak-sd: ## Run the sd-aggregator among changes and faults for SOAK (10m), with the race detector
-	go run $(RACE) ./sd/internal/soak -for $(SOAK)
+	go run $(RACE) ./test/sd/soak -for $(SOAK)
 
 # Where others do something at the same time, making an input small finds no end.
 fuzz: ## Run every fuzz test for FUZZTIME (30s)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // shallow makes a pass with an empty cache that takes no history, and counts the packs that it

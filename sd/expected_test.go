@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/sd/discover"
-	"github.com/agentry-dev/agentry/sd/internal/rig"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 	"github.com/agentry-dev/agentry/sd/merge"
 	"github.com/agentry-dev/agentry/sd/poll"
 )

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentry-dev/agentry/sd/internal/rig"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
 // authority issues certificates for a test.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/sd/discover"
-	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
-	"github.com/agentry-dev/agentry/sd/internal/rig"
+	"github.com/agentry-dev/agentry/test/sd/fakeapi"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
 // TestAStartIsNeverSeenHalf has a client that asks all the time: it is told to wait, and then

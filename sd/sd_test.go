@@ -23,9 +23,9 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/agentry-dev/agentry/sd/discover"
-	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
-	"github.com/agentry-dev/agentry/sd/internal/rig"
-	"github.com/agentry-dev/agentry/sd/internal/strict"
+	"github.com/agentry-dev/agentry/test/sd/fakeapi"
+	"github.com/agentry-dev/agentry/test/sd/rig"
+	"github.com/agentry-dev/agentry/test/sd/strict"
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentry-dev/agentry/sd/internal/rig"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentry-dev/agentry/internal/clocktest"
+	"github.com/agentry-dev/agentry/test/clocktest"
 )
 
 // TestTimesAreToldByTheClockAsItGoes: after the clock was set, what is due in a minute is shown so,

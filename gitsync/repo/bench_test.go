@@ -12,7 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // manyFiles is a tree of n YAML files of some 900 bytes, 50 in a directory.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // packsIn lists the pack files of the one repository below a cache directory.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // TestACacheThatIsDeletedUnderUs, wholly or in part, is made again; who reads goes on reading.

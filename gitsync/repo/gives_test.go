@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // TestGives asks for commits that are in the cache, of which one was forced away.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // counted serves a repository over http and counts listings and packs.

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // pipe carries bytes both ways until one side ends.

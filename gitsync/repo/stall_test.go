@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // line is a TCP proxy in front of a server, with faults in what the server says.

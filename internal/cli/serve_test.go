@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 	"github.com/agentry-dev/agentry/internal/server"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // TestAPIsAreReachedThroughTheProxy asks for hosts that only the proxy knows, over TLS with a CA of

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentry-dev/agentry/internal/clocktest"
+	"github.com/agentry-dev/agentry/test/clocktest"
 )
 
 // dated answers as GitHub does, which has the right clock: it refuses a signature that is of the

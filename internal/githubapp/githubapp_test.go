@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 const secret = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"

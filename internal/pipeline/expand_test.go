@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 func TestExpandFromGit(t *testing.T) {

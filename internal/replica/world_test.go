@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
-	"github.com/agentry-dev/agentry/internal/clocktest"
+	"github.com/agentry-dev/agentry/test/clocktest"
 )
 
 // world is an API server with Leases, and replicas that share a fleet.

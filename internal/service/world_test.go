@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
-	"github.com/agentry-dev/agentry/internal/gittest"
+	"github.com/agentry-dev/agentry/test/gittest"
 	"github.com/agentry-dev/agentry/internal/server"
 )
 

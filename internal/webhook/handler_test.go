@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/internal/clocktest"
+	"github.com/agentry-dev/agentry/test/clocktest"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
+	"github.com/agentry-dev/agentry/test/sd/fakeapi"
 )
 
 // watching runs the watches of a test against a server. The function waits until what is found

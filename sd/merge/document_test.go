@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/sd/internal/strict"
+	"github.com/agentry-dev/agentry/test/sd/strict"
 )
 
 // pod makes the entry of the nth pod of an owner, with targets of one integration each.

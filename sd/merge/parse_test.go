@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/sd/internal/strict"
+	"github.com/agentry-dev/agentry/test/sd/strict"
 )
 
 func source() Source {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/sd/internal/strict"
+	"github.com/agentry-dev/agentry/test/sd/strict"
 )
 
 // TestWorlds makes pods that say something good among much that no client would take. What is

@@ -50,7 +50,7 @@ func places() map[string]string {
 
 // aside are programs and packages for tests only.
 func aside() []string {
-	return []string{"internal/clocktest", "internal/demo", "internal/gittest", "internal/soak", "internal/tools", "sd/internal"}
+	return []string{"internal/tools"}
 }
 
 func TestTimesOfDayAreKnown(t *testing.T) {

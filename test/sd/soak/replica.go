@@ -14,8 +14,8 @@ import (
 
 	"github.com/agentry-dev/agentry/sd"
 	"github.com/agentry-dev/agentry/sd/discover"
-	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
-	"github.com/agentry-dev/agentry/sd/internal/strict"
+	"github.com/agentry-dev/agentry/test/sd/fakeapi"
+	"github.com/agentry-dev/agentry/test/sd/strict"
 )
 
 const (

@@ -58,7 +58,7 @@ func TestWhatClientsTake(t *testing.T) {
 func TestTheOldClientIsTheAgents(t *testing.T) {
 	versions := func(dir string) string {
 		list := exec.Command("go", "list", "-m", "github.com/prometheus/prometheus", "github.com/prometheus/common")
-		list.Dir = "../../../test/" + dir
+		list.Dir = "../../" + dir
 		out, err := list.Output()
 		if err != nil {
 			t.Fatal(err)

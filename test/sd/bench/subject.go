@@ -21,7 +21,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/agentry-dev/agentry/sd"
-	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
+	"github.com/agentry-dev/agentry/test/sd/fakeapi"
 )
 
 // subject is a running aggregator.

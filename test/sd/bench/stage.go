@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/sd"
-	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
-	"github.com/agentry-dev/agentry/sd/internal/rig"
+	"github.com/agentry-dev/agentry/test/sd/fakeapi"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
-	"github.com/agentry-dev/agentry/sd/internal/rig"
+	"github.com/agentry-dev/agentry/test/sd/fakeapi"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
 const (

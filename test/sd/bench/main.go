@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentry-dev/agentry/sd/internal/rig"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
 func main() { os.Exit(rig.Isolated(run)) }

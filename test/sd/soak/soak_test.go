@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentry-dev/agentry/sd/internal/rig"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
 func TestMain(m *testing.M) { os.Exit(rig.Isolated(m.Run)) }

@@ -13,8 +13,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
-	"github.com/agentry-dev/agentry/sd/internal/rig"
+	"github.com/agentry-dev/agentry/test/sd/fakeapi"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
 func main() { os.Exit(rig.Isolated(run)) }

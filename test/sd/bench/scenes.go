@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentry-dev/agentry/sd/internal/fakeapi"
-	"github.com/agentry-dev/agentry/sd/internal/rig"
+	"github.com/agentry-dev/agentry/test/sd/fakeapi"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
 // number is that of the pod at an address.

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/sd/discover"
-	"github.com/agentry-dev/agentry/test/sd/rig"
 	"github.com/agentry-dev/agentry/sd/merge"
 	"github.com/agentry-dev/agentry/sd/poll"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
 // crashes is a pod whose last integration can crash.

@@ -8,9 +8,9 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/agentry-dev/agentry/sd/poll"
 	"github.com/agentry-dev/agentry/test/sd/fakeapi"
 	"github.com/agentry-dev/agentry/test/sd/rig"
-	"github.com/agentry-dev/agentry/sd/poll"
 )
 
 // numbered lists the addresses of n pods.

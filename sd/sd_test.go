@@ -23,10 +23,10 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/agentry-dev/agentry/sd/discover"
+	"github.com/agentry-dev/agentry/sd/poll"
 	"github.com/agentry-dev/agentry/test/sd/fakeapi"
 	"github.com/agentry-dev/agentry/test/sd/rig"
 	"github.com/agentry-dev/agentry/test/sd/strict"
-	"github.com/agentry-dev/agentry/sd/poll"
 )
 
 const testInterval = 50 * time.Millisecond

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentry-dev/agentry/test/sd/rig"
 	"github.com/agentry-dev/agentry/sd/poll"
+	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
 // TestPodsThatSpeakTLS has pods with certificates of their own, most of them bad, which all ask

@@ -19,8 +19,8 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/test/gittest"
 	"github.com/agentry-dev/agentry/internal/server"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 const hookSecret = "the secret of the hook"

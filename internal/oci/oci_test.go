@@ -27,8 +27,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/test/gittest"
 	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 const (

@@ -20,8 +20,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
-	"github.com/agentry-dev/agentry/test/gittest"
 	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // hub is a GitHub whose repository is a real one.

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
-	"github.com/agentry-dev/agentry/test/gittest"
 	"github.com/agentry-dev/agentry/internal/server"
+	"github.com/agentry-dev/agentry/test/gittest"
 )
 
 // patience is how long something may take that must happen.

@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/agentry-dev/agentry/test/sd/fakeapi"
 	"github.com/agentry-dev/agentry/sd/merge"
 	"github.com/agentry-dev/agentry/sd/poll"
+	"github.com/agentry-dev/agentry/test/sd/fakeapi"
 )
 
 func TestExtract(t *testing.T) {

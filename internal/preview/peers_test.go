@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestComplaint42_WhatAChangeRendersToIsNotSeen: argocd-diff-preview#142, kubriX#13. The pull
+// TestAPullRequestShowsWhatItWouldRender: argocd-diff-preview#142, kubriX#13. The pull
 // request on the inputs has one comment, which shows what its latest push would change of what is
 // rendered, as a diff.
-func TestComplaint42_WhatAChangeRendersToIsNotSeen(t *testing.T) {
+func TestAPullRequestShowsWhatItWouldRender(t *testing.T) {
 	l := newLab(t, nil)
 	l.sync()
 	before := l.git.Head("env/prod")

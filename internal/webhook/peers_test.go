@@ -6,9 +6,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// TestComplaint21_SecretsForAllOrNone: argo-cd#2508, #21444. Each repository has a secret of its
+// TestEachRepositoryHasAWebhookSecretOfItsOwn: argo-cd#2508, #21444. Each repository has a secret of its
 // own, without one there is no webhook, and what is signed for one moves no other.
-func TestComplaint21_SecretsForAllOrNone(t *testing.T) {
+func TestEachRepositoryHasAWebhookSecretOfItsOwn(t *testing.T) {
 	const body, cart = `{"ref":"refs/heads/main"}`, "git.example.com/platform/cart"
 	for _, kind := range []gitsync.WebhookType{gitsync.WebhookGitHub, gitsync.WebhookGitea, gitsync.WebhookBitbucket, gitsync.WebhookGeneric} {
 		w := newWorld(0,

@@ -10,9 +10,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// TestComplaint34_StatusesOverwriteEachOther: notification-controller#194, #340, #1114. Two
+// TestEachPipelineHasAStatusOfItsOwn: notification-controller#194, #340, #1114. Two
 // clusters are rendered from one commit, one well and one not: both can be seen at the commit.
-func TestComplaint34_StatusesOverwriteEachOther(t *testing.T) {
+func TestEachPipelineHasAStatusOfItsOwn(t *testing.T) {
 	w := newWorld(t, nil)
 	other := w.def
 	other.Metadata.Name = "prod-us"

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestComplaint08_ErrorsAreNotShown: argo-cd#24755, #29512. What is wrong stands at the pipeline and
+// TestErrorsAreShownAtThePipelineAndCounted: argo-cd#24755, #29512. What is wrong stands at the pipeline and
 // at the unit, with its place, and is counted for the whole fleet.
-func TestComplaint08_ErrorsAreNotShown(t *testing.T) {
+func TestErrorsAreShownAtThePipelineAndCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := overHTTP(t)

@@ -2,10 +2,10 @@ package pipeline
 
 import "testing"
 
-// TestComplaint32_BranchNamesAreNotTemplates: image-automation-controller#524, #938,
+// TestBranchNamesAreTemplates: image-automation-controller#524, #938,
 // argocd-image-updater#1060. The branch, the path and the name of a pipeline are templates of the
 // folder that it is made for, so that each has proposals of its own.
-func TestComplaint32_BranchNamesAreNotTemplates(t *testing.T) {
+func TestBranchNamesAreTemplates(t *testing.T) {
 	made, found := one(t, `apiVersion: agentry.dev/v1alpha1
 kind: Pipeline
 metadata: {name: "{{ .path.basename }}"}

@@ -19,8 +19,8 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// What users of other programs between Git and Git complain about, and what is done about it
-// here. The numbers are those of the collection that the issues refer to.
+// These tests hold what programs like ours were found to do wrong. The comment of each test names
+// the issues in which users of those programs report it.
 
 // apart is the rig with a pipeline of its own below a path of the same branch.
 func (r *rig) apart(name string) *rig {
@@ -33,8 +33,8 @@ func (r *rig) apart(name string) *rig {
 	return &one
 }
 
-// TestComplaint01_AppsOfOneBranchWipeEachOther: argo-cd#24179.
-func TestComplaint01_AppsOfOneBranchWipeEachOther(t *testing.T) {
+// TestPipelinesOfOneBranchKeepEachOthersFiles: argo-cd#24179.
+func TestPipelinesOfOneBranchKeepEachOthersFiles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
@@ -51,8 +51,8 @@ func TestComplaint01_AppsOfOneBranchWipeEachOther(t *testing.T) {
 	}
 }
 
-// TestComplaint02_FilesOfOthersVanish: argo-cd#23944.
-func TestComplaint02_FilesOfOthersVanish(t *testing.T) {
+// TestFilesOfOthersStay: argo-cd#23944.
+func TestFilesOfOthersStay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
@@ -68,8 +68,8 @@ func TestComplaint02_FilesOfOthersVanish(t *testing.T) {
 	}
 }
 
-// TestComplaint03_LeftoversAreApplied: argo-cd#28142.
-func TestComplaint03_LeftoversAreApplied(t *testing.T) {
+// TestNothingOfARemovedUnitIsLeft: argo-cd#28142.
+func TestNothingOfARemovedUnitIsLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
@@ -83,9 +83,9 @@ func TestComplaint03_LeftoversAreApplied(t *testing.T) {
 	}
 }
 
-// TestComplaint04_AbsentFilesCountAsDone: argo-cd#25190. Neither a commit by somebody else nor
+// TestMissingFilesAreRenderedAgain: argo-cd#25190. Neither a commit by somebody else nor
 // a change of the pipeline at the same input makes it believe that it is done.
-func TestComplaint04_AbsentFilesCountAsDone(t *testing.T) {
+func TestMissingFilesAreRenderedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
@@ -105,9 +105,9 @@ func TestComplaint04_AbsentFilesCountAsDone(t *testing.T) {
 	}
 }
 
-// TestComplaint05_HalfOfARenderIsApplied: argo-cd#26443. A commit holds all of a render, and
+// TestACommitHoldsAWholeRender: argo-cd#26443. A commit holds all of a render, and
 // says what that is.
-func TestComplaint05_HalfOfARenderIsApplied(t *testing.T) {
+func TestACommitHoldsAWholeRender(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	s := r.syncer()
@@ -134,9 +134,9 @@ func TestComplaint05_HalfOfARenderIsApplied(t *testing.T) {
 	}
 }
 
-// TestComplaint06_NotesFailARun: argo-cd#25727, #27835, gitops-promoter#1470. Somebody else moves
+// TestALostRaceForTheNotesFailsNoPass: argo-cd#25727, #27835, gitops-promoter#1470. Somebody else moves
 // the notes with every push of ours.
-func TestComplaint06_NotesFailARun(t *testing.T) {
+func TestALostRaceForTheNotesFailsNoPass(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
 	r.commit("one", twoTeams())
@@ -151,8 +151,8 @@ func TestComplaint06_NotesFailARun(t *testing.T) {
 	r.isCurrent(r.pass())
 }
 
-// TestComplaint12_NoProofThatNothingChanged: argo-cd#28555, #28556.
-func TestComplaint12_NoProofThatNothingChanged(t *testing.T) {
+// TestTheNoteNamesTheSourceWhenNothingChanged: argo-cd#28555, #28556.
+func TestTheNoteNamesTheSourceWhenNothingChanged(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
 	r.commit("one", twoTeams())
@@ -167,8 +167,8 @@ func TestComplaint12_NoProofThatNothingChanged(t *testing.T) {
 	}
 }
 
-// TestComplaint15_NothingIsSignedOrVerified: argo-cd#28239, #19302.
-func TestComplaint15_NothingIsSignedOrVerified(t *testing.T) {
+// TestInputsAreVerifiedAndOutputsSigned: argo-cd#28239, #19302.
+func TestInputsAreVerifiedAndOutputsSigned(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	file, key := keyFile(t)
@@ -185,8 +185,8 @@ func TestComplaint15_NothingIsSignedOrVerified(t *testing.T) {
 	}
 }
 
-// TestComplaint16_MarksOfAppliersLeak: argo-cd#23815, #24371.
-func TestComplaint16_MarksOfAppliersLeak(t *testing.T) {
+// TestManifestsCarryNoMarksOfFluxOrArgoCD: argo-cd#23815, #24371.
+func TestManifestsCarryNoMarksOfFluxOrArgoCD(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
@@ -213,8 +213,8 @@ func TestComplaint16_MarksOfAppliersLeak(t *testing.T) {
 	}
 }
 
-// TestComplaint18_NextBranchWaitsForACommit: argo-cd#25049.
-func TestComplaint18_NextBranchWaitsForACommit(t *testing.T) {
+// TestSwitchingToPromotionNeedsNoCommit: argo-cd#25049.
+func TestSwitchingToPromotionNeedsNoCommit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
@@ -223,9 +223,9 @@ func TestComplaint18_NextBranchWaitsForACommit(t *testing.T) {
 	r.settled(r.pass())
 }
 
-// TestComplaint23_LostRacesAreToldByTheirText: kargo#3071, #5286. Others are faster, and the
+// TestALostRaceIsKnownByTheRefAndNotByTheServersText: kargo#3071, #5286. Others are faster, and the
 // server says so in words that nobody knows.
-func TestComplaint23_LostRacesAreToldByTheirText(t *testing.T) {
+func TestALostRaceIsKnownByTheRefAndNotByTheServersText(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
@@ -238,9 +238,9 @@ func TestComplaint23_LostRacesAreToldByTheirText(t *testing.T) {
 	}
 }
 
-// TestComplaint26_CommitsOfBotsAreNotVerified: kargo#3922, #5840. Everything that is committed
+// TestEverythingCommittedIsSigned: kargo#3922, #5840. Everything that is committed
 // is signed.
-func TestComplaint26_CommitsOfBotsAreNotVerified(t *testing.T) {
+func TestEverythingCommittedIsSigned(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
 	key, public := gittest.NewSSHKey(t)
@@ -258,9 +258,9 @@ func TestComplaint26_CommitsOfBotsAreNotVerified(t *testing.T) {
 	}
 }
 
-// TestComplaint30_RegionsLoseRaces: image-automation-controller#1090. Regions that write one
+// TestWritersOfOneBranchAllSucceed: image-automation-controller#1090. Regions that write one
 // branch at once all get their changes there.
-func TestComplaint30_RegionsLoseRaces(t *testing.T) {
+func TestWritersOfOneBranchAllSucceed(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []gitsync.PromotionMode{gitsync.PromoteDirect, gitsync.PromoteNext} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -297,8 +297,8 @@ func TestComplaint30_RegionsLoseRaces(t *testing.T) {
 	}
 }
 
-// TestComplaint31_AStalePushBranchBlocks: image-automation-controller#138, #164, #205, #450.
-func TestComplaint31_AStalePushBranchBlocks(t *testing.T) {
+// TestAStaleProposalIsReplaced: image-automation-controller#138, #164, #205, #450.
+func TestAStaleProposalIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
 	r.commit("one", twoTeams())

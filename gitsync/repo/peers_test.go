@@ -18,13 +18,13 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// What users of other programs between Git and Git complain about, and what is done about it
-// here. The numbers are those of the collection that the issues refer to.
+// These tests hold what programs like ours were found to do wrong. The comment of each test names
+// the issues in which users of those programs report it.
 
-// TestComplaint20_EverythingIsFetched: argo-cd#11198, #26428, #18831. Of a large repository only
+// TestOnlyTheAskedBranchIsFetched: argo-cd#11198, #26428, #18831. Of a large repository only
 // the branch that is asked for comes, without all of its past; and what a fetch that broke off has
 // written is gone afterwards.
-func TestComplaint20_EverythingIsFetched(t *testing.T) {
+func TestOnlyTheAskedBranchIsFetched(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	oldest := g.Commit("main", map[string]string{"old.txt": noise(t, 100_000)})
@@ -59,8 +59,8 @@ func behindHTTP(t *testing.T, g *gittest.Repo) (*line, repo.Remote) {
 	return l, repo.Remote{URL: "http://" + l.address + "/" + path}
 }
 
-// TestComplaint22_CloneBeforeEveryCommit: argo-cd#18533. Ten commits and pushes, and one clone.
-func TestComplaint22_CloneBeforeEveryCommit(t *testing.T) {
+// TestTenCommitsNeedOneClone: argo-cd#18533. Ten commits and pushes, and one clone.
+func TestTenCommitsNeedOneClone(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "0"})
@@ -82,9 +82,9 @@ func TestComplaint22_CloneBeforeEveryCommit(t *testing.T) {
 	}
 }
 
-// TestComplaint28_EachRunClones: image-automation-controller#271, #296, flux2#2314. A later process
+// TestALaterProcessFetchesOnlyWhatIsNew: image-automation-controller#271, #296, flux2#2314. A later process
 // finds what an earlier one fetched, and asks for what is new.
-func TestComplaint28_EachRunClones(t *testing.T) {
+func TestALaterProcessFetchesOnlyWhatIsNew(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"large.txt": noise(t, 1_000_000)})
@@ -119,10 +119,10 @@ func (w sending) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// TestComplaint36_KeyMismatchWithSeveralHosts: fluxcd/pkg#1295, image-automation-controller#921,
+// TestKnownHostsOfSeveralHostsMayShareAFile: fluxcd/pkg#1295, image-automation-controller#921,
 // go-git#1551. One file of known hosts for all: keys of other hosts and of other types stand
 // before ours. A key that is not there is an error, and names the host.
-func TestComplaint36_KeyMismatchWithSeveralHosts(t *testing.T) {
+func TestKnownHostsOfSeveralHostsMayShareAFile(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
@@ -138,9 +138,9 @@ func TestComplaint36_KeyMismatchWithSeveralHosts(t *testing.T) {
 	wantError(t, err, repo.ErrHostKey, two.Address)
 }
 
-// TestComplaint37_SharedClonesInterleave: gitops-promoter#1495. Ten branches are fetched, read and
+// TestUsersOfASharedCloneDoNotMix: gitops-promoter#1495. Ten branches are fetched, read and
 // pushed at once by those who share a repository, and each has what it wrote.
-func TestComplaint37_SharedClonesInterleave(t *testing.T) {
+func TestUsersOfASharedCloneDoNotMix(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	const branches, rounds = 10, 5
@@ -185,9 +185,9 @@ func TestComplaint37_SharedClonesInterleave(t *testing.T) {
 	g.Fsck()
 }
 
-// TestComplaint41_ServersThatWantMultiAck: gitops-reverser#288, go-git#64, #613. A server that
+// TestServersThatRequireMultiAckAreServed: gitops-reverser#288, go-git#64, #613. A server that
 // serves nobody without multi_ack, as Azure DevOps does, serves us.
-func TestComplaint41_ServersThatWantMultiAck(t *testing.T) {
+func TestServersThatRequireMultiAckAreServed(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})

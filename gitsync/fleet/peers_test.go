@@ -10,12 +10,12 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// What users of other programs between Git and Git complain about, and what is done about it
-// here. The numbers are those of the collection that the issues refer to.
+// These tests hold what programs like ours were found to do wrong. The comment of each test names
+// the issues in which users of those programs report it.
 
-// TestComplaint07_TightRetryLoops: argo-cd#28051, #22506. What fails is retried ever more rarely,
+// TestFailuresAreRetriedWithBackOff: argo-cd#28051, #22506. What fails is retried ever more rarely,
 // and nothing that is told of it, nor a configuration that is read again, begins anew.
-func TestComplaint07_TightRetryLoops(t *testing.T) {
+func TestFailuresAreRetriedWithBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.during = func(*fakePasser) (*gitsync.Report, error) { return nil, errNoAnswer }
@@ -33,10 +33,10 @@ func TestComplaint07_TightRetryLoops(t *testing.T) {
 	})
 }
 
-// TestComplaint09_MissedRefreshesAndNeedlessRuns: argo-cd#25347, #24071. Who starts anew looks at
+// TestAnIdleFleetOnlyListsRefs: argo-cd#25347, #24071. Who starts anew looks at
 // once; after that nothing is done for ten hours but to ask whether anything has moved, and what
 // moves then is not missed.
-func TestComplaint09_MissedRefreshesAndNeedlessRuns(t *testing.T) {
+func TestAnIdleFleetOnlyListsRefs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.run(def("x", urlA))
@@ -49,9 +49,9 @@ func TestComplaint09_MissedRefreshesAndNeedlessRuns(t *testing.T) {
 	})
 }
 
-// TestComplaint10_OneRevisionIsRenderedSeveralTimes: argo-cd#28080. However often it is told of,
+// TestOneRevisionIsRenderedOnce: argo-cd#28080. However often it is told of,
 // while it is being rendered or after.
-func TestComplaint10_OneRevisionIsRenderedSeveralTimes(t *testing.T) {
+func TestOneRevisionIsRenderedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.takes = 10 * time.Second
@@ -66,9 +66,9 @@ func TestComplaint10_OneRevisionIsRenderedSeveralTimes(t *testing.T) {
 	})
 }
 
-// TestComplaint17_TwoSpellingsOfOneURL: argo-cd#23564. They are one remote, which is asked once;
+// TestTwoSpellingsOfAURLAreOneRemote: argo-cd#23564. They are one remote, which is asked once;
 // and of two that would write to one place so, one runs.
-func TestComplaint17_TwoSpellingsOfOneURL(t *testing.T) {
+func TestTwoSpellingsOfAURLAreOneRemote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		spelled := def("y", "https://GIT.example.com:443/a/")
@@ -83,9 +83,9 @@ func TestComplaint17_TwoSpellingsOfOneURL(t *testing.T) {
 	})
 }
 
-// TestComplaint29_Memory: image-automation-controller#600, #785, source-controller#527. What a
+// TestMemoryStaysWithinItsBound: image-automation-controller#600, #785, source-controller#527. What a
 // hundred pipelines keep stays within the bound, and none of them stops for that.
-func TestComplaint29_Memory(t *testing.T) {
+func TestMemoryStaysWithinItsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bound = 1000
 		w := newWorld(t, func(o *Options) { o.MemoryBytes = bound })
@@ -107,10 +107,10 @@ func TestComplaint29_Memory(t *testing.T) {
 	})
 }
 
-// TestComplaint33_ReconcilingStopsWithoutAnError: image-automation-controller#689. A remote takes
+// TestARemoteThatNeverAnswersIsAnError: image-automation-controller#689. A remote takes
 // a question and never answers: that is an error before long, which says since when, and all goes
 // on when it answers again.
-func TestComplaint33_ReconcilingStopsWithoutAnError(t *testing.T) {
+func TestARemoteThatNeverAnswersIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.run(def("x", urlA))

@@ -11,10 +11,10 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// TestComplaint38_RateLimitsHitLargeUsers: gitops-promoter#746, argo-cd#17506. What a site still
+// TestNothingIsSentAfterTheRateLimit: gitops-promoter#746, argo-cd#17506. What a site still
 // allows is known, for a gauge; at its end nothing is sent until it allows more, by anybody who
 // shares the credential.
-func TestComplaint38_RateLimitsHitLargeUsers(t *testing.T) {
+func TestNothingIsSentAfterTheRateLimit(t *testing.T) {
 	left := 3
 	server, asked := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 		left--

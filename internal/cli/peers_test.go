@@ -29,9 +29,9 @@ func manifests(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// TestComplaint25_RenderWithoutACommit: kargo-render#229. Into a folder of this machine, which is
+// TestRenderNeedsNoRepository: kargo-render#229. Into a folder of this machine, which is
 // no repository and does not become one, or to standard output.
-func TestComplaint25_RenderWithoutACommit(t *testing.T) {
+func TestRenderNeedsNoRepository(t *testing.T) {
 	t.Parallel()
 	input, out := filepath.Join("..", "..", "examples", "quickstart"), t.TempDir()
 	if text, err := exec.Command("agentry", "render", "-o", out, input).CombinedOutput(); err != nil {
@@ -55,9 +55,9 @@ func TestComplaint25_RenderWithoutACommit(t *testing.T) {
 	}
 }
 
-// TestComplaint27_WhatTheControllerWouldRender: kargo#4904. What somebody renders on a laptop is,
+// TestRenderGivesWhatTheServicePushes: kargo#4904. What somebody renders on a laptop is,
 // byte for byte, what the service pushes.
-func TestComplaint27_WhatTheControllerWouldRender(t *testing.T) {
+func TestRenderGivesWhatTheServicePushes(t *testing.T) {
 	t.Parallel()
 	w := serveWorld(t)
 	w.rendered("prod", "scrape_interval: 10s")

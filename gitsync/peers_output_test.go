@@ -15,9 +15,9 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestComplaint11_CommitsWithoutAChange: argo-cd#19592, #25056. Neither other files of the inputs,
+// TestNoCommitWithoutAChange: argo-cd#19592, #25056. Neither other files of the inputs,
 // nor other words for the same thing, nor a second pass make a commit.
-func TestComplaint11_CommitsWithoutAChange(t *testing.T) {
+func TestNoCommitWithoutAChange(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
@@ -33,8 +33,8 @@ func TestComplaint11_CommitsWithoutAChange(t *testing.T) {
 	}
 }
 
-// TestComplaint13_AnotherRepositoryAnotherLayout: argo-cd#22719, kargo#1354, kargo-render#79.
-func TestComplaint13_AnotherRepositoryAnotherLayout(t *testing.T) {
+// TestTheOutputMayBeAnotherRepositoryAndPath: argo-cd#22719, kargo#1354, kargo-render#79.
+func TestTheOutputMayBeAnotherRepositoryAndPath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	other := gittest.NewRepo(t)
@@ -55,9 +55,9 @@ func TestComplaint13_AnotherRepositoryAnotherLayout(t *testing.T) {
 	}
 }
 
-// TestComplaint14_FilesOfOneNameCollide: argo-cd#24457. Agents of one name in two namespaces have
+// TestAgentsOfOneNameHaveFoldersOfTheirOwn: argo-cd#24457. Agents of one name in two namespaces have
 // folders of their own, and a file keeps its name when other objects come and go.
-func TestComplaint14_FilesOfOneNameCollide(t *testing.T) {
+func TestAgentsOfOneNameHaveFoldersOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
@@ -78,9 +78,9 @@ func TestComplaint14_FilesOfOneNameCollide(t *testing.T) {
 	}
 }
 
-// TestComplaint24_OneLargeFile: kargo-render#30, #35, #90, #93. A file holds one object; who wants
+// TestAFileHoldsOneObject: kargo-render#30, #35, #90, #93. A file holds one object; who wants
 // one large file has it of the kustomization at the root, which leads to all of them.
-func TestComplaint24_OneLargeFile(t *testing.T) {
+func TestAFileHoldsOneObject(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())
@@ -118,9 +118,9 @@ func TestComplaint24_OneLargeFile(t *testing.T) {
 	}
 }
 
-// TestComplaint35_ATypoDeletesEverything: flux2#2660, #2421, #3316. A folder that is renamed, a
+// TestATypoDeletesNothing: flux2#2660, #2421, #3316. A folder that is renamed, a
 // path that is mistyped and inputs that vanish delete nothing, and say what to do.
-func TestComplaint35_ATypoDeletesEverything(t *testing.T) {
+func TestATypoDeletesNothing(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(r *rig){
 		"a folder that is renamed": func(r *rig) {

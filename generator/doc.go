@@ -18,7 +18,7 @@ import (
 type Unit struct {
 	// Name is namespace/name of the GrafanaAgent, and the unit's folder.
 	Name string
-	// Files are sorted by Path. After [Unit.Release] they have no bytes.
+	// Files are sorted by Path. After [Unit.DropBytes] they have no bytes.
 	Files []File
 	// Inputs are the objects that the unit was rendered from, Secrets included, sorted.
 	Inputs []manifest.ID
@@ -37,10 +37,10 @@ type Unit struct {
 	objects []*manifest.Object
 	looked  map[manifest.ID]*manifest.Object // nil for what was not found
 	waits   map[manifest.ID]bool             // of these, what was left out of the set for an error
-	relies  bool                             // on [Past]
+	relies  bool                             // on [LastGood]
 	// hierarchyDiags is the text of what building the hierarchy found.
 	hierarchyDiags string
-	released       bool // its files have no Data
+	dropped        bool // its files have no Data
 	// whole is the unit as it was rendered, when a conflict with another took it out: it is
 	// what counts once the conflict is gone.
 	whole *Unit

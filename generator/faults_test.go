@@ -76,7 +76,7 @@ func TestFaultsAreHeldWhereTheyCameIn(t *testing.T) {
 			}
 			p := past{}
 			p.note(good, before)
-			opts.Past = p
+			opts.LastGood = p
 			out := generator.Render(readText(c.after), opts, nil)
 			var held, told []string
 			for _, h := range out.Units[0].Held {

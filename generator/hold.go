@@ -9,10 +9,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Past is what units were last rendered from and to: what is rendered in place of objects that
+// LastGood is what units were last rendered from and to: what is rendered in place of objects that
 // are wrong today. It is asked about nothing else, so that good inputs cost no history. It
 // must be safe for concurrent use, and give the same answers throughout a render.
-type Past interface {
+type LastGood interface {
 	// Last returns the version of an object that a unit (namespace/name) was last rendered
 	// from, its stand-in. had tells that the unit was rendered from it at all; the object is
 	// nil when it was, but its text cannot be had any more.
@@ -241,11 +241,11 @@ func (s *holding) hold(id manifest.ID, reason diag.Diagnostic) bool {
 }
 
 func (s *holding) last(id manifest.ID) (*manifest.Object, bool) {
-	if s.opts.Past == nil {
+	if s.opts.LastGood == nil {
 		return nil, false
 	}
 	s.unit.relies = true
-	return s.opts.Past.Last(s.unit.Name, id)
+	return s.opts.LastGood.Last(s.unit.Name, id)
 }
 
 // rebuild applies what was held since there were before objects held.

@@ -108,7 +108,7 @@ func holdStory(t *testing.T, archive *txtar.Archive) string {
 			}
 		}
 	}
-	opts.Past = p
+	opts.LastGood = p
 	now := read("head/")
 	out := generator.Render(now, opts, nil)
 	checkHeld(t, out, now, opts)
@@ -149,7 +149,7 @@ func outcome(out *generator.Output) string {
 // would be rendered to, without an error.
 func checkHeld(t *testing.T, out *generator.Output, set *manifest.Set, opts generator.Options) {
 	t.Helper()
-	opts.Past = nil
+	opts.LastGood = nil
 	for _, u := range out.Units {
 		if u.Failed || u.Paused {
 			continue
@@ -188,7 +188,7 @@ func TestHoldAtRandom(t *testing.T) {
 				for step := range 30 {
 					edit := w.edit()
 					set := manifest.NewSet(w.parse()...)
-					opts := generator.Options{Secrets: policy, Past: p}
+					opts := generator.Options{Secrets: policy, LastGood: p}
 					out := generator.Render(set, opts, nil)
 					checkHeld(t, out, set, opts)
 					checkStandIns(t, out, p)

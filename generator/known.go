@@ -26,7 +26,7 @@ func (out *Output) known(set *manifest.Set) known {
 	if !ok {
 		return k
 	}
-	if k.hierarchies, ok = hierarchy.Again(out.Hierarchies, replaced); !ok {
+	if k.hierarchies, ok = hierarchy.Rebuild(out.Hierarchies, replaced); !ok {
 		return k
 	}
 	k.replaced = make(map[manifest.ID]bool, len(replaced))

@@ -48,7 +48,7 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 						if prev != nil && contains(prev.Units, u) {
 							reused++
 						}
-						out.Restore(u)
+						out.ReloadBytes(u)
 					}
 					fresh := generator.Render(set, opts, nil)
 					if diff := cmp.Diff(summary(fresh), summary(out)); diff != "" {
@@ -56,7 +56,7 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 					}
 					for _, u := range out.Units {
 						if step%2 == 0 {
-							u.Release()
+							u.DropBytes()
 						}
 					}
 					prev = out

@@ -37,8 +37,8 @@ type Options struct {
 	SDAggregator scrape.SDAggregator
 	// Integrations is the catalogue of integrations; nil is the agent's own.
 	Integrations *integration.Catalogue
-	// Past is what units were last rendered from; nil when nothing is known of it.
-	Past Past
+	// LastGood is what units were last rendered from; nil when nothing is known of it.
+	LastGood LastGood
 }
 
 // Output is the result of a render.
@@ -80,7 +80,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	})
 	out.renderer = r
 	if !out.sameOwners(prev) {
-		out.between = conflicts(out, set, opts.Past)
+		out.between = conflicts(out, set, opts.LastGood)
 	}
 	out.collect()
 	return out
@@ -170,7 +170,7 @@ func (r *renderer) render(h *hierarchy.Hierarchy, set *manifest.Set, left map[ma
 	config := agentconfig.Build(h, set, agentconfig.Options{
 		Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: left,
 	})
-	out := rendering{diags: config.Diags, looked: config.Secrets.Looked()}
+	out := rendering{diags: config.Diags, looked: config.Secrets.Dependencies()}
 	if out.diags.HasErrors() {
 		return out
 	}

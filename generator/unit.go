@@ -80,13 +80,13 @@ func (u *Unit) ownsOnly(before *Unit) bool {
 func (u *Unit) fail() *Unit {
 	failed := *u
 	failed.Failed, failed.Files = true, nil
-	failed.whole, failed.released = u, false
+	failed.whole, failed.dropped = u, false
 	return &failed
 }
 
 // conflicts finds objects that two units, or a unit and the inputs, would both own. A unit that
 // has the object on the output branch already stays; the others involved are not rendered.
-func conflicts(out *Output, set *manifest.Set, past Past) diag.List {
+func conflicts(out *Output, set *manifest.Set, lastGood LastGood) diag.List {
 	owners := map[manifest.ID]int{}
 	var diags diag.List
 	failed := map[int]bool{}
@@ -100,7 +100,7 @@ func conflicts(out *Output, set *manifest.Set, past Past) diag.List {
 			diags = append(diags, d)
 		}
 	}
-	owns := func(i int, id manifest.ID) bool { return past != nil && past.Owns(out.Units[i].Name, id) }
+	owns := func(i int, id manifest.ID) bool { return lastGood != nil && lastGood.Owns(out.Units[i].Name, id) }
 	yields := func(i, other int, id manifest.ID) {
 		if owns(i, id) && !owns(other, id) {
 			return

@@ -51,7 +51,7 @@ func (p *pass) run(ctx context.Context) error {
 		return err
 	}
 	options := p.render
-	options.Past = p.past
+	options.LastGood = p.past
 	options.Review = p.options.Review
 	rendered := generator.Render(p.set, options, p.memory.rendered)
 	err := p.decide(rendered)

@@ -12,7 +12,7 @@ import (
 )
 
 // past is what the output branch was rendered from. Nothing of it is read before somebody asks,
-// so that good inputs cost no history. It implements [generator.Past], which gives no errors:
+// so that good inputs cost no history. It implements [generator.LastGood], which gives no errors:
 // the first is kept, and fails the pass.
 type past struct {
 	*pass
@@ -52,7 +52,7 @@ func (p *pass) newPast(ctx context.Context) *past {
 	return out
 }
 
-// Last implements generator.Past.
+// Last implements generator.LastGood.
 func (p *past) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +66,7 @@ func (p *past) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
 	return o, true
 }
 
-// Owns implements generator.Past.
+// Owns implements generator.LastGood.
 func (p *past) Owns(unit string, id manifest.ID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

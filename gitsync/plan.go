@@ -142,7 +142,7 @@ func (d decider) judge(plan *unitPlan) error {
 		return nil
 	}
 	if err := d.load(plan.held); err != nil || !exists {
-		plan.action, plan.state, plan.unit = write, UnitAdded, d.out.Restore(u)
+		plan.action, plan.state, plan.unit = write, UnitAdded, d.out.ReloadBytes(u)
 		return err
 	}
 	plan.action, plan.state = write, UnitChanged
@@ -155,7 +155,7 @@ func (d decider) judge(plan *unitPlan) error {
 	case isWritten:
 		plan.action, plan.state = keep, UnitUnchanged
 	default:
-		plan.unit = d.out.Restore(u)
+		plan.unit = d.out.ReloadBytes(u)
 	}
 	return nil
 }

@@ -328,7 +328,7 @@ func (p *pass) settle(dirs map[string]plumbing.Hash) {
 		}
 		written[plan.name] = writtenUnit{plan.unit, dir}
 		if !p.options.DryRun {
-			plan.unit.Release()
+			plan.unit.DropBytes()
 		}
 	}
 	p.memory.written = written

@@ -108,7 +108,7 @@ func (c handWritten) encode(items []*yaml.Node) []agentyaml.Raw {
 		text, err := encodeNode(item)
 		raw := agentyaml.Raw{Text: text}
 		if err == nil && hide(item) {
-			raw.Shown, err = encodeNode(item)
+			raw.Redacted, err = encodeNode(item)
 		}
 		if err != nil {
 			c.fail(item.Line, diag.InvalidScrapeConfigs, "cannot be written: %v", err)

@@ -203,11 +203,11 @@ static_configs:
 	if string(raw.Text) != text {
 		t.Errorf("changed:\n%s", raw.Text)
 	}
-	if want := strings.ReplaceAll(text, "hush", `"<redacted>"`); string(raw.Shown) != want {
-		t.Errorf("shown:\n%s", raw.Shown)
+	if want := strings.ReplaceAll(text, "hush", `"<redacted>"`); string(raw.Redacted) != want {
+		t.Errorf("shown:\n%s", raw.Redacted)
 	}
 	items, _, _ = parseJobs([]byte("- {job_name: x, bearer_token_file: /token}"))
-	if raw := (handWritten{}).encode(items)[0]; raw.Shown != nil {
-		t.Errorf("nothing to hide: %s", raw.Shown)
+	if raw := (handWritten{}).encode(items)[0]; raw.Redacted != nil {
+		t.Errorf("nothing to hide: %s", raw.Redacted)
 	}
 }

@@ -32,8 +32,8 @@ type Live map[string]string
 // indentation, kept as it is.
 type Raw struct {
 	Text []byte
-	// Shown is the text for reviewers, when it holds credentials.
-	Shown []byte
+	// Redacted is the text for reviewers, when it holds credentials.
+	Redacted []byte
 }
 
 // Config is the whole file. Subsystems that are nil are left out.

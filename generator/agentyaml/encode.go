@@ -124,12 +124,12 @@ func only[T any](w *writer, k string, v *T, encode func(*writer, *T)) {
 // raw writes the lines of a mapping as a list item.
 func (w *writer) raw(r Raw) {
 	text := r.Text
-	if r.Shown != nil {
+	if r.Redacted != nil {
 		if w.inlined != nil {
 			w.inlined.Write(text)
 		}
 		if w.redact {
-			text = r.Shown
+			text = r.Redacted
 		}
 	}
 	w.item()

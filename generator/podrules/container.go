@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Surroundings are what a pod has that its containers refer to.
-type Surroundings struct {
+// PodContext are what a pod has that its containers refer to.
+type PodContext struct {
 	Claims map[string]bool // the volumes that are claims: only these may be devices
 	Grace  int64           // how many seconds it has to end
 }
@@ -21,7 +21,7 @@ type Surroundings struct {
 // Container returns what Kubernetes would refuse of a container besides its name, its image and
 // its mounts (validateContainerCommon and its callers). It has not got its defaults yet. initial
 // tells that it is an init container.
-func Container(c *corev1.Container, initial bool, pod Surroundings, path *field.Path) (errs field.ErrorList) {
+func Container(c *corev1.Container, initial bool, pod PodContext, path *field.Path) (errs field.ErrorList) {
 	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy, "", corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)...)
 	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
 	errs = append(errs, ports(c.Ports, path.Child("ports"))...)

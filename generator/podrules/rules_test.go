@@ -156,10 +156,10 @@ func container(t *testing.T, text string, initial bool) string {
 	if err := yaml.UnmarshalStrict([]byte(text), &c); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	return strings.Join(fields(Container(&c, initial, Surroundings{Claims: map[string]bool{"claim": true}, Grace: 30}, nil)), " ")
+	return strings.Join(fields(Container(&c, initial, PodContext{Claims: map[string]bool{"claim": true}, Grace: 30}, nil)), " ")
 }
 
-func TestDoubts(t *testing.T) {
+func TestWarnings(t *testing.T) {
 	for text, want := range map[string]string{
 		"{}":                           "",
 		"imagePullSecrets: [{}]":       "imagePullSecrets[0].name",
@@ -175,11 +175,11 @@ func TestDoubts(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(text), &pod); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		doubts := PodDoubts(&pod, nil)
+		warnings := PodWarnings(&pod, nil)
 		for i := range pod.Containers {
-			doubts = append(doubts, ContainerDoubts(&pod.Containers[i], nil)...)
+			warnings = append(warnings, ContainerWarnings(&pod.Containers[i], nil)...)
 		}
-		if diff := cmp.Diff(want, strings.Join(fields(doubts), " ")); diff != "" {
+		if diff := cmp.Diff(want, strings.Join(fields(warnings), " ")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
@@ -218,8 +218,8 @@ func TestVolume(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(text), &v); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if doubt := VolumeDoubt(&v); want == "" && doubt != "" {
-			t.Errorf("%s: doubted: %s", text, doubt)
+		if warning := VolumeWarning(&v); want == "" && warning != "" {
+			t.Errorf("%s: warned of: %s", text, warning)
 		}
 		if got := Volume(&v); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", text, got, want)
@@ -244,7 +244,7 @@ func TestVolumeDoubts(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(text), &v); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if got := VolumeDoubt(&v); (got == "") != (want == "") || !strings.Contains(got, want) {
+		if got := VolumeWarning(&v); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

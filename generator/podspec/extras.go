@@ -159,8 +159,8 @@ func (m *merger) add(o *manifest.Object) {
 		v := volumes[i].DeepCopy()
 		if problem := podrules.Volume(v); problem != "" {
 			m.refuse(o, path, "the volume %q: %s", v.Name, problem)
-		} else if problem := podrules.VolumeDoubt(v); problem != "" {
-			m.report(o, diag.Warning, diag.PodDoubt, path, "the volume %q: %s", v.Name, problem)
+		} else if problem := podrules.VolumeWarning(v); problem != "" {
+			m.report(o, diag.Warning, diag.PodWarning, path, "the volume %q: %s", v.Name, problem)
 		}
 		switch {
 		case v.Name == "":

@@ -180,7 +180,7 @@ func TestIntegrations(t *testing.T) {
 		},
 		"two files at one place": {
 			agentObject("agent", "") + one("a", ", volumes: [{name: h, projected: {sources: [{secret: {name: s, items: [{key: a, path: f}, {key: b, path: f/g}]}}]}}]"),
-			append(tail[:3:3], "unmounted m-a-h", `warning[pod-doubt] Integration/m/a spec.volumes[0]: the volume "h": two files want one place, "f" and "f/g"`),
+			append(tail[:3:3], "unmounted m-a-h", `warning[pod-warning] Integration/m/a spec.volumes[0]: the volume "h": two files want one place, "f" and "f/g"`),
 		},
 		"names that Kubernetes would refuse are changed": {
 			agentObject("agent", "") + one("a.b", ", volumes: [{name: h, emptyDir: {}}, {name: "+long+", emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}, {name: "+long+", mountPath: /y}]"),

@@ -121,8 +121,8 @@ func (r *Resolver) Look(id manifest.ID) *manifest.Object {
 	return o
 }
 
-// Looked returns what was looked up; nil for what the set does not have.
-func (r *Resolver) Looked() map[manifest.ID]*manifest.Object { return r.looked }
+// Dependencies returns what was looked up; nil for what the set does not have.
+func (r *Resolver) Dependencies() map[manifest.ID]*manifest.Object { return r.looked }
 
 // Scope resolves references that stand in one object; they are to its namespace.
 type Scope struct {

@@ -116,7 +116,7 @@ func TestUnrendered(t *testing.T) {
 	if len(s.Diags()) > 0 || len(s.Data()) > 0 {
 		t.Errorf("%v, data %v", s.Diags(), s.Data())
 	}
-	if o, looked := s.Looked()[manifest.ID{Kind: "Secret", Namespace: "m", Name: "gone"}]; !looked || o != nil {
+	if o, looked := s.Dependencies()[manifest.ID{Kind: "Secret", Namespace: "m", Name: "gone"}]; !looked || o != nil {
 		t.Error("the lookup is not remembered: adding the Secret would change nothing")
 	}
 }

@@ -94,7 +94,7 @@ func (b *builder) once(path, format string, args ...any) {
 func (b *builder) doubt(path, problem string) {
 	if !b.refused[path] && !b.doubted[path] {
 		b.doubted[path] = true
-		b.diags = append(b.diags, b.agent.Diag(diag.Warning, diag.PodDoubt, path, "%s", problem))
+		b.diags = append(b.diags, b.agent.Diag(diag.Warning, diag.PodWarning, path, "%s", problem))
 	}
 }
 
@@ -126,7 +126,7 @@ func (b *builder) checkAnnotations(annotations map[string]string) {
 func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 	b.checkReferences()
 	b.refuseAll(podrules.Pod(pod, field.NewPath("spec")), nil)
-	for _, d := range podrules.PodDoubts(pod, field.NewPath("spec")) {
+	for _, d := range podrules.PodWarnings(pod, field.NewPath("spec")) {
 		b.doubt(d.Field, d.Detail)
 	}
 	b.doubtVolumes()
@@ -150,7 +150,7 @@ func (b *builder) checkPod(pod *corev1.PodSpec, claims []string) {
 func (b *builder) doubtVolumes() {
 	for i := range b.spec.Volumes {
 		v := &b.spec.Volumes[i]
-		if problem := podrules.VolumeDoubt(v); problem != "" && podrules.Volume(v) == "" {
+		if problem := podrules.VolumeWarning(v); problem != "" && podrules.Volume(v) == "" {
 			b.doubt(fmt.Sprintf("spec.volumes[%d]", i), problem)
 		}
 	}

@@ -39,10 +39,10 @@ func (b *builder) checkContainer(path string, c *corev1.Container, initial bool,
 	if strings.TrimSpace(c.Image) == "" {
 		b.refuse(path, "container %s: it has no image", c.Name)
 	}
-	surroundings := podrules.Surroundings{Claims: claims, Grace: gracePeriod}
+	context := podrules.PodContext{Claims: claims, Grace: gracePeriod}
 	of := func(f string) string { return b.containerField(path, c, f) }
-	b.refuseAll(podrules.Container(c, initial, surroundings, field.NewPath(path)), of)
-	for _, d := range podrules.ContainerDoubts(c, field.NewPath(path)) {
+	b.refuseAll(podrules.Container(c, initial, context, field.NewPath(path)), of)
+	for _, d := range podrules.ContainerWarnings(c, field.NewPath(path)) {
 		b.doubt(of(d.Field), d.Detail)
 	}
 	paths := map[string]bool{}

@@ -209,9 +209,9 @@ func TestWhatIsWrongIsRefused(t *testing.T) {
 	}
 }
 
-// TestDoubts: what the API server warns of, agentry has warned of before, for nobody who looks at
+// TestWarnings: what the API server warns of, agentry has warned of before, for nobody who looks at
 // Flux would see it.
-func TestDoubts(t *testing.T) {
+func TestWarnings(t *testing.T) {
 	fields := []string{ // sorted
 		"affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector",
 		"imagePullSecrets[0].name",
@@ -220,8 +220,8 @@ func TestDoubts(t *testing.T) {
 	}
 	doubtful := input{"doubtful", []string{filepath.Join("testdata", "doubtful.yaml")}}
 	out, err := exec.Command(harness.Agentry().Path(), "check", doubtful.paths[0]).CombinedOutput()
-	if got := found(`warning\[pod-doubt\]: GrafanaAgent/m/doubtful: spec\.(\S+):`, string(out)); err != nil || !slices.Equal(got, fields) {
-		t.Errorf("agentry doubts %q, want %q; %v\n%s", got, fields, err, out)
+	if got := found(`warning\[pod-warning\]: GrafanaAgent/m/doubtful: spec\.(\S+):`, string(out)); err != nil || !slices.Equal(got, fields) {
+		t.Errorf("agentry warns of %q, want %q; %v\n%s", got, fields, err, out)
 	}
 	objects := harness.Decode(t, render(t, doubtful, "reference"))
 	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "StatefulSet" })

@@ -108,7 +108,7 @@ func (k *kubernetes) refused(batch []worlds.World) (out []refusal) {
 			k.t.Fatalf("%v, in the world\n%s", err, text)
 		}
 		for _, policy := range slices.Sorted(maps.Keys(answers)) {
-			doubted := slices.ContainsFunc(answers[policy].Findings, func(f worlds.Finding) bool { return f.Code == "pod-doubt" })
+			doubted := slices.ContainsFunc(answers[policy].Findings, func(f worlds.Finding) bool { return f.Code == "pod-warning" })
 			for _, file := range slices.Sorted(maps.Keys(answers[policy].Files)) {
 				fmt.Fprintf(&stream, "---\n%s\n", answers[policy].Files[file])
 				asked = append(asked, refusal{world: w, policy: policy, object: file, doubted: doubted})

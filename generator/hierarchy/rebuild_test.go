@@ -72,7 +72,7 @@ func TestReplacedObjectsAreWhereBuildPutsThem(t *testing.T) {
 			t.Fatalf("step %d: %d of %d objects are replaced", step, len(changes), len(changed))
 		}
 		fresh := Build(next, nil)
-		if again, ok := Again(before, changes); ok {
+		if again, ok := Rebuild(before, changes); ok {
 			replaced++
 			if diff := cmp.Diff(told(fresh), told(again)); diff != "" {
 				t.Fatalf("step %d, %v (-built +replaced):\n%s", step, changed, diff)
@@ -118,7 +118,7 @@ func TestWhatIsSharedStaysShared(t *testing.T) {
 	set := parse(t, agents+fmt.Sprintf(instance, "i")+fmt.Sprintf(instance, "j")+monitors)
 	o := set.Kind("ServiceMonitor")[0]
 	replaced := *o
-	again, ok := Again(Build(set, nil), map[*manifest.Object]*manifest.Object{o: &replaced})
+	again, ok := Rebuild(Build(set, nil), map[*manifest.Object]*manifest.Object{o: &replaced})
 	if !ok {
 		t.Fatal("the monitor is not replaced")
 	}
@@ -136,11 +136,11 @@ func TestManyReplacedObjectsAreNotLookedFor(t *testing.T) {
 	for len(replaced) < maxReplaced {
 		replaced[monitor()] = monitor()
 	}
-	if _, ok := Again(nil, replaced); !ok {
+	if _, ok := Rebuild(nil, replaced); !ok {
 		t.Error("at the limit: they are not")
 	}
 	replaced[monitor()] = monitor()
-	if _, ok := Again(nil, replaced); ok {
+	if _, ok := Rebuild(nil, replaced); ok {
 		t.Error("above it: they are")
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PodDoubts returns what the API server takes of a pod with a warning, for it does not do what it
+// PodWarnings returns what the API server takes of a pod with a warning, for it does not do what it
 // says (GetWarningsForPod): affinities and spread constraints without a selector, names that are
 // empty. The details are sentences.
-func PodDoubts(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
+func PodWarnings(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	noSelector := func(path *field.Path) {
 		errs = append(errs, field.Invalid(path.Child("labelSelector"), nil, "without a labelSelector it is about no pod, and does nothing"))
 	}
@@ -35,8 +35,8 @@ func PodDoubts(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// ContainerDoubts is [PodDoubts] for a container: bytes that are no whole number.
-func ContainerDoubts(c *corev1.Container, path *field.Path) (errs field.ErrorList) {
+// ContainerWarnings is [PodWarnings] for a container: bytes that are no whole number.
+func ContainerWarnings(c *corev1.Container, path *field.Path) (errs field.ErrorList) {
 	for i, list := range []corev1.ResourceList{c.Resources.Limits, c.Resources.Requests} {
 		path := path.Child("resources", []string{"limits", "requests"}[i])
 		for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
@@ -48,9 +48,9 @@ func ContainerDoubts(c *corev1.Container, path *field.Path) (errs field.ErrorLis
 	return errs
 }
 
-// VolumeDoubt is [PodDoubts] for a volume, a sentence or nothing: files that hide each other, sources
+// VolumeWarning is [PodWarnings] for a volume, a sentence or nothing: files that hide each other, sources
 // without files, and plugins that Kubernetes has no longer.
-func VolumeDoubt(v *corev1.Volume) string {
+func VolumeWarning(v *corev1.Volume) string {
 	var files []string
 	switch {
 	case v.Secret != nil:

@@ -14,7 +14,7 @@ const maxReplaced = 64
 // before was built, when some objects of that are replaced. Hierarchies that have none of them are
 // taken over as they are. It reports false when the objects may decide what is selected, or what
 // is told of that; then only Build will do.
-func Again(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object) ([]*Hierarchy, bool) {
+func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object) ([]*Hierarchy, bool) {
 	if len(replaced) > maxReplaced {
 		return nil, false
 	}

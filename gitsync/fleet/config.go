@@ -21,7 +21,7 @@ func (f *Fleet) Set(defs []Definition, problems diag.List) {
 	f.rebuild()
 }
 
-// Rebalance looks again at which pipelines are this replica's: see [Options.Slice].
+// Rebalance looks again at which pipelines are this replica's: see [Options.Ownership].
 func (f *Fleet) Rebalance() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -37,7 +37,7 @@ func (f *Fleet) rebuild() {
 	defs, doubles := f.effective()
 	f.doubles = doubles
 	refused := conflicts(defs)
-	keys := sliceKeys(defs)
+	keys := shardKeys(defs)
 	f.setLimits(defs)
 	wanted := make(map[string]bool, len(defs))
 	f.order = f.order[:0:0]
@@ -50,7 +50,7 @@ func (f *Fleet) rebuild() {
 			f.pipelines[name] = p
 		}
 		f.order = append(f.order, p)
-		mine := def.Expand != nil || f.options.Slice == nil || f.options.Slice.Mine(keys[name])
+		mine := def.Expand != nil || f.options.Ownership == nil || f.options.Ownership.Owns(keys[name])
 		f.define(p, def, refused[name], keys[name], mine)
 	}
 	for name, p := range f.pipelines {
@@ -200,7 +200,7 @@ func (f *Fleet) define(p *pipeline, def *Definition, refused, key string, mine b
 		p.notBefore = p.last.began.Add(f.options.MinGap)
 	}
 	p.def = def
-	p.status.Origin, p.status.Suspended, p.status.Mine, p.status.SliceKey = def.Origin, def.Spec.Suspend, mine, key
+	p.status.Origin, p.status.Suspended, p.status.Owned, p.status.ShardKey = def.Origin, def.Spec.Suspend, mine, key
 }
 
 // remove stops a pipeline that is gone from the configuration, or whose folder is gone. Its

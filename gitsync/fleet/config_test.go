@@ -176,28 +176,28 @@ func TestOfTwoDefinitionsOfOnePlaceTheFirstRuns(t *testing.T) {
 	})
 }
 
-// slice is a Slice that changes.
-type slice struct {
+// shards is an Ownership that changes.
+type shards struct {
 	mu   sync.Mutex
 	mine map[string]bool
 }
 
-func (s *slice) Mine(key string) bool {
+func (s *shards) Owns(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mine[key]
 }
 
-func (s *slice) set(key string, mine bool) {
+func (s *shards) set(key string, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mine[key] = mine
 }
 
-func TestSlicesAreTakenAndGiven(t *testing.T) {
+func TestShardsAreTakenAndGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		own := &slice{mine: map[string]bool{"x": true}}
-		w := newWorld(t, func(o *Options) { o.Slice = own })
+		own := &shards{mine: map[string]bool{"x": true}}
+		w := newWorld(t, func(o *Options) { o.Ownership = own })
 		w.takes = 5 * time.Second
 		w.run(def("x", urlA), def("y", urlA))
 		same(t, "y is another's", w.ready("y"), "Unknown Elsewhere")

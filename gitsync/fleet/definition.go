@@ -84,10 +84,10 @@ type Observer interface {
 	Passed(ctx context.Context, o Outcome)
 }
 
-// Slice says which part of a fleet is this replica's.
-type Slice interface {
-	// Mine reports whether this replica runs what belongs to a key. Keys are those of
-	// [Fleet.SliceKey]: the name of a pipeline, or of the first of those that a rollout ties
+// Ownership says which part of a fleet is this replica's.
+type Ownership interface {
+	// Owns reports whether this replica runs what belongs to a key. Keys are those of
+	// [Fleet.ShardKey]: the name of a pipeline, or of the first of those that a rollout ties
 	// together. It must answer at once and not call the fleet.
-	Mine(key string) bool
+	Owns(key string) bool
 }

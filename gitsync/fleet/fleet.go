@@ -43,8 +43,8 @@ type Options struct {
 	Log *slog.Logger
 	// Observers are told of passes and changes of state, in this order.
 	Observers []Observer
-	// Slice says which pipelines are this replica's. Default: all.
-	Slice Slice
+	// Ownership says which pipelines this replica runs. Default: all.
+	Ownership Ownership
 	// Pool holds the repositories, for observers that read them too, and outlives the fleet.
 	// Nil: one of its own in CacheDir.
 	Pool *repo.Pool

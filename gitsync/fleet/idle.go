@@ -3,8 +3,8 @@ package fleet
 import "context"
 
 // Idle waits until no pass is under way of what belongs to these keys, those of
-// [Fleet.SliceKey], and the observers have been told of the last ones. It does not keep others
-// from beginning: what is not [Slice.Mine] any more has none. It is an error if ctx ends before.
+// [Fleet.ShardKey], and the observers have been told of the last ones. It does not keep others
+// from beginning: what is not [Ownership.Owns] any more has none. It is an error if ctx ends before.
 func (f *Fleet) Idle(ctx context.Context, keys func(key string) bool) error {
 	woken := make(chan struct{}, 1)
 	f.mu.Lock()
@@ -34,7 +34,7 @@ func (f *Fleet) isBusy(keys func(key string) bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range f.pipelines {
-		if p.running && keys(p.status.SliceKey) {
+		if p.running && keys(p.status.ShardKey) {
 			return true
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 func TestIdleWaitsForThePassesOfItsKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		own := &slice{mine: map[string]bool{"x": true, "y": true}}
-		w := newWorld(t, func(o *Options) { o.Slice = own })
+		own := &shards{mine: map[string]bool{"x": true, "y": true}}
+		w := newWorld(t, func(o *Options) { o.Ownership = own })
 		w.takes = 5 * time.Second
 		w.run(def("x", urlA))
 		after(2 * time.Second)

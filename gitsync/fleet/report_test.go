@@ -44,8 +44,8 @@ const wantStatus = `{
   "name": "x",
   "origin": "x.yaml:1",
   "suspended": false,
-  "mine": true,
-  "sliceKey": "x",
+  "owned": true,
+  "shardKey": "x",
   "conditions": [
     {
       "type": "Ready",

@@ -38,10 +38,10 @@ func (w *window) end(now time.Time, pushed bool) {
 	}
 }
 
-// sliceKeys names for each pipeline what replicas share the fleet by. Who knows whether others
+// shardKeys names for each pipeline what replicas share the fleet by. Who knows whether others
 // are good, or how many pushed, must run all of those: pipelines that rollout.after ties
 // together, and those with the same maxPerMinute, have the name of the first of them.
-func sliceKeys(defs []*Definition) map[string]string {
+func shardKeys(defs []*Definition) map[string]string {
 	first := map[string]string{} // towards the first of the group
 	root := func(name string) string {
 		for first[name] != "" && first[name] != name {

@@ -114,7 +114,7 @@ func TestSliceKeysTieTogetherWhatARolloutDoes(t *testing.T) {
 	} {
 		defs = append(defs, &d)
 	}
-	same(t, "keys", sliceKeys(defs), map[string]string{"d": "d", "e": "d", "f": "d", "b": "b", "c": "b", "a": "a", "alone": "alone"})
+	same(t, "keys", shardKeys(defs), map[string]string{"d": "d", "e": "d", "f": "d", "b": "b", "c": "b", "a": "a", "alone": "alone"})
 }
 
 func TestWindowAtItsLimit(t *testing.T) {

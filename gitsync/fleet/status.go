@@ -19,10 +19,10 @@ type Status struct {
 	Pipelines []string `json:"pipelines,omitempty"`
 	// Suspended says that the configuration stops it.
 	Suspended bool `json:"suspended"`
-	// Mine says that this replica runs it. If not, the rest of the status is not known here.
-	Mine bool `json:"mine"`
-	// SliceKey is what replicas share the fleet by.
-	SliceKey string `json:"sliceKey"`
+	// Owned says that this replica runs it. If not, the rest of the status is not known here.
+	Owned bool `json:"owned"`
+	// ShardKey is what replicas share the fleet by.
+	ShardKey string `json:"shardKey"`
 
 	// Conditions are always Ready, and Reconciling and Stalled if they are true, with the
 	// meaning and the reasons of Flux:

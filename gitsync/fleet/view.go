@@ -45,12 +45,12 @@ func (f *Fleet) Definitions() []*Definition {
 	return out
 }
 
-// SliceKey is what the replica of a pipeline is chosen by; the name itself if it is unknown.
-func (f *Fleet) SliceKey(pipeline string) string {
+// ShardKey is what the replica of a pipeline is chosen by; the name itself if it is unknown.
+func (f *Fleet) ShardKey(pipeline string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.pipelines[pipeline]; p != nil {
-		return p.status.SliceKey
+		return p.status.ShardKey
 	}
 	return pipeline
 }

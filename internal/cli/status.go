@@ -101,7 +101,7 @@ func printJSON(w io.Writer, value any) error {
 func allReady(all []fleet.Status) bool {
 	for _, s := range all {
 		c := s.Condition(meta.ReadyCondition)
-		if !s.Suspended && s.Mine && (c == nil || c.Status != metav1.ConditionTrue) {
+		if !s.Suspended && s.Owned && (c == nil || c.Status != metav1.ConditionTrue) {
 			return false
 		}
 	}

@@ -109,7 +109,7 @@ func (a *asker) pipelines(ctx context.Context, name string) ([]fleet.Status, err
 
 func allHandled(all []fleet.Status, token string) bool {
 	for _, s := range all {
-		if s.Mine && !s.Suspended && s.LastHandledReconcileAt != token {
+		if s.Owned && !s.Suspended && s.LastHandledReconcileAt != token {
 			return false
 		}
 	}

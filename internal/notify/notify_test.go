@@ -127,7 +127,7 @@ func (w *world) pass(reason, text string, change func(*fleet.Outcome)) fleet.Out
 		Definition: &w.def, Began: time.Now(), Took: time.Second, Trigger: fleet.ReasonPoll,
 		Report: &gitsync.Report{Pipeline: "prod-eu", Output: gitsync.OutputReport{URL: "https://git.example.com/platform/monitoring", Branch: "env/prod"}},
 		After: fleet.Status{
-			Name: "prod-eu", Mine: true,
+			Name: "prod-eu", Owned: true,
 			Conditions: []metav1.Condition{{Type: meta.ReadyCondition, Status: status, Reason: reason, Message: text}},
 			Sources:    []fleet.SourceStatus{{URL: "https://git.example.com/platform/monitoring", Commit: input}},
 		},
@@ -247,7 +247,7 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 	w := newWorld(func(spec *gitsync.PipelineSpec) {
 		spec.Notify = []gitsync.Notify{{URL: s.URL}, {URL: errorsOnly.URL, Severity: "error"}}
 	})
-	elsewhere := w.pass(fleet.ReasonElsewhere, "", func(o *fleet.Outcome) { o.After.Mine = false })
+	elsewhere := w.pass(fleet.ReasonElsewhere, "", func(o *fleet.Outcome) { o.After.Owned = false })
 	stalled := w.pass(meta.FailedReason, "the branch is protected", func(o *fleet.Outcome) {
 		o.After.Conditions = append(o.After.Conditions, metav1.Condition{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Reason: meta.FailedReason, Message: "the branch is protected"})
 	})

@@ -28,7 +28,7 @@ type state struct {
 // stateOf reads the state after an outcome.
 func stateOf(out fleet.Outcome) state {
 	ready := apimeta.FindStatusCondition(out.After.Conditions, meta.ReadyCondition)
-	if ready == nil || !out.After.Mine && !out.Removed {
+	if ready == nil || !out.After.Owned && !out.Removed {
 		return state{}
 	}
 	s := state{

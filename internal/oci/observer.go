@@ -26,9 +26,9 @@ type Options struct {
 	// Secrets reads what the fields of a pipeline point at. It is called when something is
 	// pushed, as files may rotate. Required.
 	Secrets func(d *fleet.Definition) (*pipeline.Secrets, error)
-	// Holds reports whether this replica, and no other, may tell of what has a slice key. It is
+	// MayPublish reports whether this replica, and no other, may tell of what has a shard key. It is
 	// asked right before each call. Default: it may.
-	Holds func(sliceKey string) bool
+	MayPublish func(shardKey string) bool
 	// Log gets a line for each artifact and for what cannot be pushed. Default: none.
 	Log *slog.Logger
 }
@@ -47,8 +47,8 @@ var _ fleet.Observer = (*Observer)(nil)
 
 // New makes an observer that pushes nothing before Run.
 func New(opts Options) *Observer {
-	if opts.Holds == nil {
-		opts.Holds = func(string) bool { return true }
+	if opts.MayPublish == nil {
+		opts.MayPublish = func(string) bool { return true }
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -69,16 +69,16 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 		o.set(name, "")
 		return
 	}
-	if !out.After.Mine || !out.IsPass() || out.Err != nil || out.After.Output == nil || out.After.Output.Commit == "" {
+	if !out.After.Owned || !out.IsPass() || out.Err != nil || out.After.Output == nil || out.After.Output.Commit == "" {
 		return
 	}
 	commit := out.After.Output.Commit
 	if !o.set(name, commit) {
 		return
 	}
-	to, slice := *d.Spec.Output.OCI, out.After.SliceKey
+	to, slice := *d.Spec.Output.OCI, out.After.ShardKey
 	o.box.Put(outbox.Job{Lane: to.URL, Key: name, What: "artifact", Pipeline: name, Do: func(ctx context.Context) error {
-		if !o.options.Holds(slice) {
+		if !o.options.MayPublish(slice) {
 			o.set(name, "")
 			return nil
 		}

@@ -412,14 +412,14 @@ func TestTheObserverPushesWhenTheBranchHasMoved(t *testing.T) {
 		return &pipeline.Secrets{OCI: h.secret}, nil
 	}})
 	pass := func(commit string, change func(*fleet.Outcome)) {
-		out := fleet.Outcome{Definition: d, Report: &gitsync.Report{}, After: fleet.Status{Name: "prod-eu", Mine: true, Output: &fleet.OutputStatus{Commit: commit}}}
+		out := fleet.Outcome{Definition: d, Report: &gitsync.Report{}, After: fleet.Status{Name: "prod-eu", Owned: true, Output: &fleet.OutputStatus{Commit: commit}}}
 		out.Began = out.Began.AddDate(1, 0, 0)
 		if change != nil {
 			change(&out)
 		}
 		o.Passed(t.Context(), out)
 	}
-	pass(first.String(), func(out *fleet.Outcome) { out.After.Mine = false })
+	pass(first.String(), func(out *fleet.Outcome) { out.After.Owned = false })
 	pass(first.String(), func(out *fleet.Outcome) { out.Err = errors.New("unreachable") })
 	pass("", nil)
 	if s := o.Stats(); s.Waiting != 0 {

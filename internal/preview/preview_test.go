@@ -190,7 +190,7 @@ func newLab(t *testing.T, change func(*gitsync.PipelineSpec)) *lab {
 
 // pass tells the previewer of a pass.
 func (l *lab) pass(change func(*fleet.Outcome)) {
-	out := fleet.Outcome{Definition: &l.def, After: fleet.Status{Name: "prod-eu", Mine: true}}
+	out := fleet.Outcome{Definition: &l.def, After: fleet.Status{Name: "prod-eu", Owned: true}}
 	if change != nil {
 		change(&out)
 	}
@@ -333,7 +333,7 @@ func TestPipelinesOverOneRepositoryListItsPullRequestsOnce(t *testing.T) {
 	other := l.def
 	other.Metadata.Name = "prod-us"
 	other.Spec.Output.Branch = "env/us"
-	l.p.Passed(t.Context(), fleet.Outcome{Definition: &other, After: fleet.Status{Name: "prod-us", Mine: true}})
+	l.p.Passed(t.Context(), fleet.Outcome{Definition: &other, After: fleet.Status{Name: "prod-us", Owned: true}})
 	l.open(2, "main", false, map[string]string{"README.md": "no change\n"})
 	l.round()
 	statuses, calls := l.take()
@@ -353,7 +353,7 @@ func TestPipelinesOverOneRepositoryListItsPullRequestsOnce(t *testing.T) {
 func TestNothingIsPreviewedThatAnotherReplicaHolds(t *testing.T) {
 	l := newLab(t, nil)
 	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
-	l.p.options.Holds = func(string) bool { return false }
+	l.p.options.MayPublish = func(string) bool { return false }
 	l.round()
 	if _, calls := l.take(); calls != 0 {
 		t.Errorf("%d calls", calls)
@@ -370,7 +370,7 @@ func TestNothingIsToldWhenThePipelineGoesWhileItIsRendered(t *testing.T) {
 	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("other")})
 	var rendered bool
 	l.p.options.Gate = func(context.Context) (func(), error) { rendered = true; return func() {}, nil }
-	l.p.options.Holds = func(string) bool { return !rendered }
+	l.p.options.MayPublish = func(string) bool { return !rendered }
 	l.round()
 	if statuses, _ := l.take(); len(statuses) > 0 || !rendered || strings.Contains(l.comment(1), "other") {
 		t.Errorf("rendered: %v, told: %q", rendered, statuses)
@@ -445,7 +445,7 @@ func TestRunListsWhenItIsTriggeredAndStopsForPipelinesThatAreGone(t *testing.T) 
 	l.p.mu.Unlock()
 	for name, change := range map[string]func(*fleet.Outcome){
 		"removed":           func(o *fleet.Outcome) { o.Removed = true },
-		"another replica's": func(o *fleet.Outcome) { o.After.Mine = false },
+		"another replica's": func(o *fleet.Outcome) { o.After.Owned = false },
 	} {
 		l.pass(nil)
 		l.pass(change)

@@ -52,9 +52,9 @@ type Options struct {
 	Gate func(context.Context) (release func(), err error)
 	// Version of agentry.
 	Version string
-	// Holds reports whether this replica, and no other, may tell of what has a slice key. It is
+	// MayPublish reports whether this replica, and no other, may tell of what has a shard key. It is
 	// asked right before each call. Default: it may.
-	Holds func(sliceKey string) bool
+	MayPublish func(shardKey string) bool
 	// Log gets a line for what cannot be previewed. Default: none.
 	Log *slog.Logger
 }
@@ -120,8 +120,8 @@ var _ fleet.Observer = (*Previewer)(nil)
 
 // New makes a previewer that does nothing before Run.
 func New(opts Options) *Previewer {
-	if opts.Holds == nil {
-		opts.Holds = func(string) bool { return true }
+	if opts.MayPublish == nil {
+		opts.MayPublish = func(string) bool { return true }
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -138,7 +138,7 @@ func (p *Previewer) Passed(_ context.Context, out fleet.Outcome) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	follows := out.After.Mine && !out.Removed && !d.Spec.Suspend
+	follows := out.After.Owned && !out.Removed && !d.Spec.Suspend
 	wanted := map[watchKey]bool{}
 	for i, s := range d.Spec.Sources {
 		if !follows || s.Previews == nil || s.Forge == nil {
@@ -152,7 +152,7 @@ func (p *Previewer) Passed(_ context.Context, out fleet.Outcome) {
 			p.watches[key] = w
 			p.kick()
 		}
-		w.def, w.slice = d, out.After.SliceKey
+		w.def, w.slice = d, out.After.ShardKey
 		p.moved(w, out.After.Sources)
 	}
 	for key := range p.watches {

@@ -17,7 +17,7 @@ import (
 // round previews the pull requests of a source that have a new head, and some of those whose base
 // has changed. What fails is tried again in the next round; a rate limit ends this one.
 func (p *Previewer) round(ctx context.Context, w turn) {
-	if !p.options.Holds(w.slice) {
+	if !p.options.MayPublish(w.slice) {
 		return // another replica tells, or it is not known which one
 	}
 	log := p.options.Log.With("pipeline", w.key.pipeline, "source", w.key.source)
@@ -51,7 +51,7 @@ func (p *Previewer) round(ctx context.Context, w turn) {
 
 func (p *Previewer) previewAll(ctx context.Context, w turn, r *renderer, log *slog.Logger, pulls []forge.PullRequest) {
 	for _, pr := range pulls {
-		if ctx.Err() != nil || !p.options.Holds(w.slice) {
+		if ctx.Err() != nil || !p.options.MayPublish(w.slice) {
 			return
 		}
 		now, err := p.preview(ctx, w, r, pr)
@@ -136,7 +136,7 @@ func (p *Previewer) preview(ctx context.Context, w turn, r *renderer, pr forge.P
 	if err != nil {
 		return told{}, err
 	}
-	if !p.options.Holds(w.slice) {
+	if !p.options.MayPublish(w.slice) {
 		return told{}, errNotOurs // rendering takes a while
 	}
 	w.base, w.baseOf = r.print, w.inputs

@@ -73,10 +73,10 @@ func TestASliceThatMayBeReleasedIsNotHeld(t *testing.T) {
 	key := keys()[3]
 	r.term, r.renewed = "a_1", time.Now()
 	r.view.slices[3] = leaseOf("fleet-slice-3", "a_1", "7")
-	if !r.Holds(key) {
+	if !r.MayPublish(key) {
 		t.Error("it is not held before")
 	}
-	if r.given[3] = "7"; r.Holds(key) {
+	if r.given[3] = "7"; r.MayPublish(key) {
 		t.Error("it is held after")
 	}
 }

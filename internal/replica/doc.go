@@ -36,8 +36,8 @@
 //
 // # What a replica may do
 //
-// [Replica.Mine] says whose passes are made. While the API server cannot be reached it goes on to
-// answer as before. [Replica.Holds] says who may do what others see; without a term that stands,
+// [Replica.Owns] says whose passes are made. While the API server cannot be reached it goes on to
+// answer as before. [Replica.MayPublish] says who may do what others see; without a term that stands,
 // that is nobody.
 //
 // # Triggers

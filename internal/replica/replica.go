@@ -28,18 +28,18 @@ const (
 
 // Fleet is what is shared, a [fleet.Fleet].
 type Fleet interface {
-	// Rebalance is called after Mine began to answer otherwise.
+	// Rebalance is called after Owns began to answer otherwise.
 	Rebalance()
 	// Trigger is called with what another replica handed on.
 	Trigger(t fleet.Trigger) int
-	// SliceKey is what Mine is asked with for a pipeline.
-	SliceKey(pipeline string) string
-	// Idle waits until no pass is under way of what belongs to these keys; Mine is false of
+	// ShardKey is what Owns is asked with for a pipeline.
+	ShardKey(pipeline string) string
+	// Idle waits until no pass is under way of what belongs to these keys; Owns is false of
 	// them already.
 	Idle(ctx context.Context, keys func(key string) bool) error
 }
 
-var _ fleet.Slice = (*Replica)(nil)
+var _ fleet.Ownership = (*Replica)(nil)
 
 // Options are the settings of a Replica.
 type Options struct {
@@ -113,17 +113,17 @@ func (r *Replica) Run(ctx context.Context, f Fleet) {
 	r.leave(context.WithoutCancel(ctx))
 }
 
-// Mine implements [fleet.Slice]: it tells whether this replica makes the passes of a pipeline, by
-// its slice key. Several may for a moment, and for as long as the API server is away.
-func (r *Replica) Mine(key string) bool {
+// Owns implements [fleet.Ownership]: it tells whether this replica makes the passes of a pipeline, by
+// its shard key. Several may for a moment, and for as long as the API server is away.
+func (r *Replica) Owns(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mine[sliceOf(key)]
 }
 
-// Holds tells whether this replica, and no other, may now do for a pipeline, by its slice key,
+// MayPublish tells whether this replica, and no other, may now do for a pipeline, by its shard key,
 // what others see: comments, statuses, events, moving tags. Ask right before each.
-func (r *Replica) Holds(key string) bool {
+func (r *Replica) MayPublish(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ours(sliceOf(key))

@@ -164,15 +164,15 @@ func TestAReplicaThatIsCutOff(t *testing.T) {
 				before := a.fleet.changes()
 				w.with(a, cut)
 				w.run(trustTime + time.Second)
-				if a.Holds(key) || !a.Mine(key) {
-					t.Errorf("holds %v, mine %v", a.Holds(key), a.Mine(key))
+				if a.MayPublish(key) || !a.Owns(key) {
+					t.Errorf("holds %v, mine %v", a.MayPublish(key), a.Owns(key))
 				}
 				w.until("b holds everything", takeover, func() bool {
 					return !slices.ContainsFunc(sliced(w.holders()), func(h string) bool { return h != "b" })
 				})
 				w.run(time.Minute)
-				if a.Holds(key) || !a.Mine(key) || a.fleet.changes() != before {
-					t.Errorf("holds %v, mine %v, %d changes", a.Holds(key), a.Mine(key), a.fleet.changes()-before)
+				if a.MayPublish(key) || !a.Owns(key) || a.fleet.changes() != before {
+					t.Errorf("holds %v, mine %v, %d changes", a.MayPublish(key), a.Owns(key), a.fleet.changes()-before)
 				}
 				w.with(a, func(c *client) {
 					if c.frozen != nil {
@@ -199,7 +199,7 @@ func TestASuspendedReplica(t *testing.T) {
 		a.mu.Lock()
 		a.now = func() time.Time { return time.Now().Round(0).Add(time.Minute) }
 		a.mu.Unlock()
-		if a.Holds(key) {
+		if a.MayPublish(key) {
 			t.Error("it has not noticed")
 		}
 		w.run(time.Second)
@@ -287,8 +287,8 @@ func TestTheAPIServerIsAway(t *testing.T) {
 			w.run(time.Second)
 			for n, key := range keys() {
 				for _, p := range w.all() {
-					if p.Holds(key) || p.Mine(key) != (before[n] == p.options.Identity) {
-						t.Fatalf("%s: holds %v, mine %v", p.options.Identity, p.Holds(key), p.Mine(key))
+					if p.MayPublish(key) || p.Owns(key) != (before[n] == p.options.Identity) {
+						t.Fatalf("%s: holds %v, mine %v", p.options.Identity, p.MayPublish(key), p.Owns(key))
 					}
 				}
 			}
@@ -388,8 +388,8 @@ func TestAHandOverWaitsForPasses(t *testing.T) {
 		for n, key := range keys() {
 			if theirs := owner(n, []string{a.self, b.self}) == b.self; theirs {
 				handed++
-				if a.Mine(key) || !a.Holds(key) || b.Mine(key) {
-					t.Fatalf("slice %d: of a %v, held %v, of b %v", n, a.Mine(key), a.Holds(key), b.Mine(key))
+				if a.Owns(key) || !a.MayPublish(key) || b.Owns(key) {
+					t.Fatalf("slice %d: of a %v, held %v, of b %v", n, a.Owns(key), a.MayPublish(key), b.Owns(key))
 				}
 			}
 		}

@@ -194,7 +194,7 @@ func (r *Replica) drain(ctx context.Context, term string, n int) {
 	poke(r.wake)
 }
 
-// settle makes Mine answer as the Leases say. Without a term that stands, it goes on to answer
+// settle makes Owns answer as the Leases say. Without a term that stands, it goes on to answer
 // as before.
 func (r *Replica) settle(term string) {
 	r.mu.Lock()

@@ -49,10 +49,10 @@ type spot struct {
 	key   string
 }
 
-// HandOn passes a trigger on to the replicas that run its pipelines, or will next; this one's own
+// Forward passes a trigger on to the replicas that run its pipelines, or will next; this one's own
 // are none of its business. It does not wait; what cannot be written now is tried again. At most
 // once a second is written.
-func (r *Replica) HandOn(t fleet.Trigger) error {
+func (r *Replica) Forward(t fleet.Trigger) error {
 	text, err := json.Marshal(handed{t.Pipeline, t.Repository, t.Reason, t.Token, rand.Text()[:10]})
 	if err != nil || len(text) > maxTriggerBytes {
 		return errors.Join(err, fmt.Errorf("a trigger of %d bytes: at most %d are handed on", len(text), maxTriggerBytes))
@@ -96,10 +96,10 @@ func (r *Replica) only(t fleet.Trigger) int {
 	if f == nil {
 		return sliceOf(t.Pipeline)
 	}
-	return sliceOf(f.SliceKey(t.Pipeline))
+	return sliceOf(f.ShardKey(t.Pipeline))
 }
 
-// post writes what HandOn was given.
+// post writes what Forward was given.
 func (r *Replica) post(ctx context.Context) {
 	for pause(ctx, roundTime, r.posts) {
 		r.flush(ctx)

@@ -34,7 +34,7 @@ func (w *world) annotations() int {
 
 func handOn(t *testing.T, r *process, trigger fleet.Trigger) {
 	t.Helper()
-	if err := r.HandOn(trigger); err != nil {
+	if err := r.Forward(trigger); err != nil {
 		t.Error(err)
 	}
 }
@@ -90,7 +90,7 @@ func TestATriggerForWhoIsDead(t *testing.T) {
 		c := w.start("c", 0)
 		w.until("three share everything", takeover, w.settled)
 		for _, key := range keys() {
-			if b.Mine(key) && owner(sliceOf(key), []string{a.self, c.self}) == c.self {
+			if b.Owns(key) && owner(sliceOf(key), []string{a.self, c.self}) == c.self {
 				ofB = key
 			}
 		}
@@ -186,7 +186,7 @@ func TestTriggersFromAllSides(t *testing.T) {
 		sent := map[string]bool{}
 		for round := range 30 {
 			for i, p := range senders {
-				if p.Mine(keys()[round]) {
+				if p.Owns(keys()[round]) {
 					continue // A server gives it to its fleet itself.
 				}
 				token := fmt.Sprintf("%d/%d", round, i)
@@ -214,7 +214,7 @@ func TestTriggersFromAllSides(t *testing.T) {
 func TestTriggersAreBounded(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a, b, _, ofB := pair(w)
-		if err := a.HandOn(fleet.Trigger{Pipeline: ofB, Token: strings.Repeat("x", maxTriggerBytes)}); err == nil {
+		if err := a.Forward(fleet.Trigger{Pipeline: ofB, Token: strings.Repeat("x", maxTriggerBytes)}); err == nil {
 			t.Error("one that is too long is taken")
 		}
 		w.with(a, func(c *client) { c.broken = true })
@@ -222,7 +222,7 @@ func TestTriggersAreBounded(t *testing.T) {
 			handOn(t, a, fleet.Trigger{Pipeline: ofB, Repository: fmt.Sprint(i)})
 		}
 		handOn(t, a, fleet.Trigger{Pipeline: ofB, Repository: "7", Token: "again"})
-		if err := a.HandOn(fleet.Trigger{Pipeline: ofB, Repository: "one more"}); err == nil {
+		if err := a.Forward(fleet.Trigger{Pipeline: ofB, Repository: "one more"}); err == nil {
 			t.Error("one more is taken")
 		}
 		w.mu.Lock()

@@ -381,7 +381,7 @@ func (w *world) look() {
 	}
 }
 
-// holds is the answer of Holds for every slice.
+// holds is the answer of MayPublish for every slice.
 func (r *Replica) holds() (out [sliceCount]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -469,7 +469,7 @@ type engine struct {
 	drained    []string
 }
 
-func (e *engine) SliceKey(pipeline string) string { return strings.TrimPrefix(pipeline, "after-") }
+func (e *engine) ShardKey(pipeline string) string { return strings.TrimPrefix(pipeline, "after-") }
 
 func (e *engine) Rebalance() {
 	e.mu.Lock()
@@ -481,7 +481,7 @@ func (e *engine) Rebalance() {
 func (e *engine) Trigger(t fleet.Trigger) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t.Pipeline != "" && !e.replica.Mine(e.SliceKey(t.Pipeline)) {
+	if t.Pipeline != "" && !e.replica.Owns(e.ShardKey(t.Pipeline)) {
 		return 0
 	}
 	e.triggers = append(e.triggers, t)
@@ -494,7 +494,7 @@ func (e *engine) Idle(ctx context.Context, mine func(string) bool) error {
 	for _, key := range keys() {
 		if mine(key) {
 			e.drained = append(e.drained, key)
-			if e.replica.Mine(key) {
+			if e.replica.Owns(key) {
 				panic("passes of " + key + " are waited for and begin all the same")
 			}
 		}

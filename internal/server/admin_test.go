@@ -51,11 +51,11 @@ func ready(status metav1.ConditionStatus, reason, message string) []metav1.Condi
 }
 
 func good(name string) fleet.Status {
-	return fleet.Status{Name: name, Mine: true, Conditions: ready(metav1.ConditionTrue, meta.SucceededReason, "rendered")}
+	return fleet.Status{Name: name, Owned: true, Conditions: ready(metav1.ConditionTrue, meta.SucceededReason, "rendered")}
 }
 
 func untriedPipeline(name string) fleet.Status {
-	return fleet.Status{Name: name, Mine: true, Conditions: ready(metav1.ConditionUnknown, meta.ProgressingReason, "")}
+	return fleet.Status{Name: name, Owned: true, Conditions: ready(metav1.ConditionUnknown, meta.ProgressingReason, "")}
 }
 
 // request is what is asked.
@@ -155,8 +155,8 @@ func TestWhoMayAskWithToken(t *testing.T) {
 func TestReadiness(t *testing.T) {
 	f := &fake{pipelines: []fleet.Status{
 		good("a"), untriedPipeline("b"), untriedPipeline("c"),
-		{Name: "failed", Mine: true, Conditions: ready(metav1.ConditionFalse, meta.FailedReason, "the password is s3cret")},
-		{Name: "asleep", Mine: true, Suspended: true},
+		{Name: "failed", Owned: true, Conditions: ready(metav1.ConditionFalse, meta.FailedReason, "the password is s3cret")},
+		{Name: "asleep", Owned: true, Suspended: true},
 		{Name: "of another replica", Conditions: ready(metav1.ConditionUnknown, fleet.ReasonElsewhere, "")},
 	}}
 	h := f.handler(nil)
@@ -254,7 +254,7 @@ func troubled() fleet.Status {
 	soon := metav1.NewTime(time.Now().Add(time.Minute))
 	why := fleet.Finding{Severity: "error", Message: hostile, Hint: "write it right", File: "team/monitor.yaml", Line: 7, Column: 3, Object: "ServiceMonitor/shop/cart"}
 	return fleet.Status{
-		Name: "prod", Origin: "fleet.yaml:3", Mine: true, Failures: 2, LastPass: &fleet.PassStatus{Began: ago, Trigger: "poll", Error: hostile}, NextPass: &soon,
+		Name: "prod", Origin: "fleet.yaml:3", Owned: true, Failures: 2, LastPass: &fleet.PassStatus{Began: ago, Trigger: "poll", Error: hostile}, NextPass: &soon,
 		Conditions: append(ready(metav1.ConditionFalse, meta.BuildFailedReason, hostile), metav1.Condition{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Message: "protected"}),
 		Sources:    []fleet.SourceStatus{{URL: "https://git.example.com/a", Ref: "branch main", Commit: "0123456789", Stale: true}},
 		Output:     &fleet.OutputStatus{Branch: "environments/prod", Path: "x", Commit: "abcdef0123"},
@@ -266,7 +266,7 @@ func troubled() fleet.Status {
 
 func TestPage(t *testing.T) {
 	f := &fake{
-		pipelines: []fleet.Status{good("fine"), troubled(), {Name: "asleep", Mine: true, Suspended: true}},
+		pipelines: []fleet.Status{good("fine"), troubled(), {Name: "asleep", Owned: true, Suspended: true}},
 		remotes:   []fleet.RemoteStatus{{URL: "https://git.example.com/a", Failures: 3, Error: "refused"}},
 		problems:  diag.List{{Severity: diag.Error, File: "bad.yaml", Line: 9, Message: "unknown field"}},
 	}

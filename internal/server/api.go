@@ -144,7 +144,7 @@ func untried(all []fleet.Status) int {
 	for _, s := range all {
 		ready := s.Condition(meta.ReadyCondition)
 		unknown := ready == nil || ready.Status == metav1.ConditionUnknown && ready.Reason == meta.ProgressingReason
-		if s.Mine && !s.Suspended && unknown {
+		if s.Owned && !s.Suspended && unknown {
 			n++
 		}
 	}

@@ -45,7 +45,7 @@ type pageRow struct {
 
 // Good reports whether nobody needs to look.
 func (r pageRow) Good() bool {
-	return r.Ready.Status == metav1.ConditionTrue || r.Suspended || !r.Mine
+	return r.Ready.Status == metav1.ConditionTrue || r.Suspended || !r.Owned
 }
 
 // Bad reports whether something is wrong. What is not good need not be bad: it may not have
@@ -59,7 +59,7 @@ func (r pageRow) State() string {
 	switch {
 	case r.Bad():
 		return "bad"
-	case r.Good() && r.Mine && !r.Suspended: // of the others nobody knows
+	case r.Good() && r.Owned && !r.Suspended: // of the others nobody knows
 		return "good"
 	}
 	return ""

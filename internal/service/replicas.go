@@ -51,7 +51,7 @@ var _ fleet.Observer = shared{}
 
 // Passed implements [fleet.Observer].
 func (s shared) Passed(ctx context.Context, o fleet.Outcome) {
-	if s.replica.Holds(o.After.SliceKey) {
+	if s.replica.MayPublish(o.After.ShardKey) {
 		s.observer.Passed(ctx, o)
 	}
 }
@@ -64,8 +64,8 @@ func (s *service) once(o fleet.Observer) fleet.Observer {
 	return shared{s.replica, o}
 }
 
-// slice is what the fleet asks which pipelines are ours; nil for all.
-func (s *service) slice() fleet.Slice {
+// ownership is what the fleet asks which pipelines are ours; nil for all.
+func (s *service) ownership() fleet.Ownership {
 	if s.replica == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (s *service) trigger(t fleet.Trigger) {
 	if s.replica == nil {
 		return
 	}
-	if err := s.replica.HandOn(t); err != nil {
+	if err := s.replica.Forward(t); err != nil {
 		s.log.Warn("a trigger is not handed on; polling finds what it was about", "pipeline", t.Pipeline, "repository", t.Repository, "err", err)
 	}
 }

@@ -140,7 +140,7 @@ func newService(o Options) (*service, error) {
 	}
 	s.fleet = fleet.New(fleet.Options{
 		CacheDir: o.CacheDir, Version: o.Version, Workers: o.Workers, MemoryBytes: o.MemoryBytes, Jitter: o.Jitter, Grace: o.Grace,
-		Log: o.Log, Observers: observers, Slice: s.slice(), Pool: s.pool,
+		Log: o.Log, Observers: observers, Ownership: s.ownership(), Pool: s.pool,
 	})
 	s.metrics.Watch(s.fleet, func() []telemetry.RateLimit { return limitsOf(sites) })
 	s.hooks = webhook.New(webhook.Options{

@@ -27,10 +27,10 @@ type teller struct {
 // after that themselves, as they have to hear which pipelines are another one's.
 func (s *service) tellOthers(sites *forge.Sites) *preview.Previewer {
 	events := notify.New(notify.Options{Secrets: s.secretsOf, Instance: instance(), Log: s.log})
-	forges := observer.New(observer.Options{Sites: sites, Secrets: s.secretsOf, Holds: s.holds(), Log: s.log})
-	artifacts := oci.New(oci.Options{Pool: s.pool, Secrets: s.secretsOf, Holds: s.holds(), Log: s.log})
+	forges := observer.New(observer.Options{Sites: sites, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Log: s.log})
+	artifacts := oci.New(oci.Options{Pool: s.pool, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Log: s.log})
 	previews := preview.New(preview.Options{
-		Sites: sites, Pool: s.pool, Secrets: s.secretsOf, Holds: s.holds(), Version: s.options.Version, Log: s.log,
+		Sites: sites, Pool: s.pool, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Version: s.options.Version, Log: s.log,
 		Gate: func(ctx context.Context) (func(), error) { return s.fleet.Gate(ctx) }, // there is no fleet yet
 	})
 	s.tellers = []teller{
@@ -53,12 +53,12 @@ func (s *service) tellOthers(sites *forge.Sites) *preview.Previewer {
 	return previews
 }
 
-// holds is asked right before others are told; nil if there are no replicas.
-func (s *service) holds() func(sliceKey string) bool {
+// mayPublish is asked right before others are told; nil if there are no replicas.
+func (s *service) mayPublish() func(shardKey string) bool {
 	if s.replica == nil {
 		return nil
 	}
-	return s.replica.Holds
+	return s.replica.MayPublish
 }
 
 func (s *service) secretsOf(d *fleet.Definition) (*pipeline.Secrets, error) {

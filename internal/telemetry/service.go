@@ -80,7 +80,7 @@ func (s *Service) Registry() *prometheus.Registry { return s.registry }
 // Passed implements [fleet.Observer].
 func (s *Service) Passed(_ context.Context, o fleet.Outcome) {
 	name := o.After.Name
-	if o.Removed || !o.After.Mine {
+	if o.Removed || !o.After.Owned {
 		s.forget(name)
 		return
 	}

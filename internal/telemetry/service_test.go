@@ -44,7 +44,7 @@ func condition(kind string, status metav1.ConditionStatus) metav1.Condition {
 
 // passed is the outcome of a pass that took two seconds.
 func passed(name string, report *gitsync.Report, err error) fleet.Outcome {
-	return fleet.Outcome{Definition: &fleet.Definition{}, Report: report, Err: err, Began: time.UnixMilli(1_000_000_500), Took: 2 * time.Second, After: fleet.Status{Name: name, Mine: true}}
+	return fleet.Outcome{Definition: &fleet.Definition{}, Report: report, Err: err, Began: time.UnixMilli(1_000_000_500), Took: 2 * time.Second, After: fleet.Status{Name: name, Owned: true}}
 }
 
 // series are the values of all metrics of agentry that a pipeline or remote has a part in, or
@@ -101,7 +101,7 @@ func TestPassesOfAService(t *testing.T) {
 	s.Passed(t.Context(), passed("prod", &gitsync.Report{}, nil))
 	s.Passed(t.Context(), passed("test", holding(), nil))
 	s.Passed(t.Context(), passed("prod", nil, errors.New("no network")))
-	s.Passed(t.Context(), fleet.Outcome{After: fleet.Status{Name: "asleep", Mine: true}})
+	s.Passed(t.Context(), fleet.Outcome{After: fleet.Status{Name: "asleep", Owned: true}})
 	got := series(t, s)
 	among(t, got, map[string]float64{
 		"reconcile_duration_seconds{result=success}":                 2,
@@ -120,7 +120,7 @@ func TestPassesOfAService(t *testing.T) {
 		}
 	}
 
-	removed := fleet.Outcome{Removed: true, After: fleet.Status{Name: "prod", Mine: true}}
+	removed := fleet.Outcome{Removed: true, After: fleet.Status{Name: "prod", Owned: true}}
 	elsewhere := fleet.Outcome{After: fleet.Status{Name: "test"}}
 	s.Passed(t.Context(), removed)
 	s.Passed(t.Context(), elsewhere)
@@ -189,10 +189,10 @@ func TestStateOfTheFleet(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1000, 0))
 	s.Watch(&still{
 		pipelines: []fleet.Status{
-			{Name: "a", Mine: true, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue)}},
-			{Name: "b", Mine: true, Failures: 4, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse), condition(meta.StalledCondition, metav1.ConditionTrue)}},
-			{Name: "c", Mine: true, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionUnknown), condition(meta.ReconcilingCondition, metav1.ConditionTrue)}},
-			{Name: "d", Mine: true, Suspended: true}, {Name: "e"},
+			{Name: "a", Owned: true, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue)}},
+			{Name: "b", Owned: true, Failures: 4, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse), condition(meta.StalledCondition, metav1.ConditionTrue)}},
+			{Name: "c", Owned: true, Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionUnknown), condition(meta.ReconcilingCondition, metav1.ConditionTrue)}},
+			{Name: "d", Owned: true, Suspended: true}, {Name: "e"},
 		},
 		remotes:  []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, Took: metav1.Duration{Duration: time.Second}}, {URL: shopURL, Failures: 2, LastRound: &at, NextRound: &at}},
 		problems: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}},
@@ -214,7 +214,7 @@ func TestStateOfTheFleet(t *testing.T) {
 func full(t *testing.T) *Service {
 	s := NewService("v1")
 	at := metav1.Now()
-	s.Watch(&still{pipelines: []fleet.Status{{Name: "a", Mine: true, Failures: 1}}, remotes: []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, NextRound: &at}}},
+	s.Watch(&still{pipelines: []fleet.Status{{Name: "a", Owned: true, Failures: 1}}, remotes: []fleet.RemoteStatus{{URL: shopURL, LastRound: &at, NextRound: &at}}},
 		func() []RateLimit { return []RateLimit{{"github.com", 1}} })
 	report := holding()
 	report.Commit = id

@@ -81,7 +81,7 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 		for _, word := range statesOf(p) {
 			counts[word]++
 		}
-		if p.Failures > 0 && p.Mine {
+		if p.Failures > 0 && p.Owned {
 			gauge(s.d.failures, float64(p.Failures), p.Name)
 		}
 	}
@@ -134,7 +134,7 @@ func when(t *metav1.Time) time.Time {
 // statesOf are the states that a pipeline counts in.
 func statesOf(p fleet.Status) []string {
 	switch {
-	case !p.Mine:
+	case !p.Owned:
 		return []string{"elsewhere"}
 	case p.Suspended:
 		return []string{"suspended"}

@@ -32,9 +32,9 @@ type Options struct {
 	// Page is the address of a page about a pipeline, for statuses; it may return "". Default: the
 	// pages of output commits.
 	Page func(pipeline string) string
-	// Holds reports whether this replica, and no other, may tell of what has a slice key. It is
+	// MayPublish reports whether this replica, and no other, may tell of what has a shard key. It is
 	// asked right before each call. Default: it may.
-	Holds func(sliceKey string) bool
+	MayPublish func(shardKey string) bool
 	// Log gets a line for what cannot be told. Default: none.
 	Log *slog.Logger
 }
@@ -68,8 +68,8 @@ var _ fleet.Observer = (*Observer)(nil)
 
 // New makes an observer that tells nothing before Run.
 func New(opts Options) *Observer {
-	if opts.Holds == nil {
-		opts.Holds = func(string) bool { return true }
+	if opts.MayPublish == nil {
+		opts.MayPublish = func(string) bool { return true }
 	}
 	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), told: map[target]fact{}}
 }
@@ -89,7 +89,7 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 		o.forget(out)
 		return
 	}
-	if !out.After.Mine {
+	if !out.After.Owned {
 		return
 	}
 	o.tellStatus(out)
@@ -120,7 +120,7 @@ func (o *Observer) put(slice string, t target, f fact, same func(old, new fact) 
 	job.Pipeline = t.pipeline
 	job.Do = func(ctx context.Context) error {
 		var err error
-		if o.options.Holds(slice) {
+		if o.options.MayPublish(slice) {
 			if err = do(ctx); !forge.IsPermanent(err) {
 				return err
 			}

@@ -178,7 +178,7 @@ func (w *world) outcome(status metav1.ConditionStatus, reason, text string, chan
 			Units:   []gitsync.UnitReport{{Name: "a/agent", State: gitsync.UnitUnchanged}},
 		},
 		After: fleet.Status{
-			Name: "prod-eu", Mine: true, Units: make([]fleet.UnitStatus, 2),
+			Name: "prod-eu", Owned: true, Units: make([]fleet.UnitStatus, 2),
 			Conditions: []metav1.Condition{{Type: meta.ReadyCondition, Status: status, Reason: reason, Message: text}},
 			Sources:    []fleet.SourceStatus{{URL: "https://git.example.com/org/monitoring", Commit: commitA}, {URL: "https://git.example.com/org/shared", Commit: commitB}},
 		},
@@ -225,7 +225,7 @@ func TestStatusOfInputCommitsIsSetOncePerNews(t *testing.T) {
 
 func TestStatusIsNotSetWhereNothingIsKnown(t *testing.T) {
 	for name, change := range map[string]func(*fleet.Outcome){
-		"another replica runs it":      func(o *fleet.Outcome) { o.After.Mine = false },
+		"another replica runs it":      func(o *fleet.Outcome) { o.After.Owned = false },
 		"it is gone":                   func(o *fleet.Outcome) { o.Removed = true },
 		"it starts":                    func(o *fleet.Outcome) { o.After.Conditions[0].Reason = meta.ProgressingReason },
 		"the source stays at its base": func(o *fleet.Outcome) { o.After.Sources[0].Stale = true },
@@ -246,8 +246,8 @@ func TestStatusIsNotSetWhereNothingIsKnown(t *testing.T) {
 
 func TestNothingIsToldOnceAnotherReplicaHoldsThePipeline(t *testing.T) {
 	w := newWorld(t, nil)
-	out := w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", func(o *fleet.Outcome) { o.After.SliceKey = "first" })
-	w.observer.options.Holds = func(key string) bool { return key != "first" }
+	out := w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", func(o *fleet.Outcome) { o.After.ShardKey = "first" })
+	w.observer.options.MayPublish = func(key string) bool { return key != "first" }
 	check(t, "held by another one", w.pass(t, out))
 	if calls := w.pass(t, out); len(calls) != 1 {
 		t.Errorf("held here again: %q", calls)

@@ -35,7 +35,7 @@ func (o *Observer) tellProposal(out fleet.Outcome) {
 		want.Title, want.Body = title(d.Spec.Output.Promotion.Title, r), body(r)
 		f.state, f.text = forge.Pending, want.Title
 	}
-	o.put(out.After.SliceKey, target{name, proposal}, f, func(old, now fact) bool { return old == now }, outbox.Job{
+	o.put(out.After.ShardKey, target{name, proposal}, f, func(old, now fact) bool { return old == now }, outbox.Job{
 		Lane: "pull request " + r.Output.URL, Key: name, What: "pull request",
 		Do: func(ctx context.Context) error { return o.propose(ctx, d, want, f.state == forge.Pending) },
 	})

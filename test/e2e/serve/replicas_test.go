@@ -42,7 +42,7 @@ func start(t *testing.T, name, kubeconfig, folder string, port int) *replica {
 // state is what is looked at of a pipeline.
 type state struct {
 	Name                   string `json:"name"`
-	Mine                   bool   `json:"mine"`
+	Owned                  bool   `json:"owned"`
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt"`
 	Output                 struct{ Commit string }
 }
@@ -87,7 +87,7 @@ func shared(t *testing.T, replicas ...*replica) func() error {
 				if err != nil {
 					return err
 				}
-				if s.Mine {
+				if s.Owned {
 					by = append(by, r.name)
 				}
 			}

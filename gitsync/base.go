@@ -138,7 +138,7 @@ func (s *source) gives(ctx context.Context, head, id plumbing.Hash) (bool, error
 	if known, err := isAncestor(rd, id, head); known || err != nil {
 		return known, err
 	}
-	return s.repo.Gives(ctx, old)
+	return s.repo.HasCommit(ctx, old)
 }
 
 // isAncestor looks for a commit in what is cached of another's history.

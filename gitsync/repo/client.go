@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
 // The two programs that a remote runs for us.
@@ -83,26 +85,11 @@ func readAdvertisement(svc service) (*packp.AdvRefs, error) {
 		return nil, err
 	}
 	adv := packp.NewAdvRefs()
-	err = adv.Decode(&limitReader{in: in, left: maxAdvertisement, what: "list of refs"})
+	err = adv.Decode(limit.Reader(in, maxAdvertisement, "list of refs"))
 	if err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
 		return nil, err
 	}
 	return adv, nil
-}
-
-// limitReader is io.LimitReader with an error of its own, ErrTooLarge.
-type limitReader struct {
-	in   io.Reader
-	left int64
-	what string
-}
-
-func (r *limitReader) Read(p []byte) (int, error) {
-	n, err := r.in.Read(p)
-	if r.left -= int64(n); r.left < 0 {
-		return 0, fmt.Errorf("%w: %s", ErrTooLarge, r.what)
-	}
-	return n, err
 }
 
 // secrets lists what must never be shown.
@@ -138,7 +125,7 @@ func (c *client) explainCause(cause error, action string, err error, words strin
 // kindOf sorts an error into the sentinels. Remotes tell most refusals in words
 // only; what is not recognised counts as unreachable, which is tried again.
 func kindOf(cause, err error, words string) error {
-	for _, kind := range []error{ErrAuth, ErrHostKey, ErrRepositoryNotFound, ErrTooLarge, ErrRefNotFound} {
+	for _, kind := range []error{ErrAuth, ErrHostKey, ErrRepositoryNotFound, limit.ErrTooLarge, ErrRefNotFound} {
 		if errors.Is(err, kind) {
 			return kind
 		}

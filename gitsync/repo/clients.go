@@ -1,51 +1,57 @@
 package repo
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
-// clients are the connections of a Repo and its Pushers, one set for each credential
-// however many use it. Its fields are guarded by Repo.mu.
+// clients are the connections of a Repo and its Pushers: one client for each credential, however
+// many use it.
 type clients struct {
+	mu   sync.Mutex
 	list []*sharedClient
 }
 
-// sharedClient counts who uses a client; with the last one its connections go.
+// sharedClient counts who uses a client. When the last user drops it, its connections are closed.
 type sharedClient struct {
 	*client
 	users int
 }
 
-// takeClient gives the client of a credential, to be given back by dropClient.
-func (r *Repo) takeClient(auth Auth) (*sharedClient, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.clients.list, func(c *sharedClient) bool { return c.auth.Equal(auth) })
+// take gives the client of a credential, made by create if there is none. The caller drops it.
+func (c *clients) take(auth Auth, create func() (*client, error)) (*sharedClient, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.list, func(known *sharedClient) bool { return known.auth.Equal(auth) })
 	if i >= 0 {
-		r.clients.list[i].users++
-		return r.clients.list[i], nil
+		c.list[i].users++
+		return c.list[i], nil
 	}
-	made, err := newClient(r.at, auth, r.opts)
+	created, err := create()
 	if err != nil {
 		return nil, err
 	}
-	c := &sharedClient{client: made, users: 1}
-	r.clients.list = append(r.clients.list, c)
-	return c, nil
+	shared := &sharedClient{client: created, users: 1}
+	c.list = append(c.list, shared)
+	return shared, nil
 }
 
-// dropClient gives a client back. Requests that are under way end by themselves.
-func (r *Repo) dropClient(c *sharedClient) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c.users--; c.users > 0 {
+// drop gives a client back. Requests that are under way end by themselves.
+func (c *clients) drop(shared *sharedClient) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if shared.users--; shared.users > 0 {
 		return
 	}
-	r.clients.list = slices.DeleteFunc(r.clients.list, func(x *sharedClient) bool { return x == c })
-	c.close()
+	c.list = slices.DeleteFunc(c.list, func(x *sharedClient) bool { return x == shared })
+	shared.close()
 }
 
-// readClient is the one that fetches.
-func (r *Repo) readClient() *client {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.read.client
+// close closes idle connections of all clients.
+func (c *clients) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, shared := range c.list {
+		shared.close()
+	}
 }

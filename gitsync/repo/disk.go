@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// isDisk reports whether this machine's disk is at fault: it is full, or may not be written
-// to. Then a new clone would fail as well.
+// isDisk reports whether this machine's disk is at fault: it is full, or must not be written to. Then
+// a new clone would fail as well.
 func isDisk(err error) bool {
 	_, onPath := errors.AsType[*fs.PathError](err)
 	_, onLink := errors.AsType[*os.LinkError](err)
@@ -24,8 +24,8 @@ func isDisk(err error) bool {
 	return false
 }
 
-// explainDisk gives an error of the disk its kind. What is in the cache stays.
-func (r *Repo) explainDisk(err error) error {
+// explainDisk makes an error of the disk [ErrCache].
+func explainDisk(err error) error {
 	if err == nil || errors.Is(err, ErrCache) || !isDisk(err) {
 		return err
 	}

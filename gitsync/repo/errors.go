@@ -22,16 +22,6 @@ var (
 	ErrEmptyRepository = errors.New("remote repository is empty")
 	// ErrRefNotFound means that the remote has no such branch, tag, ref or commit.
 	ErrRefNotFound = errors.New("not found in the remote")
-	// ErrTooLarge means that something exceeds a limit of [Options] or of a call.
-	ErrTooLarge = errors.New("over the size limit")
-	// ErrObjectNotFound means that a [Reader] does not hold the object.
-	ErrObjectNotFound = errors.New("object not found")
-	// ErrPathNotFound means that a tree has no such path.
-	ErrPathNotFound = errors.New("path not found")
-	// ErrCorrupt means that the cache holds bytes that are not what they should
-	// be. The next [Repo.Fetch] replaces the cache.
-	ErrCorrupt = errors.New("cached repository is corrupt")
-
 	// ErrCache means that the cache cannot be written: the disk is full, or not ours. Nothing
 	// that was there is lost, and the next call tries again.
 	ErrCache = errors.New("cache directory cannot be used")

@@ -15,6 +15,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
 )
 
 // allHistory is the depth that protocol and git mean as "no boundary".
@@ -38,7 +41,7 @@ func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
 // If the refs were listed and their objects cannot be had, the tips come with the error.
 func (r *Repo) FetchSince(ctx context.Context, since time.Time, refs ...Ref) ([]Tip, error) {
 	tips, err := r.fetchSince(ctx, since, refs)
-	return tips, r.explainDisk(err)
+	return tips, explainDisk(err)
 }
 
 func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]Tip, error) {
@@ -55,7 +58,7 @@ func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]T
 	}
 	f := &fetch{repo: r, ctx: ctx, client: r.readClient()}
 	defer f.close()
-	if known := r.listedSince(since); known != nil {
+	if known := r.listings.since(since); known != nil {
 		if known.err != nil {
 			return nil, known.err
 		}
@@ -63,7 +66,7 @@ func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]T
 		if err != nil {
 			return nil, err
 		}
-		if !r.distrusted() && len(f.missing(tips)) == 0 {
+		if !r.objects.Damaged() && len(f.missing(tips)) == 0 {
 			return tips, r.remember(tips)
 		}
 	}
@@ -95,7 +98,7 @@ func (r *Refs) resolveAll(refs []Ref) ([]Tip, error) {
 // pinned answers without the remote if nothing but commits is asked for and all
 // of them are here.
 func (r *Repo) pinned(refs []Ref) []Tip {
-	if r.distrusted() {
+	if r.objects.Damaged() {
 		return nil
 	}
 	tips := make([]Tip, len(refs))
@@ -112,6 +115,11 @@ func (r *Repo) pinned(refs []Ref) []Tip {
 	return tips
 }
 
+// isComplete reports whether a commit and all that its tree names is in the cache.
+func (r *Repo) isComplete(commit plumbing.Hash) bool {
+	return r.complete.Check(r.objects, commit) == nil
+}
+
 // remember records tips for the next fetch to build on.
 func (r *Repo) remember(tips []Tip) error {
 	changed := false
@@ -124,7 +132,7 @@ func (r *Repo) remember(tips []Tip) error {
 	if !changed {
 		return nil
 	}
-	return r.store.setTips(r.tips)
+	return r.store.SetTips(r.tips)
 }
 
 // tipName is the name of the local ref for a tip. It is a hash, because names
@@ -157,7 +165,7 @@ func (f *fetch) connect() (err error) {
 		l.refs = newRefs(f.repo.at.normal(), f.adv)
 	}
 	f.repo.observe(OperationList, l.asked, err)
-	f.repo.setListing(f.ctx, l)
+	f.repo.listings.set(f.ctx, l)
 	return err
 }
 
@@ -174,13 +182,13 @@ func (f *fetch) bring(refs []Ref, tips []Tip) error {
 	r := f.repo
 	missing := f.missing(tips)
 	switch {
-	case r.distrusted():
+	case r.objects.Damaged():
 		return f.cloneAnew(refs, tips)
 	case len(missing) == 0:
 		return nil
-	case len(r.packs) == 0:
+	case r.objects.Packs() == 0:
 		return f.cloneAnew(refs, tips)
-	case len(r.packs) > r.opts.MaxPacks && r.compact() != nil:
+	case r.objects.Packs() > r.opts.MaxPacks && r.compact() != nil:
 		return f.cloneAnew(refs, tips)
 	}
 	err := f.extend(refs, missing)
@@ -191,7 +199,7 @@ func (f *fetch) bring(refs []Ref, tips []Tip) error {
 		return err
 	}
 	// Too large, or not what it should be: only a new clone can help.
-	r.verified = map[plumbing.Hash]plumbing.Hash{}
+	r.complete.Forget()
 	return f.cloneAnew(refs, tips)
 }
 
@@ -206,11 +214,13 @@ func (f *fetch) missing(tips []Tip) []Tip {
 	return out
 }
 
-// distrusted tells whether a Reader has met corrupt bytes.
-func (r *Repo) distrusted() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.distrust
+// compact joins small packs.
+func (r *Repo) compact() error {
+	if err := r.objects.Compact(r.store); err != nil {
+		return err
+	}
+	_, err := r.objects.Load(r.store) // No object has gone, so complete commits are complete still.
+	return err
 }
 
 // isFinal tells errors that cloning anew cannot cure.
@@ -294,26 +304,22 @@ func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	next := store{filepath.Join(r.home, "new")}
-	if err := errors.Join(os.RemoveAll(next.dir), next.create(r.at.normal())); err != nil {
+	next := store.Store{Dir: filepath.Join(r.home, "new")}
+	if err := errors.Join(os.RemoveAll(next.Dir), next.Create(r.at.normal())); err != nil {
 		return err
 	}
 	w := f.wantFresh(refs, wanted)
 	w.clone = true
 	if err := f.request(next, w); err != nil {
-		return errors.Join(err, os.RemoveAll(next.dir))
+		return errors.Join(err, os.RemoveAll(next.Dir))
 	}
 	old := filepath.Join(r.home, "old")
-	err := errors.Join(os.RemoveAll(old), renameIfThere(r.store.dir, old), os.Rename(next.dir, r.store.dir), os.RemoveAll(old))
+	err := errors.Join(os.RemoveAll(old), renameIfThere(r.store.Dir, old), os.Rename(next.Dir, r.store.Dir), os.RemoveAll(old))
 	if err != nil {
 		return fmt.Errorf("replace the cache of %s: %w", r.at.normal(), err)
 	}
-	r.verified = map[plumbing.Hash]plumbing.Hash{}
-	r.directories.forget()
-	r.setPacks(nil) // A new pack may have the name of a rotten one.
-	r.mu.Lock()
-	r.distrust = false
-	r.mu.Unlock()
+	r.complete.Forget()
+	r.objects.Reset() // A new pack may have the name of a damaged one.
 	if err := r.load(); err != nil {
 		return err
 	}
@@ -326,13 +332,21 @@ func (f *fetch) check(tips []Tip) error {
 		if !t.Exists() {
 			continue
 		}
-		err := f.repo.complete(t.Commit)
-		if t.Ref == "" && errors.Is(err, errNoCommit) {
+		err := f.repo.complete.Check(f.repo.objects, t.Commit)
+		if t.Ref == "" && errors.Is(err, object.ErrNoCommit) {
 			return fmt.Errorf("commit %s of %s: %w", t.Commit, f.repo.at.normal(), ErrRefNotFound)
 		}
 		if err != nil {
 			return fmt.Errorf("commit %s of %s was sent incompletely: %w", t.Commit, f.repo.at.normal(), err)
 		}
+	}
+	return nil
+}
+
+// renameIfThere renames a folder that somebody may have deleted.
+func renameIfThere(from, to string) error {
+	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	return nil
 }

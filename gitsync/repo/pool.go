@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 )
@@ -70,17 +69,17 @@ func (p *Pool) giveBack(key string) error {
 		return nil
 	}
 	delete(p.repos, key)
-	return known.repo.close()
+	known.repo.close()
+	return nil
 }
 
 // Close closes all repositories, whoever has them.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var errs []error
 	for _, known := range p.repos {
-		errs = append(errs, known.repo.close())
+		known.repo.close()
 	}
 	clear(p.repos)
-	return errors.Join(errs...)
+	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
 )
 
 // Update moves a ref of the remote from Old to New, and from no other value.
@@ -42,24 +43,18 @@ type push struct {
 	remote  string
 	updates []Update
 
-	data    []byte
-	index   *idxfile.MemoryIndex
+	data    store.Packed
 	message tail              // what the remote said
 	reasons map[string]string // by ref, from the remote's report
 }
 
-// pack encodes the objects that the remote needs.
-func (p *push) pack(w *Writer) error {
-	var tips []plumbing.Hash
-	for _, u := range p.updates {
-		tips = append(tips, u.New)
+// newValues are the values that the refs are to have.
+func newValues(updates []Update) []plumbing.Hash {
+	out := make([]plumbing.Hash, len(updates))
+	for i, u := range updates {
+		out[i] = u.New
 	}
-	hashes, err := w.reachable(tips)
-	if err != nil {
-		return err
-	}
-	p.data, p.index, err = w.packBytes(hashes)
-	return err
+	return out
 }
 
 func (p *push) run() error {
@@ -92,17 +87,15 @@ func (p *push) run() error {
 	return p.failed(err, now)
 }
 
-// moved tells whether a ref is neither where it is expected nor where it is to
-// go.
+// moved reports whether a ref has neither its expected old value nor its new one.
 func (p *push) moved(now map[string]plumbing.Hash) bool {
 	return slices.ContainsFunc(p.updates, func(u Update) bool {
 		return now[u.Ref] != u.Old && now[u.Ref] != u.New
 	})
 }
 
-// failed decides by the refs' values what has become of them. It gives nil if
-// all have the new value, whatever the remote said. now is nil if the values
-// are unknown.
+// failed decides by the refs' values what the push did. It returns nil if all have the new value,
+// whatever the remote said. now is nil if the values are unknown.
 func (p *push) failed(cause error, now map[string]plumbing.Hash) error {
 	e := &PushError{Remote: p.remote, Message: remoteText(p.message.String(), p.client.secrets()), Cause: cause}
 	if errors.Is(cause, errReport) {
@@ -132,12 +125,11 @@ func (p *push) failed(cause error, now map[string]plumbing.Hash) error {
 	return e
 }
 
-// keepTimeout is how long a push that has succeeded waits for the cache, which a
-// fetch may be busy with.
+// keepTimeout is how long a push that has succeeded waits for the cache, which a fetch may be using.
 const keepTimeout = time.Second
 
-// keep puts what was pushed into the cache.
-func (r *Repo) keep(ctx context.Context, p *push) error {
+// keep adds what was pushed to the cache.
+func (r *Repo) keep(ctx context.Context, updates []Update, data store.Packed) error {
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()
 	unlock, err := r.lock(ctx)
@@ -148,17 +140,17 @@ func (r *Repo) keep(ctx context.Context, p *push) error {
 	if err := r.load(); err != nil {
 		return err
 	}
-	if n, err := p.index.Count(); err != nil || n == 0 {
-		return err
+	if data.Empty() {
+		return nil
 	}
-	if _, err := r.store.addPack(p.data, p.index); err != nil {
+	if _, err := r.store.Add(data); err != nil {
 		return err
 	}
 	if err := r.load(); err != nil {
 		return err
 	}
 	var tips []Tip
-	for _, u := range p.updates {
+	for _, u := range updates {
 		if r.isComplete(u.New) {
 			tips = append(tips, Tip{Ref: u.Ref, Value: u.New, Commit: u.New})
 		}

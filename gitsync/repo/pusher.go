@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // Pusher writes to the remote of a [Repo] with a credential of its own. What it has
@@ -26,8 +28,8 @@ func (r *Repo) Pusher(auth Auth) (*Pusher, error) {
 	return &Pusher{repo: r, client: c}, nil
 }
 
-// SetAuth replaces the credential, as when a token was renewed. One that is the same
-// costs nothing. What is under way ends with the old one.
+// SetAuth replaces the credential, for example by a renewed token. A push under way ends with the old
+// credential.
 func (p *Pusher) SetAuth(auth Auth) error {
 	next, err := p.repo.takeClient(auth)
 	if err != nil {
@@ -38,19 +40,19 @@ func (p *Pusher) SetAuth(auth Auth) error {
 	p.client = next
 	p.mu.Unlock()
 	if old != nil {
-		p.repo.dropClient(old)
+		p.repo.clients.drop(old)
 	}
 	return nil
 }
 
-// Close lets go of connections that nobody else uses.
+// Close closes connections that nobody else uses.
 func (p *Pusher) Close() {
 	p.mu.Lock()
 	old := p.client
 	p.client = nil
 	p.mu.Unlock()
 	if old != nil {
-		p.repo.dropClient(old)
+		p.repo.clients.drop(old)
 	}
 }
 
@@ -61,7 +63,7 @@ func (p *Pusher) Close() {
 // An error is a [*PushError]: what became of each ref was then decided by
 // listing the refs again. If the context ended or the remote could not be
 // listed, the outcome is unknown and the error ErrUnreachable; to fetch tells.
-func (p *Pusher) Push(ctx context.Context, w *Writer, updates ...Update) error {
+func (p *Pusher) Push(ctx context.Context, w *object.Writer, updates ...Update) error {
 	remote := p.repo.URL()
 	p.mu.Lock()
 	c := p.client
@@ -73,19 +75,19 @@ func (p *Pusher) Push(ctx context.Context, w *Writer, updates ...Update) error {
 		return fmt.Errorf("push to %s: %w", remote, err)
 	}
 	run := &push{ctx: ctx, client: c.client, remote: remote, updates: updates}
-	if err := run.pack(w); err != nil {
+	var err error
+	if run.data, err = w.Pack(newValues(updates)...); err != nil {
 		return fmt.Errorf("push to %s: %w", remote, err)
 	}
 	began := time.Now()
-	err := run.run()
+	err = run.run()
 	p.repo.observe(OperationPush, began, err)
 	if err != nil {
-		p.repo.unlist()
+		p.repo.listings.forget()
 		return err
 	}
-	p.repo.relist(updates)
-	// The refs have moved. If the cache cannot take the objects, the next fetch
-	// brings them.
-	_ = p.repo.keep(ctx, run)
+	p.repo.listings.pushed(updates)
+	// The refs have moved. If the objects cannot be added to the cache, the next fetch brings them.
+	_ = p.repo.keep(ctx, updates, run.data)
 	return nil
 }

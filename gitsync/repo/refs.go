@@ -168,7 +168,7 @@ func (r *Refs) find(prefix, short string) (Tip, error) {
 	if r.none() {
 		return Tip{Ref: name}, ErrEmptyRepository
 	}
-	return Tip{Ref: name}, fmt.Errorf("%w; %s", ErrRefNotFound, r.offer(prefix, short))
+	return Tip{Ref: name}, fmt.Errorf("%w; %s", ErrRefNotFound, r.suggest(prefix, short))
 }
 
 // highest finds the tag of the highest version in a range. As in Flux a tag may
@@ -193,7 +193,7 @@ func (r *Refs) highest(expr string) (Tip, error) {
 		}
 	}
 	if best == nil {
-		return Tip{}, fmt.Errorf("%w; %s", ErrRefNotFound, r.offer(tagsPrefix, ""))
+		return Tip{}, fmt.Errorf("%w; %s", ErrRefNotFound, r.suggest(tagsPrefix, ""))
 	}
 	return r.Tip(tagsPrefix + name), nil
 }

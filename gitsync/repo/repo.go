@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
 )
 
 // Options are the limits of a [Repo]. The zero value of a field means its
@@ -69,31 +71,22 @@ func (o Options) withDefaults() Options {
 type Repo struct {
 	at    location
 	home  string // the folder of this remote and credential
-	store store
+	store store.Store
 	opts  Options
 
-	busy  chan struct{} // holds one token; who has it may change the cache
-	state               // guarded by busy
+	busy     chan struct{}            // holds one token; who has it may change the cache
+	tips     map[string]plumbing.Hash // by tipName; guarded by busy, as are the next two
+	shallow  map[plumbing.Hash]struct{}
+	complete object.Complete
 
 	giveBack func() error // of the Pool that it is from; nil if of none
 
-	directories directories
+	objects  *object.Database
+	clients  clients
+	listings listings
 
-	mu         sync.Mutex
-	clients    clients
-	read       *sharedClient
-	listed     *listing // nil before the first
-	packs      []*pack
-	generation int // counts the changes of packs
-	idle       []*Reader
-	distrust   bool // a Reader has met corrupt bytes
-}
-
-// state is what is known of the cache besides its packs.
-type state struct {
-	tips     map[string]plumbing.Hash // by tipName
-	shallow  map[plumbing.Hash]struct{}
-	verified map[plumbing.Hash]plumbing.Hash // complete commits and their trees
+	mu   sync.Mutex
+	read *sharedClient // fetches and lists
 }
 
 // Open prepares the cache of a remote below dir. It contacts nobody.
@@ -109,15 +102,16 @@ func Open(dir string, remote Remote, opts Options) (*Repo, error) {
 	r := &Repo{
 		at:    at,
 		home:  filepath.Join(dir, key),
-		store: store{filepath.Join(dir, key, "git")},
+		store: store.Store{Dir: filepath.Join(dir, key, "git")},
 		opts:  opts.withDefaults(),
 		busy:  make(chan struct{}, 1),
 	}
+	r.objects = object.NewDatabase(r.opts.ReaderCacheBytes)
 	if err := r.SetAuth(remote.Auth); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(r.home, 0o700); err != nil {
-		return nil, r.explainDisk(fmt.Errorf("open cache of %s: %w", at.normal(), err))
+		return nil, explainDisk(fmt.Errorf("open cache of %s: %w", at.normal(), err))
 	}
 	return r, nil
 }
@@ -125,8 +119,8 @@ func Open(dir string, remote Remote, opts Options) (*Repo, error) {
 // URL is the normalised URL of the remote.
 func (r *Repo) URL() string { return r.at.normal() }
 
-// SetAuth replaces the credential, as when a token was renewed. The cache stays where
-// it is. One that is the same costs nothing. What is under way ends with the old one.
+// SetAuth replaces the credential, for example by a renewed token. The cache stays where it is.
+// Requests under way end with the old credential.
 func (r *Repo) SetAuth(auth Auth) error {
 	next, err := r.takeClient(auth)
 	if err != nil {
@@ -135,34 +129,45 @@ func (r *Repo) SetAuth(auth Auth) error {
 	r.mu.Lock()
 	old := r.read
 	r.read = next
-	if old != nil && old != next {
-		r.listed = nil // another credential may see other refs, or get in at last
-	}
 	r.mu.Unlock()
-	if old != nil {
-		r.dropClient(old)
+	if old == nil {
+		return nil
 	}
+	if old != next {
+		r.listings.forget() // Another credential may see other refs, or get in at last.
+	}
+	r.clients.drop(old)
 	return nil
 }
 
-// Close lets go of connections and files. Readers that are still open work on. The cache
-// stays on disk. A Repo of a [Pool] is given back, and closed when nobody has it.
+// readClient is the one that fetches.
+func (r *Repo) readClient() *client {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.read.client
+}
+
+// takeClient gives the client of a credential. The caller gives it back with clients.drop.
+func (r *Repo) takeClient(auth Auth) (*sharedClient, error) {
+	return r.clients.take(auth, func() (*client, error) { return newClient(r.at, auth, r.opts) })
+}
+
+// Reader opens a Reader of the cache, for one goroutine. The caller closes it.
+func (r *Repo) Reader() *object.Reader { return r.objects.Reader() }
+
+// Close closes connections and files. Readers that are open stay usable. The cache stays on disk. A
+// Repo of a [Pool] is closed when its last user closes it.
 func (r *Repo) Close() error {
 	if r.giveBack != nil {
 		return r.giveBack()
 	}
-	return r.close()
+	r.close()
+	return nil
 }
 
-func (r *Repo) close() error {
-	r.mu.Lock()
-	r.idle = nil
-	for _, c := range r.clients.list {
-		c.close()
-	}
-	r.mu.Unlock()
-	r.setPacks(nil)
-	return nil
+func (r *Repo) close() {
+	r.clients.close()
+	r.objects.Close()
 }
 
 // lock waits for the right to change the cache: against this process's other
@@ -173,7 +178,7 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for another fetch of %s: %w", r.at.normal(), context.Cause(ctx))
 	}
-	err = os.MkdirAll(r.home, 0o700) // somebody may have made room on the disk
+	err = os.MkdirAll(r.home, 0o700) // Somebody may have deleted it.
 	var file *fileLock
 	if err == nil {
 		file, err = lockFile(ctx, filepath.Join(r.home, "lock"))
@@ -192,90 +197,29 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 // may have changed. A cache that cannot be loaded is emptied.
 func (r *Repo) load() error {
 	err := r.tryLoad()
-	if err == nil || !errors.Is(err, ErrCorrupt) && !errors.Is(err, os.ErrNotExist) {
+	if err == nil || !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := os.RemoveAll(r.store.dir); err != nil {
+	if err := os.RemoveAll(r.store.Dir); err != nil {
 		return err
 	}
-	if err := r.store.create(r.at.normal()); err != nil {
+	if err := r.store.Create(r.at.normal()); err != nil {
 		return err
 	}
 	return r.tryLoad()
 }
 
-func (r *Repo) tryLoad() (err error) {
-	if err := r.loadPacks(); err != nil {
-		return err
-	}
-	if r.tips, err = r.store.tips(); err != nil {
-		return err
-	}
-	if r.shallow, err = r.store.shallow(); err != nil {
-		return err
-	}
-	return nil
-}
-
-// loadPacks opens the packs that are new, lets go of those that have vanished,
-// and keeps the others as they are: their indexes are not read again.
-func (r *Repo) loadPacks() error {
-	names, err := r.store.packs()
+func (r *Repo) tryLoad() error {
+	vanished, err := r.objects.Load(r.store)
 	if err != nil {
 		return err
 	}
-	var next, opened []*pack
-	for _, name := range names {
-		i := slices.IndexFunc(r.packs, func(p *pack) bool { return p.name == name })
-		if i >= 0 {
-			next = append(next, r.packs[i])
-			continue
-		}
-		p, err := openPack(r.store.packDir(), name)
-		if err != nil {
-			closeAll(opened)
-			return err
-		}
-		opened = append(opened, p)
+	if vanished {
+		r.complete.Forget()
 	}
-	if len(next) < len(r.packs) || r.verified == nil {
-		r.verified = map[plumbing.Hash]plumbing.Hash{} // was true of the packs that are gone
+	if r.tips, err = r.store.Tips(); err != nil {
+		return err
 	}
-	if len(opened) > 0 || len(next) != len(r.packs) {
-		r.setPacks(append(opened, next...))
-	}
-	return nil
-}
-
-func closeAll(packs []*pack) {
-	for _, p := range packs {
-		_ = p.file.Close() // was only read
-	}
-}
-
-// setPacks replaces the packs that new Readers see.
-func (r *Repo) setPacks(packs []*pack) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	retain(packs)
-	old := r.packs
-	r.packs = packs
-	r.generation++
-	release(old)
-}
-
-// retain and release count who uses a pack, under Repo.mu; the last one closes
-// its file.
-func retain(packs []*pack) {
-	for _, p := range packs {
-		p.users++
-	}
-}
-
-func release(packs []*pack) {
-	for _, p := range packs {
-		if p.users--; p.users == 0 {
-			_ = p.file.Close() // was only read
-		}
-	}
+	r.shallow, err = r.store.Shallow()
+	return err
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
 )
 
 const (
@@ -35,7 +38,7 @@ type want struct {
 
 // request fetches one pack into st. Each session serves one request, so it
 // starts another one if the present one is used up.
-func (f *fetch) request(st store, w want) (err error) {
+func (f *fetch) request(st store.Store, w want) (err error) {
 	if f.svc == nil {
 		if err := f.connect(); err != nil {
 			return err
@@ -117,13 +120,13 @@ func encodeRequest(w io.Writer, req *packp.UploadPackRequest) error {
 // save stores the answer. The boundaries of history are written before the
 // pack: to know one too many only makes later packs larger, to know one too few
 // loses objects.
-func (f *fetch) save(st store, req *packp.UploadPackRequest, res *packp.UploadPackResponse, w want) error {
+func (f *fetch) save(st store.Store, req *packp.UploadPackRequest, res *packp.UploadPackResponse, w want) error {
 	shallow := map[plumbing.Hash]struct{}{}
 	for _, h := range slices.Concat(req.Shallows, res.Shallows, f.adv.Shallows) {
 		shallow[h] = struct{}{}
 	}
 	if len(shallow) > len(req.Shallows) {
-		if err := st.setShallow(shallow); err != nil {
+		if err := st.SetShallow(shallow); err != nil {
 			return err
 		}
 	}
@@ -132,8 +135,8 @@ func (f *fetch) save(st store, req *packp.UploadPackRequest, res *packp.UploadPa
 		in = sideband.NewDemuxer(sideband.Sideband64k, res)
 	}
 	stream := &wireReader{in: in}
-	_, err := receivePackFile(st.packDir(), stream, w.maxBytes, f.repo.opts.MaxObjectBytes)
-	cut := stream.err != nil || w.clone && errors.Is(err, errBadPack)
+	err := st.Receive(stream, w.maxBytes, f.repo.opts.MaxObjectBytes)
+	cut := stream.err != nil || w.clone && errors.Is(err, store.ErrBadPack)
 	if err != nil && (cut || f.ctx.Err() != nil) {
 		return f.explain(errors.Join(stream.err, err))
 	}
@@ -146,7 +149,7 @@ func (f *fetch) save(st store, req *packp.UploadPackRequest, res *packp.UploadPa
 	for _, h := range res.Unshallows {
 		delete(shallow, h)
 	}
-	return st.setShallow(shallow)
+	return st.SetShallow(shallow)
 }
 
 // wireReader remembers whether it was the remote that failed: an end in the middle of a
@@ -175,7 +178,7 @@ func (r *Repo) haves(tips []Tip) []plumbing.Hash {
 			names[tipName(t)] = true
 		}
 	}
-	rd := r.Reader()
+	rd := r.objects.Reader()
 	defer rd.Close()
 	seen := map[plumbing.Hash]bool{}
 	var out []plumbing.Hash
@@ -195,7 +198,7 @@ func (r *Repo) haves(tips []Tip) []plumbing.Hash {
 
 // spaced yields a commit and its first parents 1, 2, 4, 8, ... steps back, as far as they
 // are here.
-func spaced(rd *Reader, h plumbing.Hash) iter.Seq[plumbing.Hash] {
+func spaced(rd *object.Reader, h plumbing.Hash) iter.Seq[plumbing.Hash] {
 	return func(yield func(plumbing.Hash) bool) {
 		for distance, next := 0, 0; distance <= maxHaveDistance && rd.Has(h); distance++ {
 			if distance == next {

@@ -28,7 +28,7 @@ func (p *push) send(svc *session, todo []Update) error {
 	for _, u := range todo {
 		req.Commands = append(req.Commands, &packp.Command{Name: plumbing.ReferenceName(u.Ref), Old: u.Old, New: u.New})
 	}
-	req.Packfile = io.NopCloser(bytes.NewReader(p.data))
+	req.Packfile = io.NopCloser(bytes.NewReader(p.data.Bytes))
 	var buf bytes.Buffer
 	if err := req.Encode(&buf); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package repo
+package object
 
 import (
 	"bytes"
@@ -9,40 +9,36 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
 )
 
 // Signature is who made a commit and when.
 type Signature = object.Signature
 
-// Writer makes new objects in memory, to be sent by [Repo.Push]. It belongs to
-// one goroutine, and uses its Reader for what is there already. After a lost
-// race the same Writer may build on the new tip: what the pushed commits do not
-// reach is not sent.
+// Writer makes new objects in memory, to be pushed. It belongs to one goroutine, and uses its Reader
+// for what is there already. After a lost race the same Writer may build on the new tip: objects
+// that the pushed commits do not reach are not sent.
 type Writer struct {
 	rd      *Reader
-	objects map[plumbing.Hash]newObject
-}
-
-type newObject struct {
-	kind    plumbing.ObjectType
-	content []byte
+	objects map[plumbing.Hash]store.Object
 }
 
 // NewWriter makes a Writer on top of what a Reader sees.
 func NewWriter(rd *Reader) *Writer {
-	return &Writer{rd: rd, objects: map[plumbing.Hash]newObject{}}
+	return &Writer{rd: rd, objects: map[plumbing.Hash]store.Object{}}
 }
 
 func (w *Writer) put(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	h := plumbing.ComputeHash(kind, content)
-	w.objects[h] = newObject{kind, content}
+	w.objects[h] = store.Object{Hash: h, Kind: kind, Content: content}
 	return h
 }
 
-// Tree reads a directory, be it new or old.
+// Tree reads a directory, new or old.
 func (w *Writer) Tree(h plumbing.Hash) ([]Entry, error) {
-	if o, ok := w.objects[h]; ok && o.kind == plumbing.TreeObject {
-		return decodeTree(o.content)
+	if o, ok := w.objects[h]; ok && o.Kind == plumbing.TreeObject {
+		return decodeTree(o.Content)
 	}
 	return w.rd.Tree(h)
 }
@@ -109,8 +105,25 @@ func encodeCommit(opts CommitOptions, signature string) []byte {
 	return b.Bytes()
 }
 
-// reachable lists the new objects that the given ones need, themselves included.
-// Old objects are not looked into: what they need is where they are.
+// Pack packs the new objects that the given ones need, themselves included. Old objects are not
+// looked into: what they need is where they are.
+func (w *Writer) Pack(from ...plumbing.Hash) (store.Packed, error) {
+	hashes, err := w.reachable(from)
+	if err != nil {
+		return store.Packed{}, err
+	}
+	return w.pack(hashes)
+}
+
+func (w *Writer) pack(hashes []plumbing.Hash) (store.Packed, error) {
+	objects := make([]store.Object, len(hashes))
+	for i, h := range hashes {
+		objects[i] = w.objects[h]
+	}
+	return store.Encode(objects)
+}
+
+// reachable lists the new objects that the given ones need.
 func (w *Writer) reachable(from []plumbing.Hash) ([]plumbing.Hash, error) {
 	seen := map[plumbing.Hash]bool{}
 	var out []plumbing.Hash
@@ -126,16 +139,16 @@ func (w *Writer) reachable(from []plumbing.Hash) ([]plumbing.Hash, error) {
 	for i := 0; i < len(out); i++ {
 		o := w.objects[out[i]]
 		if err := eachReference(o, next); err != nil {
-			return nil, fmt.Errorf("new %s %s: %w", o.kind, out[i], err)
+			return nil, fmt.Errorf("new %s %s: %w", o.Kind, out[i], err)
 		}
 	}
 	return out, nil
 }
 
-func eachReference(o newObject, f func(plumbing.Hash)) error {
-	switch o.kind {
+func eachReference(o store.Object, f func(plumbing.Hash)) error {
+	switch o.Kind {
 	case plumbing.TreeObject:
-		entries, err := decodeTree(o.content)
+		entries, err := decodeTree(o.Content)
 		if err != nil {
 			return err
 		}
@@ -145,7 +158,7 @@ func eachReference(o newObject, f func(plumbing.Hash)) error {
 			}
 		}
 	case plumbing.CommitObject:
-		header, _, _ := bytes.Cut(o.content, []byte("\n\n"))
+		header, _, _ := bytes.Cut(o.Content, []byte("\n\n"))
 		for line := range strings.Lines(string(header)) {
 			key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 			if key == "tree" || key == "parent" {

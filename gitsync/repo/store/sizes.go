@@ -1,4 +1,4 @@
-package repo
+package store
 
 import (
 	"encoding/binary"
@@ -6,35 +6,37 @@ import (
 	"io"
 
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
 // checkSizes reads through a pack before it is indexed, because the indexer
 // unpacks each object into memory, and a small pack may unpack to any size.
-// An object of more than maxBytes is ErrTooLarge.
+// An object of more than maxBytes is limit.ErrTooLarge.
 func checkSizes(in io.Reader, maxBytes int64) error {
 	scanner := packfile.NewScanner(in)
 	_, count, err := scanner.Header()
 	if err != nil {
-		return fmt.Errorf("%w: %w", errBadPack, err)
+		return fmt.Errorf("%w: %w", ErrBadPack, err)
 	}
 	for range count {
 		h, err := scanner.NextObjectHeader()
 		if err != nil {
-			return fmt.Errorf("%w: %w", errBadPack, err)
+			return fmt.Errorf("%w: %w", ErrBadPack, err)
 		}
 		size := h.Length
 		if size <= maxBytes {
 			// The scanner holds objects to the size that they declare.
 			var start deltaStart
 			if _, _, err := scanner.NextObject(&start); err != nil {
-				return fmt.Errorf("%w: %w", errBadPack, err)
+				return fmt.Errorf("%w: %w", ErrBadPack, err)
 			}
 			if h.Type.IsDelta() {
 				size = start.targetSize()
 			}
 		}
 		if size < 0 || size > maxBytes {
-			return fmt.Errorf("%w: an object of the pack has %d bytes, at most %d are allowed", ErrTooLarge, size, maxBytes)
+			return fmt.Errorf("%w: an object of the pack has %d bytes, at most %d are allowed", limit.ErrTooLarge, size, maxBytes)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package repo
+package object
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
 )
 
 var (
@@ -82,7 +84,7 @@ func (w *Writer) setFile(e Edit) func(Entry) (Entry, error) {
 			next.Mode = filemode.Executable
 		}
 		if old.Hash != next.Hash {
-			w.objects[next.Hash] = newObject{plumbing.BlobObject, e.Data}
+			w.objects[next.Hash] = store.Object{Hash: next.Hash, Kind: plumbing.BlobObject, Content: e.Data}
 		}
 		return next, nil
 	}

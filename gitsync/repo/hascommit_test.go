@@ -7,8 +7,8 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestGives asks for commits that are in the cache, of which one was forced away.
-func TestGives(t *testing.T) {
+// TestHasCommit asks for commits that are in the cache, of which one was forced away.
+func TestHasCommit(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []string{"true", "false"} {
 		t.Run("allowed "+allowed, func(t *testing.T) {
@@ -23,19 +23,19 @@ func TestGives(t *testing.T) {
 				g.Git("update-ref", "refs/heads/main", old)
 				g.Commit("main", map[string]string{"a.yaml": "3"})
 				fetch(t, r, repo.Ref{})
-				gives := func(commit string) bool {
+				has := func(commit string) bool {
 					t.Helper()
-					ok, err := r.Gives(testContext(t), repo.Ref{Commit: commit, Branch: "main"})
+					ok, err := r.HasCommit(testContext(t), repo.Ref{Commit: commit, Branch: "main"})
 					if err != nil {
 						t.Errorf("%s: %v", name, err)
 					}
 					return ok
 				}
-				if !gives(old) {
+				if !has(old) {
 					t.Errorf("%s: a commit of the branch is not given", name)
 				}
-				if gives(away) != (allowed == "true") {
-					t.Errorf("%s: what was forced away is given: %v", name, gives(away))
+				if has(away) != (allowed == "true") {
+					t.Errorf("%s: what was forced away is given: %v", name, has(away))
 				}
 				if fetch(t, r, repo.Ref{Commit: away}); r.Close() != nil {
 					t.Errorf("%s: the cache lost what it had", name)
@@ -46,7 +46,7 @@ func TestGives(t *testing.T) {
 			g.Git("reflog", "expire", "--expire=now", "--all")
 			g.Git("gc", "-q", "--prune=now")
 			for name, remote := range remotes(t, g) {
-				if ok, err := open(t, remote, repo.Options{}).Gives(testContext(t), repo.Ref{Commit: away, Branch: "main"}); ok || err != nil {
+				if ok, err := open(t, remote, repo.Options{}).HasCommit(testContext(t), repo.Ref{Commit: away, Branch: "main"}); ok || err != nil {
 					t.Errorf("%s: what the remote lost is given: %v", name, err)
 				}
 			}

@@ -1,4 +1,4 @@
-package repo
+package object
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
 // WalkOptions bound a walk. The zero value of a limit means its default.
@@ -15,10 +17,10 @@ type WalkOptions struct {
 	// It may name a file. Paths are reported with it.
 	Prefix string
 	// MaxFiles is how many files are reported before the walk ends with
-	// ErrTooLarge. Default 1,000,000.
+	// limit.ErrTooLarge. Default 1,000,000.
 	MaxFiles int
 	// MaxDepth is how many directories deep the walk goes before it ends with
-	// ErrTooLarge. Default 64.
+	// limit.ErrTooLarge. Default 64.
 	MaxDepth int
 }
 
@@ -89,7 +91,7 @@ func (d *differ) entries(name string, a, b Entry, depth int) error {
 		return d.entries(name, Entry{}, b, depth)
 	}
 	if d.files--; d.files < 0 {
-		return fmt.Errorf("%w: too many files, at %s", ErrTooLarge, name)
+		return fmt.Errorf("%w: too many files, at %s", limit.ErrTooLarge, name)
 	}
 	return d.f(Change{Path: name, Old: a, New: b})
 }
@@ -97,7 +99,7 @@ func (d *differ) entries(name string, a, b Entry, depth int) error {
 // trees merges two sorted directories.
 func (d *differ) trees(name string, from, to plumbing.Hash, depth int) error {
 	if depth > d.depth {
-		return fmt.Errorf("%w: directories are nested too deep, at %s", ErrTooLarge, name)
+		return fmt.Errorf("%w: directories are nested too deep, at %s", limit.ErrTooLarge, name)
 	}
 	a, err := d.rd.Tree(from)
 	if err != nil {

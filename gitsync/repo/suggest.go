@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxOffered is how many existing names an error about a missing ref lists.
-const maxOffered = 10
+// maxSuggested is how many existing names an error about a missing ref lists.
+const maxSuggested = 10
 
-// offer names the refs below prefix that exist, the one first that was probably
-// meant: most wrong names are typing errors.
-func (r *Refs) offer(prefix, wanted string) string {
+// suggest names the refs below prefix that exist. The one that was probably meant comes first: most
+// wrong names are typing errors.
+func (r *Refs) suggest(prefix, wanted string) string {
 	kind := "refs"
 	switch prefix {
 	case headsPrefix:
@@ -27,7 +27,7 @@ func (r *Refs) offer(prefix, wanted string) string {
 	if meant := closest(names, wanted, strings.TrimPrefix(r.head, prefix)); meant != "" {
 		text = fmt.Sprintf("did you mean %s? ", meant)
 	}
-	shown := names[:min(len(names), maxOffered)]
+	shown := names[:min(len(names), maxSuggested)]
 	text += fmt.Sprintf("there are the %s %s", kind, strings.Join(shown, ", "))
 	if more := len(names) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)

@@ -1,4 +1,4 @@
-package repo
+package object
 
 import (
 	"testing"
@@ -8,14 +8,14 @@ import (
 
 // TestOneIdleReaderKeepsItsCache: the one that was closed last, which the next user gets.
 func TestOneIdleReaderKeepsItsCache(t *testing.T) {
-	r := &Repo{opts: Options{ReaderCacheBytes: 1 << 20}}
+	d := NewDatabase(1 << 20)
 	o := &plumbing.MemoryObject{}
 	if _, err := o.Write([]byte("text")); err != nil {
 		t.Fatal(err)
 	}
 	var readers []*Reader
 	for range maxIdleReaders + 2 {
-		readers = append(readers, r.Reader())
+		readers = append(readers, d.Reader())
 	}
 	for _, rd := range readers {
 		rd.cache.Put(o)
@@ -27,7 +27,7 @@ func TestOneIdleReaderKeepsItsCache(t *testing.T) {
 			t.Errorf("idle reader %d of %d keeps its cache: %t", i+1, maxIdleReaders, kept)
 		}
 	}
-	if len(r.idle) != maxIdleReaders || r.Reader() != readers[last] {
-		t.Errorf("%d are idle, and the last is not used next", len(r.idle))
+	if len(d.idle) != maxIdleReaders || d.Reader() != readers[last] {
+		t.Errorf("%d are idle, and the last is not used next", len(d.idle))
 	}
 }

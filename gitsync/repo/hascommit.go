@@ -1,0 +1,49 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
+)
+
+// HasCommit reports whether the remote still has a commit and sends it. The cache cannot say: it may
+// hold commits that were removed by a forced push. ref is a commit, with the branch to look for it.
+// What the remote sends is thrown away.
+func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	f := &fetch{repo: r, ctx: ctx, client: r.readClient()}
+	defer f.close()
+	if err := f.connect(); err != nil {
+		return false, err
+	}
+	tip, err := newRefs(r.at.normal(), f.adv).Resolve(ref)
+	if err != nil {
+		return false, err
+	}
+	w := f.wantFresh([]Ref{ref}, []Tip{tip})
+	w.clone = true
+	if w.depth != allHistory {
+		w.depth = 1 // it is asked for by its hash
+	}
+	asked := store.Store{Dir: filepath.Join(r.home, "asked")}
+	defer os.RemoveAll(asked.Dir) // The next answer replaces it if this fails.
+	if err := errors.Join(os.RemoveAll(asked.Dir), asked.Create(r.at.normal())); err != nil {
+		return false, err
+	}
+	err = f.request(asked, w)
+	if errors.Is(err, ErrRefNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask %s for commit %s: %w", r.at.normal(), tip.Commit, err)
+	}
+	return asked.Has(tip.Commit)
+}

@@ -1,0 +1,75 @@
+package object
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
+)
+
+// smallPackBytes is the size up to which packs are joined. Packs of a clone, and packs that were
+// joined before, are mostly larger.
+const smallPackBytes = 1 << 20
+
+// Compact joins the small packs that fetches and pushes have left into one. So the number of packs
+// does not grow until the repository must be cloned again, which would cost time in proportion to
+// its size; this costs time in proportion to what has changed. It is an error if that does not halve
+// the number of packs. Readers that are open keep the packs that they have. Load must follow.
+func (d *Database) Compact(st store.Store) error {
+	rd := d.Reader()
+	defer rd.Close()
+	small := slices.DeleteFunc(slices.Clone(rd.packs), func(p *sharedPack) bool { return p.Size > smallPackBytes })
+	if 2*len(small) < len(rd.packs) {
+		return fmt.Errorf("join small packs: there are only %d of %d", len(small), len(rd.packs))
+	}
+	w := NewWriter(rd)
+	for _, p := range small {
+		if err := w.copyPack(p); err != nil {
+			return err
+		}
+	}
+	packed, err := w.pack(slices.Collect(maps.Keys(w.objects)))
+	if err != nil {
+		return err
+	}
+	name, err := st.Add(packed)
+	if err != nil {
+		return err
+	}
+	for _, p := range small {
+		if p.Name == name {
+			continue
+		}
+		if err := st.Remove(p.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyPack makes the objects of a pack new ones of the Writer.
+func (w *Writer) copyPack(p *sharedPack) error {
+	hashes, err := p.Hashes()
+	if err != nil {
+		return err
+	}
+	view := p.View(w.rd.cache)
+	for _, h := range hashes {
+		if _, ok := w.objects[h]; ok {
+			continue
+		}
+		obj, err := view.Get(h)
+		if err != nil {
+			return w.rd.db.corrupt(plumbing.AnyObject, h, err)
+		}
+		text, err := content(obj)
+		if err != nil {
+			return err
+		}
+		w.objects[h] = store.Object{Hash: h, Kind: obj.Type(), Content: text}
+	}
+	return nil
+}

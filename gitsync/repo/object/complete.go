@@ -1,0 +1,129 @@
+package object
+
+import (
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+)
+
+// maxComplete is how many commits are remembered as complete: as many as a round of a fleet has refs
+// in one repository, or each round would look at all their trees again.
+const maxComplete = 4096
+
+// maxCheckDepth is how deep directories may be nested in a fetched commit.
+const maxCheckDepth = 1000
+
+// Complete remembers which commits are complete in a database. Its zero value remembers none. It
+// belongs to one goroutine.
+type Complete struct {
+	trees map[plumbing.Hash]plumbing.Hash // by commit
+}
+
+// Forget forgets all commits, because objects have gone.
+func (c *Complete) Forget() { c.trees = nil }
+
+// Check reports whether a commit and all that its tree names is in the database: if not, the error
+// is [ErrNotFound]; [ErrNoCommit] if not even the commit is there. What the commit shares with one
+// that is known to be complete is not looked at again.
+func (c *Complete) Check(db *Database, commit plumbing.Hash) error {
+	if _, ok := c.trees[commit]; ok {
+		return nil
+	}
+	rd := db.Reader()
+	defer rd.Close()
+	if !rd.Has(commit) {
+		return ErrNoCommit
+	}
+	content, err := rd.Commit(commit)
+	if err != nil {
+		return err
+	}
+	v := checker{rd: rd, seen: map[plumbing.Hash]bool{}}
+	if err := v.tree(content.Tree, c.nearest(content.Parents), 0); err != nil {
+		return err
+	}
+	if c.trees == nil || len(c.trees) >= maxComplete {
+		c.trees = map[plumbing.Hash]plumbing.Hash{}
+	}
+	c.trees[commit] = content.Tree
+	return nil
+}
+
+// nearest gives a complete tree to compare with, best a parent's.
+func (c *Complete) nearest(parents []plumbing.Hash) plumbing.Hash {
+	for _, p := range parents {
+		if tree, ok := c.trees[p]; ok {
+			return tree
+		}
+	}
+	for _, tree := range c.trees {
+		return tree
+	}
+	return plumbing.ZeroHash
+}
+
+type checker struct {
+	rd   *Reader
+	seen map[plumbing.Hash]bool
+}
+
+// tree checks a directory. known is one at the same place that is complete, or the zero hash.
+func (v *checker) tree(tree, known plumbing.Hash, depth int) error {
+	if tree == known || v.seen[tree] {
+		return nil
+	}
+	v.seen[tree] = true
+	if depth > maxCheckDepth {
+		return fmt.Errorf("%w: directories are nested too deep", limit.ErrTooLarge)
+	}
+	entries, err := v.rd.Tree(tree)
+	if err != nil {
+		return err
+	}
+	complete, err := v.complete(known)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		// Both are in git's order. Where a remote has disturbed it, more is looked at.
+		for len(complete) > 0 && compareEntries(complete[0], e) < 0 {
+			complete = complete[1:]
+		}
+		var old Entry
+		if len(complete) > 0 && complete[0].Name == e.Name {
+			old = complete[0]
+		}
+		if old.Hash == e.Hash {
+			continue
+		}
+		if err := v.entry(e, old, depth); err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+	}
+	return nil
+}
+
+func (v *checker) entry(e, old Entry, depth int) error {
+	switch {
+	case e.Mode == filemode.Submodule:
+		return nil // It is in another repository.
+	case e.Mode == filemode.Dir && old.Mode == filemode.Dir:
+		return v.tree(e.Hash, old.Hash, depth+1)
+	case e.Mode == filemode.Dir:
+		return v.tree(e.Hash, plumbing.ZeroHash, depth+1)
+	case !v.rd.Has(e.Hash):
+		return fmt.Errorf("%w: %s", ErrNotFound, e.Hash)
+	}
+	return nil
+}
+
+// complete gives the entries of a tree that is known to be complete.
+func (v *checker) complete(tree plumbing.Hash) ([]Entry, error) {
+	if !v.rd.Has(tree) {
+		return nil, nil // It went with an older cache.
+	}
+	return v.rd.Tree(tree)
+}

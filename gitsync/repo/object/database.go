@@ -1,0 +1,216 @@
+package object
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
+)
+
+var (
+	// ErrNotFound means that no pack holds the object.
+	ErrNotFound = errors.New("object not found")
+	// ErrNoCommit means that no pack holds the commit that is to be checked.
+	ErrNoCommit = errors.New("commit is not in the cache")
+	// ErrPathNotFound means that a tree has no such path.
+	ErrPathNotFound = errors.New("path not found")
+)
+
+// maxIdleReaders is how many closed Readers are kept for the next user. Only the one that was closed
+// last, and is opened next, keeps what it has cached: a process may have hundreds of repositories.
+const maxIdleReaders = 4
+
+// Database is the objects of one store. It may be used by many goroutines; those that load, compact
+// and reset it must hold the lock of the store.
+type Database struct {
+	readerCacheBytes int64
+	directories      directories
+
+	mu      sync.Mutex
+	packs   []*sharedPack
+	version int // counts the changes of packs
+	idle    []*Reader
+	damaged bool // a Reader has met corrupt bytes
+}
+
+// sharedPack counts who uses a pack. The last user closes it.
+type sharedPack struct {
+	*store.Pack
+	users int // guarded by Database.mu
+}
+
+// NewDatabase makes a database without packs. Its Readers keep up to readerCacheBytes of what they
+// have read.
+func NewDatabase(readerCacheBytes int64) *Database {
+	return &Database{readerCacheBytes: readerCacheBytes}
+}
+
+// Load opens the packs of a store that are new, closes those that have vanished, and keeps the
+// others as they are: their indexes are not read again. It reports whether packs have vanished. A
+// pack that is damaged is [store.ErrCorrupt].
+func (d *Database) Load(st store.Store) (vanished bool, err error) {
+	names, err := st.Packs()
+	if err != nil {
+		return false, err
+	}
+	d.mu.Lock()
+	known := d.packs
+	d.mu.Unlock()
+	var next, opened []*sharedPack
+	for _, name := range names {
+		i := slices.IndexFunc(known, func(p *sharedPack) bool { return p.Name == name })
+		if i >= 0 {
+			next = append(next, known[i])
+			continue
+		}
+		p, err := st.Open(name)
+		if err != nil {
+			for _, p := range opened {
+				p.Close()
+			}
+			return false, err
+		}
+		opened = append(opened, &sharedPack{Pack: p})
+	}
+	vanished = len(next) < len(known)
+	if len(opened) > 0 || vanished {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.setPacks(append(opened, next...))
+	}
+	return vanished, nil
+}
+
+// Reset forgets all packs and what was read from them, because they were damaged or are to be
+// replaced. Readers that are open keep what they have.
+func (d *Database) Reset() {
+	d.directories.forget()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.setPacks(nil)
+	d.damaged = false
+}
+
+// Close closes the packs, except those of Readers that are open.
+func (d *Database) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.idle = nil
+	d.setPacks(nil)
+}
+
+// Packs is how many packs there are.
+func (d *Database) Packs() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.packs)
+}
+
+// Damaged reports whether a Reader has met corrupt bytes since the last Reset.
+func (d *Database) Damaged() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.damaged
+}
+
+// corrupt remembers that an object which should be there cannot be read.
+func (d *Database) corrupt(t plumbing.ObjectType, h plumbing.Hash, err error) error {
+	d.mu.Lock()
+	d.damaged = true
+	d.mu.Unlock()
+	return fmt.Errorf("%w: %s %s: %v", store.ErrCorrupt, t, h, err)
+}
+
+// Reader opens a Reader. It costs next to nothing: indexes and descriptors are shared, and what a
+// closed Reader had cached is used again.
+func (d *Database) Reader() *Reader {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var rd *Reader
+	if n := len(d.idle); n > 0 {
+		rd = d.idle[n-1]
+		d.idle = d.idle[:n-1]
+	} else {
+		objects := cache.NewObjectLRU(cache.FileSize(d.readerCacheBytes))
+		rd = &Reader{db: d, views: map[*sharedPack]*packfile.Packfile{}, cache: objects}
+	}
+	rd.open = true
+	d.assign(rd, d.packs)
+	return rd
+}
+
+// Close gives the Reader back. It must not be used afterwards.
+func (rd *Reader) Close() {
+	d := rd.db
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !rd.open {
+		return
+	}
+	rd.open = false
+	d.assign(rd, nil)
+	if n := len(d.idle); n > 0 {
+		d.idle[n-1].cache.Clear()
+	}
+	if len(d.idle) == maxIdleReaders {
+		d.idle = d.idle[1:]
+	}
+	d.idle = append(d.idle, rd)
+}
+
+// assign makes a Reader see packs, and no others. It is called with mu held.
+func (d *Database) assign(rd *Reader, packs []*sharedPack) {
+	old := rd.packs
+	retain(packs)
+	rd.packs, rd.last, rd.version = packs, nil, d.version
+	release(old)
+	for p := range rd.views {
+		if p.users == 0 {
+			delete(rd.views, p)
+		}
+	}
+}
+
+// extend makes a Reader see the packs that were added since, and reports whether there were any.
+func (d *Database) extend(rd *Reader) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if rd.version == d.version {
+		return false
+	}
+	rd.version = d.version
+	fresh := slices.DeleteFunc(slices.Clone(d.packs), func(p *sharedPack) bool { return slices.Contains(rd.packs, p) })
+	retain(fresh)
+	rd.packs = slices.Concat(rd.packs, fresh)
+	return len(fresh) > 0
+}
+
+// setPacks replaces the packs that new Readers see. It is called with mu held.
+func (d *Database) setPacks(packs []*sharedPack) {
+	retain(packs)
+	old := d.packs
+	d.packs = packs
+	d.version++
+	release(old)
+}
+
+// retain and release count who uses a pack. They are called with Database.mu held.
+func retain(packs []*sharedPack) {
+	for _, p := range packs {
+		p.users++
+	}
+}
+
+func release(packs []*sharedPack) {
+	for _, p := range packs {
+		if p.users--; p.users == 0 {
+			p.Close()
+		}
+	}
+}

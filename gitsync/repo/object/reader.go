@@ -1,0 +1,189 @@
+package object
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+)
+
+// Reader reads objects. It belongs to one goroutine: go-git's views of a pack seek in it. It sees
+// the packs that were there when it was opened, even if they are removed meanwhile, and those that
+// were added since.
+type Reader struct {
+	db      *Database
+	packs   []*sharedPack
+	version int // Database.version of packs
+	open    bool
+	views   map[*sharedPack]*packfile.Packfile
+	last    *sharedPack // where the last object was found; the next one is often there too
+	cache   cache.Object
+}
+
+// Commit is a commit's content.
+type Commit struct {
+	Hash      plumbing.Hash
+	Tree      plumbing.Hash
+	Parents   []plumbing.Hash
+	Author    object.Signature
+	Committer object.Signature
+	Message   string
+}
+
+// Has reports whether the object is there. It looks at the packs' indexes only.
+func (rd *Reader) Has(h plumbing.Hash) bool { return rd.find(h) != nil }
+
+func (rd *Reader) find(h plumbing.Hash) *sharedPack {
+	if rd.last != nil && rd.last.Has(h) {
+		return rd.last
+	}
+	searched := 0
+	for {
+		for _, p := range rd.packs[searched:] {
+			if p.Has(h) {
+				rd.last = p
+				return p
+			}
+		}
+		searched = len(rd.packs)
+		if !rd.db.extend(rd) {
+			return nil
+		}
+	}
+}
+
+// Commit reads a commit. One that is not in the cache is [ErrNotFound].
+func (rd *Reader) Commit(h plumbing.Hash) (*Commit, error) {
+	obj, err := rd.object(plumbing.CommitObject, h, 0)
+	if err != nil {
+		return nil, err
+	}
+	c := &object.Commit{}
+	if err := c.Decode(obj); err != nil {
+		return nil, fmt.Errorf("decode commit %s: %w", h, err)
+	}
+	return &Commit{h, c.TreeHash, c.ParentHashes, c.Author, c.Committer, c.Message}, nil
+}
+
+// Blob reads a file's content. A file of more than maxBytes is [limit.ErrTooLarge], and is not
+// unpacked; zero means no limit.
+func (rd *Reader) Blob(h plumbing.Hash, maxBytes int64) ([]byte, error) {
+	obj, err := rd.object(plumbing.BlobObject, h, maxBytes)
+	if err != nil {
+		return nil, err
+	}
+	return content(obj)
+}
+
+// Tree reads a directory's entries, in git's order. The empty tree need not be stored, and the zero
+// hash means it. The caller must not change the result.
+func (rd *Reader) Tree(h plumbing.Hash) ([]Entry, error) {
+	if h.IsZero() || h == emptyTree() {
+		return nil, nil
+	}
+	if entries, ok := rd.db.directories.get(h); ok && rd.Has(h) {
+		return entries, nil
+	}
+	obj, err := rd.object(plumbing.TreeObject, h, 0)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := content(obj)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := decodeTree(raw)
+	if err != nil {
+		return nil, fmt.Errorf("decode tree %s: %w", h, err)
+	}
+	rd.db.directories.put(h, entries)
+	return entries, nil
+}
+
+// Lookup finds what a tree holds at a slash-separated path. The path "" or "." is the tree itself.
+// Symlinks are not followed. If there is nothing, the error is [ErrPathNotFound].
+func (rd *Reader) Lookup(tree plumbing.Hash, name string) (Entry, error) {
+	at := Entry{Mode: filemode.Dir, Hash: tree}
+	name = path.Clean("/" + name)[1:]
+	if name == "" {
+		return at, nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if at.Mode != filemode.Dir {
+			return Entry{}, fmt.Errorf("%w: %s", ErrPathNotFound, name)
+		}
+		entries, err := rd.Tree(at.Hash)
+		if err != nil {
+			return Entry{}, err
+		}
+		var ok bool
+		if at, ok = entryNamed(entries, part); !ok {
+			return Entry{}, fmt.Errorf("%w: %s", ErrPathNotFound, name)
+		}
+	}
+	return at, nil
+}
+
+// object reads an object of a type and, unless maxBytes is 0, of a size.
+func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64) (plumbing.EncodedObject, error) {
+	p := rd.find(h)
+	if p == nil {
+		return nil, fmt.Errorf("%w: %s %s", ErrNotFound, t, h)
+	}
+	view := rd.views[p]
+	if view == nil {
+		view = p.View(rd.cache)
+		rd.views[p] = view
+	}
+	if maxBytes > 0 {
+		size, err := rd.size(view, h)
+		if err != nil {
+			return nil, rd.db.corrupt(t, h, err)
+		}
+		if size > maxBytes {
+			return nil, fmt.Errorf("%s %s: %w: %d bytes of at most %d", t, h, limit.ErrTooLarge, size, maxBytes)
+		}
+	}
+	obj, err := view.Get(h)
+	if err != nil {
+		return nil, rd.db.corrupt(t, h, err)
+	}
+	if obj.Type() != t {
+		return nil, fmt.Errorf("%w: %s is a %s and no %s", ErrNotFound, h, obj.Type(), t)
+	}
+	return obj, nil
+}
+
+// size is what an object is declared to unpack to; it is not unpacked for that.
+func (rd *Reader) size(view *packfile.Packfile, h plumbing.Hash) (int64, error) {
+	if obj, ok := rd.cache.Get(h); ok {
+		return obj.Size(), nil
+	}
+	offset, err := view.FindOffset(h)
+	if err != nil {
+		return 0, err
+	}
+	return view.GetSizeByOffset(offset)
+}
+
+func content(obj plumbing.EncodedObject) (buf []byte, err error) {
+	in, err := obj.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	buf = make([]byte, obj.Size())
+	if _, err := io.ReadFull(in, buf); err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", obj.Type(), obj.Hash(), err)
+	}
+	return buf, nil
+}

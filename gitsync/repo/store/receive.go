@@ -1,0 +1,116 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+)
+
+// ErrBadPack means that a received pack is malformed or was cut off.
+var ErrBadPack = errors.New("received pack is unusable")
+
+// Receive adds the pack that is read from in, unless it holds no objects. A pack of more than
+// maxBytes, or with an object of more than maxObject, is [limit.ErrTooLarge]; one that cannot be
+// used is [ErrBadPack].
+func (s Store) Receive(in io.Reader, maxBytes, maxObject int64) (err error) {
+	tmp, err := os.CreateTemp(s.packDir(), "tmp_pack_")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tmp.Close(), removeIfThere(tmp.Name())) }()
+	limited := limit.Reader(in, maxBytes, fmt.Sprintf("the pack has more than %d bytes", maxBytes))
+	if _, err := io.Copy(tmp, limited); err != nil {
+		return err
+	}
+	index, err := indexPack(tmp, maxObject)
+	if err != nil {
+		return err
+	}
+	if n, err := index.Count(); err != nil || n == 0 {
+		return err
+	}
+	_, err = s.save(tmp.Name(), index)
+	return err
+}
+
+func indexPack(file *os.File, maxObject int64) (*idxfile.MemoryIndex, error) {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	if err := checkSizes(file, maxObject); err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	writer := &idxfile.Writer{}
+	parser, err := packfile.NewParser(packfile.NewScanner(file), writer)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parser.Parse(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBadPack, err)
+	}
+	return writer.Index()
+}
+
+// save gives the pack in tmp its name. The index is written first: a pack counts when its .pack
+// is there.
+func (s Store) save(tmp string, index *idxfile.MemoryIndex) (string, error) {
+	var buf bytes.Buffer
+	if _, err := idxfile.NewEncoder(&buf).Encode(index); err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("pack-%x", index.PackfileChecksum)
+	if err := writeFile(s.packPath(name)+".idx", buf.Bytes()); err != nil {
+		return "", err
+	}
+	return name, os.Rename(tmp, s.packPath(name)+".pack")
+}
+
+// Add stores a pack and returns its name.
+func (s Store) Add(p Packed) (name string, err error) {
+	tmp, err := os.CreateTemp(s.packDir(), "tmp_pack_")
+	if err != nil {
+		return "", err
+	}
+	_, err = tmp.Write(p.Bytes)
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return "", errors.Join(err, removeIfThere(tmp.Name()))
+	}
+	return s.save(tmp.Name(), p.index)
+}
+
+// Remove removes a pack.
+func (s Store) Remove(name string) error {
+	return errors.Join(removeIfThere(s.packPath(name)+".pack"), removeIfThere(s.packPath(name)+".idx"))
+}
+
+// Has reports whether one of the packs holds an object. It opens each, so it is for a store that
+// nobody has open.
+func (s Store) Has(h plumbing.Hash) (bool, error) {
+	names, err := s.Packs()
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		p, err := s.Open(name)
+		if err != nil {
+			return false, err
+		}
+		found := p.Has(h)
+		p.Close()
+		if found {
+			return true, nil
+		}
+	}
+	return false, nil
+}

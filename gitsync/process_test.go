@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -91,7 +92,7 @@ func TestTransports(t *testing.T) {
 		},
 		"https with a token and a CA": func(r *rig) {
 			server := r.overHTTP(gittest.HTTPOptions{Token: "hunter2", TLS: true})
-			r.creds.Sources[0] = repo.Auth{BearerToken: "hunter2", CAPEM: server.CAPEM}
+			r.creds.Sources[0] = repo.Auth{BearerToken: "hunter2", Connection: httpclient.Connection{CAPEM: server.CAPEM}}
 		},
 		"ssh": func(r *rig) {
 			server := gittest.NewSSH(r.t)

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 // Auth is a resolved credential: values, not places to find them. The zero
@@ -24,23 +26,15 @@ type Auth struct {
 	// asked before every request. Without a Username the user is x-access-token. Two
 	// credentials are the same only if they hold the same TokenSource, so keep one.
 	Token TokenSource
-	// CAPEM holds certificates that an https server's chain may end in, besides
-	// the system's.
-	CAPEM []byte
-	// ClientCertPEM and ClientKeyPEM are shown to https servers that ask who we are.
-	ClientCertPEM []byte
-	ClientKeyPEM  []byte
+	// Connection is how https servers are reached. Its proxy is used for ssh too, where
+	// the environment names none.
+	httpclient.Connection
 	// SSHKey is a private key in PEM, SSHPassphrase what opens it, if sealed.
 	SSHKey        []byte
 	SSHPassphrase []byte
 	// KnownHosts is the content of a known_hosts file. ssh needs it. A host may have
 	// any number of keys in it.
 	KnownHosts []byte
-	// ProxyURL is what connections go through: scheme http, https or socks5, for ssh
-	// too. Empty: for http and https what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say.
-	ProxyURL      string
-	ProxyUsername string
-	ProxyPassword string
 
 	// Identity stands for the credential in the key of the cache, so that a
 	// token which is renewed every hour keeps its cache. Two credentials with
@@ -91,10 +85,6 @@ func (a Auth) validate() error {
 		return errors.New("auth holds more than one of a password, a bearer token and a source of tokens")
 	case len(a.SSHPassphrase) > 0 && len(a.SSHKey) == 0:
 		return errors.New("auth holds an ssh passphrase without an ssh key")
-	case (len(a.ClientCertPEM) > 0) != (len(a.ClientKeyPEM) > 0):
-		return errors.New("a client certificate needs its key, and the key its certificate")
-	case a.ProxyURL == "" && a.ProxyUsername+a.ProxyPassword != "":
-		return errors.New("auth holds a credential for a proxy without the proxy's URL")
 	}
 	return nil
 }
@@ -155,8 +145,8 @@ func cacheKey(l location, a Auth) (string, error) {
 	}
 	if a.Identity == "" {
 		// These say whom we trust and how we get there, not who we are.
-		a.CAPEM, a.KnownHosts = nil, nil
-		a.ProxyURL, a.ProxyUsername, a.ProxyPassword = "", "", ""
+		a.Connection = httpclient.Connection{ClientCertPEM: a.ClientCertPEM, ClientKeyPEM: a.ClientKeyPEM}
+		a.KnownHosts = nil
 		id.Auth = a
 	}
 	text, err := json.Marshal(id)

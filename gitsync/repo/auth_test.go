@@ -25,6 +25,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -70,17 +71,17 @@ func TestClientCertificates(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	remote := repo.Remote{URL: server.URL + at.Path, Auth: repo.Auth{CAPEM: ca, ClientCertPEM: cert, ClientKeyPEM: key}}
+	remote := repo.Remote{URL: server.URL + at.Path, Auth: repo.Auth{Connection: httpclient.Connection{CAPEM: ca, ClientCertPEM: cert, ClientKeyPEM: key}}}
 	fetch(t, open(t, remote, repo.Options{}), repo.Ref{})
 
 	remote.Auth.ClientCertPEM, remote.Auth.ClientKeyPEM = nil, nil
 	_, err = open(t, remote, repo.Options{}).Fetch(testContext(t), repo.Ref{})
 	wantError(t, err, repo.ErrUnreachable, "certificate required")
-	for want, auth := range map[string]repo.Auth{
+	for want, auth := range map[string]httpclient.Connection{
 		"not a pair":    {ClientCertPEM: cert, ClientKeyPEM: otherKey},
 		"needs its key": {ClientCertPEM: cert},
 	} {
-		if _, err := repo.Open(t.TempDir(), repo.Remote{URL: remote.URL, Auth: auth}, repo.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := repo.Open(t.TempDir(), repo.Remote{URL: remote.URL, Auth: repo.Auth{Connection: auth}}, repo.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

@@ -3,17 +3,16 @@ package repo
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 // maxRedirects is how often the first request of a session may be sent on.
@@ -22,51 +21,11 @@ const maxRedirects = 5
 // newHTTPClient makes a client of its own for one credential, so that neither
 // certificates nor connections are shared with another.
 func newHTTPClient(auth Auth) (*http.Client, error) {
-	transport, err := NewTransport(auth)
+	transport, err := auth.Transport()
 	if err != nil {
 		return nil, err
 	}
 	return &http.Client{CheckRedirect: checkRedirect, Transport: transport}, nil
-}
-
-// NewTransport makes the HTTP connections of a credential: its CA, its client certificate
-// and its proxy. Names and passwords for the server are up to the caller.
-func NewTransport(auth Auth) (*http.Transport, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if len(auth.CAPEM) > 0 {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(auth.CAPEM) {
-			return nil, errors.New("CA file holds no certificate in PEM")
-		}
-		config.RootCAs = pool
-	}
-	if len(auth.ClientCertPEM) > 0 {
-		pair, err := tls.X509KeyPair(auth.ClientCertPEM, auth.ClientKeyPEM)
-		if err != nil {
-			return nil, errors.New("client certificate and key are not a pair in PEM")
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	proxy, err := auth.proxy()
-	if err != nil {
-		return nil, err
-	}
-	through := http.ProxyFromEnvironment
-	if proxy != nil {
-		through = http.ProxyURL(proxy)
-	}
-	return &http.Transport{
-		Proxy:                 through,
-		TLSClientConfig:       config,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   4,
-		IdleConnTimeout:       90 * time.Second,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ExpectContinueTimeout: time.Second,
-	}, nil
 }
 
 // checkRedirect lets discovery be sent on within the host only, as when a
@@ -158,10 +117,7 @@ func (s *httpService) do(req *http.Request) (*http.Response, error) {
 	res, err := s.client.http.Do(req)
 	s.dog.leave(0)
 	if err != nil {
-		if uerr, ok := errors.AsType[*url.Error](err); ok {
-			err = uerr.Err // The remote is named by the caller.
-		}
-		return nil, err
+		return nil, httpclient.PlainError(err) // the caller names the remote
 	}
 	s.bodies = append(s.bodies, res.Body)
 	if res.StatusCode == http.StatusUnauthorized && token != "" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -74,7 +75,7 @@ func TestPoolsShare(t *testing.T) {
 		same bool
 	}{
 		"another spelling":          {open("https://example.com:443/team/repo/", repo.Auth{Password: "one"}), true},
-		"whom it trusts, and how":   {open("https://example.com/team/repo", repo.Auth{Password: "one", ProxyURL: "http://proxy"}), true},
+		"whom it trusts, and how":   {open("https://example.com/team/repo", repo.Auth{Password: "one", Connection: httpclient.Connection{ProxyURL: "http://proxy"}}), true},
 		"another credential":        {open("https://example.com/team/repo", repo.Auth{Password: "two"}), false},
 		"another client's":          {open("https://example.com/team/repo", repo.Auth{Password: "one", Username: "x"}), false},
 		"another repository":        {open("https://example.com/team/other", repo.Auth{Password: "one"}), false},

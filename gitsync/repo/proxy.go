@@ -10,40 +10,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 
 	"golang.org/x/net/proxy"
 )
 
 // maxProxyAnswer is how many bytes a proxy may take to say yes or no.
 const maxProxyAnswer = 16 << 10
-
-// proxy is the proxy's URL with its credential; nil if there is none.
-func (a Auth) proxy() (*url.URL, error) {
-	if a.ProxyURL == "" {
-		return nil, nil
-	}
-	u, err := url.Parse(a.ProxyURL)
-	if err != nil {
-		return nil, errors.New("proxy URL cannot be parsed") // url.Parse quotes it, and it may hold a secret
-	}
-	switch {
-	case u.User != nil:
-		return nil, errors.New("proxy URL contains a user name or password: put them into auth instead")
-	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5":
-		return nil, fmt.Errorf("proxy URL scheme %q is not supported: use http, https or socks5", u.Scheme)
-	case u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("proxy URL is more or less than scheme, host and port")
-	}
-	u.Path = ""
-	if u.Port() == "" {
-		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443", "socks5": "1080"}[u.Scheme])
-	}
-	if a.ProxyUsername+a.ProxyPassword != "" {
-		u.User = url.UserPassword(a.ProxyUsername, a.ProxyPassword)
-	}
-	return u, nil
-}
 
 // dial connects to the host, through the proxy if there is one.
 func (c *sshConfig) dial(ctx context.Context) (net.Conn, error) {

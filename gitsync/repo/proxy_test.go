@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -126,7 +127,7 @@ func TestProxies(t *testing.T) {
 	secured, tls := g.ServeHTTP(gittest.HTTPOptions{TLS: true})
 	ssh := gittest.NewSSH(t)
 	remotes := map[string]repo.Remote{
-		"http": {URL: plain}, "https": {URL: secured, Auth: repo.Auth{CAPEM: tls.CAPEM}}, "ssh": sshRemote(ssh, g),
+		"http": {URL: plain}, "https": {URL: secured, Auth: repo.Auth{Connection: httpclient.Connection{CAPEM: tls.CAPEM}}}, "ssh": sshRemote(ssh, g),
 	}
 	web := &webProxy{}
 	http, https := httptest.NewServer(web), httptest.NewTLSServer(web)

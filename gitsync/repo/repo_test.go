@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -156,7 +157,7 @@ func TestFetchAndPushOverEveryTransport(t *testing.T) {
 		},
 		"https": func(_ *testing.T, g *gittest.Repo) repo.Remote {
 			url, s := g.ServeHTTP(gittest.HTTPOptions{Token: "t0ken", TLS: true})
-			return repo.Remote{URL: url, Auth: repo.Auth{BearerToken: "t0ken", CAPEM: s.CAPEM}}
+			return repo.Remote{URL: url, Auth: repo.Auth{BearerToken: "t0ken", Connection: httpclient.Connection{CAPEM: s.CAPEM}}}
 		},
 		"ssh": func(t *testing.T, g *gittest.Repo) repo.Remote { return sshRemote(gittest.NewSSH(t), g) },
 	}

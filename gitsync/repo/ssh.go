@@ -37,17 +37,15 @@ func newSSHConfig(at location, auth Auth) (*sshConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := auth.proxy()
+	proxy, err := auth.Proxy()
 	if err != nil {
 		return nil, err
 	}
 	var proxyTLS *tls.Config
 	if proxy != nil {
-		transport, err := NewTransport(auth)
-		if err != nil {
+		if proxyTLS, err = auth.TLS(); err != nil {
 			return nil, err
 		}
-		proxyTLS = transport.TLSClientConfig
 		proxyTLS.ServerName = proxy.Hostname()
 	}
 	check := hosts.HostKeyCallback()

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -92,7 +93,7 @@ func TestContradictoryCredentials(t *testing.T) {
 		want string
 	}{
 		"two ways at once":   {"https://h/a", repo.Auth{Password: "a", BearerToken: "b"}, "more than one of a password, a bearer token"},
-		"no certificate":     {"https://h/a", repo.Auth{CAPEM: []byte("nonsense")}, "no certificate"},
+		"no certificate":     {"https://h/a", repo.Auth{Connection: httpclient.Connection{CAPEM: []byte("nonsense")}}, "no certificate"},
 		"no key":             {"ssh://h/a", repo.Auth{KnownHosts: hosts}, "needs a private key"},
 		"a key that is none": {"ssh://h/a", repo.Auth{SSHKey: []byte("s3cret"), KnownHosts: hosts}, "cannot be parsed"},
 		"no known_hosts":     {"ssh://h/a", repo.Auth{SSHKey: key}, "known_hosts"},

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 // ErrExists is the answer to opening a pull request that is open.
@@ -17,9 +18,6 @@ var ErrExists = errors.New("there is such a pull request already")
 
 // ErrNothing is the answer to opening a pull request between branches that do not differ.
 var ErrNothing = errors.New("the branches do not differ")
-
-// ErrTooLarge is an answer beyond MaxBodyBytes.
-var ErrTooLarge = fmt.Errorf("the answer is larger than %d MiB", MaxBodyBytes>>20)
 
 // APIError is an answer that is no success.
 type APIError struct {
@@ -56,7 +54,7 @@ func (e *RateLimitError) RetryAfter() time.Duration { return time.Until(e.Until)
 // IsPermanent reports whether the same call would be refused again: the site understood it and
 // did not take it. What a rotated token or a granted right puts right is not permanent.
 func IsPermanent(err error) bool {
-	if errors.Is(err, ErrExists) || errors.Is(err, ErrNothing) || errors.Is(err, ErrTooLarge) {
+	if errors.Is(err, ErrExists) || errors.Is(err, ErrNothing) || errors.Is(err, httpclient.ErrTooLarge) {
 		return true
 	}
 	api, ok := errors.AsType[*APIError](err)
@@ -96,13 +94,10 @@ func plainError(err error) error {
 	if limit, ok := errors.AsType[*RateLimitError](err); ok {
 		return limit
 	}
-	if errors.Is(err, ErrTooLarge) {
-		return ErrTooLarge
+	if errors.Is(err, httpclient.ErrTooLarge) {
+		return httpclient.ErrTooLarge
 	}
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
-	}
-	return err
+	return httpclient.PlainError(err)
 }
 
 // message finds what a site says in the body of an error: each has another shape.

@@ -3,11 +3,10 @@ package forge
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 // Forge is one repository at the site that hosts it. It is safe for concurrent use.
@@ -111,9 +110,8 @@ type Config struct {
 	// Identity stands for the token where rate limits are shared: what has the same Identity
 	// at the same site has one limit. It is no secret.
 	Identity string
-	// Connection holds the certificates to trust besides the system's, the client
-	// certificate and the proxy; its other fields are not used.
-	Connection repo.Auth
+	// Connection is how the site is reached.
+	Connection httpclient.Connection
 	// Timeout of a call. Default: DefaultTimeout.
 	Timeout time.Duration
 }
@@ -151,11 +149,10 @@ func (s *Sites) Forge(cfg Config) (Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.guard(cfg, at)
+	client, err := s.client(cfg, at)
 	if err != nil {
 		return nil, err
 	}
-	client := &http.Client{Transport: g, Timeout: cfg.Timeout, CheckRedirect: g.checkRedirect}
 	var b backend
 	switch cfg.Type {
 	case gitsync.ForgeGitHub:

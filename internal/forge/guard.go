@@ -3,8 +3,6 @@ package forge
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,16 +13,17 @@ import (
 	"sync"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 // Sites share connections and rate limits between repositories. The zero value is ready for
 // use, and safe for concurrent use.
 type Sites struct {
-	mu         sync.Mutex
-	transports map[[sha256.Size]byte]*http.Transport // by how they connect
-	meters     map[meterKey]*meter
-	maxBytes   int64 // of an answer; 0: MaxBodyBytes
+	pool     httpclient.Pool
+	maxBytes int64 // of an answer; 0: MaxBodyBytes
+
+	mu     sync.Mutex
+	meters map[meterKey]*meter
 }
 
 type meterKey struct{ api, identity string }
@@ -32,76 +31,51 @@ type meterKey struct{ api, identity string }
 // guard is below the clients: see the package's documentation.
 type guard struct {
 	next   http.RoundTripper
-	api    *url.URL
-	header string // that holds the token
 	prefix string // before the token
 	token  func(context.Context) (string, error)
 	meter  *meter
-	max    int64 // of an answer
 }
 
 var _ http.RoundTripper = (*guard)(nil)
 
-func (s *Sites) guard(cfg Config, at address) (*guard, error) {
+// client makes the client below those of the forges.
+func (s *Sites) client(cfg Config, at address) (*http.Client, error) {
 	api, err := url.Parse(at.api)
 	if err != nil {
 		return nil, errors.New("the forge's URL cannot be parsed")
 	}
-	next, err := s.transport(cfg.Connection)
+	client, err := s.pool.Client(cfg.Connection, httpclient.Options{
+		Timeout: cfg.Timeout, MaxAnswerBytes: cmp.Or(s.maxBytes, MaxBodyBytes), Redirects: maxRedirects,
+		Allow: func(u *url.URL) error {
+			if !httpclient.SameSite(u, api) {
+				return fmt.Errorf("refused to ask %s for %s", u.Host, api.Host)
+			}
+			return nil
+		},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("forge %s: %w", at.site, err)
 	}
-	g := &guard{next: next, api: api, header: "Authorization", prefix: "Bearer ", token: cfg.Token, max: cmp.Or(s.maxBytes, MaxBodyBytes)}
+	g := &guard{next: client.Transport, prefix: "Bearer ", token: cfg.Token, meter: s.meter(at.api, cfg.Identity, api.Host)}
 	if cfg.Type == gitsync.ForgeGitea {
 		g.prefix = "token "
 	}
+	client.Transport = g
+	return client, nil
+}
+
+// meter is what counts the requests with one token to one API.
+func (s *Sites) meter(api, identity, host string) *meter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := meterKey{at.api, cfg.Identity}
+	key := meterKey{api, identity}
 	if s.meters == nil {
 		s.meters = map[meterKey]*meter{}
 	}
 	if s.meters[key] == nil {
-		s.meters[key] = &meter{host: api.Host}
+		s.meters[key] = &meter{host: host}
 	}
-	g.meter = s.meters[key]
-	return g, nil
-}
-
-// transport is the one for what connects like this.
-func (s *Sites) transport(connection repo.Auth) (*http.Transport, error) {
-	text, err := json.Marshal(connection)
-	if err != nil {
-		return nil, err
-	}
-	key := sha256.Sum256(text)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t := s.transports[key]; t != nil {
-		return t, nil
-	}
-	t, err := Transport(connection)
-	if err != nil {
-		return nil, err
-	}
-	if s.transports == nil {
-		s.transports = map[[sha256.Size]byte]*http.Transport{}
-	}
-	s.transports[key] = t
-	return t, nil
-}
-
-// Transport is what is used for all that is not Git, over the connection's certificates and
-// proxy, or the environment's, with deadlines for each step.
-func Transport(connection repo.Auth) (*http.Transport, error) {
-	t, err := repo.NewTransport(connection)
-	if err != nil {
-		return nil, err
-	}
-	t.ResponseHeaderTimeout = DefaultTimeout
-	t.MaxConnsPerHost = 8
-	t.MaxResponseHeaderBytes = 64 << 10
-	return t, nil
+	return s.meters[key]
 }
 
 // RoundTrip implements http.RoundTripper, but for one thing: an answer that is no success is an
@@ -109,9 +83,6 @@ func Transport(connection repo.Auth) (*http.Transport, error) {
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := g.meter.allows(); err != nil {
 		return nil, err
-	}
-	if !g.sameSite(req.URL) {
-		return nil, fmt.Errorf("refused to ask %s for %s", req.URL.Host, g.api.Host)
 	}
 	var token string
 	req = req.Clone(req.Context())
@@ -123,37 +94,17 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	if token = strings.TrimSpace(token); token != "" {
-		req.Header.Set(g.header, g.prefix+token)
+		req.Header.Set("Authorization", g.prefix+token)
 	}
 	resp, err := g.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
 	g.meter.read(resp.Header)
-	resp.Body = &boundedBody{ReadCloser: resp.Body, left: g.max}
 	if resp.StatusCode < http.StatusBadRequest {
 		return resp, nil
 	}
 	return nil, g.refusal(req, resp, token)
-}
-
-// sameSite reports whether a URL is below the API's host.
-func (g *guard) sameSite(u *url.URL) bool {
-	return strings.EqualFold(u.Scheme, g.api.Scheme) && strings.EqualFold(u.Host, g.api.Host)
-}
-
-// checkRedirect lets a request be sent elsewhere within the site, as when a repository was
-// renamed.
-func (g *guard) checkRedirect(req *http.Request, via []*http.Request) error {
-	switch {
-	case !g.sameSite(req.URL):
-		return fmt.Errorf("%s redirects to %s: correct the URL", g.api.Host, req.URL.Host)
-	case req.Method != via[0].Method:
-		return fmt.Errorf("%s redirects a %s: the repository may have moved, correct its URL", g.api.Host, via[0].Method)
-	case len(via) > maxRedirects:
-		return fmt.Errorf("%s redirects more than %d times", g.api.Host, maxRedirects)
-	}
-	return nil
 }
 
 // maxErrorBytes is how much is read of an answer that is an error.
@@ -173,25 +124,4 @@ func (g *guard) refusal(req *http.Request, resp *http.Response, token string) er
 		return g.meter.exceeded(resp.Header)
 	}
 	return api
-}
-
-// boundedBody fails where an answer gets too large, instead of ending there.
-type boundedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-// Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, ErrTooLarge
-	}
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return n - 1, ErrTooLarge
-	}
-	return n, err
 }

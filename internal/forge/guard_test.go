@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 // answering is a server with one answer for everything, and the number of its requests.
@@ -177,7 +177,7 @@ func TestAnswersHaveASize(t *testing.T) {
 		name string
 		size int
 		want error
-	}{{"at the limit", maxBytes, nil}, {"above it", maxBytes + 1, ErrTooLarge}} {
+	}{{"at the limit", maxBytes, nil}, {"above it", maxBytes + 1, httpclient.ErrTooLarge}} {
 		t.Run(test.name, func(t *testing.T) {
 			server, _ := answering(t, func(w http.ResponseWriter, req *http.Request) {
 				if page := req.URL.Query().Get("page"); page != "" && page != "1" {
@@ -249,7 +249,7 @@ func TestCertificatesReplaceTheSystems(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") }))
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	each(t, server.URL, Config{Connection: repo.Auth{CAPEM: ca}}, func(t *testing.T, _ Forge, err error) {
+	each(t, server.URL, Config{Connection: httpclient.Connection{CAPEM: ca}}, func(t *testing.T, _ Forge, err error) {
 		if err != nil {
 			t.Errorf("with its CA: %v", err)
 		}
@@ -259,7 +259,7 @@ func TestCertificatesReplaceTheSystems(t *testing.T) {
 			t.Errorf("without: %v", err)
 		}
 	})
-	if _, err := new(Sites).Forge(Config{Type: gitsync.ForgeGitHub, URL: server.URL, Repository: "o/n", Connection: repo.Auth{CAPEM: []byte("none")}}); err == nil {
+	if _, err := new(Sites).Forge(Config{Type: gitsync.ForgeGitHub, URL: server.URL, Repository: "o/n", Connection: httpclient.Connection{CAPEM: []byte("none")}}); err == nil {
 		t.Error("a CA without a certificate is taken")
 	}
 }

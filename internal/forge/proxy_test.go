@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -35,7 +35,7 @@ func TestAPIsAreReachedThroughTheProxy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy := gittest.NewProxy(t, c.server)
-			way := repo.Auth{CAPEM: c.ca, ProxyURL: proxy.URL, ProxyUsername: gittest.ProxyUser, ProxyPassword: gittest.ProxyPassword}
+			way := httpclient.Connection{CAPEM: c.ca, ProxyURL: proxy.URL, ProxyUsername: gittest.ProxyUser, ProxyPassword: gittest.ProxyPassword}
 			each(t, c.url, Config{Connection: way}, func(t *testing.T, _ Forge, err error) {
 				if err != nil || !slices.Contains(proxy.Hosts(), c.host) {
 					t.Errorf("%v; the proxy was asked for %q", err, proxy.Hosts())
@@ -52,23 +52,5 @@ func TestAPIsAreReachedThroughTheProxy(t *testing.T) {
 				t.Errorf("let through: %q", proxy.Hosts())
 			}
 		})
-	}
-}
-
-// TestConnectionsAreSharedByThoseThatConnectAlike: what differs in its proxy's password alone does
-// not.
-func TestConnectionsAreSharedByThoseThatConnectAlike(t *testing.T) {
-	var s Sites
-	way := repo.Auth{ProxyURL: "http://proxy.example.com", ProxyUsername: "p", ProxyPassword: "pw"}
-	first, err := s.transport(way)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := s.transport(way); err != nil || again != first {
-		t.Errorf("another one: %v", err)
-	}
-	way.ProxyPassword = "renewed"
-	if other, err := s.transport(way); err != nil || other == first {
-		t.Errorf("the old password stays in use: %v", err)
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 const (
@@ -55,21 +55,16 @@ func (s *Source) request(ctx context.Context, now time.Time, method, path string
 	req.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 	res, err := s.http.Do(req)
 	if err != nil {
-		if uerr, ok := errors.AsType[*url.Error](err); ok {
-			err = uerr.Err
-		}
+		err = httpclient.PlainError(err)
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return time.Time{}, fmt.Errorf("ask %s: %w", req.URL.Host, err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, MaxAnswerBytes+1))
+	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the answer of %s: %w", req.URL.Host, err)
-	}
-	if len(body) > MaxAnswerBytes {
-		return time.Time{}, fmt.Errorf("the answer of %s is larger than %d bytes", req.URL.Host, MaxAnswerBytes)
 	}
 	clock, err := http.ParseTime(res.Header.Get("Date"))
 	if err != nil {

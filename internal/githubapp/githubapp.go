@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 const (
@@ -48,9 +49,8 @@ type Config struct {
 	Repository string
 	// URL is the address of the API. Default DefaultURL.
 	URL string
-	// Connection holds the CA, the client certificate and the proxy to reach the API; its
-	// other fields are not used.
-	Connection repo.Auth
+	// Connection is how the API is reached.
+	Connection httpclient.Connection
 }
 
 // Source makes tokens. It is safe for concurrent use: callers of one moment wait for the
@@ -90,13 +90,13 @@ func New(cfg Config) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("GitHub App: %w", err)
 	}
-	transport, err := repo.NewTransport(cfg.Connection)
+	client, err := new(httpclient.Pool).Client(cfg.Connection, httpclient.Options{MaxAnswerBytes: MaxAnswerBytes, Redirects: 3})
 	if err != nil {
 		return nil, fmt.Errorf("GitHub App: %w", err)
 	}
 	return &Source{
 		config: cfg, key: key, installation: cfg.InstallationID, busy: make(chan struct{}, 1), now: time.Now,
-		http: &http.Client{Transport: transport, CheckRedirect: sameHost},
+		http: client,
 	}, nil
 }
 
@@ -114,14 +114,6 @@ func parseKey(text []byte) (*rsa.PrivateKey, error) {
 		return key, nil
 	}
 	return nil, errors.New("private key is not an RSA key")
-}
-
-// sameHost follows a repository that was renamed, and takes the signature nowhere else.
-func sameHost(req *http.Request, via []*http.Request) error {
-	if len(via) > 3 || req.Method != http.MethodGet || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
-		return errors.New("the API sends us elsewhere")
-	}
-	return nil
 }
 
 // Token gives a token that lasts for five minutes at least. Its errors wrap repo.ErrAuth

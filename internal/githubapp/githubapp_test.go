@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -168,7 +169,7 @@ func TestTheAPIIsReachedThroughTheProxy(t *testing.T) {
 	server := httptest.NewTLSServer(g)
 	t.Cleanup(server.Close)
 	proxy := gittest.NewProxy(t, server.URL)
-	way := repo.Auth{
+	way := httpclient.Connection{
 		CAPEM:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 		ProxyURL: proxy.URL, ProxyUsername: gittest.ProxyUser, ProxyPassword: gittest.ProxyPassword,
 	}
@@ -304,7 +305,7 @@ func TestWhatGitHubRefuses(t *testing.T) {
 		"a token of two lines":     {map[string]string{find: `200 {"id":42}`, make42: `201 {"token":"a\nb"}`}, false, "holds no token"},
 		"no installation":          {map[string]string{find: `200 {}`}, false, "holds none"},
 		"as much as fits":          {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes)}, false, "not the JSON"},
-		"one byte more":            {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes+1)}, false, "larger than"},
+		"one byte more":            {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes+1)}, false, "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := start(t, Config{Repository: "acme/monitoring"}, c.answers)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 )
@@ -28,7 +29,7 @@ type Options struct {
 type Observer struct {
 	options Options
 	box     *outbox.Box
-	clients clients
+	pool    httpclient.Pool
 
 	mu   sync.Mutex
 	told map[string]state // by pipeline
@@ -88,7 +89,7 @@ func (o *Observer) send(d *fleet.Definition, i int, sink gitsync.Notify, e messa
 		if err != nil {
 			return err
 		}
-		return o.clients.post(ctx, sink.URL, secret, event)
+		return post(ctx, &o.pool, sink.URL, secret, event)
 	}})
 }
 
@@ -105,7 +106,7 @@ func (o *Observer) kick(d *fleet.Definition, i int, r gitsync.Receiver, report *
 		if err != nil {
 			return err
 		}
-		return o.clients.post(ctx, r.URL, secret, body)
+		return post(ctx, &o.pool, r.URL, secret, body)
 	}})
 }
 

@@ -12,11 +12,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 )
@@ -35,40 +34,13 @@ const (
 	component       = "agentry"
 )
 
-// clients are kept by CA, with their connections. The zero value is ready for use.
-type clients struct {
-	mu sync.Mutex
-	by map[[sha256.Size]byte]*http.Client
-}
-
-func (c *clients) get(ca []byte) (*http.Client, error) {
-	key := sha256.Sum256(ca)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if client := c.by[key]; client != nil {
-		return client, nil
-	}
-	transport, err := forge.Transport(repo.Auth{CAPEM: ca})
-	if err != nil {
-		return nil, err
-	}
-	if c.by == nil {
-		c.by = map[[sha256.Size]byte]*http.Client{}
-	}
-	c.by[key] = &http.Client{
-		Transport: transport, Timeout: PostTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return c.by[key], nil
-}
-
 // post sends JSON. Its errors name the host and nothing else of the address.
-func (c *clients) post(ctx context.Context, address string, secret pipeline.EndpointSecret, body any) error {
+func post(ctx context.Context, pool *httpclient.Pool, address string, secret pipeline.EndpointSecret, body any) error {
 	at, err := url.Parse(address)
 	if err != nil {
 		return outbox.Permanent(errors.New("the address cannot be parsed"))
 	}
-	client, err := c.get(secret.CAPEM)
+	client, err := pool.Client(httpclient.Connection{CAPEM: secret.CAPEM}, httpclient.Options{Timeout: PostTimeout, MaxAnswerBytes: maxAnswerBytes})
 	if err != nil {
 		return fmt.Errorf("call %s: %w", at.Host, err)
 	}
@@ -91,10 +63,10 @@ func (c *clients) post(ctx context.Context, address string, secret pipeline.Endp
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("call %s: %w", at.Host, withoutAddress(err))
+		return fmt.Errorf("call %s: %w", at.Host, httpclient.PlainError(err))
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswerBytes)) // what it says is of no use
-	_ = resp.Body.Close()                                                 // was only read
+	_, _ = io.Copy(io.Discard, resp.Body) // what it says is of no use
+	_ = resp.Body.Close()                 // was only read
 	return judge(at.Host, resp)
 }
 
@@ -131,14 +103,6 @@ func (e laterError) RetryAfter() time.Duration { return time.Until(e.until) }
 
 // Unwrap gives the error itself.
 func (e laterError) Unwrap() error { return e.error }
-
-// withoutAddress takes off what net/http puts around an error.
-func withoutAddress(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
-	}
-	return err
-}
 
 // sign is the value of X-Signature.
 func sign(key, body []byte) string {

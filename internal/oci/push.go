@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -16,8 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 )
 
@@ -43,7 +42,7 @@ func Push(ctx context.Context, a *Artifact, to gitsync.OCI, secret pipeline.Regi
 	if err != nil {
 		return Pushed{}, err
 	}
-	defer p.transport.CloseIdleConnections()
+	defer p.client.CloseIdleConnections()
 	out, err := p.push(a)
 	if err != nil {
 		err = fmt.Errorf("push to %s: %w", p.repository, withoutSecrets(err, secret))
@@ -54,7 +53,7 @@ func Push(ctx context.Context, a *Artifact, to gitsync.OCI, secret pipeline.Regi
 type pusher struct {
 	repository name.Repository
 	tag        string
-	transport  *http.Transport
+	client     *http.Client
 	options    []remote.Option
 }
 
@@ -67,7 +66,14 @@ func newPusher(ctx context.Context, to gitsync.OCI, secret pipeline.RegistrySecr
 	if err != nil {
 		return nil, errors.New("the URL of the artifact is not oci://HOST/PATH")
 	}
-	t, err := forge.Transport(repo.Auth{CAPEM: secret.CAPEM})
+	client, err := new(httpclient.Pool).Client(httpclient.Connection{CAPEM: secret.CAPEM}, httpclient.Options{
+		MaxAnswerBytes: maxAnswerBytes, Allow: func(u *url.URL) error {
+			if u.Scheme != "https" && !to.Insecure {
+				return fmt.Errorf("refused to talk to %s without TLS: see output.oci.insecure", u.Host)
+			}
+			return nil
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +85,8 @@ func newPusher(ctx context.Context, to gitsync.OCI, secret pipeline.RegistrySecr
 	if tag == "" {
 		tag = "latest"
 	}
-	return &pusher{repository: repository, tag: tag, transport: t, options: []remote.Option{
-		remote.WithContext(ctx), remote.WithAuth(auth), remote.WithTransport(&guard{next: t, plain: to.Insecure}), remote.WithUserAgent("agentry"),
+	return &pusher{repository: repository, tag: tag, client: client, options: []remote.Option{
+		remote.WithContext(ctx), remote.WithAuth(auth), remote.WithTransport(client.Transport), remote.WithUserAgent("agentry"),
 		remote.WithRetryBackoff(remote.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 2}),
 	}}, nil
 }
@@ -158,39 +164,4 @@ func withoutSecrets(err error, secret pipeline.RegistrySecret) error {
 		text = strings.ToValidUTF8(text[:maxErrorBytes], "") + "…"
 	}
 	return secretError{text, err}
-}
-
-// guard is below the library: see the package's documentation.
-type guard struct {
-	next  http.RoundTripper
-	plain bool // HTTP without TLS is allowed
-}
-
-var _ http.RoundTripper = (*guard)(nil)
-
-// RoundTrip implements http.RoundTripper.
-func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Scheme != "https" && !g.plain {
-		return nil, fmt.Errorf("refused to talk to %s without TLS: see output.oci.insecure", req.URL.Host)
-	}
-	resp, err := g.next.RoundTrip(req)
-	if err == nil {
-		resp.Body = &bounded{resp.Body, maxAnswerBytes}
-	}
-	return resp, err
-}
-
-// bounded fails where an answer gets too large, instead of ending there.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
-// Read implements io.Reader.
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("the answer is larger than %d MiB", maxAnswerBytes>>20)
-	}
-	return n, err
 }

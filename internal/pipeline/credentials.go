@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/githubapp"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 // MaxCredentialBytes bounds one credential; a CA bundle is the largest.
@@ -62,8 +63,7 @@ type resolver struct {
 }
 
 func (r *resolver) auth(path, url string, a gitsync.Auth) repo.Auth {
-	way := r.connection(path, a)
-	out := way
+	out := repo.Auth{Connection: r.connection(path, a)}
 	out.Username = r.text(path+".username", a.UsernameFile, a.UsernameEnv)
 	out.Password = r.text(path+".password", a.PasswordFile, a.PasswordEnv)
 	out.BearerToken = r.text(path+".bearerToken", a.BearerTokenFile, a.BearerTokenEnv)
@@ -72,15 +72,15 @@ func (r *resolver) auth(path, url string, a gitsync.Auth) repo.Auth {
 	out.KnownHosts = r.bytes(path+".knownHosts", a.KnownHostsFile, a.KnownHostsEnv)
 	out.Identity = r.identity(a)
 	if a.GitHubApp != nil {
-		r.app(path+".githubApp", url, a.GitHubApp, way, &out)
+		r.app(path+".githubApp", url, a.GitHubApp, &out)
 	}
 	return out
 }
 
 // connection is the way to a server, for Git and for the API beside it: whom to trust, what to
 // show, and through which proxy.
-func (r *resolver) connection(path string, a gitsync.Auth) repo.Auth {
-	return repo.Auth{
+func (r *resolver) connection(path string, a gitsync.Auth) httpclient.Connection {
+	return httpclient.Connection{
 		CAPEM:         r.bytes(path+".ca", a.CAFile, a.CAEnv),
 		ClientCertPEM: r.bytes(path+".clientCert", a.ClientCertFile, a.ClientCertEnv),
 		ClientKeyPEM:  r.bytes(path+".clientKey", a.ClientKeyFile, a.ClientKeyEnv),
@@ -92,7 +92,7 @@ func (r *resolver) connection(path string, a gitsync.Auth) repo.Auth {
 
 // app puts the source of an app's tokens into a credential. Who has the same app and
 // installation has the same rights, whatever key it shows.
-func (r *resolver) app(path, url string, g *gitsync.GitHubApp, way repo.Auth, out *repo.Auth) {
+func (r *resolver) app(path, url string, g *gitsync.GitHubApp, out *repo.Auth) {
 	key := r.bytes(path+".privateKey", g.PrivateKeyFile, g.PrivateKeyEnv)
 	if key == nil {
 		return // reported
@@ -100,7 +100,7 @@ func (r *resolver) app(path, url string, g *gitsync.GitHubApp, way repo.Auth, ou
 	host, repository, _ := strings.Cut(gitsync.RepositoryAddress(url), "/")
 	cfg := githubapp.Config{
 		AppID: g.AppID, InstallationID: g.InstallationID, PrivateKey: key, Repository: repository, URL: g.URL,
-		Connection: way,
+		Connection: out.Connection,
 	}
 	if cfg.URL == "" && host != "github.com" {
 		cfg.URL = "https://" + host + "/api/v3"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 const basicAuth = `apiVersion: agentry.dev/v1alpha1
@@ -30,7 +31,7 @@ func TestCredentialsFromFiles(t *testing.T) {
 	write(t, folder, "ca.pem", "PEM\n")
 	got := credentials(t, folder, basicAuth, nil)
 	want := repo.Auth{
-		Username: "robot", Password: "s3cret", CAPEM: []byte("PEM\n"), SSHPassphrase: []byte{},
+		Username: "robot", Password: "s3cret", Connection: httpclient.Connection{CAPEM: []byte("PEM\n")}, SSHPassphrase: []byte{},
 		Identity: filepath.Join(folder, "user") + "\n" + filepath.Join(folder, "token"),
 	}
 	if diff := cmp.Diff(gitsync.Credentials{Sources: []repo.Auth{want}, Output: want, Signing: gitsync.SigningKey{Passphrase: []byte{}}}, got); diff != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 // Secrets are the credentials of a pipeline that have nothing to do with reading and
@@ -54,9 +55,8 @@ type ForgeAccess struct {
 	// Identity is equal for equal tokens, and no secret: what has one Identity at one site
 	// has one rate limit.
 	Identity string
-	// Connection holds the certificates to trust besides the system's, the client
-	// certificate and the proxy.
-	Connection repo.Auth
+	// Connection is how the site is reached.
+	Connection httpclient.Connection
 }
 
 // EndpointSecret is for calling somebody's HTTP address.

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/githubapp"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 const withSecrets = `apiVersion: agentry.dev/v1alpha1
@@ -81,14 +81,14 @@ func TestSecrets(t *testing.T) {
 			{"github.com/acme/shop", "github", []byte("env-hook")},
 		},
 		Sources: []*ForgeAccess{
-			{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: repo.Auth{CAPEM: ca}},
+			{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: httpclient.Connection{CAPEM: ca}},
 			{Type: "github", URL: "https://github.com", Repository: "acme/shop", Identity: "env TOKEN"},
 			{ // another host: not its CA, but the same way out
 				Type: "gitea", URL: "https://forge.example.com", Repository: "x", Identity: tokenFile,
-				Connection: repo.Auth{ProxyURL: "http://proxy.example.com:3128", ProxyUsername: "robot", ProxyPassword: "t0ken"},
+				Connection: httpclient.Connection{ProxyURL: "http://proxy.example.com:3128", ProxyUsername: "robot", ProxyPassword: "t0ken"},
 			},
 		},
-		Output:    &ForgeAccess{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: repo.Auth{CAPEM: ca}},
+		Output:    &ForgeAccess{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: httpclient.Connection{CAPEM: ca}},
 		Notify:    []EndpointSecret{{}, {Secret: []byte("env-hook"), CAPEM: ca}},
 		Receivers: []EndpointSecret{{Secret: []byte("h00k"), CAPEM: ca}},
 		OCI:       RegistrySecret{Username: "robot", Password: "env-token", CAPEM: ca},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/forge/observer"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 )
 
@@ -98,9 +100,9 @@ type watch struct {
 
 	digest string // of the definition that seen is about
 	forge  forge.Forge
-	way    repo.Auth    // to forge
-	place  string       // of forge: equal for what sees the same
-	seen   map[int]told // by number
+	way    httpclient.Connection // to forge
+	place  string                // of forge: equal for what sees the same
+	seen   map[int]told          // by number
 
 	base    string    // what the pipeline renders as it is
 	baseOf  string    // the inputs that base is of
@@ -296,7 +298,7 @@ func (p *Previewer) connect(w turn) error {
 		return errNoForge
 	}
 	cfg, digest := observer.Config(d, source, secrets.Sources[source]), digestOf(d)
-	if w.forge != nil && digest == w.digest && cfg.Connection.Equal(w.way) {
+	if w.forge != nil && digest == w.digest && reflect.DeepEqual(cfg.Connection, w.way) {
 		return nil
 	}
 	cfg.Token = func(ctx context.Context) (string, error) {

@@ -39,7 +39,8 @@ func allowed() map[string][]string {
 		"generator/agentconfig":  {"generator/api", "generator/diag", "generator/agentyaml", "generator/manifest", "generator/hierarchy", "generator/scrape", "generator/stage", "generator/scrapeconfig", "generator/integration", "generator/secretref", "generator/podspec", "generator/internal"},
 		"generator/workload":     {"generator/api", "generator/diag", "generator/agentyaml", "generator/manifest", "generator/hierarchy", "generator/agentconfig", "generator/secretref", "generator/podrules", "generator/podspec"},
 		"generator":              {"generator"},
-		"gitsync":                {"generator", "gitsync"},
+		"internal/httpclient":    {},
+		"gitsync":                {"generator", "gitsync", "internal/httpclient"},
 		"sd":                     {"sd", "internal/style"},
 		"sd/kubelet":             {}, // It writes to the cluster: nothing that reads what pods say.
 		"internal":               {"generator", "gitsync", "sd", "internal"},

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/agentconfig"
-	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -185,7 +185,7 @@ func BenchmarkSetToConfig(b *testing.B) {
 		size := 0
 		for b.Loop() {
 			h := hierarchy.Build(set, nil)[0]
-			size = len(agentyaml.Encode(agentconfig.Build(h, set, agentconfig.Options{Policy: secretref.Reference}).Metrics))
+			size = len(agentruntime.Print(build.Build(h, set, build.Options{Policy: secretref.Reference}).Metrics))
 		}
 		b.SetBytes(int64(size))
 		b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N)/float64(n), "ms/monitor")

@@ -9,12 +9,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/agentry-dev/agentry/generator/agentconfig"
+	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
-	"github.com/agentry-dev/agentry/generator/integration"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/generator/scrape"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
@@ -167,7 +167,7 @@ type rendering struct {
 // render makes an attempt. What is left out is in the hierarchy still, so that nobody takes
 // it for missing.
 func (r *renderer) render(h *hierarchy.Hierarchy, set *manifest.Set, left map[manifest.ID]bool) rendering {
-	config := agentconfig.Build(h, set, agentconfig.Options{
+	config := build.Build(h, set, build.Options{
 		Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: left,
 	})
 	out := rendering{diags: config.Diags, looked: config.Secrets.Dependencies()}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/agentry-dev/agentry/generator/integration"
+	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 

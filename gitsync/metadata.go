@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/scrape"
+	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 

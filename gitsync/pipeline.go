@@ -3,7 +3,7 @@ package gitsync
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/generator/integration"
+	"github.com/agentry-dev/agentry/generator/build/integration"
 )
 
 // APIVersion and Kind are what every pipeline file says first.

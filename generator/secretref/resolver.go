@@ -9,9 +9,9 @@ import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
 )
 
 // Policy says what may become of secret bytes.
@@ -161,10 +161,10 @@ func (s Scope) secretOrConfigMap(r monitoringv1.SecretOrConfigMap) (Ref, bool) {
 }
 
 // Value resolves a reference for a field that has a value and a file form.
-func (s Scope) Value(path string, sel *corev1.SecretKeySelector) agentyaml.Secret {
+func (s Scope) Value(path string, sel *corev1.SecretKeySelector) model.Secret {
 	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
 	if s.policy == Reference {
-		return agentyaml.Secret{File: s.file(path, ref)}
+		return model.Secret{File: s.file(path, ref)}
 	}
 	return s.inline(path, ref)
 }
@@ -179,23 +179,23 @@ func (s Scope) File(path string, sel monitoringv1.SecretOrConfigMap) string {
 }
 
 // ValueOnly resolves a reference for a field that has no file form.
-func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) agentyaml.Secret {
+func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.Secret {
 	ref, ok := s.secretOrConfigMap(sel)
 	if !ok {
-		return agentyaml.Secret{}
+		return model.Secret{}
 	}
 	if s.policy == Plaintext {
 		return s.inline(path, ref)
 	}
 	u := s.claim(path, ref)
 	if u == nil {
-		return agentyaml.Secret{}
+		return model.Secret{}
 	}
 	u.env |= s.group
 	d := s.object.Diag(diag.Warning, diag.SecretAsEnv, path, "%s becomes an environment variable: the agent has no file field for it", ref)
 	d.Hint = "it must exist before the pods start; rotating it needs a restart"
 	s.diags = append(s.diags, d)
-	return agentyaml.Secret{Env: envName(ref)}
+	return model.Secret{Env: envName(ref)}
 }
 
 // Content returns configuration that is kept in a Secret, and the Secret. Under every
@@ -224,17 +224,17 @@ func (s Scope) file(path string, ref Ref) string {
 	return Dir + "/" + ref.FileName()
 }
 
-func (s Scope) inline(path string, ref Ref) agentyaml.Secret {
+func (s Scope) inline(path string, ref Ref) model.Secret {
 	u := s.claim(path, ref)
 	if u == nil {
-		return agentyaml.Secret{}
+		return model.Secret{}
 	}
 	if !utf8.Valid(u.data) {
 		s.tell(diag.Finding{Code: diag.SecretNotText, Path: path, Related: ref.objects(),
 			Message: ref.String() + " is not UTF-8 text, and must be written into the configuration"}, "")
-		return agentyaml.Secret{}
+		return model.Secret{}
 	}
-	return agentyaml.Secret{Value: string(u.data), Set: true}
+	return model.Secret{Value: string(u.data), Set: true}
 }
 
 func envName(ref Ref) string { return "AGENTRY" + ref.FileName() }

@@ -9,8 +9,8 @@ import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
 )
 
 const objects = `apiVersion: v1
@@ -73,24 +73,24 @@ func TestValues(t *testing.T) {
 		policy    Policy
 		namespace string
 		ref       *corev1.SecretKeySelector
-		want      agentyaml.Secret
+		want      model.Secret
 		code      string
 	}{
-		"inlined":                      {Plaintext, "m", key("s", "k"), agentyaml.Secret{Value: "hunter2", Set: true}, ""},
-		"an empty value":               {Plaintext, "m", key("s", "empty"), agentyaml.Secret{Set: true}, ""},
-		"in its own namespace":         {Plaintext, "other", key("s", "k"), agentyaml.Secret{Value: "far", Set: true}, ""},
-		"not text":                     {Plaintext, "m", key("s", "binary"), agentyaml.Secret{}, "secret-not-text"},
-		"a missing key":                {Plaintext, "m", key("s", "gone"), agentyaml.Secret{}, "missing-key"},
-		"a missing Secret":             {Plaintext, "m", key("gone", "k"), agentyaml.Secret{}, "missing-secret"},
-		"an optional one":              {Plaintext, "m", optional, agentyaml.Secret{}, "optional-missing"},
-		"a file":                       {Reference, "m", key("s", "k"), agentyaml.Secret{File: file + "s_k"}, ""},
-		"a file of the cluster":        {Reference, "m", key("gone", "k.x"), agentyaml.Secret{File: file + "gone_k_x"}, ""},
-		"a key that is not there":      {Reference, "m", key("s", "gone"), agentyaml.Secret{}, "missing-key"},
-		"another namespace":            {Reference, "other", key("s", "k"), agentyaml.Secret{}, "secret-across-namespaces"},
-		"no name":                      {Reference, "m", key("", "k"), agentyaml.Secret{}, "missing-secret"},
-		"no name that could be":        {Reference, "m", key("A_b", "k"), agentyaml.Secret{}, "missing-secret"},
-		"no key":                       {Reference, "m", key("s2", ""), agentyaml.Secret{}, "missing-key"},
-		"a file name that is too long": {Reference, "m", key(strings.Repeat("a", 120), strings.Repeat("k", 130)), agentyaml.Secret{}, "invalid-rendered-object"},
+		"inlined":                      {Plaintext, "m", key("s", "k"), model.Secret{Value: "hunter2", Set: true}, ""},
+		"an empty value":               {Plaintext, "m", key("s", "empty"), model.Secret{Set: true}, ""},
+		"in its own namespace":         {Plaintext, "other", key("s", "k"), model.Secret{Value: "far", Set: true}, ""},
+		"not text":                     {Plaintext, "m", key("s", "binary"), model.Secret{}, "secret-not-text"},
+		"a missing key":                {Plaintext, "m", key("s", "gone"), model.Secret{}, "missing-key"},
+		"a missing Secret":             {Plaintext, "m", key("gone", "k"), model.Secret{}, "missing-secret"},
+		"an optional one":              {Plaintext, "m", optional, model.Secret{}, "optional-missing"},
+		"a file":                       {Reference, "m", key("s", "k"), model.Secret{File: file + "s_k"}, ""},
+		"a file of the cluster":        {Reference, "m", key("gone", "k.x"), model.Secret{File: file + "gone_k_x"}, ""},
+		"a key that is not there":      {Reference, "m", key("s", "gone"), model.Secret{}, "missing-key"},
+		"another namespace":            {Reference, "other", key("s", "k"), model.Secret{}, "secret-across-namespaces"},
+		"no name":                      {Reference, "m", key("", "k"), model.Secret{}, "missing-secret"},
+		"no name that could be":        {Reference, "m", key("A_b", "k"), model.Secret{}, "missing-secret"},
+		"no key":                       {Reference, "m", key("s2", ""), model.Secret{}, "missing-key"},
+		"a file name that is too long": {Reference, "m", key(strings.Repeat("a", 120), strings.Repeat("k", 130)), model.Secret{}, "invalid-rendered-object"},
 	} {
 		s := scope(t, c.policy, c.namespace)
 		if diff := cmp.Diff(c.want, s.Value("spec", c.ref)); diff != "" {

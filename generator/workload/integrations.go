@@ -5,7 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/generator/agentconfig"
+	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
@@ -38,8 +38,8 @@ func (b *builder) integrationsSelector() map[string]string { return b.selector("
 
 // integrationsPod also has what metrics and logs pods have, since its agent runs the
 // MetricsInstances and LogsInstances too, for integrations to send to. What was found in
-// the integrations has been reported by agentconfig.
-func (b *builder) integrationsPod(pods secretref.Group, in *agentconfig.Integrations) podOptions {
+// the integrations has been reported by build.
+func (b *builder) integrationsPod(pods secretref.Group, in *build.Integrations) podOptions {
 	extras := podspec.Integrations(b.agent, pods, in.Objects, b.config.Secrets)
 	return podOptions{
 		pods:         pods,

@@ -11,10 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/agentconfig"
-	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -68,12 +68,12 @@ data: {k: v}
 `
 
 // configured builds the configurations of the one agent of a text.
-func configured(t *testing.T, policy secretref.Policy, text string) (*hierarchy.Hierarchy, *agentconfig.Result) {
+func configured(t *testing.T, policy secretref.Policy, text string) (*hierarchy.Hierarchy, *build.Result) {
 	t.Helper()
 	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
-	config := agentconfig.Build(h, set, agentconfig.Options{Policy: policy})
+	config := build.Build(h, set, build.Options{Policy: policy})
 	if r.Diags.HasErrors() || config.Diags.HasErrors() {
 		t.Fatal(r.Diags, config.Diags)
 	}
@@ -256,7 +256,7 @@ func TestSDServiceOfAnyAgent(t *testing.T) {
 func TestExpectations(t *testing.T) {
 	labels := map[string]string{}
 	expect(labels, SDDeploymentPrefix, nil)
-	expect(labels, SDDeploymentPrefix, &agentconfig.Integrations{Expected: map[string]int{"redis": 2, "none": 0, "no label": 1, strings.Repeat("a", 64): 1}})
+	expect(labels, SDDeploymentPrefix, &build.Integrations{Expected: map[string]int{"redis": 2, "none": 0, "no label": 1, strings.Repeat("a", 64): 1}})
 	if diff := cmp.Diff(map[string]string{SDDeploymentPrefix + "redis": "2"}, labels); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -264,10 +264,10 @@ func TestExpectations(t *testing.T) {
 
 func TestLargest(t *testing.T) {
 	pad := strings.Repeat("x", 100)
-	got := largest(&agentyaml.Config{
-		Metrics: &agentyaml.Metrics{Configs: []agentyaml.Instance{{Name: "m/i", ScrapeConfigs: []*agentyaml.ScrapeConfig{{JobName: "small"}}, Additional: []agentyaml.Raw{{Text: []byte(pad + pad + pad + pad)}}}}},
-		Logs:    &agentyaml.Logs{Configs: []agentyaml.LogsInstance{{ScrapeConfigs: []*agentyaml.LogsScrapeConfig{{JobName: "podLogs/" + pad + pad}}}}},
-		Integrations: &agentyaml.Integrations{Lists: []agentyaml.IntegrationList{{Name: "redis", Configs: []agentyaml.Map{
+	got := largest(&model.Config{
+		Metrics: &model.Metrics{Configs: []model.Instance{{Name: "m/i", ScrapeConfigs: []*model.ScrapeConfig{{JobName: "small"}}, Additional: []model.Raw{{Text: []byte(pad + pad + pad + pad)}}}}},
+		Logs:    &model.Logs{Configs: []model.LogsInstance{{ScrapeConfigs: []*model.LogsScrapeConfig{{JobName: "podLogs/" + pad + pad}}}}},
+		Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "redis", Configs: []model.Map{
 			{{Key: "a", Value: "b"}}, {{Key: "a", Value: pad + pad + pad}},
 		}}}},
 	})

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -63,7 +64,7 @@ func job(name string, size int) part {
 }
 
 // largest finds what makes a configuration large.
-func largest(c *agentyaml.Config) parts {
+func largest(c *model.Config) parts {
 	return first(slices.Concat(metricsParts(c.Metrics), logsParts(c.Logs), integrationParts(c.Integrations)))
 }
 
@@ -81,30 +82,30 @@ func first(all parts) parts {
 	return all[:min(len(all), shown)]
 }
 
-func encoded(c agentyaml.Config) int { return len(agentyaml.Encode(&c)) }
+func encoded(c model.Config) int { return len(agent.Print(&c)) }
 
-func metricsParts(m *agentyaml.Metrics) (parts []part) {
+func metricsParts(m *model.Metrics) (parts []part) {
 	if m == nil {
 		return nil
 	}
 	for i := range m.Configs {
 		for _, j := range m.Configs[i].ScrapeConfigs {
-			one := &agentyaml.Metrics{Configs: []agentyaml.Instance{{ScrapeConfigs: []*agentyaml.ScrapeConfig{j}}}}
-			parts = append(parts, job(j.JobName, encoded(agentyaml.Config{Metrics: one})))
+			one := &model.Metrics{Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{j}}}}
+			parts = append(parts, job(j.JobName, encoded(model.Config{Metrics: one})))
 		}
 		parts = append(parts, additionalParts(v1alpha1.MetricsInstanceKind, m.Configs[i].Name, m.Configs[i].Additional)...)
 	}
 	return parts
 }
 
-func logsParts(l *agentyaml.Logs) (parts []part) {
+func logsParts(l *model.Logs) (parts []part) {
 	if l == nil {
 		return nil
 	}
 	for i := range l.Configs {
 		for _, j := range l.Configs[i].ScrapeConfigs {
-			one := &agentyaml.Logs{Configs: []agentyaml.LogsInstance{{ScrapeConfigs: []*agentyaml.LogsScrapeConfig{j}}}}
-			parts = append(parts, job(j.JobName, encoded(agentyaml.Config{Logs: one})))
+			one := &model.Logs{Configs: []model.LogsInstance{{ScrapeConfigs: []*model.LogsScrapeConfig{j}}}}
+			parts = append(parts, job(j.JobName, encoded(model.Config{Logs: one})))
 		}
 		parts = append(parts, additionalParts(v1alpha1.LogsInstanceKind, l.Configs[i].Name, l.Configs[i].Additional)...)
 	}
@@ -112,7 +113,7 @@ func logsParts(l *agentyaml.Logs) (parts []part) {
 }
 
 // additionalParts joins the hand-written jobs of an instance: they stand in one Secret.
-func additionalParts(kind, instance string, jobs []agentyaml.Raw) []part {
+func additionalParts(kind, instance string, jobs []model.Raw) []part {
 	p := part{name: "additionalScrapeConfigs of " + instance, from: diag.Object{APIVersion: v1alpha1.APIVersion, Kind: kind}}
 	p.from.Namespace, p.from.Name, _ = strings.Cut(instance, "/")
 	for _, job := range jobs {
@@ -124,14 +125,14 @@ func additionalParts(kind, instance string, jobs []agentyaml.Raw) []part {
 	return []part{p}
 }
 
-func integrationParts(all *agentyaml.Integrations) (parts []part) {
+func integrationParts(all *model.Integrations) (parts []part) {
 	if all == nil {
 		return nil
 	}
 	for _, list := range all.Lists {
 		for i, config := range list.Configs {
-			one := &agentyaml.Integrations{Lists: []agentyaml.IntegrationList{{Name: list.Name, Configs: []agentyaml.Map{config}}}}
-			parts = append(parts, part{name: fmt.Sprintf("%s_configs[%d]", list.Name, i), size: encoded(agentyaml.Config{Integrations: one})})
+			one := &model.Integrations{Lists: []model.IntegrationList{{Name: list.Name, Configs: []model.Map{config}}}}
+			parts = append(parts, part{name: fmt.Sprintf("%s_configs[%d]", list.Name, i), size: encoded(model.Config{Integrations: one})})
 		}
 	}
 	return parts

@@ -5,15 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 // withDSN is a configuration of integrations with a credential in it, padded to a length
 // above or below that from which it is compressed.
-func withDSN(dsn string, padding int) *agentyaml.Config {
-	config := agentyaml.Map{{Key: "data_source_name", Value: agentyaml.Hidden(dsn)}, {Key: "lock_wait_timeout", Value: strings.Repeat("x", padding)}}
-	return &agentyaml.Config{Integrations: &agentyaml.Integrations{Lists: []agentyaml.IntegrationList{{Name: "mysql", Configs: []agentyaml.Map{config}}}}}
+func withDSN(dsn string, padding int) *model.Config {
+	config := model.Map{{Key: "data_source_name", Value: model.Hidden(dsn)}, {Key: "lock_wait_timeout", Value: strings.Repeat("x", padding)}}
+	return &model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{config}}}}}
 }
 
 // TestConfiguration holds that a configuration is read back from both forms of its Secret,
@@ -28,7 +29,7 @@ func TestConfiguration(t *testing.T) {
 				return b.objects[len(b.objects)-1]
 			}
 			one, two := add("root:hunter1@/"), add("root:hunter2@/")
-			if want := agentyaml.Encode(withDSN("root:hunter1@/", padding)); !bytes.Equal(Configuration(one.YAML), want) {
+			if want := agent.Print(withDSN("root:hunter1@/", padding)); !bytes.Equal(Configuration(one.YAML), want) {
 				t.Errorf("%s, %d: not the configuration that was written", policy, padding)
 			}
 			if one.Masked == "" || one.Masked != two.Masked || bytes.Equal(Configuration(one.YAML), Configuration(two.YAML)) {

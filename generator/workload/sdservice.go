@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/agentry-dev/agentry/generator/agentconfig"
+	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/podspec"
 )
 
@@ -55,7 +55,7 @@ func (b *builder) addSDService() {
 	})
 }
 
-func expect(labels map[string]string, prefix string, in *agentconfig.Integrations) {
+func expect(labels map[string]string, prefix string, in *build.Integrations) {
 	if in == nil {
 		return
 	}

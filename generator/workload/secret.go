@@ -11,9 +11,11 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -41,7 +43,7 @@ func (b *builder) addSecret(name string, labels map[string]string, data map[stri
 		w.WriteString("data:\n")
 	}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
-		w.WriteString("  " + string(agentyaml.AppendString(nil, key)) + ": ")
+		w.WriteString("  " + string(yamltext.Append(nil, key)) + ": ")
 		w.WriteString(base64Scalar(data[key]))
 		size += len(key) + len(data[key])
 	}
@@ -63,17 +65,17 @@ func base64Scalar(data []byte) string {
 
 // addConfig adds the Secret of a configuration: as text that a reviewer can read, or
 // compressed with the text beside it.
-func (b *builder) addConfig(name string, c *agentyaml.Config) {
-	text := agentyaml.Encode(c)
+func (b *builder) addConfig(name string, c *model.Config) {
+	text := agent.Print(c)
 	labels := with(managedLabels(), b.options.Labels)
 	o := Object{ID: b.id("Secret", name)}
 	if b.mayInline(c) {
-		if masked, inlined := agentyaml.Masked(c); inlined != "" {
+		if masked, inlined := agent.Masked(c); inlined != "" {
 			o.Masked, b.inlined[name] = masked, inlined
 		}
 	}
 	if b.options.Review {
-		o.Redacted = agentyaml.EncodeRedacted(c)
+		o.Redacted = agent.PrintRedacted(c)
 	}
 	if len(text) <= gzipAboveBytes {
 		w := b.secretHead(name, labels, len(text))
@@ -90,7 +92,7 @@ func (b *builder) addConfig(name string, c *agentyaml.Config) {
 		w := b.secretHead(name, labels, base64.StdEncoding.EncodedLen(len(compressed)))
 		w.WriteString("data:\n  " + configKey + ": ")
 		w.WriteString(base64Scalar(compressed))
-		o.YAML, o.Review = w.Bytes(), agentyaml.EncodeRedacted(c)
+		o.YAML, o.Review = w.Bytes(), agent.PrintRedacted(c)
 		if len(compressed)+len(configKey) > maxSecretBytes {
 			parts := largest(c)
 			b.fail(diag.ObjectTooLarge, "", "the configuration is %d bytes compressed, more than the %d that a Secret can hold; the largest parts are %s",
@@ -103,7 +105,7 @@ func (b *builder) addConfig(name string, c *agentyaml.Config) {
 
 // mayInline spares most configurations being encoded again: under the policy reference
 // only those of integrations, which users write as they stand, can hold a secret.
-func (b *builder) mayInline(c *agentyaml.Config) bool {
+func (b *builder) mayInline(c *model.Config) bool {
 	return b.options.Policy == secretref.Plaintext || c.Integrations != nil
 }
 
@@ -149,16 +151,16 @@ func (b *builder) secretHead(name string, labels map[string]string, size int) *b
 		w.WriteString("  labels:\n")
 		writeMap(w, m.Labels)
 	}
-	w.WriteString("  name: " + string(agentyaml.AppendString(nil, name)) + "\n")
-	w.WriteString("  namespace: " + string(agentyaml.AppendString(nil, m.Namespace)) + "\n")
+	w.WriteString("  name: " + string(yamltext.Append(nil, name)) + "\n")
+	w.WriteString("  namespace: " + string(yamltext.Append(nil, m.Namespace)) + "\n")
 	return w
 }
 
 func writeMap(w *bytes.Buffer, m map[string]string) {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		line := agentyaml.AppendString([]byte("    "), k)
+		line := yamltext.Append([]byte("    "), k)
 		line = append(line, ": "...)
-		line = agentyaml.AppendString(line, m[k])
+		line = yamltext.Append(line, m[k])
 		w.Write(append(line, '\n'))
 	}
 }

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/agentry-dev/agentry/generator/agentconfig"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -69,7 +69,7 @@ type builder struct {
 	hierarchy *hierarchy.Hierarchy
 	agent     *manifest.Object
 	spec      *v1alpha1.GrafanaAgentSpec
-	config    *agentconfig.Result
+	config    *build.Result
 	options   Options
 	objects   []Object
 	diags     diag.List
@@ -78,7 +78,7 @@ type builder struct {
 	doubted   map[string]bool   // and those with a warning
 }
 
-func newBuilder(h *hierarchy.Hierarchy, config *agentconfig.Result, options Options) *builder {
+func newBuilder(h *hierarchy.Hierarchy, config *build.Result, options Options) *builder {
 	return &builder{
 		hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options,
 		inlined: map[string]string{}, refused: map[string]bool{}, doubted: map[string]bool{},
@@ -88,7 +88,7 @@ func newBuilder(h *hierarchy.Hierarchy, config *agentconfig.Result, options Opti
 // Build returns the objects of a hierarchy in the order in which they are applied. The
 // diagnostics are about the GrafanaAgent; with an error among them the objects must not
 // be used.
-func Build(h *hierarchy.Hierarchy, config *agentconfig.Result, options Options) ([]Object, diag.List) {
+func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Object, diag.List) {
 	b := newBuilder(h, config, options)
 	if options.Policy == secretref.Plaintext {
 		b.addSecret(b.agent.Name+"-secrets", managedLabels(), config.Secrets.Data())
@@ -96,7 +96,7 @@ func Build(h *hierarchy.Hierarchy, config *agentconfig.Result, options Options) 
 	if config.Metrics != nil {
 		b.addConfig(b.agent.Name+"-config", config.Metrics)
 		b.addService()
-		for shard := range agentconfig.Shards(b.spec) {
+		for shard := range build.Shards(b.spec) {
 			b.addStatefulSet(shard)
 		}
 	}
@@ -246,7 +246,7 @@ func (b *builder) addStatefulSet(shard int) {
 
 // shards is the environment variable that says how many there are.
 func (b *builder) shards() corev1.EnvVar {
-	return constant("SHARDS", strconv.Itoa(agentconfig.Shards(b.spec)))
+	return constant("SHARDS", strconv.Itoa(build.Shards(b.spec)))
 }
 
 // replicas is 1 unless set; negative numbers mean none.

@@ -13,11 +13,12 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/generator/agentconfig"
-	"github.com/agentry-dev/agentry/generator/agentyaml"
+	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -40,7 +41,7 @@ spec: {remoteWrite: [{url: "https://x.example.com"}]}
 	}
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
-	config := agentconfig.Build(h, set, agentconfig.Options{Policy: secretref.Plaintext})
+	config := build.Build(h, set, build.Options{Policy: secretref.Plaintext})
 	options := Options{Policy: secretref.Plaintext}
 	b := newBuilder(h, config, options)
 	b.objects, b.diags = Build(h, config, options)
@@ -139,10 +140,10 @@ func TestLastPatchCounts(t *testing.T) {
 func TestCompression(t *testing.T) {
 	for _, size := range []int{gzipAboveBytes, gzipAboveBytes + 1} {
 		b := built(t, "agent", "")
-		config := &agentyaml.Config{Metrics: &agentyaml.Metrics{Global: agentyaml.Global{ExternalLabels: agentyaml.Live{"a": "é \u2028 $x"}}}}
+		config := &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": "é \u2028 $x"}}}}
 		config.Metrics.Global.ExternalLabels["pad"] = " "
-		config.Metrics.Global.ExternalLabels["pad"] += strings.Repeat("x", size-len(agentyaml.Encode(config)))
-		text := agentyaml.Encode(config)
+		config.Metrics.Global.ExternalLabels["pad"] += strings.Repeat("x", size-len(agent.Print(config)))
+		text := agent.Print(config)
 		if len(text) != size {
 			t.Fatalf("the text has %d bytes, not %d", len(text), size)
 		}
@@ -171,7 +172,7 @@ func TestServerSideApply(t *testing.T) {
 		b := built(t, "agent", "")
 		noise := make([]byte, kib<<10)
 		_, _ = random.Read(noise) // never fails
-		b.addConfig("c", &agentyaml.Config{Metrics: &agentyaml.Metrics{Global: agentyaml.Global{ExternalLabels: agentyaml.Live{"a": base64.StdEncoding.EncodeToString(noise)}}}})
+		b.addConfig("c", &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": base64.StdEncoding.EncodeToString(noise)}}}})
 		text := b.objects[len(b.objects)-1].YAML
 		if marked := bytes.Contains(text, []byte("sync-options: ServerSideApply=true")); !marked && len(text) > annotations-10<<10 || marked && len(text) < annotations/2 {
 			t.Errorf("%d bytes: to be applied on the server's side: %t", len(text), marked)
@@ -233,7 +234,7 @@ func TestMostOfAPodIsTaken(t *testing.T) {
 	parsed := manifest.Parse(manifest.File{Path: file, Data: text}, manifest.Options{})
 	set := manifest.NewSet(parsed)
 	h := hierarchy.Build(set, nil)[0]
-	config := agentconfig.Build(h, set, agentconfig.Options{Policy: secretref.Plaintext})
+	config := build.Build(h, set, build.Options{Policy: secretref.Plaintext})
 	objects, diags := Build(h, config, Options{Policy: secretref.Plaintext})
 	if len(parsed.Diags)+len(diags) > 0 || len(objects) < 10 {
 		t.Errorf("%d objects, with %v %v", len(objects), parsed.Diags, diags)

@@ -23,29 +23,30 @@ const module = "github.com/agentry-dev/agentry"
 // Packages below an internal folder of their own are theirs.
 func allowed() map[string][]string {
 	return map[string][]string{
-		"generator/api":          {},
-		"generator/diag":         {},
-		"generator/internal":     {"generator/diag", "generator/agentyaml"},
-		"generator/agentyaml":    {},
-		"generator/manifest":     {"generator/api", "generator/diag", "generator/internal"},
-		"generator/hierarchy":    {"generator/api", "generator/diag", "generator/manifest"},
-		"generator/secretref":    {"generator/api", "generator/diag", "generator/manifest", "generator/hierarchy", "generator/agentyaml"},
-		"generator/scrape":       {"generator/api", "generator/diag", "generator/agentyaml", "generator/internal"},
-		"generator/stage":        {"generator/api", "generator/diag", "generator/agentyaml", "generator/internal"},
-		"generator/scrapeconfig": {"generator/api", "generator/diag", "generator/agentyaml", "generator/stage", "generator/internal"},
-		"generator/integration":  {"generator/api", "generator/diag", "generator/agentyaml", "generator/internal"},
-		"generator/podrules":     {},
-		"generator/podspec":      {"generator/api", "generator/diag", "generator/manifest", "generator/secretref", "generator/podrules"},
-		"generator/agentconfig":  {"generator/api", "generator/diag", "generator/agentyaml", "generator/manifest", "generator/hierarchy", "generator/scrape", "generator/stage", "generator/scrapeconfig", "generator/integration", "generator/secretref", "generator/podspec", "generator/internal"},
-		"generator/workload":     {"generator/api", "generator/diag", "generator/agentyaml", "generator/manifest", "generator/hierarchy", "generator/agentconfig", "generator/secretref", "generator/podrules", "generator/podspec"},
-		"generator":              {"generator"},
-		"internal/httpclient":    {},
-		"gitsync":                {"generator", "gitsync", "internal/httpclient"},
-		"sd":                     {"sd", "internal/style"},
-		"sd/kubelet":             {}, // It writes to the cluster: nothing that reads what pods say.
-		"internal":               {"generator", "gitsync", "sd", "internal"},
-		"cmd":                    {"generator", "gitsync", "sd", "internal"},
-		"test":                   {"generator", "gitsync", "sd", "internal", "test"},
+		"generator/api":               {},
+		"generator/diag":              {},
+		"generator/model":             {},
+		"generator/internal":          {"generator/diag", "generator/model"},
+		"generator/manifest":          {"generator/api", "generator/diag", "generator/internal"},
+		"generator/hierarchy":         {"generator/api", "generator/diag", "generator/manifest"},
+		"generator/secretref":         {"generator/api", "generator/diag", "generator/manifest", "generator/hierarchy", "generator/model"},
+		"generator/podrules":          {},
+		"generator/podspec":           {"generator/api", "generator/diag", "generator/manifest", "generator/secretref", "generator/podrules"},
+		"generator/build":             {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/hierarchy", "generator/secretref", "generator/podspec", "generator/internal", "generator/runtime"},
+		"generator/build/scrape":      {"generator/api", "generator/diag", "generator/model", "generator/internal"},
+		"generator/build/stage":       {"generator/api", "generator/diag", "generator/model", "generator/internal"},
+		"generator/build/integration": {"generator/api", "generator/diag", "generator/model", "generator/internal"},
+		"generator/runtime":           {"generator/api", "generator/diag", "generator/model", "generator/build/stage", "generator/internal"},
+		"generator/workload":          {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/hierarchy", "generator/build", "generator/runtime", "generator/secretref", "generator/podrules", "generator/podspec", "generator/internal"},
+		"generator":                   {"generator"},
+
+		"internal/httpclient": {},
+		"gitsync":             {"generator", "gitsync", "internal/httpclient"},
+		"sd":                  {"sd", "internal/style"},
+		"sd/kubelet":          {}, // It writes to the cluster: nothing that reads what pods say.
+		"internal":            {"generator", "gitsync", "sd", "internal"},
+		"cmd":                 {"generator", "gitsync", "sd", "internal"},
+		"test":                {"generator", "gitsync", "sd", "internal", "test"},
 	}
 }
 

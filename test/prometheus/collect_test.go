@@ -15,9 +15,9 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	ours "github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	ours "github.com/agentry-dev/agentry/generator/scrape"
 )
 
 // TestWhatIsForeseenHappens renders random MetricsIntegrations and IntegrationMonitors, and

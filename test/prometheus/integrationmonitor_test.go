@@ -12,7 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/common/model"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	prommodel "github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/config"
 	_ "github.com/prometheus/prometheus/discovery/http" // http_sd_configs
 	"github.com/prometheus/prometheus/model/labels"
@@ -20,12 +21,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 
-	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-
-	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	ours "github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
-	ours "github.com/agentry-dev/agentry/generator/scrape"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent"
 )
 
 // jobOf renders the job of the IntegrationMonitor monitoring/databases and has Prometheus
@@ -41,7 +41,7 @@ func jobOf(t *testing.T, settings ours.Settings, spec v1alpha1.IntegrationMonito
 			t.Fatal(f)
 		}
 	}
-	text := string(agentyaml.Encode(&agentyaml.Config{Metrics: &agentyaml.Metrics{Configs: []agentyaml.Instance{{ScrapeConfigs: []*agentyaml.ScrapeConfig{job}}}}}))
+	text := string(agent.Print(&model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{job}}}}}))
 	_, text, _ = strings.Cut(text, "scrape_configs:\n")
 	text = "scrape_configs:\n" + strings.ReplaceAll(text, "$(SHARD)", fmt.Sprint(shard))
 	loaded, err := config.Load(text, slog.New(slog.DiscardHandler))
@@ -56,7 +56,7 @@ func jobOf(t *testing.T, settings ours.Settings, spec v1alpha1.IntegrationMonito
 }
 
 // scraped returns the labels of a target's series; empty when the target is dropped.
-func scraped(t *testing.T, job *config.ScrapeConfig, target model.LabelSet) labels.Labels {
+func scraped(t *testing.T, job *config.ScrapeConfig, target prommodel.LabelSet) labels.Labels {
 	t.Helper()
 	out, err := scrape.PopulateLabels(labels.NewBuilder(labels.EmptyLabels()), job, nil, target)
 	if err != nil {
@@ -68,10 +68,10 @@ func scraped(t *testing.T, job *config.ScrapeConfig, target model.LabelSet) labe
 const metaPrefix = "__meta_agentoperator_integration_cr_"
 
 // targetOf is the target of a MetricsIntegration with labels, as the aggregator lists it.
-func targetOf(namespace, name string, own map[string]string) model.LabelSet {
-	out := model.LabelSet{
-		"__address__": "10.0.0.1:8080", "__metrics_path__": "/integrations/redis/metrics", "job": "integrations/redis_exporter", "instance": model.LabelValue(namespace + "/" + name),
-		metaPrefix + "namespace": model.LabelValue(namespace), metaPrefix + "name": model.LabelValue(name),
+func targetOf(namespace, name string, own map[string]string) prommodel.LabelSet {
+	out := prommodel.LabelSet{
+		"__address__": "10.0.0.1:8080", "__metrics_path__": "/integrations/redis/metrics", "job": "integrations/redis_exporter", "instance": prommodel.LabelValue(namespace + "/" + name),
+		metaPrefix + "namespace": prommodel.LabelValue(namespace), metaPrefix + "name": prommodel.LabelValue(name),
 		"__meta_agentoperator_grafanaagent_namespace": "monitoring", "__meta_agentoperator_grafanaagent_name": "agent",
 	}
 	for key, value := range own {
@@ -81,8 +81,8 @@ func targetOf(namespace, name string, own map[string]string) model.LabelSet {
 			}
 			return c
 		}, key)
-		out[model.LabelName(metaPrefix+"label_"+label)] = model.LabelValue(value)
-		out[model.LabelName(metaPrefix+"labelpresent_"+label)] = "true"
+		out[prommodel.LabelName(metaPrefix+"label_"+label)] = prommodel.LabelValue(value)
+		out[prommodel.LabelName(metaPrefix+"labelpresent_"+label)] = "true"
 	}
 	return out
 }
@@ -173,11 +173,11 @@ func TestNamespaceSelectorsAndScope(t *testing.T) {
 // group is one element of the SD API's answer.
 type group struct {
 	Targets []string       `json:"targets"`
-	Labels  model.LabelSet `json:"labels"`
+	Labels  prommodel.LabelSet `json:"labels"`
 }
 
 // answer is what the aggregator makes of a pod's answer: it says whose pod it is.
-func answer(t *testing.T, file, owner string) []model.LabelSet {
+func answer(t *testing.T, file, owner string) []prommodel.LabelSet {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "sd-samples", file))
 	if err != nil {
@@ -187,11 +187,11 @@ func answer(t *testing.T, file, owner string) []model.LabelSet {
 	if err := json.Unmarshal(data, &groups); err != nil {
 		t.Fatal(err)
 	}
-	var out []model.LabelSet
+	var out []prommodel.LabelSet
 	for _, g := range groups {
-		g.Labels["__address__"] = model.LabelValue(g.Targets[0])
+		g.Labels["__address__"] = prommodel.LabelValue(g.Targets[0])
 		g.Labels["__meta_agentoperator_grafanaagent_namespace"] = "monitoring"
-		g.Labels["__meta_agentoperator_grafanaagent_name"] = model.LabelValue(owner)
+		g.Labels["__meta_agentoperator_grafanaagent_name"] = prommodel.LabelValue(owner)
 		out = append(out, g.Labels)
 	}
 	return out
@@ -227,7 +227,7 @@ func TestFinalLabels(t *testing.T) {
 		job := jobOf(t, c.settings, c.spec, 0)
 		var got []string
 		targets := slices.Concat(answer(t, "pod.json", "agent"), answer(t, "pod.json", "other"))
-		for _, target := range append(targets, model.LabelSet{"__address__": "10.0.0.1:80", "job": "integrations/rfc2"}) {
+		for _, target := range append(targets, prommodel.LabelSet{"__address__": "10.0.0.1:80", "job": "integrations/rfc2"}) {
 			if all := scraped(t, job, target); !all.IsEmpty() {
 				got = append(got, all.MatchLabels(false, slices.DeleteFunc(names(all), isSeries)...).String())
 			}
@@ -249,13 +249,13 @@ func isSeries(name string) bool { return !strings.HasPrefix(name, "__") }
 
 // TestHowTargetsAreReached holds the address, path, parameters and scheme of targets.
 func TestHowTargetsAreReached(t *testing.T) {
-	var blackbox model.LabelSet
+	var blackbox prommodel.LabelSet
 	for _, target := range answer(t, "multi-target.json", "agent") {
 		if target["__param_module"] == "tcp_connect" {
 			blackbox = target
 		}
 	}
-	maps.Copy(blackbox, model.LabelSet{metaPrefix + "namespace": "monitoring", "__scheme__": "http"})
+	maps.Copy(blackbox, prommodel.LabelSet{metaPrefix + "namespace": "monitoring", "__scheme__": "http"})
 	for scheme, want := range map[string]string{"": "http", "https": "https", "HTTPS": "https"} {
 		job := jobOf(t, ours.Settings{}, v1alpha1.IntegrationMonitorSpec{Scheme: scheme}, 0)
 		got := scraped(t, job, blackbox)
@@ -277,7 +277,7 @@ func TestShardsShareTheTargetsOfAPod(t *testing.T) {
 	per := map[int]int{}
 	for i := range 60 {
 		target := targetOf("monitoring", "x", nil)
-		target["__metrics_path__"] = model.LabelValue(fmt.Sprintf("/integrations/redis/%d/metrics", i))
+		target["__metrics_path__"] = prommodel.LabelValue(fmt.Sprintf("/integrations/redis/%d/metrics", i))
 		found := 0
 		for shard := range shards {
 			if !scraped(t, jobOf(t, ours.Settings{Shards: shards}, v1alpha1.IntegrationMonitorSpec{}, shard), target).IsEmpty() {

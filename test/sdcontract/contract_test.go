@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/scrape"
+	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/sd"
 	"github.com/agentry-dev/agentry/sd/discover"
@@ -42,7 +42,7 @@ func TestTheJob(t *testing.T) {
 		t.Errorf("the generator asks for %s, the sd-aggregator has %s", job.HTTP.URL, want)
 	}
 	owner := []string{merge.OwnerNamespaceLabel, merge.OwnerNameLabel}
-	if !slices.ContainsFunc(job.Relabel, func(r *agentyaml.Relabel) bool { return r.Action == "keep" && slices.Equal(r.SourceLabels, owner) }) {
+	if !slices.ContainsFunc(job.Relabel, func(r *model.Relabel) bool { return r.Action == "keep" && slices.Equal(r.SourceLabels, owner) }) {
 		t.Errorf("no rule of the job goes by %v", owner)
 	}
 }

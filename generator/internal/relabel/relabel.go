@@ -6,10 +6,11 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/prometheus/common/model"
+	prommodel "github.com/prometheus/common/model"
 
-	"github.com/agentry-dev/agentry/generator/agentyaml"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/expand"
+	"github.com/agentry-dev/agentry/generator/model"
 )
 
 // Checker knows what the agent's Prometheus refuses in a relabelling rule
@@ -37,7 +38,7 @@ const (
 )
 
 // Check returns what is wrong with a rule; nil for most.
-func (c *Checker) Check(r *agentyaml.Relabel) []Problem {
+func (c *Checker) Check(r *model.Relabel) []Problem {
 	var out []Problem
 	bad := func(field, format string, args ...any) {
 		out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: field, Message: fmt.Sprintf(format, args...)})
@@ -46,7 +47,7 @@ func (c *Checker) Check(r *agentyaml.Relabel) []Problem {
 		bad("regex", "%v", err)
 	}
 	for _, name := range r.SourceLabels {
-		if !model.LabelName(name).IsValidLegacy() {
+		if !prommodel.LabelName(name).IsValidLegacy() {
 			bad("sourceLabels", "%q is not a label name", name)
 		}
 	}
@@ -67,7 +68,7 @@ func (c *Checker) Check(r *agentyaml.Relabel) []Problem {
 	return out
 }
 
-func checkAction(r *agentyaml.Relabel, bad func(field, format string, args ...any)) {
+func checkAction(r *model.Relabel, bad func(field, format string, args ...any)) {
 	action := strings.ToLower(r.Action)
 	needsTarget := func() {
 		if r.TargetLabel == "" {
@@ -75,7 +76,7 @@ func checkAction(r *agentyaml.Relabel, bad func(field, format string, args ...an
 		}
 	}
 	validTarget := func() {
-		if r.TargetLabel != "" && !model.LabelName(r.TargetLabel).IsValidLegacy() {
+		if r.TargetLabel != "" && !prommodel.LabelName(r.TargetLabel).IsValidLegacy() {
 			bad("targetLabel", "%q is not a label name, as action %s needs", r.TargetLabel, action)
 		}
 	}
@@ -120,7 +121,7 @@ func checkAction(r *agentyaml.Relabel, bad func(field, format string, args ...an
 	}
 }
 
-func other(t agentyaml.Text, def string) bool { return t.Set && t.Value != def }
+func other(t model.Text, def string) bool { return t.Set && t.Value != def }
 
 // Compile checks a regular expression the way Prometheus anchors it.
 func (c *Checker) Compile(expr string) error {
@@ -143,7 +144,7 @@ func (c *Checker) Compile(expr string) error {
 func envReference(s string) string {
 	for i := strings.IndexByte(s, '$'); i >= 0 && i+1 < len(s); {
 		rest := s[i+1:]
-		if name := agentyaml.Variable(rest); name != "" {
+		if name := expand.Variable(rest); name != "" {
 			return "$(" + name + ")"
 		}
 		if rest[0] == '{' {

@@ -16,7 +16,7 @@ import (
 	"gopkg.in/yaml.v2"
 )
 
-const folder = "../../../generator/integration/"
+const folder = "../../../generator/build/integration/"
 
 func TestTheCatalogueIsTheAgents(t *testing.T) {
 	want, err := os.ReadFile(filepath.FromSlash(folder + "catalogue.json"))
@@ -28,7 +28,7 @@ func TestTheCatalogueIsTheAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Error("catalogue.json is not what the agent says: go run ./catalogue > ../../generator/integration/catalogue.json")
+		t.Error("catalogue.json is not what the agent says: go run ./catalogue > ../../generator/build/integration/catalogue.json")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/test/agentcheck/check"
 )
 
-const scrapeFolder = "../../../generator/scrapeconfig/"
+const scrapeFolder = "../../../generator/runtime/agent/handwritten/"
 
 func TestTheSchemaIsTheAgents(t *testing.T) {
 	want, err := os.ReadFile(filepath.FromSlash(scrapeFolder + "schema.json"))
@@ -25,7 +25,7 @@ func TestTheSchemaIsTheAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Error("schema.json is not what the agent says: go run ./catalogue scrapeconfigs > ../../generator/scrapeconfig/schema.json")
+		t.Error("schema.json is not what the agent says: go run ./catalogue scrapeconfigs > ../../generator/runtime/agent/handwritten/schema.json")
 	}
 }
 

@@ -1,0 +1,160 @@
+package build
+
+import (
+	prommodel "github.com/prometheus/common/model"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// DataDirectory is where agents keep their write-ahead log and the positions in log files.
+const DataDirectory = "/var/lib/grafana-agent/data"
+
+// Options decide how hierarchies become configurations.
+type Options struct {
+	// Policy is for secret bytes.
+	Policy secretref.Policy
+	// SDAggregator is how IntegrationMonitors learn their targets.
+	SDAggregator scrape.SDAggregator
+	// Integrations is the catalogue; nil is the default one.
+	Integrations *integration.Catalogue
+	// Left are objects of the hierarchy to build without.
+	Left map[manifest.ID]bool
+}
+
+// Build builds the configurations of a hierarchy. When it finds an error, they are not to
+// be used.
+func Build(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
+	b := newBuilder(h, set, options)
+	r := &Result{Secrets: b.secrets}
+	b.build(r)
+	told := map[string]bool{}
+	for _, list := range [...]diag.List{h.Diags, b.diags, b.secrets.Diags()} {
+		for _, d := range list {
+			// What several configurations have in common is checked for each of them.
+			if key := d.String() + " " + d.Object.String(); !told[key] {
+				told[key] = true
+				r.Diags = append(r.Diags, d)
+			}
+		}
+	}
+	return r
+}
+
+// builder builds the configurations of one hierarchy.
+type builder struct {
+	hierarchy *hierarchy.Hierarchy
+	spec      *v1alpha1.GrafanaAgentSpec
+	set       *manifest.Set
+	secrets   *secretref.Resolver
+	left      map[manifest.ID]bool
+	options   Options
+	pods      secretref.Group // whose configuration is being built
+	diags     diag.List
+	relabel   scrape.RelabelChecker
+	// jobs makes the jobs of metrics pods, logJobs those of logs pods.
+	jobs, logJobs *scrape.Builder
+	// built are the jobs of monitors: the same for every instance that selects one.
+	built map[*manifest.Object][]*model.ScrapeConfig
+	// builtLogs are the jobs of PodLogs.
+	builtLogs map[*manifest.Object]*model.LogsScrapeConfig
+	// additionalJobs are the names of hand-written jobs, by instance.
+	additionalJobs map[string][]string
+	// equalRules are the instances whose hand-written jobs compare labels.
+	equalRules map[string]bool
+}
+
+// MaxShards is how many StatefulSets a GrafanaAgent may ask for.
+const MaxShards = 1000
+
+func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *builder {
+	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Policy, h.Agent.Namespace), left: options.Left, options: options,
+		built: map[*manifest.Object][]*model.ScrapeConfig{}, builtLogs: map[*manifest.Object]*model.LogsScrapeConfig{},
+		additionalJobs: map[string][]string{}, equalRules: map[string]bool{}}
+}
+
+// build builds all configurations.
+func (b *builder) build(r *Result) {
+	b.secrets.LeaveOut(b.left)
+	b.checkAgent()
+	b.use(b.discovering())
+	apiServer := b.apiServer(b.secrets.In(b.hierarchy.Agent))
+	b.use(secretref.Metrics)
+	b.jobs = scrape.NewBuilder(b.metricsSettings(apiServer))
+	r.Metrics = b.metrics()
+	b.use(secretref.Logs)
+	b.logJobs = scrape.NewBuilder(b.logsSettings(apiServer))
+	r.Logs = b.logs()
+	b.use(secretref.Deployment)
+	r.Deployment = b.integrations(false)
+	b.use(secretref.DaemonSet)
+	r.DaemonSet = b.integrations(true)
+}
+
+// use says whose configuration is built from now on.
+func (b *builder) use(pods secretref.Group) {
+	b.pods = pods
+	b.secrets.Use(pods)
+}
+
+// discovering are the pods that find their targets in the Kubernetes API.
+func (b *builder) discovering() (pods secretref.Group) {
+	if len(b.hierarchy.Metrics) > 0 {
+		pods |= secretref.Metrics
+	}
+	if len(b.hierarchy.Logs) > 0 {
+		pods |= secretref.Logs
+	}
+	return pods
+}
+
+func (b *builder) error(o *manifest.Object, code diag.Code, path, format string, args ...any) {
+	b.diags = append(b.diags, o.Diag(diag.Error, code, path, format, args...))
+}
+
+// fail reports an error that there is only together with other objects.
+func (b *builder) fail(o *manifest.Object, code diag.Code, path, message string, related ...diag.Object) {
+	b.found(o, []diag.Finding{{Severity: diag.Error, Code: code, Path: path, Message: message, Related: related}})
+}
+
+func (b *builder) warn(o *manifest.Object, code diag.Code, path, format string, args ...any) {
+	b.diags = append(b.diags, o.Diag(diag.Warning, code, path, format, args...))
+}
+
+// found adds what a package found that sees only a piece of the object.
+func (b *builder) found(o *manifest.Object, findings []diag.Finding) {
+	for _, f := range findings {
+		b.diags = append(b.diags, o.Found(f))
+	}
+}
+
+// server is the block that all pods have in common.
+func (b *builder) server() model.Server {
+	return model.Server{LogLevel: b.spec.LogLevel, LogFormat: b.spec.LogFormat}
+}
+
+// checkLabel checks an external label, whose value is live.
+func (b *builder) checkLabel(o *manifest.Object, path, name, value string) {
+	b.checkLabelName(o, path, name)
+	b.checkVariables(o, path, value)
+}
+
+func (b *builder) checkLabelName(o *manifest.Object, path, name string) {
+	if !prommodel.LabelName(name).IsValidLegacy() {
+		b.warn(o, diag.InvalidLabelName, path, "%q is not a label name: who receives it may refuse everything", name)
+	}
+}
+
+// checkVariables checks live text of an object.
+func (b *builder) checkVariables(o *manifest.Object, path, text string) {
+	if _, ok := variables(text); !ok {
+		b.error(o, diag.EnvReference, path, "an unfinished ${: the agent refuses the whole configuration")
+	}
+	b.found(o, b.undefined(path, text))
+}

@@ -1,0 +1,105 @@
+package build
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/podspec"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// file is a field that names a file of the agent's pod.
+type file struct{ path, name string }
+
+// filesOf lists the files of the agent that an object names, to present them as
+// credentials or to trust them.
+func filesOf(o *manifest.Object) (out []file) {
+	add := func(path, name string) {
+		if name != "" {
+			out = append(out, file{path, name})
+		}
+	}
+	tls := func(path, ca, cert, key string) {
+		add(path+".tlsConfig.caFile", ca)
+		add(path+".tlsConfig.certFile", cert)
+		add(path+".tlsConfig.keyFile", key)
+	}
+	own := func(path, token string, t *v1alpha1.TLSConfig) {
+		add(path+".bearerTokenFile", token)
+		if t != nil {
+			tls(path, t.CAFile, t.CertFile, t.KeyFile)
+		}
+	}
+	switch v := o.Value.(type) {
+	case *monitoringv1.ServiceMonitor:
+		for i := range v.Spec.Endpoints {
+			at, ep := "spec.endpoints["+strconv.Itoa(i)+"]", &v.Spec.Endpoints[i]
+			add(at+".bearerTokenFile", ep.BearerTokenFile)
+			if t := ep.TLSConfig; t != nil {
+				tls(at, t.CAFile, t.CertFile, t.KeyFile)
+			}
+		}
+	case *v1alpha1.IntegrationMonitor:
+		own("spec", "", v.Spec.TLSConfig)
+	case *v1alpha1.MetricsInstance:
+		for i := range v.Spec.RemoteWrite {
+			w := &v.Spec.RemoteWrite[i]
+			own("spec.remoteWrite["+strconv.Itoa(i)+"]", w.BearerTokenFile, w.TLSConfig)
+		}
+	case *v1alpha1.LogsInstance:
+		for i := range v.Spec.Clients {
+			c := &v.Spec.Clients[i]
+			own("spec.clients["+strconv.Itoa(i)+"]", c.BearerTokenFile, c.TLSConfig)
+		}
+	}
+	return out
+}
+
+// checkFiles tells of files that an object of another namespace makes the agent read.
+// Where such files hold the credentials of others it warns.
+func (b *builder) checkFiles(o *manifest.Object, files []file) {
+	if o.Namespace == b.hierarchy.Agent.Namespace {
+		return
+	}
+	for _, f := range files {
+		severity, where := diag.Info, ""
+		if holdsCredentials(f.name) {
+			severity, where = diag.Warning, ", where the credentials of others are"
+		}
+		b.diags = append(b.diags, o.Diag(severity, diag.ReadsAgentFile, f.path, "%s is a file in the pods of GrafanaAgent %s, of another namespace%s",
+			f.name, b.hierarchy.Name(), where))
+	}
+}
+
+// holdsCredentials reports whether a file is where pods mount Secrets and configurations.
+func holdsCredentials(name string) bool {
+	name = path.Clean(name) + "/"
+	for _, dir := range [...]string{secretref.Dir, secretref.FilesDir, secretref.SecretsDir, podspec.ExtraSecretsDir, podspec.ConfigDir, podspec.ConfigInDir} {
+		if strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// deniedFiles reports whether a ServiceMonitor or an IntegrationMonitor uses files of the agent
+// although that is denied; then all of it is left out, as the operator does. That is no error
+// of the monitor, for which the GrafanaAgent would have to go on allowing it.
+func (b *builder) deniedFiles(o *manifest.Object) bool {
+	if !b.spec.Metrics.ArbitraryFSAccessThroughSMs.Deny || o.Kind != "ServiceMonitor" && o.Kind != v1alpha1.IntegrationMonitorKind {
+		return false
+	}
+	files := filesOf(o)
+	if len(files) == 0 {
+		return false
+	}
+	b.found(o, []diag.Finding{{Severity: diag.Warning, Code: diag.FileAccessDenied, Path: files[0].path, Related: []diag.Object{b.hierarchy.Agent.Ref()},
+		Message: "the " + o.Kind + " is left out: GrafanaAgent " + b.hierarchy.Name() + " denies access to the agent's files"}})
+	return true
+}

@@ -1,0 +1,151 @@
+package integration
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	prommodel "github.com/prometheus/common/model"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/relabel"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// What integrations with metrics have in common: extra_labels and autoscrape.
+
+// ownLabels begin the labels by which a MetricsIntegration says where it comes from.
+const ownLabels = "__meta_agentoperator_"
+
+// labels checks the names in extra_labels. The agent takes any; whatever reads its SD API
+// then refuses the targets of the whole pod.
+func (k *checker) labels(o object) {
+	labels, _ := o.values["extra_labels"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		path := child(o.at("extra_labels"), name)
+		switch {
+		case labels[name] == nil:
+		case !prommodel.LabelName(name).IsValidLegacy() && !k.typ.Metrics:
+			k.report(diag.Warning, diag.InvalidLabelName, path, "use letters, digits and underscores", "%q is not a label name: the logs would be refused", name)
+		case !prommodel.LabelName(name).IsValidLegacy():
+			k.report(diag.Error, diag.InvalidLabelName, path, "use letters, digits and underscores", "%q is not a label name: every target of the pod would be refused", name)
+		case k.in.Kind == MetricsIntegration && strings.HasPrefix(name, ownLabels):
+			k.report(diag.Error, diag.InvalidLabelName, path, "choose another name", "labels that begin with %s are set by agentry", ownLabels)
+		}
+	}
+}
+
+// autoscrape checks how an integration scrapes itself, which is off unless it says so.
+func (k *checker) autoscrape(o object, out *Checked) {
+	auto := o.object("autoscrape")
+	if !o.has("autoscrape") || auto.node.Field == nil {
+		return
+	}
+	k.rules(auto, "relabel_configs")
+	k.rules(auto, "metric_relabel_configs")
+	enable, isBool := auto.values["enable"].(bool)
+	if k.in.Kind == MetricsIntegration {
+		if enable {
+			k.report(diag.Warning, diag.InvalidIntegration, auto.at("enable"), "use an Integration, or collect it by an IntegrationMonitor", "a MetricsIntegration never scrapes itself: this is rendered as false")
+		}
+		return
+	}
+	if text, ok := auto.values["enable"].(string); ok && !isBool {
+		_, known, _ := literal(text)
+		enable = !known
+	}
+	if !enable {
+		return
+	}
+	k.timeout(auto)
+	if name, known := auto.text("metrics_instance"); known {
+		ref := Reference{auto.at("enable"), orText(name, "default")}
+		if name != "" {
+			ref.Path = auto.at("metrics_instance")
+		}
+		out.MetricsInstances = append(out.MetricsInstances, ref)
+	}
+}
+
+// timeout checks that the timeout does not exceed the interval.
+func (k *checker) timeout(auto object) {
+	interval, written1, ok1 := auto.interval("scrape_interval", k.in.ScrapeInterval, time.Minute)
+	timeout, written2, ok2 := auto.interval("scrape_timeout", k.in.ScrapeTimeout, 10*time.Second)
+	if !ok1 || !ok2 || timeout <= interval || !written1 && !written2 {
+		return
+	}
+	path := auto.at("scrape_timeout")
+	if !written2 {
+		path = auto.at("scrape_interval")
+	}
+	k.report(diag.Error, diag.TimeoutAboveInterval, path, "", "the scrape timeout (%v) is longer than the scrape interval (%v): the agent would not start", timeout, interval)
+	if !written1 || !written2 {
+		k.blameAgent()
+	}
+}
+
+// interval is a field's duration, or else that of the GrafanaAgent, or the agent's own.
+func (o object) interval(field string, global, byDefault time.Duration) (d time.Duration, written, ok bool) {
+	text, known := o.text(field)
+	switch {
+	case !known:
+		return 0, true, false
+	case o.has(field) && text != "0":
+		parsed, err := prommodel.ParseDuration(text)
+		return time.Duration(parsed), true, err == nil
+	case global > 0:
+		return global, false, true
+	}
+	return byDefault, false, true
+}
+
+// rules checks relabelling rules, as far as no variables are in them.
+func (k *checker) rules(auto object, field string) {
+	var checker relabel.Checker
+	for _, o := range auto.objects(field) {
+		rule, known := o.rule()
+		if !known {
+			continue
+		}
+		for _, p := range checker.Check(rule) {
+			if p.Code == diag.EnvReference {
+				continue // variables are live here
+			}
+			path := o.path
+			if p.Field != "" {
+				path = o.at(snakeCase(p.Field))
+			}
+			k.report(p.Severity, p.Code, path, p.Hint, "%s", snakeFields.Replace(p.Message))
+		}
+	}
+}
+
+// rule is a mapping as a relabelling rule.
+func (o object) rule() (r *model.Relabel, known bool) {
+	known = true
+	text := func(field string) model.Text {
+		s, ok := o.text(field)
+		known = known && ok
+		return model.Text{Value: s, Set: o.has(field)}
+	}
+	r = &model.Relabel{
+		Separator: text("separator"), Regex: text("regex"), TargetLabel: text("target_label").Value,
+		Replacement: text("replacement"), Action: text("action").Value,
+	}
+	r.SourceLabels, _ = o.texts("source_labels")
+	modulus, ok := o.integer("modulus")
+	r.Modulus = uint64(max(modulus, 0))
+	return r, known && ok
+}
+
+// The relabelling rules of custom resources are spelled in another way.
+var (
+	capital     = regexp.MustCompile(`[A-Z]`)
+	snakeFields = strings.NewReplacer("targetLabel", "target_label", "sourceLabels", "source_labels")
+)
+
+func snakeCase(s string) string {
+	return capital.ReplaceAllStringFunc(s, func(c string) string { return "_" + strings.ToLower(c) })
+}

@@ -1,0 +1,259 @@
+package build
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	prommodel "github.com/prometheus/common/model"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/podspec"
+)
+
+// running is an integration of a pod.
+type running struct {
+	object *manifest.Object
+	inside bool // its configuration is YAML text in a string
+	integration.Checked
+}
+
+// integrations builds the configuration of the pods in which integrations run: those on
+// every node, or those that run once. It returns nil when there are none.
+func (b *builder) integrations(allNodes bool) *Integrations {
+	var pod []running
+	for _, o := range b.hierarchy.Integrations {
+		if b.left[o.ID] {
+			continue
+		}
+		if in, inside := b.input(o); in.AllNodes == allNodes {
+			pod = append(pod, b.checkIntegration(o, in, inside))
+			b.secrets.In(o).Mount()
+		}
+	}
+	if len(pod) == 0 {
+		return nil
+	}
+	b.checkConflicts(pod)
+	b.tellDependence(pod)
+	out := &Integrations{Expected: map[string]int{}, Config: &model.Config{
+		Server: b.server(), Metrics: b.metricsBlock(false), Logs: b.logsBlock(false), Integrations: lists(pod),
+	}}
+	for _, r := range pod {
+		out.Objects = append(out.Objects, r.object)
+		if r.Targets > 0 {
+			out.Expected[r.Name] += r.Targets
+		}
+	}
+	extras := podspec.Integrations(b.hierarchy.Agent, b.pods, out.Objects, b.secrets)
+	b.diags = append(b.diags, extras.Diags...)
+	for _, r := range pod {
+		b.checkMounted(r, extras)
+	}
+	b.putFirst(out.Config.Metrics, pod)
+	b.separateShared(out.Config.Metrics)
+	return out
+}
+
+// lists groups integrations by name. Within a name they keep the order of the objects.
+func lists(pod []running) *model.Integrations {
+	out := &model.Integrations{}
+	index := map[string]int{}
+	for _, r := range pod {
+		i, ok := index[r.Name]
+		if !ok {
+			i = len(out.Lists)
+			index[r.Name] = i
+			out.Lists = append(out.Lists, model.IntegrationList{Name: r.Name})
+		}
+		out.Lists[i].Configs = append(out.Lists[i].Configs, r.Config)
+	}
+	slices.SortFunc(out.Lists, func(a, b model.IntegrationList) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// catalogue is what is known of integrations.
+func (b *builder) catalogue() *integration.Catalogue {
+	if b.options.Integrations == nil {
+		return integration.Default()
+	}
+	return b.options.Integrations
+}
+
+// input is what an Integration or a MetricsIntegration says. With inside the
+// configuration is YAML text in a string, which it can be in the latter.
+func (b *builder) input(o *manifest.Object) (in integration.Input, inside bool) {
+	in.Strict, in.Agent = b.knownAgent(), b.hierarchy.Agent.Ref()
+	in.ScrapeInterval = b.globalInterval()
+	if d, err := prommodel.ParseDuration(b.spec.Metrics.ScrapeTimeout); err == nil {
+		in.ScrapeTimeout = time.Duration(d)
+	}
+	in.Defines = func(name string) bool { return b.podDefines(variable{name: name, container: agentContainer}) }
+	switch v := o.Value.(type) {
+	case *v1alpha1.Integration:
+		in.Kind, in.Name = integration.Integration, v.Spec.Name
+		in.AllNodes, in.Unique = v.Spec.Type.AllNodes, v.Spec.Type.Unique
+		in.Config, _ = decodeConfig(&v.Spec.Config)
+	case *v1alpha1.MetricsIntegration:
+		in.Kind, in.Name = integration.MetricsIntegration, v.Spec.Name
+		in.AllNodes = v.Spec.Type == v1alpha1.TypeDaemonSet
+		in.Unique = v.Spec.Type != v1alpha1.TypeNormal
+		in.Config, inside = decodeConfig(v.Spec.Config)
+	}
+	return in, inside
+}
+
+// decodeConfig decodes spec.config with exact numbers; inside tells that it is YAML in a
+// string. What cannot be decoded was refused by manifest.
+func decodeConfig(config *apiextensionsv1.JSON) (value any, inside bool) {
+	if config == nil || len(config.Raw) == 0 {
+		return nil, false
+	}
+	d := json.NewDecoder(strings.NewReader(string(config.Raw)))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, false
+	}
+	if text, ok := value.(string); ok {
+		value, _, _ = yamlvalue.Decode(text)
+		return value, true
+	}
+	return value, false
+}
+
+var knownVersion = regexp.MustCompile(`^v0\.44\.\d+$`)
+
+// knownAgent reports whether the pods run the agent whose integrations the catalogue
+// holds. Another one may know more.
+func (b *builder) knownAgent() bool {
+	if image := orDefault(b.spec.Image, ""); image != "" {
+		_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
+		tag, _, _ = strings.Cut(tag, "@")
+		return knownVersion.MatchString(tag)
+	}
+	return b.spec.Version == "" || knownVersion.MatchString(b.spec.Version)
+}
+
+// checkIntegration judges one integration, alone and against the instances of the pod.
+func (b *builder) checkIntegration(o *manifest.Object, in integration.Input, inside bool) running {
+	r := running{o, inside, b.catalogue().Check(in)}
+	findings := slices.Clone(r.Findings)
+	if m, ok := o.Value.(*v1alpha1.MetricsIntegration); ok {
+		findings = append(findings, b.metaLabels(&r, m)...)
+	}
+	findings = append(findings, b.resolve(&r)...)
+	findings = append(findings, b.literals(o, &r)...)
+	findings = append(findings, b.integrationVariables(in, &r)...)
+	for i := range findings {
+		findings[i].Path = r.place(findings[i].Path)
+	}
+	b.found(o, findings)
+	return r
+}
+
+// place is where a path of the configuration is found in the object.
+func (r running) place(path string) string {
+	if rest, ok := strings.CutPrefix(path, "spec.config"); ok && r.inside && rest != "" {
+		return "spec.config>" + strings.TrimPrefix(rest, ".")
+	}
+	return path
+}
+
+// metaLabels makes a MetricsIntegration tell its scrapers what it is.
+func (b *builder) metaLabels(r *running, m *v1alpha1.MetricsIntegration) []diag.Finding {
+	var out []diag.Finding
+	kind := m.Spec.Type
+	if kind == v1alpha1.TypeUnique {
+		kind = v1alpha1.TypeSingleton
+		out = append(out, diag.Finding{Severity: diag.Info, Code: diag.InvalidSetting, Path: "spec.type",
+			Message: "unique is what prototypes called singleton", Hint: "write singleton"})
+	}
+	return append(out, r.Mark(integration.Meta{Namespace: r.object.Namespace, Name: r.object.Name,
+		Type: string(kind), Labels: r.object.Meta.Labels})...)
+}
+
+// checkConflicts blames integrations that one agent cannot run together.
+func (b *builder) checkConflicts(pod []running) {
+	all := make([]integration.Checked, len(pod))
+	for i := range pod {
+		all[i] = pod[i].Checked
+	}
+	var clashes []clash
+	for _, c := range integration.Conflicts(all) {
+		first := pod[c.A].object
+		i := slices.IndexFunc(clashes, func(k clash) bool {
+			return k.members[0] == first && k.Path == c.Finding.Path && k.Message == c.Finding.Message
+		})
+		if i < 0 {
+			i = len(clashes)
+			clashes = append(clashes, clash{c.Finding, []*manifest.Object{first}})
+		}
+		clashes[i].members = append(clashes[i].members, pod[c.B].object)
+	}
+	for _, c := range clashes {
+		for _, o := range c.members {
+			b.found(o, []diag.Finding{c.seenBy(o)})
+		}
+	}
+}
+
+// clash is what is wrong with integrations only together: each is told once of all others.
+type clash struct {
+	diag.Finding
+	members []*manifest.Object
+}
+
+// maxNamed is how many of the others a message names.
+const maxNamed = 3
+
+func (c clash) seenBy(o *manifest.Object) diag.Finding {
+	f := c.Finding
+	var names []string
+	for _, other := range c.members {
+		if other != o {
+			names = append(names, other.SeenFrom(o, ""))
+			f.Related = append(f.Related, other.Ref())
+		}
+	}
+	switch more := len(names) - maxNamed; {
+	case len(names) == 1:
+		f.Message += "; the other one is " + names[0]
+	case more > 0:
+		f.Message += fmt.Sprintf("; the others are %s and %d more", strings.Join(names[:maxNamed], ", "), more)
+	default:
+		f.Message += "; the others are " + strings.Join(names, ", ")
+	}
+	return f
+}
+
+// putFirst moves the instances that integrations scrape themselves into to the front: the
+// agent sets integrations up while its instances start, and finds only what came early.
+// With more than one, the mode in which instances start fastest gives it the best chance.
+func (b *builder) putFirst(m *model.Metrics, pod []running) {
+	wanted := map[string]bool{}
+	for _, r := range pod {
+		for _, ref := range r.MetricsInstances {
+			wanted[ref.Name] = true
+		}
+	}
+	rank := func(i model.Instance) int {
+		if wanted[i.Name] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(m.Configs, func(x, y model.Instance) int { return cmp.Compare(rank(x), rank(y)) })
+	if len(wanted) > 1 {
+		m.InstanceMode = "distinct"
+	}
+}

@@ -1,0 +1,39 @@
+package build
+
+import (
+	"fmt"
+
+	"github.com/agentry-dev/agentry/generator/build/stage"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// checkLogMetrics warns of PodLogs that make different metrics of one name: all run in the
+// same agents, whose own metrics can then not be read.
+func (b *builder) checkLogMetrics() {
+	type source struct {
+		metric stage.Metric
+		object *manifest.Object
+	}
+	first := map[string]source{}
+	seen := map[*manifest.Object]bool{}
+	for _, l := range b.hierarchy.Logs {
+		for _, o := range l.PodLogs {
+			job := b.builtLogs[o]
+			if job == nil || seen[o] {
+				continue
+			}
+			seen[o] = true
+			stage.Metrics(job.Stages, func(m stage.Metric) {
+				known, ok := first[m.Name]
+				switch {
+				case !ok:
+					first[m.Name] = source{m, o}
+				case known.metric != m && known.object != o:
+					b.found(o, []diag.Finding{{Severity: diag.Warning, Code: diag.StageIgnored, Path: "spec.pipelineStages", Related: []diag.Object{known.object.Ref()},
+						Message: fmt.Sprintf("the metric %s has another type or description in %s: the agent's own metrics cannot be read once both are counted", m.Name, known.object.ID)}})
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package build
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	prommodel "github.com/prometheus/common/model"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// metricsSettings are what the GrafanaAgent decides for the jobs of metrics pods.
+func (b *builder) metricsSettings(apiServer model.KubernetesSD) scrape.Settings {
+	spec := &b.spec.Metrics
+	return scrape.Settings{
+		Shards:                   Shards(b.spec),
+		OverrideHonorLabels:      spec.OverrideHonorLabels,
+		OverrideHonorTimestamps:  spec.OverrideHonorTimestamps,
+		IgnoreNamespaceSelectors: spec.IgnoreNamespaceSelectors,
+		EnforcedNamespaceLabel:   spec.EnforcedNamespaceLabel,
+		EnforcedSampleLimit:      spec.EnforcedSampleLimit,
+		EnforcedTargetLimit:      spec.EnforcedTargetLimit,
+		Interval:                 b.globalInterval(),
+		APIServer:                apiServer,
+		Agent:                    b.hierarchy.Agent.Ref(),
+		SD:                       b.discovery(),
+	}
+}
+
+// discovery is how the pods learn the targets of IntegrationMonitors, if there are any.
+func (b *builder) discovery() model.HTTPSD {
+	if !slices.ContainsFunc(b.hierarchy.Metrics, func(m *hierarchy.MetricsInstance) bool { return len(m.IntegrationMonitors) > 0 }) {
+		return model.HTTPSD{}
+	}
+	agent := b.hierarchy.Agent
+	sd, findings := b.options.SDAggregator.HTTPSD(b.secrets.In(agent))
+	b.found(agent, findings)
+	return sd
+}
+
+// metrics builds the configuration of the metrics pods.
+func (b *builder) metrics() *model.Config {
+	metrics := b.metricsBlock(true)
+	if len(metrics.Configs) == 0 {
+		return nil
+	}
+	b.checkDestinations(metrics)
+	b.separateShared(metrics)
+	return &model.Config{Server: b.server(), Metrics: metrics}
+}
+
+// metricsBlock builds all MetricsInstances: with their monitors for the metrics pods, and
+// without for the pods of integrations, which only write through them.
+func (b *builder) metricsBlock(monitors bool) *model.Metrics {
+	spec := &b.spec.Metrics
+	metrics := &model.Metrics{WALDirectory: DataDirectory, Global: model.Global{
+		ScrapeInterval: spec.ScrapeInterval,
+		ScrapeTimeout:  spec.ScrapeTimeout,
+		ExternalLabels: b.externalLabels(),
+		ReplicaLabel:   b.replicaLabel(monitors),
+		RemoteWrite:    b.remoteWrites(b.secrets.In(b.hierarchy.Agent), "spec.metrics.remoteWrite", spec.RemoteWrite),
+	}}
+	for _, m := range b.hierarchy.Metrics {
+		if !b.left[m.Object.ID] {
+			metrics.Configs = append(metrics.Configs, b.instance(m, monitors))
+		}
+	}
+	return metrics
+}
+
+// Shards is the number of StatefulSets: nil, 0 and negative numbers mean 1.
+func Shards(spec *v1alpha1.GrafanaAgentSpec) int {
+	if n := spec.Metrics.Shards; n != nil && *n > 1 {
+		return int(*n)
+	}
+	return 1
+}
+
+// externalLabels are the labels of all samples, but for the replica label. The user's may
+// replace the cluster label.
+func (b *builder) externalLabels() model.Expandable {
+	agent, spec := b.hierarchy.Agent, &b.spec.Metrics
+	out := model.Expandable{}
+	if name := orDefault(spec.MetricsExternalLabelName, "cluster"); name != "" {
+		out[name] = agent.Namespace + "/" + agent.Name
+		b.checkLabelName(agent, "spec.metrics.metricsExternalLabelName", name)
+	}
+	for name, value := range spec.ExternalLabels {
+		out[name] = value
+		b.checkLabel(agent, "spec.metrics.externalLabels["+name+"]", name, value)
+	}
+	return out
+}
+
+// replicaLabel is the external label that keeps the replicas of metrics pods apart.
+func (b *builder) replicaLabel(wanted bool) string {
+	name := orDefault(b.spec.Metrics.ReplicaExternalLabelName, "__replica__")
+	if name == "" || !wanted {
+		return ""
+	}
+	b.checkLabelName(b.hierarchy.Agent, "spec.metrics.replicaExternalLabelName", name)
+	return name
+}
+
+func orDefault(s *string, def string) string {
+	if s == nil {
+		return def
+	}
+	return *s
+}
+
+// instance builds one MetricsInstance, with the jobs of everything that it selects or only
+// with those that are hand-written.
+func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) model.Instance {
+	spec := &manifest.As[v1alpha1.MetricsInstance](m.Object).Spec
+	in := b.secrets.In(m.Object)
+	i := model.Instance{
+		Name:                 m.Object.Namespace + "/" + m.Object.Name,
+		WALTruncateFrequency: spec.WALTruncateFrequency,
+		MinWALTime:           spec.MinWALTime,
+		MaxWALTime:           spec.MaxWALTime,
+		RemoteFlushDeadline:  spec.RemoteFlushDeadline,
+		WriteStaleOnShutdown: spec.WriteStaleOnShutdown != nil && *spec.WriteStaleOnShutdown,
+		RemoteWrite:          b.remoteWrites(in, "spec.remoteWrite", spec.RemoteWrite),
+	}
+	b.checkFiles(m.Object, filesOf(m.Object))
+	truncate := b.checkWAL(m.Object, spec)
+	if monitors {
+		i.ScrapeConfigs = b.monitors(m, truncate)
+	}
+	if every := b.globalInterval(); every > truncate && slices.ContainsFunc(i.ScrapeConfigs, withoutInterval) {
+		b.fail(m.Object, diag.IntervalAboveWAL, "spec.walTruncateFrequency", fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
+			prommodel.Duration(truncate), prommodel.Duration(every), b.hierarchy.Name()), b.hierarchy.Agent.Ref())
+	}
+	i.Additional = b.additional(in, m.Object, spec, i.ScrapeConfigs, truncate)
+	return i
+}
+
+// monitors returns the jobs of all monitors that an instance selects.
+func (b *builder) monitors(m *hierarchy.MetricsInstance, truncate time.Duration) (out []*model.ScrapeConfig) {
+	for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes} {
+		for _, o := range list {
+			out = append(out, b.monitor(o, m.Object, truncate)...)
+		}
+	}
+	for _, o := range m.IntegrationMonitors {
+		if job := b.integrationMonitor(o, m.Object); job != nil {
+			b.checkTruncation(o, m.Object, []*model.ScrapeConfig{job}, truncate)
+			out = append(out, job)
+		}
+	}
+	return out
+}
+
+// integrationMonitor returns the job of an IntegrationMonitor, which says by which instance
+// it is scraped; nil when it is left out.
+func (b *builder) integrationMonitor(o, instance *manifest.Object) *model.ScrapeConfig {
+	if b.left[o.ID] || b.deniedFiles(o) {
+		return nil
+	}
+	b.checkFiles(o, filesOf(o))
+	job, findings := b.jobs.IntegrationMonitor(manifest.As[v1alpha1.IntegrationMonitor](o), instance.Namespace+"/"+instance.Name, b.secrets.In(o))
+	b.found(o, findings)
+	return job
+}
+
+func withoutInterval(job *model.ScrapeConfig) bool {
+	d, err := prommodel.ParseDuration(job.Interval)
+	return err == nil && d == 0 || job.Interval == ""
+}
+
+// monitor returns the jobs of a ServiceMonitor, PodMonitor or Probe; none when it is
+// left out.
+func (b *builder) monitor(o, instance *manifest.Object, truncate time.Duration) []*model.ScrapeConfig {
+	if b.left[o.ID] || b.deniedFiles(o) {
+		return nil
+	}
+	jobs, ok := b.built[o]
+	if !ok {
+		jobs = b.buildMonitor(o)
+		b.built[o] = jobs
+	}
+	b.checkTruncation(o, instance, jobs, truncate)
+	return jobs
+}
+
+func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
+	b.checkFiles(o, filesOf(o))
+	in := b.secrets.In(o)
+	var out []*model.ScrapeConfig
+	add := func(job *model.ScrapeConfig, findings []diag.Finding) {
+		b.found(o, findings)
+		out = append(out, job)
+	}
+	switch m := o.Value.(type) {
+	case *monitoringv1.ServiceMonitor:
+		for i := range m.Spec.Endpoints {
+			add(b.jobs.ServiceMonitor(m, i, in))
+		}
+	case *monitoringv1.PodMonitor:
+		for i := range m.Spec.PodMetricsEndpoints {
+			add(b.jobs.PodMonitor(m, i, in))
+		}
+	case *monitoringv1.Probe:
+		add(b.jobs.Probe(m, in))
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+package build
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// literals refuses credentials in clear where the policy keeps them out of the output.
+func (b *builder) literals(o *manifest.Object, r *running) (out []diag.Finding) {
+	if b.secrets.In(o).LiteralsAllowed() {
+		return nil
+	}
+	for _, path := range r.Literals {
+		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path,
+			Message: "is a secret in clear, which the secrets policy reference keeps out of the output",
+			Hint:    "write ${NAME} and let spec.containers of the GrafanaAgent define NAME for the container grafana-agent from a Secret, or use a field that names a file"})
+	}
+	return out
+}
+
+// resolve checks that the instances to which an integration refers are in its pod.
+func (b *builder) resolve(r *running) []diag.Finding {
+	var out []diag.Finding
+	for _, ref := range r.MetricsInstances {
+		out = append(out, b.resolveOne("MetricsInstance", "spec.metrics.instanceSelector", ref, b.metricsObjects())...)
+	}
+	for _, ref := range r.LogsInstances {
+		out = append(out, b.resolveOne("LogsInstance", "spec.logs.instanceSelector", ref, b.logsObjects())...)
+	}
+	for _, ref := range r.TracesInstances {
+		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.InstanceNotSelected, Path: ref.Path,
+			Message: "these agents run no traces", Hint: "leave the field out"})
+	}
+	return out
+}
+
+// resolveOne checks a reference against the instances of its kind that are selected.
+func (b *builder) resolveOne(kind, selector string, ref integration.Reference, selected []*manifest.Object) []diag.Finding {
+	f := diag.Finding{Severity: diag.Error, Code: diag.InstanceNotSelected, Path: ref.Path}
+	namespace, name, _ := strings.Cut(ref.Name, "/")
+	id := manifest.ID{Kind: kind, Namespace: namespace, Name: name}
+	f.Related = []diag.Object{b.hierarchy.Agent.Ref()}
+	if name != "" {
+		f.Related = append(f.Related, diag.Object{APIVersion: v1alpha1.APIVersion, Kind: kind, Namespace: namespace, Name: name})
+	}
+	var names []string
+	for _, o := range selected {
+		if o.ID == id && !b.left[id] {
+			return nil
+		}
+		names = append(names, o.Namespace+"/"+o.Name)
+	}
+	if b.set.Get(id) == nil {
+		b.secrets.Look(id) // for the day on which it is there
+	}
+	if b.left[id] || b.set.IsLeftOut(id) {
+		f.Code, f.Hint = diag.FollowsError, "correct the "+kind
+		f.Message = fmt.Sprintf("%s %q is left out because of an error, and without it the agent would not start", kind, ref.Name)
+		return []diag.Finding{f}
+	}
+	f.Message = fmt.Sprintf("%s %q is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name, b.hierarchy.Name())
+	if ref.Path == "spec.config" { // the field is absent
+		f.Message = fmt.Sprintf("without the field for its %s the integration uses %q, which is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name, b.hierarchy.Name())
+	}
+	f.Hint = "it is written namespace/name, and " + selector + " must select it; "
+	if len(names) == 0 {
+		f.Hint += "nothing is selected"
+	} else {
+		f.Hint += "selected are " + strings.Join(names, ", ")
+	}
+	return []diag.Finding{f}
+}
+
+func (b *builder) metricsObjects() (out []*manifest.Object) {
+	for _, m := range b.hierarchy.Metrics {
+		out = append(out, m.Object)
+	}
+	return out
+}
+
+func (b *builder) logsObjects() (out []*manifest.Object) {
+	for _, l := range b.hierarchy.Logs {
+		out = append(out, l.Object)
+	}
+	return out
+}
+
+// tellDependence tells of integrations that can stop all others of their pod for a reason
+// that is not in Git: one that fails while it starts stops the agent.
+func (b *builder) tellDependence(pod []running) {
+	for _, r := range pod {
+		if need := integration.Needs(r.Name); need != "" && len(pod) > 1 {
+			b.found(r.object, []diag.Finding{{Severity: diag.Info, Code: diag.StopsTheOthers, Path: "spec.name",
+				Message: fmt.Sprintf("%s needs %s when the agent starts: without, none of the %d integrations in its pod runs", r.Name, need, len(pod)),
+				Hint:    "let another GrafanaAgent select it, to keep the others apart"}})
+		}
+	}
+}

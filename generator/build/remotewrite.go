@@ -1,0 +1,315 @@
+package build
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/expand"
+	"github.com/agentry-dev/agentry/generator/internal/yamltext"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// remoteWrites builds a remoteWrite list; path is the list's.
+func (b *builder) remoteWrites(in secretref.Scope, path string, specs []v1alpha1.RemoteWriteSpec) []model.RemoteWrite {
+	var out []model.RemoteWrite
+	for i := range specs {
+		w := writer{builder: b, in: in, path: path + "[" + strconv.Itoa(i) + "]"}
+		out = append(out, w.build(&specs[i]))
+	}
+	b.checkNames(in, path, specs, out)
+	return out
+}
+
+// writer builds one remote_write; path is its own.
+type writer struct {
+	*builder
+	in   secretref.Scope
+	path string
+}
+
+func (w writer) wrong(code diag.Code, field, format string, args ...any) {
+	w.error(w.in.Object(), code, w.path+field, format, args...)
+}
+
+// lacks reports a field without the part that a reference was to yield.
+func (w writer) lacks(code diag.Code, field, message string, ref monitoringv1.SecretOrConfigMap) {
+	w.fail(w.in.Object(), code, w.path+field, message, scrape.Referred(ref)...)
+}
+
+func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
+	out := model.RemoteWrite{
+		Name: s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, ProxyURL: s.ProxyURL, Headers: s.Headers,
+	}
+	w.checkTarget(".url", s.URL)
+	w.checkURL(".proxyUrl", s.ProxyURL)
+	w.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
+	w.checkHeaders(s.Headers)
+	for i := range s.WriteRelabelConfigs {
+		r := scrape.OwnRelabel(&s.WriteRelabelConfigs[i])
+		for _, p := range w.relabel.Check(r) {
+			d := w.in.Object().Diag(p.Severity, p.Code, fieldPath(w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]", p.Field), "%s", p.Message)
+			d.Hint = p.Hint
+			w.diags = append(w.diags, d)
+		}
+		out.WriteRelabel = append(out.WriteRelabel, r)
+	}
+	w.auth(&out, s)
+	if s.TLSConfig != nil {
+		out.TLS = w.tls(w.in, w.path+".tlsConfig", s.TLSConfig)
+	}
+	if q := s.QueueConfig; q != nil {
+		out.Queue = w.queue(q)
+	}
+	if m := s.MetadataConfig; m != nil {
+		out.Metadata = &model.Metadata{Send: m.Send != nil && *m.Send, SendInterval: m.SendInterval}
+		w.duration(w.in.Object(), w.path+".metadataConfig.sendInterval", m.SendInterval)
+	}
+	return out
+}
+
+func fieldPath(path, field string) string {
+	if field == "" {
+		return path
+	}
+	return path + "." + field
+}
+
+// auth sets the credentials. The agent takes one kind at most.
+func (w writer) auth(out *model.RemoteWrite, s *v1alpha1.RemoteWriteSpec) {
+	var methods []string
+	if s.BasicAuth != nil {
+		methods = append(methods, "basicAuth")
+		out.BasicAuth = w.basicAuth(s.BasicAuth)
+	}
+	if s.OAuth2 != nil {
+		methods = append(methods, "oauth2")
+		out.OAuth2 = w.oauth2(s.OAuth2)
+	}
+	if a := w.bearer(w.in, w.path, s.BearerToken, s.BearerTokenFile); a != nil {
+		methods = append(methods, "bearerToken or bearerTokenFile")
+		out.Authorization = a
+	}
+	if s.SigV4 != nil {
+		methods = append(methods, "sigv4")
+		out.SigV4 = w.sigV4(s.SigV4)
+	}
+	if len(methods) > 1 {
+		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
+	}
+}
+
+func (w writer) basicAuth(s *monitoringv1.BasicAuth) *model.BasicAuth {
+	out := &model.BasicAuth{}
+	if s.Username.Name == "" {
+		w.wrong(diag.IncompleteBasicAuth, ".basicAuth.username", "is missing: basicAuth needs a username and a password")
+	} else {
+		out.Username = w.in.Value(w.path+".basicAuth.username", &s.Username)
+	}
+	if s.Password.Name == "" {
+		w.wrong(diag.IncompleteBasicAuth, ".basicAuth.password", "is missing: basicAuth needs a username and a password")
+	} else {
+		out.Password.File = w.in.File(w.path+".basicAuth.password", monitoringv1.SecretOrConfigMap{Secret: &s.Password})
+	}
+	return out
+}
+
+func (w writer) oauth2(s *v1alpha1.OAuth2) *model.OAuth2 {
+	w.checkTarget(".oauth2.tokenUrl", s.TokenURL)
+	id := w.in.ValueOnly(w.path+".oauth2.clientId", s.ClientID)
+	secret := w.in.File(w.path+".oauth2.clientSecret", monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
+	const needed = "is missing: the agent refuses oauth2 without a client id and a client secret"
+	if !scrape.Given(s.ClientID) || optional(s.ClientID) && !id.Present() || id.Set && id.Value == "" {
+		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientId", needed, s.ClientID)
+	}
+	if secret == "" && s.ClientSecret.Optional != nil && *s.ClientSecret.Optional {
+		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientSecret", needed, monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
+	}
+	return &model.OAuth2{
+		ClientID:       id,
+		ClientSecret:   model.Secret{File: secret},
+		TokenURL:       s.TokenURL,
+		Scopes:         s.Scopes,
+		EndpointParams: s.EndpointParams,
+	}
+}
+
+func optional(ref monitoringv1.SecretOrConfigMap) bool {
+	switch {
+	case ref.Secret != nil:
+		return ref.Secret.Optional != nil && *ref.Secret.Optional
+	case ref.ConfigMap != nil:
+		return ref.ConfigMap.Optional != nil && *ref.ConfigMap.Optional
+	}
+	return false
+}
+
+func (w writer) sigV4(s *v1alpha1.SigV4Config) *model.SigV4 {
+	if (s.AccessKey == nil) != (s.SecretKey == nil) {
+		w.wrong(diag.AuthConflict, ".sigv4", "accessKey and secretKey belong together: set both, or none to use the environment's credentials")
+	}
+	out := &model.SigV4{
+		Region: s.Region, Profile: s.Profile, RoleARN: s.RoleARN,
+		AccessKey: w.in.ValueOnly(w.path+".sigv4.accessKey", monitoringv1.SecretOrConfigMap{Secret: s.AccessKey}),
+		SecretKey: w.in.ValueOnly(w.path+".sigv4.secretKey", monitoringv1.SecretOrConfigMap{Secret: s.SecretKey}),
+	}
+	w.checkPart(".sigv4.accessKey", s.AccessKey, out.AccessKey, out.SecretKey)
+	w.checkPart(".sigv4.secretKey", s.SecretKey, out.SecretKey, out.AccessKey)
+	return out
+}
+
+// checkPart refuses one of two keys that is empty, or optional and not there, while the
+// other one is: the agent wants both or none.
+func (w writer) checkPart(field string, ref *corev1.SecretKeySelector, part, other model.Secret) {
+	gone := ref != nil && ref.Optional != nil && *ref.Optional && !part.Present()
+	if (gone || part.Set && part.Value == "") && (other.Value != "" || other.Env != "") {
+		w.lacks(diag.AuthConflict, field, "has no value, and belongs together with the other key: the agent takes both or none", monitoringv1.SecretOrConfigMap{Secret: ref})
+	}
+}
+
+func (w writer) queue(q *v1alpha1.QueueConfig) *model.Queue {
+	for field, value := range map[string]string{"batchSendDeadline": q.BatchSendDeadline, "minBackoff": q.MinBackoff, "maxBackoff": q.MaxBackoff} {
+		w.duration(w.in.Object(), w.path+".queueConfig."+field, value)
+	}
+	const why = "is not rendered: the Grafana Agent Operator ignores it"
+	if q.MaxRetries != 0 {
+		w.warn(w.in.Object(), diag.NotRendered, w.path+".queueConfig.maxRetries", why)
+	}
+	if q.RetryOnRateLimit {
+		w.warn(w.in.Object(), diag.NotRendered, w.path+".queueConfig.retryOnRateLimit", why)
+	}
+	return &model.Queue{
+		Capacity: int64(q.Capacity), MinShards: int64(q.MinShards), MaxShards: int64(q.MaxShards), MaxSamplesPerSend: int64(q.MaxSamplesPerSend),
+		BatchSendDeadline: q.BatchSendDeadline, MinBackoff: q.MinBackoff, MaxBackoff: q.MaxBackoff,
+	}
+}
+
+// checkTarget checks a URL that requests are sent to.
+func (w writer) checkTarget(field, value string) {
+	u, err := url.Parse(value)
+	switch {
+	case expand.Touches(value):
+		d := w.in.Object().Diag(diag.Error, diag.InvalidURL, w.path+field, "environment variables are not expanded here: the text would be used as it is")
+		d.Hint = "write the URL out"
+		w.diags = append(w.diags, d)
+	case err != nil:
+		w.checkURL(field, value)
+	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		w.wrong(diag.InvalidURL, field, "must be a URL that begins with http:// or https://")
+	}
+}
+
+func (w writer) checkURL(field, value string) {
+	if value == "" {
+		return
+	}
+	if _, err := url.Parse(value); err != nil {
+		w.wrong(diag.InvalidURL, field, "is not a URL: %v", urlProblem(err))
+	} else if yamltext.ReadsAsNull(value) {
+		w.wrong(diag.InvalidURL, field, "the agent takes %q for no value", value)
+	}
+}
+
+// urlProblem is the reason without the URL itself, which may hold a password.
+func urlProblem(err error) error {
+	if e, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns it unwrapped
+		return e.Err
+	}
+	return err
+}
+
+// checkHeaders refuses the headers that the agent reserves (reference: Prometheus's
+// remote write configuration).
+func (w writer) checkHeaders(headers map[string]string) {
+	for name := range headers {
+		switch strings.ToLower(name) {
+		case "authorization":
+			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "credentials go into basicAuth, oauth2, sigv4 or the bearer token fields")
+		case "host", "content-encoding", "content-length", "content-type", "user-agent", "connection", "keep-alive",
+			"proxy-authenticate", "proxy-authorization", "www-authenticate", "accept-encoding", "x-prometheus-remote-write-version",
+			"x-prometheus-remote-read-version", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256":
+			w.wrong(diag.InvalidHeader, ".headers["+name+"]", "is a header that the agent sets itself")
+		}
+	}
+}
+
+// bearer builds the authorization block from a literal token or a file of the agent.
+func (b *builder) bearer(in secretref.Scope, path, token, file string) *model.Authorization {
+	if token != "" && file != "" {
+		b.error(in.Object(), diag.AuthConflict, path+".bearerToken", "at most one of bearerToken and bearerTokenFile may be set")
+	}
+	if token != "" && !in.LiteralsAllowed() {
+		d := in.Object().Diag(diag.Error, diag.LiteralToken, path+".bearerToken", "is a secret in clear, which the secrets policy reference keeps out of the output")
+		d.Hint = "mount a Secret by spec.secrets of the GrafanaAgent and name its file in bearerTokenFile, or use the policy plaintext"
+		b.diags = append(b.diags, d)
+	}
+	if token == "" && file == "" {
+		return nil
+	}
+	out := &model.Authorization{Type: "Bearer", Credentials: model.Secret{File: file}}
+	if token != "" {
+		out.Credentials = model.Secret{Value: token, Set: true}
+	}
+	return out
+}
+
+// tls builds a TLS block whose file names win over references.
+func (b *builder) tls(in secretref.Scope, path string, s *v1alpha1.TLSConfig) *model.TLS {
+	file := func(name, field string, ref monitoringv1.SecretOrConfigMap) string {
+		if name != "" {
+			return name
+		}
+		return in.File(path+field, ref)
+	}
+	key := monitoringv1.SecretOrConfigMap{Secret: s.KeySecret}
+	t := &model.TLS{
+		CAFile:     file(s.CAFile, ".ca", s.CA),
+		CertFile:   file(s.CertFile, ".cert", s.Cert),
+		KeyFile:    file(s.KeyFile, ".keySecret", key),
+		ServerName: orDefault(s.ServerName, ""),
+	}
+	t.InsecureSkipVerify = s.InsecureSkipVerify != nil && *s.InsecureSkipVerify
+	if half, missing := scrape.HalfTLS(t, s.CertFile != "" || scrape.Given(s.Cert), s.KeyFile != "" || scrape.Given(key), s.Cert, key); half {
+		b.fail(in.Object(), diag.IncompleteTLS, path, "a client certificate needs its key, and a key its certificate", missing...)
+	}
+	return t
+}
+
+// apiServer builds what all kubernetes_sd_configs share.
+func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
+	s := b.spec.APIServerConfig
+	if s == nil {
+		return model.KubernetesSD{}
+	}
+	const path = "spec.apiServer"
+	w := writer{builder: b, in: in, path: path}
+	out := model.KubernetesSD{APIServer: s.Host}
+	w.checkURL(".host", s.Host)
+	if s.BasicAuth != nil {
+		out.BasicAuth = &model.BasicAuth{
+			Username: w.basicAuthHalf(".basicAuth.username", s.BasicAuth.Username),
+			Password: w.basicAuthHalf(".basicAuth.password", s.BasicAuth.Password),
+		}
+	}
+	out.Authorization = b.bearer(in, path, s.BearerToken, s.BearerTokenFile)
+	if out.BasicAuth != nil && out.Authorization != nil {
+		b.error(in.Object(), diag.AuthConflict, path, "at most one of basicAuth, bearerToken and bearerTokenFile may be set")
+	}
+	if s.Host == "" && (out.BasicAuth != nil || out.Authorization != nil || s.TLSConfig != nil) {
+		b.error(in.Object(), diag.InvalidURL, path+".host", "is missing: the agent refuses credentials for the API server without its URL")
+	}
+	if s.Authorization != nil {
+		b.warn(in.Object(), diag.NotRendered, path+".authorization", "is not rendered: the Grafana Agent Operator ignores it")
+	}
+	if s.TLSConfig != nil {
+		out.TLS = b.tls(in, path+".tlsConfig", s.TLSConfig)
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package scrape
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	prommodel "github.com/prometheus/common/model"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// Defaults of an SDAggregator.
+const (
+	// DefaultSDURL is where the sd-aggregator is found when it is installed as sd-aggregator
+	// in the namespace monitoring.
+	DefaultSDURL = "http://sd-aggregator.monitoring.svc:8080"
+	// DefaultSDRefresh is how often it is asked.
+	DefaultSDRefresh = 30 * time.Second
+	// MinSDRefresh is how often it may be asked. The interval is the request's timeout too.
+	MinSDRefresh = 5 * time.Second
+)
+
+// The path and the one parameter of the sd-aggregator's list of targets.
+const (
+	sdPath      = "/operator/api/v1/metrics/integrations/sd"
+	sdParameter = "grafanaagent"
+)
+
+// SDAggregator is how agents reach the sd-aggregator, which lists the targets of all
+// MetricsIntegrations. The zero value is the default.
+type SDAggregator struct {
+	// URL is its address without the path of the list. Default DefaultSDURL.
+	URL string
+	// RefreshInterval is the time between two requests of an agent. Default DefaultSDRefresh.
+	RefreshInterval time.Duration
+	// TLS and Authorization refer to Secrets and ConfigMaps in the namespace of each
+	// GrafanaAgent. Default: none.
+	TLS           *v1alpha1.TLSConfig
+	Authorization *monitoringv1.SafeAuthorization
+}
+
+// settingsPath is where the settings stand, for findings.
+const settingsPath = "the pipeline's spec.sdAggregator."
+
+// HTTPSD makes what the http_sd_configs of a GrafanaAgent's IntegrationMonitors have in
+// common. The references are resolved by the agent's secrets, and only when an
+// IntegrationMonitor needs them.
+func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, []diag.Finding) {
+	if a.URL == "" {
+		a.URL = DefaultSDURL
+	}
+	if a.RefreshInterval == 0 {
+		a.RefreshInterval = DefaultSDRefresh
+	}
+	j := &job{secrets: secrets, path: settingsPath}
+	j.ownTLS(a.TLS)
+	j.authorization(a.Authorization)
+	return model.HTTPSD{
+		URL:             strings.TrimRight(a.URL, "/") + sdPath,
+		RefreshInterval: prommodel.Duration(a.RefreshInterval).String(),
+		HTTPAuth:        j.config.HTTPAuth,
+		TLS:             j.config.TLS,
+	}, j.findings
+}
+
+// CheckSDURL says what is wrong with the URL of an sd-aggregator.
+func CheckSDURL(raw string) error {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return errors.New("is not a URL") // the reason repeats it, and it may hold a password
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return errors.New("must begin with http:// or https:// and name a host")
+	case u.User != nil:
+		return errors.New("must not hold a user name or a password")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return errors.New("must not have a query or a fragment")
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), sdPath):
+		return fmt.Errorf("must not have the path %s, which is added", sdPath)
+	}
+	return nil
+}

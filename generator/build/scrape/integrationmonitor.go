@@ -1,0 +1,177 @@
+package scrape
+
+import (
+	"slices"
+	"strconv"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// What the targets of MetricsIntegrations say of themselves: the object they come from,
+// as the pods' configuration has it, and the GrafanaAgent that it belongs to, as the
+// sd-aggregator adds it.
+const (
+	crPrefix       = "__meta_agentoperator_integration_cr_"
+	crNamespace    = crPrefix + "namespace"
+	crName         = crPrefix + "name"
+	crLabel        = crPrefix + "label_"
+	crLabelPresent = crPrefix + "labelpresent_"
+	ownerNamespace = "__meta_agentoperator_grafanaagent_namespace"
+	ownerName      = "__meta_agentoperator_grafanaagent_name"
+)
+
+// discovery is what the jobs of all IntegrationMonitors share; it is never changed.
+type discovery struct {
+	// own lists the targets of the GrafanaAgent, all those of every one. Prometheus makes
+	// one request for all jobs with equal settings.
+	own, all *model.HTTPSD
+	marked   *model.Relabel // keeps the targets of MetricsIntegrations
+	owned    *model.Relabel // keeps those of the GrafanaAgent
+	instance *model.Relabel
+	cluster  *model.Relabel
+	shard    []*model.Relabel
+}
+
+func newDiscovery(s *Settings, shard []*model.Relabel) discovery {
+	own, all := s.SD, s.SD
+	// A slash may stand in a query as it is, and names hold nothing else to escape.
+	own.URL += "?" + sdParameter + "=" + s.owner()
+	owner := []string{ownerNamespace, ownerName}
+	hash := *shard[0]
+	hash.SourceLabels = []string{"__address__", "__metrics_path__"} // one pod has one address
+	return discovery{
+		own: &own, all: &all,
+		marked: &model.Relabel{SourceLabels: []string{crName}, Regex: model.Present(".+"), Action: "keep"},
+		owned: &model.Relabel{SourceLabels: owner, Separator: model.Present("/"),
+			Regex: model.Present(anyOf(s.owner())), Action: "keep"},
+		instance: &model.Relabel{SourceLabels: []string{crNamespace, crName}, Separator: model.Present("/"), TargetLabel: "instance"},
+		cluster:  &model.Relabel{SourceLabels: owner, Separator: model.Present("/"), TargetLabel: "cluster"},
+		shard:    append([]*model.Relabel{&hash}, shard[1:]...),
+	}
+}
+
+// IntegrationMonitor returns the job by which a MetricsInstance, whose namespace/name is
+// given, scrapes the MetricsIntegrations that the monitor selects.
+func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance string, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+	spec := &m.Spec
+	key := m.Namespace + "/" + m.Name
+	all := spec.Scope == v1alpha1.ScopeAll
+	j := &job{Builder: b, secrets: secrets, path: "spec."}
+	j.config.JobName = "integrationMonitor/" + key
+	j.config.Relabel = make([]*model.Relabel, 0, baseRules)
+	j.integrationHTTP(spec)
+	j.timing(spec.Interval, spec.ScrapeTimeout)
+	j.integrationLimits(spec)
+
+	j.config.HTTP = b.discovery.all
+	j.add(b.discovery.marked)
+	if !all {
+		j.config.HTTP = b.discovery.own
+		j.add(b.discovery.owned)
+	}
+	j.integrationNamespaces(m.Namespace, spec.NamespaceSelector)
+	j.integrationSelector("spec.selector", &spec.Selector)
+	j.integrationLabels(spec.TargetLabels, all)
+	if j.config.Scheme != "" { // a target's own would win over the job's
+		j.add(&model.Relabel{TargetLabel: "__scheme__", Replacement: model.Present(j.config.Scheme)})
+	}
+	j.integrationRules(spec.RelabelConfigs, all)
+	constant := func(label, value string) {
+		j.add(&model.Relabel{TargetLabel: label, Replacement: model.Present(value)})
+	}
+	j.add(b.discovery.instance)
+	constant("monitor", key)
+	constant("metrics_instance", instance)
+	if all {
+		j.add(b.discovery.cluster)
+	}
+	j.enforceNamespace(m.Namespace)
+	j.add(b.discovery.shard...)
+	for i := range spec.MetricRelabelConfigs {
+		j.metricRule(i, asWritten(&spec.MetricRelabelConfigs[i]))
+	}
+	return &j.config, j.findings
+}
+
+// integrationHTTP sets how targets are scraped.
+func (j *job) integrationHTTP(spec *v1alpha1.IntegrationMonitorSpec) {
+	e := endpointHTTP{honorLabels: spec.HonorLabels, honorTimestamps: spec.HonorTimestamps}
+	if spec.Scheme != "" {
+		s := monitoringv1.Scheme(spec.Scheme)
+		e.scheme = &s
+	}
+	if spec.ProxyURL != "" {
+		e.proxy = &spec.ProxyURL
+	}
+	j.http(e)
+	j.credentials(spec.BasicAuth, spec.Authorization, spec.OAuth2)
+	j.ownTLS(spec.TLSConfig)
+}
+
+// integrationLimits sets the limits. Zero is none, as in Prometheus.
+func (j *job) integrationLimits(spec *v1alpha1.IntegrationMonitorSpec) {
+	positive := func(v *int64) *int64 {
+		if v == nil || *v <= 0 {
+			return nil
+		}
+		return v
+	}
+	j.config.SampleLimit = limit(spec.SampleLimit, j.settings.EnforcedSampleLimit)
+	j.config.TargetLimit = limit(spec.TargetLimit, j.settings.EnforcedTargetLimit)
+	j.config.LabelLimit = positive(spec.LabelLimit)
+	j.config.LabelNameLengthLimit = positive(spec.LabelNameLengthLimit)
+	j.config.LabelValueLengthLimit = positive(spec.LabelValueLengthLimit)
+	if spec.BodySizeLimit == nil || *spec.BodySizeLimit == "" {
+		return
+	}
+	j.config.BodySizeLimit = string(*spec.BodySizeLimit)
+	if !validSize(j.config.BodySizeLimit) {
+		j.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit", "%q is not a size below 8EiB, like 512KB or 10MB", j.config.BodySizeLimit)
+	}
+}
+
+// integrationLabels copies labels of the MetricsIntegrations onto their metrics.
+func (j *job) integrationLabels(names []string, all bool) {
+	for i, name := range names {
+		path := "spec.targetLabels[" + strconv.Itoa(i) + "]"
+		label := sanitize(name)
+		r := &model.Relabel{SourceLabels: []string{crLabel + label}, Regex: model.Present("(.+)"), TargetLabel: label}
+		switch {
+		case label == "" || label[0] >= '0' && label[0] <= '9':
+			j.report(diag.Error, diag.InvalidRelabeling, path, "%q makes the label name %q, which the agent refuses", name, label)
+		case !j.reserved(path, r, all):
+			j.add(r)
+		}
+	}
+}
+
+// integrationRules adds the rules that the monitor's author wrote, in order.
+func (j *job) integrationRules(rules []v1alpha1.RelabelConfig, all bool) {
+	for i := range rules {
+		r := asWritten(&rules[i])
+		j.check(r, "relabelings", i)
+		if !j.reserved("spec.relabelings["+strconv.Itoa(i)+"].targetLabel", r, all) {
+			j.add(r)
+		}
+	}
+}
+
+// reserved tells of a rule that sets a label with a fixed value. It reports whether to
+// leave the rule out: job is the agent's own, all others are set afterwards.
+func (j *job) reserved(path string, r *model.Relabel, all bool) bool {
+	if !slices.Contains([]string{"", "replace", "hashmod", "lowercase", "uppercase"}, r.Action) {
+		return false
+	}
+	switch label := r.TargetLabel; {
+	case label == "job":
+		j.report(diag.Warning, diag.ReservedLabel, path, "the rule is left out: the label job is always integrations/<exporter>")
+		return true
+	case label == "instance", label == "monitor", label == "metrics_instance", label == "cluster" && all:
+		j.report(diag.Warning, diag.ReservedLabel, path, "the label %s is overwritten: it says what was scraped, and by whom", label)
+	}
+	return false
+}

@@ -1,0 +1,95 @@
+package scrape
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// Selectors over MetricsIntegrations become relabelling rules that mean what the selector
+// means in Kubernetes: equality needs the label to be there, values are no expressions.
+
+// present is the value of the labels that say that an object has a label.
+const present = "true"
+
+// anyOf is a regular expression for one of some texts, in their order.
+func anyOf(texts ...string) string {
+	quoted := make([]string, len(texts))
+	for i, s := range texts {
+		quoted[i] = regexp.QuoteMeta(s)
+	}
+	return strings.Join(quoted, "|")
+}
+
+// group brackets an expression of so many alternatives.
+func group(expr string, alternatives int) string {
+	if alternatives == 1 {
+		return expr
+	}
+	return "(?:" + expr + ")"
+}
+
+// integrationNamespaces keeps the targets of the namespaces that a monitor may see.
+func (j *job) integrationNamespaces(own string, sel monitoringv1.NamespaceSelector) {
+	names := sel.MatchNames
+	switch {
+	case j.settings.IgnoreNamespaceSelectors:
+		names = []string{own}
+	case sel.Any:
+		return
+	case len(names) == 0:
+		names = []string{own}
+	}
+	for i, name := range sel.MatchNames {
+		if len(validation.IsDNS1123Label(name)) > 0 {
+			j.report(diag.Error, diag.InvalidSelector, "spec.namespaceSelector.matchNames["+strconv.Itoa(i)+"]", "%q is not the name of a namespace", name)
+		}
+	}
+	j.add(&model.Relabel{SourceLabels: []string{crNamespace}, Regex: model.Present(anyOf(names...)), Action: "keep"})
+}
+
+// integrationSelector keeps the targets of the MetricsIntegrations that a selector means.
+func (j *job) integrationSelector(path string, sel *metav1.LabelSelector) {
+	for _, key := range sortedKeys(sel.MatchLabels) {
+		j.requirement(path+".matchLabels["+key+"]", key, selection.In, []string{sel.MatchLabels[key]})
+	}
+	for i, e := range sel.MatchExpressions {
+		at := path + ".matchExpressions[" + strconv.Itoa(i) + "]"
+		operator, known := map[metav1.LabelSelectorOperator]selection.Operator{
+			metav1.LabelSelectorOpIn: selection.In, metav1.LabelSelectorOpNotIn: selection.NotIn,
+			metav1.LabelSelectorOpExists: selection.Exists, metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
+		}[e.Operator]
+		if !known {
+			j.report(diag.Error, diag.InvalidSelector, at+".operator", "%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator)
+			continue
+		}
+		j.requirement(at, e.Key, operator, e.Values)
+	}
+}
+
+func (j *job) requirement(path, key string, operator selection.Operator, values []string) {
+	if _, err := labels.NewRequirement(key, operator, values); err != nil {
+		j.report(diag.Error, diag.InvalidSelector, path, "%v", err)
+		return
+	}
+	label := sanitize(key)
+	r := &model.Relabel{SourceLabels: []string{crLabelPresent + label}, Regex: model.Present(present), Action: "keep"}
+	if operator == selection.In || operator == selection.NotIn {
+		// Labels hold no semicolon, which separates the two.
+		r.SourceLabels = []string{crLabel + label, crLabelPresent + label}
+		r.Regex = model.Present(group(anyOf(values...), len(values)) + ";" + present)
+	}
+	if operator == selection.NotIn || operator == selection.DoesNotExist {
+		r.Action = "drop"
+	}
+	j.add(r)
+}

@@ -1,0 +1,183 @@
+package scrape
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	prommodel "github.com/prometheus/common/model"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// baseRules is how many relabelling rules most jobs have, to allocate once.
+const baseRules = 20
+
+func (b *Builder) newJob(name, path string, secrets Secrets) *job {
+	j := &job{Builder: b, secrets: secrets, path: path}
+	j.config.JobName = name
+	j.config.Relabel = make([]*model.Relabel, 0, baseRules)
+	j.add(b.rules.jobName)
+	return j
+}
+
+// ServiceMonitor returns the job of one endpoint, and what there is to say about it.
+func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+	spec, ep := &m.Spec, &m.Spec.Endpoints[endpoint]
+	index := strconv.Itoa(endpoint)
+	j := b.newJob("serviceMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.endpoints["+index+"].", secrets)
+	j.kubernetes("endpoints", m.Namespace, spec.NamespaceSelector)
+	j.http(endpointHTTP{
+		honorLabels: ep.HonorLabels, honorTimestamps: ep.HonorTimestamps, path: ep.Path, scheme: ep.Scheme,
+		params: ep.Params, proxy: ep.ProxyURL, enableHTTP2: ep.EnableHTTP2,
+	})
+	j.timing(ep.Interval, ep.ScrapeTimeout)
+	j.auth(ep.BasicAuth, bearer(&ep.HTTPConfigWithoutTLS), ep.BearerTokenFile)
+	j.fullTLS(ep.TLSConfig)
+	j.config.SampleLimit = limit(spec.SampleLimit, b.settings.EnforcedSampleLimit)
+	j.config.TargetLimit = limit(spec.TargetLimit, b.settings.EnforcedTargetLimit)
+
+	j.selector("service", "spec.selector", spec.Selector)
+	j.port("endpoint_port_name", ep.Port, ep.TargetPort)
+	j.add(b.rules.serviceMeta...)
+	j.filterRunning(ep.FilterRunning)
+	j.copyLabels("service", "spec.targetLabels", spec.TargetLabels)
+	j.copyLabels("pod", "spec.podTargetLabels", spec.PodTargetLabels)
+	j.add(b.rules.serviceJob)
+	j.jobLabel("service", spec.JobLabel)
+	j.endpointLabel(ep.Port, ep.TargetPort)
+	j.userRules("relabelings", ep.RelabelConfigs)
+	j.enforceNamespace(m.Namespace)
+	j.add(b.rules.shard...)
+	j.metricRules(ep.MetricRelabelConfigs)
+	if endpoint == 0 {
+		j.unrenderedServiceMonitor(spec)
+	}
+	j.unrenderedEndpoint(ep)
+	return &j.config, j.findings
+}
+
+// PodMonitor returns the job of one endpoint, and what there is to say about it.
+func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+	spec, ep := &m.Spec, &m.Spec.PodMetricsEndpoints[endpoint]
+	index := strconv.Itoa(endpoint)
+	j := b.newJob("podMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.podMetricsEndpoints["+index+"].", secrets)
+	j.kubernetes("pod", m.Namespace, spec.NamespaceSelector)
+	j.http(endpointHTTP{
+		honorLabels: ep.HonorLabels, honorTimestamps: ep.HonorTimestamps, path: ep.Path, scheme: ep.Scheme,
+		params: ep.Params, proxy: ep.ProxyURL, enableHTTP2: ep.EnableHTTP2,
+	})
+	j.timing(ep.Interval, ep.ScrapeTimeout)
+	j.auth(ep.BasicAuth, bearer(&ep.HTTPConfigWithoutTLS), "")
+	j.safeTLS(ep.TLSConfig)
+	j.config.SampleLimit = limit(spec.SampleLimit, b.settings.EnforcedSampleLimit)
+	j.config.TargetLimit = limit(spec.TargetLimit, b.settings.EnforcedTargetLimit)
+
+	port := ""
+	if ep.Port != nil {
+		port = *ep.Port
+	}
+	j.filterRunning(ep.FilterRunning)
+	j.selector("pod", "spec.selector", spec.Selector)
+	j.port("pod_container_port_name", port, ep.TargetPort)
+	j.add(b.rules.podMeta...)
+	j.copyLabels("pod", "spec.podTargetLabels", spec.PodTargetLabels)
+	j.add(&model.Relabel{TargetLabel: "job", Replacement: model.Present(m.Namespace + "/" + m.Name)})
+	j.jobLabel("pod", spec.JobLabel)
+	j.endpointLabel(port, ep.TargetPort)
+	j.userRules("relabelings", ep.RelabelConfigs)
+	j.enforceNamespace(m.Namespace)
+	j.add(b.rules.shard...)
+	j.metricRules(ep.MetricRelabelConfigs)
+	if endpoint == 0 {
+		j.unrenderedPodMonitor(spec)
+	}
+	j.unrenderedPodEndpoint(ep)
+	return &j.config, j.findings
+}
+
+// defaultProbePath is the operator's, for a Probe whose prober has none.
+const defaultProbePath = "/probe"
+
+// Probe returns the one job of a Probe. Probes are not sharded: every shard probes every
+// target, as with the operator (reference defect A7).
+func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+	spec := &m.Spec
+	j := b.newJob("probe/"+m.Namespace+"/"+m.Name, "spec.", secrets)
+	timestamps := !b.settings.OverrideHonorTimestamps
+	j.config.HonorTimestamps = &timestamps
+	j.config.MetricsPath = spec.ProberSpec.Path
+	if j.config.MetricsPath == "" {
+		j.config.MetricsPath = defaultProbePath
+	}
+	j.config.Scheme = scheme(spec.ProberSpec.Scheme)
+	j.config.Params = map[string][]string{"module": {spec.Module}}
+	j.timing(spec.Interval, spec.ScrapeTimeout)
+	j.auth(spec.BasicAuth, bearer(&spec.HTTPConfigWithoutTLS), "")
+	j.safeTLS(spec.TLSConfig)
+
+	if spec.JobName != "" {
+		j.add(&model.Relabel{TargetLabel: "job", Replacement: model.Present(spec.JobName)})
+	}
+	switch {
+	case spec.Targets.StaticConfig != nil:
+		j.staticTargets(m, spec.Targets.StaticConfig)
+	case spec.Targets.Ingress != nil:
+		j.ingressTargets(m, spec.Targets.Ingress)
+	default:
+		j.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets", "a Probe needs targets.staticConfig or targets.ingress")
+	}
+	if spec.ProberSpec.URL == "" {
+		j.report(diag.Warning, diag.InvalidURL, "spec.prober.url", "is missing: nothing is probed without a prober")
+	}
+	j.enforceNamespace(m.Namespace)
+	j.unrenderedProbe(spec)
+	return &j.config, j.findings
+}
+
+func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTargetStaticConfig) {
+	labels := maps.Clone(static.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for name := range labels {
+		if !prommodel.LabelName(name).IsValidLegacy() {
+			j.report(diag.Error, diag.InvalidRelabeling, "spec.targets.staticConfig.labels["+name+"]", "%q is not a label name", name)
+		}
+	}
+	labels["namespace"] = m.Namespace
+	j.config.Static = &model.Static{Targets: static.Targets, Labels: labels}
+	j.add(
+		&model.Relabel{SourceLabels: []string{"__address__"}, TargetLabel: "__param_target"},
+		&model.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: "instance"},
+		&model.Relabel{TargetLabel: "__address__", Replacement: model.Present(m.Spec.ProberSpec.URL)},
+	)
+	j.userRules("targets.staticConfig.relabelingConfigs", static.RelabelConfigs)
+}
+
+func (j *job) ingressTargets(m *monitoringv1.Probe, ingress *monitoringv1.ProbeTargetIngress) {
+	j.kubernetes("ingress", m.Namespace, ingress.NamespaceSelector)
+	j.selector("ingress", "spec.targets.ingress.selector", ingress.Selector)
+	j.add(
+		&model.Relabel{SourceLabels: []string{metaPrefix + "ingress_scheme", "__address__", metaPrefix + "ingress_path"},
+			Separator: model.Present(";"), Regex: model.Present("(.+);(.+);(.+)"), TargetLabel: "__param_target",
+			Replacement: model.Present("$1://$2$3"), Action: "replace"},
+		&model.Relabel{SourceLabels: []string{metaPrefix + "namespace"}, TargetLabel: "namespace"},
+		&model.Relabel{SourceLabels: []string{metaPrefix + "ingress_name"}, TargetLabel: "ingress"},
+		&model.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: "instance"},
+		&model.Relabel{TargetLabel: "__address__", Replacement: model.Present(m.Spec.ProberSpec.URL)},
+	)
+	j.userRules("targets.ingress.relabelingConfigs", ingress.RelabelConfigs)
+}
+
+func (j *job) filterRunning(wanted *bool) {
+	if wanted != nil && *wanted {
+		j.add(j.rules.filterRunning)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,126 @@
+package scrape
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/relabel"
+	"github.com/agentry-dev/agentry/generator/internal/yamltext"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// Relabel converts a rule of a monitor. The operator drops empty strings, so they are
+// absent here too (reference defect A5).
+func Relabel(c *monitoringv1.RelabelConfig) *model.Relabel {
+	r := &model.Relabel{
+		Separator: optional(c.Separator), Regex: model.NonEmpty(c.Regex), TargetLabel: c.TargetLabel,
+		Replacement: optional(c.Replacement), Action: c.Action, Modulus: uint64(max(c.Modulus, 0)),
+	}
+	for _, l := range c.SourceLabels {
+		r.SourceLabels = append(r.SourceLabels, string(l))
+	}
+	return r
+}
+
+// asWritten converts a rule of a kind that the operator does not have: empty strings stay.
+func asWritten(c *v1alpha1.RelabelConfig) *model.Relabel {
+	text := func(s *string) model.Text {
+		if s == nil {
+			return model.Text{}
+		}
+		return model.Present(*s)
+	}
+	r := &model.Relabel{
+		Separator: text(c.Separator), Regex: text(c.Regex), TargetLabel: c.TargetLabel,
+		Replacement: text(c.Replacement), Action: strings.ToLower(c.Action), Modulus: uint64(max(c.Modulus, 0)),
+	}
+	for _, l := range c.SourceLabels {
+		r.SourceLabels = append(r.SourceLabels, string(l))
+	}
+	return r
+}
+
+func optional(s *string) model.Text {
+	if s == nil {
+		return model.Text{}
+	}
+	return model.NonEmpty(*s)
+}
+
+// userRules adds the rules that the monitor's author wrote, in order.
+func (j *job) userRules(field string, rules []monitoringv1.RelabelConfig) {
+	for i := range rules {
+		r := Relabel(&rules[i])
+		j.check(r, field, i)
+		j.add(r)
+	}
+}
+
+// metricRules sets the rules for samples.
+func (j *job) metricRules(rules []monitoringv1.RelabelConfig) {
+	for i := range rules {
+		j.metricRule(i, Relabel(&rules[i]))
+	}
+}
+
+// metricRule adds a rule for samples, unless it would touch the enforced namespace label.
+func (j *job) metricRule(i int, r *model.Relabel) {
+	if label := j.settings.EnforcedNamespaceLabel; label != "" && r.TargetLabel == label {
+		j.report(diag.Warning, diag.EnforcedLabel, fmt.Sprintf("%smetricRelabelings[%d].targetLabel", j.path, i),
+			"the rule is left out: %s is the GrafanaAgent's enforcedNamespaceLabel", label)
+		return
+	}
+	j.check(r, "metricRelabelings", i)
+	j.config.MetricRelabel = append(j.config.MetricRelabel, r)
+}
+
+func (j *job) check(r *model.Relabel, field string, i int) {
+	for _, p := range j.relabel.Check(r) {
+		path := j.path + field + "[" + strconv.Itoa(i) + "]"
+		if p.Field != "" {
+			path += "." + p.Field
+		}
+		j.findings = append(j.findings, diag.Finding{Severity: p.Severity, Code: p.Code, Path: path, Message: p.Message, Hint: p.Hint})
+	}
+}
+
+// checkURL reports a URL that the agent cannot parse.
+func (j *job) checkURL(field, value string) {
+	if value != "" {
+		j.parseURL(field, value)
+	}
+}
+
+// checkHTTPURL reports a URL that nothing can be requested from.
+func (j *job) checkHTTPURL(field, value string) {
+	if u := j.parseURL(field, value); u != nil && (u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https") {
+		j.report(diag.Error, diag.InvalidURL, j.path+field, "must be a URL that begins with http:// or https://")
+	}
+}
+
+func (j *job) parseURL(field, value string) *url.URL {
+	u, err := url.Parse(value)
+	if err != nil {
+		if e := (*url.Error)(nil); errors.As(err, &e) {
+			err = e.Err // without the URL itself, which may hold a password
+		}
+		j.report(diag.Error, diag.InvalidURL, j.path+field, "is not a URL: %v", err)
+	} else if yamltext.ReadsAsNull(value) {
+		j.report(diag.Error, diag.InvalidURL, j.path+field, "the agent takes %q for no value", value)
+	}
+	return u
+}
+
+// RelabelChecker knows what the agent's Prometheus refuses in a relabelling rule.
+type RelabelChecker = relabel.Checker
+
+// Problem is one thing that is wrong with a rule. Field is the rule's field in the
+// custom resource's spelling, or empty.
+type Problem = relabel.Problem

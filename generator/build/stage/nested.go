@@ -1,0 +1,92 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// nestedStages builds the stages that a text holds as YAML; ok is false if it cannot be read.
+func (b *builder) nestedStages(path, text string) (stages model.List, ok bool) {
+	stages = model.List{}
+	if text == "" {
+		return stages, true
+	}
+	specs, ok := b.decodeStages(path, text)
+	b.depth++
+	defer func() { b.depth-- }()
+	for _, s := range b.pipeline(path+">", specs) {
+		stages = append(stages, s)
+	}
+	return stages, ok
+}
+
+// decodeStages reads the stages that the text at a path holds.
+func (b *builder) decodeStages(path, text string) (stages []*v1alpha1.PipelineStageSpec, ok bool) {
+	switch b.nested += len(text); {
+	case b.depth == MaxDepth:
+		b.report(diag.Error, diag.TooManyStages, path, "", "match stages are nested more than %d deep", MaxDepth)
+		return nil, false
+	case b.nested > MaxNestedBytes:
+		b.report(diag.Error, diag.TooManyStages, path, "", "the match stages of the pipeline hold more than %d bytes of YAML", MaxNestedBytes)
+		return nil, false
+	}
+	value, notes, err := yamlvalue.Decode(text)
+	if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
+		b.report(diag.Error, diag.InvalidEmbeddedYAML, textPath(path, bad.Line, bad.Column), bad.Hint, "%s", bad.Message)
+		return nil, false
+	}
+	for _, n := range notes {
+		b.report(diag.Warning, diag.BooleanKey, textPath(path, n.Line, n.Column), fmt.Sprintf("quote it: %q", n.Key),
+			"the key %s is a boolean, and is read as %q", n.Key, n.Value)
+	}
+	return b.decodeList(path+">", value)
+}
+
+// decodeList decodes a list of stages. Those that it refuses are marked as broken, so that
+// nothing is said about what is left of them.
+func (b *builder) decodeList(path string, value any) (stages []*v1alpha1.PipelineStageSpec, ok bool) {
+	items, ok := value.([]any)
+	if !ok && value != nil {
+		b.fail(path, "must be a list of stages, is %s", typeName(value))
+		return nil, false
+	}
+	ok = true
+	for i, item := range items {
+		var s *v1alpha1.PipelineStageSpec
+		d := decoder{builder: b}
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if text, isText := item.(string); isText {
+			d.refuse(diag.InvalidStage, at, nameHint(text), "must be a mapping, is a string")
+		} else {
+			d.into(at, item, &s)
+		}
+		if d.failed {
+			s, ok = brokenStage, false
+		}
+		stages = append(stages, s)
+	}
+	return stages, ok
+}
+
+// nameHint says how to write a stage that is written as a text, most likely its name.
+func nameHint(text string) string {
+	name, _, _ := strings.Cut(text, ":") // cri:{} without a space is a text, too
+	name, found := diag.Suggest(strings.TrimSpace(name), fieldNames(reflect.TypeFor[v1alpha1.PipelineStageSpec]()))
+	switch {
+	case !found:
+		return `a stage is a name with its settings, such as "cri: {}"`
+	case name == "cri", name == "docker":
+		return fmt.Sprintf("write %q", name+": {}")
+	}
+	return fmt.Sprintf("write %q, with its settings below it", name+":")
+}
+
+// brokenStage stands for a stage that is reported already.
+var brokenStage = &v1alpha1.PipelineStageSpec{}

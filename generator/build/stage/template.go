@@ -1,0 +1,114 @@
+package stage
+
+import (
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template/parse"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// builtins are the functions of every Go template.
+const builtins = "and call eq ge gt html index js le len lt ne not or print printf println slice urlquery"
+
+// sprigFunctions are those that the agent adds: of github.com/Masterminds/sprig/v3 v3.2.3,
+// and its own.
+const sprigFunctions = `
+Hash Replace Sha2Hash ToLower ToUpper Trim TrimLeft TrimPrefix TrimRight TrimSpace TrimSuffix abbrev
+abbrevboth add add1 add1f addf adler32sum ago all any append atoi b32dec b32enc b64dec b64enc base bcrypt
+biggest buildCustomCert camelcase cat ceil chunk clean coalesce compact concat contains date dateInZone
+dateModify date_in_zone date_modify decryptAES deepCopy deepEqual default derivePassword dict dig dir div divf
+duration durationRound empty encryptAES env expandenv ext fail first float64 floor fromJson genCA genCAWithKey
+genPrivateKey genSelfSignedCert genSelfSignedCertWithKey genSignedCert genSignedCertWithKey get getHostByName
+has hasKey hasPrefix hasSuffix hello htmlDate htmlDateInZone htpasswd indent initial initials int int64 isAbs
+join kebabcase keys kindIs kindOf last list lower max maxf merge mergeOverwrite min minf mod mul mulf
+mustAppend mustChunk mustCompact mustDateModify mustDeepCopy mustFirst mustFromJson mustHas mustInitial
+mustLast mustMerge mustMergeOverwrite mustPrepend mustPush mustRegexFind mustRegexFindAll mustRegexMatch
+mustRegexReplaceAll mustRegexReplaceAllLiteral mustRegexSplit mustRest mustReverse mustSlice mustToDate
+mustToJson mustToPrettyJson mustToRawJson mustUniq mustWithout must_date_modify nindent nospace now omit
+osBase osClean osDir osExt osIsAbs pick pluck plural prepend push quote randAlpha randAlphaNum randAscii
+randBytes randInt randNumeric regexFind regexFindAll regexMatch regexQuoteMeta regexReplaceAll
+regexReplaceAllLiteral regexSplit repeat replace rest reverse round semver semverCompare seq set sha1sum
+sha256sum shuffle slice snakecase sortAlpha split splitList splitn squote sub subf substr swapcase ternary
+title toDate toDecimal toJson toPrettyJson toRawJson toString toStrings trim trimAll trimPrefix trimSuffix
+trimall trunc tuple typeIs typeIsLike typeOf uniq unixEpoch unset until untilStep untitle upper urlJoin
+urlParse uuidv4 values without wrap wrapWith`
+
+func functionNames() []string { return strings.Fields(builtins + sprigFunctions) }
+
+// environment are the functions that read the agent's environment.
+const environment = "env expandenv"
+
+func (b *builder) template(path string, s *v1alpha1.TemplateStageSpec) model.Map {
+	b.required(path+".source", s.Source)
+	if f := b.parseTemplate(path+".template", s.Template); f != nil {
+		b.report(diag.Error, diag.InvalidStage, f.Path, f.Hint, "is not a Go template: %s", f.Message)
+	}
+	return model.Map{{Key: "source", Value: s.Source}, {Key: "template", Value: s.Template}}
+}
+
+// replacement checks the template of a replace stage, which the agent only tries to read
+// when there is a line to change.
+func (b *builder) replacement(path, text string) {
+	if f := b.parseTemplate(path, text); f != nil {
+		b.report(diag.Error, diag.InvalidStage, f.Path, f.Hint, "would replace nothing, as it is not a Go template: %s", f.Message)
+	}
+}
+
+// parseTemplate reads a template as the agent does; the finding, if any, has no severity yet.
+func (b *builder) parseTemplate(path, text string) *diag.Finding {
+	if !strings.Contains(text, "{{") || b.tooLong(path, text) {
+		return nil
+	}
+	if b.functions == nil {
+		b.functions = map[string]any{}
+		for _, name := range functionNames() {
+			b.functions[name] = true
+		}
+	}
+	err := readTemplate(text, b.functions)
+	if err == nil {
+		b.checkEnvironment(path, text)
+		return nil
+	}
+	f := &diag.Finding{Code: diag.InvalidStage, Path: path, Message: strings.TrimPrefix(err.Error(), "template: ")}
+	if match := templateErrorPattern.FindStringSubmatch(err.Error()); match != nil {
+		line, _ := strconv.Atoi(match[1])
+		f.Path, f.Message = textPath(path, line, 1), strings.TrimPrefix(match[2], "template: ")
+	}
+	if match := undefinedPattern.FindStringSubmatch(err.Error()); match != nil {
+		f.Hint = diag.DidYouMean(match[1], functionNames())
+	}
+	return f
+}
+
+// checkEnvironment reports a template that puts the agent's environment into the logs.
+func (b *builder) checkEnvironment(path, text string) {
+	if !strings.Contains(text, "env") {
+		return
+	}
+	without := maps.Clone(b.functions)
+	for _, name := range strings.Fields(environment) {
+		delete(without, name)
+	}
+	if readTemplate(text, without) != nil {
+		b.report(diag.Warning, diag.EnvReference, path, "", "reads the environment of the agent, which may hold secrets")
+	}
+}
+
+// templateName is the name of every template of the agent. No template may define it again.
+const templateName = "pipeline_template"
+
+var (
+	templateErrorPattern = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+): (.*)$`)
+	undefinedPattern     = regexp.MustCompile(`function "(\w+)" not defined`)
+)
+
+func readTemplate(text string, functions map[string]any) error {
+	_, err := parse.Parse(templateName, text, "", "", functions)
+	return err
+}

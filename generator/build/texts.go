@@ -1,0 +1,130 @@
+package build
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/podspec"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// checkMounted reports files of Secrets and ConfigMaps that the configuration names and
+// the pods do not have.
+func (b *builder) checkMounted(r running, extras podspec.Extras) {
+	eachText("spec.config", r.Config, func(path, text string) {
+		inFolder := func(dir string) bool { return strings.HasPrefix(text, dir+"/") }
+		if !slices.ContainsFunc([]string{secretref.FilesDir, secretref.SecretsDir, secretref.ConfigMapsDir}, inFolder) || strings.Contains(text, "$") {
+			return
+		}
+		own := func(m corev1.VolumeMount) bool {
+			return strings.HasPrefix(text, strings.TrimSuffix(m.MountPath, "/")+"/")
+		}
+		if !extras.Holds(text) && !slices.ContainsFunc(b.agentMounts(), own) {
+			b.found(r.object, []diag.Finding{{Severity: diag.Error, Code: diag.FileNotMounted, Path: r.place(path),
+				Message: text + " is not in the pod: nothing that is mounted has it", Hint: "list it in spec.secrets or spec.configMaps, or correct the path", Related: []diag.Object{b.hierarchy.Agent.Ref()}}})
+		}
+	})
+}
+
+// agentMounts are the mounts that the GrafanaAgent adds to its agent container.
+func (b *builder) agentMounts() []corev1.VolumeMount {
+	out := slices.Clip(b.spec.VolumeMounts)
+	for i := range b.spec.Containers {
+		if b.spec.Containers[i].Name == agentContainer {
+			out = append(out, b.spec.Containers[i].VolumeMounts...)
+		}
+	}
+	return out
+}
+
+// eachText calls f for every string in a configuration, with its path.
+func eachText(path string, v model.Value, f func(path, text string)) {
+	switch v := v.(type) {
+	case model.Map:
+		for _, p := range v {
+			eachText(path+"."+p.Key, p.Value, f)
+		}
+	case model.List:
+		for i := range v {
+			eachText(path+"["+strconv.Itoa(i)+"]", v[i], f)
+		}
+	case model.Plain:
+		f(path, string(v))
+	case model.Hidden:
+		f(path, string(v))
+	case string:
+		f(path, v)
+	}
+}
+
+// integrationVariables finds references to variables that the pods do not define: in
+// the configuration of integrations they are live. Where the agent would not start with
+// nothing in their place, that is told as well.
+func (b *builder) integrationVariables(in integration.Input, r *running) (out []diag.Finding) {
+	eachText("spec.config", r.Config, func(path, text string) {
+		out = append(out, b.undefined(path, text)...)
+	})
+	if len(out) == 0 {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, f := range r.Findings {
+		known[f.Path+f.Message] = true
+	}
+	in.Config = b.expanded(in.Config, r.Config)
+	for _, f := range b.catalogue().Check(in).Findings {
+		if f.Severity == diag.Error && !known[f.Path+f.Message] {
+			f.Message = "an undefined variable leaves it empty: " + f.Message
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// expanded returns a configuration with nothing in place of undefined variables. Where
+// one stands without quotes, as rendered says, nothing is as good as no field.
+func (b *builder) expanded(v any, rendered model.Value) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m, _ := rendered.(model.Map)
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = b.expanded(v[k], m.Get(k))
+		}
+		return out
+	case []any:
+		l, _ := rendered.(model.List)
+		out := make([]any, len(v))
+		for i := range v {
+			var item model.Value
+			if len(l) == len(v) { // no null was dropped
+				item = l[i]
+			}
+			out[i] = b.expanded(v[i], item)
+		}
+		return out
+	case string:
+		text := b.withoutUndefined(v)
+		if _, plain := rendered.(model.Plain); plain && strings.TrimSpace(text) == "" {
+			return nil
+		}
+		return text
+	}
+	return v
+}
+
+func (b *builder) withoutUndefined(text string) string {
+	found, _ := variables(text)
+	for _, v := range found {
+		if v.container == agentContainer && !b.podDefines(v) {
+			text = strings.ReplaceAll(text, v.text, "")
+		}
+	}
+	return text
+}

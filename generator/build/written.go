@@ -1,0 +1,122 @@
+package build
+
+import (
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// maxNodes bounds hand-written scrape configurations once their aliases are written out.
+	maxNodes = 200_000
+	// maxDepth is how deep they may be nested; an alias of itself has no end.
+	maxDepth = 50
+)
+
+// written copies YAML with aliases and merges written out and without nulls, comments and
+// anchors.
+type written struct {
+	left int
+	bad  *problem
+	// stages is whether what is copied are stages of a pipeline, and nulls are the lines on
+	// which something is left out of them.
+	stages bool
+	nulls  []int
+}
+
+func (w *written) fail(n *yaml.Node, message string) *yaml.Node {
+	if w.bad == nil {
+		w.bad = &problem{n.Line, message}
+	}
+	return nil
+}
+
+// out returns the copy of a node; nil for null, and when something is wrong.
+func (w *written) out(n *yaml.Node, depth int) *yaml.Node {
+	if w.left--; w.left < 0 || depth > maxDepth {
+		return w.fail(n, "nested too deep or, with its aliases written out, too large")
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return w.out(n.Alias, depth+1)
+	case yaml.ScalarNode:
+		return scalar(n)
+	case yaml.MappingNode:
+		return w.mapping(n, depth)
+	case yaml.SequenceNode:
+		c := &yaml.Node{Kind: yaml.SequenceNode, Tag: n.Tag, Line: n.Line}
+		for _, item := range n.Content {
+			if v := w.out(item, depth+1); v != nil {
+				c.Content = append(c.Content, v)
+			}
+		}
+		return c
+	}
+	return w.fail(n, "not a value")
+}
+
+// scalar keeps the text as it was written, unless a line break that only some readers
+// know could tear it apart.
+func scalar(n *yaml.Node) *yaml.Node {
+	if isNull(n) {
+		return nil
+	}
+	c := &yaml.Node{Kind: yaml.ScalarNode, Tag: n.Tag, Value: n.Value, Style: n.Style, Line: n.Line}
+	if strings.ContainsFunc(n.Value, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }) {
+		c.Style = c.Style&yaml.TaggedStyle | yaml.DoubleQuotedStyle
+	}
+	return c
+}
+
+func (w *written) mapping(n *yaml.Node, depth int) *yaml.Node {
+	c := &yaml.Node{Kind: yaml.MappingNode, Tag: n.Tag, Line: n.Line}
+	var merged []*yaml.Node
+	have := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, outer := w.out(n.Content[i], depth+1), w.stages
+		w.stages = outer || key != nil && key.Value == "pipeline_stages"
+		value := w.out(n.Content[i+1], depth+1)
+		if w.stages = outer; outer && value == nil && key != nil {
+			w.nulls = append(w.nulls, key.Line)
+		}
+		switch {
+		case w.bad != nil:
+			return nil
+		case key == nil || key.Kind != yaml.ScalarNode:
+			return w.fail(n.Content[i], "a key must be text")
+		case key.Tag == "!!merge" && value != nil:
+			merged = append(merged, value)
+			continue
+		case have[key.Value]:
+			return w.fail(n.Content[i], "a key is there twice in one mapping")
+		}
+		have[key.Value] = true
+		if value != nil {
+			c.Content = append(c.Content, key, value)
+		}
+	}
+	for _, m := range merged {
+		w.merge(c, m, have)
+	}
+	return c
+}
+
+// merge adds what a mapping does not have yet; of several the first counts.
+func (w *written) merge(c, from *yaml.Node, have map[string]bool) {
+	switch from.Kind {
+	case yaml.SequenceNode:
+		for _, item := range from.Content {
+			w.merge(c, item, have)
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(from.Content); i += 2 {
+			if key := from.Content[i]; !have[key.Value] {
+				have[key.Value] = true
+				c.Content = append(c.Content, key, from.Content[i+1])
+			}
+		}
+	default:
+		w.fail(from, "only a mapping can be merged")
+	}
+}

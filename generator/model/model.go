@@ -1,0 +1,273 @@
+package model
+
+// Text is a string that may be absent; the empty string is a value.
+type Text struct {
+	Value string
+	Set   bool
+}
+
+// Present is a Text that is there, even when it is empty.
+func Present(s string) Text { return Text{Value: s, Set: true} }
+
+// NonEmpty is a Text that is absent when s is empty.
+func NonEmpty(s string) Text { return Text{Value: s, Set: s != ""} }
+
+// Secret is a credential in one of three forms, of which one is used: a File of the pod, the
+// name of an environment variable of the pod (Env), or the Value itself (Set).
+type Secret struct {
+	File  string
+	Env   string
+	Value string
+	Set   bool
+}
+
+// Present reports whether there is a credential at all.
+func (s Secret) Present() bool { return s.Set || s.File != "" || s.Env != "" }
+
+// Expandable is a map in whose values references to environment variables are expanded.
+type Expandable map[string]string
+
+// Raw is YAML that a user wrote: one scrape configuration as a block mapping, without
+// indentation, kept as it is.
+type Raw struct {
+	Text []byte
+	// Redacted is the text without its credentials; nil when it holds none.
+	Redacted []byte
+}
+
+// Config is the whole file. Subsystems that are nil are left out.
+type Config struct {
+	Server       Server
+	Metrics      *Metrics
+	Logs         *Logs
+	Integrations *Integrations
+}
+
+// Server is the server block.
+type Server struct {
+	LogLevel, LogFormat string
+}
+
+// Metrics is the metrics block.
+type Metrics struct {
+	WALDirectory string
+	InstanceMode string // the agent's default is shared
+	Global       Global
+	Configs      []Instance
+}
+
+// Global is what all instances have in common. RemoteWrite is used by instances that have none.
+type Global struct {
+	ScrapeInterval, ScrapeTimeout string
+	ExternalLabels                Expandable
+	// ReplicaLabel is the external label that tells replicas of a shard apart; it wins over
+	// ExternalLabels. Empty is none.
+	ReplicaLabel string
+	RemoteWrite  []RemoteWrite
+}
+
+// Instance is one of metrics.configs.
+type Instance struct {
+	Name                 string
+	WALTruncateFrequency string
+	MinWALTime           string
+	MaxWALTime           string
+	RemoteFlushDeadline  string
+	WriteStaleOnShutdown bool // written only when true
+	RemoteWrite          []RemoteWrite
+	ScrapeConfigs        []*ScrapeConfig
+	Additional           []Raw
+}
+
+// RemoteWrite is one of remote_write.
+type RemoteWrite struct {
+	Name          string
+	URL           string
+	RemoteTimeout string
+	ProxyURL      string
+	Headers       map[string]string
+	WriteRelabel  []*Relabel
+	HTTPAuth
+	SigV4    *SigV4
+	TLS      *TLS
+	Queue    *Queue
+	Metadata *Metadata
+}
+
+// SigV4 is AWS request signing. Empty means credentials from the environment, so it is
+// written as {}.
+type SigV4 struct {
+	Region, Profile, RoleARN string
+	AccessKey, SecretKey     Secret
+}
+
+// Queue is queue_config; zero fields are left out.
+type Queue struct {
+	Capacity, MinShards, MaxShards, MaxSamplesPerSend int64
+	BatchSendDeadline, MinBackoff, MaxBackoff         string
+}
+
+// Metadata is metadata_config.
+type Metadata struct {
+	Send         bool
+	SendInterval string
+}
+
+// HTTPAuth is how a client says who it is. The agent refuses more than one of them.
+type HTTPAuth struct {
+	BasicAuth     *BasicAuth
+	Authorization *Authorization
+	OAuth2        *OAuth2
+	BearerToken   Secret
+}
+
+// BasicAuth is HTTP basic authentication.
+type BasicAuth struct {
+	Username, Password Secret
+}
+
+// Authorization is the Authorization header; the agent's default type is Bearer.
+type Authorization struct {
+	Type        string
+	Credentials Secret
+}
+
+// OAuth2 is the client credentials flow.
+type OAuth2 struct {
+	ClientID       Secret
+	ClientSecret   Secret
+	TokenURL       string
+	Scopes         []string
+	EndpointParams map[string]string
+}
+
+// TLS is tls_config. Empty fields are left out.
+type TLS struct {
+	CAFile, CertFile, KeyFile, ServerName string
+	InsecureSkipVerify                    bool
+}
+
+// ScrapeConfig is one scrape job.
+type ScrapeConfig struct {
+	JobName         string
+	HonorLabels     *bool
+	HonorTimestamps *bool
+	Interval        string
+	Timeout         string
+	MetricsPath     string
+	Scheme          string
+	Params          map[string][]string
+	ProxyURL        string
+	EnableHTTP2     *bool
+	HTTPAuth
+	TLS                   *TLS
+	Kubernetes            *KubernetesSD
+	HTTP                  *HTTPSD
+	Static                *Static
+	BodySizeLimit         string
+	SampleLimit           *int64
+	TargetLimit           *int64
+	LabelLimit            *int64
+	LabelNameLengthLimit  *int64
+	LabelValueLengthLimit *int64
+	Relabel               []*Relabel // may be shared between jobs
+	MetricRelabel         []*Relabel
+}
+
+// HTTPSD is the one http_sd_configs entry of a job. Redirects are never followed: the
+// agent would send its credentials along.
+type HTTPSD struct {
+	URL             string
+	RefreshInterval string
+	HTTPAuth
+	TLS *TLS
+}
+
+// KubernetesSD is the one kubernetes_sd_configs entry of a job. No Namespaces means all.
+type KubernetesSD struct {
+	Role       string
+	APIServer  string
+	Namespaces []string
+	HTTPAuth
+	TLS *TLS
+}
+
+// Static is the one static_configs entry of a job.
+type Static struct {
+	Targets []string
+	Labels  map[string]string
+}
+
+// Relabel is one relabelling rule. With Shard its expression is the number of the pod's
+// shard, and Regex is empty.
+type Relabel struct {
+	SourceLabels []string
+	Separator    Text
+	Regex        Text
+	TargetLabel  string
+	Replacement  Text
+	Action       string
+	Modulus      uint64
+	Shard        bool
+}
+
+// Logs is the logs block.
+type Logs struct {
+	PositionsDirectory string
+	Configs            []LogsInstance
+}
+
+// LogsInstance is one of logs.configs.
+type LogsInstance struct {
+	Name          string
+	Clients       []LogsClient
+	ScrapeConfigs []*LogsScrapeConfig
+	Additional    []Raw
+	TargetConfig  *TargetConfig
+}
+
+// LogsClient is one place that logs are sent to; zero fields are left out.
+type LogsClient struct {
+	Name           string
+	URL            string
+	TenantID       string
+	BatchWait      string
+	BatchSize      int64
+	Timeout        string
+	ProxyURL       string
+	ExternalLabels Expandable
+	HTTPAuth
+	TLS     *TLS
+	Backoff *Backoff
+}
+
+// Backoff is backoff_config; zero fields are left out.
+type Backoff struct {
+	MinPeriod, MaxPeriod string
+	MaxRetries           int64
+}
+
+// TargetConfig is target_config.
+type TargetConfig struct {
+	SyncPeriod string
+}
+
+// LogsScrapeConfig is one job of a logs instance.
+type LogsScrapeConfig struct {
+	JobName    string
+	Kubernetes *KubernetesSD
+	Stages     []Map // pipeline_stages
+	Relabel    []*Relabel
+}
+
+// Integrations is the integrations block of integrations-next. It never scrapes by
+// itself, unless an integration says so.
+type Integrations struct {
+	Lists []IntegrationList
+}
+
+// IntegrationList is one <name>_configs.
+type IntegrationList struct {
+	Name    string // without _configs
+	Configs []Map
+}

@@ -1,0 +1,219 @@
+package handwritten
+
+import (
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/build/stage"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/relabel"
+)
+
+// Kind is what reads a scrape configuration.
+type Kind string
+
+// The kinds, which are the names of their types in the schema.
+const (
+	Metrics Kind = "metrics"
+	Logs    Kind = "logs"
+)
+
+// MaxFindings is how many findings are reported about a list of scrape configurations.
+const MaxFindings = 50
+
+// Finding is what is wrong in a line.
+type Finding struct {
+	Severity      diag.Severity
+	Code          diag.Code
+	Line          int
+	Message, Hint string
+}
+
+// Check checks the items of a list of scrape configurations, which must have no aliases and
+// no nulls. Strict is whether the agent is the one of the schema: else what it does not know
+// is a warning, for a newer one may know it. What is found without an error is accepted by
+// the agent.
+func Check(kind Kind, items []*yaml.Node, strict bool) []Finding {
+	c := &checker{types: schema(), strict: strict}
+	for _, i := range items {
+		c.value(string(kind), i, "")
+	}
+	if kind == Logs {
+		c.jobNames(items)
+	}
+	return c.findings
+}
+
+// checker collects findings.
+type checker struct {
+	types    map[string]*typ
+	strict   bool
+	findings []Finding
+	relabel  relabel.Checker
+	metrics  stage.Checker
+	stages   int // of the pipeline, so far
+}
+
+// report adds a finding. Past the limit only a note is kept that there are more, which is
+// an error if one of them is.
+func (c *checker) report(s diag.Severity, code diag.Code, n *yaml.Node, hint, format string, args ...any) {
+	if k := len(c.findings); k > MaxFindings && (s != diag.Error || c.findings[k-1].Severity == diag.Error) {
+		return
+	}
+	f := Finding{s, code, n.Line, fmt.Sprintf(format, args...), hint}
+	if len(c.findings) >= MaxFindings {
+		f.Message, f.Hint = "further findings are not shown", ""
+	}
+	if len(c.findings) <= MaxFindings {
+		c.findings = append(c.findings, f)
+	} else {
+		c.findings[MaxFindings] = f
+	}
+}
+
+// full reports whether what is found from now on is not shown.
+func (c *checker) full() bool { return len(c.findings) > MaxFindings }
+
+// refuse reports what the agent of the schema refuses; another may take it.
+func (c *checker) refuse(code diag.Code, n *yaml.Node, hint, format string, args ...any) {
+	severity := diag.Error
+	if !c.strict {
+		severity = diag.Warning
+	}
+	c.report(severity, code, n, hint, format, args...)
+}
+
+// wrong is refuse for what needs no code of its own.
+func (c *checker) wrong(n *yaml.Node, hint, format string, args ...any) {
+	c.refuse(diag.InvalidScrapeConfigs, n, hint, format, args...)
+}
+
+// warn reports what the agent takes, but to no good effect.
+func (c *checker) warn(n *yaml.Node, hint, format string, args ...any) {
+	c.report(diag.Warning, diag.InvalidScrapeConfigs, n, hint, format, args...)
+}
+
+// value checks a value by its type. Path is how messages call it: the names of the fields
+// that lead to it.
+func (c *checker) value(of string, n *yaml.Node, path string) {
+	c.tagged(n)
+	container, rest := item(of)
+	switch {
+	case of == "any":
+		c.anything(n)
+	case container == "list of ":
+		c.list(rest, n, path)
+	case container == "map of ":
+		c.mapping(rest, n, path)
+	case of == "labels":
+		c.labels(n, path)
+	case c.types[of] != nil:
+		c.object(of, n, path)
+	default:
+		c.scalar(of, n, path)
+	}
+}
+
+// tagged refuses explicit types, which the agent's reader and ours understand differently.
+func (c *checker) tagged(n *yaml.Node) {
+	plain := []string{"", "!!seq", "!!map", "!!str", "!!merge"}
+	if n.Style&yaml.TaggedStyle != 0 || n.Kind != yaml.ScalarNode {
+		if !slices.Contains(plain, n.Tag) {
+			c.wrong(n, "write the value without it", "a value with an explicit YAML tag")
+		}
+	}
+}
+
+// anything checks that a value can be read at all.
+func (c *checker) anything(n *yaml.Node) {
+	var seen map[any]bool
+	if n.Kind == yaml.MappingNode {
+		seen = make(map[any]bool, len(n.Content)/2)
+	}
+	for i, v := range n.Content {
+		c.tagged(v)
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if key := resolve(v); seen[key] {
+				c.wrong(v, "", "a key is there twice in one mapping")
+			} else {
+				seen[key] = true
+			}
+		}
+		c.anything(v)
+	}
+}
+
+func (c *checker) list(of string, n *yaml.Node, path string) {
+	if n.Kind != yaml.SequenceNode {
+		if !live(n) {
+			c.mismatch(n, path, "list")
+		}
+		return
+	}
+	for _, i := range n.Content {
+		c.value(of, i, path)
+	}
+}
+
+func (c *checker) mapping(of string, n *yaml.Node, path string) {
+	if n.Kind != yaml.MappingNode {
+		if !live(n) {
+			c.mismatch(n, path, "mapping")
+		}
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		c.tagged(n.Content[i])
+		if key := n.Content[i]; of == "text" && !isText(key) {
+			c.wrong(key, "put it into quotes", "%s: a key is a %s, and the agent wants a text", path, typeOf(key))
+		}
+		c.value(of, n.Content[i+1], path)
+	}
+}
+
+// object checks a mapping with known fields: one by one, then as a whole.
+func (c *checker) object(of string, n *yaml.Node, path string) {
+	if n.Kind != yaml.MappingNode {
+		if !live(n) {
+			c.mismatch(n, path, "mapping")
+		}
+		return
+	}
+	t := c.types[of]
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		c.member(t, n.Content[i], n.Content[i+1], path)
+	}
+	o := object{c, t, n, path}
+	o.require(t.required)
+	for _, r := range t.inherited {
+		r(o)
+	}
+	if t.rule != nil {
+		t.rule(o)
+	}
+}
+
+// member checks one field of a mapping.
+func (c *checker) member(t *typ, key, value *yaml.Node, path string) {
+	c.tagged(key)
+	of, ok := t.Fields[key.Value]
+	if !ok {
+		c.wrong(key, c.suggestion(key.Value, t.names), "a field that %s do not have", called(path))
+		return
+	}
+	at := join(path, key.Value)
+	c.value(of, value, at)
+	if values := t.values[key.Value]; values != nil && value.Kind == yaml.ScalarNode {
+		c.oneOf(value, at, values)
+	}
+}
+
+// oneOf checks a value of which the agent knows all that there are.
+func (c *checker) oneOf(n *yaml.Node, path string, values []string) {
+	text, known := literal(n)
+	if known && !slices.Contains(values, text) {
+		c.wrong(n, c.suggestion(text, values), "%s: must be %s", path, alternatives(values))
+	}
+}

@@ -1,0 +1,72 @@
+package handwritten
+
+import (
+	_ "embed"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed schema.json
+var reflected []byte
+
+// typ is the type of a mapping.
+type typ struct {
+	// Inline are types whose fields, and rules, are this type's, too.
+	Inline []string `json:"inline"`
+	// Fields are types by the names of fields: the name of another type, one of those that
+	// scalar knows, any, or a list or a map of any of them.
+	Fields map[string]string `json:"fields"`
+
+	names []string // of all fields, sorted
+	fact
+}
+
+// schema is all types by their name.
+var schema = sync.OnceValue(func() map[string]*typ {
+	var file struct {
+		Types map[string]*typ `json:"types"`
+	}
+	if err := json.Unmarshal(reflected, &file); err != nil {
+		panic("handwritten: the embedded schema: " + err.Error())
+	}
+	// A group of static targets decodes itself, into something else than its fields.
+	file.Types["targets"] = &typ{Fields: map[string]string{"targets": "list of string", "labels": "labels"}}
+	known := facts()
+	for name, t := range file.Types {
+		t.fact = known[name]
+		for _, i := range t.Inline {
+			t.inherit(file.Types, known, i)
+		}
+	}
+	for _, t := range file.Types {
+		t.names = slices.Sorted(maps.Keys(t.Fields))
+	}
+	return file.Types
+})
+
+// inherit takes over the fields and rules of a type that is inlined.
+func (t *typ) inherit(types map[string]*typ, known map[string]fact, name string) {
+	from := types[name]
+	for field, of := range from.Fields {
+		t.Fields[field] = of
+	}
+	if r := known[name].rule; r != nil {
+		t.inherited = append(t.inherited, r)
+	}
+	for _, i := range from.Inline {
+		t.inherit(types, known, i)
+	}
+}
+
+// item takes a list or a map apart.
+func item(of string) (container, rest string) {
+	for _, c := range [...]string{"list of ", "map of "} {
+		if rest, ok := strings.CutPrefix(of, c); ok {
+			return c, rest
+		}
+	}
+	return "", of
+}

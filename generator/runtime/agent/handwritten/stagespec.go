@@ -1,0 +1,277 @@
+package handwritten
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// stageObject checks the settings of a stage by their types. The agent ignores fields that it
+// does not know, and takes names in any letter case. Weak is that it takes numbers for
+// texts, and texts for numbers.
+func (c *checker) stageObject(of string, n *yaml.Node, path string, weak bool) (object, bool) {
+	t, at := c.types[of], "pipeline_stages."+path
+	o := object{c, t, &yaml.Node{Kind: yaml.MappingNode, Line: n.Line}, at}
+	c.tagged(n)
+	if n.Kind != yaml.MappingNode {
+		if !live(n) {
+			c.mismatch(n, at, "mapping")
+		}
+		return o, false
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		c.tagged(key)
+		name := fieldOf(t, key.Value)
+		if name == "" {
+			c.report(diag.Warning, diag.UnknownStageField, key, c.suggestion(key.Value, t.names), "a field that %s does not have: the agent ignores it", at)
+			c.anything(value)
+			continue
+		}
+		if !weak || !weakly(t.Fields[name], value) {
+			c.value(t.Fields[name], value, join(at, name))
+		}
+		o.node.Content = append(o.node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name, Line: key.Line}, value)
+	}
+	o.require(t.required)
+	if t.rule != nil {
+		t.rule(o)
+	}
+	return o, true
+}
+
+// fieldOf finds the field that a key means; empty if there is none.
+func fieldOf(t *typ, key string) string {
+	if t.Fields[key] != "" {
+		return key
+	}
+	for _, name := range t.names {
+		if strings.EqualFold(name, key) {
+			return name
+		}
+	}
+	return ""
+}
+
+// weakly reports whether a value is taken although it has another type.
+func weakly(of string, n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode || n.Style&yaml.TaggedStyle != 0 {
+		return false
+	}
+	text, known := literal(n)
+	_, numeric := number(resolve(n))
+	switch {
+	case !known:
+		return true
+	case of == "text":
+		return true
+	case of == "list of text":
+		return isText(n) || numeric
+	case of == "bool":
+		_, err := strconv.ParseBool(text)
+		return isText(n) && err == nil
+	case strings.HasPrefix(of, "float"):
+		_, err := strconv.ParseFloat(text, 64)
+		return isText(n) && err == nil
+	case bare(of):
+		_, err := strconv.ParseInt(text, 10, 32)
+		return isText(n) && err == nil && !strings.HasPrefix(text, "-")
+	}
+	return false
+}
+
+// str is the text of a field, empty when it is absent.
+func (o object) str(field string) string {
+	text, _ := o.text(field, "")
+	return text
+}
+
+// float is the number of a field, 0 when it is absent.
+func (o object) float(field string) float64 {
+	n := o.get(field)
+	if n == nil {
+		return 0
+	}
+	if f, ok := number(resolve(n)); ok {
+		return f
+	}
+	f, _ := strconv.ParseFloat(o.str(field), 64)
+	return f
+}
+
+func (o object) truth(field string) bool {
+	b, _ := strconv.ParseBool(o.str(field))
+	return o.is(field, true) || b
+}
+
+// whole is a number as the resource has it, where only its sign counts.
+func (o object) whole(field string) int {
+	return int(math.Ceil(min(o.float(field), math.MaxInt32)))
+}
+
+// strings are the texts of a list, or of the one item that stands for it.
+func (o object) strings(field string) (out []string) {
+	for _, n := range o.items(field) {
+		out = append(out, n.Value)
+	}
+	if s := o.str(field); s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+// texts are the texts of a mapping.
+func (o object) texts(field string) map[string]string {
+	m, _ := o.sub(field)
+	if m.node == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for i := 0; i+1 < len(m.node.Content); i += 2 {
+		out[m.node.Content[i].Value], _ = literal(m.node.Content[i+1])
+	}
+	return out
+}
+
+// spec is a stage as the resource spells it; nil for those that the resource does not have.
+func (o object) spec(name string) *v1alpha1.PipelineStageSpec {
+	s := &v1alpha1.PipelineStageSpec{}
+	switch name {
+	case "drop":
+		s.Drop = &v1alpha1.DropStageSpec{Source: o.source(), Expression: o.str("expression"), Value: o.str("value"),
+			OlderThan: o.str("older_than"), LongerThan: o.str("longer_than")}
+	case "json":
+		s.JSON = &v1alpha1.JSONStageSpec{Source: o.str("source"), Expressions: o.texts("expressions")}
+	case "limit":
+		s.Limit = &v1alpha1.LimitStageSpec{Rate: o.whole("rate"), Burst: int(o.float("burst")), Drop: o.truth("drop")}
+	case "match":
+		s.Match = o.match()
+	case "multiline":
+		s.Multiline = &v1alpha1.MultilineStageSpec{FirstLine: o.str("firstline"), MaxWaitTime: o.str("max_wait_time"), MaxLines: o.whole("max_lines")}
+	case "output":
+		s.Output = &v1alpha1.OutputStageSpec{Source: o.str("source")}
+	case "regex":
+		s.Regex = &v1alpha1.RegexStageSpec{Source: o.str("source"), Expression: o.str("expression")}
+	case "replace":
+		s.Replace = &v1alpha1.ReplaceStageSpec{Source: o.str("source"), Expression: o.str("expression"), Replace: o.str("replace")}
+	case "template":
+		s.Template = &v1alpha1.TemplateStageSpec{Source: o.str("source"), Template: o.str("template")}
+	case "tenant":
+		s.Tenant = &v1alpha1.TenantStageSpec{Label: o.str("label"), Source: o.str("source"), Value: o.str("value")}
+	case "timestamp":
+		s.Timestamp = &v1alpha1.TimestampStageSpec{Source: o.str("source"), Format: o.str("format"), FallbackFormats: o.strings("fallback_formats"),
+			Location: o.str("location"), ActionOnFailure: o.str("action_on_failure")}
+	default:
+		return nil
+	}
+	return s
+}
+
+// source is that of a drop stage, which may be several.
+func (o object) source() string { return strings.Join(o.strings("source"), ";") }
+
+// match leaves the nested stages to stageList: a stage that is always right stands for them.
+func (o object) match() *v1alpha1.MatchStageSpec {
+	m := &v1alpha1.MatchStageSpec{Selector: o.str("selector"), PipelineName: o.str("pipeline_name"), Action: o.str("action"),
+		DropCounterReason: o.str("drop_counter_reason")}
+	if len(o.items("stages")) > 0 {
+		m.Stages = "- docker: {}"
+	}
+	return m
+}
+
+// metricsStage checks metrics, whose settings depend on their type.
+func (c *checker) metricsStage(config *yaml.Node) {
+	const name = "metrics"
+	before := len(c.findings)
+	c.value("map of any", config, "pipeline_stages."+name)
+	if c.failed(before) || config.Kind != yaml.MappingNode {
+		return
+	}
+	specs := map[string]v1alpha1.MetricsStageSpec{}
+	for i := 0; i+1 < len(config.Content); i += 2 {
+		if key := config.Content[i]; !isText(key) {
+			c.badStage(key, "put it into quotes", ".%s: a name must be a text, is a %s", name, typeOf(key))
+		} else if s, ok := c.metric(config.Content[i+1]); ok {
+			specs[key.Value] = s
+		}
+	}
+	if !c.failed(before) && len(specs) > 0 {
+		c.hold(&v1alpha1.PipelineStageSpec{Metrics: specs}, config, name)
+	}
+}
+
+// metric checks one metric, and spells it as the resource does; false if it has variables.
+func (c *checker) metric(n *yaml.Node) (s v1alpha1.MetricsStageSpec, ok bool) {
+	o, ok := c.stageObject("metric", n, "metrics", false)
+	if !ok {
+		return s, false
+	}
+	notEmpty("max_idle_duration")(o)
+	kind := strings.ToLower(o.str("type"))
+	s = v1alpha1.MetricsStageSpec{Type: kind, Description: o.str("description"), Prefix: o.str("prefix"), Source: o.str("source"), MaxIdleDuration: o.str("max_idle_duration")}
+	config := &yaml.Node{Kind: yaml.MappingNode, Line: n.Line}
+	if o.has("config") {
+		config = o.get("config")
+	}
+	if kind != "counter" && kind != "gauge" && kind != "histogram" {
+		return s, known(n)
+	}
+	in, ok := c.stageObject("metric "+kind, config, "metrics.config", false)
+	if !ok {
+		return s, false
+	}
+	if kind == "counter" {
+		notEmpty("value")(in)
+	}
+	s.Value, s.Action = in.str("value"), in.str("action")
+	match, count := in.truth("match_all"), in.truth("count_entry_bytes")
+	s.MatchAll, s.CountEntryBytes = &match, &count
+	for _, b := range in.items("buckets") {
+		f, _ := number(resolve(b))
+		s.Buckets = append(s.Buckets, strconv.FormatFloat(f, 'g', -1, 64))
+	}
+	return s, known(n)
+}
+
+// Rules of stages that the resource does not have, or only in part.
+
+func labelSource(o object) {
+	if text, known := o.text("source", "message"); known && !model.LabelName(text).IsValidLegacy() {
+		o.wrong(o.get("source"), "", "%s: must be like the name of a label", o.name("source"))
+	}
+}
+
+func drop(o object) {
+	notEmpty("older_than", "longer_than")(o)
+	if n := o.get("source"); n != nil && n.Kind == yaml.SequenceNode {
+		o.value("list of text", n, o.name("source"))
+	} else if n != nil {
+		o.value("text", n, o.name("source"))
+	}
+}
+
+func limit(o object) {
+	if o.given("by_label_name") && (!o.has("drop") || known(o.get("drop"))) && !o.truth("drop") {
+		o.wrong(o.get("by_label_name"), "write drop: true", "%s needs drop as well", o.name("by_label_name"))
+	}
+}
+
+func multiline(o object) {
+	notEmpty("max_wait_time")(o)
+	if !o.has("firstline") {
+		o.wrong(o.node, "", "%s is missing", o.name("firstline"))
+	}
+}
+
+func sampling(o object) {
+	if f := o.float("rate"); f < 0 || f > 1 {
+		o.wrong(o.at("rate"), "", "%s: must be from 0 to 1", o.name("rate"))
+	}
+}

@@ -1,0 +1,86 @@
+package handwritten
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// suggestion is the hint that names what is probably meant.
+func (c *checker) suggestion(word string, names []string) string {
+	const longest = 100 // nobody misspells more
+	if len(word) > longest || c.full() {
+		return ""
+	}
+	return diag.DidYouMean(word, names)
+}
+
+// join is the path of a field.
+func join(path, field string) string {
+	if path == "" {
+		return field
+	}
+	return path + "." + field
+}
+
+// called is what messages call the mappings at a path.
+func called(path string) string {
+	if path == "" {
+		return "the agent's scrape configurations"
+	}
+	return "mappings of " + path
+}
+
+// alternatives lists what a value may be.
+func alternatives(values []string) string {
+	values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
+	if len(values) == 1 {
+		return values[0]
+	}
+	last := len(values) - 1
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
+
+// mismatch reports a value of the wrong type.
+func (c *checker) mismatch(n *yaml.Node, path, want string) {
+	if c.full() {
+		c.wrong(n, "", "%s", path)
+		return
+	}
+	hint := ""
+	switch {
+	case want == "list" && n.Kind == yaml.ScalarNode:
+		hint = "write it as a list of one item"
+	case want == "text" && n.Kind == yaml.ScalarNode:
+		hint = "put it into quotes"
+	case isText(n) && n.Style&quoted != 0 && want != "list" && want != "mapping":
+		hint = "write it without quotes"
+	}
+	if is := typeOf(n); is != want {
+		c.wrong(n, hint, "%s: is a %s, and the agent wants a %s", path, is, want)
+		return
+	}
+	c.wrong(n, "", "%s: is a number that the agent has no room for", path)
+}
+
+// typeOf is what messages call a value.
+func typeOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "mapping"
+	case yaml.SequenceNode:
+		return "list"
+	}
+	switch resolve(n).(type) {
+	case string:
+		return "text"
+	case bool:
+		return "boolean"
+	case nil:
+		return "null"
+	}
+	return "number"
+}

@@ -1,0 +1,338 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+
+	"github.com/agentry-dev/agentry/generator/internal/yamltext"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// bytesPerJob is a guess at the size of one scrape job, to allocate once.
+const bytesPerJob = 3 << 10
+
+// Print returns the configuration as YAML, ending in a newline. An empty
+// configuration is {}.
+func Print(c *model.Config) []byte { return encode(c, &writer{}) }
+
+// PrintRedacted is Print with a placeholder for every secret value: a text to review,
+// not to run.
+func PrintRedacted(c *model.Config) []byte { return encode(c, &writer{redact: true}) }
+
+// Masked returns the SHA-256 sums of the configuration without its secret values and of
+// these values, in hexadecimal; inlined is empty when there are none. The agent compares
+// configurations by the former, so it overlooks that only a secret changed.
+func Masked(c *model.Config) (rest, inlined string) {
+	w := &writer{redact: true, inlined: sha256.New()}
+	none := w.inlined.Sum(nil)
+	text := sha256.Sum256(encode(c, w))
+	if sum := w.inlined.Sum(nil); !bytes.Equal(sum, none) {
+		inlined = hex.EncodeToString(sum)
+	}
+	return hex.EncodeToString(text[:]), inlined
+}
+
+func encode(c *model.Config, w *writer) []byte {
+	jobs := 0
+	if c.Metrics != nil {
+		for i := range c.Metrics.Configs {
+			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
+		}
+	}
+	w.buf = make([]byte, 0, 4<<10+jobs*bytesPerJob)
+	if c.Server != (model.Server{}) {
+		block(w, "server", &c.Server, encodeServer)
+	}
+	block(w, "metrics", c.Metrics, encodeMetrics)
+	block(w, "logs", c.Logs, encodeLogs)
+	block(w, "integrations", c.Integrations, encodeIntegrations)
+	if len(w.buf) == 0 {
+		return []byte("{}\n")
+	}
+	return w.buf
+}
+
+func encodeServer(w *writer, s *model.Server) {
+	w.optStr("log_level", s.LogLevel)
+	w.optStr("log_format", s.LogFormat)
+}
+
+func encodeMetrics(w *writer, m *model.Metrics) {
+	w.optStr("wal_directory", m.WALDirectory)
+	w.optStr("instance_mode", m.InstanceMode)
+	start := len(w.buf)
+	w.open("global")
+	body := len(w.buf)
+	encodeGlobal(w, &m.Global)
+	w.close()
+	if len(w.buf) == body {
+		w.buf = w.buf[:start]
+	}
+	list(w, "configs", m.Configs, encodeInstance)
+}
+
+func encodeGlobal(w *writer, g *model.Global) {
+	w.optStr("scrape_interval", g.ScrapeInterval)
+	w.optStr("scrape_timeout", g.ScrapeTimeout)
+	w.expand = true
+	w.labels("external_labels", withReplica(g))
+	w.expand = false
+	list(w, "remote_write", g.RemoteWrite, encodeRemoteWrite)
+}
+
+// The config reloader puts in what is different in each pod.
+const (
+	replica = "replica-$(STATEFULSET_ORDINAL_NUMBER)"
+	shard   = "$(SHARD)"
+)
+
+// withReplica are the external labels, and the one that tells replicas apart.
+func withReplica(g *model.Global) map[string]string {
+	if g.ReplicaLabel == "" {
+		return g.ExternalLabels
+	}
+	out := map[string]string{g.ReplicaLabel: replica}
+	for name, value := range g.ExternalLabels {
+		if name != g.ReplicaLabel {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func encodeInstance(w *writer, i *model.Instance) {
+	w.str("name", i.Name)
+	w.optStr("wal_truncate_frequency", i.WALTruncateFrequency)
+	w.optStr("min_wal_time", i.MinWALTime)
+	w.optStr("max_wal_time", i.MaxWALTime)
+	w.optStr("remote_flush_deadline", i.RemoteFlushDeadline)
+	if i.WriteStaleOnShutdown {
+		w.boolean("write_stale_on_shutdown", true)
+	}
+	list(w, "remote_write", i.RemoteWrite, encodeRemoteWrite)
+	jobs(w, i.ScrapeConfigs, i.Additional, encodeScrape)
+}
+
+// jobs writes scrape_configs: those that are built, then those that are hand-written.
+func jobs[T any](w *writer, built []*T, additional []model.Raw, encode func(*writer, *T)) {
+	if len(built)+len(additional) == 0 {
+		return
+	}
+	w.open("scrape_configs")
+	for _, job := range built {
+		w.item()
+		encode(w, job)
+		w.endItem()
+	}
+	for _, raw := range additional {
+		w.raw(raw)
+	}
+	w.close()
+}
+
+// only writes a list with one item.
+func only[T any](w *writer, k string, v *T, encode func(*writer, *T)) {
+	if v == nil {
+		return
+	}
+	w.open(k)
+	w.item()
+	encode(w, v)
+	w.endItem()
+	w.close()
+}
+
+// raw writes the lines of a mapping as a list item.
+func (w *writer) raw(r model.Raw) {
+	text := r.Text
+	if r.Redacted != nil {
+		if w.inlined != nil {
+			w.inlined.Write(text)
+		}
+		if w.redact {
+			text = r.Redacted
+		}
+	}
+	w.item()
+	for line := range bytes.Lines(text) {
+		if len(line) > 1 { // blanks can be content of a block scalar
+			w.newline()
+		}
+		w.buf = append(w.buf, line...)
+	}
+	if n := len(w.buf); n > 0 && w.buf[n-1] != '\n' {
+		w.buf = append(w.buf, '\n')
+	}
+	w.endItem()
+}
+
+func encodeRemoteWrite(w *writer, r *model.RemoteWrite) {
+	w.str("url", r.URL)
+	w.optStr("name", r.Name)
+	w.optStr("remote_timeout", r.RemoteTimeout)
+	w.optStr("proxy_url", r.ProxyURL)
+	w.labels("headers", r.Headers)
+	relabel(w, "write_relabel_configs", r.WriteRelabel)
+	encodeAuth(w, &r.HTTPAuth)
+	block(w, "sigv4", r.SigV4, encodeSigV4)
+	encodeTLS(w, r.TLS)
+	if r.Queue != nil && *r.Queue != (model.Queue{}) {
+		block(w, "queue_config", r.Queue, encodeQueue)
+	}
+	block(w, "metadata_config", r.Metadata, encodeMetadata)
+}
+
+func encodeSigV4(w *writer, s *model.SigV4) {
+	w.optStr("region", s.Region)
+	w.optStr("profile", s.Profile)
+	w.optStr("role_arn", s.RoleARN)
+	w.identity("access_key", "", s.AccessKey)
+	w.secret("secret_key", "", s.SecretKey)
+}
+
+func encodeQueue(w *writer, q *model.Queue) {
+	w.optInt("capacity", q.Capacity)
+	w.optInt("min_shards", q.MinShards)
+	w.optInt("max_shards", q.MaxShards)
+	w.optInt("max_samples_per_send", q.MaxSamplesPerSend)
+	w.optStr("batch_send_deadline", q.BatchSendDeadline)
+	w.optStr("min_backoff", q.MinBackoff)
+	w.optStr("max_backoff", q.MaxBackoff)
+}
+
+func encodeMetadata(w *writer, m *model.Metadata) {
+	w.boolean("send", m.Send)
+	w.optStr("send_interval", m.SendInterval)
+}
+
+func encodeAuth(w *writer, a *model.HTTPAuth) {
+	block(w, "basic_auth", a.BasicAuth, encodeBasicAuth)
+	block(w, "authorization", a.Authorization, encodeAuthorization)
+	block(w, "oauth2", a.OAuth2, encodeOAuth2)
+	w.secret("bearer_token", "bearer_token_file", a.BearerToken)
+}
+
+func encodeBasicAuth(w *writer, b *model.BasicAuth) {
+	w.identity("username", "username_file", b.Username)
+	w.secret("password", "password_file", b.Password)
+}
+
+func encodeAuthorization(w *writer, a *model.Authorization) {
+	w.optStr("type", a.Type)
+	w.secret("credentials", "credentials_file", a.Credentials)
+}
+
+func encodeOAuth2(w *writer, o *model.OAuth2) {
+	w.identity("client_id", "", o.ClientID)
+	w.secret("client_secret", "client_secret_file", o.ClientSecret)
+	w.optStr("token_url", o.TokenURL)
+	w.strs("scopes", o.Scopes)
+	w.labels("endpoint_params", o.EndpointParams)
+}
+
+func encodeTLS(w *writer, t *model.TLS) {
+	if t == nil || *t == (model.TLS{}) {
+		return
+	}
+	w.open("tls_config")
+	w.optStr("ca_file", t.CAFile)
+	w.optStr("cert_file", t.CertFile)
+	w.optStr("key_file", t.KeyFile)
+	w.optStr("server_name", t.ServerName)
+	if t.InsecureSkipVerify {
+		w.boolean("insecure_skip_verify", true)
+	}
+	w.close()
+}
+
+func encodeScrape(w *writer, s *model.ScrapeConfig) {
+	w.str("job_name", s.JobName)
+	w.optBool("honor_labels", s.HonorLabels)
+	w.optBool("honor_timestamps", s.HonorTimestamps)
+	w.optStr("scrape_interval", s.Interval)
+	w.optStr("scrape_timeout", s.Timeout)
+	w.optStr("metrics_path", s.MetricsPath)
+	w.optStr("scheme", s.Scheme)
+	w.params("params", s.Params)
+	w.optStr("proxy_url", s.ProxyURL)
+	w.optBool("enable_http2", s.EnableHTTP2)
+	encodeAuth(w, &s.HTTPAuth)
+	encodeTLS(w, s.TLS)
+	only(w, "kubernetes_sd_configs", s.Kubernetes, encodeKubernetesSD)
+	only(w, "http_sd_configs", s.HTTP, encodeHTTPSD)
+	if s.Static != nil {
+		w.open("static_configs")
+		w.item()
+		w.strs("targets", s.Static.Targets)
+		w.labels("labels", s.Static.Labels)
+		w.endItem()
+		w.close()
+	}
+	w.optStr("body_size_limit", s.BodySizeLimit)
+	w.limit("sample_limit", s.SampleLimit)
+	w.limit("target_limit", s.TargetLimit)
+	w.limit("label_limit", s.LabelLimit)
+	w.limit("label_name_length_limit", s.LabelNameLengthLimit)
+	w.limit("label_value_length_limit", s.LabelValueLengthLimit)
+	relabel(w, "relabel_configs", s.Relabel)
+	relabel(w, "metric_relabel_configs", s.MetricRelabel)
+}
+
+func (w *writer) limit(k string, v *int64) {
+	if v != nil {
+		w.integer(k, *v)
+	}
+}
+
+func encodeKubernetesSD(w *writer, k *model.KubernetesSD) {
+	w.str("role", k.Role)
+	w.optStr("api_server", k.APIServer)
+	if len(k.Namespaces) > 0 {
+		w.open("namespaces")
+		w.strs("names", k.Namespaces)
+		w.close()
+	}
+	encodeAuth(w, &k.HTTPAuth)
+	encodeTLS(w, k.TLS)
+}
+
+func encodeHTTPSD(w *writer, h *model.HTTPSD) {
+	w.str("url", h.URL)
+	w.optStr("refresh_interval", h.RefreshInterval)
+	w.boolean("follow_redirects", false)
+	encodeAuth(w, &h.HTTPAuth)
+	encodeTLS(w, h.TLS)
+}
+
+func relabel(w *writer, k string, rules []*model.Relabel) {
+	list(w, k, rules, func(w *writer, r **model.Relabel) { encodeRelabel(w, *r) })
+}
+
+// readable is an expression that matches the same and that the agent can read.
+func readable(regex model.Text) model.Text {
+	if yamltext.ReadsAsNull(regex.Value) {
+		regex.Value = "(?:" + regex.Value + ")"
+	}
+	return regex
+}
+
+func encodeRelabel(w *writer, r *model.Relabel) {
+	w.strs("source_labels", r.SourceLabels)
+	w.text("separator", r.Separator)
+	if r.Shard {
+		w.key("regex")
+		w.buf = append(w.buf, " "+shard+"\n"...)
+	}
+	w.text("regex", readable(r.Regex))
+	w.optStr("target_label", r.TargetLabel)
+	w.text("replacement", r.Replacement)
+	w.optStr("action", r.Action)
+	if r.Modulus != 0 {
+		w.key("modulus")
+		w.buf = append(w.buf, ' ')
+		w.buf = strconv.AppendUint(w.buf, r.Modulus, 10)
+		w.buf = append(w.buf, '\n')
+	}
+}

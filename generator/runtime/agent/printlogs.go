@@ -1,0 +1,77 @@
+package agent
+
+import "github.com/agentry-dev/agentry/generator/model"
+
+func encodeLogs(w *writer, l *model.Logs) {
+	w.optStr("positions_directory", l.PositionsDirectory)
+	list(w, "configs", l.Configs, encodeLogsInstance)
+}
+
+func encodeLogsInstance(w *writer, i *model.LogsInstance) {
+	w.str("name", i.Name)
+	list(w, "clients", i.Clients, encodeLogsClient)
+	jobs(w, i.ScrapeConfigs, i.Additional, encodeLogsScrape)
+	block(w, "target_config", i.TargetConfig, func(w *writer, t *model.TargetConfig) {
+		w.optStr("sync_period", t.SyncPeriod)
+	})
+}
+
+func encodeLogsClient(w *writer, c *model.LogsClient) {
+	w.str("url", c.URL)
+	w.optStr("name", c.Name)
+	w.optStr("tenant_id", c.TenantID)
+	w.optStr("batchwait", c.BatchWait)
+	w.optInt("batchsize", c.BatchSize)
+	w.optStr("timeout", c.Timeout)
+	w.optStr("proxy_url", c.ProxyURL)
+	encodeAuth(w, &c.HTTPAuth)
+	encodeTLS(w, c.TLS)
+	block(w, "backoff_config", c.Backoff, encodeBackoff)
+	w.expand = true
+	w.labels("external_labels", c.ExternalLabels)
+	w.expand = false
+}
+
+func encodeBackoff(w *writer, b *model.Backoff) {
+	w.optStr("min_period", b.MinPeriod)
+	w.optStr("max_period", b.MaxPeriod)
+	w.optInt("max_retries", b.MaxRetries)
+}
+
+func encodeLogsScrape(w *writer, s *model.LogsScrapeConfig) {
+	w.str("job_name", s.JobName)
+	only(w, "kubernetes_sd_configs", s.Kubernetes, encodeKubernetesSD)
+	if len(s.Stages) > 0 {
+		w.open("pipeline_stages")
+		for _, stage := range s.Stages {
+			w.item()
+			w.pairs(stage)
+			w.endItem()
+		}
+		w.close()
+	}
+	relabel(w, "relabel_configs", s.Relabel)
+}
+
+// encodeIntegrations writes the integrations, whose variables are live. Every string is in
+// quotes: the agent reads this block twice, and plain scalars change on the way.
+func encodeIntegrations(w *writer, i *model.Integrations) {
+	w.open("metrics")
+	w.open("autoscrape")
+	w.boolean("enable", false)
+	w.close()
+	w.close()
+	w.expand, w.quote = true, true
+	for _, l := range i.Lists {
+		w.mapKey(l.Name + "_configs")
+		w.buf = append(w.buf, '\n')
+		w.level++
+		for _, c := range l.Configs {
+			w.item()
+			w.pairs(c)
+			w.endItem()
+		}
+		w.level--
+	}
+	w.expand, w.quote = false, false
+}

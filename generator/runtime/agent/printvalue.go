@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// pairs writes the pairs of a map at the current indentation.
+func (w *writer) pairs(m model.Map) {
+	for i := range m {
+		w.mapKey(m[i].Key)
+		w.value(m[i].Value)
+	}
+}
+
+// value writes what follows a key and its colon.
+func (w *writer) value(v model.Value) {
+	switch v := v.(type) {
+	case model.Map:
+		if len(v) == 0 {
+			w.buf = append(w.buf, " {}\n"...)
+			return
+		}
+		w.buf = append(w.buf, '\n')
+		w.level++
+		w.pairs(v)
+		w.level--
+	case model.List:
+		if len(v) == 0 {
+			w.buf = append(w.buf, " []\n"...)
+			return
+		}
+		w.buf = append(w.buf, '\n')
+		w.level++
+		w.items(v)
+		w.level--
+	default:
+		w.buf = append(w.buf, ' ')
+		w.plainValue(v)
+	}
+}
+
+// items writes the items of a list.
+func (w *writer) items(l model.List) {
+	for _, v := range l {
+		switch v := v.(type) {
+		case model.Map:
+			w.item()
+			w.pairs(v)
+			w.endItem()
+		case model.List:
+			if len(v) == 0 {
+				w.newline()
+				w.buf = append(w.buf, "- []\n"...)
+				continue
+			}
+			w.item()
+			w.items(v)
+			w.endItem()
+		default:
+			w.newline()
+			w.buf = append(w.buf, '-', ' ')
+			w.plainValue(v)
+		}
+	}
+}
+
+func (w *writer) plainValue(v model.Value) {
+	switch v := v.(type) {
+	case string:
+		w.scalar(v)
+		return
+	case model.Hidden:
+		w.scalar(w.inline(string(v)))
+		return
+	case model.Plain:
+		w.buf = append(w.buf, v...)
+	case bool:
+		w.buf = strconv.AppendBool(w.buf, v)
+	case int64:
+		w.buf = strconv.AppendInt(w.buf, v, 10)
+	case model.Number:
+		w.buf = appendNumber(w.buf, v)
+	default:
+		panic(fmt.Sprintf("agent: a value of type %T", v))
+	}
+	w.buf = append(w.buf, '\n')
+}
+
+// appendNumber appends a number in a spelling that every reader takes for the same: YAML
+// 1.1 knows no exponent without a sign and a point.
+func appendNumber(buf []byte, n model.Number) []byte {
+	text := string(n)
+	if !strings.ContainsAny(text, ".eE") {
+		return append(buf, text...)
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return append(buf, text...)
+	}
+	const exact = 1 << 53 // above, not every integer is a float64
+	if f == float64(int64(f)) && f < exact && f > -exact {
+		return strconv.AppendInt(buf, int64(f), 10)
+	}
+	text = strconv.FormatFloat(f, 'g', -1, 64)
+	if mantissa, exponent, ok := strings.Cut(text, "e"); ok && !strings.Contains(mantissa, ".") {
+		text = mantissa + ".0e" + exponent
+	}
+	return append(buf, text...)
+}

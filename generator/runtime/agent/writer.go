@@ -1,0 +1,284 @@
+package agent
+
+import (
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/agentry-dev/agentry/generator/internal/expand"
+	"github.com/agentry-dev/agentry/generator/internal/yamltext"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// indentStep is how many spaces one level of nesting takes.
+const indentStep = 2
+
+// writer appends block-style YAML to a buffer. A mapping's keys are written at the
+// current indentation; the first key of a list item follows its dash.
+type writer struct {
+	buf     []byte
+	level   int  // nesting depth of the next key
+	pending bool // a list dash was written: the next key goes on its line
+	expand  bool // strings are written without protecting dollars
+	quote   bool // strings are always written in quotes
+	redact  bool // secret values are replaced
+	// inlined is told every secret value, if it is not nil.
+	inlined hash.Hash
+}
+
+// inline returns a secret value, or what stands in its place.
+func (w *writer) inline(value string) string {
+	if w.inlined != nil {
+		fmt.Fprintf(w.inlined, "%d %s\n", len(value), value)
+	}
+	if w.redact {
+		return "<redacted>"
+	}
+	return value
+}
+
+// appendString appends a string that no expansion touches: a dollar that either would touch is
+// written as \x24.
+func appendString(buf []byte, s string) []byte {
+	if expand.Touches(s) {
+		return yamltext.AppendQuoted(buf, s, true)
+	}
+	return yamltext.Append(buf, s)
+}
+
+const spaces = "                                                                "
+
+func (w *writer) newline() {
+	if w.pending {
+		w.pending = false
+		return
+	}
+	for n := w.level * indentStep; n > 0; n -= len(spaces) {
+		w.buf = append(w.buf, spaces[:min(n, len(spaces))]...)
+	}
+}
+
+// key writes "key:" without a value.
+func (w *writer) key(k string) {
+	w.newline()
+	w.buf = append(w.buf, k...)
+	w.buf = append(w.buf, ':')
+}
+
+// open writes a key whose value is a block on the following lines.
+func (w *writer) open(k string) {
+	w.key(k)
+	w.buf = append(w.buf, '\n')
+	w.level++
+}
+
+func (w *writer) close() { w.level-- }
+
+// item starts a list item; the next key stands on the same line.
+func (w *writer) item() {
+	w.newline()
+	w.buf = append(w.buf, '-', ' ')
+	w.pending = true
+	w.level++
+}
+
+// endItem ends a list item; one that got no keys is {}.
+func (w *writer) endItem() {
+	if w.pending {
+		w.buf = append(w.buf, '{', '}', '\n')
+		w.pending = false
+	}
+	w.level--
+}
+
+// empty writes "key: {}".
+func (w *writer) empty(k string) {
+	w.key(k)
+	w.buf = append(w.buf, " {}\n"...)
+}
+
+// scalar writes a string as the value of a key or as a list item.
+func (w *writer) scalar(s string) {
+	switch {
+	case w.quote:
+		w.buf = yamltext.AppendQuoted(w.buf, s, !w.expand)
+	case w.expand:
+		w.buf = yamltext.Append(w.buf, s)
+	default:
+		w.buf = appendString(w.buf, s)
+	}
+	w.buf = append(w.buf, '\n')
+}
+
+// str writes the pair also when the value is empty.
+func (w *writer) str(k, v string) {
+	w.key(k)
+	w.buf = append(w.buf, ' ')
+	w.scalar(v)
+}
+
+// optStr writes the pair unless the value is empty.
+func (w *writer) optStr(k, v string) {
+	if v != "" {
+		w.str(k, v)
+	}
+}
+
+func (w *writer) text(k string, v model.Text) {
+	if v.Set {
+		w.str(k, v.Value)
+	}
+}
+
+// secret writes value or key_file, whichever the policy chose.
+func (w *writer) secret(k, fileKey string, s model.Secret) {
+	switch {
+	case s.File != "":
+		w.str(fileKey, s.File)
+	case s.Env != "":
+		w.key(k)
+		w.buf = append(w.buf, " '$("...)
+		w.buf = append(w.buf, s.Env...)
+		w.buf = append(w.buf, ")'\n"...)
+	case s.Set:
+		w.key(k)
+		w.buf = append(w.buf, ' ')
+		w.buf = yamltext.AppendQuoted(w.buf, w.inline(s.Value), true)
+		w.buf = append(w.buf, '\n')
+	}
+}
+
+func (w *writer) boolean(k string, v bool) {
+	w.key(k)
+	w.buf = append(w.buf, ' ')
+	w.buf = strconv.AppendBool(w.buf, v)
+	w.buf = append(w.buf, '\n')
+}
+
+// identity writes a credential that says who, and that the agent does not hide.
+func (w *writer) identity(k, fileKey string, s model.Secret) {
+	redact, inlined := w.redact, w.inlined
+	w.redact, w.inlined = redact && inlined == nil, nil
+	w.secret(k, fileKey, s)
+	w.redact, w.inlined = redact, inlined
+}
+
+func (w *writer) optBool(k string, v *bool) {
+	if v != nil {
+		w.boolean(k, *v)
+	}
+}
+
+func (w *writer) integer(k string, v int64) {
+	w.key(k)
+	w.buf = append(w.buf, ' ')
+	w.buf = strconv.AppendInt(w.buf, v, 10)
+	w.buf = append(w.buf, '\n')
+}
+
+// optInt writes the pair unless the value is zero.
+func (w *writer) optInt(k string, v int64) {
+	if v != 0 {
+		w.integer(k, v)
+	}
+}
+
+func (w *writer) strs(k string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	w.open(k)
+	for _, s := range list {
+		w.newline()
+		w.buf = append(w.buf, '-', ' ')
+		w.scalar(s)
+	}
+	w.close()
+}
+
+// maxSimpleKeyBytes is safely below the 1024 characters that YAML allows a key before
+// its colon; longer ones need the explicit form.
+const maxSimpleKeyBytes = 1000
+
+// mapKey writes a key that a user chose, with its colon.
+func (w *writer) mapKey(k string) {
+	w.newline()
+	start := len(w.buf)
+	w.buf = appendString(w.buf, k)
+	if len(w.buf)-start > maxSimpleKeyBytes {
+		w.buf = append(w.buf[:start], '?', ' ')
+		w.buf = append(appendString(w.buf, k), '\n')
+		w.newline()
+	}
+	w.buf = append(w.buf, ':')
+}
+
+// labels writes a map of strings, sorted by key.
+func (w *writer) labels(k string, m map[string]string) {
+	if len(m) == 0 {
+		return
+	}
+	w.open(k)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		w.mapKey(name)
+		w.buf = append(w.buf, ' ')
+		w.scalar(m[name])
+	}
+	w.close()
+}
+
+// params writes a map of string lists, sorted by key.
+func (w *writer) params(k string, m map[string][]string) {
+	if len(m) == 0 {
+		return
+	}
+	w.open(k)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		w.mapKey(name)
+		if len(m[name]) == 0 {
+			w.buf = append(w.buf, " []\n"...)
+			continue
+		}
+		w.buf = append(w.buf, '\n')
+		w.level++
+		for _, v := range m[name] {
+			w.newline()
+			w.buf = append(w.buf, '-', ' ')
+			w.scalar(v)
+		}
+		w.level--
+	}
+	w.close()
+}
+
+// list writes a key with one item for each element.
+func list[T any](w *writer, k string, items []T, encode func(*writer, *T)) {
+	if len(items) == 0 {
+		return
+	}
+	w.open(k)
+	for i := range items {
+		w.item()
+		encode(w, &items[i])
+		w.endItem()
+	}
+	w.close()
+}
+
+// block writes a key with a mapping, or {} when encode writes nothing.
+func block[T any](w *writer, k string, v *T, encode func(*writer, *T)) {
+	if v == nil {
+		return
+	}
+	start, pending := len(w.buf), w.pending
+	w.open(k)
+	body := len(w.buf)
+	encode(w, v)
+	w.close()
+	if len(w.buf) == body {
+		w.buf, w.pending = w.buf[:start], pending
+		w.empty(k)
+	}
+}

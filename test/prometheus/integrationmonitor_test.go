@@ -172,7 +172,7 @@ func TestNamespaceSelectorsAndScope(t *testing.T) {
 
 // group is one element of the SD API's answer.
 type group struct {
-	Targets []string       `json:"targets"`
+	Targets []string           `json:"targets"`
 	Labels  prommodel.LabelSet `json:"labels"`
 }
 

@@ -1,16 +1,9 @@
-// Package clocks holds the product to clocks that nobody sets. A moment from time.Now can be
-// compared with another whatever is done to the time of day; one that was read, or that lost its
-// monotonic reading, cannot: a service that waits for one may wait for a year. So each place that
-// makes such a time is known, with what becomes of it when the clock is set.
-package clocks
+package structure
 
 import (
 	"go/ast"
 	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// places are the files that make times of day, and why that harms nothing.
-func places() map[string]string {
+// timesOfDay are the files that make times of day, and why each is harmless when somebody sets the
+// clock. Two values of time.Now are compared by the monotonic clock, whatever happens to the time of
+// day. A time that was parsed, or that lost its monotonic reading, is compared by the time of day:
+// a service that waits for one may wait for a year.
+func timesOfDay() map[string]string {
 	const dated = "dates of commits and signatures, which are compared with one another only"
 	const shown = "shown to people or sent to others, and compared with nothing here"
 	return map[string]string{
@@ -48,49 +44,23 @@ func places() map[string]string {
 	}
 }
 
-// aside are programs and packages for tests only.
-func aside() []string {
-	return []string{"internal/tools"}
-}
-
 func TestTimesOfDayAreKnown(t *testing.T) {
-	root := filepath.Join("..", "..")
 	found := map[string]bool{}
-	for _, folder := range []string{"cmd", "gitsync", "internal", "sd"} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			name, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			name = filepath.ToSlash(name)
-			if entry.IsDir() && slices.Contains(aside(), name) {
-				return filepath.SkipDir
-			}
-			if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && makesTimeOfDay(t, path) {
-				found[name] = true
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+	for _, name := range productFiles(t) {
+		if !strings.HasPrefix(name, "generator/") && makesTimeOfDay(t, name) { // TestTheGeneratorIsPure is stricter.
+			found[name] = true
 		}
 	}
-	want := slices.Sorted(maps.Keys(places()))
+	want := slices.Sorted(maps.Keys(timesOfDay()))
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(found))); diff != "" {
 		t.Errorf("files that make times of day (-known +found); what becomes of each when the clock is set?\n%s", diff)
 	}
 }
 
-// makesTimeOfDay reports whether a file calls what makes one, by its name.
-func makesTimeOfDay(t *testing.T, path string) bool {
+// makesTimeOfDay reports whether a file calls a function that makes one. It knows them by name.
+func makesTimeOfDay(t *testing.T, name string) bool {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file, _ := parse(t, name)
 	makes := false
 	ast.Inspect(file, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok && isLossy(call) {

@@ -1,0 +1,177 @@
+package structure
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The limits of what one person can hold in mind at a time.
+const (
+	maxMethods         = 30  // of a type
+	maxFilesOfAType    = 6   // that hold methods of one type
+	maxFilesOfAPackage = 20  // without tests and generated files
+	maxLinesOfAFunc    = 60  // with its signature
+	maxLinesOfAFile    = 400 // with its comments
+)
+
+// exceptions are the sizes above a limit that are known, with the most that each may be.
+// One that is no longer needed must be removed: the list only gets shorter.
+func exceptions() map[string]int {
+	return map[string]int{
+		"lines of file sd/poll/poller.go":                      482,
+		"methods of type generator/agentconfig.builder":        75,
+		"files with methods of generator/agentconfig.builder":  13,
+		"methods of type generator/manifest.reader":            33,
+		"files with methods of generator/manifest.reader":      7,
+		"methods of type generator/scrape.job":                 54,
+		"files with methods of generator/scrape.job":           9,
+		"methods of type generator/scrapeconfig.checker":       34,
+		"files with methods of generator/scrapeconfig.checker": 7,
+		"methods of type generator/stage.builder":              42,
+		"files with methods of generator/stage.builder":        9,
+		"methods of type generator/workload.builder":           51,
+		"files with methods of generator/workload.builder":     8,
+		"methods of type gitsync.pass":                         119,
+		"files with methods of gitsync.pass":                   21,
+		"methods of type gitsync.validator":                    33,
+		"files with methods of gitsync.validator":              7,
+		"methods of type gitsync/fleet.Fleet":                  65,
+		"files with methods of gitsync/fleet.Fleet":            12,
+		"methods of type gitsync/repo.Repo":                    34,
+		"files with methods of gitsync/repo.Repo":              14,
+		"files with methods of internal/cli.Env":               9,
+		"methods of type internal/replica.Replica":             42,
+		"files of package gitsync":                             53,
+		"files of package gitsync/repo":                        42,
+		"files of package internal/cli":                        24,
+	}
+}
+
+func TestTypesPackagesFunctionsAndFilesAreSmall(t *testing.T) {
+	sizes := measure(t, productFiles(t))
+	known := exceptions()
+	for _, what := range slices.Sorted(maps.Keys(sizes)) {
+		size := sizes[what]
+		exception, excepted := known[what]
+		switch {
+		case size.n > size.limit && !excepted:
+			t.Errorf("%s: %d, the limit is %d", what, size.n, size.limit)
+		case size.n > size.limit && size.n > exception:
+			t.Errorf("%s: %d, it was %d and must not grow", what, size.n, exception)
+		}
+	}
+	for what := range known {
+		if size := sizes[what]; size.n <= size.limit {
+			t.Errorf("%s: %d is within the limit: remove the exception", what, size.n)
+		}
+	}
+}
+
+// size is how much there is of something, and how much there may be.
+type size struct{ n, limit int }
+
+// measure returns the size of each type, package, function and file, by what it is.
+func measure(t *testing.T, files []string) map[string]size {
+	t.Helper()
+	sizes := map[string]size{}
+	count := func(n, limit int, what string, args ...any) {
+		what = fmt.Sprintf(what, args...)
+		sizes[what] = size{sizes[what].n + n, limit}
+	}
+	for _, name := range files {
+		parsed, positions := parse(t, name)
+		if ast.IsGenerated(parsed) {
+			continue
+		}
+		dir := path.Dir(name)
+		count(1, maxFilesOfAPackage, "files of package %s", dir)
+		count(positions.File(parsed.Pos()).LineCount(), maxLinesOfAFile, "lines of file %s", name)
+		receivers := map[string]bool{}
+		for _, d := range parsed.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			lines := positions.Position(f.End()).Line - positions.Position(f.Pos()).Line + 1
+			receiver, name := receiverOf(f), f.Name.Name
+			if receiver != "" {
+				name = receiver + "." + name
+			}
+			count(lines, maxLinesOfAFunc, "lines of function %s.%s", dir, name)
+			if receiver != "" {
+				count(1, maxMethods, "methods of type %s.%s", dir, receiver)
+				receivers[receiver] = true
+			}
+		}
+		for receiver := range receivers {
+			count(1, maxFilesOfAType, "files with methods of %s.%s", dir, receiver)
+		}
+	}
+	return sizes
+}
+
+// receiverOf is the name of the type that a method belongs to, empty for a function.
+func receiverOf(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	for e := f.Recv.List[0].Type; ; {
+		switch x := e.(type) {
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.IndexListExpr:
+			e = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+const root = "../.."
+
+// productFiles are the Go files of the product, without its tests, from the root of the tree.
+func productFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	for _, folder := range []string{"cmd", "generator", "gitsync", "internal", "sd"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			name, err = filepath.Rel(root, name)
+			files = append(files, filepath.ToSlash(name))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(files) == 0 {
+		t.Fatal("there are no files")
+	}
+	return files
+}
+
+// parse reads a file of the tree, with its comments.
+func parse(t *testing.T, name string) (*ast.File, *token.FileSet) {
+	t.Helper()
+	positions := token.NewFileSet()
+	parsed, err := parser.ParseFile(positions, filepath.Join(root, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed, positions
+}

@@ -1,10 +1,8 @@
 package generator
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -14,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
@@ -41,6 +40,18 @@ type Options struct {
 	LastGood LastGood
 }
 
+// LastGood is what units were last rendered from and to: what is rendered in place of objects that
+// are wrong today. It is asked about nothing else, so that good inputs cost no history. It
+// must be safe for concurrent use, and give the same answers throughout a render.
+type LastGood interface {
+	// Last returns the version of an object that a unit (namespace/name) was last rendered
+	// from, its stand-in. had tells that the unit was rendered from it at all; the object is
+	// nil when it was, but its text is lost.
+	Last(unit string, id manifest.ID) (o *manifest.Object, had bool)
+	// Owns reports whether an object is one of those that a unit was last rendered to.
+	Owns(unit string, id manifest.ID) bool
+}
+
 // Output is the result of a render.
 type Output struct {
 	// Units are sorted by Name.
@@ -50,7 +61,7 @@ type Output struct {
 	// Hierarchies belong to Units, one each.
 	Hierarchies []*hierarchy.Hierarchy
 
-	renderer *renderer
+	renderer renderer
 	between  diag.List // what was found between units
 	refused  bool      // a unit was rendered again, and not compared with the others
 }
@@ -62,23 +73,18 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	if opts.Secrets == "" {
 		opts.Secrets = secretref.Reference
 	}
-	out := &Output{}
 	known := prev.known(set)
-	out.Hierarchies = known.hierarchies
+	out := &Output{renderer: renderer{set, opts}, Hierarchies: known.hierarchies}
 	if out.Hierarchies == nil {
 		out.Hierarchies = hierarchy.Build(set, opts.AgentSelector)
 	}
 	out.Units = make([]*Unit, len(out.Hierarchies))
-	r := &renderer{set: set, opts: opts}
 	parallel(len(out.Units), func(i int) {
 		h := out.Hierarchies[i]
-		if u := known.unit(i, h, set); u != nil {
-			out.Units[i] = u
-			return
+		if out.Units[i] = known.unit(i, h, set); out.Units[i] == nil {
+			out.Units[i] = out.renderer.unit(h)
 		}
-		out.Units[i] = r.unit(h)
 	})
-	out.renderer = r
 	if !out.sameOwners(prev) {
 		out.between = conflicts(out, set, opts.LastGood)
 	}
@@ -86,18 +92,15 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	return out
 }
 
-// sameOwners reports whether there is no conflict between units because there was none in
-// prev: no object is rendered or in the inputs that was not then.
-func (out *Output) sameOwners(prev *Output) bool {
-	if prev == nil || prev.refused || len(prev.between) > 0 || len(prev.Units) != len(out.Units) || !out.renderer.set.SameNames(prev.renderer.set) {
-		return false
-	}
-	for i, u := range out.Units {
-		if u != prev.Units[i] && (u.Name != prev.Units[i].Name || !u.ownsOnly(prev.Units[i])) {
-			return false
-		}
-	}
-	return true
+// Refuse holds the objects that an error blames which the caller found in what is rendered for
+// a unit: a field that must not change, say. It returns the unit as it is rendered then, which
+// replaces the old one in the output.
+func (out *Output) Refuse(unit string, d diag.Diagnostic) *Unit {
+	i := slices.IndexFunc(out.Units, func(u *Unit) bool { return u.Name == unit })
+	out.Units[i] = out.renderer.unit(out.Hierarchies[i], d)
+	out.refused = true
+	out.collect()
+	return out.Units[i]
 }
 
 // collect gathers what was found.
@@ -107,6 +110,79 @@ func (out *Output) collect() {
 		list = append(list, u.diags...)
 	}
 	out.Diags = merge(list)
+}
+
+// renderer renders the units of one set.
+type renderer struct {
+	set  *manifest.Set
+	opts Options
+}
+
+// unit renders one hierarchy. What errors are to blame for is held, those given included.
+func (r renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit {
+	if h.Spec().Paused {
+		return &Unit{Name: h.Name(), Paused: true, Hierarchy: h, basis: newBasis(h, r.set, nil, false)}
+	}
+	in := isolate.Input[[]workload.Object]{Hierarchy: h, Set: r.set, Render: r.attempt}
+	if last := r.opts.LastGood; last != nil {
+		in.LastGood = func(id manifest.ID) (*manifest.Object, bool) { return last.Last(h.Name(), id) }
+	}
+	rendered := isolate.Run(in, errors)
+	u := newUnit(h, rendered)
+	u.basis = newBasis(h, r.set, rendered.Dependencies, rendered.UsedLastGood)
+	return u
+}
+
+// attempt renders a hierarchy without the objects that are left out.
+func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) isolate.Attempt[[]workload.Object] {
+	config := build.Build(h, set, build.Options{
+		Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
+	})
+	out := isolate.Attempt[[]workload.Object]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
+	if out.Diags.HasErrors() {
+		return out
+	}
+	objects, diags := workload.Build(h, config, workload.Options{
+		Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange, Review: r.opts.Review,
+	})
+	out.Result, out.Diags = objects, append(out.Diags, diags...)
+	return out
+}
+
+// merge sorts diagnostics, and joins those that several units share.
+func merge(list diag.List) diag.List {
+	type key struct {
+		code          diag.Code
+		message, file string
+		line, column  int
+		object        diag.Object
+	}
+	at := map[key]int{}
+	var out diag.List
+	for _, d := range list {
+		k := key{d.Code, d.Message, d.Source + "\n" + d.File, d.Line, d.Column, d.Object}
+		i, ok := at[k]
+		if !ok {
+			at[k] = len(out)
+			d.Units = slices.Clone(d.Units)
+			out = append(out, d)
+			continue
+		}
+		out[i].Units = union(out[i].Units, d.Units)
+		out[i].Related = union(slices.Clip(out[i].Related), d.Related)
+	}
+	out.Sort()
+	return out
+}
+
+// union adds to a list what it lacks of another.
+func union[T comparable](list, more []T) []T {
+	for _, item := range more {
+		if !slices.Contains(list, item) {
+			list = append(list, item)
+		}
+	}
+	return list
 }
 
 // parallel calls f for 0 to n-1 on all processors.
@@ -133,81 +209,3 @@ func parallel(n int, f func(int)) {
 	}
 	wg.Wait()
 }
-
-type renderer struct {
-	set  *manifest.Set
-	opts Options
-}
-
-// unit renders one hierarchy. What errors are to blame for is held, those given included.
-func (r *renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit {
-	u := &Unit{Name: h.Name(), Paused: h.Spec().Paused, Hierarchy: h, hierarchyDiags: diagText(h.Diags)}
-	u.remember(h)
-	if u.Paused {
-		return u
-	}
-	newHolding(r, u, h).run(errors)
-	u.waits = map[manifest.ID]bool{}
-	for id := range u.looked {
-		if r.set.IsLeftOut(id) {
-			u.waits[id] = true
-		}
-	}
-	u.finish()
-	return u
-}
-
-// rendering is one attempt to render a unit.
-type rendering struct {
-	objects []workload.Object
-	looked  map[manifest.ID]*manifest.Object // nil for what is not in the set
-	diags   diag.List
-}
-
-// render makes an attempt. What is left out is in the hierarchy still, so that nobody takes
-// it for missing.
-func (r *renderer) render(h *hierarchy.Hierarchy, set *manifest.Set, left map[manifest.ID]bool) rendering {
-	config := build.Build(h, set, build.Options{
-		Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: left,
-	})
-	out := rendering{diags: config.Diags, looked: config.Secrets.Dependencies()}
-	if out.diags.HasErrors() {
-		return out
-	}
-	objects, diags := workload.Build(h, config, workload.Options{
-		Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange, Review: r.opts.Review,
-	})
-	out.objects, out.diags = objects, append(out.diags, diags...)
-	return out
-}
-
-// files lays out the objects of a unit.
-func files(objects []workload.Object) []File {
-	var out []File
-	for _, o := range objects {
-		name := o.ID.Name + "." + strings.ToLower(o.ID.Kind) + ".yaml"
-		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true, Masked: o.Masked, Redacted: o.Redacted})
-		if o.Review != nil {
-			out = append(out, File{Path: o.ID.Name + ".agent.yml.txt", Data: o.Review, Object: o.ID})
-		}
-	}
-	return out
-}
-
-// Kustomization returns a kustomization.yaml that lists the resources, sorted.
-func Kustomization(resources []string) []byte {
-	var b strings.Builder
-	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")
-	if len(resources) == 0 {
-		b.WriteString("resources: []\n")
-		return []byte(b.String())
-	}
-	b.WriteString("resources:\n")
-	for _, r := range slices.Sorted(slices.Values(resources)) {
-		fmt.Fprintf(&b, "  - %s\n", r)
-	}
-	return []byte(b.String())
-}
-
-// KustomizationFile is the name of the file that kustomize looks for.
-const KustomizationFile = "kustomization.yaml"

@@ -6,180 +6,132 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// remember keeps what the unit is rendered from, to know it again.
-func (u *Unit) remember(h *hierarchy.Hierarchy) {
-	h.Objects(func(o *manifest.Object) bool {
-		u.objects = append(u.objects, o)
-		return true
-	})
+// Unit is what one GrafanaAgent and everything that it discovers renders to: one
+// folder of the output, always a whole and consistent render.
+type Unit struct {
+	// Name is namespace/name of the GrafanaAgent, and the unit's folder.
+	Name string
+	// Files are sorted by Path. After [Unit.DropBytes] they have no bytes.
+	Files []File
+	// Inputs are the objects that the unit was rendered from, Secrets included, sorted.
+	Inputs []manifest.ID
+	// Paused units (spec.paused) have no Files: what is on the output branch stays.
+	Paused bool
+	// Held are the objects that are not rendered as they are in the set, sorted by ID.
+	Held []Held
+	// Failed units could not be rendered even so, and have no Files: what is on the output
+	// branch stays.
+	Failed bool
+	// Hierarchy is what the unit is rendered from, with stand-ins in their places; what is
+	// left out is in it still.
+	Hierarchy *hierarchy.Hierarchy
+
+	diags   diag.List
+	basis   basis
+	dropped bool // its files have no bytes
+	// unopposed is the unit as it was rendered, when a conflict with another took it out: it
+	// counts again once the conflict is gone.
+	unopposed *Unit
 }
 
-// same reports whether a hierarchy would render to this unit: all its objects, and what
-// they refer to, are the very ones that the unit was rendered from.
-func (u *Unit) same(h *hierarchy.Hierarchy, set *manifest.Set) bool {
-	n, equal := 0, true
-	h.Objects(func(o *manifest.Object) bool {
-		equal = n < len(u.objects) && u.objects[n] == o
-		n++
-		return equal
-	})
-	if !equal || n != len(u.objects) {
-		return false
-	}
-	for id, o := range u.looked {
-		if set.Get(id) != o || set.IsLeftOut(id) != u.waits[id] {
-			return false
-		}
-	}
-	return u.hierarchyDiags == diagText(h.Diags)
+// Held is an object that is not rendered as it is in the set.
+type Held = isolate.Held
+
+// File is one file of a unit.
+type File struct {
+	// Path is relative to the unit's folder, slash-separated.
+	Path string
+	Data []byte
+	// Object is what the file holds; zero for a kustomization or a review text.
+	Object manifest.ID
+	// Manifest is false for review texts, which are not part of the payload.
+	Manifest bool
+	// Masked is the SHA-256 of an agent's configuration without the secrets that it
+	// inlines; empty when it inlines none. The agent knows by no more than this that a
+	// configuration changed.
+	Masked string
+	// Redacted is an agent's configuration as text, with a placeholder for every secret value;
+	// nil without [Options.Review].
+	Redacted []byte
 }
 
-// finish derives what the unit says about itself from what was found.
-func (u *Unit) finish() {
+// newUnit makes a unit of what its hierarchy was rendered to.
+func newUnit(h *hierarchy.Hierarchy, rendered isolate.Outcome[[]workload.Object]) *Unit {
+	u := &Unit{
+		Name: h.Name(), Files: files(rendered.Result), Inputs: rendered.Inputs, Held: rendered.Held, Failed: rendered.Failed,
+		Hierarchy: rendered.Hierarchy, diags: rendered.Diags,
+	}
 	for i := range u.diags {
 		u.diags[i].Units = []string{u.Name}
 	}
-	if len(u.Files) > 0 {
-		var resources []string
-		for _, f := range u.Files {
-			if f.Manifest {
-				resources = append(resources, f.Path)
-			}
-		}
-		u.Files = append(u.Files, File{Path: KustomizationFile, Data: Kustomization(resources), Manifest: true})
-	}
-	slices.SortFunc(u.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortFunc(u.Inputs, manifest.ID.Compare)
 	u.Inputs = slices.Compact(u.Inputs)
+	return u
 }
 
-// from notes an object that the unit is rendered from.
-func (u *Unit) from(o *manifest.Object) { u.Inputs = append(u.Inputs, o.ID) }
-
-// ownsOnly reports whether a unit has no manifest that an earlier render of it had not.
-func (u *Unit) ownsOnly(before *Unit) bool {
-	rest := before.Files
-	for _, f := range u.Files {
-		if !f.Manifest {
-			continue
-		}
-		// Both are sorted by path, and an object has one.
-		i := slices.IndexFunc(rest, func(old File) bool { return old.Manifest && old.Object == f.Object })
-		if i < 0 {
-			return false
-		}
-		rest = rest[i+1:]
+// files lays out the objects of a unit, with the kustomization that lists them.
+func files(objects []workload.Object) []File {
+	if len(objects) == 0 {
+		return nil
 	}
-	return true
-}
-
-// fail takes a unit out because of something between units.
-func (u *Unit) fail() *Unit {
-	failed := *u
-	failed.Failed, failed.Files = true, nil
-	failed.whole, failed.dropped = u, false
-	return &failed
-}
-
-// conflicts finds objects that two units, or a unit and the inputs, would both own. A unit that
-// has the object on the output branch already stays; the others involved are not rendered.
-func conflicts(out *Output, set *manifest.Set, lastGood LastGood) diag.List {
-	owners := map[manifest.ID]int{}
-	var diags diag.List
-	failed := map[int]bool{}
-	told := map[pair]bool{}
-	tell := func(i int, other *manifest.Object, format string, args ...any) {
-		agent := out.Hierarchies[i].Agent
-		if p := (pair{diag.NameConflict, agent.Ref(), other.Ref()}); !told[p] {
-			told[p] = true
-			d := agent.Diag(diag.Error, diag.NameConflict, "metadata.name", format, args...)
-			d.Units, d.Related = []string{out.Units[i].Name}, []diag.Object{other.Ref()}
-			diags = append(diags, d)
+	var out []File
+	var resources []string
+	for _, o := range objects {
+		name := o.ID.Name + "." + strings.ToLower(o.ID.Kind) + ".yaml"
+		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true, Masked: o.Masked, Redacted: o.Redacted})
+		resources = append(resources, name)
+		if o.Review != nil {
+			out = append(out, File{Path: o.ID.Name + ".agent.yml.txt", Data: o.Review, Object: o.ID})
 		}
 	}
-	owns := func(i int, id manifest.ID) bool { return lastGood != nil && lastGood.Owns(out.Units[i].Name, id) }
-	yields := func(i, other int, id manifest.ID) {
-		if owns(i, id) && !owns(other, id) {
-			return
-		}
-		failed[i] = true
-		agent, with := out.Hierarchies[i].Agent, out.Hierarchies[other].Agent
-		tell(i, with, "%s would be rendered for %s too", id, with.SeenFrom(agent, "metadata.name"))
-	}
-	for i, u := range out.Units {
-		for _, f := range u.Files {
-			if f.Object == (manifest.ID{}) || !f.Manifest {
-				continue
-			}
-			if other, taken := owners[f.Object]; taken {
-				yields(i, other, f.Object)
-				yields(other, i, f.Object)
-				continue
-			}
-			owners[f.Object] = i
-			if o := set.Get(f.Object); o != nil {
-				tell(i, o, "would be rendered, and is in the inputs already: %s", o.SeenFrom(out.Hierarchies[i].Agent, ""))
-				failed[i] = failed[i] || !owns(i, f.Object)
-			}
-		}
-	}
-	for i, is := range failed {
-		if is {
-			out.Units[i] = out.Units[i].fail()
-		}
-	}
-	return diags
-}
-
-// merge sorts diagnostics, and joins those that several units share.
-func merge(list diag.List) diag.List {
-	type key struct {
-		code          diag.Code
-		message, file string
-		line, column  int
-		object        diag.Object
-	}
-	at := map[key]int{}
-	var out diag.List
-	for _, d := range list {
-		k := key{d.Code, d.Message, d.Source + "\n" + d.File, d.Line, d.Column, d.Object}
-		i, ok := at[k]
-		if !ok {
-			at[k] = len(out)
-			d.Units = slices.Clone(d.Units)
-			out = append(out, d)
-			continue
-		}
-		out[i].Units = union(out[i].Units, d.Units)
-		out[i].Related = union(slices.Clip(out[i].Related), d.Related)
-	}
-	out.Sort()
+	out = append(out, File{Path: KustomizationFile, Data: Kustomization(resources), Manifest: true})
+	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 
-// union adds to a list what it lacks of another.
-func union[T comparable](list, more []T) []T {
-	for _, item := range more {
-		if !slices.Contains(list, item) {
-			list = append(list, item)
-		}
+// DropBytes drops the bytes of the unit's files. A later [Render] still takes the unit over, and
+// [Output.ReloadBytes] renders it again when they are needed: whoever keeps thousands of units
+// that are written need not keep their text.
+func (u *Unit) DropBytes() {
+	if u.basis.usedLastGood {
+		return // it is rendered again anyway, and only with the stand-ins of then
 	}
-	return list
+	for i := range u.Files {
+		u.Files[i].Data, u.Files[i].Redacted = nil, nil
+	}
+	u.dropped = true
 }
 
-func diagText(list diag.List) string {
-	if len(list) == 0 {
-		return ""
+// ReloadBytes returns a unit of the output with the bytes of its files. If they were dropped,
+// that is a new unit, which replaces the old one in the output.
+func (out *Output) ReloadBytes(u *Unit) *Unit {
+	i := slices.Index(out.Units, u)
+	if i < 0 || !u.dropped {
+		return u
 	}
-	var b strings.Builder
-	for _, d := range list {
-		b.WriteString(d.String())
-		b.WriteByte('\t')
-		b.WriteString(d.Hint)
-		b.WriteByte('\n')
-	}
-	return b.String()
+	out.Units[i] = out.renderer.unit(out.Hierarchies[i])
+	return out.Units[i]
 }
+
+// Kustomization returns a kustomization.yaml that lists the resources, sorted.
+func Kustomization(resources []string) []byte {
+	var b strings.Builder
+	b.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")
+	if len(resources) == 0 {
+		b.WriteString("resources: []\n")
+		return []byte(b.String())
+	}
+	b.WriteString("resources:\n")
+	for _, r := range slices.Sorted(slices.Values(resources)) {
+		b.WriteString("  - " + r + "\n")
+	}
+	return []byte(b.String())
+}
+
+// KustomizationFile is the name of the file that kustomize looks for.
+const KustomizationFile = "kustomization.yaml"

@@ -1,0 +1,189 @@
+package isolate
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// heldObjects are the objects that are not rendered as they are in the set.
+type heldObjects map[manifest.ID]Held
+
+// replace holds the objects that errors blame.
+func (r *run[T]) replace(c choice, errors diag.List) choice {
+	held := maps.Clone(c.held)
+	fresh := map[manifest.ID]bool{} // the sources that are held for one of these errors
+	for _, d := range errors {
+		if slices.ContainsFunc(d.Related, func(o diag.Object) bool { return fresh[idOf(o)] }) {
+			continue // they may have been all that is wrong: the next attempt tells
+		}
+		sources := r.sourcesToBlame(c, held, d)
+		for _, id := range sources {
+			r.hold(c, held, id, d)
+			fresh[id] = true
+		}
+		if len(sources) == 0 {
+			r.hold(c, held, objectID(d), d)
+		}
+	}
+	return r.choose(c, held)
+}
+
+// sourcesToBlame are the changed Secrets and ConfigMaps by which an object became wrong. If the
+// object changed at the same time, either may be to blame: then they are only if the error is
+// gone without their change.
+func (r *run[T]) sourcesToBlame(c choice, held heldObjects, d diag.Diagnostic) []manifest.ID {
+	var sources []manifest.ID
+	try := maps.Clone(held)
+	for _, o := range d.Related {
+		id := idOf(o)
+		if id.Kind != "Secret" && id.Kind != "ConfigMap" {
+			continue
+		}
+		if last, _ := r.last(id); last != nil && r.changed(c, id) {
+			sources = append(sources, id)
+			r.hold(c, try, id, d)
+		}
+	}
+	if len(sources) > 0 && r.changed(c, objectID(d)) && slices.ContainsFunc(r.attempt(r.choose(c, try)).Diags, d.Same) {
+		return nil
+	}
+	return sources
+}
+
+// replaceAround is for errors of objects that did not change: something around them did. Of
+// what they refer to, the instances above them and the GrafanaAgent, it holds the first that
+// helps.
+func (r *run[T]) replaceAround(c choice, errors diag.List) choice {
+	stuck, related, agent := map[manifest.ID]diag.Diagnostic{}, map[manifest.ID]diag.Diagnostic{}, map[manifest.ID]diag.Diagnostic{}
+	for _, d := range errors {
+		stuck[objectID(d)] = d
+		agent[r.Hierarchy.Agent.ID] = d
+		for _, o := range d.Related {
+			related[idOf(o)] = d
+		}
+	}
+	above := above(c.hierarchy, stuck)
+	both := maps.Clone(above)
+	maps.Copy(both, agent)
+	for _, candidates := range [...]map[manifest.ID]diag.Diagnostic{related, above, agent, both} {
+		held := maps.Clone(c.held)
+		for id, d := range candidates {
+			r.hold(c, held, id, d)
+		}
+		try := r.choose(c, held)
+		if try.same(c) || r.hopeless(try) {
+			continue
+		}
+		isStuck := func(d diag.Diagnostic) bool { _, is := stuck[objectID(d)]; return is }
+		if !slices.ContainsFunc(onlyErrors(r.attempt(try).Diags), isStuck) {
+			return try
+		}
+	}
+	return c
+}
+
+// above are the instances that select one of the objects.
+func above(h *hierarchy.Hierarchy, objects map[manifest.ID]diag.Diagnostic) map[manifest.ID]diag.Diagnostic {
+	out := map[manifest.ID]diag.Diagnostic{}
+	look := func(instance *manifest.Object, below ...[]*manifest.Object) {
+		for _, list := range below {
+			for _, o := range list {
+				if d, ok := objects[o.ID]; ok {
+					out[instance.ID] = d
+				}
+			}
+		}
+	}
+	for _, m := range h.Metrics {
+		look(m.Object, m.ServiceMonitors, m.PodMonitors, m.Probes, m.IntegrationMonitors)
+	}
+	for _, l := range h.Logs {
+		look(l.Object, l.PodLogs)
+	}
+	return out
+}
+
+// hold adds an object to those that are held, with its stand-in, or as left out if it is new.
+// An object that is what the unit was last rendered from cannot be the cause of an error: it
+// is not held. Neither is one whose last text is lost, for it must not vanish.
+func (r *run[T]) hold(c choice, held heldObjects, id manifest.ID, reason diag.Diagnostic) {
+	if _, done := held[id]; done {
+		return
+	}
+	now := c.set.Get(id)
+	last, had := r.last(id)
+	switch {
+	case had && last == nil, now == nil && !had:
+		return
+	case had && now != nil && now.Digest == last.Digest:
+		return
+	}
+	held[id] = Held{ID: id, Object: now, StandIn: last, Reason: reason}
+}
+
+// changed reports whether an object is another than the unit was last rendered from.
+func (r *run[T]) changed(c choice, id manifest.ID) bool {
+	now := c.set.Get(id)
+	last, _ := r.last(id)
+	return now == nil || last == nil || now.Digest != last.Digest
+}
+
+func (r *run[T]) last(id manifest.ID) (*manifest.Object, bool) {
+	if r.LastGood == nil {
+		return nil, false
+	}
+	r.usedLastGood = true
+	return r.LastGood(id)
+}
+
+// choose is what to render when these objects are held; the choice itself if it holds them all.
+func (r *run[T]) choose(c choice, held heldObjects) choice {
+	if len(held) == len(c.held) {
+		return c
+	}
+	next := choice{held: held, set: r.Set, leftOut: map[manifest.ID]bool{}}
+	standIns := map[manifest.ID]*manifest.Object{}
+	for id, h := range held {
+		if h.StandIn != nil {
+			standIns[id] = h.StandIn
+		} else {
+			next.leftOut[id] = true
+		}
+	}
+	h := *r.Hierarchy
+	if len(standIns) > 0 {
+		next.set = r.Set.With(standIns)
+		h = *hierarchy.Of(next.set, next.set.Get(r.Hierarchy.Agent.ID))
+		h.Diags = append(onlyErrors(h.Diags), onlyWarnings(r.Hierarchy.Diags)...)
+	}
+	h.Diags = slices.DeleteFunc(slices.Clone(h.Diags), func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Error && next.leftOut[objectID(d)]
+	})
+	next.hierarchy = &h
+	return next
+}
+
+// objectID is the object that an error blames.
+func objectID(d diag.Diagnostic) manifest.ID { return idOf(d.Object) }
+
+func idOf(o diag.Object) manifest.ID {
+	return manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
+}
+
+func onlyErrors(list diag.List) diag.List   { return only(list, true) }
+func onlyWarnings(list diag.List) diag.List { return only(list, false) }
+
+// only returns the errors of a list, or all else.
+func only(list diag.List, errors bool) diag.List {
+	var out diag.List
+	for _, d := range list {
+		if (d.Severity == diag.Error) == errors {
+			out = append(out, d)
+		}
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package generator
+
+import (
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// basis is what a unit was rendered from. A unit whose basis did not change is taken over into
+// the next output.
+type basis struct {
+	objects      []*manifest.Object               // of the hierarchy, in its order
+	dependencies map[manifest.ID]*manifest.Object // nil for what was not found
+	leftOut      map[manifest.ID]bool             // of these, what the set leaves out for an error
+	diags        string                           // what building the hierarchy found, as text
+	usedLastGood bool                             // on last good versions, which may be others the next time
+}
+
+func newBasis(h *hierarchy.Hierarchy, set *manifest.Set, dependencies map[manifest.ID]*manifest.Object, usedLastGood bool) basis {
+	b := basis{dependencies: dependencies, leftOut: map[manifest.ID]bool{}, diags: diagText(h.Diags), usedLastGood: usedLastGood}
+	h.Objects(func(o *manifest.Object) bool {
+		b.objects = append(b.objects, o)
+		return true
+	})
+	for id := range dependencies {
+		if set.IsLeftOut(id) {
+			b.leftOut[id] = true
+		}
+	}
+	return b
+}
+
+// is reports whether a hierarchy is this basis: all its objects, and what they refer to, are
+// the very same.
+func (b *basis) is(h *hierarchy.Hierarchy, set *manifest.Set) bool {
+	n, equal := 0, true
+	h.Objects(func(o *manifest.Object) bool {
+		equal = n < len(b.objects) && b.objects[n] == o
+		n++
+		return equal
+	})
+	if !equal || n != len(b.objects) {
+		return false
+	}
+	for id, o := range b.dependencies {
+		if set.Get(id) != o || set.IsLeftOut(id) != b.leftOut[id] {
+			return false
+		}
+	}
+	return b.diags == diagText(h.Diags)
+}
+
+// dependsOn reports whether the basis refers to one of some objects.
+func (b *basis) dependsOn(objects map[manifest.ID]bool) bool {
+	if len(objects) < len(b.dependencies) {
+		for id := range objects {
+			if _, ok := b.dependencies[id]; ok {
+				return true
+			}
+		}
+		return false
+	}
+	for id := range b.dependencies {
+		if objects[id] {
+			return true
+		}
+	}
+	return false
+}
+
+// known is what an earlier render still tells of a set.
+type known struct {
+	before      *Output // nil when there is none
+	units       map[string]*Unit
+	hierarchies []*hierarchy.Hierarchy // of the set; nil when they have to be built
+	replaced    map[manifest.ID]bool   // the objects in which the set differs, if there are hierarchies
+}
+
+// known finds what of a render still holds for another set.
+func (out *Output) known(set *manifest.Set) known {
+	if out == nil {
+		return known{}
+	}
+	k := known{before: out, units: make(map[string]*Unit, len(out.Units))}
+	for _, u := range out.Units {
+		k.units[u.Name] = u.asRendered()
+	}
+	replaced, ok := set.Replaced(out.renderer.set)
+	if !ok {
+		return k
+	}
+	if k.hierarchies, ok = hierarchy.Rebuild(out.Hierarchies, replaced); !ok {
+		return k
+	}
+	k.replaced = make(map[manifest.ID]bool, len(replaced))
+	for o := range replaced {
+		k.replaced[o.ID] = true
+	}
+	return k
+}
+
+// unit is what hierarchy i of a set renders to, if that is known; nil if it is not.
+func (k *known) unit(i int, h *hierarchy.Hierarchy, set *manifest.Set) *Unit {
+	u := k.units[h.Name()]
+	switch {
+	case u == nil || u.basis.usedLastGood:
+		return nil
+	case k.hierarchies != nil && k.before.Hierarchies[i] == h:
+		if u.basis.dependsOn(k.replaced) {
+			return nil
+		}
+	case !u.basis.is(h, set):
+		return nil
+	}
+	return u
+}
+
+func diagText(list diag.List) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, d := range list {
+		b.WriteString(d.String())
+		b.WriteByte('\t')
+		b.WriteString(d.Hint)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -7,24 +7,11 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // nothing else.
 type Webhook struct {
 	// Type is whose webhooks these are: `github`, `gitlab`, `gitea` (also Forgejo), `bitbucket` (Cloud and Server), `azure`, or `generic`, which has the header X-Signature with `sha256=` and the HMAC of the body.
-	Type WebhookType `json:"type"`
+	Type string `json:"type"`
 	// SecretFile and SecretEnv hold the secret that the host signs with or sends. Required.
 	SecretFile string `json:"secretFile,omitempty"`
 	SecretEnv  string `json:"secretEnv,omitempty"`
 }
-
-// WebhookType is whose webhooks these are.
-type WebhookType string
-
-// The hosts whose webhooks are known.
-const (
-	WebhookGitHub    WebhookType = "github"
-	WebhookGitLab    WebhookType = "gitlab"
-	WebhookGitea     WebhookType = "gitea"
-	WebhookBitbucket WebhookType = "bitbucket"
-	WebhookAzure     WebhookType = "azure"
-	WebhookGeneric   WebhookType = "generic"
-)
 
 // Forge is the API of the site that hosts a repository.
 type Forge struct {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
 // webhook checks how a repository's host tells of pushes.
@@ -12,7 +14,7 @@ func (v *validator) webhook(path, repository string, w *Webhook) {
 	if w == nil {
 		return
 	}
-	oneOf(v, path+".type", w.Type, []WebhookType{WebhookGitHub, WebhookGitLab, WebhookGitea, WebhookBitbucket, WebhookAzure, WebhookGeneric})
+	oneOf(v, path+".type", w.Type, kind.Names())
 	v.exactlyOne(path, "a webhook", credential{"secret", w.SecretFile, w.SecretEnv})
 	v.check(scheme(repository) != "file", path, "", "a repository on this machine has no webhooks")
 }

@@ -97,7 +97,7 @@ func TestProposedBranch(t *testing.T) {
 // TestDefaultsOfTheService holds what follows from other fields.
 func TestDefaultsOfTheService(t *testing.T) {
 	const url = "https://git.example.com:8443/a.git"
-	source := Source{URL: url, Webhook: &Webhook{Type: WebhookGitLab, SecretEnv: "S"}, Forge: &Forge{Type: ForgeGitLab, TokenEnv: "T"}}
+	source := Source{URL: url, Webhook: &Webhook{Type: "gitlab", SecretEnv: "S"}, Forge: &Forge{Type: ForgeGitLab, TokenEnv: "T"}}
 	for name, test := range map[string]struct {
 		output      Output
 		wantWebhook bool

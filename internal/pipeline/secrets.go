@@ -38,7 +38,7 @@ type WebhookSecret struct {
 	// Repository is HOST[:PORT]/PATH as [gitsync.RepositoryAddress] makes it, equal for all
 	// URLs of one repository.
 	Repository string
-	Type       gitsync.WebhookType
+	Type       string
 	Secret     []byte
 }
 

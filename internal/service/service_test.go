@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/webhook"
 )
 
@@ -140,7 +139,7 @@ func TestSecretsOfWebhooksRotate(t *testing.T) {
 	}
 	s.fleet.Set(defs, nil)
 	hooks := func(secret string) []webhook.Hook {
-		return []webhook.Hook{{Type: gitsync.WebhookGitHub, Repository: "git.example.com/shop", Secrets: [][]byte{[]byte(secret)}}}
+		return []webhook.Hook{{Type: "github", Repository: "git.example.com/shop", Secrets: [][]byte{[]byte(secret)}}}
 	}
 	for _, step := range []struct{ what, text, want string }{
 		{"at the start", "first\n", "first"},

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"hash"
@@ -13,16 +14,13 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
 // Limits of what is taken from anybody, and from those who know a secret.
 const (
-	// DefaultMaxBodyBytes bounds the body of a webhook.
+	// DefaultMaxBodyBytes bounds the body of a webhook whose kind has no bound of its own.
 	DefaultMaxBodyBytes = 1 << 20
-	// DefaultMaxGitHubBodyBytes is GitHub's own bound: it sends a push of two thousand commits
-	// in one body.
-	DefaultMaxGitHubBodyBytes = 25 << 20
 	// BodyTimeout is how long a body may take.
 	BodyTimeout = 10 * time.Second
 	// MaxBodies is how many bodies are read at once.
@@ -65,7 +63,7 @@ type Options struct {
 	Trigger, Preview func(repository string)
 	// Observe is called once for each request, with the type in its path or "unknown".
 	Observe func(source string, result Result)
-	// MaxBodyBytes bounds a body. 0 is DefaultMaxBodyBytes, or GitHub's bound for GitHub.
+	// MaxBodyBytes bounds a body. 0: that of the kind, or DefaultMaxBodyBytes.
 	MaxBodyBytes int64
 	Log          *slog.Logger
 }
@@ -100,12 +98,12 @@ func New(o Options) *Handler {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	where, known := parsePath(r.URL)
+	at, k, known := parsePath(r.URL)
 	source := "unknown"
 	if known {
-		source = string(where.kind)
+		source = at.kind
 	}
-	status, result := h.answer(w, r, where, known)
+	status, result := h.answer(w, r, at, k, known)
 	if h.options.Observe != nil {
 		h.options.Observe(source, result)
 	}
@@ -125,7 +123,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer decides about a request. What it does before it knows that the request is genuine
 // does not depend on which addresses there are.
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request, where address, known bool) (int, Result) {
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k kind.Kind, known bool) (int, Result) {
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, Broken
 	}
@@ -135,11 +133,11 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, where address, 
 	if !known {
 		return http.StatusNotFound, Unauthorized
 	}
-	if where.kind == gitsync.WebhookBitbucket && unsignedPing(r.Header) {
+	if k.UnsignedPing != nil && k.UnsignedPing(r.Header) {
 		return http.StatusOK, Ping
 	}
-	given, ok := readProof(where.kind, r, h.now())
-	if !ok {
+	signature := k.Signature(r)
+	if signature.IsEmpty() {
 		return http.StatusUnauthorized, Unauthorized
 	}
 	select {
@@ -148,31 +146,30 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, where address, 
 	default:
 		return http.StatusTooManyRequests, Limited
 	}
-	keys, real := h.keysOf(where)
-	digest, genuine, err := h.check(w, r, where, given, keys)
+	keys, real := h.keysOf(at)
+	digest, genuine, err := h.check(w, r, h.bodyLimit(k), signature, keys)
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return http.StatusRequestEntityTooLarge, TooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return http.StatusRequestTimeout, Broken
 	case errors.Is(err, errOutOfTime):
-		h.options.Log.Warn("webhook refused: it was sent long ago, or a clock is wrong; changes are seen by polling only", "repository", where.repository,
-			"source", where.kind, "sent", given.sent.UTC().Format(time.RFC3339), "off", given.age.Round(time.Second), "allowed", MaxClockSkew)
+		h.options.Log.Warn("webhook refused: it was sent long ago, or a clock is wrong; changes are seen by polling only", "repository", at.repository,
+			"source", at.kind, "sent", signature.Sent.UTC().Format(time.RFC3339), "off", h.now().Sub(signature.Sent).Round(time.Second), "allowed", MaxClockSkew)
 		return http.StatusUnauthorized, Unauthorized
 	case err != nil:
 		return http.StatusBadRequest, Broken
 	case !genuine || !real:
 		return http.StatusNotFound, Unauthorized
 	}
-	return h.act(r.Header, where, given, digest)
+	return h.act(r.Header, at, k, signature, digest)
 }
 
 // errOutOfTime is of a request that somebody signed who knows a secret, but not lately.
 var errOutOfTime = errors.New("the time that is signed is not now")
 
-// check reads the body to its end and compares what was given with all keys.
-func (h *Handler) check(w http.ResponseWriter, r *http.Request, where address, given proof, keys []key) (digest [sha256.Size]byte, genuine bool, err error) {
-	limit := h.bodyLimit(where.kind)
+// check reads the body to its end and compares the signature with all keys.
+func (h *Handler) check(w http.ResponseWriter, r *http.Request, limit int64, signature kind.Signature, keys []key) (digest [sha256.Size]byte, genuine bool, err error) {
 	if r.ContentLength > limit {
 		return digest, false, &http.MaxBytesError{Limit: limit}
 	}
@@ -181,7 +178,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, where address, g
 	sum, macs := sha256.New(), make([]hash.Hash, len(keys))
 	hashes := []io.Writer{sum}
 	for i, k := range keys {
-		macs[i] = k.begin(given)
+		macs[i] = k.begin(signature)
 		hashes = append(hashes, macs[i])
 	}
 	body := http.MaxBytesReader(w, r.Body, limit)
@@ -190,49 +187,52 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, where address, g
 	}
 	var proven [2]int // by a token, and by a signature
 	for i, k := range keys {
-		proven[k.signs] |= k.matches(given, macs[i].Sum(nil))
+		proven[k.signs] |= k.matches(signature, macs[i].Sum(nil))
 	}
-	if proven[0] == 0 && proven[1] == 1 && given.isOutOfTime() {
+	if proven[0] == 0 && proven[1] == 1 && h.isOutOfTime(signature.Sent) {
 		return digest, false, errOutOfTime
 	}
 	return [sha256.Size]byte(sum.Sum(nil)), proven[0]|proven[1] == 1, nil
 }
 
-func (h *Handler) bodyLimit(kind gitsync.WebhookType) int64 {
-	switch {
-	case h.options.MaxBodyBytes > 0:
-		return h.options.MaxBodyBytes
-	case kind == gitsync.WebhookGitHub:
-		return DefaultMaxGitHubBodyBytes
-	}
-	return DefaultMaxBodyBytes
+// isOutOfTime reports whether a request may be a replay of one that is forgotten by now.
+func (h *Handler) isOutOfTime(sent time.Time) bool {
+	return !sent.IsZero() && h.now().Sub(sent).Abs() > MaxClockSkew
+}
+
+func (h *Handler) bodyLimit(k kind.Kind) int64 {
+	return cmp.Or(h.options.MaxBodyBytes, k.MaxBodyBytes, DefaultMaxBodyBytes)
 }
 
 // act does what a genuine request asks for.
-func (h *Handler) act(header http.Header, where address, given proof, body [sha256.Size]byte) (int, Result) {
-	event := eventOf(where.kind, header)
+func (h *Handler) act(header http.Header, at address, k kind.Kind, signature kind.Signature, body [sha256.Size]byte) (int, Result) {
+	event := k.Event(header)
 	switch event {
-	case pingEvent:
+	case kind.Ping:
 		return http.StatusOK, Ping
-	case otherEvent:
+	case kind.Other:
 		return http.StatusOK, Ignored
 	}
-	deliveries := deliveriesOf(where, header, given, body)
+	id := ""
+	if k.DeliveryID != nil {
+		id = k.DeliveryID(header)
+	}
+	deliveries := deliveryMarks(at, k, id, signature, body)
 	if h.known(deliveries) {
 		return http.StatusOK, Replayed
 	}
-	if !h.allowRepository(where) {
+	if !h.allowRepository(at) {
 		return http.StatusTooManyRequests, Limited
 	}
 	if !h.remember(deliveries) {
 		return http.StatusOK, Replayed
 	}
-	h.options.Log.Info("webhook", "repository", where.repository, "source", where.kind, "pull_request", event == pullEvent)
+	h.options.Log.Info("webhook", "repository", at.repository, "source", at.kind, "pull_request", event == kind.PullRequest)
 	if h.options.Trigger != nil {
-		h.options.Trigger(where.repository)
+		h.options.Trigger(at.repository)
 	}
-	if h.options.Preview != nil && event != pushEvent {
-		h.options.Preview(where.repository)
+	if h.options.Preview != nil && event != kind.Push {
+		h.options.Preview(at.repository)
 	}
 	return http.StatusAccepted, Accepted
 }

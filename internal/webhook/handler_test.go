@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/webhook/kind"
 	"github.com/agentry-dev/agentry/test/clocktest"
 )
 
@@ -48,7 +49,7 @@ func newWorld(maxBody int64, hooks ...Hook) *world {
 	return w
 }
 
-func hooks(types ...gitsync.WebhookType) []Hook {
+func hooks(types ...string) []Hook {
 	var out []Hook
 	for _, t := range types {
 		out = append(out, Hook{Type: t, Repository: shop, Secrets: [][]byte{[]byte(secret)}})
@@ -107,51 +108,51 @@ func standard(key, id string, at time.Time, body string) map[string]string {
 func TestEachTypeOfWebhook(t *testing.T) {
 	const body = `{"ref":"refs/heads/main"}`
 	for name, test := range map[string]struct {
-		kind   gitsync.WebhookType
+		kind   string
 		secret string
 		header func(secret string) map[string]string
 		pulls  bool // also triggers previews
 	}{
-		"a push on GitHub": {gitsync.WebhookGitHub, secret, func(s string) map[string]string {
+		"a push on GitHub": {"github", secret, func(s string) map[string]string {
 			return map[string]string{"X-GitHub-Event": "push", "X-GitHub-Delivery": "1", "X-Hub-Signature-256": sha(s, body)}
 		}, false},
-		"a pull request on GitHub": {gitsync.WebhookGitHub, secret, func(s string) map[string]string {
+		"a pull request on GitHub": {"github", secret, func(s string) map[string]string {
 			return map[string]string{"X-GitHub-Event": "pull_request", "X-Hub-Signature-256": sha(s, body)}
 		}, true},
-		"a secret longer than a block of the hash": {gitsync.WebhookGitHub, strings.Repeat("long ", 30), func(s string) map[string]string {
+		"a secret longer than a block of the hash": {"github", strings.Repeat("long ", 30), func(s string) map[string]string {
 			return map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha(s, body)}
 		}, false},
-		"a push on Gitea": {gitsync.WebhookGitea, secret, func(s string) map[string]string {
+		"a push on Gitea": {"gitea", secret, func(s string) map[string]string {
 			return map[string]string{"X-Gitea-Event": "push", "X-Gitea-Delivery": "1", "X-Hub-Signature-256": sha(s, body), "X-Gitea-Signature": hex.EncodeToString(mac(s, body))}
 		}, false},
-		"a push on a Gitea that has its own header only": {gitsync.WebhookGitea, secret, func(s string) map[string]string {
+		"a push on a Gitea that has its own header only": {"gitea", secret, func(s string) map[string]string {
 			return map[string]string{"X-Gitea-Event": "push", "X-Gitea-Signature": hex.EncodeToString(mac(s, body))}
 		}, false},
-		"a pull request on Forgejo": {gitsync.WebhookGitea, secret, func(s string) map[string]string {
+		"a pull request on Forgejo": {"gitea", secret, func(s string) map[string]string {
 			return map[string]string{"X-Forgejo-Event": "pull_request_sync", "X-Forgejo-Signature": hex.EncodeToString(mac(s, body))}
 		}, true},
-		"a push on GitLab": {gitsync.WebhookGitLab, secret, func(s string) map[string]string {
+		"a push on GitLab": {"gitlab", secret, func(s string) map[string]string {
 			return map[string]string{"X-Gitlab-Event": "Push Hook", "X-Gitlab-Event-UUID": "1", "X-Gitlab-Token": s}
 		}, false},
-		"a merge request on GitLab": {gitsync.WebhookGitLab, secret, func(s string) map[string]string {
+		"a merge request on GitLab": {"gitlab", secret, func(s string) map[string]string {
 			return map[string]string{"X-Gitlab-Event": "Merge Request Hook", "X-Gitlab-Token": s}
 		}, true},
-		"a signed push on GitLab": {gitsync.WebhookGitLab, signing, func(s string) map[string]string {
+		"a signed push on GitLab": {"gitlab", signing, func(s string) map[string]string {
 			return standard(s, "1", time.Now(), body)
 		}, false},
-		"a push on Bitbucket Cloud": {gitsync.WebhookBitbucket, secret, func(s string) map[string]string {
+		"a push on Bitbucket Cloud": {"bitbucket", secret, func(s string) map[string]string {
 			return map[string]string{"X-Event-Key": "repo:push", "X-Request-UUID": "1", "X-Hub-Signature": sha(s, body)}
 		}, false},
-		"a push on Bitbucket Server": {gitsync.WebhookBitbucket, secret, func(s string) map[string]string {
+		"a push on Bitbucket Server": {"bitbucket", secret, func(s string) map[string]string {
 			return map[string]string{"X-Event-Key": "repo:refs_changed", "X-Request-Id": "1", "X-Hub-Signature": sha(s, body)}
 		}, false},
-		"a pull request on Bitbucket Server": {gitsync.WebhookBitbucket, secret, func(s string) map[string]string {
+		"a pull request on Bitbucket Server": {"bitbucket", secret, func(s string) map[string]string {
 			return map[string]string{"X-Event-Key": "pr:from_ref_updated", "X-Hub-Signature": sha(s, body)}
 		}, true},
-		"anything on Azure DevOps, where only the body says what": {gitsync.WebhookAzure, secret, func(s string) map[string]string {
+		"anything on Azure DevOps, where only the body says what": {"azure", secret, func(s string) map[string]string {
 			return map[string]string{"Authorization": basic("agentry", s)}
 		}, true},
-		"anything else that signs": {gitsync.WebhookGeneric, secret, func(s string) map[string]string {
+		"anything else that signs": {"generic", secret, func(s string) map[string]string {
 			return map[string]string{"X-Signature": sha(s, body)}
 		}, true},
 	} {
@@ -171,11 +172,11 @@ func TestEachTypeOfWebhook(t *testing.T) {
 			if got := w.send(delivery{path: path, body: body, header: test.header(test.secret)}); got.Code != 202 {
 				t.Errorf("the secret got %d", got.Code)
 			}
-			if got := w.send(delivery{path: path, body: body, header: test.header(test.secret)}); test.kind != gitsync.WebhookGitLab && got.Code != 200 {
+			if got := w.send(delivery{path: path, body: body, header: test.header(test.secret)}); test.kind != "gitlab" && got.Code != 200 {
 				t.Errorf("the same again got %d", got.Code)
 			}
 			want := []string{shop}
-			if test.kind == gitsync.WebhookGitLab && !strings.Contains(name, "push") {
+			if test.kind == "gitlab" && !strings.Contains(name, "push") {
 				want = append(want, shop) // Without an id a request with a token cannot be known again.
 			}
 			if diff := cmp.Diff(want, w.triggers); diff != "" {
@@ -229,7 +230,7 @@ func TestAnswers(t *testing.T) {
 		"Bitbucket Server tries the address without a signature": {delivery{path: "/hook/bitbucket/git.example.com/whatever", header: map[string]string{"X-Event-Key": "diagnostics:ping"}}, 200, "bitbucket ping"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(10, append(hooks(gitsync.WebhookGitHub, gitsync.WebhookBitbucket), Hook{Type: gitsync.WebhookGitHub, Repository: "git.example.com/open", Secrets: [][]byte{nil}})...)
+			w := newWorld(10, append(hooks("github", "bitbucket"), Hook{Type: "github", Repository: "git.example.com/open", Secrets: [][]byte{nil}})...)
 			got := w.send(test.delivery)
 			if got.Code != test.status || got.Body.Len() != 0 {
 				t.Errorf("status %d and body %q, want %d and none", got.Code, got.Body, test.status)
@@ -247,15 +248,15 @@ func TestAnswers(t *testing.T) {
 // TestUnknownAddressesAreLikeWrongSecrets holds that the two get equal answers, and that as
 // many keys are compared for both.
 func TestUnknownAddressesAreLikeWrongSecrets(t *testing.T) {
-	w := newWorld(0, Hook{gitsync.WebhookGitHub, shop, [][]byte{[]byte("one"), []byte("two"), []byte("one")}})
+	w := newWorld(0, Hook{"github", shop, [][]byte{[]byte("one"), []byte("two"), []byte("one")}})
 	header := map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": sha("a wrong one", "")}
 	wrong := w.send(delivery{path: "/hook/github/" + shop, header: header}).Result()
 	unknown := w.send(delivery{path: "/hook/github/" + shop + "s", header: header}).Result()
 	if wrong.StatusCode != unknown.StatusCode || !cmp.Equal(wrong.Header, unknown.Header) {
 		t.Errorf("%v %v", wrong, unknown)
 	}
-	known, real := w.keysOf(address{gitsync.WebhookGitHub, shop})
-	random, decoys := w.keysOf(address{gitsync.WebhookGitHub, "elsewhere"})
+	known, real := w.keysOf(address{"github", shop})
+	random, decoys := w.keysOf(address{"github", "elsewhere"})
 	if len(known) != 2 || len(random) != 2 || !real || decoys {
 		t.Errorf("%d keys are compared for an address, and %d for none", len(known), len(random))
 	}
@@ -263,7 +264,7 @@ func TestUnknownAddressesAreLikeWrongSecrets(t *testing.T) {
 
 // TestReplays changes what is not signed, which is where a replay would hide.
 func TestReplays(t *testing.T) {
-	w := newWorld(0, hooks(gitsync.WebhookGitHub, gitsync.WebhookGitLab, gitsync.WebhookAzure)...)
+	w := newWorld(0, hooks("github", "gitlab", "azure")...)
 	github := func(id, body string) int {
 		return w.send(delivery{path: "/hook/github/" + shop, body: body, header: map[string]string{
 			"X-GitHub-Event": "push", "X-GitHub-Delivery": id, "X-Hub-Signature-256": sha(secret, body)}}).Code
@@ -287,7 +288,7 @@ func TestReplays(t *testing.T) {
 }
 
 func TestWhatIsRefusedIsNotRemembered(t *testing.T) {
-	w := newWorld(0, hooks(gitsync.WebhookGitHub)...)
+	w := newWorld(0, hooks("github")...)
 	send := func(signature string) int {
 		return w.send(delivery{path: "/hook/github/" + shop, header: map[string]string{
 			"X-GitHub-Event": "push", "X-GitHub-Delivery": "1", "X-Hub-Signature-256": signature}}).Code
@@ -299,7 +300,7 @@ func TestWhatIsRefusedIsNotRemembered(t *testing.T) {
 
 func TestDeliveriesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
+		w := newWorld(0, hooks("generic")...)
 		send := func() int {
 			return w.send(delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}).Code
 		}
@@ -327,7 +328,7 @@ func TestGitLabSignaturesHaveATime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(0, Hook{gitsync.WebhookGitLab, shop, [][]byte{[]byte(signing)}})
+				w := newWorld(0, Hook{"gitlab", shop, [][]byte{[]byte(signing)}})
 				got := w.send(delivery{path: "/hook/gitlab/" + shop, header: standard(signing, "1", time.Now().Add(test.off), "")})
 				if got.Code != test.want {
 					t.Errorf("%d", got.Code)
@@ -335,7 +336,7 @@ func TestGitLabSignaturesHaveATime(t *testing.T) {
 			})
 		})
 	}
-	w := newWorld(0, Hook{gitsync.WebhookGitLab, shop, [][]byte{[]byte(signing)}})
+	w := newWorld(0, Hook{"gitlab", shop, [][]byte{[]byte(signing)}})
 	if got := w.send(delivery{path: "/hook/gitlab/" + shop, header: map[string]string{"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": signing}}); got.Code != 404 {
 		t.Errorf("a signing token that was sent as it is got %d", got.Code)
 	}
@@ -348,7 +349,7 @@ func TestAClockThatIsSet(t *testing.T) {
 	for _, off := range []time.Duration{time.Hour, -time.Hour, year, -year} {
 		t.Run(off.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(0, append(hooks(gitsync.WebhookGeneric, gitsync.WebhookGitLab), Hook{gitsync.WebhookGitLab, shop, [][]byte{[]byte(signing)}})...)
+				w := newWorld(0, append(hooks("generic", "gitlab"), Hook{"gitlab", shop, [][]byte{[]byte(signing)}})...)
 				var clock clocktest.Clock
 				var logged strings.Builder
 				w.now, w.options.Log = clock.Now, slog.New(slog.NewTextHandler(&logged, nil))
@@ -400,7 +401,7 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s: %q", raw, got)
 		}
 		r := httptest.NewRequest(http.MethodPost, "http://h/hook/azure/"+want, nil)
-		if at, ok := parsePath(r.URL); !ok || at.repository != want {
+		if at, _, ok := parsePath(r.URL); !ok || at.repository != want {
 			t.Errorf("the path of %s is read as %q", want, at.repository)
 		}
 	}
@@ -413,7 +414,7 @@ func FuzzHandler(f *testing.F) {
 	f.Add("POST", "/hook/gitlab/"+shop, "X-Gitlab-Token", secret, "Push Hook", []byte(nil))
 	f.Add("GET", "/hook/azure/"+shop+"/../shop.git.git", "Authorization", basic("", secret), "", []byte("{}"))
 	f.Add("POST", "/hook/gitlab//%2e%2e/", "Webhook-Signature", "v1, v1,AA==", "System Hook", []byte("{}"))
-	all := hooks(kinds()...)
+	all := hooks(kind.Names()...)
 	f.Fuzz(func(t *testing.T, method, path, name, value, event string, body []byte) {
 		r := httptest.NewRequest(http.MethodPost, "http://h/", bytes.NewReader(body))
 		r.Method, r.URL.Path = method, path

@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/agentry-dev/agentry/gitsync"
 )
 
 func TestRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
+		w := newWorld(0, hooks("generic")...)
 		send := func(client, key, body string) int {
 			return w.send(delivery{client: client, path: "/hook/generic/" + shop, body: body, header: map[string]string{"X-Signature": sha(key, body)}}).Code
 		}
@@ -37,7 +35,7 @@ func TestRates(t *testing.T) {
 		if got := send("192.0.2.2:1", secret, "one more"); got != 429 {
 			t.Errorf("a repository with too many requests got %d", got)
 		}
-		w.Set(hooks(gitsync.WebhookGeneric))
+		w.Set(hooks("generic"))
 		if got := send("192.0.2.2:1", secret, "one more"); got != 429 {
 			t.Errorf("the new configuration forgot how many there were: %d", got)
 		}
@@ -92,7 +90,7 @@ func TestSlowBodies(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)
 		r.Body = body
 		r.Header.Set("X-Signature", sha(secret, ""))
-		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
+		w := newWorld(0, hooks("generic")...)
 		out := &deadlines{ResponseRecorder: httptest.NewRecorder(), expire: feed}
 		began := time.Now()
 		w.ServeHTTP(out, r)
@@ -124,7 +122,7 @@ func (errDeadline) Is(target error) bool { return target.Error() == "i/o timeout
 // TestBodiesAtOnce holds as many bodies open as may be.
 func TestBodiesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(0, hooks(gitsync.WebhookGeneric)...)
+		w := newWorld(0, hooks("generic")...)
 		w.options.Observe = nil // It is called by many here.
 		var open []*io.PipeWriter
 		for i := range MaxBodies {

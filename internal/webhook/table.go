@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
 // Prefix is what the paths of all webhooks begin with.
@@ -18,7 +18,8 @@ const Prefix = "/hook/"
 
 // Hook is an address with its secrets, of which each is good.
 type Hook struct {
-	Type gitsync.WebhookType
+	// Type is the name of a [kind.Kind].
+	Type string
 	// Repository is its address, as [gitsync.RepositoryAddress] gives it.
 	Repository string
 	Secrets    [][]byte
@@ -26,36 +27,29 @@ type Hook struct {
 
 // address is one that webhooks come to.
 type address struct {
-	kind       gitsync.WebhookType
+	kind       string
 	repository string
 }
 
-// kinds are the types of webhooks.
-func kinds() []gitsync.WebhookType {
-	return []gitsync.WebhookType{
-		gitsync.WebhookGitHub, gitsync.WebhookGitLab, gitsync.WebhookGitea,
-		gitsync.WebhookBitbucket, gitsync.WebhookAzure, gitsync.WebhookGeneric,
-	}
-}
-
 // parsePath reads /hook/TYPE/HOST/PATH.
-func parsePath(u *url.URL) (address, bool) {
+func parsePath(u *url.URL) (address, kind.Kind, bool) {
 	rest, ok := strings.CutPrefix(u.Path, Prefix)
-	kind, rest, cut := strings.Cut(rest, "/")
+	typ, rest, cut := strings.Cut(rest, "/")
 	host, name, slash := strings.Cut(rest, "/")
-	if !ok || !cut || !slash || host == "" || !slices.Contains(kinds(), gitsync.WebhookType(kind)) {
-		return address{}, false
+	k, known := kind.Find(typ)
+	if !ok || !cut || !slash || host == "" || !known {
+		return address{}, kind.Kind{}, false
 	}
 	name = path.Clean("/" + name)
 	for strings.HasSuffix(name, ".git") {
 		name = path.Clean(strings.TrimSuffix(name, ".git"))
 	}
 	if name == "/" {
-		return address{}, false
+		return address{}, kind.Kind{}, false
 	}
 	// Escaped as [gitsync.RepositoryAddress] does.
 	full := (&url.URL{Scheme: "https", Host: strings.ToLower(host), Path: name}).String()
-	return address{gitsync.WebhookType(kind), strings.TrimPrefix(full, "https://")}, true
+	return address{typ, strings.TrimPrefix(full, "https://")}, k, true
 }
 
 // Set replaces what addresses there are. Hooks without a secret are as good as none; hooks of
@@ -64,18 +58,19 @@ func (h *Handler) Set(hooks []Hook) {
 	table, limiters, most := map[address][]key{}, map[address]*rate.Limiter{}, 1
 	for _, hook := range hooks {
 		at := address{hook.Type, hook.Repository}
+		k, _ := kind.Find(hook.Type) // the pipeline file was checked; of another type no request comes
 		for _, secret := range hook.Secrets {
 			if len(secret) > 0 {
-				table[at] = appendNew(table[at], newKey(hook.Type, secret))
+				table[at] = appendNew(table[at], newKey(k, secret))
 			}
 		}
 		most = max(most, len(table[at]))
 	}
 	decoys := make([]key, most)
 	for i := range decoys {
-		random := make([]byte, macBlock)
+		random := make([]byte, hmacBlock)
 		_, _ = rand.Read(random) // It never fails.
-		decoys[i] = newKey(gitsync.WebhookGeneric, random)
+		decoys[i] = newKey(kind.Kind{}, random)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,0 +1,143 @@
+// Package kind knows what differs between the webhooks of the sites that host repositories. It reads headers and never a
+// body.
+package kind
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind is one sort of webhooks.
+type Kind struct {
+	// Name stands in pipeline files and in addresses.
+	Name string
+	// Secret tells how the sender uses a secret: as the key of an HMAC, or it sends the secret itself. Nil: every secret is
+	// the key of an HMAC.
+	Secret func(secret []byte) (hmacKey []byte, signs bool)
+	// Signature finds what a request shows of the secret.
+	Signature func(*http.Request) Signature
+	// Event is what the request was sent for.
+	Event func(http.Header) Event
+	// DeliveryID is the id that the sender gave the delivery, equal when it is sent again; empty if it has none. Nil: it
+	// stands in the body.
+	DeliveryID func(http.Header) string
+	// MaxBodyBytes bounds the body. 0: the handler's default.
+	MaxBodyBytes int64
+	// UnsignedPing recognises a request that only tries the address, and is not signed. Nil: there are none.
+	UnsignedPing func(http.Header) bool
+}
+
+// Find returns the kind of a name.
+func Find(name string) (Kind, bool) {
+	all := All()
+	i := slices.IndexFunc(all, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return all[i], true
+}
+
+// Names are those of all kinds.
+func Names() []string {
+	var names []string
+	for _, k := range All() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Event is what a webhook is sent for. Headers say so, which are not signed: only who knows the secret can send a request,
+// and the worst that a wrong event does is a fetch.
+type Event int
+
+// The events.
+const (
+	Other             Event = iota // changes no commit
+	Ping                           // tries the address
+	Push                           // commits, branches or tags changed
+	PullRequest                    // a pull request changed
+	PushOrPullRequest              // only the body says which
+)
+
+// Signature is what a request shows to prove that its sender knows the secret.
+type Signature struct {
+	// Sums are HMACs by SHA-256; any of them may be right.
+	Sums [][]byte
+	// Before is what is signed before the body.
+	Before string
+	// Sent is what is signed as the time of sending; zero if none is.
+	Sent time.Time
+	// Token is the secret itself; empty if it is not sent.
+	Token string
+}
+
+// IsEmpty reports whether a request shows nothing.
+func (s Signature) IsEmpty() bool { return len(s.Sums) == 0 && s.Token == "" }
+
+// hmacHeader is a header with an HMAC in hexadecimal behind a prefix.
+type hmacHeader struct{ name, prefix string }
+
+func signed(in ...hmacHeader) func(*http.Request) Signature {
+	return func(r *http.Request) (s Signature) {
+		for _, h := range in {
+			text, ok := strings.CutPrefix(r.Header.Get(h.name), h.prefix)
+			if sum, err := hex.DecodeString(text); ok && err == nil && len(sum) == sha256.Size {
+				s.Sums = append(s.Sums, sum)
+			}
+		}
+		return s
+	}
+}
+
+// maxSums is how many signatures one request may try.
+const maxSums = 4
+
+// standardSignature reads the headers of standardwebhooks.com: the id, the timestamp and the body are signed together.
+func standardSignature(header http.Header) (s Signature) {
+	id, stamp := header.Get("Webhook-Id"), header.Get("Webhook-Timestamp")
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil || id == "" {
+		return s
+	}
+	s.Sent, s.Before = time.Unix(seconds, 0), id+"."+stamp+"."
+	for one := range strings.SplitSeq(header.Get("Webhook-Signature"), " ") {
+		text, ok := strings.CutPrefix(one, "v1,")
+		if sum, err := base64.StdEncoding.DecodeString(text); ok && err == nil && len(sum) == sha256.Size && len(s.Sums) < maxSums {
+			s.Sums = append(s.Sums, sum)
+		}
+	}
+	return s
+}
+
+// headers reads the first of several headers that is there.
+func headers(names ...string) func(http.Header) string {
+	return func(header http.Header) string {
+		for _, name := range names {
+			if value := header.Get(name); value != "" {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// named reads events as GitHub, and others after it, call them.
+func named(name func(http.Header) string) func(http.Header) Event {
+	return func(header http.Header) Event {
+		switch name(header) {
+		case "ping":
+			return Ping
+		case "push", "create", "delete":
+			return Push
+		case "pull_request", "pull_request_sync":
+			return PullRequest
+		}
+		return Other
+	}
+}

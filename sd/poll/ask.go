@@ -6,26 +6,64 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/netip"
+	"time"
 
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// question is what a poll needs to know of a pod.
+// question is what a poll needs to know of a pod, so that it needs no lock.
 type question struct {
 	addr  netip.AddrPort
 	owner merge.Owner
-	known bool
-	sum   [sha256.Size]byte
+	known bool              // whether sum is set
+	sum   [sha256.Size]byte // of the last good answer
 }
 
-// answer is a good one.
+// answer is what a pod said in a good answer.
 type answer struct {
-	unchanged bool
+	unchanged bool // since the last good answer; then nothing else is set
 	fragment  *merge.Fragment
 	drops     []merge.Drop
 	sum       [sha256.Size]byte
 }
 
+// start polls a pod that was taken out of a queue.
+func (p *Poller) start(ctx context.Context, from *queue, due *pod) {
+	from.inFlight++
+	due.holds = from
+	timeout := p.options.Timeout
+	if p.document.Load() == nil {
+		timeout = min(timeout, p.options.FirstTimeout)
+	}
+	ask := question{addr: due.Addr, owner: due.Owner, known: due.answered(), sum: due.sum}
+	stop := context.AfterFunc(ctx, due.cancel)
+	p.polls.Go(func() {
+		defer stop()
+		bounded, cancel := context.WithTimeout(due.ctx, timeout)
+		defer cancel()
+		impatient := time.AfterFunc(workerTime, func() { p.release(due) })
+		begun := time.Now()
+		a, failure := p.ask(bounded, ask)
+		impatient.Stop()
+		p.done(ctx, due, time.Since(begun), a, failure)
+	})
+}
+
+// release takes the worker away from a slow poll, which goes on without one. Otherwise hundreds of
+// pods that answered before and begin to hang at the same time would hold all workers.
+func (p *Poller) release(polled *pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if polled.holds == nil || polled.holds == &p.failing || p.slow >= slowPerWorker*p.options.Workers {
+		return
+	}
+	polled.holds.inFlight--
+	polled.holds = nil
+	p.slow++
+	p.signal()
+}
+
+// ask asks the pod and reads its answer.
 func (p *Poller) ask(ctx context.Context, q question) (answer, *Failure) {
 	body, _ := p.buffers.Get().(*bytes.Buffer)
 	defer func() {

@@ -15,9 +15,9 @@ import (
 type Pod struct {
 	Owner merge.Owner
 	Addr  netip.AddrPort
-	// UID tells pods apart that have one address one after the other. It may be empty.
+	// UID tells apart pods that had the same address one after the other. It may be empty.
 	UID string
-	// Name and Node are for people.
+	// Name and Node are shown to people.
 	Name, Node string
 	// Ready is whether Kubernetes finds the pod ready. A pod that turns ready is polled at once.
 	Ready bool
@@ -53,18 +53,18 @@ const (
 	longestBackOff = 5 * time.Minute
 )
 
-// pod is a pod and what is known of it. The poller's lock guards it.
+// pod is a pod and what is known about it. The poller's lock guards it.
 type pod struct {
 	Pod
 	state State
-	// shown is what the document has: the last good answer, with those keys of the answer
-	// before it that it lacks. So a key goes when two good answers in a row lack it.
+	// shown is what the document has of the pod: the last good answer, and what only the one before
+	// it had. So a target goes when two good answers in a row lack it.
 	shown *merge.Fragment
 	// answer is the last good answer, and sum the hash of its bytes.
 	answer *merge.Fragment
 	sum    [sha256.Size]byte
 	drops  []merge.Drop
-	// since is when it came into its state, good when it answered last.
+	// since is when the pod entered its state, good when it answered last.
 	since, good, tried time.Time
 	failure            *Failure
 	failures           int // in a row
@@ -74,9 +74,9 @@ type pod struct {
 	ctx    context.Context // ends when the pod is gone
 	cancel context.CancelFunc
 
-	lane    *lane
-	index   int   // in the lane's heap; -1 while in flight
-	holds   *lane // of which the poll in flight holds a worker; nil if it is slow
+	queue   *queue
+	index   int    // in the queue's heap; -1 while in flight
+	holds   *queue // whose worker the poll in flight holds; nil if the poll is slow
 	due     time.Time
 	grid    time.Time // the due time without jitter
 	turned  bool      // turned ready while in flight
@@ -118,8 +118,8 @@ func (p *pod) enter(now time.Time, s State) {
 // answered reports whether the pod ever gave a good answer.
 func (p *pod) answered() bool { return !p.good.IsZero() }
 
-// batches is how many times in an interval polls begin: many at a time cost less than each for
-// itself, which wakes the process.
+// batches is how many times in an interval polls begin. Polls that begin together cost less than
+// single ones, each of which wakes the process.
 const batches = 100
 
 // plan sets when to poll next: at a whole hundredth of an interval since the origin.
@@ -144,7 +144,7 @@ func (p *pod) next(now time.Time, interval time.Duration) {
 	switch {
 	case !p.rounded: // Spread pods that came at the same time.
 		p.grid, p.rounded = now.Add(time.Duration((0.1+0.9*rand.Float64())*float64(interval))), true
-	case p.grid.Add(interval).Before(now): // We were late by a whole round.
+	case p.grid.Add(interval).Before(now): // Late by a whole interval.
 		p.grid = now.Add(interval)
 	default:
 		p.grid = p.grid.Add(interval)
@@ -169,8 +169,8 @@ func (p *pod) backOff(interval time.Duration) time.Duration {
 	return min(wait, most)
 }
 
-// stumbled reports whether a pod that answered failed once, and not by hanging: it is worth a
-// try, and need not queue behind those that do hang.
+// stumbled reports whether a pod that answered before failed once, and not by hanging. It is polled
+// again soon, and does not wait behind pods that hang.
 func (p *pod) stumbled() bool {
 	return p.state == StateFailing && p.failures == 1 && p.answered() && p.failure.Reason != ReasonTimeout
 }
@@ -180,18 +180,18 @@ func jitter(d time.Duration) time.Duration {
 	return time.Duration((rand.Float64() - 0.5) / 10 * float64(d))
 }
 
-// Status is what is known of a pod, for people and metrics.
+// Status is what is known about a pod, for people and metrics.
 type Status struct {
 	Pod
 	State State
-	// Since is when it came into this state; Good when it answered last; Tried when it was
-	// last asked. Zero: never.
+	// Since is when it entered this state, Good when it answered last, Tried when it was asked last,
+	// Next when it will be asked. Zero means never.
 	Since, Good, Tried, Next time.Time
 	// Failure is why the last poll failed, and Failures how many did in a row.
 	Failure  *Failure
 	Failures int
-	// Answer is its last good answer, Shown what the document has of it. Without a time in Good
-	// it was given to somebody else.
+	// Answer is its last good answer, Shown what the document has of it. If Good is zero, the pod gave
+	// that answer to another replica.
 	Answer, Shown *merge.Fragment
 	// Drops are the groups of the last good answer that were left out.
 	Drops []merge.Drop

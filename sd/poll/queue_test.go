@@ -73,7 +73,7 @@ func TestPodsThatBeginToHangDelayNoOthers(t *testing.T) {
 	})
 }
 
-// TestAPodThatStumblesIsSoonAskedAgain has so many pods beside it that hang, that the lane of those
+// TestAPodThatStumblesIsSoonAskedAgain has so many pods beside it that hang, that the queue of those
 // that fail is minutes long.
 func TestAPodThatStumblesIsSoonAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,8 @@ package repo
 import (
 	"slices"
 	"sync"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // clients are the connections of a Repo and its Pushers: one client for each credential, however
@@ -14,15 +16,15 @@ type clients struct {
 
 // sharedClient counts who uses a client. When the last user drops it, its connections are closed.
 type sharedClient struct {
-	*client
+	*transport.Client
 	users int
 }
 
 // take gives the client of a credential, made by create if there is none. The caller drops it.
-func (c *clients) take(auth Auth, create func() (*client, error)) (*sharedClient, error) {
+func (c *clients) take(auth transport.Auth, create func() (*transport.Client, error)) (*sharedClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.list, func(known *sharedClient) bool { return known.auth.Equal(auth) })
+	i := slices.IndexFunc(c.list, func(known *sharedClient) bool { return known.Auth().Equal(auth) })
 	if i >= 0 {
 		c.list[i].users++
 		return c.list[i], nil
@@ -31,7 +33,7 @@ func (c *clients) take(auth Auth, create func() (*client, error)) (*sharedClient
 	if err != nil {
 		return nil, err
 	}
-	shared := &sharedClient{client: created, users: 1}
+	shared := &sharedClient{Client: created, users: 1}
 	c.list = append(c.list, shared)
 	return shared, nil
 }
@@ -44,7 +46,7 @@ func (c *clients) drop(shared *sharedClient) {
 		return
 	}
 	c.list = slices.DeleteFunc(c.list, func(x *sharedClient) bool { return x == shared })
-	shared.close()
+	shared.Close()
 }
 
 // close closes idle connections of all clients.
@@ -52,6 +54,6 @@ func (c *clients) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, shared := range c.list {
-		shared.close()
+		shared.Close()
 	}
 }

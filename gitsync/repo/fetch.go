@@ -13,11 +13,10 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/repo/store"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // allHistory is the depth that protocol and git mean as "no boundary".
@@ -51,7 +50,7 @@ func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]T
 	}
 	defer unlock()
 	if err := r.load(); err != nil {
-		return nil, fmt.Errorf("load the cache of %s: %w", r.at.normal(), err)
+		return nil, fmt.Errorf("load the cache of %s: %w", r.URL(), err)
 	}
 	if tips := r.pinned(refs); tips != nil {
 		return tips, nil
@@ -73,7 +72,7 @@ func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]T
 	if err := f.connect(); err != nil {
 		return nil, err
 	}
-	tips, err := newRefs(r.at.normal(), f.adv).resolveAll(refs)
+	tips, err := newRefs(r.URL(), f.adv).resolveAll(refs)
 	if err != nil {
 		return nil, err
 	}
@@ -148,21 +147,21 @@ func tipName(t Tip) string {
 
 // fetch is one run of Fetch. It holds at most one session with the remote.
 type fetch struct {
-	repo   *Repo
-	ctx    context.Context
-	client *client
-	svc    *session       // nil when it is used up
-	adv    *packp.AdvRefs // of the last session
+	repo    *Repo
+	ctx     context.Context
+	client  *transport.Client
+	session *transport.Session      // nil when it is used up
+	adv     transport.Advertisement // of the last session
 }
 
 // connect starts a session, of which each serves one request for a pack.
 func (f *fetch) connect() (err error) {
 	f.close()
 	l := &listing{asked: time.Now()}
-	f.svc, err = f.client.start(f.ctx, uploadPack)
+	f.session, err = f.client.Start(f.ctx, transport.UploadPack)
 	if l.err = err; err == nil {
-		f.adv = f.svc.adv
-		l.refs = newRefs(f.repo.at.normal(), f.adv)
+		f.adv = f.session.Advertised
+		l.refs = newRefs(f.repo.URL(), f.adv)
 	}
 	f.repo.observe(OperationList, l.asked, err)
 	f.repo.listings.set(f.ctx, l)
@@ -170,9 +169,9 @@ func (f *fetch) connect() (err error) {
 }
 
 func (f *fetch) close() {
-	if f.svc != nil {
-		_ = f.svc.Close() // What was wanted is here, or the error is known.
-		f.svc = nil
+	if f.session != nil {
+		_ = f.session.Close() // What was wanted is here, or the error is known.
+		f.session = nil
 	}
 }
 
@@ -228,7 +227,7 @@ func isFinal(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || isDisk(err) {
 		return true
 	}
-	for _, kind := range []error{ErrUnreachable, ErrAuth, ErrHostKey, ErrRepositoryNotFound, ErrRefNotFound} {
+	for _, kind := range []error{transport.ErrUnreachable, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound, transport.ErrRefNotFound} {
 		if errors.Is(err, kind) {
 			return true
 		}
@@ -263,9 +262,8 @@ func (f *fetch) extend(refs []Ref, missing []Tip) error {
 // history of the branch that its Ref names, or of all branches.
 func (f *fetch) wantFresh(refs []Ref, fresh []Tip) want {
 	w := want{depth: f.repo.opts.Depth, maxBytes: f.repo.opts.MaxCloneBytes}
-	allowed := f.adv.Capabilities.Supports(capability.AllowReachableSHA1InWant) ||
-		f.adv.Capabilities.Supports(capability.Capability("allow-any-sha1-in-want"))
-	names := newRefs(f.repo.at.normal(), f.adv)
+	allowed := f.adv.AnyCommit()
+	names := newRefs(f.repo.URL(), f.adv)
 	values := map[plumbing.Hash]bool{}
 	for _, v := range f.adv.References {
 		values[v] = true
@@ -305,7 +303,7 @@ func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 		return nil
 	}
 	next := store.Store{Dir: filepath.Join(r.home, "new")}
-	if err := errors.Join(os.RemoveAll(next.Dir), next.Create(r.at.normal())); err != nil {
+	if err := errors.Join(os.RemoveAll(next.Dir), next.Create(r.URL())); err != nil {
 		return err
 	}
 	w := f.wantFresh(refs, wanted)
@@ -316,7 +314,7 @@ func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 	old := filepath.Join(r.home, "old")
 	err := errors.Join(os.RemoveAll(old), renameIfThere(r.store.Dir, old), os.Rename(next.Dir, r.store.Dir), os.RemoveAll(old))
 	if err != nil {
-		return fmt.Errorf("replace the cache of %s: %w", r.at.normal(), err)
+		return fmt.Errorf("replace the cache of %s: %w", r.URL(), err)
 	}
 	r.complete.Forget()
 	r.objects.Reset() // A new pack may have the name of a damaged one.
@@ -334,10 +332,10 @@ func (f *fetch) check(tips []Tip) error {
 		}
 		err := f.repo.complete.Check(f.repo.objects, t.Commit)
 		if t.Ref == "" && errors.Is(err, object.ErrNoCommit) {
-			return fmt.Errorf("commit %s of %s: %w", t.Commit, f.repo.at.normal(), ErrRefNotFound)
+			return fmt.Errorf("commit %s of %s: %w", t.Commit, f.repo.URL(), transport.ErrRefNotFound)
 		}
 		if err != nil {
-			return fmt.Errorf("commit %s of %s was sent incompletely: %w", t.Commit, f.repo.at.normal(), err)
+			return fmt.Errorf("commit %s of %s was sent incompletely: %w", t.Commit, f.repo.URL(), err)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/agentry-dev/agentry/gitsync/repo/store"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // HasCommit reports whether the remote still has a commit and sends it. The cache cannot say: it may
@@ -24,7 +25,7 @@ func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
 	if err := f.connect(); err != nil {
 		return false, err
 	}
-	tip, err := newRefs(r.at.normal(), f.adv).Resolve(ref)
+	tip, err := newRefs(r.URL(), f.adv).Resolve(ref)
 	if err != nil {
 		return false, err
 	}
@@ -35,15 +36,15 @@ func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
 	}
 	asked := store.Store{Dir: filepath.Join(r.home, "asked")}
 	defer os.RemoveAll(asked.Dir) // The next answer replaces it if this fails.
-	if err := errors.Join(os.RemoveAll(asked.Dir), asked.Create(r.at.normal())); err != nil {
+	if err := errors.Join(os.RemoveAll(asked.Dir), asked.Create(r.URL())); err != nil {
 		return false, err
 	}
 	err = f.request(asked, w)
-	if errors.Is(err, ErrRefNotFound) {
+	if errors.Is(err, transport.ErrRefNotFound) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("ask %s for commit %s: %w", r.at.normal(), tip.Commit, err)
+		return false, fmt.Errorf("ask %s for commit %s: %w", r.URL(), tip.Commit, err)
 	}
 	return asked.Has(tip.Commit)
 }

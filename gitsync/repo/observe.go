@@ -25,6 +25,6 @@ type Request struct {
 // observe tells of a question that began at a moment and ends now.
 func (r *Repo) observe(op Operation, began time.Time, err error) {
 	if r.opts.Observe != nil {
-		r.opts.Observe(Request{Remote: r.at.normal(), Operation: op, Took: time.Since(began), Err: err})
+		r.opts.Observe(Request{Remote: r.url, Operation: op, Took: time.Since(began), Err: err})
 	}
 }

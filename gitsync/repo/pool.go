@@ -1,8 +1,9 @@
 package repo
 
 import (
-	"fmt"
 	"sync"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // Pool shares repositories: one bare cache and one set of connections for each pair of
@@ -30,14 +31,10 @@ func NewPool(dir string, opts Options) *Pool {
 // Open is [Open], but for the same normalised URL and read credential it gives the same
 // Repo. Each Close gives one back; the last one closes it. The credential that was given
 // last is used by all: with the same [Auth.Identity] it is the newer one.
-func (p *Pool) Open(remote Remote) (*Repo, error) {
-	at, err := parseURL(remote.URL)
+func (p *Pool) Open(remote transport.Remote) (*Repo, error) {
+	key, err := remote.CacheKey()
 	if err != nil {
 		return nil, err
-	}
-	key, err := cacheKey(at, remote.Auth)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at.normal(), err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo/store"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // Update moves a ref of the remote from Old to New, and from no other value.
@@ -39,13 +40,9 @@ func checkUpdates(updates []Update) error {
 // push is one run of [Pusher.Push].
 type push struct {
 	ctx     context.Context
-	client  *client
-	remote  string
+	client  *transport.Client
 	updates []Update
-
 	data    store.Packed
-	message tail              // what the remote said
-	reasons map[string]string // by ref, from the remote's report
 }
 
 // newValues are the values that the refs are to have.
@@ -57,34 +54,40 @@ func newValues(updates []Update) []plumbing.Hash {
 	return out
 }
 
+// run sends the pack and moves the refs.
 func (p *push) run() error {
-	svc, err := p.client.start(p.ctx, receivePack)
+	session, err := p.client.Start(p.ctx, transport.ReceivePack)
 	if err != nil {
-		return p.failed(err, nil)
+		return p.failed(err, transport.PushReport{}, nil)
 	}
-	defer func() { _ = svc.Close() }() // The report is complete.
-	now := svc.adv.References
+	defer func() { _ = session.Close() }() // The report is complete.
+	now := session.Advertised.References
 	if p.moved(now) {
-		return p.failed(nil, now)
+		return p.failed(nil, transport.PushReport{}, now)
 	}
-	todo := slices.DeleteFunc(slices.Clone(p.updates), func(u Update) bool { return now[u.Ref] == u.New })
-	if len(todo) == 0 {
+	var commands []transport.Command
+	for _, u := range p.updates {
+		if now[u.Ref] != u.New {
+			commands = append(commands, transport.Command(u))
+		}
+	}
+	if len(commands) == 0 {
 		return nil
 	}
-	err = p.send(svc, todo)
+	report, err := session.Push(commands, p.data.Bytes)
 	if err == nil {
 		return nil
 	}
-	_ = svc.Close()
-	names, listErr := p.client.list(p.ctx, receivePack)
+	_ = session.Close()
+	refs, listErr := list(p.ctx, p.client, transport.ReceivePack)
 	if listErr != nil {
-		return p.failed(fmt.Errorf("%w; to see what became of it: %w", err, listErr), nil)
+		return p.failed(fmt.Errorf("%w; to see what became of it: %w", err, listErr), report, nil)
 	}
 	now = map[string]plumbing.Hash{}
 	for _, u := range p.updates {
-		now[u.Ref] = names.Tip(u.Ref).Value
+		now[u.Ref] = refs.Tip(u.Ref).Value
 	}
-	return p.failed(err, now)
+	return p.failed(err, report, now)
 }
 
 // moved reports whether a ref has neither its expected old value nor its new one.
@@ -96,23 +99,23 @@ func (p *push) moved(now map[string]plumbing.Hash) bool {
 
 // failed decides by the refs' values what the push did. It returns nil if all have the new value,
 // whatever the remote said. now is nil if the values are unknown.
-func (p *push) failed(cause error, now map[string]plumbing.Hash) error {
-	e := &PushError{Remote: p.remote, Message: remoteText(p.message.String(), p.client.secrets()), Cause: cause}
-	if errors.Is(cause, errReport) {
+func (p *push) failed(cause error, report transport.PushReport, now map[string]plumbing.Hash) error {
+	e := &PushError{Remote: p.client.URL(), Message: report.Message, Cause: cause}
+	if errors.Is(cause, transport.ErrNotMoved) {
 		e.Cause = nil // The outcomes say it all.
 	}
 	lost := now != nil && p.moved(now)
 	done := true
 	for _, u := range p.updates {
-		o := RefOutcome{Update: u, Reason: p.reasons[u.Ref], Now: now[u.Ref]}
+		o := RefOutcome{Update: u, Reason: report.Reasons[u.Ref], Now: now[u.Ref]}
 		switch {
 		case now != nil && o.Now == u.New:
 		case now != nil && o.Now != u.Old:
 			o.Err = ErrLostRace
 		case lost || strings.Contains(o.Reason, "atomic"):
 			o.Err = ErrHeldBack
-		case errors.Is(cause, ErrUnreachable):
-			o.Err = ErrUnreachable
+		case errors.Is(cause, transport.ErrUnreachable):
+			o.Err = transport.ErrUnreachable
 		default:
 			o.Err = ErrRejected
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // Pusher writes to the remote of a [Repo] with a credential of its own. What it has
@@ -20,7 +21,7 @@ type Pusher struct {
 
 // Pusher prepares pushes with a credential. It contacts nobody. The caller closes it
 // before the Repo.
-func (r *Repo) Pusher(auth Auth) (*Pusher, error) {
+func (r *Repo) Pusher(auth transport.Auth) (*Pusher, error) {
 	c, err := r.takeClient(auth)
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func (r *Repo) Pusher(auth Auth) (*Pusher, error) {
 
 // SetAuth replaces the credential, for example by a renewed token. A push under way ends with the old
 // credential.
-func (p *Pusher) SetAuth(auth Auth) error {
+func (p *Pusher) SetAuth(auth transport.Auth) error {
 	next, err := p.repo.takeClient(auth)
 	if err != nil {
 		return err
@@ -60,9 +61,9 @@ func (p *Pusher) Close() {
 // them or none if the remote can do that. A ref that has its new value already
 // counts as pushed, whoever did it.
 //
-// An error is a [*PushError]: what became of each ref was then decided by
-// listing the refs again. If the context ended or the remote could not be
-// listed, the outcome is unknown and the error ErrUnreachable; to fetch tells.
+// An error is a [*PushError]: it says for each ref whether it was moved, by listing the refs again. If
+// the context ended or the refs could not be listed, the outcome is unknown and the error is
+// [transport.ErrUnreachable]; the next fetch will tell.
 func (p *Pusher) Push(ctx context.Context, w *object.Writer, updates ...Update) error {
 	remote := p.repo.URL()
 	p.mu.Lock()
@@ -74,7 +75,7 @@ func (p *Pusher) Push(ctx context.Context, w *object.Writer, updates ...Update) 
 	if err := checkUpdates(updates); err != nil {
 		return fmt.Errorf("push to %s: %w", remote, err)
 	}
-	run := &push{ctx: ctx, client: c.client, remote: remote, updates: updates}
+	run := &push{ctx: ctx, client: c.Client, updates: updates}
 	var err error
 	if run.data, err = w.Pack(newValues(updates)...); err != nil {
 		return fmt.Errorf("push to %s: %w", remote, err)

@@ -10,8 +10,9 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // DefaultBranch is the branch that an empty [Ref] means.
@@ -78,7 +79,7 @@ type Refs struct {
 	head   string         // the ref that HEAD points to; empty if unknown
 }
 
-func newRefs(remote string, adv *packp.AdvRefs) *Refs {
+func newRefs(remote string, adv transport.Advertisement) *Refs {
 	refs := &Refs{remote: remote, tips: make(map[string]Tip, len(adv.References))}
 	for name, value := range adv.References {
 		tip := Tip{Ref: name, Value: value, Commit: value}
@@ -124,11 +125,11 @@ func (r *Refs) Names(prefix string) []string {
 	return slices.Compact(out)
 }
 
-// Resolve finds the tip that is meant. What does not exist is ErrRefNotFound,
-// with the names that do in the text, or ErrEmptyRepository.
+// Resolve finds the tip that is meant. What does not exist is [transport.ErrRefNotFound],
+// with the names that do in the text, or [ErrEmptyRepository].
 func (r *Refs) Resolve(ref Ref) (Tip, error) {
 	tip, err := r.resolve(ref)
-	missing := errors.Is(err, ErrRefNotFound) || errors.Is(err, ErrEmptyRepository)
+	missing := errors.Is(err, transport.ErrRefNotFound) || errors.Is(err, ErrEmptyRepository)
 	if ref.Optional && missing {
 		return Tip{Ref: tip.Ref}, nil
 	}
@@ -168,7 +169,7 @@ func (r *Refs) find(prefix, short string) (Tip, error) {
 	if r.none() {
 		return Tip{Ref: name}, ErrEmptyRepository
 	}
-	return Tip{Ref: name}, fmt.Errorf("%w; %s", ErrRefNotFound, r.suggest(prefix, short))
+	return Tip{Ref: name}, fmt.Errorf("%w; %s", transport.ErrRefNotFound, r.suggest(prefix, short))
 }
 
 // highest finds the tag of the highest version in a range. As in Flux a tag may
@@ -193,7 +194,7 @@ func (r *Refs) highest(expr string) (Tip, error) {
 		}
 	}
 	if best == nil {
-		return Tip{}, fmt.Errorf("%w; %s", ErrRefNotFound, r.suggest(tagsPrefix, ""))
+		return Tip{}, fmt.Errorf("%w; %s", transport.ErrRefNotFound, r.suggest(tagsPrefix, ""))
 	}
 	return r.Tip(tagsPrefix + name), nil
 }
@@ -202,18 +203,17 @@ func (r *Refs) highest(expr string) (Tip, error) {
 // repository has none, which is no error here.
 func (r *Repo) List(ctx context.Context) (*Refs, error) {
 	began := time.Now()
-	refs, err := r.readClient().list(ctx, uploadPack)
+	refs, err := list(ctx, r.readClient(), transport.UploadPack)
 	r.observe(OperationList, began, err)
 	return refs, err
 }
 
-// list asks for the refs as a program sees them: a remote may hide some from one
-// of the two.
-func (c *client) list(ctx context.Context, program string) (*Refs, error) {
-	svc, err := c.start(ctx, program)
+// list asks for the refs as a program sees them: a remote may hide some from one of the two.
+func list(ctx context.Context, c *transport.Client, program transport.Program) (*Refs, error) {
+	session, err := c.Start(ctx, program)
 	if err != nil {
 		return nil, err
 	}
-	_ = svc.Close() // The refs are complete.
-	return newRefs(c.at.normal(), svc.adv), nil
+	_ = session.Close() // The refs are complete.
+	return newRefs(c.URL(), session.Advertised), nil
 }

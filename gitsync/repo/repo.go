@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/repo/store"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // Options are the limits of a [Repo]. The zero value of a field means its
@@ -69,7 +70,8 @@ func (o Options) withDefaults() Options {
 // Repo is one remote repository and its cache on disk. It may be used by many
 // goroutines.
 type Repo struct {
-	at    location
+	url   string // normalised
+	raw   string // as it was given
 	home  string // the folder of this remote and credential
 	store store.Store
 	opts  Options
@@ -90,17 +92,18 @@ type Repo struct {
 }
 
 // Open prepares the cache of a remote below dir. It contacts nobody.
-func Open(dir string, remote Remote, opts Options) (*Repo, error) {
-	at, err := parseURL(remote.URL)
+func Open(dir string, remote transport.Remote, opts Options) (*Repo, error) {
+	url, err := transport.NormaliseURL(remote.URL)
 	if err != nil {
 		return nil, err
 	}
-	key, err := cacheKey(at, remote.Auth)
+	key, err := remote.CacheKey()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at.normal(), err)
+		return nil, err
 	}
 	r := &Repo{
-		at:    at,
+		url:   url,
+		raw:   remote.URL,
 		home:  filepath.Join(dir, key),
 		store: store.Store{Dir: filepath.Join(dir, key, "git")},
 		opts:  opts.withDefaults(),
@@ -111,17 +114,17 @@ func Open(dir string, remote Remote, opts Options) (*Repo, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(r.home, 0o700); err != nil {
-		return nil, explainDisk(fmt.Errorf("open cache of %s: %w", at.normal(), err))
+		return nil, explainDisk(fmt.Errorf("open cache of %s: %w", url, err))
 	}
 	return r, nil
 }
 
 // URL is the normalised URL of the remote.
-func (r *Repo) URL() string { return r.at.normal() }
+func (r *Repo) URL() string { return r.url }
 
 // SetAuth replaces the credential, for example by a renewed token. The cache stays where it is.
 // Requests under way end with the old credential.
-func (r *Repo) SetAuth(auth Auth) error {
+func (r *Repo) SetAuth(auth transport.Auth) error {
 	next, err := r.takeClient(auth)
 	if err != nil {
 		return err
@@ -141,15 +144,17 @@ func (r *Repo) SetAuth(auth Auth) error {
 }
 
 // readClient is the one that fetches.
-func (r *Repo) readClient() *client {
+func (r *Repo) readClient() *transport.Client {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.read.client
+	return r.read.Client
 }
 
 // takeClient gives the client of a credential. The caller gives it back with clients.drop.
-func (r *Repo) takeClient(auth Auth) (*sharedClient, error) {
-	return r.clients.take(auth, func() (*client, error) { return newClient(r.at, auth, r.opts) })
+func (r *Repo) takeClient(auth transport.Auth) (*sharedClient, error) {
+	return r.clients.take(auth, func() (*transport.Client, error) {
+		return transport.NewClient(transport.Remote{URL: r.raw, Auth: auth}, r.opts.StallTimeout)
+	})
 }
 
 // Reader opens a Reader of the cache, for one goroutine. The caller closes it.
@@ -176,7 +181,7 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case r.busy <- struct{}{}:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for another fetch of %s: %w", r.at.normal(), context.Cause(ctx))
+		return nil, fmt.Errorf("wait for another fetch of %s: %w", r.url, context.Cause(ctx))
 	}
 	err = os.MkdirAll(r.home, 0o700) // Somebody may have deleted it.
 	var file *fileLock
@@ -185,7 +190,7 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	}
 	if err != nil {
 		<-r.busy
-		return nil, fmt.Errorf("fetch of %s: %w", r.at.normal(), err)
+		return nil, fmt.Errorf("fetch of %s: %w", r.url, err)
 	}
 	return func() {
 		file.unlock()
@@ -203,7 +208,7 @@ func (r *Repo) load() error {
 	if err := os.RemoveAll(r.store.Dir); err != nil {
 		return err
 	}
-	if err := r.store.Create(r.at.normal()); err != nil {
+	if err := r.store.Create(r.url); err != nil {
 		return err
 	}
 	return r.tryLoad()

@@ -1,23 +1,18 @@
 package repo
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/pktline"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/repo/store"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 const (
@@ -36,10 +31,10 @@ type want struct {
 	maxBytes int64 // of the pack
 }
 
-// request fetches one pack into st. Each session serves one request, so it
-// starts another one if the present one is used up.
+// request fetches one pack into st. Each session serves one request, so it starts another session if
+// the present one is used up.
 func (f *fetch) request(st store.Store, w want) (err error) {
-	if f.svc == nil {
+	if f.session == nil {
 		if err := f.connect(); err != nil {
 			return err
 		}
@@ -48,19 +43,11 @@ func (f *fetch) request(st store.Store, w want) (err error) {
 	defer func() { f.repo.observe(OperationFetch, began, err) }()
 	defer f.close()
 	req := f.compose(w)
-	var buf bytes.Buffer
-	if err := encodeRequest(&buf, req); err != nil {
+	answer, err := f.session.Fetch(req)
+	if err != nil {
 		return err
 	}
-	answer, err := f.svc.exchange(buf.Bytes())
-	if err != nil {
-		return f.explain(err)
-	}
-	res := packp.NewUploadPackResponse(req)
-	if err := res.Decode(io.NopCloser(answer)); err != nil {
-		return f.explain(err)
-	}
-	if err := f.save(st, req, res, w); err != nil {
+	if err := f.save(st, req, answer, w); err != nil {
 		return err
 	}
 	if w.clone {
@@ -69,60 +56,32 @@ func (f *fetch) request(st store.Store, w want) (err error) {
 	return f.repo.load()
 }
 
-func (f *fetch) explain(err error) error { return f.svc.explain("fetch", err) }
-
-// compose builds the request. The shallow lines are what go-git's own fetch
-// leaves out unless it deepens: without them the remote believes that we hold
-// all history behind our tips, and leaves out what a revert brings back.
-func (f *fetch) compose(w want) *packp.UploadPackRequest {
-	req := packp.NewUploadPackRequest()
-	for _, c := range []capability.Capability{
-		capability.MultiACKDetailed, // Azure DevOps serves nobody without it.
-		capability.Sideband64k, capability.OFSDelta, capability.NoProgress, capability.Shallow,
-	} {
-		if f.adv.Capabilities.Supports(c) {
-			_ = req.Capabilities.Set(c) // none of these takes a value
-		}
-	}
-	if f.adv.Capabilities.Supports(capability.Agent) {
-		_ = req.Capabilities.Set(capability.Agent, capability.DefaultAgent()) // takes one value
-	}
+// compose builds the request.
+func (f *fetch) compose(w want) transport.FetchRequest {
+	var req transport.FetchRequest
 	for _, t := range w.tips {
 		req.Wants = append(req.Wants, t.Value)
 	}
 	if !w.clone {
 		req.Haves = f.repo.haves(w.tips)
 	}
-	if !req.Capabilities.Supports(capability.Shallow) {
+	if !f.adv.Shallow() {
 		return req
 	}
 	if !w.clone {
 		req.Shallows = slices.Collect(maps.Keys(f.repo.shallow))
 	}
 	if w.depth != allHistory || len(req.Shallows) > 0 {
-		req.Depth = packp.DepthCommits(w.depth)
+		req.Depth = w.depth
 	}
 	return req
 }
 
-// encodeRequest writes the whole negotiation at once: one round trip is enough,
-// because we name all that we have and close with "done".
-func encodeRequest(w io.Writer, req *packp.UploadPackRequest) error {
-	if err := req.UploadRequest.Encode(w); err != nil {
-		return err
-	}
-	if err := req.UploadHaves.Encode(w, false); err != nil {
-		return err
-	}
-	return pktline.NewEncoder(w).EncodeString("done\n")
-}
-
-// save stores the answer. The boundaries of history are written before the
-// pack: to know one too many only makes later packs larger, to know one too few
-// loses objects.
-func (f *fetch) save(st store.Store, req *packp.UploadPackRequest, res *packp.UploadPackResponse, w want) error {
+// save stores the answer. The boundaries of history are written before the pack: one boundary too many
+// only makes later packs larger, one too few loses objects.
+func (f *fetch) save(st store.Store, req transport.FetchRequest, answer *transport.FetchAnswer, w want) error {
 	shallow := map[plumbing.Hash]struct{}{}
-	for _, h := range slices.Concat(req.Shallows, res.Shallows, f.adv.Shallows) {
+	for _, h := range slices.Concat(req.Shallows, answer.Shallows, f.adv.Shallows) {
 		shallow[h] = struct{}{}
 	}
 	if len(shallow) > len(req.Shallows) {
@@ -130,47 +89,27 @@ func (f *fetch) save(st store.Store, req *packp.UploadPackRequest, res *packp.Up
 			return err
 		}
 	}
-	var in io.Reader = res
-	if req.Capabilities.Supports(capability.Sideband64k) {
-		in = sideband.NewDemuxer(sideband.Sideband64k, res)
-	}
-	stream := &wireReader{in: in}
-	err := st.Receive(stream, w.maxBytes, f.repo.opts.MaxObjectBytes)
-	cut := stream.err != nil || w.clone && errors.Is(err, store.ErrBadPack)
+	err := st.Receive(answer.Pack, w.maxBytes, f.repo.opts.MaxObjectBytes)
+	cut := answer.Err() != nil || w.clone && errors.Is(err, store.ErrBadPack)
 	if err != nil && (cut || f.ctx.Err() != nil) {
-		return f.explain(errors.Join(stream.err, err))
+		return f.session.Explain("fetch", errors.Join(answer.Err(), err))
 	}
 	if err != nil {
-		return fmt.Errorf("fetch of %s: %w", f.repo.at.normal(), err)
+		return fmt.Errorf("fetch of %s: %w", f.repo.URL(), err)
 	}
-	if len(res.Unshallows) == 0 {
+	if len(answer.Unshallows) == 0 {
 		return nil
 	}
-	for _, h := range res.Unshallows {
+	for _, h := range answer.Unshallows {
 		delete(shallow, h)
 	}
 	return st.SetShallow(shallow)
 }
 
-// wireReader remembers whether it was the remote that failed: an end in the middle of a
-// packet is an error of it, too.
-type wireReader struct {
-	in  io.Reader
-	err error // other than io.EOF
-}
-
-func (r *wireReader) Read(p []byte) (int, error) {
-	n, err := r.in.Read(p)
-	if err != nil && err != io.EOF {
-		r.err = err
-	}
-	return n, err
-}
-
-// haves lists commits that are here, for the remote to build on: what was fetched of the
-// wanted refs before, and ancestors of it at growing distances, in case that a branch was
-// rewound and the remote has forgotten its old tip. Of refs that are new to us everything
-// may be a beginning. Each have costs the remote time, so there are few.
+// haves lists commits of the cache for the remote to build on: what was fetched of the wanted refs
+// before, and ancestors of it at growing distances, in case a branch was rewound and the remote has
+// forgotten its old tip. For refs that are new to us, the commits of all refs are listed. Each costs the
+// remote time, so there are few.
 func (r *Repo) haves(tips []Tip) []plumbing.Hash {
 	names := map[string]bool{}
 	for _, t := range tips {
@@ -209,7 +148,7 @@ func spaced(rd *object.Reader, h plumbing.Hash) iter.Seq[plumbing.Hash] {
 			}
 			c, err := rd.Commit(h)
 			if err != nil || len(c.Parents) == 0 {
-				return // A have is an offer: to name fewer is no fault.
+				return // Naming fewer does no harm.
 			}
 			h = c.Parents[0]
 		}

@@ -1,4 +1,4 @@
-package repo
+package transport
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ type sshConfig struct {
 	client   ssh.ClientConfig
 }
 
-func newSSHConfig(at location, auth Auth) (*sshConfig, error) {
+func newSSHConfig(at Address, auth Auth) (*sshConfig, error) {
 	port := at.port
 	if port == "" {
 		port = "22"
@@ -125,15 +125,15 @@ func explainHostKey(host string, key ssh.PublicKey, err error) error {
 // newSSHService runs program on the host. golang.org/x/crypto/ssh knows no
 // contexts, so the end of ctx closes the connection under it, which ends every
 // read and write, the handshake's included.
-func newSSHService(ctx context.Context, c *client, program string, dog *watchdog) (service, error) {
-	dog.enter() // for all until the program runs
-	defer dog.leave(0)
+func newSSHService(ctx context.Context, c *Client, program Program, stall *stallTimer) (service, error) {
+	stall.enter() // for all until the program runs
+	defer stall.leave(0)
 	conn, err := c.ssh.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	release := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	svc, err := startSSH(conn, c, program, dog)
+	svc, err := startSSH(conn, c, program, stall)
 	if err != nil {
 		release()
 		_ = conn.Close()
@@ -142,7 +142,7 @@ func newSSHService(ctx context.Context, c *client, program string, dog *watchdog
 	return svc, nil
 }
 
-func startSSH(conn net.Conn, c *client, program string, dog *watchdog) (service, error) {
+func startSSH(conn net.Conn, c *Client, program Program, stall *stallTimer) (service, error) {
 	config := c.ssh.client
 	sc, chans, reqs, err := ssh.NewClientConn(conn, c.ssh.address, &config)
 	if err != nil {
@@ -166,7 +166,7 @@ func startSSH(conn net.Conn, c *client, program string, dog *watchdog) (service,
 	if err != nil {
 		return nil, err
 	}
-	if err := session.Start(program + " " + shellQuote(c.at.path)); err != nil {
+	if err := session.Start(string(program) + " " + shellQuote(c.at.path)); err != nil {
 		return nil, err
 	}
 	stop := func() error {
@@ -174,7 +174,7 @@ func startSSH(conn net.Conn, c *client, program string, dog *watchdog) (service,
 		_ = cl.Close()     // The server may have been faster.
 		return nil
 	}
-	return &pipeService{in: dog.writer(in), out: bufio.NewReader(dog.reader(out)), stderr: stderr, stop: stop}, nil
+	return &pipeService{in: stall.writer(in), out: bufio.NewReader(stall.reader(out)), words: stderr, stop: stop}, nil
 }
 
 // shellQuote quotes as git does: single quotes, and both ' and ! escaped

@@ -1,4 +1,4 @@
-package repo
+package transport
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -53,21 +54,21 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 // httpService speaks git's smart HTTP protocol.
 type httpService struct {
 	ctx     context.Context // of the session; see service
-	client  *client
-	program string
-	dog     *watchdog
+	client  *Client
+	program Program
+	stall   *stallTimer
 	base    *url.URL // where the repository is, after redirects
 	bodies  []io.ReadCloser
 }
 
-func newHTTPService(ctx context.Context, c *client, program string, dog *watchdog) *httpService {
-	base := &url.URL{Scheme: c.at.scheme, Host: c.at.address(), Path: strings.TrimRight(c.at.path, "/")}
-	return &httpService{ctx: ctx, client: c, program: program, dog: dog, base: base}
+func newHTTPService(ctx context.Context, c *Client, program Program, stall *stallTimer) *httpService {
+	base := &url.URL{Scheme: c.at.scheme, Host: c.at.hostPort(), Path: strings.TrimRight(c.at.path, "/")}
+	return &httpService{ctx: ctx, client: c, program: program, stall: stall, base: base}
 }
 
 func (s *httpService) advertised() (io.Reader, error) {
 	u := s.base.JoinPath("info", "refs")
-	u.RawQuery = "service=" + s.program
+	u.RawQuery = "service=" + string(s.program)
 	req, err := http.NewRequestWithContext(s.ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
 		return nil, err
@@ -76,33 +77,33 @@ func (s *httpService) advertised() (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t := res.Header.Get("Content-Type"); t != "application/x-"+s.program+"-advertisement" {
+	if t := res.Header.Get("Content-Type"); t != "application/x-"+string(s.program)+"-advertisement" {
 		return nil, fmt.Errorf("%w: the answer is %q and not of a smart git server", ErrRepositoryNotFound, t)
 	}
 	final := *res.Request.URL
 	final.RawQuery, final.Path, final.RawPath = "", strings.TrimSuffix(final.Path, "/info/refs"), ""
 	s.base = &final
-	return s.dog.reader(res.Body), nil
+	return s.stall.reader(res.Body), nil
 }
 
 func (s *httpService) exchange(request []byte) (io.Reader, error) {
-	u := s.base.JoinPath(s.program)
+	u := s.base.JoinPath(string(s.program))
 	// A body of its own type, so what net/http knows of a bytes.Reader is told: the second
 	// one is for a connection that the server had closed.
-	body := func() (io.ReadCloser, error) { return io.NopCloser(s.dog.sent(bytes.NewReader(request))), nil }
+	body := func() (io.ReadCloser, error) { return io.NopCloser(s.stall.sent(bytes.NewReader(request))), nil }
 	first, _ := body() // cannot fail
 	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, u.String(), first)
 	if err != nil {
 		return nil, err
 	}
 	req.ContentLength, req.GetBody = int64(len(request)), body
-	req.Header.Set("Content-Type", "application/x-"+s.program+"-request")
-	req.Header.Set("Accept", "application/x-"+s.program+"-result")
+	req.Header.Set("Content-Type", "application/x-"+string(s.program)+"-request")
+	req.Header.Set("Accept", "application/x-"+string(s.program)+"-result")
 	res, err := s.do(req)
 	if err != nil {
 		return nil, err
 	}
-	return s.dog.reader(res.Body), nil
+	return s.stall.reader(res.Body), nil
 }
 
 // do sends a request with the credential. It gives good answers only; their
@@ -113,9 +114,9 @@ func (s *httpService) do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.dog.enter()
+	s.stall.enter()
 	res, err := s.client.http.Do(req)
-	s.dog.leave(0)
+	s.stall.leave(0)
 	if err != nil {
 		return nil, httpclient.PlainError(err) // the caller names the remote
 	}
@@ -130,7 +131,7 @@ func (s *httpService) do(req *http.Request) (*http.Response, error) {
 }
 
 // authorize puts the credential into a request. It gives the token if there is one.
-func (c *client) authorize(req *http.Request) (token string, err error) {
+func (c *Client) authorize(req *http.Request) (token string, err error) {
 	auth := c.auth
 	switch {
 	case auth.Token != nil:
@@ -150,7 +151,7 @@ func (c *client) authorize(req *http.Request) (token string, err error) {
 }
 
 // refused tells a TokenSource that wants to know that a token is good for nothing.
-func (c *client) refused(token string) {
+func (c *Client) refused(token string) {
 	if source, ok := c.auth.Token.(interface{ Forget(token string) }); ok {
 		source.Forget(token)
 	}
@@ -170,12 +171,12 @@ func statusError(res *http.Response) error {
 	case http.StatusNotFound, http.StatusGone:
 		return fmt.Errorf("%w: %s", ErrRepositoryNotFound, text)
 	case http.StatusRequestEntityTooLarge:
-		return fmt.Errorf("%w: %s", ErrTooLarge, text)
+		return fmt.Errorf("%w: %s", limit.ErrTooLarge, text)
 	}
 	return errors.New(text)
 }
 
-func (s *httpService) complaint() string { return "" }
+func (s *httpService) stderr() string { return "" }
 
 // Close gives the connections back.
 func (s *httpService) Close() error {

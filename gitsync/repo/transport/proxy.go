@@ -1,4 +1,4 @@
-package repo
+package transport
 
 import (
 	"bufio"
@@ -12,6 +12,8 @@ import (
 	"net/http"
 
 	"golang.org/x/net/proxy"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
 // maxProxyAnswer is how many bytes a proxy may take to say yes or no.
@@ -79,7 +81,7 @@ func (c *sshConfig) tunnel(conn net.Conn) error {
 	var head []byte
 	for one := make([]byte, 1); !bytes.HasSuffix(head, []byte("\r\n\r\n")); head = append(head, one[0]) {
 		if len(head) >= maxProxyAnswer {
-			return fmt.Errorf("%w: its answer", ErrTooLarge)
+			return fmt.Errorf("%w: its answer", limit.ErrTooLarge)
 		}
 		if _, err := conn.Read(one); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package repo
+package transport
 
 import (
 	"context"
@@ -50,7 +50,7 @@ type TokenSource interface {
 	Token(ctx context.Context) (string, error)
 }
 
-// Remote is a repository and the credential that reads it. [Repo.Pusher] writes.
+// Remote is a repository and the credential that reads it. Pushes may have a credential of their own.
 type Remote struct {
 	// URL may be of scheme https, http, ssh or file, of git's short form
 	// [user@]host:path, or a path.
@@ -59,16 +59,12 @@ type Remote struct {
 	Auth Auth
 }
 
-// Check reports what [Open] would refuse. It contacts nobody and touches no disk.
+// Check reports what [NewClient] and [Remote.CacheKey] would refuse. It contacts nobody.
 func (r Remote) Check() error {
-	at, err := parseURL(r.URL)
-	if err != nil {
+	if _, err := r.CacheKey(); err != nil {
 		return err
 	}
-	if _, err := cacheKey(at, r.Auth); err != nil {
-		return fmt.Errorf("%s: %w", at.normal(), err)
-	}
-	_, err = newClient(at, r.Auth, Options{})
+	_, err := NewClient(r, 0)
 	return err
 }
 
@@ -133,16 +129,22 @@ func (a Auth) userOr(fromURL string) string {
 	return "git"
 }
 
-// cacheKey is the name of the folder for a remote as seen with a credential.
-func cacheKey(l location, a Auth) (string, error) {
+// CacheKey is a file name for the cache of the repository as this credential sees it: a hash, from
+// which the credential cannot be read.
+func (r Remote) CacheKey() (string, error) {
+	at, err := ParseURL(r.URL)
+	if err != nil {
+		return "", err
+	}
+	a := r.Auth
+	if a.Identity == "" && a.Token != nil {
+		return "", fmt.Errorf("%s: auth holds a source of tokens and no identity", at)
+	}
 	id := struct {
 		URL  string
 		User string
 		Auth any
-	}{URL: l.normal(), User: l.user, Auth: a.Identity}
-	if a.Identity == "" && a.Token != nil {
-		return "", errors.New("auth holds a source of tokens and no identity")
-	}
+	}{URL: at.String(), User: at.user, Auth: a.Identity}
 	if a.Identity == "" {
 		// These say whom we trust and how we get there, not who we are.
 		a.Connection = httpclient.Connection{ClientCertPEM: a.ClientCertPEM, ClientKeyPEM: a.ClientKeyPEM}

@@ -1,8 +1,7 @@
-package repo
+package transport
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +21,10 @@ const killDelay = 2 * time.Second
 // pipeService is a service at the other end of two pipes: a git process here or
 // behind ssh.
 type pipeService struct {
-	in     io.WriteCloser
-	out    *bufio.Reader
-	stderr *tail
-	stop   func() error // ends the process and waits for it
+	in    io.WriteCloser
+	out   *bufio.Reader
+	words *tail
+	stop  func() error // ends the process and waits for it
 
 	inOnce    sync.Once // an ssh channel must not be closed by two at once
 	asked     bool
@@ -53,7 +52,7 @@ func (s *pipeService) closeIn() {
 	s.inOnce.Do(func() { _ = s.in.Close() }) // The remote may have gone already.
 }
 
-func (s *pipeService) complaint() string { return s.stderr.String() }
+func (s *pipeService) stderr() string { return s.words.String() }
 
 // Close ends the remote process. A service that was asked for nothing but its
 // refs is told so, and goes by itself.
@@ -70,11 +69,11 @@ func (s *pipeService) Close() error {
 }
 
 // newFileService runs git on this machine's file system.
-func newFileService(ctx context.Context, dir, program string, dog *watchdog) (service, error) {
+func newFileService(ctx context.Context, dir string, program Program, stall *stallTimer) (service, error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: no such directory", ErrRepositoryNotFound)
 	}
-	cmd := exec.CommandContext(ctx, "git", strings.TrimPrefix(program, "git-"), dir)
+	cmd := exec.CommandContext(ctx, "git", strings.TrimPrefix(string(program), "git-"), dir)
 	cmd.Env = cleanGitEnv(os.Environ())
 	cmd.WaitDelay = killDelay
 	stderr := &tail{}
@@ -96,7 +95,7 @@ func newFileService(ctx context.Context, dir, program string, dog *watchdog) (se
 		_ = cmd.Wait() // The exit status adds nothing to what was read.
 		return nil
 	}
-	return &pipeService{in: dog.writer(in), out: bufio.NewReader(dog.reader(out)), stderr: stderr, stop: stop}, nil
+	return &pipeService{in: stall.writer(in), out: bufio.NewReader(stall.reader(out)), words: stderr, stop: stop}, nil
 }
 
 // cleanGitEnv drops what would bind git to another repository, as it is set
@@ -123,37 +122,4 @@ func hasAnyPrefix(s string, prefixes []string) bool {
 		}
 	}
 	return false
-}
-
-func containsAny(s string, subs ...string) bool {
-	s = strings.ToLower(s)
-	for _, sub := range subs {
-		if strings.Contains(s, sub) {
-			return true
-		}
-	}
-	return false
-}
-
-// tail keeps the last maxRemoteText bytes written to it. It may be read while
-// it is written to.
-type tail struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf.Write(p)
-	if over := t.buf.Len() - maxRemoteText; over > 0 {
-		t.buf.Next(over)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(t.buf.String())
 }

@@ -1,4 +1,4 @@
-package repo
+package transport
 
 import (
 	"bytes"
@@ -26,14 +26,14 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func TestWatchdog(t *testing.T) {
+func TestStallTimer(t *testing.T) {
 	t.Parallel()
 	const limit = 30 * time.Second
 	for name, c := range map[string]struct {
 		remote paced
 		relax  bool
 		own    time.Duration // of our own work after each read
-		want   time.Duration // when it bites; 0: never
+		want   time.Duration // when it fires; 0: never
 	}{
 		"a byte a second":              {remote: paced{1, time.Second, 1e6}, want: limit},
 		"silence":                      {remote: paced{1, time.Hour, 1e6}, want: limit},
@@ -46,52 +46,52 @@ func TestWatchdog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, bite := context.WithCancelCause(context.Background())
-				defer bite(nil)
-				dog := newWatchdog(limit, bite)
+				ctx, cancel := context.WithCancelCause(context.Background())
+				defer cancel(nil)
+				timer := newStallTimer(limit, cancel)
 				if c.relax {
-					dog.relax()
+					timer.relax()
 				}
-				var bitten time.Duration
+				var fired time.Duration
 				began := time.Now()
-				context.AfterFunc(ctx, func() { bitten = time.Since(began) })
-				in := dog.reader(&c.remote)
+				context.AfterFunc(ctx, func() { fired = time.Since(began) })
+				in := timer.reader(&c.remote)
 				for b := make([]byte, 1e6); ctx.Err() == nil; time.Sleep(c.own) {
 					if _, err := in.Read(b); err != nil {
 						break
 					}
 				}
 				synctest.Wait()
-				if bitten != c.want {
-					t.Errorf("bites after %s, want %s", bitten, c.want)
+				if fired != c.want {
+					t.Errorf("fires after %s, want %s", fired, c.want)
 				}
 			})
 		})
 	}
 }
 
-// TestWatchdogCountsWhatIsSent while an answer is waited for: a slow line takes its time.
-func TestWatchdogCountsWhatIsSent(t *testing.T) {
+// TestStallTimerCountsWhatIsSent while an answer is waited for: a slow line takes its time.
+func TestStallTimerCountsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, bite := context.WithCancelCause(context.Background())
-		defer bite(nil)
-		dog := newWatchdog(30*time.Second, bite)
-		dog.enter()
-		body := dog.sent(bytes.NewReader(make([]byte, 10*maxWatchedWrite)))
+		ctx, cancel := context.WithCancelCause(context.Background())
+		defer cancel(nil)
+		timer := newStallTimer(30*time.Second, cancel)
+		timer.enter()
+		body := timer.sent(bytes.NewReader(make([]byte, 10*maxWatchedWrite)))
 		for b := make([]byte, maxWatchedWrite); ; time.Sleep(29 * time.Second) {
 			if _, err := body.Read(b); err != nil {
 				break
 			}
 		}
 		if ctx.Err() != nil {
-			t.Errorf("it bites: %v", context.Cause(ctx))
+			t.Errorf("it fires: %v", context.Cause(ctx))
 		}
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		if ctx.Err() == nil {
-			t.Error("it does not bite when all is sent and nothing comes")
+			t.Error("it does not fire when all is sent and nothing comes")
 		}
-		dog.leave(0)
+		timer.leave(0)
 	})
 }

@@ -1,4 +1,4 @@
-package repo
+package transport
 
 import (
 	"context"
@@ -20,10 +20,10 @@ const (
 	maxSessionTime = time.Hour
 )
 
-// watchdog ends a session whose remote does not move. What counts is the time that we
+// stallTimer ends a session whose remote does not move. What counts is the time that we
 // wait for the remote: what we do ourselves in between may take its time.
-type watchdog struct {
-	bite func(error) // ends the session
+type stallTimer struct {
+	cancel func(error) // ends the session
 
 	mu      sync.Mutex
 	limit   time.Duration // of waiting for minProgressBytes
@@ -34,12 +34,12 @@ type watchdog struct {
 	timer   *time.Timer   // nil while nobody waits
 }
 
-func newWatchdog(limit time.Duration, bite context.CancelCauseFunc) *watchdog {
-	return &watchdog{bite: bite, limit: limit}
+func newStallTimer(limit time.Duration, cancel context.CancelCauseFunc) *stallTimer {
+	return &stallTimer{cancel: cancel, limit: limit}
 }
 
 // relax gives the remote time to work on a request.
-func (w *watchdog) relax() {
+func (w *stallTimer) relax() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.limit *= workStalls
@@ -48,7 +48,7 @@ func (w *watchdog) relax() {
 
 // enter says that we wait for the remote from now on; leave that we do not any more, and
 // how many bytes came of it.
-func (w *watchdog) enter() {
+func (w *stallTimer) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiters++; w.waiters == 1 {
@@ -57,7 +57,7 @@ func (w *watchdog) enter() {
 	}
 }
 
-func (w *watchdog) leave(n int) {
+func (w *stallTimer) leave(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiters--; w.waiters == 0 {
@@ -69,20 +69,20 @@ func (w *watchdog) leave(n int) {
 }
 
 // progress counts bytes that moved while somebody waits for something else.
-func (w *watchdog) progress(n int) {
+func (w *stallTimer) progress(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.add(n)
 }
 
-func (w *watchdog) add(n int) {
+func (w *stallTimer) add(n int) {
 	if w.moved += int64(n); w.moved >= minProgressBytes {
 		w.restart()
 	}
 }
 
 // restart begins to count anew.
-func (w *watchdog) restart() {
+func (w *stallTimer) restart() {
 	w.moved, w.waited = 0, 0
 	if w.timer != nil {
 		w.timer.Stop()
@@ -91,45 +91,45 @@ func (w *watchdog) restart() {
 	}
 }
 
-// arm sets the timer to what is left. One that bites although it was just stopped does
+// arm sets the timer to what is left. One that fires although it was just stopped does
 // no harm: the time was up.
-func (w *watchdog) arm() {
+func (w *stallTimer) arm() {
 	limit := w.limit
 	w.timer = time.AfterFunc(limit-w.waited, func() {
-		w.bite(fmt.Errorf("it moved fewer than %d bytes in %s", minProgressBytes, limit))
+		w.cancel(fmt.Errorf("it moved fewer than %d bytes in %s", minProgressBytes, limit))
 	})
 }
 
 // reader watches what is read of a remote.
-func (w *watchdog) reader(in io.Reader) io.Reader { return &watchedReader{in, w} }
+func (w *stallTimer) reader(in io.Reader) io.Reader { return &watchedReader{in, w} }
 
 type watchedReader struct {
-	in  io.Reader
-	dog *watchdog
+	in    io.Reader
+	timer *stallTimer
 }
 
 func (r *watchedReader) Read(p []byte) (int, error) {
-	r.dog.enter()
+	r.timer.enter()
 	n, err := r.in.Read(p)
-	r.dog.leave(n)
+	r.timer.leave(n)
 	return n, err
 }
 
 // writer watches what is written to a remote.
-func (w *watchdog) writer(out io.WriteCloser) io.WriteCloser { return &watchedWriter{out, w} }
+func (w *stallTimer) writer(out io.WriteCloser) io.WriteCloser { return &watchedWriter{out, w} }
 
 type watchedWriter struct {
 	io.WriteCloser
-	dog *watchdog
+	timer *stallTimer
 }
 
 func (w *watchedWriter) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > written {
 		part := p[written:min(len(p), written+maxWatchedWrite)]
-		w.dog.enter()
+		w.timer.enter()
 		n, err := w.WriteCloser.Write(part)
-		w.dog.leave(n)
+		w.timer.leave(n)
 		if written += n; err != nil {
 			return written, err
 		}
@@ -142,15 +142,15 @@ func (w *watchedWriter) Write(p []byte) (int, error) {
 const maxWatchedWrite = 32 << 10
 
 // sent counts what a remote takes of a request's body, which others read.
-func (w *watchdog) sent(in io.Reader) io.Reader { return &sentReader{in, w} }
+func (w *stallTimer) sent(in io.Reader) io.Reader { return &sentReader{in, w} }
 
 type sentReader struct {
-	in  io.Reader
-	dog *watchdog
+	in    io.Reader
+	timer *stallTimer
 }
 
 func (r *sentReader) Read(p []byte) (int, error) {
 	n, err := r.in.Read(p[:min(len(p), maxWatchedWrite)])
-	r.dog.progress(n)
+	r.timer.progress(n)
 	return n, err
 }

@@ -1,0 +1,163 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+)
+
+// What a caller branches on. Errors of sessions wrap one of them, or [limit.ErrTooLarge].
+var (
+	// ErrUnreachable means that the remote gave no usable answer: it could not be
+	// dialled, was too slow for the context, or broke off.
+	ErrUnreachable = errors.New("remote is unreachable")
+	// ErrAuth means that the remote refused the credential or the permission.
+	ErrAuth = errors.New("access denied by the remote")
+	// ErrHostKey means that the ssh host key is not the one in known_hosts.
+	ErrHostKey = errors.New("ssh host key is not trusted")
+	// ErrRepositoryNotFound means that the remote holds no such repository, or
+	// says so to this credential.
+	ErrRepositoryNotFound = errors.New("repository not found")
+	// ErrRefNotFound means that the remote has no such branch, tag, ref or commit.
+	ErrRefNotFound = errors.New("not found in the remote")
+)
+
+// explain turns what went wrong into an error of a known kind that names the
+// remote and shows no secret. words is what the remote said about it.
+func (c *Client) explain(ctx context.Context, action string, err error, words string) error {
+	return c.explainCause(context.Cause(ctx), action, err, words)
+}
+
+// explainCause is explain where the context has ended since, of which cause says why.
+func (c *Client) explainCause(cause error, action string, err error, words string) error {
+	kind := kindOf(cause, err, words)
+	text := strings.TrimPrefix(err.Error(), kind.Error()+": ")
+	if errors.Is(err, packp.ErrEmptyInput) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		text = "the connection ended early"
+	}
+	if cause != nil {
+		text, err = cause.Error(), cause
+	}
+	if words != "" {
+		text += ": " + words
+	}
+	remote := &remoteError{kind: kind, text: remoteText(text, c.secrets()), cause: err}
+	return fmt.Errorf("%s of %s: %w", action, c.at, remote)
+}
+
+// kindOf sorts an error into the sentinels. Remotes tell most refusals in words
+// only; what is not recognised counts as unreachable, which is tried again.
+func kindOf(cause, err error, words string) error {
+	for _, kind := range []error{ErrAuth, ErrHostKey, ErrRepositoryNotFound, limit.ErrTooLarge, ErrRefNotFound} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	if cause != nil {
+		return ErrUnreachable
+	}
+	var line *pktline.ErrorLine
+	if errors.As(err, &line) {
+		words += " " + line.Text
+	}
+	switch {
+	case containsAny(words, "not our ref"):
+		return ErrRefNotFound
+	case containsAny(words, "permission denied", "permission to ", "access denied", "not allowed", "unauthorized", "authentication failed",
+		"write access", "read only", "read-only", "insufficient permission", "denied to"):
+		return ErrAuth
+	case containsAny(words, "not found", "does not exist", "does not appear to be a git repository", "not a git repository",
+		"no such repository", "could not be found"):
+		return ErrRepositoryNotFound
+	}
+	return ErrUnreachable
+}
+
+func containsAny(s string, subs ...string) bool {
+	s = strings.ToLower(s)
+	for _, sub := range subs {
+		if strings.Contains(s, sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxRemoteText is how many bytes of a remote's own words go into an error.
+const maxRemoteText = 2 << 10
+
+// remoteText makes a remote's words fit for an error: one paragraph of
+// printable text of at most maxRemoteText bytes, without the secrets.
+func remoteText(s string, secrets []string) string {
+	for _, secret := range secrets {
+		s = strings.ReplaceAll(s, secret, "***")
+	}
+	s = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
+		}
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxRemoteText {
+		s = strings.ToValidUTF8(s[:maxRemoteText], "") + " ..."
+	}
+	return s
+}
+
+// remoteError is an error with a kind that callers branch on and a text that is
+// safe to show. The cause is kept for errors.Is and errors.As only.
+type remoteError struct {
+	kind  error
+	text  string
+	cause error
+}
+
+func (e *remoteError) Error() string {
+	if e.text == "" {
+		return e.kind.Error()
+	}
+	return fmt.Sprintf("%v: %s", e.kind, e.text)
+}
+
+func (e *remoteError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{e.kind}
+	}
+	return []error{e.kind, e.cause}
+}
+
+// tail keeps the last maxRemoteText bytes written to it. It may be read while
+// it is written to.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(p)
+	if over := t.buf.Len() - maxRemoteText; over > 0 {
+		t.buf.Next(over)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(t.buf.String())
+}

@@ -1,0 +1,100 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+)
+
+// ErrNotMoved means that the remote has reported in the proper form that it did not move all refs:
+// the [PushReport] says why.
+var ErrNotMoved = errors.New("the remote did not move all refs")
+
+// Command moves a ref of the remote from Old to New. The zero hash as Old means that the ref does
+// not exist.
+type Command struct {
+	Ref string // full name
+	Old plumbing.Hash
+	New plumbing.Hash
+}
+
+// PushReport is what the remote said of a push.
+type PushReport struct {
+	Message string            // such as the words of a hook
+	Reasons map[string]string // why refs were not moved, by their names
+}
+
+// Push sends a pack and asks the remote to move refs: all or none of them if it can do that. The old
+// values go along, so the remote compares and swaps under its own lock. It may be called once in a
+// session. Errors are ErrNotMoved, or as those of [Client.Start]; after any of them the refs' values
+// tell what has happened.
+func (s *Session) Push(commands []Command, pack []byte) (PushReport, error) {
+	req := packp.NewReferenceUpdateRequestFromCapabilities(s.Advertised.Capabilities)
+	if s.Advertised.Capabilities.Supports(capability.Sideband64k) {
+		_ = req.Capabilities.Set(capability.Sideband64k) // It takes no value.
+	}
+	if len(commands) > 1 && s.Advertised.Capabilities.Supports(capability.Atomic) {
+		_ = req.Capabilities.Set(capability.Atomic) // It takes no value.
+	}
+	for _, c := range commands {
+		req.Commands = append(req.Commands, &packp.Command{Name: plumbing.ReferenceName(c.Ref), Old: c.Old, New: c.New})
+	}
+	req.Packfile = io.NopCloser(bytes.NewReader(pack))
+	var buf bytes.Buffer
+	if err := req.Encode(&buf); err != nil {
+		return PushReport{}, err
+	}
+	answer, err := s.exchange(buf.Bytes())
+	if err != nil {
+		return PushReport{}, s.Explain("push", err)
+	}
+	var message tail
+	reasons, err := readReport(req, answer, &message)
+	if err != nil && !errors.Is(err, ErrNotMoved) {
+		err = s.Explain("push", err)
+	}
+	secrets := s.client.secrets()
+	for ref, reason := range reasons {
+		reasons[ref] = remoteText(reason, secrets)
+	}
+	return PushReport{Message: remoteText(message.String(), secrets), Reasons: reasons}, err
+}
+
+// readReport reads which refs the remote has not moved, and why.
+func readReport(req *packp.ReferenceUpdateRequest, answer io.Reader, message *tail) (reasons map[string]string, err error) {
+	if req.Capabilities.Supports(capability.Sideband64k) {
+		demuxer := sideband.NewDemuxer(sideband.Sideband64k, answer)
+		demuxer.Progress = message
+		answer = demuxer
+	}
+	if !req.Capabilities.Supports(capability.ReportStatus) {
+		_, err := io.Copy(io.Discard, answer)
+		return nil, errors.Join(err, ErrNotMoved) // The refs' values will tell.
+	}
+	report := packp.NewReportStatus()
+	if err := report.Decode(answer); err != nil {
+		return nil, err
+	}
+	// A hook may still be talking.
+	if _, err := io.Copy(io.Discard, answer); err != nil {
+		return nil, err
+	}
+	if report.Error() == nil {
+		return nil, nil
+	}
+	reasons = map[string]string{}
+	for _, s := range report.CommandStatuses {
+		if s.Error() != nil {
+			reasons[s.ReferenceName.String()] = s.Status
+		}
+	}
+	if len(reasons) == 0 {
+		_, _ = io.WriteString(message, "unpack: "+report.UnpackStatus) // A tail takes all.
+	}
+	return reasons, ErrNotMoved
+}

@@ -1,0 +1,80 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Session is one run of a program on the remote, from its refs to its end. It ends when its caller's
+// context does, when the remote stalls, and by Close.
+type Session struct {
+	service
+	Advertised Advertisement
+
+	client *Client
+	ctx    context.Context // of the session; see service
+	stall  *stallTimer
+	end    func()
+}
+
+// Start runs a program and reads its refs. The caller closes the session. Errors say that the program
+// failed, wrap one of those of this package, and show no secret.
+func (c *Client) Start(ctx context.Context, program Program) (*Session, error) {
+	ctx, stop := context.WithTimeoutCause(ctx, maxSessionTime, fmt.Errorf("the session took longer than %s", maxSessionTime))
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := &Session{client: c, ctx: ctx, stall: newStallTimer(c.stall, cancel)}
+	s.end = func() {
+		cancel(nil)
+		stop()
+	}
+	var err error
+	if s.service, err = c.open(ctx, program, s.stall); err != nil {
+		err = c.explain(ctx, string(program), err, "")
+		s.end()
+		return nil, err
+	}
+	if s.Advertised, err = readAdvertisement(s.service); err != nil {
+		return nil, s.Explain(string(program), err)
+	}
+	return s, nil
+}
+
+func (c *Client) open(ctx context.Context, program Program, stall *stallTimer) (service, error) {
+	switch c.at.scheme {
+	case "http", "https":
+		return newHTTPService(ctx, c, program, stall), nil
+	case "ssh":
+		return newSSHService(ctx, c, program, stall)
+	}
+	return newFileService(ctx, c.at.path, program, stall)
+}
+
+// exchange gives the remote more time than it has for its refs.
+func (s *Session) exchange(request []byte) (io.Reader, error) {
+	s.stall.relax()
+	return s.service.exchange(request)
+}
+
+// Explain ends a session that has failed, and makes err an error of this package that names the remote,
+// holds what it said beside the protocol, and shows no secret.
+func (s *Session) Explain(action string, err error) error {
+	cause := context.Cause(s.ctx)
+	_ = s.close(cause) // What the remote says may come later than the end of its answer.
+	return s.client.explainCause(cause, action, err, s.stderr())
+}
+
+// Close ends the session. The remote gets a moment to end by itself: a hook may still run after the last
+// answer, and what it prints may be on its way.
+func (s *Session) Close() error { return s.close(context.Cause(s.ctx)) }
+
+func (s *Session) close(cause error) error {
+	if cause == nil {
+		cutOff := time.AfterFunc(killDelay, s.end)
+		defer cutOff.Stop()
+	}
+	err := s.service.Close()
+	s.end()
+	return err
+}

@@ -163,7 +163,7 @@ func (f *fetch) connect() (err error) {
 		f.adv = f.session.Advertised
 		l.refs = newRefs(f.repo.URL(), f.adv)
 	}
-	f.repo.observe(OperationList, l.asked, err)
+	f.repo.opts.observe(f.repo.url, OperationList, l.asked, err)
 	f.repo.listings.set(f.ctx, l)
 	return err
 }

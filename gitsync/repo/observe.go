@@ -22,9 +22,9 @@ type Request struct {
 	Err error
 }
 
-// observe tells of a question that began at a moment and ends now.
-func (r *Repo) observe(op Operation, began time.Time, err error) {
-	if r.opts.Observe != nil {
-		r.opts.Observe(Request{Remote: r.url, Operation: op, Took: time.Since(began), Err: err})
+// observe reports a request to a remote that began at a moment and ends now.
+func (o Options) observe(remote string, op Operation, began time.Time, err error) {
+	if o.Observe != nil {
+		o.Observe(Request{Remote: remote, Operation: op, Took: time.Since(began), Err: err})
 	}
 }

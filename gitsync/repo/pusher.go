@@ -82,7 +82,7 @@ func (p *Pusher) Push(ctx context.Context, w *object.Writer, updates ...Update) 
 	}
 	began := time.Now()
 	err = run.run()
-	p.repo.observe(OperationPush, began, err)
+	p.repo.opts.observe(p.repo.url, OperationPush, began, err)
 	if err != nil {
 		p.repo.listings.forget()
 		return err

@@ -204,7 +204,7 @@ func (r *Refs) highest(expr string) (Tip, error) {
 func (r *Repo) List(ctx context.Context) (*Refs, error) {
 	began := time.Now()
 	refs, err := list(ctx, r.readClient(), transport.UploadPack)
-	r.observe(OperationList, began, err)
+	r.opts.observe(r.url, OperationList, began, err)
 	return refs, err
 }
 

@@ -40,7 +40,7 @@ func (f *fetch) request(st store.Store, w want) (err error) {
 		}
 	}
 	began := time.Now()
-	defer func() { f.repo.observe(OperationFetch, began, err) }()
+	defer func() { f.repo.opts.observe(f.repo.url, OperationFetch, began, err) }()
 	defer f.close()
 	req := f.compose(w)
 	answer, err := f.session.Fetch(req)
@@ -63,7 +63,7 @@ func (f *fetch) compose(w want) transport.FetchRequest {
 		req.Wants = append(req.Wants, t.Value)
 	}
 	if !w.clone {
-		req.Haves = f.repo.haves(w.tips)
+		req.Haves = f.haves(w.tips)
 	}
 	if !f.adv.Shallow() {
 		return req
@@ -110,8 +110,8 @@ func (f *fetch) save(st store.Store, req transport.FetchRequest, answer *transpo
 // before, and ancestors of it at growing distances, in case a branch was rewound and the remote has
 // forgotten its old tip. For refs that are new to us, the commits of all refs are listed. Each costs the
 // remote time, so there are few.
-func (r *Repo) haves(tips []Tip) []plumbing.Hash {
-	names := map[string]bool{}
+func (f *fetch) haves(tips []Tip) []plumbing.Hash {
+	r, names := f.repo, map[string]bool{}
 	for _, t := range tips {
 		if _, known := r.tips[tipName(t)]; known {
 			names[tipName(t)] = true

@@ -45,11 +45,9 @@ func exceptions() map[string]int {
 		"files with methods of gitsync.validator":                           7,
 		"methods of type gitsync/fleet.Fleet":                               65,
 		"files with methods of gitsync/fleet.Fleet":                         12,
-		"files with methods of gitsync/repo.Repo":                           14,
 		"files with methods of internal/cli.Env":                            9,
 		"methods of type internal/replica.Replica":                          42,
 		"files of package gitsync":                                          53,
-		"files of package gitsync/repo":                                     42,
 		"files of package internal/cli":                                     24,
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-
-	"github.com/agentry-dev/agentry/gitsync"
 )
 
 // address is where a repository is.
@@ -25,11 +23,8 @@ func (a address) path() string { return a.owner + "/" + a.name }
 // maxURLBytes is the longest page that a status points to: GitLab allows no more.
 const maxURLBytes = 255
 
-// githubAPI is where github.com has its API.
-const githubAPI = "https://api.github.com/"
-
 // parseAddress checks a configuration.
-func parseAddress(cfg Config) (address, error) {
+func parseAddress(k kind, cfg Config) (address, error) {
 	u, err := url.Parse(cfg.URL)
 	switch {
 	case err != nil:
@@ -44,31 +39,10 @@ func parseAddress(cfg Config) (address, error) {
 		return address{}, fmt.Errorf("repository %q is not owner/name", cfg.Repository)
 	}
 	at := address{owner: cfg.Repository[:cut], name: cfg.Repository[cut+1:]}
-	if strings.Contains(at.owner, "/") && cfg.Type != gitsync.ForgeGitLab {
+	if strings.Contains(at.owner, "/") && !k.hasSubgroups {
 		return address{}, fmt.Errorf("repository %q is not owner/name", cfg.Repository)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
-	at.site = u.String()
-	switch cfg.Type {
-	case gitsync.ForgeGitHub:
-		at.site, at.api = githubSite(u)
-	case gitsync.ForgeGitLab:
-		at.api = at.site + "/api/v4/"
-	default:
-		at.api = at.site + "/api/v1/"
-	}
+	at.site, at.api = k.api(u)
 	return at, nil
-}
-
-// githubSite tells the address of a GitHub's pages and of its API from either.
-func githubSite(u *url.URL) (site, api string) {
-	switch host := strings.ToLower(u.Host); {
-	case host == "github.com" || host == "api.github.com":
-		return "https://github.com", githubAPI
-	case strings.HasSuffix(host, ".ghe.com"): // GitHub Enterprise Cloud with data residency
-		host = strings.TrimPrefix(host, "api.")
-		return "https://" + host, "https://api." + host + "/"
-	}
-	site = strings.TrimSuffix(u.String(), "/api/v3")
-	return site, site + "/api/v3/"
 }

@@ -116,7 +116,7 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// backend is one of the three clients, for one repository.
+// backend is the client of one forge, for one repository.
 type backend interface {
 	setStatus(ctx context.Context, commit string, s Status) error
 	pullRequests(ctx context.Context, base string, page int) (list []PullRequest, more bool, err error)
@@ -145,25 +145,19 @@ func (s *Sites) Forge(cfg Config) (Forge, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = DefaultTimeout
 	}
-	at, err := parseAddress(cfg)
-	if err != nil {
-		return nil, err
-	}
-	client, err := s.client(cfg, at)
-	if err != nil {
-		return nil, err
-	}
-	var b backend
-	switch cfg.Type {
-	case gitsync.ForgeGitHub:
-		b, err = newGitHub(client, at)
-	case gitsync.ForgeGitLab:
-		b, err = newGitLab(client, at)
-	case gitsync.ForgeGitea:
-		b = newGitea(client, at)
-	default:
+	k, known := kindOf(cfg.Type)
+	if !known {
 		return nil, fmt.Errorf("forge type %q is not known", cfg.Type)
 	}
+	at, err := parseAddress(k, cfg)
+	if err != nil {
+		return nil, err
+	}
+	client, err := s.client(k, cfg, at)
+	if err != nil {
+		return nil, err
+	}
+	b, err := k.open(client, at)
 	if err != nil {
 		return nil, fmt.Errorf("forge %s: %w", at.site, err)
 	}

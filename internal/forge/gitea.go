@@ -17,7 +17,9 @@ type giteaRepo struct {
 
 var _ backend = (*giteaRepo)(nil)
 
-func newGitea(client *http.Client, at address) *giteaRepo { return &giteaRepo{http: client, at: at} }
+func newGitea(client *http.Client, at address) (backend, error) {
+	return &giteaRepo{http: client, at: at}, nil
+}
 
 // client makes one for a call, as its context belongs to it. It asks for no version: what is
 // called here is older than any that is kept.

@@ -17,7 +17,7 @@ type githubRepo struct {
 
 var _ backend = (*githubRepo)(nil)
 
-func newGitHub(client *http.Client, at address) (*githubRepo, error) {
+func newGitHub(client *http.Client, at address) (backend, error) {
 	// The guard keeps the rate limits, as one credential has one for all repositories.
 	c, err := github.NewClient(github.WithHTTPClient(client), github.WithURLs(&at.api, &at.api), github.WithDisableRateLimitCheck())
 	if err != nil {

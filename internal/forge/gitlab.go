@@ -18,7 +18,7 @@ type gitlabRepo struct {
 
 var _ backend = (*gitlabRepo)(nil)
 
-func newGitLab(client *http.Client, at address) (*gitlabRepo, error) {
+func newGitLab(client *http.Client, at address) (backend, error) {
 	c, err := gitlab.NewAuthSourceClient(gitlab.Unauthenticated{}, // the guard has the token
 		gitlab.WithBaseURL(at.api), gitlab.WithHTTPClient(client), gitlab.WithoutRetries(), gitlab.WithCustomLimiter(noLimit{}),
 		gitlab.WithURLWarningLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -39,7 +38,7 @@ type guard struct {
 var _ http.RoundTripper = (*guard)(nil)
 
 // client makes the client below those of the forges.
-func (s *Sites) client(cfg Config, at address) (*http.Client, error) {
+func (s *Sites) client(k kind, cfg Config, at address) (*http.Client, error) {
 	api, err := url.Parse(at.api)
 	if err != nil {
 		return nil, errors.New("the forge's URL cannot be parsed")
@@ -56,11 +55,7 @@ func (s *Sites) client(cfg Config, at address) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("forge %s: %w", at.site, err)
 	}
-	g := &guard{next: client.Transport, prefix: "Bearer ", token: cfg.Token, meter: s.meter(at.api, cfg.Identity, api.Host)}
-	if cfg.Type == gitsync.ForgeGitea {
-		g.prefix = "token "
-	}
-	client.Transport = g
+	client.Transport = &guard{next: client.Transport, prefix: k.tokenPrefix, token: cfg.Token, meter: s.meter(at.api, cfg.Identity, api.Host)}
 	return client, nil
 }
 

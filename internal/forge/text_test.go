@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/agentry-dev/agentry/gitsync"
 )
 
 func TestTruncateKeepsWholeLinesAndSaysThatItCut(t *testing.T) {
@@ -54,7 +52,7 @@ func TestAddressesOfGitHub(t *testing.T) {
 		"https://ghe.example.com":         {"https://ghe.example.com", "https://ghe.example.com/api/v3/"},
 		"https://ghe.example.com/api/v3/": {"https://ghe.example.com", "https://ghe.example.com/api/v3/"},
 	} {
-		at, err := parseAddress(Config{Type: gitsync.ForgeGitHub, URL: url, Repository: "o/n"})
+		at, err := parseAddress(kind{api: githubAddress}, Config{URL: url, Repository: "o/n"})
 		if err != nil || at.site != want[0] || at.api != want[1] {
 			t.Errorf("%s: %+v, %v", url, at, err)
 		}
@@ -70,8 +68,7 @@ func TestAddressesThatAreRefusedDoNotShowSecrets(t *testing.T) {
 		{URL: "https://git.example.com", Repository: "name"},
 		{URL: "https://git.example.com", Repository: "a/b/c"},
 	} {
-		cfg.Type = gitsync.ForgeGitea
-		if _, err := parseAddress(cfg); err == nil || strings.Contains(err.Error(), testToken) {
+		if _, err := parseAddress(kind{api: below("/api/v1/")}, cfg); err == nil || strings.Contains(err.Error(), testToken) {
 			t.Errorf("got %v", err)
 		}
 	}

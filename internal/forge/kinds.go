@@ -1,0 +1,60 @@
+package forge
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// kind is what differs between forges besides their clients.
+type kind struct {
+	name gitsync.ForgeType
+	// api tells the address of the pages and that of the API from the address that was given.
+	api func(*url.URL) (site, api string)
+	// tokenPrefix stands before the token in the header Authorization.
+	tokenPrefix string
+	// hasSubgroups says that the owner of a repository may hold slashes.
+	hasSubgroups bool
+	// open makes the client of a repository. It contacts nobody.
+	open func(*http.Client, address) (backend, error)
+}
+
+// kinds are the known forges.
+func kinds() []kind {
+	return []kind{
+		{name: gitsync.ForgeGitHub, api: githubAddress, tokenPrefix: "Bearer ", open: newGitHub},
+		{name: gitsync.ForgeGitLab, api: below("/api/v4/"), tokenPrefix: "Bearer ", hasSubgroups: true, open: newGitLab},
+		{name: gitsync.ForgeGitea, api: below("/api/v1/"), tokenPrefix: "token ", open: newGitea},
+	}
+}
+
+// kindOf finds a forge by its name.
+func kindOf(name gitsync.ForgeType) (kind, bool) {
+	all := kinds()
+	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return kind{}, false
+	}
+	return all[i], true
+}
+
+// below is for an API at a path of the site.
+func below(path string) func(*url.URL) (site, api string) {
+	return func(u *url.URL) (site, api string) { return u.String(), u.String() + path }
+}
+
+// githubAddress tells the address of a GitHub's pages and of its API from either.
+func githubAddress(u *url.URL) (site, api string) {
+	switch host := strings.ToLower(u.Host); {
+	case host == "github.com" || host == "api.github.com":
+		return "https://github.com", "https://api.github.com/"
+	case strings.HasSuffix(host, ".ghe.com"): // GitHub Enterprise Cloud with data residency
+		host = strings.TrimPrefix(host, "api.")
+		return "https://" + host, "https://api." + host + "/"
+	}
+	site = strings.TrimSuffix(u.String(), "/api/v3")
+	return site, site + "/api/v3/"
+}

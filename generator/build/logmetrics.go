@@ -3,16 +3,16 @@ package build
 import (
 	"fmt"
 
-	"github.com/agentry-dev/agentry/generator/build/stage"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
 )
 
 // checkLogMetrics warns of PodLogs that make different metrics of one name: all run in the
 // same agents, whose own metrics can then not be read.
 func (b *builder) checkLogMetrics() {
 	type source struct {
-		metric stage.Metric
+		metric stages.Metric
 		object *manifest.Object
 	}
 	first := map[string]source{}
@@ -24,7 +24,7 @@ func (b *builder) checkLogMetrics() {
 				continue
 			}
 			seen[o] = true
-			stage.Metrics(job.Stages, func(m stage.Metric) {
+			stages.Metrics(job.Stages, func(m stages.Metric) {
 				known, ok := first[m.Name]
 				switch {
 				case !ok:

@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -84,6 +85,7 @@ func (b *builder) podLogs(o *manifest.Object) *model.LogsScrapeConfig {
 		b.found(o, findings)
 		job.Stages, findings = stage.Build("spec.pipelineStages", p.Spec.PipelineStages)
 		b.found(o, findings)
+		b.found(o, stages.Check(job.Stages))
 		b.checkLogFiles(o, p)
 		b.builtLogs[o] = job
 	}

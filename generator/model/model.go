@@ -256,7 +256,7 @@ type TargetConfig struct {
 type LogsScrapeConfig struct {
 	JobName    string
 	Kubernetes *KubernetesSD
-	Stages     []Map // pipeline_stages
+	Stages     []Stage
 	Relabel    []*Relabel
 }
 

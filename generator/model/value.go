@@ -1,7 +1,7 @@
 package model
 
-// Value is a piece of the configuration that has no struct of its own, as pipeline stages
-// and integrations have none: a string, [Plain], [Hidden], bool, int64, [Number], [Map] or [List].
+// Value is a piece of the settings of an integration, which nothing but the integration knows:
+// a string, [Plain], [Hidden], bool, [Number], [Map] or [List].
 // Anything else is a programmer's mistake.
 type Value any
 
@@ -29,32 +29,6 @@ type Hidden string
 
 // Set appends a pair.
 func (m *Map) Set(key string, v Value) { *m = append(*m, Pair{key, v}) }
-
-// SetText appends a pair unless the text is empty.
-func (m *Map) SetText(key, text string) {
-	if text != "" {
-		m.Set(key, text)
-	}
-}
-
-// SetInt appends a pair unless the number is zero.
-func (m *Map) SetInt(key string, n int64) {
-	if n != 0 {
-		m.Set(key, n)
-	}
-}
-
-// SetList appends a list of strings unless it is empty.
-func (m *Map) SetList(key string, items []string) {
-	if len(items) == 0 {
-		return
-	}
-	list := make(List, 0, len(items))
-	for _, s := range items {
-		list = append(list, s)
-	}
-	m.Set(key, list)
-}
 
 // Get returns the value of a key; nil when there is none.
 func (m Map) Get(key string) Value {

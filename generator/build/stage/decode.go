@@ -66,7 +66,7 @@ func (d *decoder) setMap(path string, entries map[string]any, to reflect.Value) 
 	to.Set(reflect.MakeMapWithSize(to.Type(), len(entries)))
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		element := reflect.New(to.Type().Elem()).Elem()
-		d.set(child(path, key), entries[key], element)
+		d.set(KeyPath(path, key), entries[key], element)
 		to.SetMapIndex(reflect.ValueOf(key), element)
 	}
 }
@@ -75,7 +75,7 @@ func (d *decoder) setStruct(path string, fields map[string]any, to reflect.Value
 	names := fieldNames(to.Type())
 	spelled := map[int]string{}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		at := child(path, key)
+		at := KeyPath(path, key)
 		i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, key) })
 		if i < 0 {
 			d.refuse(diag.UnknownStageField, at, suggestion(key, names), "unknown key")
@@ -182,4 +182,18 @@ func typeName(value any) string {
 		return "a boolean"
 	}
 	return "a number"
+}
+
+// KeyPath is the path of a key.
+func KeyPath(path, key string) string {
+	plain := key != "" && !strings.ContainsFunc(key, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+	switch {
+	case !plain:
+		return path + "[" + key + "]"
+	case strings.HasSuffix(path, ">"):
+		return path + key
+	}
+	return path + "." + key
 }

@@ -13,18 +13,14 @@ import (
 )
 
 // nestedStages builds the stages that a text holds as YAML; ok is false if it cannot be read.
-func (b *builder) nestedStages(path, text string) (stages model.List, ok bool) {
-	stages = model.List{}
+func (b *builder) nestedStages(path, text string) (stages []model.Stage, ok bool) {
 	if text == "" {
-		return stages, true
+		return nil, true
 	}
 	specs, ok := b.decodeStages(path, text)
 	b.depth++
 	defer func() { b.depth-- }()
-	for _, s := range b.pipeline(path+">", specs) {
-		stages = append(stages, s)
-	}
-	return stages, ok
+	return append([]model.Stage{}, b.pipeline(path+">", specs)...), ok
 }
 
 // decodeStages reads the stages that the text at a path holds.
@@ -54,7 +50,7 @@ func (b *builder) decodeStages(path, text string) (stages []*v1alpha1.PipelineSt
 func (b *builder) decodeList(path string, value any) (stages []*v1alpha1.PipelineStageSpec, ok bool) {
 	items, ok := value.([]any)
 	if !ok && value != nil {
-		b.fail(path, "must be a list of stages, is %s", typeName(value))
+		b.report(diag.Error, diag.InvalidStage, path, "", "must be a list of stages, is %s", typeName(value))
 		return nil, false
 	}
 	ok = true
@@ -90,3 +86,8 @@ func nameHint(text string) string {
 
 // brokenStage stands for a stage that is reported already.
 var brokenStage = &v1alpha1.PipelineStageSpec{}
+
+// textPath is the path of a line and column, as far as they are known, of the text at a path.
+func textPath(path string, line, column int) string {
+	return fmt.Sprintf("%s>%d:%d", path, max(line, 1), max(column, 1))
+}

@@ -1,14 +1,11 @@
-// Package stage turns the pipeline stages of a PodLogs into those of the agent, as the
-// Grafana Agent Operator does, and holds each to the rules of the agent's own stages, which
-// are Promtail's (clients/pkg/logentry/stages of Loki k190): for one bad stage an agent
-// refuses its whole configuration.
+// Package stage turns the pipeline stages of a PodLogs into those of the model. The stages that a
+// match stage holds as YAML text are decoded strictly. A finding within such a text has a path
+// that goes on behind a > sign: match.stages>[0].regex.expression, or a line and column of the
+// text: match.stages>3:1.
 //
-// The stages that a match stage holds as YAML text are decoded strictly. A finding within
-// such a text has a path that goes on behind a > sign: match.stages>[0].regex.expression, or
-// a line and column of the text: match.stages>3:1.
+// What stages mean is not checked here: each runtime has rules of its own.
 //
-// Promises: no I/O and no clock; what is built without an error is accepted by the agent;
-// the work is bounded by the constants below.
+// Promises: no I/O and no clock; the work is bounded by the constants below.
 package stage
 
 import (
@@ -26,36 +23,29 @@ const (
 	MaxDepth = 10
 	// MaxNestedBytes is how much YAML text the match stages of a pipeline may hold in all.
 	MaxNestedBytes = 1 << 20
-	// MaxExpressionBytes is how long a regular expression, JMESPath expression, selector or
-	// template may be: what reads them recurses.
-	MaxExpressionBytes = 64 << 10
 	// MaxFindings is how many findings are reported about a pipeline.
 	MaxFindings = 50
 )
 
-// Build renders a pipeline, and checks it. The path is that of the stages in their resource.
-// If there is an error among the findings, the result is not fit for an agent.
-func Build(path string, stages []*v1alpha1.PipelineStageSpec) ([]model.Map, []diag.Finding) {
+// Build returns the stages of a pipeline, and what cannot be read in them. The path is that of
+// the stages in their resource. If there is an error among the findings, what could be read is
+// to be checked and not to be used.
+func Build(path string, stages []*v1alpha1.PipelineStageSpec) ([]model.Stage, []diag.Finding) {
 	var b builder
 	return b.pipeline(path, stages), b.findings
 }
 
-// builder collects what is known of a pipeline while its stages are built, in their order.
+// builder counts what is read of a pipeline.
 type builder struct {
 	findings []diag.Finding
-	stages   int  // so far
-	depth    int  // of match stages
-	hidden   bool // findings quote nothing
-	nested   int  // bytes of YAML in match stages, so far
-
-	defined   map[string]definition // metrics so far, by their full name
-	bound     string                // where the label le is set, or empty
-	functions map[string]any        // of templates, once they are needed
+	stages   int // so far
+	depth    int // of match stages
+	nested   int // bytes of YAML in match stages, so far
 }
 
 // pipeline builds a list of stages.
-func (b *builder) pipeline(path string, stages []*v1alpha1.PipelineStageSpec) []model.Map {
-	var list []model.Map
+func (b *builder) pipeline(path string, stages []*v1alpha1.PipelineStageSpec) []model.Stage {
+	var list []model.Stage
 	for i, s := range stages {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if b.stages++; b.stages > MaxStages {
@@ -64,7 +54,7 @@ func (b *builder) pipeline(path string, stages []*v1alpha1.PipelineStageSpec) []
 		}
 		switch s {
 		case nil:
-			b.fail(at, "is null, not a stage")
+			b.report(diag.Error, diag.InvalidStage, at, "", "is null, not a stage")
 		case brokenStage:
 		default:
 			list = append(list, b.stage(at, s))
@@ -73,37 +63,64 @@ func (b *builder) pipeline(path string, stages []*v1alpha1.PipelineStageSpec) []
 	return list
 }
 
-// report adds a finding. Past the limit only a note is kept that there are more, which is an
-// error if one of them is.
-func (b *builder) report(s diag.Severity, code diag.Code, path, hint, format string, args ...any) {
-	if b.hidden {
-		hint, args = hide(hint, args)
+// stage builds one stage. The settings of most kinds are the resource's.
+func (b *builder) stage(path string, s *v1alpha1.PipelineStageSpec) model.Stage {
+	return model.Stage{
+		Path:       path,
+		CRI:        s.CRI != nil,
+		Docker:     s.Docker != nil,
+		Drop:       (*model.DropStage)(s.Drop),
+		JSON:       (*model.JSONStage)(s.JSON),
+		LabelAllow: s.LabelAllow,
+		LabelDrop:  s.LabelDrop,
+		Labels:     s.Labels,
+		Limit:      (*model.LimitStage)(s.Limit),
+		Match:      b.match(path+".match", s.Match),
+		Metrics:    metrics(s.Metrics),
+		Multiline:  (*model.MultilineStage)(s.Multiline),
+		Output:     (*model.OutputStage)(s.Output),
+		Pack:       (*model.PackStage)(s.Pack),
+		Regex:      (*model.RegexStage)(s.Regex),
+		Replace:    (*model.ReplaceStage)(s.Replace),
+		Template:   (*model.TemplateStage)(s.Template),
+		Tenant:     (*model.TenantStage)(s.Tenant),
+		Timestamp:  (*model.TimestampStage)(s.Timestamp),
 	}
-	f := diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...), Hint: hint}
-	if len(b.findings) >= MaxFindings {
+}
+
+func metrics(specs map[string]v1alpha1.MetricsStageSpec) map[string]model.MetricStage {
+	out := make(map[string]model.MetricStage, len(specs))
+	for name, s := range specs {
+		out[name] = model.MetricStage(s)
+	}
+	return out
+}
+
+// match builds a match stage with the stages that it holds as text.
+func (b *builder) match(path string, s *v1alpha1.MatchStageSpec) *model.MatchStage {
+	if s == nil {
+		return nil
+	}
+	stages, ok := b.nestedStages(path+".stages", s.Stages)
+	return &model.MatchStage{Selector: s.Selector, PipelineName: s.PipelineName, Action: s.Action,
+		DropCounterReason: s.DropCounterReason, Stages: stages, Unreadable: !ok}
+}
+
+func (b *builder) report(s diag.Severity, code diag.Code, path, hint, format string, args ...any) {
+	b.findings = Limit(b.findings, diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// Limit adds a finding about a pipeline. Past [MaxFindings] only a note is kept that there are
+// more, which is an error if one of them is.
+func Limit(findings []diag.Finding, f diag.Finding) []diag.Finding {
+	if len(findings) >= MaxFindings {
 		f.Path, f.Message, f.Hint = "", "further findings about the pipeline are not shown", ""
 	}
-	if len(b.findings) <= MaxFindings {
-		b.findings = append(b.findings, f)
-	} else if last := &b.findings[MaxFindings]; s == diag.Error && last.Severity != diag.Error {
+	if len(findings) <= MaxFindings {
+		return append(findings, f)
+	}
+	if last := &findings[MaxFindings]; f.Severity == diag.Error && last.Severity != diag.Error {
 		*last = f
 	}
-}
-
-// fail reports what the agent would refuse, or break on.
-func (b *builder) fail(path, format string, args ...any) {
-	b.report(diag.Error, diag.InvalidStage, path, "", format, args...)
-}
-
-// warn reports what the agent takes, but to no good effect.
-func (b *builder) warn(path, format string, args ...any) {
-	b.report(diag.Warning, diag.StageIgnored, path, "", format, args...)
-}
-
-// required reports whether a text is there that the agent insists on.
-func (b *builder) required(path, text string) bool {
-	if text == "" {
-		b.fail(path, "is required")
-	}
-	return text != ""
+	return findings
 }

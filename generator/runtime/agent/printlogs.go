@@ -43,11 +43,7 @@ func encodeLogsScrape(w *writer, s *model.LogsScrapeConfig) {
 	only(w, "kubernetes_sd_configs", s.Kubernetes, encodeKubernetesSD)
 	if len(s.Stages) > 0 {
 		w.open("pipeline_stages")
-		for _, stage := range s.Stages {
-			w.item()
-			w.pairs(stage)
-			w.endItem()
-		}
+		encodeStages(w, s.Stages)
 		w.close()
 	}
 	relabel(w, "relabel_configs", s.Relabel)

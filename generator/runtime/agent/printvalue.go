@@ -80,10 +80,8 @@ func (w *writer) plainValue(v model.Value) {
 		w.buf = append(w.buf, v...)
 	case bool:
 		w.buf = strconv.AppendBool(w.buf, v)
-	case int64:
-		w.buf = strconv.AppendInt(w.buf, v, 10)
 	case model.Number:
-		w.buf = appendNumber(w.buf, v)
+		w.buf = appendNumber(w.buf, string(v))
 	default:
 		panic(fmt.Sprintf("agent: a value of type %T", v))
 	}
@@ -92,8 +90,7 @@ func (w *writer) plainValue(v model.Value) {
 
 // appendNumber appends a number in a spelling that every reader takes for the same: YAML
 // 1.1 knows no exponent without a sign and a point.
-func appendNumber(buf []byte, n model.Number) []byte {
-	text := string(n)
+func appendNumber(buf []byte, text string) []byte {
 	if !strings.ContainsAny(text, ".eE") {
 		return append(buf, text...)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// FuzzValue holds that values of any shape, as integrations and stages have them, are read
+// FuzzValue holds that values of any shape, as integrations have them, are read
 // as what they are, also when the agent writes them out and reads them again.
 func FuzzValue(f *testing.F) {
 	for _, text := range []string{
@@ -36,53 +36,39 @@ func FuzzValue(f *testing.F) {
 		if !ok {
 			return
 		}
-		for _, c := range []*model.Config{
-			{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "x", Configs: []model.Map{config}}}}},
-			{Logs: &model.Logs{Configs: []model.LogsInstance{{ScrapeConfigs: []*model.LogsScrapeConfig{{Stages: []model.Map{config}}}}}}},
-		} {
-			yaml := Print(c)
-			once := readBack(t, yaml, c)
-			printed, err := yamlv2.Marshal(once)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var twice any
-			if err := yamlv2.Unmarshal(printed, &twice); err != nil {
-				t.Fatal(err)
-			}
-			want := normal(in)
-			if diff := cmp.Diff(want, normal(once)); diff != "" {
-				t.Fatalf("read once:\n%s\n%s", diff, yaml)
-			}
-			if diff := cmp.Diff(want, normal(twice)); diff != "" {
-				t.Fatalf("read twice:\n%s\n%s", diff, yaml)
-			}
+		c := &model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "x", Configs: []model.Map{config}}}}}
+		yaml := Print(c)
+		once := readBack(t, yaml)
+		printed, err := yamlv2.Marshal(once)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var twice any
+		if err := yamlv2.Unmarshal(printed, &twice); err != nil {
+			t.Fatal(err)
+		}
+		want := normal(in)
+		if diff := cmp.Diff(want, normal(once)); diff != "" {
+			t.Fatalf("read once:\n%s\n%s", diff, yaml)
+		}
+		if diff := cmp.Diff(want, normal(twice)); diff != "" {
+			t.Fatalf("read twice:\n%s\n%s", diff, yaml)
 		}
 	})
 }
 
-// readBack returns the one integration or stage of a file.
-func readBack(t *testing.T, yaml []byte, c *model.Config) any {
+// readBack returns the one integration of a file.
+func readBack(t *testing.T, yaml []byte) any {
 	t.Helper()
 	var out struct {
 		Integrations struct {
 			X []any `yaml:"x_configs"`
 		}
-		Logs struct {
-			Configs []struct {
-				Jobs []struct {
-					Stages []any `yaml:"pipeline_stages"`
-				} `yaml:"scrape_configs"`
-			}
-		}
 	}
 	if err := yamlv2.Unmarshal(yaml, &out); err != nil {
 		t.Fatalf("%v\n%s", err, yaml)
 	}
-	if c.Integrations != nil {
-		return out.Integrations.X[0]
-	}
-	return out.Logs.Configs[0].Jobs[0].Stages[0]
+	return out.Integrations.X[0]
 }
 
 // toValue makes a Value of decoded JSON; nulls and numbers beyond a float64 are left out.

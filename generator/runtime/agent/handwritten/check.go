@@ -6,9 +6,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/agentry-dev/agentry/generator/build/stage"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/relabel"
+	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
 )
 
 // Kind is what reads a scrape configuration.
@@ -52,7 +52,7 @@ type checker struct {
 	strict   bool
 	findings []Finding
 	relabel  relabel.Checker
-	metrics  stage.Checker
+	metrics  stages.Checker
 	stages   int // of the pipeline, so far
 }
 

@@ -1,6 +1,8 @@
 package handwritten
 
-import "maps"
+import (
+	"maps"
+)
 
 // fact is what the agent's code demands of a type besides the types of its fields.
 type fact struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/model"
+	prommodel "github.com/prometheus/common/model"
 	yamlv2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
 
@@ -88,7 +88,7 @@ func (c *checker) content(of string, n *yaml.Node, text, path string) {
 	}
 	switch of {
 	case "interval":
-		if _, err := model.ParseDuration(text); err != nil {
+		if _, err := prommodel.ParseDuration(text); err != nil {
 			c.refuse(diag.InvalidDuration, n, "", "%s: is not a duration, like 30s or 1m30s", path)
 		}
 	case "duration":
@@ -109,7 +109,7 @@ func (c *checker) content(of string, n *yaml.Node, text, path string) {
 			c.wrong(n, "", "%s: is not a URL", path)
 		}
 	case "label":
-		if !model.LabelName(text).IsValidLegacy() {
+		if !prommodel.LabelName(text).IsValidLegacy() {
 			c.refuse(diag.InvalidLabelName, n, "use letters, digits and underscores", "%s: is not a label name", path)
 		}
 	case "tls version":

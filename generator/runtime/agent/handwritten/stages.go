@@ -3,12 +3,13 @@ package handwritten
 import (
 	"strings"
 
-	"github.com/prometheus/common/model"
+	prommodel "github.com/prometheus/common/model"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/stage"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
 )
 
 // stageNames are the stages of Promtail, in its own spelling.
@@ -19,17 +20,17 @@ func stageNames() []string {
 }
 
 // pipeline checks the stages of a job.
-func (c *checker) pipeline(stages *yaml.Node) {
-	if stages == nil || stages.Kind != yaml.SequenceNode {
+func (c *checker) pipeline(list *yaml.Node) {
+	if list == nil || list.Kind != yaml.SequenceNode {
 		return
 	}
-	c.metrics, c.stages = stage.Checker{}, 0
-	c.stageList(stages.Content)
+	c.metrics, c.stages = stages.Checker{}, 0
+	c.stageList(list.Content)
 }
 
 // stageList checks stages, those of match stages included.
-func (c *checker) stageList(stages []*yaml.Node) {
-	for _, s := range stages {
+func (c *checker) stageList(list []*yaml.Node) {
+	for _, s := range list {
 		if c.stages++; c.stages > stage.MaxStages {
 			c.report(diag.Error, diag.TooManyStages, s, "", "the pipeline has more than %d stages", stage.MaxStages)
 			return
@@ -126,7 +127,7 @@ func known(n *yaml.Node) bool {
 }
 
 // hold holds a stage to the rules of package stage.
-func (c *checker) hold(s *v1alpha1.PipelineStageSpec, config *yaml.Node, name string) {
+func (c *checker) hold(s *model.Stage, config *yaml.Node, name string) {
 	for _, f := range c.metrics.Stage(s) {
 		at, path := c.locate(config, f.Path)
 		if f.Severity == diag.Error {
@@ -205,9 +206,9 @@ func (c *checker) labelList(name string, config *yaml.Node) {
 		c.badStage(config, "", ".%s: needs a label, at least one", name)
 		return
 	}
-	s := &v1alpha1.PipelineStageSpec{LabelAllow: list}
+	s := &model.Stage{LabelAllow: list}
 	if name == "labeldrop" {
-		s = &v1alpha1.PipelineStageSpec{LabelDrop: list}
+		s = &model.Stage{LabelDrop: list}
 	}
 	c.hold(s, config, name)
 }
@@ -222,7 +223,7 @@ func (c *checker) labelMap(name string, config *yaml.Node) {
 	labels := map[string]string{}
 	for i := 0; i+1 < len(config.Content); i += 2 {
 		labels[config.Content[i].Value] = ""
-		if !model.LabelName(config.Content[i].Value).IsValidLegacy() {
+		if !prommodel.LabelName(config.Content[i].Value).IsValidLegacy() {
 			c.badStage(config.Content[i], "use letters, digits and underscores", ".%s: not a label name", name)
 		}
 	}
@@ -230,6 +231,6 @@ func (c *checker) labelMap(name string, config *yaml.Node) {
 	case len(labels) == 0:
 		c.report(diag.Warning, diag.StageIgnored, config, "to take what was extracted under the same name, write \"\" as the value", "pipeline_stages.%s: is empty, and does nothing", name)
 	case !c.failed(before) && (name == "labels" || name == "static_labels"):
-		c.hold(&v1alpha1.PipelineStageSpec{Labels: labels}, config, name)
+		c.hold(&model.Stage{Labels: labels}, config, name)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/common/model"
+	prommodel "github.com/prometheus/common/model"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
 )
 
 // stageObject checks the settings of a stage by their types. The agent ignores fields that it
@@ -139,33 +139,33 @@ func (o object) texts(field string) map[string]string {
 	return out
 }
 
-// spec is a stage as the resource spells it; nil for those that the resource does not have.
-func (o object) spec(name string) *v1alpha1.PipelineStageSpec {
-	s := &v1alpha1.PipelineStageSpec{}
+// spec is a stage of the model; nil for those that it does not have.
+func (o object) spec(name string) *model.Stage {
+	s := &model.Stage{}
 	switch name {
 	case "drop":
-		s.Drop = &v1alpha1.DropStageSpec{Source: o.source(), Expression: o.str("expression"), Value: o.str("value"),
+		s.Drop = &model.DropStage{Source: o.source(), Expression: o.str("expression"), Value: o.str("value"),
 			OlderThan: o.str("older_than"), LongerThan: o.str("longer_than")}
 	case "json":
-		s.JSON = &v1alpha1.JSONStageSpec{Source: o.str("source"), Expressions: o.texts("expressions")}
+		s.JSON = &model.JSONStage{Source: o.str("source"), Expressions: o.texts("expressions")}
 	case "limit":
-		s.Limit = &v1alpha1.LimitStageSpec{Rate: o.whole("rate"), Burst: int(o.float("burst")), Drop: o.truth("drop")}
+		s.Limit = &model.LimitStage{Rate: o.whole("rate"), Burst: int(o.float("burst")), Drop: o.truth("drop")}
 	case "match":
 		s.Match = o.match()
 	case "multiline":
-		s.Multiline = &v1alpha1.MultilineStageSpec{FirstLine: o.str("firstline"), MaxWaitTime: o.str("max_wait_time"), MaxLines: o.whole("max_lines")}
+		s.Multiline = &model.MultilineStage{FirstLine: o.str("firstline"), MaxWaitTime: o.str("max_wait_time"), MaxLines: o.whole("max_lines")}
 	case "output":
-		s.Output = &v1alpha1.OutputStageSpec{Source: o.str("source")}
+		s.Output = &model.OutputStage{Source: o.str("source")}
 	case "regex":
-		s.Regex = &v1alpha1.RegexStageSpec{Source: o.str("source"), Expression: o.str("expression")}
+		s.Regex = &model.RegexStage{Source: o.str("source"), Expression: o.str("expression")}
 	case "replace":
-		s.Replace = &v1alpha1.ReplaceStageSpec{Source: o.str("source"), Expression: o.str("expression"), Replace: o.str("replace")}
+		s.Replace = &model.ReplaceStage{Source: o.str("source"), Expression: o.str("expression"), Replace: o.str("replace")}
 	case "template":
-		s.Template = &v1alpha1.TemplateStageSpec{Source: o.str("source"), Template: o.str("template")}
+		s.Template = &model.TemplateStage{Source: o.str("source"), Template: o.str("template")}
 	case "tenant":
-		s.Tenant = &v1alpha1.TenantStageSpec{Label: o.str("label"), Source: o.str("source"), Value: o.str("value")}
+		s.Tenant = &model.TenantStage{Label: o.str("label"), Source: o.str("source"), Value: o.str("value")}
 	case "timestamp":
-		s.Timestamp = &v1alpha1.TimestampStageSpec{Source: o.str("source"), Format: o.str("format"), FallbackFormats: o.strings("fallback_formats"),
+		s.Timestamp = &model.TimestampStage{Source: o.str("source"), Format: o.str("format"), FallbackFormats: o.strings("fallback_formats"),
 			Location: o.str("location"), ActionOnFailure: o.str("action_on_failure")}
 	default:
 		return nil
@@ -177,11 +177,11 @@ func (o object) spec(name string) *v1alpha1.PipelineStageSpec {
 func (o object) source() string { return strings.Join(o.strings("source"), ";") }
 
 // match leaves the nested stages to stageList: a stage that is always right stands for them.
-func (o object) match() *v1alpha1.MatchStageSpec {
-	m := &v1alpha1.MatchStageSpec{Selector: o.str("selector"), PipelineName: o.str("pipeline_name"), Action: o.str("action"),
+func (o object) match() *model.MatchStage {
+	m := &model.MatchStage{Selector: o.str("selector"), PipelineName: o.str("pipeline_name"), Action: o.str("action"),
 		DropCounterReason: o.str("drop_counter_reason")}
 	if len(o.items("stages")) > 0 {
-		m.Stages = "- docker: {}"
+		m.Stages = []model.Stage{{Docker: true}}
 	}
 	return m
 }
@@ -194,7 +194,7 @@ func (c *checker) metricsStage(config *yaml.Node) {
 	if c.failed(before) || config.Kind != yaml.MappingNode {
 		return
 	}
-	specs := map[string]v1alpha1.MetricsStageSpec{}
+	specs := map[string]model.MetricStage{}
 	for i := 0; i+1 < len(config.Content); i += 2 {
 		if key := config.Content[i]; !isText(key) {
 			c.badStage(key, "put it into quotes", ".%s: a name must be a text, is a %s", name, typeOf(key))
@@ -203,19 +203,19 @@ func (c *checker) metricsStage(config *yaml.Node) {
 		}
 	}
 	if !c.failed(before) && len(specs) > 0 {
-		c.hold(&v1alpha1.PipelineStageSpec{Metrics: specs}, config, name)
+		c.hold(&model.Stage{Metrics: specs}, config, name)
 	}
 }
 
 // metric checks one metric, and spells it as the resource does; false if it has variables.
-func (c *checker) metric(n *yaml.Node) (s v1alpha1.MetricsStageSpec, ok bool) {
+func (c *checker) metric(n *yaml.Node) (s model.MetricStage, ok bool) {
 	o, ok := c.stageObject("metric", n, "metrics", false)
 	if !ok {
 		return s, false
 	}
 	notEmpty("max_idle_duration")(o)
 	kind := strings.ToLower(o.str("type"))
-	s = v1alpha1.MetricsStageSpec{Type: kind, Description: o.str("description"), Prefix: o.str("prefix"), Source: o.str("source"), MaxIdleDuration: o.str("max_idle_duration")}
+	s = model.MetricStage{Type: kind, Description: o.str("description"), Prefix: o.str("prefix"), Source: o.str("source"), MaxIdleDuration: o.str("max_idle_duration")}
 	config := &yaml.Node{Kind: yaml.MappingNode, Line: n.Line}
 	if o.has("config") {
 		config = o.get("config")
@@ -243,7 +243,7 @@ func (c *checker) metric(n *yaml.Node) (s v1alpha1.MetricsStageSpec, ok bool) {
 // Rules of stages that the resource does not have, or only in part.
 
 func labelSource(o object) {
-	if text, known := o.text("source", "message"); known && !model.LabelName(text).IsValidLegacy() {
+	if text, known := o.text("source", "message"); known && !prommodel.LabelName(text).IsValidLegacy() {
 		o.wrong(o.get("source"), "", "%s: must be like the name of a label", o.name("source"))
 	}
 }

@@ -1,13 +1,13 @@
-package stage
+package stages
 
 import (
 	"maps"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template/parse"
 
-	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 )
@@ -43,36 +43,38 @@ func functionNames() []string { return strings.Fields(builtins + sprigFunctions)
 // environment are the functions that read the agent's environment.
 const environment = "env expandenv"
 
-func (b *builder) template(path string, s *v1alpha1.TemplateStageSpec) model.Map {
-	b.required(path+".source", s.Source)
-	if f := b.parseTemplate(path+".template", s.Template); f != nil {
-		b.report(diag.Error, diag.InvalidStage, f.Path, f.Hint, "is not a Go template: %s", f.Message)
+// functions are all that a template may call, by name.
+var functions = sync.OnceValue(func() map[string]any {
+	all := map[string]any{}
+	for _, name := range functionNames() {
+		all[name] = true
 	}
-	return model.Map{{Key: "source", Value: s.Source}, {Key: "template", Value: s.Template}}
+	return all
+})
+
+func template(p *problems, path string, s *model.TemplateStage) {
+	p.required(path+".source", s.Source)
+	if f := parseTemplate(p, path+".template", s.Template); f != nil {
+		p.add(diag.Error, diag.InvalidStage, f.Path, f.Hint, "is not a Go template: %s", f.Message)
+	}
 }
 
 // replacement checks the template of a replace stage, which the agent only tries to read
 // when there is a line to change.
-func (b *builder) replacement(path, text string) {
-	if f := b.parseTemplate(path, text); f != nil {
-		b.report(diag.Error, diag.InvalidStage, f.Path, f.Hint, "would replace nothing, as it is not a Go template: %s", f.Message)
+func replacement(p *problems, path, text string) {
+	if f := parseTemplate(p, path, text); f != nil {
+		p.add(diag.Error, diag.InvalidStage, f.Path, f.Hint, "would replace nothing, as it is not a Go template: %s", f.Message)
 	}
 }
 
 // parseTemplate reads a template as the agent does; the finding, if any, has no severity yet.
-func (b *builder) parseTemplate(path, text string) *diag.Finding {
-	if !strings.Contains(text, "{{") || b.tooLong(path, text) {
+func parseTemplate(p *problems, path, text string) *diag.Finding {
+	if !strings.Contains(text, "{{") || p.tooLong(path, text) {
 		return nil
 	}
-	if b.functions == nil {
-		b.functions = map[string]any{}
-		for _, name := range functionNames() {
-			b.functions[name] = true
-		}
-	}
-	err := readTemplate(text, b.functions)
+	err := readTemplate(text, functions())
 	if err == nil {
-		b.checkEnvironment(path, text)
+		checkEnvironment(p, path, text)
 		return nil
 	}
 	f := &diag.Finding{Code: diag.InvalidStage, Path: path, Message: strings.TrimPrefix(err.Error(), "template: ")}
@@ -87,16 +89,16 @@ func (b *builder) parseTemplate(path, text string) *diag.Finding {
 }
 
 // checkEnvironment reports a template that puts the agent's environment into the logs.
-func (b *builder) checkEnvironment(path, text string) {
+func checkEnvironment(p *problems, path, text string) {
 	if !strings.Contains(text, "env") {
 		return
 	}
-	without := maps.Clone(b.functions)
+	without := maps.Clone(functions())
 	for _, name := range strings.Fields(environment) {
 		delete(without, name)
 	}
 	if readTemplate(text, without) != nil {
-		b.report(diag.Warning, diag.EnvReference, path, "", "reads the environment of the agent, which may hold secrets")
+		p.add(diag.Warning, diag.EnvReference, path, "", "reads the environment of the agent, which may hold secrets")
 	}
 }
 

@@ -1,4 +1,4 @@
-package stage
+package stages_test
 
 import (
 	"flag"
@@ -30,7 +30,7 @@ func TestRules(t *testing.T) {
 			continue
 		}
 		b.WriteString(line)
-		_, findings := Build("p", pipeline(t, line))
+		_, findings := build("p", specs(t, line))
 		for _, f := range findings {
 			b.WriteString("    " + text(f) + "\n")
 		}
@@ -46,8 +46,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// pipeline reads stages as a PodLogs has them.
-func pipeline(t testing.TB, text string) []*v1alpha1.PipelineStageSpec {
+// specs reads stages as a PodLogs has them.
+func specs(t testing.TB, text string) []*v1alpha1.PipelineStageSpec {
 	t.Helper()
 	var stages []*v1alpha1.PipelineStageSpec
 	if err := yaml.UnmarshalStrict([]byte(text), &stages); err != nil {
@@ -82,7 +82,7 @@ func TestRulesAcrossStages(t *testing.T) {
 		histogram + "- metrics: {h: {type: histogram, action: inc, description: text}}":      {other},
 		histogram + "- metrics: {m_h: {type: counter, action: inc, prefix: promtail_custo}}": {strings.ReplaceAll(other, "metrics.h", "metrics.m_h")},
 	} {
-		_, findings := Build("p", pipeline(t, stages))
+		_, findings := build("p", specs(t, stages))
 		var got []string
 		for _, f := range findings {
 			got = append(got, text(f))

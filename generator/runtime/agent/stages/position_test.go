@@ -1,4 +1,4 @@
-package stage_test
+package stages_test
 
 import (
 	"os"
@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/build/stage"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -20,7 +19,7 @@ func reports(data []byte) []string {
 		if !ok {
 			continue
 		}
-		_, findings := stage.Build("spec.pipelineStages", p.Spec.PipelineStages)
+		_, findings := build("spec.pipelineStages", p.Spec.PipelineStages)
 		for _, f := range findings {
 			out = append(out, o.Found(f).String())
 		}
@@ -43,7 +42,7 @@ func TestBadCasesAreReportedWhereTheyAre(t *testing.T) {
 			`f.yaml:42:23: warning[stage-ignored]: spec.pipelineStages[6].match.stages>[0].labelDrop[0]: "größe" is not a label name: no line has such a label`,
 		},
 	} {
-		data, err := os.ReadFile("../../../test/conformance/operator/" + name + "/input.yaml")
+		data, err := os.ReadFile("../../../../test/conformance/operator/" + name + "/input.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +54,7 @@ func TestBadCasesAreReportedWhereTheyAre(t *testing.T) {
 
 // TestTheManualsExampleIsFine reads the example of docs/logs.md.
 func TestTheManualsExampleIsFine(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/logs.md")
+	page, err := os.ReadFile("../../../../docs/logs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,14 +109,14 @@ spec:
 
 func TestNestedPositions(t *testing.T) {
 	want := []string{
-		`f.yaml:8:28: error[invalid-logql]: spec.pipelineStages[0].match.selector>1:11: expected a line filter (|=, !=, |~ or !~), found |: a match stage knows nothing else of LogQL`,
-		"f.yaml:13:32: error[invalid-logql]: spec.pipelineStages[0].match.stages>[1].match.selector>1:9: error parsing regexp: missing closing ): `(`",
 		"f.yaml:18:17: error[unknown-stage-field]: spec.pipelineStages[0].match.stages>[1].match.stages>[1].regexp: unknown key",
 		"f.yaml:20:19: error[unknown-stage-field]: spec.pipelineStages[0].match.stages>[1].match.stages>[2].drop.older_than: unknown key",
-		"f.yaml:17:19: error[invalid-stage]: spec.pipelineStages[0].match.stages>[1].match.stages>[0].regex.expression: error parsing regexp: missing closing ): `(`",
-		`f.yaml:25:21: error[invalid-stage]: spec.pipelineStages[0].match.stages>[1].match.stages>[3].template.template>2:1: is not a Go template: function "ToLowr" not defined`,
 		"f.yaml:31:11: error[unknown-stage-field]: spec.pipelineStages[1].match.stages>[0].source: unknown key",
 		"f.yaml:37:9: error[invalid-embedded-yaml]: spec.pipelineStages[2].match.stages>3:1: did not find expected node content",
+		`f.yaml:8:28: error[invalid-logql]: spec.pipelineStages[0].match.selector>1:11: expected a line filter (|=, !=, |~ or !~), found |: a match stage knows nothing else of LogQL`,
+		"f.yaml:13:32: error[invalid-logql]: spec.pipelineStages[0].match.stages>[1].match.selector>1:9: error parsing regexp: missing closing ): `(`",
+		"f.yaml:17:19: error[invalid-stage]: spec.pipelineStages[0].match.stages>[1].match.stages>[0].regex.expression: error parsing regexp: missing closing ): `(`",
+		`f.yaml:25:21: error[invalid-stage]: spec.pipelineStages[0].match.stages>[1].match.stages>[3].template.template>2:1: is not a Go template: function "ToLowr" not defined`,
 	}
 	if diff := cmp.Diff(want, reports([]byte(nested))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -1,4 +1,4 @@
-package stage
+package stages
 
 import (
 	_ "embed"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 )
@@ -26,47 +25,42 @@ func formats() []string {
 	}
 }
 
-func (b *builder) timestamp(path string, s *v1alpha1.TimestampStageSpec) model.Map {
-	b.required(path+".source", s.Source)
-	if b.required(path+".format", s.Format) {
-		b.format(path+".format", s.Format)
+func timestamp(p *problems, path string, s *model.TimestampStage) {
+	p.required(path+".source", s.Source)
+	if p.required(path+".format", s.Format) {
+		format(p, path+".format", s.Format)
 	}
 	for i, f := range s.FallbackFormats {
-		b.format(fmt.Sprintf("%s.fallbackFormats[%d]", path, i), f)
+		format(p, fmt.Sprintf("%s.fallbackFormats[%d]", path, i), f)
 	}
 	if !isZone(s.Location) {
-		b.report(diag.Error, diag.InvalidStage, path+".location", diag.DidYouMean(s.Location, strings.Fields(zones)),
+		p.add(diag.Error, diag.InvalidStage, path+".location", diag.DidYouMean(s.Location, strings.Fields(zones)),
 			"%q is not a time zone, like Europe/Berlin", s.Location)
 	}
 	actions := []string{"skip", "fudge"}
 	if s.ActionOnFailure != "" && !slices.Contains(actions, s.ActionOnFailure) {
-		b.report(diag.Error, diag.InvalidStage, path+".actionOnFailure", diag.DidYouMean(s.ActionOnFailure, actions),
+		p.add(diag.Error, diag.InvalidStage, path+".actionOnFailure", diag.DidYouMean(s.ActionOnFailure, actions),
 			"must be skip or fudge, is %q", s.ActionOnFailure)
 	}
-	m := model.Map{{Key: "source", Value: s.Source}, {Key: "format", Value: s.Format}}
-	m.SetList("fallback_formats", s.FallbackFormats)
-	m.SetText("location", s.Location)
-	m.SetText("action_on_failure", s.ActionOnFailure)
-	return m
 }
 
 // format warns of a layout that is no name of a format but nearly one, or that has no part
 // of Go's reference time: it fits no time.
-func (b *builder) format(path, format string) {
+func format(p *problems, path, format string) {
 	names := formats()
 	if slices.Contains(names, format) {
 		return
 	}
 	for _, name := range names {
 		if strings.EqualFold(format, name) {
-			b.report(diag.Warning, diag.StageIgnored, path, "did you mean "+name+"?", "%q is not the name of a format, and no time is read by it as a layout", format)
+			p.add(diag.Warning, diag.StageIgnored, path, "did you mean "+name+"?", "%q is not the name of a format, and no time is read by it as a layout", format)
 			return
 		}
 	}
 	// No part of this reads as in the reference time, Mon Jan 2 15:04:05.000 MST 2006.
 	other := time.Date(2019, time.November, 28, 17, 46, 39, 123456789, time.FixedZone("XYZ", 9*60*60+30*60))
 	if other.Format(format) == format {
-		b.report(diag.Warning, diag.StageIgnored, path, diag.DidYouMean(format, names),
+		p.add(diag.Warning, diag.StageIgnored, path, diag.DidYouMean(format, names),
 			"%q has no part of Go's reference time (2006-01-02 15:04:05): no time is read by it", format)
 	}
 }

@@ -1,4 +1,4 @@
-package stage
+package stages_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/agent"
 )
 
-const corpus = "../../../test/conformance/operator"
+const corpus = "../../../../test/conformance/operator"
 
 // TestOperatorsStages compares the stages of every case's PodLogs with those that the
 // operator rendered.
@@ -25,8 +25,8 @@ func TestOperatorsStages(t *testing.T) {
 		want := operatorsStages(t, name)
 		for _, p := range podLogs(t, name) {
 			job := "podLogs/" + p.Namespace + "/" + p.Name
-			stages, findings := Build("spec.pipelineStages", p.Spec.PipelineStages)
-			if diff := cmp.Diff(want[job], decoded(t, stages)); diff != "" {
+			pipeline, findings := build("spec.pipelineStages", p.Spec.PipelineStages)
+			if diff := cmp.Diff(want[job], decoded(t, pipeline)); diff != "" {
 				t.Errorf("%s: %s (-operator +agentry):\n%s", name, job, diff)
 			}
 			compared++
@@ -95,10 +95,10 @@ func podLogs(t testing.TB, name string) []*v1alpha1.PodLogs {
 }
 
 // decoded is what the agent reads of a pipeline once it is written.
-func decoded(t testing.TB, stages []model.Map) any {
+func decoded(t testing.TB, pipeline []model.Stage) any {
 	t.Helper()
 	text := agent.Print(&model.Config{Logs: &model.Logs{Configs: []model.LogsInstance{{
-		Name: "x", ScrapeConfigs: []*model.LogsScrapeConfig{{JobName: "x", Stages: stages}},
+		Name: "x", ScrapeConfigs: []*model.LogsScrapeConfig{{JobName: "x", Stages: pipeline}},
 	}}}})
 	var config struct {
 		Logs struct {

@@ -1,0 +1,78 @@
+package stages
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jmespath/go-jmespath"
+
+	"github.com/agentry-dev/agentry/generator/build/stage"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+func json(p *problems, path string, s *model.JSONStage) {
+	if len(s.Expressions) == 0 {
+		p.fail(path, "needs expressions, at least one")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Expressions)) {
+		jmesPath(p, stage.KeyPath(path+".expressions", name), name, s.Expressions[name])
+	}
+}
+
+// jmesPath checks the expression for a name. An empty one is the name itself.
+func jmesPath(p *problems, path, name, expression string) {
+	given, hint := expression != "", ""
+	if !given {
+		expression, hint = name, fmt.Sprintf("without an expression the name is one; to look up exactly this name write '%q'", name)
+	}
+	if p.tooLong(path, expression) {
+		return
+	}
+	err := compileJMESPath(expression)
+	if bad := (jmespath.SyntaxError{}); errors.As(err, &bad) && given {
+		path = textPath(path, 1, len([]rune(expression[:min(max(bad.Offset, 0), len(expression))]))+1)
+	}
+	if err != nil {
+		p.add(diag.Error, diag.InvalidStage, path, hint, "%q is not a JMESPath expression: %s", expression, strings.TrimPrefix(err.Error(), "SyntaxError: "))
+	}
+}
+
+// compileJMESPath is for expressions on which the library itself, and with it the agent,
+// would panic.
+func compileJMESPath(expression string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	_, err = jmespath.Compile(expression)
+	return err
+}
+
+func regex(p *problems, path string, s *model.RegexStage) {
+	if p.required(path+".expression", s.Expression) {
+		re := p.regexp(path+".expression", s.Expression)
+		if re != nil && strings.Join(re.SubexpNames(), "") == "" {
+			p.warn(path+".expression", "extracts nothing: it has no named group, like (?P<name>...)")
+		}
+	}
+}
+
+func replace(p *problems, path string, s *model.ReplaceStage) {
+	if p.required(path+".expression", s.Expression) {
+		re := p.regexp(path+".expression", s.Expression)
+		if re != nil && re.NumSubexp() == 0 {
+			p.warn(path+".expression", "replaces nothing: only what groups match is replaced, and it has none")
+		}
+	}
+	replacement(p, path+".replace", s.Replace)
+}
+
+// textPath is the path of a line and column, as far as they are known, of the text at a path.
+func textPath(path string, line, column int) string {
+	return fmt.Sprintf("%s>%d:%d", path, max(line, 1), max(column, 1))
+}

@@ -309,8 +309,7 @@ func TestARolloutOfAPatternHoldsBackWhatItMakes(t *testing.T) {
 
 func TestObserversHearOfEveryPassAndChangeInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.fleet.options.Observers = append(w.fleet.options.Observers, panicking{})
+		w := newWorld(t, func(o *Options) { o.Observers = append(o.Observers, panicking{}) })
 		w.run(def("x", urlA))
 		after(30 * time.Second)
 		w.break_(urlA, errNoAnswer)

@@ -278,13 +278,13 @@ type fakePasser struct {
 	w     *world
 	def   *Definition
 	repos []*repo.Repo
-	gate  func(context.Context) (func(), error)
+	gate  gate
 	size  int64
 	shut  bool
 }
 
-func (w *world) newPasser(d *Definition, creds gitsync.Credentials, gate func(context.Context) (func(), error)) (passer, error) {
-	p := &fakePasser{w: w, def: d, gate: gate}
+func (w *world) newPasser(d *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
+	p := &fakePasser{w: w, def: d, gate: enter}
 	for _, src := range d.Spec.Sources {
 		p.add(src.URL)
 	}

@@ -81,44 +81,30 @@ func setDefault[T int | int64 | time.Duration](field *T, value T) {
 	}
 }
 
-// engine is what a fleet stands on. Tests put something else in its place.
-type engine struct {
-	open   func(def *Definition, creds gitsync.Credentials, gate func(context.Context) (func(), error)) (passer, error)
-	expand func(def *Definition, creds gitsync.Credentials, found func([]Definition)) (passer, error)
-	// fetch lists and fetches refs, and enters their commits into tips.
-	fetch  func(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error
-	random func() float64 // from 0 to 1
-	close  func() error
-}
-
 // Fleet runs pipelines. It is safe for concurrent use.
+//
+// Its parts have locks of their own; Fleet.mu is taken before theirs, and guards what is below it.
 type Fleet struct {
-	options Options
-	engine  engine
-	log     *slog.Logger
-	workers slots // who reads or renders
-	telling slots // who tells the observers
-	busy    sync.WaitGroup
-	hasNews chan struct{}
+	options  Options
+	engine   engine
+	log      *slog.Logger
+	workers  slots // of passes that read or render
+	remotes  *remotes
+	memory   *memory
+	notifier *notifier
+	busy     sync.WaitGroup // what Run waits for
 
-	mu       sync.Mutex
-	rounds   context.Context // of rounds; nil before Run
-	passes   context.Context // of passes, which may go on for a while
-	ending   bool
-	defs     []*Definition
-	problems diag.List
-	doubles  diag.List
-	order    []*pipeline // as configured
-	// pipelines also holds those that are gone and whose pass is under way.
-	pipelines map[string]*pipeline
-	remotes   map[*repo.Repo]*remote
-	toOpen    []*pipeline
-	limits    map[int]*window // of rollout.maxPerMinute
-	waiting   map[*pipeline]struct{}
-	changed   []*pipeline                // of which the observers are to be told
-	kept      int64                      // bytes between passes
-	idlers    map[chan struct{}]struct{} // of [Fleet.Idle]; woken when a pass has ended
-	rest      alarm                      // gives memory back
+	mu        sync.Mutex
+	ctx       context.Context // of what is begun; nil before Run
+	passes    context.Context // of passes, which may go on for a while after ctx
+	ending    bool
+	defs      []*Definition        // as configured; order has what was made of folders as well
+	problems  diag.List            // of the configuration
+	doubles   diag.List            // names that are defined twice
+	order     []*pipeline          // in the order of the configuration
+	pipelines map[string]*pipeline // also those that are removed and whose pass is under way
+	windows   map[int]*window      // by rollout.maxPerMinute
+	passEnded chan struct{}        // closed and replaced whenever a pass has ended and was reported
 }
 
 // noteDelay is how long notes for promotion tools wait for others of the same repository.
@@ -134,11 +120,11 @@ func New(opts Options) *Fleet {
 	}
 	batches := gitsync.NewBatches(noteDelay)
 	return newFleet(opts, engine{
-		open: func(def *Definition, creds gitsync.Credentials, gate func(context.Context) (func(), error)) (passer, error) {
-			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: gate, Batches: batches, Version: opts.Version, Timeout: opts.PassTimeout})
+		open: func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
+			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Version: opts.Version, Timeout: opts.PassTimeout})
 		},
-		expand: func(def *Definition, creds gitsync.Credentials, found func([]Definition)) (passer, error) {
-			return newExpander(def, pool, creds, found)
+		expand: func(def *Definition, creds gitsync.Credentials) (multiplier, error) {
+			return newExpander(def, pool, creds)
 		},
 		fetch:  fetch,
 		random: rand.Float64,
@@ -148,12 +134,13 @@ func New(opts Options) *Fleet {
 
 func newFleet(opts Options, e engine) *Fleet {
 	opts.setDefaults()
-	return &Fleet{
+	f := &Fleet{
 		options: opts, engine: e, log: opts.Log,
-		workers: newSlots(opts.Workers), telling: newSlots(1), hasNews: make(chan struct{}, 1),
-		pipelines: map[string]*pipeline{}, remotes: map[*repo.Repo]*remote{},
-		limits: map[int]*window{}, waiting: map[*pipeline]struct{}{}, idlers: map[chan struct{}]struct{}{},
+		workers: newSlots(opts.Workers), memory: newMemory(opts.MemoryBytes), notifier: newNotifier(opts.Observers, opts.Log),
+		pipelines: map[string]*pipeline{}, windows: map[int]*window{}, passEnded: make(chan struct{}),
 	}
+	f.remotes = &remotes{options: opts, engine: e, busy: &f.busy, before: f.renew, after: f.roundEnded, all: map[*repo.Repo]*remote{}}
+	return f
 }
 
 func fetch(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error {
@@ -170,21 +157,20 @@ func fetch(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref, 
 func (f *Fleet) Run(ctx context.Context) error {
 	passes, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
-	f.mu.Lock()
-	f.rounds, f.passes = ctx, passes
-	for _, p := range f.order {
-		f.consider(p)
-	}
-	f.mu.Unlock()
-	done, told := make(chan struct{}), make(chan struct{})
+	reported := make(chan struct{})
 	go func() {
-		defer close(told)
-		f.tellChanges(done)
+		defer close(reported)
+		f.notifier.run(passes)
 	}()
+	f.mu.Lock()
+	f.ctx, f.passes = ctx, passes
+	f.remotes.start(ctx)
+	f.schedule(f.order...)
+	f.mu.Unlock()
 	<-ctx.Done()
 	late := f.settle(cutOff)
-	close(done)
-	<-told
+	f.notifier.close()
+	<-reported
 	err := f.engine.close()
 	if late > 0 {
 		err = errors.Join(err, fmt.Errorf("passes that were cut off, as they took longer than %s: %d", f.options.Grace, late))
@@ -196,18 +182,16 @@ func (f *Fleet) Run(ctx context.Context) error {
 func (f *Fleet) settle(cutOff func()) (late int) {
 	f.mu.Lock()
 	f.ending = true
-	for _, r := range f.remotes {
-		r.alarm.stop()
-	}
 	for _, p := range f.pipelines {
 		p.alarm.stop()
 	}
 	f.mu.Unlock()
+	f.remotes.stop()
 	grace := time.AfterFunc(f.options.Grace, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, p := range f.pipelines {
-			if p.running {
+			if p.phase == phasePassing {
 				late++
 			}
 		}
@@ -215,8 +199,8 @@ func (f *Fleet) settle(cutOff func()) (late int) {
 	})
 	f.busy.Wait()
 	grace.Stop()
+	f.memory.stop()
 	f.mu.Lock()
-	f.rest.stop()
 	for _, p := range f.pipelines {
 		f.detach(p)
 	}
@@ -226,33 +210,38 @@ func (f *Fleet) settle(cutOff func()) (late int) {
 	return cut
 }
 
+// isRunning reports whether something may be begun. f.mu is held.
+func (f *Fleet) isRunning() bool { return f.ctx != nil && f.ctx.Err() == nil && !f.ending }
+
+// Gate waits for one of the places in which passes read and render, for others who do the like:
+// see [Options.Workers]. Release gives it back.
+func (f *Fleet) Gate(ctx context.Context) (release func(), err error) { return f.workers.enter(ctx) }
+
 // Trigger makes rounds, and passes, before they are due. It returns how many pipelines of
 // this replica it reached.
-func (f *Fleet) Trigger(t Trigger) int {
+func (f *Fleet) Trigger(t Trigger) (reached int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	reached, now := 0, time.Now()
+	var closed []*pipeline
 	for _, p := range f.order {
 		if !p.mayRun() || !t.isFor(p.def) {
 			continue
 		}
 		reached++
+		reason := cmp.Or(t.Reason, ReasonAPI)
 		if t.Repository == "" {
-			f.wants(p, wish{reason: cmp.Or(t.Reason, ReasonAPI), asked: now, token: t.Token})
+			p.ask(request{reason: reason, asked: time.Now(), token: t.Token}, f.options.MinGap)
 		}
-		if p.at == nil {
+		if p.instance == nil {
 			p.notBefore = time.Time{}
-			f.consider(p)
+			closed = append(closed, p)
 			continue
 		}
-		for _, m := range p.at.members {
-			if t.Repository == "" || t.Repository == gitsync.RepositoryAddress(m.remote.repo.URL()) {
-				m.remote.ask(cmp.Or(t.Reason, ReasonAPI))
-			}
-		}
+		f.remotes.ask(p.instance, t.Repository, reason, nil)
 		f.review(p)
 	}
-	f.planAll()
+	f.remotes.plan()
+	f.schedule(closed...)
 	return reached
 }
 

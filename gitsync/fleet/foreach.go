@@ -13,16 +13,18 @@ import (
 // expander is the passer of a definition with forEach: its passes list folders and make
 // pipelines of them.
 type expander struct {
-	def   *Definition
-	pool  *repo.Pool
-	repo  *repo.Repo
-	keys  gitsync.Keyring // accept the commit whose folders count
-	ref   repo.Ref
-	found func([]Definition) // takes what was made
+	def  *Definition
+	pool *repo.Pool
+	repo *repo.Repo
+	keys gitsync.Keyring // accept the commit whose folders count
+	ref  repo.Ref
+	made []Definition
 }
 
-func newExpander(def *Definition, pool *repo.Pool, creds gitsync.Credentials, found func([]Definition)) (*expander, error) {
-	e := &expander{def: def, pool: pool, ref: sourceRef(def.Spec.Sources[0]), found: found}
+var _ multiplier = (*expander)(nil)
+
+func newExpander(def *Definition, pool *repo.Pool, creds gitsync.Credentials) (*expander, error) {
+	e := &expander{def: def, pool: pool, ref: sourceRef(def.Spec.Sources[0])}
 	return e, e.SetCredentials(creds)
 }
 
@@ -40,13 +42,16 @@ func (e *expander) PassSince(ctx context.Context, since time.Time) (*gitsync.Rep
 			Message: fmt.Sprintf("spec.forEach: %s matches no folder", e.def.Spec.ForEach),
 		})
 	}
-	e.found(made)
+	e.made = made
 	return &gitsync.Report{
 		Pipeline: e.def.Metadata.Name,
 		Sources:  []gitsync.SourceReport{{URL: e.repo.URL(), Ref: e.ref.String(), Commit: commit.String()}},
 		Diags:    problems,
 	}, nil
 }
+
+// Made implements multiplier.
+func (e *expander) Made() []Definition { return e.made }
 
 // Refs implements passer.
 func (e *expander) Refs() []gitsync.RemoteRefs {
@@ -86,26 +91,3 @@ func (e *expander) Size() int64 { return 0 }
 
 // Close implements passer.
 func (e *expander) Close() error { return e.repo.Close() }
-
-// expanded takes the pipelines that were made of folders, unless what they were made by has
-// changed meanwhile.
-func (f *Fleet) expanded(name string, generation int, made []Definition) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	p := f.pipelines[name]
-	if p == nil || p.generation != generation || p.removed {
-		return
-	}
-	p.children = pointers(made)
-	p.status.Pipelines = make([]string, len(made))
-	for i := range made {
-		p.status.Pipelines[i] = made[i].Metadata.Name
-	}
-	f.rebuild()
-}
-
-// sourceRef is what is read of a source, in the words of package repo.
-func sourceRef(src gitsync.Source) repo.Ref {
-	r := src.Ref
-	return repo.Ref{Branch: r.Branch, Tag: r.Tag, SemVer: r.SemVer, Commit: r.Commit, Name: r.Name}
-}

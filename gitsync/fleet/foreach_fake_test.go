@@ -13,18 +13,18 @@ import (
 
 // fakeExpander finds the folders that the world says there are.
 type fakeExpander struct {
-	w     *world
-	def   *Definition
-	repo  *repo.Repo
-	found func([]Definition)
+	w    *world
+	def  *Definition
+	repo *repo.Repo
+	made []Definition
 }
 
-func (w *world) newExpander(d *Definition, _ gitsync.Credentials, found func([]Definition)) (passer, error) {
+func (w *world) newExpander(d *Definition, _ gitsync.Credentials) (multiplier, error) {
 	r, err := w.pool.Open(repo.Remote{URL: d.Spec.Sources[0].URL})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open++
-	return &fakeExpander{w: w, def: d, repo: r, found: found}, err
+	return &fakeExpander{w: w, def: d, repo: r}, err
 }
 
 // list says which folders there are.
@@ -60,9 +60,11 @@ func (e *fakeExpander) PassSince(context.Context, time.Time) (*gitsync.Report, e
 		return nil, fmt.Errorf("read: %w", repo.ErrCorrupt)
 	}
 	made, problems := e.def.Expand(folders)
-	e.found(made)
+	e.made = made
 	return &gitsync.Report{Pipeline: e.def.Metadata.Name, Sources: []gitsync.SourceReport{{URL: e.repo.URL(), Commit: commit.String()}}, Diags: problems}, nil
 }
+
+func (e *fakeExpander) Made() []Definition { return e.made }
 
 func (e *fakeExpander) Refs() []gitsync.RemoteRefs {
 	return []gitsync.RemoteRefs{{Repo: e.repo, Refs: []repo.Ref{{Branch: "main", Optional: true}}}}

@@ -42,6 +42,5 @@ func TestIdleWaitsForThePassesOfItsKeys(t *testing.T) {
 		if err := w.fleet.Idle(ctx, func(string) bool { return true }); err == nil {
 			t.Error("it has not waited")
 		}
-		same(t, "who waits", len(w.fleet.idlers), 0)
 	})
 }

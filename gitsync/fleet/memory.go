@@ -1,46 +1,92 @@
 package fleet
 
 import (
-	"cmp"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 )
 
-// restAfter is how long no pass must have ended until a fleet counts as resting.
-const restAfter = 10 * time.Second
+// releaseAfter is how long no pass must have ended until unused memory goes back to the system.
+const releaseAfter = 10 * time.Second
 
-// restLater gives memory that passes needed back to the system when the fleet rests: it may
-// rest for days, and the runtime by itself keeps as much again as is in use. f.mu is held.
-func (f *Fleet) restLater() { f.rest.set(restAfter, debug.FreeOSMemory) }
+// memory bounds what all instances together keep between passes. Least recently used instances
+// are evicted first. It is safe for concurrent use.
+type memory struct {
+	limit int64 // bytes
 
-// resize takes note of what an instance keeps between passes. f.mu is held.
-func (f *Fleet) resize(at *instance, size int64) {
-	f.kept += size - at.size
-	at.size = size
+	mu    sync.Mutex
+	kept  map[*instance]usage
+	total int64
+	// release gives memory that passes needed back to the system once the fleet is idle: it may
+	// be idle for days, and the runtime by itself keeps as much again as is in use.
+	release alarm
 }
 
-// trim makes those that have rested longest forget, until all together keep no more than they
-// may. f.mu is held.
-func (f *Fleet) trim() {
-	if f.kept <= f.options.MemoryBytes {
+// usage is what one instance keeps.
+type usage struct {
+	bytes int64
+	last  time.Time // when its last pass ended
+}
+
+func newMemory(limit int64) *memory { return &memory{limit: limit, kept: map[*instance]usage{}} }
+
+// bytes is what all instances together keep.
+func (m *memory) bytes() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.total
+}
+
+// used notes what an instance keeps after a pass, and evicts others if that is too much.
+func (m *memory) used(inst *instance, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.set(inst, usage{bytes, time.Now()})
+	m.evict()
+	m.release.set(releaseAfter, debug.FreeOSMemory)
+}
+
+// drop removes an instance that is closed.
+func (m *memory) drop(inst *instance) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.set(inst, usage{})
+}
+
+// stop ends what is to be done later.
+func (m *memory) stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.release.stop()
+}
+
+// set replaces the usage of an instance. m.mu is held.
+func (m *memory) set(inst *instance, u usage) {
+	m.total += u.bytes - m.kept[inst].bytes
+	if m.kept[inst] = u; u.bytes == 0 {
+		delete(m.kept, inst)
+	}
+}
+
+// evict makes instances forget until all together keep no more than they may. m.mu is held.
+func (m *memory) evict() {
+	if m.total <= m.limit {
 		return
 	}
-	var idle []*instance
-	for _, p := range f.pipelines {
-		if p.at != nil && p.at.size > 0 && !p.running {
-			idle = append(idle, p.at)
-		}
+	all := make([]*instance, 0, len(m.kept))
+	for inst := range m.kept {
+		all = append(all, inst)
 	}
-	slices.SortFunc(idle, func(a, b *instance) int { return cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })
-	for _, at := range idle {
-		if f.kept <= f.options.MemoryBytes {
+	slices.SortFunc(all, func(a, b *instance) int { return m.kept[a].last.Compare(m.kept[b].last) })
+	for _, inst := range all {
+		if m.total <= m.limit {
 			return
 		}
-		if at.use.tryTake() { // else a round renews its credentials: the next pass trims again
-			at.Forget()
-			f.resize(at, at.Size())
-			at.use.give()
+		if inst.use.tryTake() { // else it is in use, and the end of the next pass evicts again
+			inst.passer.Forget()
+			m.set(inst, usage{inst.passer.Size(), m.kept[inst].last})
+			inst.use.give()
 		}
 	}
 }

@@ -1,10 +1,9 @@
 package fleet
 
 import (
+	"context"
 	"errors"
-	"fmt"
-	"runtime"
-	"runtime/debug"
+	"log/slog"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -15,198 +14,194 @@ import (
 // run is one pass of a pipeline.
 type run struct {
 	pipeline *pipeline
-	at       *instance
+	instance *instance
 	def      *Definition
-	wish     wish
+	request  request
 	since    time.Time
-	limit    *window // of the rollout; nil if there is none
+	window   *window // of the rollout
 
 	began  time.Time
 	took   time.Duration
 	report *gitsync.Report
+	made   []Definition // of forEach
 	err    error
-	size   int64
+	size   int64 // what the instance keeps
+}
+
+// make makes the pass, and gives the instance back.
+func (r *run) make(ctx context.Context, log *slog.Logger) {
+	inst := r.instance
+	r.report, r.err = r.attempt(ctx, log)
+	if !errors.Is(r.err, errPanic) {
+		r.size = inst.passer.Size()
+	}
+	if inst.multiplier != nil && r.err == nil {
+		r.made = inst.multiplier.Made()
+	}
+	if inst.writing {
+		inst.writing = false
+		inst.output.writers.give()
+	}
+	inst.use.give()
+	r.took = time.Since(r.began)
+}
+
+// attempt makes the pass. A panic ends it and nothing else.
+func (r *run) attempt(ctx context.Context, log *slog.Logger) (report *gitsync.Report, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			report, err = nil, logPanic(log, "pass", r.def.Metadata.Name, v)
+		}
+	}()
+	return r.instance.passer.PassSince(ctx, r.since)
 }
 
 // pushed reports whether the pass made a commit.
 func (r *run) pushed() bool { return r.report != nil && r.report.Commit != "" }
 
-// errPanic is the error of a pass that panicked.
-var errPanic = errors.New("stopped by a fault in agentry itself, which its log describes: please report it")
-
-// wants notes that a pipeline wants to pass, as soon as it may. f.mu is held.
-func (f *Fleet) wants(p *pipeline, w wish) {
-	p.want = p.want.and(w)
-	p.notBefore = p.last.began.Add(f.options.MinGap)
-}
-
-// consider begins what a pipeline is waiting for, if nothing stands in the way any more: its
-// opening or its pass. Whatever may change the answer calls it. f.mu is held.
-func (f *Fleet) consider(p *pipeline) {
-	p.alarm.stop()
-	wanted := p.at == nil || !p.want.isZero() && p.trouble == ""
-	if !f.isRunning() || !p.mayRun() || p.running || p.opening || !wanted {
-		return
-	}
-	if wait := time.Until(p.notBefore); wait > 0 {
-		f.considerIn(p, wait)
-		return
-	}
-	if p.at == nil {
-		f.open(p)
-		return
-	}
-	if out := p.at.output; out != nil && out.failures > 0 || !p.at.isListed(p.want.asked) {
-		return // the end of a round looks again
-	}
-	limit := f.limits[p.def.rollout().MaxPerMinute]
-	if f.isHeldBack(p, limit) {
-		f.review(p)
-		return
-	}
-	if p.at.use.tryTake() { // else a round renews its credentials, and looks again
-		f.begin(p, limit)
+// enterPush makes the pushed commit the one that the next round would find, so that the pipeline does
+// not take its own commit for somebody else's.
+func (r *run) enterPush(rs *remotes) {
+	commit, output := plumbing.NewHash(r.report.Commit), outputRef(r.def)
+	for i, t := range r.instance.tried {
+		if t.remote == r.instance.output && t.ref == output {
+			r.instance.tried[i] = tip{t.remote, t.ref, commit, true}
+			rs.pushed(t.remote, t.ref, commit)
+		}
 	}
 }
 
-// considerIn looks at a pipeline again later. f.mu is held.
-func (f *Fleet) considerIn(p *pipeline, wait time.Duration) {
+// schedule begins what pipelines are waiting for, if nothing stands in the way any more: their
+// opening or their passes. Whatever may change the answer calls it. Those that are opened together
+// are, so that the first round of their remotes knows all of them. f.mu is held.
+func (f *Fleet) schedule(pipelines ...*pipeline) {
+	var openings []opening
+	for _, p := range pipelines {
+		p.alarm.stop()
+		if !f.isRunning() {
+			continue
+		}
+		now, v := time.Now(), f.remotes.look(p.instance)
+		switch p.next(now, v) {
+		case stepWait:
+			f.scheduleIn(p, p.notBefore.Sub(now))
+		case stepOpen:
+			p.phase = phaseOpening
+			openings = append(openings, opening{pipeline: p, def: p.def, generation: p.generation})
+		case stepPass:
+			f.begin(p, v)
+		}
+	}
+	if len(openings) > 0 {
+		f.busy.Go(func() { f.open(openings) })
+	}
+}
+
+// scheduleIn schedules a pipeline again later. f.mu is held.
+func (f *Fleet) scheduleIn(p *pipeline, wait time.Duration) {
 	p.alarm.set(wait, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.consider(p)
+		f.schedule(p)
 	})
 }
 
-// isHeldBack asks the rollout. Who is held back is looked at again when another pipeline's
-// pass ends, or gets ready. f.mu is held.
-func (f *Fleet) isHeldBack(p *pipeline, limit *window) bool {
-	p.waits = f.awaits(p)
-	if p.waits == "" && limit != nil {
-		wait, busy := limit.wait(time.Now())
-		if busy || wait > 0 {
-			p.waits = fmt.Sprintf("waits for its turn: rollout.maxPerMinute is %d", limit.max)
+// scheduleWaiting schedules the pipelines that a rollout holds back. f.mu is held.
+func (f *Fleet) scheduleWaiting() {
+	for _, p := range f.order {
+		if p.waits != "" {
+			f.schedule(p)
 		}
+	}
+}
+
+// begin starts a pass, unless the rollout holds it back: then the end of another pipeline's pass, or
+// another pipeline that gets ready, schedules it again. f.mu is held.
+func (f *Fleet) begin(p *pipeline, v view) {
+	now, limit, wait := time.Now(), f.windows[p.def.rollout().MaxPerMinute], time.Duration(0)
+	if p.waits = p.awaited(v, f.pipelines); p.waits == "" {
+		p.waits, wait = limit.turn(now)
+	}
+	if p.waits != "" {
 		if wait > 0 {
-			f.considerIn(p, wait)
+			f.scheduleIn(p, wait)
 		}
+		f.review(p)
+		return
 	}
-	if p.waits == "" {
-		delete(f.waiting, p)
-		return false
+	if !p.instance.use.tryTake() {
+		return // a round renews its credentials, and schedules it then
 	}
-	f.waiting[p] = struct{}{}
-	return true
-}
-
-// considerWaiting looks at those that the rollout holds back. f.mu is held.
-func (f *Fleet) considerWaiting() {
-	for p := range f.waiting {
-		f.consider(p)
-	}
-}
-
-// begin starts a pass, which has the place in use. f.mu is held.
-func (f *Fleet) begin(p *pipeline, limit *window) {
-	r := &run{pipeline: p, at: p.at, def: p.def, wish: p.want, since: p.at.since(), limit: limit, began: time.Now()}
-	p.want, p.running = wish{}, true
-	p.last.began = r.began
-	p.at.tried = p.at.tips()
-	if limit != nil {
-		limit.begin()
-	}
+	r := &run{pipeline: p, instance: p.instance, def: p.def, request: p.request, since: v.since, window: limit, began: now}
+	p.request, p.phase = request{}, phasePassing
+	p.last.began = now
+	p.instance.tried = v.tips
+	limit.begin()
 	f.review(p)
-	f.spawn(func() { f.pass(r) })
+	f.busy.Go(func() { f.pass(r) })
 }
 
-// pass makes a pass and takes note of it.
+// pass makes a pass, and lets the pipeline go on when the observers know of it: slow observers delay
+// passes.
 func (f *Fleet) pass(r *run) {
-	r.report, r.err = f.attempt(r)
-	if !errors.Is(r.err, errPanic) {
-		r.size = r.at.Size()
-	}
-	if r.at.writing {
-		r.at.writing = false
-		r.at.output.writers.give()
-	}
-	r.at.use.give()
-	r.took = time.Since(r.began)
-	f.tellPass(r)
+	r.make(f.passes, f.log)
+	f.mu.Lock()
+	reported := f.ended(r)
+	f.mu.Unlock()
+	<-reported
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.consider(r.pipeline)
-	f.considerWaiting()
-}
-
-// attempt makes a pass. A panic ends it and nothing else.
-func (f *Fleet) attempt(r *run) (report *gitsync.Report, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			report, err = nil, f.panicked("pass", r.def.Metadata.Name, v)
-		}
-	}()
-	return r.at.PassSince(f.passes, r.since)
-}
-
-// panicked logs a panic. Of its value only what the runtime itself says is shown: anything
-// else may hold a secret.
-func (f *Fleet) panicked(during, of string, value any) error {
-	text := fmt.Sprintf("%T", value)
-	if known, ok := value.(runtime.Error); ok {
-		text = known.Error()
-	}
-	f.log.Error("panic", "during", during, "of", of, "value", text, "stack", string(debug.Stack()))
-	return errPanic
-}
-
-// ended takes note of a pass. f.mu is held.
-func (f *Fleet) ended(r *run) {
 	p := r.pipeline
-	p.running = false
-	f.wakeIdlers()
-	if r.limit != nil {
-		r.limit.end(time.Now(), r.pushed())
-	}
+	p.phase = phaseIdle
+	close(f.passEnded)
+	f.passEnded = make(chan struct{})
 	if p.removed {
 		f.remove(p)
 	}
-	if p.at != r.at { // it was changed, suspended or taken away meanwhile
-		if p.mayRun() {
-			p.want = p.want.and(r.wish.awaited())
-		}
-		return
-	}
-	r.at.used = time.Now()
-	f.resize(r.at, r.size)
-	p.record(r)
+	f.schedule(p)
+	f.scheduleWaiting()
+}
+
+// ended takes note of a pass and reports it. f.mu is held.
+func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
+	p := r.pipeline
+	p.phase = phaseReporting
+	r.window.end(time.Now(), r.pushed())
 	switch {
+	case p.instance != r.instance: // it was changed, suspended or removed meanwhile
+		if p.mayRun() {
+			p.request = p.request.merge(r.request.carriedOver())
+		}
 	case r.err != nil && f.passes.Err() != nil: // the fleet stops
-	case r.err != nil:
-		p.last.failure, p.last.permanent = advised(r.err), errors.Is(r.err, errPanic) || isPermanent(r.err)
-		p.last.failures++
+	default:
+		f.memory.used(r.instance, r.size)
+		p.conclude(r, f.options.MinGap, f.engine.random)
+		if r.pushed() {
+			r.enterPush(f.remotes)
+			f.log.Info("pushed", "pipeline", p.name(), "branch", r.report.Output.Branch, "commit", r.report.Commit, "trigger", r.request.reason)
+		}
 		if errors.Is(r.err, errPanic) {
 			f.detach(p) // what it keeps may be broken
 		}
-		if p.want.isZero() {
-			p.want = wish{reason: ReasonRetry}
-			p.notBefore = time.Now().Add(max(f.options.MinGap, backoff(p.last.failures, f.engine.random)))
-		}
-	default:
-		p.last.succeeded(r)
-		if r.pushed() {
-			r.at.pushed(r.def, plumbing.NewHash(r.report.Commit))
-			f.log.Info("pushed", "pipeline", p.name(), "branch", r.report.Output.Branch, "commit", r.report.Commit, "trigger", r.wish.reason)
+		p.update(f.remotes.look(p.instance), f.log) // reported with the pass
+		if r.err == nil && r.def.Expand != nil {
+			f.rebuild()
 		}
 	}
-	f.trim()
-	f.restLater()
-	f.review(p)
+	return f.notifier.add(Outcome{
+		Definition: r.def, Report: r.report, Err: r.err, Trigger: r.request.reason,
+		Began: r.began, Took: r.took, After: p.published(f.remotes.look(p.instance)),
+	})
 }
 
-// spawn runs a function that Run waits for. f.mu is held, and the fleet is running.
-func (f *Fleet) spawn(do func()) {
-	f.busy.Go(do)
+// review brings the conditions of a pipeline up to date, and reports what has changed. f.mu is held.
+func (f *Fleet) review(p *pipeline) {
+	v := f.remotes.look(p.instance)
+	if !p.update(v, f.log) {
+		return
+	}
+	f.notifier.add(Outcome{Definition: p.def, After: p.published(v)})
+	if p.status.isReady() {
+		f.scheduleWaiting()
+	}
 }
-
-// isRunning reports whether something may be begun. f.mu is held.
-func (f *Fleet) isRunning() bool { return f.rounds != nil && f.rounds.Err() == nil && !f.ending }

@@ -1,77 +1,198 @@
 package fleet
 
 import (
-	"context"
-	"slices"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
-// passer makes passes of one pipeline: a [gitsync.Syncer], or an [expander]. It is not safe
-// for concurrent use.
-type passer interface {
-	PassSince(ctx context.Context, since time.Time) (*gitsync.Report, error)
-	Refs() []gitsync.RemoteRefs
-	SetCredentials(gitsync.Credentials) error
-	Forget()
-	Size() int64
-	Close() error
-}
-
-var _ passer = (*gitsync.Syncer)(nil)
-
-// pipeline is one definition and what became of it. Its fields are guarded by Fleet.mu.
+// pipeline is one definition and its state. Its fields are guarded by Fleet.mu.
 type pipeline struct {
 	def     *Definition
-	mine    bool
+	owned   bool   // by this replica
 	refused string // why it may not run beside the others
 	removed bool   // from the configuration; it stays until its pass has ended
 
-	generation int // counts the changes of what it is
+	generation int // counts the changes of the definition
 
-	at      *instance // nil while it is not open
-	opening bool
-	trouble string // why it cannot be opened, or has no credentials
-	running bool   // a pass is under way, perhaps of an earlier instance
-
-	want      wish
+	phase     phase
+	instance  *instance // nil while it is not open
+	problem   string    // why it cannot be opened, or has no credentials
+	request   request
 	notBefore time.Time // of the next pass, or of opening
 	alarm     alarm
-	waits     string // for whom the rollout holds it back
+	waits     string // for what the rollout holds it back
 
 	last     lastPass
 	children []*Definition // of forEach
 
 	status Status // as published; what it refers to is never changed
-	told   Status // as the observers know it
-	toTell bool
 }
+
+// phase is what is under way. A pass may be that of an earlier instance.
+type phase int
+
+const (
+	phaseIdle phase = iota
+	phaseOpening
+	phasePassing
+	phaseReporting // a pass has ended, and the observers do not all know yet
+)
 
 // lastPass is what conditions depend on besides the status.
 type lastPass struct {
-	began     time.Time
-	made      bool   // one has ended well since the pipeline was new or changed
-	failure   string // why the last one failed; empty if it did not
-	permanent bool   // somebody has to do something about the failure
-	refused   string // why nothing was written, though the pass ended well
-	errors    int    // in the inputs
-	first     string // of the errors
-	held      int    // units that are held or left out
-	failures  int    // in a row
+	began      time.Time
+	succeeded  bool   // one has succeeded since the pipeline was new or changed
+	failure    string // why the last one failed; empty if it did not
+	permanent  bool   // somebody has to do something about the failure
+	refused    string // why nothing was written, though the pass succeeded
+	errors     int    // in the inputs
+	firstError string
+	held       int // units that are held or left out
+	failures   int // in a row
 }
 
 // mayRun reports whether the pipeline is to be open.
 func (p *pipeline) mayRun() bool {
-	return p.mine && p.refused == "" && !p.removed && !p.def.Spec.Suspend
+	return p.owned && p.refused == "" && !p.removed && !p.def.Spec.Suspend
 }
+
+// inPass reports whether a pass is under way, or its observers do not all know yet.
+func (p *pipeline) inPass() bool { return p.phase == phasePassing || p.phase == phaseReporting }
 
 func (p *pipeline) name() string { return p.def.Metadata.Name }
 
-// rollout is what holds the pipeline back. That of a pattern is meant for those made by it.
+// ask asks for a pass, as soon as it may be.
+func (p *pipeline) ask(r request, minGap time.Duration) {
+	p.request = p.request.merge(r)
+	p.notBefore = p.last.began.Add(minGap)
+}
+
+// isSame reports whether the pipeline goes on as it is under an entry of the configuration.
+func (p *pipeline) isSame(e entry) bool {
+	same := reflect.DeepEqual(p.def.Pipeline, e.def.Pipeline) && (p.def.Expand == nil) == (e.def.Expand == nil)
+	return same && !p.removed && p.refused == e.refused && p.owned == e.owned
+}
+
+// set gives the pipeline an entry of the configuration. A pipeline that is not the same afterwards
+// forgets its passes, but keeps a request that somebody waits for.
+func (p *pipeline) set(e entry, same bool, minGap time.Duration) {
+	p.refused, p.owned, p.removed = e.refused, e.owned, false
+	p.def = e.def // its functions are the new ones
+	if !same {
+		carriedOver := p.request.carriedOver()
+		p.reset()
+		if p.mayRun() {
+			p.request = carriedOver
+		}
+		p.notBefore = p.last.began.Add(minGap)
+	}
+	p.status.Origin, p.status.Suspended, p.status.Owned, p.status.ShardKey = e.def.Origin, e.def.Spec.Suspend, e.owned, e.shardKey
+}
+
+// reset forgets what was known of a pipeline, but not the last trigger that it handled.
+func (p *pipeline) reset() {
+	p.problem, p.waits, p.request = "", "", request{}
+	p.generation++
+	p.last = lastPass{began: p.last.began}
+	p.status = Status{
+		Name: p.name(), ForEach: p.def.Spec.ForEach,
+		Conditions: p.status.Conditions, Pipelines: p.status.Pipelines, LastHandledReconcileAt: p.status.LastHandledReconcileAt,
+		Sources: []SourceStatus{}, Units: []UnitStatus{}, Held: []HeldStatus{}, Findings: Findings{First: []Finding{}},
+	}
+	for _, src := range p.def.Spec.Sources {
+		p.status.Sources = append(p.status.Sources, SourceStatus{URL: normalURL(src.URL), Ref: sourceRef(src).String()})
+	}
+	if out := p.def.Spec.Output; p.def.Expand == nil {
+		p.status.Output = &OutputStatus{URL: normalURL(out.URL), Branch: out.Branch, Path: out.Path}
+	}
+}
+
+// conclude enters a pass of its instance. One that failed is made again after a while.
+func (p *pipeline) conclude(r *run, minGap time.Duration, random func() float64) {
+	p.status.record(r)
+	if r.err == nil {
+		p.last = r.summary()
+		if r.def.Expand != nil {
+			p.children = pointers(r.made)
+		}
+		return
+	}
+	p.last.failure, p.last.permanent = withRemedy(r.err), errors.Is(r.err, errPanic) || isPermanent(r.err)
+	p.last.failures++
+	if p.request.isZero() {
+		p.request = request{reason: ReasonRetry}
+		p.notBefore = time.Now().Add(max(minGap, backoff(p.last.failures, random)))
+	}
+}
+
+// update brings the conditions up to date, and logs a change. It reports whether there is one that
+// observers should know: a pipeline that has begun will soon have a result.
+func (p *pipeline) update(v view, log *slog.Logger) (changed bool) {
+	before := p.status.state()
+	p.status.Conditions = timed(conditions(p.inputs(v)), p.status.Conditions, metav1.Now())
+	p.status.Failures = p.last.failures
+	if p.status.state() == before || p.status.Condition(meta.ReadyCondition).Reason == meta.ProgressingReason {
+		return false
+	}
+	p.status.log(log)
+	return true
+}
+
+// published is the status with what only a look at the clock tells.
+func (p *pipeline) published(v view) Status {
+	out := p.status
+	if p.instance == nil {
+		if p.mayRun() && !p.notBefore.IsZero() {
+			out.NextPass = jsonTime(p.notBefore)
+		}
+		return out
+	}
+	next := v.nextRound
+	// A request that might be granted by now waits for a remote.
+	if !p.request.isZero() && time.Until(p.notBefore) > 0 && (next.IsZero() || p.notBefore.Before(next)) {
+		next = p.notBefore
+	}
+	out.NextPass = jsonTime(next)
+	return out
+}
+
+// inputs gathers what the conditions depend on.
+func (p *pipeline) inputs(v view) inputs {
+	in := inputs{
+		elsewhere: !p.owned, suspended: p.def.Spec.Suspend, refused: p.refused, problem: p.problem, waits: p.waits,
+		busy: p.phase == phasePassing || !p.request.isZero(), last: p.last, result: p.result(),
+	}
+	if v.outputErr != nil {
+		in.outputDown = withRemedy(v.outputErr)
+	}
+	if v.sourceErr != nil {
+		in.sourceDown = withRemedy(v.sourceErr)
+	}
+	in.downPermanently = isPermanent(v.outputErr) || isPermanent(v.sourceErr)
+	return in
+}
+
+// result says what the last good pass left.
+func (p *pipeline) result() string {
+	switch {
+	case p.def.Expand != nil:
+		return fmt.Sprintf("pipelines made of folders: %d", len(p.status.Pipelines))
+	case p.status.Output == nil || p.status.Output.Commit == "":
+		return "there is nothing to write"
+	}
+	return fmt.Sprintf("the output is %s@sha1:%s", p.status.Output.Branch, p.status.Output.Commit)
+}
+
+// rollout is what holds pipelines of a definition back. That of a pattern is meant for the pipelines
+// made by it.
 func (d *Definition) rollout() gitsync.Rollout {
 	if d.Expand != nil {
 		return gitsync.Rollout{}
@@ -79,130 +200,9 @@ func (d *Definition) rollout() gitsync.Rollout {
 	return d.Spec.Rollout
 }
 
-func (p *pipeline) interval() time.Duration {
-	if i := p.def.Spec.Interval; i != nil && i.Duration > 0 {
+func (d *Definition) interval() time.Duration {
+	if i := d.Spec.Interval; i != nil && i.Duration > 0 {
 		return i.Duration
 	}
 	return gitsync.DefaultInterval
-}
-
-// instance is a pipeline that is open. What is of the passer belongs to who has its place in
-// use; the rest is guarded by Fleet.mu.
-type instance struct {
-	passer
-	use     slots     // one place
-	members []member  // the remotes, each once
-	output  *remote   // where it writes; nil for forEach
-	tried   []moment  // what the last pass was made on; nil before the first
-	size    int64     // after the last pass
-	used    time.Time // when the last pass ended
-
-	writing bool // the pass that is under way has a place among the writers of output
-}
-
-// member is a remote and the refs that a pipeline has there.
-type member struct {
-	remote *remote
-	refs   []repo.Ref
-}
-
-// moment is what was known of a ref: its commit, zero if there is no such ref.
-type moment struct {
-	commit plumbing.Hash
-	known  bool // false while the remote does not answer
-}
-
-// tips are the refs as they were listed last.
-func (at *instance) tips() []moment {
-	var out []moment
-	for _, m := range at.members {
-		for _, ref := range m.refs {
-			commit, listed := m.remote.tips[ref]
-			out = append(out, moment{commit, listed && m.remote.failures == 0})
-		}
-	}
-	return out
-}
-
-// hasMoved reports whether a ref is not where it was for the last pass. One that is not known
-// now has not; one that was not known then has.
-func (at *instance) hasMoved() bool {
-	if at.tried == nil {
-		return false // the first pass is wanted anyway
-	}
-	for i, now := range at.tips() {
-		if now.known && now != at.tried[i] {
-			return true
-		}
-	}
-	return false
-}
-
-// isListed reports whether enough is known for a pass: every ref, as it was at some moment
-// after asked. What a failing remote knows is not waited for.
-func (at *instance) isListed(asked time.Time) bool {
-	for _, m := range at.members {
-		if m.remote.failures > 0 || len(m.refs) == 0 {
-			continue
-		}
-		if m.remote.listed.IsZero() || m.remote.listed.Before(asked) {
-			return false
-		}
-		for _, ref := range m.refs {
-			if _, ok := m.remote.tips[ref]; !ok {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// since is the moment after which every remote was listed, well or not: a pass that builds on
-// it asks nobody again, and waits for nobody who is silent.
-func (at *instance) since() time.Time {
-	since := time.Now()
-	for _, m := range at.members {
-		if l := m.remote.listed; !l.IsZero() && l.Before(since) {
-			since = l
-		}
-	}
-	return since
-}
-
-// next is the commit of a source that a pass would render now; empty if it is not known.
-func (at *instance) next(src *gitsync.Source) string {
-	want := sourceRef(*src)
-	if want.Commit != "" {
-		return want.Commit
-	}
-	want.Optional = true
-	for _, m := range at.members {
-		if gitsync.RepositoryAddress(m.remote.repo.URL()) != gitsync.RepositoryAddress(src.URL) || !slices.Contains(m.refs, want) {
-			continue
-		}
-		if commit := m.remote.tips[want]; !commit.IsZero() {
-			return commit.String()
-		}
-	}
-	return ""
-}
-
-// pushed enters what a pass has pushed where the remote's next round will find it, so that
-// the pipeline does not take its own commit for somebody else's.
-func (at *instance) pushed(def *Definition, commit plumbing.Hash) {
-	i := 0
-	for _, m := range at.members {
-		for _, ref := range m.refs {
-			if m.remote == at.output && ref == outputRef(def) {
-				at.tried[i] = moment{commit, true}
-				m.remote.tips[ref] = commit
-			}
-			i++
-		}
-	}
-}
-
-// outputRef is the output branch as [gitsync.Syncer.Refs] has it.
-func outputRef(def *Definition) repo.Ref {
-	return repo.Ref{Name: "refs/heads/" + def.Spec.Output.Branch, Optional: true}
 }

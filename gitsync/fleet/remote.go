@@ -1,36 +1,38 @@
 package fleet
 
 import (
-	"cmp"
-	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
-// remote is a repository as one credential sees it, shared by pipelines. Its fields are
-// guarded by Fleet.mu.
+// downAfter is how many rounds in a row must fail until the pipelines of a remote are said not to be
+// ready: most outages are over within seconds, and nobody wants to hear of them.
+const downAfter = 3
+
+// remote is a repository as one credential sees it, shared by instances. Its fields but repo and
+// writers are guarded by remotes.mu.
 type remote struct {
 	repo    *repo.Repo
 	writers slots // passes that may be writing to it
-	members map[*pipeline][]repo.Ref
+	users   map[*instance]use
 
-	rounding bool
-	asked    bool      // a round is wanted now
-	next     string    // why it is wanted; empty when it is not
-	reason   string    // why the last round was made, whether it has ended or not
-	due      time.Time // of the next round
-	alarm    alarm
+	underWay   bool   // a round is
+	asked      bool   // a round is wanted now
+	nextReason string // why it is wanted; empty when it is not
+	reason     string // why the last round was made, whether it has ended or not
+	due        time.Time
+	alarm      alarm
 
 	began  time.Time                  // of the last round, whether it has ended or not
 	listed time.Time                  // beginning of the last round that has ended, well or not; zero before
-	tips   map[repo.Ref]plumbing.Hash // as the last good round has them; zero: there is no such ref
+	tips   map[repo.Ref]plumbing.Hash // found by the last good round; zero: there is no such ref
 	good   time.Time                  // when the last good round ended
 	took   time.Duration
 
@@ -39,204 +41,175 @@ type remote struct {
 	err      error
 }
 
+// use is what an instance wants of a remote.
+type use struct {
+	refs     []repo.Ref
+	interval time.Duration
+}
+
 // refs are what is listed in a round, each once.
 func (r *remote) refs() []repo.Ref {
 	all := map[repo.Ref]bool{}
-	for _, refs := range r.members {
-		for _, ref := range refs {
+	for _, u := range r.users {
+		for _, ref := range u.refs {
 			all[ref] = true
 		}
 	}
 	return slices.Collect(maps.Keys(all))
 }
 
-// interval is the shortest of those who are interested.
+// interval is the shortest of its users.
 func (r *remote) interval() time.Duration {
 	var shortest time.Duration
-	for p := range r.members {
-		if i := p.interval(); shortest == 0 || i < shortest {
-			shortest = i
+	for _, u := range r.users {
+		if shortest == 0 || u.interval < shortest {
+			shortest = u.interval
 		}
 	}
 	return shortest
 }
 
-// isDown reports whether the remote has failed often enough to speak of it, or in a way that
-// does not pass.
+// isDown reports whether the remote has failed often enough to be reported, or in a way that does
+// not end by itself.
 func (r *remote) isDown() bool {
 	return r.failures >= downAfter || r.failures > 0 && isPermanent(r.err)
 }
 
-// isPermanent reports whether an error needs somebody to do something.
-func isPermanent(err error) bool {
-	for _, kind := range []error{repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, repo.ErrRejected, repo.ErrRefNotFound, repo.ErrEmptyRepository, repo.ErrTooLarge, repo.ErrCache} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
-}
-
-// isOfRemote reports whether an error says something about the remote as a whole, and not
-// about one of the refs that were asked for, or about the cache.
-func isOfRemote(err error) bool {
-	for _, kind := range []error{repo.ErrUnreachable, repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, context.DeadlineExceeded, context.Canceled} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
-}
-
-// ask makes the next round one that may be at once, also of a remote that was left alone for
-// its failures. Fleet.planAll begins it, once for all who ask; what somebody told us is its reason
-// before what we only want to see.
+// ask makes the next round begin as soon as it may, also if the remote is left alone for its
+// failures. A trigger gives it its reason, rather than a poll.
 func (r *remote) ask(reason string) {
 	r.asked, r.retries = true, 0
-	if r.next == "" || reason != ReasonPoll {
-		r.next = reason
+	if r.nextReason == "" || reason != ReasonPoll {
+		r.nextReason = reason
 	}
 }
 
-// plan sees to the next round of a remote. f.mu is held.
-func (f *Fleet) plan(r *remote) {
-	r.alarm.stop()
-	if !f.isRunning() || r.rounding || len(r.members) == 0 {
-		return
+func (r *remote) status() RemoteStatus {
+	out := RemoteStatus{
+		URL: r.repo.URL(), Pipelines: len(r.users), Refs: len(r.refs()),
+		Interval: metav1.Duration{Duration: r.interval()}, LastRound: jsonTime(r.good), Took: metav1.Duration{Duration: r.took},
+		NextRound: jsonTime(r.due), Failures: r.failures,
 	}
+	if r.err != nil {
+		out.Error = r.err.Error()
+	}
+	return out
+}
+
+// member is a remote and the refs that an instance has there.
+type member struct {
+	remote *remote
+	refs   []repo.Ref
+}
+
+// tip is what was known of a ref.
+type tip struct {
+	remote *remote
+	ref    repo.Ref
+	commit plumbing.Hash // zero if there is no such ref
+	known  bool          // false while the remote fails
+}
+
+// view is what was known of the remotes of an instance at one moment.
+type view struct {
+	tips []tip
+	// since is a moment after which every remote was listed, well or not: a pass that builds on it
+	// asks no remote again, and waits for none that does not answer.
+	since time.Time
+	// Each ref, but those of failing remotes, was listed after listed; complete is false if one was
+	// not listed yet.
+	listed      time.Time
+	complete    bool
+	nextRound   time.Time
+	outputFails bool  // the last round of the remote that it writes to failed
+	outputErr   error // that remote is down
+	sourceErr   error // a remote that it only reads is down
+}
+
+// look gives the view of an instance; of nil, the zero one.
+func (rs *remotes) look(inst *instance) view {
+	if inst == nil {
+		return view{}
+	}
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
 	now := time.Now()
-	at := r.due
-	if r.asked {
-		at = now
+	v := view{since: now, listed: now, complete: true}
+	for _, m := range inst.members {
+		v.add(m, m.remote == inst.output)
 	}
-	if soonest := r.began.Add(f.options.MinGap); !r.began.IsZero() && at.Before(soonest) {
-		at = soonest
-	}
-	if wait := at.Sub(now); wait > 0 {
-		r.alarm.set(wait, func() {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.plan(r)
-		})
-		return
-	}
-	r.rounding, r.asked, r.began = true, false, now
-	r.reason, r.next = cmp.Or(r.next, ReasonPoll), ""
-	f.spawn(func() { f.round(r) })
+	return v
 }
 
-// round lists the refs of a remote, fetches what has moved, and lets the pipelines see.
-func (f *Fleet) round(r *remote) {
-	f.refresh(r)
-	f.mu.Lock()
-	began := time.Now()
-	refs := r.refs()
-	f.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(f.rounds, f.options.PassTimeout, fmt.Errorf("no answer within %s", f.options.PassTimeout))
-	defer cancel()
-	tips, err := f.list(ctx, r, began, refs)
-	if err != nil && f.rounds.Err() != nil {
-		return // the fleet stops: this says nothing about the remote
+func (v *view) add(m member, isOutput bool) {
+	r, fails := m.remote, m.remote.failures > 0
+	if !r.listed.IsZero() && r.listed.Before(v.since) {
+		v.since = r.listed
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r.listed, r.took, r.rounding = began, time.Since(began), false
-	f.conclude(r, tips, err)
-}
-
-// list asks for refs. When one of them cannot be had, each pipeline's are asked for by
-// themselves, so that it is missed only by who wants it: that pass will say what is wrong.
-func (f *Fleet) list(ctx context.Context, r *remote, since time.Time, refs []repo.Ref) (tips map[repo.Ref]plumbing.Hash, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = f.panicked("round", r.repo.URL(), v)
-		}
-	}()
-	tips = make(map[repo.Ref]plumbing.Hash, len(refs))
-	if len(refs) == 0 {
-		return tips, nil
+	if !r.due.IsZero() && (v.nextRound.IsZero() || r.due.Before(v.nextRound)) {
+		v.nextRound = r.due
 	}
-	err = f.engine.fetch(ctx, r.repo, since, refs, tips)
-	if err == nil || isOfRemote(err) {
-		return tips, err
-	}
-	for _, ref := range refs {
-		tips[ref] = plumbing.ZeroHash
-		if err := f.engine.fetch(ctx, r.repo, since, []repo.Ref{ref}, tips); err != nil && isOfRemote(err) {
-			return tips, err
+	for _, ref := range m.refs {
+		commit, listed := r.tips[ref]
+		v.tips = append(v.tips, tip{r, ref, commit, listed && !fails})
+		v.complete = v.complete && (listed || fails)
+		if !fails && r.listed.Before(v.listed) {
+			v.listed = r.listed
 		}
 	}
-	return tips, nil
-}
-
-// conclude takes the result of a round and plans the next. f.mu is held.
-func (f *Fleet) conclude(r *remote, tips map[repo.Ref]plumbing.Hash, err error) {
-	wasDown, failed := r.isDown(), r.failures > 0
-	if err != nil {
-		r.failures++
-		r.retries++
-		r.err = err
-		r.due = time.Now().Add(backoff(r.retries, f.engine.random))
-	} else {
-		r.failures, r.retries, r.err = 0, 0, nil
-		r.tips, r.good = tips, time.Now()
-		r.due = r.began.Add(jittered(r.interval(), f.options.Jitter, f.engine.random))
-	}
-	if r.isDown() && !wasDown {
-		f.log.Warn("remote cannot be reached", "remote", r.repo.URL(), "pipelines", len(r.members), "err", err)
-	}
-	if wasDown && !r.isDown() {
-		f.log.Info("remote can be reached again", "remote", r.repo.URL(), "pipelines", len(r.members))
-	}
-	for p := range r.members {
-		if p.at.hasMoved() {
-			f.wants(p, wish{reason: r.reason})
+	switch {
+	case isOutput:
+		v.outputFails = fails
+		if r.isDown() {
+			v.outputErr = r.err
 		}
-		f.consider(p)
-		if failed || r.failures > 0 {
-			f.review(p)
-		}
-	}
-	f.plan(r)
-}
-
-// join makes a pipeline a member of the remotes of its instance, and asks for their rounds,
-// which planAll begins. f.mu is held.
-func (f *Fleet) join(p *pipeline, at *instance) {
-	at.members, at.output = nil, nil
-	for _, refs := range at.Refs() {
-		r := f.remotes[refs.Repo]
-		if r == nil {
-			r = &remote{repo: refs.Repo, writers: newSlots(maxPushesPerRemote), members: map[*pipeline][]repo.Ref{}}
-			f.remotes[refs.Repo] = r
-		}
-		r.members[p] = refs.Refs
-		at.members = append(at.members, member{r, refs.Refs})
-		if p.def.Expand == nil && slices.Contains(refs.Refs, outputRef(p.def)) && r.repo.URL() == normalURL(p.def.Spec.Output.URL) {
-			at.output = r
-		}
-	}
-	for _, m := range at.members {
-		m.remote.ask(ReasonPoll)
+	case r.isDown() && (v.sourceErr == nil || isPermanent(r.err)):
+		v.sourceErr = r.err
 	}
 }
 
-// planAll begins the rounds that were asked for. f.mu is held.
-func (f *Fleet) planAll() {
-	for _, r := range f.remotes {
-		f.plan(r)
-	}
-}
+// isListedSince reports whether enough is known for a pass that was asked for at a moment. Failing
+// remotes are not waited for.
+func (v view) isListedSince(asked time.Time) bool { return v.complete && !v.listed.Before(asked) }
 
-// leave is the opposite of join. f.mu is held.
-func (f *Fleet) leave(p *pipeline, at *instance) {
-	for _, m := range at.members {
-		delete(m.remote.members, p)
-		if len(m.remote.members) == 0 {
-			m.remote.alarm.stop()
-			delete(f.remotes, m.remote.repo)
+// hasMoved reports whether a ref is not where it was for the last pass. One that is not known
+// now has not moved; one that was not known then has.
+func (v view) hasMoved(tried []tip) bool {
+	if tried == nil {
+		return false // the first pass is wanted anyway
+	}
+	for i, now := range v.tips {
+		if now.known && now != tried[i] {
+			return true
 		}
 	}
+	return false
+}
+
+// commit is the commit of a source that a pass would render now; empty if it is not known.
+func (v view) commit(src *gitsync.Source) string {
+	want := sourceRef(*src)
+	if want.Commit != "" {
+		return want.Commit
+	}
+	want.Optional = true
+	for _, t := range v.tips {
+		if t.ref == want && !t.commit.IsZero() && gitsync.RepositoryAddress(t.remote.repo.URL()) == gitsync.RepositoryAddress(src.URL) {
+			return t.commit.String()
+		}
+	}
+	return ""
+}
+
+// sourceRef is what is read of a source, as package repo has it.
+func sourceRef(src gitsync.Source) repo.Ref {
+	r := src.Ref
+	return repo.Ref{Branch: r.Branch, Tag: r.Tag, SemVer: r.SemVer, Commit: r.Commit, Name: r.Name}
+}
+
+// outputRef is the output branch as [gitsync.Syncer.Refs] has it.
+func outputRef(def *Definition) repo.Ref {
+	return repo.Ref{Name: "refs/heads/" + def.Spec.Output.Branch, Optional: true}
 }
 
 // normalURL is a URL as repositories have it.

@@ -14,11 +14,10 @@ import (
 )
 
 // record enters a pass into the status; of one that failed only that it did.
-func (p *pipeline) record(r *run) {
-	s := &p.status
-	s.LastPass = &PassStatus{Began: metav1.NewTime(r.began), Took: metav1.Duration{Duration: r.took}, Trigger: r.wish.reason}
-	if r.wish.token != "" {
-		s.LastHandledReconcileAt = r.wish.token
+func (s *Status) record(r *run) {
+	s.LastPass = &PassStatus{Began: metav1.NewTime(r.began), Took: metav1.Duration{Duration: r.took}, Trigger: r.request.reason}
+	if r.request.token != "" {
+		s.LastHandledReconcileAt = r.request.token
 	}
 	if r.err != nil {
 		s.LastPass.Error = r.err.Error()
@@ -32,6 +31,10 @@ func (p *pipeline) record(r *run) {
 	}
 	s.Findings = findings(report.Diags)
 	if r.def.Expand != nil {
+		s.Pipelines = make([]string, len(r.made))
+		for i := range r.made {
+			s.Pipelines[i] = r.made[i].Metadata.Name
+		}
 		return
 	}
 	out := report.Output
@@ -41,15 +44,15 @@ func (p *pipeline) record(r *run) {
 	s.History = history(s.History, s, r)
 }
 
-// succeeded enters what a pass that ended well means for the conditions.
-func (l *lastPass) succeeded(r *run) {
-	*l = lastPass{
-		began: l.began, made: true, refused: refusal(r.def, r.report),
-		errors: r.report.Diags.Count(diag.Error), first: complaint(r.report.Diags), held: len(r.report.HeldUnits()),
+// summary is what conditions depend on after a pass that succeeded.
+func (r *run) summary() lastPass {
+	return lastPass{
+		began: r.began, succeeded: true, refused: refusal(r.def, r.report),
+		errors: r.report.Diags.Count(diag.Error), firstError: firstError(r.report.Diags), held: len(r.report.HeldUnits()),
 	}
 }
 
-// refusal is why a pass that ended well has written nothing though there may have been
+// refusal is why a pass that succeeded has written nothing though there may have been
 // something to write, and what to do about it; empty if it was not refused.
 func refusal(def *Definition, report *gitsync.Report) string {
 	if report.Refused == nil {
@@ -62,8 +65,8 @@ func refusal(def *Definition, report *gitsync.Report) string {
 	return text
 }
 
-// complaint is the first error of a pass, in words; empty if there is none.
-func complaint(diags diag.List) string {
+// firstError is the first error of a pass, in words; empty if there is none.
+func firstError(diags diag.List) string {
 	for _, d := range diags {
 		if d.Severity == diag.Error {
 			return inWords(d)
@@ -117,13 +120,13 @@ func units(reports []gitsync.UnitReport, before []UnitStatus) []UnitStatus {
 		}
 		out = append(out, UnitStatus{
 			Name: u.Name, State: string(u.State), Reason: u.Reason,
-			Conditions: timed([]condition{judgeUnit(u)}, known[u.Name], now),
+			Conditions: timed([]condition{unitCondition(u)}, known[u.Name], now),
 		})
 	}
 	return out
 }
 
-func judgeUnit(u gitsync.UnitReport) condition {
+func unitCondition(u gitsync.UnitReport) condition {
 	switch u.State {
 	case gitsync.UnitHeld, gitsync.UnitLeftOut:
 		return ready(metav1.ConditionFalse, meta.BuildFailedReason, u.Reason)

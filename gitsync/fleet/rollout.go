@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -11,9 +12,19 @@ import (
 // window counts the pushes of the last minute: no minute, wherever it begins, has more of
 // them than allowed.
 type window struct {
-	max      int
+	max      int         // 0: any number
 	pushed   []time.Time // within the last minute, in order
 	underWay int         // passes that may push yet
+}
+
+// windows has a window for each rollout.maxPerMinute; those that there were go on.
+func windows(defs []*Definition, before map[int]*window) map[int]*window {
+	next := map[int]*window{}
+	for _, def := range defs {
+		n := def.rollout().MaxPerMinute
+		next[n] = cmp.Or(next[n], before[n], &window{max: n})
+	}
+	return next
 }
 
 // wait is how long the next pass must wait; busy says that it must wait until one that is
@@ -21,12 +32,21 @@ type window struct {
 func (w *window) wait(now time.Time) (wait time.Duration, busy bool) {
 	w.pushed = slices.DeleteFunc(w.pushed, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 	switch {
-	case len(w.pushed)+w.underWay < w.max:
+	case w.max == 0 || len(w.pushed)+w.underWay < w.max:
 		return 0, false
 	case len(w.pushed) < w.max:
 		return 0, true
 	}
 	return time.Minute - now.Sub(w.pushed[len(w.pushed)-w.max]), false
+}
+
+// turn says why the next pass must wait, and how long; 0: until another pass has ended.
+func (w *window) turn(now time.Time) (reason string, wait time.Duration) {
+	wait, busy := w.wait(now)
+	if busy || wait > 0 {
+		reason = fmt.Sprintf("waits for its turn: rollout.maxPerMinute is %d", w.max)
+	}
+	return reason, wait
 }
 
 func (w *window) begin() { w.underWay++ }
@@ -38,77 +58,20 @@ func (w *window) end(now time.Time, pushed bool) {
 	}
 }
 
-// shardKeys names for each pipeline what replicas share the fleet by. Who knows whether others
-// are good, or how many pushed, must run all of those: pipelines that rollout.after ties
-// together, and those with the same maxPerMinute, have the name of the first of them.
-func shardKeys(defs []*Definition) map[string]string {
-	first := map[string]string{} // towards the first of the group
-	root := func(name string) string {
-		for first[name] != "" && first[name] != name {
-			name = first[name]
-		}
-		return name
-	}
-	join := func(a, b string) {
-		a, b = root(a), root(b)
-		first[max(a, b)] = min(a, b)
-	}
-	limits := map[int]string{}
-	for _, def := range defs {
-		name := def.Metadata.Name
-		for _, other := range def.rollout().After {
-			join(name, other)
-		}
-		if n := def.rollout().MaxPerMinute; n > 0 {
-			if other, ok := limits[n]; ok {
-				join(name, other)
-			}
-			limits[n] = name
-		}
-	}
-	keys := make(map[string]string, len(defs))
-	for _, def := range defs {
-		keys[def.Metadata.Name] = root(def.Metadata.Name)
-	}
-	return keys
-}
-
-// circle finds pipelines that wait for one another, beginning and ending with the given one.
-func circle(name string, after func(string) []string) []string {
-	seen := map[string]bool{}
-	var walk func(path []string) []string
-	walk = func(path []string) []string {
-		for _, next := range after(path[len(path)-1]) {
-			if next == name {
-				return append(path, name)
-			}
-			if seen[next] {
-				continue
-			}
-			seen[next] = true
-			if found := walk(append(path, next)); found != nil {
-				return found
-			}
-		}
-		return nil
-	}
-	return walk([]string{name})
-}
-
-// awaits says which of the pipelines that go before p is not good yet, and why; empty when p
-// may go. f.mu is held.
-func (f *Fleet) awaits(p *pipeline) string {
+// awaited says which of the pipelines that go before p is not good yet, and why; empty when p
+// may go, given what is known of its remotes.
+func (p *pipeline) awaited(v view, all map[string]*pipeline) string {
 	for _, name := range p.def.rollout().After {
-		other := f.pipelines[name]
+		other := all[name]
 		switch {
 		case other == nil || other.removed:
-			return fmt.Sprintf("rollout.after names %s, which there is no pipeline of", name)
+			return fmt.Sprintf("rollout.after names %s, but there is no such pipeline", name)
 		case other.def.Spec.Suspend:
 			return fmt.Sprintf("waits for %s, which is suspended", name)
-		case !other.isReady():
+		case !other.status.isReady():
 			return fmt.Sprintf("waits for %s, which is not ready", name)
 		}
-		if commit := p.ahead(other); commit != "" {
+		if commit := p.ahead(other, v); commit != "" {
 			return fmt.Sprintf("waits for %s, which has not rendered %s yet", name, short(commit))
 		}
 	}
@@ -116,14 +79,14 @@ func (f *Fleet) awaits(p *pipeline) string {
 }
 
 // ahead is the commit of a source that both share and that p would render before other has.
-func (p *pipeline) ahead(other *pipeline) string {
+func (p *pipeline) ahead(other *pipeline, v view) string {
 	for i := range p.def.Spec.Sources {
 		src := &p.def.Spec.Sources[i]
 		for n := range other.def.Spec.Sources {
 			if !sameSource(src, &other.def.Spec.Sources[n]) || n >= len(other.status.Sources) {
 				continue
 			}
-			if commit := p.at.next(src); commit != "" && commit != other.status.Sources[n].Commit {
+			if commit := v.commit(src); commit != "" && commit != other.status.Sources[n].Commit {
 				return commit
 			}
 		}

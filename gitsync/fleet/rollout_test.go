@@ -61,7 +61,7 @@ func TestWhatARolloutCannotWaitForIsSaid(t *testing.T) {
 			def("fine", urlA),
 		)
 		for name, want := range map[string]string{
-			"unknown":  "rollout.after names nobody, which there is no pipeline of",
+			"unknown":  "rollout.after names nobody, but there is no such pipeline",
 			"sleepers": "waits for asleep, which is suspended",
 			"a":        "rollout.after goes in a circle: a, b, c, a",
 		} {

@@ -1,14 +1,14 @@
 package fleet
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 const (
 	// minBackoff and maxBackoff bound how long a remote or a pipeline that fails is left alone.
 	minBackoff = time.Second
 	maxBackoff = 5 * time.Minute
-	// downAfter is how many rounds in a row must fail until the pipelines of a remote are said
-	// not to be ready: most outages are over within seconds, and nobody wants to hear of them.
-	downAfter = 3
 )
 
 // backoff is how long to wait after so many failures in a row: anything up to a second, two,
@@ -22,8 +22,8 @@ func backoff(failures int, random func() float64) time.Duration {
 	return time.Duration(random() * float64(limit))
 }
 
-// jittered is an interval that differs by up to a share from what was asked for, so that
-// remotes which started together part ways.
+// jittered is an interval that differs by up to a share from the configured one, so that
+// remotes which started together drift apart.
 func jittered(interval time.Duration, share float64, random func() float64) time.Duration {
 	if share <= 0 {
 		return interval
@@ -31,43 +31,69 @@ func jittered(interval time.Duration, share float64, random func() float64) time
 	return time.Duration(float64(interval) * (1 + share*(2*random()-1)))
 }
 
-// wish is the pass that a pipeline wants to make; the zero value is none.
-type wish struct {
+// request asks for a pass of a pipeline; the zero value is none.
+type request struct {
 	reason string
 	// asked is when somebody asked for it: a round of each remote must have begun since. Zero
-	// means that what was listed last will do.
+	// means that the last listing is good enough.
 	asked time.Time
 	token string
 }
 
-func (w wish) isZero() bool { return w.reason == "" }
+func (r request) isZero() bool { return r.reason == "" }
 
-// awaited is what is left of a wish when the pipeline becomes another one: whoever waits for the
-// pass waits for one of that.
-func (w wish) awaited() wish {
-	if w.token == "" {
-		return wish{}
+// carriedOver is what is left of a request when the definition of its pipeline changes: only
+// somebody who waits for a token waits for a pass of the new definition.
+func (r request) carriedOver() request {
+	if r.token == "" {
+		return request{}
 	}
-	return w
+	return r
 }
 
-// and joins two wishes for a pass into one for the same pass. What somebody asked for, or
-// else what moved, gives it its reason.
-func (w wish) and(other wish) wish {
-	if w.isZero() || w.reason == ReasonRetry || w.asked.IsZero() && !other.asked.IsZero() {
-		w.reason = other.reason
+// merge joins two requests into one for the same pass. Its reason is what somebody asked for, or
+// else what moved.
+func (r request) merge(other request) request {
+	if r.isZero() || r.reason == ReasonRetry || r.asked.IsZero() && !other.asked.IsZero() {
+		r.reason = other.reason
 	}
-	if other.asked.After(w.asked) {
-		w.asked = other.asked
+	if other.asked.After(r.asked) {
+		r.asked = other.asked
 	}
 	if other.token != "" {
-		w.token = other.token
+		r.token = other.token
 	}
-	return w
+	return r
 }
 
-// alarm calls a function once, later. It is set and stopped with the fleet's lock held, and
-// its function is called without: it must look whether there still is something to do.
+// step is what a pipeline does next.
+type step int
+
+const (
+	stepNone step = iota // nothing, until something changes
+	stepWait             // nothing until notBefore
+	stepOpen
+	stepPass // unless a rollout holds it back
+)
+
+// next decides what the pipeline does, given what is known of its remotes.
+func (p *pipeline) next(now time.Time, v view) step {
+	wanted := p.instance == nil || !p.request.isZero() && p.problem == ""
+	switch {
+	case !p.mayRun() || p.phase != phaseIdle || !wanted:
+		return stepNone
+	case p.notBefore.After(now):
+		return stepWait
+	case p.instance == nil:
+		return stepOpen
+	case v.outputFails || !v.isListedSince(p.request.asked):
+		return stepNone // the end of a round decides again
+	}
+	return stepPass
+}
+
+// alarm calls a function once, later. It is set and stopped with a lock held, and its function is
+// called without: it must look whether there still is something to do.
 type alarm struct{ timer *time.Timer }
 
 func (a *alarm) set(after time.Duration, ring func()) {
@@ -81,3 +107,38 @@ func (a *alarm) stop() {
 		a.timer = nil
 	}
 }
+
+// slots are a number of places, each taken by one at a time, in order of arrival.
+type slots chan struct{}
+
+func newSlots(n int) slots { return make(slots, n) }
+
+// take waits for a place.
+func (s slots) take(ctx context.Context) error {
+	select {
+	case s <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// enter is take, with the function that gives the place back.
+func (s slots) enter(ctx context.Context) (leave func(), err error) {
+	if err := s.take(ctx); err != nil {
+		return nil, err
+	}
+	return s.give, nil
+}
+
+// tryTake takes a place if there is a free one.
+func (s slots) tryTake() bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s slots) give() { <-s }

@@ -1,8 +1,7 @@
 package fleet
 
 import (
-	"cmp"
-	"fmt"
+	"context"
 	"slices"
 	"time"
 
@@ -17,7 +16,7 @@ func (f *Fleet) Status() []Status {
 	defer f.mu.Unlock()
 	out := make([]Status, len(f.order))
 	for i, p := range f.order {
-		out[i] = f.published(p)
+		out[i] = p.published(f.remotes.look(p.instance))
 	}
 	return out
 }
@@ -30,7 +29,7 @@ func (f *Fleet) Pipeline(name string) (Status, bool) {
 	if p == nil || p.removed {
 		return Status{}, false
 	}
-	return f.published(p), true
+	return p.published(f.remotes.look(p.instance)), true
 }
 
 // Definitions are all pipelines, those made of folders included, in the order of the
@@ -64,59 +63,37 @@ func (f *Fleet) Problems() diag.List {
 }
 
 // MemoryBytes is an estimate of what all pipelines together keep between passes.
-func (f *Fleet) MemoryBytes() int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.kept
-}
+func (f *Fleet) MemoryBytes() int64 { return f.memory.bytes() }
 
-// Remotes is the state of all remotes, by URL.
+// Remotes is the state of all remotes, by URL. It waits for the fleet, so that it tells whether
+// that is stuck.
 func (f *Fleet) Remotes() []RemoteStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := make([]RemoteStatus, 0, len(f.remotes))
-	for _, r := range f.remotes {
-		out = append(out, r.status())
-	}
-	slices.SortFunc(out, func(a, b RemoteStatus) int {
-		return cmp.Or(cmp.Compare(a.URL, b.URL), cmp.Compare(a.Pipelines, b.Pipelines), cmp.Compare(a.Refs, b.Refs))
-	})
-	return out
+	return f.remotes.status()
 }
 
-func (r *remote) status() RemoteStatus {
-	out := RemoteStatus{
-		URL: r.repo.URL(), Pipelines: len(r.members), Refs: len(r.refs()),
-		Interval: metav1.Duration{Duration: r.interval()}, LastRound: jsonTime(r.good), Took: metav1.Duration{Duration: r.took},
-		NextRound: jsonTime(r.due), Failures: r.failures,
-	}
-	if r.err != nil {
-		out.Error = r.err.Error()
-	}
-	return out
-}
-
-// published is a pipeline's status with what only a look at the clock tells. f.mu is held.
-func (f *Fleet) published(p *pipeline) Status {
-	out := p.status
-	if p.at == nil {
-		if p.mayRun() && !p.notBefore.IsZero() {
-			out.NextPass = jsonTime(p.notBefore)
+// Idle waits until no pass is under way of pipelines with these keys, those of [Fleet.ShardKey], and
+// the observers know of the last ones. It does not keep others from beginning: pipelines that
+// [Ownership.Owns] denies begin none. It is an error if ctx ends before.
+func (f *Fleet) Idle(ctx context.Context, keys func(key string) bool) error {
+	for {
+		busy := false
+		f.mu.Lock()
+		for _, p := range f.pipelines {
+			busy = busy || p.inPass() && keys(p.status.ShardKey)
 		}
-		return out
-	}
-	var next time.Time
-	for _, m := range p.at.members {
-		if due := m.remote.due; !due.IsZero() && (next.IsZero() || due.Before(next)) {
-			next = due
+		ended := f.passEnded
+		f.mu.Unlock()
+		if !busy {
+			return nil
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
-	// A wish that might be granted by now waits for a remote.
-	if !p.want.isZero() && time.Until(p.notBefore) > 0 && (next.IsZero() || p.notBefore.Before(next)) {
-		next = p.notBefore
-	}
-	out.NextPass = jsonTime(next)
-	return out
 }
 
 // jsonTime is a time for JSON, nil if there is none.
@@ -130,15 +107,4 @@ func timeOfDay(t, now time.Time) *metav1.Time {
 	}
 	out := metav1.NewTime(now.Round(0).Add(t.Sub(now)))
 	return &out
-}
-
-// made says what the last good pass left.
-func (p *pipeline) made() string {
-	switch {
-	case p.def.Expand != nil:
-		return fmt.Sprintf("pipelines made of folders: %d", len(p.status.Pipelines))
-	case p.status.Output == nil || p.status.Output.Commit == "":
-		return "there is nothing to write"
-	}
-	return fmt.Sprintf("the output is %s@sha1:%s", p.status.Output.Branch, p.status.Output.Commit)
 }

@@ -1,0 +1,143 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// passer makes passes of one pipeline: a [gitsync.Syncer], or an [expander]. It is not safe
+// for concurrent use.
+type passer interface {
+	PassSince(ctx context.Context, since time.Time) (*gitsync.Report, error)
+	Refs() []gitsync.RemoteRefs
+	SetCredentials(gitsync.Credentials) error
+	Forget()
+	Size() int64
+	Close() error
+}
+
+var _ passer = (*gitsync.Syncer)(nil)
+
+// multiplier is the passer of a definition with forEach.
+type multiplier interface {
+	passer
+	// Made are the pipelines of the last pass, which has succeeded.
+	Made() []Definition
+}
+
+// gate waits until a pass may read and render: see gitsync.Options.Gate.
+type gate func(context.Context) (leave func(), err error)
+
+// engine makes passers and asks repositories. Tests have one of their own.
+type engine struct {
+	open   func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error)
+	expand func(def *Definition, creds gitsync.Credentials) (multiplier, error)
+	// fetch lists and fetches refs, and enters their commits into tips.
+	fetch  func(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error
+	random func() float64 // from 0 to 1
+	close  func() error
+}
+
+// instance is a pipeline that is open.
+type instance struct {
+	// Whoever has taken the one place of use may call the passer, and read output and writing.
+	use        slots
+	passer     passer
+	multiplier multiplier // the passer of a definition with forEach; nil of others
+	output     *remote    // where it writes; nil with forEach
+	writing    bool       // the pass that is under way has a place among the writers of output
+
+	pipeline *pipeline // never changes
+	tried    []tip     // what the last pass was made on; nil before the first. Guarded by Fleet.mu
+	members  []member  // the remotes, each once. Guarded by remotes.mu
+}
+
+// opening is a pipeline that is being opened.
+type opening struct {
+	pipeline   *pipeline
+	def        *Definition
+	generation int
+	instance   *instance
+	err        error
+}
+
+// run opens the pipeline. It contacts nobody.
+func (o *opening) run(e engine, workers slots, log *slog.Logger) {
+	defer func() {
+		if v := recover(); v != nil {
+			o.err = logPanic(log, "opening", o.def.Metadata.Name, v)
+		}
+	}()
+	creds, err := o.def.Credentials()
+	if err != nil {
+		o.err = fmt.Errorf("credentials: %w", err)
+		return
+	}
+	inst := &instance{use: newSlots(1), pipeline: o.pipeline}
+	o.instance = inst
+	if o.def.Expand == nil {
+		inst.passer, o.err = e.open(o.def, creds, func(ctx context.Context) (func(), error) { return inst.enter(ctx, workers) })
+		return
+	}
+	inst.multiplier, o.err = e.expand(o.def, creds)
+	inst.passer = inst.multiplier
+}
+
+// enter is the gate of the instance's passes. The place at the remote is kept until the pass has
+// ended, as the push comes after rendering. It is taken before the worker, so that a pass that
+// waits for a slow remote keeps no worker.
+func (i *instance) enter(ctx context.Context, workers slots) (leave func(), err error) {
+	if i.output != nil && !i.writing {
+		if err := i.output.writers.take(ctx); err != nil {
+			return nil, err
+		}
+		i.writing = true
+	}
+	return workers.enter(ctx)
+}
+
+// renew gives the passer its credentials, as files may have changed.
+func (i *instance) renew(def *Definition, log *slog.Logger) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = logPanic(log, "renewal of credentials", def.Metadata.Name, v)
+		}
+	}()
+	creds, err := def.Credentials()
+	if err != nil {
+		return fmt.Errorf("credentials: %w", err)
+	}
+	return i.passer.SetCredentials(creds)
+}
+
+// close closes the passer when the pass or the round that uses it is done with it.
+func (i *instance) close(log *slog.Logger) {
+	i.use <- struct{}{}
+	if err := i.passer.Close(); err != nil {
+		log.Warn("close pipeline", "err", err)
+	}
+}
+
+// errPanic is the error of a pass that panicked.
+var errPanic = errors.New("stopped by a fault in agentry itself, which its log describes: please report it")
+
+// logPanic logs a panic and returns errPanic. Of the value it shows only what the runtime itself
+// says: anything else may hold a secret.
+func logPanic(log *slog.Logger, during, of string, value any) error {
+	text := fmt.Sprintf("%T", value)
+	if known, ok := value.(runtime.Error); ok {
+		text = known.Error()
+	}
+	log.Error("panic", "during", during, "of", of, "value", text, "stack", string(debug.Stack()))
+	return errPanic
+}

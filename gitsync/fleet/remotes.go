@@ -1,0 +1,260 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// maxPushesPerRemote is how many passes may write to one remote at once. A pass counts from
+// the moment that it renders: before, it writes nothing.
+const maxPushesPerRemote = 8
+
+// remotes list the refs of repositories in rounds, each for all instances that use the repository.
+// It is safe for concurrent use.
+type remotes struct {
+	options Options
+	engine  engine
+	busy    *sync.WaitGroup // rounds under way
+	// before is called before each round, with the instances that use the remote, and after when it
+	// has ended. Both are called without the lock.
+	before func(r *remote, users []*instance)
+	after  func(users []*instance, reason string, health bool)
+
+	mu      sync.Mutex
+	ctx     context.Context // of rounds; nil before start
+	stopped bool
+	all     map[*repo.Repo]*remote
+}
+
+// start begins the rounds that were asked for.
+func (rs *remotes) start(ctx context.Context) {
+	rs.mu.Lock()
+	rs.ctx = ctx
+	rs.mu.Unlock()
+	rs.plan()
+}
+
+// stop begins no more rounds.
+func (rs *remotes) stop() {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.stopped = true
+	for _, r := range rs.all {
+		r.alarm.stop()
+	}
+}
+
+// join makes an instance use the remotes that its passer names, and asks for their rounds, which
+// plan begins. Whoever calls it has the instance in use.
+func (rs *remotes) join(inst *instance, def *Definition) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	inst.members, inst.output = nil, nil
+	for _, refs := range inst.passer.Refs() {
+		r := rs.all[refs.Repo]
+		if r == nil {
+			r = &remote{repo: refs.Repo, writers: newSlots(maxPushesPerRemote), users: map[*instance]use{}}
+			rs.all[refs.Repo] = r
+		}
+		r.users[inst] = use{refs.Refs, def.interval()}
+		inst.members = append(inst.members, member{r, refs.Refs})
+		if def.Expand == nil && slices.Contains(refs.Refs, outputRef(def)) && r.repo.URL() == normalURL(def.Spec.Output.URL) {
+			inst.output = r
+		}
+		r.ask(ReasonPoll)
+	}
+}
+
+// leave is the opposite of join.
+func (rs *remotes) leave(inst *instance) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, m := range inst.members {
+		delete(m.remote.users, inst)
+		if len(m.remote.users) == 0 {
+			m.remote.alarm.stop()
+			delete(rs.all, m.remote.repo)
+		}
+	}
+}
+
+// hasMoved reports whether the passer of an instance uses other repositories than at join. Whoever
+// calls it has the instance in use.
+func (rs *remotes) hasMoved(inst *instance) bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return !slices.EqualFunc(inst.passer.Refs(), inst.members, func(refs gitsync.RemoteRefs, m member) bool { return refs.Repo == m.remote.repo })
+}
+
+// ask asks for rounds of the remotes of an instance but one, with a certain address; empty: with
+// any. They begin with plan.
+func (rs *remotes) ask(inst *instance, address, reason string, but *remote) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, m := range inst.members {
+		if m.remote != but && (address == "" || address == gitsync.RepositoryAddress(m.remote.repo.URL())) {
+			m.remote.ask(reason)
+		}
+	}
+}
+
+// plan begins the rounds that were asked for, once for all who asked.
+func (rs *remotes) plan() {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, r := range rs.all {
+		rs.planOne(r)
+	}
+}
+
+// planOne begins the next round of a remote, now or when it is due. rs.mu is held.
+func (rs *remotes) planOne(r *remote) {
+	r.alarm.stop()
+	if rs.ctx == nil || rs.ctx.Err() != nil || rs.stopped || r.underWay || len(r.users) == 0 {
+		return
+	}
+	now := time.Now()
+	at := r.due
+	if r.asked {
+		at = now
+	}
+	if soonest := r.began.Add(rs.options.MinGap); !r.began.IsZero() && at.Before(soonest) {
+		at = soonest
+	}
+	if wait := at.Sub(now); wait > 0 {
+		r.alarm.set(wait, func() {
+			rs.mu.Lock()
+			defer rs.mu.Unlock()
+			rs.planOne(r)
+		})
+		return
+	}
+	r.underWay, r.asked, r.began = true, false, now
+	r.reason, r.nextReason = cmp.Or(r.nextReason, ReasonPoll), ""
+	rs.busy.Go(func() { rs.round(r) })
+}
+
+// round lists the refs of a remote, and fetches what has moved.
+func (rs *remotes) round(r *remote) {
+	rs.mu.Lock()
+	users := slices.Collect(maps.Keys(r.users))
+	rs.mu.Unlock()
+	rs.before(r, users)
+	rs.mu.Lock()
+	began, refs := time.Now(), r.refs()
+	rs.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(rs.ctx, rs.options.PassTimeout, fmt.Errorf("no answer within %s", rs.options.PassTimeout))
+	defer cancel()
+	tips, err := rs.list(ctx, r.repo, began, refs)
+	if err != nil && rs.ctx.Err() != nil {
+		return // the fleet stops: this says nothing about the remote
+	}
+	rs.mu.Lock()
+	r.listed, r.took, r.underWay = began, time.Since(began), false
+	reason, health := r.reason, rs.conclude(r, tips, err)
+	users = slices.Collect(maps.Keys(r.users))
+	rs.planOne(r)
+	rs.mu.Unlock()
+	rs.after(users, reason, health)
+}
+
+// list asks for refs. When one of them cannot be had, each is asked for by itself, so that only the
+// pipelines that need it miss it: their passes will say what is wrong.
+func (rs *remotes) list(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref) (tips map[repo.Ref]plumbing.Hash, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = logPanic(rs.options.Log, "round", r.URL(), v)
+		}
+	}()
+	tips = make(map[repo.Ref]plumbing.Hash, len(refs))
+	if len(refs) == 0 {
+		return tips, nil
+	}
+	err = rs.engine.fetch(ctx, r, since, refs, tips)
+	if err == nil || isOfRemote(err) {
+		return tips, err
+	}
+	for _, ref := range refs {
+		tips[ref] = plumbing.ZeroHash
+		if err := rs.engine.fetch(ctx, r, since, []repo.Ref{ref}, tips); err != nil && isOfRemote(err) {
+			return tips, err
+		}
+	}
+	return tips, nil
+}
+
+// conclude enters the result of a round, and reports whether the remote fails or has failed. rs.mu
+// is held.
+func (rs *remotes) conclude(r *remote, tips map[repo.Ref]plumbing.Hash, err error) (health bool) {
+	wasDown, failed := r.isDown(), r.failures > 0
+	if err != nil {
+		r.failures++
+		r.retries++
+		r.err = err
+		r.due = time.Now().Add(backoff(r.retries, rs.engine.random))
+	} else {
+		r.failures, r.retries, r.err = 0, 0, nil
+		r.tips, r.good = tips, time.Now()
+		r.due = r.began.Add(jittered(r.interval(), rs.options.Jitter, rs.engine.random))
+	}
+	if r.isDown() && !wasDown {
+		rs.options.Log.Warn("remote cannot be reached", "remote", r.repo.URL(), "pipelines", len(r.users), "err", err)
+	}
+	if wasDown && !r.isDown() {
+		rs.options.Log.Info("remote can be reached again", "remote", r.repo.URL(), "pipelines", len(r.users))
+	}
+	return failed || err != nil
+}
+
+// pushed makes a commit the tip of a ref until the next round.
+func (rs *remotes) pushed(r *remote, ref repo.Ref, commit plumbing.Hash) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	r.tips[ref] = commit
+}
+
+// status is the state of all remotes, by URL.
+func (rs *remotes) status() []RemoteStatus {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	out := make([]RemoteStatus, 0, len(rs.all))
+	for _, r := range rs.all {
+		out = append(out, r.status())
+	}
+	slices.SortFunc(out, func(a, b RemoteStatus) int {
+		return cmp.Or(cmp.Compare(a.URL, b.URL), cmp.Compare(a.Pipelines, b.Pipelines), cmp.Compare(a.Refs, b.Refs))
+	})
+	return out
+}
+
+// isPermanent reports whether an error needs somebody to do something.
+func isPermanent(err error) bool {
+	for _, kind := range []error{repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, repo.ErrRejected, repo.ErrRefNotFound, repo.ErrEmptyRepository, repo.ErrTooLarge, repo.ErrCache} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOfRemote reports whether an error says something about the remote as a whole, and not
+// about one of the refs that were asked for, or about the cache.
+func isOfRemote(err error) bool {
+	for _, kind := range []error{repo.ErrUnreachable, repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}

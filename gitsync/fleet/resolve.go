@@ -1,0 +1,163 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// entry is what the configuration says about one pipeline.
+type entry struct {
+	def      *Definition
+	refused  string // why it may not run beside the others
+	shardKey string
+	owned    bool // by this replica
+}
+
+// resolve finds out which definitions may run, and which of them here. Patterns run on every replica.
+func resolve(defs []*Definition, ownership Ownership) []entry {
+	refused, keys := conflicts(defs), shardKeys(defs)
+	out := make([]entry, 0, len(defs))
+	for _, def := range defs {
+		name := def.Metadata.Name
+		owned := def.Expand != nil || ownership == nil || ownership.Owns(keys[name])
+		out = append(out, entry{def, refused[name], keys[name], owned})
+	}
+	return out
+}
+
+// effective are the definitions with those that were made of folders, each behind its pattern.
+// Of one name the first counts; the others are reported.
+func effective(defs []*Definition, known map[string]*pipeline) (all []*Definition, doubles diag.List) {
+	origins := map[string]string{}
+	add := func(def *Definition) {
+		name := def.Metadata.Name
+		if origin, ok := origins[name]; ok {
+			doubles = append(doubles, diag.Diagnostic{
+				Severity: diag.Error, Code: diag.PipelineConflict, File: def.Origin,
+				Message: fmt.Sprintf("pipeline %s is defined by %s already, which runs", name, origin),
+			})
+			return
+		}
+		origins[name] = def.Origin
+		all = append(all, def)
+	}
+	for _, def := range defs {
+		add(def)
+		pattern := known[def.Metadata.Name]
+		if def.Expand == nil || pattern == nil {
+			continue
+		}
+		for _, child := range pattern.children {
+			if def.Spec.Suspend && !child.Spec.Suspend {
+				suspended := *child
+				suspended.Spec.Suspend = true
+				child = &suspended
+			}
+			add(child)
+		}
+	}
+	return all, doubles
+}
+
+func pointers(defs []Definition) []*Definition {
+	out := make([]*Definition, len(defs))
+	for i := range defs {
+		def := defs[i]
+		out[i] = &def
+	}
+	return out
+}
+
+// conflicts says for each pipeline that cannot run beside one before it, why.
+func conflicts(defs []*Definition) map[string]string {
+	var writers []*Definition
+	var outputs []*gitsync.Pipeline
+	after := map[string][]string{}
+	for _, def := range defs {
+		if def.Expand == nil {
+			writers, outputs = append(writers, def), append(outputs, &def.Pipeline)
+			after[def.Metadata.Name] = def.Spec.Rollout.After
+		}
+	}
+	refused := map[string]string{}
+	for _, o := range gitsync.Overlaps(outputs) { // the second ones come in order
+		first, second := writers[o.First], writers[o.Second].Metadata.Name
+		if refused[first.Metadata.Name] != "" || refused[second] != "" {
+			continue
+		}
+		what := "place"
+		if o.SameArtifact {
+			what = "artifact"
+		}
+		refused[second] = fmt.Sprintf("writes to the same %s as pipeline %s of %s, which comes first and runs", what, first.Metadata.Name, first.Origin)
+	}
+	for name, others := range after {
+		if len(others) == 0 {
+			continue
+		}
+		if found := circle(name, func(n string) []string { return after[n] }); found != nil {
+			refused[name] = "rollout.after goes in a circle: " + strings.Join(found, ", ")
+		}
+	}
+	return refused
+}
+
+// circle finds pipelines that wait for one another, beginning and ending with the given one.
+func circle(name string, after func(string) []string) []string {
+	seen := map[string]bool{}
+	var walk func(path []string) []string
+	walk = func(path []string) []string {
+		for _, next := range after(path[len(path)-1]) {
+			if next == name {
+				return append(path, name)
+			}
+			if seen[next] {
+				continue
+			}
+			seen[next] = true
+			if found := walk(append(path, next)); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	return walk([]string{name})
+}
+
+// shardKeys names for each pipeline what replicas share the fleet by. Who knows whether others
+// are good, or how many pushed, must run all of those: pipelines that rollout.after ties
+// together, and those with the same maxPerMinute, have the name of the first of them.
+func shardKeys(defs []*Definition) map[string]string {
+	first := map[string]string{} // towards the first of the group
+	root := func(name string) string {
+		for first[name] != "" && first[name] != name {
+			name = first[name]
+		}
+		return name
+	}
+	join := func(a, b string) {
+		a, b = root(a), root(b)
+		first[max(a, b)] = min(a, b)
+	}
+	limits := map[int]string{}
+	for _, def := range defs {
+		name := def.Metadata.Name
+		for _, other := range def.rollout().After {
+			join(name, other)
+		}
+		if n := def.rollout().MaxPerMinute; n > 0 {
+			if other, ok := limits[n]; ok {
+				join(name, other)
+			}
+			limits[n] = name
+		}
+	}
+	keys := make(map[string]string, len(defs))
+	for _, def := range defs {
+		keys[def.Metadata.Name] = root(def.Metadata.Name)
+	}
+	return keys
+}

@@ -26,7 +26,7 @@ func timesOfDay() map[string]string {
 		"gitsync/sign_pgp.go":           dated,
 		"gitsync/text.go":               dated,
 		"gitsync/verify_ssh.go":         dated,
-		"gitsync/fleet/view.go":         "made when it is asked for, from how far off the moment is",
+		"gitsync/fleet/query.go":        "made when it is asked for, from how far off the moment is",
 		"internal/cli/heldprint.go":     shown,
 		"internal/cli/status.go":        shown,
 		"internal/cli/trigger.go":       "a token, which only has to differ from the one before",

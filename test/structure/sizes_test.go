@@ -41,8 +41,6 @@ func exceptions() map[string]int {
 		"files with methods of gitsync.pass":                                21,
 		"methods of type gitsync.validator":                                 33,
 		"files with methods of gitsync.validator":                           7,
-		"methods of type gitsync/fleet.Fleet":                               65,
-		"files with methods of gitsync/fleet.Fleet":                         12,
 		"files with methods of internal/cli.Env":                            9,
 		"methods of type internal/replica.Replica":                          42,
 		"files of package gitsync":                                          53,

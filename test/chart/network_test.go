@@ -83,7 +83,7 @@ func TestSelectorsFindTheirPodsAndNoOthers(t *testing.T) {
 // TestURL holds the chart, installed as documented, to the URL that the generator renders into agents.
 func TestURL(t *testing.T) {
 	var want string
-	file, err := parser.ParseFile(token.NewFileSet(), root+"/generator/scrape/aggregator.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), root+"/generator/build/scrape/aggregator.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestURL(t *testing.T) {
 	for _, s := range of[*corev1.Service](decode(t, manifests(files))) {
 		found = found || fmt.Sprintf("http://%s.%s.svc:%d", s.Name, s.Namespace, s.Spec.Ports[0].Port) == want
 	}
-	if !found || !strings.Contains(sdAggregator().notes(files), "url: "+want+"\n") || !strings.Contains(sdAggregator().notes(files), "nothing has to be said") {
+	if !found || !strings.Contains(sdAggregator().notes(files), "url: "+want+"\n") || !strings.Contains(sdAggregator().notes(files), "you need not write it") {
 		t.Errorf("no Service at %q; the notes say:\n%s", want, sdAggregator().notes(files))
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -71,17 +72,17 @@ func TestClientCertificates(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	remote := repo.Remote{URL: server.URL + at.Path, Auth: repo.Auth{Connection: httpclient.Connection{CAPEM: ca, ClientCertPEM: cert, ClientKeyPEM: key}}}
+	remote := transport.Remote{URL: server.URL + at.Path, Auth: transport.Auth{Connection: httpclient.Connection{CAPEM: ca, ClientCertPEM: cert, ClientKeyPEM: key}}}
 	fetch(t, open(t, remote, repo.Options{}), repo.Ref{})
 
 	remote.Auth.ClientCertPEM, remote.Auth.ClientKeyPEM = nil, nil
 	_, err = open(t, remote, repo.Options{}).Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrUnreachable, "certificate required")
+	wantError(t, err, transport.ErrUnreachable, "certificate required")
 	for want, auth := range map[string]httpclient.Connection{
 		"not a pair":    {ClientCertPEM: cert, ClientKeyPEM: otherKey},
 		"needs its key": {ClientCertPEM: cert},
 	} {
-		if _, err := repo.Open(t.TempDir(), repo.Remote{URL: remote.URL, Auth: repo.Auth{Connection: auth}}, repo.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := repo.Open(t.TempDir(), transport.Remote{URL: remote.URL, Auth: transport.Auth{Connection: auth}}, repo.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -122,20 +123,20 @@ func TestTokensThatRenew(t *testing.T) {
 		})
 	}})
 	source := &tokens{list: []string{"old-s3cret", "new-s3cret"}}
-	auth := repo.Auth{Token: source, Identity: "app 7"}
-	r := open(t, repo.Remote{URL: url, Auth: auth}, repo.Options{})
+	auth := transport.Auth{Token: source, Identity: "app 7"}
+	r := open(t, transport.Remote{URL: url, Auth: auth}, repo.Options{})
 	_, err := r.Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrAuth)
+	wantError(t, err, transport.ErrAuth)
 	fetch(t, r, repo.Ref{})
 
 	source.list = []string{"echo-s3cret"}
 	_, err = r.List(testContext(t))
-	wantError(t, err, repo.ErrUnreachable, "I do not like ***")
-	source.err = errors.Join(repo.ErrAuth, errors.New("the app is suspended"))
+	wantError(t, err, transport.ErrUnreachable, "I do not like ***")
+	source.err = errors.Join(transport.ErrAuth, errors.New("the app is suspended"))
 	_, err = r.List(testContext(t))
-	wantError(t, err, repo.ErrAuth, "the app is suspended")
+	wantError(t, err, transport.ErrAuth, "the app is suspended")
 
-	if _, err := repo.Open(t.TempDir(), repo.Remote{URL: url, Auth: repo.Auth{Token: source}}, repo.Options{}); err == nil {
+	if _, err := repo.Open(t.TempDir(), transport.Remote{URL: url, Auth: transport.Auth{Token: source}}, repo.Options{}); err == nil {
 		t.Error("a source of tokens without an identity has a cache")
 	}
 }
@@ -169,13 +170,13 @@ func TestSeveralHostKeys(t *testing.T) {
 		"several names on a line": {"example.com," + theirs},
 		"comments between":        {"# ours", "", theirs + " of 2026"},
 	} {
-		auth := repo.Auth{SSHKey: server.Key, KnownHosts: []byte(strings.Join(lines, "\n") + "\n")}
-		if _, err := open(t, repo.Remote{URL: server.URL(g), Auth: auth}, repo.Options{}).Fetch(testContext(t), repo.Ref{}); err != nil {
+		auth := transport.Auth{SSHKey: server.Key, KnownHosts: []byte(strings.Join(lines, "\n") + "\n")}
+		if _, err := open(t, transport.Remote{URL: server.URL(g), Auth: auth}, repo.Options{}).Fetch(testContext(t), repo.Ref{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	revoked := "@revoked " + theirs
-	auth := repo.Auth{SSHKey: server.Key, KnownHosts: []byte(theirs + "\n" + revoked + "\n")}
-	_, err = open(t, repo.Remote{URL: server.URL(g), Auth: auth}, repo.Options{}).Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrHostKey)
+	auth := transport.Auth{SSHKey: server.Key, KnownHosts: []byte(theirs + "\n" + revoked + "\n")}
+	_, err = open(t, transport.Remote{URL: server.URL(g), Auth: auth}, repo.Options{}).Fetch(testContext(t), repo.Ref{})
+	wantError(t, err, transport.ErrHostKey)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -65,7 +67,7 @@ func benchRounds(b *testing.B, n int) {
 	g.Git("branch", "out-cli", "main")
 	g.Git("repack", "-adq")
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
-	r := open(b, repo.Remote{URL: url}, repo.Options{})
+	r := open(b, transport.Remote{URL: url}, repo.Options{})
 	last := fetch(b, r, repo.Ref{}, repo.Ref{Branch: "out"})
 	cli := newCLI(b, url)
 	times := stopwatch{}
@@ -89,7 +91,7 @@ func ownRound(b *testing.B, r *repo.Repo, last []repo.Tip, text string, times st
 	changed := 0
 	times.run("diff", func() {
 		from, to := commitOf(b, rd, last[0].Commit), commitOf(b, rd, tips[0].Commit)
-		err := repo.DiffTrees(rd, from.Tree, to.Tree, repo.WalkOptions{}, func(c repo.Change) error {
+		err := object.DiffTrees(rd, from.Tree, to.Tree, object.WalkOptions{}, func(c object.Change) error {
 			changed++
 			_, err := rd.Blob(c.New.Hash, 1<<20)
 			return err
@@ -101,20 +103,20 @@ func ownRound(b *testing.B, r *repo.Repo, last []repo.Tip, text string, times st
 	if changed != 1 {
 		b.Fatalf("%d files have changed", changed)
 	}
-	w := repo.NewWriter(rd)
+	w := object.NewWriter(rd)
 	var commit plumbing.Hash
 	times.run("edit", func() {
-		commit = commitOn(b, w, rd, tips[1], map[string]repo.Edit{fileName(3): {Data: []byte(text)}})
+		commit = commitOn(b, w, rd, tips[1], map[string]object.Edit{fileName(3): {Data: []byte(text)}})
 	})
 	times.run("push", func() {
-		if err := pusher(b, r, repo.Auth{}).Push(testContext(b), w, repo.Update{Ref: tips[1].Ref, Old: tips[1].Commit, New: commit}); err != nil {
+		if err := pusher(b, r, transport.Auth{}).Push(testContext(b), w, repo.Update{Ref: tips[1].Ref, Old: tips[1].Commit, New: commit}); err != nil {
 			b.Fatal(err)
 		}
 	})
 	return tips
 }
 
-func commitOf(b *testing.B, rd *repo.Reader, h plumbing.Hash) *repo.Commit {
+func commitOf(b *testing.B, rd *object.Reader, h plumbing.Hash) *object.Commit {
 	c, err := rd.Commit(h)
 	if err != nil {
 		b.Fatal(err)
@@ -167,13 +169,13 @@ func BenchmarkRead(b *testing.B) {
 	g := gittest.NewRepo(b)
 	g.Commit("main", manyFiles(10_000))
 	g.Git("repack", "-adq")
-	r := open(b, repo.Remote{URL: g.Dir}, repo.Options{})
+	r := open(b, transport.Remote{URL: g.Dir}, repo.Options{})
 	tip := fetch(b, r, repo.Ref{})[0]
 	for _, limit := range []int64{0, 1 << 20} {
 		b.Run(fmt.Sprintf("limit=%d", limit), func(b *testing.B) {
 			for b.Loop() {
 				rd := r.Reader()
-				err := repo.Walk(rd, commitOf(b, rd, tip.Commit).Tree, repo.WalkOptions{}, func(_ string, e repo.Entry) error {
+				err := object.Walk(rd, commitOf(b, rd, tip.Commit).Tree, object.WalkOptions{}, func(_ string, e object.Entry) error {
 					_, err := rd.Blob(e.Hash, limit)
 					return err
 				})
@@ -193,10 +195,10 @@ func BenchmarkWriteAll(b *testing.B) {
 	times := stopwatch{}
 	round := 0
 	for b.Loop() {
-		s := start(b, repo.Remote{URL: url})
-		edits := map[string]repo.Edit{}
+		s := start(b, transport.Remote{URL: url})
+		edits := map[string]object.Edit{}
 		for name, text := range manyFiles(10_000) {
-			edits[name] = repo.Edit{Data: fmt.Appendf([]byte(text), "round: %d\n", round)}
+			edits[name] = object.Edit{Data: fmt.Appendf([]byte(text), "round: %d\n", round)}
 		}
 		round++
 		var commit plumbing.Hash
@@ -217,7 +219,7 @@ func BenchmarkClone(b *testing.B) {
 	g.Git("repack", "-adq")
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
 	for b.Loop() {
-		fetch(b, open(b, repo.Remote{URL: url}, repo.Options{}), repo.Ref{})
+		fetch(b, open(b, transport.Remote{URL: url}, repo.Options{}), repo.Ref{})
 	}
 }
 
@@ -227,7 +229,7 @@ func BenchmarkPoll(b *testing.B) {
 	g := gittest.NewRepo(b)
 	g.Commit("main", manyFiles(1_000))
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
-	for name, remote := range map[string]repo.Remote{
+	for name, remote := range map[string]transport.Remote{
 		"file": {URL: g.Dir}, "http": {URL: url}, "ssh": sshRemote(gittest.NewSSH(b), g),
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -245,9 +247,9 @@ func BenchmarkOpen(b *testing.B) {
 	commit := g.Commit("main", manyFiles(10_000))
 	g.Git("repack", "-adq")
 	dir := b.TempDir()
-	fetch(b, openAt(b, dir, repo.Remote{URL: g.Dir}, repo.Options{}), repo.Ref{})
+	fetch(b, openAt(b, dir, transport.Remote{URL: g.Dir}, repo.Options{}), repo.Ref{})
 	for b.Loop() {
-		r, err := repo.Open(dir, repo.Remote{URL: g.Dir}, repo.Options{})
+		r, err := repo.Open(dir, transport.Remote{URL: g.Dir}, repo.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

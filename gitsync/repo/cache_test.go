@@ -11,6 +11,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -30,7 +33,7 @@ func TestManyPacksAreJoined(t *testing.T) {
 	g := gittest.NewRepo(t)
 	first := g.Commit("main", map[string]string{"a.yaml": "0"})
 	dir := t.TempDir()
-	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{MaxPacks: 4, Depth: 1})
+	r := openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{MaxPacks: 4, Depth: 1})
 	var tip repo.Tip
 	for i := range 12 {
 		tip = fetch(t, r, repo.Ref{})[0]
@@ -56,7 +59,7 @@ func TestTheCacheIsReadByGit(t *testing.T) {
 		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint(i)})
 	}
 	dir := t.TempDir()
-	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{Depth: 3})
+	r := openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{Depth: 3})
 	fetch(t, r, repo.Ref{})
 	g.Commit("main", map[string]string{"a.yaml": "new"})
 	fetch(t, r, repo.Ref{})
@@ -97,10 +100,10 @@ func TestCorruptCachesAreReplaced(t *testing.T) {
 			g := gittest.NewRepo(t)
 			g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a line\n", 100), "b.yaml": "b"})
 			dir := t.TempDir()
-			fetch(t, openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{}), repo.Ref{})
+			fetch(t, openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{}), repo.Ref{})
 			f(t, packsIn(t, dir)[0])
 			g.Commit("main", map[string]string{"b.yaml": "c"})
-			r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{})
+			r := openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{})
 			tip := fetch(t, r, repo.Ref{})[0]
 			rd := reader(t, r)
 			if got := files(t, rd, tip.Commit)["b.yaml"]; got != "c" {
@@ -116,7 +119,7 @@ func TestRotIsReportedAndCured(t *testing.T) {
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a line of text\n", 2000)})
 	dir := t.TempDir()
-	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{})
+	r := openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{})
 	tip := fetch(t, r, repo.Ref{})[0]
 	rd := reader(t, r)
 	blob := lookup(t, rd, tip, "a.yaml").Hash
@@ -136,14 +139,14 @@ func TestRotIsReportedAndCured(t *testing.T) {
 	if err == nil {
 		t.Fatal("the damage hit nothing: the test must damage more")
 	}
-	wantError(t, err, repo.ErrCorrupt)
+	wantError(t, err, store.ErrCorrupt)
 	fetch(t, r, repo.Ref{}) // nothing is new, and yet all is fetched
 	if _, err := reader(t, r).Blob(blob, 0); err != nil {
 		t.Error(err)
 	}
 }
 
-func lookup(t testing.TB, rd *repo.Reader, tip repo.Tip, name string) repo.Entry {
+func lookup(t testing.TB, rd *object.Reader, tip repo.Tip, name string) object.Entry {
 	t.Helper()
 	c, err := rd.Commit(tip.Commit)
 	if err != nil {
@@ -186,8 +189,8 @@ func TestTwoReposShareACacheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	opts := repo.Options{MaxPacks: 2}
 	repos := []*repo.Repo{
-		openAt(t, dir, repo.Remote{URL: g.Dir}, opts),
-		openAt(t, dir, repo.Remote{URL: g.Dir}, opts),
+		openAt(t, dir, transport.Remote{URL: g.Dir}, opts),
+		openAt(t, dir, transport.Remote{URL: g.Dir}, opts),
 	}
 	for i := range 6 {
 		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint("v", i)})
@@ -216,11 +219,11 @@ func TestDifferentCredentialsHaveDifferentCaches(t *testing.T) {
 	g.Commit("main", map[string]string{"a.yaml": "0"})
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
 	dir := t.TempDir()
-	for _, auth := range []repo.Auth{
+	for _, auth := range []transport.Auth{
 		{}, {Password: "one"}, {Password: "two"},
 		{Password: "three", Identity: "team-a"}, {Password: "four", Identity: "team-a"},
 	} {
-		fetch(t, openAt(t, dir, repo.Remote{URL: url, Auth: auth}, repo.Options{}), repo.Ref{})
+		fetch(t, openAt(t, dir, transport.Remote{URL: url, Auth: auth}, repo.Options{}), repo.Ref{})
 	}
 	if got := len(packsIn(t, dir)); got != 4 {
 		t.Errorf("got %d caches for 4 identities", got)

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -34,14 +36,14 @@ func TestACacheThatIsDeletedUnderUs(t *testing.T) {
 			g := gittest.NewRepo(t)
 			g.Commit("main", map[string]string{"a.yaml": "1"})
 			dir := filepath.Join(t.TempDir(), "caches")
-			r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{})
-			p := pusher(t, r, repo.Auth{})
+			r := openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{})
+			p := pusher(t, r, transport.Auth{})
 			old := fetch(t, r, repo.Ref{})[0]
 			rd := reader(t, r)
 			remove(t, dir)
 			wantFiles(t, rd, old.Commit, map[string]string{"a.yaml": "1"})
-			w := repo.NewWriter(rd)
-			next := commitOn(t, w, rd, old, map[string]repo.Edit{"b.yaml": {Data: []byte("2")}})
+			w := object.NewWriter(rd)
+			next := commitOn(t, w, rd, old, map[string]object.Edit{"b.yaml": {Data: []byte("2")}})
 			removeAll(t, dir)
 			if err := p.Push(testContext(t), w, repo.Update{Ref: mainRef, Old: old.Commit, New: next}); err != nil {
 				t.Fatal(err)
@@ -76,7 +78,7 @@ func TestACacheThatIsDeletedDuringAFetch(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 	}})
-	r := openAt(t, dir, repo.Remote{URL: url}, repo.Options{})
+	r := openAt(t, dir, transport.Remote{URL: url}, repo.Options{})
 	fetch(t, r, repo.Ref{})
 	g.Commit("main", map[string]string{"a.yaml": "2"})
 	armed.Store(true)
@@ -110,7 +112,7 @@ func TestAFullDisk(t *testing.T) {
 	c := &counted{}
 	url := c.serve(g)
 	dir := t.TempDir()
-	r := openAt(t, dir, repo.Remote{URL: url}, repo.Options{})
+	r := openAt(t, dir, transport.Remote{URL: url}, repo.Options{})
 	old := fetch(t, r, repo.Ref{})[0]
 	g.Commit("main", map[string]string{"b.yaml": noise(t, 100_000)})
 	c.want(t, "the first fetch", 1, 1)
@@ -125,7 +127,7 @@ func TestAFullDisk(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "*", "*", "objects", "pack", "tmp_*")); len(left) > 0 {
 		t.Errorf("what did not fit is still there: %v", left)
 	}
-	fresh := openAt(t, dir, repo.Remote{URL: url}, repo.Options{})
+	fresh := openAt(t, dir, transport.Remote{URL: url}, repo.Options{})
 	fetch(t, fresh, repo.Ref{Commit: old.Commit.String()})
 	wantFiles(t, reader(t, fresh), old.Commit, map[string]string{"a.yaml": "1"})
 	tip := fetch(t, r, repo.Ref{})[0]
@@ -137,7 +139,7 @@ func fetchOnFullDisk(t *testing.T, dir, url string) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 20_000, Max: 20_000}); err != nil {
 		t.Fatal(err)
 	}
-	r := openAt(t, dir, repo.Remote{URL: url}, repo.Options{})
+	r := openAt(t, dir, transport.Remote{URL: url}, repo.Options{})
 	for range 2 {
 		_, err := r.Fetch(testContext(t), repo.Ref{})
 		wantError(t, err, repo.ErrCache, "file too large")
@@ -150,16 +152,16 @@ func TestADirectoryThatIsNone(t *testing.T) {
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	dir := filepath.Join(t.TempDir(), "caches")
 	writeFile(t, dir, "a file")
-	_, err := repo.Open(dir, repo.Remote{URL: g.Dir}, repo.Options{})
+	_, err := repo.Open(dir, transport.Remote{URL: g.Dir}, repo.Options{})
 	wantError(t, err, repo.ErrCache, "not a directory")
 
 	dir = filepath.Join(t.TempDir(), "caches")
-	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{})
+	r := openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{})
 	removeAll(t, dir)
 	writeFile(t, dir, "a file")
 	_, err = r.Fetch(testContext(t), repo.Ref{})
 	wantError(t, err, repo.ErrCache, "not a directory")
-	if errors.Is(err, repo.ErrUnreachable) {
+	if errors.Is(err, transport.ErrUnreachable) {
 		t.Error("the remote is blamed")
 	}
 	removeAll(t, dir)

@@ -13,21 +13,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-func edits(files map[string]string) map[string]repo.Edit {
-	out := map[string]repo.Edit{}
+func edits(files map[string]string) map[string]object.Edit {
+	out := map[string]object.Edit{}
 	for name, text := range files {
-		out[name] = repo.Edit{Data: []byte(text), Remove: text == ""}
+		out[name] = object.Edit{Data: []byte(text), Remove: text == ""}
 	}
 	return out
 }
 
 // offline is a Writer on a repository that holds one commit with these files.
-func offline(t testing.TB, g *gittest.Repo) (*repo.Reader, *repo.Writer, plumbing.Hash) {
+func offline(t testing.TB, g *gittest.Repo) (*object.Reader, *object.Writer, plumbing.Hash) {
 	t.Helper()
-	s := start(t, repo.Remote{URL: g.Dir})
+	s := start(t, transport.Remote{URL: g.Dir})
 	c, err := s.rd.Commit(s.tip.Commit)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +39,7 @@ func offline(t testing.TB, g *gittest.Repo) (*repo.Reader, *repo.Writer, plumbin
 }
 
 // list gives the paths of a tree of the Writer, with mode and hash.
-func list(t testing.TB, w *repo.Writer, tree plumbing.Hash) []string {
+func list(t testing.TB, w *object.Writer, tree plumbing.Hash) []string {
 	t.Helper()
 	var out []string
 	var walk func(prefix string, tree plumbing.Hash)
@@ -122,7 +125,7 @@ func TestEditTreeMakesGitsTrees(t *testing.T) {
 	}
 	g.Commit("main", withoutNesting(state))
 	for round := range 12 {
-		s := start(t, repo.Remote{URL: g.Dir})
+		s := start(t, transport.Remote{URL: g.Dir})
 		c, err := s.rd.Commit(s.tip.Commit)
 		if err != nil {
 			t.Fatal(err)
@@ -138,14 +141,14 @@ func TestEditTreeMakesGitsTrees(t *testing.T) {
 			}
 		}
 		next = withoutNesting(next)
-		change := map[string]repo.Edit{}
+		change := map[string]object.Edit{}
 		for name := range old {
 			if next[name] == "" {
-				change[name] = repo.Edit{Remove: true}
+				change[name] = object.Edit{Remove: true}
 			}
 		}
 		for name, text := range next {
-			change[name] = repo.Edit{Data: []byte(text)}
+			change[name] = object.Edit{Data: []byte(text)}
 		}
 		tree, err := s.w.EditTree(c.Tree, change)
 		if err != nil {
@@ -155,7 +158,7 @@ func TestEditTreeMakesGitsTrees(t *testing.T) {
 		if want := g.Git("rev-parse", g.Commit(branch, next)+"^{tree}"); tree.String() != want {
 			t.Fatalf("round %d: got tree %s, git makes %s of %v", round, tree, want, next)
 		}
-		commit, err := s.w.Commit(repo.CommitOptions{
+		commit, err := s.w.Commit(object.CommitOptions{
 			Tree: tree, Parents: []plumbing.Hash{s.tip.Commit}, Author: ann(), Committer: ann(), Message: "round\n",
 		})
 		if err != nil {
@@ -178,8 +181,8 @@ func checkDiff(t *testing.T, s *session, from, to plumbing.Hash, old, next map[s
 			want[name] = old[name] + " -> " + next[name]
 		}
 	}
-	text := func(e repo.Entry) string {
-		if e == (repo.Entry{}) {
+	text := func(e object.Entry) string {
+		if e == (object.Entry{}) {
 			return ""
 		}
 		data, err := s.rd.Blob(e.Hash, 0)
@@ -189,7 +192,7 @@ func checkDiff(t *testing.T, s *session, from, to plumbing.Hash, old, next map[s
 		return string(data)
 	}
 	var order []string
-	err := repo.DiffTrees(s.rd, from, to, repo.WalkOptions{}, func(c repo.Change) error {
+	err := object.DiffTrees(s.rd, from, to, object.WalkOptions{}, func(c object.Change) error {
 		got[c.Path] = text(c.Old) + " -> " + text(c.New)
 		order = append(order, c.Path)
 		return nil
@@ -245,8 +248,8 @@ func TestEntriesOfOthersAreKept(t *testing.T) {
 	link := g.GitIn("target", "hash-object", "-w", "--stdin")
 	tree := g.GitIn(fmt.Sprintf("120000 blob %s\tlink\n100755 blob %s\trun.sh\n160000 commit %s\tsub\n", link, link, strings.Repeat("12", 20)), "mktree", "--missing")
 	g.Git("update-ref", mainRef, g.Git("commit-tree", "-m", "odd", tree))
-	s := start(t, repo.Remote{URL: g.Dir})
-	commit := commitOn(t, s.w, s.rd, s.tip, map[string]repo.Edit{"new.sh": {Data: []byte("x"), Executable: true}})
+	s := start(t, transport.Remote{URL: g.Dir})
+	commit := commitOn(t, s.w, s.rd, s.tip, map[string]object.Edit{"new.sh": {Data: []byte("x"), Executable: true}})
 	if err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: commit}); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +265,7 @@ func TestEntriesOfOthersAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]filemode.FileMode{}
-	err = repo.Walk(s.rd, c.Tree, repo.WalkOptions{}, func(name string, e repo.Entry) error {
+	err = object.Walk(s.rd, c.Tree, object.WalkOptions{}, func(name string, e object.Entry) error {
 		got[name] = e.Mode
 		return nil
 	})
@@ -318,22 +321,22 @@ func TestWalkKeepsItsLimits(t *testing.T) {
 	g.Commit("main", map[string]string{"a/b/c/f": "1", "a/g": "2", "h": "3"})
 	rd, _, tree := offline(t, g)
 	for name, tc := range map[string]struct {
-		opts repo.WalkOptions
+		opts object.WalkOptions
 		want []string
 		err  error
 	}{
-		"all":               {repo.WalkOptions{MaxFiles: 3, MaxDepth: 3}, []string{"a/b/c/f", "a/g", "h"}, nil},
-		"one file too many": {repo.WalkOptions{MaxFiles: 2}, []string{"a/b/c/f", "a/g"}, repo.ErrTooLarge},
-		"too deep":          {repo.WalkOptions{MaxDepth: 2}, nil, repo.ErrTooLarge},
-		"below a folder":    {repo.WalkOptions{Prefix: "a/b"}, []string{"a/b/c/f"}, nil},
-		"slashes around":    {repo.WalkOptions{Prefix: "/a/b/"}, []string{"a/b/c/f"}, nil},
-		"a file":            {repo.WalkOptions{Prefix: "a/g"}, []string{"a/g"}, nil},
-		"below a file":      {repo.WalkOptions{Prefix: "a/g/x"}, nil, nil},
-		"nowhere":           {repo.WalkOptions{Prefix: "z"}, nil, nil},
+		"all":               {object.WalkOptions{MaxFiles: 3, MaxDepth: 3}, []string{"a/b/c/f", "a/g", "h"}, nil},
+		"one file too many": {object.WalkOptions{MaxFiles: 2}, []string{"a/b/c/f", "a/g"}, limit.ErrTooLarge},
+		"too deep":          {object.WalkOptions{MaxDepth: 2}, nil, limit.ErrTooLarge},
+		"below a folder":    {object.WalkOptions{Prefix: "a/b"}, []string{"a/b/c/f"}, nil},
+		"slashes around":    {object.WalkOptions{Prefix: "/a/b/"}, []string{"a/b/c/f"}, nil},
+		"a file":            {object.WalkOptions{Prefix: "a/g"}, []string{"a/g"}, nil},
+		"below a file":      {object.WalkOptions{Prefix: "a/g/x"}, nil, nil},
+		"nowhere":           {object.WalkOptions{Prefix: "z"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			err := repo.Walk(rd, tree, tc.opts, func(name string, _ repo.Entry) error {
+			err := object.Walk(rd, tree, tc.opts, func(name string, _ object.Entry) error {
 				got = append(got, name)
 				return nil
 			})
@@ -354,13 +357,13 @@ func TestCommitsAreChecked(t *testing.T) {
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a": "1"})
 	_, w, tree := offline(t, g)
-	good := repo.CommitOptions{Tree: tree, Author: ann(), Committer: ann(), Message: "m\n"}
-	for name, change := range map[string]func(*repo.CommitOptions){
-		"no author":           func(o *repo.CommitOptions) { o.Author.Name = "" },
-		"no date":             func(o *repo.CommitOptions) { o.Committer = repo.Signature{Name: "a", Email: "b"} },
-		"a header in a name":  func(o *repo.CommitOptions) { o.Author.Name = "a\nparent 12" },
-		"a bracket in a mail": func(o *repo.CommitOptions) { o.Committer.Email = "a>b" },
-		"a zero byte":         func(o *repo.CommitOptions) { o.Message = "a\x00b" },
+	good := object.CommitOptions{Tree: tree, Author: ann(), Committer: ann(), Message: "m\n"}
+	for name, change := range map[string]func(*object.CommitOptions){
+		"no author":           func(o *object.CommitOptions) { o.Author.Name = "" },
+		"no date":             func(o *object.CommitOptions) { o.Committer = object.Signature{Name: "a", Email: "b"} },
+		"a header in a name":  func(o *object.CommitOptions) { o.Author.Name = "a\nparent 12" },
+		"a bracket in a mail": func(o *object.CommitOptions) { o.Committer.Email = "a>b" },
+		"a zero byte":         func(o *object.CommitOptions) { o.Message = "a\x00b" },
 	} {
 		opts := good
 		change(&opts)
@@ -376,8 +379,8 @@ func TestCommitsAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{})
-	if err := pusher(t, r, repo.Auth{}).Push(testContext(t), w, repo.Update{Ref: "refs/heads/signed", New: commit}); err != nil {
+	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{})
+	if err := pusher(t, r, transport.Auth{}).Push(testContext(t), w, repo.Update{Ref: "refs/heads/signed", New: commit}); err != nil {
 		t.Fatal(err)
 	}
 	g.Fsck()

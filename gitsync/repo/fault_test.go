@@ -15,6 +15,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -27,23 +29,23 @@ func wantWithin(t *testing.T, f func(ctx context.Context) error) {
 	go func() { done <- f(ctx) }()
 	select {
 	case err := <-done:
-		wantError(t, err, repo.ErrUnreachable)
+		wantError(t, err, transport.ErrUnreachable)
 		wantError(t, err, context.DeadlineExceeded)
 	case <-time.After(testTimeout):
 		t.Fatal("the deadline does not hold")
 	}
 }
 
-func sshAuth(t *testing.T, address string) repo.Auth {
+func sshAuth(t *testing.T, address string) transport.Auth {
 	t.Helper()
 	key, public := gittest.NewSSHKey(t)
-	return repo.Auth{SSHKey: key, KnownHosts: []byte(knownhosts.Line([]string{address}, public) + "\n")}
+	return transport.Auth{SSHKey: key, KnownHosts: []byte(knownhosts.Line([]string{address}, public) + "\n")}
 }
 
 func TestSilentServersAreLeftAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	address := gittest.NewSilent(t)
-	for name, remote := range map[string]repo.Remote{
+	for name, remote := range map[string]transport.Remote{
 		"http":  {URL: "http://" + address + "/r.git"},
 		"https": {URL: "https://" + address + "/r.git"},
 		"ssh":   {URL: "ssh://git@" + address + "/r.git", Auth: sshAuth(t, address)},
@@ -59,8 +61,8 @@ func TestSilentServersAreLeftAtTheDeadline(t *testing.T) {
 				return err
 			})
 			wantWithin(t, func(ctx context.Context) error {
-				w := repo.NewWriter(reader(t, r))
-				commit := commitOn(t, w, nil, repo.Tip{}, map[string]repo.Edit{"a": {Data: []byte("b")}})
+				w := object.NewWriter(reader(t, r))
+				commit := commitOn(t, w, nil, repo.Tip{}, map[string]object.Edit{"a": {Data: []byte("b")}})
 				return pusher(t, r, remote.Auth).Push(ctx, w, repo.Update{Ref: mainRef, New: commit})
 			})
 		})
@@ -89,14 +91,14 @@ func TestSlowAnswersAreLeftAtTheDeadline(t *testing.T) {
 		})
 	}})
 	t.Run("fetch over http", func(t *testing.T) {
-		r := open(t, repo.Remote{URL: url}, repo.Options{})
+		r := open(t, transport.Remote{URL: url}, repo.Options{})
 		wantWithin(t, func(ctx context.Context) error {
 			_, err := r.Fetch(ctx, repo.Ref{})
 			return err
 		})
 	})
 	server := gittest.NewSSH(t)
-	for name, remote := range map[string]repo.Remote{"file": {URL: g.Dir}, "ssh": sshRemote(server, g)} {
+	for name, remote := range map[string]transport.Remote{"file": {URL: g.Dir}, "ssh": sshRemote(server, g)} {
 		t.Run("push over "+name, func(t *testing.T) {
 			s := start(t, remote)
 			commit := s.commit(t, "b.yaml", "2")
@@ -106,7 +108,7 @@ func TestSlowAnswersAreLeftAtTheDeadline(t *testing.T) {
 			go func() { done <- s.Push(ctx, s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: commit}) }()
 			select {
 			case err := <-done:
-				wantError(t, err, repo.ErrUnreachable)
+				wantError(t, err, transport.ErrUnreachable)
 			case <-time.After(testTimeout):
 				t.Fatal("the deadline does not hold")
 			}
@@ -130,7 +132,7 @@ func TestTheLockIsWaitedForUntilTheDeadline(t *testing.T) {
 		})
 	}})
 	dir := t.TempDir()
-	holder, waiter := openAt(t, dir, repo.Remote{URL: url}, repo.Options{}), openAt(t, dir, repo.Remote{URL: url}, repo.Options{})
+	holder, waiter := openAt(t, dir, transport.Remote{URL: url}, repo.Options{}), openAt(t, dir, transport.Remote{URL: url}, repo.Options{})
 	done := make(chan error, 1)
 	go func() {
 		_, err := holder.Fetch(testContext(t), repo.Ref{})
@@ -178,16 +180,16 @@ func TestRemotesThatVanishInTheMiddle(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 	}})
-	r := open(t, repo.Remote{URL: url}, repo.Options{})
+	r := open(t, transport.Remote{URL: url}, repo.Options{})
 	broken.Store(true)
 	_, err := r.Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrUnreachable)
+	wantError(t, err, transport.ErrUnreachable)
 	broken.Store(false)
 	fetch(t, r, repo.Ref{})
 	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("much more ", 100)})
 	broken.Store(true)
 	_, err = r.Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrUnreachable)
+	wantError(t, err, transport.ErrUnreachable)
 	broken.Store(false)
 	tip := fetch(t, r, repo.Ref{})[0]
 	wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": strings.Repeat("much more ", 100)})
@@ -203,12 +205,12 @@ func TestNobodyListens(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, remote := range []repo.Remote{
+	for _, remote := range []transport.Remote{
 		{URL: "http://" + address + "/r.git"},
 		{URL: "ssh://" + address + "/r.git", Auth: sshAuth(t, address)},
 	} {
 		_, err := open(t, remote, repo.Options{}).List(testContext(t))
-		wantError(t, err, repo.ErrUnreachable, "connection refused", address)
+		wantError(t, err, transport.ErrUnreachable, "connection refused", address)
 	}
 }
 
@@ -219,17 +221,17 @@ func TestWrongCredentials(t *testing.T) {
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{User: "bot", Password: "right"})
 	server := gittest.NewSSH(t)
 	other, _ := gittest.NewSSHKey(t)
-	for name, remote := range map[string]repo.Remote{
-		"http":              {URL: url, Auth: repo.Auth{Username: "bot", Password: "wr0ng-s3cret"}},
+	for name, remote := range map[string]transport.Remote{
+		"http":              {URL: url, Auth: transport.Auth{Username: "bot", Password: "wr0ng-s3cret"}},
 		"http without":      {URL: url},
-		"http bearer":       {URL: url, Auth: repo.Auth{BearerToken: "wr0ng-s3cret"}},
-		"ssh with a key":    {URL: server.URL(g), Auth: repo.Auth{SSHKey: other, KnownHosts: server.KnownHosts}},
-		"ssh as other user": {URL: server.URL(g), Auth: repo.Auth{Username: "nobody-here", SSHKey: server.Key, KnownHosts: server.KnownHosts}},
+		"http bearer":       {URL: url, Auth: transport.Auth{BearerToken: "wr0ng-s3cret"}},
+		"ssh with a key":    {URL: server.URL(g), Auth: transport.Auth{SSHKey: other, KnownHosts: server.KnownHosts}},
+		"ssh as other user": {URL: server.URL(g), Auth: transport.Auth{Username: "nobody-here", SSHKey: server.Key, KnownHosts: server.KnownHosts}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, remote, repo.Options{})
 			_, err := r.Fetch(testContext(t), repo.Ref{})
-			wantError(t, err, repo.ErrAuth)
+			wantError(t, err, transport.ErrAuth)
 			if strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("the error shows the credential: %v", err)
 			}
@@ -247,9 +249,9 @@ func TestHostKeysAreChecked(t *testing.T) {
 		"is not in known_hosts": knownhosts.Line([]string{"other.example.com"}, public),
 		"lists another key":     knownhosts.Line([]string{server.Address}, public),
 	} {
-		r := open(t, repo.Remote{URL: server.URL(g), Auth: repo.Auth{SSHKey: server.Key, KnownHosts: []byte(hosts + "\n")}}, repo.Options{})
+		r := open(t, transport.Remote{URL: server.URL(g), Auth: transport.Auth{SSHKey: server.Key, KnownHosts: []byte(hosts + "\n")}}, repo.Options{})
 		_, err := r.Fetch(testContext(t), repo.Ref{})
-		wantError(t, err, repo.ErrHostKey, name, "SHA256:")
+		wantError(t, err, transport.ErrHostKey, name, "SHA256:")
 	}
 }
 
@@ -259,7 +261,7 @@ func TestRepositoriesThatAreNotThere(t *testing.T) {
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
 	server := gittest.NewSSH(t)
 	nowhere := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "none.git")}
-	for name, remote := range map[string]repo.Remote{
+	for name, remote := range map[string]transport.Remote{
 		"file":           {URL: nowhere.Dir},
 		"a plain folder": {URL: t.TempDir()},
 		"http":           {URL: url + "/none.git"},
@@ -267,7 +269,7 @@ func TestRepositoriesThatAreNotThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := open(t, remote, repo.Options{}).Fetch(testContext(t), repo.Ref{})
-			wantError(t, err, repo.ErrRepositoryNotFound)
+			wantError(t, err, transport.ErrRepositoryNotFound)
 		})
 	}
 }
@@ -296,15 +298,15 @@ func TestRedirects(t *testing.T) {
 		})
 	}})
 	base := strings.TrimSuffix(url, "/repo.git")
-	auth := repo.Auth{Password: "s3cret"}
-	s := start(t, repo.Remote{URL: base + "/renamed", Auth: auth})
+	auth := transport.Auth{Password: "s3cret"}
+	s := start(t, transport.Remote{URL: base + "/renamed", Auth: auth})
 	err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")})
 	if err != nil {
 		t.Error(err)
 	}
 	for path, want := range map[string]string{"/away": "another port", "/login": "is a login needed"} {
-		_, err := open(t, repo.Remote{URL: base + path, Auth: auth}, repo.Options{}).List(testContext(t))
-		wantError(t, err, repo.ErrUnreachable, want)
+		_, err := open(t, transport.Remote{URL: base + path, Auth: auth}, repo.Options{}).List(testContext(t))
+		wantError(t, err, transport.ErrUnreachable, want)
 	}
 	if leaked.Load() {
 		t.Error("the credential was sent to another server")

@@ -11,6 +11,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -47,7 +50,7 @@ func TestFetchBringsBackWhatARevertRestores(t *testing.T) {
 	g.Git("repack", "-adbq") // With bitmaps the server leaves out all that it thinks we have.
 	counter := &countPacks{}
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{Wrap: counter.wrap})
-	r := open(t, repo.Remote{URL: url}, repo.Options{Depth: 1})
+	r := open(t, transport.Remote{URL: url}, repo.Options{Depth: 1})
 	fetch(t, r, repo.Ref{})
 	g.Commit("main", map[string]string{"a.yaml": "first"})
 	tip := fetch(t, r, repo.Ref{})[0]
@@ -65,7 +68,7 @@ func TestFetchFollowsForcedBranches(t *testing.T) {
 	}
 	counter := &countPacks{}
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{Wrap: counter.wrap})
-	r := open(t, repo.Remote{URL: url}, repo.Options{Depth: 4})
+	r := open(t, transport.Remote{URL: url}, repo.Options{Depth: 4})
 	fetch(t, r, repo.Ref{})
 
 	// Back to what is here already.
@@ -92,7 +95,7 @@ func TestFetchTakesMergesOfOldBranches(t *testing.T) {
 	for i := range 10 {
 		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint(i)})
 	}
-	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{Depth: 2})
+	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{Depth: 2})
 	fetch(t, r, repo.Ref{})
 	g.Commit("old", map[string]string{"old.yaml": "o"})
 	tree := g.Git("merge-tree", "--write-tree", "main", "old")
@@ -106,7 +109,7 @@ func TestFetchClonesAgainAboveTheByteLimit(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
-	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{MaxFetchBytes: 1})
+	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{MaxFetchBytes: 1})
 	first := fetch(t, r, repo.Ref{})[0]
 	before := reader(t, r)
 	g.Commit("main", map[string]string{"a.yaml": "2"})
@@ -120,9 +123,9 @@ func TestFetchRefusesTooLargeClones(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
-	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{MaxCloneBytes: 100})
+	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{MaxCloneBytes: 100})
 	_, err := r.Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrTooLarge, "100 bytes")
+	wantError(t, err, limit.ErrTooLarge, "100 bytes")
 }
 
 // Much of nothing packs well.
@@ -130,25 +133,25 @@ func TestFetchRefusesObjectsThatUnpackTooLarge(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a", 1_000)})
-	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{MaxObjectBytes: 1_000})
+	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{MaxObjectBytes: 1_000})
 	fetch(t, r, repo.Ref{})
 	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a", 1_001)})
 	_, err := r.Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrTooLarge, "1001 bytes")
+	wantError(t, err, limit.ErrTooLarge, "1001 bytes")
 
 	// As a delta against a file of the right size.
 	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("0123456789", 90), "b.yaml": strings.Repeat("0123456789", 150)})
 	g.Git("repack", "-adfq")
 	_, err = r.Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrTooLarge)
+	wantError(t, err, limit.ErrTooLarge)
 }
 
 func TestFetchOfEmptyRepositories(t *testing.T) {
 	t.Parallel()
-	for _, transport := range []string{"file", "http"} {
-		t.Run(transport, func(t *testing.T) {
+	for _, scheme := range []string{"file", "http"} {
+		t.Run(scheme, func(t *testing.T) {
 			g := gittest.NewRepo(t)
-			r := open(t, remotes(t, g)[transport], repo.Options{})
+			r := open(t, remotes(t, g)[scheme], repo.Options{})
 			_, err := r.Fetch(testContext(t), repo.Ref{})
 			wantError(t, err, repo.ErrEmptyRepository)
 			tip := fetch(t, r, repo.Ref{Branch: "out", Optional: true})[0]
@@ -158,9 +161,9 @@ func TestFetchOfEmptyRepositories(t *testing.T) {
 
 			// The first commit goes into the empty repository.
 			rd := reader(t, r)
-			w := repo.NewWriter(rd)
-			commit := commitOn(t, w, rd, tip, map[string]repo.Edit{"a.yaml": {Data: []byte("1")}})
-			if err := pusher(t, r, repo.Auth{}).Push(testContext(t), w, repo.Update{Ref: tip.Ref, New: commit}); err != nil {
+			w := object.NewWriter(rd)
+			commit := commitOn(t, w, rd, tip, map[string]object.Edit{"a.yaml": {Data: []byte("1")}})
+			if err := pusher(t, r, transport.Auth{}).Push(testContext(t), w, repo.Update{Ref: tip.Ref, New: commit}); err != nil {
 				t.Fatal(err)
 			}
 			g.Fsck()
@@ -193,7 +196,7 @@ func TestFetchOfCommitsByHash(t *testing.T) {
 					wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "4"})
 
 					_, err := r.Fetch(testContext(t), repo.Ref{Commit: strings.Repeat("12", 20)})
-					wantError(t, err, repo.ErrRefNotFound, "1212121212")
+					wantError(t, err, transport.ErrRefNotFound, "1212121212")
 				})
 			}
 		})
@@ -205,15 +208,15 @@ func TestFetchOfAPresentCommitNeedsNoRemote(t *testing.T) {
 	g := gittest.NewRepo(t)
 	commit := g.Commit("main", map[string]string{"a.yaml": "1"})
 	dir := t.TempDir()
-	fetch(t, openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{}), repo.Ref{})
+	fetch(t, openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{}), repo.Ref{})
 	if err := os.RemoveAll(g.Dir); err != nil {
 		t.Fatal(err)
 	}
-	r := openAt(t, dir, repo.Remote{URL: g.Dir}, repo.Options{})
+	r := openAt(t, dir, transport.Remote{URL: g.Dir}, repo.Options{})
 	tip := fetch(t, r, repo.Ref{Commit: commit})[0]
 	wantFiles(t, reader(t, r), tip.Commit, map[string]string{"a.yaml": "1"})
 	_, err := r.Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrRepositoryNotFound)
+	wantError(t, err, transport.ErrRepositoryNotFound)
 }
 
 func TestFetchOfSeveralRefsAtOnce(t *testing.T) {
@@ -222,7 +225,7 @@ func TestFetchOfSeveralRefsAtOnce(t *testing.T) {
 	g.Commit("main", map[string]string{"a.yaml": "main"})
 	g.Commit("other", map[string]string{"a.yaml": "other"})
 	g.Git("tag", "-a", "-m", "release", "v1.2.0", "main")
-	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{})
+	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{})
 	fetch(t, r, repo.Ref{})
 	g.Commit("main", map[string]string{"a.yaml": "main 2"})
 	tips := fetch(t, r, repo.Ref{}, repo.Ref{Branch: "other"}, repo.Ref{Tag: "v1.2.0"}, repo.Ref{Branch: "none", Optional: true})
@@ -247,7 +250,7 @@ func TestReadersWorkWhileFetchesGoOn(t *testing.T) {
 		content[fmt.Sprintf("d%d/f%d.yaml", i%5, i)] = strings.Repeat(fmt.Sprint(i), 200)
 	}
 	g.Commit("main", content)
-	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{MaxPacks: 3})
+	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{MaxPacks: 3})
 	tip := fetch(t, r, repo.Ref{})[0]
 	var wg sync.WaitGroup
 	for range 4 {
@@ -277,7 +280,7 @@ func TestBlobLimit(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "12345"})
-	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{})
+	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{})
 	tip := fetch(t, r, repo.Ref{})[0]
 	rd := reader(t, r)
 	h := lookup(t, rd, tip, "a.yaml").Hash
@@ -285,11 +288,11 @@ func TestBlobLimit(t *testing.T) {
 		t.Errorf("at the limit: %q, %v", data, err)
 	}
 	_, err := rd.Blob(h, 4)
-	wantError(t, err, repo.ErrTooLarge)
+	wantError(t, err, limit.ErrTooLarge)
 	_, err = rd.Blob(plumbing.NewHash("12"), 0)
-	wantError(t, err, repo.ErrObjectNotFound)
+	wantError(t, err, object.ErrNotFound)
 	_, err = rd.Blob(tip.Commit, 0)
-	wantError(t, err, repo.ErrObjectNotFound)
+	wantError(t, err, object.ErrNotFound)
 	_, err = rd.Lookup(plumbing.ZeroHash, "x")
-	wantError(t, err, repo.ErrPathNotFound)
+	wantError(t, err, object.ErrPathNotFound)
 }

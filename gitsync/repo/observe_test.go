@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -18,7 +20,7 @@ func TestRequestsAreTold(t *testing.T) {
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
 	var told []string
-	r := open(t, repo.Remote{URL: url}, repo.Options{Observe: func(q repo.Request) {
+	r := open(t, transport.Remote{URL: url}, repo.Options{Observe: func(q repo.Request) {
 		result := "ok"
 		switch {
 		case errors.Is(q.Err, repo.ErrLostRace):
@@ -40,9 +42,9 @@ func TestRequestsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	rd := reader(t, r)
-	w := repo.NewWriter(rd)
-	next := commitOn(t, w, rd, tip, map[string]repo.Edit{"b.yaml": {Data: []byte("2")}})
-	p := pusher(t, r, repo.Auth{})
+	w := object.NewWriter(rd)
+	next := commitOn(t, w, rd, tip, map[string]object.Edit{"b.yaml": {Data: []byte("2")}})
+	p := pusher(t, r, transport.Auth{})
 	if err := p.Push(testContext(t), w, repo.Update{Ref: mainRef, Old: tip.Commit, New: next}); err != nil {
 		t.Fatal(err)
 	}

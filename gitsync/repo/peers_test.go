@@ -15,6 +15,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -51,12 +53,12 @@ func TestOnlyTheAskedBranchIsFetched(t *testing.T) {
 }
 
 // behindHTTP serves a repository over HTTP behind a line.
-func behindHTTP(t *testing.T, g *gittest.Repo) (*line, repo.Remote) {
+func behindHTTP(t *testing.T, g *gittest.Repo) (*line, transport.Remote) {
 	t.Helper()
 	plain, _ := g.ServeHTTP(gittest.HTTPOptions{})
 	host, path, _ := strings.Cut(strings.TrimPrefix(plain, "http://"), "/")
 	l := newLine(t, host)
-	return l, repo.Remote{URL: "http://" + l.address + "/" + path}
+	return l, transport.Remote{URL: "http://" + l.address + "/" + path}
 }
 
 // TestTenCommitsNeedOneClone: argo-cd#18533. Ten commits and pushes, and one clone.
@@ -66,13 +68,13 @@ func TestTenCommitsNeedOneClone(t *testing.T) {
 	g.Commit("main", map[string]string{"a.yaml": "0"})
 	c := &counted{}
 	url := c.serve(g)
-	r := open(t, repo.Remote{URL: url}, repo.Options{})
-	p := pusher(t, r, repo.Auth{})
+	r := open(t, transport.Remote{URL: url}, repo.Options{})
+	p := pusher(t, r, transport.Auth{})
 	for i := range 10 {
 		tip := fetch(t, r, repo.Ref{})[0]
 		rd := reader(t, r)
-		w := repo.NewWriter(rd)
-		next := commitOn(t, w, rd, tip, map[string]repo.Edit{"a.yaml": {Data: []byte(fmt.Sprint("x", i))}})
+		w := object.NewWriter(rd)
+		next := commitOn(t, w, rd, tip, map[string]object.Edit{"a.yaml": {Data: []byte(fmt.Sprint("x", i))}})
 		if err := p.Push(testContext(t), w, repo.Update{Ref: mainRef, Old: tip.Commit, New: next}); err != nil {
 			t.Fatal(err)
 		}
@@ -91,11 +93,11 @@ func TestALaterProcessFetchesOnlyWhatIsNew(t *testing.T) {
 	sent := &sentBytes{}
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{Wrap: sent.wrap})
 	dir := t.TempDir()
-	fetch(t, openAt(t, dir, repo.Remote{URL: url}, repo.Options{}), repo.Ref{})
+	fetch(t, openAt(t, dir, transport.Remote{URL: url}, repo.Options{}), repo.Ref{})
 	clone := sent.Swap(0)
 	for i := range 5 {
 		g.Commit("main", map[string]string{"a.yaml": fmt.Sprint("x", i)})
-		fetch(t, openAt(t, dir, repo.Remote{URL: url}, repo.Options{}), repo.Ref{})
+		fetch(t, openAt(t, dir, transport.Remote{URL: url}, repo.Options{}), repo.Ref{})
 	}
 	if later := sent.Load(); later > clone/20 {
 		t.Errorf("the clone took %d bytes, and five changes %d", clone, later)
@@ -130,12 +132,12 @@ func TestKnownHostsOfSeveralHostsMayShareAFile(t *testing.T) {
 	_, other := gittest.NewSSHKey(t)
 	all := knownhosts.Line([]string{"github.com", "gitlab.com"}, other) + "\n" + string(one.KnownHosts) + string(two.KnownHosts)
 	for _, server := range []*gittest.SSHServer{one, two} {
-		auth := repo.Auth{SSHKey: server.Key, KnownHosts: []byte(all)}
-		fetch(t, open(t, repo.Remote{URL: server.URL(g), Auth: auth}, repo.Options{}), repo.Ref{})
+		auth := transport.Auth{SSHKey: server.Key, KnownHosts: []byte(all)}
+		fetch(t, open(t, transport.Remote{URL: server.URL(g), Auth: auth}, repo.Options{}), repo.Ref{})
 	}
-	auth := repo.Auth{SSHKey: two.Key, KnownHosts: one.KnownHosts}
-	_, err := open(t, repo.Remote{URL: two.URL(g), Auth: auth}, repo.Options{}).Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrHostKey, two.Address)
+	auth := transport.Auth{SSHKey: two.Key, KnownHosts: one.KnownHosts}
+	_, err := open(t, transport.Remote{URL: two.URL(g), Auth: auth}, repo.Options{}).Fetch(testContext(t), repo.Ref{})
+	wantError(t, err, transport.ErrHostKey, two.Address)
 }
 
 // TestUsersOfASharedCloneDoNotMix: gitops-promoter#1495. Ten branches are fetched, read and
@@ -151,13 +153,13 @@ func TestUsersOfASharedCloneDoNotMix(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range branches {
 		wg.Go(func() {
-			r, err := pool.Open(repo.Remote{URL: g.Dir})
+			r, err := pool.Open(transport.Remote{URL: g.Dir})
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			defer r.Close()
-			p := pusher(t, r, repo.Auth{})
+			p := pusher(t, r, transport.Auth{})
 			for round := range rounds {
 				tips, err := r.Fetch(testContext(t), repo.Ref{Branch: fmt.Sprint("b", i)})
 				if err != nil {
@@ -165,8 +167,8 @@ func TestUsersOfASharedCloneDoNotMix(t *testing.T) {
 					return
 				}
 				rd := r.Reader()
-				w := repo.NewWriter(rd)
-				next := commitOn(t, w, rd, tips[0], map[string]repo.Edit{"a.yaml": {Data: []byte(fmt.Sprintf("branch %d round %d", i, round))}})
+				w := object.NewWriter(rd)
+				next := commitOn(t, w, rd, tips[0], map[string]object.Edit{"a.yaml": {Data: []byte(fmt.Sprintf("branch %d round %d", i, round))}})
 				err = p.Push(testContext(t), w, repo.Update{Ref: fmt.Sprintf("refs/heads/b%d", i), Old: tips[0].Commit, New: next})
 				rd.Close()
 				if err != nil {
@@ -206,7 +208,7 @@ func TestServersThatRequireMultiAckAreServed(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 	}})
-	r := open(t, repo.Remote{URL: url}, repo.Options{})
+	r := open(t, transport.Remote{URL: url}, repo.Options{})
 	for i := range 2 { // a clone, and a fetch on top of it
 		tip := fetch(t, r, repo.Ref{})[0]
 		wantFiles(t, reader(t, r), tip.Commit, g.Files("main"))

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -56,7 +59,7 @@ func newPool(t *testing.T) *repo.Pool {
 	return p
 }
 
-func fromPool(t *testing.T, p *repo.Pool, remote repo.Remote) *repo.Repo {
+func fromPool(t *testing.T, p *repo.Pool, remote transport.Remote) *repo.Repo {
 	t.Helper()
 	r, err := p.Open(remote)
 	if err != nil {
@@ -68,25 +71,27 @@ func fromPool(t *testing.T, p *repo.Pool, remote repo.Remote) *repo.Repo {
 func TestPoolsShare(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
-	open := func(url string, auth repo.Auth) *repo.Repo { return fromPool(t, p, repo.Remote{URL: url, Auth: auth}) }
-	one := open("https://Example.com/team/repo.git", repo.Auth{Password: "one"})
+	open := func(url string, auth transport.Auth) *repo.Repo {
+		return fromPool(t, p, transport.Remote{URL: url, Auth: auth})
+	}
+	one := open("https://Example.com/team/repo.git", transport.Auth{Password: "one"})
 	for name, c := range map[string]struct {
 		got  *repo.Repo
 		same bool
 	}{
-		"another spelling":          {open("https://example.com:443/team/repo/", repo.Auth{Password: "one"}), true},
-		"whom it trusts, and how":   {open("https://example.com/team/repo", repo.Auth{Password: "one", Connection: httpclient.Connection{ProxyURL: "http://proxy"}}), true},
-		"another credential":        {open("https://example.com/team/repo", repo.Auth{Password: "two"}), false},
-		"another client's":          {open("https://example.com/team/repo", repo.Auth{Password: "one", Username: "x"}), false},
-		"another repository":        {open("https://example.com/team/other", repo.Auth{Password: "one"}), false},
-		"a credential of that name": {open("https://example.com/team/repo", repo.Auth{Password: "one", Identity: "team"}), false},
+		"another spelling":          {open("https://example.com:443/team/repo/", transport.Auth{Password: "one"}), true},
+		"whom it trusts, and how":   {open("https://example.com/team/repo", transport.Auth{Password: "one", Connection: httpclient.Connection{ProxyURL: "http://proxy"}}), true},
+		"another credential":        {open("https://example.com/team/repo", transport.Auth{Password: "two"}), false},
+		"another client's":          {open("https://example.com/team/repo", transport.Auth{Password: "one", Username: "x"}), false},
+		"another repository":        {open("https://example.com/team/other", transport.Auth{Password: "one"}), false},
+		"a credential of that name": {open("https://example.com/team/repo", transport.Auth{Password: "one", Identity: "team"}), false},
 	} {
 		if (c.got == one) != c.same {
 			t.Errorf("%s: the same repository is %v", name, !c.same)
 		}
 	}
-	rotated := open("https://example.com/team/repo", repo.Auth{Password: "three", Identity: "team"})
-	if rotated != open("https://example.com/team/repo", repo.Auth{Password: "four", Identity: "team"}) {
+	rotated := open("https://example.com/team/repo", transport.Auth{Password: "three", Identity: "team"})
+	if rotated != open("https://example.com/team/repo", transport.Auth{Password: "four", Identity: "team"}) {
 		t.Error("a token that was renewed has another repository")
 	}
 }
@@ -96,13 +101,13 @@ func TestPoolsCountWhoHasARepository(t *testing.T) {
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	p := newPool(t)
-	a, b := fromPool(t, p, repo.Remote{URL: g.Dir}), fromPool(t, p, repo.Remote{URL: g.Dir})
+	a, b := fromPool(t, p, transport.Remote{URL: g.Dir}), fromPool(t, p, transport.Remote{URL: g.Dir})
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
 	tip := fetch(t, b, repo.Ref{})[0]
 	wantFiles(t, reader(t, b), tip.Commit, map[string]string{"a.yaml": "1"})
-	if again := fromPool(t, p, repo.Remote{URL: g.Dir}); again != b {
+	if again := fromPool(t, p, transport.Remote{URL: g.Dir}); again != b {
 		t.Error("a repository that somebody has was closed")
 	}
 	for range 2 {
@@ -110,7 +115,7 @@ func TestPoolsCountWhoHasARepository(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := fromPool(t, p, repo.Remote{URL: g.Dir})
+	c := fromPool(t, p, transport.Remote{URL: g.Dir})
 	if c == b {
 		t.Error("a closed repository is given out")
 	}
@@ -125,7 +130,7 @@ func TestOneListingARound(t *testing.T) {
 	first := g.Commit("main", map[string]string{"a.yaml": "1"})
 	c := &counted{}
 	url := c.serve(g)
-	r := fromPool(t, newPool(t), repo.Remote{URL: url})
+	r := fromPool(t, newPool(t), transport.Remote{URL: url})
 	round := func(since time.Time, want string, refs ...repo.Ref) {
 		t.Helper()
 		tips, err := r.FetchSince(testContext(t), since, refs...)
@@ -178,12 +183,12 @@ func TestARoundSharesItsFailure(t *testing.T) {
 	c := &counted{}
 	url := c.serve(g)
 	p := newPool(t)
-	r := fromPool(t, p, repo.Remote{URL: url, Auth: repo.Auth{Password: "one", Identity: "x"}})
+	r := fromPool(t, p, transport.Remote{URL: url, Auth: transport.Auth{Password: "one", Identity: "x"}})
 	c.broken.Store(true)
 	since := time.Now()
 	for range 3 {
 		_, err := r.FetchSince(testContext(t), since, repo.Ref{})
-		wantError(t, err, repo.ErrUnreachable, "come back later")
+		wantError(t, err, transport.ErrUnreachable, "come back later")
 	}
 	c.want(t, "three of a round", 1, 0)
 	c.broken.Store(false)
@@ -207,9 +212,9 @@ func TestARoundSharesItsFailure(t *testing.T) {
 	c.broken.Store(true)
 	since = time.Now()
 	_, err := r.FetchSince(testContext(t), since, repo.Ref{})
-	wantError(t, err, repo.ErrUnreachable)
+	wantError(t, err, transport.ErrUnreachable)
 	c.broken.Store(false)
-	if err := r.SetAuth(repo.Auth{Password: "two", Identity: "x"}); err != nil {
+	if err := r.SetAuth(transport.Auth{Password: "two", Identity: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.FetchSince(testContext(t), since, repo.Ref{}); err != nil {
@@ -224,8 +229,8 @@ func TestPushesOfARound(t *testing.T) {
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	c := &counted{}
 	url := c.serve(g)
-	r := fromPool(t, newPool(t), repo.Remote{URL: url})
-	p := pusher(t, r, repo.Auth{})
+	r := fromPool(t, newPool(t), transport.Remote{URL: url})
+	p := pusher(t, r, transport.Auth{})
 	since := time.Now()
 	for _, name := range []string{"b.yaml", "c.yaml", "d.yaml"} {
 		tips, err := r.FetchSince(testContext(t), since, repo.Ref{})
@@ -233,8 +238,8 @@ func TestPushesOfARound(t *testing.T) {
 			t.Fatal(err)
 		}
 		rd := reader(t, r)
-		w := repo.NewWriter(rd)
-		next := commitOn(t, w, rd, tips[0], map[string]repo.Edit{name: {Data: []byte("2")}})
+		w := object.NewWriter(rd)
+		next := commitOn(t, w, rd, tips[0], map[string]object.Edit{name: {Data: []byte("2")}})
 		if err := p.Push(testContext(t), w, repo.Update{Ref: mainRef, Old: tips[0].Value, New: next}); err != nil {
 			t.Fatal(err)
 		}
@@ -248,8 +253,8 @@ func TestPushesOfARound(t *testing.T) {
 		t.Fatalf("%v, %v", tips, err)
 	}
 	rd := reader(t, r)
-	w := repo.NewWriter(rd)
-	lost := commitOn(t, w, rd, tips[0], map[string]repo.Edit{"f.yaml": {Data: []byte("2")}})
+	w := object.NewWriter(rd)
+	lost := commitOn(t, w, rd, tips[0], map[string]object.Edit{"f.yaml": {Data: []byte("2")}})
 	wantError(t, p.Push(testContext(t), w, repo.Update{Ref: mainRef, Old: tips[0].Value, New: lost}), repo.ErrLostRace)
 	if tips, err = r.FetchSince(testContext(t), since, repo.Ref{}); err != nil || tips[0].Commit.String() != theirs {
 		t.Errorf("got %v, %v; want %s", tips, err, theirs)
@@ -262,8 +267,8 @@ func TestPushersAfterTheRepositoryHasAnotherCredential(t *testing.T) {
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{User: "git", Password: "right"})
-	right, wrong := repo.Auth{Password: "right", Identity: "x"}, repo.Auth{Password: "wrong", Identity: "x"}
-	s := start(t, repo.Remote{URL: url, Auth: right})
+	right, wrong := transport.Auth{Password: "right", Identity: "x"}, transport.Auth{Password: "wrong", Identity: "x"}
+	s := start(t, transport.Remote{URL: url, Auth: right})
 	if err := s.Repo.SetAuth(wrong); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +276,7 @@ func TestPushersAfterTheRepositoryHasAnotherCredential(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := s.Fetch(testContext(t), repo.Ref{})
-	wantError(t, err, repo.ErrAuth)
+	wantError(t, err, transport.ErrAuth)
 	s.Pusher.Close()
 	if err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.tip.Commit}); err == nil {
 		t.Error("a closed pusher pushes")
@@ -284,11 +289,11 @@ func TestTipsComeWithTheErrorOfTheirObjects(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	want := g.Commit("main", map[string]string{"a.yaml": noise(t, 10_000)})
-	r := open(t, repo.Remote{URL: g.Dir}, repo.Options{MaxObjectBytes: 1000})
+	r := open(t, transport.Remote{URL: g.Dir}, repo.Options{MaxObjectBytes: 1000})
 	since := time.Now()
 	for range 2 {
 		tips, err := r.FetchSince(testContext(t), since, repo.Ref{})
-		wantError(t, err, repo.ErrTooLarge)
+		wantError(t, err, limit.ErrTooLarge)
 		if len(tips) != 1 || tips[0].Commit.String() != want {
 			t.Errorf("tips %v", tips)
 		}

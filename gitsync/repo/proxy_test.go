@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -126,8 +128,8 @@ func TestProxies(t *testing.T) {
 	plain, _ := g.ServeHTTP(gittest.HTTPOptions{})
 	secured, tls := g.ServeHTTP(gittest.HTTPOptions{TLS: true})
 	ssh := gittest.NewSSH(t)
-	remotes := map[string]repo.Remote{
-		"http": {URL: plain}, "https": {URL: secured, Auth: repo.Auth{Connection: httpclient.Connection{CAPEM: tls.CAPEM}}}, "ssh": sshRemote(ssh, g),
+	remotes := map[string]transport.Remote{
+		"http": {URL: plain}, "https": {URL: secured, Auth: transport.Auth{Connection: httpclient.Connection{CAPEM: tls.CAPEM}}}, "ssh": sshRemote(ssh, g),
 	}
 	web := &webProxy{}
 	http, https := httptest.NewServer(web), httptest.NewTLSServer(web)
@@ -147,7 +149,7 @@ func TestProxies(t *testing.T) {
 				}
 				remote.Auth.ProxyPassword = "wr0ng-s3cret"
 				_, err := open(t, remote, repo.Options{}).Fetch(testContext(t), repo.Ref{})
-				wantError(t, err, repo.ErrUnreachable)
+				wantError(t, err, transport.ErrUnreachable)
 				if strings.Contains(err.Error(), "s3cret") {
 					t.Errorf("the error shows the credential: %v", err)
 				}
@@ -166,7 +168,7 @@ func TestProxiesThatCannotBe(t *testing.T) {
 		"http://u:s3cret@proxy":    "put them into auth",
 		"http://pro xy:s3cret@x\n": "cannot be parsed",
 	} {
-		for _, at := range []repo.Remote{{URL: "https://example.com/r"}, {URL: "ssh://example.com/r", Auth: sshAuth(t, "example.com:22")}} {
+		for _, at := range []transport.Remote{{URL: "https://example.com/r"}, {URL: "ssh://example.com/r", Auth: sshAuth(t, "example.com:22")}} {
 			at.Auth.ProxyURL = proxy
 			_, err := repo.Open(t.TempDir(), at, repo.Options{})
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
@@ -193,6 +195,6 @@ func TestProxiesThatTalkTooMuch(t *testing.T) {
 	}()
 	auth := sshAuth(t, "example.com:22")
 	auth.ProxyURL = (&url.URL{Scheme: "http", Host: l.Addr().String()}).String()
-	_, err = open(t, repo.Remote{URL: "ssh://example.com/r", Auth: auth}, repo.Options{}).List(testContext(t))
-	wantError(t, err, repo.ErrTooLarge)
+	_, err = open(t, transport.Remote{URL: "ssh://example.com/r", Auth: auth}, repo.Options{}).List(testContext(t))
+	wantError(t, err, limit.ErrTooLarge)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -22,25 +24,25 @@ const mainRef = "refs/heads/main"
 type session struct {
 	*repo.Repo
 	*repo.Pusher
-	rd  *repo.Reader
-	w   *repo.Writer
+	rd  *object.Reader
+	w   *object.Writer
 	tip repo.Tip
 }
 
-func start(t testing.TB, remote repo.Remote) *session {
+func start(t testing.TB, remote transport.Remote) *session {
 	t.Helper()
 	s := &session{Repo: open(t, remote, repo.Options{})}
 	s.tip = fetch(t, s.Repo, repo.Ref{Optional: true})[0]
 	s.Pusher = pusher(t, s.Repo, remote.Auth)
 	s.rd = reader(t, s.Repo)
-	s.w = repo.NewWriter(s.rd)
+	s.w = object.NewWriter(s.rd)
 	return s
 }
 
 // commit makes a commit that sets one file.
 func (s *session) commit(t testing.TB, name, content string) plumbing.Hash {
 	t.Helper()
-	return commitOn(t, s.w, s.rd, s.tip, map[string]repo.Edit{name: {Data: []byte(content)}})
+	return commitOn(t, s.w, s.rd, s.tip, map[string]object.Edit{name: {Data: []byte(content)}})
 }
 
 func outcomes(t testing.TB, err error) map[string]string {
@@ -120,7 +122,7 @@ func TestConcurrentPushesHaveOneWinner(t *testing.T) {
 	var sessions []*session
 	var updates []repo.Update
 	for i := range writers {
-		s := start(t, repo.Remote{URL: url})
+		s := start(t, transport.Remote{URL: url})
 		sessions = append(sessions, s)
 		updates = append(updates, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "w.yaml", fmt.Sprint("writer ", i))})
 	}
@@ -150,7 +152,7 @@ func TestPushCreatesOnly(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	old := g.Commit("main", map[string]string{"a.yaml": "1"})
-	s := start(t, repo.Remote{URL: g.Dir})
+	s := start(t, transport.Remote{URL: g.Dir})
 	commit := s.commit(t, "b.yaml", "2")
 	err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, New: commit})
 	wantError(t, err, repo.ErrLostRace, "expected none")
@@ -198,7 +200,7 @@ func TestPushIsAtomicInTheServer(t *testing.T) {
 	theirs := g.Commit("other", map[string]string{"a.yaml": "1"})
 	moved := g.Commit("side", map[string]string{"a.yaml": "2"})
 	g.Hook("pre-receive", "unset GIT_QUARANTINE_PATH; git update-ref refs/heads/other "+moved)
-	s := start(t, repo.Remote{URL: g.Dir})
+	s := start(t, transport.Remote{URL: g.Dir})
 	commit := s.commit(t, "b.yaml", "2")
 	err := s.Push(testContext(t), s.w,
 		repo.Update{Ref: mainRef, Old: s.tip.Commit, New: commit},
@@ -242,7 +244,7 @@ func TestPushOfWhatIsThereIsDone(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
-	one, two := start(t, repo.Remote{URL: g.Dir}), start(t, repo.Remote{URL: g.Dir})
+	one, two := start(t, transport.Remote{URL: g.Dir}), start(t, transport.Remote{URL: g.Dir})
 	for _, s := range []*session{one, two} { // two replicas make the same commit
 		commit := s.commit(t, "b.yaml", "2")
 		if err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: commit}); err != nil {
@@ -263,7 +265,7 @@ func TestPushShowsTheWordsOfAHook(t *testing.T) {
 			s := start(t, remote)
 			err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")})
 			wantError(t, err, repo.ErrRejected, "pre-receive hook declined", "no commits on Fridays", "ask the platform team")
-			if errors.Is(err, repo.ErrLostRace) || errors.Is(err, repo.ErrUnreachable) {
+			if errors.Is(err, repo.ErrLostRace) || errors.Is(err, transport.ErrUnreachable) {
 				t.Errorf("a refusal is also another outcome: %v", err)
 			}
 		})
@@ -275,10 +277,10 @@ func TestPushWithoutPermission(t *testing.T) {
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{ReadOnly: true})
-	s := start(t, repo.Remote{URL: url})
+	s := start(t, transport.Remote{URL: url})
 	err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")})
 	wantError(t, err, repo.ErrRejected, "403", "you may not push here")
-	wantError(t, err, repo.ErrAuth)
+	wantError(t, err, transport.ErrAuth)
 }
 
 func TestPushHasACredentialOfItsOwn(t *testing.T) {
@@ -293,8 +295,8 @@ func TestPushHasACredentialOfItsOwn(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 	}})
-	s := start(t, repo.Remote{URL: url, Auth: repo.Auth{Username: "r", Password: "x"}})
-	if err := s.Pusher.SetAuth(repo.Auth{Username: "w", Password: "y"}); err != nil {
+	s := start(t, transport.Remote{URL: url, Auth: transport.Auth{Username: "r", Password: "x"}})
+	if err := s.Pusher.SetAuth(transport.Auth{Username: "w", Password: "y"}); err != nil {
 		t.Fatal(err)
 	}
 	err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")})
@@ -322,7 +324,7 @@ func TestPushDecidesByValueWhenTheAnswerIsLost(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 	}})
-	s := start(t, repo.Remote{URL: url})
+	s := start(t, transport.Remote{URL: url})
 	commit := s.commit(t, "b.yaml", "2")
 	if err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: commit}); err != nil {
 		t.Fatal(err)
@@ -351,9 +353,9 @@ func TestPushToARemoteThatBreaksOff(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 	}})
-	s := start(t, repo.Remote{URL: url})
+	s := start(t, transport.Remote{URL: url})
 	err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: s.commit(t, "b.yaml", "2")})
-	wantError(t, err, repo.ErrUnreachable)
+	wantError(t, err, transport.ErrUnreachable)
 	if g.Head("main") != old {
 		t.Error("the ref was moved")
 	}
@@ -370,7 +372,7 @@ func TestPushOfMissingObjectsIsRejected(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			commit, err := s.w.Commit(repo.CommitOptions{Tree: tree, Author: ann(), Committer: ann(), Message: "x"})
+			commit, err := s.w.Commit(object.CommitOptions{Tree: tree, Author: ann(), Committer: ann(), Message: "x"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -386,7 +388,7 @@ func TestWhatWasPushedNeedsNoFetch(t *testing.T) {
 	g.Commit("main", map[string]string{"a.yaml": "1"})
 	counter := &countPacks{}
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{Wrap: counter.wrap})
-	s := start(t, repo.Remote{URL: url})
+	s := start(t, transport.Remote{URL: url})
 	commit := s.commit(t, "b.yaml", "2")
 	if err := s.Push(testContext(t), s.w, repo.Update{Ref: mainRef, Old: s.tip.Commit, New: commit}); err != nil {
 		t.Fatal(err)
@@ -401,7 +403,7 @@ func TestWhatWasPushedNeedsNoFetch(t *testing.T) {
 
 func TestPushRefusesBadUpdates(t *testing.T) {
 	t.Parallel()
-	s := start(t, repo.Remote{URL: gittest.NewRepo(t).Dir})
+	s := start(t, transport.Remote{URL: gittest.NewRepo(t).Dir})
 	commit := s.commit(t, "b.yaml", "2")
 	for _, updates := range [][]repo.Update{
 		nil,
@@ -424,11 +426,11 @@ func TestNotesAreReadByGit(t *testing.T) {
 	}
 	const ref = "refs/notes/hydrator.metadata"
 	g.Git("notes", "--ref", "hydrator.metadata", "add", "-m", "by git", commits[0])
-	s := start(t, repo.Remote{URL: g.Dir})
+	s := start(t, transport.Remote{URL: g.Dir})
 	for round, text := range []string{`{"drySha":"1"}`, `{"drySha":"2"}`} {
 		tip := fetch(t, s.Repo, repo.Ref{Name: ref})[0]
 		s.rd = reader(t, s.Repo)
-		s.w = repo.NewWriter(s.rd)
+		s.w = object.NewWriter(s.rd)
 		notes, err := s.rd.Commit(tip.Commit)
 		if err != nil {
 			t.Fatal(err)
@@ -437,7 +439,7 @@ func TestNotesAreReadByGit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		commit, err := s.w.Commit(repo.CommitOptions{
+		commit, err := s.w.Commit(object.CommitOptions{
 			Tree: tree, Parents: []plumbing.Hash{tip.Commit}, Author: ann(), Committer: ann(), Message: "note\n",
 		})
 		if err != nil {

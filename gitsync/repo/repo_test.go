@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -25,12 +27,12 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-func open(t testing.TB, remote repo.Remote, opts repo.Options) *repo.Repo {
+func open(t testing.TB, remote transport.Remote, opts repo.Options) *repo.Repo {
 	t.Helper()
 	return openAt(t, t.TempDir(), remote, opts)
 }
 
-func openAt(t testing.TB, dir string, remote repo.Remote, opts repo.Options) *repo.Repo {
+func openAt(t testing.TB, dir string, remote transport.Remote, opts repo.Options) *repo.Repo {
 	t.Helper()
 	r, err := repo.Open(dir, remote, opts)
 	if err != nil {
@@ -53,14 +55,14 @@ func fetch(t testing.TB, r *repo.Repo, refs ...repo.Ref) []repo.Tip {
 	return tips
 }
 
-func reader(t testing.TB, r *repo.Repo) *repo.Reader {
+func reader(t testing.TB, r *repo.Repo) *object.Reader {
 	t.Helper()
 	rd := r.Reader()
 	t.Cleanup(rd.Close)
 	return rd
 }
 
-func pusher(t testing.TB, r *repo.Repo, auth repo.Auth) *repo.Pusher {
+func pusher(t testing.TB, r *repo.Repo, auth transport.Auth) *repo.Pusher {
 	t.Helper()
 	p, err := r.Pusher(auth)
 	if err != nil {
@@ -71,14 +73,14 @@ func pusher(t testing.TB, r *repo.Repo, auth repo.Auth) *repo.Pusher {
 }
 
 // files reads all files of a commit.
-func files(t testing.TB, rd *repo.Reader, commit plumbing.Hash) map[string]string {
+func files(t testing.TB, rd *object.Reader, commit plumbing.Hash) map[string]string {
 	t.Helper()
 	c, err := rd.Commit(commit)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{}
-	err = repo.Walk(rd, c.Tree, repo.WalkOptions{}, func(name string, e repo.Entry) error {
+	err = object.Walk(rd, c.Tree, object.WalkOptions{}, func(name string, e object.Entry) error {
 		data, err := rd.Blob(e.Hash, 0)
 		out[name] = string(data)
 		return err
@@ -89,7 +91,7 @@ func files(t testing.TB, rd *repo.Reader, commit plumbing.Hash) map[string]strin
 	return out
 }
 
-func wantFiles(t testing.TB, rd *repo.Reader, commit plumbing.Hash, want map[string]string) {
+func wantFiles(t testing.TB, rd *object.Reader, commit plumbing.Hash, want map[string]string) {
 	t.Helper()
 	if diff := cmp.Diff(want, files(t, rd, commit)); diff != "" {
 		t.Errorf("files of %s (-want +got):\n%s", commit, diff)
@@ -109,9 +111,9 @@ func wantError(t testing.TB, err, kind error, parts ...string) {
 }
 
 // commitOn builds a commit on top of a tip with one file changed.
-func commitOn(t testing.TB, w *repo.Writer, rd *repo.Reader, tip repo.Tip, edits map[string]repo.Edit) plumbing.Hash {
+func commitOn(t testing.TB, w *object.Writer, rd *object.Reader, tip repo.Tip, edits map[string]object.Edit) plumbing.Hash {
 	t.Helper()
-	opts := repo.CommitOptions{Message: "test\n", Author: ann(), Committer: ann()}
+	opts := object.CommitOptions{Message: "test\n", Author: ann(), Committer: ann()}
 	if tip.Exists() {
 		c, err := rd.Commit(tip.Commit)
 		if err != nil {
@@ -131,35 +133,35 @@ func commitOn(t testing.TB, w *repo.Writer, rd *repo.Reader, tip repo.Tip, edits
 	return commit
 }
 
-func ann() repo.Signature {
-	return repo.Signature{Name: "Ann", Email: "ann@example.com", When: time.Unix(1_700_000_000, 0).UTC()}
+func ann() object.Signature {
+	return object.Signature{Name: "Ann", Email: "ann@example.com", When: time.Unix(1_700_000_000, 0).UTC()}
 }
 
 // remotes are the three transports to one repository.
-func remotes(t *testing.T, g *gittest.Repo) map[string]repo.Remote {
+func remotes(t *testing.T, g *gittest.Repo) map[string]transport.Remote {
 	t.Helper()
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{})
-	out := map[string]repo.Remote{"file": {URL: g.Dir}, "http": {URL: url}}
+	out := map[string]transport.Remote{"file": {URL: g.Dir}, "http": {URL: url}}
 	return out
 }
 
-func sshRemote(s *gittest.SSHServer, g *gittest.Repo) repo.Remote {
-	return repo.Remote{URL: s.URL(g), Auth: repo.Auth{SSHKey: s.Key, KnownHosts: s.KnownHosts}}
+func sshRemote(s *gittest.SSHServer, g *gittest.Repo) transport.Remote {
+	return transport.Remote{URL: s.URL(g), Auth: transport.Auth{SSHKey: s.Key, KnownHosts: s.KnownHosts}}
 }
 
 func TestFetchAndPushOverEveryTransport(t *testing.T) {
 	t.Parallel()
-	transports := map[string]func(*testing.T, *gittest.Repo) repo.Remote{
-		"file": func(_ *testing.T, g *gittest.Repo) repo.Remote { return repo.Remote{URL: "file://" + g.Dir} },
-		"http": func(_ *testing.T, g *gittest.Repo) repo.Remote {
+	transports := map[string]func(*testing.T, *gittest.Repo) transport.Remote{
+		"file": func(_ *testing.T, g *gittest.Repo) transport.Remote { return transport.Remote{URL: "file://" + g.Dir} },
+		"http": func(_ *testing.T, g *gittest.Repo) transport.Remote {
 			url, _ := g.ServeHTTP(gittest.HTTPOptions{User: "bot", Password: "s3cret"})
-			return repo.Remote{URL: url, Auth: repo.Auth{Username: "bot", Password: "s3cret"}}
+			return transport.Remote{URL: url, Auth: transport.Auth{Username: "bot", Password: "s3cret"}}
 		},
-		"https": func(_ *testing.T, g *gittest.Repo) repo.Remote {
+		"https": func(_ *testing.T, g *gittest.Repo) transport.Remote {
 			url, s := g.ServeHTTP(gittest.HTTPOptions{Token: "t0ken", TLS: true})
-			return repo.Remote{URL: url, Auth: repo.Auth{BearerToken: "t0ken", Connection: httpclient.Connection{CAPEM: s.CAPEM}}}
+			return transport.Remote{URL: url, Auth: transport.Auth{BearerToken: "t0ken", Connection: httpclient.Connection{CAPEM: s.CAPEM}}}
 		},
-		"ssh": func(t *testing.T, g *gittest.Repo) repo.Remote { return sshRemote(gittest.NewSSH(t), g) },
+		"ssh": func(t *testing.T, g *gittest.Repo) transport.Remote { return sshRemote(gittest.NewSSH(t), g) },
 	}
 	for name, remote := range transports {
 		t.Run(name, func(t *testing.T) {
@@ -171,8 +173,8 @@ func TestFetchAndPushOverEveryTransport(t *testing.T) {
 			rd := reader(t, r)
 			wantFiles(t, rd, tips[0].Commit, map[string]string{"a/b.yaml": "one", "c.yaml": "two"})
 
-			w := repo.NewWriter(rd)
-			commit := commitOn(t, w, rd, tips[0], map[string]repo.Edit{"a/d.yaml": {Data: []byte("three")}, "c.yaml": {Remove: true}})
+			w := object.NewWriter(rd)
+			commit := commitOn(t, w, rd, tips[0], map[string]object.Edit{"a/d.yaml": {Data: []byte("three")}, "c.yaml": {Remove: true}})
 			err := pusher(t, r, at.Auth).Push(testContext(t), w, repo.Update{Ref: "refs/heads/main", Old: tips[0].Commit, New: commit})
 			if err != nil {
 				t.Fatal(err)

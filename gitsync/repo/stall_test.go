@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -119,7 +121,7 @@ func noise(t testing.TB, n int) string {
 }
 
 // behindLines gives a repository over http and ssh, each behind a line.
-func behindLines(t *testing.T, g *gittest.Repo) map[string]func() (repo.Remote, *line) {
+func behindLines(t *testing.T, g *gittest.Repo) map[string]func() (transport.Remote, *line) {
 	t.Helper()
 	plain, _ := g.ServeHTTP(gittest.HTTPOptions{})
 	at, err := url.Parse(plain)
@@ -127,12 +129,12 @@ func behindLines(t *testing.T, g *gittest.Repo) map[string]func() (repo.Remote, 
 		t.Fatal(err)
 	}
 	server := gittest.NewSSH(t)
-	return map[string]func() (repo.Remote, *line){
-		"http": func() (repo.Remote, *line) {
+	return map[string]func() (transport.Remote, *line){
+		"http": func() (transport.Remote, *line) {
 			l := newLine(t, at.Host)
-			return repo.Remote{URL: strings.Replace(plain, at.Host, l.address, 1)}, l
+			return transport.Remote{URL: strings.Replace(plain, at.Host, l.address, 1)}, l
 		},
-		"ssh": func() (repo.Remote, *line) {
+		"ssh": func() (transport.Remote, *line) {
 			l := newLine(t, server.Address)
 			remote := sshRemote(server, g)
 			_, from, _ := net.SplitHostPort(server.Address)
@@ -166,8 +168,8 @@ func TestFaultsOfTheLine(t *testing.T) {
 		"silent among the refs":    {fault{40, silence}, true},
 		"reset in the second pack": {fault{90_000, reset}, false},
 	} {
-		for transport, make := range transports {
-			t.Run(name+" over "+transport, func(t *testing.T) {
+		for scheme, make := range transports {
+			t.Run(name+" over "+scheme, func(t *testing.T) {
 				t.Parallel()
 				remote, l := make()
 				dir, opts := t.TempDir(), repo.Options{}
@@ -176,7 +178,7 @@ func TestFaultsOfTheLine(t *testing.T) {
 				}
 				l.fault.Store(&c.fault)
 				_, err := openAt(t, dir, remote, opts).Fetch(testContext(t), repo.Ref{})
-				wantError(t, err, repo.ErrUnreachable)
+				wantError(t, err, transport.ErrUnreachable)
 				if c.stalls != strings.Contains(err.Error(), "it moved fewer than 1024 bytes") {
 					t.Errorf("got %v; for its slowness: %v", err, c.stalls)
 				}
@@ -203,18 +205,18 @@ func TestAServerThatThinksIsWaitedFor(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 	}})
-	fetch(t, open(t, repo.Remote{URL: url}, repo.Options{StallTimeout: limit}), repo.Ref{})
+	fetch(t, open(t, transport.Remote{URL: url}, repo.Options{StallTimeout: limit}), repo.Ref{})
 }
 
 // TestPushesOnAFaultyLine: what became of them is decided by the refs, or unknown.
 func TestPushesOnAFaultyLine(t *testing.T) {
 	t.Parallel()
-	for _, transport := range []string{"http", "ssh"} {
-		t.Run(transport, func(t *testing.T) {
+	for _, scheme := range []string{"http", "ssh"} {
+		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
 			g := gittest.NewRepo(t)
 			g.Commit("main", map[string]string{"a.yaml": "1"})
-			remote, l := behindLines(t, g)[transport]()
+			remote, l := behindLines(t, g)[scheme]()
 			dir := t.TempDir()
 			r := openAt(t, dir, remote, repo.Options{})
 			hasty := pusher(t, openAt(t, dir, remote, repo.Options{StallTimeout: stall}), remote.Auth)
@@ -222,11 +224,11 @@ func TestPushesOnAFaultyLine(t *testing.T) {
 			tip := fetch(t, r, repo.Ref{})[0]
 			for _, f := range []fault{{0, silence}, {0, drip}, {0, reset}, {0, hangUp}} {
 				rd := reader(t, r)
-				w := repo.NewWriter(rd)
-				update := repo.Update{Ref: mainRef, Old: tip.Commit, New: commitOn(t, w, rd, tip, map[string]repo.Edit{"b.yaml": {Data: []byte(noise(t, 50_000))}})}
+				w := object.NewWriter(rd)
+				update := repo.Update{Ref: mainRef, Old: tip.Commit, New: commitOn(t, w, rd, tip, map[string]object.Edit{"b.yaml": {Data: []byte(noise(t, 50_000))}})}
 				l.fault.Store(&f)
 				err := hasty.Push(testContext(t), w, update)
-				wantError(t, err, repo.ErrUnreachable)
+				wantError(t, err, transport.ErrUnreachable)
 				if g.Head("main") != tip.Commit.String() {
 					t.Fatal("the ref has moved")
 				}

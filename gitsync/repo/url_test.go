@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -43,11 +44,11 @@ func TestNormaliseURL(t *testing.T) {
 		"r.git":                                 "file://" + filepath.Join(wd, "r.git"),
 		"./a:b":                                 "file://" + filepath.Join(wd, "a:b"),
 	} {
-		got, err := repo.NormaliseURL(raw)
+		got, err := transport.NormaliseURL(raw)
 		if err != nil || got != want {
 			t.Errorf("%s: got %q, %v, want %q", raw, got, err, want)
 		}
-		if again, err := repo.NormaliseURL(got); err == nil && again != got {
+		if again, err := transport.NormaliseURL(got); err == nil && again != got {
 			t.Errorf("%s: normalised twice is %q", got, again)
 		}
 	}
@@ -70,14 +71,14 @@ func TestBadURLs(t *testing.T) {
 		"file://host/share":             "names a host",
 		"bot:s3cret@git.example.com:/a": "put credentials into auth",
 	} {
-		_, err := repo.NormaliseURL(raw)
+		_, err := transport.NormaliseURL(raw)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", raw, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: the error shows the secret: %v", raw, err)
 		}
-		if _, err := repo.Open(t.TempDir(), repo.Remote{URL: raw}, repo.Options{}); err == nil {
+		if _, err := repo.Open(t.TempDir(), transport.Remote{URL: raw}, repo.Options{}); err == nil {
 			t.Errorf("%s: was opened", raw)
 		}
 	}
@@ -89,18 +90,18 @@ func TestContradictoryCredentials(t *testing.T) {
 	hosts := []byte("h ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8nP8lvYqSWUdzAfgKXJ5fTWvSGGqYVW6kmkqmWZ+Ux\n")
 	for name, tc := range map[string]struct {
 		url  string
-		auth repo.Auth
+		auth transport.Auth
 		want string
 	}{
-		"two ways at once":   {"https://h/a", repo.Auth{Password: "a", BearerToken: "b"}, "more than one of a password, a bearer token"},
-		"no certificate":     {"https://h/a", repo.Auth{Connection: httpclient.Connection{CAPEM: []byte("nonsense")}}, "no certificate"},
-		"no key":             {"ssh://h/a", repo.Auth{KnownHosts: hosts}, "needs a private key"},
-		"a key that is none": {"ssh://h/a", repo.Auth{SSHKey: []byte("s3cret"), KnownHosts: hosts}, "cannot be parsed"},
-		"no known_hosts":     {"ssh://h/a", repo.Auth{SSHKey: key}, "known_hosts"},
-		"bad known_hosts":    {"ssh://h/a", repo.Auth{SSHKey: key, KnownHosts: []byte("h ssh-rsa nonsense\n")}, "parse known_hosts"},
-		"only a passphrase":  {"ssh://h/a", repo.Auth{SSHPassphrase: []byte("x"), KnownHosts: hosts}, "passphrase without"},
+		"two ways at once":   {"https://h/a", transport.Auth{Password: "a", BearerToken: "b"}, "more than one of a password, a bearer token"},
+		"no certificate":     {"https://h/a", transport.Auth{Connection: httpclient.Connection{CAPEM: []byte("nonsense")}}, "no certificate"},
+		"no key":             {"ssh://h/a", transport.Auth{KnownHosts: hosts}, "needs a private key"},
+		"a key that is none": {"ssh://h/a", transport.Auth{SSHKey: []byte("s3cret"), KnownHosts: hosts}, "cannot be parsed"},
+		"no known_hosts":     {"ssh://h/a", transport.Auth{SSHKey: key}, "known_hosts"},
+		"bad known_hosts":    {"ssh://h/a", transport.Auth{SSHKey: key, KnownHosts: []byte("h ssh-rsa nonsense\n")}, "parse known_hosts"},
+		"only a passphrase":  {"ssh://h/a", transport.Auth{SSHPassphrase: []byte("x"), KnownHosts: hosts}, "passphrase without"},
 	} {
-		_, err := repo.Open(t.TempDir(), repo.Remote{URL: tc.url, Auth: tc.auth}, repo.Options{})
+		_, err := repo.Open(t.TempDir(), transport.Remote{URL: tc.url, Auth: tc.auth}, repo.Options{})
 		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: got %v, want %q", name, err, tc.want)
 		}
@@ -120,7 +121,7 @@ func TestResolve(t *testing.T) {
 	for i := range 12 {
 		g.Git("branch", "team-"+string(rune('a'+i)), "main")
 	}
-	refs, err := open(t, repo.Remote{URL: g.Dir}, repo.Options{}).List(testContext(t))
+	refs, err := open(t, transport.Remote{URL: g.Dir}, repo.Options{}).List(testContext(t))
 	if err != nil {
 		t.Fatal(err)
 	}

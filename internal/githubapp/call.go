@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -34,7 +34,7 @@ const (
 func (s *Source) call(ctx context.Context, method, path string, out any) (time.Time, error) {
 	now := s.now()
 	clock, err := s.request(ctx, now, method, path, out)
-	if errors.Is(err, repo.ErrAuth) && !clock.IsZero() && clock.Sub(now).Abs() > signedBefore {
+	if errors.Is(err, transport.ErrAuth) && !clock.IsZero() && clock.Sub(now).Abs() > signedBefore {
 		return s.request(ctx, clock, method, path, out)
 	}
 	return clock, err
@@ -99,7 +99,7 @@ func refusal(res *http.Response, body []byte) error {
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity:
 		if !limited {
-			return fmt.Errorf("%w: %w", repo.ErrAuth, err)
+			return fmt.Errorf("%w: %w", transport.ErrAuth, err)
 		}
 	}
 	return err

@@ -16,7 +16,7 @@ import (
 
 // dated answers as GitHub does, which has the right clock: it refuses a signature that is of the
 // future, or lasts too long from now on.
-func dated(t *testing.T, calls *int) transport {
+func dated(t *testing.T, calls *int) roundTripper {
 	return func(req *http.Request) (*http.Response, error) {
 		*calls++
 		now := time.Now()

@@ -5,7 +5,7 @@
 //	source, err := githubapp.New(githubapp.Config{AppID: 7, PrivateKey: pem, Repository: "acme/monitoring"})
 //	token, err := source.Token(ctx) // the password of user x-access-token, and a bearer of the API
 //
-// A [Source] is a repo.TokenSource. Every call has a deadline, answers are bounded, and no
+// A [Source] is a transport.TokenSource. Every call has a deadline, answers are bounded, and no
 // error shows the key or a token.
 package githubapp
 
@@ -22,7 +22,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -68,7 +68,7 @@ type Source struct {
 	renew        time.Time
 }
 
-var _ repo.TokenSource = (*Source)(nil)
+var _ transport.TokenSource = (*Source)(nil)
 
 // New checks the configuration. It contacts nobody.
 func New(cfg Config) (*Source, error) {
@@ -116,7 +116,7 @@ func parseKey(text []byte) (*rsa.PrivateKey, error) {
 	return nil, errors.New("private key is not an RSA key")
 }
 
-// Token gives a token that lasts for five minutes at least. Its errors wrap repo.ErrAuth
+// Token gives a token that lasts for five minutes at least. Its errors wrap transport.ErrAuth
 // where GitHub refused the app, its key or its installation.
 func (s *Source) Token(ctx context.Context) (string, error) {
 	if token := s.kept(); token != "" {

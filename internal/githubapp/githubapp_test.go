@@ -21,7 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -212,10 +212,10 @@ func TestATokenIsRenewedBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// transport answers without a network, so that time can be made to pass.
-type transport func(*http.Request) (*http.Response, error)
+// roundTripper answers without a network, so that time can be made to pass.
+type roundTripper func(*http.Request) (*http.Response, error)
 
-func (f transport) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func TestATokenIsKeptUntilFiveMinutesBeforeItsEndOnGitHubsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestATokenIsKeptUntilFiveMinutesBeforeItsEndOnGitHubsClock(t *testing.T) {
 		}
 		calls := 0
 		const ahead = 40 * time.Minute // of GitHub's clock before ours
-		s.http.Transport = transport(func(*http.Request) (*http.Response, error) {
+		s.http.Transport = roundTripper(func(*http.Request) (*http.Response, error) {
 			calls++
 			w := httptest.NewRecorder()
 			w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
@@ -253,7 +253,7 @@ func TestASilentAPIIsLeftAtTheDeadline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.http.Transport = transport(func(req *http.Request) (*http.Response, error) {
+		s.http.Transport = roundTripper(func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		})
@@ -310,7 +310,7 @@ func TestWhatGitHubRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := start(t, Config{Repository: "acme/monitoring"}, c.answers)
 			_, err := s.Token(t.Context())
-			if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, repo.ErrAuth) != c.auth {
+			if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, transport.ErrAuth) != c.auth {
 				t.Errorf("got %v, want %q, refused: %v", err, c.want, c.auth)
 			}
 			if err != nil && strings.Contains(err.Error(), secret) {

@@ -19,7 +19,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // What Flux's OCIRepository takes.
@@ -64,7 +65,7 @@ type origin struct {
 
 // Build makes the artifact of an output commit, with the files below dir. The branch is that of the
 // input; it may be empty.
-func Build(rd *repo.Reader, commit plumbing.Hash, dir, branch string) (*Artifact, error) {
+func Build(rd *object.Reader, commit plumbing.Hash, dir, branch string) (*Artifact, error) {
 	c, err := rd.Commit(commit)
 	if err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func Build(rd *repo.Reader, commit plumbing.Hash, dir, branch string) (*Artifact
 	return &Artifact{Image: annotated, Input: from.DrySHA, Output: commit.String()}, nil
 }
 
-func readOrigin(rd *repo.Reader, dir plumbing.Hash) (origin, error) {
+func readOrigin(rd *object.Reader, dir plumbing.Hash) (origin, error) {
 	const maxMetadataBytes = 1 << 20
 	entry, err := rd.Lookup(dir, metadataFile)
 	if err != nil {
@@ -128,7 +129,7 @@ func readOrigin(rd *repo.Reader, dir plumbing.Hash) (origin, error) {
 }
 
 // archive packs a folder. Nothing in the header of gzip depends on when and where it is made.
-func archive(rd *repo.Reader, dir plumbing.Hash) ([]byte, error) {
+func archive(rd *object.Reader, dir plumbing.Hash) ([]byte, error) {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	a := &archiver{reader: rd, tar: tar.NewWriter(zip), bytes: MaxBytes, files: MaxFiles}
@@ -143,7 +144,7 @@ func archive(rd *repo.Reader, dir plumbing.Hash) ([]byte, error) {
 
 // archiver writes folders, as long as there is room.
 type archiver struct {
-	reader *repo.Reader
+	reader *object.Reader
 	tar    *tar.Writer
 	bytes  int64
 	files  int
@@ -180,7 +181,7 @@ func (a *archiver) folder(dir plumbing.Hash, name string, depth int) error {
 
 func (a *archiver) file(blob plumbing.Hash, name string, mode int64) error {
 	data, err := a.reader.Blob(blob, max(a.bytes, 1))
-	if errors.Is(err, repo.ErrTooLarge) {
+	if errors.Is(err, limit.ErrTooLarge) {
 		return ErrTooLarge
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 )
@@ -131,7 +132,7 @@ func (o *Observer) build(ctx context.Context, d *fleet.Definition, commit plumbi
 	if err != nil {
 		return nil, err
 	}
-	r, err := o.options.Pool.Open(repo.Remote{URL: d.Spec.Output.URL, Auth: auth})
+	r, err := o.options.Pool.Open(transport.Remote{URL: d.Spec.Output.URL, Auth: auth})
 	if err != nil {
 		return nil, err
 	}
@@ -150,13 +151,13 @@ func (o *Observer) build(ctx context.Context, d *fleet.Definition, commit plumbi
 
 // readAuth is what the output is read with: as in passes, the credential of the first source
 // with the same URL.
-func readAuth(spec gitsync.PipelineSpec, creds gitsync.Credentials) (repo.Auth, error) {
-	output, err := repo.NormaliseURL(spec.Output.URL)
+func readAuth(spec gitsync.PipelineSpec, creds gitsync.Credentials) (transport.Auth, error) {
+	output, err := transport.NormaliseURL(spec.Output.URL)
 	if err != nil {
-		return repo.Auth{}, err
+		return transport.Auth{}, err
 	}
 	for i, s := range spec.Sources {
-		url, err := repo.NormaliseURL(s.URL)
+		url, err := transport.NormaliseURL(s.URL)
 		if err == nil && url == output && i < len(creds.Sources) {
 			return creds.Sources[i], nil
 		}

@@ -27,6 +27,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -123,11 +125,11 @@ func digest(data []byte) string {
 }
 
 // branch makes an output repository with one commit, and gives its reader.
-func branch(t *testing.T, files map[string]string) (*gittest.Repo, *repo.Reader, plumbing.Hash) {
+func branch(t *testing.T, files map[string]string) (*gittest.Repo, *object.Reader, plumbing.Hash) {
 	t.Helper()
 	g := gittest.NewRepo(t)
 	commit := g.Commit("env/prod", files)
-	r, err := repo.Open(t.TempDir(), repo.Remote{URL: g.Dir}, repo.Options{})
+	r, err := repo.Open(t.TempDir(), transport.Remote{URL: g.Dir}, repo.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,9 +235,9 @@ func checkLayer(t *testing.T, layer []byte) {
 }
 
 // reread opens a cache of its own.
-func reread(t *testing.T, g *gittest.Repo) *repo.Reader {
+func reread(t *testing.T, g *gittest.Repo) *object.Reader {
 	t.Helper()
-	r, err := repo.Open(t.TempDir(), repo.Remote{URL: g.Dir}, repo.Options{})
+	r, err := repo.Open(t.TempDir(), transport.Remote{URL: g.Dir}, repo.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +254,7 @@ func TestTheSameCommitIsTheSameDigestAndIsSentOnce(t *testing.T) {
 	h := newHub(t)
 	g, rd, commit := branch(t, map[string]string{"hydrator.metadata": metadata, "a.yaml": "a\n"})
 	var digests []string
-	for _, reader := range []*repo.Reader{rd, reread(t, g)} {
+	for _, reader := range []*object.Reader{rd, reread(t, g)} {
 		a, err := Build(reader, commit, "", "main")
 		if err != nil {
 			t.Fatal(err)
@@ -281,7 +283,7 @@ func TestTheTagOfAnInputCommitIsNotMoved(t *testing.T) {
 	h := newHub(t)
 	g, rd, first := branch(t, map[string]string{"hydrator.metadata": metadata, "a.yaml": "a\n"})
 	second := plumbing.NewHash(g.Commit("env/prod", map[string]string{"a.yaml": "rendered by another version\n"}))
-	push := func(rd *repo.Reader, commit plumbing.Hash) []string {
+	push := func(rd *object.Reader, commit plumbing.Hash) []string {
 		t.Helper()
 		a, err := Build(rd, commit, "", "main")
 		if err != nil {

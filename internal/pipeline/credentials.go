@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/githubapp"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
@@ -30,7 +30,7 @@ func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 	var c gitsync.Credentials
 	if p.each != nil {
 		first := p.Spec.Sources[0]
-		c.Sources = []repo.Auth{r.auth("spec.sources[0].auth", first.URL, first.Auth)}
+		c.Sources = []transport.Auth{r.auth("spec.sources[0].auth", first.URL, first.Auth)}
 		c.Verify = []gitsync.Keyring{r.keyring("spec.sources[0].verify", first.Verify)}
 		return c, r.found
 	}
@@ -62,8 +62,8 @@ type resolver struct {
 	found    diag.List
 }
 
-func (r *resolver) auth(path, url string, a gitsync.Auth) repo.Auth {
-	out := repo.Auth{Connection: r.connection(path, a)}
+func (r *resolver) auth(path, url string, a gitsync.Auth) transport.Auth {
+	out := transport.Auth{Connection: r.connection(path, a)}
 	out.Username = r.text(path+".username", a.UsernameFile, a.UsernameEnv)
 	out.Password = r.text(path+".password", a.PasswordFile, a.PasswordEnv)
 	out.BearerToken = r.text(path+".bearerToken", a.BearerTokenFile, a.BearerTokenEnv)
@@ -92,7 +92,7 @@ func (r *resolver) connection(path string, a gitsync.Auth) httpclient.Connection
 
 // app puts the source of an app's tokens into a credential. Who has the same app and
 // installation has the same rights, whatever key it shows.
-func (r *resolver) app(path, url string, g *gitsync.GitHubApp, out *repo.Auth) {
+func (r *resolver) app(path, url string, g *gitsync.GitHubApp, out *transport.Auth) {
 	key := r.bytes(path+".privateKey", g.PrivateKeyFile, g.PrivateKeyEnv)
 	if key == nil {
 		return // reported

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -30,11 +30,11 @@ func TestCredentialsFromFiles(t *testing.T) {
 	write(t, folder, "token", "s3cret\r\n")
 	write(t, folder, "ca.pem", "PEM\n")
 	got := credentials(t, folder, basicAuth, nil)
-	want := repo.Auth{
+	want := transport.Auth{
 		Username: "robot", Password: "s3cret", Connection: httpclient.Connection{CAPEM: []byte("PEM\n")}, SSHPassphrase: []byte{},
 		Identity: filepath.Join(folder, "user") + "\n" + filepath.Join(folder, "token"),
 	}
-	if diff := cmp.Diff(gitsync.Credentials{Sources: []repo.Auth{want}, Output: want, Signing: gitsync.SigningKey{Passphrase: []byte{}}}, got); diff != "" {
+	if diff := cmp.Diff(gitsync.Credentials{Sources: []transport.Auth{want}, Output: want, Signing: gitsync.SigningKey{Passphrase: []byte{}}}, got); diff != "" {
 		t.Errorf("the output inherits the source's credentials (-want +got):\n%s", diff)
 	}
 }
@@ -44,8 +44,8 @@ func TestCredentialsFromEnvironment(t *testing.T) {
 	text = strings.Replace(text, "{branch: environments/prod}", "{branch: environments/prod, auth: {passwordEnv: WRITE}, commit: {signingKeyEnv: KEY, signingKeyPassphraseEnv: PHRASE}}", 1)
 	got := credentials(t, t.TempDir(), text, map[string]string{"TOKEN": "read", "WRITE": "write", "KEY": "key\n", "PHRASE": "open\n"})
 	want := gitsync.Credentials{
-		Sources: []repo.Auth{{BearerToken: "read", SSHPassphrase: []byte{}}},
-		Output:  repo.Auth{Password: "write", SSHPassphrase: []byte{}},
+		Sources: []transport.Auth{{BearerToken: "read", SSHPassphrase: []byte{}}},
+		Output:  transport.Auth{Password: "write", SSHPassphrase: []byte{}},
 		Signing: gitsync.SigningKey{Key: []byte("key\n"), Passphrase: []byte("open")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // DefaultListTimeout is how long listing the folders of one forEach may take.
@@ -63,7 +64,7 @@ func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeli
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, opts.Timeout, fmt.Errorf("listing the folders took longer than %s", opts.Timeout))
 	defer cancel()
-	r, err := repo.Open(opts.CacheDir, repo.Remote{URL: p.Spec.Sources[0].URL, Auth: creds.Sources[0]}, opts.Repo)
+	r, err := repo.Open(opts.CacheDir, transport.Remote{URL: p.Spec.Sources[0].URL, Auth: creds.Sources[0]}, opts.Repo)
 	if err != nil {
 		return nil, nil, err
 	}

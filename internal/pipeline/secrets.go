@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -207,7 +207,7 @@ func summary(found diag.List) string {
 
 // isHostOf reports whether a site is on the host of a repository that is reached by https.
 func isHostOf(site, repository string) bool {
-	normal, err := repo.NormaliseURL(repository)
+	normal, err := transport.NormaliseURL(repository)
 	if err != nil {
 		return false
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 	"github.com/agentry-dev/agentry/test/gittest"
@@ -176,7 +177,7 @@ func newLab(t *testing.T, change func(*gitsync.PipelineSpec)) *lab {
 	}
 	l.def.Default()
 	l.def.Credentials = func() (gitsync.Credentials, error) {
-		return gitsync.Credentials{Sources: make([]repo.Auth, len(l.def.Spec.Sources))}, nil
+		return gitsync.Credentials{Sources: make([]transport.Auth, len(l.def.Spec.Sources))}, nil
 	}
 	pool := repo.NewPool(t.TempDir(), repo.Options{})
 	t.Cleanup(func() { _ = pool.Close() })
@@ -216,7 +217,7 @@ func (l *lab) round() {
 // sync makes a real pass of the pipeline.
 func (l *lab) sync() {
 	l.t.Helper()
-	s, err := gitsync.New(l.def.Pipeline, gitsync.Credentials{Sources: make([]repo.Auth, 1)}, gitsync.Options{CacheDir: l.t.TempDir()})
+	s, err := gitsync.New(l.def.Pipeline, gitsync.Credentials{Sources: make([]transport.Auth, 1)}, gitsync.Options{CacheDir: l.t.TempDir()})
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // Service are the metrics of `agentry serve`: what its passes did, what it asks of remotes,
@@ -154,12 +156,12 @@ func gitResult(err error) string {
 	}{
 		{context.Canceled, "canceled"},
 		{repo.ErrLostRace, "lost_race"},
-		{repo.ErrAuth, "unauthorized"},
-		{repo.ErrHostKey, "host_key"},
-		{repo.ErrRepositoryNotFound, "not_found"},
-		{repo.ErrRefNotFound, "not_found"},
-		{repo.ErrTooLarge, "too_large"},
-		{repo.ErrUnreachable, "unreachable"},
+		{transport.ErrAuth, "unauthorized"},
+		{transport.ErrHostKey, "host_key"},
+		{transport.ErrRepositoryNotFound, "not_found"},
+		{transport.ErrRefNotFound, "not_found"},
+		{limit.ErrTooLarge, "too_large"},
+		{transport.ErrUnreachable, "unreachable"},
 		{repo.ErrRejected, "rejected"},
 	} {
 		if errors.Is(err, known.err) {

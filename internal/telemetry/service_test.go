@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 	"github.com/agentry-dev/agentry/internal/replica"
 )
@@ -160,7 +161,7 @@ func TestRequestsToGit(t *testing.T) {
 	f := &still{remotes: []fleet.RemoteStatus{{URL: shopURL}}}
 	s.Watch(f, nil)
 	for err, times := range map[error]int{
-		nil: 2, repo.ErrLostRace: 3, repo.ErrAuth: 1, repo.ErrUnreachable: 1, errors.New("odd"): 1,
+		nil: 2, repo.ErrLostRace: 3, transport.ErrAuth: 1, transport.ErrUnreachable: 1, errors.New("odd"): 1,
 		&repo.PushError{Refs: []repo.RefOutcome{{Err: repo.ErrRejected}}}: 1,
 	} {
 		for range times {

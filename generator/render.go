@@ -1,7 +1,7 @@
 package generator
 
 import (
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"sync"
 
@@ -14,12 +14,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
 // Options decide how hierarchies are rendered.
 type Options struct {
+	// Runtime is what the pods run, one of [Runtimes]; default the first of them.
+	Runtime runtime.Runtime
 	// Secrets is the policy for secret bytes; default secretref.Reference.
 	Secrets secretref.Policy
 	// OperatorLabels are the -labels of the operator that is being replaced.
@@ -72,6 +75,9 @@ type Output struct {
 func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	if opts.Secrets == "" {
 		opts.Secrets = secretref.Reference
+	}
+	if opts.Runtime.Name == "" {
+		opts.Runtime = Runtimes()[0]
 	}
 	known := prev.known(set)
 	out := &Output{renderer: renderer{set, opts}, Hierarchies: known.hierarchies}
@@ -143,7 +149,7 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map
 		return out
 	}
 	objects, diags := workload.Build(h, config, workload.Options{
-		Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange, Review: r.opts.Review,
+		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange, Review: r.opts.Review,
 	})
 	out.Result, out.Diags = objects, append(out.Diags, diags...)
 	return out
@@ -187,7 +193,7 @@ func union[T comparable](list, more []T) []T {
 
 // parallel calls f for 0 to n-1 on all processors.
 func parallel(n int, f func(int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
+	workers := min(goruntime.GOMAXPROCS(0), n)
 	if workers <= 1 {
 		for i := range n {
 			f(i)

@@ -86,7 +86,7 @@ func files(objects []workload.Object) []File {
 		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true, Masked: o.Masked, Redacted: o.Redacted})
 		resources = append(resources, name)
 		if o.Review != nil {
-			out = append(out, File{Path: o.ID.Name + ".agent.yml.txt", Data: o.Review, Object: o.ID})
+			out = append(out, File{Path: o.ReviewFile, Data: o.Review, Object: o.ID})
 		}
 	}
 	out = append(out, File{Path: KustomizationFile, Data: Kustomization(resources), Manifest: true})

@@ -4,9 +4,13 @@
 // DaemonSet of integrations. One object is agentry's own: the Service by which the
 // sd-aggregator finds the pods of integrations.
 //
+// What runs in the pods is a [runtime.Runtime]: its containers, its port, how it prints the
+// configuration. Nothing here knows more of it.
+//
 // Names, selectors, pod labels, and every byte of the pod templates are the operator's,
 // so that an existing installation is adopted in place without a restart. Owner
 // references are left out: there is no custom resource in the cluster to own anything.
 //
-// Objects are checked against the rules by which Kubernetes would refuse them.
+// Objects are built first and checked then, against the rules by which Kubernetes would refuse
+// them.
 package workload

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -84,7 +85,7 @@ func configured(t *testing.T, policy secretref.Policy, text string) (*hierarchy.
 func rendered(t *testing.T, policy secretref.Policy, text string) []Object {
 	t.Helper()
 	h, config := configured(t, policy, text)
-	objects, diags := Build(h, config, Options{Policy: policy})
+	objects, diags := Build(h, config, Options{Runtime: agent.Runtime(), Policy: policy})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -218,7 +219,7 @@ func TestSDService(t *testing.T) {
 	h, config := configured(t, secretref.Reference, everything)
 	config.DaemonSet.Expected = map[string]int{"node_exporter": 1}
 	config.Deployment.Expected = map[string]int{"mysql": 1, "redis": 2}
-	objects, _ := Build(h, config, Options{Policy: secretref.Reference})
+	objects, _ := Build(h, config, Options{Runtime: agent.Runtime(), Policy: secretref.Reference})
 	for _, o := range objects {
 		if o.ID.Name == "agent-integrations-sd" {
 			if diff := cmp.Diff(sdService, string(o.YAML)); diff != "" {
@@ -270,7 +271,7 @@ func TestLargest(t *testing.T) {
 		Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "redis", Configs: []model.Map{
 			{{Key: "a", Value: "b"}}, {{Key: "a", Value: pad + pad + pad}},
 		}}}},
-	})
+	}, agent.Print)
 	var names []string
 	for _, p := range got {
 		names = append(names, p.name)

@@ -9,7 +9,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -64,8 +63,9 @@ func job(name string, size int) part {
 }
 
 // largest finds what makes a configuration large.
-func largest(c *model.Config) parts {
-	return first(slices.Concat(metricsParts(c.Metrics), logsParts(c.Logs), integrationParts(c.Integrations)))
+func largest(c *model.Config, print func(*model.Config) []byte) parts {
+	size := func(c model.Config) int { return len(print(&c)) }
+	return first(slices.Concat(metricsParts(c.Metrics, size), logsParts(c.Logs, size), integrationParts(c.Integrations, size)))
 }
 
 // largestSources finds what makes the shared Secret large.
@@ -82,30 +82,28 @@ func first(all parts) parts {
 	return all[:min(len(all), shown)]
 }
 
-func encoded(c model.Config) int { return len(agent.Print(&c)) }
-
-func metricsParts(m *model.Metrics) (parts []part) {
+func metricsParts(m *model.Metrics, size func(model.Config) int) (parts []part) {
 	if m == nil {
 		return nil
 	}
 	for i := range m.Configs {
 		for _, j := range m.Configs[i].ScrapeConfigs {
 			one := &model.Metrics{Configs: []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{j}}}}
-			parts = append(parts, job(j.JobName, encoded(model.Config{Metrics: one})))
+			parts = append(parts, job(j.JobName, size(model.Config{Metrics: one})))
 		}
 		parts = append(parts, additionalParts(v1alpha1.MetricsInstanceKind, m.Configs[i].Name, m.Configs[i].Additional)...)
 	}
 	return parts
 }
 
-func logsParts(l *model.Logs) (parts []part) {
+func logsParts(l *model.Logs, size func(model.Config) int) (parts []part) {
 	if l == nil {
 		return nil
 	}
 	for i := range l.Configs {
 		for _, j := range l.Configs[i].ScrapeConfigs {
 			one := &model.Logs{Configs: []model.LogsInstance{{ScrapeConfigs: []*model.LogsScrapeConfig{j}}}}
-			parts = append(parts, job(j.JobName, encoded(model.Config{Logs: one})))
+			parts = append(parts, job(j.JobName, size(model.Config{Logs: one})))
 		}
 		parts = append(parts, additionalParts(v1alpha1.LogsInstanceKind, l.Configs[i].Name, l.Configs[i].Additional)...)
 	}
@@ -125,14 +123,14 @@ func additionalParts(kind, instance string, jobs []model.Raw) []part {
 	return []part{p}
 }
 
-func integrationParts(all *model.Integrations) (parts []part) {
+func integrationParts(all *model.Integrations, size func(model.Config) int) (parts []part) {
 	if all == nil {
 		return nil
 	}
 	for _, list := range all.Lists {
 		for i, config := range list.Configs {
 			one := &model.Integrations{Lists: []model.IntegrationList{{Name: list.Name, Configs: []model.Map{config}}}}
-			parts = append(parts, part{name: fmt.Sprintf("%s_configs[%d]", list.Name, i), size: encoded(model.Config{Integrations: one})})
+			parts = append(parts, part{name: fmt.Sprintf("%s_configs[%d]", list.Name, i), size: size(model.Config{Integrations: one})})
 		}
 	}
 	return parts

@@ -9,19 +9,24 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// Configuration returns the agent's configuration in the manifest of a Secret; nil when
-// there is none.
+// Configuration returns the configuration in the manifest of its Secret, under whatever key: it
+// is all that is in it. Nil when there is none.
 func Configuration(manifest []byte) []byte {
 	var secret corev1.Secret
-	if yaml.Unmarshal(manifest, &secret) != nil {
+	if yaml.Unmarshal(manifest, &secret) != nil || len(secret.StringData)+len(secret.Data) != 1 {
 		return nil
 	}
-	if text, ok := secret.StringData[configKey]; ok {
+	for _, text := range secret.StringData {
 		return []byte(text)
 	}
-	r, err := gzip.NewReader(bytes.NewReader(secret.Data[configKey]))
+	var compressed []byte
+	for _, compressed = range secret.Data {
+	}
+	r, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return nil
 	}
@@ -50,7 +55,7 @@ func ConfigSecret(manifest []byte) string {
 		return ""
 	}
 	for _, v := range w.Spec.Template.Spec.Volumes {
-		if v.Name == configVolume && v.Secret != nil {
+		if v.Name == runtime.ConfigVolume && v.Secret != nil {
 			return v.Secret.SecretName
 		}
 	}

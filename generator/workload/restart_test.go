@@ -13,19 +13,19 @@ import (
 // withDSN is a configuration of integrations with a credential in it, padded to a length
 // above or below that from which it is compressed.
 func withDSN(dsn string, padding int) *model.Config {
-	config := model.Map{{Key: "data_source_name", Value: model.Hidden(dsn)}, {Key: "lock_wait_timeout", Value: strings.Repeat("x", padding)}}
-	return &model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{config}}}}}
+	mysql := model.Map{{Key: "data_source_name", Value: model.Hidden(dsn)}, {Key: "lock_wait_timeout", Value: strings.Repeat("x", padding)}}
+	return &model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{mysql}}}}}
 }
 
 // TestConfiguration holds that a configuration is read back from both forms of its Secret,
 // that what reviewers see has no credential, and that a digest tells nothing of one.
 func TestConfiguration(t *testing.T) {
 	for _, policy := range []secretref.Policy{secretref.Reference, secretref.Plaintext} {
-		for _, padding := range []int{1, gzipAboveBytes} {
+		for _, padding := range []int{1, compressAbove} {
 			b := built(t, "agent", "")
 			b.options.Policy = policy
 			add := func(dsn string) Object {
-				b.addConfig("c", withDSN(dsn, padding))
+				b.config("c", withDSN(dsn, padding))
 				return b.objects[len(b.objects)-1]
 			}
 			one, two := add("root:hunter1@/"), add("root:hunter2@/")
@@ -35,13 +35,13 @@ func TestConfiguration(t *testing.T) {
 			if one.Masked == "" || one.Masked != two.Masked || bytes.Equal(Configuration(one.YAML), Configuration(two.YAML)) {
 				t.Errorf("%s, %d: digests %q and %q of what differs by a credential", policy, padding, one.Masked, two.Masked)
 			}
-			if compressed := padding == gzipAboveBytes; (one.Review != nil) != compressed || !bytes.Equal(one.Review, two.Review) ||
+			if compressed := padding == compressAbove; (one.Review != nil) != compressed || !bytes.Equal(one.Review, two.Review) ||
 				compressed && !bytes.Contains(one.Review, []byte(`data_source_name: "<redacted>"`)) {
 				t.Errorf("%s, %d: reviewers see %.200q", policy, padding, one.Review)
 			}
 		}
 	}
-	for _, text := range []string{"", "[", "stringData: {other: x}", "data: {agent.yml: '!'}", "data: {agent.yml: eA==}", "data: {agent.yml: H4sIAAAAAAAA}"} {
+	for _, text := range []string{"", "[", "stringData: {one: x, other: x}", "data: {agent.yml: '!'}", "data: {agent.yml: eA==}", "data: {agent.yml: H4sIAAAAAAAA}"} {
 		if got := Configuration([]byte(text)); got != nil {
 			t.Errorf("%q holds %q", text, got)
 		}
@@ -57,7 +57,7 @@ func TestNothingInlined(t *testing.T) {
 			t.Errorf("%s has a digest:\n%s", o.ID, o.YAML)
 		}
 	}
-	if m := b.podMeta(nil, "agent-config"); m.Annotations[inlinedKey] != "" {
+	if m := b.podMeta(nil, config{secret: "agent-config"}); m.Annotations[inlinedKey] != "" {
 		t.Errorf("%v", m.Annotations)
 	}
 }

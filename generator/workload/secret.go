@@ -4,25 +4,19 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 const (
-	// gzipAboveBytes is the operator's threshold: longer configurations are compressed,
-	// and the config reloader notices by itself.
-	gzipAboveBytes = 100 << 10
 	// maxSecretBytes is what Kubernetes stores in one Secret, keys and values together.
 	maxSecretBytes = 1 << 20
 	// clientSideBytes is where Argo CD must apply on the server's side: it would write
@@ -31,14 +25,13 @@ const (
 
 	// maxConfigBytes is far more than any configuration that a Secret can hold.
 	maxConfigBytes = 256 << 20
-
-	configKey = "agent.yml"
 )
 
-// addSecret adds a Secret with binary data.
-func (b *builder) addSecret(name string, labels map[string]string, data map[string][]byte) {
+// sharedSecret is the Secret with the bytes of all references, which all pods mount.
+func (a grafanaAgent) sharedSecret() (Object, []diag.Finding) {
+	name, data := a.sharedSecretName(), a.secrets.Data()
 	size := 0
-	w := b.secretHead(name, labels, dataBytes(data))
+	w := a.secretHead(name, managedLabels(), dataBytes(data))
 	if len(data) > 0 {
 		w.WriteString("data:\n")
 	}
@@ -47,12 +40,23 @@ func (b *builder) addSecret(name string, labels map[string]string, data map[stri
 		w.WriteString(base64Scalar(data[key]))
 		size += len(key) + len(data[key])
 	}
+	var findings []diag.Finding
 	if size > maxSecretBytes {
-		parts := largestSources(b.config.Secrets)
-		b.fail(diag.ObjectTooLarge, "", "Secret %s would hold %d bytes, more than the %d that Kubernetes stores; the largest parts are %s", name, size, maxSecretBytes, parts)
-		b.diags[len(b.diags)-1].Related = parts.objects()
+		findings = tooLarge(largestSources(a.secrets), "Secret %s would hold %d bytes, more than the %d that Kubernetes stores", name, size, maxSecretBytes)
 	}
-	b.objects = append(b.objects, Object{ID: b.id("Secret", name), YAML: w.Bytes()})
+	return Object{ID: a.secretID(name), YAML: w.Bytes()}, findings
+}
+
+func (a grafanaAgent) sharedSecretName() string { return a.Name + "-secrets" }
+
+func (a grafanaAgent) secretID(name string) manifest.ID {
+	return manifest.ID{Kind: "Secret", Namespace: a.Namespace, Name: name}
+}
+
+// tooLarge is an error that names what is largest.
+func tooLarge(largest parts, format string, args ...any) []diag.Finding {
+	return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge,
+		Message: fmt.Sprintf(format, args...) + "; the largest parts are " + largest.String(), Related: largest.objects()}}
 }
 
 // base64Scalar is a value of data, with its newline; quoted where it is empty.
@@ -63,23 +67,29 @@ func base64Scalar(data []byte) string {
 	return base64.StdEncoding.EncodeToString(data) + "\n"
 }
 
-// addConfig adds the Secret of a configuration: as text that a reviewer can read, or
+// config is the configuration of some pods: its Secret, and the checksum of the secrets that
+// it inlines.
+type config struct{ secret, inlined string }
+
+// configSecret is the Secret of a configuration: as text that a reviewer can read, or
 // compressed with the text beside it.
-func (b *builder) addConfig(name string, c *model.Config) {
-	text := agent.Print(c)
-	labels := with(managedLabels(), b.options.Labels)
-	o := Object{ID: b.id("Secret", name)}
-	if b.mayInline(c) {
-		if masked, inlined := agent.Masked(c); inlined != "" {
-			o.Masked, b.inlined[name] = masked, inlined
+func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inlined string, findings []diag.Finding) {
+	r := a.runtime()
+	text := r.Print(c)
+	labels := with(managedLabels(), a.options.Labels)
+	o.ID = a.secretID(name)
+	if a.mayInline(c) {
+		var masked string
+		if masked, inlined = r.Masked(c); inlined != "" {
+			o.Masked = masked
 		}
 	}
-	if b.options.Review {
-		o.Redacted = agent.PrintRedacted(c)
+	if a.options.Review {
+		o.Redacted = r.PrintRedacted(c)
 	}
-	if len(text) <= gzipAboveBytes {
-		w := b.secretHead(name, labels, len(text))
-		w.WriteString("stringData:\n  " + configKey + ": |\n")
+	if len(text) <= r.CompressAboveBytes {
+		w := a.secretHead(name, labels, len(text))
+		w.WriteString("stringData:\n  " + r.ConfigKey + ": |\n")
 		for line := range bytes.Lines(text) {
 			if len(line) > 1 {
 				w.WriteString("    ")
@@ -87,26 +97,23 @@ func (b *builder) addConfig(name string, c *model.Config) {
 			w.Write(line)
 		}
 		o.YAML = w.Bytes()
-	} else {
-		compressed := compress(text)
-		w := b.secretHead(name, labels, base64.StdEncoding.EncodedLen(len(compressed)))
-		w.WriteString("data:\n  " + configKey + ": ")
-		w.WriteString(base64Scalar(compressed))
-		o.YAML, o.Review = w.Bytes(), agent.PrintRedacted(c)
-		if len(compressed)+len(configKey) > maxSecretBytes {
-			parts := largest(c)
-			b.fail(diag.ObjectTooLarge, "", "the configuration is %d bytes compressed, more than the %d that a Secret can hold; the largest parts are %s",
-				len(compressed), maxSecretBytes, parts)
-			b.diags[len(b.diags)-1].Related = parts.objects()
-		}
+		return o, inlined, nil
 	}
-	b.objects = append(b.objects, o)
+	compressed := compress(text)
+	w := a.secretHead(name, labels, base64.StdEncoding.EncodedLen(len(compressed)))
+	w.WriteString("data:\n  " + r.ConfigKey + ": ")
+	w.WriteString(base64Scalar(compressed))
+	o.YAML, o.Review, o.ReviewFile = w.Bytes(), r.PrintRedacted(c), name+"."+r.ConfigKey+".txt"
+	if len(compressed)+len(r.ConfigKey) > maxSecretBytes {
+		findings = tooLarge(largest(c, r.Print), "the configuration is %d bytes compressed, more than the %d that a Secret can hold", len(compressed), maxSecretBytes)
+	}
+	return o, inlined, findings
 }
 
-// mayInline spares most configurations being encoded again: under the policy reference
+// mayInline spares most configurations being printed again: under the policy reference
 // only those of integrations, which users write as they stand, can hold a secret.
-func (b *builder) mayInline(c *model.Config) bool {
-	return b.options.Policy == secretref.Plaintext || c.Integrations != nil
+func (a grafanaAgent) mayInline(c *model.Config) bool {
+	return a.options.Policy == secretref.Plaintext || c.Integrations != nil
 }
 
 // compress is gzip as the operator calls it: default level, no name, no time.
@@ -131,15 +138,11 @@ func dataBytes(data map[string][]byte) int {
 	return n
 }
 
-func (b *builder) id(kind, name string) manifest.ID {
-	return manifest.ID{Kind: kind, Namespace: b.agent.Namespace, Name: name}
-}
-
 // secretHead writes a Secret up to its data. Secrets are written by hand because a YAML
 // library would parse megabytes of configuration again only to print them. The size is
 // that of its values as they are written.
-func (b *builder) secretHead(name string, labels map[string]string, size int) *bytes.Buffer {
-	m := b.meta(name, labels)
+func (a grafanaAgent) secretHead(name string, labels map[string]string, size int) *bytes.Buffer {
+	m := a.meta(name, labels)
 	if size > clientSideBytes {
 		m.Annotations["argocd.argoproj.io/sync-options"] = "ServerSideApply=true"
 	}
@@ -162,40 +165,5 @@ func writeMap(w *bytes.Buffer, m map[string]string) {
 		line = append(line, ": "...)
 		line = yamltext.Append(line, m[k])
 		w.Write(append(line, '\n'))
-	}
-}
-
-// add adds an object with sorted keys, checked, without what only the API server writes.
-func (b *builder) add(o any) {
-	data, err := json.Marshal(o)
-	var m map[string]any
-	if err == nil {
-		err = json.Unmarshal(data, &m)
-	}
-	if err != nil {
-		b.fail(diag.InvalidObject, "", "encode: %v", err)
-		return
-	}
-	prune(m)
-	meta, _ := m["metadata"].(map[string]any)
-	id := b.id(m["kind"].(string), meta["name"].(string))
-	text, err := yaml.Marshal(m)
-	if err != nil {
-		b.fail(diag.InvalidObject, "", "encode %s: %v", id, err)
-		return
-	}
-	b.check(id, o)
-	b.objects = append(b.objects, Object{ID: id, YAML: text})
-}
-
-// prune removes the status, which Kubernetes' types always write and only the cluster sets.
-func prune(object map[string]any) {
-	delete(object, "status")
-	spec, _ := object["spec"].(map[string]any)
-	claims, _ := spec["volumeClaimTemplates"].([]any)
-	for _, c := range claims {
-		if claim, ok := c.(map[string]any); ok {
-			delete(claim, "status")
-		}
 	}
 }

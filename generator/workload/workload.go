@@ -2,24 +2,24 @@ package workload
 
 import (
 	"maps"
-	"strconv"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/podspec"
+	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// Options are what the flags of the operator decided.
+// Options decide what the objects look like.
 type Options struct {
+	// Runtime is what the pods run.
+	Runtime runtime.Runtime
 	// Labels are added to objects, pods and selectors (the operator's -labels).
 	Labels map[string]string
 	Policy secretref.Policy
@@ -35,8 +35,10 @@ type Object struct {
 	ID manifest.ID
 	// YAML is the manifest.
 	YAML []byte
-	// Review is, beside a compressed configuration, its text without secrets.
-	Review []byte
+	// Review is, beside a compressed configuration, its text without secrets, and ReviewFile
+	// the name of the file for it.
+	Review     []byte
+	ReviewFile string
 	// Masked is, of a configuration that inlines secrets, its SHA-256 without them.
 	Masked string
 	// Redacted is the text of a configuration without secrets, if it is asked for.
@@ -45,67 +47,76 @@ type Object struct {
 
 // Names and constants of the operator.
 const (
-	managedBy         = "grafana-agent-operator"
-	operatorVersion   = "v0.44.8"
-	versionLabel      = "v0-44-8" // the operator's version as a label value
-	defaultVersion    = "v0.44.8"
-	defaultReloader   = "v0.67.1"
-	agentImage        = "grafana/agent"
-	reloaderImage     = "quay.io/prometheus-operator/prometheus-config-reloader"
-	defaultPortName   = "http-metrics"
-	agentPort         = 8080
-	gracePeriod       = 4800 // seconds
-	secretsVolume     = "secrets"
-	configVolume      = "config"
-	substituteKey     = "kustomize.toolkit.fluxcd.io/substitute" // Flux would expand ${1} in relabel rules
-	workloadLabel     = "agentry.dev/workload"
-	inlinedKey        = "agentry.dev/inlined-secrets"
-	agentContainer    = "grafana-agent"
-	reloaderContainer = "config-reloader"
+	managedBy       = "grafana-agent-operator"
+	versionLabel    = "v0-44-8" // the operator's version as a label value
+	defaultPortName = "http-metrics"
+	substituteKey   = "kustomize.toolkit.fluxcd.io/substitute" // Flux would expand ${1} in relabel rules
+	workloadLabel   = "agentry.dev/workload"
+	inlinedKey      = "agentry.dev/inlined-secrets"
 )
-
-// builder builds the objects of one GrafanaAgent.
-type builder struct {
-	hierarchy *hierarchy.Hierarchy
-	agent     *manifest.Object
-	spec      *v1alpha1.GrafanaAgentSpec
-	config    *build.Result
-	options   Options
-	objects   []Object
-	diags     diag.List
-	inlined   map[string]string // checksums of inlined secrets, by the name of the config Secret
-	refused   map[string]bool   // fields about which there is an error already
-	doubted   map[string]bool   // and those with a warning
-}
-
-func newBuilder(h *hierarchy.Hierarchy, config *build.Result, options Options) *builder {
-	return &builder{
-		hierarchy: h, agent: h.Agent, spec: h.Spec(), config: config, options: options,
-		inlined: map[string]string{}, refused: map[string]bool{}, doubted: map[string]bool{},
-	}
-}
 
 // Build returns the objects of a hierarchy in the order in which they are applied. The
 // diagnostics are about the GrafanaAgent; with an error among them the objects must not
 // be used.
 func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Object, diag.List) {
-	b := newBuilder(h, config, options)
+	a := grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets}
+	out := newOutput(a)
 	if options.Policy == secretref.Plaintext {
-		b.addSecret(b.agent.Name+"-secrets", managedLabels(), config.Secrets.Data())
+		out.add(a.sharedSecret())
 	}
 	if config.Metrics != nil {
-		b.addConfig(b.agent.Name+"-config", config.Metrics)
-		b.addService()
-		for shard := range build.Shards(b.spec) {
-			b.addStatefulSet(shard)
+		pods := a.metricsPods(out.config(a.Name+"-config", config.Metrics))
+		out.addChecked(a.operatedService(), nil)
+		for shard := range pods.shards {
+			pods.shard = shard
+			out.addChecked(a.statefulSet(pods))
 		}
 	}
 	if config.Logs != nil {
-		b.addConfig(b.agent.Name+"-logs-config", config.Logs)
-		b.addLogs()
+		out.addChecked(a.daemonSet(a.logsPods(out.config(a.Name+"-logs-config", config.Logs))))
 	}
-	b.addIntegrations()
-	return b.objects, b.diags
+	a.addIntegrations(out, config.Deployment, config.DaemonSet)
+	return out.objects, out.diags
+}
+
+// addIntegrations adds the pods of integrations, those that run once and those on every
+// node, and the Service by which they are found.
+func (a grafanaAgent) addIntegrations(out *output, once, everywhere *build.Integrations) {
+	var deployment, daemonSet pods
+	if once != nil {
+		config := out.config(podspec.Name(a.Name, secretref.Deployment)+"-config", once.Config)
+		deployment = a.integrationsPods(secretref.Deployment, "integrations-deployment", once, config)
+	}
+	if everywhere != nil {
+		config := out.config(podspec.Name(a.Name, secretref.DaemonSet)+"-config", everywhere.Config)
+		daemonSet = a.integrationsPods(secretref.DaemonSet, "integrations-daemonset", everywhere, config)
+	}
+	if once != nil || everywhere != nil {
+		out.addChecked(a.sdService(once, everywhere), nil)
+	}
+	if once != nil {
+		out.addChecked(a.deployment(deployment))
+	}
+	if everywhere != nil {
+		out.addChecked(a.daemonSet(daemonSet))
+	}
+}
+
+// grafanaAgent is what all objects of one GrafanaAgent are made of. It is never changed.
+type grafanaAgent struct {
+	*manifest.Object
+	spec    *v1alpha1.GrafanaAgentSpec
+	options Options
+	secrets *secretref.Resolver
+}
+
+func (a grafanaAgent) runtime() runtime.Runtime { return a.options.Runtime }
+
+func (a grafanaAgent) portName() string {
+	if a.spec.PortName != "" {
+		return a.spec.PortName
+	}
+	return defaultPortName
 }
 
 func managedLabels() map[string]string {
@@ -121,81 +132,47 @@ func with(sets ...map[string]string) map[string]string {
 	return out
 }
 
-func (b *builder) fail(code diag.Code, path, format string, args ...any) {
-	b.diags = append(b.diags, b.agent.Diag(diag.Error, code, path, format, args...))
-}
-
-func (b *builder) meta(name string, labels map[string]string) metav1.ObjectMeta {
+func (a grafanaAgent) meta(name string, labels map[string]string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Name: name, Namespace: b.agent.Namespace, Labels: labels,
+		Name: name, Namespace: a.Namespace, Labels: labels,
 		Annotations: map[string]string{substituteKey: "disabled"},
 	}
 }
 
-// addService adds the governing Service. Its selector matches logs and integrations
-// pods too, as the operator's does (reference defect D5).
-func (b *builder) addService() {
-	port := b.portName()
-	b.add(&corev1.Service{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: b.meta(b.agent.Name+"-operated", with(managedLabels(), map[string]string{
-			"operated-agent":                  "true",
-			"operator.agent.grafana.com/name": b.agent.Name,
-		}, b.options.Labels)),
-		Spec: corev1.ServiceSpec{
-			ClusterIP: corev1.ClusterIPNone,
-			Ports:     []corev1.ServicePort{{Name: port, Port: agentPort, TargetPort: intstr.FromString(port)}},
-			Selector: map[string]string{
-				"app.kubernetes.io/name":          "grafana-agent",
-				"operator.agent.grafana.com/name": b.agent.Name,
-			},
-		},
-	})
-}
-
-func (b *builder) portName() string {
-	if b.spec.PortName != "" {
-		return b.spec.PortName
-	}
-	return defaultPortName
-}
-
 // selector is what a workload's pods are found by; it can never change.
-func (b *builder) selector(workload, shard string) map[string]string {
+func (a grafanaAgent) selector(workload, shard string) map[string]string {
 	out := map[string]string{
 		"app.kubernetes.io/name":          "grafana-agent",
-		"app.kubernetes.io/instance":      b.agent.Name,
+		"app.kubernetes.io/instance":      a.Name,
 		"app.kubernetes.io/managed-by":    managedBy,
-		"grafana-agent":                   b.agent.Name,
-		"operator.agent.grafana.com/name": b.agent.Name,
+		"grafana-agent":                   a.Name,
+		"operator.agent.grafana.com/name": a.Name,
 		"operator.agent.grafana.com/type": workload,
 	}
 	if shard != "" {
 		out["operator.agent.grafana.com/shard"] = shard
 	}
-	return with(out, b.options.Labels)
+	return with(out, a.options.Labels)
 }
 
-// constant is an environment variable.
-func constant(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
-
-// fromField is an environment variable that is different in each pod.
-func fromField(name, path string) corev1.EnvVar {
-	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+// integrationsSelector is the same for both workloads, as the operator's is (reference
+// defect D4): each of them knows its own pods by their owner.
+func (a grafanaAgent) integrationsSelector() map[string]string {
+	return a.selector("integrations", "0")
 }
 
 // podMeta returns the metadata of a workload's pods.
-func (b *builder) podMeta(selector map[string]string, configSecret string) metav1.ObjectMeta {
+func (a grafanaAgent) podMeta(selector map[string]string, c config) metav1.ObjectMeta {
 	var custom, annotations map[string]string
-	if m := b.spec.PodMetadata; m != nil {
+	if m := a.spec.PodMetadata; m != nil {
 		custom, annotations = m.Labels, m.Annotations
 	}
 	out := metav1.ObjectMeta{
 		Labels:      with(map[string]string{"app.kubernetes.io/version": versionLabel}, custom, selector),
-		Annotations: with(annotations, map[string]string{"kubectl.kubernetes.io/default-container": agentContainer}),
+		Annotations: with(annotations, map[string]string{"kubectl.kubernetes.io/default-container": a.runtime().Container}),
 	}
-	if sum := b.inlined[configSecret]; sum != "" && b.options.RestartOnSecretChange {
-		out.Annotations[inlinedKey] = sum
+	if c.inlined != "" && a.options.RestartOnSecretChange {
+		out.Annotations[inlinedKey] = c.inlined
 	}
 	return out
 }
@@ -203,57 +180,13 @@ func (b *builder) podMeta(selector map[string]string, configSecret string) metav
 // workloadMeta returns the metadata of a workload object: its pods' labels without the
 // version, and the GrafanaAgent's own annotations, but for those of kubectl and the
 // marks by which Argo CD knows its own.
-func (b *builder) workloadMeta(name, workload string, podLabels map[string]string) metav1.ObjectMeta {
-	m := b.meta(name, with(podLabels, map[string]string{workloadLabel: workload}))
+func (a grafanaAgent) workloadMeta(name, workload string, podLabels map[string]string) metav1.ObjectMeta {
+	m := a.meta(name, with(podLabels, map[string]string{workloadLabel: workload}))
 	delete(m.Labels, "app.kubernetes.io/version")
-	for k, v := range b.agent.Meta.Annotations {
+	for k, v := range a.Meta.Annotations {
 		if !strings.HasPrefix(k, "kubectl.kubernetes.io/") && k != "argocd.argoproj.io/tracking-id" && k != substituteKey {
 			m.Annotations[k] = v
 		}
 	}
 	return m
-}
-
-// addStatefulSet adds the metrics pods of a shard.
-func (b *builder) addStatefulSet(shard int) {
-	name := b.agent.Name
-	if shard > 0 {
-		name += "-shard-" + strconv.Itoa(shard)
-	}
-	selector := b.selector("metrics", strconv.Itoa(shard))
-	pod := podOptions{
-		pods:         secretref.Metrics,
-		configSecret: b.agent.Name + "-config",
-		env:          []corev1.EnvVar{constant("SHARD", strconv.Itoa(shard)), b.shards()},
-	}
-	wal, claims := b.storage(name)
-	pod.add(wal)
-	podMeta := b.podMeta(selector, pod.configSecret)
-	b.add(&appsv1.StatefulSet{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
-		ObjectMeta: b.workloadMeta(name, "metrics", podMeta.Labels),
-		Spec: appsv1.StatefulSetSpec{
-			Replicas:             b.replicas(),
-			ServiceName:          b.agent.Name + "-operated",
-			PodManagementPolicy:  appsv1.ParallelPodManagement,
-			UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType},
-			Selector:             &metav1.LabelSelector{MatchLabels: selector},
-			Template:             corev1.PodTemplateSpec{ObjectMeta: podMeta, Spec: b.podSpec(pod)},
-			VolumeClaimTemplates: claims,
-		},
-	})
-}
-
-// shards is the environment variable that says how many there are.
-func (b *builder) shards() corev1.EnvVar {
-	return constant("SHARDS", strconv.Itoa(build.Shards(b.spec)))
-}
-
-// replicas is 1 unless set; negative numbers mean none.
-func (b *builder) replicas() *int32 {
-	n := int32(1)
-	if r := b.spec.Metrics.Replicas; r != nil {
-		n = max(*r, 0)
-	}
-	return &n
 }

@@ -22,8 +22,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
+// compressAbove and configKey are the agent's.
+var (
+	compressAbove = agent.Runtime().CompressAboveBytes
+	configKey     = agent.Runtime().ConfigKey
+)
+
 // built makes the objects of an agent with one instance; spec is a flow mapping's inside.
-func built(t *testing.T, name, spec string) *builder {
+func built(t *testing.T, name, spec string) *output {
 	t.Helper()
 	text := fmt.Sprintf(`apiVersion: monitoring.grafana.com/v1alpha1
 kind: GrafanaAgent
@@ -42,10 +48,10 @@ spec: {remoteWrite: [{url: "https://x.example.com"}]}
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
 	config := build.Build(h, set, build.Options{Policy: secretref.Plaintext})
-	options := Options{Policy: secretref.Plaintext}
-	b := newBuilder(h, config, options)
-	b.objects, b.diags = Build(h, config, options)
-	return b
+	options := Options{Runtime: agent.Runtime(), Policy: secretref.Plaintext}
+	out := newOutput(grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets})
+	out.objects, out.diags = Build(h, config, options)
+	return out
 }
 
 func TestChecks(t *testing.T) {
@@ -113,17 +119,17 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestDoubtsSilenceNoError: what Kubernetes would refuse is never rendered, whatever was said of its
+// TestWarningsSilenceNoError: what Kubernetes would refuse is never rendered, whatever was said of its
 // field before.
-func TestDoubtsSilenceNoError(t *testing.T) {
-	b := built(t, "agent", "")
+func TestWarningsSilenceNoError(t *testing.T) {
+	c := newChecker(built(t, "agent", "").grafanaAgent)
 	for range 2 {
-		b.doubt("spec.volumes", "odd")
+		c.warn("spec.volumes", "odd")
 	}
-	b.refuse("spec.volumes", "it")
-	b.doubt("spec.volumes", "odd")
-	if got := fmt.Sprint(b.diags.Count(diag.Warning), b.diags.Count(diag.Error)); got != "1 1" {
-		t.Errorf("warnings and errors: %s", got)
+	c.refuse("spec.volumes", "it")
+	c.warn("spec.volumes", "odd")
+	if len(c.found) != 2 || c.found[0].Severity != diag.Warning || c.found[1].Severity != diag.Error {
+		t.Errorf("not one warning and one error: %v", c.found)
 	}
 }
 
@@ -138,7 +144,7 @@ func TestLastPatchCounts(t *testing.T) {
 // TestCompression holds the operator's threshold to the byte, and that both forms hold the
 // same text.
 func TestCompression(t *testing.T) {
-	for _, size := range []int{gzipAboveBytes, gzipAboveBytes + 1} {
+	for _, size := range []int{compressAbove, compressAbove + 1} {
 		b := built(t, "agent", "")
 		config := &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": "é \u2028 $x"}}}}
 		config.Metrics.Global.ExternalLabels["pad"] = " "
@@ -147,17 +153,17 @@ func TestCompression(t *testing.T) {
 		if len(text) != size {
 			t.Fatalf("the text has %d bytes, not %d", len(text), size)
 		}
-		b.addConfig("c", config)
+		b.config("c", config)
 		o := b.objects[len(b.objects)-1]
 		var s struct{ StringData, Data map[string]string }
 		if err := yaml.Unmarshal(o.YAML, &s); err != nil {
 			t.Fatal(err)
 		}
 		got := []byte(s.StringData[configKey])
-		if size > gzipAboveBytes {
+		if size > compressAbove {
 			got = unzipped(t, s.Data[configKey])
 		}
-		if !bytes.Equal(got, text) || (o.Review != nil) != (size > gzipAboveBytes) {
+		if !bytes.Equal(got, text) || (o.Review != nil) != (size > compressAbove) {
 			t.Errorf("%d bytes: text kept %t, review text %t", size, bytes.Equal(got, text), o.Review != nil)
 		}
 	}
@@ -172,7 +178,7 @@ func TestServerSideApply(t *testing.T) {
 		b := built(t, "agent", "")
 		noise := make([]byte, kib<<10)
 		_, _ = random.Read(noise) // never fails
-		b.addConfig("c", &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": base64.StdEncoding.EncodeToString(noise)}}}})
+		b.config("c", &model.Config{Metrics: &model.Metrics{Global: model.Global{ExternalLabels: model.Expandable{"a": base64.StdEncoding.EncodeToString(noise)}}}})
 		text := b.objects[len(b.objects)-1].YAML
 		if marked := bytes.Contains(text, []byte("sync-options: ServerSideApply=true")); !marked && len(text) > annotations-10<<10 || marked && len(text) < annotations/2 {
 			t.Errorf("%d bytes: to be applied on the server's side: %t", len(text), marked)
@@ -235,7 +241,7 @@ func TestMostOfAPodIsTaken(t *testing.T) {
 	set := manifest.NewSet(parsed)
 	h := hierarchy.Build(set, nil)[0]
 	config := build.Build(h, set, build.Options{Policy: secretref.Plaintext})
-	objects, diags := Build(h, config, Options{Policy: secretref.Plaintext})
+	objects, diags := Build(h, config, Options{Runtime: agent.Runtime(), Policy: secretref.Plaintext})
 	if len(parsed.Diags)+len(diags) > 0 || len(objects) < 10 {
 		t.Errorf("%d objects, with %v %v", len(objects), parsed.Diags, diags)
 	}

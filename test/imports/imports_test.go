@@ -36,7 +36,7 @@ func allowed() map[string][]string {
 		"generator/build/scrape":      {"generator/api", "generator/diag", "generator/model", "generator/internal"},
 		"generator/build/stage":       {"generator/api", "generator/diag", "generator/model", "generator/internal"},
 		"generator/build/integration": {"generator/api", "generator/diag", "generator/model", "generator/internal"},
-		"generator/runtime":           {"generator/diag", "generator/model", "generator/build/stage", "generator/internal"},
+		"generator/runtime":           {"generator/api", "generator/diag", "generator/model", "generator/secretref", "generator/podspec", "generator/build/stage", "generator/internal"},
 		"generator/workload":          {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/hierarchy", "generator/build", "generator/runtime", "generator/secretref", "generator/podrules", "generator/podspec", "generator/internal"},
 		"generator/isolate":           {"generator/diag", "generator/manifest", "generator/hierarchy"},
 		"generator":                   {"generator"},

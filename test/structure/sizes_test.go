@@ -35,8 +35,6 @@ func exceptions() map[string]int {
 		"files with methods of generator/build/scrape.job":                  9,
 		"methods of type generator/runtime/agent/handwritten.checker":       34,
 		"files with methods of generator/runtime/agent/handwritten.checker": 7,
-		"methods of type generator/workload.builder":                        51,
-		"files with methods of generator/workload.builder":                  8,
 		"methods of type gitsync.pass":                                      119,
 		"files with methods of gitsync.pass":                                21,
 		"methods of type gitsync.validator":                                 33,

@@ -33,26 +33,48 @@ const (
 	SDDeploymentPrefix = "deploy.expect.agentry.dev/"
 )
 
-// addSDService adds the Service of the integration pods. Pods that are not ready are listed
+// operatedService is the governing Service of the StatefulSets. Its selector matches logs and
+// integrations pods too, as the operator's does (reference defect D5).
+func (a grafanaAgent) operatedService() *corev1.Service {
+	port := a.portName()
+	return &corev1.Service{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: a.meta(a.Name+"-operated", with(managedLabels(), map[string]string{
+			"operated-agent":                  "true",
+			"operator.agent.grafana.com/name": a.Name,
+		}, a.options.Labels)),
+		Spec: corev1.ServiceSpec{
+			ClusterIP: corev1.ClusterIPNone,
+			Ports:     []corev1.ServicePort{{Name: port, Port: a.runtime().Port, TargetPort: intstr.FromString(port)}},
+			Selector: map[string]string{
+				"app.kubernetes.io/name":          "grafana-agent",
+				"operator.agent.grafana.com/name": a.Name,
+			},
+		},
+	}
+}
+
+// sdService is the Service of the integration pods. Pods that are not ready are listed
 // too, because the aggregator keeps what it knows of a pod while it is listed.
-func (b *builder) addSDService() {
-	labels := with(b.options.Labels, map[string]string{
+func (a grafanaAgent) sdService(once, everywhere *build.Integrations) *corev1.Service {
+	labels := with(a.options.Labels, map[string]string{
 		AdditionLabel: "true",
 		SDLabel:       SDValue,
-		SDAgentLabel:  b.agent.Name,
+		SDAgentLabel:  a.Name,
 	})
-	expect(labels, SDDaemonSetPrefix, b.config.DaemonSet)
-	expect(labels, SDDeploymentPrefix, b.config.Deployment)
-	b.add(&corev1.Service{
+	expect(labels, SDDaemonSetPrefix, everywhere)
+	expect(labels, SDDeploymentPrefix, once)
+	port := a.runtime().Port
+	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: b.meta(podspec.ServiceName(b.agent.Name+SDServiceSuffix), labels),
+		ObjectMeta: a.meta(podspec.ServiceName(a.Name+SDServiceSuffix), labels),
 		Spec: corev1.ServiceSpec{
 			ClusterIP:                corev1.ClusterIPNone,
 			PublishNotReadyAddresses: true,
-			Ports:                    []corev1.ServicePort{{Name: b.portName(), Port: agentPort, TargetPort: intstr.FromInt32(agentPort)}},
-			Selector:                 b.integrationsSelector(),
+			Ports:                    []corev1.ServicePort{{Name: a.portName(), Port: port, TargetPort: intstr.FromInt32(port)}},
+			Selector:                 a.integrationsSelector(),
 		},
-	})
+	}
 }
 
 func expect(labels map[string]string, prefix string, in *build.Integrations) {

@@ -1,0 +1,70 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/agentry-dev/agentry/generator/podrules"
+)
+
+// checkContainer checks a container, whose field is path, with the volumes and claims of its pod.
+func (c *checker) checkContainer(path string, container *corev1.Container, initial bool, volumes, claims map[string]bool) {
+	for _, p := range validation.IsDNS1123Label(container.Name) {
+		c.refuse(path, "the container name %q: %s", container.Name, p)
+	}
+	if strings.TrimSpace(container.Image) == "" {
+		c.refuse(path, "container %s: it has no image", container.Name)
+	}
+	context := podrules.PodContext{Claims: claims, Grace: c.runtime().GraceSeconds}
+	of := func(f string) string { return c.containerField(path, container, f) }
+	c.refuseAll(podrules.Container(container, initial, context, field.NewPath(path)), of)
+	for _, d := range podrules.ContainerWarnings(container, field.NewPath(path)) {
+		c.warn(of(d.Field), d.Detail)
+	}
+	paths := map[string]bool{}
+	privileged := container.SecurityContext != nil && container.SecurityContext.Privileged != nil && *container.SecurityContext.Privileged
+	for _, m := range container.VolumeMounts {
+		at := mountPath(c.spec, path, m, paths[m.MountPath])
+		problem := podrules.Mount(&m, privileged)
+		switch {
+		case !volumes[m.Name]:
+			c.refuse(at, "a mount of a volume %q that the pod does not have", m.Name)
+		case problem != "":
+			c.refuse(at, "%s", problem)
+		case paths[m.MountPath]:
+			c.refuse(at, "two mounts at %s", m.MountPath)
+		}
+		paths[m.MountPath] = true
+	}
+}
+
+// checkPorts checks that no two containers that run together want one port of the node, and warns
+// when they want one of the pod. An init container does not run together with the others, but
+// Kubernetes warns of it all the same.
+func (c *checker) checkPorts(path string, container *corev1.Container, initial bool, taken map[string]bool) {
+	for i, p := range container.Ports {
+		at := field.NewPath(path).Child("ports").Index(i)
+		protocol := cmp.Or(p.Protocol, corev1.ProtocolTCP)
+		if p.HostPort != 0 && !initial {
+			key := fmt.Sprintf("%s/%s/%d", protocol, p.HostIP, p.HostPort)
+			if taken[key] {
+				c.refuse(at.Child("hostPort").String(), "two ports at %s of the node", key)
+			}
+			taken[key] = true
+		}
+		if p.HostIP != "" && p.HostPort == 0 {
+			c.warn(c.containerField(path, container, at.Child("hostIP").String()), "does nothing without a hostPort")
+		}
+		for _, key := range []string{fmt.Sprintf("%s/%d", protocol, p.ContainerPort), p.Name} {
+			if taken[key] {
+				c.warn(c.containerField(path, container, at.String()), "another container has the port "+key)
+			}
+			taken[key] = key != "" // A port need not have a name.
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package workload
+
+import (
+	"encoding/json"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// output gathers the objects of one GrafanaAgent and what is wrong with them.
+type output struct {
+	grafanaAgent
+	checker checker
+	objects []Object
+	diags   diag.List
+}
+
+func newOutput(a grafanaAgent) *output {
+	return &output{grafanaAgent: a, checker: newChecker(a)}
+}
+
+// add adds an object that needs no check.
+func (out *output) add(o Object, findings []diag.Finding) {
+	out.objects = append(out.objects, o)
+	out.found(findings)
+}
+
+// config adds the Secret of a configuration.
+func (out *output) config(name string, c *model.Config) config {
+	o, inlined, findings := out.configSecret(name, c)
+	out.add(o, findings)
+	return config{secret: name, inlined: inlined}
+}
+
+// addChecked adds an object that Kubernetes would take; of another it says what is wrong.
+func (out *output) addChecked(o any, findings []diag.Finding) {
+	out.found(findings)
+	id, text, err := encode(o)
+	if err != nil {
+		out.found([]diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject, Message: "encode: " + err.Error()}})
+		return
+	}
+	out.found(out.checker.check(o))
+	out.objects = append(out.objects, Object{ID: id, YAML: text})
+}
+
+func (out *output) found(findings []diag.Finding) {
+	for _, f := range findings {
+		out.diags = append(out.diags, out.Found(f))
+	}
+}
+
+// encode writes an object with sorted keys, without what only the API server writes.
+func encode(o any) (manifest.ID, []byte, error) {
+	data, err := json.Marshal(o)
+	if err != nil {
+		return manifest.ID{}, nil, err
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		return manifest.ID{}, nil, err
+	}
+	prune(m)
+	meta := m["metadata"].(map[string]any)
+	id := manifest.ID{Kind: m["kind"].(string), Namespace: meta["namespace"].(string), Name: meta["name"].(string)}
+	text, err := yaml.Marshal(m)
+	return id, text, err
+}
+
+// prune removes the status, which Kubernetes' types always write and only the cluster sets.
+func prune(object map[string]any) {
+	delete(object, "status")
+	spec, _ := object["spec"].(map[string]any)
+	claims, _ := spec["volumeClaimTemplates"].([]any)
+	for _, c := range claims {
+		if claim, ok := c.(map[string]any); ok {
+			delete(claim, "status")
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package workload
+
+import (
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/build"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/podspec"
+	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// pods are what distinguishes the pods of one workload from another's.
+type pods struct {
+	kind     secretref.Group
+	name     string // of the workload
+	label    string // the value of its workload label
+	selector map[string]string
+	config   config
+	mounted  mounted // what no other kind of pods has
+	shard    int
+	shards   int
+}
+
+// metricsPods are the pods of all shards; the caller sets the shard.
+func (a grafanaAgent) metricsPods(c config) pods {
+	return pods{kind: secretref.Metrics, label: "metrics", config: c, shards: build.Shards(a.spec)}
+}
+
+// logsPods read the logs of their node. They keep their positions on the node, in a folder that
+// all agents share, as the operator's do (reference defect D9).
+func (a grafanaAgent) logsPods(c config) pods {
+	p := pods{kind: secretref.Logs, name: a.Name + "-logs", label: "logs", selector: a.selector("logs", ""), config: c}
+	for _, v := range podspec.HostLogs() {
+		p.mounted.add(v, corev1.VolumeMount{Name: v.Name, ReadOnly: true, MountPath: v.HostPath.Path})
+	}
+	positions := corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: podspec.DataDir}}
+	p.mounted.add(corev1.Volume{Name: "data", VolumeSource: positions}, corev1.VolumeMount{Name: "data", MountPath: podspec.DataDir})
+	return p
+}
+
+// integrationsPods also have what metrics and logs pods have, since their agent runs the
+// MetricsInstances and LogsInstances too, for integrations to send to. What is wrong with the
+// integrations' volumes has been reported by package build.
+func (a grafanaAgent) integrationsPods(kind secretref.Group, label string, in *build.Integrations, c config) pods {
+	extras := podspec.Integrations(a.Object, kind, in.Objects, a.secrets)
+	return pods{
+		kind: kind, name: podspec.Name(a.Name, kind), label: label, selector: a.integrationsSelector(), config: c,
+		mounted: mounted{extras.Volumes, extras.Mounts}, shards: build.Shards(a.spec),
+	}
+}
+
+// statefulSet runs the metrics pods of a shard.
+func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, []diag.Finding) {
+	p.name = a.Name
+	if p.shard > 0 {
+		p.name += "-shard-" + strconv.Itoa(p.shard)
+	}
+	p.selector = a.selector("metrics", strconv.Itoa(p.shard))
+	claims := a.addStorage(&p.mounted, p.name)
+	template, findings := a.template(p)
+	return &appsv1.StatefulSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
+		ObjectMeta: a.workloadMeta(p.name, p.label, template.Labels),
+		Spec: appsv1.StatefulSetSpec{
+			Replicas:             replicas(a.spec.Metrics.Replicas),
+			ServiceName:          a.Name + "-operated",
+			PodManagementPolicy:  appsv1.ParallelPodManagement,
+			UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType},
+			Selector:             &metav1.LabelSelector{MatchLabels: p.selector},
+			Template:             template,
+			VolumeClaimTemplates: claims,
+		},
+	}, findings
+}
+
+// replicas is 1 unless set; negative numbers mean none.
+func replicas(set *int32) *int32 {
+	n := int32(1)
+	if set != nil {
+		n = max(*set, 0)
+	}
+	return &n
+}
+
+func (a grafanaAgent) daemonSet(p pods) (*appsv1.DaemonSet, []diag.Finding) {
+	template, findings := a.template(p)
+	return &appsv1.DaemonSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
+		ObjectMeta: a.workloadMeta(p.name, p.label, template.Labels),
+		Spec: appsv1.DaemonSetSpec{
+			UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.RollingUpdateDaemonSetStrategyType},
+			Selector:       &metav1.LabelSelector{MatchLabels: p.selector},
+			Template:       template,
+		},
+	}, findings
+}
+
+func (a grafanaAgent) deployment(p pods) (*appsv1.Deployment, []diag.Finding) {
+	template, findings := a.template(p)
+	return &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: a.workloadMeta(p.name, p.label, template.Labels),
+		Spec: appsv1.DeploymentSpec{
+			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType},
+			Selector: &metav1.LabelSelector{MatchLabels: p.selector},
+			Template: template,
+		},
+	}, findings
+}
+
+// template is a pod with the runtime's containers. The findings are about spec.containers.
+func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) {
+	in := a.volumes(p)
+	generated := a.runtime().Containers(runtime.Pod{
+		Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards,
+		PortName: a.portName(), SecretEnv: a.secrets.Env(p.kind), Mounts: in.mounts,
+	})
+	containers, findings := mergeContainers(generated, a.spec.Containers)
+	grace, s := a.runtime().GraceSeconds, a.spec
+	return corev1.PodTemplateSpec{ObjectMeta: a.podMeta(p.selector, p.config), Spec: corev1.PodSpec{
+		Containers:                    containers,
+		InitContainers:                s.InitContainers,
+		Volumes:                       in.volumes,
+		TerminationGracePeriodSeconds: &grace,
+		ImagePullSecrets:              s.ImagePullSecrets,
+		NodeSelector:                  s.NodeSelector,
+		ServiceAccountName:            s.ServiceAccountName,
+		Affinity:                      s.Affinity,
+		Tolerations:                   s.Tolerations,
+		TopologySpreadConstraints:     s.TopologySpreadConstraints,
+		SecurityContext:               s.SecurityContext,
+		PriorityClassName:             s.PriorityClassName,
+		RuntimeClassName:              s.RuntimeClassName,
+	}}, findings
+}

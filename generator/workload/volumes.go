@@ -1,0 +1,88 @@
+package workload
+
+import (
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/podspec"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// mounted are volumes and their mounts.
+type mounted struct {
+	volumes []corev1.Volume
+	mounts  []corev1.VolumeMount
+}
+
+func (m *mounted) add(v corev1.Volume, mount corev1.VolumeMount) {
+	m.volumes, m.mounts = append(m.volumes, v), append(m.mounts, mount)
+}
+
+// volumes are all volumes of a pod and the mounts of its containers, in the operator's order.
+func (a grafanaAgent) volumes(p pods) mounted {
+	var m mounted
+	m.volumes, m.mounts = a.runtime().ConfigVolumes(p.config.secret)
+	if source, ok := a.secretsSource(p.kind); ok {
+		const name = "secrets"
+		m.add(corev1.Volume{Name: name, VolumeSource: source}, corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: secretref.Dir})
+	}
+	m.volumes, m.mounts = append(m.volumes, p.mounted.volumes...), append(m.mounts, p.mounted.mounts...)
+	m.volumes, m.mounts = append(m.volumes, a.spec.Volumes...), append(m.mounts, a.spec.VolumeMounts...)
+	for _, name := range a.spec.Secrets {
+		volume := podspec.ObjectVolume("secret-" + name)
+		m.add(corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}},
+			corev1.VolumeMount{Name: volume, ReadOnly: true, MountPath: podspec.ExtraSecretsDir + name})
+	}
+	for _, name := range a.spec.ConfigMaps {
+		volume := podspec.ObjectVolume("configmap-" + name)
+		source := corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}
+		m.add(corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{ConfigMap: &source}},
+			corev1.VolumeMount{Name: volume, ReadOnly: true, MountPath: podspec.ExtraConfigMapsDir + name})
+	}
+	return m
+}
+
+// secretsSource is where the files of references come from: the shared Secret, or the
+// cluster's own objects. There is none when nothing is referred to.
+func (a grafanaAgent) secretsSource(kind secretref.Group) (corev1.VolumeSource, bool) {
+	if a.options.Policy == secretref.Plaintext {
+		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: a.sharedSecretName()}}, true
+	}
+	sources := a.secrets.Projections(kind)
+	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}, len(sources) > 0
+}
+
+// addStorage mounts the write-ahead log of a StatefulSet. A claim template has a mount, and no
+// volume.
+func (a grafanaAgent) addStorage(m *mounted, set string) []corev1.PersistentVolumeClaim {
+	s := a.spec.Storage
+	name := set + "-wal"
+	if s != nil && s.VolumeClaimTemplate.Name != "" {
+		name = s.VolumeClaimTemplate.Name
+	}
+	mount := corev1.VolumeMount{Name: name, MountPath: podspec.DataDir}
+	source := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	switch {
+	case s == nil:
+	case s.EmptyDir != nil:
+		source.EmptyDir = s.EmptyDir
+	case s.Ephemeral != nil:
+		source = corev1.VolumeSource{Ephemeral: s.Ephemeral}
+	default:
+		m.mounts = append(m.mounts, mount)
+		return []corev1.PersistentVolumeClaim{claim(&s.VolumeClaimTemplate, name)}
+	}
+	m.add(corev1.Volume{Name: name, VolumeSource: source}, mount)
+	return nil
+}
+
+// claim returns the claim template of spec.storage. A status that somebody exported
+// along is dropped.
+func claim(t *monitoringv1.EmbeddedPersistentVolumeClaim, name string) corev1.PersistentVolumeClaim {
+	out := corev1.PersistentVolumeClaim{TypeMeta: t.TypeMeta, Spec: t.Spec}
+	out.Name, out.Labels, out.Annotations = name, t.Labels, t.Annotations
+	if len(out.Spec.AccessModes) == 0 {
+		out.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	}
+	return out
+}

@@ -13,17 +13,17 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// inputs are all that the conditions of a pipeline depend on.
+// inputs are everything that the conditions of a pipeline depend on.
 type inputs struct {
 	elsewhere, suspended bool
-	refused              string // another definition comes first
-	problem              string // it cannot be opened
+	refused              string // why it may not run beside the others
+	problem              string // why it cannot be opened
 	outputDown           string // the error of the remote that it writes to
-	sourceDown           string // and of one that it only reads
+	sourceDown           string // the error of a remote that it only reads
 	downPermanently      bool
 	waits                string // for what the rollout holds it back
-	busy                 bool   // a pass is under way or to be made
-	result               string // what the last good pass left, in words
+	busy                 bool   // it is in a pass, or will be
+	result               string // of the last successful pass, in words
 	last                 lastPass
 }
 
@@ -76,7 +76,7 @@ func conditions(in inputs) []condition {
 	}
 	out := passConditions(in)
 	if in.busy {
-		out = append(out, reconciling(meta.ProgressingReason, "a pass is under way or about to begin"))
+		out = append(out, reconciling(meta.ProgressingReason, "a pass is running or about to begin"))
 	}
 	return out
 }

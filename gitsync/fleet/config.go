@@ -6,10 +6,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Set replaces the configuration. Pipelines that are new, changed or resumed pass as soon as
-// they can; those that are the same go on untouched; those that are gone or suspended stop
-// after the pass that is under way. Problems are of files that could not be read, whose last
-// good definitions are among defs; they are shown by [Fleet.Problems]. It does not wait.
+// Set replaces the configuration. Pipelines that are new, changed or resumed pass as soon as they can;
+// unchanged ones go on; removed or suspended ones stop after their running pass. Problems are about
+// files that could not be read, whose last good definitions are among defs; [Fleet.Problems] returns
+// them. It does not wait.
 func (f *Fleet) Set(defs []Definition, problems diag.List) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -24,8 +24,7 @@ func (f *Fleet) Rebalance() {
 	f.rebuild()
 }
 
-// rebuild makes the pipelines what the configuration and the folders of forEach say. f.mu is
-// held.
+// rebuild applies the configuration, with what forEach has made of folders. f.mu is held.
 func (f *Fleet) rebuild() {
 	if f.ending {
 		return
@@ -61,15 +60,15 @@ func (f *Fleet) rebuild() {
 	f.schedule(f.order...)
 }
 
-// remove stops a pipeline that is gone from the configuration, or whose folder is gone. Its
-// branch stays. f.mu is held.
+// remove stops a pipeline that is no longer configured, or whose folder is gone. Its branch stays. f.mu
+// is held.
 func (f *Fleet) remove(p *pipeline) {
 	if !p.removed {
 		p.removed = true
 		f.detach(p)
 		f.log.Info("pipeline removed, its branch stays", "pipeline", p.name(), "origin", p.def.Origin)
 	}
-	if !p.inPass() { // else the end of its pass comes back
+	if !p.inPass() { // else the end of its pass removes it
 		delete(f.pipelines, p.name())
 		f.notifier.add(Outcome{Definition: p.def, After: p.published(view{}), Removed: true})
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// Definition is one pipeline to run, as the configuration has it: with its defaults, valid.
-// With Expand it is a pattern for pipelines, which makes no passes itself.
+// Definition is one pipeline to run, valid and with its defaults. With Expand it is a pattern for
+// pipelines and renders nothing itself.
 type Definition struct {
 	gitsync.Pipeline
-	// Origin is where it is written, file:line, for people.
+	// Origin is where it is defined: file:line.
 	Origin string
 	// Credentials reads what the pipeline's auth fields point at. It is called before each
 	// round, as files may rotate; it must be quick and wait for no network. An error, which
@@ -22,72 +22,71 @@ type Definition struct {
 	// It is nil without forEach. A folder of which no pipeline can be made is left out and
 	// reported.
 	Expand func(folders []string) ([]Definition, diag.List)
-	// Source is what the configuration made this of. The fleet only hands it on.
+	// Source is what the loader made this of. The fleet does not look at it.
 	Source any
 }
 
-// Trigger asks for work before it is due. With neither Pipeline nor Repository it is meant
-// for everything.
+// Trigger asks for work before it is due. With neither Pipeline nor Repository it is for all
+// pipelines.
 type Trigger struct {
-	// Pipeline makes one pipeline pass by its name, also if nothing moved. For the name of a
-	// definition with Expand its folders are listed.
+	// Pipeline is the name of a pipeline that passes, even if nothing moved. For a definition with
+	// Expand, its folders are listed.
 	Pipeline string
-	// Repository makes a round of each remote with this address: HOST[:PORT]/PATH, as
-	// [gitsync.RepositoryAddress] makes it of a URL, over whatever protocol. Pipelines pass if
-	// something moved.
+	// Repository is the address of remotes that get a round: HOST[:PORT]/PATH, as
+	// [gitsync.RepositoryAddress] makes it of a URL with any protocol. Pipelines pass if something
+	// moved.
 	Repository string
 	// Reason is one of few words for logs and metrics, such as [ReasonWebhook].
 	Reason string
-	// Token is what the status repeats as lastHandledReconcileAt after the pass that it
-	// caused. It needs Pipeline, or neither.
+	// Token appears in the status as lastHandledReconcileAt after the pass that it caused. It
+	// needs Pipeline, or neither Pipeline nor Repository.
 	Token string
 }
 
 // Why passes are made. Triggers may have reasons of their own.
 const (
 	ReasonStart   = "start"   // new, changed, resumed, or taken over from another replica
-	ReasonPoll    = "poll"    // a ref was found moved, and nobody had told of it
+	ReasonPoll    = "poll"    // a ref has moved, and no trigger said so
 	ReasonRetry   = "retry"   // the last pass failed
-	ReasonWebhook = "webhook" // a repository's host said so
+	ReasonWebhook = "webhook" // a Git host reported a push
 	ReasonAPI     = "api"     // somebody asked
 	ReasonSignal  = "signal"  // SIGHUP
 )
 
-// Outcome is what an [Observer] is told: a pass has ended, or the status or reason of Ready or
-// Stalled has changed without one. That a pipeline has begun is not told.
+// Outcome is what an [Observer] gets: a pass has ended, or the status or reason of Ready or Stalled
+// has changed without one. The beginning of a pass is not reported.
 type Outcome struct {
 	// Definition is the one that the pass was made with. It must not be changed.
 	Definition *Definition
-	// Report is what the pass found and did, also if it failed halfway. Nil: no pass was made,
-	// or it panicked.
+	// Report is what the pass found and did, even if it failed halfway. Nil: there was no pass, or it
+	// panicked.
 	Report *gitsync.Report
 	// Err says why the pass failed: a repository could not be reached or written.
 	Err error
 	// Trigger is the reason of the pass.
 	Trigger string
-	// Began is when the pass began; zero if none was made. Took is how long it took.
+	// Began is when the pass began; zero if there was none. Took is its duration.
 	Began time.Time
 	Took  time.Duration
-	// Before is the state at the end of the Outcome before this one, and After is the new one.
+	// Before is the After of the previous Outcome of this pipeline.
 	Before, After Status
-	// Removed says that the pipeline is gone from the configuration, or its folder from the
-	// source; its branch stays. After is its last state.
+	// Removed says that the pipeline was removed from the configuration, or its folder from the
+	// source. Its branch stays. After is its last state.
 	Removed bool
 }
 
-// IsPass reports whether a pass was made.
+// IsPass reports whether there was a pass.
 func (o Outcome) IsPass() bool { return !o.Began.IsZero() }
 
-// Observer is told of passes and changes of state, one at a time, those of one pipeline in
-// their order. A slow one delays passes: what takes long belongs into a queue of its own.
+// Observer gets the outcomes of all pipelines, one at a time and in order. A slow one delays passes:
+// long work belongs in a queue of its own.
 type Observer interface {
 	Passed(ctx context.Context, o Outcome)
 }
 
-// Ownership says which part of a fleet is this replica's.
+// Ownership says which pipelines this replica runs.
 type Ownership interface {
-	// Owns reports whether this replica runs what belongs to a key. Keys are those of
-	// [Fleet.ShardKey]: the name of a pipeline, or of the first of those that a rollout ties
-	// together. It must answer at once and not call the fleet.
+	// Owns reports whether this replica runs the pipelines with a key, as [Fleet.ShardKey] gives it.
+	// It must answer at once and not call the fleet.
 	Owns(key string) bool
 }

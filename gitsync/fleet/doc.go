@@ -1,5 +1,5 @@
-// Package fleet runs many pipelines for years: it decides when each of them makes a pass,
-// keeps them from harming one another, and says how they are.
+// Package fleet runs many pipelines for years: it decides when each of them makes a pass, isolates
+// them from one another, and reports their state.
 //
 //	f := fleet.New(fleet.Options{CacheDir: dir, Version: version, Log: log})
 //	f.Set(definitions, nil)       // again whenever the configuration changes
@@ -8,30 +8,35 @@
 //
 // # Rounds and passes
 //
-// A remote is a repository as one credential sees it. Each remote has rounds: all refs that
-// any pipeline reads or writes there are listed, and fetched if they moved, in one go. A
-// pipeline makes a pass when a ref of its own has moved since its last one, when that one
-// failed, when it is new or changed, or when somebody asked for it; a pass builds on what the
-// last rounds have listed and asks nobody again. So an idle fleet costs one listing per
-// remote and interval, and nothing per pipeline but a comparison of hashes.
+// A remote is a repository as one credential sees it. In a round of a remote, all refs that any
+// pipeline reads or writes there are listed at once, and fetched if they moved. A pipeline makes a
+// pass when one of its refs has moved since its last pass, when that pass failed, when the pipeline
+// is new or changed, or when somebody asked for a pass. A pass builds on the last rounds and lists
+// nothing itself. So an idle fleet costs one listing per remote and interval, and per pipeline a
+// comparison of hashes.
 //
-// The first trigger acts at once, further ones at most once in [Options.MinGap]; what comes
-// in between becomes one more round, and one more pass.
+// The first trigger starts a round at once, later ones at most one in [Options.MinGap]: all triggers
+// in between become one more round, and one more pass.
 //
-// # What is kept apart
+// # What is isolated
 //
-// Passes of one pipeline never overlap, not even over a change of its configuration. A
-// remote that fails is asked again after a growing while, and holds up only those that
-// cannot do without it: who writes there. A pass that fails is made again after a growing
-// while, or at once when a ref moves. A panic ends one pass. A pass holds a worker only while
-// it reads and renders, never while it waits for the network; a slow remote has few pushes at
-// once, and others their own.
+// Passes of one pipeline never overlap, not even when its configuration changes. A remote that fails
+// is asked again after a growing delay, and delays only pipelines that write there. A pass that
+// fails is retried after a growing delay, or as soon as a ref moves. A panic ends one pass. A pass
+// occupies a worker only while it reads and renders, never while it waits for the network. Few
+// passes push to one remote at a time, so a slow remote does not delay the others.
 //
-// Two definitions that would write to one place, or of one name: the first runs.
+// If two definitions have the same name or write to the same place, the first one runs.
 //
 // # What is kept
 //
-// Nothing that matters: all state is in the repositories. Pipelines that have rested longest
-// forget what they keep between passes when all together keep more than
-// [Options.MemoryBytes].
+// Nothing that matters: all state is in the repositories. If all pipelines together keep more than
+// [Options.MemoryBytes] between passes, the least recently used ones are evicted first.
+//
+// # Parts
+//
+// [Fleet] wires them. The configuration becomes entries (resolve.go); remotes list refs in rounds; a
+// pipeline decides from its own state and a view of its remotes what it does next (schedule.go,
+// rollout.go); a run is one pass; conditions are computed from their inputs; the notifier reports to
+// observers; memory evicts.
 package fleet

@@ -31,22 +31,22 @@ type Options struct {
 	// PassTimeout bounds each attempt of a pass, and each round of a remote. Default 10
 	// minutes.
 	PassTimeout time.Duration
-	// Jitter is the share by which intervals differ from what the configuration says, up or
-	// down. Default 0.05; negative: none.
+	// Jitter is the share by which intervals differ from the configured ones, up or down. Default
+	// 0.05; negative: none.
 	Jitter float64
-	// MinGap lies at least between the beginnings of two passes of a pipeline, and of two
-	// rounds of a remote. Default 1 second.
+	// MinGap is the least time between the beginnings of two passes of a pipeline, and of two rounds
+	// of a remote. Default 1 second.
 	MinGap time.Duration
-	// Grace is how long passes under way may go on when Run is to end. Default 20 seconds.
+	// Grace is how long running passes may go on when Run is to end. Default 20 seconds.
 	Grace time.Duration
 	// Log gets a line for each change of a pipeline's or a remote's state. Default: none.
 	Log *slog.Logger
-	// Observers are told of passes and changes of state, in this order.
+	// Observers get passes and changes of state, in this order.
 	Observers []Observer
 	// Ownership says which pipelines this replica runs. Default: all.
 	Ownership Ownership
-	// Pool holds the repositories, for observers that read them too, and outlives the fleet.
-	// Nil: one of its own in CacheDir.
+	// Pool holds the repositories. Observers that read them share it; it outlives the fleet. Nil: the
+	// fleet opens its own in CacheDir.
 	Pool *repo.Pool
 	// Repo bounds what is fetched if there is no Pool.
 	Repo repo.Options
@@ -83,7 +83,7 @@ func setDefault[T int | int64 | time.Duration](field *T, value T) {
 
 // Fleet runs pipelines. It is safe for concurrent use.
 //
-// Its parts have locks of their own; Fleet.mu is taken before theirs, and guards what is below it.
+// Its parts have locks of their own, which are taken after Fleet.mu. That guards the fields below it.
 type Fleet struct {
 	options  Options
 	engine   engine
@@ -95,19 +95,20 @@ type Fleet struct {
 	busy     sync.WaitGroup // what Run waits for
 
 	mu        sync.Mutex
-	ctx       context.Context // of what is begun; nil before Run
-	passes    context.Context // of passes, which may go on for a while after ctx
+	ctx       context.Context // ends when nothing new may begin; nil before Run
+	passes    context.Context // of passes, which outlive ctx by up to Grace
 	ending    bool
 	defs      []*Definition        // as configured; order has what was made of folders as well
 	problems  diag.List            // of the configuration
 	doubles   diag.List            // names that are defined twice
 	order     []*pipeline          // in the order of the configuration
-	pipelines map[string]*pipeline // also those that are removed and whose pass is under way
+	pipelines map[string]*pipeline // including removed ones whose pass still runs
 	windows   map[int]*window      // by rollout.maxPerMinute
-	passEnded chan struct{}        // closed and replaced whenever a pass has ended and was reported
+	passEnded chan struct{}        // closed and replaced after each pass and its report
 }
 
-// noteDelay is how long notes for promotion tools wait for others of the same repository.
+// noteDelay is how long notes for promotion tools are collected, so that one push takes all of a
+// repository.
 const noteDelay = time.Second
 
 // New makes a fleet without pipelines.
@@ -151,12 +152,11 @@ func fetch(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref, 
 	return err
 }
 
-// Run runs the fleet until ctx ends, and then waits for the passes under way, for a while
-// ([Options.Grace]). It is an error if some of them had to be cut off, which loses nothing.
-// It may be called once.
+// Run runs the fleet until ctx ends, and then waits for running passes up to [Options.Grace]. It returns
+// an error if passes had to be cancelled, which loses nothing. It may be called once.
 func (f *Fleet) Run(ctx context.Context) error {
-	passes, cutOff := context.WithCancel(context.WithoutCancel(ctx))
-	defer cutOff()
+	passes, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
 	reported := make(chan struct{})
 	go func() {
 		defer close(reported)
@@ -168,18 +168,18 @@ func (f *Fleet) Run(ctx context.Context) error {
 	f.schedule(f.order...)
 	f.mu.Unlock()
 	<-ctx.Done()
-	late := f.settle(cutOff)
+	late := f.settle(cancel)
 	f.notifier.close()
 	<-reported
 	err := f.engine.close()
 	if late > 0 {
-		err = errors.Join(err, fmt.Errorf("passes that were cut off, as they took longer than %s: %d", f.options.Grace, late))
+		err = errors.Join(err, fmt.Errorf("passes cancelled because they took longer than %s: %d", f.options.Grace, late))
 	}
 	return err
 }
 
-// settle ends what is under way, and returns how many passes had to be cut off.
-func (f *Fleet) settle(cutOff func()) (late int) {
+// settle waits until nothing runs any more, and returns how many passes had to be cancelled.
+func (f *Fleet) settle(cancel func()) (late int) {
 	f.mu.Lock()
 	f.ending = true
 	for _, p := range f.pipelines {
@@ -195,7 +195,7 @@ func (f *Fleet) settle(cutOff func()) (late int) {
 				late++
 			}
 		}
-		cutOff()
+		cancel()
 	})
 	f.busy.Wait()
 	grace.Stop()
@@ -210,15 +210,15 @@ func (f *Fleet) settle(cutOff func()) (late int) {
 	return cut
 }
 
-// isRunning reports whether something may be begun. f.mu is held.
+// isRunning reports whether new work may begin. f.mu is held.
 func (f *Fleet) isRunning() bool { return f.ctx != nil && f.ctx.Err() == nil && !f.ending }
 
-// Gate waits for one of the places in which passes read and render, for others who do the like:
-// see [Options.Workers]. Release gives it back.
+// Gate waits for one of the [Options.Workers], for callers outside the fleet that render too. Release
+// gives it back.
 func (f *Fleet) Gate(ctx context.Context) (release func(), err error) { return f.workers.enter(ctx) }
 
-// Trigger makes rounds, and passes, before they are due. It returns how many pipelines of
-// this replica it reached.
+// Trigger makes rounds, and passes, before they are due. It returns how many of this replica's
+// pipelines it reached.
 func (f *Fleet) Trigger(t Trigger) (reached int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -28,10 +28,10 @@ type passer interface {
 
 var _ passer = (*gitsync.Syncer)(nil)
 
-// multiplier is the passer of a definition with forEach.
+// multiplier is the passer of a definition with forEach, which makes pipelines of folders.
 type multiplier interface {
 	passer
-	// Made are the pipelines of the last pass, which has succeeded.
+	// Made are the pipelines that the last pass made. It must have succeeded.
 	Made() []Definition
 }
 
@@ -50,15 +50,15 @@ type engine struct {
 
 // instance is a pipeline that is open.
 type instance struct {
-	// Whoever has taken the one place of use may call the passer, and read output and writing.
+	// The goroutine that has taken the one place of use may call the passer, and use output and writing.
 	use        slots
 	passer     passer
 	multiplier multiplier // the passer of a definition with forEach; nil of others
 	output     *remote    // where it writes; nil with forEach
-	writing    bool       // the pass that is under way has a place among the writers of output
+	writing    bool       // the running pass has a place among the writers of output
 
 	pipeline *pipeline // never changes
-	tried    []tip     // what the last pass was made on; nil before the first. Guarded by Fleet.mu
+	tried    []tip     // that the last pass was made on; nil before the first. Guarded by Fleet.mu
 	members  []member  // the remotes, each once. Guarded by remotes.mu
 }
 
@@ -95,7 +95,7 @@ func (o *opening) run(e engine, workers slots, log *slog.Logger) {
 
 // enter is the gate of the instance's passes. The place at the remote is kept until the pass has
 // ended, as the push comes after rendering. It is taken before the worker, so that a pass that
-// waits for a slow remote keeps no worker.
+// waits for a slow remote occupies no worker.
 func (i *instance) enter(ctx context.Context, workers slots) (leave func(), err error) {
 	if i.output != nil && !i.writing {
 		if err := i.output.writers.take(ctx); err != nil {
@@ -106,7 +106,7 @@ func (i *instance) enter(ctx context.Context, workers slots) (leave func(), err 
 	return workers.enter(ctx)
 }
 
-// renew gives the passer its credentials, as files may have changed.
+// renew reads the credentials and gives them to the passer.
 func (i *instance) renew(def *Definition, log *slog.Logger) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

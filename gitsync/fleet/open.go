@@ -18,7 +18,8 @@ func (f *Fleet) open(openings []opening) {
 	}
 }
 
-// opened makes an instance the pipeline's, or closes it if it came too late. f.mu is held.
+// opened gives the instance to its pipeline, or closes it if the pipeline has changed since. f.mu is
+// held.
 func (f *Fleet) opened(o opening) {
 	p := o.pipeline
 	p.phase = phaseIdle
@@ -39,7 +40,7 @@ func (f *Fleet) opened(o opening) {
 	}
 }
 
-// detach takes a pipeline's instance away. f.mu is held.
+// detach closes a pipeline's instance. f.mu is held.
 func (f *Fleet) detach(p *pipeline) {
 	p.alarm.stop()
 	if p.instance == nil {
@@ -52,12 +53,11 @@ func (f *Fleet) detach(p *pipeline) {
 	f.busy.Go(func() { inst.close(f.log) })
 }
 
-// renew gives the users of a remote their credentials before its round, as the files may have
-// changed.
+// renew reads the credentials of a remote's users again before its round, as files may have changed.
 func (f *Fleet) renew(r *remote, users []*instance) {
 	for _, inst := range users {
 		if !inst.use.tryTake() {
-			continue // a pass is under way; the next round will do
+			continue // in a pass; the next round will do
 		}
 		f.mu.Lock()
 		def := inst.pipeline.def
@@ -73,8 +73,8 @@ func (f *Fleet) renew(r *remote, users []*instance) {
 	}
 }
 
-// renewed takes note of new credentials: with others, an instance may have other remotes. It is in
-// use, and the round of r is about to begin. f.mu is held.
+// renewed applies new credentials. With others, an instance may have other remotes. Its place of use is
+// taken, and the round of r is about to begin. f.mu is held.
 func (f *Fleet) renewed(inst *instance, r *remote, err error) {
 	p := inst.pipeline
 	if err != nil {
@@ -98,8 +98,8 @@ func (f *Fleet) renewed(inst *instance, r *remote, err error) {
 	f.review(p)
 }
 
-// roundEnded lets the users of a remote pass if something has moved. Health says that the remote fails,
-// or failed before.
+// roundEnded asks for passes of the remote's users if a ref has moved. Health says that the remote fails,
+// or has recovered.
 func (f *Fleet) roundEnded(users []*instance, reason string, health bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

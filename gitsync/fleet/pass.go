@@ -28,7 +28,7 @@ type run struct {
 	size   int64 // what the instance keeps
 }
 
-// make makes the pass, and gives the instance back.
+// make makes the pass, and releases the instance.
 func (r *run) make(ctx context.Context, log *slog.Logger) {
 	inst := r.instance
 	r.report, r.err = r.attempt(ctx, log)
@@ -59,8 +59,8 @@ func (r *run) attempt(ctx context.Context, log *slog.Logger) (report *gitsync.Re
 // pushed reports whether the pass made a commit.
 func (r *run) pushed() bool { return r.report != nil && r.report.Commit != "" }
 
-// enterPush makes the pushed commit the one that the next round would find, so that the pipeline does
-// not take its own commit for somebody else's.
+// enterPush notes the pushed commit as the tip of the output branch, so that the pipeline does not take
+// its own commit for a change by others.
 func (r *run) enterPush(rs *remotes) {
 	commit, output := plumbing.NewHash(r.report.Commit), outputRef(r.def)
 	for i, t := range r.instance.tried {
@@ -71,9 +71,9 @@ func (r *run) enterPush(rs *remotes) {
 	}
 }
 
-// schedule begins what pipelines are waiting for, if nothing stands in the way any more: their
-// opening or their passes. Whatever may change the answer calls it. Those that are opened together
-// are, so that the first round of their remotes knows all of them. f.mu is held.
+// schedule opens pipelines, or begins their passes, as soon as they may. It is called whenever something
+// changes that this depends on. Pipelines are opened in one batch, so that the first round of their
+// remotes lists the refs of all. f.mu is held.
 func (f *Fleet) schedule(pipelines ...*pipeline) {
 	var openings []opening
 	for _, p := range pipelines {
@@ -106,7 +106,7 @@ func (f *Fleet) scheduleIn(p *pipeline, wait time.Duration) {
 	})
 }
 
-// scheduleWaiting schedules the pipelines that a rollout holds back. f.mu is held.
+// scheduleWaiting schedules all pipelines that a rollout holds back. f.mu is held.
 func (f *Fleet) scheduleWaiting() {
 	for _, p := range f.order {
 		if p.waits != "" {
@@ -115,8 +115,8 @@ func (f *Fleet) scheduleWaiting() {
 	}
 }
 
-// begin starts a pass, unless the rollout holds it back: then the end of another pipeline's pass, or
-// another pipeline that gets ready, schedules it again. f.mu is held.
+// begin starts a pass, unless the rollout holds it back. Then it is scheduled again when another pass
+// ends or another pipeline gets ready. f.mu is held.
 func (f *Fleet) begin(p *pipeline, v view) {
 	now, limit, wait := time.Now(), f.windows[p.def.rollout().MaxPerMinute], time.Duration(0)
 	if p.waits = p.awaited(v, f.pipelines); p.waits == "" {
@@ -130,7 +130,7 @@ func (f *Fleet) begin(p *pipeline, v view) {
 		return
 	}
 	if !p.instance.use.tryTake() {
-		return // a round renews its credentials, and schedules it then
+		return // a round renews its credentials, and schedules it afterwards
 	}
 	r := &run{pipeline: p, instance: p.instance, def: p.def, request: p.request, since: v.since, window: limit, began: now}
 	p.request, p.phase = request{}, phasePassing
@@ -141,8 +141,7 @@ func (f *Fleet) begin(p *pipeline, v view) {
 	f.busy.Go(func() { f.pass(r) })
 }
 
-// pass makes a pass, and lets the pipeline go on when the observers know of it: slow observers delay
-// passes.
+// pass makes a pass. The pipeline goes on after the observers: slow ones delay passes.
 func (f *Fleet) pass(r *run) {
 	r.make(f.passes, f.log)
 	f.mu.Lock()
@@ -162,13 +161,13 @@ func (f *Fleet) pass(r *run) {
 	f.scheduleWaiting()
 }
 
-// ended takes note of a pass and reports it. f.mu is held.
+// ended records a pass and reports it. f.mu is held.
 func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 	p := r.pipeline
 	p.phase = phaseReporting
 	r.window.end(time.Now(), r.pushed())
 	switch {
-	case p.instance != r.instance: // it was changed, suspended or removed meanwhile
+	case p.instance != r.instance: // changed, suspended or removed during the pass
 		if p.mayRun() {
 			p.request = p.request.merge(r.request.carriedOver())
 		}
@@ -181,7 +180,7 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 			f.log.Info("pushed", "pipeline", p.name(), "branch", r.report.Output.Branch, "commit", r.report.Commit, "trigger", r.request.reason)
 		}
 		if errors.Is(r.err, errPanic) {
-			f.detach(p) // what it keeps may be broken
+			f.detach(p) // its caches may be broken
 		}
 		p.update(f.remotes.look(p.instance), f.log) // reported with the pass
 		if r.err == nil && r.def.Expand != nil {
@@ -194,7 +193,7 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 	})
 }
 
-// review brings the conditions of a pipeline up to date, and reports what has changed. f.mu is held.
+// review updates the conditions of a pipeline, and reports a change. f.mu is held.
 func (f *Fleet) review(p *pipeline) {
 	v := f.remotes.look(p.instance)
 	if !p.update(v, f.log) {

@@ -28,7 +28,7 @@ type pipeline struct {
 	request   request
 	notBefore time.Time // of the next pass, or of opening
 	alarm     alarm
-	waits     string // for what the rollout holds it back
+	waits     string // why the rollout holds it back
 
 	last     lastPass
 	children []*Definition // of forEach
@@ -36,14 +36,14 @@ type pipeline struct {
 	status Status // as published; what it refers to is never changed
 }
 
-// phase is what is under way. A pass may be that of an earlier instance.
+// phase is what the pipeline is doing. A pass may be that of an earlier instance.
 type phase int
 
 const (
 	phaseIdle phase = iota
 	phaseOpening
 	phasePassing
-	phaseReporting // a pass has ended, and the observers do not all know yet
+	phaseReporting // a pass has ended, but not all observers know yet
 )
 
 // lastPass is what conditions depend on besides the status.
@@ -64,25 +64,25 @@ func (p *pipeline) mayRun() bool {
 	return p.owned && p.refused == "" && !p.removed && !p.def.Spec.Suspend
 }
 
-// inPass reports whether a pass is under way, or its observers do not all know yet.
+// inPass reports whether a pass runs, or not all observers know of it yet.
 func (p *pipeline) inPass() bool { return p.phase == phasePassing || p.phase == phaseReporting }
 
 func (p *pipeline) name() string { return p.def.Metadata.Name }
 
-// ask asks for a pass, as soon as it may be.
+// ask asks for a pass as soon as possible.
 func (p *pipeline) ask(r request, minGap time.Duration) {
 	p.request = p.request.merge(r)
 	p.notBefore = p.last.began.Add(minGap)
 }
 
-// isSame reports whether the pipeline goes on as it is under an entry of the configuration.
+// isSame reports whether an entry of the configuration leaves the pipeline as it is.
 func (p *pipeline) isSame(e entry) bool {
 	same := reflect.DeepEqual(p.def.Pipeline, e.def.Pipeline) && (p.def.Expand == nil) == (e.def.Expand == nil)
 	return same && !p.removed && p.refused == e.refused && p.owned == e.owned
 }
 
-// set gives the pipeline an entry of the configuration. A pipeline that is not the same afterwards
-// forgets its passes, but keeps a request that somebody waits for.
+// set applies an entry of the configuration. Unless that is the same, the pipeline forgets its passes,
+// but keeps a request that somebody waits for.
 func (p *pipeline) set(e entry, same bool, minGap time.Duration) {
 	p.refused, p.owned, p.removed = e.refused, e.owned, false
 	p.def = e.def // its functions are the new ones
@@ -97,7 +97,7 @@ func (p *pipeline) set(e entry, same bool, minGap time.Duration) {
 	p.status.Origin, p.status.Suspended, p.status.Owned, p.status.ShardKey = e.def.Origin, e.def.Spec.Suspend, e.owned, e.shardKey
 }
 
-// reset forgets what was known of a pipeline, but not the last trigger that it handled.
+// reset forgets the passes of a pipeline, but not the last trigger that it handled.
 func (p *pipeline) reset() {
 	p.problem, p.waits, p.request = "", "", request{}
 	p.generation++
@@ -115,7 +115,7 @@ func (p *pipeline) reset() {
 	}
 }
 
-// conclude enters a pass of its instance. One that failed is made again after a while.
+// conclude records a pass of the current instance. A failed one is retried after a delay.
 func (p *pipeline) conclude(r *run, minGap time.Duration, random func() float64) {
 	p.status.record(r)
 	if r.err == nil {
@@ -133,8 +133,8 @@ func (p *pipeline) conclude(r *run, minGap time.Duration, random func() float64)
 	}
 }
 
-// update brings the conditions up to date, and logs a change. It reports whether there is one that
-// observers should know: a pipeline that has begun will soon have a result.
+// update computes the conditions, and logs a change. It returns whether observers should know of it: not
+// before the first pass has a result.
 func (p *pipeline) update(v view, log *slog.Logger) (changed bool) {
 	before := p.status.state()
 	p.status.Conditions = timed(conditions(p.inputs(v)), p.status.Conditions, metav1.Now())
@@ -146,7 +146,7 @@ func (p *pipeline) update(v view, log *slog.Logger) (changed bool) {
 	return true
 }
 
-// published is the status with what only a look at the clock tells.
+// published is the status with the time of the next pass.
 func (p *pipeline) published(v view) Status {
 	out := p.status
 	if p.instance == nil {
@@ -156,7 +156,7 @@ func (p *pipeline) published(v view) Status {
 		return out
 	}
 	next := v.nextRound
-	// A request that might be granted by now waits for a remote.
+	// A request that is due waits for a remote.
 	if !p.request.isZero() && time.Until(p.notBefore) > 0 && (next.IsZero() || p.notBefore.Before(next)) {
 		next = p.notBefore
 	}
@@ -180,7 +180,7 @@ func (p *pipeline) inputs(v view) inputs {
 	return in
 }
 
-// result says what the last good pass left.
+// result says what the last successful pass left.
 func (p *pipeline) result() string {
 	switch {
 	case p.def.Expand != nil:
@@ -191,8 +191,7 @@ func (p *pipeline) result() string {
 	return fmt.Sprintf("the output is %s@sha1:%s", p.status.Output.Branch, p.status.Output.Commit)
 }
 
-// rollout is what holds pipelines of a definition back. That of a pattern is meant for the pipelines
-// made by it.
+// rollout is what holds the pipeline back. That of a pattern holds back only the pipelines made of it.
 func (d *Definition) rollout() gitsync.Rollout {
 	if d.Expand != nil {
 		return gitsync.Rollout{}

@@ -44,7 +44,8 @@ func (f *Fleet) Definitions() []*Definition {
 	return out
 }
 
-// ShardKey is what the replica of a pipeline is chosen by; the name itself if it is unknown.
+// ShardKey is what the replica of a pipeline is chosen by: the name of the pipeline, or of the first of
+// those that a rollout ties together.
 func (f *Fleet) ShardKey(pipeline string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,8 +55,8 @@ func (f *Fleet) ShardKey(pipeline string) string {
 	return pipeline
 }
 
-// Problems are what is wrong with the configuration as a whole: what was given to
-// [Fleet.Set], and pipelines of one name, of which only the first runs.
+// Problems are what is wrong with the configuration as a whole: the problems given to [Fleet.Set], and
+// names that are defined twice.
 func (f *Fleet) Problems() diag.List {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,17 +66,17 @@ func (f *Fleet) Problems() diag.List {
 // MemoryBytes is an estimate of what all pipelines together keep between passes.
 func (f *Fleet) MemoryBytes() int64 { return f.memory.bytes() }
 
-// Remotes is the state of all remotes, by URL. It waits for the fleet, so that it tells whether
-// that is stuck.
+// Remotes is the state of all remotes, by URL. It takes the lock of the fleet, so that health checks
+// notice a deadlock.
 func (f *Fleet) Remotes() []RemoteStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.remotes.status()
 }
 
-// Idle waits until no pass is under way of pipelines with these keys, those of [Fleet.ShardKey], and
-// the observers know of the last ones. It does not keep others from beginning: pipelines that
-// [Ownership.Owns] denies begin none. It is an error if ctx ends before.
+// Idle waits until no pipeline with these shard keys is in a pass, and the observers know of the last
+// passes. It does not prevent new passes: Owns must be false for the keys already. It returns an error if
+// ctx ends before.
 func (f *Fleet) Idle(ctx context.Context, keys func(key string) bool) error {
 	for {
 		busy := false
@@ -99,8 +100,8 @@ func (f *Fleet) Idle(ctx context.Context, keys func(key string) bool) error {
 // jsonTime is a time for JSON, nil if there is none.
 func jsonTime(t time.Time) *metav1.Time { return timeOfDay(t, time.Now()) }
 
-// timeOfDay is what the clock on the wall, as it goes now, showed or will show at a moment: it may
-// have been set since that was noted.
+// timeOfDay converts a moment to what the wall clock, as it is set now, showed or will show then: it may
+// have been set since the moment was noted.
 func timeOfDay(t, now time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
-// downAfter is how many rounds in a row must fail until the pipelines of a remote are said not to be
-// ready: most outages are over within seconds, and nobody wants to hear of them.
+// downAfter is how many rounds in a row must fail before the pipelines of a remote are reported as not
+// ready: most outages last seconds, and need no report.
 const downAfter = 3
 
 // remote is a repository as one credential sees it, shared by instances. Its fields but repo and
@@ -21,37 +21,31 @@ const downAfter = 3
 type remote struct {
 	repo    *repo.Repo
 	writers slots // passes that may be writing to it
-	users   map[*instance]use
+	users   map[*instance]member
 
-	underWay   bool   // a round is
+	underWay   bool   // a round runs
 	asked      bool   // a round is wanted now
 	nextReason string // why it is wanted; empty when it is not
-	reason     string // why the last round was made, whether it has ended or not
+	reason     string // of the last round, which may still run
 	due        time.Time
 	alarm      alarm
 
-	began  time.Time                  // of the last round, whether it has ended or not
-	listed time.Time                  // beginning of the last round that has ended, well or not; zero before
-	tips   map[repo.Ref]plumbing.Hash // found by the last good round; zero: there is no such ref
-	good   time.Time                  // when the last good round ended
+	began  time.Time                  // beginning of the last round, which may still run
+	listed time.Time                  // beginning of the last round that ended, even with an error; zero before
+	tips   map[repo.Ref]plumbing.Hash // found by the last successful round; zero: there is no such ref
+	good   time.Time                  // end of the last successful round
 	took   time.Duration
 
 	failures int // in a row
-	retries  int // as failures, but from the last trigger on
+	retries  int // failures since the last trigger
 	err      error
-}
-
-// use is what an instance wants of a remote.
-type use struct {
-	refs     []repo.Ref
-	interval time.Duration
 }
 
 // refs are what is listed in a round, each once.
 func (r *remote) refs() []repo.Ref {
 	all := map[repo.Ref]bool{}
-	for _, u := range r.users {
-		for _, ref := range u.refs {
+	for _, m := range r.users {
+		for _, ref := range m.refs {
 			all[ref] = true
 		}
 	}
@@ -61,22 +55,21 @@ func (r *remote) refs() []repo.Ref {
 // interval is the shortest of its users.
 func (r *remote) interval() time.Duration {
 	var shortest time.Duration
-	for _, u := range r.users {
-		if shortest == 0 || u.interval < shortest {
-			shortest = u.interval
+	for _, m := range r.users {
+		if shortest == 0 || m.interval < shortest {
+			shortest = m.interval
 		}
 	}
 	return shortest
 }
 
-// isDown reports whether the remote has failed often enough to be reported, or in a way that does
-// not end by itself.
+// isDown reports whether the remote has failed often enough to be reported, or permanently.
 func (r *remote) isDown() bool {
 	return r.failures >= downAfter || r.failures > 0 && isPermanent(r.err)
 }
 
-// ask makes the next round begin as soon as it may, also if the remote is left alone for its
-// failures. A trigger gives it its reason, rather than a poll.
+// ask makes the next round begin as soon as it may, even if the remote waits after failures. Triggers
+// give the reason before polls.
 func (r *remote) ask(reason string) {
 	r.asked, r.retries = true, 0
 	if r.nextReason == "" || reason != ReasonPoll {
@@ -96,10 +89,11 @@ func (r *remote) status() RemoteStatus {
 	return out
 }
 
-// member is a remote and the refs that an instance has there.
+// member is a remote and what an instance wants of it.
 type member struct {
-	remote *remote
-	refs   []repo.Ref
+	remote   *remote
+	refs     []repo.Ref
+	interval time.Duration
 }
 
 // tip is what was known of a ref.
@@ -113,11 +107,11 @@ type tip struct {
 // view is what was known of the remotes of an instance at one moment.
 type view struct {
 	tips []tip
-	// since is a moment after which every remote was listed, well or not: a pass that builds on it
-	// asks no remote again, and waits for none that does not answer.
+	// since is a moment after which every remote was listed, even with an error: a pass that builds on
+	// it asks no remote again, and waits for none that does not answer.
 	since time.Time
-	// Each ref, but those of failing remotes, was listed after listed; complete is false if one was
-	// not listed yet.
+	// Except at failing remotes, each ref was listed after the moment listed; complete is false if one
+	// was not listed yet.
 	listed      time.Time
 	complete    bool
 	nextRound   time.Time
@@ -172,11 +166,11 @@ func (v *view) add(m member, isOutput bool) {
 // remotes are not waited for.
 func (v view) isListedSince(asked time.Time) bool { return v.complete && !v.listed.Before(asked) }
 
-// hasMoved reports whether a ref is not where it was for the last pass. One that is not known
-// now has not moved; one that was not known then has.
+// hasMoved reports whether a ref has changed since the last pass. A ref that is unknown now has not; one
+// that was unknown then has.
 func (v view) hasMoved(tried []tip) bool {
 	if tried == nil {
-		return false // the first pass is wanted anyway
+		return false // the first pass was asked for anyway
 	}
 	for i, now := range v.tips {
 		if now.known && now != tried[i] {

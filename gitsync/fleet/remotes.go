@@ -55,8 +55,8 @@ func (rs *remotes) stop() {
 	}
 }
 
-// join makes an instance use the remotes that its passer names, and asks for their rounds, which
-// plan begins. Whoever calls it has the instance in use.
+// join enters an instance as user of its passer's remotes, and asks for their rounds, which plan
+// begins. The caller has the instance in use.
 func (rs *remotes) join(inst *instance, def *Definition) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -64,11 +64,11 @@ func (rs *remotes) join(inst *instance, def *Definition) {
 	for _, refs := range inst.passer.Refs() {
 		r := rs.all[refs.Repo]
 		if r == nil {
-			r = &remote{repo: refs.Repo, writers: newSlots(maxPushesPerRemote), users: map[*instance]use{}}
+			r = &remote{repo: refs.Repo, writers: newSlots(maxPushesPerRemote), users: map[*instance]member{}}
 			rs.all[refs.Repo] = r
 		}
-		r.users[inst] = use{refs.Refs, def.interval()}
-		inst.members = append(inst.members, member{r, refs.Refs})
+		r.users[inst] = member{r, refs.Refs, def.interval()}
+		inst.members = append(inst.members, r.users[inst])
 		if def.Expand == nil && slices.Contains(refs.Refs, outputRef(def)) && r.repo.URL() == normalURL(def.Spec.Output.URL) {
 			inst.output = r
 		}
@@ -89,16 +89,16 @@ func (rs *remotes) leave(inst *instance) {
 	}
 }
 
-// hasMoved reports whether the passer of an instance uses other repositories than at join. Whoever
-// calls it has the instance in use.
+// hasMoved reports whether the passer of an instance uses other repositories than at join. The caller
+// has the instance in use.
 func (rs *remotes) hasMoved(inst *instance) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	return !slices.EqualFunc(inst.passer.Refs(), inst.members, func(refs gitsync.RemoteRefs, m member) bool { return refs.Repo == m.remote.repo })
 }
 
-// ask asks for rounds of the remotes of an instance but one, with a certain address; empty: with
-// any. They begin with plan.
+// ask asks for rounds of an instance's remotes, except one, that have an address; empty: any address.
+// plan begins them.
 func (rs *remotes) ask(inst *instance, address, reason string, but *remote) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -109,7 +109,7 @@ func (rs *remotes) ask(inst *instance, address, reason string, but *remote) {
 	}
 }
 
-// plan begins the rounds that were asked for, once for all who asked.
+// plan begins the rounds that were asked for.
 func (rs *remotes) plan() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -169,8 +169,8 @@ func (rs *remotes) round(r *remote) {
 	rs.after(users, reason, health)
 }
 
-// list asks for refs. When one of them cannot be had, each is asked for by itself, so that only the
-// pipelines that need it miss it: their passes will say what is wrong.
+// list fetches refs. If one of them fails, each is fetched by itself, so that it is missing only for
+// the pipelines that read it: their passes report why.
 func (rs *remotes) list(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref) (tips map[repo.Ref]plumbing.Hash, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -194,7 +194,7 @@ func (rs *remotes) list(ctx context.Context, r *repo.Repo, since time.Time, refs
 	return tips, nil
 }
 
-// conclude enters the result of a round, and reports whether the remote fails or has failed. rs.mu
+// conclude records the result of a round, and reports whether the remote fails or has recovered. rs.mu
 // is held.
 func (rs *remotes) conclude(r *remote, tips map[repo.Ref]plumbing.Hash, err error) (health bool) {
 	wasDown, failed := r.isDown(), r.failures > 0
@@ -238,23 +238,17 @@ func (rs *remotes) status() []RemoteStatus {
 	return out
 }
 
-// isPermanent reports whether an error needs somebody to do something.
+// isPermanent reports whether an error lasts until somebody does something.
 func isPermanent(err error) bool {
-	for _, kind := range []error{repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, repo.ErrRejected, repo.ErrRefNotFound, repo.ErrEmptyRepository, repo.ErrTooLarge, repo.ErrCache} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, repo.ErrRejected, repo.ErrRefNotFound, repo.ErrEmptyRepository, repo.ErrTooLarge, repo.ErrCache)
 }
 
 // isOfRemote reports whether an error says something about the remote as a whole, and not
 // about one of the refs that were asked for, or about the cache.
 func isOfRemote(err error) bool {
-	for _, kind := range []error{repo.ErrUnreachable, repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, context.DeadlineExceeded, context.Canceled} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, repo.ErrUnreachable, repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, context.DeadlineExceeded, context.Canceled)
+}
+
+func isAny(err error, kinds ...error) bool {
+	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }

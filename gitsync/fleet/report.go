@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// record enters a pass into the status; of one that failed only that it did.
+// record enters a pass; of a failed one only its error.
 func (s *Status) record(r *run) {
 	s.LastPass = &PassStatus{Began: metav1.NewTime(r.began), Took: metav1.Duration{Duration: r.took}, Trigger: r.request.reason}
 	if r.request.token != "" {
@@ -52,8 +52,8 @@ func (r *run) summary() lastPass {
 	}
 }
 
-// refusal is why a pass that succeeded has written nothing though there may have been
-// something to write, and what to do about it; empty if it was not refused.
+// refusal is why a pass that succeeded was not allowed to write, and what to do about it; empty if it
+// was.
 func refusal(def *Definition, report *gitsync.Report) string {
 	if report.Refused == nil {
 		return ""
@@ -75,7 +75,7 @@ func firstError(diags diag.List) string {
 	return ""
 }
 
-// inWords is a finding as a sentence for a condition: where, about what, what, and the way out.
+// inWords is a diagnostic as a sentence for a condition: position, object, message and hint.
 func inWords(d diag.Diagnostic) string {
 	text := d.Advice()
 	if d.Object != (diag.Object{}) {
@@ -92,21 +92,22 @@ func findings(diags diag.List) Findings {
 	for _, severity := range []diag.Severity{diag.Error, diag.Warning, diag.Info} {
 		for _, d := range diags {
 			if d.Severity == severity && len(out.First) < MaxFindings {
-				out.First = append(out.First, finding(d))
+				out.First = append(out.First, NewFinding(d))
 			}
 		}
 	}
 	return out
 }
 
-func finding(d diag.Diagnostic) Finding {
+// NewFinding is a diagnostic as a status shows it.
+func NewFinding(d diag.Diagnostic) Finding {
 	return Finding{
 		Severity: string(d.Severity), Code: string(d.Code), Message: d.Message, Hint: d.Hint,
 		Source: d.Source, File: d.File, Line: d.Line, Column: d.Column, Object: d.Object.String(), Units: d.Units,
 	}
 }
 
-// units lists the units that there are. Their conditions keep their times.
+// units lists all units but removed ones. Their conditions keep their times.
 func units(reports []gitsync.UnitReport, before []UnitStatus) []UnitStatus {
 	known := make(map[string][]metav1.Condition, len(before))
 	for _, u := range before {
@@ -141,13 +142,13 @@ func held(objects []gitsync.HeldObject) []HeldStatus {
 	for _, h := range objects {
 		out = append(out, HeldStatus{
 			Object: diag.Object{Kind: h.Object.Kind, Namespace: h.Object.Namespace, Name: h.Object.Name}.String(),
-			Units:  h.Units, As: h.As.Commit, Since: h.Since.Commit, Waiting: h.Waiting, Reason: finding(h.Reason),
+			Units:  h.Units, As: h.As.Commit, Since: h.Since.Commit, Waiting: h.Waiting, Reason: NewFinding(h.Reason),
 		})
 	}
 	return out
 }
 
-// history adds the tip of the output, as it is after a pass, to what was there before.
+// history adds the tip of the output after a pass.
 func history(before meta.History, s *Status, r *run) meta.History {
 	if s.Output.Commit == "" {
 		return before

@@ -16,7 +16,8 @@ type entry struct {
 	owned    bool // by this replica
 }
 
-// resolve finds out which definitions may run, and which of them here. Patterns run on every replica.
+// resolve decides which definitions may run, and which of them on this replica. Patterns run on every
+// replica.
 func resolve(defs []*Definition, ownership Ownership) []entry {
 	refused, keys := conflicts(defs), shardKeys(defs)
 	out := make([]entry, 0, len(defs))
@@ -28,8 +29,8 @@ func resolve(defs []*Definition, ownership Ownership) []entry {
 	return out
 }
 
-// effective are the definitions with those that were made of folders, each behind its pattern.
-// Of one name the first counts; the others are reported.
+// effective adds the pipelines that were made of folders to the definitions, each after its pattern. If
+// several have one name, the first counts and the others are reported.
 func effective(defs []*Definition, known map[string]*pipeline) (all []*Definition, doubles diag.List) {
 	origins := map[string]string{}
 	add := func(def *Definition) {
@@ -71,7 +72,8 @@ func pointers(defs []Definition) []*Definition {
 	return out
 }
 
-// conflicts says for each pipeline that cannot run beside one before it, why.
+// conflicts says why pipelines cannot run: they write where an earlier one writes, or wait for each
+// other.
 func conflicts(defs []*Definition) map[string]string {
 	var writers []*Definition
 	var outputs []*gitsync.Pipeline
@@ -105,7 +107,7 @@ func conflicts(defs []*Definition) map[string]string {
 	return refused
 }
 
-// circle finds pipelines that wait for one another, beginning and ending with the given one.
+// circle finds pipelines that wait for each other, beginning and ending with the given one.
 func circle(name string, after func(string) []string) []string {
 	seen := map[string]bool{}
 	var walk func(path []string) []string

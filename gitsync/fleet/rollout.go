@@ -9,15 +9,14 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// window counts the pushes of the last minute: no minute, wherever it begins, has more of
-// them than allowed.
+// window counts the pushes of the last minute, so that no 60 seconds have more of them than max.
 type window struct {
 	max      int         // 0: any number
 	pushed   []time.Time // within the last minute, in order
 	underWay int         // passes that may push yet
 }
 
-// windows has a window for each rollout.maxPerMinute; those that there were go on.
+// windows has a window for each rollout.maxPerMinute; those of before go on.
 func windows(defs []*Definition, before map[int]*window) map[int]*window {
 	next := map[int]*window{}
 	for _, def := range defs {
@@ -58,8 +57,7 @@ func (w *window) end(now time.Time, pushed bool) {
 	}
 }
 
-// awaited says which of the pipelines that go before p is not good yet, and why; empty when p
-// may go, given what is known of its remotes.
+// awaited says for which pipeline of rollout.after p has to wait, and why; empty if for none.
 func (p *pipeline) awaited(v view, all map[string]*pipeline) string {
 	for _, name := range p.def.rollout().After {
 		other := all[name]
@@ -78,7 +76,7 @@ func (p *pipeline) awaited(v view, all map[string]*pipeline) string {
 	return ""
 }
 
-// ahead is the commit of a source that both share and that p would render before other has.
+// ahead is the commit that p would render before other has rendered it, of a source that both read.
 func (p *pipeline) ahead(other *pipeline, v view) string {
 	for i := range p.def.Spec.Sources {
 		src := &p.def.Spec.Sources[i]

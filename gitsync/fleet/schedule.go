@@ -6,14 +6,13 @@ import (
 )
 
 const (
-	// minBackoff and maxBackoff bound how long a remote or a pipeline that fails is left alone.
+	// minBackoff and maxBackoff bound the delay until a failing remote or pipeline is tried again.
 	minBackoff = time.Second
 	maxBackoff = 5 * time.Minute
 )
 
-// backoff is how long to wait after so many failures in a row: anything up to a second, two,
-// four and so on. As all of it is random, those that failed together do not come back
-// together.
+// backoff is how long to wait after so many failures in a row: a random time of up to 1, 2, 4 seconds
+// and so on, so that remotes or pipelines that failed together are not retried together.
 func backoff(failures int, random func() float64) time.Duration {
 	limit := maxBackoff
 	if shift := failures - 1; shift < 16 && minBackoff<<shift < maxBackoff {
@@ -22,8 +21,7 @@ func backoff(failures int, random func() float64) time.Duration {
 	return time.Duration(random() * float64(limit))
 }
 
-// jittered is an interval that differs by up to a share from the configured one, so that
-// remotes which started together drift apart.
+// jittered changes an interval by up to a share, so that remotes which started together drift apart.
 func jittered(interval time.Duration, share float64, random func() float64) time.Duration {
 	if share <= 0 {
 		return interval
@@ -34,16 +32,16 @@ func jittered(interval time.Duration, share float64, random func() float64) time
 // request asks for a pass of a pipeline; the zero value is none.
 type request struct {
 	reason string
-	// asked is when somebody asked for it: a round of each remote must have begun since. Zero
-	// means that the last listing is good enough.
+	// asked is when somebody asked: the pass needs a round of each remote that began later. Zero: the
+	// last rounds will do.
 	asked time.Time
 	token string
 }
 
 func (r request) isZero() bool { return r.reason == "" }
 
-// carriedOver is what is left of a request when the definition of its pipeline changes: only
-// somebody who waits for a token waits for a pass of the new definition.
+// carriedOver is what is left of a request when the definition of its pipeline changes: a caller that
+// waits for a token gets a pass of the new definition.
 func (r request) carriedOver() request {
 	if r.token == "" {
 		return request{}
@@ -51,8 +49,8 @@ func (r request) carriedOver() request {
 	return r
 }
 
-// merge joins two requests into one for the same pass. Its reason is what somebody asked for, or
-// else what moved.
+// merge joins two requests into one for the same pass. Triggers give the reason before polls, and polls
+// before retries.
 func (r request) merge(other request) request {
 	if r.isZero() || r.reason == ReasonRetry || r.asked.IsZero() && !other.asked.IsZero() {
 		r.reason = other.reason
@@ -92,8 +90,8 @@ func (p *pipeline) next(now time.Time, v view) step {
 	return stepPass
 }
 
-// alarm calls a function once, later. It is set and stopped with a lock held, and its function is
-// called without: it must look whether there still is something to do.
+// alarm calls a function once, later. It is set and stopped with a lock held, but calls the function
+// without: that must check whether there still is something to do.
 type alarm struct{ timer *time.Timer }
 
 func (a *alarm) set(after time.Duration, ring func()) {
@@ -108,7 +106,7 @@ func (a *alarm) stop() {
 	}
 }
 
-// slots are a number of places, each taken by one at a time, in order of arrival.
+// slots are a limited number of places, taken in order of arrival.
 type slots chan struct{}
 
 func newSlots(n int) slots { return make(slots, n) }

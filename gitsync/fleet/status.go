@@ -8,53 +8,53 @@ import (
 // MaxFindings is how many diagnostics a status shows; all are counted.
 const MaxFindings = 20
 
-// Status is the state of one pipeline. Whoever gets one must not change what it refers to.
+// Status is the state of one pipeline. What it refers to must not be changed.
 type Status struct {
-	// Name is the pipeline's; Origin says where it is written, file:line.
+	// Name is the pipeline's; Origin says where it is defined: file:line.
 	Name   string `json:"name"`
 	Origin string `json:"origin,omitempty"`
-	// ForEach is the pattern of a definition that makes pipelines of folders, and Pipelines are
-	// the names of those. It has neither output nor units itself.
+	// ForEach is the pattern of a definition that makes pipelines of folders, and Pipelines are their
+	// names. Such a definition has neither output nor units itself.
 	ForEach   string   `json:"forEach,omitempty"`
 	Pipelines []string `json:"pipelines,omitempty"`
-	// Suspended says that the configuration stops it.
+	// Suspended is spec.suspend.
 	Suspended bool `json:"suspended"`
-	// Owned says that this replica runs it. If not, the rest of the status is not known here.
+	// Owned says that this replica runs the pipeline. If not, it does not know the rest of the status.
 	Owned bool `json:"owned"`
-	// ShardKey is what replicas share the fleet by.
+	// ShardKey decides which replica runs the pipeline: see [Fleet.ShardKey].
 	ShardKey string `json:"shardKey"`
 
 	// Conditions are always Ready, and Reconciling and Stalled if they are true, with the
 	// meaning and the reasons of Flux:
 	//
-	//   - Ready is True (Succeeded) when the output is what the inputs say. False: BuildFailed
-	//     if the inputs have errors, also if only some units are held; Failed if a repository
+	//   - Ready is True (Succeeded) when the output matches the inputs. False: BuildFailed if the
+	//     inputs have errors, even if only some units are held; Failed if a repository
 	//     cannot be read or written, or the configuration is wrong; DependencyNotReady if a
 	//     rollout holds it back. Unknown: Progressing before the first pass has ended,
 	//     Suspended, or Elsewhere if another replica runs it.
-	//   - Reconciling is True while a pass is to be made: Progressing; ProgressingWithRetry
+	//   - Reconciling is True while a pass runs or is due: Progressing; ProgressingWithRetry
 	//     after a failure; DependencyNotReady while it waits for a rollout.
-	//   - Stalled is True when somebody has to do something before it can go on.
+	//   - Stalled is True when the pipeline cannot go on before somebody does something.
 	Conditions []metav1.Condition `json:"conditions"`
 
-	// Sources are the input commits, and Output what the last successful pass saw or left.
+	// Sources are the input commits and Output the branch after the last successful pass.
 	Sources []SourceStatus `json:"sources"`
 	Output  *OutputStatus  `json:"output,omitempty"`
 	// Units are sorted by name.
 	Units []UnitStatus `json:"units"`
 	// Held are the objects that are not rendered as they are in the inputs.
 	Held []HeldStatus `json:"held"`
-	// Findings are what the last pass that read its inputs says about them.
+	// Findings are the diagnostics of the last successful pass.
 	Findings Findings `json:"findings"`
 
 	// LastHandledReconcileAt is the token of the last manual trigger whose pass has ended.
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 	// LastPass is the last pass that has ended.
 	LastPass *PassStatus `json:"lastPass,omitempty"`
-	// NextPass is when the pipeline is looked after again at the latest: its remotes are listed
-	// or a failed pass is made again. Nil: not before something changes.
+	// NextPass is when something happens at the latest: a remote is listed, or a failed pass is
+	// retried. Nil: not before something changes.
 	NextPass *metav1.Time `json:"nextPass,omitempty"`
-	// Failures counts the passes that have failed since the last good one.
+	// Failures counts the passes that have failed since the last successful one.
 	Failures int `json:"failures"`
 	// History has the last commits of the output, newest first. A snapshot's digest is
 	// sha1:<commit>, its status the reason of Ready, and its metadata `revision`,
@@ -69,8 +69,8 @@ type SourceStatus struct {
 	Ref string `json:"ref"`
 	// Commit is the input commit, empty before the first pass.
 	Commit string `json:"commit,omitempty"`
-	// Stale says that the source could not be had: the commit is the one that the output was
-	// last rendered from.
+	// Stale says that the source could not be read: the commit is the one that the output was last
+	// rendered from.
 	Stale bool `json:"stale"`
 }
 
@@ -151,7 +151,7 @@ type RemoteStatus struct {
 	Pipelines int             `json:"pipelines"`
 	Refs      int             `json:"refs"` // listed in each round
 	Interval  metav1.Duration `json:"interval"`
-	// LastRound is when the last good round ended, and Took how long it took.
+	// LastRound is when the last successful round ended, and Took its duration.
 	LastRound *metav1.Time    `json:"lastRound,omitempty"`
 	Took      metav1.Duration `json:"took"`
 	NextRound *metav1.Time    `json:"nextRound,omitempty"`

@@ -130,10 +130,7 @@ func answer(w http.ResponseWriter, status int, value any) {
 func findings(list diag.List) []fleet.Finding {
 	out := make([]fleet.Finding, 0, len(list))
 	for _, d := range list {
-		out = append(out, fleet.Finding{
-			Severity: string(d.Severity), Code: string(d.Code), Message: d.Message, Hint: d.Hint, Source: d.Source,
-			File: d.File, Line: d.Line, Column: d.Column, Object: d.Object.String(), Units: d.Units,
-		})
+		out = append(out, fleet.NewFinding(d))
 	}
 	return out
 }

@@ -7,14 +7,14 @@ SOAK     ?= 10m
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 TOOL := go tool -modfile=internal/tools/go.mod
-# Where the tests of test/agentcheck look for a Prometheus that is not installed.
+# Where tests look for a Prometheus that is not installed.
 PROMETHEUS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/prometheus
 # Where the end-to-end suites keep the programs they run.
 E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle chart agentcheck promoter browser test-deps agentcheck-deps browser-deps e2e e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
+.PHONY: help build test test-all race prometheus chart agentcheck promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,50 +22,56 @@ help: ## List the targets
 build: ## Build bin/agentry
 	go build -o bin/ ./cmd/...
 
-test: test-deps lint chart oracle ## Lint, then run all tests with the race detector
-	$(if $(wildcard test/prometheus/go.mod),cd test/prometheus && go test ./...)
+# What takes longer than a few seconds says so, and is left to race.
+test: test-deps lint ## Check a change: lint, and the tests that are quick
+	go test -short -timeout 10m ./...
+
+test-all: lint race prometheus chart agentcheck promoter browser e2e ## Run every test; CI runs this
+
+race: test-deps ## Run all tests of the main module with the race detector, and 10,000 random histories of edits
 	go test $(RACE) -timeout 30m ./...
 	GOGC=400 go test -timeout 30m -run '^TestModel$$' ./gitsync -model.histories=10000
 
 # Results depend on the clients, which Go does not know of: they are not kept.
-oracle: ## Let http_sd clients read all that tests of sd serve: today's Prometheus's and the agent's
-	@for m in . prometheus-current prometheus-2.48; do go -C test/oracle/$$m vet ./... || exit 1; done
+prometheus: ## Let Prometheus's own code read the configurations, and its http_sd clients the targets that sd serves
+	cd test/prometheus && go vet ./... && go test ./...
+	@for m in . prometheus-current prometheus-2.48; do go -C test/prometheus/clients/$$m vet ./... || exit 1; done
 	go vet -tags oracle ./test/sd/strict && go test -count=1 -tags oracle ./sd ./sd/merge ./test/sd/strict
 
 # Results depend on agentry, and on files that Go does not know of: they are not kept.
-agentcheck: agentcheck-deps ## Check every rendered configuration with the agent's own code, and run some
-	cd test/agentcheck && go vet -tags netgo,slicelabels ./... github.com/agentry-dev/agentry/test/worlds && go test -count=1 -tags netgo,slicelabels ./...
+agentcheck: prometheus-deps ## Load every rendered configuration with the agent's own code, and run some in real agents
+	cd test/agentcheck && go vet -tags netgo,slicelabels ./... github.com/agentry-dev/agentry/test/fixtures && go test -count=1 -tags netgo,slicelabels ./...
 
 # A module of its own: gitops-promoter brings 800 packages.
-promoter: ## Let gitops-promoter's own code read what agentry proposes
+promoter: ## Let gitops-promoter's own code read the branches that agentry proposes
 	cd test/promoter && go vet ./... && go test -count=1 ./...
 
 # Results depend on a program that Go does not know of: they are not kept.
-browser: browser-deps ## Show the pages to a real Chromium (SCREENSHOTS=folder leaves pictures)
+browser: browser-deps ## Show the pages to a real Chromium (SCREENSHOTS=folder keeps pictures)
 	cd test/browser && go vet ./... && go test -count=1 ./... $(if $(SCREENSHOTS),-screenshots $(abspath $(SCREENSHOTS)))
 
 # Rules are tested with promtool, which comes with Prometheus. Results depend on files that Go does not know of.
-chart: agentcheck-deps ## Check the Helm chart, and the rules and the dashboard in it
+chart: prometheus-deps ## Check the Helm chart, and the rules and the dashboard in it
 	cd test/chart && go vet ./... && go test -count=1 ./...
 
-test-deps: ## Install what the tests run besides Go: git, gpg, an SSH server, and what the documentation types
+test-deps: ## Install what the tests run besides Go: git, gpg, an SSH server, curl and openssl
 	@for c in git gpg curl openssl /usr/sbin/sshd; do command -v $$c >/dev/null || missing=1; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null; then echo "install git, GnuPG, an OpenSSH server, curl and OpenSSL, which tests run"; exit 0; fi; \
 	echo "installing git, gpg, openssh-server, curl and openssl, which tests run"; \
 	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git gpg gpg-agent openssh-server curl openssl
 
-# Suites run one after the other: each has an API server. The one of Argo CD, which takes minutes more to
-# build, has a build tag: it runs only when it is asked for.
-e2e: test-deps agentcheck-deps ## Run the end-to-end suites, or one (SUITE=sd): a real API server, built once; Linux only. SUITE=argocd runs only alone
+# Suites run one after the other, because each has an API server. Argo CD takes minutes more to build, so its
+# suite has a build tag and runs only when SUITE names it.
+e2e: test-deps prometheus-deps ## Run the end-to-end suites with a real API server, or one (SUITE=sd); Linux only. SUITE=argocd runs only by name
 	cd test/e2e && go vet -tags argocd ./... && go test -count=1 -p 1 -v -timeout 90m $(if $(filter argocd,$(SUITE)),-tags argocd) ./$(or $(SUITE),...)
 	@du -sh $(E2E) "$$(go env GOCACHE)" "$$(go env GOMODCACHE)"
 
-e2e-deps: agentcheck-deps ## Build what the end-to-end suites run
+e2e-deps: prometheus-deps ## Build the servers that the end-to-end suites run
 	cd test/e2e && go test -count=1 -p 1 -v -timeout 90m -run '^$$' ./...
 
 # The package is unpacked, not installed, for that would start a service.
-agentcheck-deps: ## Fetch what agentcheck, chart and e2e run besides Go: Prometheus
+prometheus-deps: ## Fetch Prometheus, which agentcheck, chart and e2e run
 	@if command -v prometheus >/dev/null || [ -x $(PROMETHEUS)/usr/bin/prometheus ]; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null; then echo "install Prometheus for the tests with real agents"; exit 0; fi; \
 	echo "fetching Debian's Prometheus, which tests run on loopback, to $(PROMETHEUS)"; \
@@ -73,13 +79,13 @@ agentcheck-deps: ## Fetch what agentcheck, chart and e2e run besides Go: Prometh
 	{ apt-get download -qq prometheus 2>/dev/null || { $(SUDO) apt-get update -qq && apt-get download -qq prometheus; }; } && \
 	dpkg -x prometheus_*.deb root && mkdir -p $(dir $(PROMETHEUS)) && rm -rf $(PROMETHEUS) && mv root $(PROMETHEUS)
 
-browser-deps: ## Install what browser runs besides Go: Chromium without a window
+browser-deps: ## Install Chromium, which browser runs
 	@for c in chromium-headless-shell chromium google-chrome; do if command -v $$c >/dev/null; then exit 0; fi; done; \
 	if ! command -v apt-get >/dev/null; then echo "install Chromium for the tests of pages"; exit 0; fi; \
 	echo "installing chromium-headless-shell, which shows the pages to the tests"; \
 	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium-headless-shell
 
-lint: ## Check formatting, go vet, staticcheck
+lint: ## Check the formatting, and run go vet and staticcheck
 	@gofmt -l . | (! grep .) || { echo "not formatted: run gofmt -w on these files" >&2; exit 1; }
 	go vet ./...
 	$(TOOL) staticcheck ./...
@@ -87,30 +93,30 @@ lint: ## Check formatting, go vet, staticcheck
 generate: ## Regenerate deepcopy functions, CRDs and the generated pages of docs/
 	go generate ./...
 
-demo: ## Run agentry end to end on examples/quickstart, in a temporary folder
+demo: ## Run agentry from input to output branch on examples/quickstart, in a temporary folder
 	@go run ./test/demo
 
 bench: ## Run the benchmarks (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
-bench-sync: ## Measure a fleet of 1,000 pipelines against what git takes, in about a quarter of an hour
+bench-sync: ## Compare a fleet of 1,000 pipelines with plain git, in about a quarter of an hour
 	go test -run '^$$' -bench 'Change' -benchtime 20x -timeout 0 ./gitsync/fleet
 	go test -run '^$$' -bench 'Idle|ColdStart' -benchtime 1x -timeout 0 ./gitsync/fleet
 
-bench-sd: ## Measure the sd-aggregator against its goals, in about ten minutes
+bench-sd: ## Compare the sd-aggregator with its goals, in about ten minutes
 	go build -o bin/ ./cmd/sd-aggregator
 	go run ./test/sd/bench
 
-soak: ## Run replicas of agentry serve among people and faults for SOAK (10m); then an oracle checks every branch
+soak: ## Run replicas of agentry serve for SOAK (10m) while people edit and things fail; then check every branch
 	go run ./test/soak -for $(SOAK)
 
-soak-model: ## Hold a million random histories of edits against a model, and tell how far it is
+soak-model: ## Compare a million random histories of edits with a model, and print the progress
 	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=1000000
 
-soak-sd: ## Run the sd-aggregator among changes and faults for SOAK (10m), with the race detector
+soak-sd: ## Run the sd-aggregator for SOAK (10m) while pods change and fail, with the race detector
 	go run $(RACE) ./test/sd/soak -for $(SOAK)
 
-# Where others do something at the same time, making an input small finds no end.
+# On a busy machine Go may never finish making a failing input small, so its time is bounded.
 fuzz: ## Run every fuzz test for FUZZTIME (30s)
 	@grep -rno --include='*_test.go' 'func Fuzz[A-Za-z0-9_]*' . | sed 's/func //' | while IFS=: read -r file _ name; do \
 		go test -tags oracle -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s "$$(dirname "$$file")" || exit 1; \

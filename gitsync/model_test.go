@@ -23,6 +23,9 @@ var (
 //	go test ./gitsync -run TestModel -model.seed SEED
 func TestModel(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a minute of histories: make race runs it")
+	}
 	if *modelSeed != 0 {
 		edits := newHistory(*modelSeed)
 		t.Logf("history:\n%s", steps(edits))

@@ -21,6 +21,9 @@ import (
 // reads the whole mirror for that, with a warm one what is new.
 func TestACacheThatRots(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("damages a cache in many ways, which takes half a minute: make race runs it")
+	}
 	for name, memory := range map[string]int64{"cold": 1, "warm": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

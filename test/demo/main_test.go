@@ -9,6 +9,9 @@ import (
 
 // TestDemo plays the demo and looks for what it is meant to show.
 func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs the whole demo: make race runs it")
+	}
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	t.Chdir(filepath.Join("..", ".."))

@@ -28,6 +28,9 @@ func small(t *testing.T) options {
 
 // TestAShortSoak has few pipelines, commits and kills.
 func TestAShortSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers and replicas for half a minute: make race runs it")
+	}
 	o := small(t)
 	var said string
 	o.say = func(line string) { said += line }
@@ -45,6 +48,9 @@ func TestAShortSoak(t *testing.T) {
 
 // TestTheOracleSeesWhatIsWrong has a world at rest in which somebody does what agentry never may.
 func TestTheOracleSeesWhatIsWrong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers and replicas for ten seconds: make race runs it")
+	}
 	o := small(t)
 	o.remotes = 1
 	w, err := newWorld(o)

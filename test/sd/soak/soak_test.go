@@ -13,6 +13,9 @@ func TestMain(m *testing.M) { os.Exit(rig.Isolated(m.Run)) }
 
 // TestAShortSoak has few steps, among them an outage of the API server and a restart.
 func TestAShortSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts an aggregator and its pods for ten seconds: make race runs it")
+	}
 	var last string
 	if err := soak(24, func(step int) bool { return step < 6 }, func(line string) { last = line }); err != nil {
 		t.Error(err)

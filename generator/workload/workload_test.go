@@ -232,7 +232,7 @@ func TestImmutableChange(t *testing.T) {
 // TestMostOfAPodIsTaken holds that a GrafanaAgent that uses most of what there is gets no error:
 // the rules are not stricter than Kubernetes, which test/e2e/validity asks about this very file.
 func TestMostOfAPodIsTaken(t *testing.T) {
-	const file = "../../test/worlds/testdata/pods.yaml"
+	const file = "../../test/fixtures/testdata/pods.yaml"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

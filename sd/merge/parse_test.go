@@ -204,7 +204,7 @@ func TestDropsAreCountedByReason(t *testing.T) {
 // samples are recorded answers of real agents, by file.
 func samples(t testing.TB) map[string][]byte {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "test", "sd-samples", "*.json"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "test", "sd", "samples", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no samples", err)
 	}

@@ -7,11 +7,11 @@ go 1.26.0
 tool github.com/grafana/agent/cmd/grafana-agent
 
 require (
-	github.com/agentry-dev/agentry/test/worlds v0.0.0
+	github.com/agentry-dev/agentry/test/fixtures v0.0.0
 	github.com/grafana/agent v0.44.8
 )
 
-replace github.com/agentry-dev/agentry/test/worlds => ../worlds
+replace github.com/agentry-dev/agentry/test/fixtures => ../fixtures
 
 require (
 	cloud.google.com/go/pubsub v1.36.1

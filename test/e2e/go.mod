@@ -4,7 +4,7 @@ module github.com/agentry-dev/agentry/test/e2e
 go 1.26.0
 
 require (
-	github.com/agentry-dev/agentry/test/worlds v0.0.0
+	github.com/agentry-dev/agentry/test/fixtures v0.0.0
 	github.com/golang/snappy v1.0.0
 	github.com/grafana/loki/pkg/push v0.0.0-20231212100434-384e5c2dc872
 	golang.org/x/sys v0.47.0
@@ -16,7 +16,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-replace github.com/agentry-dev/agentry/test/worlds => ../worlds
+replace github.com/agentry-dev/agentry/test/fixtures => ../fixtures
 
 require (
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect

@@ -179,7 +179,7 @@ type group struct {
 // answer is what the aggregator makes of a pod's answer: it says whose pod it is.
 func answer(t *testing.T, file, owner string) []prommodel.LabelSet {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "sd-samples", file))
+	data, err := os.ReadFile(filepath.Join("..", "sd", "samples", file))
 	if err != nil {
 		t.Fatal(err)
 	}

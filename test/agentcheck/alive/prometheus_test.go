@@ -22,7 +22,7 @@ func startPrometheus(t *testing.T, configuration string) *process {
 	})
 }
 
-// prometheusBinary is the one that is installed, or that make agentcheck-deps fetched.
+// prometheusBinary is the one that is installed, or that make prometheus-deps fetched.
 func prometheusBinary(t *testing.T) string {
 	t.Helper()
 	if found, err := exec.LookPath("prometheus"); err == nil {
@@ -34,7 +34,7 @@ func prometheusBinary(t *testing.T) string {
 	}
 	found, err := exec.LookPath(filepath.Join(cache, "agentry-test", "prometheus", "usr", "bin", "prometheus"))
 	if err != nil {
-		t.Fatalf("there is no Prometheus; make agentcheck-deps fetches it: %v", err)
+		t.Fatalf("there is no Prometheus; make prometheus-deps fetches it: %v", err)
 	}
 	return found
 }

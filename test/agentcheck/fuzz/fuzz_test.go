@@ -8,72 +8,72 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentry-dev/agentry/test/worlds"
+	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
 var (
-	fuzzTime  = flag.Duration("fuzz.worlds", 20*time.Second, "how long TestWorlds makes worlds")
-	fuzzSeed  = flag.Uint64("fuzz.seed", 1, "the seed of the first world; each next one has the next number")
-	fuzzOne   = flag.Bool("fuzz.one", false, "make only the world of the seed")
-	fuzzFrom  = flag.String("fuzz.from", "", "begin with worlds only whose names hold this")
+	fuzzTime  = flag.Duration("fuzz.time", 20*time.Second, "how long TestFixtures makes fixtures")
+	fuzzSeed  = flag.Uint64("fuzz.seed", 1, "the seed of the first fixture; each next one has the next number")
+	fuzzOne   = flag.Bool("fuzz.one", false, "make only the fixture of the seed")
+	fuzzFrom  = flag.String("fuzz.from", "", "begin with fixtures only whose names hold this")
 	fuzzLeave = flag.String("fuzz.leave", "", "a kind of objects in which nothing is changed")
 )
 
 const root = "../../.."
 
-// TestWorlds makes worlds in which one to three things are wrong, and asks the agent about all
-// that is rendered. A failure names the seed of its world, which makes it again:
+// TestFixtures makes fixtures in which one to three things are wrong, and asks the agent about all
+// that is rendered. A failure names the seed of its fixture, which makes it again:
 //
-//	go test ./fuzz -run TestWorlds -fuzz.seed SEED -fuzz.one
+//	go test ./fuzz -run TestFixtures -fuzz.seed SEED -fuzz.one
 //
-// For more worlds than a normal run has time for:
+// For more fixtures than a normal run has time for:
 //
-//	go test ./fuzz -run TestWorlds -fuzz.worlds 1h -fuzz.seed 100000 -timeout 0
-func TestWorlds(t *testing.T) {
-	corpus, err := worlds.Load(root)
+//	go test ./fuzz -run TestFixtures -fuzz.time 1h -fuzz.seed 100000 -timeout 0
+func TestFixtures(t *testing.T) {
+	corpus, err := fixtures.Load(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s worlds.Seed) bool { return !strings.Contains(s.Name, *fuzzFrom) })
-	r, err := worlds.Start(root, filepath.Join(t.TempDir(), "renderworlds"))
+	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s fixtures.Seed) bool { return !strings.Contains(s.Name, *fuzzFrom) })
+	r, err := fixtures.Start(root, filepath.Join(t.TempDir(), "renderer"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &worldTest{T: t, corpus: corpus, judge: &judge{Renderer: r, dir: t.TempDir()}, before: map[string]map[string]worlds.Answer{}, seen: map[string]bool{}}
+	w := &fixtureTest{T: t, corpus: corpus, judge: &judge{Renderer: r, dir: t.TempDir()}, before: map[string]map[string]fixtures.Answer{}, seen: map[string]bool{}}
 	n := *fuzzSeed
 	for begin := time.Now(); n == *fuzzSeed || !*fuzzOne && time.Since(begin) < *fuzzTime; n++ {
 		w.one(n)
 	}
-	t.Logf("worlds %d to %d; %d renders with all attempts to make failures small", *fuzzSeed, n-1, w.judge.renders)
+	t.Logf("fixtures %d to %d; %d renders with all attempts to make failures small", *fuzzSeed, n-1, w.judge.renders)
 }
 
-// worldTest is a run over many worlds.
-type worldTest struct {
+// fixtureTest is a run over many fixtures.
+type fixtureTest struct {
 	*testing.T
-	corpus *worlds.Corpus
+	corpus *fixtures.Corpus
 	judge  *judge
-	before map[string]map[string]worlds.Answer // the seeds as they are
-	seen   map[string]bool                     // classes of failures that were reported
+	before map[string]map[string]fixtures.Answer // the seeds as they are
+	seen   map[string]bool                       // classes of failures that were reported
 }
 
-func (w *worldTest) one(n uint64) {
-	world := w.corpus.Random(n, func(kind string) bool { return kind != *fuzzLeave })
-	found, after, err := w.judge.failures(world.Objects)
+func (w *fixtureTest) one(n uint64) {
+	fixture := w.corpus.Random(n, func(kind string) bool { return kind != *fuzzLeave })
+	found, after, err := w.judge.failures(fixture.Objects)
 	if err != nil {
 		w.Fatal(err)
 	}
 	for policy, a := range after {
-		before := w.unchanged(world.Seed)[policy]
-		found = append(found, blamed(before, a, world.Touched, policy)...)
-		found = append(found, lost(before, a, world.Touched, policy)...)
+		before := w.unchanged(fixture.Seed)[policy]
+		found = append(found, blamed(before, a, fixture.Touched, policy)...)
+		found = append(found, lost(before, a, fixture.Touched, policy)...)
 	}
 	for _, f := range found {
-		w.report(world, f)
+		w.report(fixture, f)
 	}
 }
 
 // unchanged is what a seed renders to.
-func (w *worldTest) unchanged(s worlds.Seed) map[string]worlds.Answer {
+func (w *fixtureTest) unchanged(s fixtures.Seed) map[string]fixtures.Answer {
 	if _, ok := w.before[s.Name]; !ok {
 		_, answers, err := w.judge.failures(s.Clone())
 		if err != nil {
@@ -85,11 +85,11 @@ func (w *worldTest) unchanged(s worlds.Seed) map[string]worlds.Answer {
 }
 
 // report reports one failure of its class, as small as it gets.
-func (w *worldTest) report(world worlds.World, f failure) {
+func (w *fixtureTest) report(fixture fixtures.Fixture, f failure) {
 	if w.seen[f.class] {
 		return
 	}
 	w.seen[f.class] = true
-	text, _ := worlds.Encode(w.judge.smaller(world.Objects, f.class, 300))
-	w.Errorf("seed %d, of %s: %v\n%s\n\n%s", world.Number, world.Seed.Name, f, strings.Join(world.Log, "\n"), text)
+	text, _ := fixtures.Encode(w.judge.smaller(fixture.Objects, f.class, 300))
+	w.Errorf("seed %d, of %s: %v\n%s\n\n%s", fixture.Number, fixture.Seed.Name, f, strings.Join(fixture.Log, "\n"), text)
 }

@@ -9,12 +9,12 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/agentry-dev/agentry/test/worlds"
+	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
-// judge renders worlds and says what is wrong with what comes out.
+// judge renders fixtures and says what is wrong with what comes out.
 type judge struct {
-	*worlds.Renderer
+	*fixtures.Renderer
 	dir     string
 	renders int // how often
 }
@@ -35,15 +35,15 @@ func fail(policy, format string, args ...any) failure {
 	return failure{class[:min(len(class), 90)], policy + ": " + text}
 }
 
-// failures are what is wrong with the render of a world, whatever it is.
-func (j *judge) failures(objects []*yaml.Node) (out []failure, answers map[string]worlds.Answer, err error) {
-	text, err := worlds.Encode(objects)
+// failures are what is wrong with the render of a fixture, whatever it is.
+func (j *judge) failures(objects []*yaml.Node) (out []failure, answers map[string]fixtures.Answer, err error) {
+	text, err := fixtures.Encode(objects)
 	if err != nil {
 		return nil, nil, nil // not even YAML
 	}
 	j.renders++
 	if answers, err = j.Render(text); err != nil {
-		return nil, nil, fmt.Errorf("%w, in the world\n%s", err, text)
+		return nil, nil, fmt.Errorf("%w, in the fixture\n%s", err, text)
 	}
 	for policy, a := range answers {
 		if a.Panic != "" {
@@ -70,10 +70,10 @@ func (j *judge) failures(objects []*yaml.Node) (out []failure, answers map[strin
 // stands in the place of a variable is not judged: it may be anything.
 func liveJobs(objects []*yaml.Node) bool {
 	for _, o := range objects {
-		if worlds.Kind(o) != "Secret" {
+		if fixtures.Kind(o) != "Secret" {
 			continue
 		}
-		data := worlds.Child(o, "stringData")
+		data := fixtures.Child(o, "stringData")
 		if data == nil {
 			continue
 		}
@@ -98,7 +98,7 @@ var crossObject = map[string]bool{
 
 // blamed are failures to blame the right object: an error of an object that was not changed
 // and had none before, by a rule that is about one object alone.
-func blamed(before, after worlds.Answer, touched map[string]bool, policy string) (out []failure) {
+func blamed(before, after fixtures.Answer, touched map[string]bool, policy string) (out []failure) {
 	had := map[string]bool{}
 	for _, f := range before.Findings {
 		had[f.Object+f.Code] = true
@@ -126,7 +126,7 @@ func names(message string, touched map[string]bool) bool {
 var leaves = []string{"ServiceMonitor", "PodMonitor", "Probe", "PodLogs", "Integration", "MetricsIntegration", "IntegrationMonitor"}
 
 // lost are units whose files are gone although only monitors and the like were changed.
-func lost(before, after worlds.Answer, touched map[string]bool, policy string) (out []failure) {
+func lost(before, after fixtures.Answer, touched map[string]bool, policy string) (out []failure) {
 	for id := range touched {
 		kind, _, _ := strings.Cut(id, "/")
 		if !slices.Contains(leaves, kind) {
@@ -144,9 +144,9 @@ func lost(before, after worlds.Answer, touched map[string]bool, policy string) (
 	return out
 }
 
-// smaller makes a failing world as small as a number of attempts gets it.
+// smaller makes a failing fixture as small as a number of attempts gets it.
 func (j *judge) smaller(objects []*yaml.Node, class string, attempts int) []*yaml.Node {
-	return worlds.Smaller(objects, attempts, func(objects []*yaml.Node) bool {
+	return fixtures.Smaller(objects, attempts, func(objects []*yaml.Node) bool {
 		found, _, err := j.failures(objects)
 		return err == nil && slices.ContainsFunc(found, func(f failure) bool { return f.class == class })
 	})

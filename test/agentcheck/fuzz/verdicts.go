@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/test/agentcheck/check"
 	"github.com/agentry-dev/agentry/test/agentcheck/rendered"
-	"github.com/agentry-dev/agentry/test/worlds"
+	"github.com/agentry-dev/agentry/test/fixtures"
 )
 
 // configs are the configurations among rendered files.
@@ -26,7 +26,7 @@ func configs(files map[string]string, dir string) ([]rendered.Config, error) {
 
 // verdicts are what the agent has against rendered files, but for missing destinations, which
 // are the user's to decide. What is only a warning of the agent's may have been agentry's, too.
-func verdicts(a worlds.Answer, dir string) (out []string, err error) {
+func verdicts(a fixtures.Answer, dir string) (out []string, err error) {
 	list, err := configs(a.Files, dir)
 	if err != nil {
 		return []string{"the rendered files cannot be read: " + err.Error()}, nil
@@ -53,7 +53,7 @@ func unknowable(f check.Finding, c rendered.Config) bool {
 }
 
 // warned reports whether there is a warning about what the agent's warning is about.
-func warned(a worlds.Answer, rule check.Rule) bool {
+func warned(a fixtures.Answer, rule check.Rule) bool {
 	for _, f := range a.Findings {
 		switch {
 		case f.Severity != "warning":

@@ -99,7 +99,7 @@ func Reloader() Tool {
 	return Tool{name: "reloader", dir: "test/e2e/tools/reloader", pkg: "github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader", ldflags: "-s -w"}
 }
 
-// Prometheus is the one that is installed, or Debian's, which make agentcheck-deps fetches.
+// Prometheus is the one that is installed, or Debian's, which make prometheus-deps fetches.
 func Prometheus() Tool {
 	if installed, err := exec.LookPath("prometheus"); err == nil {
 		return Tool{name: "prometheus", file: installed}
@@ -160,7 +160,7 @@ func (t Tool) build() error {
 	switch {
 	case t.dir == "":
 		if _, err := os.Stat(t.Path()); err != nil {
-			return fmt.Errorf("make agentcheck-deps fetches it: %w", err)
+			return fmt.Errorf("make prometheus-deps fetches it: %w", err)
 		}
 		return nil
 	case t.pkg == "":

@@ -2,7 +2,7 @@
 // every object of every conformance case, example and scenario of the repository, under both
 // secrets policies, is decoded strictly and validated by the API server's own code, and applied
 // to a real API server, server-side and as a dry run; and the former judges what becomes of random
-// worlds, in which manifests are wrong. Flux would drop unknown fields without a
+// fixtures, in which manifests are wrong. Flux would drop unknown fields without a
 // word, so that a green sync says little. What is wrong is refused by both judges, which shows
 // that they can.
 package validity
@@ -48,7 +48,7 @@ func inputs(t *testing.T) []input {
 	for _, dir := range glob(t, "examples/*") {
 		out = append(out, input{dir, []string{dir}})
 	}
-	out = append(out, input{"pods", glob(t, "test/worlds/testdata/pods.yaml")})
+	out = append(out, input{"pods", glob(t, "test/fixtures/testdata/pods.yaml")})
 	for _, pattern := range []string{"generator/testdata/*.txtar", "generator/testdata/hold/*.txtar", "internal/cli/testdata/script/*.txtar"} {
 		for _, file := range glob(t, pattern) {
 			out = append(out, input{strings.TrimPrefix(file, harness.Root()+"/"), []string{unpack(t, file)}})

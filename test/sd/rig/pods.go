@@ -138,7 +138,7 @@ func answer(integrations []string) string {
 	return "[" + strings.Join(groups, ",") + "]"
 }
 
-// group is one integration in the answer of an agent, as test/sd-samples has it.
+// group is one integration in the answer of an agent, as test/sd/samples has it.
 func group(name string) string {
 	return fmt.Sprintf(`{"targets":["HOST"],"labels":{"__meta_agent_integration_autoscrape":"0",`+
 		`"__meta_agent_integration_instance":"monitoring/%[1]s","__meta_agent_integration_name":"%[1]s",`+

@@ -51,7 +51,7 @@ func sorted(groups []Group) []string {
 	return out
 }
 
-// answer and verdict are what package oracle in test/oracle has; it is in another module.
+// answer and verdict are what package clients in test/prometheus/clients has; it is in another module.
 type answer struct {
 	Status int         `json:"status"`
 	Header http.Header `json:"header"`
@@ -77,7 +77,7 @@ func (v verdict) read() []Group {
 	return groups
 }
 
-// client is a running program of test/oracle.
+// client is a running program of test/prometheus/clients.
 type client struct {
 	name string
 
@@ -120,7 +120,7 @@ func start(name string) (*client, error) {
 		return nil, err
 	}
 	program := exec.Command("go", "run", ".")
-	program.Dir = filepath.Join(strings.TrimSpace(string(root)), "test", "oracle", name)
+	program.Dir = filepath.Join(strings.TrimSpace(string(root)), "test", "prometheus", "clients", name)
 	program.Stderr = os.Stderr
 	in, err := program.StdinPipe()
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package oracle is what the programs below it share. Each of them has the http_sd client of
+// Package clients is what the programs below it share. Each of them has the http_sd client of
 // one Prometheus in it, and says how that reads the answers of a server. With -tags oracle,
 // the tests of sd show them every document.
 //
 // Each program is a module of its own and requires nothing of agentry: versions are selected
 // for a module as a whole, so the old client would get the libraries of today, and with them
 // the rules of today.
-package oracle
+package clients
 
 import (
 	"context"

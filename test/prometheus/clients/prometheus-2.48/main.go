@@ -8,13 +8,13 @@ import (
 	"github.com/prometheus/common/config"
 	"github.com/prometheus/prometheus/discovery/http"
 
-	"github.com/agentry-dev/agentry/test/oracle"
+	"github.com/agentry-dev/agentry/test/prometheus/clients"
 )
 
-func main() { oracle.Main(ask) }
+func main() { clients.Main(ask) }
 
 // ask is the first refresh of a new discovery: nothing is left of other answers.
-func ask(ctx context.Context, url string) ([]oracle.Group, error) {
+func ask(ctx context.Context, url string) ([]clients.Group, error) {
 	settings := http.DefaultSDConfig
 	settings.URL = url
 	settings.HTTPClientConfig.FollowRedirects = false // As agentry renders it.
@@ -26,11 +26,11 @@ func ask(ctx context.Context, url string) ([]oracle.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups := make([]oracle.Group, len(found))
+	groups := make([]clients.Group, len(found))
 	for i, f := range found {
-		groups[i].Labels = oracle.Plain(f.Labels)
+		groups[i].Labels = clients.Plain(f.Labels)
 		for _, target := range f.Targets {
-			groups[i].Targets = append(groups[i].Targets, oracle.Plain(target))
+			groups[i].Targets = append(groups[i].Targets, clients.Plain(target))
 		}
 	}
 	return groups, nil

@@ -1,4 +1,4 @@
 // Without requirements, so that it changes no version of the programs.
-module github.com/agentry-dev/agentry/test/oracle
+module github.com/agentry-dev/agentry/test/prometheus/clients
 
 go 1.26.0

@@ -1,9 +1,9 @@
-module github.com/agentry-dev/agentry/test/oracle/prometheus-current
+module github.com/agentry-dev/agentry/test/prometheus/clients/prometheus-current
 
 go 1.26.7
 
 require (
-	github.com/agentry-dev/agentry/test/oracle v0.0.0
+	github.com/agentry-dev/agentry/test/prometheus/clients v0.0.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/common v0.72.1
 	github.com/prometheus/prometheus v0.316.0
@@ -35,4 +35,4 @@ require (
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd // indirect
 )
 
-replace github.com/agentry-dev/agentry/test/oracle => ../
+replace github.com/agentry-dev/agentry/test/prometheus/clients => ../

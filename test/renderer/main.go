@@ -1,8 +1,8 @@
-// Command renderworlds renders one world after the other, for the fuzz tests of test/agentcheck,
-// which live in a module of their own and cannot call the renderer: a process for each world
-// would cost more than the world.
+// Command renderer renders one fixture after the other, for the fuzz tests of test/agentcheck,
+// which live in a module of their own and cannot call the renderer: a process for each fixture
+// would cost more than the fixture.
 //
-// Each line of standard input is a JSON string, the manifests of a world as one YAML stream. Each
+// Each line of standard input is a JSON string, the manifests of a fixture as one YAML stream. Each
 // is answered by a line of JSON: an Answer by secrets policy.
 package main
 
@@ -22,7 +22,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// Answer is what became of a world.
+// Answer is what became of a fixture.
 type Answer struct {
 	Findings []Finding
 	// Files are the rendered manifests by path.
@@ -50,10 +50,10 @@ func main() {
 }
 
 func run(in io.Reader, out io.Writer) error {
-	worlds, answers := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
+	fixtures, answers := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	for {
-		var world string
-		switch err := worlds.Decode(&world); err {
+		var fixture string
+		switch err := fixtures.Decode(&fixture); err {
 		case nil:
 		case io.EOF: //nolint:errorlint // as the decoder documents
 			return nil
@@ -62,7 +62,7 @@ func run(in io.Reader, out io.Writer) error {
 		}
 		all := map[secretref.Policy]Answer{}
 		for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference} {
-			all[policy] = twice(world, policy)
+			all[policy] = twice(fixture, policy)
 		}
 		if err := answers.Encode(all); err != nil {
 			return err
@@ -70,9 +70,9 @@ func run(in io.Reader, out io.Writer) error {
 	}
 }
 
-// twice renders a world two times, from the text on, and compares.
-func twice(world string, policy secretref.Policy) Answer {
-	first, second := once(world, policy), once(world, policy)
+// twice renders a fixture two times, from the text on, and compares.
+func twice(fixture string, policy secretref.Policy) Answer {
+	first, second := once(fixture, policy), once(fixture, policy)
 	for path, text := range first.Files {
 		if second.Files[path] != text {
 			first.Differs = path
@@ -87,14 +87,14 @@ func twice(world string, policy secretref.Policy) Answer {
 	return first
 }
 
-func once(world string, policy secretref.Policy) (a Answer) {
+func once(fixture string, policy secretref.Policy) (a Answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			a.Panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
 		}
 	}()
 	a.Files = map[string]string{}
-	parsed := manifest.Parse(manifest.File{Path: "input.yaml", Data: []byte(world)}, manifest.Options{})
+	parsed := manifest.Parse(manifest.File{Path: "input.yaml", Data: []byte(fixture)}, manifest.Options{})
 	out := generator.Render(manifest.NewSet(parsed), generator.Options{Secrets: policy}, nil)
 	for _, d := range append(parsed.Diags, out.Diags...) {
 		a.Findings = append(a.Findings, Finding{d.Severity, d.Code, d.Object.String(), d.Message, d.Position()})

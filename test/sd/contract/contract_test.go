@@ -1,6 +1,6 @@
-// Package sdcontract holds equal what the generator and the sd-aggregator must agree on: they
+// Package contract holds equal what the generator and the sd-aggregator must agree on: they
 // do not import each other.
-package sdcontract
+package contract
 
 import (
 	"slices"

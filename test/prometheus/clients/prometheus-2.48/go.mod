@@ -1,10 +1,10 @@
 // The versions are those of test/agentcheck: what the agent was built with.
-module github.com/agentry-dev/agentry/test/oracle/prometheus-2.48
+module github.com/agentry-dev/agentry/test/prometheus/clients/prometheus-2.48
 
 go 1.26.0
 
 require (
-	github.com/agentry-dev/agentry/test/oracle v0.0.0
+	github.com/agentry-dev/agentry/test/prometheus/clients v0.0.0
 	github.com/prometheus/common v0.53.0
 	github.com/prometheus/prometheus v1.99.0
 )
@@ -31,6 +31,6 @@ require (
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 )
 
-replace github.com/agentry-dev/agentry/test/oracle => ../
+replace github.com/agentry-dev/agentry/test/prometheus/clients => ../
 
 replace github.com/prometheus/prometheus => github.com/grafana/prometheus v1.8.2-0.20240130142130-51b39f24d406

@@ -58,15 +58,14 @@ func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, []diag.Finding) {
 	if a.RefreshInterval == 0 {
 		a.RefreshInterval = DefaultSDRefresh
 	}
-	j := &job{secrets: secrets, path: settingsPath}
-	j.ownTLS(a.TLS)
-	j.authorization(a.Authorization)
+	var found findings
+	to := access{secrets: secrets, path: settingsPath, found: &found}
 	return model.HTTPSD{
 		URL:             strings.TrimRight(a.URL, "/") + sdPath,
 		RefreshInterval: prommodel.Duration(a.RefreshInterval).String(),
-		HTTPAuth:        j.config.HTTPAuth,
-		TLS:             j.config.TLS,
-	}, j.findings
+		TLS:             to.ownTLS(a.TLS),
+		HTTPAuth:        model.HTTPAuth{Authorization: to.authorization(a.Authorization)},
+	}, found
 }
 
 // CheckSDURL says what is wrong with the URL of an sd-aggregator.

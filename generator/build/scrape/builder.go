@@ -8,6 +8,7 @@ import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	prommodel "github.com/prometheus/common/model"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -72,19 +73,10 @@ func NewBuilder(s Settings) *Builder {
 // job is one scrape job under construction.
 type job struct {
 	*Builder
-	config   model.ScrapeConfig
-	findings []diag.Finding
-	secrets  Secrets
-	path     string // of the endpoint, ending in a dot unless it is empty
-}
-
-func (j *job) report(s diag.Severity, code diag.Code, path, format string, args ...any) {
-	j.findings = append(j.findings, diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
-}
-
-// fail reports an error that there is only together with other objects.
-func (j *job) fail(code diag.Code, path, message string, related ...diag.Object) {
-	j.findings = append(j.findings, diag.Finding{Severity: diag.Error, Code: code, Path: path, Message: message, Related: related})
+	config  model.ScrapeConfig
+	found   findings
+	secrets Secrets
+	path    string // of the endpoint, ending in a dot unless it is empty
 }
 
 // owner is namespace/name of the GrafanaAgent.
@@ -92,6 +84,18 @@ func (s *Settings) owner() string { return s.Agent.Namespace + "/" + s.Agent.Nam
 
 func (j *job) add(r ...*model.Relabel) {
 	j.config.Relabel = append(j.config.Relabel, r...)
+}
+
+// access resolves the credentials of the job.
+func (j *job) access() access { return access{secrets: j.secrets, path: j.path, found: &j.found} }
+
+func (j *job) selectors() selectors { return selectors{regexes: &j.relabel, found: &j.found} }
+
+// keepPort adds the rule that keeps only the wanted port of a target.
+func (j *job) keepPort(portLabel, port string, target *intstr.IntOrString) {
+	if r := j.selectors().port(j.path, portLabel, port, target); r != nil {
+		j.add(r)
+	}
 }
 
 // kubernetes sets the job's service discovery. Which namespaces it looks in is decided
@@ -119,7 +123,7 @@ func (j *job) timing(interval, timeout monitoringv1.Duration) {
 	if interval != "" {
 		d, err := prommodel.ParseDuration(string(interval))
 		if err != nil {
-			j.report(diag.Error, diag.InvalidDuration, j.path+"interval", "%q is not a duration, like 30s or 1m30s", interval)
+			j.found.report(diag.Error, diag.InvalidDuration, j.path+"interval", "%q is not a duration, like 30s or 1m30s", interval)
 			return
 		}
 		if d > 0 {
@@ -132,13 +136,13 @@ func (j *job) timing(interval, timeout monitoringv1.Duration) {
 	d, err := prommodel.ParseDuration(string(timeout))
 	switch {
 	case err != nil:
-		j.report(diag.Error, diag.InvalidDuration, j.path+"scrapeTimeout", "%q is not a duration, like 10s", timeout)
+		j.found.report(diag.Error, diag.InvalidDuration, j.path+"scrapeTimeout", "%q is not a duration, like 10s", timeout)
 	case time.Duration(d) > every:
 		message := fmt.Sprintf("the timeout %s is longer than the scrape interval %s", timeout, prommodel.Duration(every))
 		if whose != nil {
 			message += " of GrafanaAgent " + j.settings.owner()
 		}
-		j.fail(diag.TimeoutAboveInterval, j.path+"scrapeTimeout", message, whose...)
+		j.found.fail(diag.TimeoutAboveInterval, j.path+"scrapeTimeout", message, whose...)
 	}
 }
 

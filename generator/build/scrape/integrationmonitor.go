@@ -73,8 +73,10 @@ func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance st
 		j.config.HTTP = b.discovery.own
 		j.add(b.discovery.owned)
 	}
-	j.integrationNamespaces(m.Namespace, spec.NamespaceSelector)
-	j.integrationSelector("spec.selector", &spec.Selector)
+	if r := integrationNamespaces(&j.found, m.Namespace, spec.NamespaceSelector, b.settings.IgnoreNamespaceSelectors); r != nil {
+		j.add(r)
+	}
+	j.add(integrationSelector(&j.found, "spec.selector", &spec.Selector)...)
 	j.integrationLabels(spec.TargetLabels, all)
 	if j.config.Scheme != "" { // a target's own would win over the job's
 		j.add(&model.Relabel{TargetLabel: "__scheme__", Replacement: model.Present(j.config.Scheme)})
@@ -94,7 +96,7 @@ func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance st
 	for i := range spec.MetricRelabelConfigs {
 		j.metricRule(i, asWritten(&spec.MetricRelabelConfigs[i]))
 	}
-	return &j.config, j.findings
+	return &j.config, j.found
 }
 
 // integrationHTTP sets how targets are scraped.
@@ -108,8 +110,8 @@ func (j *job) integrationHTTP(spec *v1alpha1.IntegrationMonitorSpec) {
 		e.proxy = &spec.ProxyURL
 	}
 	j.http(e)
-	j.credentials(spec.BasicAuth, spec.Authorization, spec.OAuth2)
-	j.ownTLS(spec.TLSConfig)
+	j.config.HTTPAuth = j.access().credentials(spec.BasicAuth, spec.Authorization, spec.OAuth2)
+	j.config.TLS = j.access().ownTLS(spec.TLSConfig)
 }
 
 // integrationLimits sets the limits. Zero is none, as in Prometheus.
@@ -130,7 +132,7 @@ func (j *job) integrationLimits(spec *v1alpha1.IntegrationMonitorSpec) {
 	}
 	j.config.BodySizeLimit = string(*spec.BodySizeLimit)
 	if !validSize(j.config.BodySizeLimit) {
-		j.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit", "%q is not a size below 8EiB, like 512KB or 10MB", j.config.BodySizeLimit)
+		j.found.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit", "%q is not a size below 8EiB, like 512KB or 10MB", j.config.BodySizeLimit)
 	}
 }
 
@@ -142,7 +144,7 @@ func (j *job) integrationLabels(names []string, all bool) {
 		r := &model.Relabel{SourceLabels: []string{crLabel + label}, Regex: model.Present("(.+)"), TargetLabel: label}
 		switch {
 		case label == "" || label[0] >= '0' && label[0] <= '9':
-			j.report(diag.Error, diag.InvalidRelabeling, path, "%q makes the label name %q, which the agent refuses", name, label)
+			j.found.report(diag.Error, diag.InvalidRelabeling, path, "%q makes the label name %q, which the agent refuses", name, label)
 		case !j.reserved(path, r, all):
 			j.add(r)
 		}
@@ -168,10 +170,10 @@ func (j *job) reserved(path string, r *model.Relabel, all bool) bool {
 	}
 	switch label := r.TargetLabel; {
 	case label == "job":
-		j.report(diag.Warning, diag.ReservedLabel, path, "the rule is left out: the label job is always integrations/<exporter>")
+		j.found.report(diag.Warning, diag.ReservedLabel, path, "the rule is left out: the label job is always integrations/<exporter>")
 		return true
 	case label == "instance", label == "monitor", label == "metrics_instance", label == "cluster" && all:
-		j.report(diag.Warning, diag.ReservedLabel, path, "the label %s is overwritten: it says what was scraped, and by whom", label)
+		j.found.report(diag.Warning, diag.ReservedLabel, path, "the label %s is overwritten: it says what was scraped, and by whom", label)
 	}
 	return false
 }

@@ -38,29 +38,39 @@ func group(expr string, alternatives int) string {
 	return "(?:" + expr + ")"
 }
 
-// integrationNamespaces keeps the targets of the namespaces that a monitor may see.
-func (j *job) integrationNamespaces(own string, sel monitoringv1.NamespaceSelector) {
+// integrationNamespaces is the rule that keeps the targets of the namespaces that a monitor may
+// see, which is its own where the GrafanaAgent ignores its selector; nil for all.
+func integrationNamespaces(found *findings, own string, sel monitoringv1.NamespaceSelector, ignored bool) *model.Relabel {
 	names := sel.MatchNames
 	switch {
-	case j.settings.IgnoreNamespaceSelectors:
+	case ignored:
 		names = []string{own}
 	case sel.Any:
-		return
+		return nil
 	case len(names) == 0:
 		names = []string{own}
 	}
 	for i, name := range sel.MatchNames {
 		if len(validation.IsDNS1123Label(name)) > 0 {
-			j.report(diag.Error, diag.InvalidSelector, "spec.namespaceSelector.matchNames["+strconv.Itoa(i)+"]", "%q is not the name of a namespace", name)
+			found.report(diag.Error, diag.InvalidSelector, "spec.namespaceSelector.matchNames["+strconv.Itoa(i)+"]", "%q is not the name of a namespace", name)
 		}
 	}
-	j.add(&model.Relabel{SourceLabels: []string{crNamespace}, Regex: model.Present(anyOf(names...)), Action: "keep"})
+	return &model.Relabel{SourceLabels: []string{crNamespace}, Regex: model.Present(anyOf(names...)), Action: "keep"}
 }
 
-// integrationSelector keeps the targets of the MetricsIntegrations that a selector means.
-func (j *job) integrationSelector(path string, sel *metav1.LabelSelector) {
+// integrationSelector returns the rules that keep the targets of the MetricsIntegrations that a
+// selector means.
+func integrationSelector(found *findings, path string, sel *metav1.LabelSelector) (out []*model.Relabel) {
+	add := func(path, key string, operator selection.Operator, values []string) {
+		r, err := requirement(key, operator, values)
+		if err != nil {
+			found.report(diag.Error, diag.InvalidSelector, path, "%v", err)
+			return
+		}
+		out = append(out, r)
+	}
 	for _, key := range sortedKeys(sel.MatchLabels) {
-		j.requirement(path+".matchLabels["+key+"]", key, selection.In, []string{sel.MatchLabels[key]})
+		add(path+".matchLabels["+key+"]", key, selection.In, []string{sel.MatchLabels[key]})
 	}
 	for i, e := range sel.MatchExpressions {
 		at := path + ".matchExpressions[" + strconv.Itoa(i) + "]"
@@ -69,17 +79,17 @@ func (j *job) integrationSelector(path string, sel *metav1.LabelSelector) {
 			metav1.LabelSelectorOpExists: selection.Exists, metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
 		}[e.Operator]
 		if !known {
-			j.report(diag.Error, diag.InvalidSelector, at+".operator", "%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator)
+			found.report(diag.Error, diag.InvalidSelector, at+".operator", "%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator)
 			continue
 		}
-		j.requirement(at, e.Key, operator, e.Values)
+		add(at, e.Key, operator, e.Values)
 	}
+	return out
 }
 
-func (j *job) requirement(path, key string, operator selection.Operator, values []string) {
+func requirement(key string, operator selection.Operator, values []string) (*model.Relabel, error) {
 	if _, err := labels.NewRequirement(key, operator, values); err != nil {
-		j.report(diag.Error, diag.InvalidSelector, path, "%v", err)
-		return
+		return nil, err
 	}
 	label := sanitize(key)
 	r := &model.Relabel{SourceLabels: []string{crLabelPresent + label}, Regex: model.Present(present), Action: "keep"}
@@ -91,5 +101,5 @@ func (j *job) requirement(path, key string, operator selection.Operator, values 
 	if operator == selection.NotIn || operator == selection.DoesNotExist {
 		r.Action = "drop"
 	}
-	j.add(r)
+	return r, nil
 }

@@ -34,13 +34,13 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 		params: ep.Params, proxy: ep.ProxyURL, enableHTTP2: ep.EnableHTTP2,
 	})
 	j.timing(ep.Interval, ep.ScrapeTimeout)
-	j.auth(ep.BasicAuth, bearer(&ep.HTTPConfigWithoutTLS), ep.BearerTokenFile)
-	j.fullTLS(ep.TLSConfig)
+	j.config.HTTPAuth = j.access().auth(ep.BasicAuth, bearer(&ep.HTTPConfigWithoutTLS), ep.BearerTokenFile)
+	j.config.TLS = j.access().fullTLS(ep.TLSConfig)
 	j.config.SampleLimit = limit(spec.SampleLimit, b.settings.EnforcedSampleLimit)
 	j.config.TargetLimit = limit(spec.TargetLimit, b.settings.EnforcedTargetLimit)
 
-	j.selector("service", "spec.selector", spec.Selector)
-	j.port("endpoint_port_name", ep.Port, ep.TargetPort)
+	j.add(j.selectors().labels("service", "spec.selector", spec.Selector)...)
+	j.keepPort("endpoint_port_name", ep.Port, ep.TargetPort)
 	j.add(b.rules.serviceMeta...)
 	j.filterRunning(ep.FilterRunning)
 	j.copyLabels("service", "spec.targetLabels", spec.TargetLabels)
@@ -53,10 +53,10 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	j.add(b.rules.shard...)
 	j.metricRules(ep.MetricRelabelConfigs)
 	if endpoint == 0 {
-		j.unrenderedServiceMonitor(spec)
+		unrenderedServiceMonitor(&j.found, spec)
 	}
-	j.unrenderedEndpoint(ep)
-	return &j.config, j.findings
+	unrenderedEndpoint(&j.found, j.path, ep)
+	return &j.config, j.found
 }
 
 // PodMonitor returns the job of one endpoint, and what there is to say about it.
@@ -70,8 +70,8 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 		params: ep.Params, proxy: ep.ProxyURL, enableHTTP2: ep.EnableHTTP2,
 	})
 	j.timing(ep.Interval, ep.ScrapeTimeout)
-	j.auth(ep.BasicAuth, bearer(&ep.HTTPConfigWithoutTLS), "")
-	j.safeTLS(ep.TLSConfig)
+	j.config.HTTPAuth = j.access().auth(ep.BasicAuth, bearer(&ep.HTTPConfigWithoutTLS), "")
+	j.config.TLS = j.access().safeTLS(ep.TLSConfig)
 	j.config.SampleLimit = limit(spec.SampleLimit, b.settings.EnforcedSampleLimit)
 	j.config.TargetLimit = limit(spec.TargetLimit, b.settings.EnforcedTargetLimit)
 
@@ -80,8 +80,8 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 		port = *ep.Port
 	}
 	j.filterRunning(ep.FilterRunning)
-	j.selector("pod", "spec.selector", spec.Selector)
-	j.port("pod_container_port_name", port, ep.TargetPort)
+	j.add(j.selectors().labels("pod", "spec.selector", spec.Selector)...)
+	j.keepPort("pod_container_port_name", port, ep.TargetPort)
 	j.add(b.rules.podMeta...)
 	j.copyLabels("pod", "spec.podTargetLabels", spec.PodTargetLabels)
 	j.add(&model.Relabel{TargetLabel: "job", Replacement: model.Present(m.Namespace + "/" + m.Name)})
@@ -92,10 +92,10 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	j.add(b.rules.shard...)
 	j.metricRules(ep.MetricRelabelConfigs)
 	if endpoint == 0 {
-		j.unrenderedPodMonitor(spec)
+		unrenderedPodMonitor(&j.found, spec)
 	}
-	j.unrenderedPodEndpoint(ep)
-	return &j.config, j.findings
+	unrenderedPodEndpoint(&j.found, j.path, ep)
+	return &j.config, j.found
 }
 
 // defaultProbePath is the operator's, for a Probe whose prober has none.
@@ -115,8 +115,8 @@ func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	j.config.Scheme = scheme(spec.ProberSpec.Scheme)
 	j.config.Params = map[string][]string{"module": {spec.Module}}
 	j.timing(spec.Interval, spec.ScrapeTimeout)
-	j.auth(spec.BasicAuth, bearer(&spec.HTTPConfigWithoutTLS), "")
-	j.safeTLS(spec.TLSConfig)
+	j.config.HTTPAuth = j.access().auth(spec.BasicAuth, bearer(&spec.HTTPConfigWithoutTLS), "")
+	j.config.TLS = j.access().safeTLS(spec.TLSConfig)
 
 	if spec.JobName != "" {
 		j.add(&model.Relabel{TargetLabel: "job", Replacement: model.Present(spec.JobName)})
@@ -127,14 +127,14 @@ func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	case spec.Targets.Ingress != nil:
 		j.ingressTargets(m, spec.Targets.Ingress)
 	default:
-		j.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets", "a Probe needs targets.staticConfig or targets.ingress")
+		j.found.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets", "a Probe needs targets.staticConfig or targets.ingress")
 	}
 	if spec.ProberSpec.URL == "" {
-		j.report(diag.Warning, diag.InvalidURL, "spec.prober.url", "is missing: nothing is probed without a prober")
+		j.found.report(diag.Warning, diag.InvalidURL, "spec.prober.url", "is missing: nothing is probed without a prober")
 	}
 	j.enforceNamespace(m.Namespace)
-	j.unrenderedProbe(spec)
-	return &j.config, j.findings
+	unrenderedProbe(&j.found, spec)
+	return &j.config, j.found
 }
 
 func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTargetStaticConfig) {
@@ -144,7 +144,7 @@ func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTar
 	}
 	for name := range labels {
 		if !prommodel.LabelName(name).IsValidLegacy() {
-			j.report(diag.Error, diag.InvalidRelabeling, "spec.targets.staticConfig.labels["+name+"]", "%q is not a label name", name)
+			j.found.report(diag.Error, diag.InvalidRelabeling, "spec.targets.staticConfig.labels["+name+"]", "%q is not a label name", name)
 		}
 	}
 	labels["namespace"] = m.Namespace
@@ -159,7 +159,7 @@ func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTar
 
 func (j *job) ingressTargets(m *monitoringv1.Probe, ingress *monitoringv1.ProbeTargetIngress) {
 	j.kubernetes("ingress", m.Namespace, ingress.NamespaceSelector)
-	j.selector("ingress", "spec.targets.ingress.selector", ingress.Selector)
+	j.add(j.selectors().labels("ingress", "spec.targets.ingress.selector", ingress.Selector)...)
 	j.add(
 		&model.Relabel{SourceLabels: []string{metaPrefix + "ingress_scheme", "__address__", metaPrefix + "ingress_path"},
 			Separator: model.Present(";"), Regex: model.Present("(.+);(.+);(.+)"), TargetLabel: "__param_target",

@@ -17,7 +17,7 @@ func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.
 	j := &job{Builder: b, path: "spec."}
 	j.kubernetes("pod", p.Namespace, s.NamespaceSelector)
 	j.add(b.rules.jobName)
-	j.selector("pod", "spec.selector", s.Selector)
+	j.add(j.selectors().labels("pod", "spec.selector", s.Selector)...)
 	j.add(b.rules.podMeta...)
 	j.copyLabels("pod", "spec.podTargetLabels", s.PodTargetLabels)
 	j.add(&model.Relabel{TargetLabel: "job", Replacement: model.Present(key)})
@@ -31,7 +31,7 @@ func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.
 		}
 	}
 	j.enforceNamespace(p.Namespace)
-	return &model.LogsScrapeConfig{JobName: "podLogs/" + key, Kubernetes: j.config.Kubernetes, Relabel: j.config.Relabel}, j.findings
+	return &model.LogsScrapeConfig{JobName: "podLogs/" + key, Kubernetes: j.config.Kubernetes, Relabel: j.config.Relabel}, j.found
 }
 
 // OwnRelabel converts a rule of one of the agent's own kinds.

@@ -1,9 +1,7 @@
 package scrape
 
 import (
-	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -12,7 +10,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/relabel"
-	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
@@ -73,7 +70,7 @@ func (j *job) metricRules(rules []monitoringv1.RelabelConfig) {
 // metricRule adds a rule for samples, unless it would touch the enforced namespace label.
 func (j *job) metricRule(i int, r *model.Relabel) {
 	if label := j.settings.EnforcedNamespaceLabel; label != "" && r.TargetLabel == label {
-		j.report(diag.Warning, diag.EnforcedLabel, fmt.Sprintf("%smetricRelabelings[%d].targetLabel", j.path, i),
+		j.found.report(diag.Warning, diag.EnforcedLabel, fmt.Sprintf("%smetricRelabelings[%d].targetLabel", j.path, i),
 			"the rule is left out: %s is the GrafanaAgent's enforcedNamespaceLabel", label)
 		return
 	}
@@ -87,35 +84,8 @@ func (j *job) check(r *model.Relabel, field string, i int) {
 		if p.Field != "" {
 			path += "." + p.Field
 		}
-		j.findings = append(j.findings, diag.Finding{Severity: p.Severity, Code: p.Code, Path: path, Message: p.Message, Hint: p.Hint})
+		j.found = append(j.found, diag.Finding{Severity: p.Severity, Code: p.Code, Path: path, Message: p.Message, Hint: p.Hint})
 	}
-}
-
-// checkURL reports a URL that the agent cannot parse.
-func (j *job) checkURL(field, value string) {
-	if value != "" {
-		j.parseURL(field, value)
-	}
-}
-
-// checkHTTPURL reports a URL that nothing can be requested from.
-func (j *job) checkHTTPURL(field, value string) {
-	if u := j.parseURL(field, value); u != nil && (u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https") {
-		j.report(diag.Error, diag.InvalidURL, j.path+field, "must be a URL that begins with http:// or https://")
-	}
-}
-
-func (j *job) parseURL(field, value string) *url.URL {
-	u, err := url.Parse(value)
-	if err != nil {
-		if e := (*url.Error)(nil); errors.As(err, &e) {
-			err = e.Err // without the URL itself, which may hold a password
-		}
-		j.report(diag.Error, diag.InvalidURL, j.path+field, "is not a URL: %v", err)
-	} else if yamltext.ReadsAsNull(value) {
-		j.report(diag.Error, diag.InvalidURL, j.path+field, "the agent takes %q for no value", value)
-	}
-	return u
 }
 
 // RelabelChecker knows what the agent's Prometheus refuses in a relabelling rule.

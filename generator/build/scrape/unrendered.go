@@ -15,16 +15,16 @@ type field struct {
 	set  bool
 }
 
-func (j *job) unrendered(path string, fields ...field) {
-	for _, f := range fields {
-		if f.set {
-			j.report(diag.Warning, diag.NotRendered, path+f.name, "is not rendered: the Grafana Agent Operator does not know or ignores it")
+func (f *findings) unrendered(path string, fields ...field) {
+	for _, one := range fields {
+		if one.set {
+			f.report(diag.Warning, diag.NotRendered, path+one.name, "is not rendered: the Grafana Agent Operator does not know or ignores it")
 		}
 	}
 }
 
-func (j *job) unrenderedServiceMonitor(s *monitoringv1.ServiceMonitorSpec) {
-	j.unrendered("spec.",
+func unrenderedServiceMonitor(f *findings, s *monitoringv1.ServiceMonitorSpec) {
+	f.unrendered("spec.",
 		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
 		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
 		field{"labelLimit", s.LabelLimit != nil},
@@ -37,11 +37,11 @@ func (j *job) unrenderedServiceMonitor(s *monitoringv1.ServiceMonitorSpec) {
 		field{"serviceDiscoveryRole", s.ServiceDiscoveryRole != nil},
 		field{"selectorMechanism", s.SelectorMechanism != nil},
 	)
-	j.unrenderedHistograms(&s.NativeHistogramConfig)
+	unrenderedHistograms(f, &s.NativeHistogramConfig)
 }
 
-func (j *job) unrenderedPodMonitor(s *monitoringv1.PodMonitorSpec) {
-	j.unrendered("spec.",
+func unrenderedPodMonitor(f *findings, s *monitoringv1.PodMonitorSpec) {
+	f.unrendered("spec.",
 		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
 		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
 		field{"labelLimit", s.LabelLimit != nil},
@@ -53,11 +53,11 @@ func (j *job) unrenderedPodMonitor(s *monitoringv1.PodMonitorSpec) {
 		field{"bodySizeLimit", s.BodySizeLimit != nil},
 		field{"selectorMechanism", s.SelectorMechanism != nil},
 	)
-	j.unrenderedHistograms(&s.NativeHistogramConfig)
+	unrenderedHistograms(f, &s.NativeHistogramConfig)
 }
 
-func (j *job) unrenderedProbe(s *monitoringv1.ProbeSpec) {
-	j.unrendered("spec.",
+func unrenderedProbe(f *findings, s *monitoringv1.ProbeSpec) {
+	f.unrendered("spec.",
 		field{"metricRelabelings", len(s.MetricRelabelConfigs) > 0},
 		field{"sampleLimit", s.SampleLimit != nil},
 		field{"targetLimit", s.TargetLimit != nil},
@@ -71,15 +71,15 @@ func (j *job) unrenderedProbe(s *monitoringv1.ProbeSpec) {
 		field{"params", len(s.Params) > 0},
 		field{"authorization", s.Authorization != nil || s.HTTPConfigWithoutTLS.Authorization != nil},
 	)
-	j.unrendered("spec.prober.", field{"proxyUrl", s.ProberSpec.ProxyURL != nil})
-	j.unrenderedHistograms(&s.NativeHistogramConfig)
-	j.unrenderedProxy(&s.ProberSpec.ProxyConfig, "spec.prober.")
-	j.unrenderedHTTP(&s.HTTPConfigWithoutTLS)
-	j.unrenderedTLS(s.TLSConfig)
+	f.unrendered("spec.prober.", field{"proxyUrl", s.ProberSpec.ProxyURL != nil})
+	unrenderedHistograms(f, &s.NativeHistogramConfig)
+	unrenderedProxy(f, "spec.prober.", &s.ProberSpec.ProxyConfig)
+	unrenderedHTTP(f, "spec.", &s.HTTPConfigWithoutTLS)
+	unrenderedTLS(f, "spec.", s.TLSConfig)
 }
 
-func (j *job) unrenderedHistograms(c *monitoringv1.NativeHistogramConfig) {
-	j.unrendered("spec.",
+func unrenderedHistograms(f *findings, c *monitoringv1.NativeHistogramConfig) {
+	f.unrendered("spec.",
 		field{"scrapeNativeHistograms", c.ScrapeNativeHistograms != nil},
 		field{"scrapeClassicHistograms", c.ScrapeClassicHistograms != nil},
 		field{"nativeHistogramBucketLimit", c.NativeHistogramBucketLimit != nil},
@@ -88,44 +88,44 @@ func (j *job) unrenderedHistograms(c *monitoringv1.NativeHistogramConfig) {
 	)
 }
 
-func (j *job) unrenderedEndpoint(ep *monitoringv1.Endpoint) {
-	j.unrendered(j.path, field{"trackTimestampsStaleness", ep.TrackTimestampsStaleness != nil},
+func unrenderedEndpoint(f *findings, path string, ep *monitoringv1.Endpoint) {
+	f.unrendered(path, field{"trackTimestampsStaleness", ep.TrackTimestampsStaleness != nil},
 		field{"authorization", ep.Authorization != nil})
-	j.unrenderedHTTP(&ep.HTTPConfigWithoutTLS)
-	j.unrenderedProxy(&ep.ProxyConfig, j.path)
+	unrenderedHTTP(f, path, &ep.HTTPConfigWithoutTLS)
+	unrenderedProxy(f, path, &ep.ProxyConfig)
 	if ep.TLSConfig != nil {
-		j.unrenderedTLS(&ep.TLSConfig.SafeTLSConfig)
+		unrenderedTLS(f, path, &ep.TLSConfig.SafeTLSConfig)
 	}
 }
 
-func (j *job) unrenderedPodEndpoint(ep *monitoringv1.PodMetricsEndpoint) {
-	j.unrendered(j.path, field{"trackTimestampsStaleness", ep.TrackTimestampsStaleness != nil},
+func unrenderedPodEndpoint(f *findings, path string, ep *monitoringv1.PodMetricsEndpoint) {
+	f.unrendered(path, field{"trackTimestampsStaleness", ep.TrackTimestampsStaleness != nil},
 		field{"portNumber", ep.PortNumber != nil}, field{"authorization", ep.Authorization != nil})
-	j.unrenderedHTTP(&ep.HTTPConfigWithoutTLS)
-	j.unrenderedProxy(&ep.ProxyConfig, j.path)
-	j.unrenderedTLS(ep.TLSConfig)
+	unrenderedHTTP(f, path, &ep.HTTPConfigWithoutTLS)
+	unrenderedProxy(f, path, &ep.ProxyConfig)
+	unrenderedTLS(f, path, ep.TLSConfig)
 }
 
-func (j *job) unrenderedHTTP(c *monitoringv1.HTTPConfigWithoutTLS) {
-	j.unrendered(j.path,
+func unrenderedHTTP(f *findings, path string, c *monitoringv1.HTTPConfigWithoutTLS) {
+	f.unrendered(path,
 		field{"oauth2", c.OAuth2 != nil},
 		field{"followRedirects", c.FollowRedirects != nil},
 	)
 }
 
-func (j *job) unrenderedProxy(c *monitoringv1.ProxyConfig, path string) {
-	j.unrendered(path,
+func unrenderedProxy(f *findings, path string, c *monitoringv1.ProxyConfig) {
+	f.unrendered(path,
 		field{"noProxy", c.NoProxy != nil},
 		field{"proxyFromEnvironment", c.ProxyFromEnvironment != nil},
 		field{"proxyConnectHeader", len(c.ProxyConnectHeader) > 0},
 	)
 }
 
-func (j *job) unrenderedTLS(c *monitoringv1.SafeTLSConfig) {
+func unrenderedTLS(f *findings, path string, c *monitoringv1.SafeTLSConfig) {
 	if c == nil {
 		return
 	}
-	j.unrendered(j.path+"tlsConfig.",
+	f.unrendered(path+"tlsConfig.",
 		field{"minVersion", c.MinVersion != nil},
 		field{"maxVersion", c.MaxVersion != nil},
 	)

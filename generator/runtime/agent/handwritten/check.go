@@ -8,7 +8,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/relabel"
-	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
 )
 
 // Kind is what reads a scrape configuration.
@@ -48,12 +47,10 @@ func Check(kind Kind, items []*yaml.Node, strict bool) []Finding {
 
 // checker collects findings.
 type checker struct {
-	types    map[string]*typ
+	types    map[string]*schemaType
 	strict   bool
 	findings []Finding
 	relabel  relabel.Checker
-	metrics  stages.Checker
-	stages   int // of the pipeline, so far
 }
 
 // report adds a finding. Past the limit only a note is kept that there are more, which is
@@ -93,6 +90,16 @@ func (c *checker) wrong(n *yaml.Node, hint, format string, args ...any) {
 // warn reports what the agent takes, but to no good effect.
 func (c *checker) warn(n *yaml.Node, hint, format string, args ...any) {
 	c.report(diag.Warning, diag.InvalidScrapeConfigs, n, hint, format, args...)
+}
+
+// failed reports whether there is an error among the findings since.
+func (c *checker) failed(since int) bool {
+	for _, f := range c.findings[since:] {
+		if f.Severity == diag.Error {
+			return true
+		}
+	}
+	return false
 }
 
 // value checks a value by its type. Path is how messages call it: the names of the fields
@@ -196,7 +203,7 @@ func (c *checker) object(of string, n *yaml.Node, path string) {
 }
 
 // member checks one field of a mapping.
-func (c *checker) member(t *typ, key, value *yaml.Node, path string) {
+func (c *checker) member(t *schemaType, key, value *yaml.Node, path string) {
 	c.tagged(key)
 	of, ok := t.Fields[key.Value]
 	if !ok {

@@ -3,7 +3,7 @@
 // meets a mistake in one of them refuses its whole configuration.
 //
 // schema.json is what the agent's own types say (v0.44.8, by reflection, see
-// test/agentcheck/catalogue); what its code demands beyond types stands in facts.go and in
+// test/agentcheck/catalogue); what its code demands beyond types stands in constraints.go and in
 // the rules. Pipeline stages are held to the rules of package stage.
 //
 // The configurations come from Secrets. Findings say where by a line, and no message holds

@@ -10,7 +10,7 @@ import (
 // given, and its text as unknown.
 type object struct {
 	*checker
-	typ  *typ
+	typ  *schemaType
 	node *yaml.Node
 	path string
 }

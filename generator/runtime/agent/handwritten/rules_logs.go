@@ -26,7 +26,7 @@ func logsJob(o object) {
 	if len(targets) > 0 && hasTarget || len(targets) > 1 {
 		o.warn(o.at(targets[len(targets)-1]), "make it a job of its own", "%s: a job reads from one kind of target only, and the agent ignores the others", targets[len(targets)-1])
 	}
-	o.pipeline(o.get("pipeline_stages"))
+	pipelineStages(o.checker, o.get("pipeline_stages"))
 }
 
 // jobNames compares the names of jobs, which for some kinds of targets must be unique.

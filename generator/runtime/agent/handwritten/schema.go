@@ -12,8 +12,8 @@ import (
 //go:embed schema.json
 var reflected []byte
 
-// typ is the type of a mapping.
-type typ struct {
+// schemaType is the type of a mapping.
+type schemaType struct {
 	// Inline are types whose fields, and rules, are this type's, too.
 	Inline []string `json:"inline"`
 	// Fields are types by the names of fields: the name of another type, one of those that
@@ -21,22 +21,22 @@ type typ struct {
 	Fields map[string]string `json:"fields"`
 
 	names []string // of all fields, sorted
-	fact
+	constraint
 }
 
 // schema is all types by their name.
-var schema = sync.OnceValue(func() map[string]*typ {
+var schema = sync.OnceValue(func() map[string]*schemaType {
 	var file struct {
-		Types map[string]*typ `json:"types"`
+		Types map[string]*schemaType `json:"types"`
 	}
 	if err := json.Unmarshal(reflected, &file); err != nil {
 		panic("handwritten: the embedded schema: " + err.Error())
 	}
 	// A group of static targets decodes itself, into something else than its fields.
-	file.Types["targets"] = &typ{Fields: map[string]string{"targets": "list of string", "labels": "labels"}}
-	known := facts()
+	file.Types["targets"] = &schemaType{Fields: map[string]string{"targets": "list of string", "labels": "labels"}}
+	known := constraints()
 	for name, t := range file.Types {
-		t.fact = known[name]
+		t.constraint = known[name]
 		for _, i := range t.Inline {
 			t.inherit(file.Types, known, i)
 		}
@@ -48,7 +48,7 @@ var schema = sync.OnceValue(func() map[string]*typ {
 })
 
 // inherit takes over the fields and rules of a type that is inlined.
-func (t *typ) inherit(types map[string]*typ, known map[string]fact, name string) {
+func (t *schemaType) inherit(types map[string]*schemaType, known map[string]constraint, name string) {
 	from := types[name]
 	for field, of := range from.Fields {
 		t.Fields[field] = of

@@ -15,27 +15,27 @@ import (
 // stageObject checks the settings of a stage by their types. The agent ignores fields that it
 // does not know, and takes names in any letter case. Weak is that it takes numbers for
 // texts, and texts for numbers.
-func (c *checker) stageObject(of string, n *yaml.Node, path string, weak bool) (object, bool) {
-	t, at := c.types[of], "pipeline_stages."+path
-	o := object{c, t, &yaml.Node{Kind: yaml.MappingNode, Line: n.Line}, at}
-	c.tagged(n)
+func (p *pipeline) stageObject(of string, n *yaml.Node, path string, weak bool) (object, bool) {
+	t, at := p.check.types[of], "pipeline_stages."+path
+	o := object{p.check, t, &yaml.Node{Kind: yaml.MappingNode, Line: n.Line}, at}
+	p.check.tagged(n)
 	if n.Kind != yaml.MappingNode {
 		if !live(n) {
-			c.mismatch(n, at, "mapping")
+			p.check.mismatch(n, at, "mapping")
 		}
 		return o, false
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		c.tagged(key)
+		p.check.tagged(key)
 		name := fieldOf(t, key.Value)
 		if name == "" {
-			c.report(diag.Warning, diag.UnknownStageField, key, c.suggestion(key.Value, t.names), "a field that %s does not have: the agent ignores it", at)
-			c.anything(value)
+			p.check.report(diag.Warning, diag.UnknownStageField, key, p.check.suggestion(key.Value, t.names), "a field that %s does not have: the agent ignores it", at)
+			p.check.anything(value)
 			continue
 		}
 		if !weak || !weakly(t.Fields[name], value) {
-			c.value(t.Fields[name], value, join(at, name))
+			p.check.value(t.Fields[name], value, join(at, name))
 		}
 		o.node.Content = append(o.node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name, Line: key.Line}, value)
 	}
@@ -47,7 +47,7 @@ func (c *checker) stageObject(of string, n *yaml.Node, path string, weak bool) (
 }
 
 // fieldOf finds the field that a key means; empty if there is none.
-func fieldOf(t *typ, key string) string {
+func fieldOf(t *schemaType, key string) string {
 	if t.Fields[key] != "" {
 		return key
 	}
@@ -187,29 +187,29 @@ func (o object) match() *model.MatchStage {
 }
 
 // metricsStage checks metrics, whose settings depend on their type.
-func (c *checker) metricsStage(config *yaml.Node) {
+func (p *pipeline) metricsStage(config *yaml.Node) {
 	const name = "metrics"
-	before := len(c.findings)
-	c.value("map of any", config, "pipeline_stages."+name)
-	if c.failed(before) || config.Kind != yaml.MappingNode {
+	before := len(p.check.findings)
+	p.check.value("map of any", config, "pipeline_stages."+name)
+	if p.check.failed(before) || config.Kind != yaml.MappingNode {
 		return
 	}
 	specs := map[string]model.MetricStage{}
 	for i := 0; i+1 < len(config.Content); i += 2 {
 		if key := config.Content[i]; !isText(key) {
-			c.badStage(key, "put it into quotes", ".%s: a name must be a text, is a %s", name, typeOf(key))
-		} else if s, ok := c.metric(config.Content[i+1]); ok {
+			p.badStage(key, "put it into quotes", ".%s: a name must be a text, is a %s", name, typeOf(key))
+		} else if s, ok := p.metric(config.Content[i+1]); ok {
 			specs[key.Value] = s
 		}
 	}
-	if !c.failed(before) && len(specs) > 0 {
-		c.hold(&model.Stage{Metrics: specs}, config, name)
+	if !p.check.failed(before) && len(specs) > 0 {
+		p.hold(&model.Stage{Metrics: specs}, config, name)
 	}
 }
 
 // metric checks one metric, and spells it as the resource does; false if it has variables.
-func (c *checker) metric(n *yaml.Node) (s model.MetricStage, ok bool) {
-	o, ok := c.stageObject("metric", n, "metrics", false)
+func (p *pipeline) metric(n *yaml.Node) (s model.MetricStage, ok bool) {
+	o, ok := p.stageObject("metric", n, "metrics", false)
 	if !ok {
 		return s, false
 	}
@@ -223,7 +223,7 @@ func (c *checker) metric(n *yaml.Node) (s model.MetricStage, ok bool) {
 	if kind != "counter" && kind != "gauge" && kind != "histogram" {
 		return s, known(n)
 	}
-	in, ok := c.stageObject("metric "+kind, config, "metrics.config", false)
+	in, ok := p.stageObject("metric "+kind, config, "metrics.config", false)
 	if !ok {
 		return s, false
 	}

@@ -4,26 +4,26 @@ import (
 	"maps"
 )
 
-// fact is what the agent's code demands of a type besides the types of its fields.
-type fact struct {
+// constraint is what the agent's code demands of a type besides the types of its fields.
+type constraint struct {
 	required  []string
 	values    map[string][]string // all values that it takes
 	rule      rule
 	inherited []rule // those of inlined types
 }
 
-// facts are by the names of types.
-func facts() map[string]fact {
-	all := prometheusFacts()
-	maps.Copy(all, promtailFacts())
+// constraints are by the names of types.
+func constraints() map[string]constraint {
+	all := prometheusConstraints()
+	maps.Copy(all, promtailConstraints())
 	return all
 }
 
-// prometheusFacts are those of Prometheus's configuration and service discoveries
+// prometheusConstraints are those of Prometheus's configuration and service discoveries
 // (UnmarshalYAML of the agent's fork of January 2024) and of common/config v0.53.0.
-func prometheusFacts() map[string]fact {
+func prometheusConstraints() map[string]constraint {
 	type values = map[string][]string
-	return map[string]fact{
+	return map[string]constraint{
 		"metrics":                     {rule: staticTargets},
 		"relabel.Config":              {rule: relabelRule},
 		"config.HTTPClientConfig":     {rule: httpClient},
@@ -60,11 +60,11 @@ func prometheusFacts() map[string]fact {
 	}
 }
 
-// promtailFacts are those of Promtail's scrape configurations and stages, and of its targets,
+// promtailConstraints are those of Promtail's scrape configurations and stages, and of its targets,
 // which they refuse when they start (Loki k190).
-func promtailFacts() map[string]fact {
+func promtailConstraints() map[string]constraint {
 	type values = map[string][]string
-	return map[string]fact{
+	return map[string]constraint{
 		"logs": {rule: logsJob},
 		"scrapeconfig.AzureEventHubsTargetConfig": {required: []string{"fully_qualified_namespace", "event_hubs"}},
 		"scrapeconfig.CloudflareConfig":           {required: []string{"api_token", "zone_id"}, values: values{"fields_type": {"default", "minimal", "extended", "all", "custom", ""}}},

@@ -1,0 +1,135 @@
+package scrape
+
+import (
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// access resolves the credentials of one endpoint.
+type access struct {
+	secrets Secrets
+	path    string // of the endpoint, ending in a dot unless it is empty
+	found   *findings
+}
+
+// auth returns the credentials of a job. The agent refuses a file in which a job has more
+// than one kind.
+func (a access) auth(basic *monitoringv1.BasicAuth, token *corev1.SecretKeySelector, tokenFile string) (out model.HTTPAuth) {
+	methods := 0
+	if basic != nil {
+		methods++
+		out.BasicAuth = &model.BasicAuth{
+			Username: a.basicAuthHalf("basicAuth.username", basic.Username),
+			Password: a.basicAuthHalf("basicAuth.password", basic.Password),
+		}
+	}
+	if token != nil {
+		methods++
+		out.BearerToken = a.secrets.Value(a.path+"bearerTokenSecret", token)
+	}
+	if tokenFile != "" {
+		methods++
+		out.BearerToken = model.Secret{File: tokenFile}
+	}
+	if methods > 1 {
+		a.found.report(diag.Error, diag.AuthConflict, a.path[:max(len(a.path)-1, 0)],
+			"at most one of basicAuth, bearerTokenSecret and bearerTokenFile may be set: the agent refuses the whole configuration")
+	}
+	return out
+}
+
+// basicAuthHalf resolves username or password; one without the other is refused, as it
+// makes the operator fail.
+func (a access) basicAuthHalf(field string, ref corev1.SecretKeySelector) model.Secret {
+	if ref.Name == "" && ref.Key == "" {
+		a.found.report(diag.Error, diag.IncompleteBasicAuth, a.path+field, "is missing: basicAuth needs a username and a password")
+		return model.Secret{}
+	}
+	return a.secrets.Value(a.path+field, &ref)
+}
+
+// fullTLS is for types that may name files of the agent; these win over references.
+func (a access) fullTLS(c *monitoringv1.TLSConfig) *model.TLS {
+	if c == nil {
+		return nil
+	}
+	return a.tls(&c.SafeTLSConfig, c.CAFile, c.CertFile, c.KeyFile)
+}
+
+func (a access) safeTLS(c *monitoringv1.SafeTLSConfig) *model.TLS {
+	if c == nil {
+		return nil
+	}
+	return a.tls(c, "", "", "")
+}
+
+func (a access) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) *model.TLS {
+	keyRef := monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}
+	t := &model.TLS{
+		CAFile:   a.file("tlsConfig.ca", ca, c.CA),
+		CertFile: a.file("tlsConfig.cert", cert, c.Cert),
+		KeyFile:  a.file("tlsConfig.keySecret", key, keyRef),
+	}
+	if half, missing := HalfTLS(t, cert != "" || Given(c.Cert), key != "" || Given(keyRef), c.Cert, keyRef); half {
+		a.found.fail(diag.IncompleteTLS, a.path+"tlsConfig", "a client certificate needs its key, and a key its certificate", missing...)
+	}
+	if c.ServerName != nil {
+		t.ServerName = *c.ServerName
+	}
+	if c.InsecureSkipVerify != nil {
+		t.InsecureSkipVerify = *c.InsecureSkipVerify
+	}
+	return t
+}
+
+// file is the name of a file of the agent, or else the file of a reference.
+func (a access) file(field, name string, ref monitoringv1.SecretOrConfigMap) string {
+	if name != "" {
+		return name
+	}
+	return a.secrets.File(a.path+field, ref)
+}
+
+// Given reports whether there is a reference at all.
+func Given(ref monitoringv1.SecretOrConfigMap) bool { return ref.Secret != nil || ref.ConfigMap != nil }
+
+func optionalRef(ref monitoringv1.SecretOrConfigMap) bool {
+	switch {
+	case ref.Secret != nil:
+		return ref.Secret.Optional != nil && *ref.Secret.Optional
+	case ref.ConfigMap != nil:
+		return ref.ConfigMap.Optional != nil && *ref.ConfigMap.Optional
+	}
+	return false
+}
+
+// Referred is what a reference is to, for findings about who refers to it; nothing for no
+// reference.
+func Referred(ref monitoringv1.SecretOrConfigMap) []diag.Object {
+	switch {
+	case ref.Secret != nil:
+		return []diag.Object{{APIVersion: "v1", Kind: "Secret", Name: ref.Secret.Name}}
+	case ref.ConfigMap != nil:
+		return []diag.Object{{APIVersion: "v1", Kind: "ConfigMap", Name: ref.ConfigMap.Name}}
+	}
+	return nil
+}
+
+// HalfTLS reports whether a TLS block has a client certificate and no key, or the reverse:
+// because only one is written (hasCert, hasKey), or because the other is optional and not
+// there; then it says what is missing. One that does not resolve although it must has been
+// reported as that.
+func HalfTLS(t *model.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOrConfigMap) (half bool, missing []diag.Object) {
+	switch {
+	case hasCert != hasKey:
+		return true, nil
+	case t.CertFile == "" && t.KeyFile != "" && optionalRef(cert):
+		return true, Referred(cert)
+	case t.KeyFile == "" && t.CertFile != "" && optionalRef(key):
+		return true, Referred(key)
+	}
+	return false, nil
+}

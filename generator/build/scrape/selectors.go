@@ -1,0 +1,113 @@
+package scrape
+
+import (
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// selectors make rules that keep what is selected, and check what becomes a regular expression.
+type selectors struct {
+	regexes *RelabelChecker
+	found   *findings
+}
+
+// labels returns the keep and drop rules for a target selector over service, pod or ingress
+// labels (role). Values are regular expressions, as the operator writes them.
+func (s selectors) labels(role, path string, sel metav1.LabelSelector) (out []*model.Relabel) {
+	for _, key := range sortedKeys(sel.MatchLabels) {
+		value := sel.MatchLabels[key]
+		s.value(path+".matchLabels["+key+"]", value)
+		out = append(out, &model.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + sanitize(key)}, Regex: model.Present(value), Action: "keep"})
+	}
+	for i, e := range sel.MatchExpressions {
+		if r := s.expression(role, path+".matchExpressions["+strconv.Itoa(i)+"]", e); r != nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// value checks a value that becomes a regular expression. One that no label can
+// have is used as it is, like the operator does (reference defect A15).
+func (s selectors) value(path, value string) {
+	if plainLabelValue(value) {
+		return
+	}
+	if err := s.regexes.Compile(value); err != nil {
+		s.found.report(diag.Error, diag.InvalidSelector, path, "%q is used as a regular expression: %v", value, err)
+		return
+	}
+	s.found.report(diag.Warning, diag.InvalidSelector, path, "%q is no label value: it is used as a regular expression", value)
+}
+
+// plainLabelValue reports whether a value holds only what label values may hold; such a
+// value is always a valid expression.
+func plainLabelValue(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; !isLabelByte(c) && c != '.' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func (s selectors) expression(role, path string, e metav1.LabelSelectorRequirement) *model.Relabel {
+	label := sanitize(e.Key)
+	r := &model.Relabel{Action: "keep"}
+	switch e.Operator {
+	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
+		if len(e.Values) == 0 {
+			s.found.report(diag.Error, diag.InvalidSelector, path+".values", "operator %s needs at least one value", e.Operator)
+			return nil
+		}
+		for n, v := range e.Values {
+			s.value(path+".values["+strconv.Itoa(n)+"]", v)
+		}
+		r.SourceLabels = []string{metaPrefix + role + "_label_" + label}
+		r.Regex = model.Present(strings.Join(e.Values, "|"))
+		if e.Operator == metav1.LabelSelectorOpNotIn {
+			r.Action = "drop"
+		}
+	case metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist:
+		r.SourceLabels = []string{metaPrefix + role + "_labelpresent_" + label}
+		r.Regex = model.Present("true")
+		if e.Operator == metav1.LabelSelectorOpDoesNotExist {
+			r.Action = "drop"
+		}
+	default:
+		s.found.report(diag.Error, diag.InvalidSelector, path+".operator", "%q is not an operator: use In, NotIn, Exists or DoesNotExist", e.Operator)
+		return nil
+	}
+	return r
+}
+
+// port returns the rule that keeps only the wanted port of a target; nil when any will do. portLabel is the meta
+// label that the port's name is compared with.
+func (s selectors) port(path, portLabel, port string, target *intstr.IntOrString) *model.Relabel {
+	field := "port"
+	if port == "" {
+		field = "targetPort"
+	}
+	keep := func(label, value string) *model.Relabel {
+		if err := s.regexes.Compile(value); err != nil {
+			s.found.report(diag.Error, diag.InvalidRelabeling, path+field, "%q is used as a regular expression: %v", value, err)
+		}
+		return &model.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: model.Present(value), Action: "keep"}
+	}
+	switch {
+	case port != "":
+		return keep(portLabel, port)
+	case target == nil:
+	case target.Type == intstr.String && target.StrVal != "":
+		return keep("pod_container_port_name", target.StrVal)
+	case target.Type == intstr.Int && target.IntVal != 0:
+		return keep("pod_container_port_number", strconv.Itoa(int(target.IntVal)))
+	}
+	return nil
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/server"
 )
 
@@ -47,7 +48,7 @@ var errUnknownPipeline = errors.New("no such pipeline")
 func newAsker(flags *cli.Context) (*asker, error) {
 	base, err := url.Parse(flags.String("address"))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" {
-		return nil, usagef("write it like http://"+defaultAdminListen, "--address is not the URL of a service")
+		return nil, command.Usagef("write it like http://"+defaultAdminListen, "--address is not the URL of a service")
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	a := &asker{base: base, client: &http.Client{
@@ -61,7 +62,7 @@ func newAsker(flags *cli.Context) (*asker, error) {
 		}
 		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, usagef("", "--ca-file %s holds no certificate in PEM form", name)
+			return nil, command.Usagef("", "--ca-file %s holds no certificate in PEM form", name)
 		}
 	}
 	if name := flags.String("bearer-token-file"); name != "" {
@@ -93,20 +94,20 @@ func (a *asker) ask(ctx context.Context, method, path string, in, out any) error
 	}
 	answer, err := a.client.Do(r)
 	if err != nil {
-		return repositoryError{err, "is agentry serve running there? --address names its --admin-listen"}
+		return command.RepositoryError(err, "is agentry serve running there? --address names its --admin-listen")
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswerBytes+1))
 	switch {
 	case err != nil:
-		return repositoryError{fmt.Errorf("%s: %w", a.base, err), ""}
+		return command.RepositoryError(fmt.Errorf("%s: %w", a.base, err), "")
 	case answer.StatusCode/100 != 2:
 		return a.refused(answer.StatusCode, text)
 	case len(text) > maxAnswerBytes:
-		return repositoryError{fmt.Errorf("%s: the answer is larger than %d bytes", a.base, maxAnswerBytes), ""}
+		return command.RepositoryError(fmt.Errorf("%s: the answer is larger than %d bytes", a.base, maxAnswerBytes), "")
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return repositoryError{fmt.Errorf("%s does not answer as agentry serve does: %w", a.base, err), "--address names its --admin-listen"}
+		return command.RepositoryError(fmt.Errorf("%s does not answer as agentry serve does: %w", a.base, err), "--address names its --admin-listen")
 	}
 	return nil
 }
@@ -119,11 +120,11 @@ func (a *asker) refused(status int, text []byte) error {
 	case status == http.StatusNotFound && known:
 		return errUnknownPipeline
 	case status == http.StatusConflict && known:
-		return usagef("set spec.suspend to false", "%s", problem.Error)
+		return command.Usagef("set spec.suspend to false", "%s", problem.Error)
 	case status == http.StatusUnauthorized:
-		return repositoryError{fmt.Errorf("%s asks for another bearer token", a.base), "name its file with --bearer-token-file"}
+		return command.RepositoryError(fmt.Errorf("%s asks for another bearer token", a.base), "name its file with --bearer-token-file")
 	case known:
-		return repositoryError{fmt.Errorf("%s: %s", a.base, problem.Error), ""}
+		return command.RepositoryError(fmt.Errorf("%s: %s", a.base, problem.Error), "")
 	}
-	return repositoryError{fmt.Errorf("%s answers %s", a.base, http.StatusText(status)), "--address names the --admin-listen of agentry serve"}
+	return command.RepositoryError(fmt.Errorf("%s answers %s", a.base, http.StatusText(status)), "--address names the --admin-listen of agentry serve")
 }

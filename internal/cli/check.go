@@ -6,29 +6,29 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
-func checkCommand(env Env) command {
-	return command{
-		name:  "check",
-		args:  "PATH...",
-		usage: "print the problems in custom resources",
-		description: `PATHs are folders, files, or - for standard input. Everything is rendered, so what
+func checkCommand(env Env) command.Command {
+	return command.Command{
+		Name:  "check",
+		Args:  "PATH...",
+		Usage: "print the problems in custom resources",
+		Description: `PATHs are folders, files, or - for standard input. Everything is rendered, so what
 only shows in the whole configuration is found too. docs/diagnostics.md explains the codes.`,
-		example: "agentry check .",
-		flags: append([]cli.Flag{
+		Example: "agentry check .",
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the output: text, json, or github for annotations in GitHub Actions"},
 			strictFlag("exit 1 on warnings too"),
 		}, renderFlags()...),
-		run: func(ctx context.Context, flags *cli.Context, paths []string) error {
+		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return check(ctx, env, flags, paths)
 		},
 	}
 }
 
 func check(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
-	format, err := choice(flags, "format", []string{"text", "json", "github"}, "sarif", "markdown")
+	format, err := command.Choice(flags, "format", []string{"text", "json", "github"}, "sarif", "markdown")
 	if err != nil {
 		return err
 	}
@@ -42,14 +42,4 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 	}
 	fmt.Fprintf(env.Stderr, "%s: %s\n", in.summary(len(out.Units)), findings(out.Diags))
 	return verdict(out.Diags, flags.Bool("strict"))
-}
-
-func (e Env) printer(format string, in *input) diag.Printer {
-	switch format {
-	case "json":
-		return diag.JSON{}
-	case "github":
-		return diag.GitHub{}
-	}
-	return diag.Text{Color: e.colored(e.Stdout), Input: in.text}
 }

@@ -5,21 +5,23 @@ import (
 	"io"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
-func completionCommand(env Env) command {
-	return command{
-		name:  "completion",
-		args:  "bash|zsh|fish",
-		usage: "print a script that completes commands and flags in a shell",
-		description: `Load it in the shell's start-up file:
+func completionCommand(env Env) command.Command {
+	return command.Command{
+		Name:  "completion",
+		Args:  "bash|zsh|fish",
+		Usage: "print a script that completes commands and flags in a shell",
+		Description: `Load it in the shell's start-up file:
   bash  source <(agentry completion bash)
   zsh   source <(agentry completion zsh)
   fish  agentry completion fish | source`,
-		example: "agentry completion bash",
-		run: func(_ context.Context, flags *cli.Context, args []string) error {
+		Example: "agentry completion bash",
+		Run: func(_ context.Context, flags *cli.Context, args []string) error {
 			if len(args) != 1 {
-				return usagef("agentry completion bash", "one of bash, zsh and fish is required")
+				return command.Usagef("agentry completion bash", "one of bash, zsh and fish is required")
 			}
 			script, err := completionScript(flags.App, args[0])
 			if err != nil {
@@ -40,7 +42,7 @@ func completionScript(app *cli.App, shell string) (string, error) {
 	case "fish":
 		return app.ToFishCompletion()
 	}
-	return "", usagef("use bash, zsh or fish", "no completion for shell %q", shell)
+	return "", command.Usagef("use bash, zsh or fish", "no completion for shell %q", shell)
 }
 
 // The scripts ask the program itself. They do as those of the library do, without its

@@ -11,19 +11,20 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/crds"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
-func crdsCommand(env Env) command {
-	return command{
-		name:  "crds",
-		args:  "[KIND...]",
-		usage: "print the CustomResourceDefinitions, or JSON Schemas for editors",
-		description: `The definitions, of all kinds or of those named, are one YAML stream. No cluster needs
+func crdsCommand(env Env) command.Command {
+	return command.Command{
+		Name:  "crds",
+		Args:  "[KIND...]",
+		Usage: "print the CustomResourceDefinitions, or JSON Schemas for editors",
+		Description: `The definitions, of all kinds or of those named, are one YAML stream. No cluster needs
 them for what agentry renders. With --json-schema it is the schema of the one KIND, or
 one JSON object from kind to schema.`,
-		example: "agentry crds --json-schema GrafanaAgent",
-		flags:   []cli.Flag{&cli.BoolFlag{Name: "json-schema", Usage: "print JSON Schemas"}},
-		run: func(_ context.Context, flags *cli.Context, kinds []string) error {
+		Example: "agentry crds --json-schema GrafanaAgent",
+		Flags:   []cli.Flag{&cli.BoolFlag{Name: "json-schema", Usage: "print JSON Schemas"}},
+		Run: func(_ context.Context, flags *cli.Context, kinds []string) error {
 			picked, err := pickCRDs(kinds)
 			if err != nil {
 				return err
@@ -55,7 +56,7 @@ func pickCRDs(kinds []string) ([]crds.CRD, error) {
 	for _, kind := range kinds {
 		c, err := crds.Find(kind)
 		if err != nil {
-			return nil, usagef(diag.DidYouMean(kind, names), "%v", err)
+			return nil, command.Usagef(diag.DidYouMean(kind, names), "%v", err)
 		}
 		picked = append(picked, c)
 	}

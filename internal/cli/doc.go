@@ -4,3 +4,5 @@
 // goes to stdout, everything else to stderr. A command gathers its input, calls one
 // package that does the work, and prints; it decides nothing itself.
 package cli
+
+//go:generate go test . -run TestManualIsUpToDate -update

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
 const manualHead = `# The command line
@@ -28,7 +30,7 @@ func TestManualIsUpToDate(t *testing.T) {
 	b.WriteString(manualHead)
 	b.WriteString("\n## agentry\n\n```\n" + help(t) + "```\n")
 	for _, c := range commands(Env{}) {
-		b.WriteString("\n## agentry " + c.name + "\n\n```\n" + help(t, c.name) + "```\n")
+		b.WriteString("\n## agentry " + c.Name + "\n\n```\n" + help(t, c.Name) + "```\n")
 	}
 	file := filepath.Join("..", "..", "docs", "cli.md")
 	if *update {
@@ -46,12 +48,12 @@ func TestManualIsUpToDate(t *testing.T) {
 }
 
 // help returns the help of a command, as on a machine where no flag's variable is set.
-func help(t *testing.T, command ...string) string {
+func help(t *testing.T, words ...string) string {
 	t.Helper()
 	var out, errs strings.Builder
 	env := Env{Stdout: &out, Stderr: &errs, LookupEnv: os.LookupEnv}
-	if code := Run(t.Context(), append(append([]string{"agentry"}, command...), "--help"), env); code != exitDone {
-		t.Fatalf("help of %v: exit code %d: %s", command, code, errs.String())
+	if code := Run(t.Context(), append(append([]string{"agentry"}, words...), "--help"), env); code != command.ExitDone {
+		t.Fatalf("help of %v: exit code %d: %s", words, code, errs.String())
 	}
 	return out.String()
 }
@@ -60,15 +62,15 @@ func help(t *testing.T, command ...string) string {
 func TestExamplesWork(t *testing.T) {
 	files := t.TempDir()
 	for _, c := range commands(Env{}) {
-		text := help(t, c.name)
-		if !strings.HasSuffix(text, "\nExample:\n  "+c.example+"\n") {
-			t.Errorf("the help of %s does not end with its example", c.name)
+		text := help(t, c.Name)
+		if !strings.HasSuffix(text, "\nExample:\n  "+c.Example+"\n") {
+			t.Errorf("the help of %s does not end with its example", c.Name)
 		}
-		script := "exec sh prepare.sh\ncd quickstart\nexits 0 " + c.example + "\n" + prepare
-		if slices.Contains([]string{"serve", "status", "trigger"}, c.name) {
-			script = whileServed(strings.TrimPrefix("exits 0 "+c.example+"\n", "exits 0 "+serveExample+"\n")) + prepare
+		script := "exec sh prepare.sh\ncd quickstart\nexits 0 " + c.Example + "\n" + prepare
+		if slices.Contains([]string{"serve", "status", "trigger"}, c.Name) {
+			script = whileServed(strings.TrimPrefix("exits 0 "+c.Example+"\n", "exits 0 "+serveExample+"\n")) + prepare
 		}
-		if err := os.WriteFile(filepath.Join(files, c.name+".txtar"), []byte(script), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(files, c.Name+".txtar"), []byte(script), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -22,17 +24,17 @@ func TestExitCodes(t *testing.T) {
 		text string
 	}{
 		"done":                   {t.Context(), nil, 0, ""},
-		"errors in the input":    {t.Context(), errFindings, 1, ""},
-		"wrong usage":            {t.Context(), usagef("try this", "no"), 2, "agentry: no\nhint: try this\n"},
-		"wrapped":                {t.Context(), fmt.Errorf("a: %w", usagef("try this", "no")), 2, "agentry: a: no\nhint: try this\n"},
+		"errors in the input":    {t.Context(), command.ErrFindings, 1, ""},
+		"wrong usage":            {t.Context(), command.Usagef("try this", "no"), 2, "agentry: no\nhint: try this\n"},
+		"wrapped":                {t.Context(), fmt.Errorf("a: %w", command.Usagef("try this", "no")), 2, "agentry: a: no\nhint: try this\n"},
 		"something unforeseen":   {t.Context(), errors.New("disk full"), 2, "agentry: disk full\n"},
-		"repository":             {t.Context(), repositoryError{errors.New("gone"), ""}, 3, "agentry: gone\n"},
+		"repository":             {t.Context(), command.RepositoryError(errors.New("gone"), ""), 3, "agentry: gone\n"},
 		"interrupted":            {interrupted, context.Canceled, 130, "agentry: interrupted\n"},
 		"interrupted, but done":  {interrupted, nil, 0, ""},
-		"interrupted at the net": {interrupted, repositoryError{errors.New("gone"), ""}, 130, "agentry: interrupted\n"},
+		"interrupted at the net": {interrupted, command.RepositoryError(errors.New("gone"), ""), 130, "agentry: interrupted\n"},
 	} {
 		var b strings.Builder
-		if got := exitCode(test.ctx, &b, test.err); got != test.want || b.String() != test.text {
+		if got := command.ExitCode(test.ctx, &b, test.err); got != test.want || b.String() != test.text {
 			t.Errorf("%s: exit code %d and %q, want %d and %q", name, got, b.String(), test.want, test.text)
 		}
 	}
@@ -62,7 +64,7 @@ func TestInterruptedSync(t *testing.T) {
 	}()
 	var out, errs strings.Builder
 	env := Env{Stdout: &out, Stderr: &errs, LookupEnv: os.LookupEnv}
-	if code := Run(ctx, []string{"agentry", "sync", "-f", file, "--cache-dir", folder}, env); code != exitInterrupted {
+	if code := Run(ctx, []string{"agentry", "sync", "-f", file, "--cache-dir", folder}, env); code != command.ExitInterrupted {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

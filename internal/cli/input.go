@@ -10,6 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/folder"
 	"github.com/agentry-dev/agentry/internal/outdir"
 )
@@ -33,7 +35,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 		return nil, err
 	}
 	if len(paths) == 0 {
-		return nil, usagef("name folders or files, . for this folder, or - for standard input", "no PATH is given")
+		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input", "no PATH is given")
 	}
 	read, err := folder.Read(ctx, paths, folder.Options{
 		Manifest: manifest.Options{DefaultNamespace: flags.String("namespace")},
@@ -77,20 +79,12 @@ func (in *input) text(_, file string) []byte {
 
 // summary counts what was read and rendered.
 func (in *input) summary(units int) string {
-	s := fmt.Sprintf("%s, %s, %s", amount(in.read.Files, "file"), amount(len(in.set.All()), "object"), amount(units, "GrafanaAgent"))
-	if n := total(in.ignored); n > 0 {
-		s += fmt.Sprintf(" (ignored %s of other kinds)", amount(n, "object"))
+	s := fmt.Sprintf("%s, %s, %s", display.Amount(in.read.Files, "file"), display.Amount(len(in.set.All()), "object"), display.Amount(units, "GrafanaAgent"))
+	if n := display.Total(in.ignored); n > 0 {
+		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
 	}
 	if in.read.Hidden > 0 {
-		s += fmt.Sprintf(" (.sourceignore hides %s)", amount(in.read.Hidden, "file"))
+		s += fmt.Sprintf(" (.sourceignore hides %s)", display.Amount(in.read.Hidden, "file"))
 	}
 	return s
-}
-
-func total(counts map[string]int) int {
-	n := 0
-	for _, count := range counts {
-		n += count
-	}
-	return n
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
 // renderFlags are the flags of all commands that render what they read.
@@ -33,11 +34,11 @@ func strictFlag(usage string) cli.Flag {
 
 func renderOptions(flags *cli.Context) (generator.Options, error) {
 	var o generator.Options
-	policy, err := choice(flags, "secrets", []string{string(gitsync.SecretsReference), string(gitsync.SecretsPlaintext)}, string(gitsync.SecretsSOPS))
+	policy, err := command.Choice(flags, "secrets", []string{string(gitsync.SecretsReference), string(gitsync.SecretsPlaintext)}, string(gitsync.SecretsSOPS))
 	if err != nil {
 		return o, err
 	}
-	if _, err := choice(flags, "compatibility", []string{string(gitsync.CompatibilityOperator)}, string(gitsync.CompatibilityCurrent)); err != nil {
+	if _, err := command.Choice(flags, "compatibility", []string{string(gitsync.CompatibilityOperator)}, string(gitsync.CompatibilityCurrent)); err != nil {
 		return o, err
 	}
 	o.Secrets = secretref.Policy(policy)
@@ -46,11 +47,11 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 		return o, err
 	}
 	if o.AgentSelector, err = labels.Parse(flags.String("agent-selector")); err != nil {
-		return o, usagef("write it like team=a or team in (a, b)", "--agent-selector: %v", err)
+		return o, command.Usagef("write it like team=a or team in (a, b)", "--agent-selector: %v", err)
 	}
 	o.SDAggregator.URL = flags.String("sd-aggregator-url")
 	if err := scrape.CheckSDURL(o.SDAggregator.URL); err != nil {
-		return o, usagef("write it like "+scrape.DefaultSDURL, "--sd-aggregator-url: %v", err)
+		return o, command.Usagef("write it like "+scrape.DefaultSDURL, "--sd-aggregator-url: %v", err)
 	}
 	return o, checkNamespace(flags.String("namespace"))
 }
@@ -60,7 +61,7 @@ func checkNamespace(name string) error {
 		return nil
 	}
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-		return usagef("", "--namespace: %s", problems[0])
+		return command.Usagef("", "--namespace: %s", problems[0])
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ func parseLabels(text string) (map[string]string, error) {
 		key, value, ok := strings.Cut(item, "=")
 		problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...)
 		if !ok || len(problems) > 0 {
-			return nil, usagef("write it like team=a,stage=prod", "--operator-labels: %q is not a label", item)
+			return nil, command.Usagef("write it like team=a,stage=prod", "--operator-labels: %q is not a label", item)
 		}
 		out[key] = value
 	}

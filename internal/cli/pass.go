@@ -10,6 +10,8 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
@@ -17,7 +19,7 @@ import (
 // sync makes one pass over a pipeline and prints what it did.
 func (e Env) sync(ctx context.Context, p *pipeline.Pipeline, options gitsync.Options, metrics *telemetry.Passes) error {
 	if p.Spec.Suspend {
-		return printSuspended(e.Stdout, p.Metadata.Name)
+		return display.Suspended(e.Stdout, p.Metadata.Name)
 	}
 	began := time.Now()
 	report, failed := e.pass(ctx, p, options)
@@ -25,11 +27,11 @@ func (e Env) sync(ctx context.Context, p *pipeline.Pipeline, options gitsync.Opt
 	if err := cmp.Or(e.findings(report), failed); err != nil {
 		return err
 	}
-	if err := printReport(e.Stdout, report, e.colored(e.Stdout)); err != nil {
+	if err := display.Pass(e.Stdout, report, e.colored(e.Stdout)); err != nil {
 		return err
 	}
 	if report.Ready().Status != metav1.ConditionTrue {
-		return errFindings
+		return command.ErrFindings
 	}
 	return nil
 }
@@ -53,7 +55,7 @@ func (e Env) pass(ctx context.Context, p *pipeline.Pipeline, options gitsync.Opt
 	defer func() { err = errors.Join(err, syncer.Close()) }()
 	defer e.progress(p.Metadata.Name + ": fetching and rendering")()
 	if report, err = syncer.Pass(ctx); err != nil {
-		err = repositoryError{err, gitsync.WayOut(err)}
+		err = command.RepositoryError(err, gitsync.WayOut(err))
 	}
 	return report, err
 }

@@ -15,27 +15,28 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/outdir"
 )
 
-func renderCommand(env Env) command {
-	return command{
-		name:  "render",
-		args:  "PATH...",
-		usage: "render custom resources without Git",
-		description: `PATHs are folders, files, or - for standard input. Without -o the objects go to
+func renderCommand(env Env) command.Command {
+	return command.Command{
+		Name:  "render",
+		Args:  "PATH...",
+		Usage: "render custom resources without Git",
+		Description: `PATHs are folders, files, or - for standard input. Without -o the objects go to
 standard output as one YAML stream. With -o they go to a folder that then mirrors the
 render, laid out as the output branch is: files of an earlier render that are no longer
 rendered are removed, other files are left alone, and a folder that holds files which
 agentry did not write is refused.
 
 An object with an error is left out, and the exit code is 1.`,
-		example: "agentry render -o out .",
-		flags: append([]cli.Flag{
+		Example: "agentry render -o out .",
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to the folder `DIR`"},
 			strictFlag("write nothing and exit 1 if there is an error or a warning"),
 		}, renderFlags()...),
-		run: func(ctx context.Context, flags *cli.Context, paths []string) error {
+		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return render(ctx, env, flags, paths)
 		},
 	}
@@ -71,7 +72,7 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 // render wrote.
 func writeFolder(folder string, units []*generator.Unit, private bool) error {
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
-		return usagef("name a folder", "%s is a file", folder)
+		return command.Usagef("name a folder", "%s is a file", folder)
 	}
 	owned, err := outdir.Owned(folder)
 	if err != nil {
@@ -96,7 +97,7 @@ func writeFolder(folder string, units []*generator.Unit, private bool) error {
 	files = append(files, outdir.File{Path: generator.KustomizationFile, Data: generator.Kustomization(folders)})
 	err = outdir.Write(folder, files, func(p string) bool { return paused[path.Dir(p)] })
 	if foreign, ok := errors.AsType[*outdir.ForeignError](err); ok {
-		return usagef("name a folder that is new, empty, or was written by agentry render -o before", "%v", foreign)
+		return command.Usagef("name a folder that is new, empty, or was written by agentry render -o before", "%v", foreign)
 	}
 	return err
 }

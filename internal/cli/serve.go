@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/internal/service"
 )
@@ -23,18 +24,18 @@ const (
 	defaultAdminListen = "127.0.0.1:9393"
 )
 
-func serveCommand(env Env) command {
-	return command{
-		name:  "serve",
-		usage: "run pipelines for as long as it is up: poll, take webhooks, show how they are",
-		description: `The pipeline file, or each .yaml and .yml file of a folder, is read again when it changes; a
+func serveCommand(env Env) command.Command {
+	return command.Command{
+		Name:  "serve",
+		Usage: "run pipelines for as long as it is up: poll, take webhooks, show how they are",
+		Description: `The pipeline file, or each .yaml and .yml file of a folder, is read again when it changes; a
 file with an error keeps what ran before. SIGHUP reads all of them and makes a pass of
 each pipeline; SIGTERM ends the passes under way and stops.
 
 --listen takes webhooks and nothing else. --admin-listen has the page, the API, metrics
 and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
-		example: "agentry serve -f pipeline.yaml",
-		flags: []cli.Flag{
+		Example: "agentry serve -f pipeline.yaml",
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`, or a folder of them"},
 			&cli.StringFlag{Name: "cache-dir", Usage: "keep fetched repositories in `DIR` (default: agentry in the user's cache folder)"},
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDRESS` for webhooks; off: none"},
@@ -56,7 +57,7 @@ and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log on stderr: text or json"},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn, error"},
 		},
-		run: func(ctx context.Context, flags *cli.Context, _ []string) error {
+		Run: func(ctx context.Context, flags *cli.Context, _ []string) error {
 			return serve(ctx, env, flags)
 		},
 	}
@@ -118,7 +119,7 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 		o.Listen = service.Address{}
 	}
 	if o.Path == "" {
-		return o, usagef("agentry serve -f pipeline.yaml", "no pipeline file or folder is given")
+		return o, command.Usagef("agentry serve -f pipeline.yaml", "no pipeline file or folder is given")
 	}
 	if err := checkServe(flags, &o); err != nil {
 		return o, err
@@ -142,19 +143,19 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 func checkServe(flags *cli.Context, o *service.Options) error {
 	switch {
 	case (o.Listen.CertFile == "") != (o.Listen.KeyFile == ""):
-		return usagef("", "--tls-cert and --tls-key need each other")
+		return command.Usagef("", "--tls-cert and --tls-key need each other")
 	case (o.AdminListen.CertFile == "") != (o.AdminListen.KeyFile == ""):
-		return usagef("", "--admin-tls-cert and --admin-tls-key need each other")
+		return command.Usagef("", "--admin-tls-cert and --admin-tls-key need each other")
 	case !server.IsLoopback(o.AdminListen.Address) && o.TokenFile == "":
-		return usagef("add --bearer-token-file, or listen on "+defaultAdminListen, "--admin-listen %s can be reached from elsewhere, where anybody could trigger passes and see the pipelines", o.AdminListen.Address)
+		return command.Usagef("add --bearer-token-file, or listen on "+defaultAdminListen, "--admin-listen %s can be reached from elsewhere, where anybody could trigger passes and see the pipelines", o.AdminListen.Address)
 	case o.Replicas.Namespace == "" && (o.Replicas.Identity != "" || o.Replicas.Kubeconfig != ""):
-		return usagef("", "--identity and --kubeconfig are of use with --replicas-namespace only")
+		return command.Usagef("", "--identity and --kubeconfig are of use with --replicas-namespace only")
 	case o.Workers < 0:
-		return usagef("", "--workers must not be negative")
+		return command.Usagef("", "--workers must not be negative")
 	case o.Jitter < 0 || o.Jitter >= 1:
-		return usagef("", "--interval-jitter must be at least 0 and less than 1")
+		return command.Usagef("", "--interval-jitter must be at least 0 and less than 1")
 	case o.Grace < 0:
-		return usagef("", "--shutdown-grace must not be negative")
+		return command.Usagef("", "--shutdown-grace must not be negative")
 	}
 	if o.Jitter == 0 {
 		o.Jitter = -1
@@ -171,7 +172,7 @@ func sizeFlag(flags *cli.Context, name string) (int64, error) {
 	}
 	size, err := resource.ParseQuantity(text)
 	if err != nil || size.Sign() <= 0 || size.Value() <= 0 {
-		return 0, usagef("write it like 256Mi", "--%s %q is not a size", name, text)
+		return 0, command.Usagef("write it like 256Mi", "--%s %q is not a size", name, text)
 	}
 	return size.Value(), nil
 }
@@ -179,9 +180,9 @@ func sizeFlag(flags *cli.Context, name string) (int64, error) {
 func logger(env Env, flags *cli.Context) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(flags.String("log-level"))); err != nil {
-		return nil, usagef("use debug, info, warn or error", "--log-level %q is not known", flags.String("log-level"))
+		return nil, command.Usagef("use debug, info, warn or error", "--log-level %q is not known", flags.String("log-level"))
 	}
-	format, err := choice(flags, "log-format", []string{"text", "json"})
+	format, err := command.Choice(flags, "log-format", []string{"text", "json"})
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -207,7 +208,7 @@ func (w *served) run(args ...string) (int, string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return exitDone, string(out)
+	return command.ExitDone, string(out)
 }
 
 // rendered waits until the output branch of a pipeline holds a text in the agent's
@@ -257,30 +258,30 @@ func TestServe(t *testing.T) {
 
 	// Status and trigger, by a person.
 	code, text := w.run("status")
-	if code != exitDone || !strings.Contains(text, "prod ") || !strings.Contains(text, "environments/prod@sha1:"+w.repo.Head("environments/prod")[:8]) {
+	if code != command.ExitDone || !strings.Contains(text, "prod ") || !strings.Contains(text, "environments/prod@sha1:"+w.repo.Head("environments/prod")[:8]) {
 		t.Errorf("status: %d\n%s", code, text)
 	}
 	w.commit("30s")
-	if code, text = w.run("trigger", "prod"); code != exitDone {
+	if code, text = w.run("trigger", "prod"); code != command.ExitDone {
 		t.Errorf("trigger: %d\n%s", code, text)
 	}
 	w.rendered("prod", "scrape_interval: 30s") // The command has waited for it.
-	if code, text = w.run("trigger", "--all"); code != exitDone || !strings.Contains(text, "prod ") {
+	if code, text = w.run("trigger", "--all"); code != command.ExitDone || !strings.Contains(text, "prod ") {
 		t.Errorf("trigger --all: %d\n%s", code, text)
 	}
-	if code, text = w.run("trigger", "prd"); code != exitUsage || !strings.Contains(text, `no pipeline "prd"`) {
+	if code, text = w.run("trigger", "prd"); code != command.ExitUsage || !strings.Contains(text, `no pipeline "prd"`) {
 		t.Errorf("trigger of a pipeline that is not there: %d\n%s", code, text)
 	}
-	if code, text = w.run("status", "prd"); code != exitUsage || !strings.Contains(text, "prod") {
+	if code, text = w.run("status", "prd"); code != command.ExitUsage || !strings.Contains(text, "prod") {
 		t.Errorf("status of a pipeline that is not there: %d\n%s", code, text)
 	}
 
 	// Something is held: exit code 1, with the place and the reason.
 	w.commit("wrong")
-	if code, text = w.run("trigger", "prod"); code != exitFindings {
+	if code, text = w.run("trigger", "prod"); code != command.ExitFindings {
 		t.Errorf("trigger with an error in the input: %d\n%s", code, text)
 	}
-	if code, text = w.run("status", "prod"); code != exitFindings || !strings.Contains(text, "ServiceMonitor/shop/cart\n       in/agent.yaml:") {
+	if code, text = w.run("status", "prod"); code != command.ExitFindings || !strings.Contains(text, "ServiceMonitor/shop/cart\n       in/agent.yaml:") {
 		t.Errorf("status with an error in the input: %d\n%s", code, text)
 	}
 	if page := w.get("/"); !strings.Contains(page, "in/agent.yaml:") || !strings.Contains(page, "1 not ready") {
@@ -288,7 +289,7 @@ func TestServe(t *testing.T) {
 	}
 
 	w.stop()
-	if code, text = w.run("status"); code != exitRepository || !strings.Contains(text, "is agentry serve running there?") {
+	if code, text = w.run("status"); code != command.ExitRepository || !strings.Contains(text, "is agentry serve running there?") {
 		t.Errorf("status of a service that is gone: %d\n%s", code, text)
 	}
 }
@@ -327,7 +328,7 @@ func TestServeTakesABurstOfWebhooks(t *testing.T) {
 		t.Errorf("a replay got %d", got)
 	}
 	// The next pass that is asked for comes after all that the burst has led to.
-	if code, text := w.run("trigger", "prod"); code != exitDone {
+	if code, text := w.run("trigger", "prod"); code != command.ExitDone {
 		t.Fatalf("trigger: %d\n%s", code, text)
 	}
 	after := w.metric(`agentry_reconcile_duration_seconds_count{result="success"}`)
@@ -352,11 +353,11 @@ func TestServeReloads(t *testing.T) {
 	if len(bad.Items) != 1 || !allReady(bad.Items) {
 		t.Errorf("a bad file stopped the pipeline: %+v", bad.Items)
 	}
-	if code, text := w.run("status"); code != exitFindings || !strings.Contains(text, "prod.yaml:1") {
+	if code, text := w.run("status"); code != command.ExitFindings || !strings.Contains(text, "prod.yaml:1") {
 		t.Errorf("status with a bad file: %d\n%s", code, text)
 	}
 	w.commit("20s")
-	if code, text := w.run("trigger", "prod"); code != exitDone {
+	if code, text := w.run("trigger", "prod"); code != command.ExitDone {
 		t.Errorf("trigger with a bad file: %d\n%s", code, text)
 	}
 
@@ -407,7 +408,7 @@ func TestServeRefusesToStart(t *testing.T) {
 			var errs strings.Builder
 			args := append([]string{"agentry", "serve", "--cache-dir", t.TempDir()}, test.args...)
 			code := Run(t.Context(), args, Env{Stdout: io.Discard, Stderr: &errs, LookupEnv: os.LookupEnv})
-			if code != exitUsage || !strings.Contains(errs.String(), test.want) {
+			if code != command.ExitUsage || !strings.Contains(errs.String(), test.want) {
 				t.Errorf("exit code %d, and %s", code, errs.String())
 			}
 		})

@@ -13,27 +13,28 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/pipeline"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
 
-func syncCommand(env Env) command {
-	return command{
-		name:  "sync",
-		usage: "make one pass from Git to Git: fetch, render, push",
-		description: `The pipeline file says what is read and where the result goes; docs/pipeline.md
+func syncCommand(env Env) command.Command {
+	return command.Command{
+		Name:  "sync",
+		Usage: "make one pass from Git to Git: fetch, render, push",
+		Description: `The pipeline file says what is read and where the result goes; docs/pipeline.md
 describes it. If it holds several pipelines, each makes a pass. A pass that changes
 nothing makes no commit.
 
 Objects with errors are held: their last good versions are rendered in their places, and
 the exit code is 1. docs/holding.md says how, and docs/metrics.md what the metrics are.`,
-		example: "agentry sync -f pipeline.yaml --dry-run",
-		flags: append(pipelineFlags(),
+		Example: "agentry sync -f pipeline.yaml --dry-run",
+		Flags: append(pipelineFlags(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would change, and push nothing"},
 			&cli.StringFlag{Name: "allow-deletions", Usage: "do not hold this render of the input `COMMIT` back for what it deletes"},
 			&cli.StringFlag{Name: "metrics-file", Usage: "write metrics of the passes to `FILE`, for the textfile collector of node_exporter"},
 		),
-		run: func(ctx context.Context, flags *cli.Context, _ []string) error {
+		Run: func(ctx context.Context, flags *cli.Context, _ []string) error {
 			return syncAll(ctx, env, flags)
 		},
 	}
@@ -50,31 +51,31 @@ func pipelineFlags() []cli.Flag {
 
 func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 	fleet, options, err := env.passes(ctx, flags)
-	worst := exitDone
+	worst := command.ExitDone
 	if len(fleet) > 0 { // A folder of forEach that is wrong keeps no other from its pass.
-		worst = exitCode(ctx, env.Stderr, err)
+		worst = command.ExitCode(ctx, env.Stderr, err)
 	} else if err != nil {
 		return err
 	}
 	options.DryRun, options.AllowDeletions = flags.Bool("dry-run"), flags.String("allow-deletions")
 	if options.AllowDeletions != "" && !fullCommit.MatchString(options.AllowDeletions) {
-		return usagef("git rev-parse prints it", "--allow-deletions needs a full commit id")
+		return command.Usagef("git rev-parse prints it", "--allow-deletions needs a full commit id")
 	}
 	metrics, file := telemetry.NewPasses(), flags.String("metrics-file")
-	if options.DryRun && env.typed(flags, "metrics-file") {
-		return usagef("leave out one of them", "--metrics-file is for passes that push, and --dry-run pushes nothing")
+	if options.DryRun && command.IsTyped(flags, env.LookupEnv, "metrics-file") {
+		return command.Usagef("leave out one of them", "--metrics-file is for passes that push, and --dry-run pushes nothing")
 	}
 	for _, p := range fleet {
-		worst = max(worst, exitCode(ctx, env.Stderr, env.sync(ctx, p, options, metrics)))
+		worst = max(worst, command.ExitCode(ctx, env.Stderr, env.sync(ctx, p, options, metrics)))
 		if ctx.Err() != nil {
 			break
 		}
 	}
 	if file != "" && !options.DryRun {
-		worst = max(worst, exitCode(ctx, env.Stderr, metrics.WriteFile(file)))
+		worst = max(worst, command.ExitCode(ctx, env.Stderr, metrics.WriteFile(file)))
 	}
-	if worst != exitDone {
-		return toldError(worst)
+	if worst != command.ExitDone {
+		return command.ReportedError(worst)
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipeline.Pipeli
 	for _, p := range fleet {
 		names = append(names, p.Metadata.Name)
 	}
-	return nil, options, cmp.Or(err, usagef(diag.DidYouMean(name, names), "%s holds no pipeline %q", file, name))
+	return nil, options, cmp.Or(err, command.Usagef(diag.DidYouMean(name, names), "%s holds no pipeline %q", file, name))
 }
 
 // expanded puts the pipelines of folders in the place of those with forEach. What can be made
@@ -117,7 +118,7 @@ func (e Env) expanded(ctx context.Context, fleet []*pipeline.Pipeline, cacheDir 
 	defer e.progress("looking for the folders of forEach")()
 	fleet, found, err := pipeline.Expand(ctx, fleet, pipeline.ExpandOptions{CacheDir: cacheDir, Getenv: e.LookupEnv})
 	if err != nil {
-		err = repositoryError{err, gitsync.WayOut(err)}
+		err = command.RepositoryError(err, gitsync.WayOut(err))
 	}
 	return fleet, cmp.Or(err, e.wrongFolders(found))
 }
@@ -127,7 +128,7 @@ var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 // pipelines reads the pipeline file.
 func (e Env) pipelines(file string) ([]*pipeline.Pipeline, error) {
 	if file == "" {
-		return nil, usagef("agentry sync -f pipeline.yaml", "no pipeline file is given")
+		return nil, command.Usagef("agentry sync -f pipeline.yaml", "no pipeline file is given")
 	}
 	data, err := e.readFile(file)
 	if err != nil {
@@ -152,7 +153,7 @@ func (e Env) wrongFolders(found diag.List) error {
 	if err := (diag.Text{Color: e.colored(e.Stderr)}).Print(e.Stderr, found); err != nil || !found.HasErrors() {
 		return err
 	}
-	return toldError(exitUsage)
+	return command.ReportedError(command.ExitUsage)
 }
 
 // configuration prints what is wrong with a pipeline file, whose text may be given; it is
@@ -165,7 +166,7 @@ func (e Env) configuration(text []byte, found diag.List) error {
 	if err := (diag.Text{Color: e.colored(e.Stderr), Input: input}).Print(e.Stderr, found); err != nil {
 		return err
 	}
-	return toldError(exitUsage)
+	return command.ReportedError(command.ExitUsage)
 }
 
 // readFile reads a file that a flag names.
@@ -188,7 +189,7 @@ func cacheDir(name string) (string, error) {
 	}
 	user, err := os.UserCacheDir()
 	if err != nil {
-		return "", usagef("name one with --cache-dir", "%v", err)
+		return "", command.Usagef("name one with --cache-dir", "%v", err)
 	}
 	return filepath.Join(user, "agentry"), nil
 }

@@ -13,34 +13,36 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/display"
 )
 
-func treeCommand(env Env) command {
-	return command{
-		name:  "tree",
-		args:  "[PATH...]",
-		usage: "print who selects whom, as a tree with counts",
-		description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
+func treeCommand(env Env) command.Command {
+	return command.Command{
+		Name:  "tree",
+		Args:  "[PATH...]",
+		Usage: "print who selects whom, as a tree with counts",
+		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
 a pass of the pipeline would render now: objects that are held show as they are rendered.
 
 Objects that no GrafanaAgent discovers, and those that are held or left out, are listed
 below the trees. docs/holding.md explains holding.`,
-		example: "agentry tree .",
-		flags: slices.Concat([]cli.Flag{
+		Example: "agentry tree .",
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the output: text or json"},
 		}, pipelineFlags(), renderFlags()),
-		run: func(ctx context.Context, flags *cli.Context, paths []string) error {
+		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return tree(ctx, env, flags, paths)
 		},
 	}
 }
 
 func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
-	format, err := choice(flags, "format", []string{"text", "json"})
+	format, err := command.Choice(flags, "format", []string{"text", "json"})
 	if err != nil {
 		return err
 	}
-	if env.typed(flags, "file") || flags.String("file") != "" && len(paths) == 0 {
+	if command.IsTyped(flags, env.LookupEnv, "file") || flags.String("file") != "" && len(paths) == 0 {
 		return treeOfPass(ctx, env, flags, paths, format)
 	}
 	in, err := env.load(ctx, flags, paths)
@@ -49,7 +51,7 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	}
 	out := in.render()
 	held, units := leftOut(in.set, out)
-	if err := env.printForest(newForest(in.set, out.Hierarchies, held, units), format); err != nil {
+	if err := env.printForest(display.NewForest(in.set, out.Hierarchies, held, units), format); err != nil {
 		return err
 	}
 	env.pointTo("agentry check", out.Diags)
@@ -59,11 +61,11 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 // treeOfPass prints the hierarchies that a pass of a pipeline would render.
 func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string, format string) error {
 	if len(paths) > 0 {
-		return usagef("leave out one of them", "a pipeline file and a PATH are given")
+		return command.Usagef("leave out one of them", "a pipeline file and a PATH are given")
 	}
 	for _, f := range renderFlags() {
-		if name := f.Names()[0]; env.typed(flags, name) {
-			return usagef("set it in the pipeline file", "--%s has no effect with -f", name)
+		if name := f.Names()[0]; command.IsTyped(flags, env.LookupEnv, name) {
+			return command.Usagef("set it in the pipeline file", "--%s has no effect with -f", name)
 		}
 	}
 	fleet, options, err := env.passes(ctx, flags)
@@ -71,13 +73,13 @@ func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 		return err
 	}
 	if len(fleet) == 0 {
-		return usagef("", "%s makes no pipeline of any folder", flags.String("file"))
+		return command.Usagef("", "%s makes no pipeline of any folder", flags.String("file"))
 	}
 	if len(fleet) > 1 {
-		return usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"), len(fleet))
+		return command.Usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"), len(fleet))
 	}
 	if fleet[0].Spec.Suspend {
-		return printSuspended(env.Stderr, fleet[0].Metadata.Name)
+		return display.Suspended(env.Stderr, fleet[0].Metadata.Name)
 	}
 	options.DryRun = true
 	report, err := env.pass(ctx, fleet[0], options)
@@ -85,14 +87,14 @@ func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 		return err
 	}
 	if report.Set == nil { // refused before there was anything to render
-		return cmp.Or(env.findings(report), error(errFindings))
+		return cmp.Or(env.findings(report), error(command.ErrFindings))
 	}
-	if err := env.printForest(newForest(report.Set, report.Hierarchies, report.Held, report.Units), format); err != nil {
+	if err := env.printForest(display.NewForest(report.Set, report.Hierarchies, report.Held, report.Units), format); err != nil {
 		return err
 	}
 	env.pointTo("agentry sync --dry-run", report.Diags)
 	if report.Ready().Status != metav1.ConditionTrue {
-		return errFindings
+		return command.ErrFindings
 	}
 	return nil
 }
@@ -104,11 +106,11 @@ func (e Env) pointTo(command string, found diag.List) {
 	}
 }
 
-func (e Env) printForest(f forest, format string) error {
+func (e Env) printForest(f display.Forest, format string) error {
 	if format == "json" {
-		return f.writeJSON(e.Stdout)
+		return f.WriteJSON(e.Stdout)
 	}
-	return f.writeText(e.Stdout, e.colored(e.Stdout))
+	return f.WriteText(e.Stdout, e.colored(e.Stdout))
 }
 
 // leftOut is what is not rendered where there is no Git, and so no earlier version: objects,
@@ -125,7 +127,7 @@ func leftOut(set *manifest.Set, out *generator.Output) ([]gitsync.HeldObject, []
 			if reason.Code == "" {
 				reason = firstError(out.Diags, func(d diag.Diagnostic) bool { return slices.Contains(d.Units, u.Name) })
 			}
-			units = append(units, gitsync.UnitReport{Name: u.Name, State: gitsync.UnitLeftOut, Reason: newReason(reason).String()})
+			units = append(units, gitsync.UnitReport{Name: u.Name, State: gitsync.UnitLeftOut, Reason: display.Reason(reason)})
 		}
 		for _, h := range u.Held {
 			held := byID[h.ID]

@@ -11,28 +11,30 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/server"
 )
 
 // askAgain is the time between two questions whether a pass has ended.
 const askAgain = 200 * time.Millisecond
 
-func triggerCommand(env Env) command {
-	return command{
-		name:  "trigger",
-		args:  "[NAME]",
-		usage: "let a running agentry serve make a pass now",
-		description: `It waits until the pass has ended and shows how the pipeline is then, as agentry status does,
+func triggerCommand(env Env) command.Command {
+	return command.Command{
+		Name:  "trigger",
+		Args:  "[NAME]",
+		Usage: "let a running agentry serve make a pass now",
+		Description: `It waits until the pass has ended and shows how the pipeline is then, as agentry status does,
 with its exit code.`,
-		example: "agentry trigger quickstart",
-		flags: append(serviceFlags(),
+		Example: "agentry trigger quickstart",
+		Flags: append(serviceFlags(),
 			&cli.BoolFlag{Name: "all", Usage: "all pipelines, instead of one"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "do not wait until the pass has ended"},
 			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "`TIME` to wait"},
 		),
-		run: func(ctx context.Context, flags *cli.Context, args []string) error {
+		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			if (len(args) == 1) == flags.Bool("all") || len(args) > 1 {
-				return usagef("agentry trigger quickstart", "name one pipeline, or say --all")
+				return command.Usagef("agentry trigger quickstart", "name one pipeline, or say --all")
 			}
 			return trigger(ctx, env, flags, append(args, "")[0])
 		},
@@ -52,7 +54,7 @@ func trigger(ctx context.Context, env Env, flags *cli.Context, name string) erro
 	var answer server.Reconcile
 	err = a.ask(ctx, http.MethodPost, path, request, &answer)
 	if errors.Is(err, errUnknownPipeline) {
-		return usagef("agentry status", "the service runs no pipeline %q", name)
+		return command.Usagef("agentry status", "the service runs no pipeline %q", name)
 	}
 	if err != nil || flags.Bool("no-wait") {
 		return err
@@ -64,11 +66,11 @@ func trigger(ctx context.Context, env Env, flags *cli.Context, name string) erro
 	if err != nil {
 		return err
 	}
-	if err := printStatuses(env.Stdout, all); err != nil {
+	if err := display.Statuses(env.Stdout, all); err != nil {
 		return err
 	}
 	if !allReady(all) {
-		return errFindings
+		return command.ErrFindings
 	}
 	return nil
 }
@@ -82,7 +84,7 @@ func (a *asker) handled(ctx context.Context, name, token string) ([]fleet.Status
 		all, err := a.pipelines(ctx, name)
 		switch {
 		case ctx.Err() != nil:
-			return nil, repositoryError{context.Cause(ctx), "agentry status shows what it waits for"}
+			return nil, command.RepositoryError(context.Cause(ctx), "agentry status shows what it waits for")
 		case err != nil:
 			return nil, err
 		case allHandled(all, token):

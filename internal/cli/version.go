@@ -7,17 +7,19 @@ import (
 	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
 // supportedAgents are the versions of Grafana Agent that the rendered configuration is for.
 const supportedAgents = "v0.44.8"
 
-func versionCommand(env Env) command {
-	return command{
-		name:    "version",
-		usage:   "print the version, commit, Go version and supported agent versions",
-		example: "agentry version",
-		run: func(context.Context, *cli.Context, []string) error {
+func versionCommand(env Env) command.Command {
+	return command.Command{
+		Name:    "version",
+		Usage:   "print the version, commit, Go version and supported agent versions",
+		Example: "agentry version",
+		Run: func(context.Context, *cli.Context, []string) error {
 			_, err := fmt.Fprintf(env.Stdout, "agentry %s\ncommit  %s\ngo      %s %s/%s\nagent   %s\n",
 				buildVersion(), buildCommit(), runtime.Version(), runtime.GOOS, runtime.GOARCH, supportedAgents)
 			return err

@@ -1,4 +1,4 @@
-package cli
+package display
 
 import (
 	"errors"
@@ -113,7 +113,7 @@ func TestPrintReport(t *testing.T) {
 	} {
 		test.report.Pipeline = "prod"
 		var b strings.Builder
-		if err := printReport(&b, &test.report, false); err != nil {
+		if err := Pass(&b, &test.report, false); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, b.String()); diff != "" {
@@ -126,7 +126,7 @@ func TestPrintReport(t *testing.T) {
 func TestColorSaysNoMore(t *testing.T) {
 	report := &gitsync.Report{Pipeline: "prod", Held: []gitsync.HeldObject{{Object: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"}}}}
 	var plain, colored strings.Builder
-	if err := errors.Join(printReport(&plain, report, false), printReport(&colored, report, true)); err != nil {
+	if err := errors.Join(Pass(&plain, report, false), Pass(&colored, report, true)); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.NewReplacer("\x1b[1;33m", "", "\x1b[0m", "").Replace(colored.String())

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"slices"
@@ -10,10 +10,10 @@ import (
 // completionFlag is what the library's completion appends to the command line.
 const completionFlag = "--generate-bash-completion"
 
-// interspersed moves a command's flags before its other arguments, so that
+// Interspersed moves a command's flags before its other arguments, so that
 // `render PATH -o DIR` means what it says: the library stops at the first argument that
 // is no flag, and would read -o and DIR as paths.
-func interspersed(app *cli.App, args []string) []string {
+func Interspersed(app *cli.App, args []string) []string {
 	if len(args) < 2 || slices.Contains(args, completionFlag) {
 		return args
 	}

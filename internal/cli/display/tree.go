@@ -1,4 +1,4 @@
-package cli
+package display
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ type node struct {
 	// Paused is true for a GrafanaAgent that is left alone.
 	Paused bool `json:"paused,omitempty"`
 	// State is that of a GrafanaAgent's unit, where it keeps its folder or is left out, and of
-	// an object that is not rendered as it is in the inputs; forest has the details.
+	// an object that is not rendered as it is in the inputs; [Forest] has the details.
 	State gitsync.UnitState  `json:"state,omitempty"`
 	As    *gitsync.CommitRef `json:"as,omitempty"`
 	// Counts has the number of objects below by kind; it is absent for leaves.
@@ -30,8 +30,8 @@ type node struct {
 	Children []*node        `json:"children,omitempty"`
 }
 
-// forest is what `agentry tree` prints.
-type forest struct {
+// Forest is what `agentry tree` prints.
+type Forest struct {
 	Agents []*node `json:"agents"`
 	// Unselected are objects that no GrafanaAgent discovers.
 	Unselected []*node `json:"unselected"`
@@ -54,8 +54,9 @@ func selectable() []string {
 		"ServiceMonitor", "PodMonitor", "Probe", "IntegrationMonitor", "PodLogs"}
 }
 
-func newForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []gitsync.HeldObject, units []gitsync.UnitReport) forest {
-	f := forest{Agents: []*node{}, Unselected: []*node{}, Held: newHeldNodes(held, units)}
+// NewForest gathers who selects whom, and what is not rendered as it is in the inputs.
+func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []gitsync.HeldObject, units []gitsync.UnitReport) Forest {
+	f := Forest{Agents: []*node{}, Unselected: []*node{}, Held: newHeldNodes(held, units)}
 	selected := map[manifest.ID]bool{}
 	for _, h := range trees {
 		for o := range h.Objects {
@@ -82,7 +83,7 @@ func newForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []gitsync.H
 }
 
 // markAgent says on top of a tree that its unit is not rendered.
-func (f forest) markAgent(u gitsync.UnitReport) {
+func (f Forest) markAgent(u gitsync.UnitReport) {
 	for _, agent := range f.Agents {
 		if agent.Namespace+"/"+agent.Name == u.Name {
 			agent.State, agent.As = u.State, nil
@@ -187,21 +188,16 @@ func countsText(counts map[string]int) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-func plural(word string, count int) string {
-	if count == 1 || strings.HasSuffix(word, "s") {
-		return word
-	}
-	return word + "s"
-}
-
-func (f forest) writeJSON(w io.Writer) error {
+// WriteJSON writes it for programs.
+func (f Forest) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(f)
 }
 
-func (f forest) writeText(w io.Writer, color bool) error {
+// WriteText writes it for people.
+func (f Forest) WriteText(w io.Writer, color bool) error {
 	var b strings.Builder
 	for _, agent := range f.Agents {
 		b.WriteString(agent.String() + "\n")

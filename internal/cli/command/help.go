@@ -1,10 +1,8 @@
-package cli
+package command
 
-//go:generate go test . -run TestManualIsUpToDate -update
-
-// The templates follow the library's, with the example last and without capitals.
+// AppHelp is the template of the program's help, and commandHelp that of a command's. They follow the library's, with the example last and without capitals.
 const (
-	appHelp = `{{.Name}} - {{.Usage}}
+	AppHelp = `{{.Name}} - {{.Usage}}
 
 Usage:
   {{.HelpName}} COMMAND [options] [PATH...]

@@ -1,4 +1,4 @@
-package cli
+package display
 
 import (
 	"fmt"
@@ -131,6 +131,9 @@ func (r reasonNode) String() string {
 	}
 	return text
 }
+
+// Reason is an error with its place, on one line.
+func Reason(d diag.Diagnostic) string { return newReason(d).String() }
 
 // stateText is a state in words.
 func stateText(state gitsync.UnitState) string {

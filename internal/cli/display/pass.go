@@ -1,4 +1,4 @@
-package cli
+package display
 
 import (
 	"bufio"
@@ -10,18 +10,19 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-func printSuspended(w io.Writer, name string) error {
+// Suspended says that a pipeline makes no passes.
+func Suspended(w io.Writer, name string) error {
 	_, err := fmt.Fprintf(w, "%s: suspended\n", name)
 	return err
 }
 
-// printReport prints what a pass did: where from, where to, which units, and what is held.
+// Pass prints what a pass did: where from, where to, which units, and what is held.
 //
 //	prod: pushed 1a2b3c4 to environments/prod of https://git.example.com/a.git
 //	  from main of https://git.example.com/a.git at 5d6e7f8
 //	  changed monitoring/grafana-agent
 //	  3 files: 1 added, 2 changed, 0 removed
-func printReport(w io.Writer, r *gitsync.Report, color bool) error {
+func Pass(w io.Writer, r *gitsync.Report, color bool) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s: %s\n", r.Pipeline, outcome(r))
 	for _, s := range r.Sources {
@@ -42,8 +43,8 @@ func printReport(w io.Writer, r *gitsync.Report, color bool) error {
 	if len(r.Changes) > 0 {
 		printChanges(out, r)
 	}
-	if n := total(r.Ignored); n > 0 {
-		fmt.Fprintf(out, "  ignored %s of other kinds\n", amount(n, "object"))
+	if n := Total(r.Ignored); n > 0 {
+		fmt.Fprintf(out, "  ignored %s of other kinds\n", Amount(n, "object"))
 	}
 	if ready := r.Ready(); ready.Status != metav1.ConditionTrue {
 		fmt.Fprintf(out, "  not ready, %s: %s\n", ready.Reason, ready.Message)
@@ -95,7 +96,7 @@ func printChanges(w io.Writer, r *gitsync.Report) {
 			fmt.Fprintf(w, "    %-7s %s +%d -%d\n", c.Op, c.Path, c.Insertions, c.Deletions)
 		}
 	}
-	fmt.Fprintf(w, "  %s: %d added, %d changed, %d removed\n", amount(len(r.Changes), "file"), counts["added"], counts["changed"], counts["removed"])
+	fmt.Fprintf(w, "  %s: %d added, %d changed, %d removed\n", Amount(len(r.Changes), "file"), counts["added"], counts["changed"], counts["removed"])
 }
 
 // short abbreviates a commit id for people.

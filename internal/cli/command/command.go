@@ -1,0 +1,133 @@
+// Package command is what all commands of agentry have in common: their help, the environment variables of their flags,
+// usage errors with a suggestion, and exit codes.
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// Command is one command of agentry.
+type Command struct {
+	Name, Args, Usage string
+	// Description is prose below the options.
+	Description string
+	// Example is a command line that works in examples/quickstart.
+	Example string
+	Flags   []cli.Flag
+	Run     func(ctx context.Context, flags *cli.Context, args []string) error
+}
+
+// Build makes the command, with what all commands have in common: an environment
+// variable for each flag, the example in its help, errors with a suggestion.
+func (c Command) Build() *cli.Command {
+	for _, f := range c.Flags {
+		complete(f)
+	}
+	return &cli.Command{
+		Name:               c.Name,
+		Usage:              c.Usage,
+		ArgsUsage:          c.Args,
+		Description:        strings.TrimSpace(c.Description + "\n\nExample:\n  " + c.Example),
+		Flags:              c.Flags,
+		CustomHelpTemplate: commandHelp,
+		HideHelpCommand:    true,
+		OnUsageError:       OnUsageError,
+		Action: func(ctx *cli.Context) error {
+			if c.Args == "" && ctx.Args().Present() {
+				return Usagef("agentry "+c.Name+" --help", "%s takes no arguments, but was given %q", c.Name, ctx.Args().First())
+			}
+			return c.Run(ctx.Context, ctx, ctx.Args().Slice())
+		},
+	}
+}
+
+// variable is the environment variable of a flag.
+func variable(flag string) string {
+	return "AGENTRY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// IsTyped reports whether a flag stands on the command line. What the environment says is for
+// many commands at once, so it contradicts no argument of one of them.
+func IsTyped(flags *cli.Context, lookupEnv func(string) (string, bool), name string) bool {
+	value, found := lookupEnv(variable(name))
+	return flags.IsSet(name) && !(found && value == fmt.Sprint(flags.Value(name)))
+}
+
+// complete gives a flag what all flags have: the environment variable AGENTRY_<FLAG>.
+func complete(f cli.Flag) {
+	env := []string{variable(f.Names()[0])}
+	switch f := f.(type) {
+	case *cli.StringFlag:
+		f.EnvVars = env
+	case *cli.BoolFlag:
+		f.EnvVars = env
+		f.DisableDefaultText = true
+	case *cli.IntFlag:
+		f.EnvVars = env
+	case *cli.Float64Flag:
+		f.EnvVars = env
+	case *cli.DurationFlag:
+		f.EnvVars = env
+	}
+}
+
+const undefinedFlag = "flag provided but not defined: "
+
+// OnUsageError replaces the library's page of help with one line and a suggestion.
+func OnUsageError(ctx *cli.Context, err error, _ bool) error {
+	program, flags := ctx.App.Name, ctx.App.Flags
+	if c := ctx.Command; c != nil && c.Name != "" && c.Name != ctx.App.Name {
+		program, flags = program+" "+c.Name, c.Flags
+	}
+	name, undefined := strings.CutPrefix(err.Error(), undefinedFlag)
+	if !undefined {
+		return Usagef(OrHelp("", program), "%v", err)
+	}
+	return Usagef(OrHelp(diag.DidYouMean("--"+strings.TrimLeft(name, "-"), flagNames(flags)), program), "no flag %s", name)
+}
+
+func flagNames(flags []cli.Flag) []string {
+	names := []string{"--help"}
+	for _, f := range flags {
+		for _, name := range f.Names() {
+			if len(name) > 1 {
+				names = append(names, "--"+name)
+			}
+		}
+	}
+	return names
+}
+
+// OrHelp is the hint, or else where to look.
+func OrHelp(hint, program string) string {
+	if hint != "" {
+		return hint
+	}
+	return program + " --help"
+}
+
+// Choice checks a flag that takes one of a few words; those that are planned are said to be.
+func Choice(flags *cli.Context, name string, allowed []string, planned ...string) (string, error) {
+	value := flags.String(name)
+	for _, a := range allowed {
+		if value == a {
+			return value, nil
+		}
+	}
+	for _, p := range planned {
+		if value == p {
+			return "", Usagef("use "+strings.Join(allowed, ", "), "--%s %s is not supported yet", name, value)
+		}
+	}
+	hint := diag.DidYouMean(value, allowed)
+	if hint == "" {
+		hint = "use " + strings.Join(allowed, ", ")
+	}
+	return "", Usagef(hint, "--%s %q is not known", name, value)
+}

@@ -1,0 +1,80 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Exit codes.
+const (
+	ExitDone        = 0   // done, also when nothing changed
+	ExitFindings    = 1   // finished, with errors in the input
+	ExitUsage       = 2   // wrong usage or configuration
+	ExitRepository  = 3   // could not reach or write a repository
+	ExitInterrupted = 130 // as shells report SIGINT
+)
+
+// ReportedError is an exit code whose reason was printed already.
+type ReportedError int
+
+// ErrFindings ends a command that finished and printed errors in the input.
+const ErrFindings = ReportedError(ExitFindings)
+
+// Error implements error.
+func (e ReportedError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// usageError is a mistake on the command line, with what to do about it.
+type usageError struct {
+	message, hint string
+}
+
+// Error implements error.
+func (e usageError) Error() string { return e.message }
+
+// Usagef makes an error of usage, with a hint or "".
+func Usagef(hint, format string, args ...any) error {
+	return usageError{message: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// repositoryError is a failure to reach or write a repository.
+type repositoryError struct {
+	err  error
+	hint string
+}
+
+// RepositoryError marks a failure to reach or write a repository, with a hint or "".
+func RepositoryError(err error, hint string) error { return repositoryError{err, hint} }
+
+// Error implements error.
+func (e repositoryError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e repositoryError) Unwrap() error { return e.err }
+
+// ExitCode maps the error of a command to its exit code, and prints it.
+func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
+	if err == nil {
+		return ExitDone
+	}
+	if reported, ok := errors.AsType[ReportedError](err); ok {
+		return int(reported)
+	}
+	if ctx.Err() != nil {
+		fmt.Fprintln(stderr, "agentry: interrupted")
+		return ExitInterrupted
+	}
+	fmt.Fprintln(stderr, "agentry:", err)
+	code, hint := ExitUsage, ""
+	if u, ok := errors.AsType[usageError](err); ok {
+		hint = u.hint
+	}
+	if r, ok := errors.AsType[repositoryError](err); ok {
+		code, hint = ExitRepository, r.hint
+	}
+	if hint != "" {
+		fmt.Fprintln(stderr, "hint:", hint)
+	}
+	return code
+}

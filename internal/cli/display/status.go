@@ -1,0 +1,109 @@
+package display
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+)
+
+// JSON writes a value for programs.
+func JSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// Statuses writes a table like that of flux get.
+func Statuses(w io.Writer, all []fleet.Status) error {
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "NAME\tREVISION\tSUSPENDED\tREADY\tMESSAGE")
+	for _, s := range all {
+		ready, message := "Unknown", ""
+		if c := s.Condition(meta.ReadyCondition); c != nil {
+			ready, message = string(c.Status), c.Message
+		}
+		if c := s.Condition(meta.StalledCondition); c != nil && c.Status == metav1.ConditionTrue {
+			message = "stalled: " + c.Message
+		}
+		suspended := "False"
+		if s.Suspended {
+			suspended = "True"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.Name, revision(s), suspended, ready, oneLine(message))
+	}
+	return table.Flush()
+}
+
+// revision is the tip of the output branch.
+func revision(s fleet.Status) string {
+	if s.Output == nil || s.Output.Commit == "" {
+		return ""
+	}
+	return s.Output.Branch + "@sha1:" + shortCommit(s.Output.Commit)
+}
+
+func shortCommit(commit string) string { return commit[:min(8, len(commit))] }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Details writes what there is to know of one pipeline besides the table.
+func Details(w io.Writer, s fleet.Status) error {
+	var b strings.Builder
+	for _, src := range s.Sources {
+		fmt.Fprintf(&b, "from   %s %s %s", src.URL, src.Ref, shortCommit(src.Commit))
+		if src.Stale {
+			b.WriteString(" (cannot be reached)")
+		}
+		b.WriteString("\n")
+	}
+	if s.Output != nil {
+		fmt.Fprintf(&b, "to     %s %s %s\n", s.Output.URL, s.Output.Branch, s.Output.Path)
+	}
+	if len(s.Pipelines) > 0 {
+		fmt.Fprintf(&b, "makes  %s\n", strings.Join(s.Pipelines, ", "))
+	}
+	if p := s.LastPass; p != nil {
+		fmt.Fprintf(&b, "pass   %s, for %s (%s)\n", p.Began.UTC().Format("2006-01-02 15:04:05"), p.Took.Round(time.Millisecond), p.Trigger)
+		if p.Error != "" {
+			fmt.Fprintf(&b, "       %s\n", oneLine(p.Error))
+		}
+	}
+	for _, u := range s.Units {
+		if u.Reason != "" {
+			fmt.Fprintf(&b, "%s %s\n       %s\n", u.State, u.Name, oneLine(u.Reason))
+		}
+	}
+	for _, h := range s.Held {
+		as := "left out"
+		if h.As != "" {
+			as = "held as of " + shortCommit(h.As)
+		}
+		fmt.Fprintf(&b, "%s %s\n       %s: %s\n", as, h.Object, position(h.Reason), oneLine(h.Reason.Message))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Problems writes what is wrong with the configuration of a service.
+func Problems(w io.Writer, problems []fleet.Finding) error {
+	var errs []error
+	for _, p := range problems {
+		_, err := fmt.Fprintf(w, "%s: %s[%s]: %s\n", position(p), p.Severity, p.Code, p.Message)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func position(f fleet.Finding) string {
+	return diag.Diagnostic{File: f.File, Line: f.Line, Column: f.Column}.Position()
+}

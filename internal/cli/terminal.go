@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/display"
+)
+
+// report prints diagnostics for people.
+func (e Env) report(w io.Writer, in *input, list diag.List) error {
+	return diag.Text{Color: e.colored(w), Input: in.text}.Print(w, list)
+}
+
+// verdict is the error that a command ends with when its input has errors, or with
+// strict also warnings.
+func verdict(list diag.List, strict bool) error {
+	if list.HasErrors() || strict && list.Count(diag.Warning) > 0 {
+		return command.ErrFindings
+	}
+	return nil
+}
+
+// findings counts diagnostics in words.
+func findings(list diag.List) string {
+	return display.Amount(list.Count(diag.Error), "error") + ", " + display.Amount(list.Count(diag.Warning), "warning")
+}
+
+// progress says on a terminal what takes a while, until done is called.
+func (e Env) progress(text string) (done func()) {
+	if term, _ := e.LookupEnv("TERM"); term == "dumb" || !isTerminal(e.Stderr) {
+		return func() {}
+	}
+	fmt.Fprint(e.Stderr, text+" ...")
+	return func() { fmt.Fprint(e.Stderr, "\r\x1b[K") }
+}
+
+// colored reports whether to colour what goes to w.
+func (e Env) colored(w io.Writer) bool {
+	if off, _ := e.LookupEnv("NO_COLOR"); off != "" {
+		return false
+	}
+	if term, _ := e.LookupEnv("TERM"); term == "dumb" {
+		return false
+	}
+	return isTerminal(w)
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// printer prints diagnostics in a format.
+func (e Env) printer(format string, in *input) diag.Printer {
+	switch format {
+	case "json":
+		return diag.JSON{}
+	case "github":
+		return diag.GitHub{}
+	}
+	return diag.Text{Color: e.colored(e.Stdout), Input: in.text}
+}

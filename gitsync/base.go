@@ -41,7 +41,7 @@ func (p *pass) base(ctx context.Context, i int) (*base, error) {
 		b.commit, err = p.oldCommit(ctx, i, id)
 	}
 	if err == nil && b.commit != nil {
-		err = b.read(src, head.Tree, p.pipeline.Spec.parseOptions(), old)
+		err = b.read(src, head.Tree, p.pipeline.Spec.ParseOptions(), old)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s of %s, which was rendered last: %w", id, src.repo.URL(), err)
@@ -58,7 +58,7 @@ func (p *pass) baseOf(i int) plumbing.Hash {
 	}
 	src := p.sources[i]
 	for _, b := range p.tip.inventory.Sources {
-		if b.URL == src.repo.URL() && b.Ref == src.Ref.repoRef().String() {
+		if b.URL == src.repo.URL() && b.Ref == src.Ref.RepoRef().String() {
 			return plumbing.NewHash(b.Commit)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -85,11 +86,11 @@ func newFleetRig(b *testing.B, n int) *fleetRig {
 }
 
 func (r *fleetRig) syncer(branch string) *gitsync.Syncer {
-	p := gitsync.Pipeline{
-		APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Metadata: gitsync.Metadata{Name: "bench"},
-		Spec: gitsync.PipelineSpec{
-			Sources: []gitsync.Source{{URL: r.url, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in"}}},
-			Output:  gitsync.Output{Branch: branch},
+	p := pipeline.Pipeline{
+		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "bench"},
+		Spec: pipeline.Spec{
+			Sources: []pipeline.Source{{URL: r.url, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in"}}},
+			Output:  pipeline.Output{Branch: branch},
 		},
 	}
 	p.Default()

@@ -1,4 +1,4 @@
-// Package gitsync turns input commits into commits on an output branch: one [Pipeline]
+// Package gitsync turns input commits into commits on an output branch: one [pipeline.Pipeline]
 // is one branch, one [Syncer.Pass] reads the sources, renders them and pushes the result.
 //
 // A pass is a function of trees: the input commits, the tip of the output branch, the

@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -46,7 +47,7 @@ func (p *pass) fetch(ctx context.Context) error {
 			return fmt.Errorf("read %s of %s: %w", commits[i], src.repo.URL(), err)
 		}
 		p.commits = append(p.commits, commit)
-		p.report.Sources = append(p.report.Sources, SourceReport{URL: src.repo.URL(), Ref: src.Ref.repoRef().String(), Commit: commit.Hash.String(), Date: safeDate(commit.Committer.When).UTC(), Stale: stale})
+		p.report.Sources = append(p.report.Sources, SourceReport{URL: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: commit.Hash.String(), Date: safeDate(commit.Committer.When).UTC(), Stale: stale})
 	}
 	return nil
 }
@@ -62,7 +63,7 @@ func (p *pass) ref(i int) repo.Ref {
 	if head, ok := p.options.Heads[i]; ok && p.options.DryRun {
 		return head
 	}
-	return p.sources[i].Ref.repoRef()
+	return p.sources[i].Ref.RepoRef()
 }
 
 func readCommit(r *repo.Repo, h plumbing.Hash) (*repo.Commit, error) {
@@ -153,7 +154,7 @@ func (p *pass) resolveTip() error {
 // stay returns the commit of a source that was rendered last, if it is still to be had.
 func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, error) {
 	src := p.sources[i]
-	code, hint := diag.SourceUnreachable, cmp.Or(WayOut(cause), "check the URL, the ref, the network and the credentials")
+	code, hint := diag.SourceUnreachable, cmp.Or(pipeline.Remedy(cause), "check the URL, the ref, the network and the credentials")
 	refused, isRefused := errors.AsType[*refusedCommit](cause)
 	if isRefused {
 		code, hint = refused.code, refused.hint
@@ -167,16 +168,11 @@ func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, err
 		if verify := p.verify[i]; verify != nil && last != p.baseOf(i) && verify.accept(src.repo, last) != nil {
 			continue // it is none that was rendered: somebody wrote it down
 		}
-		p.error(code, src.repo.URL(), hint, "%v; the pass goes on with commit %s, which was rendered last", cause, shortID(last.String()))
+		p.error(code, src.repo.URL(), hint, "%v; the pass goes on with commit %s, which was rendered last", cause, pipeline.ShortID(last.String()))
 		return last, nil
 	}
 	if isRefused {
 		return plumbing.ZeroHash, fmt.Errorf("%w; no commit of it was rendered before: %s", cause, hint)
 	}
 	return plumbing.ZeroHash, cause
-}
-
-// repoRef is the ref in the words of package repo.
-func (r Ref) repoRef() repo.Ref {
-	return repo.Ref{Branch: r.Branch, Tag: r.Tag, SemVer: r.SemVer, Commit: r.Commit, Name: r.Name}
 }

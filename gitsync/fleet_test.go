@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -97,9 +98,9 @@ func TestRefsOfAPipeline(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
 	s.pipeline.Spec.Sources = append(s.pipeline.Spec.Sources,
-		gitsync.Source{URL: s.pipeline.Spec.Sources[0].URL + "/", Ref: gitsync.Ref{Tag: "v1"}, Paths: []string{"x"}},
-		gitsync.Source{URL: s.pipeline.Spec.Sources[0].URL, Ref: gitsync.Ref{Commit: strings.Repeat("1", 40)}, Paths: []string{"y"}},
-		gitsync.Source{URL: "https://example.com/other", Ref: gitsync.Ref{SemVer: ">=1"}, Paths: []string{"z"}})
+		pipeline.Source{URL: s.pipeline.Spec.Sources[0].URL + "/", Ref: pipeline.Ref{Tag: "v1"}, Paths: []string{"x"}},
+		pipeline.Source{URL: s.pipeline.Spec.Sources[0].URL, Ref: pipeline.Ref{Commit: strings.Repeat("1", 40)}, Paths: []string{"y"}},
+		pipeline.Source{URL: "https://example.com/other", Ref: pipeline.Ref{SemVer: ">=1"}, Paths: []string{"z"}})
 	auth := s.creds.Sources[0]
 	s.creds.Sources = []repo.Auth{auth, auth, auth, {}}
 	got := map[string][]string{}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // bySpace is an agent whose monitors are chosen by a label of their Namespace.
@@ -70,10 +70,10 @@ func TestFirstIncompleteThenMended(t *testing.T) {
 func TestSecretsPolicyTightened(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.pipeline.Spec.Secrets.Policy = gitsync.SecretsPlaintext
+	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
 	l.input(twoTeams())
 	l.pass()
-	l.pipeline.Spec.Secrets.Policy = gitsync.SecretsReference
+	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
 	l.input(map[string]string{"in/b/web.yaml": monitor("b", "web", "other")})
 	l.pass()
 	// Nothing of a had to change: it held no secrets. That it stays must not stop b.
@@ -91,7 +91,7 @@ func TestSecretsPolicyTightened(t *testing.T) {
 func TestStandInUnderAStricterPolicy(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.pipeline.Spec.Secrets.Policy = gitsync.SecretsPlaintext
+	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
 	files := twoTeams()
 	files[agentA] = strings.Replace(agent("a"), `mimir/push"`, `mimir/push", bearerToken: hunter2`, 1)
 	l.input(files)
@@ -101,7 +101,7 @@ func TestStandInUnderAStricterPolicy(t *testing.T) {
 	if texts := l.heldTexts(); len(texts) != 1 || !strings.Contains(texts[0], "hunter2") {
 		t.Errorf("under the policy plaintext the text is not kept: %v", texts)
 	}
-	l.pipeline.Spec.Secrets.Policy = gitsync.SecretsReference
+	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
 	l.input(elsewhere(3))
 	l.refusedAt(diag.SecretsHeld, "a/agent")
 	l.input(elsewhere(4, agentA, agent("a")))
@@ -138,7 +138,7 @@ func TestGuardCountsWhatIsThere(t *testing.T) {
 func TestOnInvalidFailIgnoresWarnings(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.pipeline.Spec.OnInvalid = gitsync.OnInvalidFail
+	l.pipeline.Spec.OnInvalid = pipeline.OnInvalidFail
 	files := twoTeams()
 	files["in/kustomization.yaml"] = "resources: []\n"
 	l.input(files)

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 const heldDir = ".agentry/held/"
@@ -286,7 +287,7 @@ func TestHoldTwoSources(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	other := l.remote.host.add("other")
-	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, gitsync.Source{URL: other.url, Ref: gitsync.Ref{Branch: "main"}})
+	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, pipeline.Source{URL: other.url, Ref: pipeline.Ref{Branch: "main"}})
 	l.input(twoTeams())
 	other.commit("main", tree{"x.yaml": {text: monitor("a", "db", "sql")}}, 1, "one")
 	l.pass()

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
@@ -203,9 +204,9 @@ func (d *treeDiff) below(folder string) ([]repo.Change, error) {
 	for _, prefix := range distinct(d.Paths) {
 		start := prefix
 		switch {
-		case contains(prefix, folder):
+		case pipeline.Within(prefix, folder):
 			start = folder
-		case !contains(folder, prefix):
+		case !pipeline.Within(folder, prefix):
 			continue
 		}
 		err := repo.Walk(d.rd, d.to, repo.WalkOptions{Prefix: start}, func(name string, e repo.Entry) error {

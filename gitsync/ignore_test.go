@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 	"github.com/agentry-dev/agentry/test/gittest"
@@ -58,7 +59,7 @@ func oracle(files map[string]string, paths []string) []string {
 	matcher := gitignore.NewMatcher(patterns)
 	var out []string
 	for name := range files {
-		below := slices.ContainsFunc(paths, func(p string) bool { return contains(p, name) })
+		below := slices.ContainsFunc(paths, func(p string) bool { return pipeline.Within(p, name) })
 		if below && path.Ext(name) == ".yaml" && !matcher.Match(strings.Split(name, "/"), false) {
 			out = append(out, name)
 		}
@@ -121,7 +122,7 @@ func TestWhatIsReadByStepsIsWhatIsReadAtOnce(t *testing.T) {
 		t.Cleanup(func() { _ = r.Close() })
 		var sources []*source
 		for _, paths := range [][]string{{"."}, {"in"}, {"in/a", "in/c", "in/a/b"}, {"in/a/x.yaml", "other"}} {
-			sources = append(sources, &source{Source: Source{Paths: paths}, repo: r})
+			sources = append(sources, &source{Source: pipeline.Source{Paths: paths}, repo: r})
 		}
 		var trees []plumbing.Hash
 		for range 20 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // withPasswords is an input whose metrics and logs have a password in their configuration.
@@ -48,7 +49,7 @@ spec:
 // withPlaintext is a lab whose first pass is done.
 func withPlaintext(t *testing.T, change func(l *lab)) *lab {
 	l := newLab(t)
-	l.pipeline.Spec.Secrets.Policy = gitsync.SecretsPlaintext
+	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
 	l.files = withPasswords("hunter1", "hunter1")
 	change(l)
 	l.input(nil)
@@ -130,7 +131,7 @@ func TestInlinedSecretChanged(t *testing.T) {
 		"a password, with restarts":            {restarting, secret(both), ""},
 		"a password, and restarts from now on": {unchangedLab, func(l *lab) { secret(both)(l); restarting(l) }, ""},
 		"a password, and no restarts any more": {restarting, func(l *lab) { secret(both)(l); l.pipeline.Spec.Secrets.RestartOnChange = false }, ""},
-		"a password, and files in its place":   {unchangedLab, func(l *lab) { secret(both)(l); l.pipeline.Spec.Secrets.Policy = gitsync.SecretsReference }, ""},
+		"a password, and files in its place":   {unchangedLab, func(l *lab) { secret(both)(l); l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference }, ""},
 		"a password, and the unit stays as it was": {unchangedLab, func(l *lab) {
 			secret(both)(l)
 			l.files["in/a/web.yaml"] = bad("a")
@@ -250,7 +251,7 @@ func TestRestartOnChange(t *testing.T) {
 	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text, "--secrets plaintext --secrets-restart-on-change") {
 		t.Errorf("the command does not reproduce it:\n%s", text)
 	}
-	l.pipeline.Spec.Secrets.Policy = gitsync.SecretsReference
+	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
 	l.input(nil)
 	l.pass()
 	for name, sum := range l.checksums() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
@@ -67,7 +68,7 @@ const namespaceKind = "Namespace"
 func (p *pass) readInputs() error {
 	p.report.Ignored = map[string]int{}
 	for i, src := range p.sources {
-		if err := src.update(p.commits[i].Tree, p.pipeline.Spec.parseOptions()); err != nil {
+		if err := src.update(p.commits[i].Tree, p.pipeline.Spec.ParseOptions()); err != nil {
 			return fmt.Errorf("read %s of %s: %w", p.commits[i].Hash, src.repo.URL(), err)
 		}
 		for _, f := range src.input.oddFiles() {
@@ -126,9 +127,9 @@ func (p *pass) missingPaths(i int) error {
 		const hint = "correct sources[].paths, or create the folder"
 		switch {
 		case err == nil:
-			p.warn(diag.SourcePathMissing, want, hint, "holds no manifest in commit %s of %s", shortID(p.commits[i].Hash.String()), src.repo.URL())
+			p.warn(diag.SourcePathMissing, want, hint, "holds no manifest in commit %s of %s", pipeline.ShortID(p.commits[i].Hash.String()), src.repo.URL())
 		case errors.Is(err, repo.ErrPathNotFound):
-			p.error(diag.SourcePathMissing, want, hint, "is not in commit %s of %s", shortID(p.commits[i].Hash.String()), src.repo.URL())
+			p.error(diag.SourcePathMissing, want, hint, "is not in commit %s of %s", pipeline.ShortID(p.commits[i].Hash.String()), src.repo.URL())
 			p.missing = append(p.missing, missing{i, want, p.report.Diags[len(p.report.Diags)-1]})
 		default:
 			return err
@@ -203,7 +204,7 @@ func distinct(paths []string) []string {
 		p = path.Clean(p)
 		covered := slices.ContainsFunc(paths, func(q string) bool {
 			q = path.Clean(q)
-			return q != p && contains(q, p)
+			return q != p && pipeline.Within(q, p)
 		})
 		if !covered && !slices.Contains(out, p) {
 			out = append(out, p)

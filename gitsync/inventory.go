@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -73,8 +74,8 @@ type unitInventory struct {
 	// State is complete, or incomplete when objects with errors were left out.
 	State string `json:"state"`
 	// Secrets is the policy that the files were rendered under.
-	Secrets SecretsPolicy        `json:"secrets"`
-	Files   []inventoryFileEntry `json:"files"`
+	Secrets pipeline.SecretsPolicy `json:"secrets"`
+	Files   []inventoryFileEntry   `json:"files"`
 	// Inputs are the objects that the unit was rendered from, as Kind/namespace/name, and
 	// their Namespaces: who vanishes from them because a file cannot be read was not deleted.
 	// Stand-ins are among them, what was left out is not.

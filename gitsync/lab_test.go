@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -19,17 +20,17 @@ type lab struct {
 	files    map[string]string // of the input
 	minute   int
 	inputs   []string // commits
-	pipeline gitsync.Pipeline
+	pipeline pipeline.Pipeline
 	options  gitsync.Options
 }
 
 func newLab(t testing.TB) *lab {
 	l := &lab{t: t, remote: newHost(t).add("repo"), files: map[string]string{}}
-	l.pipeline = gitsync.Pipeline{
-		APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Metadata: gitsync.Metadata{Name: "test"},
-		Spec: gitsync.PipelineSpec{
-			Sources: []gitsync.Source{{URL: l.remote.url, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in"}}},
-			Output:  gitsync.Output{Branch: "env"},
+	l.pipeline = pipeline.Pipeline{
+		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "test"},
+		Spec: pipeline.Spec{
+			Sources: []pipeline.Source{{URL: l.remote.url, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in"}}},
+			Output:  pipeline.Output{Branch: "env"},
 		},
 	}
 	l.options = gitsync.Options{CacheDir: t.TempDir(), Version: "v0.0.0-test"}

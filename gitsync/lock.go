@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -58,7 +59,7 @@ func (p *pass) lockFile() lockFile {
 func (p *pass) inventorySources() []inventorySource {
 	var out []inventorySource
 	for i, src := range p.sources {
-		out = append(out, inventorySource{URL: src.repo.URL(), Ref: src.Ref.repoRef().String(), Commit: p.commits[i].Hash.String()})
+		out = append(out, inventorySource{URL: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: p.commits[i].Hash.String()})
 	}
 	return out
 }
@@ -67,14 +68,14 @@ func (p *pass) inventorySources() []inventorySource {
 func (p *pass) renderDigest() string {
 	s := &p.pipeline.Spec
 	decides := struct {
-		Compatibility    Compatibility
-		OnInvalid        OnInvalid
+		Compatibility    pipeline.Compatibility
+		OnInvalid        pipeline.OnInvalid
 		DefaultNamespace string
 		Paths            [][]string
 		Path             string
-		Operator         Operator
-		Secrets          Secrets
-		SDAggregator     SDAggregator
+		Operator         pipeline.Operator
+		Secrets          pipeline.Secrets
+		SDAggregator     pipeline.SDAggregator
 		Integrations     []integration.Entry
 	}{
 		s.Compatibility, s.OnInvalid, s.DefaultNamespace, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
@@ -243,7 +244,7 @@ func (p *pass) lastCommits(i int) []plumbing.Hash {
 	var out []plumbing.Hash
 	if p.tip.lock != nil {
 		for _, s := range p.tip.lock.Sources {
-			if s.URL == src.repo.URL() && s.Ref == src.Ref.repoRef().String() && plumbing.IsHash(s.Commit) {
+			if s.URL == src.repo.URL() && s.Ref == src.Ref.RepoRef().String() && plumbing.IsHash(s.Commit) {
 				out = append(out, plumbing.NewHash(s.Commit))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // lost is an object that the inputs define, or may define, in a way that cannot be read: it is
@@ -158,7 +159,7 @@ type cover struct {
 // covers are the files and paths of a source that cannot be read.
 func (p *pass) covers(i int) []cover {
 	src := p.sources[i]
-	at := func(name string) inputPlace { return inputPlace{src.repo.URL(), src.Ref.repoRef().String(), name} }
+	at := func(name string) inputPlace { return inputPlace{src.repo.URL(), src.Ref.RepoRef().String(), name} }
 	var out []cover
 	for _, f := range src.input.oddFiles() {
 		if f.unreadable() {
@@ -181,7 +182,7 @@ func (p *pass) covers(i int) []cover {
 // renamed, but what could not be read at the base either had nothing to do with the render.
 func (c cover) hides(name string, b *base) bool {
 	if c.isPath {
-		return contains(c.Path, name)
+		return pipeline.Within(c.Path, name)
 	}
 	return b.differs[c.Path]
 }
@@ -190,7 +191,7 @@ func (c cover) hides(name string, b *base) bool {
 // has not either nobody can tell what is missed.
 func (b *base) below(dir string) bool {
 	for name := range b.files {
-		if contains(dir, name) {
+		if pipeline.Within(dir, name) {
 			return true
 		}
 	}
@@ -227,7 +228,7 @@ func (b *base) defines(id manifest.ID) bool {
 // cannot be read since the base. When that is not known it may be in any.
 func (p *pass) stillOver(i int, r *record, covers []cover, b *base, blind bool) []cover {
 	src := p.sources[i]
-	at := inputPlace{Source: src.repo.URL(), Ref: src.Ref.repoRef().String()}
+	at := inputPlace{Source: src.repo.URL(), Ref: src.Ref.RepoRef().String()}
 	from := r.Source == at.Source && r.Ref == at.Ref ||
 		slices.ContainsFunc(r.Hidden, func(h inputPlace) bool { return h.Source == at.Source && h.Ref == at.Ref })
 	var out []cover

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -121,7 +122,7 @@ type model struct {
 	wrong   []string        // what was found
 
 	minute   int
-	pipeline gitsync.Pipeline
+	pipeline pipeline.Pipeline
 	long     *gitsync.Syncer // makes all passes
 }
 
@@ -163,12 +164,12 @@ func kindOf(edits []edit) stageKind {
 func (l *lane) newModel(s *stage) *model {
 	m := &model{lane: l, stage: s, in: newInputs(), foreign: tree{}, lost: map[int]bool{}, epochs: make([]int, len(s.remotes)), state: s.state, minute: 10}
 	m.in.plain = s.kind.plain
-	m.pipeline = gitsync.Pipeline{
-		APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Metadata: gitsync.Metadata{Name: "test"},
-		Spec: gitsync.PipelineSpec{Output: gitsync.Output{Branch: "env"}, Limits: gitsync.Limits{Deletions: "100%"}},
+	m.pipeline = pipeline.Pipeline{
+		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "test"},
+		Spec: pipeline.Spec{Output: pipeline.Output{Branch: "env"}, Limits: pipeline.Limits{Deletions: "100%"}},
 	}
 	for i, r := range s.remotes {
-		m.pipeline.Spec.Sources = append(m.pipeline.Spec.Sources, gitsync.Source{URL: r.url, Ref: gitsync.Ref{Branch: "main"}, Paths: modelPaths[i]})
+		m.pipeline.Spec.Sources = append(m.pipeline.Spec.Sources, pipeline.Source{URL: r.url, Ref: pipeline.Ref{Branch: "main"}, Paths: modelPaths[i]})
 	}
 	m.setPipeline()
 	if m.long = s.long; m.long == nil {
@@ -195,9 +196,9 @@ func (m *model) syncer(o gitsync.Options) *gitsync.Syncer {
 func (m *model) setPipeline() bool {
 	spec := &m.pipeline.Spec
 	secrets, operator := spec.Secrets.Policy, spec.Operator
-	spec.Secrets.Policy, spec.Operator.AgentSelector = gitsync.SecretsReference, ""
+	spec.Secrets.Policy, spec.Operator.AgentSelector = pipeline.SecretsReference, ""
 	if m.in.plain {
-		spec.Secrets.Policy = gitsync.SecretsPlaintext
+		spec.Secrets.Policy = pipeline.SecretsPlaintext
 	}
 	if m.in.chosen {
 		spec.Operator.AgentSelector = "tier=t0"

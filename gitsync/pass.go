@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -66,7 +67,7 @@ func (p *pass) run(ctx context.Context) error {
 		p.report.Rendered = rendered.Units
 	}
 	p.report.Diags = append(p.report.Diags, p.aboutHead(rendered.Diags)...)
-	if p.pipeline.Spec.OnInvalid == OnInvalidFail && p.report.Diags.HasErrors() {
+	if p.pipeline.Spec.OnInvalid == pipeline.OnInvalidFail && p.report.Diags.HasErrors() {
 		p.report.Diags.Sort()
 		i := slices.IndexFunc(p.report.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
 		p.refusedFor(p.report.Diags[i])

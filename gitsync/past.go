@@ -257,7 +257,7 @@ func (b *base) definitions(id manifest.ID, head *manifest.Set, src *source) []fo
 func (p *past) origin(i int, b *base, f *inputFile) origin {
 	src := p.sources[i]
 	return origin{
-		Source: src.repo.URL(), Ref: src.Ref.repoRef().String(), Commit: b.commit.Hash.String(), Date: commitRef(b.commit).Date,
+		Source: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: b.commit.Hash.String(), Date: commitRef(b.commit).Date,
 		Path: f.path, Blob: f.blob.String(),
 	}
 }
@@ -266,7 +266,7 @@ func (p *past) base(i int) (*base, error) { return p.pass.base(p.ctx, i) }
 
 // sourceOf finds the source that an origin names; -1 when the pipeline has it no more.
 func (p *pass) sourceOf(o origin) int {
-	return slices.IndexFunc(p.sources, func(s *source) bool { return s.repo.URL() == o.Source && s.Ref.repoRef().String() == o.Ref })
+	return slices.IndexFunc(p.sources, func(s *source) bool { return s.repo.URL() == o.Source && s.Ref.RepoRef().String() == o.Ref })
 }
 
 // atCommit reads an object from the commit that it comes from; nil when it cannot be had.
@@ -287,7 +287,7 @@ func (p *past) atCommit(o origin, id manifest.ID) (*manifest.Object, error) {
 		return nil, notFoundIsNil(err)
 	}
 	f := src.file(o.Path, entry)
-	if err := src.parseOne(rd, f, p.pipeline.Spec.parseOptions()); err != nil {
+	if err := src.parseOne(rd, f, p.pipeline.Spec.ParseOptions()); err != nil {
 		return nil, err
 	}
 	return only(f.result, id), nil

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -39,7 +39,7 @@ func TestTheOutputMayBeAnotherRepositoryAndPath(t *testing.T) {
 	r := newRig(t)
 	other := gittest.NewRepo(t)
 	r.commit("one", twoTeams())
-	r.pipeline.Spec.Output = gitsync.Output{URL: "file://" + other.Dir, Branch: "clusters/eu", Path: "apps/monitoring"}
+	r.pipeline.Spec.Output = pipeline.Output{URL: "file://" + other.Dir, Branch: "clusters/eu", Path: "apps/monitoring"}
 	r.creds.Output = repo.Auth{}
 	r.pass()
 	if strings.Contains(r.out("for-each-ref", "refs/heads"), "clusters") {

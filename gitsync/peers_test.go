@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -27,7 +28,7 @@ func (r *rig) apart(name string) *rig {
 	r.t.Helper()
 	one := *r
 	one.pipeline.Metadata.Name = name
-	one.pipeline.Spec.Sources = []gitsync.Source{{URL: "file://" + r.repo.Dir, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}
+	one.pipeline.Spec.Sources = []pipeline.Source{{URL: "file://" + r.repo.Dir, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}
 	one.pipeline.Spec.Output.Path = "apps/" + name
 	one.options.CacheDir = r.t.TempDir()
 	return &one
@@ -219,7 +220,7 @@ func TestSwitchingToPromotionNeedsNoCommit(t *testing.T) {
 	r := newRig(t)
 	r.commit("one", twoTeams())
 	r.pass()
-	r.pipeline.Spec.Output.Promotion.Mode = gitsync.PromoteNext
+	r.pipeline.Spec.Output.Promotion.Mode = pipeline.PromoteNext
 	r.settled(r.pass())
 }
 
@@ -262,7 +263,7 @@ func TestEverythingCommittedIsSigned(t *testing.T) {
 // branch at once all get their changes there.
 func TestWritersOfOneBranchAllSucceed(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []gitsync.PromotionMode{gitsync.PromoteDirect, gitsync.PromoteNext} {
+	for _, mode := range []pipeline.PromotionMode{pipeline.PromoteDirect, pipeline.PromoteNext} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
@@ -288,7 +289,7 @@ func TestWritersOfOneBranchAllSucceed(t *testing.T) {
 			wg.Wait()
 			for i := range regions {
 				branch := "env"
-				if mode == gitsync.PromoteNext {
+				if mode == pipeline.PromoteNext {
 					branch = fmt.Sprintf("env-next/apps/r%d", i)
 				}
 				r.out("cat-file", "-e", fmt.Sprintf("%s:apps/r%d/r%d/agent/agent.statefulset.yaml", branch, i, i))

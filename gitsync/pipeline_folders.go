@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -22,12 +23,12 @@ const MaxFolders = 10_000
 // commit itself. What was listed at the repository after since is not listed again. With
 // keys, only a commit that one of them signed counts: without its owner's word no pipeline is
 // made, and none is stopped.
-func ListFolders(ctx context.Context, r *repo.Repo, p *Pipeline, keys Keyring, since time.Time) (found []string, commit plumbing.Hash, err error) {
+func ListFolders(ctx context.Context, r *repo.Repo, p *pipeline.Pipeline, keys Keyring, since time.Time) (found []string, commit plumbing.Hash, err error) {
 	v, err := keys.verifier()
 	if err != nil {
 		return nil, plumbing.ZeroHash, fmt.Errorf("sources[0].verify: %w", err)
 	}
-	tips, err := r.FetchSince(ctx, since, p.Spec.Sources[0].Ref.repoRef())
+	tips, err := r.FetchSince(ctx, since, p.Spec.Sources[0].Ref.RepoRef())
 	if err != nil {
 		return nil, plumbing.ZeroHash, err
 	}

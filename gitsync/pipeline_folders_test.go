@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -38,7 +39,7 @@ func TestListFolders(t *testing.T) {
 		"nowhere/*":        nil,
 		"clusters/prod/*/": nil,
 	} {
-		p := &gitsync.Pipeline{Spec: gitsync.PipelineSpec{ForEach: pattern, Sources: []gitsync.Source{{URL: url, Ref: gitsync.Ref{Branch: "main"}}}}}
+		p := &pipeline.Pipeline{Spec: pipeline.Spec{ForEach: pattern, Sources: []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}}}}}
 		got, commit, err := gitsync.ListFolders(t.Context(), r, p, gitsync.Keyring{}, time.Now())
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +62,7 @@ func TestFoldersOfUnsignedCommits(t *testing.T) {
 	}
 	defer r.Close()
 	const signers = "a@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIQdqlJuRxvJzQAQPLXZKYCIGXUcHjcnmCJnxGxsFJXv\n"
-	p := &gitsync.Pipeline{Spec: gitsync.PipelineSpec{ForEach: "clusters/*", Sources: []gitsync.Source{{URL: url, Ref: gitsync.Ref{Branch: "main"}}}}}
+	p := &pipeline.Pipeline{Spec: pipeline.Spec{ForEach: "clusters/*", Sources: []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}}}}}
 	found, _, err := gitsync.ListFolders(t.Context(), r, p, gitsync.Keyring{AllowedSigners: []byte(signers)}, time.Now())
 	if err == nil || !strings.Contains(err.Error(), "is not signed") || found != nil {
 		t.Errorf("found %v, %v", found, err)

@@ -13,18 +13,19 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // TestRenderOptions holds that what a pipeline says arrives at the renderer.
 func TestRenderOptions(t *testing.T) {
 	tls, auth := &v1alpha1.TLSConfig{CAFile: "ca"}, &monitoringv1.SafeAuthorization{Type: "Bearer"}
-	spec := PipelineSpec{
-		Secrets:      Secrets{Policy: SecretsPlaintext, RestartOnChange: true},
-		Operator:     Operator{Labels: map[string]string{"a": "b"}, AgentSelector: "a=b"},
-		SDAggregator: SDAggregator{URL: "https://sd", RefreshInterval: &metav1.Duration{Duration: time.Minute}, TLSConfig: tls, Authorization: auth},
+	spec := pipeline.Spec{
+		Secrets:      pipeline.Secrets{Policy: pipeline.SecretsPlaintext, RestartOnChange: true},
+		Operator:     pipeline.Operator{Labels: map[string]string{"a": "b"}, AgentSelector: "a=b"},
+		SDAggregator: pipeline.SDAggregator{URL: "https://sd", RefreshInterval: &metav1.Duration{Duration: time.Minute}, TLSConfig: tls, Authorization: auth},
 		Integrations: []integration.Entry{{Name: "nginx"}},
 	}
-	got, err := spec.renderOptions()
+	got, err := renderOptions(&spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,11 +36,11 @@ func TestRenderOptions(t *testing.T) {
 	if got.Secrets != secretref.Plaintext || !got.RestartOnSecretChange || got.OperatorLabels["a"] != "b" || got.AgentSelector.String() != "a=b" || got.Integrations == nil {
 		t.Errorf("%+v", got)
 	}
-	if got, err := (&PipelineSpec{}).renderOptions(); err != nil || got.Integrations != nil || got.AgentSelector != nil {
+	if got, err := renderOptions(&pipeline.Spec{}); err != nil || got.Integrations != nil || got.AgentSelector != nil {
 		t.Errorf("of an empty pipeline: %+v, %v", got, err)
 	}
 	spec.Operator.AgentSelector = "in ("
-	if _, err := spec.renderOptions(); err == nil || !strings.HasPrefix(err.Error(), "agentSelector: ") {
+	if _, err := renderOptions(&spec); err == nil || !strings.HasPrefix(err.Error(), "agentSelector: ") {
 		t.Errorf("a bad selector: %v", err)
 	}
 }
@@ -48,14 +49,14 @@ func TestRenderOptions(t *testing.T) {
 // differently.
 func TestEverySettingIsInTheDigest(t *testing.T) {
 	seen := map[string]string{}
-	for name, change := range map[string]func(*PipelineSpec){
-		"nothing":       func(*PipelineSpec) {},
-		"url":           func(s *PipelineSpec) { s.SDAggregator.URL = "https://sd" },
-		"interval":      func(s *PipelineSpec) { s.SDAggregator.RefreshInterval = &metav1.Duration{Duration: time.Minute} },
-		"tls":           func(s *PipelineSpec) { s.SDAggregator.TLSConfig = &v1alpha1.TLSConfig{CAFile: "ca"} },
-		"authorization": func(s *PipelineSpec) { s.SDAggregator.Authorization = &monitoringv1.SafeAuthorization{} },
-		"restart":       func(s *PipelineSpec) { s.Secrets.RestartOnChange = true },
-		"integrations":  func(s *PipelineSpec) { s.Integrations = []integration.Entry{{Name: "nginx"}} },
+	for name, change := range map[string]func(*pipeline.Spec){
+		"nothing":       func(*pipeline.Spec) {},
+		"url":           func(s *pipeline.Spec) { s.SDAggregator.URL = "https://sd" },
+		"interval":      func(s *pipeline.Spec) { s.SDAggregator.RefreshInterval = &metav1.Duration{Duration: time.Minute} },
+		"tls":           func(s *pipeline.Spec) { s.SDAggregator.TLSConfig = &v1alpha1.TLSConfig{CAFile: "ca"} },
+		"authorization": func(s *pipeline.Spec) { s.SDAggregator.Authorization = &monitoringv1.SafeAuthorization{} },
+		"restart":       func(s *pipeline.Spec) { s.Secrets.RestartOnChange = true },
+		"integrations":  func(s *pipeline.Spec) { s.Integrations = []integration.Entry{{Name: "nginx"}} },
 	} {
 		p := pass{Syncer: &Syncer{}}
 		p.pipeline.Default()

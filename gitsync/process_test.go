@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
@@ -27,7 +28,7 @@ const passEnv = "AGENTRY_TEST_PASS"
 
 // process is a rig for another process.
 type process struct {
-	Pipeline gitsync.Pipeline
+	Pipeline pipeline.Pipeline
 	Creds    gitsync.Credentials
 	Options  gitsync.Options
 }
@@ -97,7 +98,7 @@ func TestTransports(t *testing.T) {
 		"ssh": func(r *rig) {
 			server := gittest.NewSSH(r.t)
 			r.pipeline.Spec.Sources[0].URL = server.URL(r.repo)
-			r.pipeline.Spec.Sources[0].Auth = gitsync.Auth{SSHKeyFile: "key", KnownHostsFile: "known_hosts"}
+			r.pipeline.Spec.Sources[0].Auth = pipeline.Auth{SSHKeyFile: "key", KnownHostsFile: "known_hosts"}
 			r.creds.Sources[0] = repo.Auth{SSHKey: server.Key, KnownHosts: server.KnownHosts}
 		},
 	} {
@@ -134,7 +135,7 @@ func TestNoWritePermission(t *testing.T) {
 func TestNotesRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.pipeline.Spec.Output.Promotion.Mode = gitsync.PromoteNext
+	r.pipeline.Spec.Output.Promotion.Mode = pipeline.PromoteNext
 	r.repo.Hook("pre-receive", `while read old new ref; do case $ref in refs/notes/*) echo "no notes here"; exit 1;; esac; done`)
 	r.commit("one", twoTeams())
 	report := r.pass()

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -30,7 +31,7 @@ type Proposal struct {
 	// Message is the proposed commit's; empty when there is none. Data are what its template
 	// was given.
 	Message string
-	Data    Message
+	Data    pipeline.Message
 }
 
 // Open reports whether there is something to promote.
@@ -296,15 +297,4 @@ func (p *pass) note(ctx context.Context, commit, dry plumbing.Hash) {
 		return
 	}
 	p.memory.noted = [2]plumbing.Hash{commit, dry}
-}
-
-// checkProposed refuses an output path that no branch can be named by.
-func (o Output) checkProposed() error {
-	if !o.Promotion.Mode.Proposes() {
-		return nil
-	}
-	if err := plumbing.NewBranchReferenceName(o.ProposedBranch()).Validate(); err != nil || strings.HasSuffix(o.ProposedBranch(), lockSuffix) {
-		return fmt.Errorf("output.promotion: %q is no name of a branch, choose another output.path", o.ProposedBranch())
-	}
-	return nil
 }

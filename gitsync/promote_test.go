@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -21,7 +22,7 @@ import (
 func newPromotion(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t)
-	r.pipeline.Spec.Output.Promotion.Mode = gitsync.PromoteNext
+	r.pipeline.Spec.Output.Promotion.Mode = pipeline.PromoteNext
 	return r
 }
 
@@ -299,7 +300,7 @@ func TestPathsOfOneBranch(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		one := *r
 		one.pipeline.Metadata.Name = name
-		one.pipeline.Spec.Sources = []gitsync.Source{{URL: "file://" + r.repo.Dir, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}
+		one.pipeline.Spec.Sources = []pipeline.Source{{URL: "file://" + r.repo.Dir, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}
 		one.pipeline.Spec.Output.Path = "apps/" + name
 		one.options.CacheDir = t.TempDir()
 		pipelines = append(pipelines, &one)

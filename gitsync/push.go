@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -77,10 +78,10 @@ func (p *pass) author() repo.Signature {
 // on these data must not stop what it describes.
 func (p *pass) message() (string, error) {
 	data := p.messageData()
-	text, err := FormatMessage(p.pipeline.Spec.Output.Commit.Message, data)
+	text, err := pipeline.FormatMessage(p.pipeline.Spec.Output.Commit.Message, data)
 	if err != nil {
 		p.warn(diag.PipelineInvalid, "", "correct the template", "spec.output.commit.message: %v; the default message is used", err)
-		if text, err = FormatMessage(DefaultMessage, data); err != nil {
+		if text, err = pipeline.FormatMessage(pipeline.DefaultMessage, data); err != nil {
 			return "", err
 		}
 	}
@@ -88,11 +89,11 @@ func (p *pass) message() (string, error) {
 }
 
 // messageData is what the templates of messages see.
-func (p *pass) messageData() Message {
-	data := Message{Pipeline: p.pipeline.Metadata.Name}
+func (p *pass) messageData() pipeline.Message {
+	data := pipeline.Message{Pipeline: p.pipeline.Metadata.Name}
 	for i, c := range p.commits {
 		subject, _ := splitMessage(c.Message)
-		data.Sources = append(data.Sources, MessageSource{
+		data.Sources = append(data.Sources, pipeline.MessageSource{
 			URL: p.sources[i].repo.URL(), Commit: c.Hash.String(), Subject: subject, Author: person(c.Author),
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -27,7 +28,7 @@ func (p *pass) readme() []byte {
 func (p *pass) readmeSources() string {
 	var b strings.Builder
 	for _, s := range p.sources {
-		fmt.Fprintf(&b, "- `%s`, %s, below %s\n", s.repo.URL(), s.Ref.repoRef(), strings.Join(s.Paths, ", "))
+		fmt.Fprintf(&b, "- `%s`, %s, below %s\n", s.repo.URL(), s.Ref.RepoRef(), strings.Join(s.Paths, ", "))
 	}
 	return b.String()
 }
@@ -109,7 +110,7 @@ func (p *pass) readmeRow(plan *unitPlan, h *holding) string {
 }
 
 func readmeCommit(c CommitRef) string {
-	return fmt.Sprintf("%s of %s", shortID(c.Commit), c.Date.Format(time.DateOnly))
+	return fmt.Sprintf("%s of %s", pipeline.ShortID(c.Commit), c.Date.Format(time.DateOnly))
 }
 
 // cell makes foreign text a cell of a table in Markdown.

@@ -99,7 +99,7 @@ func (p *past) text(r *record) (*manifest.Object, error) {
 	if err != nil || text == nil {
 		return nil, err
 	}
-	result := manifest.Parse(manifest.File{Path: r.Path, Data: text}, p.pipeline.Spec.parseOptions())
+	result := manifest.Parse(manifest.File{Path: r.Path, Data: text}, p.pipeline.Spec.ParseOptions())
 	o := only(result, r.id)
 	if o != nil {
 		p.memory.texts[r.parsed()] = o
@@ -117,7 +117,7 @@ func (r *record) parsed() parsedText { return parsedText{r.File, r.id} }
 
 // keeps reports whether a text by itself is the object that was read from it.
 func (p *pass) keeps(text string, o *manifest.Object) bool {
-	result := manifest.Parse(manifest.File{Path: o.File(), Data: []byte(text)}, p.pipeline.Spec.parseOptions())
+	result := manifest.Parse(manifest.File{Path: o.File(), Data: []byte(text)}, p.pipeline.Spec.ParseOptions())
 	again := only(result, o.ID)
 	return again != nil && again.Digest == o.Digest && len(result.Objects) == 1
 }

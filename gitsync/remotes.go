@@ -142,7 +142,7 @@ func (s *Syncer) Refs() []RemoteRefs {
 	for _, r := range s.repos {
 		refs := RemoteRefs{Repo: r}
 		for _, src := range s.sources {
-			ref := src.Ref.repoRef()
+			ref := src.Ref.RepoRef()
 			ref.Optional = true
 			if src.repo == r && ref.Commit == "" && !slices.Contains(refs.Refs, ref) {
 				refs.Refs = append(refs.Refs, ref)

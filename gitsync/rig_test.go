@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -21,7 +22,7 @@ type rig struct {
 	t        *testing.T
 	repo     *gittest.Repo
 	work     string // a clone, on branch main
-	pipeline gitsync.Pipeline
+	pipeline pipeline.Pipeline
 	creds    gitsync.Credentials
 	options  gitsync.Options
 	commits  int
@@ -32,11 +33,11 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t, repo: gittest.NewRepo(t), work: t.TempDir()}
 	r.git("init", "-q", "-b", "main", ".")
 	r.git("remote", "add", "origin", r.repo.Dir)
-	r.pipeline = gitsync.Pipeline{
-		APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Metadata: gitsync.Metadata{Name: "test"},
-		Spec: gitsync.PipelineSpec{
-			Sources: []gitsync.Source{{URL: "file://" + r.repo.Dir, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in"}}},
-			Output:  gitsync.Output{Branch: "env"},
+	r.pipeline = pipeline.Pipeline{
+		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "test"},
+		Spec: pipeline.Spec{
+			Sources: []pipeline.Source{{URL: "file://" + r.repo.Dir, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in"}}},
+			Output:  pipeline.Output{Branch: "env"},
 		},
 	}
 	r.creds = gitsync.Credentials{Sources: make([]repo.Auth, 1)}

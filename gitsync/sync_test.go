@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -198,7 +199,7 @@ func TestFirstRunLeavesTheBadObjectOut(t *testing.T) {
 func TestOnInvalidFail(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.pipeline.Spec.OnInvalid = gitsync.OnInvalidFail
+	r.pipeline.Spec.OnInvalid = pipeline.OnInvalidFail
 	r.commit("good", twoTeams())
 	r.pass()
 	before := r.out("rev-parse", "env")
@@ -318,7 +319,7 @@ func TestUnreachableSource(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	other := newRig(t)
-	r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, gitsync.Source{URL: "file://" + other.repo.Dir, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in"}})
+	r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, pipeline.Source{URL: "file://" + other.repo.Dir, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in"}})
 	r.creds.Sources = make([]repo.Auth, 2)
 	r.commit("a", map[string]string{"in/agent.yaml": agent("a")})
 	other.commit("b", map[string]string{"in/agent.yaml": agent("b")})
@@ -409,7 +410,7 @@ func TestEmptyRepository(t *testing.T) {
 func TestSecretsStayOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.pipeline.Spec.Secrets.Policy = gitsync.SecretsPlaintext
+	r.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
 	files := twoTeams()
 	files["in/a/agent.yaml"] = strings.Replace(agent("a"), `url: "http://mimir/push"`,
 		`url: "http://mimir/push", basicAuth: {username: {name: s, key: u}, password: {name: s, key: p}}`, 1)
@@ -419,7 +420,7 @@ func TestSecretsStayOut(t *testing.T) {
 	if !strings.Contains(r.show("a/agent/agent-secrets.secret.yaml"), "_secrets_a_s_p: aHVudGVyMg==") {
 		t.Error("the policy plaintext did not copy the Secret")
 	}
-	r.pipeline.Spec.Secrets.Policy = gitsync.SecretsReference
+	r.pipeline.Spec.Secrets.Policy = pipeline.SecretsReference
 	r.commit("break", map[string]string{"in/a/agent.yaml": strings.Replace(files["in/a/agent.yaml"], "spec:\n  metrics", "spec:\n  paused: true\n  metrics", 1)})
 	if diff := cmp.Diff([]string{"secrets-held"}, codes(r.pass(), diag.Error)); diff != "" {
 		t.Error(diff)

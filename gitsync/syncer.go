@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -63,7 +64,7 @@ const maxAttempts = 5
 
 // Syncer makes passes of one pipeline. It is not safe for concurrent use.
 type Syncer struct {
-	pipeline Pipeline
+	pipeline pipeline.Pipeline
 	options  Options
 	render   generator.Options
 	sources  []*source
@@ -78,7 +79,7 @@ type Syncer struct {
 
 // source is one source with what was read of it.
 type source struct {
-	Source
+	pipeline.Source
 	repo  *repo.Repo
 	label string // its URL in diagnostics, where there are several sources
 	input input
@@ -113,7 +114,7 @@ type done struct {
 }
 
 // New prepares a pipeline, which must be valid and have its defaults. It contacts nobody.
-func New(p Pipeline, creds Credentials, opts Options) (*Syncer, error) {
+func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) {
 	if opts.Timeout <= 0 {
 		opts.Timeout = defaultTimeout
 	}
@@ -126,11 +127,11 @@ func New(p Pipeline, creds Credentials, opts Options) (*Syncer, error) {
 		s.batches = NewBatches(0)
 	}
 	spec := &s.pipeline.Spec
-	err := spec.Output.checkProposed()
+	err := spec.Output.CheckProposedBranch()
 	if err != nil {
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
-	if s.render, err = spec.renderOptions(); err != nil {
+	if s.render, err = renderOptions(spec); err != nil {
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
 	for _, src := range spec.Sources {

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // TestForeignText renders commits whose header and message no sane program writes.
@@ -66,8 +66,8 @@ func TestForeignText(t *testing.T) {
 func TestAuthorsAndTemplates(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, gitsync.Source{URL: l.remote.url, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"more"}})
-	l.pipeline.Spec.Output.Commit = gitsync.Commit{Author: "J. agentry[bot], Inc. <bot@example.com>", Message: "{{ (index .Sources 1).Subject }}{{ if .Changed }}{{ index .Added 0 }}{{ end }}"}
+	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, pipeline.Source{URL: l.remote.url, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"more"}})
+	l.pipeline.Spec.Output.Commit = pipeline.Commit{Author: "J. agentry[bot], Inc. <bot@example.com>", Message: "{{ (index .Sources 1).Subject }}{{ if .Changed }}{{ index .Added 0 }}{{ end }}"}
 	files := twoTeams()
 	files["more/x.txt"] = "x"
 	l.input(files)
@@ -107,7 +107,7 @@ func TestAllowTrailerForms(t *testing.T) {
 func TestNoteInTheWay(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
-	l.pipeline.Spec.Output.Promotion.Mode = gitsync.PromoteNext
+	l.pipeline.Spec.Output.Promotion.Mode = pipeline.PromoteNext
 	if report := l.pass(); len(report.Diags) > 0 {
 		t.Fatal(report.Diags)
 	}
@@ -168,7 +168,7 @@ func TestTimeout(t *testing.T) {
 		t.Parallel()
 		l := newLab(t)
 		other := l.remote.host.add("other")
-		l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, gitsync.Source{URL: other.url, Ref: gitsync.Ref{Branch: "main"}})
+		l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, pipeline.Source{URL: other.url, Ref: pipeline.Ref{Branch: "main"}})
 		l.input(map[string]string{"in/a/agent.yaml": agent("a")})
 		other.commit("main", tree{"agent.yaml": {text: agent("b")}}, 1, "b")
 		l.pass()

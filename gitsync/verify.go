@@ -20,6 +20,16 @@ import (
 // expired is judged by the committer's date and not by the clock: a pass yields the same
 // today and tomorrow.
 
+// Keyring holds the public keys that [Verify] names. A commit that one of them has signed is
+// accepted.
+type Keyring struct {
+	AllowedSigners []byte // in OpenSSH's allowed_signers format
+	PGPKeys        []byte // armoured, several one after the other
+}
+
+// IsZero reports whether there are no keys: any commit is accepted.
+func (k Keyring) IsZero() bool { return len(k.AllowedSigners)+len(k.PGPKeys) == 0 }
+
 // verifier accepts commits that are signed by one of its keys.
 type verifier struct {
 	signers []allowedSigner

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -239,7 +240,7 @@ func (p *pass) equals(name string, data []byte) (same, exists bool, err error) {
 // refuseOldSecrets stops a commit when the pipeline asks for a stricter secrets policy
 // than a folder that would be kept was rendered under.
 func (p *pass) refuseOldSecrets() error {
-	if p.pipeline.Spec.Secrets.Policy != SecretsReference {
+	if p.pipeline.Spec.Secrets.Policy != pipeline.SecretsReference {
 		return nil
 	}
 	for i := range p.plan {
@@ -250,7 +251,7 @@ func (p *pass) refuseOldSecrets() error {
 		if err := p.load(plan.held); err != nil {
 			return err
 		}
-		if plan.held.inv.Secrets != SecretsPlaintext {
+		if plan.held.inv.Secrets != pipeline.SecretsPlaintext {
 			continue
 		}
 		p.refuse(diag.SecretsHeld, p.at(plan.name), "correct its errors or unpause it, so that it is rendered anew; or keep the policy plaintext",

@@ -20,6 +20,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -84,12 +85,12 @@ func (w *benchWorld) remote(r int) string { return fmt.Sprintf("%s/team-%d.git",
 
 func (w *benchWorld) definition(r, p int) fleet.Definition {
 	d := fleet.Definition{
-		Pipeline: gitsync.Pipeline{
-			APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Metadata: gitsync.Metadata{Name: fmt.Sprintf("remote-%d-cluster-%d", r, p)},
-			Spec: gitsync.PipelineSpec{
+		Pipeline: pipeline.Pipeline{
+			APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: fmt.Sprintf("remote-%d-cluster-%d", r, p)},
+			Spec: pipeline.Spec{
 				Interval: &metav1.Duration{Duration: time.Minute},
-				Sources:  []gitsync.Source{{URL: w.remote(r), Ref: gitsync.Ref{Branch: "main"}, Paths: []string{clusterFolder(p)}}},
-				Output:   gitsync.Output{Branch: fmt.Sprintf("environments/cluster-%d", p)},
+				Sources:  []pipeline.Source{{URL: w.remote(r), Ref: pipeline.Ref{Branch: "main"}, Paths: []string{clusterFolder(p)}}},
+				Output:   pipeline.Output{Branch: fmt.Sprintf("environments/cluster-%d", p)},
 			},
 		},
 		Credentials: func() (gitsync.Credentials, error) { return gitsync.Credentials{Sources: make([]repo.Auth, 1)}, nil },
@@ -290,7 +291,7 @@ func BenchmarkChange(b *testing.B) {
 				p := w.change(0)
 				name := w.definitions[p].Metadata.Name
 				start := time.Now()
-				r.Trigger(fleet.Trigger{Repository: gitsync.RepositoryAddress(w.remote(0)), Reason: fleet.ReasonWebhook})
+				r.Trigger(fleet.Trigger{Repository: pipeline.RepositoryAddress(w.remote(0)), Reason: fleet.ReasonWebhook})
 				r.wait("the change", func() bool { return r.pushed[name].After(start) })
 				own = append(own, r.pushed[name].Sub(start))
 				git = append(git, cli.round(p, w.round))

@@ -10,7 +10,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // inputs are everything that the conditions of a pipeline depend on.
@@ -166,7 +166,7 @@ func (s *Status) log(log *slog.Logger) {
 
 // withRemedy is an error in words for a condition: with what to do, where somebody has to act.
 func withRemedy(err error) string {
-	if way := gitsync.WayOut(err); way != "" {
+	if way := pipeline.Remedy(err); way != "" {
 		return err.Error() + "; " + way
 	}
 	return err.Error()

@@ -39,7 +39,7 @@ func (f *Fleet) rebuild() {
 		wanted[name] = true
 		p := f.pipelines[name]
 		if p == nil {
-			p = &pipeline{def: e.def, removed: true}
+			p = &runner{def: e.def, removed: true}
 			f.pipelines[name] = p
 		}
 		f.order = append(f.order, p)
@@ -62,7 +62,7 @@ func (f *Fleet) rebuild() {
 
 // remove stops a pipeline that is no longer configured, or whose folder is gone. Its branch stays. f.mu
 // is held.
-func (f *Fleet) remove(p *pipeline) {
+func (f *Fleet) remove(p *runner) {
 	if !p.removed {
 		p.removed = true
 		f.detach(p)

@@ -9,9 +9,10 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-func suspended(s *gitsync.PipelineSpec) { s.Suspend = true }
+func suspended(s *pipeline.Spec) { s.Suspend = true }
 
 func TestSetStartsStopsAndRestartsJustWhatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -19,7 +20,7 @@ func TestSetStartsStopsAndRestartsJustWhatChanged(t *testing.T) {
 		w.run(def("same", urlA), def("changed", urlA), def("gone", urlA))
 		after(10 * time.Second)
 		problems := diag.List{{Code: diag.PipelineInvalid, Message: "bad file"}}
-		w.fleet.Set([]Definition{def("new", urlA), def("same", urlA), def("changed", urlA).with(func(s *gitsync.PipelineSpec) { s.Output.Path = "deep" })}, problems)
+		w.fleet.Set([]Definition{def("new", urlA), def("same", urlA), def("changed", urlA).with(func(s *pipeline.Spec) { s.Output.Path = "deep" })}, problems)
 		after(time.Second)
 		same(t, "same", w.passesOf("same"), seconds(0))
 		same(t, "changed", w.passesOf("changed"), seconds(0, 10))
@@ -158,8 +159,8 @@ func TestSuspendStopsAndResumePassesAtOnce(t *testing.T) {
 func TestOfTwoDefinitionsOfOnePlaceTheFirstRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		twin := def("twin", urlA).with(func(s *gitsync.PipelineSpec) { s.Output.Branch = "env/x" })
-		inside := def("inside", urlA).with(func(s *gitsync.PipelineSpec) { s.Output.Branch = "env/y"; s.Output.Path = "deep" })
+		twin := def("twin", urlA).with(func(s *pipeline.Spec) { s.Output.Branch = "env/x" })
+		inside := def("inside", urlA).with(func(s *pipeline.Spec) { s.Output.Branch = "env/y"; s.Output.Path = "deep" })
 		w.run(def("x", urlA), twin, def("y", urlA), inside, def("x", urlB))
 		same(t, "x", w.ready("x"), "True Succeeded")
 		same(t, "twin", w.ready("twin"), "False Failed Stalled")
@@ -252,7 +253,7 @@ func TestForEachFollowsTheFolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.list("each", "eu us")
-		each := forEach("each", urlA, func(s *gitsync.PipelineSpec) {})
+		each := forEach("each", urlA, func(s *pipeline.Spec) {})
 		w.run(each)
 		after(time.Second)
 		same(t, "each", w.ready("each"), "True Succeeded")
@@ -275,7 +276,7 @@ func TestForEachFollowsTheFolders(t *testing.T) {
 		same(t, "each", w.ready("each"), "False Failed")
 		same(t, "eu is not taken for gone", w.ready("eu"), "True Succeeded")
 
-		w.fleet.Set([]Definition{forEach("each", urlA, func(s *gitsync.PipelineSpec) {}).with(suspended)}, nil)
+		w.fleet.Set([]Definition{forEach("each", urlA, func(s *pipeline.Spec) {}).with(suspended)}, nil)
 		synctest.Wait()
 		same(t, "eu with its pattern suspended", w.ready("eu"), "Unknown Suspended")
 		w.fleet.Set(nil, nil)
@@ -289,7 +290,7 @@ func TestForEachOfWhichTwoWriteToOnePlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.list("each", "eu us")
-		w.run(forEach("each", urlA, func(s *gitsync.PipelineSpec) { s.Output.Branch = "env" }))
+		w.run(forEach("each", urlA, func(s *pipeline.Spec) { s.Output.Branch = "env" }))
 		after(10 * time.Second)
 		same(t, "eu", w.ready("eu"), "True Succeeded")
 		same(t, "us", w.ready("us"), "False Failed Stalled")
@@ -300,7 +301,7 @@ func TestARolloutOfAPatternHoldsBackWhatItMakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.list("each", "eu us")
-		w.run(forEach("each", urlA, func(s *gitsync.PipelineSpec) { s.Rollout.After = []string{"nobody"} }).with(afterThose("nobody")))
+		w.run(forEach("each", urlA, func(s *pipeline.Spec) { s.Rollout.After = []string{"nobody"} }).with(afterThose("nobody")))
 		after(10 * time.Second)
 		same(t, "each", w.ready("each"), "True Succeeded")
 		same(t, "eu", w.ready("eu"), "False DependencyNotReady")

@@ -6,12 +6,13 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // Definition is one pipeline to run, valid and with its defaults. With Expand it is a pattern for
 // pipelines and renders nothing itself.
 type Definition struct {
-	gitsync.Pipeline
+	pipeline.Pipeline
 	// Origin is where it is defined: file:line.
 	Origin string
 	// Credentials reads what the pipeline's auth fields point at. It is called before each
@@ -33,7 +34,7 @@ type Trigger struct {
 	// Expand, its folders are listed.
 	Pipeline string
 	// Repository is the address of remotes that get a round: HOST[:PORT]/PATH, as
-	// [gitsync.RepositoryAddress] makes it of a URL with any protocol. Pipelines pass if something
+	// [pipeline.RepositoryAddress] makes it of a URL with any protocol. Pipelines pass if something
 	// moved.
 	Repository string
 	// Reason is one of few words for logs and metrics, such as [ReasonWebhook].

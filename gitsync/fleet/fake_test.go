@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -172,9 +173,9 @@ func def(name string, sources ...string) Definition {
 	d := Definition{Origin: name + ".yaml:1", Credentials: func() (gitsync.Credentials, error) {
 		return gitsync.Credentials{Sources: make([]repo.Auth, len(sources))}, nil
 	}}
-	d.APIVersion, d.Kind, d.Metadata.Name = gitsync.APIVersion, gitsync.Kind, name
+	d.APIVersion, d.Kind, d.Metadata.Name = pipeline.APIVersion, pipeline.Kind, name
 	for _, url := range sources {
-		d.Spec.Sources = append(d.Spec.Sources, gitsync.Source{URL: url, Ref: gitsync.Ref{Branch: "main"}})
+		d.Spec.Sources = append(d.Spec.Sources, pipeline.Source{URL: url, Ref: pipeline.Ref{Branch: "main"}})
 	}
 	d.Spec.Output.Branch = "env/" + name
 	d.Spec.Interval = &metav1.Duration{Duration: time.Minute}
@@ -182,7 +183,7 @@ func def(name string, sources ...string) Definition {
 	return d
 }
 
-func (d Definition) with(change func(*gitsync.PipelineSpec)) Definition {
+func (d Definition) with(change func(*pipeline.Spec)) Definition {
 	change(&d.Spec)
 	return d
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -98,13 +99,13 @@ type Fleet struct {
 	ctx       context.Context // ends when nothing new may begin; nil before Run
 	passes    context.Context // of passes, which outlive ctx by up to Grace
 	ending    bool
-	defs      []*Definition        // as configured; order has what was made of folders as well
-	problems  diag.List            // of the configuration
-	doubles   diag.List            // names that are defined twice
-	order     []*pipeline          // in the order of the configuration
-	pipelines map[string]*pipeline // including removed ones whose pass still runs
-	windows   map[int]*window      // by rollout.maxPerMinute
-	passEnded chan struct{}        // closed and replaced after each pass and its report
+	defs      []*Definition      // as configured; order has what was made of folders as well
+	problems  diag.List          // of the configuration
+	doubles   diag.List          // names that are defined twice
+	order     []*runner          // in the order of the configuration
+	pipelines map[string]*runner // including removed ones whose pass still runs
+	windows   map[int]*window    // by rollout.maxPerMinute
+	passEnded chan struct{}      // closed and replaced after each pass and its report
 }
 
 // noteDelay is how long notes for promotion tools are collected, so that one push takes all of a
@@ -138,7 +139,7 @@ func newFleet(opts Options, e engine) *Fleet {
 	f := &Fleet{
 		options: opts, engine: e, log: opts.Log,
 		workers: newSlots(opts.Workers), memory: newMemory(opts.MemoryBytes), notifier: newNotifier(opts.Observers, opts.Log),
-		pipelines: map[string]*pipeline{}, windows: map[int]*window{}, passEnded: make(chan struct{}),
+		pipelines: map[string]*runner{}, windows: map[int]*window{}, passEnded: make(chan struct{}),
 	}
 	f.remotes = &remotes{options: opts, engine: e, busy: &f.busy, before: f.renew, after: f.roundEnded, all: map[*repo.Repo]*remote{}}
 	return f
@@ -222,7 +223,7 @@ func (f *Fleet) Gate(ctx context.Context) (release func(), err error) { return f
 func (f *Fleet) Trigger(t Trigger) (reached int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var closed []*pipeline
+	var closed []*runner
 	for _, p := range f.order {
 		if !p.mayRun() || !t.isFor(p.def) {
 			continue
@@ -254,9 +255,9 @@ func (t Trigger) isFor(def *Definition) bool {
 		return true
 	}
 	for _, src := range def.Spec.Sources {
-		if gitsync.RepositoryAddress(src.URL) == t.Repository {
+		if pipeline.RepositoryAddress(src.URL) == t.Repository {
 			return true
 		}
 	}
-	return gitsync.RepositoryAddress(def.Spec.Output.URL) == t.Repository
+	return pipeline.RepositoryAddress(def.Spec.Output.URL) == t.Repository
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -35,7 +36,7 @@ func (w *world) list(pattern, folders string) {
 }
 
 // forEach is a pattern on main of a remote.
-func forEach(name, url string, change func(*gitsync.PipelineSpec)) Definition {
+func forEach(name, url string, change func(*pipeline.Spec)) Definition {
 	d := def(name, url)
 	d.Spec.ForEach = "clusters/*"
 	d.Expand = func(folders []string) ([]Definition, diag.List) {

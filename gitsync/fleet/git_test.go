@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -47,7 +48,7 @@ func newHost(t *testing.T) *host {
 }
 
 // address is what triggers call it.
-func (h *host) address() string { return gitsync.RepositoryAddress(h.url) }
+func (h *host) address() string { return pipeline.RepositoryAddress(h.url) }
 
 // input is a GrafanaAgent that writes to a tenant.
 func input(namespace, tenant string) string {
@@ -65,12 +66,12 @@ spec:
 `, namespace, tenant)
 }
 
-func pipeline(name, url string) fleet.Definition {
+func runner(name, url string) fleet.Definition {
 	d := fleet.Definition{Origin: name + ".yaml:1", Credentials: func() (gitsync.Credentials, error) {
 		return gitsync.Credentials{Sources: make([]repo.Auth, 1)}, nil
 	}}
-	d.APIVersion, d.Kind, d.Metadata.Name = gitsync.APIVersion, gitsync.Kind, name
-	d.Spec.Sources = []gitsync.Source{{URL: url, Ref: gitsync.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}
+	d.APIVersion, d.Kind, d.Metadata.Name = pipeline.APIVersion, pipeline.Kind, name
+	d.Spec.Sources = []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}
 	d.Spec.Output.Branch = "env/" + name
 	d.Default()
 	return d
@@ -164,7 +165,7 @@ func TestAFleetOnTwoRemotes(t *testing.T) {
 		}
 		h.Commit("main", map[string]string{"in/" + name + "/agent.yaml": input(name, "first")})
 		hosts[name] = h
-		defs = append(defs, pipeline(name, h.url))
+		defs = append(defs, runner(name, h.url))
 	}
 	cache := t.TempDir()
 	f, seen := start(t, cache, defs...)
@@ -249,11 +250,11 @@ func TestAFleetOnTwoRemotes(t *testing.T) {
 func TestForEachOfRealFolders(t *testing.T) {
 	h := newHost(t)
 	h.Commit("main", map[string]string{"in/eu/agent.yaml": input("eu", "first"), "in/us/agent.yaml": input("us", "first"), "in/README.md": "not a folder", "x/in/no/agent.yaml": "!"})
-	each := pipeline("each", h.url)
+	each := runner("each", h.url)
 	each.Spec.ForEach = "in/*"
 	each.Expand = func(folders []string) (out []fleet.Definition, _ diag.List) {
 		for _, folder := range folders {
-			out = append(out, pipeline(strings.TrimPrefix(folder, "in/"), h.url))
+			out = append(out, runner(strings.TrimPrefix(folder, "in/"), h.url))
 		}
 		return out, nil
 	}

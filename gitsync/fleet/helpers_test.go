@@ -4,10 +4,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-func output(url string) func(*gitsync.PipelineSpec) {
-	return func(s *gitsync.PipelineSpec) { s.Output.URL = url }
+func output(url string) func(*pipeline.Spec) {
+	return func(s *pipeline.Spec) { s.Output.URL = url }
 }
 
 func failing(err error) func(*fakePasser) (*gitsync.Report, error) {

@@ -57,14 +57,14 @@ type instance struct {
 	output     *remote    // where it writes; nil with forEach
 	writing    bool       // the running pass has a place among the writers of output
 
-	pipeline *pipeline // never changes
-	tried    []tip     // that the last pass was made on; nil before the first. Guarded by Fleet.mu
-	members  []member  // the remotes, each once. Guarded by remotes.mu
+	pipeline *runner  // never changes
+	tried    []tip    // that the last pass was made on; nil before the first. Guarded by Fleet.mu
+	members  []member // the remotes, each once. Guarded by remotes.mu
 }
 
 // opening is a pipeline that is being opened.
 type opening struct {
-	pipeline   *pipeline
+	pipeline   *runner
 	def        *Definition
 	generation int
 	instance   *instance

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -156,7 +157,7 @@ func TestASilentRemoteStopsNobodyElse(t *testing.T) {
 func TestARefThatCannotBeResolvedIsMissedOnlyByWhoWantsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		bad := def("bad", urlA).with(func(s *gitsync.PipelineSpec) { s.Sources[0].Ref = gitsync.Ref{SemVer: "bad"} })
+		bad := def("bad", urlA).with(func(s *pipeline.Spec) { s.Sources[0].Ref = pipeline.Ref{SemVer: "bad"} })
 		w.during = func(p *fakePasser) (*gitsync.Report, error) {
 			if p.def.Metadata.Name == "bad" {
 				return nil, errors.New("parse the range")

@@ -41,7 +41,7 @@ func (f *Fleet) opened(o opening) {
 }
 
 // detach closes a pipeline's instance. f.mu is held.
-func (f *Fleet) detach(p *pipeline) {
+func (f *Fleet) detach(p *runner) {
 	p.alarm.stop()
 	if p.instance == nil {
 		return

@@ -13,7 +13,7 @@ import (
 
 // run is one pass of a pipeline.
 type run struct {
-	pipeline *pipeline
+	pipeline *runner
 	instance *instance
 	def      *Definition
 	request  request
@@ -74,7 +74,7 @@ func (r *run) enterPush(rs *remotes) {
 // schedule opens pipelines, or begins their passes, as soon as they may. It is called whenever something
 // changes that this depends on. Pipelines are opened in one batch, so that the first round of their
 // remotes lists the refs of all. f.mu is held.
-func (f *Fleet) schedule(pipelines ...*pipeline) {
+func (f *Fleet) schedule(pipelines ...*runner) {
 	var openings []opening
 	for _, p := range pipelines {
 		p.alarm.stop()
@@ -98,7 +98,7 @@ func (f *Fleet) schedule(pipelines ...*pipeline) {
 }
 
 // scheduleIn schedules a pipeline again later. f.mu is held.
-func (f *Fleet) scheduleIn(p *pipeline, wait time.Duration) {
+func (f *Fleet) scheduleIn(p *runner, wait time.Duration) {
 	p.alarm.set(wait, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -117,7 +117,7 @@ func (f *Fleet) scheduleWaiting() {
 
 // begin starts a pass, unless the rollout holds it back. Then it is scheduled again when another pass
 // ends or another pipeline gets ready. f.mu is held.
-func (f *Fleet) begin(p *pipeline, v view) {
+func (f *Fleet) begin(p *runner, v view) {
 	now, limit, wait := time.Now(), f.windows[p.def.rollout().MaxPerMinute], time.Duration(0)
 	if p.waits = p.awaited(v, f.pipelines); p.waits == "" {
 		p.waits, wait = limit.turn(now)
@@ -194,7 +194,7 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 }
 
 // review updates the conditions of a pipeline, and reports a change. f.mu is held.
-func (f *Fleet) review(p *pipeline) {
+func (f *Fleet) review(p *runner) {
 	v := f.remotes.look(p.instance)
 	if !p.update(v, f.log) {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -181,14 +181,14 @@ func (v view) hasMoved(tried []tip) bool {
 }
 
 // commit is the commit of a source that a pass would render now; empty if it is not known.
-func (v view) commit(src *gitsync.Source) string {
+func (v view) commit(src *pipeline.Source) string {
 	want := sourceRef(*src)
 	if want.Commit != "" {
 		return want.Commit
 	}
 	want.Optional = true
 	for _, t := range v.tips {
-		if t.ref == want && !t.commit.IsZero() && gitsync.RepositoryAddress(t.remote.repo.URL()) == gitsync.RepositoryAddress(src.URL) {
+		if t.ref == want && !t.commit.IsZero() && pipeline.RepositoryAddress(t.remote.repo.URL()) == pipeline.RepositoryAddress(src.URL) {
 			return t.commit.String()
 		}
 	}
@@ -196,7 +196,7 @@ func (v view) commit(src *gitsync.Source) string {
 }
 
 // sourceRef is what is read of a source, as package repo has it.
-func sourceRef(src gitsync.Source) repo.Ref {
+func sourceRef(src pipeline.Source) repo.Ref {
 	r := src.Ref
 	return repo.Ref{Branch: r.Branch, Tag: r.Tag, SemVer: r.SemVer, Commit: r.Commit, Name: r.Name}
 }

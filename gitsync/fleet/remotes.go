@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -103,7 +104,7 @@ func (rs *remotes) ask(inst *instance, address, reason string, but *remote) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	for _, m := range inst.members {
-		if m.remote != but && (address == "" || address == gitsync.RepositoryAddress(m.remote.repo.URL())) {
+		if m.remote != but && (address == "" || address == pipeline.RepositoryAddress(m.remote.repo.URL())) {
 			m.remote.ask(reason)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // record enters a pass; of a failed one only its error.
@@ -59,7 +60,7 @@ func refusal(def *Definition, report *gitsync.Report) string {
 		return ""
 	}
 	text := inWords(*report.Refused)
-	if def.Spec.OnInvalid == gitsync.OnInvalidFail {
+	if def.Spec.OnInvalid == pipeline.OnInvalidFail {
 		text = "nothing is written, as spec.onInvalid is fail: " + text
 	}
 	return text
@@ -167,7 +168,7 @@ func history(before meta.History, s *Status, r *run) meta.History {
 }
 
 // originRevision is a commit as Flux writes it: <branch or tag>@sha1:<commit>.
-func originRevision(ref gitsync.Ref, commit string) string {
+func originRevision(ref pipeline.Ref, commit string) string {
 	if name := cmp.Or(ref.Branch, ref.Tag, ref.Name); name != "" {
 		return name + "@sha1:" + commit
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 func TestStatusInJSON(t *testing.T) {
@@ -177,14 +178,14 @@ func TestAPassThatIsRefusedIsStalled(t *testing.T) {
 	guard := &diag.Diagnostic{Severity: diag.Error, Code: diag.DeletionGuard, Message: "too many", Hint: "say that you mean it"}
 	collision := &diag.Diagnostic{Severity: diag.Error, File: "README.md", Message: "is in the way"}
 	for name, test := range map[string]struct {
-		onInvalid gitsync.OnInvalid
+		onInvalid pipeline.OnInvalid
 		refused   *diag.Diagnostic
 		want      string
 	}{
 		"nothing is wrong":             {},
 		"the deletion guard":           {refused: guard, want: "too many; say that you mean it"},
 		"a file in the way":            {refused: collision, want: "README.md: is in the way"},
-		"an error with onInvalid fail": {onInvalid: gitsync.OnInvalidFail, refused: guard, want: "nothing is written, as spec.onInvalid is fail: too many; say that you mean it"},
+		"an error with onInvalid fail": {onInvalid: pipeline.OnInvalidFail, refused: guard, want: "nothing is written, as spec.onInvalid is fail: too many; say that you mean it"},
 	} {
 		d := def("x", urlA)
 		d.Spec.OnInvalid = test.onInvalid

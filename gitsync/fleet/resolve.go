@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // entry is what the configuration says about one pipeline.
@@ -31,7 +31,7 @@ func resolve(defs []*Definition, ownership Ownership) []entry {
 
 // effective adds the pipelines that were made of folders to the definitions, each after its pattern. If
 // several have one name, the first counts and the others are reported.
-func effective(defs []*Definition, known map[string]*pipeline) (all []*Definition, doubles diag.List) {
+func effective(defs []*Definition, known map[string]*runner) (all []*Definition, doubles diag.List) {
 	origins := map[string]string{}
 	add := func(def *Definition) {
 		name := def.Metadata.Name
@@ -76,7 +76,7 @@ func pointers(defs []Definition) []*Definition {
 // other.
 func conflicts(defs []*Definition) map[string]string {
 	var writers []*Definition
-	var outputs []*gitsync.Pipeline
+	var outputs []*pipeline.Pipeline
 	after := map[string][]string{}
 	for _, def := range defs {
 		if def.Expand == nil {
@@ -85,7 +85,7 @@ func conflicts(defs []*Definition) map[string]string {
 		}
 	}
 	refused := map[string]string{}
-	for _, o := range gitsync.Overlaps(outputs) { // the second ones come in order
+	for _, o := range pipeline.Overlaps(outputs) { // the second ones come in order
 		first, second := writers[o.First], writers[o.Second].Metadata.Name
 		if refused[first.Metadata.Name] != "" || refused[second] != "" {
 			continue

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // window counts the pushes of the last minute, so that no 60 seconds have more of them than max.
@@ -58,7 +58,7 @@ func (w *window) end(now time.Time, pushed bool) {
 }
 
 // awaited says for which pipeline of rollout.after p has to wait, and why; empty if for none.
-func (p *pipeline) awaited(v view, all map[string]*pipeline) string {
+func (p *runner) awaited(v view, all map[string]*runner) string {
 	for _, name := range p.def.rollout().After {
 		other := all[name]
 		switch {
@@ -77,7 +77,7 @@ func (p *pipeline) awaited(v view, all map[string]*pipeline) string {
 }
 
 // ahead is the commit that p would render before other has rendered it, of a source that both read.
-func (p *pipeline) ahead(other *pipeline, v view) string {
+func (p *runner) ahead(other *runner, v view) string {
 	for i := range p.def.Spec.Sources {
 		src := &p.def.Spec.Sources[i]
 		for n := range other.def.Spec.Sources {
@@ -92,8 +92,8 @@ func (p *pipeline) ahead(other *pipeline, v view) string {
 	return ""
 }
 
-func sameSource(a, b *gitsync.Source) bool {
-	return a.Ref == b.Ref && gitsync.RepositoryAddress(a.URL) == gitsync.RepositoryAddress(b.URL)
+func sameSource(a, b *pipeline.Source) bool {
+	return a.Ref == b.Ref && pipeline.RepositoryAddress(a.URL) == pipeline.RepositoryAddress(b.URL)
 }
 
 // short is a commit id as people write it.

@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
-func afterThose(names ...string) func(*gitsync.PipelineSpec) {
-	return func(s *gitsync.PipelineSpec) { s.Rollout.After = names }
+func afterThose(names ...string) func(*pipeline.Spec) {
+	return func(s *pipeline.Spec) { s.Rollout.After = names }
 }
 
-func perMinute(n int) func(*gitsync.PipelineSpec) {
-	return func(s *gitsync.PipelineSpec) { s.Rollout.MaxPerMinute = n }
+func perMinute(n int) func(*pipeline.Spec) {
+	return func(s *pipeline.Spec) { s.Rollout.MaxPerMinute = n }
 }
 
 func TestALaterPipelineWaitsUntilTheEarlierIsGood(t *testing.T) {

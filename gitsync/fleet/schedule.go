@@ -75,7 +75,7 @@ const (
 )
 
 // next decides what the pipeline does, given what is known of its remotes.
-func (p *pipeline) next(now time.Time, v view) step {
+func (p *runner) next(now time.Time, v view) step {
 	wanted := p.instance == nil || !p.request.isZero() && p.problem == ""
 	switch {
 	case !p.mayRun() || p.phase != phaseIdle || !wanted:

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/secretref"
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -18,9 +18,9 @@ import (
 func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
-		&cli.StringFlag{Name: "secrets", Value: string(gitsync.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
+		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
 		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret changes that stands in their configuration"},
-		&cli.StringFlag{Name: "compatibility", Value: string(gitsync.CompatibilityOperator), Usage: "`MODE` of rendering: operator, as Grafana Agent Operator v0.44.8"},
+		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityOperator), Usage: "`MODE` of rendering: operator, as Grafana Agent Operator v0.44.8"},
 		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
 		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
 		&cli.StringFlag{Name: "sd-aggregator-url", Value: scrape.DefaultSDURL, Usage: "`URL` at which agents find the sd-aggregator, for IntegrationMonitors"},
@@ -34,11 +34,11 @@ func strictFlag(usage string) cli.Flag {
 
 func renderOptions(flags *cli.Context) (generator.Options, error) {
 	var o generator.Options
-	policy, err := command.Choice(flags, "secrets", []string{string(gitsync.SecretsReference), string(gitsync.SecretsPlaintext)}, string(gitsync.SecretsSOPS))
+	policy, err := command.Choice(flags, "secrets", []string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)}, string(pipeline.SecretsSOPS))
 	if err != nil {
 		return o, err
 	}
-	if _, err := command.Choice(flags, "compatibility", []string{string(gitsync.CompatibilityOperator)}, string(gitsync.CompatibilityCurrent)); err != nil {
+	if _, err := command.Choice(flags, "compatibility", []string{string(pipeline.CompatibilityOperator)}, string(pipeline.CompatibilityCurrent)); err != nil {
 		return o, err
 	}
 	o.Secrets = secretref.Policy(policy)

@@ -10,14 +10,15 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
 
 // sync makes one pass over a pipeline and prints what it did.
-func (e Env) sync(ctx context.Context, p *pipeline.Pipeline, options gitsync.Options, metrics *telemetry.Passes) error {
+func (e Env) sync(ctx context.Context, p *pipelinefile.Pipeline, options gitsync.Options, metrics *telemetry.Passes) error {
 	if p.Spec.Suspend {
 		return display.Suspended(e.Stdout, p.Metadata.Name)
 	}
@@ -42,7 +43,7 @@ func (e Env) findings(r *gitsync.Report) error {
 }
 
 // pass makes one pass over a pipeline. There is a report even if it fails.
-func (e Env) pass(ctx context.Context, p *pipeline.Pipeline, options gitsync.Options) (report *gitsync.Report, err error) {
+func (e Env) pass(ctx context.Context, p *pipelinefile.Pipeline, options gitsync.Options) (report *gitsync.Report, err error) {
 	report = &gitsync.Report{Pipeline: p.Metadata.Name}
 	credentials, found := p.Credentials(e.LookupEnv)
 	if err := e.configuration(nil, found); err != nil {
@@ -55,7 +56,7 @@ func (e Env) pass(ctx context.Context, p *pipeline.Pipeline, options gitsync.Opt
 	defer func() { err = errors.Join(err, syncer.Close()) }()
 	defer e.progress(p.Metadata.Name + ": fetching and rendering")()
 	if report, err = syncer.Pass(ctx); err != nil {
-		err = command.RepositoryError(err, gitsync.WayOut(err))
+		err = command.RepositoryError(err, pipeline.Remedy(err))
 	}
 	return report, err
 }

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/test/gittest"
@@ -182,7 +182,7 @@ func (w *served) get(path string) string {
 // hook sends a webhook, and returns the status.
 func (w *served) hook(secret, body string) int {
 	w.t.Helper()
-	path := "/hook/generic/" + gitsync.RepositoryAddress(w.repository)
+	path := "/hook/generic/" + pipeline.RepositoryAddress(w.repository)
 	r, err := http.NewRequest(http.MethodPost, w.hooks+path, strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)

@@ -13,8 +13,9 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
 
@@ -82,7 +83,7 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 
 // passes reads which pipelines make a pass, and how. There may be some besides an error: see
 // expanded.
-func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipeline.Pipeline, gitsync.Options, error) {
+func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipelinefile.Pipeline, gitsync.Options, error) {
 	options := gitsync.Options{Version: buildVersion()}
 	file, name := flags.String("file"), flags.String("pipeline")
 	fleet, err := e.pipelines(file)
@@ -93,14 +94,14 @@ func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipeline.Pipeli
 		return nil, options, err
 	}
 	if p := named(fleet, name); p != nil && p.Spec.ForEach == "" {
-		return []*pipeline.Pipeline{p}, options, nil
+		return []*pipelinefile.Pipeline{p}, options, nil
 	}
 	fleet, err = e.expanded(ctx, fleet, options.CacheDir)
 	if name == "" {
 		return fleet, options, err
 	}
 	if p := named(fleet, name); p != nil {
-		return []*pipeline.Pipeline{p}, options, nil
+		return []*pipelinefile.Pipeline{p}, options, nil
 	}
 	var names []string
 	for _, p := range fleet {
@@ -111,14 +112,14 @@ func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipeline.Pipeli
 
 // expanded puts the pipelines of folders in the place of those with forEach. What can be made
 // of the others comes with an error.
-func (e Env) expanded(ctx context.Context, fleet []*pipeline.Pipeline, cacheDir string) ([]*pipeline.Pipeline, error) {
-	if !slices.ContainsFunc(fleet, func(p *pipeline.Pipeline) bool { return p.Spec.ForEach != "" }) {
+func (e Env) expanded(ctx context.Context, fleet []*pipelinefile.Pipeline, cacheDir string) ([]*pipelinefile.Pipeline, error) {
+	if !slices.ContainsFunc(fleet, func(p *pipelinefile.Pipeline) bool { return p.Spec.ForEach != "" }) {
 		return fleet, nil
 	}
 	defer e.progress("looking for the folders of forEach")()
-	fleet, found, err := pipeline.Expand(ctx, fleet, pipeline.ExpandOptions{CacheDir: cacheDir, Getenv: e.LookupEnv})
+	fleet, found, err := pipelinefile.Expand(ctx, fleet, pipelinefile.ExpandOptions{CacheDir: cacheDir, Getenv: e.LookupEnv})
 	if err != nil {
-		err = command.RepositoryError(err, gitsync.WayOut(err))
+		err = command.RepositoryError(err, pipeline.Remedy(err))
 	}
 	return fleet, cmp.Or(err, e.wrongFolders(found))
 }
@@ -126,7 +127,7 @@ func (e Env) expanded(ctx context.Context, fleet []*pipeline.Pipeline, cacheDir 
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // pipelines reads the pipeline file.
-func (e Env) pipelines(file string) ([]*pipeline.Pipeline, error) {
+func (e Env) pipelines(file string) ([]*pipelinefile.Pipeline, error) {
 	if file == "" {
 		return nil, command.Usagef("agentry sync -f pipeline.yaml", "no pipeline file is given")
 	}
@@ -134,12 +135,12 @@ func (e Env) pipelines(file string) ([]*pipeline.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	fleet, found := pipeline.Parse(file, data)
+	fleet, found := pipelinefile.Parse(file, data)
 	return fleet, e.configuration(data, found)
 }
 
 // named is the pipeline of a name, nil if there is none.
-func named(fleet []*pipeline.Pipeline, name string) *pipeline.Pipeline {
+func named(fleet []*pipelinefile.Pipeline, name string) *pipelinefile.Pipeline {
 	for _, p := range fleet {
 		if p.Metadata.Name == name {
 			return p
@@ -180,7 +181,7 @@ func (e Env) readFile(name string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	return io.ReadAll(io.LimitReader(in, pipeline.MaxFileBytes+1))
+	return io.ReadAll(io.LimitReader(in, pipelinefile.MaxFileBytes+1))
 }
 
 func cacheDir(name string) (string, error) {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 const (
@@ -159,7 +159,7 @@ func decoded(t *testing.T, text string) any {
 }
 
 // forge is the client of a server.
-func (c *conversation) forge(kind gitsync.ForgeType, repository string) Forge {
+func (c *conversation) forge(kind pipeline.ForgeType, repository string) Forge {
 	c.t.Helper()
 	return newForge(c.t, &Sites{}, Config{Type: kind, URL: c.server.URL, Repository: repository, Token: token})
 }

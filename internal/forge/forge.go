@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -99,7 +99,7 @@ const (
 
 // Config says which repository, and how to reach it.
 type Config struct {
-	Type gitsync.ForgeType
+	Type pipeline.ForgeType
 	// URL is the site's address, such as https://gitlab.example.com; for GitHub also that of
 	// its API.
 	URL string

@@ -8,30 +8,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 const marker = "<!-- agentry:preview:prod-eu -->"
 
 // sites are where the conversations take place.
 func sites() []struct {
-	kind       gitsync.ForgeType
+	kind       pipeline.ForgeType
 	repository string
 	number     int
 } {
 	return []struct {
-		kind       gitsync.ForgeType
+		kind       pipeline.ForgeType
 		repository string
 		number     int
 	}{
-		{gitsync.ForgeGitHub, "octocat/Hello-World", 1350},
-		{gitsync.ForgeGitLab, "platform/sre/monitoring", 13},
-		{gitsync.ForgeGitea, "org/monitoring", 9},
+		{pipeline.ForgeGitHub, "octocat/Hello-World", 1350},
+		{pipeline.ForgeGitLab, "platform/sre/monitoring", 13},
+		{pipeline.ForgeGitea, "org/monitoring", 9},
 	}
 }
 
 func TestStatusOfGitHubIsCutToWhatItTakes(t *testing.T) {
-	f := converse(t, "github/status").forge(gitsync.ForgeGitHub, "octocat/Hello-World")
+	f := converse(t, "github/status").forge(pipeline.ForgeGitHub, "octocat/Hello-World")
 	err := f.SetStatus(t.Context(), testCommit, Status{Context: "agentry/prod-eu", State: Success, Description: "12 units\n rendered", URL: "https://example.com/build/status"})
 	if err != nil {
 		t.Error(err)
@@ -46,7 +46,7 @@ func TestStatusOfGitHubIsCutToWhatItTakes(t *testing.T) {
 }
 
 func TestStatusOfGitLabThatIsPendingAlreadyIsNoError(t *testing.T) {
-	f := converse(t, "gitlab/status").forge(gitsync.ForgeGitLab, "platform/sre/monitoring")
+	f := converse(t, "gitlab/status").forge(pipeline.ForgeGitLab, "platform/sre/monitoring")
 	if err := f.SetStatus(t.Context(), testCommit, Status{Context: "agentry/prod-eu", State: Failure, Description: "2 objects are held", URL: "https://example.com/x"}); err != nil {
 		t.Error(err)
 	}
@@ -60,7 +60,7 @@ func TestStatusOfGitLabThatIsPendingAlreadyIsNoError(t *testing.T) {
 }
 
 func TestStatusOfGitea(t *testing.T) {
-	f := converse(t, "gitea/status").forge(gitsync.ForgeGitea, "org/monitoring")
+	f := converse(t, "gitea/status").forge(pipeline.ForgeGitea, "org/monitoring")
 	if err := f.SetStatus(t.Context(), testCommit, Status{Context: "agentry/prod-eu", State: Pending, Description: "waits", URL: "https://example.com/x"}); err != nil {
 		t.Error(err)
 	}
@@ -74,10 +74,10 @@ func TestPullRequestsAreListedOverPagesAndToldFromForks(t *testing.T) {
 		Fork   bool
 	}
 	a, b, c := testCommit, strings.Repeat("a", 40), strings.Repeat("b", 40)
-	want := map[gitsync.ForgeType][]brief{
-		gitsync.ForgeGitHub: {{1349, a, "new-topic", false}, {1348, b, "patch-1", true}, {1347, c, "gone", true}},
-		gitsync.ForgeGitLab: {{12, a, "test1", false}, {11, b, "patch", true}, {10, c, "older", false}},
-		gitsync.ForgeGitea:  {{8, a, "topic", false}, {7, b, "topic", true}, {5, c, "old", false}},
+	want := map[pipeline.ForgeType][]brief{
+		pipeline.ForgeGitHub: {{1349, a, "new-topic", false}, {1348, b, "patch-1", true}, {1347, c, "gone", true}},
+		pipeline.ForgeGitLab: {{12, a, "test1", false}, {11, b, "patch", true}, {10, c, "older", false}},
+		pipeline.ForgeGitea:  {{8, a, "topic", false}, {7, b, "topic", true}, {5, c, "old", false}},
 	}
 	for _, s := range sites() {
 		t.Run(string(s.kind), func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestPullRequestIsFoundOpenedUpdatedAndClosed(t *testing.T) {
 				t.Errorf("before: %v, %v", p, err)
 			}
 			labels := []string{"agentry", "prod"}
-			if s.kind == gitsync.ForgeGitHub {
+			if s.kind == pipeline.ForgeGitHub {
 				labels = labels[:1]
 			}
 			proposal := Proposal{Head: "env/prod-next", Base: "env/prod", Title: "Render prod", Body: "What changes", Labels: labels}
@@ -119,7 +119,7 @@ func TestPullRequestIsFoundOpenedUpdatedAndClosed(t *testing.T) {
 			if _, err := f.OpenPullRequest(ctx, proposal); !errors.Is(err, ErrExists) || !IsPermanent(err) {
 				t.Errorf("open again: %v", err)
 			}
-			if s.kind == gitsync.ForgeGitHub {
+			if s.kind == pipeline.ForgeGitHub {
 				if _, err := f.OpenPullRequest(ctx, proposal); !errors.Is(err, ErrNothing) {
 					t.Errorf("open between equal branches: %v", err)
 				}
@@ -135,12 +135,12 @@ func TestPullRequestIsFoundOpenedUpdatedAndClosed(t *testing.T) {
 }
 
 func TestCommentIsFoundByItsMarkerAndUpdated(t *testing.T) {
-	numbers := map[gitsync.ForgeType]int{gitsync.ForgeGitHub: 1347, gitsync.ForgeGitLab: 12, gitsync.ForgeGitea: 8}
+	numbers := map[pipeline.ForgeType]int{pipeline.ForgeGitHub: 1347, pipeline.ForgeGitLab: 12, pipeline.ForgeGitea: 8}
 	for _, s := range sites() {
 		t.Run(string(s.kind), func(t *testing.T) {
 			f := converse(t, string(s.kind)+"/comment").forge(s.kind, s.repository)
 			texts := []string{"first", "second"}
-			if s.kind == gitsync.ForgeGitHub {
+			if s.kind == pipeline.ForgeGitHub {
 				texts = append(texts, "third") // the comment is gone meanwhile
 			}
 			for _, text := range texts {
@@ -153,7 +153,7 @@ func TestCommentIsFoundByItsMarkerAndUpdated(t *testing.T) {
 }
 
 func TestCommentThatSaysTheSameIsNotWritten(t *testing.T) {
-	f := converse(t, "github/comment-known").forge(gitsync.ForgeGitHub, "octocat/Hello-World")
+	f := converse(t, "github/comment-known").forge(pipeline.ForgeGitHub, "octocat/Hello-World")
 	for _, text := range []string{"same", "other"} {
 		if err := f.Comment(t.Context(), 1347, Comment{Marker: marker, Text: text}); err != nil {
 			t.Error(err)
@@ -165,10 +165,10 @@ func TestCommentThatSaysTheSameIsNotWritten(t *testing.T) {
 }
 
 func TestRefsAndPagesOfTheForges(t *testing.T) {
-	want := map[gitsync.ForgeType][2]string{
-		gitsync.ForgeGitHub: {"refs/pull/7/head", "/commit/"},
-		gitsync.ForgeGitLab: {"refs/merge-requests/7/head", "/-/commit/"},
-		gitsync.ForgeGitea:  {"refs/pull/7/head", "/commit/"},
+	want := map[pipeline.ForgeType][2]string{
+		pipeline.ForgeGitHub: {"refs/pull/7/head", "/commit/"},
+		pipeline.ForgeGitLab: {"refs/merge-requests/7/head", "/-/commit/"},
+		pipeline.ForgeGitea:  {"refs/pull/7/head", "/commit/"},
 	}
 	for _, s := range sites() {
 		f := newForge(t, &Sites{}, Config{Type: s.kind, URL: "https://git.example.com/", Repository: s.repository})
@@ -182,7 +182,7 @@ func TestRefsAndPagesOfTheForges(t *testing.T) {
 func TestTokenIsAskedForEachCall(t *testing.T) {
 	c := converse(t, "gitlab/comment")
 	asked := 0
-	f := newForge(t, &Sites{}, Config{Type: gitsync.ForgeGitLab, URL: c.server.URL, Repository: "platform/sre/monitoring", Token: func(context.Context) (string, error) {
+	f := newForge(t, &Sites{}, Config{Type: pipeline.ForgeGitLab, URL: c.server.URL, Repository: "platform/sre/monitoring", Token: func(context.Context) (string, error) {
 		asked++
 		return testToken, nil
 	}})

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -159,7 +159,7 @@ func TestRepositoriesShareTheLimitOfOneIdentity(t *testing.T) {
 	server, asked := answering(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) })
 	var all Sites
 	made := func(repository, identity string) Forge {
-		return newForge(t, &all, Config{Type: gitsync.ForgeGitHub, URL: server.URL, Repository: repository, Identity: identity})
+		return newForge(t, &all, Config{Type: pipeline.ForgeGitHub, URL: server.URL, Repository: repository, Identity: identity})
 	}
 	for _, f := range []Forge{made("o/a", "bot"), made("o/b", "bot"), made("o/b", "another")} {
 		if err := f.ClosePullRequest(t.Context(), 1); err == nil {
@@ -259,7 +259,7 @@ func TestCertificatesReplaceTheSystems(t *testing.T) {
 			t.Errorf("without: %v", err)
 		}
 	})
-	if _, err := new(Sites).Forge(Config{Type: gitsync.ForgeGitHub, URL: server.URL, Repository: "o/n", Connection: httpclient.Connection{CAPEM: []byte("none")}}); err == nil {
+	if _, err := new(Sites).Forge(Config{Type: pipeline.ForgeGitHub, URL: server.URL, Repository: "o/n", Connection: httpclient.Connection{CAPEM: []byte("none")}}); err == nil {
 		t.Error("a CA without a certificate is taken")
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // kind is what differs between forges besides their clients.
 type kind struct {
-	name gitsync.ForgeType
+	name pipeline.ForgeType
 	// api tells the address of the pages and that of the API from the address that was given.
 	api func(*url.URL) (site, api string)
 	// tokenPrefix stands before the token in the header Authorization.
@@ -25,14 +25,14 @@ type kind struct {
 // kinds are the known forges.
 func kinds() []kind {
 	return []kind{
-		{name: gitsync.ForgeGitHub, api: githubAddress, tokenPrefix: "Bearer ", open: newGitHub},
-		{name: gitsync.ForgeGitLab, api: below("/api/v4/"), tokenPrefix: "Bearer ", hasSubgroups: true, open: newGitLab},
-		{name: gitsync.ForgeGitea, api: below("/api/v1/"), tokenPrefix: "token ", open: newGitea},
+		{name: pipeline.ForgeGitHub, api: githubAddress, tokenPrefix: "Bearer ", open: newGitHub},
+		{name: pipeline.ForgeGitLab, api: below("/api/v4/"), tokenPrefix: "Bearer ", hasSubgroups: true, open: newGitLab},
+		{name: pipeline.ForgeGitea, api: below("/api/v1/"), tokenPrefix: "token ", open: newGitea},
 	}
 }
 
 // kindOf finds a forge by its name.
-func kindOf(name gitsync.ForgeType) (kind, bool) {
+func kindOf(name pipeline.ForgeType) (kind, bool) {
 	all := kinds()
 	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
 	if i < 0 {

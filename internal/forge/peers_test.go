@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 // TestNothingIsSentAfterTheRateLimit: gitops-promoter#746, argo-cd#17506. What a site still
@@ -26,7 +26,7 @@ func TestNothingIsSentAfterTheRateLimit(t *testing.T) {
 	var all Sites
 	var refused int
 	for i := range 10 {
-		f := newForge(t, &all, Config{Type: gitsync.ForgeGitHub, URL: server.URL, Repository: "org/r" + strconv.Itoa(i%2), Identity: "bot"})
+		f := newForge(t, &all, Config{Type: pipeline.ForgeGitHub, URL: server.URL, Repository: "org/r" + strconv.Itoa(i%2), Identity: "bot"})
 		if err := f.SetStatus(t.Context(), testCommit, Status{Context: "a", State: Success}); err != nil {
 			refused++
 		}

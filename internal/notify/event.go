@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 const (
@@ -34,9 +34,9 @@ type message struct {
 }
 
 // event gives the message an identity: that of an object of Flux, or the pipeline's.
-func (m message) event(object *gitsync.NotifyObject, instance string) eventv1.Event {
+func (m message) event(object *pipeline.NotifyObject, instance string) eventv1.Event {
 	e := eventv1.Event{
-		InvolvedObject: corev1.ObjectReference{APIVersion: gitsync.APIVersion, Kind: gitsync.Kind, Name: m.pipeline},
+		InvolvedObject: corev1.ObjectReference{APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Name: m.pipeline},
 		Severity:       m.severity,
 		Timestamp:      metav1.NewTime(m.at.UTC().Truncate(time.Second)),
 		Message:        m.text,

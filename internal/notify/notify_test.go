@@ -24,7 +24,8 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 const (
@@ -84,11 +85,11 @@ func (s *sink) events(t *testing.T) []eventv1.Event {
 }
 
 // tell runs an observer until it has told all outcomes.
-func tell(t *testing.T, secrets *pipeline.Secrets, outcomes ...fleet.Outcome) (log string, o *Observer) {
+func tell(t *testing.T, secrets *pipelinefile.Secrets, outcomes ...fleet.Outcome) (log string, o *Observer) {
 	t.Helper()
 	var text bytes.Buffer
 	o = New(Options{
-		Secrets:  func(*fleet.Definition) (*pipeline.Secrets, error) { return secrets, nil },
+		Secrets:  func(*fleet.Definition) (*pipelinefile.Secrets, error) { return secrets, nil },
 		Instance: "agentry-0",
 		Log:      slog.New(slog.NewTextHandler(&text, nil)),
 	})
@@ -108,10 +109,10 @@ type world struct {
 	def fleet.Definition
 }
 
-func newWorld(spec func(*gitsync.PipelineSpec)) *world {
+func newWorld(spec func(*pipeline.Spec)) *world {
 	w := &world{}
 	w.def.Metadata.Name = "prod-eu"
-	w.def.Spec.Sources = []gitsync.Source{{URL: "https://git.example.com/platform/monitoring", Ref: gitsync.Ref{Branch: "main"}}}
+	w.def.Spec.Sources = []pipeline.Source{{URL: "https://git.example.com/platform/monitoring", Ref: pipeline.Ref{Branch: "main"}}}
 	w.def.Spec.Output.Branch = "env/prod"
 	spec(&w.def.Spec)
 	return w
@@ -155,8 +156,8 @@ func TestAnEventIsWhatFluxSends(t *testing.T) {
 	s := newSink(t)
 	s.Start()
 	key := []byte("hmac-key")
-	w := newWorld(func(spec *gitsync.PipelineSpec) { spec.Notify = []gitsync.Notify{{URL: s.URL + "/events"}} })
-	tell(t, &pipeline.Secrets{Notify: []pipeline.EndpointSecret{{Secret: key}}}, w.pass(meta.SucceededReason, "applied", push))
+	w := newWorld(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL + "/events"}} })
+	tell(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: key}}}, w.pass(meta.SucceededReason, "applied", push))
 
 	events := s.events(t)
 	if len(events) != 1 {
@@ -208,10 +209,10 @@ func TestSignaturesAreThoseOfRFC4231(t *testing.T) {
 func TestAnEventUnderTheIdentityOfAFluxObject(t *testing.T) {
 	s := newSink(t)
 	s.Start()
-	w := newWorld(func(spec *gitsync.PipelineSpec) {
-		spec.Notify = []gitsync.Notify{{URL: s.URL, Object: &gitsync.NotifyObject{Kind: "Kustomization", Name: "monitoring", Namespace: "flux-system"}}}
+	w := newWorld(func(spec *pipeline.Spec) {
+		spec.Notify = []pipeline.Notify{{URL: s.URL, Object: &pipeline.NotifyObject{Kind: "Kustomization", Name: "monitoring", Namespace: "flux-system"}}}
 	})
-	tell(t, &pipeline.Secrets{}, w.pass(meta.SucceededReason, "applied", push), w.pass(meta.SucceededReason, "applied", moved))
+	tell(t, &pipelinefile.Secrets{}, w.pass(meta.SucceededReason, "applied", push), w.pass(meta.SucceededReason, "applied", moved))
 	events := s.events(t)
 	if len(events) != 2 {
 		t.Fatalf("%d events", len(events))
@@ -244,8 +245,8 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 	s.Start()
 	errorsOnly := newSink(t)
 	errorsOnly.Start()
-	w := newWorld(func(spec *gitsync.PipelineSpec) {
-		spec.Notify = []gitsync.Notify{{URL: s.URL}, {URL: errorsOnly.URL, Severity: "error"}}
+	w := newWorld(func(spec *pipeline.Spec) {
+		spec.Notify = []pipeline.Notify{{URL: s.URL}, {URL: errorsOnly.URL, Severity: "error"}}
 	})
 	elsewhere := w.pass(fleet.ReasonElsewhere, "", func(o *fleet.Outcome) { o.After.Owned = false })
 	stalled := w.pass(meta.FailedReason, "the branch is protected", func(o *fleet.Outcome) {
@@ -266,7 +267,7 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 		w.pass(meta.SucceededReason, "well again", nil),
 		{Definition: &w.def, After: w.pass(meta.SucceededReason, "", nil).After, Removed: true},
 	}
-	tell(t, &pipeline.Secrets{}, outcomes...)
+	tell(t, &pipelinefile.Secrets{}, outcomes...)
 	var got []string
 	for _, e := range s.events(t) {
 		first, _, _ := strings.Cut(e.Message, "\n")
@@ -295,10 +296,10 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 func TestMessagesHaveALimit(t *testing.T) {
 	s := newSink(t)
 	s.Start()
-	w := newWorld(func(spec *gitsync.PipelineSpec) {
-		spec.Notify = []gitsync.Notify{{URL: s.URL, Object: &gitsync.NotifyObject{Kind: "GitRepository", Name: "x", Namespace: "y"}}}
+	w := newWorld(func(spec *pipeline.Spec) {
+		spec.Notify = []pipeline.Notify{{URL: s.URL, Object: &pipeline.NotifyObject{Kind: "GitRepository", Name: "x", Namespace: "y"}}}
 	})
-	tell(t, &pipeline.Secrets{},
+	tell(t, &pipelinefile.Secrets{},
 		w.pass(meta.BuildFailedReason, strings.Repeat("é", MaxMessageBytes), nil),
 		w.pass(meta.BuildFailedReason, "many are held", func(o *fleet.Outcome) {
 			for range 1000 {
@@ -318,10 +319,10 @@ func TestMessagesHaveALimit(t *testing.T) {
 func TestReceiversAreCalledAfterAPushAndOnlyThen(t *testing.T) {
 	s := newSink(t)
 	s.Start()
-	w := newWorld(func(spec *gitsync.PipelineSpec) {
-		spec.Output.Receivers = []gitsync.Receiver{{URL: s.URL + "/hook/0123"}}
+	w := newWorld(func(spec *pipeline.Spec) {
+		spec.Output.Receivers = []pipeline.Receiver{{URL: s.URL + "/hook/0123"}}
 	})
-	secrets := &pipeline.Secrets{Receivers: []pipeline.EndpointSecret{{Secret: []byte("token")}}}
+	secrets := &pipelinefile.Secrets{Receivers: []pipelinefile.EndpointSecret{{Secret: []byte("token")}}}
 	tell(t, secrets, w.pass(meta.SucceededReason, "", nil), w.pass(meta.SucceededReason, "", push), w.pass(meta.SucceededReason, "", push))
 	if len(s.calls) != 1 {
 		t.Fatalf("%d calls, want one for both pushes", len(s.calls))
@@ -355,8 +356,8 @@ func TestWhatGoesWrongShowsNoSecret(t *testing.T) {
 			s := newSink(t)
 			s.answer = test.answer
 			s.Start()
-			w := newWorld(func(spec *gitsync.PipelineSpec) { spec.Notify = []gitsync.Notify{{URL: s.URL + "/services/" + secret}} })
-			log, o := tell(t, &pipeline.Secrets{Notify: []pipeline.EndpointSecret{{Secret: []byte(secret)}}}, w.pass(meta.FailedReason, "x", nil))
+			w := newWorld(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL + "/services/" + secret}} })
+			log, o := tell(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: []byte(secret)}}}, w.pass(meta.FailedReason, "x", nil))
 			if !strings.Contains(log, test.want) || strings.Contains(log, secret) {
 				t.Errorf("log: %s", log)
 			}
@@ -402,17 +403,19 @@ func TestCertificatesAndSecretsAreReadWhenTheyAreNeeded(t *testing.T) {
 	s := newSink(t)
 	s.StartTLS()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	w := newWorld(func(spec *gitsync.PipelineSpec) { spec.Notify = []gitsync.Notify{{URL: s.URL}} })
-	tell(t, &pipeline.Secrets{Notify: []pipeline.EndpointSecret{{CAPEM: ca}}}, w.pass(meta.FailedReason, "x", nil))
+	w := newWorld(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL}} })
+	tell(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{CAPEM: ca}}}, w.pass(meta.FailedReason, "x", nil))
 	if len(s.calls) != 1 {
 		t.Errorf("%d calls with the CA", len(s.calls))
 	}
-	log, _ := tell(t, &pipeline.Secrets{}, w.pass(meta.FailedReason, "x", nil))
+	log, _ := tell(t, &pipelinefile.Secrets{}, w.pass(meta.FailedReason, "x", nil))
 	if len(s.calls) != 1 || !strings.Contains(log, "certificate") {
 		t.Errorf("%d calls without the CA: %s", len(s.calls), log)
 	}
-	o := New(Options{Secrets: func(*fleet.Definition) (*pipeline.Secrets, error) { return nil, errors.New("open key: no such file") }})
-	if _, err := o.endpoint(&w.def, func(s *pipeline.Secrets) []pipeline.EndpointSecret { return s.Notify }, 0); err == nil {
+	o := New(Options{Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
+		return nil, errors.New("open key: no such file")
+	}})
+	if _, err := o.endpoint(&w.def, func(s *pipelinefile.Secrets) []pipelinefile.EndpointSecret { return s.Notify }, 0); err == nil {
 		t.Error("sent without its secret")
 	}
 }

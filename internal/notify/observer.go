@@ -9,16 +9,17 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // Options decide how events get out. The zero value of a field means its default.
 type Options struct {
 	// Secrets reads what the fields of a pipeline point at. It is called when something is sent, as files
 	// may rotate. Required.
-	Secrets func(d *fleet.Definition) (*pipeline.Secrets, error)
+	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
 	// Instance names this replica in events, such as the pod.
 	Instance string
 	// Log gets a line for what cannot be sent. Default: none.
@@ -76,7 +77,7 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 }
 
 // send puts an event into the queue of its address.
-func (o *Observer) send(d *fleet.Definition, i int, sink gitsync.Notify, e message) {
+func (o *Observer) send(d *fleet.Definition, i int, sink pipeline.Notify, e message) {
 	if sink.Severity == eventv1.EventSeverityError && e.severity != eventv1.EventSeverityError {
 		return
 	}
@@ -85,7 +86,7 @@ func (o *Observer) send(d *fleet.Definition, i int, sink gitsync.Notify, e messa
 	}
 	event := e.event(sink.Object, o.options.Instance)
 	o.box.Put(outbox.Job{Lane: sink.URL, What: "event", Pipeline: e.pipeline, Do: func(ctx context.Context) error {
-		secret, err := o.endpoint(d, func(s *pipeline.Secrets) []pipeline.EndpointSecret { return s.Notify }, i)
+		secret, err := o.endpoint(d, func(s *pipelinefile.Secrets) []pipelinefile.EndpointSecret { return s.Notify }, i)
 		if err != nil {
 			return err
 		}
@@ -94,7 +95,7 @@ func (o *Observer) send(d *fleet.Definition, i int, sink gitsync.Notify, e messa
 }
 
 // kick puts the call of a Receiver into its queue; one for several pushes will do.
-func (o *Observer) kick(d *fleet.Definition, i int, r gitsync.Receiver, report *gitsync.Report) {
+func (o *Observer) kick(d *fleet.Definition, i int, r pipeline.Receiver, report *gitsync.Report) {
 	body := receiverCall{Pipeline: report.Pipeline, Revision: revision(report.Output.Branch, report.Commit)}
 	o.box.Put(outbox.Job{Lane: r.URL, Key: r.URL, What: "receiver", Pipeline: report.Pipeline, Do: func(ctx context.Context) error {
 		if r.Timeout != nil && r.Timeout.Duration > 0 {
@@ -102,7 +103,7 @@ func (o *Observer) kick(d *fleet.Definition, i int, r gitsync.Receiver, report *
 			ctx, cancel = context.WithTimeout(ctx, r.Timeout.Duration)
 			defer cancel()
 		}
-		secret, err := o.endpoint(d, func(s *pipeline.Secrets) []pipeline.EndpointSecret { return s.Receivers }, i)
+		secret, err := o.endpoint(d, func(s *pipelinefile.Secrets) []pipelinefile.EndpointSecret { return s.Receivers }, i)
 		if err != nil {
 			return err
 		}
@@ -117,13 +118,13 @@ type receiverCall struct {
 }
 
 // endpoint finds the secrets of one address.
-func (o *Observer) endpoint(d *fleet.Definition, of func(*pipeline.Secrets) []pipeline.EndpointSecret, i int) (pipeline.EndpointSecret, error) {
+func (o *Observer) endpoint(d *fleet.Definition, of func(*pipelinefile.Secrets) []pipelinefile.EndpointSecret, i int) (pipelinefile.EndpointSecret, error) {
 	all, err := o.options.Secrets(d)
 	if err != nil {
-		return pipeline.EndpointSecret{}, err
+		return pipelinefile.EndpointSecret{}, err
 	}
 	if list := of(all); i < len(list) {
 		return list[i], nil
 	}
-	return pipeline.EndpointSecret{}, nil
+	return pipelinefile.EndpointSecret{}, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 const (
@@ -35,7 +35,7 @@ const (
 )
 
 // post sends JSON. Its errors name the host and nothing else of the address.
-func post(ctx context.Context, pool *httpclient.Pool, address string, secret pipeline.EndpointSecret, body any) error {
+func post(ctx context.Context, pool *httpclient.Pool, address string, secret pipelinefile.EndpointSecret, body any) error {
 	at, err := url.Parse(address)
 	if err != nil {
 		return outbox.Permanent(errors.New("the address cannot be parsed"))

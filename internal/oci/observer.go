@@ -11,10 +11,11 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // PushTimeout bounds one push.
@@ -26,7 +27,7 @@ type Options struct {
 	Pool *repo.Pool
 	// Secrets reads what the fields of a pipeline point at. It is called when something is
 	// pushed, as files may rotate. Required.
-	Secrets func(d *fleet.Definition) (*pipeline.Secrets, error)
+	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
 	// MayPublish reports whether this replica, and no other, may tell of what has a shard key. It is
 	// asked right before each call. Default: it may.
 	MayPublish func(shardKey string) bool
@@ -106,7 +107,7 @@ func (o *Observer) set(pipeline, commit string) bool {
 	return true
 }
 
-func (o *Observer) push(ctx context.Context, d *fleet.Definition, to gitsync.OCI, commit plumbing.Hash) error {
+func (o *Observer) push(ctx context.Context, d *fleet.Definition, to pipeline.OCI, commit plumbing.Hash) error {
 	artifact, err := o.build(ctx, d, commit)
 	if err != nil {
 		return fmt.Errorf("make the artifact of %s: %w", commit, err)
@@ -151,7 +152,7 @@ func (o *Observer) build(ctx context.Context, d *fleet.Definition, commit plumbi
 
 // readAuth is what the output is read with: as in passes, the credential of the first source
 // with the same URL.
-func readAuth(spec gitsync.PipelineSpec, creds gitsync.Credentials) (transport.Auth, error) {
+func readAuth(spec pipeline.Spec, creds gitsync.Credentials) (transport.Auth, error) {
 	output, err := transport.NormaliseURL(spec.Output.URL)
 	if err != nil {
 		return transport.Auth{}, err

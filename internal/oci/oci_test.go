@@ -26,10 +26,11 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -42,14 +43,14 @@ const (
 type hub struct {
 	*httptest.Server
 	ca     []byte
-	secret pipeline.RegistrySecret
+	secret pipelinefile.RegistrySecret
 	mu     sync.Mutex
 	writes []string
 }
 
 func newHub(t *testing.T) *hub {
 	t.Helper()
-	h := &hub{secret: pipeline.RegistrySecret{Username: "robot", Password: "s3cret"}}
+	h := &hub{secret: pipelinefile.RegistrySecret{Username: "robot", Password: "s3cret"}}
 	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	h.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		user, password, _ := req.BasicAuth()
@@ -71,8 +72,8 @@ func newHub(t *testing.T) *hub {
 	return h
 }
 
-func (h *hub) place() gitsync.OCI {
-	return gitsync.OCI{URL: Scheme + strings.TrimPrefix(h.URL, "https://") + "/clusters/prod-eu"}
+func (h *hub) place() pipeline.OCI {
+	return pipeline.OCI{URL: Scheme + strings.TrimPrefix(h.URL, "https://") + "/clusters/prod-eu"}
 }
 
 // get reads from the registry without the library that wrote.
@@ -357,24 +358,24 @@ func TestWhatARegistryRefusesShowsNoPassword(t *testing.T) {
 		t.Errorf("%s without TLS, credentials: %t", req.URL.Path, req.Header.Get("Authorization") != "")
 	}))
 	t.Cleanup(plain.Close)
-	at := func(s *httptest.Server) gitsync.OCI {
+	at := func(s *httptest.Server) pipeline.OCI {
 		_, host, _ := strings.Cut(s.URL, "://")
-		return gitsync.OCI{URL: Scheme + host + "/clusters/prod-eu"}
+		return pipeline.OCI{URL: Scheme + host + "/clusters/prod-eu"}
 	}
 	ca := func(s *httptest.Server) []byte {
 		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	}
 	for name, test := range map[string]struct {
-		to     gitsync.OCI
-		secret pipeline.RegistrySecret
+		to     pipeline.OCI
+		secret pipelinefile.RegistrySecret
 		want   string
 	}{
-		"a wrong password":       {h.place(), pipeline.RegistrySecret{Username: "robot", Password: "wr0ng", CAPEM: h.ca}, "401"},
-		"another CA":             {h.place(), pipeline.RegistrySecret{Username: "robot", Password: "wr0ng"}, "certificate"},
-		"an answer with secrets": {at(echo), pipeline.RegistrySecret{Username: "robot", Password: "wr0ng", CAPEM: ca(echo)}, "X: ***"},
-		"a server without TLS":   {at(plain), pipeline.RegistrySecret{Username: "robot", Password: "wr0ng"}, "without TLS"},
-		"a place that is none":   {gitsync.OCI{URL: "oci://UPPER"}, pipeline.RegistrySecret{Password: "wr0ng"}, "oci://HOST/PATH"},
-		"a CA that is none":      {h.place(), pipeline.RegistrySecret{Password: "wr0ng", CAPEM: []byte("x")}, "no certificate"},
+		"a wrong password":       {h.place(), pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng", CAPEM: h.ca}, "401"},
+		"another CA":             {h.place(), pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng"}, "certificate"},
+		"an answer with secrets": {at(echo), pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng", CAPEM: ca(echo)}, "X: ***"},
+		"a server without TLS":   {at(plain), pipelinefile.RegistrySecret{Username: "robot", Password: "wr0ng"}, "without TLS"},
+		"a place that is none":   {pipeline.OCI{URL: "oci://UPPER"}, pipelinefile.RegistrySecret{Password: "wr0ng"}, "oci://HOST/PATH"},
+		"a CA that is none":      {h.place(), pipelinefile.RegistrySecret{Password: "wr0ng", CAPEM: []byte("x")}, "no certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Push(t.Context(), a, test.to, test.secret)
@@ -393,8 +394,8 @@ func TestInsecureRegistriesAreAskedWithoutTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := gitsync.OCI{URL: Scheme + strings.TrimPrefix(server.URL, "http://") + "/x/y", Insecure: true, Tag: "stable"}
-	if pushed, err := Push(t.Context(), a, to, pipeline.RegistrySecret{}); err != nil || !slices.Contains(pushed.Tags, "stable") {
+	to := pipeline.OCI{URL: Scheme + strings.TrimPrefix(server.URL, "http://") + "/x/y", Insecure: true, Tag: "stable"}
+	if pushed, err := Push(t.Context(), a, to, pipelinefile.RegistrySecret{}); err != nil || !slices.Contains(pushed.Tags, "stable") {
 		t.Errorf("%v, %v", pushed, err)
 	}
 }
@@ -408,10 +409,10 @@ func TestTheObserverPushesWhenTheBranchHasMoved(t *testing.T) {
 	d := &fleet.Definition{Credentials: func() (gitsync.Credentials, error) { return gitsync.Credentials{}, nil }}
 	d.Metadata.Name = "prod-eu"
 	place := h.place()
-	d.Spec.Sources = []gitsync.Source{{URL: "https://git.example.com/in", Ref: gitsync.Ref{Branch: "main"}}}
-	d.Spec.Output = gitsync.Output{URL: g.Dir, Branch: "env/prod", OCI: &place}
-	o := New(Options{Pool: pool, Secrets: func(*fleet.Definition) (*pipeline.Secrets, error) {
-		return &pipeline.Secrets{OCI: h.secret}, nil
+	d.Spec.Sources = []pipeline.Source{{URL: "https://git.example.com/in", Ref: pipeline.Ref{Branch: "main"}}}
+	d.Spec.Output = pipeline.Output{URL: g.Dir, Branch: "env/prod", OCI: &place}
+	o := New(Options{Pool: pool, Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
+		return &pipelinefile.Secrets{OCI: h.secret}, nil
 	}})
 	pass := func(commit string, change func(*fleet.Outcome)) {
 		out := fleet.Outcome{Definition: d, Report: &gitsync.Report{}, After: fleet.Status{Name: "prod-eu", Owned: true, Output: &fleet.OutputStatus{Commit: commit}}}

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/httpclient"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // Scheme is what the URL of an artifact starts with, as in Flux.
@@ -37,7 +37,7 @@ type Pushed struct {
 }
 
 // Push sends an artifact.
-func Push(ctx context.Context, a *Artifact, to gitsync.OCI, secret pipeline.RegistrySecret) (Pushed, error) {
+func Push(ctx context.Context, a *Artifact, to pipeline.OCI, secret pipelinefile.RegistrySecret) (Pushed, error) {
 	p, err := newPusher(ctx, to, secret)
 	if err != nil {
 		return Pushed{}, err
@@ -57,7 +57,7 @@ type pusher struct {
 	options    []remote.Option
 }
 
-func newPusher(ctx context.Context, to gitsync.OCI, secret pipeline.RegistrySecret) (*pusher, error) {
+func newPusher(ctx context.Context, to pipeline.OCI, secret pipelinefile.RegistrySecret) (*pusher, error) {
 	opts := []name.Option{name.StrictValidation}
 	if to.Insecure {
 		opts = append(opts, name.Insecure)
@@ -154,7 +154,7 @@ func (e secretError) Error() string { return e.text }
 // Unwrap gives the error itself, to find its kind.
 func (e secretError) Unwrap() error { return e.err }
 
-func withoutSecrets(err error, secret pipeline.RegistrySecret) error {
+func withoutSecrets(err error, secret pipelinefile.RegistrySecret) error {
 	text := err.Error()
 	if secret.Password != "" {
 		text = strings.ReplaceAll(text, secret.Password, "***")

@@ -18,10 +18,11 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/forge"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -161,17 +162,17 @@ type lab struct {
 	p   *Previewer
 }
 
-func newLab(t *testing.T, change func(*gitsync.PipelineSpec)) *lab {
+func newLab(t *testing.T, change func(*pipeline.Spec)) *lab {
 	t.Helper()
 	l := &lab{hub: newHub(t)}
 	l.git.Commit("main", map[string]string{"agent.yaml": agent, "secret.yaml": secret("0ld-s3cret"), "monitor.yaml": monitor("web")})
-	l.def.APIVersion, l.def.Kind, l.def.Metadata.Name = gitsync.APIVersion, gitsync.Kind, "prod-eu"
-	l.def.Spec.Sources = []gitsync.Source{{
-		URL: l.git.Dir, Ref: gitsync.Ref{Branch: "main"},
-		Forge: &gitsync.Forge{Type: gitsync.ForgeGitHub, URL: l.URL}, Previews: &gitsync.Previews{},
+	l.def.APIVersion, l.def.Kind, l.def.Metadata.Name = pipeline.APIVersion, pipeline.Kind, "prod-eu"
+	l.def.Spec.Sources = []pipeline.Source{{
+		URL: l.git.Dir, Ref: pipeline.Ref{Branch: "main"},
+		Forge: &pipeline.Forge{Type: pipeline.ForgeGitHub, URL: l.URL}, Previews: &pipeline.Previews{},
 	}}
 	l.def.Spec.Output.Branch = "env/prod"
-	l.def.Spec.Secrets.Policy = gitsync.SecretsPlaintext
+	l.def.Spec.Secrets.Policy = pipeline.SecretsPlaintext
 	if change != nil {
 		change(&l.def.Spec)
 	}
@@ -181,9 +182,9 @@ func newLab(t *testing.T, change func(*gitsync.PipelineSpec)) *lab {
 	}
 	pool := repo.NewPool(t.TempDir(), repo.Options{})
 	t.Cleanup(func() { _ = pool.Close() })
-	access := &pipeline.ForgeAccess{Type: gitsync.ForgeGitHub, URL: l.URL, Repository: "org/monitoring"}
-	l.p = New(Options{Sites: &forge.Sites{}, Pool: pool, Version: "v0.0.0-test", Secrets: func(*fleet.Definition) (*pipeline.Secrets, error) {
-		return &pipeline.Secrets{Sources: []*pipeline.ForgeAccess{access}}, nil
+	access := &pipelinefile.ForgeAccess{Type: pipeline.ForgeGitHub, URL: l.URL, Repository: "org/monitoring"}
+	l.p = New(Options{Sites: &forge.Sites{}, Pool: pool, Version: "v0.0.0-test", Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
+		return &pipelinefile.Secrets{Sources: []*pipelinefile.ForgeAccess{access}}, nil
 	}})
 	l.pass(nil)
 	return l
@@ -271,9 +272,9 @@ func TestPullRequestIsToldWhatItWouldChange(t *testing.T) {
 }
 
 func TestSecretsAreShownByKeyUnderEveryPolicy(t *testing.T) {
-	for _, policy := range []gitsync.SecretsPolicy{gitsync.SecretsPlaintext, gitsync.SecretsReference} {
+	for _, policy := range []pipeline.SecretsPolicy{pipeline.SecretsPlaintext, pipeline.SecretsReference} {
 		t.Run(string(policy), func(t *testing.T) {
-			l := newLab(t, func(s *gitsync.PipelineSpec) { s.Secrets.Policy = policy })
+			l := newLab(t, func(s *pipeline.Spec) { s.Secrets.Policy = policy })
 			l.open(1, "main", false, map[string]string{"secret.yaml": secret("n3w-s3cret"), "monitor.yaml": monitor("metrics")})
 			l.round()
 			text := l.comment(1)
@@ -322,7 +323,7 @@ func TestPullRequestsThatAreLeftAlone(t *testing.T) {
 	if len(statuses) != 1 || !strings.HasSuffix(statuses[0], "success: No changes") || len(l.comments) != 0 {
 		t.Errorf("statuses %q, comments %v", statuses, l.comments)
 	}
-	l.def.Spec.Sources[0].Previews = &gitsync.Previews{Forks: true}
+	l.def.Spec.Sources[0].Previews = &pipeline.Previews{Forks: true}
 	l.round()
 	if text := l.comment(1); !strings.Contains(text, "1 unit changed") {
 		t.Errorf("a fork that is allowed:\n%s", text)
@@ -413,7 +414,7 @@ func TestAPanicEndsOnePreviewAndNothingElse(t *testing.T) {
 
 func TestCommentAndStatusCanBeTurnedOff(t *testing.T) {
 	off := false
-	l := newLab(t, func(s *gitsync.PipelineSpec) { s.Sources[0].Previews = &gitsync.Previews{Comment: &off, Status: &off} })
+	l := newLab(t, func(s *pipeline.Spec) { s.Sources[0].Previews = &pipeline.Previews{Comment: &off, Status: &off} })
 	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
 	l.round()
 	if _, calls := l.take(); calls != 1 {
@@ -438,7 +439,7 @@ func TestRunListsWhenItIsTriggeredAndStopsForPipelinesThatAreGone(t *testing.T) 
 		t.Errorf("another repository's webhook makes it due in %s", time.Until(w.due))
 	}
 	l.p.mu.Unlock()
-	l.p.Trigger(gitsync.RepositoryAddress(l.git.Dir))
+	l.p.Trigger(pipeline.RepositoryAddress(l.git.Dir))
 	l.p.mu.Lock()
 	if w := l.p.watches[watchKey{"prod-eu", 0}]; time.Until(w.due) > minGap {
 		t.Errorf("its webhook makes it due in %s", time.Until(w.due))

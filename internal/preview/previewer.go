@@ -12,13 +12,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/forge/observer"
 	"github.com/agentry-dev/agentry/internal/httpclient"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // The limits of previews.
@@ -49,7 +49,7 @@ type Options struct {
 	Pool *repo.Pool
 	// Secrets reads what the fields of a pipeline point at. It is called for each round, as
 	// files may rotate. Required.
-	Secrets func(d *fleet.Definition) (*pipeline.Secrets, error)
+	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
 	// Gate bounds how many passes of the process compute at once, as in [gitsync.Options].
 	Gate func(context.Context) (release func(), err error)
 	// Version of agentry.
@@ -185,12 +185,12 @@ func (p *Previewer) moved(w *watch, sources []fleet.SourceStatus) {
 }
 
 // Trigger lists the pull requests of a repository now, or very soon if that was just done. The
-// address is that of [gitsync.RepositoryAddress]; "" means all.
+// address is that of [pipeline.RepositoryAddress]; "" means all.
 func (p *Previewer) Trigger(repository string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, w := range p.watches {
-		if repository == "" || gitsync.RepositoryAddress(w.def.Spec.Sources[w.key.source].URL) == repository {
+		if repository == "" || pipeline.RepositoryAddress(w.def.Spec.Sources[w.key.source].URL) == repository {
 			w.due, w.told = time.Time{}, time.Now()
 			if !w.last.IsZero() {
 				w.due = w.last.Add(minGap)
@@ -336,7 +336,7 @@ func marker(key watchKey) string {
 
 // baseBranch is the branch whose pull requests are previewed; the default one where a source reads
 // none by name.
-func baseBranch(s gitsync.Source) string {
+func baseBranch(s pipeline.Source) string {
 	if s.Ref.Branch != "" {
 		return s.Ref.Branch
 	}

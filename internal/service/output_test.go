@@ -73,9 +73,9 @@ func TestWhatOthersDoToOutputs(t *testing.T) {
 	w.end()
 }
 
-// TestACommitThatIsRefusedSaysTheWayOut: nothing is written, and the condition alone tells a person
+// TestACommitThatIsRefusedSaysTheRemedy: nothing is written, and the condition alone tells a person
 // what to do; done, it goes on.
-func TestACommitThatIsRefusedSaysTheWayOut(t *testing.T) {
+func TestACommitThatIsRefusedSaysTheRemedy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := overHTTP(t)

@@ -2,7 +2,7 @@
 // signals), and what tells of it (HTTP, metrics, events, systemd), put together and taken
 // down in order.
 //
-//	pipeline.Loader ──▶ fleet.Fleet ──▶ telemetry, notify, forge, oci, preview
+//	pipelinefile.Loader ──▶ fleet.Fleet ──▶ telemetry, notify, forge, oci, preview
 //	internal/webhook ──▶    │      ◀── internal/server (page, API, triggers)
 //
 // It starts if there is any pipeline that can run, and from then on nothing in the
@@ -21,7 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/replica"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/internal/telemetry"
@@ -33,7 +33,7 @@ type Options struct {
 	// Path is a pipeline file, or a folder of them.
 	Path string
 	// Getenv reads credentials that are in environment variables, and what systemd says.
-	Getenv  pipeline.Getenv
+	Getenv  pipelinefile.Getenv
 	Version string
 	// CacheDir holds the caches of the repositories.
 	CacheDir string
@@ -81,7 +81,7 @@ type service struct {
 	log     *slog.Logger
 	fleet   *fleet.Fleet
 	replica *replica.Replica // nil: it runs all pipelines
-	loader  *pipeline.Loader
+	loader  *pipelinefile.Loader
 	hooks   *webhook.Handler
 	metrics *telemetry.Service
 	pool    *repo.Pool
@@ -127,7 +127,7 @@ func newService(o Options) (*service, error) {
 		replica: shares,
 		options: o, log: o.Log, secrets: map[string]hookSecrets{},
 		metrics: telemetry.NewService(o.Version),
-		loader:  pipeline.NewLoader(pipeline.LoaderOptions{Path: o.Path, Getenv: o.Getenv}),
+		loader:  pipelinefile.NewLoader(pipelinefile.LoaderOptions{Path: o.Path, Getenv: o.Getenv}),
 		systemd: newSystemd(o.Getenv),
 	}
 	o.git.Observe = s.metrics.Git

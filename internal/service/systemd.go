@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // systemd is who started the service with Type=notify-reload, if anybody did: see
@@ -19,7 +19,7 @@ type systemd struct {
 	every  time.Duration // of the watchdog; 0: it does not watch
 }
 
-func newSystemd(getenv pipeline.Getenv) systemd {
+func newSystemd(getenv pipelinefile.Getenv) systemd {
 	socket, _ := getenv("NOTIFY_SOCKET")
 	limit, _ := getenv("WATCHDOG_USEC")
 	pid, forPID := getenv("WATCHDOG_PID")

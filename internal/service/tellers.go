@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/notify"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 	"github.com/agentry-dev/agentry/internal/oci"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/preview"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
@@ -61,7 +61,7 @@ func (s *service) mayPublish() func(shardKey string) bool {
 	return s.replica.MayPublish
 }
 
-func (s *service) secretsOf(d *fleet.Definition) (*pipeline.Secrets, error) {
+func (s *service) secretsOf(d *fleet.Definition) (*pipelinefile.Secrets, error) {
 	secrets, err := s.loader.Secrets(d)
 	return &secrets, err
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/webhook/kind"
 	"github.com/agentry-dev/agentry/test/clocktest"
 )
@@ -397,7 +397,7 @@ func TestAddresses(t *testing.T) {
 		"ssh://git@git.example.com:2222/platform/shop":    "git.example.com:2222/platform/shop",
 		"https://dev.azure.com/org/a%20project/_git/shop": "dev.azure.com/org/a%20project/_git/shop",
 	} {
-		if got := gitsync.RepositoryAddress(raw); got != want {
+		if got := pipeline.RepositoryAddress(raw); got != want {
 			t.Errorf("%s: %q", raw, got)
 		}
 		r := httptest.NewRequest(http.MethodPost, "http://h/hook/azure/"+want, nil)

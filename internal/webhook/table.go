@@ -20,7 +20,7 @@ const Prefix = "/hook/"
 type Hook struct {
 	// Type is the name of a [kind.Kind].
 	Type string
-	// Repository is its address, as [gitsync.RepositoryAddress] gives it.
+	// Repository is its address, as [pipeline.RepositoryAddress] gives it.
 	Repository string
 	Secrets    [][]byte
 }
@@ -47,7 +47,7 @@ func parsePath(u *url.URL) (address, kind.Kind, bool) {
 	if name == "/" {
 		return address{}, kind.Kind{}, false
 	}
-	// Escaped as [gitsync.RepositoryAddress] does.
+	// Escaped as [pipeline.RepositoryAddress] does.
 	full := (&url.URL{Scheme: "https", Host: strings.ToLower(host), Path: name}).String()
 	return address{typ, strings.TrimPrefix(full, "https://")}, k, true
 }

@@ -15,11 +15,11 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // Options decide how forges are told. The zero value of a field means its default.
@@ -28,7 +28,7 @@ type Options struct {
 	Sites *forge.Sites
 	// Secrets reads what the fields of a pipeline point at. It is called when something is
 	// told, as files may rotate. Required.
-	Secrets func(d *fleet.Definition) (*pipeline.Secrets, error)
+	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
 	// Page is the address of a page about a pipeline, for statuses; it may return "". Default: the
 	// pages of output commits.
 	Page func(pipeline string) string
@@ -157,11 +157,11 @@ func (o *Observer) connect(d *fleet.Definition, source int) (forge.Forge, error)
 }
 
 // Config is how the forge of a source is reached, or with -1 that of the output.
-func Config(d *fleet.Definition, source int, access *pipeline.ForgeAccess) forge.Config {
+func Config(d *fleet.Definition, source int, access *pipelinefile.ForgeAccess) forge.Config {
 	// Where the token is found stands for it: neither files nor variables are shown by it.
 	where := struct {
-		Auth  gitsync.Auth
-		Forge *gitsync.Forge
+		Auth  pipeline.Auth
+		Forge *pipeline.Forge
 	}{d.Spec.Output.Auth, d.Spec.Output.Forge}
 	if source >= 0 && source < len(d.Spec.Sources) {
 		where.Auth, where.Forge = d.Spec.Sources[source].Auth, d.Spec.Sources[source].Forge

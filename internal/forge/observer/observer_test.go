@@ -22,8 +22,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/forge"
-	"github.com/agentry-dev/agentry/internal/pipeline"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 const (
@@ -119,12 +120,12 @@ type world struct {
 	log      bytes.Buffer
 }
 
-func newWorld(t *testing.T, change func(*gitsync.PipelineSpec)) *world {
+func newWorld(t *testing.T, change func(*pipeline.Spec)) *world {
 	t.Helper()
 	w := &world{hub: newHub(t)}
 	w.def.Metadata.Name = "prod-eu"
-	w.def.Spec.Sources = []gitsync.Source{
-		{URL: "https://git.example.com/org/monitoring", Forge: &gitsync.Forge{Type: gitsync.ForgeGitHub}},
+	w.def.Spec.Sources = []pipeline.Source{
+		{URL: "https://git.example.com/org/monitoring", Forge: &pipeline.Forge{Type: pipeline.ForgeGitHub}},
 		{URL: "https://git.example.com/org/shared"},
 	}
 	w.def.Spec.Output.Branch = "env/prod"
@@ -137,15 +138,15 @@ func newWorld(t *testing.T, change func(*gitsync.PipelineSpec)) *world {
 
 // restart makes an observer that knows nothing yet.
 func (w *world) restart() {
-	access := &pipeline.ForgeAccess{
-		Type: gitsync.ForgeGitHub, URL: w.hub.URL, Repository: "org/monitoring",
+	access := &pipelinefile.ForgeAccess{
+		Type: pipeline.ForgeGitHub, URL: w.hub.URL, Repository: "org/monitoring",
 		Token: func(context.Context) (string, error) { return "s3cret", nil },
 	}
 	old := w.observer
 	w.observer = New(Options{
 		Sites: &forge.Sites{}, Log: slog.New(slog.NewTextHandler(&w.log, nil)),
-		Secrets: func(*fleet.Definition) (*pipeline.Secrets, error) {
-			return &pipeline.Secrets{Sources: []*pipeline.ForgeAccess{access, nil}, Output: access}, nil
+		Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
+			return &pipelinefile.Secrets{Sources: []*pipelinefile.ForgeAccess{access, nil}, Output: access}, nil
 		},
 	})
 	if old != nil {
@@ -268,9 +269,9 @@ func TestStatusThatIsRefusedIsTriedWithTheNextPass(t *testing.T) {
 	}
 }
 
-func proposes(spec *gitsync.PipelineSpec) {
+func proposes(spec *pipeline.Spec) {
 	spec.Sources[0].Forge = nil
-	spec.Output.Promotion = gitsync.Promotion{Mode: gitsync.PromotePullRequest, Title: "{{ .Pipeline }} to {{ (index .Sources 0).Commit | short }}"}
+	spec.Output.Promotion = pipeline.Promotion{Mode: pipeline.PromotePullRequest, Title: "{{ .Pipeline }} to {{ (index .Sources 0).Commit | short }}"}
 }
 
 // proposal makes an outcome that proposes a commit on top of output.
@@ -287,7 +288,7 @@ func (w *world) proposal(commit string) fleet.Outcome {
 		o.Report.Changes = []gitsync.FileChange{{Path: "a/agent/config.yaml", Op: "changed"}}
 		o.Report.Proposed = &gitsync.Proposal{
 			Branch: "env/prod-next", Base: output, Commit: commit,
-			Data: gitsync.Message{Pipeline: "prod-eu", Sources: []gitsync.MessageSource{{Commit: commitA, Subject: "Add a probe"}}},
+			Data: pipeline.Message{Pipeline: "prod-eu", Sources: []pipeline.MessageSource{{Commit: commitA, Subject: "Add a probe"}}},
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 )
@@ -25,7 +26,7 @@ const (
 // tellProposal opens, updates or closes the pull request of a pipeline that proposes by one.
 func (o *Observer) tellProposal(out fleet.Outcome) {
 	d, r := out.Definition, out.Report
-	if d.Spec.Output.Promotion.Mode != gitsync.PromotePullRequest || r == nil || out.Err != nil || r.DryRun || r.Proposed == nil || r.Proposed.Commit == "" {
+	if d.Spec.Output.Promotion.Mode != pipeline.PromotePullRequest || r == nil || out.Err != nil || r.DryRun || r.Proposed == nil || r.Proposed.Commit == "" {
 		return // nothing is known about what is proposed
 	}
 	name := out.After.Name
@@ -82,7 +83,7 @@ func title(template string, r *gitsync.Report) string {
 	if template == "" {
 		template = DefaultTitle
 	}
-	text, err := gitsync.FormatMessage(template, r.Proposed.Data)
+	text, err := pipeline.FormatMessage(template, r.Proposed.Data)
 	if err != nil {
 		text = "Render " + r.Pipeline
 	}

@@ -19,7 +19,7 @@ import (
 func readers() map[string]other {
 	return map[string]other{
 		"values of a chart":           {"test/chart/docs_test.go", "TestExamplesOfTheReadme"},
-		"a pipeline or a part of one": {"internal/pipeline/docs_test.go", "TestDocumentedPipelinesAreValid"},
+		"a pipeline or a part of one": {"internal/pipelinefile/docs_test.go", "TestDocumentedPipelinesAreValid"},
 		"for Prometheus":              {"test/chart/docs_test.go", "TestPrometheusReadsThePages"},
 		"files of docs/holding.md":    {"internal/cli/holding_test.go", "TestHoldingPage"},
 		"files of docs/first-day.md":  {"test/e2e/day/day_test.go", "TestFirstDay"},

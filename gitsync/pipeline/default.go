@@ -1,0 +1,146 @@
+package pipeline
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// Defaults of a pipeline.
+const (
+	DefaultInterval  = time.Minute
+	DefaultAuthor    = "agentry <agentry@localhost>"
+	DefaultMessage   = "{{ (index .Sources 0).Commit | short }}: {{ (index .Sources 0).Subject }}"
+	DefaultDeletions = "50%"
+
+	DefaultPreviewInterval = 5 * time.Minute
+	DefaultReceiverTimeout = 10 * time.Second
+	DefaultSeverity        = SeverityInfo
+	DefaultOCITag          = "latest"
+)
+
+// Limits of intervals.
+const (
+	MinInterval        = time.Second
+	MinPreviewInterval = 10 * time.Second
+	MinReceiverTimeout = time.Second
+	MaxReceiverTimeout = 5 * time.Minute
+)
+
+// Default fills in every field that is left out and has a default. It may be called
+// before Validate, and more than once.
+func (p *Pipeline) Default() {
+	s := &p.Spec
+	setDuration(&s.Interval, DefaultInterval)
+	setDefault(&s.Compatibility, CompatibilityOperator)
+	setDefault(&s.OnInvalid, OnInvalidHold)
+	setDefault(&s.Secrets.Policy, SecretsReference)
+	setDefault(&s.Limits.Deletions, DefaultDeletions)
+	s.SDAggregator.setDefaults()
+	for i := range s.Sources {
+		s.Sources[i].setDefaults()
+	}
+	s.Output.setDefaults(s.Sources)
+	for i := range s.Notify {
+		setDefault(&s.Notify[i].Severity, DefaultSeverity)
+	}
+}
+
+func (s *Source) setDefaults() {
+	if len(s.Paths) == 0 {
+		s.Paths = []string{"."}
+	}
+	if s.Forge != nil {
+		s.Forge.setDefaults(s.URL)
+	}
+	if p := s.Previews; p != nil {
+		setTrue(&p.Comment)
+		setTrue(&p.Status)
+		setDuration(&p.Interval, DefaultPreviewInterval)
+	}
+}
+
+// setDefaults takes the site for the host of the repository. The port of another protocol
+// than https says nothing about it.
+func (f *Forge) setDefaults(repository string) {
+	normal, err := repo.NormaliseURL(repository)
+	if err != nil || f.URL != "" {
+		return
+	}
+	u, err := url.Parse(normal)
+	if err != nil || u.Host == "" {
+		return
+	}
+	host := u.Host
+	if u.Scheme != "https" {
+		host = strings.TrimSuffix(host, ":"+u.Port())
+	}
+	f.URL = "https://" + host
+}
+
+func (o *Output) setDefaults(sources []Source) {
+	setDefault(&o.Path, ".")
+	setDefault(&o.Commit.Author, DefaultAuthor)
+	setDefault(&o.Commit.Message, DefaultMessage)
+	if len(sources) > 0 {
+		setDefault(&o.URL, sources[0].URL)
+	}
+	setDefault(&o.Promotion.Mode, PromoteDirect)
+	o.inherit(sources)
+	if o.Forge != nil {
+		o.Forge.setDefaults(o.URL)
+	}
+	if o.OCI != nil {
+		setDefault(&o.OCI.Tag, DefaultOCITag)
+	}
+	for i := range o.Receivers {
+		setDuration(&o.Receivers[i].Timeout, DefaultReceiverTimeout)
+	}
+}
+
+// inherit takes over from the first source of the same repository what the output does not
+// say itself. The forge is only wanted for pull requests.
+func (o *Output) inherit(sources []Source) {
+	for _, s := range sources {
+		if RepositoryAddress(s.URL) != RepositoryAddress(o.URL) {
+			continue
+		}
+		if o.Webhook == nil && s.Webhook != nil {
+			w := *s.Webhook
+			o.Webhook = &w
+		}
+		if o.Forge == nil && s.Forge != nil && o.Promotion.Mode == PromotePullRequest {
+			f := *s.Forge
+			o.Forge = &f
+		}
+	}
+}
+
+// InheritsAuth reports whether the output is written with the credentials of the first
+// source: it has none of its own and is the same repository.
+func (s *Spec) InheritsAuth() bool {
+	return len(s.Sources) > 0 && s.Output.Auth.IsZero() && RepositoryAddress(s.Output.URL) == RepositoryAddress(s.Sources[0].URL)
+}
+
+func setDefault[T ~string](field *T, value T) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+func setDuration(field **metav1.Duration, value time.Duration) {
+	if *field == nil {
+		*field = &metav1.Duration{Duration: value}
+	}
+}
+
+func setTrue(field **bool) {
+	if *field == nil {
+		yes := true
+		*field = &yes
+	}
+}

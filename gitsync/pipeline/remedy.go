@@ -1,0 +1,29 @@
+package pipeline
+
+import (
+	"errors"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// Remedy says what a person has to do about the error of a repository. It is empty where nothing
+// has to be done, or nobody knows what.
+func Remedy(err error) string {
+	for _, known := range []struct {
+		kind   error
+		remedy string
+	}{
+		{repo.ErrAuth, "give spec.output.auth a credential that may push, or the source's auth one that may read"},
+		{repo.ErrHostKey, "if the host has a new key, add it to the file that knownHostsFile names"},
+		{repo.ErrRepositoryNotFound, "check the url, and whether the credential may see the repository"},
+		{repo.ErrRefNotFound, "check the source's ref"},
+		{repo.ErrEmptyRepository, "push a first commit"},
+		{repo.ErrRejected, "let the credential of spec.output.auth push there, or choose another branch"},
+		{repo.ErrCache, "make room in the folder of --cache-dir, or let agentry write there; nothing in it is needed, it may be emptied"},
+	} {
+		if errors.Is(err, known.kind) {
+			return known.remedy
+		}
+	}
+	return ""
+}

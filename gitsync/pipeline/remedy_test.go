@@ -1,0 +1,23 @@
+package pipeline_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+func TestRemedy(t *testing.T) {
+	for err, want := range map[error]string{
+		repo.ErrAuth: "credential", repo.ErrHostKey: "knownHostsFile", repo.ErrRepositoryNotFound: "url", repo.ErrRefNotFound: "ref",
+		repo.ErrEmptyRepository: "first commit", repo.ErrRejected: "push", repo.ErrCache: "--cache-dir", repo.ErrUnreachable: "", errors.New("other"): "",
+	} {
+		got := pipeline.Remedy(fmt.Errorf("fetch x: %w", err))
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
+	}
+}

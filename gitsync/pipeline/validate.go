@@ -1,0 +1,232 @@
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// FieldError is a wrong value in a pipeline.
+type FieldError struct {
+	Path    string // spec.sources[0].url
+	Code    diag.Code
+	Message string
+	Hint    string
+}
+
+// Error implements error.
+func (e FieldError) Error() string { return e.Path + ": " + e.Message }
+
+var (
+	authorForm = regexp.MustCompile(`^[^<>\n]*[^<>\s] <[^<>\s]+>$`)
+	commitForm = regexp.MustCompile(`^[0-9a-f]{40}$`)
+)
+
+// Validate finds what is wrong with a pipeline after [Pipeline.Default]. It looks at
+// nothing but the pipeline: no file, no network.
+func (p *Pipeline) Validate() []FieldError {
+	var f findings
+	f.check(p.APIVersion == APIVersion, "apiVersion", "", "must be %s", APIVersion)
+	f.check(p.Kind == Kind, "kind", "", "must be %s", Kind)
+	f.all("metadata.name", validation.IsDNS1123Subdomain(p.Metadata.Name))
+	f.add(validateSpec(&p.Spec))
+	f.add(validateRollout("spec.rollout", p.Metadata.Name, p.Spec.Rollout))
+	return f
+}
+
+// findings are the errors of a part of a pipeline. The function that checks a part returns them.
+type findings []FieldError
+
+// add takes in the errors of a part.
+func (f *findings) add(part []FieldError) { *f = append(*f, part...) }
+
+// check adds an error unless the condition holds.
+func (f *findings) check(ok bool, path, hint, format string, args ...any) {
+	if !ok {
+		*f = append(*f, FieldError{Path: path, Code: diag.PipelineInvalid, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+}
+
+// all adds an error for each message.
+func (f *findings) all(path string, messages []string) {
+	for _, m := range messages {
+		f.check(false, path, "", "%s", m)
+	}
+}
+
+// oneOf checks an enumeration; reserved values are known, but not acted on yet.
+func oneOf[T ~string](f *findings, path string, value T, allowed []T, reserved ...T) {
+	switch {
+	case slices.Contains(allowed, value):
+	case value == "":
+		f.check(false, path, "use "+orList(allowed), "is required")
+	case slices.Contains(reserved, value):
+		*f = append(*f, FieldError{
+			Path: path, Code: diag.PipelineUnsupported,
+			Message: fmt.Sprintf("%q is not supported yet", value), Hint: "use " + orList(allowed),
+		})
+	default:
+		f.check(false, path, "use "+orList(allowed), "%q is not known", value)
+	}
+}
+
+func orList[T ~string](values []T) string {
+	names := make([]string, len(values))
+	for i, value := range values {
+		names[i] = string(value)
+	}
+	return strings.Join(names, " or ")
+}
+
+func validateSpec(s *Spec) findings {
+	var f findings
+	f.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m", "must be at least %s", MinInterval)
+	f.add(validateForEach(s.ForEach))
+	oneOf(&f, "spec.compatibility", s.Compatibility, []Compatibility{CompatibilityOperator}, CompatibilityCurrent)
+	oneOf(&f, "spec.onInvalid", s.OnInvalid, []OnInvalid{OnInvalidHold, OnInvalidFail})
+	if s.DefaultNamespace != "" {
+		f.all("spec.defaultNamespace", validation.IsDNS1123Label(s.DefaultNamespace))
+	}
+	f.check(len(s.Sources) > 0, "spec.sources", "", "at least one source is required")
+	for i, source := range s.Sources {
+		f.add(validateSource(fmt.Sprintf("spec.sources[%d]", i), source))
+	}
+	f.add(validateOutput("spec.output", s))
+	f.add(validateDelivery("spec.output", s))
+	for i, n := range s.Notify {
+		f.add(validateNotify(fmt.Sprintf("spec.notify[%d]", i), n))
+	}
+	f.add(validateOperator("spec.operator", s.Operator))
+	oneOf(&f, "spec.secrets.policy", s.Secrets.Policy, []SecretsPolicy{SecretsReference, SecretsPlaintext}, SecretsSOPS)
+	f.add(validateSDAggregator("spec.sdAggregator", &s.SDAggregator))
+	f.add(validateIntegrations("spec.integrations", s.Integrations))
+	_, err := s.Limits.MaxDeletions()
+	f.check(err == nil, "spec.limits.deletions", "write it like 50%", "must be a percentage from 0%% to 100%%")
+	f.check(s.Limits.AllowFor == "" || commitForm.MatchString(s.Limits.AllowFor), "spec.limits.allowFor", "git rev-parse prints it", "must be a full commit id")
+	return f
+}
+
+func validateSource(path string, s Source) findings {
+	var f findings
+	f.add(validateRepositoryURL(path+".url", s.URL))
+	f.add(validateRef(path+".ref", s.Ref))
+	for i, p := range s.Paths {
+		f.add(validateRepositoryPath(fmt.Sprintf("%s.paths[%d]", path, i), p))
+	}
+	f.add(validateAuth(path+".auth", s.URL, s.Auth))
+	f.add(validateVerify(path+".verify", s.Verify))
+	f.add(validateWebhook(path+".webhook", s.URL, s.Webhook))
+	if s.Forge != nil {
+		f.add(validateForge(path+".forge", s.Forge, s.Auth))
+	}
+	f.add(validatePreviews(path+".previews", s))
+	return f
+}
+
+func validateRef(path string, r Ref) findings {
+	var f findings
+	set := 0
+	for _, value := range []string{r.Branch, r.Tag, r.SemVer, r.Commit, r.Name} {
+		if value != "" {
+			set++
+		}
+	}
+	f.check(set == 1, path, "", "exactly one of branch, tag, semver, commit and name is required")
+	if r.Branch != "" {
+		f.add(validateBranch(path+".branch", r.Branch))
+	}
+	f.check(r.Tag == "" || plumbing.NewTagReferenceName(r.Tag).Validate() == nil, path+".tag", "", "is not a name that Git allows")
+	f.check(r.Commit == "" || commitForm.MatchString(r.Commit), path+".commit", "git rev-parse prints it", "must be a full commit id")
+	f.check(r.Name == "" || strings.HasPrefix(r.Name, "refs/") && plumbing.ReferenceName(r.Name).Validate() == nil,
+		path+".name", "", "must be a full reference name, such as refs/heads/main")
+	return f
+}
+
+func validateBranch(path, name string) findings {
+	var f findings
+	short := strings.TrimPrefix(name, "refs/heads/")
+	f.check(short == name, path, "write "+short, "is a full reference name; only the branch is wanted")
+	f.check(plumbing.NewBranchReferenceName(short).Validate() == nil, path, "", "is not a name that Git allows")
+	return f
+}
+
+// validateRepositoryPath refuses what could leave the repository or reach into Git's own files.
+func validateRepositoryPath(field, p string) findings {
+	var f findings
+	f.check(!strings.HasPrefix(p, "/") && !strings.Contains(p, `\`), field, "", "must be relative to the repository's root and slash-separated")
+	f.check(p != "", field, "write . for the repository's root", "must not be empty")
+	for part := range strings.SplitSeq(path.Clean("./"+p), "/") {
+		f.check(part != "..", field, "", "must not leave the repository")
+		f.check(!strings.EqualFold(part, ".git"), field, "", "must not reach into .git")
+	}
+	return f
+}
+
+func validateOutput(path string, s *Spec) findings {
+	var f findings
+	o := s.Output
+	if len(s.Sources) > 0 && o.URL != s.Sources[0].URL {
+		f.add(validateRepositoryURL(path+".url", o.URL))
+	}
+	f.check(o.Branch != "", path+".branch", "", "is required")
+	if o.Branch != "" {
+		f.add(validateBranch(path+".branch", o.Branch))
+	}
+	f.add(validateRepositoryPath(path+".path", o.Path))
+	if !s.InheritsAuth() {
+		f.add(validateAuth(path+".auth", o.URL, o.Auth))
+	}
+	f.check(authorForm.MatchString(o.Commit.Author), path+".commit.author", "", "must be written Name <mail>")
+	_, err := FormatMessage(o.Commit.Message, sampleMessage(len(s.Sources)))
+	f.check(err == nil, path+".commit.message", "", "%v", err)
+	f.add(validateSigning(path+".commit", o.Commit))
+	for i, source := range s.Sources {
+		if o.among(source) {
+			f = append(f, FieldError{
+				Path: path + ".path", Code: diag.PipelineConflict,
+				Message: fmt.Sprintf("lies among the inputs that spec.sources[%d] reads", i), Hint: "write to another branch or folder",
+			})
+		}
+	}
+	return f
+}
+
+func validateOperator(path string, o Operator) findings {
+	var f findings
+	for _, key := range slices.Sorted(maps.Keys(o.Labels)) {
+		f.all(path+".labels["+key+"]", append(validation.IsQualifiedName(key), validation.IsValidLabelValue(o.Labels[key])...))
+	}
+	_, err := labels.Parse(o.AgentSelector)
+	f.check(err == nil, path+".agentSelector", "", "%v", err)
+	return f
+}
+
+// MaxDeletions is Deletions as a number.
+func (l Limits) MaxDeletions() (percent int, err error) {
+	number, ok := strings.CutSuffix(l.Deletions, "%")
+	percent, err = strconv.Atoi(number)
+	if !ok || err != nil || percent < 0 || percent > 100 {
+		return 0, fmt.Errorf("%q is not a percentage from 0%% to 100%%", l.Deletions)
+	}
+	return percent, nil
+}
+
+// sampleMessage is what a template is tried on: a commit of each source, and no units,
+// as there need not be any of a kind.
+func sampleMessage(sources int) Message {
+	m := Message{Pipeline: "sample"}
+	for range max(1, sources) {
+		m.Sources = append(m.Sources, MessageSource{URL: "https://git.example.com/a.git", Commit: strings.Repeat("0", 40), Subject: "Subject", Author: "A <a@example.com>"})
+	}
+	return m
+}

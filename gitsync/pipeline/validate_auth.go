@@ -1,0 +1,200 @@
+package pipeline
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// validateRepositoryURL checks a repository's URL. Messages do not repeat it: it may hold a password by
+// mistake.
+func validateRepositoryURL(path, raw string) findings {
+	var f findings
+	_, err := repo.NormaliseURL(raw)
+	f.check(err == nil, path, "", "%v", err)
+	if err != nil {
+		return f
+	}
+	f.check(strings.Contains(raw, ":") || strings.HasPrefix(raw, "/"), path, "", "a repository on this machine needs its absolute path")
+	u, err := url.Parse(raw)
+	f.check(err != nil || u.User == nil || scheme(raw) == "ssh", path, "use auth.usernameFile or auth.usernameEnv", "must not hold a user name or token")
+	return f
+}
+
+// scheme is how a repository is reached: https, http, ssh or file.
+func scheme(raw string) string {
+	normal, err := repo.NormaliseURL(raw)
+	if err != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(normal, "://")
+	return name
+}
+
+// validateAuth checks that there is at most one kind of credential, and that it fits the URL.
+func validateAuth(path, rawURL string, a Auth) findings {
+	var f findings
+	f.add(onePlace(path, a.credentials()))
+	has := a.kinds()
+	kinds := 0
+	for _, is := range []bool{has.basic, has.bearer, has.key, has.app} {
+		if is {
+			kinds++
+		}
+	}
+	f.check(kinds <= 1, path, "", "more than one of a user name and password, a bearer token, an SSH key and a GitHub App")
+	f.check(!has.basic || a.PasswordFile+a.PasswordEnv != "", path, "", "a user name needs a password")
+	f.check(a.SSHKeyPassphraseFile+a.SSHKeyPassphraseEnv == "" || has.key, path, "", "a passphrase needs an SSH key")
+	f.check(a.ClientCertFile+a.ClientCertEnv == "" || a.ClientKeyFile+a.ClientKeyEnv != "", path, "set clientKeyFile or clientKeyEnv", "a client certificate needs its key")
+	f.check(a.ClientKeyFile+a.ClientKeyEnv == "" || a.ClientCertFile+a.ClientCertEnv != "", path, "set clientCertFile or clientCertEnv", "a client key needs its certificate")
+	f.add(validateProxy(path, a))
+	if has.app {
+		f.add(validateGitHubApp(path+".githubApp", a.GitHubApp))
+	}
+	switch scheme(rawURL) {
+	case "https", "http":
+		https := scheme(rawURL) == "https"
+		f.check(!has.key && !has.hosts, path, "", "SSH keys and known hosts are for ssh URLs only")
+		f.check(!has.ca || https, path, "", "CA certificates are for https URLs only")
+		f.check(!has.cert || https, path, "", "client certificates are for https URLs only")
+		f.check(!has.app || https, path, "", "GitHub Apps are for https URLs only")
+	case "ssh":
+		f.check(!has.basic && !has.bearer && !has.ca && !has.cert && !has.app, path, "",
+			"passwords, bearer tokens, GitHub Apps, client and CA certificates are for https URLs only")
+		f.check(has.key, path, "set sshKeyFile or sshKeyEnv", "an ssh URL needs a key")
+		f.check(has.hosts, path, "set knownHostsFile; ssh-keyscan prints the keys of a host, compare them with what its owner publishes", "an ssh URL needs known hosts")
+	case "file":
+		f.check(a.IsZero(), path, "", "a repository on this machine takes no credentials")
+	}
+	return f
+}
+
+// kinds says which credentials there are.
+type kinds struct {
+	basic, bearer, key, app, ca, hosts, cert bool
+}
+
+func (a Auth) kinds() kinds {
+	return kinds{
+		basic:  a.UsernameFile+a.UsernameEnv+a.PasswordFile+a.PasswordEnv != "",
+		bearer: a.BearerTokenFile+a.BearerTokenEnv != "",
+		key:    a.SSHKeyFile+a.SSHKeyEnv != "",
+		app:    a.GitHubApp != nil,
+		ca:     a.CAFile+a.CAEnv != "",
+		hosts:  a.KnownHostsFile+a.KnownHostsEnv != "",
+		cert:   a.ClientCertFile+a.ClientCertEnv+a.ClientKeyFile+a.ClientKeyEnv != "",
+	}
+}
+
+// HasToken reports whether the credential holds what the API of the host takes as well.
+func (a Auth) HasToken() bool {
+	return a.PasswordFile+a.PasswordEnv+a.BearerTokenFile+a.BearerTokenEnv != "" || a.GitHubApp != nil
+}
+
+// validateProxy checks the way to the repository. Messages do not repeat its URL: it may hold a
+// password by mistake.
+func validateProxy(path string, a Auth) findings {
+	var f findings
+	user := a.ProxyUsernameFile+a.ProxyUsernameEnv != ""
+	password := a.ProxyPasswordFile+a.ProxyPasswordEnv != ""
+	f.check(user == password, path, "", "a proxy's user name needs its password, and the password a user name")
+	if a.ProxyURL == "" {
+		f.check(!user && !password, path, "set proxyURL", "a proxy's credentials need the proxy")
+		return f
+	}
+	const form = "write it like http://proxy.example.com:3128"
+	u, err := url.Parse(a.ProxyURL)
+	ok := err == nil && u.Host != "" && slices.Contains([]string{"http", "https", "socks5"}, u.Scheme)
+	f.check(ok, path+".proxyURL", form, "must be an http, https or socks5 URL")
+	if !ok {
+		return f
+	}
+	f.check(u.User == nil, path+".proxyURL", "use proxyUsernameFile and proxyPasswordFile", "must not hold a user name or password")
+	f.check(strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment == "", path+".proxyURL", form, "must end after the host and port")
+	return f
+}
+
+func validateGitHubApp(path string, g *GitHubApp) findings {
+	var f findings
+	f.check(g.AppID > 0, path+".appID", "the settings of the app show it", "is required")
+	f.check(g.InstallationID >= 0, path+".installationID", "", "must not be negative")
+	f.add(exactlyOne(path, "an app", credential{"privateKey", g.PrivateKeyFile, g.PrivateKeyEnv}))
+	if g.URL != "" {
+		f.add(validateWebURL(path+".url", g.URL, "https"))
+	}
+	return f
+}
+
+// onePlace checks that no credential is said to be in a file and in the environment.
+func onePlace(path string, list []credential) findings {
+	var f findings
+	for _, c := range list {
+		f.check(c.file == "" || c.env == "", path+"."+c.name+"Env", "", "%sFile is set too; only one of them may be", c.name)
+	}
+	return f
+}
+
+// exactlyOne checks that a credential is there, in one place.
+func exactlyOne(path, whose string, c credential) findings {
+	var f findings
+	f.add(onePlace(path, []credential{c}))
+	f.check(c.file+c.env != "", path, "", "%s needs %sFile or %sEnv", whose, c.name, c.name)
+	return f
+}
+
+// validateWebURL checks an address of somebody's HTTP service. Messages do not repeat it: it may
+// hold a password by mistake.
+func validateWebURL(path, raw string, schemes ...string) findings {
+	var f findings
+	u, err := url.Parse(raw)
+	ok := err == nil && u.Hostname() != "" && slices.Contains(schemes, u.Scheme)
+	f.check(ok, path, "", "must be an %s URL", orList(schemes))
+	if !ok {
+		return f
+	}
+	f.check(u.User == nil, path, "", "must not hold a user name or password")
+	f.check(u.Fragment == "", path, "", "must not hold a fragment")
+	return f
+}
+
+// validateTrust checks the certificates for an HTTP service.
+func validateTrust(path, rawURL string, ca credential) findings {
+	var f findings
+	f.add(onePlace(path, []credential{ca}))
+	f.check(ca.file+ca.env == "" || strings.HasPrefix(rawURL, "https://"), path, "", "CA certificates are for https URLs only")
+	return f
+}
+
+// validateSigning checks where the key for commits is.
+func validateSigning(path string, c Commit) findings {
+	var f findings
+	f.add(onePlace(path, []credential{
+		{"signingKey", c.SigningKeyFile, c.SigningKeyEnv},
+		{"signingKeyPassphrase", c.SigningKeyPassphraseFile, c.SigningKeyPassphraseEnv},
+	}))
+	f.check(c.SigningKeyPassphraseFile+c.SigningKeyPassphraseEnv == "" || c.SigningKeyFile+c.SigningKeyEnv != "", path, "", "a passphrase needs a signing key")
+	return f
+}
+
+// credential is one secret and the places that it may be in.
+type credential struct {
+	name, file, env string
+}
+
+func (a Auth) credentials() []credential {
+	return []credential{
+		{"username", a.UsernameFile, a.UsernameEnv},
+		{"password", a.PasswordFile, a.PasswordEnv},
+		{"bearerToken", a.BearerTokenFile, a.BearerTokenEnv},
+		{"ca", a.CAFile, a.CAEnv},
+		{"sshKey", a.SSHKeyFile, a.SSHKeyEnv},
+		{"sshKeyPassphrase", a.SSHKeyPassphraseFile, a.SSHKeyPassphraseEnv},
+		{"knownHosts", a.KnownHostsFile, a.KnownHostsEnv},
+		{"clientCert", a.ClientCertFile, a.ClientCertEnv},
+		{"clientKey", a.ClientKeyFile, a.ClientKeyEnv},
+		{"proxyUsername", a.ProxyUsernameFile, a.ProxyUsernameEnv},
+		{"proxyPassword", a.ProxyPasswordFile, a.ProxyPasswordEnv},
+	}
+}

@@ -1,0 +1,92 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/internal/webhook/kind"
+)
+
+// validateWebhook checks how a repository's host tells of pushes.
+func validateWebhook(path, repository string, w *Webhook) findings {
+	var f findings
+	if w == nil {
+		return f
+	}
+	oneOf(&f, path+".type", w.Type, kind.Names())
+	f.add(exactlyOne(path, "a webhook", credential{"secret", w.SecretFile, w.SecretEnv}))
+	f.check(scheme(repository) != "file", path, "", "a repository on this machine has no webhooks")
+	return f
+}
+
+// validateForge checks the API of a repository's host, which takes the repository's own credential
+// if it has none.
+func validateForge(path string, forge *Forge, repository Auth) findings {
+	var f findings
+	oneOf(&f, path+".type", forge.Type, []ForgeType{ForgeGitHub, ForgeGitLab, ForgeGitea})
+	if forge.URL == "" {
+		f.check(false, path+".url", "write it like https://gitlab.example.com", "is required, since the repository's URL names no host")
+	} else {
+		f.add(validateWebURL(path+".url", forge.URL, "https", "http"))
+	}
+	f.add(onePlace(path, []credential{{"token", forge.TokenFile, forge.TokenEnv}}))
+	f.add(validateTrust(path, forge.URL, credential{"ca", forge.CAFile, forge.CAEnv}))
+	own := forge.TokenFile+forge.TokenEnv != ""
+	f.check(own || repository.HasToken(), path, "set tokenFile or tokenEnv", "needs an access token, and the repository's auth holds none")
+	f.check(own || repository.GitHubApp == nil || forge.Type == ForgeGitHub, path+".type", "set tokenFile or tokenEnv", "the tokens of a GitHub App are for github only")
+	return f
+}
+
+func validatePreviews(path string, s Source) findings {
+	var f findings
+	p := s.Previews
+	if p == nil {
+		return f
+	}
+	f.check(s.Forge != nil, path, "set forge beside it", "needs the forge, whose pull requests it is about")
+	f.check(s.Ref.branch() != "", path, "follow a branch by ref.branch", "needs a branch, as pull requests are for one")
+	f.check(*p.Comment || *p.Status, path, "leave it out", "neither writes a comment nor sets a status")
+	f.check(p.Interval.Duration >= MinPreviewInterval, path+".interval", "webhooks make it immediate", "must be at least %s", MinPreviewInterval)
+	return f
+}
+
+// validateRollout checks what can be seen without the rest of the fleet.
+func validateRollout(path, pipeline string, r Rollout) findings {
+	var f findings
+	seen := map[string]bool{}
+	for i, name := range r.After {
+		at := fmt.Sprintf("%s.after[%d]", path, i)
+		f.all(at, validation.IsDNS1123Subdomain(name))
+		f.check(name != pipeline, at, "", "is this pipeline itself")
+		f.check(!seen[name], at, "", "is named twice")
+		seen[name] = true
+	}
+	f.check(r.MaxPerMinute >= 0, path+".maxPerMinute", "leave it out for no limit", "must not be negative")
+	return f
+}
+
+func validateNotify(path string, n Notify) findings {
+	var f findings
+	f.add(validateWebURL(path+".url", n.URL, "https", "http"))
+	f.add(onePlace(path, []credential{{"secret", n.SecretFile, n.SecretEnv}}))
+	f.add(validateTrust(path, n.URL, credential{"ca", n.CAFile, n.CAEnv}))
+	oneOf(&f, path+".severity", n.Severity, []string{SeverityInfo, SeverityError})
+	if o := n.Object; o != nil {
+		oneOf(&f, path+".object.kind", o.Kind, []string{"GitRepository", "Kustomization", "OCIRepository"})
+		f.all(path+".object.name", validation.IsDNS1123Subdomain(o.Name))
+		f.all(path+".object.namespace", validation.IsDNS1123Label(o.Namespace))
+	}
+	return f
+}
+
+func validateReceiver(path string, r Receiver) findings {
+	var f findings
+	f.add(validateWebURL(path+".url", r.URL, "https", "http"))
+	f.check(!strings.HasSuffix(r.URL, "/hook"), path+".url", "kubectl get receiver shows it as webhookPath", "lacks the path of the Receiver's status")
+	f.add(exactlyOne(path, "a receiver", credential{"secret", r.SecretFile, r.SecretEnv}))
+	f.add(validateTrust(path, r.URL, credential{"ca", r.CAFile, r.CAEnv}))
+	f.check(r.Timeout.Duration >= MinReceiverTimeout && r.Timeout.Duration <= MaxReceiverTimeout, path+".timeout", "", "must be from %s to %s", MinReceiverTimeout, MaxReceiverTimeout)
+	return f
+}

@@ -1,0 +1,44 @@
+package gitsync
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+)
+
+// renderOptions are what the pipeline says about rendering.
+func renderOptions(s *pipeline.Spec) (generator.Options, error) {
+	out := generator.Options{
+		Secrets:               secretref.Policy(s.Secrets.Policy),
+		RestartOnSecretChange: s.Secrets.RestartOnChange,
+		OperatorLabels:        s.Operator.Labels,
+		SDAggregator:          sdAggregator(&s.SDAggregator),
+	}
+	var err error
+	if text := s.Operator.AgentSelector; text != "" {
+		if out.AgentSelector, err = labels.Parse(text); err != nil {
+			return out, fmt.Errorf("agentSelector: %w", err)
+		}
+	}
+	if len(s.Integrations) > 0 {
+		if out.Integrations, err = integration.Default().Extend(s.Integrations); err != nil {
+			return out, fmt.Errorf("integrations: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// sdAggregator is what the renderer needs to know of the sd-aggregator.
+func sdAggregator(a *pipeline.SDAggregator) scrape.SDAggregator {
+	out := scrape.SDAggregator{URL: a.URL, TLS: a.TLSConfig, Authorization: a.Authorization}
+	if a.RefreshInterval != nil {
+		out.RefreshInterval = a.RefreshInterval.Duration
+	}
+	return out
+}

@@ -1,0 +1,228 @@
+package pipelinefile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/internal/githubapp"
+	"github.com/agentry-dev/agentry/internal/httpclient"
+)
+
+// MaxCredentialBytes bounds one credential; a CA bundle is the largest.
+const MaxCredentialBytes = 1 << 20
+
+// Getenv is [os.LookupEnv], or a test's.
+type Getenv func(name string) (string, bool)
+
+// Credentials reads what the pipeline's auth fields point at. It may be called again
+// whenever files may have been renewed. Of a pipeline with forEach only those of the first
+// source are read, where its folders are found: the names of other files may depend on them.
+func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
+	r := resolver{pipeline: p, getenv: getenv}
+	var c gitsync.Credentials
+	if p.each != nil {
+		first := p.Spec.Sources[0]
+		c.Sources = []transport.Auth{r.auth("spec.sources[0].auth", first.URL, first.Auth)}
+		c.Verify = []gitsync.Keyring{r.keyring("spec.sources[0].verify", first.Verify)}
+		return c, r.found
+	}
+	verify := false
+	for i, s := range p.Spec.Sources {
+		at := fmt.Sprintf("spec.sources[%d]", i)
+		c.Sources = append(c.Sources, r.auth(at+".auth", s.URL, s.Auth))
+		c.Verify = append(c.Verify, r.keyring(at+".verify", s.Verify))
+		verify = verify || s.Verify != nil
+	}
+	if !verify {
+		c.Verify = nil
+	}
+	if p.Spec.InheritsAuth() {
+		c.Output = c.Sources[0]
+	} else {
+		c.Output = r.auth("spec.output.auth", p.Spec.Output.URL, p.Spec.Output.Auth)
+	}
+	commit := p.Spec.Output.Commit
+	c.Signing.Key = r.bytes("spec.output.commit.signingKey", commit.SigningKeyFile, commit.SigningKeyEnv)
+	c.Signing.Passphrase = []byte(r.text("spec.output.commit.signingKeyPassphrase", commit.SigningKeyPassphraseFile, commit.SigningKeyPassphraseEnv))
+	return c, r.found
+}
+
+// resolver reads credentials and collects what goes wrong.
+type resolver struct {
+	pipeline *Pipeline
+	getenv   Getenv
+	found    diag.List
+}
+
+func (r *resolver) auth(path, url string, a pipeline.Auth) transport.Auth {
+	out := transport.Auth{Connection: r.connection(path, a)}
+	out.Username = r.text(path+".username", a.UsernameFile, a.UsernameEnv)
+	out.Password = r.text(path+".password", a.PasswordFile, a.PasswordEnv)
+	out.BearerToken = r.text(path+".bearerToken", a.BearerTokenFile, a.BearerTokenEnv)
+	out.SSHKey = r.bytes(path+".sshKey", a.SSHKeyFile, a.SSHKeyEnv)
+	out.SSHPassphrase = []byte(r.text(path+".sshKeyPassphrase", a.SSHKeyPassphraseFile, a.SSHKeyPassphraseEnv))
+	out.KnownHosts = r.bytes(path+".knownHosts", a.KnownHostsFile, a.KnownHostsEnv)
+	out.Identity = r.identity(a)
+	if a.GitHubApp != nil {
+		r.app(path+".githubApp", url, a.GitHubApp, &out)
+	}
+	return out
+}
+
+// connection is the way to a server, for Git and for the API beside it: whom to trust, what to
+// show, and through which proxy.
+func (r *resolver) connection(path string, a pipeline.Auth) httpclient.Connection {
+	return httpclient.Connection{
+		CAPEM:         r.bytes(path+".ca", a.CAFile, a.CAEnv),
+		ClientCertPEM: r.bytes(path+".clientCert", a.ClientCertFile, a.ClientCertEnv),
+		ClientKeyPEM:  r.bytes(path+".clientKey", a.ClientKeyFile, a.ClientKeyEnv),
+		ProxyURL:      a.ProxyURL,
+		ProxyUsername: r.text(path+".proxyUsername", a.ProxyUsernameFile, a.ProxyUsernameEnv),
+		ProxyPassword: r.text(path+".proxyPassword", a.ProxyPasswordFile, a.ProxyPasswordEnv),
+	}
+}
+
+// app puts the source of an app's tokens into a credential. Who has the same app and
+// installation has the same rights, whatever key it shows.
+func (r *resolver) app(path, url string, g *pipeline.GitHubApp, out *transport.Auth) {
+	key := r.bytes(path+".privateKey", g.PrivateKeyFile, g.PrivateKeyEnv)
+	if key == nil {
+		return // reported
+	}
+	host, repository, _ := strings.Cut(pipeline.RepositoryAddress(url), "/")
+	cfg := githubapp.Config{
+		AppID: g.AppID, InstallationID: g.InstallationID, PrivateKey: key, Repository: repository, URL: g.URL,
+		Connection: out.Connection,
+	}
+	if cfg.URL == "" && host != "github.com" {
+		cfg.URL = "https://" + host + "/api/v3"
+	}
+	source, err := r.pipeline.apps.source(cfg)
+	if err != nil {
+		r.fail(path+".privateKey", g.PrivateKeyFile, err)
+		return
+	}
+	out.Token = source
+	out.Identity = appIdentity(cfg) + "\n" + out.Identity
+}
+
+func (r *resolver) keyring(path string, v *pipeline.Verify) gitsync.Keyring {
+	if v == nil {
+		return gitsync.Keyring{}
+	}
+	return gitsync.Keyring{
+		AllowedSigners: r.bytes(path+".allowedSigners", v.AllowedSignersFile, v.AllowedSignersEnv),
+		PGPKeys:        r.bytes(path+".pgpKeys", v.PGPKeysFile, v.PGPKeysEnv),
+	}
+}
+
+// identity names the files that a credential is in, so that a token that is renewed in
+// place keeps its cache. A variable's name says nothing about whose token it holds, so
+// with one of them the credential stands for itself.
+func (r *resolver) identity(a pipeline.Auth) string {
+	if a.UsernameEnv+a.PasswordEnv+a.BearerTokenEnv+a.SSHKeyEnv+a.SSHKeyPassphraseEnv+a.ClientCertEnv+a.ClientKeyEnv != "" {
+		return ""
+	}
+	var files []string
+	for _, name := range []string{a.UsernameFile, a.PasswordFile, a.BearerTokenFile, a.SSHKeyFile, a.ClientCertFile, a.ClientKeyFile} {
+		if name == "" {
+			continue
+		}
+		absolute, err := filepath.Abs(r.pipeline.resolve(name))
+		if err != nil {
+			return ""
+		}
+		files = append(files, absolute)
+	}
+	return strings.Join(files, "\n")
+}
+
+// text is a credential of one line.
+func (r *resolver) text(path, file, env string) string {
+	value, err := oneLine(r.bytes(path, file, env))
+	if err != nil {
+		r.fail(path, file, err)
+	}
+	return value
+}
+
+// oneLine is a credential without the line break that editors and shells put behind it.
+func oneLine(value []byte) (string, error) {
+	value = bytes.TrimSuffix(bytes.TrimSuffix(value, []byte("\n")), []byte("\r"))
+	if bytes.ContainsAny(value, "\r\n\x00") {
+		return "", errors.New("has more than one line")
+	}
+	return string(value), nil
+}
+
+// bytes is the content of the file or variable; at most one of them is set.
+func (r *resolver) bytes(path, file, env string) []byte {
+	value, err := r.read(file, env)
+	if err != nil {
+		r.fail(path, file, err)
+		return nil
+	}
+	return value
+}
+
+func (r *resolver) fail(path, file string, err error) {
+	suffix := "Env"
+	if file != "" {
+		suffix = "File"
+	}
+	r.found = append(r.found, r.pipeline.Diag(pipeline.FieldError{Path: path + suffix, Code: diag.PipelineInvalid, Message: err.Error()}))
+}
+
+// read gives the content of the file or variable, which must hold something; nil if there
+// is neither, or if it depends on a folder that is not known. Its errors hold no byte of it.
+func (r *resolver) read(file, env string) ([]byte, error) {
+	var value []byte
+	switch {
+	case r.pipeline.each != nil && usesFolder(file+env):
+		return nil, nil // Each folder's pipeline reads its own.
+	case file != "":
+		content, err := readFile(r.pipeline.resolve(file), MaxCredentialBytes)
+		if err != nil {
+			return nil, err
+		}
+		value = content
+	case env != "":
+		text, ok := r.getenv(env)
+		if !ok {
+			return nil, fmt.Errorf("the environment variable %s is not set", env)
+		}
+		value = []byte(text)
+	default:
+		return nil, nil
+	}
+	if len(bytes.TrimSpace(value)) == 0 {
+		return nil, errors.New("is empty")
+	}
+	return value, nil
+}
+
+// readFile reads a file that may not be larger than a limit.
+func readFile(name string, maxBytes int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > maxBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, maxBytes)
+	}
+	return data, nil
+}

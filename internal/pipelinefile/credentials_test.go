@@ -1,0 +1,105 @@
+package pipelinefile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/internal/httpclient"
+)
+
+const basicAuth = `apiVersion: agentry.dev/v1alpha1
+kind: Pipeline
+metadata: {name: prod}
+spec:
+  sources:
+    - url: https://git.example.com/a.git
+      ref: {branch: main}
+      auth: {usernameFile: user, passwordFile: token, caFile: ca.pem}
+  output: {branch: environments/prod}
+`
+
+func TestCredentialsFromFiles(t *testing.T) {
+	folder := t.TempDir()
+	write(t, folder, "user", "robot\n")
+	write(t, folder, "token", "s3cret\r\n")
+	write(t, folder, "ca.pem", "PEM\n")
+	got := credentials(t, folder, basicAuth, nil)
+	want := transport.Auth{
+		Username: "robot", Password: "s3cret", Connection: httpclient.Connection{CAPEM: []byte("PEM\n")}, SSHPassphrase: []byte{},
+		Identity: filepath.Join(folder, "user") + "\n" + filepath.Join(folder, "token"),
+	}
+	if diff := cmp.Diff(gitsync.Credentials{Sources: []transport.Auth{want}, Output: want, Signing: gitsync.SigningKey{Passphrase: []byte{}}}, got); diff != "" {
+		t.Errorf("the output inherits the source's credentials (-want +got):\n%s", diff)
+	}
+}
+
+func TestCredentialsFromEnvironment(t *testing.T) {
+	text := strings.Replace(basicAuth, "{usernameFile: user, passwordFile: token, caFile: ca.pem}", "{bearerTokenEnv: TOKEN}", 1)
+	text = strings.Replace(text, "{branch: environments/prod}", "{branch: environments/prod, auth: {passwordEnv: WRITE}, commit: {signingKeyEnv: KEY, signingKeyPassphraseEnv: PHRASE}}", 1)
+	got := credentials(t, t.TempDir(), text, map[string]string{"TOKEN": "read", "WRITE": "write", "KEY": "key\n", "PHRASE": "open\n"})
+	want := gitsync.Credentials{
+		Sources: []transport.Auth{{BearerToken: "read", SSHPassphrase: []byte{}}},
+		Output:  transport.Auth{Password: "write", SSHPassphrase: []byte{}},
+		Signing: gitsync.SigningKey{Key: []byte("key\n"), Passphrase: []byte("open")},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestBadCredentials(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare func(folder string)
+		auth    string
+		want    string
+	}{
+		"file that is not there": {nil, "{passwordFile: gone}", "pipeline.yaml:8:28: error[pipeline-invalid]: Pipeline/prod: spec.sources[0].auth.passwordFile: open"},
+		"empty file":             {func(f string) { write(t, f, "p", "\n") }, "{passwordFile: p}", "passwordFile: is empty"},
+		"several lines":          {func(f string) { write(t, f, "p", "hunter2\nhunter3\n") }, "{passwordFile: p}", "passwordFile: has more than one line"},
+		"variable that is unset": {nil, "{bearerTokenEnv: GONE}", "bearerTokenEnv: the environment variable GONE is not set"},
+		"too large":              {func(f string) { write(t, f, "p", strings.Repeat("x", MaxCredentialBytes+1)) }, "{passwordFile: p}", "is larger than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			if test.prepare != nil {
+				test.prepare(folder)
+			}
+			text := strings.Replace(basicAuth, "{usernameFile: user, passwordFile: token, caFile: ca.pem}", test.auth, 1)
+			fleet, found := Parse(filepath.Join(folder, "pipeline.yaml"), []byte(text))
+			if len(found) > 0 {
+				t.Fatal(found)
+			}
+			_, found = fleet[0].Credentials(func(string) (string, bool) { return "", false })
+			got := report(t, found)
+			if len(found) != 1 || !strings.Contains(got, test.want) || strings.Contains(got, "hunter") {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func credentials(t *testing.T, folder, text string, env map[string]string) gitsync.Credentials {
+	t.Helper()
+	fleet, found := Parse(filepath.Join(folder, "pipeline.yaml"), []byte(text))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	got, found := fleet[0].Credentials(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	return got
+}
+
+func write(t *testing.T, folder, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,147 @@
+package pipelinefile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+)
+
+// maxNamesTold is how many pipelines a message names.
+const maxNamesTold = 10
+
+// decision finds out which pipelines of a fleet's files can run together. What runs already
+// is in nobody's way: of two pipelines that want one name or place, the one that has it stays,
+// and the other one's file keeps its last good version. Where a file has none, just the
+// pipeline is left out; and if neither of the two ran before, both are, since taking over a
+// branch of another pipeline could delete everything on it.
+type decision struct {
+	files    []*file // in order
+	fresh    map[*file]bool
+	out      map[*Pipeline]bool
+	problems map[*file]diag.List
+}
+
+func decide(files []*file) *decision {
+	d := &decision{files: files, fresh: map[*file]bool{}, out: map[*Pipeline]bool{}, problems: map[*file]diag.List{}}
+	for _, f := range files {
+		d.fresh[f] = f.next != nil && !f.current
+	}
+	for d.giveWay() { // who goes back to an older version may be in the way of others again
+	}
+	for _, f := range files {
+		if d.fresh[f] {
+			f.good = slices.DeleteFunc(slices.Clone(f.next), func(p *Pipeline) bool { return d.out[p] })
+			f.partial = len(f.good) < len(f.next)
+			f.current = !f.partial
+		}
+	}
+	fleet, owners := d.candidates()
+	for _, fault := range rolloutFaults(fleet, true) {
+		d.tell(owners[fault.at], fleet[fault.at], fault.problem)
+	}
+	return d
+}
+
+// candidates are the pipelines as they would run, and whose they are.
+func (d *decision) candidates() (fleet []*Pipeline, owners []*file) {
+	for _, f := range d.files {
+		list := f.good
+		if d.fresh[f] {
+			list = f.next
+		}
+		for _, p := range list {
+			if !d.out[p] {
+				fleet, owners = append(fleet, p), append(owners, f)
+			}
+		}
+	}
+	return fleet, owners
+}
+
+// giveWay settles the conflicts of the candidates, and reports whether there were any.
+func (d *decision) giveWay() bool {
+	fleet, owners := d.candidates()
+	back := map[*file]bool{}
+	moved := false
+	yield := func(loser, winner int, o pipeline.Overlap) {
+		moved = true
+		f, p := owners[loser], fleet[loser]
+		d.tell(f, p, overlapProblem(o, fleet[winner], p))
+		if d.canGoBack(f) {
+			back[f] = true
+		} else {
+			d.out[p] = true
+		}
+	}
+	for _, c := range conflicts(fleet) {
+		first, second := d.isEstablished(owners[c.first], fleet[c.first]), d.isEstablished(owners[c.second], fleet[c.second])
+		if !first {
+			yield(c.first, c.second, c.overlap)
+		}
+		if !second {
+			yield(c.second, c.first, c.overlap)
+		}
+	}
+	for _, fault := range rolloutFaults(fleet, true) {
+		for _, i := range append([]int{fault.at}, fault.circle...) {
+			if f := owners[i]; d.canGoBack(f) {
+				moved, back[f] = true, true
+				d.tell(f, fleet[fault.at], fault.problem)
+			}
+		}
+	}
+	for f := range back {
+		d.fresh[f] = false
+	}
+	return moved
+}
+
+// canGoBack reports whether a file has a last good version that is not what it holds now.
+func (d *decision) canGoBack(f *file) bool { return d.fresh[f] && len(f.good) > 0 && !f.partial }
+
+// isEstablished reports whether a pipeline has run under this name and at this place before.
+func (d *decision) isEstablished(f *file, p *Pipeline) bool {
+	return slices.ContainsFunc(f.good, func(old *Pipeline) bool { return old == p || isSamePlace(old, p) })
+}
+
+func isSamePlace(a, b *Pipeline) bool {
+	x, y := a.Spec.Output, b.Spec.Output
+	oci := func(o pipeline.Output) string {
+		if o.OCI == nil {
+			return ""
+		}
+		return o.OCI.URL
+	}
+	return a.Metadata.Name == b.Metadata.Name && pipeline.RepositoryAddress(x.URL) == pipeline.RepositoryAddress(y.URL) &&
+		x.Branch == y.Branch && x.Path == y.Path && x.Promotion.Mode == y.Promotion.Mode && oci(x) == oci(y)
+}
+
+// tell reports a problem of a file, once.
+func (d *decision) tell(f *file, p *Pipeline, problem pipeline.FieldError) {
+	next := p.Diag(problem)
+	if !slices.ContainsFunc(d.problems[f], next.Same) {
+		d.problems[f] = append(d.problems[f], next)
+	}
+}
+
+// keeps says what becomes of the pipelines of a file that does not run as it is.
+func (f *file) keeps() diag.Diagnostic {
+	message := "the last good version of the file stays in force: "
+	switch {
+	case len(f.good) == 0:
+		message = "none of the file's pipelines runs"
+	case f.partial:
+		message = "the other pipelines of the file run: "
+	}
+	names := make([]string, len(f.good))
+	for i, p := range f.good {
+		names[i] = p.Metadata.Name
+	}
+	if more := len(names) - maxNamesTold; more > 0 {
+		names = append(names[:maxNamesTold], fmt.Sprintf("and %d more", more))
+	}
+	return diag.Diagnostic{Severity: diag.Warning, Code: diag.PipelineKept, File: f.name, Message: message + strings.Join(names, ", ")}
+}

@@ -1,0 +1,238 @@
+package pipelinefile
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// maxNodes bounds the work that aliases, which may be nested, can ask for.
+const maxNodes = 100_000
+
+// decoder reads YAML nodes into structs by their JSON names, strictly, and remembers
+// where each field stands. The libraries at hand either lose positions or let unknown
+// fields and duplicate keys pass.
+type decoder struct {
+	file  string
+	nodes positions
+	found diag.List
+	seen  int
+}
+
+func newDecoder(file string) *decoder {
+	return &decoder{file: file, nodes: positions{}}
+}
+
+// decode reads a node into what target points to.
+func (d *decoder) decode(node *yaml.Node, path string, target any) {
+	d.value(node, path, reflect.ValueOf(target).Elem())
+}
+
+func (d *decoder) fail(at *yaml.Node, path, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	if path != "" {
+		message = path + ": " + message
+	}
+	d.found = append(d.found, invalid(d.file, at, message))
+}
+
+func (d *decoder) value(node *yaml.Node, path string, target reflect.Value) {
+	if d.seen++; d.seen > maxNodes {
+		if d.seen == maxNodes+1 {
+			d.fail(node, path, "the document has more than %d values", maxNodes)
+		}
+		return
+	}
+	d.nodes[path] = node
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	if node.ShortTag() == "!!null" {
+		return
+	}
+	if u, ok := target.Addr().Interface().(json.Unmarshaler); ok {
+		d.unmarshal(node, path, u)
+		return
+	}
+	switch target.Kind() {
+	case reflect.Pointer:
+		target.Set(reflect.New(target.Type().Elem()))
+		d.value(node, path, target.Elem())
+	case reflect.Struct:
+		d.object(node, path, target)
+	case reflect.Map:
+		d.stringMap(node, path, target)
+	case reflect.Slice:
+		d.list(node, path, target)
+	case reflect.Interface:
+		d.any(node, path, target)
+	case reflect.Bool:
+		if d.is(node, path, "!!bool", "true or false") {
+			target.SetBool(strings.EqualFold(node.Value, "true"))
+		}
+	case reflect.Int, reflect.Int64:
+		d.number(node, path, target)
+	default:
+		if d.is(node, path, "!!str", "a string; put it in quotes") {
+			target.SetString(node.Value)
+		}
+	}
+}
+
+func (d *decoder) number(node *yaml.Node, path string, target reflect.Value) {
+	const want = "a whole number"
+	if !d.is(node, path, "!!int", want) {
+		return
+	}
+	var n int64
+	if err := node.Decode(&n); err != nil || target.OverflowInt(n) {
+		d.fail(node, path, "must be %s", want)
+		return
+	}
+	target.SetInt(n)
+}
+
+// is checks the type of a node.
+func (d *decoder) is(node *yaml.Node, path, tag, want string) bool {
+	if node.ShortTag() != tag {
+		d.fail(node, path, "must be %s", want)
+		return false
+	}
+	return true
+}
+
+func (d *decoder) object(node *yaml.Node, path string, target reflect.Value) {
+	fields := fieldsOf(target.Type())
+	d.pairs(node, path, func(key, value *yaml.Node) {
+		at := join(path, key.Value)
+		index, known := fields.index[key.Value]
+		switch {
+		case known:
+			d.value(value, at, target.FieldByIndex(index))
+		case isReserved(at):
+			d.fail(key, at, "is not supported yet")
+			d.found[len(d.found)-1].Code = diag.PipelineUnsupported
+		default:
+			d.fail(key, at, "unknown field")
+			d.found[len(d.found)-1].Hint = diag.DidYouMean(key.Value, fields.names)
+		}
+	})
+}
+
+func (d *decoder) stringMap(node *yaml.Node, path string, target reflect.Value) {
+	target.Set(reflect.MakeMap(target.Type()))
+	d.pairs(node, path, func(key, value *yaml.Node) {
+		text := reflect.New(target.Type().Elem()).Elem()
+		d.value(value, path+"["+key.Value+"]", text)
+		target.SetMapIndex(reflect.ValueOf(key.Value), text)
+	})
+}
+
+// pairs calls visit for each key of a mapping, once.
+func (d *decoder) pairs(node *yaml.Node, path string, visit func(key, value *yaml.Node)) {
+	if !d.is(node, path, "!!map", "a mapping") {
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		switch {
+		case key.ShortTag() == "!!merge":
+			d.fail(key, path, "merge keys are not supported; use an alias, or repeat the fields")
+		case seen[key.Value]:
+			d.fail(key, join(path, key.Value), "is set twice")
+		default:
+			seen[key.Value] = true
+			visit(key, value)
+		}
+	}
+}
+
+func (d *decoder) list(node *yaml.Node, path string, target reflect.Value) {
+	if !d.is(node, path, "!!seq", "a list") {
+		return
+	}
+	list := reflect.MakeSlice(target.Type(), len(node.Content), len(node.Content))
+	for i, item := range node.Content {
+		d.value(item, path+"["+strconv.Itoa(i)+"]", list.Index(i))
+	}
+	target.Set(list)
+}
+
+// any reads a value of any type, as JSON has them.
+func (d *decoder) any(node *yaml.Node, path string, target reflect.Value) {
+	var value any
+	err := node.Decode(&value)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(value)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, target.Addr().Interface())
+	}
+	if err != nil {
+		d.fail(node, path, "is not a value that JSON has")
+	}
+}
+
+// unmarshal is for types that read themselves from a JSON string, such as durations.
+func (d *decoder) unmarshal(node *yaml.Node, path string, target json.Unmarshaler) {
+	text, err := json.Marshal(node.Value)
+	if err == nil {
+		err = target.UnmarshalJSON(text)
+	}
+	if err != nil || node.Kind != yaml.ScalarNode {
+		d.fail(node, path, "%q is not a duration such as 30s or 5m", node.Value)
+	}
+}
+
+// fields are the JSON names of a struct's fields, with those of embedded structs.
+type fields struct {
+	names []string
+	index map[string][]int
+}
+
+func fieldsOf(t reflect.Type) fields {
+	f := fields{index: map[string][]int{}}
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous && name == "" {
+			continue // its fields are visible themselves
+		}
+		f.names = append(f.names, name)
+		f.index[name] = field.Index
+	}
+	return f
+}
+
+// isReserved reports whether a field is part of the format, but not acted on by this
+// version. Ignoring it would do something other than what was asked for.
+func isReserved(path string) bool {
+	return path == "spec.images" || path == "spec.patches"
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// positions holds the nodes of a document by the path of their field.
+type positions map[string]*yaml.Node
+
+// nearest returns the node of a field, or of the nearest parent that is present.
+func (p positions) nearest(path string) *yaml.Node {
+	for {
+		if node := p[path]; node != nil || path == "" {
+			return node
+		}
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+}

@@ -1,0 +1,84 @@
+package pipelinefile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+)
+
+// DefaultListTimeout is how long listing the folders of one forEach may take.
+const DefaultListTimeout = 10 * time.Minute
+
+// ExpandOptions decide how folders are listed.
+type ExpandOptions struct {
+	// CacheDir holds the caches of the repositories.
+	CacheDir string
+	// Getenv reads credentials that are in environment variables.
+	Getenv Getenv
+	// Timeout bounds the listing for one template. Default [DefaultListTimeout].
+	Timeout time.Duration
+	// Repo bounds what is fetched.
+	Repo repo.Options
+}
+
+// Expand puts in the place of each template in a fleet the pipelines of the folders that are
+// there at this moment; a suspended one stays. What is wrong with a folder, or with pipelines together, is in the
+// list, and what has an error is left out. An error means that a repository could not be
+// read; the other templates are expanded all the same.
+func Expand(ctx context.Context, fleet []*Pipeline, opts ExpandOptions) ([]*Pipeline, diag.List, error) {
+	var out []*Pipeline
+	var found diag.List
+	var errs []error
+	for _, p := range fleet {
+		if p.each == nil || p.Spec.Suspend {
+			out = append(out, p)
+			continue
+		}
+		made, problems, err := p.expandNow(ctx, opts)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: spec.forEach: %w", p.Origin(), err))
+		}
+		out, found = append(out, made...), append(found, problems...)
+	}
+	out, problems := settle(out, func(p *Pipeline) bool { return p.folder == "" })
+	found = append(found, problems...)
+	found.Sort()
+	return out, found, errors.Join(errs...)
+}
+
+// expandNow lists the folders of a template and makes its pipelines.
+func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeline, diag.List, error) {
+	creds, found := p.Credentials(opts.Getenv)
+	if found.HasErrors() {
+		return nil, found, nil
+	}
+	if opts.Timeout <= 0 {
+		opts.Timeout = DefaultListTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, opts.Timeout, fmt.Errorf("listing the folders took longer than %s", opts.Timeout))
+	defer cancel()
+	r, err := repo.Open(opts.CacheDir, transport.Remote{URL: p.Spec.Sources[0].URL, Auth: creds.Sources[0]}, opts.Repo)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	folders, _, err := gitsync.ListFolders(ctx, r, &p.Pipeline, creds.Verify[0], time.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	made, found := p.Expand(folders)
+	if len(folders) == 0 {
+		d := p.Diag(pipeline.FieldError{Path: "spec.forEach", Code: diag.SourcePathMissing, Message: "matches no folder of the first source"})
+		d.Severity = diag.Warning
+		found = append(found, d)
+	}
+	return made, slices.Clip(found), nil
+}

@@ -1,0 +1,182 @@
+package pipelinefile
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+)
+
+// template is what a pipeline with forEach makes others of.
+type template struct {
+	raw   pipeline.Pipeline // without defaults, as some follow from what is still to be filled in
+	names *regexp.Regexp    // matches the names that it may give
+
+	mu sync.Mutex
+	// taken are the folders that the last expansion made pipelines for. When another one
+	// wants the same output, they keep it.
+	taken map[string]bool
+}
+
+// prepareTemplate checks a pipeline with forEach on two folders that nobody has, so that most
+// of what is wrong shows before any folder is known.
+func (p *Pipeline) prepareTemplate() diag.List {
+	p.each = &template{raw: p.Pipeline, names: namePattern(p.Metadata.Name)}
+	p.Default()
+	if found := p.checkFirstSource(); len(found) > 0 {
+		return found
+	}
+	var samples []*Pipeline
+	for _, folder := range sampleFolders(p.Spec.ForEach) {
+		sample, errs := p.forFolder(folder)
+		sample.Spec.ForEach = p.Spec.ForEach
+		sample.folder = "" // nobody knows it
+		if len(errs) == 0 {
+			sample.Default()
+			errs = sample.Validate()
+		}
+		if len(errs) > 0 {
+			return p.diags(errs)
+		}
+		samples = append(samples, sample)
+	}
+	return p.checkApart(samples)
+}
+
+// checkFirstSource refuses templates in what is needed to find the folders.
+func (p *Pipeline) checkFirstSource() diag.List {
+	if len(p.Spec.Sources) == 0 {
+		return nil // Validate says so.
+	}
+	first := p.each.raw.Spec.Sources[0]
+	var errs []pipeline.FieldError
+	refuse := func(path, text string) {
+		if usesFolder(text) {
+			errs = append(errs, pipeline.FieldError{Path: path, Code: diag.PipelineInvalid, Message: "must not depend on the folder: the folders of forEach are looked for here"})
+		}
+	}
+	const at = "spec.sources[0]"
+	visitStrings(at+".url", &first.URL, refuse)
+	visitStrings(at+".ref", &first.Ref, refuse)
+	visitStrings(at+".auth", &first.Auth, refuse)
+	visitStrings(at+".verify", &first.Verify, refuse)
+	return p.diags(errs)
+}
+
+// checkApart refuses a template whose pipelines would all have one name or write to one
+// place.
+func (p *Pipeline) checkApart(samples []*Pipeline) diag.List {
+	var errs []pipeline.FieldError
+	if !usesFolder(p.each.raw.Metadata.Name) {
+		errs = append(errs, pipeline.FieldError{Path: "metadata.name", Code: diag.PipelineInvalid,
+			Message: "must use the folder, as forEach makes several pipelines", Hint: "write it like {{ .path.basename }}"})
+		samples[1].Metadata.Name += "-b"
+	}
+	for _, c := range conflicts(samples) {
+		e := overlapProblem(c.overlap, samples[c.first], samples[c.second])
+		switch e.Path {
+		case "metadata.name":
+			e.Message, e.Hint = "must use a part of the folder's path that the pattern leaves open", "write it like {{ .path.basename }}"
+		case "spec.output":
+			e.Message, e.Hint = "must use the folder: each folder's pipeline needs a place of its own", "write branch: environments/{{ .path.basename }}"
+		default:
+			e.Message, e.Hint = "must use the folder: each folder's pipeline needs a repository of its own", ""
+		}
+		errs = append(errs, e)
+	}
+	return p.diags(errs)
+}
+
+// forFolder makes the pipeline of one folder, without defaults.
+func (p *Pipeline) forFolder(folder string) (*Pipeline, []pipeline.FieldError) {
+	filled, errs := fill(p.each.raw, folder)
+	filled.Spec.ForEach = ""
+	return &Pipeline{Pipeline: filled, file: p.file, nodes: p.nodes, folder: folder, apps: p.apps}, errs
+}
+
+// Expand makes the pipelines of a template: one for each folder, in their order. A folder of
+// which none can be made is reported and left out. Of two that want one name or place, the
+// one stays that had it at the last call; if none had, both are left out, since taking over
+// the branch of another one could delete everything on it.
+func (p *Pipeline) Expand(folders []string) ([]*Pipeline, diag.List) {
+	var fleet []*Pipeline
+	var found diag.List
+	for _, folder := range slices.Compact(slices.Sorted(slices.Values(folders))) {
+		made, problems := p.expandOne(folder)
+		found = append(found, problems...)
+		if !problems.HasErrors() {
+			fleet = append(fleet, made)
+		}
+	}
+	p.each.mu.Lock()
+	defer p.each.mu.Unlock()
+	fleet, problems := settle(fleet, func(made *Pipeline) bool { return p.each.taken[made.folder] })
+	p.each.taken = map[string]bool{}
+	for _, made := range fleet {
+		p.each.taken[made.folder] = true
+	}
+	found = append(found, problems...)
+	found.Sort()
+	return fleet, found
+}
+
+func (p *Pipeline) expandOne(folder string) (*Pipeline, diag.List) {
+	if err := pipeline.CheckFolder(folder); err != nil {
+		return nil, diag.List{p.Diag(pipeline.FieldError{Path: "spec.forEach", Code: diag.PipelineInvalid, Message: fmt.Sprintf("the folder %q %v", folder, err)})}
+	}
+	made, errs := p.forFolder(folder)
+	if len(errs) > 0 {
+		return nil, made.diags(errs)
+	}
+	found := made.check()
+	return made, found
+}
+
+// settle leaves out pipelines that are in each other's way: one that is established stays,
+// of others both go.
+func settle(fleet []*Pipeline, established func(*Pipeline) bool) ([]*Pipeline, diag.List) {
+	var found diag.List
+	out := map[int]bool{}
+	for _, c := range conflicts(fleet) {
+		first, second := fleet[c.first], fleet[c.second]
+		switch {
+		case established(first) == established(second):
+			out[c.first], out[c.second] = true, true
+		case established(first):
+			out[c.second] = true
+		default:
+			out[c.first] = true
+		}
+		found = append(found, second.Diag(overlapProblem(c.overlap, first, second)))
+	}
+	var kept []*Pipeline
+	for i, p := range fleet {
+		if !out[i] {
+			kept = append(kept, p)
+		}
+	}
+	return kept, found
+}
+
+// mayGive reports whether a template may make a pipeline of that name.
+func (t *template) mayGive(name string) bool { return t.names != nil && t.names.MatchString(name) }
+
+// actions are the parts of a text that a template fills in.
+var actions = regexp.MustCompile(`\{\{.*?\}\}`)
+
+// namePattern matches what a template makes of a name; nil if it cannot be told.
+func namePattern(name string) *regexp.Regexp {
+	var parts []string
+	for _, part := range actions.Split(name, -1) {
+		parts = append(parts, regexp.QuoteMeta(part))
+	}
+	pattern, err := regexp.Compile("^" + strings.Join(parts, ".*") + "$")
+	if err != nil {
+		return nil
+	}
+	return pattern
+}

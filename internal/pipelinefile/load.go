@@ -1,0 +1,160 @@
+package pipelinefile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+)
+
+// MaxFileBytes bounds a pipeline file.
+const MaxFileBytes = 1 << 20
+
+// Pipeline is a pipeline with the place that it was read from. One with forEach is a
+// template: [Pipeline.Expand] makes the pipelines of it.
+type Pipeline struct {
+	pipeline.Pipeline
+
+	file   string
+	nodes  positions
+	folder string    // that the pipeline was made for, by forEach
+	each   *template // nil without forEach
+	apps   *apps     // whose tokens it uses
+}
+
+// Parse reads all documents of a pipeline file. The name is used in diagnostics, and its
+// folder for relative file names. Where it finds an error it returns no pipelines.
+func Parse(file string, data []byte) ([]*Pipeline, diag.List) {
+	return parseFile(file, data, newApps())
+}
+
+func parseFile(file string, data []byte, apps *apps) ([]*Pipeline, diag.List) {
+	if len(data) > MaxFileBytes {
+		return nil, diag.List{invalid(file, nil, fmt.Sprintf("the file is larger than %d bytes", MaxFileBytes))}
+	}
+	var fleet []*Pipeline
+	var found diag.List
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			found = append(found, syntaxError(file, err))
+			break
+		}
+		if isEmpty(&document) {
+			continue
+		}
+		p, problems := parseDocument(file, document.Content[0], apps)
+		fleet, found = append(fleet, p), append(found, problems...)
+	}
+	if len(fleet) == 0 && len(found) == 0 {
+		found = append(found, invalid(file, nil, "the file holds no pipeline"))
+	}
+	if !found.HasErrors() {
+		found = append(found, fleetDiags(fleet, false)...)
+	}
+	found.Sort()
+	if found.HasErrors() {
+		return nil, found
+	}
+	return fleet, found
+}
+
+// isEmpty reports whether a document has no content: comments alone are no pipeline.
+func isEmpty(document *yaml.Node) bool {
+	return len(document.Content) == 0 || document.Content[0].ShortTag() == "!!null"
+}
+
+func parseDocument(file string, root *yaml.Node, apps *apps) (*Pipeline, diag.List) {
+	p := &Pipeline{file: file, apps: apps}
+	d := newDecoder(file)
+	d.decode(root, "", &p.Pipeline)
+	p.nodes = d.nodes
+	if d.found.HasErrors() {
+		return p, d.found // Validate would only repeat that what could not be read is missing.
+	}
+	if p.Spec.ForEach != "" {
+		return p, p.prepareTemplate()
+	}
+	return p, p.check()
+}
+
+// check sets defaults and reports what is wrong.
+func (p *Pipeline) check() diag.List {
+	p.Default()
+	return p.diags(p.Validate())
+}
+
+func (p *Pipeline) diags(errs []pipeline.FieldError) diag.List {
+	var found diag.List
+	for _, e := range errs {
+		found = append(found, p.Diag(e))
+	}
+	return found
+}
+
+// Origin is where the pipeline is written, file:line, and the folder that forEach made it
+// for.
+func (p *Pipeline) Origin() string {
+	origin := p.file
+	if at := p.nodes.nearest(""); at != nil {
+		origin = fmt.Sprintf("%s:%d", p.file, at.Line)
+	}
+	if p.folder != "" {
+		origin += " (" + p.folder + ")"
+	}
+	return origin
+}
+
+// Diag positions a wrong value at its field, or where the field is absent at what it
+// is missing from.
+func (p *Pipeline) Diag(e pipeline.FieldError) diag.Diagnostic {
+	message := e.Error()
+	if p.folder != "" {
+		message += fmt.Sprintf(" (folder %s of spec.forEach)", p.folder)
+	}
+	d := invalid(p.file, p.nodes.nearest(e.Path), message)
+	d.Code, d.Hint = e.Code, e.Hint
+	d.Object = diag.Object{APIVersion: p.APIVersion, Kind: p.Kind, Name: p.Metadata.Name}
+	return d
+}
+
+// resolve makes a file name of the pipeline absolute or relative to the working folder.
+func (p *Pipeline) resolve(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(p.file), name)
+}
+
+// yamlLine finds the position in a message of the YAML library, which has no other.
+var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
+
+func syntaxError(file string, err error) diag.Diagnostic {
+	d := invalid(file, nil, err.Error())
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		d.Line, _ = strconv.Atoi(m[1])
+		d.Message = m[2]
+	}
+	return d
+}
+
+func invalid(file string, at *yaml.Node, message string) diag.Diagnostic {
+	d := diag.Diagnostic{Severity: diag.Error, Code: diag.PipelineInvalid, File: file, Message: message}
+	if at != nil {
+		d.Line, d.Column = at.Line, at.Column
+	}
+	return d
+}

@@ -1,0 +1,111 @@
+package pipelinefile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+)
+
+// rolloutFault is a pipeline that waits for what never comes.
+type rolloutFault struct {
+	at      int   // the pipeline's index
+	circle  []int // those that wait for each other; empty: it waits for an unknown one
+	problem pipeline.FieldError
+}
+
+// rolloutFaults finds pipelines that wait for unknown ones, if the fleet is complete, or in a
+// circle. Of templates nothing is said before they are expanded, and a name that one of them
+// may give counts as known.
+func rolloutFaults(fleet []*Pipeline, complete bool) []rolloutFault {
+	r := rollouts{fleet: fleet, byName: map[string]int{}, state: make([]visit, len(fleet))}
+	for i, p := range fleet {
+		if p.each == nil {
+			r.byName[p.Metadata.Name] = i
+		}
+	}
+	for i := range fleet {
+		r.walk(i)
+	}
+	if complete {
+		r.unknown()
+	}
+	return r.found
+}
+
+// rollouts walks along who waits for whom, over each pipeline once.
+type rollouts struct {
+	fleet  []*Pipeline
+	byName map[string]int
+	state  []visit
+	way    []int // from where the walk began to where it is
+	found  []rolloutFault
+}
+
+type visit int
+
+const (
+	unseen visit = iota
+	onTheWay
+	left
+)
+
+func (r *rollouts) walk(at int) {
+	if r.fleet[at].each != nil || r.state[at] != unseen {
+		return
+	}
+	r.state[at] = onTheWay
+	r.way = append(r.way, at)
+	for n, name := range r.fleet[at].Spec.Rollout.After {
+		next, known := r.byName[name]
+		switch {
+		case !known:
+		case r.state[next] == onTheWay:
+			r.circle(at, n, next)
+		default:
+			r.walk(next)
+		}
+	}
+	r.way = r.way[:len(r.way)-1]
+	r.state[at] = left
+}
+
+// circle reports that the walk has come back to where it was.
+func (r *rollouts) circle(at, n, back int) {
+	members := slices.Clone(r.way[slices.Index(r.way, back):])
+	names := make([]string, 0, len(members)+1)
+	for _, i := range append(members, back) {
+		names = append(names, r.fleet[i].Metadata.Name)
+	}
+	r.found = append(r.found, rolloutFault{at: at, circle: members, problem: pipeline.FieldError{
+		Path: afterPath(n), Code: diag.PipelineInvalid, Message: "waits in a circle: " + strings.Join(names, " after "),
+	}})
+}
+
+func (r *rollouts) unknown() {
+	names := slices.Sorted(maps.Keys(r.byName))
+	for i, p := range r.fleet {
+		if p.each != nil {
+			continue
+		}
+		for n, name := range p.Spec.Rollout.After {
+			if _, known := r.byName[name]; known || r.mayCome(name) {
+				continue
+			}
+			r.found = append(r.found, rolloutFault{at: i, problem: pipeline.FieldError{
+				Path: afterPath(n), Code: diag.PipelineInvalid,
+				Message: fmt.Sprintf("no pipeline has the name %q", name), Hint: diag.DidYouMean(name, names),
+			}})
+		}
+	}
+}
+
+// mayCome reports whether a template may make a pipeline of that name.
+func (r *rollouts) mayCome(name string) bool {
+	return slices.ContainsFunc(r.fleet, func(p *Pipeline) bool { return p.each != nil && p.each.mayGive(name) })
+}
+
+func afterPath(n int) string { return fmt.Sprintf("spec.rollout.after[%d]", n) }

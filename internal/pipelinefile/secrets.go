@@ -1,0 +1,236 @@
+package pipelinefile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/internal/httpclient"
+)
+
+// Secrets are the credentials of a pipeline that have nothing to do with reading and
+// writing Git: what only the service needs.
+type Secrets struct {
+	// Webhooks are those of all repositories of the pipeline. Several may be of one
+	// repository and type, when secrets are about to change; any of them is good.
+	Webhooks []WebhookSecret
+	// Sources are the forges in the order of the pipeline's sources; nil for a source
+	// without one.
+	Sources []*ForgeAccess
+	// Output is the forge for pull requests; nil without one.
+	Output *ForgeAccess
+	// Notify and Receivers are in the order of the pipeline's.
+	Notify, Receivers []EndpointSecret
+	// OCI is for the registry.
+	OCI RegistrySecret
+}
+
+// WebhookSecret accepts the webhooks of a repository.
+type WebhookSecret struct {
+	// Repository is HOST[:PORT]/PATH as [pipeline.RepositoryAddress] makes it, equal for all
+	// URLs of one repository.
+	Repository string
+	Type       string
+	Secret     []byte
+}
+
+// ForgeAccess is what it takes to talk to the API of a repository's host.
+type ForgeAccess struct {
+	Type pipeline.ForgeType
+	// URL is the address of the site, such as https://gitlab.example.com.
+	URL string
+	// Repository is its path there, such as platform/monitoring, without .git.
+	Repository string
+	// Token gives the access token of the moment: it reads the file, or asks GitHub, anew
+	// when that is due. Its errors hold no byte of it.
+	Token func(ctx context.Context) (string, error)
+	// Identity is equal for equal tokens, and no secret: what has one Identity at one site
+	// has one rate limit.
+	Identity string
+	// Connection is how the site is reached.
+	Connection httpclient.Connection
+}
+
+// EndpointSecret is for calling somebody's HTTP address.
+type EndpointSecret struct {
+	// Secret is the key of the HMAC; nil: the body is not signed.
+	Secret []byte
+	// CAPEM holds certificates to trust besides the system's.
+	CAPEM []byte
+}
+
+// RegistrySecret is for an OCI registry; the zero value is anonymous access.
+type RegistrySecret struct {
+	Username, Password string
+	// CAPEM holds certificates to trust besides the system's.
+	CAPEM []byte
+}
+
+// Secrets reads what the pipeline's fields for the service point at. It may be called again
+// whenever files may have been renewed. Of a pipeline with forEach it leaves out what depends
+// on the folder.
+func (p *Pipeline) Secrets(getenv Getenv) (Secrets, diag.List) {
+	r := resolver{pipeline: p, getenv: getenv}
+	var s Secrets
+	for i, source := range p.Spec.Sources {
+		at := fmt.Sprintf("spec.sources[%d]", i)
+		r.webhook(&s, at+".webhook", source.URL, source.Webhook)
+		s.Sources = append(s.Sources, r.forge(at, source.URL, source.Forge, source.Auth))
+	}
+	o := p.Spec.Output
+	r.webhook(&s, "spec.output.webhook", o.URL, o.Webhook)
+	s.Output = r.forge("spec.output", o.URL, o.Forge, p.Spec.OutputAuth())
+	for i, n := range p.Spec.Notify {
+		s.Notify = append(s.Notify, r.endpoint(fmt.Sprintf("spec.notify[%d]", i), n.SecretFile, n.SecretEnv, n.CAFile, n.CAEnv))
+	}
+	for i, n := range o.Receivers {
+		s.Receivers = append(s.Receivers, r.endpoint(fmt.Sprintf("spec.output.receivers[%d]", i), n.SecretFile, n.SecretEnv, n.CAFile, n.CAEnv))
+	}
+	if oci := o.OCI; oci != nil {
+		s.OCI = RegistrySecret{
+			Username: r.text("spec.output.oci.username", oci.UsernameFile, oci.UsernameEnv),
+			Password: r.text("spec.output.oci.password", oci.PasswordFile, oci.PasswordEnv),
+			CAPEM:    r.bytes("spec.output.oci.ca", oci.CAFile, oci.CAEnv),
+		}
+	}
+	return s, r.found
+}
+
+// webhook adds a webhook, once: the output's is often that of a source.
+func (r *resolver) webhook(s *Secrets, path, url string, w *pipeline.Webhook) {
+	if w == nil {
+		return
+	}
+	secret := r.text(path+".secret", w.SecretFile, w.SecretEnv)
+	if secret == "" {
+		return // reported
+	}
+	next := WebhookSecret{Repository: pipeline.RepositoryAddress(url), Type: w.Type, Secret: []byte(secret)}
+	if !slices.ContainsFunc(s.Webhooks, func(known WebhookSecret) bool {
+		return known.Repository == next.Repository && known.Type == next.Type && bytes.Equal(known.Secret, next.Secret)
+	}) {
+		s.Webhooks = append(s.Webhooks, next)
+	}
+}
+
+func (r *resolver) endpoint(path, secretFile, secretEnv, caFile, caEnv string) EndpointSecret {
+	e := EndpointSecret{CAPEM: r.bytes(path+".ca", caFile, caEnv)}
+	if secret := r.text(path+".secret", secretFile, secretEnv); secret != "" {
+		e.Secret = []byte(secret)
+	}
+	return e
+}
+
+// forge prepares the access to the API of a repository's host. At is the source or output,
+// and auth the credential of the repository.
+func (r *resolver) forge(at, repository string, f *pipeline.Forge, auth pipeline.Auth) *ForgeAccess {
+	if f == nil {
+		return nil
+	}
+	out := &ForgeAccess{Type: f.Type, URL: f.URL, Repository: pathAtSite(f.URL, repository)}
+	out.Connection = r.connection(at+".auth", auth)
+	if !isHostOf(f.URL, repository) { // the way out is the same, but it is another server
+		out.Connection.CAPEM, out.Connection.ClientCertPEM, out.Connection.ClientKeyPEM = nil, nil, nil
+	}
+	if f.CAFile+f.CAEnv != "" {
+		out.Connection.CAPEM = r.bytes(at+".forge.ca", f.CAFile, f.CAEnv)
+	}
+	switch {
+	case f.TokenFile+f.TokenEnv != "":
+		r.rereadToken(out, at+".forge.token", f.TokenFile, f.TokenEnv)
+	case auth.BearerTokenFile+auth.BearerTokenEnv != "":
+		r.rereadToken(out, at+".auth.bearerToken", auth.BearerTokenFile, auth.BearerTokenEnv)
+	case auth.GitHubApp != nil:
+		r.appToken(out, at+".auth", repository, auth)
+	default:
+		r.rereadToken(out, at+".auth.password", auth.PasswordFile, auth.PasswordEnv)
+	}
+	return out
+}
+
+// rereadToken makes an access read its token for each call: it may be renewed meanwhile. It
+// is read once now, so that what is wrong is known at once.
+func (r *resolver) rereadToken(out *ForgeAccess, path, file, env string) {
+	r.text(path, file, env)
+	out.Identity = "env " + env
+	if file != "" {
+		out.Identity = "file " + absolute(r.pipeline.resolve(file))
+	}
+	quiet := resolver{pipeline: r.pipeline, getenv: r.getenv}
+	out.Token = func(context.Context) (string, error) {
+		value, err := quiet.read(file, env)
+		if err == nil && value == nil {
+			err = errors.New("depends on the folder")
+		}
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
+		}
+		token, err := oneLine(value)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
+		}
+		return token, nil
+	}
+}
+
+// appToken makes an access ask the app of the repository's credential, whose private key may
+// be renewed meanwhile too.
+func (r *resolver) appToken(out *ForgeAccess, path, repository string, auth pipeline.Auth) {
+	out.Identity = r.auth(path, repository, auth).Identity
+	quiet := resolver{pipeline: r.pipeline, getenv: r.getenv}
+	out.Token = func(ctx context.Context) (string, error) {
+		now := quiet // what goes wrong in one call is not told in the next
+		source := now.auth(path, repository, auth).Token
+		if source == nil {
+			return "", errors.New(summary(now.found))
+		}
+		return source.Token(ctx)
+	}
+}
+
+// summary is all that was found, on one line.
+func summary(found diag.List) string {
+	messages := make([]string, len(found))
+	for i, d := range found {
+		messages[i] = d.Message
+	}
+	return strings.Join(messages, "; ")
+}
+
+// isHostOf reports whether a site is on the host of a repository that is reached by https.
+func isHostOf(site, repository string) bool {
+	normal, err := transport.NormaliseURL(repository)
+	if err != nil {
+		return false
+	}
+	a, errA := url.Parse(site)
+	b, errB := url.Parse(normal)
+	return errA == nil && errB == nil && a.Scheme == "https" && b.Scheme == "https" && a.Hostname() == b.Hostname()
+}
+
+// pathAtSite is the path of a repository at a site, which may be in a folder of its host.
+func pathAtSite(site, repository string) string {
+	_, path, _ := strings.Cut(pipeline.RepositoryAddress(repository), "/")
+	if u, err := url.Parse(site); err == nil {
+		if folder := strings.Trim(u.Path, "/"); folder != "" {
+			path = strings.TrimPrefix(path, folder+"/")
+		}
+	}
+	return path
+}
+
+func absolute(name string) string {
+	full, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	return full
+}

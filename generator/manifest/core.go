@@ -13,24 +13,34 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// core reads a kind of Kubernetes' own, which has no CRD. No message of a Secret or
-// ConfigMap holds any of its values.
-func (r *reader) core() {
-	switch value := r.value.(type) {
+// readCore reads a kind of Kubernetes' own, which has no CRD, and adds to the findings. It reports
+// false for an object that is to be ignored. No message of a Secret or ConfigMap holds any of its
+// values.
+func readCore(w written, found findings) (value typed, all findings, use bool) {
+	r := coreReader{written: w, findings: found}
+	value, use = newValue(w.apiVersion, w.kind), true
+	switch value := value.(type) {
 	case *corev1.Secret:
-		r.secret(value)
+		use = r.secret(value)
 	case *corev1.ConfigMap:
 		r.configMap(value)
 	case *corev1.Namespace:
 		r.checkFields("spec")
 	}
+	return value, r.findings, use
 }
 
-func (r *reader) secret(s *corev1.Secret) {
+// coreReader reads one object of Kubernetes' own kinds.
+type coreReader struct {
+	written
+	findings
+}
+
+// secret reports false for a Secret that is encrypted.
+func (r *coreReader) secret(s *corev1.Secret) bool {
 	if r.raw["sops"] != nil {
-		r.leftOut = true
 		r.warn(diag.EncryptedSecret, "sops", "the Secret is encrypted, and read as if it were not there", "")
-		return
+		return false
 	}
 	r.checkFields("data", "stringData", "type", "immutable")
 	s.Data = r.binary("data")
@@ -54,9 +64,10 @@ func (r *reader) secret(s *corev1.Secret) {
 		size += len(value)
 	}
 	r.checkSize(size)
+	return true
 }
 
-func (r *reader) configMap(m *corev1.ConfigMap) {
+func (r *coreReader) configMap(m *corev1.ConfigMap) {
 	r.checkFields("data", "binaryData", "immutable")
 	m.Data = r.texts(r.raw["data"], "data", diag.InvalidSecret)
 	m.BinaryData = r.binary("binaryData")
@@ -76,7 +87,7 @@ func (r *reader) configMap(m *corev1.ConfigMap) {
 }
 
 // checkFields warns of fields other than those named.
-func (r *reader) checkFields(known ...string) {
+func (r *coreReader) checkFields(known ...string) {
 	for _, name := range slices.Sorted(maps.Keys(r.raw)) {
 		if !slices.Contains(known, name) && name != "apiVersion" && name != "kind" && name != "metadata" {
 			r.warn(diag.UnknownField, name, "unknown field, it is ignored", diag.DidYouMean(name, known))
@@ -85,7 +96,7 @@ func (r *reader) checkFields(known ...string) {
 }
 
 // binary reads a map of values in base64.
-func (r *reader) binary(path string) map[string][]byte {
+func (r *coreReader) binary(path string) map[string][]byte {
 	texts := r.texts(r.raw[path], path, diag.InvalidSecret)
 	if texts == nil {
 		return nil
@@ -95,7 +106,7 @@ func (r *reader) binary(path string) map[string][]byte {
 		value, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
 			hint := ""
-			if r.object.Kind == "Secret" {
+			if r.kind == "Secret" {
 				hint = "write it to stringData if it is meant as it is"
 			}
 			r.fail(diag.InvalidSecret, path+"["+key+"]", "is not base64", hint)
@@ -107,7 +118,7 @@ func (r *reader) binary(path string) map[string][]byte {
 }
 
 // checkKeys checks the keys of a map of data.
-func (r *reader) checkKeys(path string) {
+func (r *coreReader) checkKeys(path string) {
 	data, _ := r.raw[path].(map[string]any)
 	for key := range data {
 		if messages := validation.IsConfigMapKey(key); len(messages) > 0 {
@@ -116,13 +127,13 @@ func (r *reader) checkKeys(path string) {
 	}
 }
 
-func (r *reader) checkImmutable() {
+func (r *coreReader) checkImmutable() {
 	if _, ok := r.raw["immutable"].(bool); !ok && r.raw["immutable"] != nil {
 		r.fail(diag.InvalidSecret, "immutable", "must be true or false, is "+typeName(r.raw["immutable"]), "")
 	}
 }
 
-func (r *reader) checkSize(size int) {
+func (r *coreReader) checkSize(size int) {
 	if size > corev1.MaxSecretSize {
 		r.fail(diag.InvalidSecret, "", fmt.Sprintf("the data have %d bytes, more than %d", size, corev1.MaxSecretSize), "")
 	}

@@ -16,21 +16,35 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
 
-// custom reads a custom resource by its CRD.
-func (r *reader) custom() {
-	kind, err := schema.Of(r.object.Kind)
+// readCustom reads a custom resource by its CRD, and adds to the findings.
+func readCustom(w written, found findings) (typed, findings) {
+	r := crdReader{written: w, findings: found}
+	value := r.read()
+	return value, r.findings
+}
+
+// crdReader reads one custom resource.
+type crdReader struct {
+	written
+	findings
+}
+
+// read returns the value, which may not be used if anything failed.
+func (r *crdReader) read() typed {
+	value := newValue(r.apiVersion, r.kind)
+	kind, err := schema.Of(r.kind)
 	if err != nil {
 		r.fail(diag.InvalidField, "", "agentry's own schema is broken, please report it: "+err.Error(), "")
-		return
+		return value
 	}
 	delete(r.raw, "metadata") // already read
-	if r.object.Kind == v1alpha1.MetricsIntegrationKind {
+	if r.kind == v1alpha1.MetricsIntegrationKind {
 		r.checkIntegration()
 	}
-	if kind.Accept(r.raw) && runtime.DefaultUnstructuredConverter.FromUnstructured(r.raw, r.value) == nil {
-		return
+	if kind.Accept(r.raw) && runtime.DefaultUnstructuredConverter.FromUnstructured(r.raw, value) == nil {
+		return value
 	}
-	r.value = newValue(r.object.APIVersion, r.object.Kind) // may be half filled
+	value = newValue(r.apiVersion, r.kind) // the other may be half filled
 	unknown, errs := kind.Check(r.raw)
 	mistyped := mistypedPaths(errs)
 	r.unknownFields(kind, unknown, mistyped)
@@ -46,11 +60,12 @@ func (r *reader) custom() {
 		}
 	}
 	if r.failed() {
-		return
+		return value
 	}
-	if err := convert(r.raw, r.value); err != nil {
+	if err := convert(r.raw, value); err != nil {
 		r.fail(diag.InvalidField, "", err.Error(), "")
 	}
+	return value
 }
 
 // convert fills in a Go value by way of JSON, which finds what a schema does not say, such
@@ -68,7 +83,7 @@ func convert(raw map[string]any, value any) error {
 }
 
 // invalid reports what Kubernetes' validation found, once a field.
-func (r *reader) invalid(err *field.Error) {
+func (r *crdReader) invalid(err *field.Error) {
 	path, message := err.Field, strings.TrimPrefix(err.Detail, err.Field+" in body ")
 	if text, at, found := strings.Cut(message, " in "); found && path == "<nil>" && lookup(r.raw, at) != nil {
 		path, message = at, outOfRange(strings.TrimPrefix(text, "Checked value "))

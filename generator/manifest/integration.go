@@ -14,7 +14,7 @@ import (
 
 // checkIntegration checks the fields of a MetricsIntegration that may have one of two types,
 // which a structural schema cannot express.
-func (r *reader) checkIntegration() {
+func (r *crdReader) checkIntegration() {
 	r.checkConfig()
 	for _, path := range []string{"spec.secrets", "spec.configMaps"} {
 		items, _ := lookup(r.raw, path).([]any)
@@ -25,7 +25,7 @@ func (r *reader) checkIntegration() {
 }
 
 // checkConfig checks that the configuration is an object, or a string that holds one.
-func (r *reader) checkConfig() {
+func (r *crdReader) checkConfig() {
 	const path = "spec.config"
 	switch config := lookup(r.raw, path).(type) {
 	case nil, map[string]any:
@@ -44,7 +44,7 @@ func (r *reader) checkConfig() {
 }
 
 // checkKeyOrName checks a reference to a whole Secret or ConfigMap, or to a key of it.
-func (r *reader) checkKeyOrName(path string, item any) {
+func (r *crdReader) checkKeyOrName(path string, item any) {
 	data, err := json.Marshal(item)
 	if err == nil {
 		err = json.Unmarshal(data, &v1alpha1.KeyOrName{})

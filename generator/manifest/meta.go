@@ -17,29 +17,38 @@ import (
 // lastApplied is where kubectl keeps a copy of the whole object, a Secret's data included.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// metadata reads the fields of metadata that a user sets, and reports what is wrong with
+// readMetadata reads the fields of metadata that a user sets, and finds what is wrong with
 // them. Those that a cluster sets, as in exports of kubectl, are dropped.
-func (r *reader) metadata() metav1.ObjectMeta {
-	raw, ok := r.raw["metadata"].(map[string]any)
-	if !ok && r.raw["metadata"] != nil {
-		r.fail(diag.InvalidMetadata, "metadata", "must be a mapping, is "+typeName(r.raw["metadata"]), "")
+func readMetadata(w written) (metav1.ObjectMeta, findings) {
+	var f findings
+	raw, ok := w.raw["metadata"].(map[string]any)
+	if !ok && w.raw["metadata"] != nil {
+		f.fail(diag.InvalidMetadata, "metadata", "must be a mapping, is "+typeName(w.raw["metadata"]), "")
 	}
 	meta := metav1.ObjectMeta{
-		Name:        r.text(raw, "name"),
-		Namespace:   r.text(raw, "namespace"),
-		Labels:      r.texts(raw["labels"], "metadata.labels", diag.InvalidMetadata),
-		Annotations: r.texts(raw["annotations"], "metadata.annotations", diag.InvalidMetadata),
+		Name:        f.metadataText(raw, "name"),
+		Namespace:   f.metadataText(raw, "namespace"),
+		Labels:      f.texts(raw["labels"], "metadata.labels", diag.InvalidMetadata),
+		Annotations: f.texts(raw["annotations"], "metadata.annotations", diag.InvalidMetadata),
 	}
 	delete(meta.Annotations, lastApplied)
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		if !isMetadata(name) {
-			r.warn(diag.UnknownField, "metadata."+name, "unknown field, it is ignored",
+			f.warn(diag.UnknownField, "metadata."+name, "unknown field, it is ignored",
 				diag.DidYouMean(name, []string{"name", "namespace", "labels", "annotations"}))
 		}
 	}
-	r.checkName(&meta, raw)
-	r.checkLabels(&meta)
-	return meta
+	f.checkName(meta.Name, w.kind, raw)
+	switch {
+	case w.kind == namespaceKind:
+		meta.Namespace = ""
+	case isAbsent(raw["namespace"]) && w.opts.DefaultNamespace != "":
+		meta.Namespace = w.opts.DefaultNamespace
+	default:
+		f.checkNamespace(meta.Namespace, raw)
+	}
+	f.checkLabels(&meta)
+	return meta, f
 }
 
 // isMetadata reports whether Kubernetes knows a field of metadata.
@@ -54,21 +63,21 @@ func isMetadata(name string) bool {
 	return false
 }
 
-// text reads a string of metadata.
-func (r *reader) text(raw map[string]any, name string) string {
+// metadataText reads a string of metadata.
+func (f *findings) metadataText(raw map[string]any, name string) string {
 	value, ok := raw[name].(string)
 	if !ok && raw[name] != nil {
-		r.fail(diag.InvalidMetadata, "metadata."+name, "must be a string, is "+typeName(raw[name]), r.quoteIt(raw[name]))
+		f.fail(diag.InvalidMetadata, "metadata."+name, "must be a string, is "+typeName(raw[name]), quoteIt(raw[name]))
 	}
 	return value
 }
 
 // texts reads a map of strings. Values never come into messages.
-func (r *reader) texts(value any, path string, code diag.Code) map[string]string {
+func (f *findings) texts(value any, path string, code diag.Code) map[string]string {
 	raw, ok := value.(map[string]any)
 	if !ok {
 		if value != nil {
-			r.fail(code, path, "must be a mapping of strings, is "+typeName(value), "")
+			f.fail(code, path, "must be a mapping of strings, is "+typeName(value), "")
 		}
 		return nil
 	}
@@ -76,7 +85,7 @@ func (r *reader) texts(value any, path string, code diag.Code) map[string]string
 	for key, item := range raw {
 		text, ok := item.(string)
 		if !ok && item != nil {
-			r.fail(code, path+"["+key+"]", "must be a string, is "+typeName(item), r.quoteIt(item))
+			f.fail(code, path+"["+key+"]", "must be a string, is "+typeName(item), quoteIt(item))
 		}
 		out[key] = text
 	}
@@ -84,7 +93,7 @@ func (r *reader) texts(value any, path string, code diag.Code) map[string]string
 }
 
 // quoteIt is the hint for a scalar that YAML takes for something else than a string.
-func (r *reader) quoteIt(value any) string {
+func quoteIt(value any) string {
 	switch value.(type) {
 	case map[string]any, []any, nil:
 		return ""
@@ -92,35 +101,30 @@ func (r *reader) quoteIt(value any) string {
 	return "quote it"
 }
 
-// checkName checks the name and the namespace, and sets the default one.
-func (r *reader) checkName(meta *metav1.ObjectMeta, raw map[string]any) {
-	namespaced := r.object.Kind != namespaceKind
+func (f *findings) checkName(name, kind string, raw map[string]any) {
 	valid := apivalidation.NameIsDNSSubdomain
-	if !namespaced {
+	if kind == namespaceKind {
 		valid = apivalidation.NameIsDNSLabel
 	}
 	switch _, isText := raw["name"].(string); {
 	case raw["name"] == nil && raw["generateName"] != nil:
-		r.fail(diag.InvalidMetadata, "metadata.generateName", "is not enough: there is no cluster that would make a name", "set metadata.name")
+		f.fail(diag.InvalidMetadata, "metadata.generateName", "is not enough: there is no cluster that would make a name", "set metadata.name")
 	case isAbsent(raw["name"]):
-		r.fail(diag.InvalidMetadata, "metadata.name", "is required", "")
-	case isText && !isPlainName(meta.Name):
-		for _, message := range valid(meta.Name, false) {
-			r.fail(diag.InvalidMetadata, "metadata.name", fmt.Sprintf("%q: %s", meta.Name, withoutExamples(message)), "")
+		f.fail(diag.InvalidMetadata, "metadata.name", "is required", "")
+	case isText && !isPlainName(name):
+		for _, message := range valid(name, false) {
+			f.fail(diag.InvalidMetadata, "metadata.name", fmt.Sprintf("%q: %s", name, withoutExamples(message)), "")
 		}
 	}
-	if !namespaced {
-		meta.Namespace = ""
-		return
-	}
+}
+
+func (f *findings) checkNamespace(namespace string, raw map[string]any) {
 	switch _, isText := raw["namespace"].(string); {
-	case isAbsent(raw["namespace"]) && r.opts.DefaultNamespace == "":
-		r.fail(diag.MissingNamespace, "metadata.namespace", "is required", "set it, or a default namespace")
 	case isAbsent(raw["namespace"]):
-		meta.Namespace = r.opts.DefaultNamespace
-	case isText && !isPlainName(meta.Namespace):
-		for _, message := range apivalidation.ValidateNamespaceName(meta.Namespace, false) {
-			r.fail(diag.InvalidMetadata, "metadata.namespace", fmt.Sprintf("%q: %s", meta.Namespace, withoutExamples(message)), "")
+		f.fail(diag.MissingNamespace, "metadata.namespace", "is required", "set it, or a default namespace")
+	case isText && !isPlainName(namespace):
+		for _, message := range apivalidation.ValidateNamespaceName(namespace, false) {
+			f.fail(diag.InvalidMetadata, "metadata.namespace", fmt.Sprintf("%q: %s", namespace, withoutExamples(message)), "")
 		}
 	}
 }
@@ -134,7 +138,7 @@ func withoutExamples(message string) string {
 }
 
 // checkLabels checks labels and annotations.
-func (r *reader) checkLabels(meta *metav1.ObjectMeta) {
+func (f *findings) checkLabels(meta *metav1.ObjectMeta) {
 	path := field.NewPath("metadata")
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(meta.Labels)) {
@@ -155,10 +159,10 @@ func (r *reader) checkLabels(meta *metav1.ObjectMeta) {
 		}
 	}
 	for _, err := range errs {
-		r.fail(diag.InvalidMetadata, err.Field, withoutExamples(err.Detail), "")
+		f.fail(diag.InvalidMetadata, err.Field, withoutExamples(err.Detail), "")
 	}
 	if size > apivalidation.TotalAnnotationSizeLimitB {
-		r.fail(diag.InvalidMetadata, "metadata.annotations",
+		f.fail(diag.InvalidMetadata, "metadata.annotations",
 			fmt.Sprintf("hold %d bytes, more than %d", size, apivalidation.TotalAnnotationSizeLimitB), "")
 	}
 }

@@ -40,9 +40,9 @@ func isSaid(err *field.Error, mistyped map[string]bool) bool {
 
 // mismatch puts Kubernetes' message about a value of the wrong type into words, and says how
 // to write it.
-func (r *reader) mismatch(path, message string) (words, hint string) {
+func (w written) mismatch(path, message string) (words, hint string) {
 	types, got, _ := strings.Cut(strings.TrimPrefix(message, "must be of type "), ": ")
-	value := lookup(r.raw, path)
+	value := lookup(w.raw, path)
 	is := typeName(value)
 	if is == "null" {
 		if word := typeWords[strings.Trim(got, `"`)]; word != "" {
@@ -63,7 +63,7 @@ func (r *reader) mismatch(path, message string) (words, hint string) {
 		}
 		wanted = append(wanted, word)
 	}
-	return "must be " + strings.Join(wanted, " or ") + ", is " + is, r.typeHint(path, types, value)
+	return "must be " + strings.Join(wanted, " or ") + ", is " + is, w.typeHint(path, types, value)
 }
 
 // outOfRange puts Kubernetes' message about a number into words.
@@ -83,9 +83,9 @@ var (
 )
 
 // typeHint says how to write a value, which is not of the types that are wanted.
-func (r *reader) typeHint(path, types string, value any) string {
+func (w written) typeHint(path, types string, value any) string {
 	text, isText := value.(string)
-	switch kind := r.object.Kind; {
+	switch kind := w.kind; {
 	case kind == v1alpha1.IntegrationKind && keyPattern.MatchString(path):
 		return "write " + keyForm
 	case kind == v1alpha1.PodLogsKind && nestedPattern.MatchString(path):
@@ -101,23 +101,23 @@ func (r *reader) typeHint(path, types string, value any) string {
 	case "array":
 		return `begin each item of the list with "- "`
 	case "object":
-		return r.mappingHint(path, value)
+		return w.mappingHint(path, value)
 	}
-	return r.scalarHint(path, types, value)
+	return w.scalarHint(path, types, value)
 }
 
 // withoutSpace is a key and a value with nothing between, which YAML reads as one text.
 var withoutSpace = regexp.MustCompile(`^[A-Za-z_]\w*:[^\s/]`)
 
 // mappingHint says how to write a mapping.
-func (r *reader) mappingHint(path string, value any) string {
+func (w written) mappingHint(path string, value any) string {
 	switch value := value.(type) {
 	case []any:
 		if len(value) == 1 {
 			return "write the item itself, not a list of it"
 		}
 	case string:
-		if _, node, found := r.object.at.find(path); found && resolved(node).Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		if _, node, found := w.at.find(path); found && resolved(node).Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 			return "write the lines as YAML, without the | or > before them"
 		}
 		if withoutSpace.MatchString(value) {
@@ -131,8 +131,8 @@ func (r *reader) mappingHint(path string, value any) string {
 const maxQuoted = 100
 
 // scalarHint says how to write a scalar that YAML takes for a value of another type.
-func (r *reader) scalarHint(path, types string, value any) string {
-	_, node, found := r.object.at.find(path)
+func (w written) scalarHint(path, types string, value any) string {
+	_, node, found := w.at.find(path)
 	if !found || len(resolved(node).Value) > maxQuoted {
 		return ""
 	}

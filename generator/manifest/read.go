@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -24,35 +23,47 @@ func (p *parser) object(raw map[string]any, at place) {
 	case isList(apiVersion, kind):
 		p.list(raw, at)
 	default:
-		value := newValue(apiVersion, kind)
-		if value == nil {
+		if newValue(apiVersion, kind) == nil {
 			p.foreign(raw, at)
 			return
 		}
-		r := &reader{
-			opts: p.opts, raw: raw, value: value,
-			object: &Object{ID: ID{Kind: kind}, APIVersion: apiVersion, at: at},
-		}
-		p.add(r)
+		p.add(written{opts: p.opts, apiVersion: apiVersion, kind: kind, raw: raw, at: at})
 	}
 }
 
-// add reads an object of a kind that agentry knows and takes over what came of it.
-func (p *parser) add(r *reader) {
-	digest := r.digest() // before defaults are set, so that it is the input's
-	ok := r.read()
-	p.result.Diags = append(p.result.Diags, r.diags()...)
-	switch {
-	case ok:
-		r.object.Digest = digest
-		r.object.Value = r.value
-		p.result.Objects = append(p.result.Objects, r.object)
-	case r.object.Name == "":
+// written is an object of a kind that agentry knows, as it is written.
+type written struct {
+	opts             Options
+	apiVersion, kind string
+	raw              map[string]any
+	at               place
+}
+
+// add reads an object.
+func (p *parser) add(w written) {
+	digest := w.digest()    // before defaults are set, so that it is the input's
+	delete(w.raw, "status") // what a cluster says of the object
+	meta, found := readMetadata(w)
+	object := &Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name}, APIVersion: w.apiVersion, at: w.at}
+	var value typed
+	use := true
+	if w.apiVersion == coreVersion {
+		value, found, use = readCore(w, found)
+	} else {
+		value, found = readCustom(w, found)
+	}
+	object.Meta = value.GetObjectMeta().(*metav1.ObjectMeta)
+	*object.Meta = meta
+	p.result.Diags = append(p.result.Diags, found.diags(object)...)
+	switch failed := found.failed(); {
+	case use && !failed:
+		object.Digest, object.Value = digest, value
+		p.result.Objects = append(p.result.Objects, object)
+	case object.Name == "":
 		p.result.Broken++
-	case r.leftOut: // on purpose, without a fault of the object
-	default:
-		p.result.Invalid = append(p.result.Invalid, r.object.ID)
-		p.result.LeftOut = append(p.result.LeftOut, r.object)
+	case use:
+		p.result.Invalid = append(p.result.Invalid, object.ID)
+		p.result.LeftOut = append(p.result.LeftOut, object)
 	}
 }
 
@@ -91,95 +102,16 @@ func (p *parser) foreign(raw map[string]any, at place) {
 	p.result.Diags = append(p.result.Diags, d)
 }
 
-// reader reads one object of a kind that agentry knows.
-type reader struct {
-	opts     Options
-	raw      map[string]any
-	object   *Object
-	value    typed
-	findings []finding
-	leftOut  bool
-}
-
-// finding is something to report about the object, before its position is looked up.
-type finding struct {
-	severity diag.Severity
-	code     diag.Code
-	path     string
-	message  string
-	hint     string
-	// Where it is within the text that the field holds; zero if it is about the field.
-	line, column int
-}
-
-func (r *reader) fail(code diag.Code, path, message, hint string) {
-	r.findings = append(r.findings, finding{severity: diag.Error, code: code, path: path, message: message, hint: hint})
-}
-
-// failInside reports something within the text that a field holds.
-func (r *reader) failInside(path string, line, column int, message, hint string) {
-	r.fail(diag.InvalidField, path, message, hint)
-	last := &r.findings[len(r.findings)-1]
-	last.line, last.column = line, column
-}
-
-func (r *reader) warn(code diag.Code, path, message, hint string) {
-	r.findings = append(r.findings, finding{severity: diag.Warning, code: code, path: path, message: message, hint: hint})
-}
-
-// read fills in the object and reports whether it can be used.
-func (r *reader) read() bool {
-	delete(r.raw, "status") // what a cluster says of the object
-	meta := r.metadata()
-	r.object.Name, r.object.Namespace = meta.Name, meta.Namespace
-	switch r.object.APIVersion {
-	case coreVersion:
-		r.core()
-	default:
-		r.custom()
-	}
-	r.object.Meta = r.value.GetObjectMeta().(*metav1.ObjectMeta)
-	*r.object.Meta = meta
-	return !r.leftOut && !r.failed()
-}
-
-// failed reports whether an error was found.
-func (r *reader) failed() bool {
-	return slices.ContainsFunc(r.findings, func(f finding) bool { return f.severity == diag.Error })
-}
-
 // digest is that of everything that the value is made of: what is written, and the options.
-func (r *reader) digest() [sha256.Size]byte {
+func (w written) digest() [sha256.Size]byte {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q\n", r.opts.DefaultNamespace, r.opts.Compatibility)
-	if r.object.at.prefix == "" {
-		io.WriteString(h, r.object.at.text)
+	fmt.Fprintf(h, "%q %q\n", w.opts.DefaultNamespace, w.opts.Compatibility)
+	if w.at.prefix == "" {
+		io.WriteString(h, w.at.text)
 	} else {
 		// One of many in its document. What was decoded from YAML can be written as JSON.
-		item, _ := json.Marshal(r.raw)
+		item, _ := json.Marshal(w.raw)
 		h.Write(item)
 	}
 	return [sha256.Size]byte(h.Sum(nil))
-}
-
-// diags turns the findings into diagnostics, with positions.
-func (r *reader) diags() diag.List {
-	slices.SortStableFunc(r.findings, func(a, b finding) int {
-		// Errors first, so that it is warnings which the limit cuts off.
-		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.path, b.path), cmp.Compare(a.message, b.message))
-	})
-	var list diag.List
-	for i, f := range r.findings {
-		if i == MaxFindings {
-			list = append(list, r.object.Diag(f.severity, f.code, "", "further findings are not shown"))
-			break
-		}
-		d := r.object.Diag(f.severity, f.code, f.path, "%s", f.message)
-		d.Hint = f.hint
-		if f.line > 0 {
-			d.Line, d.Column = r.object.ValuePosition(f.path, f.line, f.column)
-		}
-		list = append(list, d)
-	}
-	return list
 }

@@ -12,18 +12,18 @@ import (
 
 // unknownFields reports fields that a schema does not know. Below a value of the wrong type
 // every field is unknown, so nothing is said of these: the type is reported.
-func (r *reader) unknownFields(kind *schema.Kind, paths []string, mistyped map[string]bool) {
+func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped map[string]bool) {
 	stages := stageNames(kind)
-	var fields, unknownStages, doubts int
+	var fields, unknownStages, unsure int
 	for _, path := range paths {
 		if isBelow(path, mistyped) {
 			continue
 		}
 		// Reported are fewer than are counted here.
-		name, direct, sure := r.stageName(path, stages)
-		if !sure && doubts < MaxFindings {
-			doubts++
-			key, _, found := r.object.at.find(path)
+		name, direct, sure := stageName(r.kind, path, stages)
+		if !sure && unsure < MaxFindings {
+			unsure++
+			key, _, found := r.at.find(path)
 			direct = found && key != nil && key.Value == name
 		}
 		if direct {
@@ -58,10 +58,10 @@ var stagePattern = regexp.MustCompile(`^spec\.pipelineStages\[[0-9]+\]`)
 // stageName is the key of a pipeline stage that an unknown field is. It is not direct if it
 // is any other field, a setting of a stage included. That is not sure if its key would have to
 // hold a dot: drop.x is either the setting x of drop or a stage of that name.
-func (r *reader) stageName(path string, known []string) (name string, direct, sure bool) {
+func stageName(kind, path string, known []string) (name string, direct, sure bool) {
 	stage := stagePattern.FindString(path)
 	name, direct = strings.CutPrefix(path[len(stage):], ".")
-	if r.object.Kind != v1alpha1.PodLogsKind || stage == "" || !direct {
+	if kind != v1alpha1.PodLogsKind || stage == "" || !direct {
 		return "", false, true
 	}
 	for _, k := range known {
@@ -77,7 +77,7 @@ func stageNames(kind *schema.Kind) []string { return kind.Siblings("spec.pipelin
 
 // unknownStage reports a stage that there is not. A cluster would drop it, and every line
 // would go through the pipeline without it: that is no warning's business.
-func (r *reader) unknownStage(path, name string, known []string) {
+func (r *crdReader) unknownStage(path, name string, known []string) {
 	hint := diag.DidYouMean(name, known)
 	if hint == "" {
 		hint = "the stages are " + strings.Join(known, ", ")

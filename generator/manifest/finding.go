@@ -1,0 +1,64 @@
+package manifest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// finding is something to report about the object, before its position is looked up.
+type finding struct {
+	severity diag.Severity
+	code     diag.Code
+	path     string
+	message  string
+	hint     string
+	// Where it is within the text that the field holds; zero if it is about the field.
+	line, column int
+}
+
+// findings are what was found in one object.
+type findings []finding
+
+func (f *findings) fail(code diag.Code, path, message, hint string) {
+	*f = append(*f, finding{severity: diag.Error, code: code, path: path, message: message, hint: hint})
+}
+
+// failInside reports something within the text that a field holds.
+func (f *findings) failInside(path string, line, column int, message, hint string) {
+	f.fail(diag.InvalidField, path, message, hint)
+	last := &(*f)[len(*f)-1]
+	last.line, last.column = line, column
+}
+
+func (f *findings) warn(code diag.Code, path, message, hint string) {
+	*f = append(*f, finding{severity: diag.Warning, code: code, path: path, message: message, hint: hint})
+}
+
+// failed reports whether an error was found.
+func (f findings) failed() bool {
+	return slices.ContainsFunc(f, func(f finding) bool { return f.severity == diag.Error })
+}
+
+// diags turns the findings into diagnostics, with positions.
+func (f findings) diags(o *Object) diag.List {
+	slices.SortStableFunc(f, func(a, b finding) int {
+		// Errors first, so that it is warnings which the limit cuts off.
+		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.path, b.path), cmp.Compare(a.message, b.message))
+	})
+	var list diag.List
+	for i, one := range f {
+		if i == MaxFindings {
+			list = append(list, o.Diag(one.severity, one.code, "", "further findings are not shown"))
+			break
+		}
+		d := o.Diag(one.severity, one.code, one.path, "%s", one.message)
+		d.Hint = one.hint
+		if one.line > 0 {
+			d.Line, d.Column = o.ValuePosition(one.path, one.line, one.column)
+		}
+		list = append(list, d)
+	}
+	return list
+}

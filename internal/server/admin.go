@@ -19,7 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/style"
 )
 
-// Fleet is what is shown and triggered; [fleet.Fleet] is one.
+// Fleet is the state that is shown: a [fleet.Fleet].
 type Fleet interface {
 	Status() []fleet.Status
 	Pipeline(name string) (fleet.Status, bool)
@@ -29,20 +29,20 @@ type Fleet interface {
 
 var _ Fleet = (*fleet.Fleet)(nil)
 
-// Options are what the admin listener shows.
+// Options are the settings of the admin handler.
 type Options struct {
 	Fleet Fleet
 	// Trigger asks for passes. It does not wait for them.
 	Trigger func(t fleet.Trigger)
 	Version string
 	Metrics prometheus.Gatherer
-	// Token is the bearer token of the moment; nil: none is asked for, which is for listeners
-	// on loopback.
+	// Token returns the current bearer token; nil: no token is required, which is for listeners on
+	// loopback.
 	Token func() string
 	Log   *slog.Logger
 }
 
-// admin answers what is not for the public.
+// admin handles requests of the admin listener.
 type admin struct {
 	Options
 	ready atomic.Bool
@@ -67,7 +67,7 @@ func NewAdmin(o Options) http.Handler {
 	return secured(open)
 }
 
-// secured sets the headers that all answers have.
+// secured sets the security headers of all answers.
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		style.Secure(w.Header())
@@ -77,8 +77,7 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
-// guard lets requests pass that carry the token, or where there is none, that name this
-// machine as it names itself.
+// guard accepts requests with the token, or, if there is none, requests to a loopback host.
 func (a *admin) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -94,7 +93,7 @@ func (a *admin) guard(next http.Handler) http.Handler {
 	})
 }
 
-// carries reports whether a request has the token. It takes as long if not.
+// carries reports whether a request has the token. It takes the same time if not.
 func carries(r *http.Request, token string) bool {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	given = strings.TrimSpace(given)
@@ -105,8 +104,7 @@ func carries(r *http.Request, token string) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "bearer")
 }
 
-// namesLoopback reports whether a Host header names this machine in a way that no DNS server
-// has a say in.
+// namesLoopback reports whether a Host header names this machine without the help of DNS.
 func namesLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -119,14 +117,14 @@ func namesLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// healthz answers as long as the fleet does: a request hangs if that is stuck.
+// healthz answers as long as the fleet does: a request hangs if the fleet is deadlocked.
 func (a *admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	a.Fleet.Remotes()
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// readyz is good once each pipeline had its first try, and stays so: it is about whether this
-// process works, not about whether what it is given is right.
+// readyz is ready once each pipeline was tried, and stays so: it says whether this process works, not
+// whether its inputs are right.
 func (a *admin) readyz(w http.ResponseWriter, _ *http.Request) {
 	if !a.ready.Load() {
 		if waiting := untried(a.Fleet.Status()); waiting > 0 {

@@ -26,7 +26,7 @@ const (
 type Pipelines struct {
 	Version string         `json:"version"`
 	Items   []fleet.Status `json:"items"`
-	// Problems are what is wrong with the configuration; what ran before goes on.
+	// Problems are what is wrong with the configuration. Pipelines that ran before go on.
 	Problems []fleet.Finding `json:"problems"`
 }
 
@@ -35,13 +35,13 @@ type Remotes struct {
 	Items []fleet.RemoteStatus `json:"items"`
 }
 
-// Reconcile asks for a pass, and is its answer: RequestedAt is the token that comes back as
-// lastHandledReconcileAt. Without one, the time is.
+// Reconcile asks for a pass, and is also the answer: RequestedAt is the token that the status repeats as
+// lastHandledReconcileAt. Default: the current time.
 type Reconcile struct {
 	RequestedAt string `json:"requestedAt"`
 }
 
-// Problem is the answer to a request that could not be served.
+// Problem is the answer to a request that failed.
 type Problem struct {
 	Error string `json:"error"`
 }
@@ -99,7 +99,7 @@ func (a *admin) trigger(w http.ResponseWriter, r *http.Request, pipeline string)
 	answer(w, http.StatusAccepted, request)
 }
 
-// readReconcile reads a request; an empty body is one.
+// readReconcile reads a request; its body may be empty.
 func readReconcile(body io.Reader) (Reconcile, error) {
 	var request Reconcile
 	decoder := json.NewDecoder(body)
@@ -123,7 +123,7 @@ func answer(w http.ResponseWriter, status int, value any) {
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(value) // A client that goes away is none of our errors.
+	_ = encoder.Encode(value) // fails only if the client has gone
 }
 
 // findings are diagnostics in the form of a status.
@@ -135,7 +135,7 @@ func findings(list diag.List) []fleet.Finding {
 	return out
 }
 
-// untried counts the pipelines of this replica that had no pass, good or bad, yet.
+// untried counts the pipelines of this replica whose first pass has not ended.
 func untried(all []fleet.Status) int {
 	n := 0
 	for _, s := range all {

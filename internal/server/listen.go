@@ -20,7 +20,7 @@ const (
 	writeTimeout   = time.Minute
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 16 << 10
-	// ShutdownTimeout is how long requests under way may go on when the service stops.
+	// ShutdownTimeout is how long running requests may go on when the service stops.
 	ShutdownTimeout = 5 * time.Second
 )
 
@@ -31,8 +31,8 @@ type Listener struct {
 	TLS     *tls.Config
 }
 
-// Serve serves until ctx ends; then it stops accepting and ends what was begun. An error of
-// one listener ends all.
+// Serve serves until ctx ends; then it accepts no more connections and finishes running requests. An
+// error of one listener stops all.
 func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -49,7 +49,7 @@ func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
 			bounded, done := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTimeout)
 			defer done()
 			if server.Shutdown(bounded) != nil {
-				_ = server.Close() // Someone reads too slowly to wait for.
+				_ = server.Close() // a client is too slow to wait for
 			}
 		})
 	}
@@ -60,14 +60,14 @@ func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
 	return nil
 }
 
-// brokenError ends all listeners, unlike the end of the context.
+// brokenError is the cause of a context that a listener ended, and not the caller.
 type brokenError struct{ error }
 
 func newServer(l Listener, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: l.Handler, TLSConfig: l.TLS, MaxHeaderBytes: maxHeaderBytes,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // What clients do wrong.
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients
 	}
 }
 
@@ -78,8 +78,8 @@ func serve(server *http.Server, l Listener) error {
 	return server.Serve(l.Listener)
 }
 
-// TLS makes the settings of a listener from files that may change: each connection gets the
-// certificate that they hold now.
+// TLS makes the settings of a listener whose certificate may change: each connection gets the current
+// one.
 func TLS(certificate func() *tls.Certificate) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},

@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// Bounds of the page; what has trouble comes first, and the JSON has all.
+// Bounds of the page: it shows pipelines with problems first, and the JSON has all.
 const (
 	maxPageRows = 500
 	maxPageHeld = 200
@@ -27,11 +27,11 @@ var pageText string
 // page is what the template shows.
 type page struct {
 	Version  string
-	Chosen   string // a pipeline that was asked for
+	Chosen   string // the one pipeline that the request names
 	Rows     []pageRow
 	Hidden   int
 	Total    int
-	Troubled int
+	Bad      int
 	Problems []fleet.Finding
 	Remotes  []fleet.RemoteStatus
 	now      time.Time
@@ -43,12 +43,12 @@ type pageRow struct {
 	Ready, Stalled metav1.Condition
 }
 
-// Good reports whether nobody needs to look.
+// Good reports whether nobody has to do anything.
 func (r pageRow) Good() bool {
 	return r.Ready.Status == metav1.ConditionTrue || r.Suspended || !r.Owned
 }
 
-// Bad reports whether something is wrong. What is not good need not be bad: it may not have
+// Bad reports whether something is wrong. A pipeline that is not good need not be bad: it may not have
 // been tried yet.
 func (r pageRow) Bad() bool {
 	return !r.Good() && (r.Ready.Status == metav1.ConditionFalse || r.Stalled.Status == metav1.ConditionTrue)
@@ -59,7 +59,7 @@ func (r pageRow) State() string {
 	switch {
 	case r.Bad():
 		return "bad"
-	case r.Good() && r.Owned && !r.Suspended: // of the others nobody knows
+	case r.Good() && r.Owned && !r.Suspended: // this replica does not know about the others
 		return "good"
 	}
 	return ""
@@ -76,13 +76,13 @@ func (r pageRow) HeldUnits() []fleet.UnitStatus {
 	return out
 }
 
-// HeldShown are the held objects that the page has room for.
+// HeldShown are the held objects that the page shows.
 func (r pageRow) HeldShown() []fleet.HeldStatus { return r.Held[:min(len(r.Held), maxPageHeld)] }
 
 // HeldHidden counts the others.
 func (r pageRow) HeldHidden() int { return max(0, len(r.Held)-maxPageHeld) }
 
-// Ago says how long ago a time was, or how long it is until then.
+// Ago says how long ago a time was, or how long until then.
 func (p page) Ago(t *metav1.Time) string {
 	if t.IsZero() {
 		return "never"
@@ -93,7 +93,7 @@ func (p page) Ago(t *metav1.Time) string {
 	return "in " + t.Sub(p.now).Round(time.Second).String()
 }
 
-// took is how long something took, as people say it.
+// took is a rounded duration.
 func took(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
 // short is a commit as people write it.
@@ -123,7 +123,7 @@ func (a *admin) newPage(chosen string) (p page, found bool) {
 		}
 		p.Total++
 		if row.Bad() {
-			p.Troubled++
+			p.Bad++
 		}
 		if chosen == "" || s.Name == chosen {
 			p.Rows = append(p.Rows, row)
@@ -135,7 +135,7 @@ func (a *admin) newPage(chosen string) (p page, found bool) {
 	return p, chosen == "" || len(p.Rows) > 0
 }
 
-// rank orders what needs somebody first.
+// rank orders rows: bad ones first, good ones last.
 func rank(r pageRow) int {
 	switch {
 	case r.Bad():

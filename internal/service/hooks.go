@@ -13,7 +13,7 @@ const hookRefresh = 10 * time.Second
 // hookSecrets are the webhooks of one pipeline as they were read last.
 type hookSecrets struct {
 	hooks []webhook.Hook
-	err   string // that was logged
+	err   string // as it was logged
 }
 
 // refreshHooks reads the secrets of all webhooks again, as their files may have changed.
@@ -23,8 +23,8 @@ func (s *service) refreshHooks() {
 	s.setHooks()
 }
 
-// setHooks tells the handler which webhooks there are. Of a pipeline whose secrets cannot be
-// read at the moment it keeps those that it knew.
+// setHooks gives the handler all webhooks. A pipeline whose secrets cannot be read keeps its previous
+// webhooks. s.reloading is held.
 func (s *service) setHooks() {
 	next := map[string]hookSecrets{}
 	var all []webhook.Hook
@@ -62,7 +62,7 @@ func (s *service) readHooks(d *fleet.Definition) hookSecrets {
 		out.hooks = before.hooks
 	}
 	if out.err = err.Error(); out.err != before.err {
-		s.log.Error("credentials of the service cannot be read, the previous ones stay in force", "pipeline", d.Metadata.Name, "err", err)
+		s.log.Error("credentials of the service cannot be read; the previous ones stay in use", "pipeline", d.Metadata.Name, "err", err)
 	}
 	return out
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/agentry-dev/agentry/internal/replica"
 )
 
-// Replicas says with whom the pipelines are shared, by Leases in a Kubernetes cluster.
+// Replicas says which replicas share the pipelines, by Leases in a Kubernetes cluster.
 type Replicas struct {
-	// Namespace has the Leases; empty: nobody shares the pipelines.
+	// Namespace has the Leases; empty: there are no other replicas.
 	Namespace string
-	// Name is that of all replicas together.
+	// Name is shared by the replicas of one fleet.
 	Name string
-	// Identity is that of this one; empty: the variable POD_NAME, or the host's name.
+	// Identity is this replica's own name; empty: the variable POD_NAME, or the host's name.
 	Identity string
-	// Kubeconfig is the way to the cluster; empty: that of a pod in it.
+	// Kubeconfig is a file that says how to reach the cluster; empty: as a pod in it.
 	Kubeconfig string
 }
 
-// newReplica is this service's part among replicas; nil if there are none.
+// newReplica makes this process a replica; nil if there are no others.
 func newReplica(o Options) (*replica.Replica, error) {
 	if o.Replicas.Namespace == "" {
 		return nil, nil
@@ -40,31 +40,31 @@ func newReplica(o Options) (*replica.Replica, error) {
 	})
 }
 
-// shared lets an observer hear only of pipelines that this replica holds, so that what others
-// see of them happens once. While the Leases cannot be renewed, it hears of none.
-type shared struct {
+// once gives an observer only the outcomes of pipelines for which this replica may publish, so that
+// every event is published once. While the Leases cannot be renewed, that is none.
+type once struct {
 	replica  *replica.Replica
 	observer fleet.Observer
 }
 
-var _ fleet.Observer = shared{}
+var _ fleet.Observer = once{}
 
 // Passed implements [fleet.Observer].
-func (s shared) Passed(ctx context.Context, o fleet.Outcome) {
+func (s once) Passed(ctx context.Context, o fleet.Outcome) {
 	if s.replica.MayPublish(o.After.ShardKey) {
 		s.observer.Passed(ctx, o)
 	}
 }
 
-// once is an observer whose doings others see.
+// once wraps an observer that publishes.
 func (s *service) once(o fleet.Observer) fleet.Observer {
 	if s.replica == nil {
 		return o
 	}
-	return shared{s.replica, o}
+	return once{s.replica, o}
 }
 
-// ownership is what the fleet asks which pipelines are ours; nil for all.
+// ownership says which pipelines are this replica's; nil: all.
 func (s *service) ownership() fleet.Ownership {
 	if s.replica == nil {
 		return nil
@@ -72,13 +72,13 @@ func (s *service) ownership() fleet.Ownership {
 	return s.replica
 }
 
-// trigger gives a trigger to the fleet, and to the replicas that run what it does not.
+// trigger gives a trigger to the fleet, and to the replicas that run other pipelines.
 func (s *service) trigger(t fleet.Trigger) {
 	s.fleet.Trigger(t)
 	if s.replica == nil {
 		return
 	}
 	if err := s.replica.Forward(t); err != nil {
-		s.log.Warn("a trigger is not handed on; polling finds what it was about", "pipeline", t.Pipeline, "repository", t.Repository, "err", err)
+		s.log.Warn("a trigger cannot be forwarded; the next poll finds what has changed", "pipeline", t.Pipeline, "repository", t.Repository, "err", err)
 	}
 }

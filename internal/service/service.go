@@ -1,19 +1,15 @@
-// Package service is `agentry serve`: a fleet, what feeds it (pipeline files, webhooks,
-// signals), and what tells of it (HTTP, metrics, events, systemd), put together and taken
-// down in order.
+// Package service is `agentry serve`: a fleet, its inputs (pipeline files, webhooks, signals) and its
+// outputs (HTTP, metrics, notifications, systemd). It connects them, and stops them in order.
 //
 //	pipelinefile.Loader ──▶ fleet.Fleet ──▶ telemetry, notify, forge, oci, preview
 //	internal/webhook ──▶    │      ◀── internal/server (page, API, triggers)
 //
-// It starts if there is any pipeline that can run, and from then on nothing in the
-// configuration stops it.
+// It starts if any pipeline can run. After that, no configuration stops it.
 package service
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
@@ -32,7 +28,7 @@ import (
 type Options struct {
 	// Path is a pipeline file, or a folder of them.
 	Path string
-	// Getenv reads credentials that are in environment variables, and what systemd says.
+	// Getenv reads environment variables: credentials, and what systemd sets.
 	Getenv  pipelinefile.Getenv
 	Version string
 	// CacheDir holds the caches of the repositories.
@@ -44,10 +40,10 @@ type Options struct {
 	Grace       time.Duration
 	// Listen is the address for webhooks; empty: none. AdminListen is that of everything else.
 	Listen, AdminListen Address
-	// TokenFile holds the bearer token of the admin listener, which it needs if it is not on
+	// TokenFile holds the bearer token of the admin listener. It is required unless that listens on
 	// loopback.
 	TokenFile string
-	// Replicas says with whom the pipelines are shared.
+	// Replicas says which replicas share the pipelines.
 	Replicas Replicas
 	// MaxWebhookBytes bounds the body of a webhook; 0 is the default of its type.
 	MaxWebhookBytes int64
@@ -56,12 +52,6 @@ type Options struct {
 	Log    *slog.Logger
 
 	git repo.Options // of tests, which have less patience
-}
-
-// Address is a place to listen on, over TLS if it has a certificate, whose files may change.
-type Address struct {
-	Address           string
-	CertFile, KeyFile string
 }
 
 // ConfigurationError says that there is no pipeline that could run.
@@ -75,25 +65,25 @@ func (e *ConfigurationError) Error() string {
 	return e.Problems[0].Position() + ": " + e.Problems[0].Message
 }
 
-// service is what runs.
+// service is everything that runs.
 type service struct {
-	options Options
-	log     *slog.Logger
-	fleet   *fleet.Fleet
-	replica *replica.Replica // nil: it runs all pipelines
-	loader  *pipelinefile.Loader
-	hooks   *webhook.Handler
-	metrics *telemetry.Service
-	pool    *repo.Pool
-	tellers []teller
-	systemd systemd
+	options   Options
+	log       *slog.Logger
+	fleet     *fleet.Fleet
+	replica   *replica.Replica // nil: there are no others, and this one runs all pipelines
+	loader    *pipelinefile.Loader
+	hooks     *webhook.Handler
+	metrics   *telemetry.Service
+	pool      *repo.Pool
+	notifiers []notifier
+	systemd   systemd
 
-	reloading sync.Mutex
-	told      string // the problems of the configuration that were logged last
+	reloading sync.Mutex // guards what is below
+	logged    string     // the problems of the configuration that were logged last
 	secrets   map[string]hookSecrets
 }
 
-// Run serves until ctx ends, and ends what was begun.
+// Run serves until ctx ends, and then stops everything in order.
 func Run(ctx context.Context, o Options) error {
 	s, err := newService(o)
 	if err != nil {
@@ -101,7 +91,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer func() {
 		if err := s.pool.Close(); err != nil {
-			s.log.Warn("caches were not closed well", "err", err)
+			s.log.Warn("cannot close the caches", "err", err)
 		}
 	}()
 	defs, problems, _ := s.loader.Load()
@@ -113,19 +103,18 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	s.fleet.Set(defs, problems)
-	s.tellProblems(problems)
+	s.logProblems(problems)
 	s.refreshHooks()
 	return s.run(ctx, listeners)
 }
 
 func newService(o Options) (*service, error) {
-	shares, err := newReplica(o)
+	member, err := newReplica(o)
 	if err != nil {
 		return nil, err
 	}
 	s := &service{
-		replica: shares,
-		options: o, log: o.Log, secrets: map[string]hookSecrets{},
+		options: o, log: o.Log, replica: member, secrets: map[string]hookSecrets{},
 		metrics: telemetry.NewService(o.Version),
 		loader:  pipelinefile.NewLoader(pipelinefile.LoaderOptions{Path: o.Path, Getenv: o.Getenv}),
 		systemd: newSystemd(o.Getenv),
@@ -133,10 +122,14 @@ func newService(o Options) (*service, error) {
 	o.git.Observe = s.metrics.Git
 	s.pool = repo.NewPool(o.CacheDir, o.git)
 	sites := &forge.Sites{}
-	previews := s.tellOthers(sites)
+	previews := s.newPreviewer(sites)
+	s.notifiers = s.newNotifiers(sites, previews)
 	observers := []fleet.Observer{s.metrics}
-	for _, t := range s.tellers {
-		observers = append(observers, t.observer)
+	for _, n := range s.notifiers {
+		observers = append(observers, n.observer)
+		if n.stats != nil {
+			s.metrics.Outbox(n.name, n.stats)
+		}
 	}
 	s.fleet = fleet.New(fleet.Options{
 		CacheDir: o.CacheDir, Version: o.Version, Workers: o.Workers, MemoryBytes: o.MemoryBytes, Jitter: o.Jitter, Grace: o.Grace,
@@ -155,49 +148,49 @@ func newService(o Options) (*service, error) {
 	return s, nil
 }
 
-// run runs all parts. When ctx ends, nothing new is begun; the fleet ends its passes; then
-// what they led to is told.
+// run runs all parts. When ctx ends, they stop in this order: the inputs; the fleet, after its passes;
+// the notifiers, after what those passes led to; the replica, as only the owner of a pipeline may notify.
 func (s *service) run(ctx context.Context, listeners []server.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var feeding, telling sync.WaitGroup
-	tellCtx, endTelling := context.WithCancel(context.WithoutCancel(ctx))
-	defer endTelling()
-	for _, t := range s.tellers {
-		telling.Go(func() {
-			if err := t.run(tellCtx); err != nil {
-				s.log.Warn("what others are told was cut off", "what", t.what, "err", err)
-			}
-		})
-	}
-	var sharing sync.WaitGroup
-	shareCtx, endSharing := context.WithCancel(context.WithoutCancel(ctx))
-	defer endSharing()
-	if s.replica != nil {
-		sharing.Go(func() { s.replica.Run(shareCtx, s.fleet) })
-	}
+	stopReplica := s.background(ctx, func(ctx context.Context) {
+		if s.replica != nil {
+			s.replica.Run(ctx, s.fleet)
+		}
+	})
+	stopNotifiers := s.background(ctx, s.notify)
+	var inputs sync.WaitGroup
 	var serveErr error
-	feeding.Go(func() {
-		defer cancel() // Also when a listener broke.
+	inputs.Go(func() {
+		defer cancel() // also when a listener broke
 		serveErr = server.Serve(ctx, s.log, listeners...)
 	})
-	feeding.Go(func() { s.loader.Watch(ctx, func([]fleet.Definition, diag.List) { s.reload() }) })
-	feeding.Go(func() { s.attend(ctx) })
-	feeding.Go(func() { s.systemd.watchdog(ctx, func() { s.fleet.Remotes() }) })
+	inputs.Go(func() { s.loader.Watch(ctx, func([]fleet.Definition, diag.List) { s.reload() }) })
+	inputs.Go(func() { s.watch(ctx) })
+	inputs.Go(func() { s.systemd.watchdog(ctx, func() { s.fleet.Remotes() }) })
 	s.started(listeners)
-	stopping := context.AfterFunc(ctx, func() { s.systemd.tell("STOPPING=1") })
+	stopping := context.AfterFunc(ctx, func() { s.systemd.notify("STOPPING=1") })
 	defer stopping()
 	if err := s.fleet.Run(ctx); err != nil {
-		s.log.Warn("passes were cut off; nothing is lost, the next start makes them again", "err", err)
+		s.log.Warn("passes were cancelled; nothing is lost, the next start repeats them", "err", err)
 	}
 	cancel()
-	feeding.Wait()
-	endTelling()
-	telling.Wait()
-	endSharing() // What was told was told as the holder of its pipelines.
-	sharing.Wait()
+	inputs.Wait()
+	stopNotifiers()
+	stopReplica()
 	s.log.Info("stopped")
 	return serveErr
+}
+
+// background runs a function that outlives ctx, until stop, which waits for it.
+func (s *service) background(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 func (s *service) started(listeners []server.Listener) {
@@ -206,11 +199,11 @@ func (s *service) started(listeners []server.Listener) {
 		attributes = append(attributes, []string{"admin", "listen"}[i], l.Addr().String())
 	}
 	s.log.Info("started", attributes...)
-	s.systemd.tell("READY=1")
+	s.systemd.notify("READY=1")
 }
 
-// attend waits for signals, and for secrets that were renewed.
-func (s *service) attend(ctx context.Context) {
+// watch waits for reload signals, and reads the secrets of webhooks again from time to time.
+func (s *service) watch(ctx context.Context) {
 	ticker := time.NewTicker(hookRefresh)
 	defer ticker.Stop()
 	for {
@@ -224,35 +217,34 @@ func (s *service) attend(ctx context.Context) {
 			s.log.Info("reloading")
 			s.reload()
 			s.fleet.Trigger(fleet.Trigger{Reason: fleet.ReasonSignal})
-			s.systemd.tell("READY=1")
+			s.systemd.notify("READY=1")
 		}
 	}
 }
 
-// reload reads the configuration and hands it to the fleet, for which what is the same is no
-// change.
+// reload reads the configuration and gives it to the fleet, which leaves unchanged pipelines alone.
 func (s *service) reload() {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	defs, problems, _ := s.loader.Load()
 	s.fleet.Set(defs, problems)
-	s.tellProblems(problems)
+	s.logProblems(problems)
 	s.metrics.Reloaded(!problems.HasErrors())
 	s.setHooks()
 }
 
-// tellProblems logs what is wrong with the configuration, once.
-func (s *service) tellProblems(problems diag.List) {
+// logProblems logs what is wrong with the configuration, when that changes.
+func (s *service) logProblems(problems diag.List) {
 	text := ""
 	for _, d := range problems {
 		text += d.String() + "\n"
 	}
-	before := s.told
-	if s.told = text; text == before {
+	before := s.logged
+	if s.logged = text; text == before {
 		return
 	}
 	if text == "" {
-		s.log.Info("the configuration is good again")
+		s.log.Info("the configuration has no problems any more")
 		return
 	}
 	for _, d := range problems {
@@ -262,49 +254,4 @@ func (s *service) tellProblems(problems diag.List) {
 		}
 		s.log.Log(context.Background(), level, "the configuration has a problem", "position", d.Position(), "problem", d.Advice())
 	}
-}
-
-// listen opens the admin listener, and the one for webhooks.
-func (s *service) listen(ctx context.Context) ([]server.Listener, error) {
-	token, err := s.token()
-	if err != nil {
-		return nil, err
-	}
-	admin := server.NewAdmin(server.Options{
-		Fleet: s.fleet, Trigger: s.trigger, Version: s.options.Version,
-		Metrics: s.metrics.Registry(), Token: token, Log: s.log,
-	})
-	first, err := s.open(ctx, s.options.AdminListen)
-	if err != nil {
-		return nil, err
-	}
-	first.Handler = admin
-	out := []server.Listener{first}
-	if token != nil && first.TLS == nil && !server.IsLoopback(first.Addr().String()) {
-		s.log.Warn("the bearer token travels without TLS: anyone on the way can read it")
-	}
-	if s.options.Listen.Address == "" {
-		return out, nil
-	}
-	second, err := s.open(ctx, s.options.Listen)
-	if err != nil {
-		return nil, errors.Join(err, first.Close())
-	}
-	second.Handler = s.hooks
-	return append(out, second), nil
-}
-
-func (s *service) open(ctx context.Context, a Address) (server.Listener, error) {
-	var out server.Listener
-	if a.CertFile != "" {
-		pair, err := keyPair(a, s.reloadFailed)
-		if err != nil {
-			return out, err
-		}
-		out.TLS = server.TLS(pair)
-	}
-	var config net.ListenConfig
-	var err error
-	out.Listener, err = config.Listen(ctx, "tcp", a.Address)
-	return out, err
 }

@@ -47,7 +47,7 @@ func TestAStopInTheMidstOfAPush(t *testing.T) {
 			}
 			cut := ""
 			for line := range w.lines {
-				if text := fmt.Sprint(line["msg"]); strings.HasPrefix(text, "passes were cut off") {
+				if text := fmt.Sprint(line["msg"]); strings.HasPrefix(text, "passes were cancelled") {
 					cut = text
 				}
 				if line["msg"] == "stopped" {

@@ -12,11 +12,11 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// systemd is who started the service with Type=notify-reload, if anybody did: see
-// sd_notify(3). What goes wrong in telling it harms nobody but the telling.
+// systemd is notified of the service's state if a unit of Type=notify-reload started it: see
+// sd_notify(3). Errors are ignored: the service works without.
 type systemd struct {
 	socket string
-	every  time.Duration // of the watchdog; 0: it does not watch
+	every  time.Duration // between signs of life to the watchdog; 0: there is none
 }
 
 func newSystemd(getenv pipelinefile.Getenv) systemd {
@@ -30,8 +30,8 @@ func newSystemd(getenv pipelinefile.Getenv) systemd {
 	return systemd{socket: socket, every: time.Duration(micros) * time.Microsecond / 2}
 }
 
-// tell sends a state.
-func (s systemd) tell(state string) {
+// notify sends a state.
+func (s systemd) notify(state string) {
 	if s.socket == "" {
 		return
 	}
@@ -48,12 +48,12 @@ func (s systemd) tell(state string) {
 	_, _ = conn.Write([]byte(state))
 }
 
-// reloading says that a reload has begun, and when by the clock that systemd goes by.
+// reloading says that a reload has begun, and when by the clock that systemd uses.
 func (s systemd) reloading() {
-	s.tell(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", monotonicMicros()))
+	s.notify(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", monotonicMicros()))
 }
 
-// watchdog says that all is well as long as alive returns.
+// watchdog sends a sign of life as long as alive returns.
 func (s systemd) watchdog(ctx context.Context, alive func()) {
 	if s.socket == "" || s.every <= 0 {
 		return
@@ -66,7 +66,7 @@ func (s systemd) watchdog(ctx context.Context, alive func()) {
 			return
 		case <-ticker.C:
 			alive()
-			s.tell("WATCHDOG=1")
+			s.notify("WATCHDOG=1")
 		}
 	}
 }

@@ -1,0 +1,88 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+
+	"github.com/agentry-dev/agentry/internal/server"
+	"github.com/agentry-dev/agentry/sd/rotate"
+)
+
+// Address is a place to listen on, over TLS if it has a certificate, whose files may change.
+type Address struct {
+	Address           string
+	CertFile, KeyFile string
+}
+
+// listen opens the admin listener, and the one for webhooks.
+func (s *service) listen(ctx context.Context) ([]server.Listener, error) {
+	token, err := s.token()
+	if err != nil {
+		return nil, err
+	}
+	admin, err := s.open(ctx, s.options.AdminListen)
+	if err != nil {
+		return nil, err
+	}
+	admin.Handler = server.NewAdmin(server.Options{
+		Fleet: s.fleet, Trigger: s.trigger, Version: s.options.Version,
+		Metrics: s.metrics.Registry(), Token: token, Log: s.log,
+	})
+	if token != nil && admin.TLS == nil && !server.IsLoopback(admin.Addr().String()) {
+		s.log.Warn("the admin listener has no TLS: others in the network can read the bearer token")
+	}
+	if s.options.Listen.Address == "" {
+		return []server.Listener{admin}, nil
+	}
+	hooks, err := s.open(ctx, s.options.Listen)
+	if err != nil {
+		return nil, errors.Join(err, admin.Close())
+	}
+	hooks.Handler = s.hooks
+	return []server.Listener{admin, hooks}, nil
+}
+
+func (s *service) open(ctx context.Context, a Address) (out server.Listener, err error) {
+	if a.CertFile != "" {
+		pair, err := rotate.KeyPair(a.CertFile, a.KeyFile, s.keepFile)
+		if err != nil {
+			return out, err
+		}
+		out.TLS = server.TLS(pair.Get)
+	}
+	var config net.ListenConfig
+	out.Listener, err = config.Listen(ctx, "tcp", a.Address)
+	return out, err
+}
+
+// token reads the bearer token of the admin listener. Only a listener on loopback may have none; then
+// the token is nil.
+func (s *service) token() (func() string, error) {
+	if s.options.TokenFile == "" {
+		if !server.IsLoopback(s.options.AdminListen.Address) {
+			return nil, errors.New("an admin listener that is not on loopback needs a bearer token file")
+		}
+		return nil, nil
+	}
+	value, err := rotate.Token(s.options.TokenFile, s.keepFile)
+	if err != nil {
+		return nil, err
+	}
+	return value.Get, nil
+}
+
+// keepFile logs why a file that has changed is not used.
+func (s *service) keepFile(err error) {
+	s.log.Error("a changed file cannot be used; the previous content stays in use", "err", err)
+}
+
+// instance names this process among replicas: by its pod, or its machine.
+func instance() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "agentry"
+	}
+	return name
+}

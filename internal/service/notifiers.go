@@ -1,0 +1,86 @@
+package service
+
+import (
+	"context"
+	"sync"
+
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/forge/observer"
+	"github.com/agentry-dev/agentry/internal/notify"
+	"github.com/agentry-dev/agentry/internal/notify/outbox"
+	"github.com/agentry-dev/agentry/internal/oci"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
+	"github.com/agentry-dev/agentry/internal/preview"
+	"github.com/agentry-dev/agentry/internal/telemetry"
+)
+
+// notifier publishes what passes did, without delaying them.
+type notifier struct {
+	name     string
+	observer fleet.Observer
+	run      func(context.Context) error
+	stats    func() outbox.Stats // of its outbox; nil: it has none
+}
+
+// newNotifiers makes the notifiers. Only one replica publishes for a pipeline. Previews see to that
+// themselves, as they must know which pipelines another replica owns.
+func (s *service) newNotifiers(sites *forge.Sites, previews *preview.Previewer) []notifier {
+	events := notify.New(notify.Options{Secrets: s.secretsOf, Instance: instance(), Log: s.log})
+	forges := observer.New(observer.Options{Sites: sites, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Log: s.log})
+	artifacts := oci.New(oci.Options{Pool: s.pool, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Log: s.log})
+	out := []notifier{
+		{"events", s.once(events), events.Run, events.Stats},
+		{"forges", s.once(forges), forges.Run, forges.Stats},
+		{"artifacts", s.once(artifacts), artifacts.Run, artifacts.Stats},
+		{"previews", previews, previews.Run, nil},
+	}
+	switch traces, err := telemetry.NewTraces(s.options.Version, s.log); {
+	case err != nil:
+		s.log.Warn("traces are not exported", "err", err)
+	case traces != nil: // of every replica, as each makes passes of its own
+		out = append(out, notifier{"traces", traces, traces.Run, nil})
+	}
+	return out
+}
+
+func (s *service) newPreviewer(sites *forge.Sites) *preview.Previewer {
+	return preview.New(preview.Options{
+		Sites: sites, Pool: s.pool, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Version: s.options.Version, Log: s.log,
+		Gate: func(ctx context.Context) (func(), error) { return s.fleet.Gate(ctx) }, // there is no fleet yet
+	})
+}
+
+// notify runs the notifiers until ctx ends, and then until each has delivered what it can.
+func (s *service) notify(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, n := range s.notifiers {
+		running.Go(func() {
+			if err := n.run(ctx); err != nil {
+				s.log.Warn("stopped before all notifications were delivered", "notifier", n.name, "err", err)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// mayPublish is asked right before something is published; nil if there are no replicas.
+func (s *service) mayPublish() func(shardKey string) bool {
+	if s.replica == nil {
+		return nil
+	}
+	return s.replica.MayPublish
+}
+
+func (s *service) secretsOf(d *fleet.Definition) (*pipelinefile.Secrets, error) {
+	secrets, err := s.loader.Secrets(d)
+	return &secrets, err
+}
+
+func limitsOf(sites *forge.Sites) []telemetry.RateLimit {
+	var out []telemetry.RateLimit
+	for _, l := range sites.RateLimits() {
+		out = append(out, telemetry.RateLimit{Host: l.Host, Remaining: l.Remaining})
+	}
+	return out
+}

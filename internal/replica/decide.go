@@ -9,37 +9,37 @@ import (
 )
 
 const (
-	// leaseTime is for how long a member that does not renew its Lease counts as alive.
+	// leaseTime is how long a member counts as alive that does not renew its Lease.
 	leaseTime = 15 * time.Second
-	// maxLeaseTime bounds what another version's Lease may ask for.
+	// maxLeaseTime bounds the duration in a Lease that another version of agentry wrote.
 	maxLeaseTime = time.Minute
-	// settleTime is how old a term must have been when it was last renewed until slices are
-	// released to it: the second renewal makes it so.
+	// settleTime is the age that a term must have at its last renewal before shards are released to
+	// it. It has that age at its second renewal.
 	settleTime = 8 * time.Second
 )
 
-// situation is all that a decision depends on.
+// situation is everything that a decision depends on.
 type situation struct {
 	view *view
 	self string // the name of our member Lease
-	term string // ours, which stands
-	// given are the versions of slices' Leases that we tried to release.
-	given [sliceCount]string
+	term string // ours, which can be trusted
+	// given are the versions of shards' Leases that we tried to release.
+	given [shardCount]string
 	now   time.Time
 }
 
 // plan is what to do about a situation.
 type plan struct {
-	expel   []*coordinationv1.Lease // members whose term is to end
-	take    []int                   // slices that should be ours, and are free or not surely ours
-	release []int                   // slices that we hold and that should be another's
+	expel   []*coordinationv1.Lease // members whose term we end
+	take    []int                   // shards that should be ours, and are free or perhaps released
+	release []int                   // shards that we hold and another member should have
 }
 
-// decide says what to do now. Slices of an expelled member are for the next decision.
+// decide says what to do now. The shards of a member that is expelled are left to the next decision.
 func decide(s situation) plan {
 	var p plan
 	alive, settled := s.members(&p)
-	for n, lease := range s.view.slices {
+	for n, lease := range s.view.shards {
 		held := holder(lease)
 		switch {
 		case held == s.term:
@@ -57,8 +57,8 @@ func decide(s situation) plan {
 	return p
 }
 
-// members are the names of those alive, and of those among them that slices are released to;
-// those that are no longer alive go into the plan.
+// members returns the names of the members that are alive, and of those among them to which shards may
+// be released. It enters the others into the plan, to be expelled.
 func (s situation) members(p *plan) (alive, settled []string) {
 	for name, m := range s.view.members {
 		if name != s.self && s.now.Sub(m.alive) >= duration(m.lease) {
@@ -74,7 +74,7 @@ func (s situation) members(p *plan) (alive, settled []string) {
 	return alive, settled
 }
 
-// duration is for how long a Lease lasts without a change.
+// duration is how long a Lease lasts without a change.
 func duration(lease *coordinationv1.Lease) time.Duration {
 	if lease.Spec.LeaseDurationSeconds == nil {
 		return leaseTime

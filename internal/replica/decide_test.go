@@ -14,12 +14,12 @@ func leaseOf(name, term, version string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &term}}
 }
 
-// TestDecide has one slice that matters, of those that should be ours or that of b, another member.
+// TestDecide has one shard that matters, of those that should be ours or that of b, another member.
 func TestDecide(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	const a, b = "fleet-member-a", "fleet-member-b"
-	var ours, theirs int // Slices that should be a's and b's.
-	for n := range sliceCount {
+	var ours, theirs int // Shards that should be a's and b's.
+	for n := range shardCount {
 		if owner(n, []string{a, b}) == a {
 			ours = n
 		} else {
@@ -27,36 +27,36 @@ func TestDecide(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		slice          int
+		shard          int
 		holder, given  string
 		renewed, alive time.Duration // of b: for how long when it was last renewed, and since when
 		take, release  []int
 		expel          int
 	}{
-		"a slice of nobody that should be ours":              {slice: ours, take: []int{ours}},
-		"one of a term that has ended":                       {slice: ours, holder: "c_1", take: []int{ours}},
-		"one of nobody that should be another's":             {slice: theirs},
-		"one of a member":                                    {slice: ours, holder: "b_1"},
-		"one of ours":                                        {slice: ours, holder: "a_1"},
-		"one of ours that should be another's":               {slice: theirs, holder: "a_1", renewed: settleTime, release: []int{theirs}},
-		"that one, but the other is new":                     {slice: theirs, holder: "a_1", renewed: settleTime - 1},
-		"one that we tried to release and should be ours":    {slice: ours, holder: "a_1", given: "7", take: []int{ours}},
-		"one that we tried to release in another version":    {slice: ours, holder: "a_1", given: "6"},
-		"one of a member whose time is just not over":        {slice: ours, holder: "b_1", alive: leaseTime - 1},
-		"one of a member that is to be expelled first":       {slice: ours, holder: "b_1", alive: leaseTime, expel: 1},
-		"one of nobody that should have been the dead's":     {slice: theirs, alive: leaseTime, expel: 1, take: []int{theirs}},
-		"one of ours that would go to who is to be expelled": {slice: theirs, holder: "a_1", renewed: settleTime, alive: leaseTime, expel: 1},
+		"a shard of nobody that should be ours":              {shard: ours, take: []int{ours}},
+		"one of a term that has ended":                       {shard: ours, holder: "c_1", take: []int{ours}},
+		"one of nobody that should be another's":             {shard: theirs},
+		"one of a member":                                    {shard: ours, holder: "b_1"},
+		"one of ours":                                        {shard: ours, holder: "a_1"},
+		"one of ours that should be another's":               {shard: theirs, holder: "a_1", renewed: settleTime, release: []int{theirs}},
+		"that one, but the other is new":                     {shard: theirs, holder: "a_1", renewed: settleTime - 1},
+		"one that we tried to release and should be ours":    {shard: ours, holder: "a_1", given: "7", take: []int{ours}},
+		"one that we tried to release in another version":    {shard: ours, holder: "a_1", given: "6"},
+		"one of a member whose time is just not over":        {shard: ours, holder: "b_1", alive: leaseTime - 1},
+		"one of a member that is to be expelled first":       {shard: ours, holder: "b_1", alive: leaseTime, expel: 1},
+		"one of nobody that should have been the dead's":     {shard: theirs, alive: leaseTime, expel: 1, take: []int{theirs}},
+		"one of ours that would go to who is to be expelled": {shard: theirs, holder: "a_1", renewed: settleTime, alive: leaseTime, expel: 1},
 	} {
 		v := newView("fleet")
-		for n := range v.slices {
-			v.slices[n] = leaseOf(sliceName("fleet", n), "b_1", "7") // No matter here.
+		for n := range v.shards {
+			v.shards[n] = leaseOf(shardName("fleet", n), "b_1", "7") // No matter here.
 		}
-		v.slices[test.slice] = leaseOf(sliceName("fleet", test.slice), test.holder, "7")
+		v.shards[test.shard] = leaseOf(shardName("fleet", test.shard), test.holder, "7")
 		v.members[a] = &member{lease: leaseOf(a, "a_1", "1")}
 		changed := now.Add(-test.alive)
 		v.members[b] = &member{lease: leaseOf(b, "b_1", "1"), since: changed.Add(-test.renewed), changed: changed, alive: changed}
 		s := situation{view: &v, self: a, term: "a_1", now: now}
-		s.given[test.slice] = test.given
+		s.given[test.shard] = test.given
 		p := decide(s)
 		if diff := gocmp.Diff([][]int{test.take, test.release}, [][]int{p.take, p.release}); diff != "" || len(p.expel) != test.expel {
 			t.Errorf("%s: %d are expelled\n%s", name, len(p.expel), diff)
@@ -64,40 +64,40 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestASliceThatMayBeReleasedIsNotHeld: others may have taken it before we hear of that.
-func TestASliceThatMayBeReleasedIsNotHeld(t *testing.T) {
+// TestAShardThatMayBeReleasedIsNotHeld: others may have taken it before we hear of that.
+func TestAShardThatMayBeReleasedIsNotHeld(t *testing.T) {
 	r, err := New(Options{Name: "fleet", Identity: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := keys()[3]
-	r.term, r.renewed = "a_1", time.Now()
-	r.view.slices[3] = leaseOf("fleet-slice-3", "a_1", "7")
+	r.state.term, r.state.renewed = "a_1", time.Now()
+	r.state.view.shards[3] = leaseOf("fleet-shard-3", "a_1", "7")
 	if !r.MayPublish(key) {
 		t.Error("it is not held before")
 	}
-	if r.given[3] = "7"; r.MayPublish(key) {
+	if r.state.given[3] = "7"; r.MayPublish(key) {
 		t.Error("it is held after")
 	}
 }
 
-// TestASliceThatAnotherTookMeanwhile: between the decision to take it and its turn, the watch told of
+// TestAShardThatAnotherTookMeanwhile: between the decision to take it and its turn, the watch told of
 // its new holder.
-func TestASliceThatAnotherTookMeanwhile(t *testing.T) {
+func TestAShardThatAnotherTookMeanwhile(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		r, err := New(Options{Leases: &client{world: w}, Name: "fleet", Identity: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.mu.Lock()
-		decided := w.write(watch.Added, leaseOf("fleet-slice-3", "gone_1", ""))
+		decided := w.write(watch.Added, leaseOf("fleet-shard-3", "gone_1", ""))
 		member := w.write(watch.Added, leaseOf("fleet-member-b", "b_1", ""))
-		now := w.write(watch.Modified, leaseOf("fleet-slice-3", "b_1", ""))
+		now := w.write(watch.Modified, leaseOf("fleet-shard-3", "b_1", ""))
 		w.mu.Unlock()
-		r.take(watch.Added, member)
-		r.take(watch.Modified, now)
-		r.acquire(t.Context(), "a_1", 3, decided)
-		if got := holder(w.leases["fleet-slice-3"]); got != "b_1" {
+		r.state.take(watch.Added, member)
+		r.state.take(watch.Modified, now)
+		r.ownership.acquire(t.Context(), "a_1", 3, decided)
+		if got := holder(w.leases["fleet-shard-3"]); got != "b_1" {
 			t.Errorf("%s took it from who holds it", got)
 		}
 	})
@@ -111,17 +111,17 @@ func TestATriggerThatCameMeanwhileStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.mu.Lock()
-		lease := leaseOf("fleet-slice-3", "a_1", "")
+		lease := leaseOf("fleet-shard-3", "a_1", "")
 		lease.Annotations = map[string]string{triggerPrefix + "1": "first"}
 		read := w.write(watch.Added, lease)
 		lease.Annotations[triggerPrefix+"1"] = "second"
 		now := w.write(watch.Modified, lease)
 		w.mu.Unlock()
-		r.remove(t.Context(), read)
+		r.forwarder.remove(t.Context(), read)
 		if w.annotations() != 1 {
 			t.Error("the second is removed with the first")
 		}
-		r.remove(t.Context(), now)
+		r.forwarder.remove(t.Context(), now)
 		if w.annotations() != 0 {
 			t.Error("the second is not removed")
 		}

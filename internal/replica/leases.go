@@ -22,27 +22,27 @@ const (
 	// labelReplicas is on every Lease of a fleet, with the fleet's name.
 	labelReplicas = "agentry.dev/replicas"
 	labelManaged  = "app.kubernetes.io/managed-by"
-	// watchTime is after how long the API server ends a watch, which then begins anew.
+	// watchTime is how long a watch lasts before the API server ends it and we begin the next one.
 	watchTime = 5 * time.Minute
 )
 
 // Leases are the Leases of one fleet in one namespace. Errors are those of the API server.
 type Leases interface {
 	List(ctx context.Context) (*coordinationv1.LeaseList, error)
-	// Watch tells what changed after a version.
+	// Watch streams the changes after a version.
 	Watch(ctx context.Context, version string) (watch.Interface, error)
 	Get(ctx context.Context, name string) (*coordinationv1.Lease, error)
 	Create(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error)
-	// Update replaces a Lease that is still of the given one's version.
+	// Update replaces a Lease if it still has the given one's version.
 	Update(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error)
 	// Patch merges JSON into a Lease.
 	Patch(ctx context.Context, name string, merge []byte) (*coordinationv1.Lease, error)
-	// Delete removes a Lease that is still of the given one's version.
+	// Delete removes a Lease if it still has the given one's version.
 	Delete(ctx context.Context, lease *coordinationv1.Lease) error
 }
 
-// Client is the way to the Leases by the API server. It needs get, list, watch, create, update,
-// patch and delete on leases of its namespace, and nothing else.
+// Client reads and writes the Leases at the API server. It needs the rights to get, list, watch, create,
+// update, patch and delete leases of its namespace, and no others.
 type Client struct {
 	rest      rest.Interface
 	codec     runtime.ParameterCodec
@@ -52,8 +52,8 @@ type Client struct {
 
 var _ Leases = (*Client)(nil)
 
-// NewClient makes a client for the Leases of a fleet. The scheme has Leases only, and not
-// client-go's clientset, with which every kind of Kubernetes would be linked: 16 MiB.
+// NewClient makes a client for the Leases of a fleet. Its scheme has Leases only: client-go's clientset
+// would link every kind of Kubernetes, 13 MB.
 func NewClient(config *rest.Config, namespace, fleet string) (*Client, error) {
 	if err := checkName(fleet); err != nil {
 		return nil, err
@@ -66,9 +66,9 @@ func NewClient(config *rest.Config, namespace, fleet string) (*Client, error) {
 	config.APIPath, config.GroupVersion = "/apis", &coordinationv1.SchemeGroupVersion
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
-	config.QPS = -1 // What is sent at a time is bounded by us, and a renewal must not wait for a queue.
-	// A request that is given up ends its connection with HTTP/1.1. With HTTP/2 all would go on
-	// over the dead one until a ping is missed, which takes longer than a term lasts.
+	config.QPS = -1 // We bound what is sent at a time ourselves, and a renewal must not wait in a queue.
+	// With HTTP/1.1 a request that is cancelled ends its connection. With HTTP/2 all requests would use
+	// a dead connection until a ping is missed, which takes longer than a term lasts.
 	config.NextProtos = []string{"http/1.1"}
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
@@ -164,9 +164,9 @@ func memberName(fleet, identity string) (string, error) {
 
 const (
 	memberInfix = "-member-"
-	sliceInfix  = "-slice-"
+	shardInfix  = "-shard-"
 )
 
-func sliceName(fleet string, slice int) string {
-	return fmt.Sprintf("%s%s%d", fleet, sliceInfix, slice)
+func shardName(fleet string, shard int) string {
+	return fmt.Sprintf("%s%s%d", fleet, shardInfix, shard)
 }

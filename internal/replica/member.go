@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -12,131 +13,136 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// attend keeps this replica registered.
-func (r *Replica) attend(ctx context.Context) {
-	for wait := time.Duration(0); pause(ctx, wait, r.listed); {
-		err := r.beat(ctx)
+// membership registers this replica with its member Lease, and renews that.
+type membership struct {
+	leases   Leases
+	state    *state
+	problems *problems
+	log      *slog.Logger
+	fleet    string
+	identity string
+	name     string // of the member Lease
+	process  string // tells this process's terms from all others'
+	terms    int    // how many this process has begun
+}
+
+// run keeps this replica registered until ctx ends.
+func (m *membership) run(ctx context.Context) {
+	for wait := time.Duration(0); pause(ctx, wait, m.state.listed); {
+		err := m.beat(ctx)
 		if wait = beatTime; err != nil {
 			wait = retryTime
 		}
-		if !errors.Is(err, errDeaf) { // The watch tells of that.
-			r.report("member", err)
+		if !errors.Is(err, errStale) { // The watcher reports that.
+			m.problems.report("member", err)
 		}
 	}
 }
 
 var (
-	errDeaf  = errors.New("the leases are not known")
+	errStale = errors.New("the leases are not known")
 	errTaken = errors.New("another replica has this identity")
 )
 
-// beat renews our term, or begins a new one.
-func (r *Replica) beat(ctx context.Context) error {
+// beat renews our term, or begins a new term.
+func (m *membership) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	r.mu.Lock()
-	deaf := r.heard.IsZero() || r.now().Sub(r.heard) >= deafTime
-	lapsed := r.term != "" && !r.stands()
+	m.state.mu.Lock()
+	stale := m.state.heard.IsZero() || m.state.now().Sub(m.state.heard) >= staleTime
+	lapsed := m.state.term != "" && !m.state.stands()
 	if lapsed {
-		r.term = ""
+		m.state.term = ""
 	}
-	term, known := r.term, r.view.members[r.self]
-	r.mu.Unlock()
+	term, known := m.state.term, m.state.view.members[m.name]
+	m.state.mu.Unlock()
 	if lapsed {
-		r.log.Warn("leases: no contact for too long; what others see is left to whoever holds the pipelines next", "after", trustTime)
+		m.log.Warn("leases: no contact for too long; other replicas may take the pipelines over, so this one posts nothing", "after", trustTime)
 	}
 	switch {
-	case deaf:
-		return errDeaf
+	case stale:
+		return errStale
 	case term == "":
-		return r.register(ctx)
+		return m.register(ctx)
 	case known == nil || holder(known.lease) != term:
-		return r.lose()
+		return m.lose()
 	}
-	return r.renew(ctx, term, known.lease)
+	return m.renew(ctx, term, known.lease)
 }
 
-// renew writes the member Lease anew. Of a conflict the watch knows more than we do, unless we
-// ask: somebody may have put a label on it.
-func (r *Replica) renew(ctx context.Context, term string, lease *coordinationv1.Lease) error {
-	began := r.now()
-	after, err := r.leases.Update(ctx, r.membership(lease, term, began))
+// renew writes the member Lease again. After a conflict it reads the Lease: if somebody has only put a
+// label on it, our term goes on.
+func (m *membership) renew(ctx context.Context, term string, lease *coordinationv1.Lease) error {
+	began := m.state.now()
+	after, err := m.leases.Update(ctx, m.lease(lease, term, began))
 	if apierrors.IsConflict(err) {
-		if lease, err = r.leases.Get(ctx, r.self); err == nil && holder(lease) == term {
-			after, err = r.leases.Update(ctx, r.membership(lease, term, began))
+		if lease, err = m.leases.Get(ctx, m.name); err == nil && holder(lease) == term {
+			after, err = m.leases.Update(ctx, m.lease(lease, term, began))
 		} else if err == nil {
-			return r.lose()
+			return m.lose()
 		}
 	}
 	if apierrors.IsNotFound(err) {
-		return r.lose()
+		return m.lose()
 	}
 	if err != nil {
 		return fmt.Errorf("renew the member lease: %w", err)
 	}
-	r.wrote(after)
-	r.mu.Lock()
-	r.renewed = began
-	r.mu.Unlock()
+	m.state.wrote(after)
+	m.state.mu.Lock()
+	m.state.renewed = began
+	m.state.mu.Unlock()
 	return nil
 }
 
-// lose ends our term, as another replica did or somebody by hand.
-func (r *Replica) lose() error {
-	r.mu.Lock()
-	r.term = ""
-	r.mu.Unlock()
+// lose ends our term here, after another replica or a person has ended it.
+func (m *membership) lose() error {
+	m.state.end()
 	return errors.New("the member lease was removed or taken")
 }
 
-// register begins a term. A Lease that was left by a process that ended with the same identity
-// must expire first: perhaps it did not end.
-func (r *Replica) register(ctx context.Context) error {
-	began := r.now()
-	lease, err := r.leases.Get(ctx, r.self)
+// register begins a term. If another process with our identity has left a Lease, that must expire first:
+// the process may be alive.
+func (m *membership) register(ctx context.Context) error {
+	began := m.state.now()
+	lease, err := m.leases.Get(ctx, m.name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("read the member lease: %w", err)
 	}
 	found := err == nil
-	if found && r.others(lease) {
+	if found && m.others(lease) {
 		return errTaken
 	}
-	r.mu.Lock()
-	r.terms++
-	term := fmt.Sprintf("%s_%s.%d", r.options.Identity, r.process, r.terms)
-	r.mu.Unlock()
-	write := r.leases.Update
+	m.terms++
+	term := fmt.Sprintf("%s_%s.%d", m.identity, m.process, m.terms)
+	write := m.leases.Update
 	if !found {
-		write, lease = r.leases.Create, r.empty(r.self)
+		write, lease = m.leases.Create, emptyLease(m.fleet, m.name)
 	}
-	lease, err = write(ctx, r.membership(lease, term, began))
+	lease, err = write(ctx, m.lease(lease, term, began))
 	if err != nil {
 		return fmt.Errorf("register: %w", err)
 	}
-	r.wrote(lease)
-	r.mu.Lock()
-	r.term, r.renewed = term, began
-	r.view.forgive(r.now())
-	r.mu.Unlock()
-	r.log.Info("leases: registered", "term", term)
-	poke(r.wake)
+	m.state.wrote(lease)
+	m.state.begin(term, began)
+	m.log.Info("leases: registered", "term", term)
 	return nil
 }
 
-// others tells whether a member Lease is another process's that may be alive.
-func (r *Replica) others(lease *coordinationv1.Lease) bool {
-	if strings.HasPrefix(holder(lease), r.options.Identity+"_"+r.process+".") {
+// others reports whether a member Lease is of another process that may be alive.
+func (m *membership) others(lease *coordinationv1.Lease) bool {
+	if strings.HasPrefix(holder(lease), m.identity+"_"+m.process+".") {
 		return false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.view.members[r.self]
+	m.state.mu.Lock()
+	defer m.state.mu.Unlock()
+	known := m.state.view.members[m.name]
 	unchanged := known != nil && known.lease.ResourceVersion == lease.ResourceVersion
-	return !unchanged || r.now().Sub(known.alive) < duration(lease)
+	return !unchanged || m.state.now().Sub(known.alive) < duration(lease)
 }
 
-// membership is our member Lease.
-func (r *Replica) membership(lease *coordinationv1.Lease, term string, now time.Time) *coordinationv1.Lease {
+// lease is our member Lease, renewed at a moment.
+func (m *membership) lease(lease *coordinationv1.Lease, term string, now time.Time) *coordinationv1.Lease {
 	lease = lease.DeepCopy()
 	seconds, at := int32(leaseTime/time.Second), metav1.NewMicroTime(now)
 	if holder(lease) != term {
@@ -146,30 +152,24 @@ func (r *Replica) membership(lease *coordinationv1.Lease, term string, now time.
 	return lease
 }
 
-// empty is a Lease of the fleet that nobody holds.
-func (r *Replica) empty(name string) *coordinationv1.Lease {
+// emptyLease is a Lease of a fleet that nobody holds.
+func emptyLease(fleet, name string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Labels: map[string]string{labelReplicas: r.options.Name, labelManaged: "agentry"},
+		Name: name, Labels: map[string]string{labelReplicas: fleet, labelManaged: "agentry"},
 	}}
 }
 
 // leave ends our term.
-func (r *Replica) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, farewellTime)
-	defer cancel()
-	r.flush(ctx)
-	r.mu.Lock()
-	term := r.term
-	r.term = ""
-	r.mu.Unlock()
+func (m *membership) leave(ctx context.Context) {
+	term := m.state.end()
 	if term == "" {
 		return
 	}
-	lease, err := r.leases.Get(ctx, r.self)
+	lease, err := m.leases.Get(ctx, m.name)
 	if err == nil && holder(lease) == term {
-		err = r.leases.Delete(ctx, lease)
+		err = m.leases.Delete(ctx, lease)
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		r.log.Warn("leases: the member lease is left behind and expires", "err", err)
+		m.log.Warn("leases: the member lease could not be deleted; it expires by itself", "err", err)
 	}
 }

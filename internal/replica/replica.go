@@ -3,7 +3,6 @@ package replica
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -15,27 +14,26 @@ import (
 const (
 	// beatTime is the time between renewals of the member Lease, retryTime that after one that failed.
 	beatTime, retryTime = 5 * time.Second, time.Second
-	// trustTime is for how long after the beginning of a renewal its replica trusts its term. The
-	// rest up to leaseTime is for side effects under way, and for clocks that run unevenly.
+	// trustTime is how long a replica trusts its term after it began to renew it. The rest up to
+	// leaseTime is for side effects under way, and for clocks that run unevenly.
 	trustTime = 10 * time.Second
 	// callTime bounds a request: two of them fail before a term lapses.
 	callTime = 4 * time.Second
 	// roundTime is the time between two looks at the clock: members expire without an event.
 	roundTime = time.Second
-	// farewellTime bounds what is done at the end.
-	farewellTime = 5 * time.Second
+	// leaveTime bounds what is done at the end.
+	leaveTime = 5 * time.Second
 )
 
-// Fleet is what is shared, a [fleet.Fleet].
+// Fleet is the part of [fleet.Fleet] that a Replica uses.
 type Fleet interface {
-	// Rebalance is called after Owns began to answer otherwise.
+	// Rebalance is called after the answers of Owns have changed.
 	Rebalance()
-	// Trigger is called with what another replica handed on.
+	// Trigger is called with what another replica forwarded.
 	Trigger(t fleet.Trigger) int
 	// ShardKey is what Owns is asked with for a pipeline.
 	ShardKey(pipeline string) string
-	// Idle waits until no pass is under way of what belongs to these keys; Owns is false of
-	// them already.
+	// Idle waits until no pass of these keys is under way. Owns is false for them already.
 	Idle(ctx context.Context, keys func(key string) bool) error
 }
 
@@ -54,34 +52,16 @@ type Options struct {
 
 // Replica is one of those that share a fleet. It works while Run runs.
 type Replica struct {
-	options Options
-	leases  Leases
-	self    string // the name of the member Lease
-	process string // tells this process's terms from all others'
-	now     func() time.Time
-	log     *slog.Logger
-	wake    chan struct{} // something changed that a round depends on
-	listed  chan struct{} // a list was taken in
-	posts   chan struct{} // triggers wait to be written
-	work    sync.WaitGroup
-
-	mu       sync.Mutex
-	fleet    Fleet // nil before Run
-	view     view
-	writes   int       // of ours into the view: see watch.go
-	heard    time.Time // when the watch last said anything; zero: never
-	terms    int
-	term     string    // ours; empty before the first and between two
-	renewed  time.Time // when the last good renewal began
-	mine     [sliceCount]bool
-	draining [sliceCount]bool
-	given    [sliceCount]string // versions of Leases that we tried to release
-	troubles map[string]string  // by what is in trouble
-	outbox   outbox
-	seen     map[spot]string // triggers that were acted on and are not removed yet
+	options    Options
+	state      *state
+	problems   *problems
+	watcher    *watcher
+	membership *membership
+	ownership  *ownership
+	forwarder  *forwarder
 }
 
-// New makes a replica.
+// New makes a replica. A name or an identity that cannot be part of a Lease's name is an error.
 func New(o Options) (*Replica, error) {
 	if err := checkName(o.Name); err != nil {
 		return nil, err
@@ -93,58 +73,64 @@ func New(o Options) (*Replica, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	log := o.Log.With("replica", o.Identity)
+	s := &state{wake: make(chan struct{}, 1), listed: make(chan struct{}, 1), now: time.Now, view: newView(o.Name)}
+	p := &problems{log: log, texts: map[string]string{}}
+	f := &forwarder{
+		leases: o.Leases, state: s, problems: p, log: log, name: o.Name,
+		posts: make(chan struct{}, 1), outbox: outbox{}, seen: map[spot]string{},
+	}
 	return &Replica{
-		options: o, leases: o.Leases, self: self, process: strings.ToLower(rand.Text()[:10]), now: time.Now,
-		log: o.Log.With("replica", o.Identity), wake: make(chan struct{}, 1), listed: make(chan struct{}, 1), posts: make(chan struct{}, 1),
-		view: newView(o.Name), troubles: map[string]string{}, outbox: outbox{}, seen: map[spot]string{},
+		options: o, state: s, problems: p, forwarder: f,
+		watcher: &watcher{leases: o.Leases, state: s, problems: p},
+		membership: &membership{
+			leases: o.Leases, state: s, problems: p, log: log,
+			fleet: o.Name, identity: o.Identity, name: self, process: strings.ToLower(rand.Text()[:10]),
+		},
+		ownership: &ownership{leases: o.Leases, state: s, problems: p, log: log, name: o.Name, self: self, settled: f.deliver},
 	}, nil
 }
 
-// Run takes part until ctx ends, and leaves then: others take what it held at once. So let the
-// fleet end before. It may be called once.
+// Run takes part until ctx ends, and then leaves: others take its shards at once. So end the fleet
+// before. It may be called once.
 func (r *Replica) Run(ctx context.Context, f Fleet) {
-	r.mu.Lock()
-	r.fleet = f
-	r.mu.Unlock()
-	for _, loop := range []func(context.Context){r.watch, r.attend, r.tend, r.post} {
-		r.work.Go(func() { loop(ctx) })
+	r.state.mu.Lock()
+	r.forwarder.fleet = f
+	r.state.mu.Unlock()
+	r.ownership.fleet = f
+	var work sync.WaitGroup
+	for _, loop := range []func(context.Context){r.watcher.run, r.membership.run, r.ownership.run, r.forwarder.run} {
+		work.Go(func() { loop(ctx) })
 	}
-	r.work.Wait()
-	r.leave(context.WithoutCancel(ctx))
+	work.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer cancel()
+	r.forwarder.flush(ctx)
+	r.membership.leave(ctx)
 }
 
-// Owns implements [fleet.Ownership]: it tells whether this replica makes the passes of a pipeline, by
-// its shard key. Several may for a moment, and for as long as the API server is away.
+// Owns implements [fleet.Ownership]: it reports whether this replica makes the passes of a pipeline, by
+// its shard key. Several replicas may own it for a moment, and while the API server is away.
 func (r *Replica) Owns(key string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.mine[sliceOf(key)]
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
+	return r.state.owned[shardOf(key)]
 }
 
-// MayPublish tells whether this replica, and no other, may now do for a pipeline, by its shard key,
-// what others see: comments, statuses, events, moving tags. Ask right before each.
+// MayPublish reports whether this replica, and no other, may now do what others see for a pipeline, by
+// its shard key: comments, statuses, events, moving tags. Ask right before each.
 func (r *Replica) MayPublish(key string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.ours(sliceOf(key))
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
+	return r.state.mayPublish(shardOf(key))
 }
 
-// ours tells whether a slice is surely held by us. A release may have been carried out before,
-// or without, an answer to it.
-func (r *Replica) ours(n int) bool {
-	lease := r.view.slices[n]
-	return r.stands() && holder(lease) == r.term && lease.ResourceVersion != r.given[n]
-}
+// Forward passes a trigger on to the replicas that run its pipelines, or will run them next, but not to
+// this one. It does not wait; what cannot be written now is tried again. A trigger that is too large, or
+// one too many, is an error.
+func (r *Replica) Forward(t fleet.Trigger) error { return r.forwarder.forward(t) }
 
-// stands tells whether our term can be trusted. A wall clock that was set forward costs no more
-// than a new term; the monotonic clock stands still while the machine is suspended.
-func (r *Replica) stands() bool {
-	now := r.now()
-	since := max(now.Sub(r.renewed), now.Round(0).Sub(r.renewed.Round(0)))
-	return r.term != "" && since < trustTime
-}
-
-// poke lets a round begin.
+// poke wakes who waits for c, now or later.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -152,7 +138,7 @@ func poke(c chan struct{}) {
 	}
 }
 
-// pause waits, and tells whether ctx goes on.
+// pause waits for a time or until it is woken. It reports whether ctx goes on.
 func pause(ctx context.Context, wait time.Duration, woken <-chan struct{}) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -162,27 +148,4 @@ func pause(ctx context.Context, wait time.Duration, woken <-chan struct{}) bool 
 	case <-woken:
 	}
 	return ctx.Err() == nil
-}
-
-// report logs that something is in trouble, or no longer, once.
-func (r *Replica) report(what string, err error) {
-	if errors.Is(err, context.Canceled) {
-		return
-	}
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	r.mu.Lock()
-	before := r.troubles[what]
-	if r.troubles[what] = text; text == "" {
-		delete(r.troubles, what)
-	}
-	r.mu.Unlock()
-	switch {
-	case text != "" && before == "":
-		r.log.Warn("leases: trouble", "what", what, "err", text)
-	case text == "" && before != "":
-		r.log.Info("leases: trouble is over", "what", what)
-	}
 }

@@ -39,14 +39,14 @@ func TestOneReplicaRunsAll(t *testing.T) {
 		if took > 2*time.Second {
 			t.Errorf("that took %v", took)
 		}
-		if s := a.Status(); s.Slices != sliceCount || s.Free != 0 || !s.Registered || !slices.Equal(s.Replicas, []string{"a"}) {
+		if s := a.Status(); s.Shards != shardCount || s.Free != 0 || !s.Registered || !slices.Equal(s.Replicas, []string{"a"}) {
 			t.Errorf("%+v", s)
 		}
 	})
 }
 
-// moved is which slices have another holder than before.
-func moved(before, after [sliceCount]string) []int {
+// moved is which shards have another holder than before.
+func moved(before, after [shardCount]string) []int {
 	var out []int
 	for n := range before {
 		if before[n] != after[n] {
@@ -69,7 +69,7 @@ func TestReplicasComeAndGo(t *testing.T) {
 		two := w.holders()
 		for _, n := range moved(three, two) {
 			if three[n] != "c" {
-				t.Errorf("slice %d went from %s to %s", n, three[n], two[n])
+				t.Errorf("shard %d went from %s to %s", n, three[n], two[n])
 			}
 		}
 
@@ -79,12 +79,12 @@ func TestReplicasComeAndGo(t *testing.T) {
 		four := w.holders()
 		for _, n := range moved(two, four) {
 			if four[n] != "d" && four[n] != "e" {
-				t.Errorf("slice %d went from %s to %s", n, two[n], four[n])
+				t.Errorf("shard %d went from %s to %s", n, two[n], four[n])
 			}
 		}
 		for _, name := range []string{"a", "b", "d", "e"} {
 			if mine := len(slices.DeleteFunc(slices.Clone(four[:]), func(h string) bool { return h != name })); mine < 6 {
-				t.Errorf("%s has %d slices of %d", name, mine, sliceCount)
+				t.Errorf("%s has %d shards of %d", name, mine, shardCount)
 			}
 		}
 	})
@@ -186,7 +186,7 @@ func TestAReplicaThatIsCutOff(t *testing.T) {
 	}
 }
 
-func sliced(all [sliceCount]string) []string { return all[:] }
+func sliced(all [shardCount]string) []string { return all[:] }
 
 // TestASuspendedReplica wakes up after a minute: the wall clock alone tells.
 func TestASuspendedReplica(t *testing.T) {
@@ -196,9 +196,9 @@ func TestASuspendedReplica(t *testing.T) {
 		w.until("two share everything", takeover, w.settled)
 		key := keys()[slices.Index(sliced(w.holders()), "a")]
 		began := time.Now()
-		a.mu.Lock()
-		a.now = func() time.Time { return time.Now().Round(0).Add(time.Minute) }
-		a.mu.Unlock()
+		a.state.mu.Lock()
+		a.state.now = func() time.Time { return time.Now().Round(0).Add(time.Minute) }
+		a.state.mu.Unlock()
 		if a.MayPublish(key) {
 			t.Error("it has not noticed")
 		}
@@ -218,7 +218,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		w.until("three share everything", takeover, w.settled)
 		before := a.fleet.changes()
 		w.run(5 * time.Minute)
-		if !w.settled() || a.fleet.changes() != before || a.Status().Term != a.options.Identity+"_"+a.process+".1" {
+		if !w.settled() || a.fleet.changes() != before || a.Status().Term != a.options.Identity+"_"+a.membership.process+".1" {
 			t.Errorf("something went on: %+v", a.Status())
 		}
 		w.kill(c)
@@ -333,7 +333,7 @@ func TestAWatchThatGoesWrong(t *testing.T) {
 	}
 }
 
-// TestAReplicaThatHearsNothingLeaves: it would be given slices and not know.
+// TestAReplicaThatHearsNothingLeaves: it would be given shards and not know.
 func TestAReplicaThatHearsNothingLeaves(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a := w.start("a", 0)
@@ -358,7 +358,7 @@ func TestHandWork(t *testing.T) {
 		w.start("b", 0)
 		w.until("two share everything", takeover, w.settled)
 		w.mu.Lock()
-		for _, name := range []string{"fleet-member-a", "fleet-slice-7", "fleet-slice-8"} {
+		for _, name := range []string{"fleet-member-a", "fleet-shard-7", "fleet-shard-8"} {
 			w.write(watch.Deleted, w.leases[name])
 		}
 		label := w.leases["fleet-member-b"].DeepCopy()
@@ -374,7 +374,7 @@ func TestHandWork(t *testing.T) {
 	})
 }
 
-// TestAHandOverWaitsForPasses that are under way: until they have ended, the slice is held.
+// TestAHandOverWaitsForPasses that are under way: until they have ended, the shard is held.
 func TestAHandOverWaitsForPasses(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a := w.start("a", 0)
@@ -386,10 +386,10 @@ func TestAHandOverWaitsForPasses(t *testing.T) {
 		w.run(2 * time.Minute)
 		handed := 0
 		for n, key := range keys() {
-			if theirs := owner(n, []string{a.self, b.self}) == b.self; theirs {
+			if theirs := owner(n, []string{a.membership.name, b.membership.name}) == b.membership.name; theirs {
 				handed++
 				if a.Owns(key) || !a.MayPublish(key) || b.Owns(key) {
-					t.Fatalf("slice %d: of a %v, held %v, of b %v", n, a.Owns(key), a.MayPublish(key), b.Owns(key))
+					t.Fatalf("shard %d: of a %v, held %v, of b %v", n, a.Owns(key), a.MayPublish(key), b.Owns(key))
 				}
 			}
 		}
@@ -403,7 +403,7 @@ func TestAHandOverWaitsForPasses(t *testing.T) {
 	})
 }
 
-// TestAHandOverThatIsCalledOff: who should have the slices is gone before the passes have ended.
+// TestAHandOverThatIsCalledOff: who should have the shards is gone before the passes have ended.
 func TestAHandOverThatIsCalledOff(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a := w.start("a", 0)
@@ -544,27 +544,27 @@ func TestNames(t *testing.T) {
 func TestRing(t *testing.T) {
 	members := []string{"a", "b", "c", "d"}
 	share := map[string]int{}
-	for n := range sliceCount {
+	for n := range shardCount {
 		best := owner(n, members)
 		share[best]++
 		for _, gone := range members {
 			rest := slices.DeleteFunc(slices.Clone(members), func(m string) bool { return m == gone })
 			if gone != best && owner(n, rest) != best {
-				t.Errorf("slice %d moves although %s stays", n, best)
+				t.Errorf("shard %d moves although %s stays", n, best)
 			}
 		}
 		slices.Reverse(members)
 	}
 	for _, m := range members {
 		if share[m] < 8 {
-			t.Errorf("%s has %d of %d", m, share[m], sliceCount)
+			t.Errorf("%s has %d of %d", m, share[m], shardCount)
 		}
 	}
 	if owner(0, nil) != "" {
 		t.Error("nobody has an owner")
 	}
 	// What the hashes are is a contract between versions that run side by side.
-	if sliceOf("shop") != 61 || owner(5, []string{"a", "b", "c"}) != "b" {
-		t.Errorf("hashes changed: %d %s", sliceOf("shop"), owner(5, []string{"a", "b", "c"}))
+	if shardOf("shop") != 61 || owner(5, []string{"a", "b", "c"}) != "b" {
+		t.Errorf("hashes changed: %d %s", shardOf("shop"), owner(5, []string{"a", "b", "c"}))
 	}
 }

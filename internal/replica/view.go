@@ -8,31 +8,31 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// view is what a replica knows of the Leases. It is as old as the watch is late, and that harms
-// nothing: see the package's doc comment.
+// view is what a replica knows of the Leases. It may be older than the Leases are, which does no harm:
+// see the package's doc comment.
 type view struct {
 	fleet   string
-	slices  [sliceCount]*coordinationv1.Lease // nil: there is none
+	shards  [shardCount]*coordinationv1.Lease // nil: there is none
 	members map[string]*member                // by the names of their Leases
 }
 
 // member is a replica that is registered.
 type member struct {
 	lease *coordinationv1.Lease
-	// since is when its term was first seen, changed when its Lease was last seen to change.
+	// since is when we first saw its term, changed when we last saw its Lease change.
 	since, changed time.Time
-	// alive is from when the time counts after which it is no longer.
+	// alive is the beginning of the time after which it counts as dead.
 	alive time.Time
 }
 
 func newView(fleet string) view { return view{fleet: fleet, members: map[string]*member{}} }
 
-// put takes in a Lease, as a list, a watch or a write of ours has it. An older version than the
-// known one, which a late watch tells of, is ignored.
+// put takes in a Lease from a list, a watch or a write of ours. A version older than the known one, from
+// a watch that is late, is ignored.
 func (v *view) put(lease *coordinationv1.Lease, now time.Time) {
-	if n, ok := v.slice(lease.Name); ok {
-		if !older(lease, v.slices[n]) {
-			v.slices[n] = lease
+	if n, ok := v.shard(lease.Name); ok {
+		if !older(lease, v.shards[n]) {
+			v.shards[n] = lease
 		}
 		return
 	}
@@ -44,7 +44,7 @@ func (v *view) put(lease *coordinationv1.Lease, now time.Time) {
 	}
 }
 
-// follow is what becomes of a member, if it was known, with its Lease.
+// follow returns the member with a newer Lease. m is nil if the member was not known.
 func (m *member) follow(lease *coordinationv1.Lease, now time.Time) *member {
 	out := &member{lease: lease, since: now, changed: now, alive: now}
 	if m != nil && holder(m.lease) == holder(lease) {
@@ -56,11 +56,11 @@ func (m *member) follow(lease *coordinationv1.Lease, now time.Time) *member {
 	return out
 }
 
-// drop takes out a Lease that is gone.
+// drop removes a Lease that was deleted.
 func (v *view) drop(lease *coordinationv1.Lease) {
-	if n, ok := v.slice(lease.Name); ok {
-		if !older(lease, v.slices[n]) {
-			v.slices[n] = nil
+	if n, ok := v.shard(lease.Name); ok {
+		if !older(lease, v.shards[n]) {
+			v.shards[n] = nil
 		}
 		return
 	}
@@ -69,8 +69,8 @@ func (v *view) drop(lease *coordinationv1.Lease) {
 	}
 }
 
-// replace takes in a list of all: what is not in it is gone, and what was newer never was, for an
-// API server may be put back to an earlier state.
+// replace takes in a list of all Leases. A Lease that is not in it was deleted. Versions that are newer
+// than the list's are forgotten: an API server may be restored to an earlier state.
 func (v *view) replace(all []coordinationv1.Lease, now time.Time) {
 	fresh := newView(v.fleet)
 	for i := range all {
@@ -82,16 +82,16 @@ func (v *view) replace(all []coordinationv1.Lease, now time.Time) {
 	*v = fresh
 }
 
-// forgive lets all members begin anew with what is left of their time: who was away himself
-// has seen nobody's renewals.
-func (v *view) forgive(now time.Time) {
+// restartClocks gives all members their full time again: a replica that was away itself has seen
+// nobody's renewals.
+func (v *view) restartClocks(now time.Time) {
 	for _, m := range v.members {
 		m.alive = now
 	}
 }
 
-// ended tells whether a term is over. Terms never come back, and one that holds a slice was
-// seen before the slice was.
+// ended reports whether a term is over. No term is used twice, and the term that holds a shard was seen
+// before the shard was.
 func (v *view) ended(term string) bool {
 	for _, m := range v.members {
 		if holder(m.lease) == term {
@@ -101,10 +101,10 @@ func (v *view) ended(term string) bool {
 	return true
 }
 
-func (v *view) slice(name string) (int, bool) {
-	number, ok := strings.CutPrefix(name, v.fleet+sliceInfix)
+func (v *view) shard(name string) (int, bool) {
+	number, ok := strings.CutPrefix(name, v.fleet+shardInfix)
 	n, err := strconv.Atoi(number)
-	return n, ok && err == nil && n >= 0 && n < sliceCount && strconv.Itoa(n) == number
+	return n, ok && err == nil && n >= 0 && n < shardCount && strconv.Itoa(n) == number
 }
 
 // holder is the term that holds a Lease; empty if nobody does.
@@ -115,7 +115,8 @@ func holder(lease *coordinationv1.Lease) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// older compares versions, which the API server counts up. What cannot be compared is not older.
+// older reports whether a version is older than another: the API server counts them up. Versions that
+// are no numbers are not older.
 func older(lease, than *coordinationv1.Lease) bool {
 	if than == nil {
 		return false

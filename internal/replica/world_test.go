@@ -53,14 +53,14 @@ func leaseResource() schema.GroupResource {
 	return schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}
 }
 
-// write is a change at the API server. It checks the rule of slices: whoever writes a holder
+// write is a change at the API server. It checks the rule of shards: whoever writes a holder
 // into one finds it free.
 func (w *world) write(kind watch.EventType, lease *coordinationv1.Lease) *coordinationv1.Lease {
 	w.version++
 	w.writes++
 	lease = lease.DeepCopy()
 	lease.ResourceVersion = strconv.Itoa(w.version)
-	if before := w.leases[lease.Name]; strings.Contains(lease.Name, sliceInfix) && before != nil {
+	if before := w.leases[lease.Name]; strings.Contains(lease.Name, shardInfix) && before != nil {
 		from, to := holder(before), holder(lease)
 		for _, m := range w.leases {
 			if from != "" && to != "" && from != to && strings.Contains(m.Name, memberInfix) && holder(m) == from {
@@ -300,7 +300,7 @@ func (w *world) start(identity string, skew time.Duration) *process {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p.now = func() time.Time { return p.clock.Now().Add(skew) }
+	p.state.now = func() time.Time { return p.clock.Now().Add(skew) }
 	p.fleet.replica = p.Replica
 	ctx, cancel := context.WithCancel(w.t.Context())
 	p.stop = cancel
@@ -356,7 +356,7 @@ func (w *world) with(p *process, change func(*client)) {
 	change(p.client)
 }
 
-// run lets time pass, and looks often whether two replicas hold one slice.
+// run lets time pass, and looks often whether two replicas hold one shard.
 func (w *world) run(d time.Duration) {
 	w.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -368,11 +368,11 @@ func (w *world) run(d time.Duration) {
 
 func (w *world) look() {
 	w.t.Helper()
-	var by [sliceCount]string
+	var by [shardCount]string
 	for _, p := range w.all() {
 		for n, holds := range p.holds() {
 			if holds && by[n] != "" {
-				w.t.Fatalf("slice %d is held by %s and %s", n, by[n], p.options.Identity)
+				w.t.Fatalf("shard %d is held by %s and %s", n, by[n], p.options.Identity)
 			}
 			if holds {
 				by[n] = p.options.Identity
@@ -381,12 +381,12 @@ func (w *world) look() {
 	}
 }
 
-// holds is the answer of MayPublish for every slice.
-func (r *Replica) holds() (out [sliceCount]bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// holds is the answer of MayPublish for every shard.
+func (r *Replica) holds() (out [shardCount]bool) {
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
 	for n := range out {
-		out[n] = r.ours(n)
+		out[n] = r.state.mayPublish(n)
 	}
 	return out
 }
@@ -412,9 +412,9 @@ func (w *world) explain() string {
 	return b.String()
 }
 
-// holders are the identities of who holds each slice, empty if nobody does.
-func (w *world) holders() [sliceCount]string {
-	var out [sliceCount]string
+// holders are the identities of who holds each shard, empty if nobody does.
+func (w *world) holders() [shardCount]string {
+	var out [shardCount]string
 	for _, p := range w.all() {
 		for n, holds := range p.holds() {
 			if holds && p.runs(n) {
@@ -425,11 +425,11 @@ func (w *world) holders() [sliceCount]string {
 	return out
 }
 
-// settled tells whether every slice is held by the right one.
+// settled tells whether every shard is held by the right one.
 func (w *world) settled() bool {
 	var members []string
 	for _, p := range w.all() {
-		members = append(members, p.self)
+		members = append(members, p.membership.name)
 	}
 	for n, identity := range w.holders() {
 		if "fleet-member-"+identity != owner(n, members) {
@@ -439,18 +439,18 @@ func (w *world) settled() bool {
 	return true
 }
 
-// held tells whether every slice is held.
+// held tells whether every shard is held.
 func (w *world) held() bool {
 	holders := w.holders()
 	return !slices.Contains(holders[:], "")
 }
 
-// keys are one for each slice.
-func keys() [sliceCount]string {
-	var out [sliceCount]string
-	for i, left := 0, sliceCount; left > 0; i++ {
+// keys are one for each shard.
+func keys() [shardCount]string {
+	var out [shardCount]string
+	for i, left := 0, shardCount; left > 0; i++ {
 		key := fmt.Sprintf("pipeline-%d", i)
-		if n := sliceOf(key); out[n] == "" {
+		if n := shardOf(key); out[n] == "" {
 			out[n] = key
 			left--
 		}
@@ -524,7 +524,7 @@ func (e *engine) changes() int {
 }
 
 func (r *Replica) runs(n int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.mine[n]
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
+	return r.state.owned[n]
 }

@@ -31,7 +31,6 @@ func exceptions() map[string]int {
 		"files with methods of generator/build.builder": 13,
 		"methods of type gitsync.pass":                  119,
 		"files with methods of gitsync.pass":            21,
-		"methods of type internal/replica.Replica":      42,
 		"files of package gitsync":                      39,
 	}
 }

@@ -164,7 +164,7 @@ func shared(s *session, said string) {
 	s.t.Helper()
 	says("agentry-member-")(s, said)
 	harness.Eventually(s.t, "the replica has all slices", func() error {
-		if got := strings.Count(s.Must("kubectl -n agentry get leases -l agentry.dev/replicas=agentry -o name"), "agentry-slice-"); got != 64 {
+		if got := strings.Count(s.Must("kubectl -n agentry get leases -l agentry.dev/replicas=agentry -o name"), "agentry-shard-"); got != 64 {
 			return fmt.Errorf("it has %d", got)
 		}
 		return nil

@@ -99,32 +99,32 @@ func shared(t *testing.T, replicas ...*replica) func() error {
 	}
 }
 
-// held is an error unless every slice is held by a term of one of these, each of which has some.
+// held is an error unless every shard is held by a term of one of these, each of which has some.
 func held(t *testing.T, names ...string) func() error {
 	return func() error {
 		list, err := cluster.Client(t).CoordinationV1().Leases(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "agentry.dev/replicas=agentry"})
 		if err != nil {
 			return err
 		}
-		terms, slicesOf, all := map[string]string{}, map[string]int{}, 0
+		terms, shardsOf, all := map[string]string{}, map[string]int{}, 0
 		for _, l := range list.Items {
 			if name, ok := strings.CutPrefix(l.Name, "agentry-member-"); ok {
 				terms[holder(l)] = name
 			}
 		}
 		for _, l := range list.Items {
-			if strings.HasPrefix(l.Name, "agentry-slice-") {
-				slicesOf[terms[holder(l)]]++
+			if strings.HasPrefix(l.Name, "agentry-shard-") {
+				shardsOf[terms[holder(l)]]++
 				all++
 			}
 		}
 		for _, name := range names {
-			if slicesOf[name] == 0 {
-				return fmt.Errorf("%s has no slice: %v", name, slicesOf)
+			if shardsOf[name] == 0 {
+				return fmt.Errorf("%s has no shard: %v", name, shardsOf)
 			}
 		}
-		if all != 64 || len(slicesOf) != len(names) {
-			return fmt.Errorf("%d slices are held so: %v", all, slicesOf)
+		if all != 64 || len(shardsOf) != len(names) {
+			return fmt.Errorf("%d shards are held so: %v", all, shardsOf)
 		}
 		return nil
 	}
@@ -158,14 +158,14 @@ func TestReplicas(t *testing.T) {
 	dir, url := repository(t)
 	folder := pipelines(t, url, count)
 	a, b, c := start(t, "a", kubeconfig, folder, 9501), start(t, "b", kubeconfig, folder, 9502), start(t, "c", kubeconfig, folder, 9503)
-	harness.Eventually(t, "three hold all slices", held(t, "a", "b", "c"))
+	harness.Eventually(t, "three hold all shards", held(t, "a", "b", "c"))
 	harness.Eventually(t, "each pipeline is run by one", shared(t, a, b, c))
 	harness.Eventually(t, "all branches", pushed(t, dir))
 	triggersReachTheRightOne(t, a, b, c)
 
 	began := time.Now()
 	c.Kill()
-	harness.Eventually(t, "two hold all slices", held(t, "a", "b"))
+	harness.Eventually(t, "two hold all shards", held(t, "a", "b"))
 	took := time.Since(began)
 	t.Logf("a replica that is killed is followed after %.1fs", took.Seconds())
 	if took > takeover { // By the Leases' own time, which this is about: 15 s and a second or two.
@@ -174,7 +174,7 @@ func TestReplicas(t *testing.T) {
 	harness.Eventually(t, "each pipeline is run by one", shared(t, a, b))
 
 	b.Signal(syscall.SIGSTOP)
-	harness.Eventually(t, "one holds all slices", held(t, "a"))
+	harness.Eventually(t, "one holds all shards", held(t, "a"))
 	b.Signal(syscall.SIGCONT)
 	harness.Eventually(t, "who was stopped has noticed, and takes part again", held(t, "a", "b"))
 	harness.Eventually(t, "each pipeline is run by one", shared(t, a, b))
@@ -195,14 +195,14 @@ func TestReplicas(t *testing.T) {
 	if err := cluster.StartAPI(harness.Port); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, "two hold all slices again", held(t, "a", "b"))
+	harness.Eventually(t, "two hold all shards again", held(t, "a", "b"))
 	harness.Eventually(t, "each pipeline is run by one", shared(t, a, b))
 
 	began = time.Now()
 	if code := a.Stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	harness.Eventually(t, "b holds all slices", held(t, "b"))
+	harness.Eventually(t, "b holds all shards", held(t, "b"))
 	t.Logf("a replica that ends is followed after %.1fs", time.Since(began).Seconds())
 	harness.Eventually(t, "and runs everything", shared(t, b))
 	usesItsRights(t)

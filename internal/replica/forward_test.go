@@ -90,7 +90,7 @@ func TestATriggerForWhoIsDead(t *testing.T) {
 		c := w.start("c", 0)
 		w.until("three share everything", takeover, w.settled)
 		for _, key := range keys() {
-			if b.Owns(key) && owner(sliceOf(key), []string{a.self, c.self}) == c.self {
+			if b.Owns(key) && owner(shardOf(key), []string{a.membership.name, c.membership.name}) == c.membership.name {
 				ofB = key
 			}
 		}
@@ -104,8 +104,8 @@ func TestATriggerForWhoIsDead(t *testing.T) {
 	})
 }
 
-// TestATriggerForASliceThatNobodyEverHeld makes its Lease.
-func TestATriggerForASliceThatNobodyEverHeld(t *testing.T) {
+// TestATriggerForAShardThatNobodyEverHeld makes its Lease.
+func TestATriggerForAShardThatNobodyEverHeld(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a := w.start("a", 0)
 		w.with(a, func(c *client) { c.forbids = "list" })
@@ -226,7 +226,7 @@ func TestTriggersAreBounded(t *testing.T) {
 			t.Error("one more is taken")
 		}
 		w.mu.Lock()
-		lease := w.leases[sliceName("fleet", sliceOf(ofB))].DeepCopy()
+		lease := w.leases[shardName("fleet", shardOf(ofB))].DeepCopy()
 		lease.Annotations = map[string]string{
 			triggerPrefix + "1": "{", triggerPrefix + "2": strings.Repeat("x", maxTriggerBytes+1), "other.example.com/x": "stays",
 		}

@@ -85,7 +85,7 @@ func (o *Observer) send(d *fleet.Definition, i int, sink pipeline.Notify, e mess
 		return // there is a commit status to be set by Flux, and no news for anybody else
 	}
 	event := e.event(sink.Object, o.options.Instance)
-	o.box.Put(outbox.Job{Lane: sink.URL, What: "event", Pipeline: e.pipeline, Do: func(ctx context.Context) error {
+	o.box.Put(outbox.Job{Recipient: sink.URL, What: "event", Pipeline: e.pipeline, Do: func(ctx context.Context) error {
 		secret, err := o.endpoint(d, func(s *pipelinefile.Secrets) []pipelinefile.EndpointSecret { return s.Notify }, i)
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (o *Observer) send(d *fleet.Definition, i int, sink pipeline.Notify, e mess
 // kick puts the call of a Receiver into its queue; one for several pushes will do.
 func (o *Observer) kick(d *fleet.Definition, i int, r pipeline.Receiver, report *gitsync.Report) {
 	body := receiverCall{Pipeline: report.Pipeline, Revision: revision(report.Output.Branch, report.Commit)}
-	o.box.Put(outbox.Job{Lane: r.URL, Key: r.URL, What: "receiver", Pipeline: report.Pipeline, Do: func(ctx context.Context) error {
+	o.box.Put(outbox.Job{Recipient: r.URL, Key: r.URL, What: "receiver", Pipeline: report.Pipeline, Do: func(ctx context.Context) error {
 		if r.Timeout != nil && r.Timeout.Duration > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, r.Timeout.Duration)

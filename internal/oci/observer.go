@@ -79,7 +79,7 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 		return
 	}
 	to, slice := *d.Spec.Output.OCI, out.After.ShardKey
-	o.box.Put(outbox.Job{Lane: to.URL, Key: name, What: "artifact", Pipeline: name, Do: func(ctx context.Context) error {
+	o.box.Put(outbox.Job{Recipient: to.URL, Key: name, What: "artifact", Pipeline: name, Do: func(ctx context.Context) error {
 		if !o.options.MayPublish(slice) {
 			o.set(name, "")
 			return nil

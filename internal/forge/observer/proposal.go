@@ -37,7 +37,7 @@ func (o *Observer) tellProposal(out fleet.Outcome) {
 		f.state, f.text = forge.Pending, want.Title
 	}
 	o.put(out.After.ShardKey, target{name, proposal}, f, func(old, now fact) bool { return old == now }, outbox.Job{
-		Lane: "pull request " + r.Output.URL, Key: name, What: "pull request",
+		Recipient: "pull request " + r.Output.URL, Key: name, What: "pull request",
 		Do: func(ctx context.Context) error { return o.propose(ctx, d, want, f.state == forge.Pending) },
 	})
 }

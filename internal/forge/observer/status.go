@@ -39,7 +39,7 @@ func (o *Observer) tellStatus(out fleet.Outcome) {
 		}
 		status := forge.Status{Context: StatusContext(name), State: state, Description: text}
 		o.put(out.After.ShardKey, target{name, i}, fact{at.Commit, state, text}, sameStatus, outbox.Job{
-			Lane: "status " + at.URL, Key: name + " " + at.Commit, What: "commit status",
+			Recipient: "status " + at.URL, Key: name + " " + at.Commit, What: "commit status",
 			Do: func(ctx context.Context) error { return o.setStatus(ctx, d, i, at.Commit, pushed, status) },
 		})
 	}

@@ -1,14 +1,16 @@
-// Package outbox does what others are to be told while the fleet goes on: it keeps jobs in
-// bounded queues and does them with deadlines and retries.
+// Package outbox delivers what others are to know while the fleet goes on: it keeps jobs in bounded queues and does them
+// with deadlines and retries.
 //
-// Jobs stand in lanes, one for each recipient: those of a lane are done one after the other in
-// their order, and a lane whose recipient is down holds up no other. A job with a key says how
-// things are: a newer one takes its place, and it is tried until it succeeds, is refused for good
-// or is replaced. A job without a key says what happened: none replaces another, a full lane
-// drops the oldest and counts it, and what is too old to matter is given up.
+// Each recipient has a queue: its jobs are done one after the other in their order, and a recipient that is down delays no
+// other. A job with a key says how things are: a newer one replaces it, and it is tried until it succeeds, is refused for
+// good or is replaced. A job without a key says what happened: none replaces another, a full queue drops the oldest and
+// counts it, and what is too old to matter is given up.
+//
+// client-go's workqueue says whose turn it is: it never gives one recipient to two workers, and brings it back after a pause.
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,11 +20,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/workqueue"
 )
 
 // Options decide how jobs are done. The zero value of a field means its default.
 type Options struct {
-	// MaxWaiting is how many jobs a lane holds. Default 256.
+	// MaxWaiting is how many jobs a queue holds. Default 256.
 	MaxWaiting int
 	// Workers is how many jobs are done at once. Default 8.
 	Workers int
@@ -38,20 +41,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	orDefault := func(v *time.Duration, def time.Duration) {
-		if *v <= 0 {
-			*v = def
-		}
-	}
-	if o.MaxWaiting <= 0 {
-		o.MaxWaiting = 256
-	}
-	if o.Workers <= 0 {
-		o.Workers = 8
-	}
-	orDefault(&o.Timeout, time.Minute)
-	orDefault(&o.MaxAge, time.Hour)
-	orDefault(&o.Grace, 5*time.Second)
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, 256)
+	o.Workers = cmp.Or(o.Workers, 8)
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	o.MaxAge = cmp.Or(o.MaxAge, time.Hour)
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -60,9 +54,9 @@ func (o Options) withDefaults() Options {
 
 // Job is something to do.
 type Job struct {
-	// Lane is whom it is for. It is never shown: an address may be a secret.
-	Lane string
-	// Key stands for what a later job with the same Key replaces, within the lane. Empty:
+	// Recipient is whom it is for. It is never shown: an address may be a secret.
+	Recipient string
+	// Key stands for what a later job with the same Key replaces, for the same recipient. Empty:
 	// nothing replaces it.
 	Key string
 	// What and Pipeline say in logs what it is.
@@ -75,56 +69,58 @@ type Job struct {
 // Stats count jobs.
 type Stats struct {
 	Waiting int // now, those that are being tried included
-	// Oldest is since when the recipient of one of those is not told what it should be. Zero if
-	// none waits.
+	// Oldest is since when the longest of those waits, what it replaced included. Zero if none
+	// waits.
 	Oldest time.Time
 
 	Done    int // succeeded
 	Retried int // tries after which there was another one
 	Failed  int // given up
-	Dropped int // by full lanes, or put after the end
+	Dropped int // by full queues, or put after the end
 }
 
-// Box holds the lanes. It is safe for concurrent use.
+// Box holds the queues. It is safe for concurrent use.
 type Box struct {
 	options Options
-	slots   chan struct{}
-	drain   chan struct{} // closed when there are no more retries
-	workers sync.WaitGroup
 
 	mu     sync.Mutex
-	ctx    context.Context // of jobs; nil before Run
-	closed bool
-	lanes  map[string]*lane
+	ctx    context.Context                          // of jobs; nil before Run
+	ready  workqueue.TypedDelayingInterface[string] // the recipients whose turn it is or will be; nil before Run
+	closed bool                                     // there are no more retries
+	queues map[string]*queue                        // by recipient
 	stats  Stats
 }
 
-// lane is the queue of one recipient. It has a worker while it holds anything and the box runs.
-type lane struct {
-	name    string
+// queue has the jobs of one recipient.
+type queue struct {
 	waiting []queued
-	trying  *queued
-	busy    bool
+	trying  *queued // under way, or to be tried again
 }
 
 type queued struct {
 	Job
-	put   time.Time
-	since time.Time // of the first of those that it took the place of
+	put     time.Time
+	since   time.Time // of the first of those that it replaced
+	tries   int
+	backoff wait.Backoff
 }
 
 // all are the jobs that are not ended.
-func (l *lane) all() []queued {
-	if l.trying == nil {
-		return l.waiting
+func (q *queue) all() []queued {
+	if q.trying == nil {
+		return q.waiting
 	}
-	return append([]queued{*l.trying}, l.waiting...)
+	return append([]queued{*q.trying}, q.waiting...)
+}
+
+// find is the place of a waiting job with a key; -1 if there is none.
+func (q *queue) find(key string) int {
+	return slices.IndexFunc(q.waiting, func(j queued) bool { return key != "" && j.Key == key })
 }
 
 // New makes an empty box. Jobs wait in it until Run.
 func New(opts Options) *Box {
-	opts = opts.withDefaults()
-	return &Box{options: opts, slots: make(chan struct{}, opts.Workers), drain: make(chan struct{}), lanes: map[string]*lane{}}
+	return &Box{options: opts.withDefaults(), queues: map[string]*queue{}}
 }
 
 // Put adds a job. It never waits.
@@ -135,41 +131,32 @@ func (b *Box) Put(j Job) {
 		b.stats.Dropped++
 		return
 	}
-	l := b.lanes[j.Lane]
-	if l == nil {
-		l = &lane{name: j.Lane}
-		b.lanes[j.Lane] = l
+	q := b.queues[j.Recipient]
+	if q == nil {
+		q = &queue{}
+		b.queues[j.Recipient] = q
 	}
 	now := time.Now()
-	next := queued{j, now, now}
-	if j.Key != "" {
-		for _, q := range l.all() {
-			if q.Key == j.Key && q.since.Before(next.since) {
-				next.since = q.since
-			}
+	next := queued{Job: j, put: now, since: now, backoff: wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 30, Cap: 5 * time.Minute}}
+	for _, old := range q.all() {
+		if j.Key != "" && old.Key == j.Key && old.since.Before(next.since) {
+			next.since = old.since
 		}
 	}
-	if i := slices.IndexFunc(l.waiting, func(q queued) bool { return j.Key != "" && q.Key == j.Key }); i >= 0 {
-		l.waiting[i] = next
+	if i := q.find(j.Key); i >= 0 {
+		q.waiting[i] = next
 		return
 	}
-	if len(l.waiting) >= b.options.MaxWaiting {
-		oldest := l.waiting[0]
-		l.waiting = slices.Delete(l.waiting, 0, 1)
+	if len(q.waiting) >= b.options.MaxWaiting {
+		oldest := q.waiting[0]
+		q.waiting = slices.Delete(q.waiting, 0, 1)
 		b.stats.Dropped++
-		b.options.Log.Warn("dropped, as too much waits to be told", "what", oldest.What, "pipeline", oldest.Pipeline)
+		b.options.Log.Warn("delivery dropped: too many wait", "what", oldest.What, "pipeline", oldest.Pipeline)
 	}
-	l.waiting = append(l.waiting, next)
-	b.start(l)
-}
-
-// start gives a lane its worker. It is called with mu held.
-func (b *Box) start(l *lane) {
-	if b.ctx == nil || l.busy {
-		return
+	q.waiting = append(q.waiting, next)
+	if b.ready != nil && q.trying == nil {
+		b.ready.Add(j.Recipient)
 	}
-	l.busy = true
-	b.workers.Go(func() { b.work(l) })
 }
 
 // Stats counts.
@@ -177,11 +164,11 @@ func (b *Box) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.stats
-	for _, l := range b.lanes {
-		for _, q := range l.all() {
+	for _, q := range b.queues {
+		for _, j := range q.all() {
 			s.Waiting++
-			if s.Oldest.IsZero() || q.since.Before(s.Oldest) {
-				s.Oldest = q.since
+			if s.Oldest.IsZero() || j.since.Before(s.Oldest) {
+				s.Oldest = j.since
 			}
 		}
 	}
@@ -193,108 +180,116 @@ func (b *Box) Stats() Stats {
 func (b *Box) Run(ctx context.Context) error {
 	jobs, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	ready := workqueue.NewTypedDelayingQueue[string]()
 	b.mu.Lock()
-	b.ctx = jobs
-	for _, l := range b.lanes {
-		b.start(l)
+	b.ctx, b.ready = jobs, ready
+	for recipient := range b.queues {
+		ready.Add(recipient)
 	}
 	b.mu.Unlock()
+	var workers sync.WaitGroup
+	for range b.options.Workers {
+		workers.Go(b.work)
+	}
 
 	<-ctx.Done()
 	b.mu.Lock()
 	b.closed = true
-	close(b.drain)
+	for recipient := range b.queues {
+		ready.Add(recipient) // those that pause too
+	}
+	b.endIfEmpty()
 	b.mu.Unlock()
 	end := time.AfterFunc(b.options.Grace, func() { cancel(errors.New("the service stops")) })
 	defer end.Stop()
-	b.workers.Wait()
+	workers.Wait()
 	return nil
 }
 
-// work does what a lane holds, and ends when it holds nothing.
-func (b *Box) work(l *lane) {
+// endIfEmpty lets the workers go when nothing waits after the end. It is called with mu held.
+func (b *Box) endIfEmpty() {
+	if b.closed && len(b.queues) == 0 {
+		b.ready.ShutDown()
+	}
+}
+
+// work does jobs until the box has ended.
+func (b *Box) work() {
 	for {
-		b.mu.Lock()
-		if len(l.waiting) == 0 {
-			l.busy = false
-			delete(b.lanes, l.name)
-			b.mu.Unlock()
+		recipient, ended := b.ready.Get()
+		if ended {
 			return
 		}
-		j := l.waiting[0]
-		l.waiting = slices.Delete(l.waiting, 0, 1)
-		l.trying = &j
-		b.mu.Unlock()
-
-		count := b.finish(l, j)
-		b.mu.Lock()
-		l.trying = nil
-		*count(&b.stats)++
-		b.mu.Unlock()
+		if q, j := b.take(recipient); j != nil {
+			err := b.try(j.Job)
+			b.mu.Lock()
+			pause := b.account(q, err)
+			b.mu.Unlock()
+			b.ready.AddAfter(recipient, pause)
+		}
+		b.ready.Done(recipient)
 	}
 }
 
-// finish tries a job until there is no use in it, and says what to count.
-func (b *Box) finish(l *lane, j queued) func(*Stats) *int {
-	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 30, Cap: 5 * time.Minute}
-	log := b.options.Log.With("what", j.What, "pipeline", j.Pipeline)
-	for try := 1; ; try++ {
-		err := b.try(j.Job)
-		if err == nil {
-			return func(s *Stats) *int { return &s.Done }
-		}
-		if isPermanent(err) || b.draining() || j.Key == "" && time.Since(j.put) >= b.options.MaxAge {
-			log.Warn("not told, given up", "err", err, "tries", try)
-			return func(s *Stats) *int { return &s.Failed }
-		}
-		if try == 1 {
-			log.Warn("not told, tried again", "err", err)
-		}
-		b.mu.Lock()
-		b.stats.Retried++
-		b.mu.Unlock()
-		pause := backoff.Step()
-		if hint, ok := errors.AsType[interface {
-			error
-			RetryAfter() time.Duration
-		}](err); ok {
-			pause = max(pause, hint.RetryAfter())
-		}
-		select {
-		case <-time.After(pause):
-		case <-b.drain:
-		}
-		if b.replaced(l, j) {
-			return func(*Stats) *int { return new(int) } // the newer one goes on
-		}
-	}
-}
-
-// replaced reports whether a newer job waits that says what this one says.
-func (b *Box) replaced(l *lane, j queued) bool {
+// take is the first job of a recipient; nil if there is none. One that was tried before and has been replaced since is
+// dropped.
+func (b *Box) take(recipient string) (*queue, *queued) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return j.Key != "" && slices.ContainsFunc(l.waiting, func(q queued) bool { return q.Key == j.Key })
-}
-
-func (b *Box) draining() bool {
-	select {
-	case <-b.drain:
-		return true
-	default:
-		return false
+	q := b.queues[recipient]
+	if q == nil {
+		return nil, nil
 	}
+	if q.trying != nil && q.find(q.trying.Key) >= 0 {
+		q.trying = nil
+	}
+	if q.trying == nil {
+		if len(q.waiting) == 0 {
+			delete(b.queues, recipient)
+			b.endIfEmpty()
+			return nil, nil
+		}
+		first := q.waiting[0]
+		q.waiting = slices.Delete(q.waiting, 0, 1)
+		q.trying = &first
+	}
+	return q, q.trying
 }
 
-// try does a job once, when there is a place for it. One that panics must not take the service
-// with it.
+// account counts a try, and returns how long the recipient pauses. It is called with mu held.
+func (b *Box) account(q *queue, err error) time.Duration {
+	j := q.trying
+	j.tries++
+	log := b.options.Log.With("what", j.What, "pipeline", j.Pipeline)
+	switch {
+	case err == nil:
+		b.stats.Done++
+		q.trying = nil
+		return 0
+	case isPermanent(err) || b.closed || j.Key == "" && time.Since(j.put) >= b.options.MaxAge:
+		log.Warn("delivery failed and is given up", "err", err, "tries", j.tries)
+		b.stats.Failed++
+		q.trying = nil
+		return 0
+	case j.tries == 1:
+		log.Warn("delivery failed and is tried again", "err", err)
+	}
+	b.stats.Retried++
+	pause := j.backoff.Step()
+	if hint, ok := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](err); ok {
+		pause = max(pause, hint.RetryAfter())
+	}
+	return pause
+}
+
+// try does a job once. One that panics must not take the service with it.
 func (b *Box) try(j Job) (err error) {
-	select {
-	case b.slots <- struct{}{}:
-	case <-b.ctx.Done():
+	if b.ctx.Err() != nil {
 		return context.Cause(b.ctx)
 	}
-	defer func() { <-b.slots }()
 	ctx, cancel := context.WithTimeout(b.ctx, b.options.Timeout)
 	defer cancel()
 	defer func() {

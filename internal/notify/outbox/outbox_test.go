@@ -68,7 +68,7 @@ func TestJobsOfALaneAreDoneInOrderAndALaneThatFailsHoldsUpNoOther(t *testing.T) 
 		b, r := New(Options{}), &record{}
 		var up atomic.Bool
 		for i := range 3 {
-			b.Put(Job{Lane: "down", Do: func(context.Context) error {
+			b.Put(Job{Recipient: "down", Do: func(context.Context) error {
 				if !up.Load() {
 					return errors.New("connection refused")
 				}
@@ -76,7 +76,7 @@ func TestJobsOfALaneAreDoneInOrderAndALaneThatFailsHoldsUpNoOther(t *testing.T) 
 				return nil
 			}})
 		}
-		b.Put(Job{Lane: "up", Do: func(context.Context) error { r.add("up"); return nil }})
+		b.Put(Job{Recipient: "up", Do: func(context.Context) error { r.add("up"); return nil }})
 		stop := run(t, b)
 		r.check(t, "up")
 		expect(t, b, Stats{Waiting: 3, Done: 1, Retried: 1})
@@ -93,7 +93,7 @@ func TestANewerJobReplacesTheOneWithItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, r := New(Options{MaxWaiting: 2}), &record{}
 		put := func(key, text string, err error) {
-			b.Put(Job{Lane: "l", Key: key, Do: func(context.Context) error { r.add(text); return err }})
+			b.Put(Job{Recipient: "l", Key: key, Do: func(context.Context) error { r.add(text); return err }})
 		}
 		put("a", "a1", nil)
 		put("b", "b1", errors.New("busy"))
@@ -117,7 +117,7 @@ func TestAFullLaneDropsTheOldestAndCountsIt(t *testing.T) {
 		var log bytes.Buffer
 		b, r := New(Options{MaxWaiting: 2, Log: slog.New(slog.NewTextHandler(&log, nil))}), &record{}
 		for i := range 5 {
-			b.Put(Job{Lane: "https://hooks.example.com/s3cret", What: "event", Pipeline: "prod", Do: func(context.Context) error { r.add(fmt.Sprint(i)); return nil }})
+			b.Put(Job{Recipient: "https://hooks.example.com/s3cret", What: "event", Pipeline: "prod", Do: func(context.Context) error { r.add(fmt.Sprint(i)); return nil }})
 		}
 		expect(t, b, Stats{Waiting: 2, Dropped: 3})
 		stop := run(t, b)
@@ -133,8 +133,8 @@ func TestRetriesBackOffAndEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{})
 		var events, states int
-		b.Put(Job{Lane: "events", Do: func(context.Context) error { events++; return errors.New("down") }})
-		b.Put(Job{Lane: "states", Key: "k", Do: func(context.Context) error { states++; return errors.New("down") }})
+		b.Put(Job{Recipient: "events", Do: func(context.Context) error { events++; return errors.New("down") }})
+		b.Put(Job{Recipient: "states", Key: "k", Do: func(context.Context) error { states++; return errors.New("down") }})
 		stop := run(t, b)
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
@@ -163,7 +163,7 @@ func TestErrorsSayWhenAndWhetherToTryAgain(t *testing.T) {
 		b, r := New(Options{}), &record{}
 		start := time.Now()
 		first := true
-		b.Put(Job{Lane: "limited", Key: "k", Do: func(context.Context) error {
+		b.Put(Job{Recipient: "limited", Key: "k", Do: func(context.Context) error {
 			if first {
 				first = false
 				return fmt.Errorf("set status: %w", limited(20*time.Minute))
@@ -171,11 +171,11 @@ func TestErrorsSayWhenAndWhetherToTryAgain(t *testing.T) {
 			r.add(time.Since(start).String())
 			return nil
 		}})
-		b.Put(Job{Lane: "refused", Key: "k", Do: func(context.Context) error {
+		b.Put(Job{Recipient: "refused", Key: "k", Do: func(context.Context) error {
 			r.add("refused")
 			return fmt.Errorf("x: %w", Permanent(errors.New("422")))
 		}})
-		b.Put(Job{Lane: "broken", Key: "k", Do: func(context.Context) error { panic("broken") }})
+		b.Put(Job{Recipient: "broken", Key: "k", Do: func(context.Context) error { panic("broken") }})
 		stop := run(t, b)
 		time.Sleep(time.Hour)
 		r.check(t, "refused", "20m0s")
@@ -187,7 +187,7 @@ func TestErrorsSayWhenAndWhetherToTryAgain(t *testing.T) {
 func TestATryHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, r := New(Options{Timeout: time.Second}), &record{}
-		b.Put(Job{Lane: "silent", Key: "k", Do: func(ctx context.Context) error {
+		b.Put(Job{Recipient: "silent", Key: "k", Do: func(ctx context.Context) error {
 			<-ctx.Done()
 			r.add(ctx.Err().Error())
 			return Permanent(ctx.Err())
@@ -215,7 +215,7 @@ func TestHowLongTheRecipientIsNotTold(t *testing.T) {
 		}
 		var up atomic.Bool
 		put := func() {
-			b.Put(Job{Lane: "down", Key: "k", Do: func(context.Context) error {
+			b.Put(Job{Recipient: "down", Key: "k", Do: func(context.Context) error {
 				if !up.Load() {
 					return errors.New("down")
 				}
@@ -233,7 +233,7 @@ func TestHowLongTheRecipientIsNotTold(t *testing.T) {
 			t.Errorf("waits for %s", got)
 		}
 		time.Sleep(10 * time.Minute) // by now it is the one that is tried
-		b.Put(Job{Lane: "other", Do: func(context.Context) error { return nil }})
+		b.Put(Job{Recipient: "other", Do: func(context.Context) error { return nil }})
 		synctest.Wait()
 		if got := age(); got != time.Hour+11*time.Minute {
 			t.Errorf("waits for %s", got)
@@ -254,7 +254,7 @@ func TestNoMoreAtOnceThanWorkers(t *testing.T) {
 		var mu sync.Mutex
 		now, most := 0, 0
 		for i := range 10 {
-			b.Put(Job{Lane: fmt.Sprint(i), Do: func(context.Context) error {
+			b.Put(Job{Recipient: fmt.Sprint(i), Do: func(context.Context) error {
 				mu.Lock()
 				now++
 				most = max(most, now)
@@ -279,18 +279,18 @@ func TestNoMoreAtOnceThanWorkers(t *testing.T) {
 func TestWhatWaitsIsTriedOnceMoreAtTheEndAndNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, r := New(Options{Grace: time.Second, Workers: 8}), &record{}
-		b.Put(Job{Lane: "down", Do: func(context.Context) error { r.add("down"); return errors.New("down") }})
+		b.Put(Job{Recipient: "down", Do: func(context.Context) error { r.add("down"); return errors.New("down") }})
 		stop := run(t, b)
 		r.check(t, "down")
-		b.Put(Job{Lane: "down", Do: func(context.Context) error { r.add("last words"); return nil }})
-		b.Put(Job{Lane: "silent", Do: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
+		b.Put(Job{Recipient: "down", Do: func(context.Context) error { r.add("last words"); return nil }})
+		b.Put(Job{Recipient: "silent", Do: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
 		start := time.Now()
 		stop()
 		if took := time.Since(start); took != time.Second {
 			t.Errorf("the end took %s", took)
 		}
 		r.check(t, "down", "down", "last words")
-		b.Put(Job{Lane: "up", Do: func(context.Context) error { r.add("after the end"); return nil }})
+		b.Put(Job{Recipient: "up", Do: func(context.Context) error { r.add("after the end"); return nil }})
 		expect(t, b, Stats{Done: 1, Retried: 1, Failed: 2, Dropped: 1})
 	})
 }

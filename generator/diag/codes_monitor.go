@@ -10,11 +10,11 @@ const (
 // monitorCodes documents what is found in and about IntegrationMonitors.
 func monitorCodes() []CodeInfo {
 	return []CodeInfo{
-		{NotCollected, "A MetricsIntegration runs, and no IntegrationMonitor collects its metrics.",
-			"Usually a typo in a label or in the monitor's selector, or the monitor looks in its own namespace only. Label the MetricsIntegration, or let a monitor of the same GrafanaAgent select it."},
+		{NotCollected, "A MetricsIntegration runs, but no IntegrationMonitor scrapes it.",
+			"Usually there is a typo in a label or in the monitor's selector, or the monitor selects in its own namespace only. Label the MetricsIntegration, or let a monitor of the same GrafanaAgent select it."},
 		{ReservedLabel, "A rule of an IntegrationMonitor sets a label whose value is fixed.",
-			"The labels job, instance, monitor, metrics_instance and, with scope: all, cluster always say what was scraped, and by whom. Remove the rule, or let it set another label."},
-		{IncompleteAuth, "A credential that is asked for lacks a part.",
+			"The labels job, instance, monitor, metrics_instance and, with scope: all, cluster always say what was scraped, and by which monitor. Remove the rule, or let it set another label."},
+		{IncompleteAuth, "A part of a credential is missing.",
 			"basicAuth needs a username and a password, authorization its credentials (and a type other than Basic), oauth2 a client id and a client secret."},
 	}
 }

@@ -18,18 +18,18 @@ func pipelineCodes() []CodeInfo {
 		},
 		{
 			Code:    PipelineUnsupported,
-			Summary: "The pipeline file sets a field or value that is reserved and that this version does not act on.",
-			Help:    "Nothing is rendered, since ignoring it would do something other than what was asked for. Remove it, or use a newer version.",
+			Summary: "The pipeline file sets a field or value that this version does not support yet.",
+			Help:    "Nothing is rendered, because to ignore it would not be what you asked for. Remove it, or use a newer version.",
 		},
 		{
 			Code:    PipelineConflict,
-			Summary: "Two pipelines have one name, write to one place, or an output lies among its own inputs.",
-			Help:    "Nothing is rendered. Give each pipeline a name, and an output branch or path, of its own.",
+			Summary: "Two pipelines have the same name or write to the same place, or the output of a pipeline is among its own inputs.",
+			Help:    "Nothing is rendered. Give each pipeline its own name, and its own output branch or path.",
 		},
 		{
 			Code:    PipelineKept,
-			Summary: "The configuration of `serve` changed to something that cannot be used, and what ran before goes on.",
-			Help:    "A file with an error keeps the pipelines of its last good version, and a folder that is empty or cannot be read keeps all. The other findings about the file say what is wrong with it.",
+			Summary: "A changed pipeline file of `serve` cannot be used, so its previous pipelines still run.",
+			Help:    "A file with an error keeps the pipelines of its last good version. A folder that is empty or cannot be read keeps all pipelines. The other diagnostics about the file say what is wrong with it.",
 		},
 	}
 }

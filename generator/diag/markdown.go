@@ -24,7 +24,7 @@ const markdownHead = `# Diagnostics
 
 <!-- Generated from generator/diag by "make generate". Do not edit. -->
 
-Every problem that agentry finds is a diagnostic:
+Every problem that agentry finds is a *diagnostic* with a code. This page says what each code means, and what to do about it.
 
 ` + "```" + `
 monitoring/api.yaml:12:7: error[unknown-field]: ServiceMonitor/team-a/api: spec.endpoints[0].intreval: unknown field
@@ -33,13 +33,13 @@ monitoring/api.yaml:12:7: error[unknown-field]: ServiceMonitor/team-a/api: spec.
   hint: did you mean interval?
 ` + "```" + `
 
-An **error** is an input that cannot be rendered as written: ` + "`sync`" + ` keeps the last good state of
-what it concerns, ` + "`render`" + ` leaves it out, and the exit code is 1. A **warning** is rendered, but
-perhaps not as its author expects; ` + "`--strict`" + ` makes it exit 1 too. An **info** needs no change.
+An **error** is an object that cannot be rendered as written: ` + "`sync`" + ` renders its last good version
+([holding](holding.md)), ` + "`render`" + ` leaves it out, and the exit code is 1. A **warning** is rendered, but
+perhaps not as its author expects; with ` + "`--strict`" + ` the exit code is 1 too. An **info** needs no change.
 
-Each fault is told once, at the object that brought it in: of two objects that do not go together it
-is the newer one, if that is known, and an object that only needs another one with an error is no
-error itself ([follows-error](#follows-error)). The other objects of a finding are ` + "`related`" + ` in JSON.
+Each problem is reported once, at the object that caused it: if two objects conflict, at the newer one, where
+that is known. An object that only needs another one with an error is no error itself
+([follows-error](#follows-error)). JSON lists the other objects concerned as ` + "`related`" + `.
 
-Codes are stable: they are never renamed, and never used again for something else.
+Codes are stable: a code is never renamed, and never gets another meaning.
 `

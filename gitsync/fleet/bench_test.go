@@ -21,7 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -93,7 +93,9 @@ func (w *benchWorld) definition(r, p int) fleet.Definition {
 				Output:   pipeline.Output{Branch: fmt.Sprintf("environments/cluster-%d", p)},
 			},
 		},
-		Credentials: func() (gitsync.Credentials, error) { return gitsync.Credentials{Sources: make([]repo.Auth, 1)}, nil },
+		Credentials: func() (gitsync.Credentials, error) {
+			return gitsync.Credentials{Sources: make([]transport.Auth, 1)}, nil
+		},
 	}
 	d.Default()
 	return d

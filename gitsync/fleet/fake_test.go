@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // world is what a fleet acts in: remotes that are maps, and pipelines that copy a hash.
@@ -171,7 +172,7 @@ func after(d time.Duration) {
 // URL.
 func def(name string, sources ...string) Definition {
 	d := Definition{Origin: name + ".yaml:1", Credentials: func() (gitsync.Credentials, error) {
-		return gitsync.Credentials{Sources: make([]repo.Auth, len(sources))}, nil
+		return gitsync.Credentials{Sources: make([]transport.Auth, len(sources))}, nil
 	}}
 	d.APIVersion, d.Kind, d.Metadata.Name = pipeline.APIVersion, pipeline.Kind, name
 	for _, url := range sources {
@@ -218,7 +219,7 @@ func (w *world) fetch(ctx context.Context, r *repo.Repo, _ time.Time, refs []rep
 	time.Sleep(answers)
 	if silent {
 		<-ctx.Done()
-		return fmt.Errorf("%w: %w", repo.ErrUnreachable, ctx.Err())
+		return fmt.Errorf("%w: %w", transport.ErrUnreachable, ctx.Err())
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -298,7 +299,7 @@ func (w *world) newPasser(d *Definition, creds gitsync.Credentials, enter gate) 
 }
 
 func (p *fakePasser) add(url string) {
-	r, err := p.w.pool.Open(repo.Remote{URL: url})
+	r, err := p.w.pool.Open(transport.Remote{URL: url})
 	if err != nil {
 		p.w.t.Error(err)
 	}

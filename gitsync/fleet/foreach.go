@@ -8,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // expander is the passer of a definition with forEach: its passes list folders and make
@@ -68,7 +69,7 @@ func (e *expander) SetCredentials(creds gitsync.Credentials) error {
 	if len(creds.Sources) == 0 {
 		return fmt.Errorf("pipeline %s: no credentials", e.def.Metadata.Name)
 	}
-	next, err := e.pool.Open(repo.Remote{URL: e.def.Spec.Sources[0].URL, Auth: creds.Sources[0]})
+	next, err := e.pool.Open(transport.Remote{URL: e.def.Spec.Sources[0].URL, Auth: creds.Sources[0]})
 	if err != nil {
 		return fmt.Errorf("pipeline %s: %w", e.def.Metadata.Name, err)
 	}

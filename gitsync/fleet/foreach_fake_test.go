@@ -10,6 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/store"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // fakeExpander finds the folders that the world says there are.
@@ -21,7 +23,7 @@ type fakeExpander struct {
 }
 
 func (w *world) newExpander(d *Definition, _ gitsync.Credentials) (multiplier, error) {
-	r, err := w.pool.Open(repo.Remote{URL: d.Spec.Sources[0].URL})
+	r, err := w.pool.Open(transport.Remote{URL: d.Spec.Sources[0].URL})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open++
@@ -58,7 +60,7 @@ func (e *fakeExpander) PassSince(context.Context, time.Time) (*gitsync.Report, e
 	e.w.passes = append(e.w.passes, passed{e.def.Metadata.Name, time.Since(e.w.began)})
 	e.w.mu.Unlock()
 	if len(folders) == 1 && folders[0] == "!" {
-		return nil, fmt.Errorf("read: %w", repo.ErrCorrupt)
+		return nil, fmt.Errorf("read: %w", store.ErrCorrupt)
 	}
 	made, problems := e.def.Expand(folders)
 	e.made = made

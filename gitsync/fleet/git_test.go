@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -68,7 +68,7 @@ spec:
 
 func runner(name, url string) fleet.Definition {
 	d := fleet.Definition{Origin: name + ".yaml:1", Credentials: func() (gitsync.Credentials, error) {
-		return gitsync.Credentials{Sources: make([]repo.Auth, 1)}, nil
+		return gitsync.Credentials{Sources: make([]transport.Auth, 1)}, nil
 	}}
 	d.APIVersion, d.Kind, d.Metadata.Name = pipeline.APIVersion, pipeline.Kind, name
 	d.Spec.Sources = []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in/" + name}}}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-var errNoAnswer = fmt.Errorf("%w: no route to host", repo.ErrUnreachable)
+var errNoAnswer = fmt.Errorf("%w: no route to host", transport.ErrUnreachable)
 
 func TestARemoteThatIsDownStopsNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAShortOutageIsNotSpokenOf(t *testing.T) {
 func TestARefusedCredentialIsSpokenOfAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.break_(urlA, repo.ErrAuth)
+		w.break_(urlA, transport.ErrAuth)
 		w.run(def("x", urlA))
 		same(t, "ready", w.ready("x"), "False Failed Stalled")
 	})

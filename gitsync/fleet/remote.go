@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // downAfter is how many rounds in a row must fail before the pipelines of a remote are reported as not
@@ -208,7 +209,7 @@ func outputRef(def *Definition) repo.Ref {
 
 // normalURL is a URL as repositories have it.
 func normalURL(url string) string {
-	normal, err := repo.NormaliseURL(url)
+	normal, err := transport.NormaliseURL(url)
 	if err != nil {
 		return url // it was validated, and its repository is open
 	}

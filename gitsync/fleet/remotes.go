@@ -15,6 +15,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // maxPushesPerRemote is how many passes may write to one remote at once. A pass counts from
@@ -241,13 +243,13 @@ func (rs *remotes) status() []RemoteStatus {
 
 // isPermanent reports whether an error lasts until somebody does something.
 func isPermanent(err error) bool {
-	return isAny(err, repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, repo.ErrRejected, repo.ErrRefNotFound, repo.ErrEmptyRepository, repo.ErrTooLarge, repo.ErrCache)
+	return isAny(err, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound, repo.ErrRejected, transport.ErrRefNotFound, repo.ErrEmptyRepository, limit.ErrTooLarge, repo.ErrCache)
 }
 
 // isOfRemote reports whether an error says something about the remote as a whole, and not
 // about one of the refs that were asked for, or about the cache.
 func isOfRemote(err error) bool {
-	return isAny(err, repo.ErrUnreachable, repo.ErrAuth, repo.ErrHostKey, repo.ErrRepositoryNotFound, context.DeadlineExceeded, context.Canceled)
+	return isAny(err, transport.ErrUnreachable, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound, context.DeadlineExceeded, context.Canceled)
 }
 
 func isAny(err error, kinds ...error) bool {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 func seconds(s ...float64) []float64 { return append([]float64{}, s...) }
@@ -188,7 +188,7 @@ func TestAnOutputThatSomebodyElseMovesOrDeletesIsPutRight(t *testing.T) {
 func TestFailuresAreRetriedAfterAGrowingWhileUntilACommitComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.during = failing(fmt.Errorf("push: %w", repo.ErrUnreachable))
+		w.during = failing(fmt.Errorf("push: %w", transport.ErrUnreachable))
 		w.run(def("x", urlA))
 		after(20 * time.Second)
 		// The harness' randomness is 1: each wait is as long as it may be.

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // Defaults of a pipeline.
@@ -67,7 +67,7 @@ func (s *Source) setDefaults() {
 // setDefaults takes the site for the host of the repository. The port of another protocol
 // than https says nothing about it.
 func (f *Forge) setDefaults(repository string) {
-	normal, err := repo.NormaliseURL(repository)
+	normal, err := transport.NormaliseURL(repository)
 	if err != nil || f.URL != "" {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // place is where a pipeline writes.
@@ -45,7 +46,7 @@ func (o Output) ProposedBranch() string {
 // whatever protocol: two pipelines that reach it over HTTPS and over SSH would overwrite
 // each other's files. What is no URL stands for itself.
 func RepositoryAddress(url string) string {
-	normal, err := repo.NormaliseURL(url)
+	normal, err := transport.NormaliseURL(url)
 	if err != nil {
 		return url // Validate reports it.
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // Remedy says what a person has to do about the error of a repository. It is empty where nothing
@@ -13,10 +14,10 @@ func Remedy(err error) string {
 		kind   error
 		remedy string
 	}{
-		{repo.ErrAuth, "give spec.output.auth a credential that may push, or the source's auth one that may read"},
-		{repo.ErrHostKey, "if the host has a new key, add it to the file that knownHostsFile names"},
-		{repo.ErrRepositoryNotFound, "check the url, and whether the credential may see the repository"},
-		{repo.ErrRefNotFound, "check the source's ref"},
+		{transport.ErrAuth, "give spec.output.auth a credential that may push, or the source's auth one that may read"},
+		{transport.ErrHostKey, "if the host has a new key, add it to the file that knownHostsFile names"},
+		{transport.ErrRepositoryNotFound, "check the url, and whether the credential may see the repository"},
+		{transport.ErrRefNotFound, "check the source's ref"},
 		{repo.ErrEmptyRepository, "push a first commit"},
 		{repo.ErrRejected, "let the credential of spec.output.auth push there, or choose another branch"},
 		{repo.ErrCache, "make room in the folder of --cache-dir, or let agentry write there; nothing in it is needed, it may be emptied"},

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // validateRepositoryURL checks a repository's URL. Messages do not repeat it: it may hold a password by
 // mistake.
 func validateRepositoryURL(path, raw string) findings {
 	var f findings
-	_, err := repo.NormaliseURL(raw)
+	_, err := transport.NormaliseURL(raw)
 	f.check(err == nil, path, "", "%v", err)
 	if err != nil {
 		return f
@@ -25,7 +25,7 @@ func validateRepositoryURL(path, raw string) findings {
 
 // scheme is how a repository is reached: https, http, ssh or file.
 func scheme(raw string) string {
-	normal, err := repo.NormaliseURL(raw)
+	normal, err := transport.NormaliseURL(raw)
 	if err != nil {
 		return ""
 	}

@@ -27,12 +27,12 @@ type Options struct {
 	Secrets secretref.Policy
 	// OperatorLabels are the -labels of the operator that is being replaced.
 	OperatorLabels map[string]string
-	// RestartOnSecretChange makes pods restart when a secret changes that stands in their
-	// configuration: their agents would not notice.
+	// RestartOnSecretChange makes pods restart when a secret in their configuration changes:
+	// their agents would not notice.
 	RestartOnSecretChange bool
-	// Review gives the Secrets of agents' configurations a text without secrets: [File.Redacted].
+	// Review asks for [File.Redacted].
 	Review bool
-	// AgentSelector is its -agent-selector; nil selects every GrafanaAgent.
+	// AgentSelector is the operator's -agent-selector; nil selects every GrafanaAgent.
 	AgentSelector labels.Selector
 	// SDAggregator is how agents find the targets of MetricsIntegrations; the zero value
 	// has its defaults.
@@ -43,13 +43,13 @@ type Options struct {
 	LastGood LastGood
 }
 
-// LastGood is what units were last rendered from and to: what is rendered in place of objects that
-// are wrong today. It is asked about nothing else, so that good inputs cost no history. It
-// must be safe for concurrent use, and give the same answers throughout a render.
+// LastGood knows what units were last rendered from and to. It is only asked about objects that are
+// wrong now, so good inputs cost no look at the history. It must be safe for concurrent use, and give
+// the same answers throughout a render.
 type LastGood interface {
-	// Last returns the version of an object that a unit (namespace/name) was last rendered
-	// from, its stand-in. had tells that the unit was rendered from it at all; the object is
-	// nil when it was, but its text is lost.
+	// Last returns the version of an object from which a unit (namespace/name) was last
+	// rendered. had is whether there was one; the object is nil if there was one and its text
+	// is lost.
 	Last(unit string, id manifest.ID) (o *manifest.Object, had bool)
 	// Owns reports whether an object is one of those that a unit was last rendered to.
 	Owns(unit string, id manifest.ID) bool

@@ -70,7 +70,7 @@ func (b *basis) dependsOn(objects map[manifest.ID]bool) bool {
 	return false
 }
 
-// known is what an earlier render still tells of a set.
+// known is what is known about a set from an earlier render.
 type known struct {
 	before      *Output // nil when there is none
 	units       map[string]*Unit
@@ -78,7 +78,7 @@ type known struct {
 	replaced    map[manifest.ID]bool   // the objects in which the set differs, if there are hierarchies
 }
 
-// known finds what of a render still holds for another set.
+// known finds what a render has in common with the render of another set.
 func (out *Output) known(set *manifest.Set) known {
 	if out == nil {
 		return known{}

@@ -52,8 +52,8 @@ type File struct {
 	// Manifest is false for review texts, which are not part of the payload.
 	Manifest bool
 	// Masked is the SHA-256 of an agent's configuration without the secrets that it
-	// inlines; empty when it inlines none. The agent knows by no more than this that a
-	// configuration changed.
+	// inlines; empty when it inlines none. The agent compares configurations by this sum, so
+	// it does not notice when only a secret changed.
 	Masked string
 	// Redacted is an agent's configuration as text, with a placeholder for every secret value;
 	// nil without [Options.Review].
@@ -95,8 +95,8 @@ func files(objects []workload.Object) []File {
 }
 
 // DropBytes drops the bytes of the unit's files. A later [Render] still takes the unit over, and
-// [Output.ReloadBytes] renders it again when they are needed: whoever keeps thousands of units
-// that are written need not keep their text.
+// [Output.ReloadBytes] renders it again when they are needed. A caller that keeps thousands of
+// units need not keep the text of those that are written.
 func (u *Unit) DropBytes() {
 	if u.basis.usedLastGood {
 		return // it is rendered again anyway, and only with the stand-ins of then

@@ -2,15 +2,15 @@ package diag
 
 import "slices"
 
-// Code identifies a kind of problem for ever: users filter, count and link by it.
-// Codes are lower-case words joined by dashes and are never reused or renamed.
+// Code identifies a kind of problem: users filter, count and link by it. Codes are lower-case
+// words joined by dashes. Once released, a code is never renamed or reused.
 type Code string
 
 // CodeInfo documents a code; docs/diagnostics.md is generated from it.
 type CodeInfo struct {
 	Code    Code
 	Summary string // one sentence: what was found
-	Help    string // what it means for the output, and the way out
+	Help    string // what it means for the output, and what to do
 }
 
 // Topic is a group of codes under one heading of the manual.

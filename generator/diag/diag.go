@@ -17,7 +17,7 @@ import (
 type Severity string
 
 const (
-	// Error marks an input that cannot be rendered as written: its unit is held back.
+	// Error marks an input that cannot be rendered as written: its last good version stays.
 	Error Severity = "error"
 	// Warning marks an input that is rendered, but perhaps not as its author expects.
 	Warning Severity = "warning"
@@ -71,7 +71,7 @@ func (d Diagnostic) Same(other Diagnostic) bool {
 	return d.Object == other.Object && d.Source == other.Source && d.String() == other.String()
 }
 
-// Advice is the message with the way out, on one line.
+// Advice is the message with the hint, on one line.
 func (d Diagnostic) Advice() string {
 	if d.Hint == "" {
 		return d.Message

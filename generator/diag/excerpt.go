@@ -14,7 +14,7 @@ const maxExcerptBytes = 160
 // secretKind finds the start of a Secret, or of a list of them, in YAML and JSON.
 var secretKind = regexp.MustCompile(`kind["']?\s*:\s*["']?Secret`)
 
-// secretInLine finds credentials that stand in a line in clear where none should: user info
+// secretInLine finds credentials in clear in a line where none should be: user info
 // in a URL, but for the login of an SSH URL, and bearer tokens.
 var secretInLine = regexp.MustCompile(`https?://[^/\s"'@]+@|://[^/\s"'@]*:[^/\s"'@]*@|bearerToken["']?\s*:`)
 

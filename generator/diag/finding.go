@@ -1,7 +1,7 @@
 package diag
 
-// Finding is a diagnostic that does not know its object yet: what packages report that see
-// only a piece of a custom resource. Path says where in the object it is.
+// Finding is a diagnostic without its object. Packages that see only a piece of a custom resource
+// return findings; the caller knows the object. Path says where in the object the problem is.
 type Finding struct {
 	Severity Severity
 	Code     Code

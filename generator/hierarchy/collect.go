@@ -65,21 +65,21 @@ func (h *Hierarchy) reaches() []reach {
 	return out
 }
 
-// warnUncollected foresees what IntegrationMonitors will scrape. It warns about those that
+// warnUncollected predicts what IntegrationMonitors will scrape. It warns about those that
 // will scrape nothing, and about MetricsIntegrations that none of them scrapes.
 func (b *builder) warnUncollected(all []*Hierarchy) {
 	reaches := make([][]reach, len(all))
-	everybodys := map[*manifest.Object]bool{} // collected whoever runs it
+	collectedByAll := map[*manifest.Object]bool{} // by a monitor of any GrafanaAgent
 	for i, h := range all {
 		reaches[i] = h.reaches()
 		for _, r := range reaches[i] {
 			if r.scopeAll {
-				b.collect(r, everybodys)
+				b.collect(r, collectedByAll)
 			}
 		}
 	}
 	for i, h := range all {
-		b.warnUncollectedIn(h, reaches[i], everybodys)
+		b.warnUncollectedIn(h, reaches[i], collectedByAll)
 	}
 }
 
@@ -93,9 +93,9 @@ func (b *builder) collect(r reach, collected map[*manifest.Object]bool) {
 	}
 }
 
-func (b *builder) warnUncollectedIn(h *Hierarchy, reaches []reach, everybodys map[*manifest.Object]bool) {
+func (b *builder) warnUncollectedIn(h *Hierarchy, reaches []reach, collectedByAll map[*manifest.Object]bool) {
 	if b.mayBeLeftOut(nil, true, labels.Everything(), "MetricsInstance", "IntegrationMonitor") {
-		return // who would have collected what is not known
+		return // one of those may have collected them
 	}
 	var run []*manifest.Object
 	for _, o := range h.Integrations {
@@ -106,30 +106,30 @@ func (b *builder) warnUncollectedIn(h *Hierarchy, reaches []reach, everybodys ma
 	collected := map[*manifest.Object]bool{}
 	for _, r := range reaches {
 		if r.selector == nil {
-			return // which of them it would have scraped is not known
+			return // an invalid selector may have been meant to collect any of them
 		}
 		if r.scopeAll {
 			continue
 		}
-		mine := map[*manifest.Object]bool{}
-		b.collect(r, mine)
-		if !slices.ContainsFunc(run, func(o *manifest.Object) bool { return mine[o] }) &&
+		seen := map[*manifest.Object]bool{}
+		b.collect(r, seen)
+		if !slices.ContainsFunc(run, func(o *manifest.Object) bool { return seen[o] }) &&
 			!b.mayBeLeftOut(r.namespaces, r.anywhere, r.selector, "MetricsIntegration") {
 			h.warnCollectsNothing(r, run)
 		}
-		for o := range mine {
+		for o := range seen {
 			collected[o] = true
 		}
 	}
-	lost := slices.DeleteFunc(run, func(o *manifest.Object) bool { return collected[o] || everybodys[o] })
-	if len(lost) > 0 && len(reaches) == 0 {
+	uncollected := slices.DeleteFunc(run, func(o *manifest.Object) bool { return collected[o] || collectedByAll[o] })
+	if len(uncollected) > 0 && len(reaches) == 0 {
 		d := h.Agent.Diag(diag.Warning, diag.NotCollected, "spec.integrations.selector",
-			"selects MetricsIntegrations that nobody collects (%s): none of its MetricsInstances selects an IntegrationMonitor", first(lost))
+			"selects MetricsIntegrations that nobody collects (%s): none of its MetricsInstances selects an IntegrationMonitor", first(uncollected))
 		d.Hint = "let the integrationMonitorSelector of one of them choose an IntegrationMonitor that selects these"
 		h.Diags = append(h.Diags, d)
 		return
 	}
-	for _, o := range lost {
+	for _, o := range uncollected {
 		h.warnNotCollected(o, reaches)
 	}
 }
@@ -150,7 +150,7 @@ func first(objects []*manifest.Object) string {
 	return text
 }
 
-// warnCollectsNothing is about a monitor that scrapes none of those that run.
+// warnCollectsNothing is about a monitor that scrapes none of the MetricsIntegrations that run.
 func (h *Hierarchy) warnCollectsNothing(r reach, run []*manifest.Object) {
 	seen := 0
 	for _, o := range run {
@@ -171,7 +171,7 @@ func (h *Hierarchy) warnCollectsNothing(r reach, run []*manifest.Object) {
 	}
 }
 
-// warnNotCollected is about a MetricsIntegration that runs in vain.
+// warnNotCollected is about a MetricsIntegration whose metrics nobody collects.
 func (h *Hierarchy) warnNotCollected(o *manifest.Object, reaches []reach) {
 	d := o.Diag(diag.Warning, diag.NotCollected, "metadata.labels", "no IntegrationMonitor of GrafanaAgent %s selects it: it runs, and nobody collects its metrics", h.Name())
 	for _, r := range reaches {

@@ -7,8 +7,8 @@
 // an empty one all namespaces. Namespaces need no manifest: each has at least the label
 // kubernetes.io/metadata.name that the API server would give it.
 //
-// What an IntegrationMonitor scrapes is decided in the cluster, by relabelling. Here it is
-// foreseen, to warn where it will be nothing.
+// What an IntegrationMonitor scrapes is decided in the cluster, by relabelling. This package
+// predicts it, to warn about monitors that will scrape nothing.
 //
 // Results are ordered by namespace and name, whatever the order of the input.
 package hierarchy

@@ -16,8 +16,8 @@ type Hierarchy struct {
 	// Integrations are Integrations and MetricsIntegrations, ordered by namespace, name and kind.
 	Integrations []*manifest.Object
 	// Diags are what building this hierarchy found: invalid selectors (errors), selectors
-	// that select nothing and MetricsIntegrations that nobody collects (warnings). What
-	// follows from an object being left out for an error is not among them.
+	// that select nothing and MetricsIntegrations that nobody collects (warnings). A selector
+	// that finds nothing because of another object's error is not among them.
 	Diags diag.List
 }
 
@@ -81,7 +81,7 @@ func each(list []*manifest.Object, yield func(*manifest.Object) bool) bool {
 
 // Build returns one hierarchy for each GrafanaAgent of the set whose labels match
 // agents (the operator's -agent-selector; nil matches all), ordered by namespace and
-// name. Paused agents get a hierarchy too: it is the caller who leaves them alone.
+// name. Paused agents get a hierarchy too; the caller must not render them.
 func Build(set *manifest.Set, agents labels.Selector) []*Hierarchy {
 	b := newBuilder(set)
 	var out []*Hierarchy

@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// scanLimit is how many candidates are compared one by one before it is worth to build
-// the label index of a kind.
+// scanLimit is how many candidates are compared one by one. For more, the label index of
+// their kind is built.
 const scanLimit = 256
 
 // index finds the objects of one kind. The objects are sorted by namespace and name, so
@@ -110,7 +110,7 @@ func (ix *index) in(namespaces []string, sel labels.Selector) []*manifest.Object
 	case !sel.Empty():
 		return ix.match(spans, total, sel)
 	case len(spans) == 1:
-		// A copy, lest a hierarchy that is taken over for long keep alive all objects of its time.
+		// A copy: a hierarchy may live long, and must not keep all objects of its set alive.
 		return slices.Clone(ix.objects[spans[0].from:spans[0].to])
 	}
 	out := make([]*manifest.Object, 0, total)
@@ -202,8 +202,8 @@ func (ix *index) postings(sel labels.Selector) ([]int32, bool) {
 	return ix.anyOf(r.Key(), r.ValuesUnsorted()), true
 }
 
-// anyOf merges the posting lists of one key's values; an object has one value a key, so
-// there are no doubles but those of the values.
+// anyOf merges the posting lists of one key's values. An object has one value for a key, so
+// it appears twice only if a value does.
 func (ix *index) anyOf(key string, values []string) []int32 {
 	if len(values) == 1 {
 		return ix.byLabel[label{key, values[0]}]

@@ -7,13 +7,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// maxReplaced is up to how many objects it is cheaper to look for than to build all anew.
+// maxReplaced is how many objects may be replaced before [Build] is the cheaper way.
 const maxReplaced = 64
 
-// Again returns what [Build] would of a set with the same identities as another, of which
-// before was built, when some objects of that are replaced. Hierarchies that have none of them are
-// taken over as they are. It reports false when the objects may decide what is selected, or what
-// is told of that; then only Build will do.
+// Rebuild replaces the changed leaves; false means: run [Build].
+//
+// before was built of a set with the same identities, and replaced maps its objects to those of
+// the new set. Hierarchies without a changed object are returned as they are. A change that may
+// decide what is selected, or which warnings there are, is not for Rebuild.
 func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object) ([]*Hierarchy, bool) {
 	if len(replaced) > maxReplaced {
 		return nil, false
@@ -35,7 +36,7 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 }
 
 // isLeaf reports whether objects of a kind select nothing, and are selected by their labels and
-// namespaces alone. That holds for MetricsIntegrations too, but there is more to tell of them.
+// namespaces alone. MetricsIntegrations are no leaves, because there are warnings about them.
 func isLeaf(kind string) bool {
 	switch kind {
 	case "ServiceMonitor", "PodMonitor", "Probe", "PodLogs", "Integration", "Secret", "ConfigMap":
@@ -44,7 +45,7 @@ func isLeaf(kind string) bool {
 	return false
 }
 
-// replacer replaces objects in hierarchies. What these share, they share afterwards.
+// replacer replaces objects in hierarchies. What hierarchies share before, they share afterwards.
 type replacer struct {
 	replaced map[*manifest.Object]*manifest.Object
 	lists    map[listKey][]*manifest.Object
@@ -52,7 +53,7 @@ type replacer struct {
 	logs     map[*LogsInstance]*LogsInstance
 }
 
-// listKey tells lists apart by where they are.
+// listKey identifies a list by its place in memory.
 type listKey struct {
 	first **manifest.Object
 	n     int
@@ -118,7 +119,7 @@ func (r replacer) list(list []*manifest.Object) []*manifest.Object {
 	return out
 }
 
-// replaceAll replaces instances of which a hierarchy has a list, each once for all.
+// replaceAll replaces the instances of a list. One that several hierarchies share is replaced once.
 func replaceAll[T any](list []*T, known map[*T]*T, replace func(*T) *T) []*T {
 	out := list
 	for i, item := range list {
@@ -138,5 +139,5 @@ func replaceAll[T any](list []*T, known map[*T]*T, replace func(*T) *T) []*T {
 	return out
 }
 
-// isSame reports whether two lists of a length are one.
+// isSame reports whether two lists of the same length are one list in memory.
 func isSame[T any](a, b []*T) bool { return len(a) == 0 || &a[0] == &b[0] }

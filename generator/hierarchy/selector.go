@@ -18,7 +18,7 @@ type query struct {
 	*builder
 	parent *manifest.Object
 	diags  *diag.List
-	waits  bool // for something that is left out for an error
+	waits  bool // for an object that is left out because of an error
 }
 
 // selects returns the objects of some kinds that the two selectors choose, ordered by
@@ -43,7 +43,7 @@ func (q *query) selects(path string, sel *metav1.LabelSelector, nsPath string, n
 		q.waits = true
 		return nil
 	}
-	// That no namespace is chosen has been told already.
+	// A selector that chooses no namespace has been reported already.
 	if len(found) == 0 && !selector.Empty() && (all || len(namespaces) > 0) {
 		d := q.parent.Diag(diag.Warning, diag.SelectsNothing, path,
 			"selects no %s: of %d in the namespaces it looks in, none has labels %s", strings.Join(kinds, " or "), candidates, selector)
@@ -55,8 +55,8 @@ func (q *query) selects(path string, sel *metav1.LabelSelector, nsPath string, n
 	return found
 }
 
-// mayBeLeftOut reports whether an object that is left out for an error is what a selector
-// looks for: that it finds nothing is a consequence of that error.
+// mayBeLeftOut reports whether a selector would choose an object that is left out because of
+// an error. If it finds nothing else, that error is the cause.
 func (b *builder) mayBeLeftOut(namespaces []string, all bool, selector labels.Selector, kinds ...string) bool {
 	return slices.ContainsFunc(b.set.LeftOut(), func(o *manifest.Object) bool {
 		return slices.Contains(kinds, o.Kind) && (all || slices.Contains(namespaces, o.Namespace)) && selector.Matches(labels.Set(o.Meta.Labels))
@@ -152,8 +152,8 @@ func (b *builder) namespaceLabels(name string) labels.Set {
 	return set
 }
 
-// warnUnknownNamespaces tells when a selector asks for labels of namespaces that have
-// no manifest here: they count as having none.
+// warnUnknownNamespaces warns when a selector asks for labels of namespaces that have no
+// manifest in the inputs: they count as having no labels.
 func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	requirements, _ := selector.Requirements()
 	if !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName }) {

@@ -18,7 +18,7 @@ func (r *run[T]) replace(c choice, errors diag.List) choice {
 	fresh := map[manifest.ID]bool{} // the sources that are held for one of these errors
 	for _, d := range errors {
 		if slices.ContainsFunc(d.Related, func(o diag.Object) bool { return fresh[idOf(o)] }) {
-			continue // they may have been all that is wrong: the next attempt tells
+			continue // that may have removed this error too: the next attempt shows it
 		}
 		sources := r.sourcesToBlame(c, held, d)
 		for _, id := range sources {

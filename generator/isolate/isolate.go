@@ -43,18 +43,18 @@ type Input[T any] struct {
 	Hierarchy *hierarchy.Hierarchy
 	// Set is where the hierarchy comes from.
 	Set *manifest.Set
-	// LastGood returns the version of an object from which the unit was last rendered. had
-	// tells that there was one at all; the object is nil if its text is lost. A nil function
-	// knows no versions.
+	// LastGood returns the version of an object from which the unit was last rendered. had is
+	// whether there was one; the object is nil if there was one and its text is lost. A nil
+	// function knows no versions.
 	LastGood func(manifest.ID) (o *manifest.Object, had bool)
-	// Render renders a hierarchy of a set. Objects that are left out are in the hierarchy
-	// still, so that nobody takes them for missing, and must have no effect.
+	// Render renders a hierarchy of a set. Objects that are left out must have no effect. They
+	// are still in the hierarchy and the set, so that references to them are not errors.
 	Render func(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) Attempt[T]
 }
 
 // Outcome is the rendering without errors, or none.
 type Outcome[T any] struct {
-	// Failed tells that there is none: Result is the zero value, and nothing is held.
+	// Failed is set when there is none: Result is the zero value, and nothing is held.
 	Failed bool
 	Result T
 	// Hierarchy is what was rendered, with stand-ins in their places.
@@ -67,7 +67,7 @@ type Outcome[T any] struct {
 	Inputs []manifest.ID
 	// Dependencies are those of all attempts.
 	Dependencies map[manifest.ID]*manifest.Object
-	// UsedLastGood tells that the outcome may be another with other last good versions.
+	// UsedLastGood is set when the outcome depends on last good versions.
 	UsedLastGood bool
 }
 
@@ -127,8 +127,8 @@ func (r *run[T]) attempt(c choice) Attempt[T] {
 	return a
 }
 
-// note keeps errors to be reported, but not those of stand-ins: nobody finds their text in
-// the inputs.
+// note keeps errors to be reported, except for those of stand-ins: their text is not in the
+// inputs.
 func (r *run[T]) note(errors diag.List, c choice) {
 	for _, d := range errors {
 		if c.held[objectID(d)].StandIn == nil && !slices.ContainsFunc(r.errors, d.Same) {

@@ -53,7 +53,7 @@ func (r *crdReader) read() typed {
 			continue
 		}
 		if r.opts.Compatibility == Operator && err.Type != field.ErrorTypeRequired && lookup(r.raw, err.Field) == "" {
-			continue // as good as absent
+			continue // counts as absent
 		}
 		if r.invalid(err); len(r.findings) > 2*MaxFindings {
 			break // reported are fewer
@@ -68,7 +68,7 @@ func (r *crdReader) read() typed {
 	return value
 }
 
-// convert fills in a Go value by way of JSON, which finds what a schema does not say, such
+// convert fills in a Go value by way of JSON. That finds errors that a schema cannot express, such
 // as a number that is too large for its field.
 func convert(raw map[string]any, value any) error {
 	data, err := json.Marshal(raw)

@@ -12,9 +12,9 @@ import (
 // one group an identity, each in the order of files and lines.
 func (s *Set) Duplicates() [][]*Object { return s.duplicates }
 
-// LeftOut returns the objects that are written but not in the set, for an error that is told
-// elsewhere, by identity: those of which nothing but the metadata can be used, and duplicates.
-// What needs one of them is not wrong itself.
+// LeftOut returns the objects that are in a file but not in the set, because of an error that has
+// been reported: invalid ones, of which only the metadata can be used, and duplicates. They are
+// sorted by identity. An object that refers to one of them is not wrong itself.
 func (s *Set) LeftOut() []*Object { return s.leftOut }
 
 // IsLeftOut reports whether an object is one of [Set.LeftOut].
@@ -35,8 +35,8 @@ func (s *Set) absent(objects []*Object) []*Object {
 	return out
 }
 
-// Diags reports the duplicates, at every place but that of a definition which is in the set
-// all the same: it was there before the others, and stands in for what they make of it.
+// Diags reports the duplicates, each definition at its place. One of them may be in the set as the
+// stand-in (see [Set.With]); it was there before the others, and is not reported.
 func (s *Set) Diags() diag.List {
 	var list diag.List
 	for _, group := range s.duplicates {
@@ -61,7 +61,7 @@ func (s *Set) Diags() diag.List {
 	return list
 }
 
-// duplicated is what is told of one of so many definitions.
+// duplicated is the message about one of n definitions.
 func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
 	place := other.definedAt(o)
 	if isNew {
@@ -77,8 +77,8 @@ func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
 	return text
 }
 
-// standsIn finds the definition that is in the set beside its duplicates. Of equal ones it is
-// the one in the same file; nil when that does not tell.
+// standsIn finds the definition that is in the set although there are duplicates. Of equal ones
+// it is the one in the same file; nil when that leaves several.
 func (s *Set) standsIn(group []*Object) *Object {
 	used := s.Get(group[0].ID)
 	if used == nil {

@@ -2,9 +2,8 @@ package manifest
 
 import "strings"
 
-// The functions below know the names, keys and values that nearly everybody uses, and so
-// spare them the regular expressions of Kubernetes' validation. What they do not know may
-// be valid all the same.
+// The functions below recognise the common forms of names, keys and values faster than the
+// regular expressions of Kubernetes' validation. What they do not recognise may still be valid.
 
 const (
 	maxPlain  = 63  // characters of a DNS label, of a label's value, of the name in a key

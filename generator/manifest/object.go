@@ -17,7 +17,7 @@ type File struct {
 	Data   []byte
 }
 
-// ID is what makes two objects the same: never the file that they stand in.
+// ID identifies an object, in whatever file it is.
 // All kinds that agentry reads are unique by kind alone, so the group is left out.
 type ID struct {
 	Kind, Namespace, Name string
@@ -76,7 +76,7 @@ func (o *Object) Ref() diag.Object {
 // Diag makes a diagnostic about the field at path, positioned at the field or, where
 // it is absent, at its nearest present parent. A path is written as Kubernetes writes
 // them: spec.endpoints[0].relabelings[1].regex, with [key] for map keys that hold dots.
-// Behind a > it goes on in the YAML text that a string holds, or names a line and column of
+// Behind a > it continues in the YAML text that a string holds, or names a line and column of
 // the text: spec.pipelineStages[0].match.stages>[0].regex.expression, spec.config>3:7. With
 // nothing behind the > it is the text as a whole, and the message leaves the > out.
 func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format string, args ...any) diag.Diagnostic {

@@ -44,8 +44,8 @@ const (
 type Compatibility string
 
 const (
-	// Operator is the Grafana Agent Operator v0.44.8: an empty string is as good as none,
-	// so it is never invalid.
+	// Operator is the Grafana Agent Operator v0.44.8: an empty string counts as absent, so
+	// it is never invalid.
 	Operator Compatibility = "operator"
 	// Current is today's CRDs to the letter.
 	Current Compatibility = "current"
@@ -63,14 +63,14 @@ type Options struct {
 type Result struct {
 	Objects []*Object
 	Diags   diag.List
-	// Ignored counts objects that are none of our business, by "apiVersion Kind".
+	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
 	Ignored map[string]int
-	// Invalid names the objects that were left out for an error, as far as they have a name.
+	// Invalid names the objects that were left out because of an error, if they have a name.
 	Invalid []ID
 	// LeftOut are the same objects, of which only the metadata can be used.
 	LeftOut []*Object
-	// Broken counts documents that could not be read as an object, so that it is not known
-	// what they define: no object may be taken for deleted on their account.
+	// Broken counts documents that could not be read as an object. Nobody knows what they
+	// define, so an object that is missing may be in one of them: it must not be deleted.
 	Broken int
 }
 
@@ -107,7 +107,7 @@ type parser struct {
 	result Result
 }
 
-// broken reports a document that is not known to define anything.
+// broken reports a document that cannot be read.
 func (p *parser) broken(code diag.Code, line, column int, message, hint string) {
 	p.result.Broken++
 	p.result.Diags = append(p.result.Diags, diag.Diagnostic{
@@ -136,7 +136,7 @@ func (p *parser) document(d stream.Document) {
 		p.note(doc, n)
 	}
 	switch value := value.(type) {
-	case nil: // null is as good as nothing
+	case nil: // null counts as an empty document
 	case map[string]any:
 		p.object(value, place{document: doc})
 	default:
@@ -144,7 +144,7 @@ func (p *parser) document(d stream.Document) {
 	}
 }
 
-// note warns of a key that is not what it looks like.
+// note warns of a key that YAML reads as a boolean.
 func (p *parser) note(doc *document, n yamlvalue.Note) {
 	line, column := doc.inFile(n.Line, n.Column)
 	p.result.Diags = append(p.result.Diags, diag.Diagnostic{
@@ -163,7 +163,7 @@ func codeOf(reason yamlvalue.Reason) diag.Code {
 	return diag.InvalidYAML
 }
 
-// ignore counts an object that is none of our business.
+// ignore counts an object of a kind that agentry does not read.
 func (p *parser) ignore(apiVersion, kind string) {
 	if p.result.Ignored == nil {
 		p.result.Ignored = map[string]int{}

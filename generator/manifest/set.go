@@ -13,14 +13,15 @@ type Set struct {
 	byKind     map[string][]*Object
 	duplicates [][]*Object
 	leftOut    []*Object
-	shadowing  bool // of what is in the set there are left out definitions too
+	shadowing  bool // an object of the set has other definitions, which are left out
 	names      *names
 }
 
-// names stands for the identities in a set: sets that share one have the same.
+// names identifies the identities in a set without listing them: sets that share a pointer have
+// the same identities.
 type names struct {
-	of      *names      // of the set that this one was made of by [Set.With]; else nil
-	present map[ID]bool // what was put in and what was taken out there
+	of      *names      // of the set from which this one was made by [Set.With]; else nil
+	present map[ID]bool // what was put in (true) and taken out there
 }
 
 // same reports whether two sets are known to have the same identities.
@@ -29,8 +30,8 @@ func (n *names) same(other *names) bool {
 }
 
 // NewSet merges results, whatever their order. Objects of the same identity are all left
-// out, also if they are equal: which file is edited next, and whether that has an effect,
-// would be chance. See [Set.Duplicates].
+// out, even if they are equal: if one of them counted, an edit of the other would have no
+// effect. See [Set.Duplicates].
 func NewSet(results ...Result) *Set {
 	all := sorted(results)
 	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}, names: &names{}}
@@ -104,10 +105,9 @@ func find(sorted []*Object, id ID) (int, bool) {
 	return slices.BinarySearchFunc(sorted, id, func(o *Object, id ID) int { return o.ID.Compare(id) })
 }
 
-// Replace returns a set in which objects stand in place of those of the same identities.
-// It reports false when the set has not one of each; then only [NewSet] on all results
-// will do. It costs what copying pointers costs, for when the content of a few objects
-// changes and nothing else.
+// Replace returns a set with objects in place of those of the same identities. It is for when the
+// content of a few objects changes and nothing else, and costs no more than copying pointers. It
+// reports false when the set lacks one of the identities; then run [NewSet] on all results.
 func (s *Set) Replace(objects []*Object) (*Set, bool) {
 	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, shadowing: s.shadowing, names: s.names}
 	copied := map[string]bool{}
@@ -128,10 +128,9 @@ func (s *Set) Replace(objects []*Object) (*Set, bool) {
 	return out, true
 }
 
-// Change returns a set without the objects that are gone, of the results that it was made of,
-// and with those that came. It reports false when it cannot tell what the set is then, as there
-// are several definitions of something; then only [NewSet] on all results will do. It costs
-// what copying pointers costs.
+// Change returns a set without the objects that are gone and with those that came. It costs no
+// more than copying pointers. It reports false when one of them has several definitions; then run
+// [NewSet] on all results.
 func (s *Set) Change(gone, came []*Object) (*Set, bool) {
 	changes := make(map[ID]*Object, len(came))
 	for _, o := range gone {
@@ -160,13 +159,13 @@ func (s *Set) Change(gone, came []*Object) (*Set, bool) {
 	return out, true
 }
 
-// SameNames reports whether a set is known to have just the identities of another: they come
-// from one by [Set.Replace], or from such by [Set.With] of the same identities. It costs nothing
-// that grows with the set.
+// SameNames reports whether two sets are known to have the same identities: both come from one set
+// by [Set.Replace], or from such sets by [Set.With] of the same identities. What it costs does not
+// grow with the sets.
 func (s *Set) SameNames(other *Set) bool { return s.names.same(other.names) }
 
-// Replaced gives the objects of a set with others in their places here: those of before and
-// these. It reports false when the two are not known to have the same names.
+// Replaced maps the objects of an earlier set that are different here to what they are now. It
+// reports false when the two sets are not known to have the same identities.
 func (s *Set) Replaced(before *Set) (map[*Object]*Object, bool) {
 	if !s.SameNames(before) {
 		return nil, false
@@ -180,9 +179,9 @@ func (s *Set) Replaced(before *Set) (map[*Object]*Object, bool) {
 	return out, true
 }
 
-// With returns a set in which the objects of the map stand in place of those of the same
-// identities, or beside the others if there are none; nil takes an object out. What is
-// given is no duplicate of anything.
+// With returns a set in which the objects of the map replace those of the same identities, or
+// are added; nil takes an object out. A given object is in the set even if its identity has
+// duplicates.
 func (s *Set) With(objects map[ID]*Object) *Set {
 	present := make(map[ID]bool, len(objects))
 	for id, o := range objects {

@@ -11,7 +11,7 @@ import (
 )
 
 // unknownFields reports fields that a schema does not know. Below a value of the wrong type
-// every field is unknown, so nothing is said of these: the type is reported.
+// every field is unknown, so only the type is reported.
 func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped map[string]bool) {
 	stages := stageNames(kind)
 	var fields, unknownStages, unsure int
@@ -75,8 +75,8 @@ func stageName(kind, path string, known []string) (name string, direct, sure boo
 // stageNames are the stages that a PodLogs may have.
 func stageNames(kind *schema.Kind) []string { return kind.Siblings("spec.pipelineStages[0].name") }
 
-// unknownStage reports a stage that there is not. A cluster would drop it, and every line
-// would go through the pipeline without it: that is no warning's business.
+// unknownStage reports a stage that does not exist. A cluster would drop it, and every line would
+// go through the pipeline without it: a warning is not enough for that.
 func (r *crdReader) unknownStage(path, name string, known []string) {
 	hint := diag.DidYouMean(name, known)
 	if hint == "" {

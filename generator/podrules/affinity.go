@@ -56,7 +56,7 @@ func weights(list []corev1.WeightedPodAffinityTerm, path *field.Path) (errs fiel
 	return errs
 }
 
-// located is a term, and where it stands.
+// located is a term with its path.
 type located struct {
 	*corev1.PodAffinityTerm
 	path *field.Path
@@ -136,7 +136,7 @@ func podTerm(t *corev1.PodAffinityTerm, path *field.Path) (errs field.ErrorList)
 	return append(errs, metavalidation.ValidateLabelName(t.TopologyKey, path.Child("topologyKey"))...)
 }
 
-// labelKeys checks what adds to a selector with the values that the pod itself has.
+// labelKeys checks the keys whose values in the pod itself are added to a selector.
 func labelKeys(match, mismatch []string, selector *metav1.LabelSelector, path *field.Path) (errs field.ErrorList) {
 	for i, keys := range [][]string{match, mismatch} {
 		path := path.Child([]string{"matchLabelKeys", "mismatchLabelKeys"}[i])

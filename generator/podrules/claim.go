@@ -33,7 +33,7 @@ func accessProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) 
 	case len(s.AccessModes) == 0:
 		return "accessModes", "a claim needs one of " + join(known)
 	case slices.Contains(s.AccessModes, corev1.ReadWriteOncePod) && slices.ContainsFunc(s.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool { return m != corev1.ReadWriteOncePod }):
-		return "accessModes", "ReadWriteOncePod cannot stand beside another mode"
+		return "accessModes", "ReadWriteOncePod cannot be combined with another mode"
 	}
 	return "", ""
 }
@@ -44,9 +44,9 @@ func sizeProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) {
 	case !ok:
 		return "resources.requests", "a claim needs a size, storage"
 	case size.Sign() <= 0:
-		return "resources.requests[storage]", fmt.Sprintf("%s is not more than nothing", size.String())
+		return "resources.requests[storage]", fmt.Sprintf("%s must be greater than zero", size.String())
 	case size.MilliValue()%1000 != 0:
-		return "resources.requests[storage]", fmt.Sprintf("%s is no whole number of bytes", size.String())
+		return "resources.requests[storage]", fmt.Sprintf("%s is not a whole number of bytes", size.String())
 	}
 	return "", ""
 }
@@ -102,7 +102,7 @@ func sourceProblem(s *corev1.PersistentVolumeClaimSpec) (field, problem string) 
 	switch {
 	case from == nil:
 	case elsewhere:
-		return "dataSource", "it cannot stand beside dataSourceRef.namespace"
+		return "dataSource", "it cannot be combined with dataSourceRef.namespace"
 	case group(from.APIGroup) != group(ref.APIGroup) || (from.APIGroup == nil) != (ref.APIGroup == nil) || from.Kind != ref.Kind || from.Name != ref.Name:
 		return "dataSource", "it is another object than dataSourceRef"
 	}

@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PodContext are what a pod has that its containers refer to.
+// PodContext is what the containers of a pod refer to.
 type PodContext struct {
 	Claims map[string]bool // the volumes that are claims: only these may be devices
-	Grace  int64           // how many seconds it has to end
+	Grace  int64           // how many seconds the pod has to stop
 }
 
-// Container returns what Kubernetes would refuse of a container besides its name, its image and
-// its mounts (validateContainerCommon and its callers). It has not got its defaults yet. initial
-// tells that it is an init container.
+// Container returns what Kubernetes would refuse of a container, except for its name, its image and
+// its mounts (validateContainerCommon and its callers). The container has no defaults yet; initial
+// means that it is an init container.
 func Container(c *corev1.Container, initial bool, pod PodContext, path *field.Path) (errs field.ErrorList) {
 	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy, "", corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)...)
 	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
@@ -86,11 +86,11 @@ func variable(e *corev1.EnvVar, path *field.Path) (errs field.ErrorList) {
 	}
 	switch {
 	case sources == 0:
-		errs = append(errs, field.Required(path, "needs a source, as secretKeyRef"))
+		errs = append(errs, field.Required(path, "needs a source, such as secretKeyRef"))
 	case sources > 1:
 		errs = append(errs, field.Forbidden(path, "has more than one source"))
 	case e.Value != "":
-		errs = append(errs, field.Forbidden(path, "has a value beside it"))
+		errs = append(errs, field.Forbidden(path, "cannot be combined with a value"))
 	}
 	return errs
 }
@@ -177,7 +177,7 @@ func resources(r *corev1.ResourceRequirements, path *field.Path) (errs field.Err
 		}
 	}
 	if huge && !common {
-		errs = append(errs, field.Forbidden(path, "huge pages need cpu or memory beside them"))
+		errs = append(errs, field.Forbidden(path, "huge pages need cpu or memory as well"))
 	}
 	if len(r.Claims) > 0 {
 		errs = append(errs, field.Forbidden(path.Child("claims"), "the pods have no resource claims"))
@@ -191,14 +191,14 @@ func amount(name corev1.ResourceName, value resource.Quantity, path *field.Path)
 	case strings.Contains(string(name), "/"):
 		errs = append(errs, invalid(path, name, validation.IsQualifiedName(string(name)))...)
 		if !isExtended(name) && !strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix) {
-			errs = append(errs, field.Invalid(path, name, "is no name of an extended resource"))
+			errs = append(errs, field.Invalid(path, name, "is not the name of an extended resource"))
 		}
 	case !isHugePages(name):
 		errs = append(errs, oneOf(path, name, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage)...)
 	default:
 		page, err := resource.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
 		if err != nil || page.Sign() <= 0 || page.MilliValue()%1000 != 0 || value.Value()%page.Value() != 0 {
-			errs = append(errs, field.Invalid(path, value.String(), "is no multiple of the size of a page"))
+			errs = append(errs, field.Invalid(path, value.String(), "is not a multiple of the size of a page"))
 		}
 	}
 	if value.Sign() < 0 {
@@ -214,7 +214,7 @@ func isHugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// isExtended reports whether a resource is one of the cluster's own, as nvidia.com/gpu.
+// isExtended reports whether a resource is one of the cluster's own, such as nvidia.com/gpu.
 func isExtended(name corev1.ResourceName) bool {
 	return strings.Contains(string(name), "/") && !strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix) &&
 		!strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix) &&
@@ -230,7 +230,7 @@ func devices(c *corev1.Container, claims map[string]bool, path *field.Path) (err
 		path := path.Index(i)
 		switch {
 		case !claims[d.Name]:
-			errs = append(errs, field.Invalid(path.Child("name"), d.Name, "is no volume of the pod that is a claim"))
+			errs = append(errs, field.Invalid(path.Child("name"), d.Name, "is not a volume claim of the pod"))
 		case d.DevicePath == "" || backsteps("", d.DevicePath) != "":
 			errs = append(errs, field.Invalid(path.Child("devicePath"), d.DevicePath, "must be a path without .."))
 		case names[d.Name]:
@@ -265,7 +265,7 @@ func security(s *corev1.SecurityContext, path *field.Path) (errs field.ErrorList
 	return errs
 }
 
-// life checks how a container begins, is watched and ends.
+// life checks how a container starts, is probed, restarts and stops.
 func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (errs field.ErrorList) {
 	errs = append(errs, oneOfIfSet(path.Child("restartPolicy"), c.RestartPolicy, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
 	if len(c.RestartPolicyRules) > 0 && c.RestartPolicy == nil {
@@ -290,7 +290,7 @@ func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (err
 			continue
 		}
 		if ends {
-			errs = append(errs, field.Forbidden(path.Child(name), "an init container has none, but with restartPolicy Always"))
+			errs = append(errs, field.Forbidden(path.Child(name), "an init container has none, unless its restartPolicy is Always"))
 		}
 		errs = append(errs, probe(p, name == "readinessProbe", grace, path.Child(name))...)
 	}
@@ -299,7 +299,7 @@ func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (err
 	}
 	path = path.Child("lifecycle")
 	if ends {
-		errs = append(errs, field.Forbidden(path, "an init container has none, but with restartPolicy Always"))
+		errs = append(errs, field.Forbidden(path, "an init container has none, unless its restartPolicy is Always"))
 	}
 	if c.Lifecycle.StopSignal != nil {
 		errs = append(errs, field.Forbidden(path.Child("stopSignal"), "the pods have no spec.os.name, which it needs"))
@@ -370,7 +370,7 @@ func handler(a action, grace int64, path *field.Path) (errs field.ErrorList) {
 		errs = append(errs, between(path.Child("sleep", "seconds"), a.sleep.Seconds, 0, grace)...)
 	}
 	if kinds != 1 {
-		errs = append(errs, field.Invalid(path, fmt.Sprintf("%d handlers", kinds), "needs one, as httpGet"))
+		errs = append(errs, field.Invalid(path, fmt.Sprintf("%d handlers", kinds), "needs one, such as httpGet"))
 	}
 	return errs
 }

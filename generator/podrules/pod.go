@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Pod returns what Kubernetes would refuse of a pod besides its volumes and containers:
+// Pod returns what Kubernetes would refuse of a pod, except for its volumes and containers:
 // names, scheduling and the security context. The rules are those of the API server's
 // ValidatePodSpec for the fields that a GrafanaAgent has; path is where these stand.
 func Pod(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
@@ -95,7 +95,7 @@ func toleration(t *corev1.Toleration, path *field.Path) (errs field.ErrorList) {
 	return append(errs, oneOf(path.Child("effect"), t.Effect, "", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
 }
 
-// pullSecrets checks what only server-side apply refuses, by which Flux and Argo CD may bring a pod.
+// pullSecrets checks what only server-side apply refuses: Flux and Argo CD may use it.
 func pullSecrets(list []corev1.LocalObjectReference, path *field.Path) (errs field.ErrorList) {
 	seen := map[string]bool{}
 	for i, s := range list {
@@ -158,7 +158,7 @@ func podSecurity(s *corev1.PodSecurityContext, path *field.Path) (errs field.Err
 		path := path.Child("sysctls").Index(i).Child("name")
 		switch {
 		case len(p.Name) > maxSysctlName || !sysctlName.MatchString(p.Name):
-			errs = append(errs, field.Invalid(path, p.Name, "is no name of a kernel parameter"))
+			errs = append(errs, field.Invalid(path, p.Name, "is not the name of a kernel parameter"))
 		case seen[p.Name]:
 			errs = append(errs, field.Duplicate(path, p.Name))
 		}

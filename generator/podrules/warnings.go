@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PodWarnings returns what the API server takes of a pod with a warning, for it does not do what it
-// says (GetWarningsForPod): affinities and spread constraints without a selector, names that are
-// empty. The details are sentences.
+// PodWarnings returns the fields of a pod that the API server takes with a warning, because they have
+// no effect (GetWarningsForPod): affinities and spread constraints without a selector, empty names.
+// The details are sentences.
 func PodWarnings(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	noSelector := func(path *field.Path) {
-		errs = append(errs, field.Invalid(path.Child("labelSelector"), nil, "without a labelSelector it is about no pod, and does nothing"))
+		errs = append(errs, field.Invalid(path.Child("labelSelector"), nil, "has no effect without a labelSelector: it matches no pod"))
 	}
 	for i, c := range pod.TopologySpreadConstraints {
 		if c.LabelSelector == nil {
@@ -35,7 +35,7 @@ func PodWarnings(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// ContainerWarnings is [PodWarnings] for a container: bytes that are no whole number.
+// ContainerWarnings is [PodWarnings] for a container: sizes with a fraction of a byte.
 func ContainerWarnings(c *corev1.Container, path *field.Path) (errs field.ErrorList) {
 	for i, list := range []corev1.ResourceList{c.Resources.Limits, c.Resources.Requests} {
 		path := path.Child("resources", []string{"limits", "requests"}[i])
@@ -49,7 +49,7 @@ func ContainerWarnings(c *corev1.Container, path *field.Path) (errs field.ErrorL
 }
 
 // VolumeWarning is [PodWarnings] for a volume, a sentence or nothing: files that hide each other, sources
-// without files, and plugins that Kubernetes has no longer.
+// without files, and plugins that Kubernetes has removed.
 func VolumeWarning(v *corev1.Volume) string {
 	var files []string
 	switch {
@@ -76,8 +76,8 @@ func VolumeWarning(v *corev1.Volume) string {
 	return overlap(files)
 }
 
-// overlap names two files of which one would be the other, or a folder of it. With a separator that
-// comes before every other character, such two are neighbours when all are sorted.
+// overlap names two files of which one has the path of the other, or of a folder above it. With a
+// separator that sorts before every other character, two such files are neighbours in sorted order.
 func overlap(files []string) string {
 	const separator = "\x00"
 	sorted := make([]string, len(files))
@@ -93,7 +93,7 @@ func overlap(files []string) string {
 	return ""
 }
 
-// gone says since which version Kubernetes has no plugin for a source any more.
+// gone names the version that removed the plugin of a source.
 func gone(s *corev1.VolumeSource) string {
 	for _, old := range []struct {
 		name, since string
@@ -110,7 +110,7 @@ func gone(s *corev1.VolumeSource) string {
 		{"gitRepo", "1.33 (by default)", s.GitRepo != nil},
 	} {
 		if old.is {
-			return fmt.Sprintf("Kubernetes has no %s since version %s", old.name, old.since)
+			return fmt.Sprintf("Kubernetes has had no %s since version %s", old.name, old.since)
 		}
 	}
 	return ""

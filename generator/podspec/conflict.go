@@ -63,8 +63,8 @@ func interchangeable(a, b *mount) bool {
 	return equality.Semantic.DeepEqual(x, y) && equality.Semantic.DeepEqual(a.volume.VolumeSource, b.volume.VolumeSource)
 }
 
-// addFiles adds a volume of files that integrations list. Nothing may stand in their place;
-// only the first RFC's path gives way.
+// addFiles adds a volume of files that integrations list. A mount in the place of their path is
+// an error; at the path of the first RFC (Short), the files are left out instead.
 func (m *merger) addFiles(v secretref.Volume) {
 	added := false
 	mountAt := func(path string) {
@@ -93,7 +93,7 @@ func (m *merger) addFiles(v secretref.Volume) {
 	}
 }
 
-// checkFiles blames those who mount something in the place of a volume of files.
+// checkFiles blames the objects that mount something in the place of a volume of files.
 func (m *merger) checkFiles(v secretref.Volume) {
 	if other := m.inTheWay(v, v.Path); other != nil {
 		m.report(other.owner, diag.Error, diag.MountConflict, other.path, "%s is where the files of spec.secrets and spec.configMaps of %s are mounted", other.MountPath, v.Object.ID)
@@ -128,7 +128,7 @@ func holds(v *corev1.VolumeSource, name string) bool {
 	return len(list) == 0 || slices.ContainsFunc(list, func(i corev1.KeyToPath) bool { return below("/"+i.Path, name) })
 }
 
-// items are the keys that a volume shows; none when it shows all, or is no volume of keys.
+// items are the keys that a volume shows; none when it shows all of them or has no keys.
 func items(v *corev1.VolumeSource) []corev1.KeyToPath {
 	switch {
 	case v == nil:

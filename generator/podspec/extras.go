@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// Folders in which every pod has mounts of its own.
+// Folders where every pod has mounts.
 const (
 	ConfigInDir = "/var/lib/grafana-agent/config-in"
 	ConfigDir   = "/var/lib/grafana-agent/config"
@@ -111,8 +111,8 @@ func (m *merger) reserve(wal string) {
 	}
 }
 
-// name takes a name for a volume, changed if it cannot be had as it is. The identity is
-// what tells the volume from others that want the name.
+// name reserves a name for a volume, and changes it if it is taken. The identity makes the
+// changed name different from those of other volumes.
 func (m *merger) name(wanted, identity string) string {
 	name := Label(wanted)
 	for m.names[name] {
@@ -227,7 +227,7 @@ func (m *merger) resolve(e *mount, prefix string) bool {
 	return true
 }
 
-// reserved tells who else mounts something at a path.
+// reserved says who else mounts something at a path; empty if nobody does.
 func (m *merger) reserved(path string) string {
 	for _, dir := range []string{ConfigInDir, ConfigDir, secretref.Dir} {
 		if absolute(path) == dir {
@@ -252,8 +252,8 @@ func (m *merger) reserved(path string) string {
 	return ""
 }
 
-// Holds reports whether the pods have a file at a path, as far as can be known: a volume
-// without a list of items may hold anything.
+// Holds reports whether the pods may have a file at a path: a volume without a list of items may
+// hold anything.
 func (e Extras) Holds(path string) bool {
 	sources := map[string]*corev1.VolumeSource{}
 	for i := range e.Volumes {

@@ -17,8 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/podrules"
 )
 
-// maxStatefulSetName leaves room for the hash that the controller appends to make the
-// pods' controller-revision-hash label, which holds 63 characters.
+// maxStatefulSetName leaves space for the hash that the controller appends: name and hash are
+// the pods' label controller-revision-hash, which holds 63 characters.
 const maxStatefulSetName = 52
 
 // checker finds what Kubernetes would refuse in the objects of a GrafanaAgent. One refused object
@@ -79,8 +79,8 @@ func (c *checker) refuse(path, format string, args ...any) {
 	c.once(path, "Kubernetes would refuse "+format, args...)
 }
 
-// refuseAll is refuse for what podrules found. of tells which field of the GrafanaAgent it comes
-// from; without it, the same.
+// refuseAll is refuse for what podrules found. of maps the path of a field to the path in the
+// GrafanaAgent that it comes from; nil keeps it.
 func (c *checker) refuseAll(errs field.ErrorList, of func(string) string) {
 	slices.SortFunc(errs, func(x, y *field.Error) int {
 		return cmp.Or(cmp.Compare(x.Field, y.Field), cmp.Compare(x.Detail, y.Detail))
@@ -94,7 +94,7 @@ func (c *checker) refuseAll(errs field.ErrorList, of func(string) string) {
 	}
 }
 
-// once reports the first problem of a field.
+// once reports the first problem of a field, and no other.
 func (c *checker) once(path, format string, args ...any) {
 	if !c.refused[path] {
 		c.refused[path] = true
@@ -219,8 +219,8 @@ func (c *checker) checkClaim(claim *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// checkReferences checks the objects that the pods are to mount: Kubernetes takes any name
-// but none.
+// checkReferences checks the names of the objects that the pods mount: Kubernetes takes any name
+// that is not empty.
 func (c *checker) checkReferences() {
 	for field, list := range map[string][]string{"spec.secrets": c.spec.Secrets, "spec.configMaps": c.spec.ConfigMaps} {
 		for i, name := range list {

@@ -45,7 +45,7 @@ func (c *checker) checkContainer(path string, container *corev1.Container, initi
 
 // checkPorts checks that no two containers that run together want one port of the node, and warns
 // when they want one of the pod. An init container does not run together with the others, but
-// Kubernetes warns of it all the same.
+// Kubernetes still warns of it.
 func (c *checker) checkPorts(path string, container *corev1.Container, initial bool, taken map[string]bool) {
 	for i, p := range container.Ports {
 		at := field.NewPath(path).Child("ports").Index(i)

@@ -65,7 +65,7 @@ func containerPath(spec *v1alpha1.GrafanaAgentSpec, field, name string, last boo
 	return path
 }
 
-// mountPath finds the field that a mount comes from; twice tells that it is the second at
+// mountPath finds the field that a mount comes from; twice means that it is the second mount at
 // its path.
 func mountPath(spec *v1alpha1.GrafanaAgentSpec, container string, m corev1.VolumeMount, twice bool) string {
 	at := ""

@@ -110,7 +110,7 @@ func logsParts(l *model.Logs, size func(model.Config) int) (parts []part) {
 	return parts
 }
 
-// additionalParts joins the hand-written jobs of an instance: they stand in one Secret.
+// additionalParts joins the hand-written jobs of an instance: they come from one Secret.
 func additionalParts(kind, instance string, jobs []model.Raw) []part {
 	p := part{name: "additionalScrapeConfigs of " + instance, from: diag.Object{APIVersion: v1alpha1.APIVersion, Kind: kind}}
 	p.from.Namespace, p.from.Name, _ = strings.Cut(instance, "/")

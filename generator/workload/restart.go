@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// Configuration returns the configuration in the manifest of its Secret, under whatever key: it
-// is all that is in it. Nil when there is none.
+// Configuration returns the configuration in the manifest of its Secret; nil when there is none.
+// The key does not matter: a configuration is the only value of its Secret.
 func Configuration(manifest []byte) []byte {
 	var secret corev1.Secret
 	if yaml.Unmarshal(manifest, &secret) != nil || len(secret.StringData)+len(secret.Data) != 1 {
@@ -47,8 +47,8 @@ func KeepsPods(old, fresh []byte) bool {
 		yaml.Unmarshal(old, &a) == nil && yaml.Unmarshal(fresh, &b) == nil && reflect.DeepEqual(a, b)
 }
 
-// ConfigSecret returns the name of the Secret from which the pods of a workload have their
-// configuration.
+// ConfigSecret returns the name of the Secret that holds the configuration of a workload's pods;
+// empty when there is none.
 func ConfigSecret(manifest []byte) string {
 	var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same place
 	if yaml.Unmarshal(manifest, &w) != nil {

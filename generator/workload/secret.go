@@ -19,8 +19,8 @@ import (
 const (
 	// maxSecretBytes is what Kubernetes stores in one Secret, keys and values together.
 	maxSecretBytes = 1 << 20
-	// clientSideBytes is where Argo CD must apply on the server's side: it would write
-	// the whole object into an annotation, of which Kubernetes allows 256 KiB.
+	// clientSideBytes is from which size on Argo CD must use server-side apply: otherwise it
+	// writes the whole object into annotations, and Kubernetes allows 256 KiB of those.
 	clientSideBytes = 200 << 10
 
 	// maxConfigBytes is far more than any configuration that a Secret can hold.
@@ -127,7 +127,7 @@ func compress(text []byte) []byte {
 	return buf.Bytes()
 }
 
-// gzipWriters are used again: a new one takes most of a megabyte, more than what it compresses.
+// gzipWriters are reused: a new one takes most of a megabyte, more than the text it compresses.
 var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func dataBytes(data map[string][]byte) int {

@@ -13,10 +13,10 @@ import (
 )
 
 // The contract with the sd-aggregator: the Service by which it finds integration pods. All
-// of it stands in labels, as Kubernetes copies those of a Service to its EndpointSlices.
+// of it is in labels, because Kubernetes copies those of a Service to its EndpointSlices.
 const (
-	// SDServiceSuffix follows the name of the GrafanaAgent in that of the Service, unless
-	// Kubernetes would refuse it: the aggregator goes by labels.
+	// SDServiceSuffix follows the name of the GrafanaAgent in the name of the Service. Where
+	// Kubernetes would refuse that name it is changed: the aggregator looks at labels only.
 	SDServiceSuffix = "-integrations-sd"
 	// AdditionLabel is "true" on objects that the operator does not make.
 	AdditionLabel = "agentry.dev/addition"
@@ -28,7 +28,7 @@ const (
 	SDAgentLabel = "agentry.dev/grafanaagent"
 	// SDDaemonSetPrefix and SDDeploymentPrefix, with the agent's name of an integration, say
 	// how many targets of it the SD API of one pod should list. Integrations that it never
-	// lists are absent, and those whose name cannot stand in a label.
+	// lists are absent, and so are those whose name cannot be in a label.
 	SDDaemonSetPrefix  = "ds.expect.agentry.dev/"
 	SDDeploymentPrefix = "deploy.expect.agentry.dev/"
 )

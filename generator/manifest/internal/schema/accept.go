@@ -21,7 +21,7 @@ type node struct {
 	properties map[string]*node
 	defaults   map[string]any // of properties
 	required   []string
-	additional *node // of keys that are no property
+	additional *node // of keys that are not properties
 	unknown    bool  // keys that are neither are kept, and not looked at
 
 	items              *node
@@ -54,7 +54,7 @@ func compile(props *apiextensionsv1.JSONSchemaProps) (*node, error) {
 	}
 	rest := &apiextensionsv1.JSONSchemaProps{}
 	*rest = *props                           // a shallow copy: fields are set to nothing, and what they refer to is left alone
-	rest.Default, rest.Nullable = nil, false // the parent's business; null is never sure
+	rest.Default, rest.Nullable = nil, false // the parent handles the default; null is never sure
 	rest.Description, rest.XMapType = "", nil
 	for _, step := range []func(*apiextensionsv1.JSONSchemaProps) error{
 		n.compileType, n.compileObject, n.compileArray, n.compileString, n.compileNumber,

@@ -41,7 +41,7 @@ func Documents(data []byte) iter.Seq[Document] {
 	}
 }
 
-// chunks yields what stands between document markers, with the line that it begins on.
+// chunks yields the text between document markers, with the line on which it begins.
 func chunks(data []byte) iter.Seq2[[]byte, int] {
 	return func(yield func([]byte, int) bool) {
 		start, startLine := 0, 1 // of the current chunk

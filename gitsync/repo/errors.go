@@ -6,8 +6,8 @@ import "errors"
 var (
 	// ErrEmptyRepository means that the remote has no ref at all.
 	ErrEmptyRepository = errors.New("remote repository is empty")
-	// ErrCache means that the cache cannot be written: the disk is full, or not ours. Nothing
-	// that was there is lost, and the next call tries again.
+	// ErrCache means that the cache cannot be written: the disk is full, or we lack the right. Nothing in
+	// the cache is lost, and the next call tries again.
 	ErrCache = errors.New("cache directory cannot be used")
 
 	// ErrLostRace means that a ref has moved to a value that is neither the

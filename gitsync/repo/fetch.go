@@ -19,25 +19,25 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// allHistory is the depth that protocol and git mean as "no boundary".
+// allHistory is the depth that means "no boundary" in git and its protocol.
 const allHistory = math.MaxInt32
 
-// Fetch brings commits into the cache and gives their tips in the order of
-// refs. What is there already is not sent again; a commit that was asked for by
-// its hash and is there costs no network at all. All refs are of one moment.
+// Fetch brings commits into the cache and returns their tips in the order of refs. Objects of the cache
+// are not sent again; a commit that is named by its hash and is in the cache needs no request at all. All
+// refs are of one moment. Errors wrap those of package transport, or [ErrEmptyRepository], [ErrCache] or
+// [limit.ErrTooLarge].
 //
-// After Fetch every tip's commit is complete in the cache, and all Readers see
-// it. History may end at [Options.Depth] commits.
+// After Fetch every tip's commit is complete in the cache, and all Readers see it. History may end at
+// [Options.Depth] commits.
 func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
 	return r.FetchSince(ctx, time.Now(), refs...)
 }
 
-// FetchSince is Fetch, but refs that the remote listed after since are not listed again:
-// callers of one round share one listing, and its failure too. Objects that are missing
-// are still fetched, which lists again. What was pushed through this Repo since counts as
-// listed.
+// FetchSince is Fetch, but refs that the remote listed after since are not listed again: callers of one
+// round share one listing, or its failure. If objects are missing, they are fetched, which lists the refs
+// again. Refs that were pushed through this Repo since count as listed.
 //
-// If the refs were listed and their objects cannot be had, the tips come with the error.
+// If the refs were listed but the fetch of their objects failed, the tips are returned with the error.
 func (r *Repo) FetchSince(ctx context.Context, since time.Time, refs ...Ref) ([]Tip, error) {
 	tips, err := r.fetchSince(ctx, since, refs)
 	return tips, explainDisk(err)
@@ -94,8 +94,7 @@ func (r *Refs) resolveAll(refs []Ref) ([]Tip, error) {
 	return tips, nil
 }
 
-// pinned answers without the remote if nothing but commits is asked for and all
-// of them are here.
+// pinned returns the tips without asking the remote if all refs are commits of the cache, else nil.
 func (r *Repo) pinned(refs []Ref) []Tip {
 	if r.objects.Damaged() {
 		return nil
@@ -134,8 +133,8 @@ func (r *Repo) remember(tips []Tip) error {
 	return r.store.SetTips(r.tips)
 }
 
-// tipName is the name of the local ref for a tip. It is a hash, because names
-// of a remote may contradict older ones ("a" and "a/b") or be odd.
+// tipName is the name of the local ref for a tip. It is a hash, because names of a remote may conflict
+// with older ones ("a" and "a/b") or be no file names.
 func tipName(t Tip) string {
 	name := t.Ref
 	if name == "" {
@@ -154,7 +153,7 @@ type fetch struct {
 	adv     transport.Advertisement // of the last session
 }
 
-// connect starts a session, of which each serves one request for a pack.
+// connect starts a session. It serves one request for a pack.
 func (f *fetch) connect() (err error) {
 	f.close()
 	l := &listing{asked: time.Now()}
@@ -170,13 +169,13 @@ func (f *fetch) connect() (err error) {
 
 func (f *fetch) close() {
 	if f.session != nil {
-		_ = f.session.Close() // What was wanted is here, or the error is known.
+		_ = f.session.Close() // The pack was received, or the error is known.
 		f.session = nil
 	}
 }
 
-// bring makes the tips' commits complete in the cache: by a small fetch if that
-// is possible, else by a clone.
+// bring makes the tips' commits complete in the cache: by a fetch into the present cache if that is
+// possible, else by a clone.
 func (f *fetch) bring(refs []Ref, tips []Tip) error {
 	r := f.repo
 	missing := f.missing(tips)
@@ -197,12 +196,12 @@ func (f *fetch) bring(refs []Ref, tips []Tip) error {
 	if err == nil || isFinal(f.ctx, err) {
 		return err
 	}
-	// Too large, or not what it should be: only a new clone can help.
+	// The pack was too large or not complete: only a new clone can help.
 	r.complete.Forget()
 	return f.cloneAnew(refs, tips)
 }
 
-// missing gives the tips which are not complete in the cache.
+// missing returns the tips whose commits are not complete in the cache.
 func (f *fetch) missing(tips []Tip) []Tip {
 	var out []Tip
 	for _, t := range tips {
@@ -222,7 +221,7 @@ func (r *Repo) compact() error {
 	return err
 }
 
-// isFinal tells errors that cloning anew cannot cure.
+// isFinal reports whether a new clone would fail in the same way.
 func isFinal(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || isDisk(err) {
 		return true
@@ -257,9 +256,9 @@ func (f *fetch) extend(refs []Ref, missing []Tip) error {
 	return f.request(f.repo.store, f.wantFresh(refs, fresh))
 }
 
-// wantFresh asks for refs without a past here. A commit that is no ref's value
-// can be asked for if the remote allows that; else it is looked for in the whole
-// history of the branch that its Ref names, or of all branches.
+// wantFresh asks for refs that were never fetched. A commit that is no ref's value can be asked for if the
+// remote allows that; else it is searched in the whole history of the branch that its Ref names, or of all
+// branches.
 func (f *fetch) wantFresh(refs []Ref, fresh []Tip) want {
 	w := want{depth: f.repo.opts.Depth, maxBytes: f.repo.opts.MaxCloneBytes}
 	allowed := f.adv.AnyCommit()
@@ -279,7 +278,7 @@ func (f *fetch) wantFresh(refs []Ref, fresh []Tip) want {
 	return w
 }
 
-// searched gives the branches in whose history a commit may be.
+// searched returns the branches in whose history a commit may be.
 func searched(names *Refs, refs []Ref, t Tip) []Tip {
 	for _, ref := range refs {
 		branch := names.Tip(headsPrefix + ref.Branch)
@@ -294,8 +293,7 @@ func searched(names *Refs, refs []Ref, t Tip) []Tip {
 	return out
 }
 
-// cloneAnew fetches the tips into a new repository beside the present one, and
-// then takes its place.
+// cloneAnew fetches the tips into a new repository beside the present one, and replaces it.
 func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 	r := f.repo
 	wanted := slices.DeleteFunc(slices.Clone(tips), func(t Tip) bool { return !t.Exists() })

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lockPoll is how often a lock that another process holds is tried again.
+// lockPoll is the time between two tries to get a lock that another process holds.
 const lockPoll = 20 * time.Millisecond
 
 // fileLock is an exclusive lock between processes. The kernel drops it when its
@@ -18,7 +18,7 @@ type fileLock struct {
 	file *os.File
 }
 
-// lockFile takes the lock, waiting for it as long as ctx lasts.
+// lockFile takes the lock. It waits for it until ctx ends.
 func lockFile(ctx context.Context, name string) (*fileLock, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -42,7 +42,7 @@ func lockFile(ctx context.Context, name string) (*fileLock, error) {
 	}
 }
 
-// unlock gives the lock up.
+// unlock releases the lock.
 func (l *fileLock) unlock() {
 	_ = l.file.Close() // Closing drops the lock, whatever it returns.
 }

@@ -2,7 +2,7 @@ package repo
 
 import "time"
 
-// Operation is what a remote was asked for.
+// Operation is the kind of a request to a remote.
 type Operation string
 
 // The operations.
@@ -12,13 +12,12 @@ const (
 	OperationPush  Operation = "push"  // to move refs; it lists them too
 )
 
-// Request is one question to a remote that has been answered or has failed, for those who
-// count them: see [Options.Observe].
+// Request is one request to a remote that has been answered or has failed: see [Options.Observe].
 type Request struct {
 	Remote    string // the normalised URL
 	Operation Operation
 	Took      time.Duration
-	// Err is one of the package's errors, which show no secret; nil if all went well.
+	// Err shows no secret; nil if the request succeeded.
 	Err error
 }
 

@@ -28,9 +28,9 @@ func NewPool(dir string, opts Options) *Pool {
 	return &Pool{dir: dir, opts: opts, repos: map[string]*pooled{}}
 }
 
-// Open is [Open], but for the same normalised URL and read credential it gives the same
-// Repo. Each Close gives one back; the last one closes it. The credential that was given
-// last is used by all: with the same [Auth.Identity] it is the newer one.
+// Open is [Open], but returns the same Repo for the same normalised URL and read credential. Each user
+// closes it; the last Close takes effect. All use the credential of the last Open: with the same
+// [transport.Auth.Identity] it is the newer one.
 func (p *Pool) Open(remote transport.Remote) (*Repo, error) {
 	key, err := remote.CacheKey()
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *Pool) giveBack(key string) error {
 	return nil
 }
 
-// Close closes all repositories, whoever has them.
+// Close closes all repositories, even if somebody uses them.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

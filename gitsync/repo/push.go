@@ -14,8 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Update moves a ref of the remote from Old to New, and from no other value.
-// The zero hash as Old means that the ref must not exist.
+// Update moves a ref of the remote from Old to New, and from no other value. The zero hash as Old means
+// that the ref must not exist.
 type Update struct {
 	Ref string // full name
 	Old plumbing.Hash

@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// RefOutcome is what has become of one ref of a push that did not succeed.
+// RefOutcome is the state of one ref after a push that did not succeed.
 type RefOutcome struct {
 	Update
 	// Err is nil if the ref has the new value now; else it is ErrLostRace,

@@ -61,21 +61,21 @@ func (r Ref) branch() string {
 	return r.Branch
 }
 
-// Tip is what a ref stands for at one moment.
+// Tip is the value of a ref at one moment.
 type Tip struct {
 	Ref    string        // full name; empty if the commit was asked for by hash
-	Value  plumbing.Hash // the ref's value, to expect in a push; a tag's is often a tag object
+	Value  plumbing.Hash // the old value for a push; that of a tag is often a tag object
 	Commit plumbing.Hash // the commit; zero if the ref does not exist
 }
 
-// Exists tells whether the ref was there.
+// Exists reports whether the ref was there.
 func (t Tip) Exists() bool { return !t.Commit.IsZero() }
 
 // Refs are the refs of a remote at one moment.
 type Refs struct {
 	remote string
 	tips   map[string]Tip
-	moved  map[string]Tip // since, by ourselves
+	moved  map[string]Tip // refs that we have pushed since
 	head   string         // the ref that HEAD points to; empty if unknown
 }
 
@@ -96,7 +96,7 @@ func newRefs(remote string, adv transport.Advertisement) *Refs {
 	return refs
 }
 
-// Tip gives the ref of that full name; it does not exist if it is not there.
+// Tip returns the ref of that full name. If there is none, its Exists is false.
 func (r *Refs) Tip(name string) Tip {
 	if tip, ok := r.moved[name]; ok {
 		return tip
@@ -107,7 +107,7 @@ func (r *Refs) Tip(name string) Tip {
 	return Tip{Ref: name}
 }
 
-// none tells whether the remote has no refs at all.
+// none reports whether the remote has no refs at all.
 func (r *Refs) none() bool { return len(r.tips)+len(r.moved) == 0 }
 
 // Names lists the refs below a prefix such as "refs/heads/", in order, without
@@ -125,8 +125,8 @@ func (r *Refs) Names(prefix string) []string {
 	return slices.Compact(out)
 }
 
-// Resolve finds the tip that is meant. What does not exist is [transport.ErrRefNotFound],
-// with the names that do in the text, or [ErrEmptyRepository].
+// Resolve finds the tip of a Ref. If it does not exist, the error is [transport.ErrRefNotFound], whose text
+// suggests names, or [ErrEmptyRepository].
 func (r *Refs) Resolve(ref Ref) (Tip, error) {
 	tip, err := r.resolve(ref)
 	missing := errors.Is(err, transport.ErrRefNotFound) || errors.Is(err, ErrEmptyRepository)

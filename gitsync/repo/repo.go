@@ -19,9 +19,8 @@ import (
 // Options are the limits of a [Repo]. The zero value of a field means its
 // default.
 type Options struct {
-	// Depth is how many commits of history a ref is fetched with at first.
-	// Default 50: with less, an ordinary merge of an older branch makes the
-	// remote send its whole history.
+	// Depth is how many commits of history the first fetch of a ref gets. Default 50: with fewer, an
+	// ordinary merge of an older branch makes the remote send its whole history.
 	Depth int
 	// MaxFetchBytes is the largest pack that a later fetch takes; above it the
 	// cache is cloned again. Default 64 MiB.
@@ -32,8 +31,8 @@ type Options struct {
 	// MaxObjectBytes is the largest file that a fetched pack may hold anywhere in
 	// its history. Default 256 MiB.
 	MaxObjectBytes int64
-	// StallTimeout is how long a remote may keep a call waiting for 1 KiB, and a fourth of
-	// how long after a request, when it has to work before it answers. Default 30 s.
+	// StallTimeout is how long a remote may keep a call waiting for 1 KiB. After a request, when it works
+	// before it answers, it has four times as long. Default 30 s.
 	StallTimeout time.Duration
 	// MaxPacks is how many packs the cache may be split into before the next
 	// fetch joins the small ones. Default 100.
@@ -41,7 +40,7 @@ type Options struct {
 	// ReaderCacheBytes is how much a Reader keeps of what it has read.
 	// Default 16 MiB.
 	ReaderCacheBytes int64
-	// Observe is told of each request to the remote; nil: nobody is. It must not wait.
+	// Observe is called after each request to the remote, unless it is nil. It must not wait.
 	Observe func(Request) `json:"-"`
 }
 
@@ -175,8 +174,7 @@ func (r *Repo) close() {
 	r.objects.Close()
 }
 
-// lock waits for the right to change the cache: against this process's other
-// goroutines, then against other processes.
+// lock locks the cache against this process's other goroutines, then against other processes.
 func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case r.busy <- struct{}{}:
@@ -198,8 +196,8 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	}, nil
 }
 
-// load brings what is in memory up to what is on disk, which another process
-// may have changed. A cache that cannot be loaded is emptied.
+// load reads the cache from disk again, where another process may have changed it. A cache that cannot be
+// loaded is emptied.
 func (r *Repo) load() error {
 	err := r.tryLoad()
 	if err == nil || !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, os.ErrNotExist) {

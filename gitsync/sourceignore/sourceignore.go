@@ -1,8 +1,7 @@
-// Package sourceignore decides which files of a repository its .sourceignore files hide,
-// as Flux does (fluxcd/pkg/sourceignore): the patterns are those of .gitignore, each file
-// speaks for its own folder and what is below, and of all patterns that match a path the
-// last one of the deepest file wins. A file in a folder that is ignored can be taken back
-// in ("!"), which git itself does not do.
+// Package sourceignore decides which files of a repository its .sourceignore files hide, as Flux does
+// (fluxcd/pkg/sourceignore). The patterns are those of .gitignore. Each file applies to its own folder and
+// what is below. Of all patterns that match a path, the last one of the deepest file wins. A pattern with
+// "!" can include a file of an ignored folder again, which git itself does not do.
 //
 // Flux's built-in patterns (images, archives, CI files) are not applied.
 package sourceignore
@@ -30,15 +29,14 @@ const (
 // File is one .sourceignore.
 type File struct {
 	patterns []gitignore.Pattern
-	// Unusable files hide everything below their folder: nobody can tell what they meant to
-	// hide.
+	// Unusable files hide everything below their folder: nobody knows what they were to hide.
 	Unusable bool
 }
 
-// Unusable stands for a file that is too large or none at all.
+// Unusable is a file that is too large or cannot be read.
 func Unusable() File { return File{Unusable: true} }
 
-// Problem tells that a file is unusable, but not which one.
+// Problem is the diagnostic for an unusable file. The caller adds its path.
 func Problem() diag.Diagnostic {
 	return diag.Diagnostic{Severity: diag.Error, Code: diag.SourceIgnoreUnusable,
 		Message: "is not a text of at most 64 KiB and 1,000 patterns, so nothing below its folder is read",

@@ -13,8 +13,8 @@ import (
 
 // WalkOptions bound a walk. The zero value of a limit means its default.
 type WalkOptions struct {
-	// Prefix is the path to start at; a tree without it counts as empty there.
-	// It may name a file. Paths are reported with it.
+	// Prefix is the path to start at. It may be a file. A tree without it counts as empty. Reported
+	// paths include it.
 	Prefix string
 	// MaxFiles is how many files are reported before the walk ends with
 	// limit.ErrTooLarge. Default 1,000,000.
@@ -24,17 +24,16 @@ type WalkOptions struct {
 	MaxDepth int
 }
 
-// Change is a path at which two trees differ. Old is zero for what is new, New
-// for what is gone. Both are files, symlinks or submodules, never directories.
+// Change is a path at which two trees differ. Old is zero if the path is new, New if it was removed. Both
+// are files, symlinks or submodules, never directories.
 type Change struct {
 	Path     string
 	Old, New Entry
 }
 
-// DiffTrees calls f for every path at which two trees differ, in git's order.
-// It reads only directories whose hashes differ. A directory that became a file,
-// or the reverse, is reported as what is gone and what is new. The zero hash is
-// the empty tree. An error of f ends it.
+// DiffTrees calls f for every path at which two trees differ, in git's order. It reads only directories
+// whose hashes differ. If a directory became a file, or the reverse, the removed and the new paths are
+// reported. The zero hash is the empty tree. An error of f ends the walk and is returned.
 func DiffTrees(rd *Reader, from, to plumbing.Hash, opts WalkOptions, f func(Change) error) error {
 	d := differ{rd: rd, files: opts.MaxFiles, depth: opts.MaxDepth, f: f}
 	if d.files <= 0 {

@@ -7,15 +7,14 @@ import (
 )
 
 const (
-	// minKeptEntries is how large a directory is that is kept decoded.
+	// minKeptEntries is the number of entries from which a directory is kept decoded.
 	minKeptEntries = 128
 	// maxKeptEntries is how many entries are kept in all, of about 100 bytes each.
 	maxKeptEntries = 1 << 15
 )
 
-// directories keeps what was decoded last of large directories: a few are read again and
-// again while a pass follows one path through thousands of names. A hash decides what it
-// stands for, so nothing of it can be stale.
+// directories keeps large directories decoded that were read last: a pass reads a few directories with
+// thousands of names again and again. They are kept by hash, so they cannot be out of date.
 type directories struct {
 	mu      sync.Mutex
 	known   map[plumbing.Hash][]Entry
@@ -49,7 +48,7 @@ func (d *directories) put(h plumbing.Hash, entries []Entry) {
 	}
 }
 
-// forget drops all: the cache they were read from may be rotten.
+// forget drops all directories: the cache that they were read from may be damaged.
 func (d *directories) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

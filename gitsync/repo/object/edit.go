@@ -16,17 +16,16 @@ var (
 	errIsDirectory = errors.New("is a directory and not a file")
 )
 
-// Edit is what a path shall hold: a file, or nothing.
+// Edit is what a path is to hold: a file, or nothing.
 type Edit struct {
 	Data       []byte // must not be changed afterwards
 	Executable bool
-	Remove     bool // what is not there needs no removal
+	Remove     bool // it is no error if there is no file
 }
 
-// EditTree makes a tree that differs from base at the paths of edits only.
-// Subtrees that nothing changes keep their hashes, directories without entries
-// vanish, and entries of any other kind stay as they are. If nothing changes the
-// result is base. The zero hash is the empty tree.
+// EditTree makes a tree that differs from base at the paths of edits only. Subtrees without changes keep
+// their hashes, directories without entries are removed, and entries of other kinds stay as they are. If
+// nothing changes, the result is base. The zero hash is the empty tree.
 //
 // Removals come first, so a file may make room for a directory and the reverse.
 // To write a file where a directory is, to write below a file, and to remove a
@@ -51,9 +50,8 @@ func (w *Writer) EditTree(base plumbing.Hash, edits map[string]Edit) (plumbing.H
 	return rewriter{w: w}.root(tree, files)
 }
 
-// ReplaceSubtree makes a tree that holds the directory sub at name and is equal
-// to base otherwise; the zero hash removes the directory. What sub consists of
-// must be new in this Writer or be on the remote already.
+// ReplaceSubtree makes a tree that has the directory sub at name and is equal to base otherwise; the zero
+// hash removes the directory. The objects of sub must be new in this Writer or be on the remote already.
 func (w *Writer) ReplaceSubtree(base plumbing.Hash, name string, sub plumbing.Hash) (plumbing.Hash, error) {
 	if name == "" || name == "." {
 		return sub, nil
@@ -72,8 +70,7 @@ func (w *Writer) ReplaceSubtree(base plumbing.Hash, name string, sub plumbing.Ha
 	return rewriter{w: w}.root(base, root)
 }
 
-// setFile puts a file where a file or nothing is. A file that stays as it is
-// becomes no new object.
+// setFile replaces a file or nothing by a file. A file that is equal makes no new object.
 func (w *Writer) setFile(e Edit) func(Entry) (Entry, error) {
 	return func(old Entry) (Entry, error) {
 		if old.Mode == filemode.Dir {
@@ -105,7 +102,7 @@ func directory(tree plumbing.Hash) Entry {
 	return Entry{Mode: filemode.Dir, Hash: tree}
 }
 
-// node is a path that is edited, or leads to such paths.
+// node is a path that is edited, or a directory above such paths.
 type node struct {
 	set      func(old Entry) (Entry, error) // gives the new entry; nil: no edit here
 	children map[string]*node
@@ -133,7 +130,7 @@ func (n *node) at(name string) (*node, error) {
 // rewriter applies the nodes to a tree and writes the directories that change.
 type rewriter struct {
 	w       *Writer
-	lenient bool // edits below a file are passed over
+	lenient bool // edits below a file are ignored
 }
 
 func (r rewriter) root(base plumbing.Hash, n *node) (plumbing.Hash, error) {
@@ -144,7 +141,7 @@ func (r rewriter) root(base plumbing.Hash, n *node) (plumbing.Hash, error) {
 	return tree, err
 }
 
-// directory gives the tree that old becomes; the zero hash if nothing is left.
+// directory edits a directory; the result is the zero hash if nothing is left.
 func (r rewriter) directory(old plumbing.Hash, n *node, name string) (plumbing.Hash, error) {
 	if len(n.children) == 0 {
 		return old, nil
@@ -184,7 +181,7 @@ func (r rewriter) directory(old plumbing.Hash, n *node, name string) (plumbing.H
 	return r.w.put(plumbing.TreeObject, encodeTree(next)), nil
 }
 
-// entry gives what an entry becomes: first what is below it, then itself.
+// entry edits first what is below an entry, then the entry itself.
 func (r rewriter) entry(e Entry, n *node, name string) (Entry, error) {
 	isFile := e.Mode != filemode.Dir && e.Mode != filemode.Empty
 	switch {

@@ -10,10 +10,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// AddNote makes the tree of a notes ref in which commit has the given note, in
-// place of an older one. notes is the tree of the ref's commit, or the zero hash.
-// Notes of other commits stay where they are, and so do the directories that
-// git splits many notes into.
+// AddNote makes the tree of a notes ref in which commit has the given note; an older note is replaced.
+// notes is the tree of the ref's commit, or the zero hash. Notes of other commits stay where they are, and
+// so do the directories into which git splits many notes.
 func (w *Writer) AddNote(notes, commit plumbing.Hash, text []byte) (plumbing.Hash, error) {
 	name, _, err := findNote(w.Tree, notes, commit)
 	if err != nil && !errors.Is(err, ErrPathNotFound) {
@@ -22,8 +21,8 @@ func (w *Writer) AddNote(notes, commit plumbing.Hash, text []byte) (plumbing.Has
 	return w.EditTree(notes, map[string]Edit{name: {Data: text}})
 }
 
-// Note reads the note for a commit, at most maxBytes of it. There being none is
-// ErrPathNotFound.
+// Note reads the note for a commit. If there is none, the error is [ErrPathNotFound]; if it has more than
+// maxBytes, [limit.ErrTooLarge].
 func (rd *Reader) Note(notes, commit plumbing.Hash, maxBytes int64) ([]byte, error) {
 	_, blob, err := findNote(rd.Tree, notes, commit)
 	if err != nil {
@@ -32,10 +31,9 @@ func (rd *Reader) Note(notes, commit plumbing.Hash, maxBytes int64) ([]byte, err
 	return rd.Blob(blob, maxBytes)
 }
 
-// findNote gives the path of a commit's note and its blob. A note is named by
-// the commit's hexadecimal digits, of which pairs may have become directories:
-// "ab/cd/ef...". Without a note the path is where it belongs, in the deepest
-// directory of that kind that exists.
+// findNote returns the path of a commit's note and its blob. A note is named by the commit's hexadecimal
+// digits; pairs of them may be directories: "ab/cd/ef...". If there is no note, the path is where it
+// belongs: in the deepest such directory that exists.
 func findNote(tree func(plumbing.Hash) ([]Entry, error), notes, commit plumbing.Hash) (string, plumbing.Hash, error) {
 	dir, rest := "", commit.String()
 	for {
@@ -63,8 +61,8 @@ type Note struct {
 // maxNotesListed bounds what [Writer.Notes] lists.
 const maxNotesListed = 1_000_000
 
-// Notes lists the notes in the tree of a notes ref, in whatever directories git has put them.
-// Other files in it are passed over.
+// Notes lists the notes in the tree of a notes ref, in all directories that git makes. Other files are
+// ignored.
 func (w *Writer) Notes(tree plumbing.Hash) ([]Note, error) {
 	l := noteLister{w: w}
 	if err := l.list(tree, "", ""); err != nil {
@@ -78,7 +76,7 @@ type noteLister struct {
 	found []Note
 }
 
-// list walks a directory whose path is made of the given digits.
+// list walks a directory. digits is its path without slashes.
 func (l *noteLister) list(tree plumbing.Hash, path, digits string) error {
 	entries, err := l.w.Tree(tree)
 	if err != nil {

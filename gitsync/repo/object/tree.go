@@ -21,11 +21,10 @@ func emptyTree() plumbing.Hash {
 	return plumbing.Hash{0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92, 0x88, 0xfb, 0xee, 0x49, 0x04}
 }
 
-// bytesPerEntry is about what an entry takes in a tree object.
+// bytesPerEntry is about how long an entry of a tree object is.
 const bytesPerEntry = 36
 
-// decodeTree splits a tree object: "<octal mode> <name>\0<20 bytes of hash>",
-// again and again.
+// decodeTree splits a tree object into its entries: "<octal mode> <name>\0<20 bytes of hash>".
 func decodeTree(raw []byte) ([]Entry, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -49,8 +48,8 @@ func decodeTree(raw []byte) ([]Entry, error) {
 	return out, nil
 }
 
-// isName tells whether a tree may hold that name. No git writes others, so they
-// are meant to mislead those who join them to a path.
+// isName reports whether a tree may hold that name. Git writes no others: they are attacks on programs
+// that join them to a path.
 func isName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00")
 }
@@ -76,7 +75,7 @@ func compareEntries(a, b Entry) int {
 	return cmp.Or(strings.Compare(a.Name[:n], b.Name[:n]), cmp.Compare(sortByte(a, n), sortByte(b, n)))
 }
 
-// sortByte is byte n of the name for the order; 0 at its end, which no name holds.
+// sortByte is byte n of the name for the order; 0 at its end, because no name has that byte.
 func sortByte(e Entry, n int) byte {
 	switch {
 	case n < len(e.Name):

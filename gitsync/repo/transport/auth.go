@@ -22,30 +22,29 @@ type Auth struct {
 	Password string
 	// BearerToken is sent as "Authorization: Bearer" instead of Password.
 	BearerToken string
-	// Token makes passwords that last a while, such as those of a GitHub App. It is
-	// asked before every request. Without a Username the user is x-access-token. Two
-	// credentials are the same only if they hold the same TokenSource, so keep one.
+	// Token makes passwords that expire, such as those of a GitHub App. It is asked before every
+	// request. Without a Username the user is x-access-token. Two credentials are the same only if
+	// they hold the same TokenSource, so keep one.
 	Token TokenSource
 	// Connection is how https servers are reached. Its proxy is used for ssh too, where
 	// the environment names none.
 	httpclient.Connection
-	// SSHKey is a private key in PEM, SSHPassphrase what opens it, if sealed.
+	// SSHKey is a private key in PEM, SSHPassphrase decrypts it if it is encrypted.
 	SSHKey        []byte
 	SSHPassphrase []byte
 	// KnownHosts is the content of a known_hosts file. ssh needs it. A host may have
 	// any number of keys in it.
 	KnownHosts []byte
 
-	// Identity stands for the credential in the key of the cache, so that a
-	// token which is renewed every hour keeps its cache. Two credentials with
-	// different rights must not share one. Empty: a hash of the credential. A
-	// credential with a Token needs one.
+	// Identity replaces the credential in the key of the cache, so that a token which is renewed every
+	// hour keeps its cache. Two credentials with different rights must not share one. Empty: a hash of
+	// the credential. A credential with a Token needs one.
 	Identity string
 }
 
-// TokenSource makes tokens. It is safe for concurrent use, keeps a token until it is to
-// be renewed, and holds the context's deadline. Its errors show no secret, and wrap
-// [ErrAuth] if the credential was refused.
+// TokenSource makes tokens. It is safe for concurrent use, keeps a token until it must be renewed, and
+// holds the context's deadline. Its errors show no secret, and wrap [ErrAuth] if the credential was
+// refused.
 type TokenSource interface {
 	Token(ctx context.Context) (string, error)
 }
@@ -68,7 +67,7 @@ func (r Remote) Check() error {
 	return err
 }
 
-// validate finds contradictions that a server would only answer with "denied".
+// validate finds contradictions, to which a server would only answer "denied".
 func (a Auth) validate() error {
 	kinds := 0
 	for _, given := range []bool{a.Password != "", a.BearerToken != "", a.Token != nil} {
@@ -102,8 +101,8 @@ func sameSource(a, b TokenSource) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
-// secrets lists what must never be shown, longest first, so that one secret
-// that is part of another does not leave a rest.
+// secrets lists what must never be shown. The longest comes first: one that is part of another would
+// leave a rest of it.
 func (a Auth) secrets(token string) []string {
 	var out []string
 	for _, s := range []string{a.Password, a.BearerToken, token, string(a.SSHPassphrase), a.ProxyPassword} {
@@ -115,8 +114,8 @@ func (a Auth) secrets(token string) []string {
 	return out
 }
 
-// userOr gives the user name: of the credential, else of the URL, else git,
-// which every host accepts beside a token.
+// userOr returns the user name: of the credential, else of the URL, else git, which every host accepts
+// with a token.
 func (a Auth) userOr(fromURL string) string {
 	switch {
 	case a.Username != "":
@@ -146,7 +145,7 @@ func (r Remote) CacheKey() (string, error) {
 		Auth any
 	}{URL: at.String(), User: at.user, Auth: a.Identity}
 	if a.Identity == "" {
-		// These say whom we trust and how we get there, not who we are.
+		// What is removed here says whom we trust and how we connect, not who we are.
 		a.Connection = httpclient.Connection{ClientCertPEM: a.ClientCertPEM, ClientKeyPEM: a.ClientKeyPEM}
 		a.KnownHosts = nil
 		id.Auth = a

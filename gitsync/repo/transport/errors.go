@@ -31,13 +31,13 @@ var (
 	ErrRefNotFound = errors.New("not found in the remote")
 )
 
-// explain turns what went wrong into an error of a known kind that names the
-// remote and shows no secret. words is what the remote said about it.
+// explain turns an error into one of a known kind that names the remote and shows no secret. words is what
+// the remote said about it.
 func (c *Client) explain(ctx context.Context, action string, err error, words string) error {
 	return c.explainCause(context.Cause(ctx), action, err, words)
 }
 
-// explainCause is explain where the context has ended since, of which cause says why.
+// explainCause is explain for a context that may have ended since; cause is why it had ended before.
 func (c *Client) explainCause(cause error, action string, err error, words string) error {
 	kind := kindOf(cause, err, words)
 	text := strings.TrimPrefix(err.Error(), kind.Error()+": ")
@@ -54,8 +54,8 @@ func (c *Client) explainCause(cause error, action string, err error, words strin
 	return fmt.Errorf("%s of %s: %w", action, c.at, remote)
 }
 
-// kindOf sorts an error into the sentinels. Remotes tell most refusals in words
-// only; what is not recognised counts as unreachable, which is tried again.
+// kindOf returns the sentinel for an error. Remotes report most refusals as text only. An error that is
+// not recognised counts as unreachable, and is tried again.
 func kindOf(cause, err error, words string) error {
 	for _, kind := range []error{ErrAuth, ErrHostKey, ErrRepositoryNotFound, limit.ErrTooLarge, ErrRefNotFound} {
 		if errors.Is(err, kind) {
@@ -92,11 +92,11 @@ func containsAny(s string, subs ...string) bool {
 	return false
 }
 
-// maxRemoteText is how many bytes of a remote's own words go into an error.
+// maxRemoteText is how many bytes of a remote's own text an error shows.
 const maxRemoteText = 2 << 10
 
-// remoteText makes a remote's words fit for an error: one paragraph of
-// printable text of at most maxRemoteText bytes, without the secrets.
+// remoteText makes a remote's text safe for an error: one paragraph of printable text of at most
+// maxRemoteText bytes, without the secrets.
 func remoteText(s string, secrets []string) string {
 	for _, secret := range secrets {
 		s = strings.ReplaceAll(s, secret, "***")
@@ -139,8 +139,7 @@ func (e *remoteError) Unwrap() []error {
 	return []error{e.kind, e.cause}
 }
 
-// tail keeps the last maxRemoteText bytes written to it. It may be read while
-// it is written to.
+// tail keeps the last maxRemoteText bytes that are written to it. It may be read at the same time.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -16,11 +16,11 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// maxRedirects is how often the first request of a session may be sent on.
+// maxRedirects is how many redirects the first request of a session may follow.
 const maxRedirects = 5
 
-// newHTTPClient makes a client of its own for one credential, so that neither
-// certificates nor connections are shared with another.
+// newHTTPClient makes a client for one credential, which shares neither certificates nor connections
+// with another.
 func newHTTPClient(auth Auth) (*http.Client, error) {
 	transport, err := auth.Transport()
 	if err != nil {
@@ -29,9 +29,8 @@ func newHTTPClient(auth Auth) (*http.Client, error) {
 	return &http.Client{CheckRedirect: checkRedirect, Transport: transport}, nil
 }
 
-// checkRedirect lets discovery be sent on within the host only, as when a
-// repository was renamed: net/http then sends the credential again, and no
-// other host may have it.
+// checkRedirect allows a redirect of discovery within the host, for example after a repository was
+// renamed. net/http sends the credential again, and no other host may have it.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
@@ -88,8 +87,8 @@ func (s *httpService) advertised() (io.Reader, error) {
 
 func (s *httpService) exchange(request []byte) (io.Reader, error) {
 	u := s.base.JoinPath(string(s.program))
-	// A body of its own type, so what net/http knows of a bytes.Reader is told: the second
-	// one is for a connection that the server had closed.
+	// net/http knows length and copies of a bytes.Reader only, so they are set. It needs a second body
+	// if the server has closed the connection.
 	body := func() (io.ReadCloser, error) { return io.NopCloser(s.stall.sent(bytes.NewReader(request))), nil }
 	first, _ := body() // cannot fail
 	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, u.String(), first)
@@ -106,8 +105,8 @@ func (s *httpService) exchange(request []byte) (io.Reader, error) {
 	return s.stall.reader(res.Body), nil
 }
 
-// do sends a request with the credential. It gives good answers only; their
-// bodies are closed with the service.
+// do sends a request with the credential. Answers other than 200 are errors. Bodies are closed with the
+// service.
 func (s *httpService) do(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", capability.DefaultAgent())
 	token, err := s.client.authorize(req)
@@ -130,7 +129,7 @@ func (s *httpService) do(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// authorize puts the credential into a request. It gives the token if there is one.
+// authorize adds the credential to a request. It returns the token if there is one.
 func (c *Client) authorize(req *http.Request) (token string, err error) {
 	auth := c.auth
 	switch {
@@ -150,18 +149,18 @@ func (c *Client) authorize(req *http.Request) (token string, err error) {
 	return token, nil
 }
 
-// refused tells a TokenSource that wants to know that a token is good for nothing.
+// refused tells the TokenSource, if it can forget tokens, that the server refused one.
 func (c *Client) refused(token string) {
 	if source, ok := c.auth.Token.(interface{ Forget(token string) }); ok {
 		source.Forget(token)
 	}
 }
 
-// statusError tells a refusal, with the server's words unless they are a page.
+// statusError is the error for a status, with the server's text unless that is a page.
 func statusError(res *http.Response) error {
 	text := res.Status
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
-		// A body that breaks off is shown as far as it came.
+		// A body that breaks off is shown as far as it was read.
 		words, _ := io.ReadAll(io.LimitReader(res.Body, maxRemoteText))
 		text += ": " + string(words)
 	}
@@ -178,10 +177,10 @@ func statusError(res *http.Response) error {
 
 func (s *httpService) stderr() string { return "" }
 
-// Close gives the connections back.
+// Close returns the connections to the pool.
 func (s *httpService) Close() error {
 	for _, b := range s.bodies {
-		// What little is left is read, so that the connection can be used again.
+		// A short rest is read, so that the connection can be used again.
 		_, _ = io.CopyN(io.Discard, b, 4<<10)
 		_ = b.Close()
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 )
 
-// killDelay is how long a remote's process may take to end once it was told to.
+// killDelay is how long a remote's process may take to end after it was asked to.
 const killDelay = 2 * time.Second
 
 // pipeService is a service at the other end of two pipes: a git process here or
@@ -35,27 +35,27 @@ type pipeService struct {
 
 func (s *pipeService) advertised() (io.Reader, error) { return s.out, nil }
 
-// exchange writes from a goroutine of its own, since the remote may start to
-// answer before it has read all, and would block if nobody listened.
+// exchange writes in a goroutine: the remote may begin to answer before it has read all, and would block
+// if nobody read the answer.
 func (s *pipeService) exchange(request []byte) (io.Reader, error) {
 	s.asked = true
 	s.sending.Go(func() {
-		// A failed write shows as the end of the answer.
+		// If a write fails, the answer ends early.
 		_, _ = s.in.Write(request)
 		s.closeIn()
 	})
 	return s.out, nil
 }
 
-// closeIn tells the remote that nothing more will come.
+// closeIn closes the input of the remote.
 func (s *pipeService) closeIn() {
-	s.inOnce.Do(func() { _ = s.in.Close() }) // The remote may have gone already.
+	s.inOnce.Do(func() { _ = s.in.Close() }) // The remote may have closed it.
 }
 
 func (s *pipeService) stderr() string { return s.words.String() }
 
-// Close ends the remote process. A service that was asked for nothing but its
-// refs is told so, and goes by itself.
+// Close ends the remote process. If nothing but the refs was read, it sends a flush packet, after which
+// the process ends by itself.
 func (s *pipeService) Close() error {
 	s.closeOnce.Do(func() {
 		if !s.asked {
@@ -90,7 +90,7 @@ func newFileService(ctx context.Context, dir string, program Program, stall *sta
 		return nil, fmt.Errorf("run git, which a remote on disk needs: %w", err)
 	}
 	stop := func() error {
-		// Unread output would block the process for ever.
+		// Output that nobody reads would block the process for ever.
 		_ = out.Close()
 		_ = cmd.Wait() // The exit status adds nothing to what was read.
 		return nil
@@ -98,8 +98,8 @@ func newFileService(ctx context.Context, dir string, program Program, stall *sta
 	return &pipeService{in: stall.writer(in), out: bufio.NewReader(stall.reader(out)), words: stderr, stop: stop}, nil
 }
 
-// cleanGitEnv drops what would bind git to another repository, as it is set
-// when we run inside a hook.
+// cleanGitEnv removes variables that point git to another repository: they are set when we run inside a
+// hook.
 func cleanGitEnv(env []string) []string {
 	bound := []string{
 		"GIT_DIR=", "GIT_WORK_TREE=", "GIT_INDEX_FILE=", "GIT_OBJECT_DIRECTORY=", "GIT_COMMON_DIR=",

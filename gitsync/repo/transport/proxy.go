@@ -16,10 +16,10 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// maxProxyAnswer is how many bytes a proxy may take to say yes or no.
+// maxProxyAnswer is how many bytes a proxy's answer may have.
 const maxProxyAnswer = 16 << 10
 
-// dial connects to the host, through the proxy if there is one.
+// dial connects to the host, through the proxy if one is set.
 func (c *sshConfig) dial(ctx context.Context) (net.Conn, error) {
 	var direct net.Dialer
 	if c.proxy == nil {
@@ -67,8 +67,8 @@ func (c *sshConfig) dialSOCKS(ctx context.Context, direct *net.Dialer) (net.Conn
 	return through.DialContext(ctx, "tcp", c.address)
 }
 
-// tunnel asks an HTTP proxy for a connection to the host. Its answer is read byte by byte:
-// what follows it is the host's, which speaks first.
+// tunnel asks an HTTP proxy for a connection to the host. It reads the answer byte by byte, because the
+// host's first bytes follow.
 func (c *sshConfig) tunnel(conn net.Conn) error {
 	req := "CONNECT " + c.address + " HTTP/1.1\r\nHost: " + c.address + "\r\n"
 	if c.proxy.User != nil {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sshConfig is what is the same for all connections to a host.
+// sshConfig is the settings that all connections to a host share.
 type sshConfig struct {
 	address  string      // host:port
 	proxy    *url.URL    // nil: none
@@ -87,8 +87,7 @@ func parseSSHKey(auth Auth) (ssh.Signer, error) {
 	return signer, nil
 }
 
-// parseKnownHosts takes a detour over a file, since that is all that the
-// library reads.
+// parseKnownHosts writes a file, because the library reads nothing else.
 func parseKnownHosts(content []byte) (db *knownhosts.HostKeyDB, err error) {
 	if len(strings.TrimSpace(string(content))) == 0 {
 		return nil, errors.New("ssh needs known_hosts: host keys are always checked")
@@ -108,7 +107,7 @@ func parseKnownHosts(content []byte) (db *knownhosts.HostKeyDB, err error) {
 	return db, nil
 }
 
-// explainHostKey says which key was shown, so that a human can compare it.
+// explainHostKey says which key the host has, so that a person can compare it.
 func explainHostKey(host string, key ssh.PublicKey, err error) error {
 	shown := key.Type() + " " + ssh.FingerprintSHA256(key)
 	switch {
@@ -122,11 +121,10 @@ func explainHostKey(host string, key ssh.PublicKey, err error) error {
 	return fmt.Errorf("%w: %s shows %s: %v", ErrHostKey, host, shown, err)
 }
 
-// newSSHService runs program on the host. golang.org/x/crypto/ssh knows no
-// contexts, so the end of ctx closes the connection under it, which ends every
-// read and write, the handshake's included.
+// newSSHService runs a program on the host. golang.org/x/crypto/ssh knows no contexts. So the end of ctx
+// closes the connection, which ends every read and write, also during the handshake.
 func newSSHService(ctx context.Context, c *Client, program Program, stall *stallTimer) (service, error) {
-	stall.enter() // for all until the program runs
+	stall.enter() // until the program runs
 	defer stall.leave(0)
 	conn, err := c.ssh.dial(ctx)
 	if err != nil {
@@ -171,14 +169,13 @@ func startSSH(conn net.Conn, c *Client, program Program, stall *stallTimer) (ser
 	}
 	stop := func() error {
 		_ = session.Wait() // The exit status adds nothing to what was read.
-		_ = cl.Close()     // The server may have been faster.
+		_ = cl.Close()     // The server may have closed it.
 		return nil
 	}
 	return &pipeService{in: stall.writer(in), out: bufio.NewReader(stall.reader(out)), words: stderr, stop: stop}, nil
 }
 
-// shellQuote quotes as git does: single quotes, and both ' and ! escaped
-// outside of them.
+// shellQuote quotes as git does: in single quotes, with ' and ! escaped outside of them.
 func shellQuote(s string) string {
 	return "'" + strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(s) + "'"
 }

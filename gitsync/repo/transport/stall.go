@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// minProgressBytes is what a remote must send or take in each Options.StallTimeout
-	// that it keeps us waiting.
+	// minProgressBytes is how many bytes a remote must send or take in each stall timeout that it keeps
+	// us waiting.
 	minProgressBytes = 1 << 10
-	// workStalls is how many times Options.StallTimeout it may take after a request: it
-	// counts objects then, or runs hooks, and says little.
+	// workStalls is how many stall timeouts a remote may take after a request, because it counts objects
+	// or runs hooks then.
 	workStalls = 4
-	// maxSessionTime ends a session with a remote that moves just enough, if the caller's
-	// context does not.
+	// maxSessionTime bounds a session with a remote that sends just enough, if the caller's context has
+	// no deadline.
 	maxSessionTime = time.Hour
 )
 
-// stallTimer ends a session whose remote does not move. What counts is the time that we
-// wait for the remote: what we do ourselves in between may take its time.
+// stallTimer ends a session whose remote stalls. It counts only the time that we wait for the remote, not
+// the time of our own work in between.
 type stallTimer struct {
 	cancel func(error) // ends the session
 
@@ -46,8 +46,7 @@ func (w *stallTimer) relax() {
 	w.restart()
 }
 
-// enter says that we wait for the remote from now on; leave that we do not any more, and
-// how many bytes came of it.
+// enter begins a wait for the remote; leave ends it and says how many bytes were moved.
 func (w *stallTimer) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +67,7 @@ func (w *stallTimer) leave(n int) {
 	w.add(n)
 }
 
-// progress counts bytes that moved while somebody waits for something else.
+// progress counts bytes that were moved during a wait for something else.
 func (w *stallTimer) progress(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +80,7 @@ func (w *stallTimer) add(n int) {
 	}
 }
 
-// restart begins to count anew.
+// restart begins to count again.
 func (w *stallTimer) restart() {
 	w.moved, w.waited = 0, 0
 	if w.timer != nil {
@@ -91,8 +90,8 @@ func (w *stallTimer) restart() {
 	}
 }
 
-// arm sets the timer to what is left. One that fires although it was just stopped does
-// no harm: the time was up.
+// arm sets the timer to the rest of the time. A timer that fires although it was just stopped does no
+// harm: the time was up.
 func (w *stallTimer) arm() {
 	limit := w.limit
 	w.timer = time.AfterFunc(limit-w.waited, func() {
@@ -100,7 +99,7 @@ func (w *stallTimer) arm() {
 	})
 }
 
-// reader watches what is read of a remote.
+// reader counts what is read from a remote.
 func (w *stallTimer) reader(in io.Reader) io.Reader { return &watchedReader{in, w} }
 
 type watchedReader struct {
@@ -115,7 +114,7 @@ func (r *watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writer watches what is written to a remote.
+// writer counts what is written to a remote.
 func (w *stallTimer) writer(out io.WriteCloser) io.WriteCloser { return &watchedWriter{out, w} }
 
 type watchedWriter struct {
@@ -137,11 +136,11 @@ func (w *watchedWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// maxWatchedWrite is how much is written at once, so that a slow remote that does take it
-// is not mistaken for a silent one.
+// maxWatchedWrite is how many bytes are written at once, so that a slow remote that takes them is not
+// mistaken for a silent one.
 const maxWatchedWrite = 32 << 10
 
-// sent counts what a remote takes of a request's body, which others read.
+// sent counts what a remote takes of a request's body, which net/http reads.
 func (w *stallTimer) sent(in io.Reader) io.Reader { return &sentReader{in, w} }
 
 type sentReader struct {

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// scpLike matches git's short form of ssh URLs: [user@]host:path, where no
-// slash stands before the colon.
+// scpLike matches git's short form of ssh URLs: [user@]host:path, with no slash before the colon.
 var scpLike = regexp.MustCompile(`^(?:([^@/:]+)@)?(\[[0-9a-fA-F:.]+\]|[^@/:\[\]]+):([^:].*)$`)
 
 // Address is a remote's address in its parts.
@@ -21,7 +20,7 @@ type Address struct {
 	user   string // from the URL; never part of a key or an error
 	host   string // lower case, IPv6 without brackets; empty for file
 	port   string // empty: the scheme's own
-	path   string // as the remote is to be asked for it
+	path   string // as it is sent to the remote
 }
 
 // NormaliseURL gives the form of a remote's URL that is equal for equal repositories: ssh URLs for

@@ -56,7 +56,7 @@ func TestGitAppliesADiffAndGetsTheOtherText(t *testing.T) {
 
 func TestUnifiedCountsLinesAndShowsThreeAround(t *testing.T) {
 	text, plus, less := unified("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n")
-	if want := "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"; text != want || plus != 1 || less != 1 {
+	if want := "@@ -2,7 +2,7 @@ 1\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"; text != want || plus != 1 || less != 1 {
 		t.Errorf("+%d -%d\n%s", plus, less, text)
 	}
 	if text, _, _ := unified("", "a\n"); text != "@@ -0,0 +1 @@\n+a\n" {

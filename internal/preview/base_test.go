@@ -21,7 +21,7 @@ func (l *lab) merge(files map[string]string) (commit string) {
 // only is the watch of a lab.
 func (l *lab) only() *watch {
 	l.t.Helper()
-	for _, w := range l.p.watches {
+	for _, w := range l.p.schedule.watches {
 		return w
 	}
 	l.t.Fatal("nothing is watched")
@@ -60,10 +60,10 @@ func TestABaseThatMovesMakesPreviewsAnew(t *testing.T) {
 	if statuses, _ := l.take(); len(statuses) != 0 {
 		t.Errorf("twice in an interval: %q", statuses)
 	}
-	if w := l.only(); !w.due.Equal(w.refresh) {
-		t.Errorf("the next round is at %s, and previews may be made anew at %s", w.due, w.refresh)
+	if w := l.only(); !w.due.Equal(w.nextRefresh) {
+		t.Errorf("the next round is at %s, and previews may be made anew at %s", w.due, w.nextRefresh)
 	}
-	l.only().refresh = time.Time{}
+	l.only().nextRefresh = time.Time{}
 	l.round()
 	statuses, _ = l.take()
 	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 unit changed")
@@ -84,9 +84,9 @@ func TestAPassOfAnotherBaseMakesARound(t *testing.T) {
 	if !w.due.Equal(w.last.Add(minGap)) {
 		t.Errorf("the next round is in %s", time.Until(w.due))
 	}
-	w.due, w.refresh = before, before.Add(-time.Minute)
+	w.due, w.nextRefresh = before, before.Add(-time.Minute)
 	l.merge(map[string]string{"README.md": "more words\n"})
-	if !w.due.Equal(w.refresh) {
+	if !w.due.Equal(w.nextRefresh) {
 		t.Errorf("the next round is in %s", time.Until(w.due))
 	}
 }
@@ -96,17 +96,17 @@ func TestPreviewsAreMadeAnewInTurns(t *testing.T) {
 	l := newLab(t, nil)
 	commit := l.merge(map[string]string{"README.md": "start\n"})
 	l.round()
-	due := turn{watch: l.only(), def: &l.def, interval: DefaultInterval, inputs: commit + " moved"}
+	due := turn{source: l.only().source, key: watchKey{"prod-eu", 0}, def: &l.def, interval: DefaultInterval, inputs: commit + " moved"}
 	var pulls []forge.PullRequest
-	due.seen = map[int]told{}
+	due.previews = map[int]published{}
 	for n := range MaxRefreshed + 5 {
 		pulls = append(pulls, forge.PullRequest{Number: n + 1, Head: commit})
-		due.seen[n+1] = told{head: commit, base: "another", at: time.Unix(int64(1000-n), 0)}
+		due.previews[n+1] = published{head: commit, base: "another", at: time.Unix(int64(1000-n), 0)}
 	}
-	pulls = append(pulls, forge.PullRequest{Number: 100, Head: commit}) // was not told at all
-	r := &renderer{options: l.p.options, def: &l.def}
-	defer r.close()
-	old := l.p.outdated(t.Context(), due, r, slog.New(slog.DiscardHandler), pulls)
+	pulls = append(pulls, forge.PullRequest{Number: 100, Head: commit}) // has no preview
+	r := &round{turn: due, options: l.p.options, log: slog.New(slog.DiscardHandler), renderer: &renderer{options: l.p.options, def: &l.def}}
+	defer r.renderer.close()
+	old := r.outdated(t.Context(), &l.p.schedule, pulls)
 	if len(old) != MaxRefreshed || old[0].Number != MaxRefreshed+5 || old[MaxRefreshed-1].Number != 6 {
 		t.Errorf("%d, from %d to %d", len(old), old[0].Number, old[len(old)-1].Number)
 	}

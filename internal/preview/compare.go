@@ -19,13 +19,13 @@ import (
 // result is what a pull request would change.
 type result struct {
 	head    string // the commit
-	base    string // that it was compared with
+	base    string // the commit that it was compared with
 	refused string // why the head was not rendered
 	units   []unitChange
 	files   []fileChange
-	held    []gitsync.HeldObject // that are not held as it is
-	diags   diag.List            // that are new
-	known   int                  // errors and warnings that are there as it is
+	held    []gitsync.HeldObject // that the base does not hold
+	diags   diag.List            // that the base does not have
+	known   int                  // errors and warnings of the base
 }
 
 // unitChange is a unit that changes.
@@ -43,8 +43,8 @@ type fileChange struct {
 	plus, less int
 }
 
-// compare finds what the head changes in what is rendered. Units that could not be rendered, here or
-// there, keep their folders and are told as held.
+// compare finds what the head changes in the output. Units that could not be rendered, in the base or
+// the head, keep their folders and are reported as held.
 func compare(base, head *gitsync.Report, source int) result {
 	r := result{}
 	if source < len(head.Sources) {
@@ -56,7 +56,7 @@ func compare(base, head *gitsync.Report, source int) result {
 	if source < len(base.Sources) {
 		r.base = base.Sources[source].Commit
 		if base.Sources[source].Stale {
-			r.refused = "the branch that it goes to cannot be read"
+			r.refused = "the branch that it would be merged into cannot be read"
 		}
 	}
 	for _, d := range head.Diags {
@@ -101,7 +101,7 @@ func (r *result) compareUnits(base, head []*generator.Unit) {
 	}
 }
 
-// stays reports whether a unit keeps its folder, whatever is rendered.
+// stays reports whether a unit keeps its folder.
 func stays(u *generator.Unit) bool { return u.Failed || u.Paused }
 
 func byName(units []*generator.Unit) map[string]*generator.Unit {
@@ -123,8 +123,7 @@ func union[V any](a, b map[string]V) map[string]bool {
 	return out
 }
 
-// compareFiles finds the objects of a unit that differ. Review texts stand on the branch beside what
-// is compared here anyway.
+// compareFiles finds the objects of a unit that differ. Review texts are skipped: they repeat objects.
 func compareFiles(unit string, before, after []generator.File) []fileChange {
 	type pair struct{ b, a *generator.File }
 	pairs := map[string]*pair{}
@@ -216,8 +215,8 @@ func secretKeys(text []byte) map[string]string {
 	return out
 }
 
-// isQuiet reports whether there is nothing to tell.
-func (r *result) isQuiet() bool {
+// isEmpty reports whether there is nothing to report.
+func (r *result) isEmpty() bool {
 	return r.refused == "" && len(r.files) == 0 && len(r.held) == 0 && len(r.diags) == 0
 }
 
@@ -233,7 +232,7 @@ func (r *result) verdict() (forge.State, string) {
 	return forge.Success, r.summary()
 }
 
-// summary is one line about all.
+// summary is one line about everything.
 func (r *result) summary() string {
 	var parts []string
 	count := func(n int, one, many string) {

@@ -1,15 +1,15 @@
-// Package preview tells in open pull requests on inputs what they would change.
+// Package preview shows in open pull requests what they would change in the output.
 //
-// For each new head commit the pipeline is rendered twice, as it is and with the head in the place
-// of the source, by the definition that runs: what a pull request says about pipelines is not
-// believed. Nothing is pushed. What differs goes into one comment, which is updated, and into the
-// commit status `agentry/<pipeline>/preview`. A pull request that changes nothing gets no comment;
-// where there is one already, it says so. The same head is not rendered, and nothing told, twice.
+// For each new head commit the pipeline is rendered twice: itself, and with the head instead of the
+// source's ref. Both use the definition that runs; changes of pipelines in the pull request have no
+// effect. Nothing is pushed. The difference goes into one comment, which is updated, and into the
+// commit status `agentry/<pipeline>/preview`. A pull request that changes nothing gets no comment; if
+// it has one already, the comment says so. No head is rendered twice, and nothing is published twice.
 //
-// Secrets are shown by key under every policy: that a value changes, never what it is. Of agents'
-// configurations the text is shown that stands beside compressed ones on the output branch, with a
+// Under every secrets policy, a preview names the keys of a Secret that change, never their values. Of
+// agents' configurations it shows the text that is beside compressed ones on the output branch, with a
 // placeholder for every secret value.
 //
-// Pull requests from forks are left alone unless the pipeline allows them. What they hold is
-// input like any other, with its limits, and rendered one at a time.
+// Pull requests from forks are ignored unless the pipeline allows them. Their content is input like any
+// other, with the same limits, and is rendered one at a time.
 package preview

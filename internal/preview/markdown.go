@@ -16,11 +16,11 @@ const (
 	maxDiags    = 50
 	maxFiles    = 200
 	maxDiffSize = 20 << 10 // of one object
-	restSize    = 200      // is left for saying what is missing
+	restSize    = 200      // reserved for counting what is missing
 )
 
-// markdown is the comment, of at most limit bytes: the most important comes first, and what there is no
-// room for is counted.
+// markdown is the comment, of at most limit bytes: the most important comes first, and what does not
+// fit is counted.
 func (r *result) markdown(pipeline string, limit int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### agentry: %s\n\n", forge.Code(pipeline))
@@ -57,11 +57,11 @@ func (r *result) writeDiags(b *strings.Builder) {
 	}
 	observer.Section(b, "Findings", lines, maxDiags)
 	if r.known > 0 {
-		fmt.Fprintf(b, "\nErrors and warnings that are there without it: %d.\n", r.known)
+		fmt.Fprintf(b, "\nErrors and warnings that the branch has already: %d.\n", r.known)
 	}
 }
 
-// writeFiles writes diffs as far as there is room.
+// writeFiles writes diffs as long as they fit.
 func (r *result) writeFiles(room int) string {
 	if len(r.files) == 0 || room < 2*restSize {
 		return ""

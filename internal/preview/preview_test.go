@@ -203,12 +203,12 @@ func (l *lab) pass(change func(*fleet.Outcome)) {
 func (l *lab) round() {
 	l.t.Helper()
 	l.p.Trigger("")
-	for _, w := range l.p.watches {
+	for _, w := range l.p.schedule.watches {
 		w.due = time.Time{}
 	}
 	for {
-		due, _ := l.p.next()
-		if due.watch == nil {
+		due, ok, _ := l.p.schedule.next()
+		if !ok {
 			return
 		}
 		l.p.round(l.t.Context(), due)
@@ -434,24 +434,24 @@ func TestRunListsWhenItIsTriggeredAndStopsForPipelinesThatAreGone(t *testing.T) 
 	}()
 	<-l.listed // at its start
 	l.p.Trigger("git.example.com/somebody/else")
-	l.p.mu.Lock()
-	if w := l.p.watches[watchKey{"prod-eu", 0}]; time.Until(w.due) < DefaultInterval/2 {
+	l.p.schedule.mu.Lock()
+	if w := l.p.schedule.watches[watchKey{"prod-eu", 0}]; time.Until(w.due) < DefaultInterval/2 {
 		t.Errorf("another repository's webhook makes it due in %s", time.Until(w.due))
 	}
-	l.p.mu.Unlock()
+	l.p.schedule.mu.Unlock()
 	l.p.Trigger(pipeline.RepositoryAddress(l.git.Dir))
-	l.p.mu.Lock()
-	if w := l.p.watches[watchKey{"prod-eu", 0}]; time.Until(w.due) > minGap {
+	l.p.schedule.mu.Lock()
+	if w := l.p.schedule.watches[watchKey{"prod-eu", 0}]; time.Until(w.due) > minGap {
 		t.Errorf("its webhook makes it due in %s", time.Until(w.due))
 	}
-	l.p.mu.Unlock()
+	l.p.schedule.mu.Unlock()
 	for name, change := range map[string]func(*fleet.Outcome){
 		"removed":           func(o *fleet.Outcome) { o.Removed = true },
 		"another replica's": func(o *fleet.Outcome) { o.After.Owned = false },
 	} {
 		l.pass(nil)
 		l.pass(change)
-		if len(l.p.watches) != 0 {
+		if len(l.p.schedule.watches) != 0 {
 			t.Errorf("%s: still followed", name)
 		}
 	}

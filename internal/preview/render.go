@@ -17,13 +17,13 @@ type renderer struct {
 	def     *fleet.Definition
 	source  int
 	base    *gitsync.Syncer // kept for the round: it renders again only if something moved
-	print   string          // of its last pass: equal for those that heads compare equal with
+	// fingerprint is of the last pass of base: equal if comparisons with it are.
+	fingerprint string
 }
 
-// render makes a pass of the pipeline as it is, and one with a ref in the place of the
-// source's.
+// render makes a pass of the pipeline itself, and one with another ref for the source.
 func (r *renderer) render(ctx context.Context, ref string) (base, head *gitsync.Report, err error) {
-	if base, err = r.asItIs(ctx); err != nil {
+	if base, err = r.renderBase(ctx); err != nil {
 		return nil, nil, err
 	}
 	s, err := r.open(map[int]repo.Ref{r.source: {Name: ref}})
@@ -35,8 +35,8 @@ func (r *renderer) render(ctx context.Context, ref string) (base, head *gitsync.
 	return base, head, err
 }
 
-// asItIs makes a pass of the pipeline as it is.
-func (r *renderer) asItIs(ctx context.Context) (*gitsync.Report, error) {
+// renderBase makes a pass of the pipeline itself.
+func (r *renderer) renderBase(ctx context.Context) (*gitsync.Report, error) {
 	var err error
 	if r.base == nil {
 		if r.base, err = r.open(nil); err != nil {
@@ -47,18 +47,18 @@ func (r *renderer) asItIs(ctx context.Context) (*gitsync.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.print = r.fingerprint(report)
+	r.fingerprint = fingerprint(report, r.source)
 	return report, nil
 }
 
-// fingerprint is of all that a comparison sees of the pipeline as it is: what it renders and finds,
-// and which commits of the other sources heads are rendered with.
-func (r *renderer) fingerprint(report *gitsync.Report) string {
+// fingerprint identifies what a comparison sees of the base: what it renders and finds, and the commits
+// of the other sources, with which heads are rendered too.
+func fingerprint(report *gitsync.Report, source int) string {
 	sum := sha256.New()
 	part := func(format string, args ...any) { fmt.Fprintf(sum, format+"\x00", args...) }
 	for i, s := range report.Sources {
 		part("%t", s.Stale)
-		if i != r.source {
+		if i != source {
 			part("%s", s.Commit)
 		}
 	}
@@ -92,7 +92,7 @@ func (r *renderer) close() {
 		return
 	}
 	if err := r.base.Close(); err != nil {
-		r.options.Log.Warn("repositories of a preview are not closed", "pipeline", r.def.Metadata.Name, "err", err)
+		r.options.Log.Warn("cannot close the repositories of a preview", "pipeline", r.def.Metadata.Name, "err", err)
 	}
 	r.base = nil
 }

@@ -14,147 +14,129 @@ import (
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
-// round previews the pull requests of a source that have a new head, and some of those whose base
-// has changed. What fails is tried again in the next round; a rate limit ends this one.
-func (p *Previewer) round(ctx context.Context, w turn) {
-	if !p.options.MayPublish(w.slice) {
-		return // another replica tells, or it is not known which one
-	}
-	log := p.options.Log.With("pipeline", w.key.pipeline, "source", w.key.source)
-	if err := p.connect(w); err != nil {
-		log.Warn("no previews of pull requests", "err", err)
-		return
-	}
-	src := w.def.Spec.Sources[w.key.source]
-	pulls, err := p.list(ctx, w, baseBranch(src))
-	if err != nil {
-		log.Warn("pull requests cannot be listed, tried again", "err", err)
-		return
-	}
-	if !src.Previews.Forks {
-		pulls = slices.DeleteFunc(slices.Clone(pulls), func(pr forge.PullRequest) bool { return pr.Fork })
-	}
-	r := &renderer{options: p.options, def: w.def, source: w.key.source}
-	defer r.close()
-	open := map[int]told{} // what was told of those that are closed is forgotten
-	for _, pr := range pulls {
-		if known, ok := w.seen[pr.Number]; ok {
-			open[pr.Number] = known
-		}
-	}
-	w.seen = open
-	fresh := slices.DeleteFunc(slices.Clone(pulls), func(pr forge.PullRequest) bool { return w.seen[pr.Number].head == pr.Head })
-	fresh = fresh[:min(len(fresh), MaxPerRound)]
-	p.previewAll(ctx, w, r, log, fresh)
-	p.previewAll(ctx, w, r, log, p.outdated(ctx, w, r, log, pulls))
+// round previews the pull requests of one source.
+type round struct {
+	turn
+	options  Options
+	log      *slog.Logger
+	renderer *renderer
 }
 
-func (p *Previewer) previewAll(ctx context.Context, w turn, r *renderer, log *slog.Logger, pulls []forge.PullRequest) {
+// forgetClosed forgets the previews of pull requests that are no longer open.
+func (r *round) forgetClosed(open []forge.PullRequest) {
+	previews := map[int]published{}
+	for _, pr := range open {
+		if known, ok := r.previews[pr.Number]; ok {
+			previews[pr.Number] = known
+		}
+	}
+	r.previews = previews
+}
+
+// unseen are pull requests with a new head, as many as are rendered in a round.
+func (r *round) unseen(pulls []forge.PullRequest) []forge.PullRequest {
+	out := slices.DeleteFunc(slices.Clone(pulls), func(pr forge.PullRequest) bool { return r.previews[pr.Number].head == pr.Head })
+	return out[:min(len(out), MaxPerRound)]
+}
+
+// previewAll renders and publishes previews.
+func (r *round) previewAll(ctx context.Context, pulls []forge.PullRequest) {
 	for _, pr := range pulls {
-		if ctx.Err() != nil || !p.options.MayPublish(w.slice) {
+		if ctx.Err() != nil || !r.options.MayPublish(r.shardKey) {
 			return
 		}
-		now, err := p.preview(ctx, w, r, pr)
+		now, err := r.preview(ctx, pr)
 		switch {
 		case errors.Is(err, errPanic):
-			log.Error("pull request cannot be previewed before its next push", "number", pr.Number, "err", err)
-			now = told{head: pr.Head, broken: true}
+			r.log.Error("cannot preview a pull request; its next push is tried", "number", pr.Number, "err", err)
+			now = published{head: pr.Head, broken: true}
 		case err != nil:
-			log.Warn("pull request cannot be previewed, tried again", "number", pr.Number, "err", err)
+			r.log.Warn("cannot preview a pull request; the next round tries again", "number", pr.Number, "err", err)
 			continue
 		}
 		now.at = time.Now()
-		w.seen[pr.Number] = now
+		r.previews[pr.Number] = now
 	}
 }
 
-// outdated are the pull requests that were compared with something else than what the pipeline
-// renders by now, as many as may be previewed again. That it has moved does not say that it renders
-// anything else: most pushes to a large repository concern others.
-func (p *Previewer) outdated(ctx context.Context, w turn, r *renderer, log *slog.Logger, pulls []forge.PullRequest) []forge.PullRequest {
-	if w.inputs == w.baseOf && !slices.ContainsFunc(pulls, w.isOutdated) {
+// outdated are the pull requests that were compared with another output than the pipeline renders now,
+// as many as may be updated. A base that moved need not render anything else: most pushes to a large
+// repository concern other pipelines.
+func (r *round) outdated(ctx context.Context, s *schedule, pulls []forge.PullRequest) []forge.PullRequest {
+	if r.inputs == r.baseInputs && !slices.ContainsFunc(pulls, r.isOutdated) {
 		return nil
 	}
-	if time.Now().Before(w.refresh) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		w.due = earlier(w.due, w.refresh)
+	if time.Now().Before(r.nextRefresh) {
+		s.refreshLater(r.key)
 		return nil
 	}
-	if err := p.lookAtBase(ctx, w, r); err != nil {
-		log.Warn("the base of previews cannot be rendered, tried again", "err", err)
+	if err := r.renderBase(ctx); err != nil {
+		r.log.Warn("cannot render the base of previews; the next round tries again", "err", err)
 		return nil
 	}
-	old := slices.DeleteFunc(slices.Clone(pulls), func(pr forge.PullRequest) bool { return !w.isOutdated(pr) })
+	old := slices.DeleteFunc(slices.Clone(pulls), func(pr forge.PullRequest) bool { return !r.isOutdated(pr) })
 	if len(old) == 0 {
 		return nil
 	}
-	p.mu.Lock()
-	w.refresh = w.last.Add(w.interval) // the next round that nobody asks for
-	p.mu.Unlock()
-	slices.SortStableFunc(old, func(a, b forge.PullRequest) int { return w.seen[a.Number].at.Compare(w.seen[b.Number].at) })
+	s.refreshed(r.key, r.interval)
+	slices.SortStableFunc(old, func(a, b forge.PullRequest) int {
+		return r.previews[a.Number].at.Compare(r.previews[b.Number].at)
+	})
 	return old[:min(len(old), MaxRefreshed)]
 }
 
-// isOutdated reports whether a preview is of another base than the one that is known.
-func (w *watch) isOutdated(pr forge.PullRequest) bool {
-	known, ok := w.seen[pr.Number]
-	return ok && known.head == pr.Head && known.base != w.base && !known.broken
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
+// isOutdated reports whether a preview was compared with another base than the current one.
+func (r *round) isOutdated(pr forge.PullRequest) bool {
+	known, ok := r.previews[pr.Number]
+	return ok && known.head == pr.Head && known.base != r.base && !known.broken
 }
 
 // errPanic is the error of a preview that panicked.
 var errPanic = errors.New("stopped by a fault in agentry itself, which its log describes: please report it")
 
-// errNotOurs is the error of a preview whose pipeline was given to another replica meanwhile.
+// errNotOurs is the error of a preview whose pipeline another replica has taken over meanwhile.
 var errNotOurs = errors.New("another replica runs the pipeline now")
 
-// lookAtBase renders the pipeline as it is.
-func (p *Previewer) lookAtBase(ctx context.Context, w turn, r *renderer) (err error) {
-	defer p.recovered(w, r, &err)
+// renderBase renders the pipeline itself.
+func (r *round) renderBase(ctx context.Context) (err error) {
+	defer r.recovered(&err)
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, fmt.Errorf("rendering took longer than %s", Timeout))
 	defer cancel()
-	if _, err = r.asItIs(ctx); err == nil {
-		w.base, w.baseOf = r.print, w.inputs
+	if _, err = r.renderer.renderBase(ctx); err == nil {
+		r.base, r.baseInputs = r.renderer.fingerprint, r.inputs
 	}
 	return err
 }
 
-// preview renders and tells one pull request. Anybody who may open one decides what is rendered:
+// preview renders and publishes one preview. Whoever may open a pull request decides what is rendered:
 // a panic ends this preview and nothing else.
-func (p *Previewer) preview(ctx context.Context, w turn, r *renderer, pr forge.PullRequest) (now told, err error) {
-	defer p.recovered(w, r, &err)
+func (r *round) preview(ctx context.Context, pr forge.PullRequest) (now published, err error) {
+	defer r.recovered(&err)
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, fmt.Errorf("the preview took longer than %s", Timeout))
 	defer cancel()
-	base, head, err := r.render(ctx, w.forge.HeadRef(pr.Number))
+	base, head, err := r.renderer.render(ctx, r.forge.HeadRef(pr.Number))
 	if err != nil {
-		return told{}, err
+		return published{}, err
 	}
-	if !p.options.MayPublish(w.slice) {
-		return told{}, errNotOurs // rendering takes a while
+	if !r.options.MayPublish(r.shardKey) {
+		return published{}, errNotOurs // rendering takes a while
 	}
-	w.base, w.baseOf = r.print, w.inputs
-	found := compare(base, head, w.key.source)
-	now = told{head: pr.Head, base: w.base, digest: found.digest(w.key.pipeline, w.forge.MaxTextBytes())}
-	if before := w.seen[pr.Number]; before.head == now.head && before.digest == now.digest {
-		return now, nil // the branch has moved, and what is said stays true
+	r.base, r.baseInputs = r.renderer.fingerprint, r.inputs
+	found := compare(base, head, r.key.source)
+	now = published{head: pr.Head, base: r.base, digest: found.digest(r.key.pipeline, r.forge.MaxTextBytes())}
+	if before := r.previews[pr.Number]; before.head == now.head && before.digest == now.digest {
+		return now, nil // the branch has moved, and the text is still true
 	}
-	return now, p.tell(ctx, w, pr, found)
+	return now, r.publish(ctx, pr, found)
 }
 
-// tell writes the comment and the status.
-func (p *Previewer) tell(ctx context.Context, w turn, pr forge.PullRequest, found result) error {
-	settings := w.def.Spec.Sources[w.key.source].Previews
+// publish writes the comment and the status.
+func (r *round) publish(ctx context.Context, pr forge.PullRequest, found result) error {
+	settings := r.def.Spec.Sources[r.key.source].Previews
 	if settings.Comment == nil || *settings.Comment {
-		c := forge.Comment{Marker: marker(w.key), OnlyUpdate: found.isQuiet()}
-		c.Text = found.markdown(w.key.pipeline, w.forge.MaxTextBytes()-len(c.Marker)-1)
-		if err := w.forge.Comment(ctx, pr.Number, c); err != nil {
+		c := forge.Comment{Marker: marker(r.key), OnlyUpdate: found.isEmpty()}
+		c.Text = found.markdown(r.key.pipeline, r.forge.MaxTextBytes()-len(c.Marker)-1)
+		if err := r.forge.Comment(ctx, pr.Number, c); err != nil {
 			return err
 		}
 	}
@@ -162,11 +144,11 @@ func (p *Previewer) tell(ctx context.Context, w turn, pr forge.PullRequest, foun
 		return nil
 	}
 	state, text := found.verdict()
-	return w.forge.SetStatus(ctx, found.head, forge.Status{Context: StatusContext(w.key.pipeline), State: state, Description: text, URL: pr.URL})
+	return r.forge.SetStatus(ctx, found.head, forge.Status{Context: StatusContext(r.key.pipeline), State: state, Description: text, URL: pr.URL})
 }
 
-// digest tells apart what is said of a pull request. Which commit it was compared with is left out:
-// comments are not written again for that alone.
+// digest identifies the text about a pull request. It ignores the commit of the base: comments are not
+// written again for that alone.
 func (r result) digest(pipeline string, limit int) string {
 	r.base = ""
 	state, text := r.verdict()
@@ -174,21 +156,18 @@ func (r result) digest(pipeline string, limit int) string {
 	return string(sum[:])
 }
 
-// recovered makes a panic an error. It is deferred.
-func (p *Previewer) recovered(w turn, r *renderer, err *error) {
-	if v := recover(); v != nil {
-		r.close() // what it keeps may be broken
-		*err = p.panicked(w.key.pipeline, v)
+// recovered makes a panic an error. It is deferred. Of the panic's value only what the runtime itself
+// says is logged: anything else may hold a secret.
+func (r *round) recovered(err *error) {
+	value := recover()
+	if value == nil {
+		return
 	}
-}
-
-// panicked logs a panic. Of its value only what the runtime itself says is shown: anything else may
-// hold a secret.
-func (p *Previewer) panicked(pipeline string, value any) error {
+	r.renderer.close() // its caches may be broken
 	text := fmt.Sprintf("%T", value)
 	if known, ok := value.(runtime.Error); ok {
 		text = known.Error()
 	}
-	p.options.Log.Error("panic", "during", "preview", "of", pipeline, "value", text, "stack", string(debug.Stack()))
-	return errPanic
+	r.options.Log.Error("panic", "during", "preview", "of", r.key.pipeline, "value", text, "stack", string(debug.Stack()))
+	*err = errPanic
 }

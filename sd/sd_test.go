@@ -24,6 +24,7 @@ import (
 
 	"github.com/agentry-dev/agentry/sd/discover"
 	"github.com/agentry-dev/agentry/sd/poll"
+	"github.com/agentry-dev/agentry/test/isolate"
 	"github.com/agentry-dev/agentry/test/sd/fakeapi"
 	"github.com/agentry-dev/agentry/test/sd/rig"
 	"github.com/agentry-dev/agentry/test/sd/strict"
@@ -31,7 +32,7 @@ import (
 
 const testInterval = 50 * time.Millisecond
 
-func TestMain(m *testing.M) { os.Exit(rig.Isolated(m.Run)) }
+func TestMain(m *testing.M) { os.Exit(isolate.Main(isolate.Namespaces{Network: true}, m.Run)) }
 
 // world is an aggregator between an API server, pods and consumers.
 type world struct {

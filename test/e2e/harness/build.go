@@ -83,6 +83,9 @@ func Aggregator() Tool {
 // Agentry is the command line of this checkout.
 func Agentry() Tool { return Tool{name: "agentry", dir: ".", pkg: "./cmd/agentry"} }
 
+// isolated runs a suite in namespaces of its own.
+func isolated() Tool { return Tool{name: "isolated", dir: ".", pkg: "./test/isolate/isolated"} }
+
 // Validate is Kubernetes' own decoding and validation as a program, of tools/kubernetes.
 func Validate() Tool {
 	return Tool{name: "validate", dir: "test/e2e/tools/kubernetes", pkg: "./validate", ldflags: "-s -w"}

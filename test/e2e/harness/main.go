@@ -1,6 +1,6 @@
 // Package harness runs the end-to-end suites, each a package beside it: it builds real servers
 // from the Go module proxy, once, and runs the suite with an etcd and an API server of its own,
-// all in namespaces of the kernel's.
+// all in namespaces of the kernel's (test/isolate).
 //
 // In its network namespace a suite has fixed ports, nothing can be reached from outside, and
 // every address of 10.0.0.0/8 is this host: the API server takes no loopback addresses in
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -19,13 +20,29 @@ import (
 // Main runs the tests of a suite with the tools it needs, and ends the program. The suite gets
 // its cluster before the first test.
 func Main(m *testing.M, use func(*Cluster), tools ...Tool) {
-	if !isInside() {
-		if err := build(append([]Tool{Etcd(), APIServer()}, tools...)); err != nil {
-			fmt.Fprintln(os.Stderr, "e2e:", err)
-			os.Exit(1)
-		}
+	if os.Getenv(inside) != "" {
+		os.Exit(run(m, use))
 	}
-	os.Exit(isolated(func() int { return run(m, use) }))
+	err := build(append([]Tool{isolated(), Etcd(), APIServer()}, tools...))
+	if err == nil {
+		err = again()
+	}
+	fmt.Fprintln(os.Stderr, "e2e:", err)
+	os.Exit(1)
+}
+
+// inside is set in the environment of the suite that runs in the namespaces.
+const inside = "AGENTRY_E2E_INSIDE"
+
+// again runs this suite once more, in namespaces of its own, in place of this process.
+func again() error {
+	suite, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	program := isolated().Path()
+	arguments := append([]string{program, "-network", "-processes", suite}, os.Args[1:]...)
+	return syscall.Exec(program, arguments, append(os.Environ(), inside+"=1"))
 }
 
 func run(m *testing.M, use func(*Cluster)) int {

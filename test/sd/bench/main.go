@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentry-dev/agentry/test/sd/rig"
+	"github.com/agentry-dev/agentry/test/isolate"
 )
 
-func main() { os.Exit(rig.Isolated(run)) }
+func main() { os.Exit(isolate.Main(isolate.Namespaces{Network: true}, run)) }
 
 // settings of a run.
 type settings struct {

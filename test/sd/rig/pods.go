@@ -2,7 +2,7 @@
 // of integration pods in one process, each at an address of its own, that answer as agents do or
 // in one of the ways of [Faults]. The API server that lists them is package fakeapi's.
 //
-// [Isolated] makes the addresses: in a network namespace all of 10.0.0.0/8 is this host, so that
+// Package isolate makes the addresses: in a network namespace all of 10.0.0.0/8 is this host, so that
 // one socket serves any number of pods whose addresses a real cluster could have.
 package rig
 

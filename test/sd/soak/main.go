@@ -13,11 +13,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/agentry-dev/agentry/test/isolate"
 	"github.com/agentry-dev/agentry/test/sd/fakeapi"
 	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
-func main() { os.Exit(rig.Isolated(run)) }
+func main() { os.Exit(isolate.Main(isolate.Namespaces{Network: true}, run)) }
 
 func run() int {
 	length := flag.Duration("for", 10*time.Minute, "how long")

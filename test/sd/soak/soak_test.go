@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentry-dev/agentry/test/isolate"
 	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
-func TestMain(m *testing.M) { os.Exit(rig.Isolated(m.Run)) }
+func TestMain(m *testing.M) { os.Exit(isolate.Main(isolate.Namespaces{Network: true}, m.Run)) }
 
 // TestAShortSoak has few steps, among them an outage of the API server and a restart.
 func TestAShortSoak(t *testing.T) {

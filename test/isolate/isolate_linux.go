@@ -1,4 +1,4 @@
-package harness
+package isolate
 
 import (
 	"errors"
@@ -11,50 +11,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inside is set in the environment of the program that runs in the namespaces.
-const inside = "AGENTRY_E2E_INSIDE"
-
-func isInside() bool { return os.Getenv(inside) != "" }
-
-// isolated runs main in namespaces of its own: it runs this program once more, as root of a
-// user namespace, so that it needs no rights.
-func isolated(main func() int) int {
-	if isInside() {
-		if err := raiseLoopback(); err != nil {
-			return refused(err)
+// Again runs this program once more, with the same arguments, in new namespaces. It returns its exit
+// code, or an error with advice if the kernel refuses.
+func Again(n Namespaces) (int, error) {
+	flags := uintptr(syscall.CLONE_NEWUSER)
+	for flag, wanted := range map[uintptr]bool{syscall.CLONE_NEWNET: n.Network, syscall.CLONE_NEWNS: n.Mounts, syscall.CLONE_NEWPID: n.Processes} {
+		if wanted {
+			flags |= flag
 		}
-		return main()
 	}
 	again := exec.Command("/proc/self/exe", os.Args[1:]...)
 	again.Args[0] = os.Args[0]
 	again.Env = append(os.Environ(), inside+"=1")
 	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
 	again.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID,
+		Cloneflags:  flags,
 		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
 		Pdeathsig:   syscall.SIGKILL,
 	}
-	runtime.LockOSThread() // It is the end of the thread, not of the process, that the signal tells of.
-	err := again.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return max(exit.ExitCode(), 1) // A signal has none.
-	}
-	if err != nil {
-		return refused(err)
-	}
-	return 0
-}
-
-func refused(err error) int {
-	fmt.Fprintf(os.Stderr, `e2e: cannot make namespaces: %v
-The suites need user namespaces. Allow them:
+	runtime.LockOSThread() // The signal is sent when the thread ends, not the process.
+	if err := again.Start(); err != nil {
+		return 0, fmt.Errorf(`make namespaces: %w
+This needs user namespaces. Allow them:
   sysctl user.max_user_namespaces=10000
   sysctl kernel.unprivileged_userns_clone=1                (on Debian)
   sysctl kernel.apparmor_restrict_unprivileged_userns=0    (on Ubuntu)
-In a container: --security-opt seccomp=unconfined --security-opt apparmor=unconfined
-`, err)
-	return 1
+In a container: --security-opt seccomp=unconfined --security-opt apparmor=unconfined`, err)
+	}
+	err := again.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return max(exit.ExitCode(), 1), nil // A signal has none.
+	}
+	return 0, err
 }
 
 // raiseLoopback is "ip link set lo up" and "ip address add 10.0.0.1/8 dev lo". An address of the

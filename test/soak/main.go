@@ -1,16 +1,16 @@
-// Command soak runs three replicas of `agentry serve` for 50 pipelines over five remotes, among
-// people who commit good and bad objects, rewrite history and edit what is rendered, and among
-// faults: processes that are killed and stopped, caches that are lost, damaged and full, remotes
-// that refuse, hang, crawl and reset, hooks that reject, files of pipelines that break.
+// Command soak runs three replicas of `agentry serve` for 50 pipelines on five remotes. Meanwhile
+// authors commit good and bad objects, actors rewrite history and edit output branches, and faults
+// happen: processes are killed and stopped, caches are lost, damaged and full, remotes refuse, hang,
+// crawl and reset, hooks reject, and pipeline files break.
 //
-// Then the faults end, and an oracle that knows Git by the git command and rendering by
-// generator.Render alone checks every output branch: that its payload is a render of the commits
-// that its inventory names with the held objects as named there, each of them an earlier valid
-// version; that metadata, lock files and notes agree; that nothing of others was touched, nothing
-// of ours left over, and no commit of anybody lost. Replicas that start without caches must find
-// nothing to do. At last all objects are put right, and the payload must be a render of the heads.
+// Then the faults end, and an oracle checks every output branch. It uses only the git command and
+// generator.Render. The payload must be a render of the commits that the inventory names, with the
+// held objects as named there, each in an earlier valid version. Metadata, lock files and notes must
+// agree. No file of others may have changed, no stale file of ours be left, and no commit be lost.
+// Replicas that start without caches must find nothing to do. At last all objects are corrected, and
+// the payload must be a render of the heads.
 //
-// The same seed makes the same decisions, but not the same moments.
+// The same seed makes the same decisions, but the timing differs.
 package main
 
 import (
@@ -109,7 +109,7 @@ func soakIn(ctx context.Context, o options) error {
 	for n, left := 1, o.length; err == nil && left > 0; n++ {
 		length := min(o.round, left)
 		left -= length
-		w.trouble(ctx, length)
+		w.runFaults(ctx, length)
 		if err = ctx.Err(); err == nil {
 			err = w.check(ctx, left <= 0)
 		}

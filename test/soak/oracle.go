@@ -73,7 +73,7 @@ func (o *oracle) lost(p *pipeline) bool {
 
 // tampered are the files of agentry that somebody changed at any time on a pipeline's branch.
 func (o *oracle) tampered(p *pipeline) map[string]bool {
-	return o.people.tampered[key(o.repos[p.output], p.ref())]
+	return o.actors.tampered[key(o.repos[p.output], p.ref())]
 }
 
 // outputs are all pipelines that there are, and those of folders that are gone.

@@ -38,10 +38,10 @@ func (o *oracle) branches(r *remote) error {
 		}
 		active := pipelines[0].ref()
 		if tip := r.tip(active); tip != "" {
-			if _, lost := o.people.theirs(r, active, tip); len(lost) > 0 {
+			if _, lost := o.actors.theirs(r, active, tip); len(lost) > 0 {
 				errs = append(errs, fmt.Errorf("%s at %s has lost the commits of others %v", key(r, active), tip, lost))
 			}
-		} else if len(o.people.done[key(r, active)]) > 0 {
+		} else if len(o.actors.done[key(r, active)]) > 0 {
 			errs = append(errs, fmt.Errorf("%s is gone, and nobody deleted it", key(r, active)))
 		}
 	}
@@ -98,7 +98,7 @@ func (o *oracle) owners(r *remote, tip string, pipelines []*pipeline) error {
 			owned[name] = true
 		}
 	}
-	theirs, _ := o.people.theirs(r, pipelines[0].ref(), tip)
+	theirs, _ := o.actors.theirs(r, pipelines[0].ref(), tip)
 	return foreign(all, owned, theirs)
 }
 
@@ -132,7 +132,7 @@ func (o *oracle) server(r *remote) error {
 	if _, err := r.git("fsck", "--strict", "--no-dangling", "--no-progress"); err != nil {
 		return err
 	}
-	for _, n := range o.people.notes {
+	for _, n := range o.actors.notes {
 		if n.remote != r {
 			continue
 		}

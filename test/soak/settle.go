@@ -61,7 +61,7 @@ func (w *world) repair(ctx context.Context) error {
 		if err := w.settle(ctx); err != nil {
 			return err
 		}
-		if merged, err := w.people.mergeAll(); err != nil || !merged {
+		if merged, err := w.actors.mergeAll(); err != nil || !merged {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ type world struct {
 	repos    []*remote
 	authors  []*author
 	config   *configuration
-	people   *people
+	actors   *actors
 	replicas []*replica
 	disk     string // the cache of the replica with a small disk; empty if there is none
 	pushes   chan struct{}
@@ -101,7 +101,7 @@ func (o options) random(who uint64) *rand.Rand { return rand.New(rand.NewPCG(o.s
 const (
 	whoKills uint64 = iota
 	whoFaults
-	whoPeople
+	whoActors
 	whoConfig
 	whoAsks
 	whoWrites
@@ -145,7 +145,7 @@ func newWorld(o options) (_ *world, err error) {
 	if err := w.config.reset(); err != nil {
 		return nil, err
 	}
-	w.people = &people{world: w, rand: w.random(whoPeople), done: map[string][]deed{}, tampered: map[string]map[string]bool{}}
+	w.actors = &actors{world: w, rand: w.random(whoActors), done: map[string][]action{}, tampered: map[string]map[string]bool{}}
 	return w, w.newReplicas()
 }
 
@@ -255,12 +255,12 @@ func (w *world) close() {
 	}
 }
 
-// trouble lets everybody act for a while.
-func (w *world) trouble(ctx context.Context, length time.Duration) {
+// runFaults lets authors, actors and faults act for a while.
+func (w *world) runFaults(ctx context.Context, length time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, act := range []func(context.Context){w.write, w.kill, w.fault, w.people.act, w.configure} {
+	for _, act := range []func(context.Context){w.write, w.kill, w.fault, w.actors.act, w.configure} {
 		all.Go(func() { act(ctx) })
 	}
 	all.Wait()

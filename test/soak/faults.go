@@ -33,7 +33,7 @@ const (
 	commitEvery = 250 * time.Millisecond
 	faultEvery  = 1500 * time.Millisecond
 	faultLasts  = 2 * time.Second // at most
-	peopleEvery = 250 * time.Millisecond
+	actEvery    = 250 * time.Millisecond
 	configEvery = 2 * time.Second
 	stopLasts   = 3 * time.Second
 )

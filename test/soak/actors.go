@@ -17,20 +17,20 @@ const (
 	inputsRef = "refs/heads/agentry/inputs"
 )
 
-// people are those who have their hands on outputs: who edit and rewrite them, merge proposals,
-// and write notes.
-type people struct {
+// actors are the people and programs that change outputs beside agentry: they edit and rewrite output
+// branches, merge proposals and write notes.
+type actors struct {
 	*world
 	rand  *rand.Rand
-	done  map[string][]deed // by remote and branch: what must not be lost, in order
+	done  map[string][]action // by remote and branch: what must not be lost, in order
 	notes []foreignNote
 	// tampered are files of agentry that somebody changed at any time, by remote and branch.
 	tampered map[string]map[string]bool
 	n        int
 }
 
-// deed is a commit on an output branch.
-type deed struct {
+// action is a commit of an actor on an output branch.
+type action struct {
 	commit   string
 	theirs   map[string]edit // files that are none of agentry's
 	tampered []string        // files of agentry's
@@ -42,15 +42,15 @@ type foreignNote struct {
 	commit, text string
 }
 
-func (p *people) act(ctx context.Context) {
-	every(ctx, p.rand, peopleEvery, func() {
-		what, err := p.step()
+func (a *actors) act(ctx context.Context) {
+	every(ctx, a.rand, actEvery, func() {
+		what, err := a.step()
 		switch {
 		case errors.Is(err, errNothing):
 		case err != nil:
-			p.events.say("somebody was too slow: %v", err)
+			a.events.say("somebody was too slow: %v", err)
 		default:
-			p.events.say("%s", what)
+			a.events.say("%s", what)
 		}
 	})
 }
@@ -58,34 +58,34 @@ func (p *people) act(ctx context.Context) {
 // errNothing says that there is nothing to do it with.
 var errNothing = errors.New("nothing to do")
 
-func (p *people) step() (string, error) {
-	r := p.repos[p.rand.IntN(len(p.repos))]
-	n := p.rand.IntN(100)
+func (a *actors) step() (string, error) {
+	r := a.repos[a.rand.IntN(len(a.repos))]
+	n := a.rand.IntN(100)
 	switch {
 	case n < 35:
-		return p.mergeOne(r)
+		return a.mergeOne(r)
 	case n < 40:
-		return p.note(r)
+		return a.note(r)
 	case n < 41:
-		return p.loseInputs(r)
+		return a.loseInputs(r)
 	case n < 44:
-		return p.editProposal(r)
+		return a.editProposal(r)
 	}
-	ref, err := p.someOutput(r)
+	ref, err := a.someOutput(r)
 	if err != nil {
 		return "", err
 	}
 	switch {
 	case n < 47:
-		return p.remove(r, ref)
+		return a.remove(r, ref)
 	case n < 51:
-		return p.rewind(r, ref)
+		return a.rewind(r, ref)
 	}
-	return p.edit(r, ref)
+	return a.edit(r, ref)
 }
 
 // someOutput picks an output branch that there is.
-func (p *people) someOutput(r *remote) (string, error) {
+func (a *actors) someOutput(r *remote) (string, error) {
 	refs, err := r.refs()
 	if err != nil {
 		return "", err
@@ -100,7 +100,7 @@ func (p *people) someOutput(r *remote) (string, error) {
 		return "", errNothing
 	}
 	slices.Sort(outputs)
-	return outputs[p.rand.IntN(len(outputs))], nil
+	return outputs[a.rand.IntN(len(outputs))], nil
 }
 
 // isOutput reports whether a ref is an output branch, and none that holds proposals.
@@ -112,7 +112,7 @@ func isOutput(ref string) bool {
 func key(r *remote, ref string) string { return filepath.Base(r.dir) + " " + ref }
 
 // edit commits something to an output branch.
-func (p *people) edit(r *remote, ref string) (string, error) {
+func (a *actors) edit(r *remote, ref string) (string, error) {
 	tip := r.tip(ref)
 	out, err := r.git("ls-tree", "-r", "--name-only", tip)
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *people) edit(r *remote, ref string) (string, error) {
 			ours = append(ours, name)
 		}
 	}
-	d, what := p.choose(theirs, ours)
+	d, what := a.choose(theirs, ours)
 	if what == "" {
 		return "", errNothing
 	}
@@ -137,7 +137,7 @@ func (p *people) edit(r *remote, ref string) (string, error) {
 	}
 	for _, name := range d.tampered {
 		edits[name] = nil
-		if text, ok := r.show(tip, name); ok && p.rand.IntN(2) == 0 {
+		if text, ok := r.show(tip, name); ok && a.rand.IntN(2) == 0 {
 			edits[name] = write(text + "# by hand\n")
 		}
 	}
@@ -145,13 +145,13 @@ func (p *people) edit(r *remote, ref string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p.counts.edits.Add(1)
-	p.done[key(r, ref)] = append(p.done[key(r, ref)], d)
-	if p.tampered[key(r, ref)] == nil {
-		p.tampered[key(r, ref)] = map[string]bool{}
+	a.counts.edits.Add(1)
+	a.done[key(r, ref)] = append(a.done[key(r, ref)], d)
+	if a.tampered[key(r, ref)] == nil {
+		a.tampered[key(r, ref)] = map[string]bool{}
 	}
 	for _, name := range d.tampered {
-		p.tampered[key(r, ref)][name] = true
+		a.tampered[key(r, ref)][name] = true
 	}
 	return fmt.Sprintf("somebody commits to %s: %s, %s", key(r, ref), d.commit, what), nil
 }
@@ -162,65 +162,65 @@ const theirMark = "theirs"
 func isTheirs(name string) bool { return strings.Contains(path.Base(name), theirMark) }
 
 // choose decides what is edited.
-func (p *people) choose(theirs, ours []string) (deed, string) {
-	p.n++
-	one := func(of []string) string { return of[p.rand.IntN(len(of))] }
-	switch n := p.rand.IntN(10); {
+func (a *actors) choose(theirs, ours []string) (action, string) {
+	a.n++
+	one := func(of []string) string { return of[a.rand.IntN(len(of))] }
+	switch n := a.rand.IntN(10); {
 	case len(ours) == 0:
-		return deed{}, ""
+		return action{}, ""
 	case n < 4 || len(theirs) == 0 && n < 6:
-		name := path.Join(path.Dir(one(ours)), fmt.Sprintf("%s-%d%s", theirMark, p.rand.IntN(5), []string{".yaml", ".txt"}[p.rand.IntN(2)]))
-		return deed{theirs: map[string]edit{name: write(fmt.Sprintf("# of others, %d\n", p.n))}}, "puts " + name
+		name := path.Join(path.Dir(one(ours)), fmt.Sprintf("%s-%d%s", theirMark, a.rand.IntN(5), []string{".yaml", ".txt"}[a.rand.IntN(2)]))
+		return action{theirs: map[string]edit{name: write(fmt.Sprintf("# of others, %d\n", a.n))}}, "puts " + name
 	case n < 6:
 		name := one(theirs)
-		return deed{theirs: map[string]edit{name: nil}}, "removes " + name
+		return action{theirs: map[string]edit{name: nil}}, "removes " + name
 	case n < 9:
 		name := one(ours)
-		return deed{tampered: []string{name}}, "changes " + name
+		return action{tampered: []string{name}}, "changes " + name
 	}
 	dir := path.Dir(one(ours))
-	return deed{tampered: []string{path.Join(dir, ".agentry/inventory")}}, "loses the inventory of " + dir
+	return action{tampered: []string{path.Join(dir, ".agentry/inventory")}}, "loses the inventory of " + dir
 }
 
 // remove deletes an output branch.
-func (p *people) remove(r *remote, ref string) (string, error) {
+func (a *actors) remove(r *remote, ref string) (string, error) {
 	if err := r.move(ref, r.tip(ref), ""); err != nil {
 		return "", err
 	}
-	p.counts.rewrites.Add(1)
-	delete(p.done, key(r, ref))
+	a.counts.rewrites.Add(1)
+	delete(a.done, key(r, ref))
 	return "somebody deletes " + key(r, ref), nil
 }
 
 // rewind takes the last commits of an output branch back.
-func (p *people) rewind(r *remote, ref string) (string, error) {
+func (a *actors) rewind(r *remote, ref string) (string, error) {
 	tip := r.tip(ref)
-	old, err := r.git("rev-parse", "-q", "--verify", fmt.Sprintf("%s~%d", tip, 1+p.rand.IntN(3)))
+	old, err := r.git("rev-parse", "-q", "--verify", fmt.Sprintf("%s~%d", tip, 1+a.rand.IntN(3)))
 	if err != nil {
 		return "", errNothing
 	}
 	if err := r.move(ref, tip, old); err != nil {
 		return "", err
 	}
-	p.counts.rewrites.Add(1)
-	p.done[key(r, ref)] = slices.DeleteFunc(p.done[key(r, ref)], func(d deed) bool { return !r.hasAncestor(old, d.commit) })
+	a.counts.rewrites.Add(1)
+	a.done[key(r, ref)] = slices.DeleteFunc(a.done[key(r, ref)], func(done action) bool { return !r.hasAncestor(old, done.commit) })
 	return fmt.Sprintf("somebody takes %s back from %s to %s", key(r, ref), tip, old), nil
 }
 
 // note writes a note of another program on an input commit.
-func (p *people) note(r *remote) (string, error) {
-	p.n++
-	commit, text := r.tip("refs/heads/"+inputsBranch), fmt.Sprintf(`{"other":%d}`, p.n)
+func (a *actors) note(r *remote) (string, error) {
+	a.n++
+	commit, text := r.tip("refs/heads/"+inputsBranch), fmt.Sprintf(`{"other":%d}`, a.n)
 	if _, err := r.git("notes", "--ref", notesRef, "add", "-f", "-m", text, commit); err != nil {
 		return "", err
 	}
-	p.notes = slices.DeleteFunc(p.notes, func(n foreignNote) bool { return n.remote == r && n.commit == commit })
-	p.notes = append(p.notes, foreignNote{r, commit, text})
+	a.notes = slices.DeleteFunc(a.notes, func(n foreignNote) bool { return n.remote == r && n.commit == commit })
+	a.notes = append(a.notes, foreignNote{r, commit, text})
 	return fmt.Sprintf("a note of others on %s", commit), nil
 }
 
 // loseInputs deletes the branch that lock files are on.
-func (p *people) loseInputs(r *remote) (string, error) {
+func (a *actors) loseInputs(r *remote) (string, error) {
 	tip := r.tip(inputsRef)
 	if tip == "" {
 		return "", errNothing
@@ -229,22 +229,22 @@ func (p *people) loseInputs(r *remote) (string, error) {
 }
 
 // proposing picks a pipeline that proposes.
-func (p *people) proposing(r *remote) *pipeline {
+func (a *actors) proposing(r *remote) *pipeline {
 	var all []*pipeline
-	for _, one := range p.config.pipelines {
-		if one.next && p.repos[one.output] == r {
+	for _, one := range a.config.pipelines {
+		if one.next && a.repos[one.output] == r {
 			all = append(all, one)
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	return all[p.rand.IntN(len(all))]
+	return all[a.rand.IntN(len(all))]
 }
 
 // editProposal puts a branch of proposals somewhere else.
-func (p *people) editProposal(r *remote) (string, error) {
-	one := p.proposing(r)
+func (a *actors) editProposal(r *remote) (string, error) {
+	one := a.proposing(r)
 	if one == nil {
 		return "", errNothing
 	}
@@ -253,7 +253,7 @@ func (p *people) editProposal(r *remote) (string, error) {
 	if tip == "" {
 		return "", errNothing
 	}
-	if p.rand.IntN(2) == 0 {
+	if a.rand.IntN(2) == 0 {
 		return "somebody deletes " + key(r, ref), r.move(ref, tip, "")
 	}
 	commit, err := r.commit(strings.TrimPrefix(ref, "refs/heads/"), tip, map[string]edit{"theirs.txt": write("A correction.\n")}, "Correct this", time.Unix(1_700_000_000, 0))
@@ -261,18 +261,18 @@ func (p *people) editProposal(r *remote) (string, error) {
 }
 
 // mergeOne merges a proposal.
-func (p *people) mergeOne(r *remote) (string, error) {
-	one := p.proposing(r)
+func (a *actors) mergeOne(r *remote) (string, error) {
+	one := a.proposing(r)
 	if one == nil {
 		return "", errNothing
 	}
-	return p.merge(one)
+	return a.merge(one)
 }
 
 // merge merges the proposal of a pipeline as a forge would: by moving the branch, squashed, or
 // with a commit that joins both.
-func (p *people) merge(one *pipeline) (string, error) {
-	r := p.repos[one.output]
+func (a *actors) merge(one *pipeline) (string, error) {
+	r := a.repos[one.output]
 	active, proposed := r.tip(one.ref()), r.tip(one.rendered())
 	if active == "" || proposed == "" || active == proposed || !slices.Equal(r.parents(proposed), []string{active}) {
 		return "", errNothing
@@ -282,7 +282,7 @@ func (p *people) merge(one *pipeline) (string, error) {
 	}
 	commit, style := proposed, "by moving"
 	args := []string{"commit-tree", proposed + "^{tree}", "-p", active, "-m", "Promote " + one.name}
-	switch p.rand.IntN(3) {
+	switch a.rand.IntN(3) {
 	case 0:
 		style = "squashed"
 	case 1:
@@ -299,26 +299,26 @@ func (p *people) merge(one *pipeline) (string, error) {
 	if err := r.move(one.ref(), active, commit); err != nil {
 		return "", err
 	}
-	p.counts.merges.Add(1)
-	p.done[key(r, one.ref())] = append(p.done[key(r, one.ref())], deed{commit: commit})
+	a.counts.merges.Add(1)
+	a.done[key(r, one.ref())] = append(a.done[key(r, one.ref())], action{commit: commit})
 	return fmt.Sprintf("%s is promoted to %s %s", key(r, one.ref()), commit, style), nil
 }
 
 // mergeAll merges all proposals, and reports whether there were any.
-func (p *people) mergeAll() (bool, error) {
+func (a *actors) mergeAll() (bool, error) {
 	merged := false
-	for _, one := range p.config.pipelines {
+	for _, one := range a.config.pipelines {
 		if !one.next {
 			continue
 		}
-		what, err := p.merge(one)
+		what, err := a.merge(one)
 		switch {
 		case errors.Is(err, errNothing):
 		case err != nil:
 			return merged, err
 		default:
 			merged = true
-			p.events.say("%s", what)
+			a.events.say("%s", what)
 		}
 	}
 	return merged, nil
@@ -326,11 +326,11 @@ func (p *people) mergeAll() (bool, error) {
 
 // theirs are the files of others that a branch must have at a tip, and the commits of others that
 // it should have and has not.
-func (p *people) theirs(r *remote, ref, tip string) (files map[string]string, lost []string) {
+func (a *actors) theirs(r *remote, ref, tip string) (files map[string]string, missing []string) {
 	files = map[string]string{}
-	for _, d := range p.done[key(r, ref)] {
+	for _, d := range a.done[key(r, ref)] {
 		if !r.hasAncestor(tip, d.commit) {
-			lost = append(lost, d.commit)
+			missing = append(missing, d.commit)
 			continue
 		}
 		for name, e := range d.theirs {
@@ -339,5 +339,5 @@ func (p *people) theirs(r *remote, ref, tip string) (files map[string]string, lo
 			}
 		}
 	}
-	return files, lost
+	return files, missing
 }

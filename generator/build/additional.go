@@ -1,12 +1,7 @@
 package build
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -61,10 +56,13 @@ func (b *builder) additionalLogs(instance *manifest.Object, spec *v1alpha1.LogsI
 // in it is the Secret's fault, and leaves the instance alone. No message holds any of the
 // text.
 type handWritten struct {
-	*builder
+	report   *reports
+	env      environment
 	secret   *manifest.Object
 	at       string // path of the content in the Secret
 	instance *manifest.Object
+	known    bool          // the pods run the agent whose rules are known
+	interval time.Duration // of jobs that have none
 	truncate time.Duration // of a MetricsInstance
 }
 
@@ -72,7 +70,7 @@ type handWritten struct {
 // such configurations have in common.
 func (b *builder) handWritten(in secretref.Scope, ref *corev1.SecretKeySelector) (handWritten, []*yaml.Node) {
 	const path = "spec.additionalScrapeConfigs"
-	c := handWritten{builder: b, instance: in.Object()}
+	c := handWritten{report: b.report, env: b.env(), instance: in.Object(), known: knownAgent(b.spec), interval: b.globalInterval()}
 	if ref == nil {
 		return c, nil
 	}
@@ -88,10 +86,10 @@ func (b *builder) handWritten(in secretref.Scope, ref *corev1.SecretKeySelector)
 		return c, nil
 	}
 	for _, n := range notes {
-		c.report(diag.Warning, n.line, diag.InvalidScrapeConfigs, "%s", n.message)
+		c.say(diag.Warning, n.line, diag.InvalidScrapeConfigs, "%s", n.message)
 	}
 	if !in.LiteralsAllowed() && len(items) > 0 {
-		b.warn(c.instance, diag.ScrapeConfigsInClear, path, "the content of Secret %s/%s becomes part of the output, in clear", c.secret.Namespace, c.secret.Name)
+		b.report.warn(c.instance, diag.ScrapeConfigsInClear, path, "the content of Secret %s/%s becomes part of the output, in clear", c.secret.Namespace, c.secret.Name)
 	}
 	for _, item := range items {
 		if field(item, "job_name") == "" {
@@ -120,21 +118,21 @@ func (c handWritten) encode(items []*yaml.Node) []model.Raw {
 }
 
 func (c handWritten) fail(line int, code diag.Code, format string, args ...any) {
-	c.report(diag.Error, line, code, format, args...)
+	c.say(diag.Error, line, code, format, args...)
 }
 
-func (c handWritten) report(s diag.Severity, line int, code diag.Code, format string, args ...any) {
+func (c handWritten) say(s diag.Severity, line int, code diag.Code, format string, args ...any) {
 	d := c.secret.Diag(s, code, c.at, "line %d: "+format, append([]any{line}, args...)...)
 	if line > 0 && strings.HasPrefix(c.at, "stringData") {
 		d.Line, d.Column = c.secret.ValuePosition(c.at, line, 1)
 	}
 	d.Related = []diag.Object{c.instance.Ref()}
-	c.diags = append(c.diags, d)
+	c.report.add(d)
 }
 
 // relate adds to those without whom the last finding would not be there.
 func (c handWritten) relate(objects ...diag.Object) {
-	last := &c.diags[len(c.diags)-1]
+	last := &c.report.diags[len(c.report.diags)-1]
 	last.Related = append(last.Related, objects...)
 }
 
@@ -150,9 +148,9 @@ func (b *builder) makers(name string) []diag.Object {
 
 // check checks everything that the agent does with the configurations on their own.
 func (c handWritten) check(kind handwritten.Kind, items []*yaml.Node) {
-	for _, f := range handwritten.Check(kind, items, c.knownAgent()) {
-		c.report(f.Severity, f.Line, f.Code, "%s", f.Message)
-		c.diags[len(c.diags)-1].Hint = f.Hint
+	for _, f := range handwritten.Check(kind, items, c.known) {
+		c.say(f.Severity, f.Line, f.Code, "%s", f.Message)
+		c.report.diags[len(c.report.diags)-1].Hint = f.Hint
 	}
 }
 
@@ -170,7 +168,7 @@ func comparesLabelsOf(item *yaml.Node) bool {
 }
 
 func (c handWritten) checkTiming(item *yaml.Node) {
-	every, whose, limit := c.globalInterval(), []diag.Object{c.hierarchy.Agent.Ref()}, field(item, "scrape_timeout")
+	every, whose, limit := c.interval, []diag.Object{c.env.agent.Ref()}, field(item, "scrape_timeout")
 	if text := field(item, "scrape_interval"); text != "" && !strings.Contains(text, "$") {
 		d, err := prommodel.ParseDuration(text)
 		if err != nil {
@@ -206,110 +204,9 @@ func (c handWritten) checkVariables(n *yaml.Node) {
 		c.fail(n.Line, diag.EnvReference, "an unfinished ${: the agent refuses the whole configuration")
 	}
 	for _, v := range found {
-		if !c.podDefines(v) {
-			c.report(v.severity(), n.Line, diag.EnvReference, "refers to an environment variable that the pods do not define: %s", v.hint())
-			c.relate(c.hierarchy.Agent.Ref())
+		if !c.env.defines(v) {
+			c.say(v.severity(), n.Line, diag.EnvReference, "refers to an environment variable that the pods do not define: %s", v.hint())
+			c.relate(c.env.agent.Ref())
 		}
 	}
-}
-
-// contentPath is where the content stands in the Secret: under stringData or data.
-func contentPath(secret *manifest.Object, key string) string {
-	if secret.Has("stringData[" + key + "]") {
-		return "stringData[" + key + "]"
-	}
-	return "data[" + key + "]"
-}
-
-// problem is what is wrong in a line of the text, without any of it.
-type problem struct {
-	line    int
-	message string
-}
-
-// parseJobs reads a YAML list of mappings, with aliases and merges written out. Empty text
-// is an empty list; nulls are dropped everywhere, as by the operator, and so are comments,
-// in which variables would be expanded too. Notes are about what is left out.
-func parseJobs(text []byte) (items []*yaml.Node, notes []problem, bad *problem) {
-	var doc, more yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, nil, nil
-	} else if err != nil {
-		return nil, nil, yamlProblem(err)
-	}
-	if err := decoder.Decode(&more); err == nil && !isNull(more.Content[0]) {
-		notes = append(notes, problem{more.Line, "a second YAML document, which is ignored"})
-	}
-	w := written{left: maxNodes}
-	root := w.out(doc.Content[0], 0)
-	if w.bad != nil {
-		return nil, nil, w.bad
-	}
-	for _, line := range w.nulls {
-		notes = append(notes, problem{line, "null in a stage is left out, as by the operator: write \"\" for a label's source, and {} for a stage without settings"})
-	}
-	if root == nil {
-		return nil, notes, nil
-	}
-	if root.Kind != yaml.SequenceNode {
-		return nil, nil, &problem{root.Line, "must be a list of scrape configurations"}
-	}
-	for _, item := range root.Content {
-		if item.Kind != yaml.MappingNode {
-			return nil, nil, &problem{item.Line, "each item must be a mapping"}
-		}
-	}
-	return root.Content, notes, nil
-}
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
-
-// child is the value of a mapping's field; nil when it has none.
-func child(item *yaml.Node, name string) *yaml.Node {
-	for i := 0; i+1 < len(item.Content); i += 2 {
-		if item.Content[i].Value == name {
-			return item.Content[i+1]
-		}
-	}
-	return nil
-}
-
-// field is the text of a mapping's scalar field; empty when it has none.
-func field(item *yaml.Node, name string) string {
-	if v := child(item, name); v != nil && v.Kind == yaml.ScalarNode {
-		return v.Value
-	}
-	return ""
-}
-
-// encodeNode writes one item in the encoder's indentation. Scalars keep their style, so
-// their text is what the user wrote.
-func encodeNode(item *yaml.Node) ([]byte, error) {
-	var buf bytes.Buffer
-	encoder := yaml.NewEncoder(&buf)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(item); err != nil {
-		return nil, err
-	}
-	if err := encoder.Close(); err != nil {
-		return nil, err
-	}
-	return buf.Bytes(), nil
-}
-
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
-
-// yamlProblem is the parser's own words and the line. Some of its messages quote the
-// text: these are cut where the quotation begins.
-func yamlProblem(err error) *problem {
-	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		text = m[2]
-	}
-	if i := strings.IndexAny(text, "`'\""); i >= 0 {
-		text = text[:i]
-	}
-	return &problem{max(line, 1), "not valid YAML: " + strings.TrimSpace(text)}
 }

@@ -1,8 +1,6 @@
 package build
 
 import (
-	prommodel "github.com/prometheus/common/model"
-
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
@@ -35,7 +33,7 @@ func Build(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
 	r := &Result{Secrets: b.secrets}
 	b.build(r)
 	told := map[string]bool{}
-	for _, list := range [...]diag.List{h.Diags, b.diags, b.secrets.Diags()} {
+	for _, list := range [...]diag.List{h.Diags, b.report.diags, b.secrets.Diags()} {
 		for _, d := range list {
 			// What several configurations have in common is checked for each of them.
 			if key := d.String() + " " + d.Object.String(); !told[key] {
@@ -56,7 +54,7 @@ type builder struct {
 	left      map[manifest.ID]bool
 	options   Options
 	pods      secretref.Group // whose configuration is being built
-	diags     diag.List
+	report    *reports
 	relabel   scrape.RelabelChecker
 	// jobs makes the jobs of metrics pods, logJobs those of logs pods.
 	jobs, logJobs *scrape.Builder
@@ -74,7 +72,7 @@ type builder struct {
 const MaxShards = 1000
 
 func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *builder {
-	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Policy, h.Agent.Namespace), left: options.Left, options: options,
+	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Policy, h.Agent.Namespace), left: options.Left, options: options, report: &reports{},
 		built: map[*manifest.Object][]*model.ScrapeConfig{}, builtLogs: map[*manifest.Object]*model.LogsScrapeConfig{},
 		additionalJobs: map[string][]string{}, equalRules: map[string]bool{}}
 }
@@ -114,47 +112,10 @@ func (b *builder) discovering() (pods secretref.Group) {
 	return pods
 }
 
-func (b *builder) error(o *manifest.Object, code diag.Code, path, format string, args ...any) {
-	b.diags = append(b.diags, o.Diag(diag.Error, code, path, format, args...))
-}
-
-// fail reports an error that there is only together with other objects.
-func (b *builder) fail(o *manifest.Object, code diag.Code, path, message string, related ...diag.Object) {
-	b.found(o, []diag.Finding{{Severity: diag.Error, Code: code, Path: path, Message: message, Related: related}})
-}
-
-func (b *builder) warn(o *manifest.Object, code diag.Code, path, format string, args ...any) {
-	b.diags = append(b.diags, o.Diag(diag.Warning, code, path, format, args...))
-}
-
-// found adds what a package found that sees only a piece of the object.
-func (b *builder) found(o *manifest.Object, findings []diag.Finding) {
-	for _, f := range findings {
-		b.diags = append(b.diags, o.Found(f))
-	}
-}
-
 // server is the block that all pods have in common.
 func (b *builder) server() model.Server {
 	return model.Server{LogLevel: b.spec.LogLevel, LogFormat: b.spec.LogFormat}
 }
 
-// checkLabel checks an external label, whose value is live.
-func (b *builder) checkLabel(o *manifest.Object, path, name, value string) {
-	b.checkLabelName(o, path, name)
-	b.checkVariables(o, path, value)
-}
-
-func (b *builder) checkLabelName(o *manifest.Object, path, name string) {
-	if !prommodel.LabelName(name).IsValidLegacy() {
-		b.warn(o, diag.InvalidLabelName, path, "%q is not a label name: who receives it may refuse everything", name)
-	}
-}
-
-// checkVariables checks live text of an object.
-func (b *builder) checkVariables(o *manifest.Object, path, text string) {
-	if _, ok := variables(text); !ok {
-		b.error(o, diag.EnvReference, path, "an unfinished ${: the agent refuses the whole configuration")
-	}
-	b.found(o, b.undefined(path, text))
-}
+// env is the environment of the pods whose configuration is built.
+func (b *builder) env() environment { return environment{agent: b.hierarchy.Agent, pods: b.pods} }

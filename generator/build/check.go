@@ -26,19 +26,6 @@ const (
 	defaultFlushPeriod = time.Minute
 )
 
-// duration checks a duration field; the CRDs of the operator do not. It returns zero
-// for an absent or wrong one.
-func (b *builder) duration(o *manifest.Object, path, value string) time.Duration {
-	if value == "" {
-		return 0
-	}
-	d, err := prommodel.ParseDuration(value)
-	if err != nil {
-		b.error(o, diag.InvalidDuration, path, "%q is not a duration, like 30s or 1h30m", value)
-	}
-	return time.Duration(d)
-}
-
 func orDuration(d, def time.Duration) time.Duration {
 	if d == 0 {
 		return def
@@ -63,16 +50,16 @@ var (
 // checkAgent checks the settings of the GrafanaAgent that go into the configuration.
 func (b *builder) checkAgent() {
 	agent, m := b.hierarchy.Agent, &b.spec.Metrics
-	b.duration(agent, "spec.metrics.scrapeInterval", m.ScrapeInterval)
-	b.duration(agent, "spec.metrics.scrapeTimeout", m.ScrapeTimeout)
+	b.report.duration(agent, "spec.metrics.scrapeInterval", m.ScrapeInterval)
+	b.report.duration(agent, "spec.metrics.scrapeTimeout", m.ScrapeTimeout)
 	if l := b.spec.LogLevel; l != "" && !logLevel.MatchString(l) {
-		b.error(agent, diag.InvalidSetting, "spec.logLevel", "%q is none of debug, info, warn, error", l)
+		b.report.error(agent, diag.InvalidSetting, "spec.logLevel", "%q is none of debug, info, warn, error", l)
 	}
 	if f := b.spec.LogFormat; f != "" && !logFormat.MatchString(f) {
-		b.warn(agent, diag.InvalidSetting, "spec.logFormat", "%q is none of logfmt, json: the agent takes it for logfmt", f)
+		b.report.warn(agent, diag.InvalidSetting, "spec.logFormat", "%q is none of logfmt, json: the agent takes it for logfmt", f)
 	}
 	if n := Shards(b.spec); n > MaxShards {
-		b.error(agent, diag.InvalidSetting, "spec.metrics.shards", "%d StatefulSets are more than the %d that are rendered", n, MaxShards)
+		b.report.error(agent, diag.InvalidSetting, "spec.metrics.shards", "%d StatefulSets are more than the %d that are rendered", n, MaxShards)
 	}
 	b.checkEnforced("spec.metrics.enforcedNamespaceLabel", m.EnforcedNamespaceLabel)
 	b.checkEnforced("spec.logs.enforcedNamespaceLabel", b.spec.Logs.EnforcedNamespaceLabel)
@@ -80,7 +67,7 @@ func (b *builder) checkAgent() {
 
 func (b *builder) checkEnforced(path, label string) {
 	if label != "" && !prommodel.LabelName(label).IsValidLegacy() {
-		b.error(b.hierarchy.Agent, diag.InvalidRelabeling, path, "%q is not a label name", label)
+		b.report.error(b.hierarchy.Agent, diag.InvalidRelabeling, path, "%q is not a label name", label)
 	}
 }
 
@@ -89,31 +76,18 @@ func (b *builder) checkEnforced(path, label string) {
 func (b *builder) checkWAL(o *manifest.Object, s *v1alpha1.MetricsInstanceSpec) time.Duration {
 	truncate := b.positive(o, "spec.walTruncateFrequency", s.WALTruncateFrequency)
 	b.positive(o, "spec.remoteFlushDeadline", s.RemoteFlushDeadline)
-	lowest := orDuration(b.goDuration(o, "spec.minWALTime", s.MinWALTime), defaultMinWALTime)
-	highest := orDuration(b.goDuration(o, "spec.maxWALTime", s.MaxWALTime), defaultMaxWALTime)
+	lowest := orDuration(b.report.goDuration(o, "spec.minWALTime", s.MinWALTime), defaultMinWALTime)
+	highest := orDuration(b.report.goDuration(o, "spec.maxWALTime", s.MaxWALTime), defaultMaxWALTime)
 	if lowest > highest {
-		b.error(o, diag.InvalidWALTimes, "spec.minWALTime", "minWALTime %s is longer than maxWALTime %s", prommodel.Duration(lowest), prommodel.Duration(highest))
+		b.report.error(o, diag.InvalidWALTimes, "spec.minWALTime", "minWALTime %s is longer than maxWALTime %s", prommodel.Duration(lowest), prommodel.Duration(highest))
 	}
 	return orDuration(truncate, defaultTruncate)
 }
 
-// goDuration checks one of the durations of an instance that the agent reads with Go's
-// own parser, which knows no days and takes fractions.
-func (b *builder) goDuration(o *manifest.Object, path, value string) time.Duration {
-	if value == "" {
-		return 0
-	}
-	d, err := time.ParseDuration(value)
-	if err != nil {
-		b.error(o, diag.InvalidDuration, path, "%q is not a duration that the agent takes here, like 30s or 1h30m; it knows no days", value)
-	}
-	return d
-}
-
 func (b *builder) positive(o *manifest.Object, path, value string) time.Duration {
-	d := b.goDuration(o, path, value)
+	d := b.report.goDuration(o, path, value)
 	if zero, err := time.ParseDuration(value); err == nil && zero <= 0 {
-		b.error(o, diag.InvalidWALTimes, path, "must be above zero")
+		b.report.error(o, diag.InvalidWALTimes, path, "must be above zero")
 		return 0
 	}
 	return d
@@ -125,7 +99,7 @@ func (b *builder) checkTruncation(o, instance *manifest.Object, jobs []*model.Sc
 	for i := range jobs {
 		d, err := prommodel.ParseDuration(jobs[i].Interval)
 		if every := time.Duration(d); err == nil && every > truncate {
-			b.fail(o, diag.IntervalAboveWAL, intervalPath(o, i), fmt.Sprintf("job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
+			b.report.fail(o, diag.IntervalAboveWAL, intervalPath(o, i), fmt.Sprintf("job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
 				jobs[i].JobName, prommodel.Duration(every), prommodel.Duration(truncate), instance.ID), instance.Ref())
 		}
 	}
@@ -149,7 +123,7 @@ func (b *builder) checkNames(in secretref.Scope, path string, specs []v1alpha1.R
 	for i := range list {
 		if name := list[i].Name; name != "" {
 			if n, taken := names[name]; taken {
-				b.error(in.Object(), diag.DuplicateRemoteWrite, path+"["+strconv.Itoa(i)+"].name", "%q is the name of %s[%d] too", name, path, n)
+				b.report.error(in.Object(), diag.DuplicateRemoteWrite, path+"["+strconv.Itoa(i)+"].name", "%q is the name of %s[%d] too", name, path, n)
 			}
 			names[name] = i
 			continue
@@ -161,7 +135,7 @@ func (b *builder) checkNames(in secretref.Scope, path string, specs []v1alpha1.R
 		same := masked[text]
 		for _, i := range same[1:] {
 			if fullText(filled(list[i])) == fullText(filled(list[same[0]])) {
-				b.error(in.Object(), diag.DuplicateRemoteWrite, path+"["+strconv.Itoa(i)+"]", "is equal to %s[%d]: every sample would be sent twice", path, same[0])
+				b.report.error(in.Object(), diag.DuplicateRemoteWrite, path+"["+strconv.Itoa(i)+"]", "is equal to %s[%d]: every sample would be sent twice", path, same[0])
 			}
 		}
 		for _, i := range same {
@@ -183,7 +157,7 @@ func (b *builder) checkDestinations(m *model.Metrics) {
 			continue
 		}
 		if len(m.Configs[n].RemoteWrite) == 0 {
-			b.warn(instance.Object, diag.NoDestination, "spec.remoteWrite", "neither the MetricsInstance nor GrafanaAgent %s has a remoteWrite: samples go nowhere", b.hierarchy.Name())
+			b.report.warn(instance.Object, diag.NoDestination, "spec.remoteWrite", "neither the MetricsInstance nor GrafanaAgent %s has a remoteWrite: samples go nowhere", b.hierarchy.Name())
 		}
 		n++
 	}

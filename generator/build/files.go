@@ -61,22 +61,6 @@ func filesOf(o *manifest.Object) (out []file) {
 	return out
 }
 
-// checkFiles tells of files that an object of another namespace makes the agent read.
-// Where such files hold the credentials of others it warns.
-func (b *builder) checkFiles(o *manifest.Object, files []file) {
-	if o.Namespace == b.hierarchy.Agent.Namespace {
-		return
-	}
-	for _, f := range files {
-		severity, where := diag.Info, ""
-		if holdsCredentials(f.name) {
-			severity, where = diag.Warning, ", where the credentials of others are"
-		}
-		b.diags = append(b.diags, o.Diag(severity, diag.ReadsAgentFile, f.path, "%s is a file in the pods of GrafanaAgent %s, of another namespace%s",
-			f.name, b.hierarchy.Name(), where))
-	}
-}
-
 // holdsCredentials reports whether a file is where pods mount Secrets and configurations.
 func holdsCredentials(name string) bool {
 	name = path.Clean(name) + "/"
@@ -88,18 +72,34 @@ func holdsCredentials(name string) bool {
 	return false
 }
 
-// deniedFiles reports whether a ServiceMonitor or an IntegrationMonitor uses files of the agent
+// readsOfOthers tells of files that an object of another namespace makes the agent read.
+// Where such files hold the credentials of others it warns.
+func readsOfOthers(agent, o *manifest.Object) (out diag.List) {
+	if o.Namespace == agent.Namespace {
+		return nil
+	}
+	for _, f := range filesOf(o) {
+		severity, where := diag.Info, ""
+		if holdsCredentials(f.name) {
+			severity, where = diag.Warning, ", where the credentials of others are"
+		}
+		out = append(out, o.Diag(severity, diag.ReadsAgentFile, f.path, "%s is a file in the pods of GrafanaAgent %s/%s, of another namespace%s",
+			f.name, agent.Namespace, agent.Name, where))
+	}
+	return out
+}
+
+// denied is the finding that a ServiceMonitor or an IntegrationMonitor uses files of the agent
 // although that is denied; then all of it is left out, as the operator does. That is no error
 // of the monitor, for which the GrafanaAgent would have to go on allowing it.
-func (b *builder) deniedFiles(o *manifest.Object) bool {
-	if !b.spec.Metrics.ArbitraryFSAccessThroughSMs.Deny || o.Kind != "ServiceMonitor" && o.Kind != v1alpha1.IntegrationMonitorKind {
-		return false
+func denied(agent, o *manifest.Object) (f diag.Finding, is bool) {
+	if o.Kind != "ServiceMonitor" && o.Kind != v1alpha1.IntegrationMonitorKind {
+		return f, false
 	}
 	files := filesOf(o)
 	if len(files) == 0 {
-		return false
+		return f, false
 	}
-	b.found(o, []diag.Finding{{Severity: diag.Warning, Code: diag.FileAccessDenied, Path: files[0].path, Related: []diag.Object{b.hierarchy.Agent.Ref()},
-		Message: "the " + o.Kind + " is left out: GrafanaAgent " + b.hierarchy.Name() + " denies access to the agent's files"}})
-	return true
+	return diag.Finding{Severity: diag.Warning, Code: diag.FileAccessDenied, Path: files[0].path, Related: []diag.Object{agent.Ref()},
+		Message: "the " + o.Kind + " is left out: GrafanaAgent " + agent.Namespace + "/" + agent.Name + " denies access to the agent's files"}, true
 }

@@ -3,7 +3,6 @@ package build
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,10 +14,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/podspec"
+	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 // running is an integration of a pod.
@@ -32,20 +33,21 @@ type running struct {
 // every node, or those that run once. It returns nil when there are none.
 func (b *builder) integrations(allNodes bool) *Integrations {
 	var pod []running
+	c := b.integrationChecks()
 	for _, o := range b.hierarchy.Integrations {
 		if b.left[o.ID] {
 			continue
 		}
-		if in, inside := b.input(o); in.AllNodes == allNodes {
-			pod = append(pod, b.checkIntegration(o, in, inside))
+		if in, inside := c.input(o); in.AllNodes == allNodes {
+			pod = append(pod, c.check(o, in, inside))
 			b.secrets.In(o).Mount()
 		}
 	}
 	if len(pod) == 0 {
 		return nil
 	}
-	b.checkConflicts(pod)
-	b.tellDependence(pod)
+	reportConflicts(b.report, pod)
+	reportDependence(b.report, pod)
 	out := &Integrations{Expected: map[string]int{}, Config: &model.Config{
 		Server: b.server(), Metrics: b.metricsBlock(false), Logs: b.logsBlock(false), Integrations: lists(pod),
 	}}
@@ -56,11 +58,11 @@ func (b *builder) integrations(allNodes bool) *Integrations {
 		}
 	}
 	extras := podspec.Integrations(b.hierarchy.Agent, b.pods, out.Objects, b.secrets)
-	b.diags = append(b.diags, extras.Diags...)
+	b.report.add(extras.Diags...)
 	for _, r := range pod {
-		b.checkMounted(r, extras)
+		c.checkMounted(r, extras)
 	}
-	b.putFirst(out.Config.Metrics, pod)
+	putFirst(out.Config.Metrics, pod)
 	b.separateShared(out.Config.Metrics)
 	return out
 }
@@ -82,23 +84,36 @@ func lists(pod []running) *model.Integrations {
 	return out
 }
 
-// catalogue is what is known of integrations.
-func (b *builder) catalogue() *integration.Catalogue {
-	if b.options.Integrations == nil {
-		return integration.Default()
+// integrationChecks are the checks of one integration, with all that they depend on.
+type integrationChecks struct {
+	hierarchy *hierarchy.Hierarchy
+	set       *manifest.Set
+	secrets   *secretref.Resolver
+	left      map[manifest.ID]bool
+	catalogue *integration.Catalogue
+	report    *reports
+	env       environment
+	interval  time.Duration // of jobs that have none
+}
+
+func (b *builder) integrationChecks() integrationChecks {
+	c := integrationChecks{hierarchy: b.hierarchy, set: b.set, secrets: b.secrets, left: b.left, catalogue: b.options.Integrations,
+		report: b.report, env: b.env(), interval: b.globalInterval()}
+	if c.catalogue == nil {
+		c.catalogue = integration.Default()
 	}
-	return b.options.Integrations
+	return c
 }
 
 // input is what an Integration or a MetricsIntegration says. With inside the
 // configuration is YAML text in a string, which it can be in the latter.
-func (b *builder) input(o *manifest.Object) (in integration.Input, inside bool) {
-	in.Strict, in.Agent = b.knownAgent(), b.hierarchy.Agent.Ref()
-	in.ScrapeInterval = b.globalInterval()
-	if d, err := prommodel.ParseDuration(b.spec.Metrics.ScrapeTimeout); err == nil {
+func (c integrationChecks) input(o *manifest.Object) (in integration.Input, inside bool) {
+	in.Strict, in.Agent = knownAgent(c.hierarchy.Spec()), c.hierarchy.Agent.Ref()
+	in.ScrapeInterval = c.interval
+	if d, err := prommodel.ParseDuration(c.hierarchy.Spec().Metrics.ScrapeTimeout); err == nil {
 		in.ScrapeTimeout = time.Duration(d)
 	}
-	in.Defines = func(name string) bool { return b.podDefines(variable{name: name, container: agentContainer}) }
+	in.Defines = func(name string) bool { return c.env.defines(variable{name: name, container: agentContainer}) }
 	switch v := o.Value.(type) {
 	case *v1alpha1.Integration:
 		in.Kind, in.Name = integration.Integration, v.Spec.Name
@@ -135,29 +150,29 @@ var knownVersion = regexp.MustCompile(`^v0\.44\.\d+$`)
 
 // knownAgent reports whether the pods run the agent whose integrations the catalogue
 // holds. Another one may know more.
-func (b *builder) knownAgent() bool {
-	if image := orDefault(b.spec.Image, ""); image != "" {
+func knownAgent(spec *v1alpha1.GrafanaAgentSpec) bool {
+	if image := orDefault(spec.Image, ""); image != "" {
 		_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
 		tag, _, _ = strings.Cut(tag, "@")
 		return knownVersion.MatchString(tag)
 	}
-	return b.spec.Version == "" || knownVersion.MatchString(b.spec.Version)
+	return spec.Version == "" || knownVersion.MatchString(spec.Version)
 }
 
-// checkIntegration judges one integration, alone and against the instances of the pod.
-func (b *builder) checkIntegration(o *manifest.Object, in integration.Input, inside bool) running {
-	r := running{o, inside, b.catalogue().Check(in)}
+// check judges one integration, alone and against the instances of the pod.
+func (c integrationChecks) check(o *manifest.Object, in integration.Input, inside bool) running {
+	r := running{o, inside, c.catalogue.Check(in)}
 	findings := slices.Clone(r.Findings)
 	if m, ok := o.Value.(*v1alpha1.MetricsIntegration); ok {
-		findings = append(findings, b.metaLabels(&r, m)...)
+		findings = append(findings, metaLabels(&r, m)...)
 	}
-	findings = append(findings, b.resolve(&r)...)
-	findings = append(findings, b.literals(o, &r)...)
-	findings = append(findings, b.integrationVariables(in, &r)...)
+	findings = append(findings, c.resolve(&r)...)
+	findings = append(findings, c.literals(o, &r)...)
+	findings = append(findings, c.variables(in, &r)...)
 	for i := range findings {
 		findings[i].Path = r.place(findings[i].Path)
 	}
-	b.found(o, findings)
+	c.report.found(o, findings...)
 	return r
 }
 
@@ -170,7 +185,7 @@ func (r running) place(path string) string {
 }
 
 // metaLabels makes a MetricsIntegration tell its scrapers what it is.
-func (b *builder) metaLabels(r *running, m *v1alpha1.MetricsIntegration) []diag.Finding {
+func metaLabels(r *running, m *v1alpha1.MetricsIntegration) []diag.Finding {
 	var out []diag.Finding
 	kind := m.Spec.Type
 	if kind == v1alpha1.TypeUnique {
@@ -182,64 +197,10 @@ func (b *builder) metaLabels(r *running, m *v1alpha1.MetricsIntegration) []diag.
 		Type: string(kind), Labels: r.object.Meta.Labels})...)
 }
 
-// checkConflicts blames integrations that one agent cannot run together.
-func (b *builder) checkConflicts(pod []running) {
-	all := make([]integration.Checked, len(pod))
-	for i := range pod {
-		all[i] = pod[i].Checked
-	}
-	var clashes []clash
-	for _, c := range integration.Conflicts(all) {
-		first := pod[c.A].object
-		i := slices.IndexFunc(clashes, func(k clash) bool {
-			return k.members[0] == first && k.Path == c.Finding.Path && k.Message == c.Finding.Message
-		})
-		if i < 0 {
-			i = len(clashes)
-			clashes = append(clashes, clash{c.Finding, []*manifest.Object{first}})
-		}
-		clashes[i].members = append(clashes[i].members, pod[c.B].object)
-	}
-	for _, c := range clashes {
-		for _, o := range c.members {
-			b.found(o, []diag.Finding{c.seenBy(o)})
-		}
-	}
-}
-
-// clash is what is wrong with integrations only together: each is told once of all others.
-type clash struct {
-	diag.Finding
-	members []*manifest.Object
-}
-
-// maxNamed is how many of the others a message names.
-const maxNamed = 3
-
-func (c clash) seenBy(o *manifest.Object) diag.Finding {
-	f := c.Finding
-	var names []string
-	for _, other := range c.members {
-		if other != o {
-			names = append(names, other.SeenFrom(o, ""))
-			f.Related = append(f.Related, other.Ref())
-		}
-	}
-	switch more := len(names) - maxNamed; {
-	case len(names) == 1:
-		f.Message += "; the other one is " + names[0]
-	case more > 0:
-		f.Message += fmt.Sprintf("; the others are %s and %d more", strings.Join(names[:maxNamed], ", "), more)
-	default:
-		f.Message += "; the others are " + strings.Join(names, ", ")
-	}
-	return f
-}
-
 // putFirst moves the instances that integrations scrape themselves into to the front: the
 // agent sets integrations up while its instances start, and finds only what came early.
 // With more than one, the mode in which instances start fastest gives it the best chance.
-func (b *builder) putFirst(m *model.Metrics, pod []running) {
+func putFirst(m *model.Metrics, pod []running) {
 	wanted := map[string]bool{}
 	for _, r := range pod {
 		for _, ref := range r.MetricsInstances {

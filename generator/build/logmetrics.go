@@ -30,8 +30,8 @@ func (b *builder) checkLogMetrics() {
 				case !ok:
 					first[m.Name] = source{m, o}
 				case known.metric != m && known.object != o:
-					b.found(o, []diag.Finding{{Severity: diag.Warning, Code: diag.StageIgnored, Path: "spec.pipelineStages", Related: []diag.Object{known.object.Ref()},
-						Message: fmt.Sprintf("the metric %s has another type or description in %s: the agent's own metrics cannot be read once both are counted", m.Name, known.object.ID)}})
+					b.report.found(o, diag.Finding{Severity: diag.Warning, Code: diag.StageIgnored, Path: "spec.pipelineStages", Related: []diag.Object{known.object.Ref()},
+						Message: fmt.Sprintf("the metric %s has another type or description in %s: the agent's own metrics cannot be read once both are counted", m.Name, known.object.ID)})
 				}
 			})
 		}

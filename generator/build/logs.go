@@ -1,13 +1,8 @@
 package build
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
-
-	prommodel "github.com/prometheus/common/model"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
@@ -56,7 +51,7 @@ func (b *builder) logsBlock(podLogs bool) *model.Logs {
 func (b *builder) logsInstance(l *hierarchy.LogsInstance, podLogs bool) model.LogsInstance {
 	spec := &manifest.As[v1alpha1.LogsInstance](l.Object).Spec
 	i := model.LogsInstance{Name: l.Object.Namespace + "/" + l.Object.Name, Clients: b.clients(l.Object, spec)}
-	b.checkFiles(l.Object, filesOf(l.Object))
+	b.report.add(readsOfOthers(b.hierarchy.Agent, l.Object)...)
 	if podLogs {
 		for _, o := range l.PodLogs {
 			if job := b.podLogs(o); job != nil {
@@ -65,7 +60,7 @@ func (b *builder) logsInstance(l *hierarchy.LogsInstance, podLogs bool) model.Lo
 		}
 	}
 	if t := spec.TargetConfig; t != nil {
-		b.goDuration(l.Object, "spec.targetConfig.syncPeriod", t.SyncPeriod)
+		b.report.goDuration(l.Object, "spec.targetConfig.syncPeriod", t.SyncPeriod)
 		i.TargetConfig = &model.TargetConfig{SyncPeriod: t.SyncPeriod}
 	}
 	i.Additional = b.additionalLogs(l.Object, spec)
@@ -82,11 +77,11 @@ func (b *builder) podLogs(o *manifest.Object) *model.LogsScrapeConfig {
 		p := manifest.As[v1alpha1.PodLogs](o)
 		var findings []diag.Finding
 		job, findings = b.logJobs.PodLogs(p)
-		b.found(o, findings)
+		b.report.found(o, findings...)
 		job.Stages, findings = stage.Build("spec.pipelineStages", p.Spec.PipelineStages)
-		b.found(o, findings)
-		b.found(o, stages.Check(job.Stages))
-		b.checkLogFiles(o, p)
+		b.report.found(o, findings...)
+		b.report.found(o, stages.Check(job.Stages)...)
+		checkLogFiles(b.report, o, p)
 		b.builtLogs[o] = job
 	}
 	return job
@@ -94,7 +89,7 @@ func (b *builder) podLogs(o *manifest.Object) *model.LogsScrapeConfig {
 
 // checkLogFiles warns of relabelings that choose which files are read: logs pods see those
 // of the whole node, the Secrets that are mounted into them included.
-func (b *builder) checkLogFiles(o *manifest.Object, p *v1alpha1.PodLogs) {
+func checkLogFiles(report *reports, o *manifest.Object, p *v1alpha1.PodLogs) {
 	for i, r := range p.Spec.RelabelConfigs {
 		if r == nil {
 			continue
@@ -105,7 +100,7 @@ func (b *builder) checkLogFiles(o *manifest.Object, p *v1alpha1.PodLogs) {
 		}
 		switch target {
 		case "__path__", "__path_exclude__":
-			b.warn(o, diag.ReadsAnyFile, "spec.relabelings["+strconv.Itoa(i)+"]."+field, "sets %s, which decides what files of the node are read", target)
+			report.warn(o, diag.ReadsAnyFile, "spec.relabelings["+strconv.Itoa(i)+"]."+field, "sets %s, which decides what files of the node are read", target)
 		}
 	}
 }
@@ -117,93 +112,15 @@ func (b *builder) clients(o *manifest.Object, spec *v1alpha1.LogsInstanceSpec) [
 		in, path, specs = b.secrets.In(b.hierarchy.Agent), "spec.logs.clients", b.spec.Logs.Clients
 	}
 	if len(specs) == 0 {
-		b.warn(o, diag.NoLogsClient, "spec.clients", "neither the LogsInstance nor GrafanaAgent %s has a client: the agent does not start it", b.hierarchy.Name())
+		b.report.warn(o, diag.NoLogsClient, "spec.clients", "neither the LogsInstance nor GrafanaAgent %s has a client: the agent does not start it", b.hierarchy.Name())
 	}
 	var out []model.LogsClient
 	for i := range specs {
-		w := writer{builder: b, in: in, path: path + "[" + strconv.Itoa(i) + "]"}
+		w := b.writer(in, path+"["+strconv.Itoa(i)+"]")
 		out = append(out, w.logsClient(&specs[i]))
 	}
 	b.checkClients(in, path, out)
 	return out
-}
-
-// logsClient builds one client.
-func (w writer) logsClient(s *v1alpha1.LogsClientSpec) model.LogsClient {
-	out := model.LogsClient{
-		URL: s.URL, TenantID: s.TenantID, BatchWait: s.BatchWait, BatchSize: scrape.Float64Int(int64(s.BatchSize)),
-		Timeout: s.Timeout, ProxyURL: s.ProxyURL, ExternalLabels: w.clientLabels(s),
-	}
-	w.checkTarget(".url", s.URL)
-	w.checkURL(".proxyUrl", s.ProxyURL)
-	w.goDuration(w.in.Object(), w.path+".batchWait", s.BatchWait)
-	w.goDuration(w.in.Object(), w.path+".timeout", s.Timeout)
-	w.clientAuth(&out, s)
-	if s.TLSConfig != nil {
-		out.TLS = w.tls(w.in, w.path+".tlsConfig", s.TLSConfig)
-	}
-	if c := s.BackoffConfig; c != nil {
-		w.goDuration(w.in.Object(), w.path+".backoffConfig.minPeriod", c.MinPeriod)
-		w.goDuration(w.in.Object(), w.path+".backoffConfig.maxPeriod", c.MaxPeriod)
-		out.Backoff = &model.Backoff{MinPeriod: c.MinPeriod, MaxPeriod: c.MaxPeriod, MaxRetries: int64(c.MaxRetries)}
-	}
-	return out
-}
-
-// clientLabels are the labels of all lines of a client: the cluster, and the user's own,
-// which may replace it.
-func (w writer) clientLabels(s *v1alpha1.LogsClientSpec) model.Expandable {
-	out := model.Expandable{}
-	if name := orDefault(w.spec.Logs.LogsExternalLabelName, "cluster"); name != "" {
-		out[name] = w.hierarchy.Name()
-		w.checkLogLabel(w.hierarchy.Agent, "spec.logs.logsExternalLabelName", name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.ExternalLabels)) {
-		out[name] = s.ExternalLabels[name]
-		w.checkLogLabel(w.in.Object(), w.path+".externalLabels["+name+"]", name)
-		w.checkVariables(w.in.Object(), w.path+".externalLabels["+name+"]", s.ExternalLabels[name])
-	}
-	return out
-}
-
-// checkLogLabel refuses names of external labels that metrics may have and logs may not.
-func (b *builder) checkLogLabel(o *manifest.Object, path, name string) {
-	if !prommodel.LabelName(name).IsValidLegacy() {
-		b.error(o, diag.InvalidLabelName, path, "%q is not a label name: the agent refuses the whole configuration", name)
-	}
-}
-
-// clientAuth sets the credentials of a client. The agent takes one kind at most.
-func (w writer) clientAuth(out *model.LogsClient, s *v1alpha1.LogsClientSpec) {
-	var methods []string
-	if s.BasicAuth != nil {
-		methods = append(methods, "basicAuth")
-		out.BasicAuth = &model.BasicAuth{
-			Username: w.basicAuthHalf(".basicAuth.username", s.BasicAuth.Username),
-			Password: w.basicAuthHalf(".basicAuth.password", s.BasicAuth.Password),
-		}
-	}
-	if s.OAuth2 != nil {
-		methods = append(methods, "oauth2")
-		out.OAuth2 = w.oauth2(s.OAuth2)
-	}
-	if a := w.bearer(w.in, w.path, s.BearerToken, s.BearerTokenFile); a != nil {
-		methods = append(methods, "bearerToken or bearerTokenFile")
-		out.BearerToken = a.Credentials
-	}
-	if len(methods) > 1 {
-		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
-	}
-}
-
-// basicAuthHalf resolves username or password for a client that takes both as a value or
-// as a file.
-func (w writer) basicAuthHalf(field string, ref corev1.SecretKeySelector) model.Secret {
-	if ref.Name == "" {
-		w.wrong(diag.IncompleteBasicAuth, field, "is missing: basicAuth needs a username and a password")
-		return model.Secret{}
-	}
-	return w.in.Value(w.path+field, &ref)
 }
 
 // checkClients refuses a client that is there twice, and names clients that the agent
@@ -214,7 +131,7 @@ func (b *builder) checkClients(in secretref.Scope, path string, list []model.Log
 	for i := range list {
 		text := clientText(filledClient(list[i]))
 		if n, twice := full[text]; twice {
-			b.error(in.Object(), diag.DuplicateLogsClient, path+"["+strconv.Itoa(i)+"]", "is equal to %s[%d]: the agent refuses the whole configuration", path, n)
+			b.report.error(in.Object(), diag.DuplicateLogsClient, path+"["+strconv.Itoa(i)+"]", "is equal to %s[%d]: the agent refuses the whole configuration", path, n)
 			continue
 		}
 		full[text] = i

@@ -41,7 +41,7 @@ func (b *builder) discovery() model.HTTPSD {
 	}
 	agent := b.hierarchy.Agent
 	sd, findings := b.options.SDAggregator.HTTPSD(b.secrets.In(agent))
-	b.found(agent, findings)
+	b.report.found(agent, findings...)
 	return sd
 }
 
@@ -90,11 +90,12 @@ func (b *builder) externalLabels() model.Expandable {
 	out := model.Expandable{}
 	if name := orDefault(spec.MetricsExternalLabelName, "cluster"); name != "" {
 		out[name] = agent.Namespace + "/" + agent.Name
-		b.checkLabelName(agent, "spec.metrics.metricsExternalLabelName", name)
+		b.report.labelName(agent, "spec.metrics.metricsExternalLabelName", name)
 	}
 	for name, value := range spec.ExternalLabels {
 		out[name] = value
-		b.checkLabel(agent, "spec.metrics.externalLabels["+name+"]", name, value)
+		b.report.labelName(agent, "spec.metrics.externalLabels["+name+"]", name)
+		b.env().check(b.report, agent, "spec.metrics.externalLabels["+name+"]", value)
 	}
 	return out
 }
@@ -105,7 +106,7 @@ func (b *builder) replicaLabel(wanted bool) string {
 	if name == "" || !wanted {
 		return ""
 	}
-	b.checkLabelName(b.hierarchy.Agent, "spec.metrics.replicaExternalLabelName", name)
+	b.report.labelName(b.hierarchy.Agent, "spec.metrics.replicaExternalLabelName", name)
 	return name
 }
 
@@ -130,13 +131,13 @@ func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) model.In
 		WriteStaleOnShutdown: spec.WriteStaleOnShutdown != nil && *spec.WriteStaleOnShutdown,
 		RemoteWrite:          b.remoteWrites(in, "spec.remoteWrite", spec.RemoteWrite),
 	}
-	b.checkFiles(m.Object, filesOf(m.Object))
+	b.report.add(readsOfOthers(b.hierarchy.Agent, m.Object)...)
 	truncate := b.checkWAL(m.Object, spec)
 	if monitors {
 		i.ScrapeConfigs = b.monitors(m, truncate)
 	}
 	if every := b.globalInterval(); every > truncate && slices.ContainsFunc(i.ScrapeConfigs, withoutInterval) {
-		b.fail(m.Object, diag.IntervalAboveWAL, "spec.walTruncateFrequency", fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
+		b.report.fail(m.Object, diag.IntervalAboveWAL, "spec.walTruncateFrequency", fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
 			prommodel.Duration(truncate), prommodel.Duration(every), b.hierarchy.Name()), b.hierarchy.Agent.Ref())
 	}
 	i.Additional = b.additional(in, m.Object, spec, i.ScrapeConfigs, truncate)
@@ -162,12 +163,12 @@ func (b *builder) monitors(m *hierarchy.MetricsInstance, truncate time.Duration)
 // integrationMonitor returns the job of an IntegrationMonitor, which says by which instance
 // it is scraped; nil when it is left out.
 func (b *builder) integrationMonitor(o, instance *manifest.Object) *model.ScrapeConfig {
-	if b.left[o.ID] || b.deniedFiles(o) {
+	if b.leftOut(o) {
 		return nil
 	}
-	b.checkFiles(o, filesOf(o))
+	b.report.add(readsOfOthers(b.hierarchy.Agent, o)...)
 	job, findings := b.jobs.IntegrationMonitor(manifest.As[v1alpha1.IntegrationMonitor](o), instance.Namespace+"/"+instance.Name, b.secrets.In(o))
-	b.found(o, findings)
+	b.report.found(o, findings...)
 	return job
 }
 
@@ -176,10 +177,22 @@ func withoutInterval(job *model.ScrapeConfig) bool {
 	return err == nil && d == 0 || job.Interval == ""
 }
 
+// leftOut reports whether a monitor is left out.
+func (b *builder) leftOut(o *manifest.Object) bool {
+	if b.left[o.ID] || !b.spec.Metrics.ArbitraryFSAccessThroughSMs.Deny {
+		return b.left[o.ID]
+	}
+	f, is := denied(b.hierarchy.Agent, o)
+	if is {
+		b.report.found(o, f)
+	}
+	return is
+}
+
 // monitor returns the jobs of a ServiceMonitor, PodMonitor or Probe; none when it is
 // left out.
 func (b *builder) monitor(o, instance *manifest.Object, truncate time.Duration) []*model.ScrapeConfig {
-	if b.left[o.ID] || b.deniedFiles(o) {
+	if b.leftOut(o) {
 		return nil
 	}
 	jobs, ok := b.built[o]
@@ -192,11 +205,11 @@ func (b *builder) monitor(o, instance *manifest.Object, truncate time.Duration) 
 }
 
 func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
-	b.checkFiles(o, filesOf(o))
+	b.report.add(readsOfOthers(b.hierarchy.Agent, o)...)
 	in := b.secrets.In(o)
 	var out []*model.ScrapeConfig
 	add := func(job *model.ScrapeConfig, findings []diag.Finding) {
-		b.found(o, findings)
+		b.report.found(o, findings...)
 		out = append(out, job)
 	}
 	switch m := o.Value.(type) {

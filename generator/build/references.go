@@ -7,12 +7,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // literals refuses credentials in clear where the policy keeps them out of the output.
-func (b *builder) literals(o *manifest.Object, r *running) (out []diag.Finding) {
-	if b.secrets.In(o).LiteralsAllowed() {
+func (c integrationChecks) literals(o *manifest.Object, r *running) (out []diag.Finding) {
+	if c.secrets.In(o).LiteralsAllowed() {
 		return nil
 	}
 	for _, path := range r.Literals {
@@ -24,13 +25,13 @@ func (b *builder) literals(o *manifest.Object, r *running) (out []diag.Finding) 
 }
 
 // resolve checks that the instances to which an integration refers are in its pod.
-func (b *builder) resolve(r *running) []diag.Finding {
+func (c integrationChecks) resolve(r *running) []diag.Finding {
 	var out []diag.Finding
 	for _, ref := range r.MetricsInstances {
-		out = append(out, b.resolveOne("MetricsInstance", "spec.metrics.instanceSelector", ref, b.metricsObjects())...)
+		out = append(out, c.resolveOne("MetricsInstance", "spec.metrics.instanceSelector", ref, metricsObjects(c.hierarchy))...)
 	}
 	for _, ref := range r.LogsInstances {
-		out = append(out, b.resolveOne("LogsInstance", "spec.logs.instanceSelector", ref, b.logsObjects())...)
+		out = append(out, c.resolveOne("LogsInstance", "spec.logs.instanceSelector", ref, logsObjects(c.hierarchy))...)
 	}
 	for _, ref := range r.TracesInstances {
 		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.InstanceNotSelected, Path: ref.Path,
@@ -40,32 +41,32 @@ func (b *builder) resolve(r *running) []diag.Finding {
 }
 
 // resolveOne checks a reference against the instances of its kind that are selected.
-func (b *builder) resolveOne(kind, selector string, ref integration.Reference, selected []*manifest.Object) []diag.Finding {
+func (c integrationChecks) resolveOne(kind, selector string, ref integration.Reference, selected []*manifest.Object) []diag.Finding {
 	f := diag.Finding{Severity: diag.Error, Code: diag.InstanceNotSelected, Path: ref.Path}
 	namespace, name, _ := strings.Cut(ref.Name, "/")
 	id := manifest.ID{Kind: kind, Namespace: namespace, Name: name}
-	f.Related = []diag.Object{b.hierarchy.Agent.Ref()}
+	f.Related = []diag.Object{c.hierarchy.Agent.Ref()}
 	if name != "" {
 		f.Related = append(f.Related, diag.Object{APIVersion: v1alpha1.APIVersion, Kind: kind, Namespace: namespace, Name: name})
 	}
 	var names []string
 	for _, o := range selected {
-		if o.ID == id && !b.left[id] {
+		if o.ID == id && !c.left[id] {
 			return nil
 		}
 		names = append(names, o.Namespace+"/"+o.Name)
 	}
-	if b.set.Get(id) == nil {
-		b.secrets.Look(id) // for the day on which it is there
+	if c.set.Get(id) == nil {
+		c.secrets.Look(id) // for the day on which it is there
 	}
-	if b.left[id] || b.set.IsLeftOut(id) {
+	if c.left[id] || c.set.IsLeftOut(id) {
 		f.Code, f.Hint = diag.FollowsError, "correct the "+kind
 		f.Message = fmt.Sprintf("%s %q is left out because of an error, and without it the agent would not start", kind, ref.Name)
 		return []diag.Finding{f}
 	}
-	f.Message = fmt.Sprintf("%s %q is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name, b.hierarchy.Name())
+	f.Message = fmt.Sprintf("%s %q is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name, c.hierarchy.Name())
 	if ref.Path == "spec.config" { // the field is absent
-		f.Message = fmt.Sprintf("without the field for its %s the integration uses %q, which is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name, b.hierarchy.Name())
+		f.Message = fmt.Sprintf("without the field for its %s the integration uses %q, which is not one of GrafanaAgent %s: the agent would not start", kind, ref.Name, c.hierarchy.Name())
 	}
 	f.Hint = "it is written namespace/name, and " + selector + " must select it; "
 	if len(names) == 0 {
@@ -76,28 +77,28 @@ func (b *builder) resolveOne(kind, selector string, ref integration.Reference, s
 	return []diag.Finding{f}
 }
 
-func (b *builder) metricsObjects() (out []*manifest.Object) {
-	for _, m := range b.hierarchy.Metrics {
+func metricsObjects(h *hierarchy.Hierarchy) (out []*manifest.Object) {
+	for _, m := range h.Metrics {
 		out = append(out, m.Object)
 	}
 	return out
 }
 
-func (b *builder) logsObjects() (out []*manifest.Object) {
-	for _, l := range b.hierarchy.Logs {
+func logsObjects(h *hierarchy.Hierarchy) (out []*manifest.Object) {
+	for _, l := range h.Logs {
 		out = append(out, l.Object)
 	}
 	return out
 }
 
-// tellDependence tells of integrations that can stop all others of their pod for a reason
+// reportDependence tells of integrations that can stop all others of their pod for a reason
 // that is not in Git: one that fails while it starts stops the agent.
-func (b *builder) tellDependence(pod []running) {
+func reportDependence(report *reports, pod []running) {
 	for _, r := range pod {
 		if need := integration.Needs(r.Name); need != "" && len(pod) > 1 {
-			b.found(r.object, []diag.Finding{{Severity: diag.Info, Code: diag.StopsTheOthers, Path: "spec.name",
+			report.found(r.object, diag.Finding{Severity: diag.Info, Code: diag.StopsTheOthers, Path: "spec.name",
 				Message: fmt.Sprintf("%s needs %s when the agent starts: without, none of the %d integrations in its pod runs", r.Name, need, len(pod)),
-				Hint:    "let another GrafanaAgent select it, to keep the others apart"}})
+				Hint:    "let another GrafanaAgent select it, to keep the others apart"})
 		}
 	}
 }

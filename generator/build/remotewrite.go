@@ -21,27 +21,34 @@ import (
 func (b *builder) remoteWrites(in secretref.Scope, path string, specs []v1alpha1.RemoteWriteSpec) []model.RemoteWrite {
 	var out []model.RemoteWrite
 	for i := range specs {
-		w := writer{builder: b, in: in, path: path + "[" + strconv.Itoa(i) + "]"}
+		w := b.writer(in, path+"["+strconv.Itoa(i)+"]")
 		out = append(out, w.build(&specs[i]))
 	}
 	b.checkNames(in, path, specs, out)
 	return out
 }
 
-// writer builds one remote_write; path is its own.
+// writer builds one remote write or client of logs; path is its own.
 type writer struct {
-	*builder
-	in   secretref.Scope
-	path string
+	report  *reports
+	in      secretref.Scope
+	path    string
+	rules   *scrape.RelabelChecker
+	env     environment
+	cluster string // namespace/name of the GrafanaAgent
+}
+
+func (b *builder) writer(in secretref.Scope, path string) writer {
+	return writer{report: b.report, in: in, path: path, rules: &b.relabel, env: b.env(), cluster: b.hierarchy.Name()}
 }
 
 func (w writer) wrong(code diag.Code, field, format string, args ...any) {
-	w.error(w.in.Object(), code, w.path+field, format, args...)
+	w.report.error(w.in.Object(), code, w.path+field, format, args...)
 }
 
 // lacks reports a field without the part that a reference was to yield.
 func (w writer) lacks(code diag.Code, field, message string, ref monitoringv1.SecretOrConfigMap) {
-	w.fail(w.in.Object(), code, w.path+field, message, scrape.Referred(ref)...)
+	w.report.fail(w.in.Object(), code, w.path+field, message, scrape.Referred(ref)...)
 }
 
 func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
@@ -50,27 +57,27 @@ func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	}
 	w.checkTarget(".url", s.URL)
 	w.checkURL(".proxyUrl", s.ProxyURL)
-	w.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
+	w.report.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
 	w.checkHeaders(s.Headers)
 	for i := range s.WriteRelabelConfigs {
 		r := scrape.OwnRelabel(&s.WriteRelabelConfigs[i])
-		for _, p := range w.relabel.Check(r) {
+		for _, p := range w.rules.Check(r) {
 			d := w.in.Object().Diag(p.Severity, p.Code, fieldPath(w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]", p.Field), "%s", p.Message)
 			d.Hint = p.Hint
-			w.diags = append(w.diags, d)
+			w.report.add(d)
 		}
 		out.WriteRelabel = append(out.WriteRelabel, r)
 	}
 	w.auth(&out, s)
 	if s.TLSConfig != nil {
-		out.TLS = w.tls(w.in, w.path+".tlsConfig", s.TLSConfig)
+		out.TLS = w.tls(s.TLSConfig)
 	}
 	if q := s.QueueConfig; q != nil {
 		out.Queue = w.queue(q)
 	}
 	if m := s.MetadataConfig; m != nil {
 		out.Metadata = &model.Metadata{Send: m.Send != nil && *m.Send, SendInterval: m.SendInterval}
-		w.duration(w.in.Object(), w.path+".metadataConfig.sendInterval", m.SendInterval)
+		w.report.duration(w.in.Object(), w.path+".metadataConfig.sendInterval", m.SendInterval)
 	}
 	return out
 }
@@ -93,7 +100,7 @@ func (w writer) auth(out *model.RemoteWrite, s *v1alpha1.RemoteWriteSpec) {
 		methods = append(methods, "oauth2")
 		out.OAuth2 = w.oauth2(s.OAuth2)
 	}
-	if a := w.bearer(w.in, w.path, s.BearerToken, s.BearerTokenFile); a != nil {
+	if a := w.bearer(s.BearerToken, s.BearerTokenFile); a != nil {
 		methods = append(methods, "bearerToken or bearerTokenFile")
 		out.Authorization = a
 	}
@@ -176,14 +183,14 @@ func (w writer) checkPart(field string, ref *corev1.SecretKeySelector, part, oth
 
 func (w writer) queue(q *v1alpha1.QueueConfig) *model.Queue {
 	for field, value := range map[string]string{"batchSendDeadline": q.BatchSendDeadline, "minBackoff": q.MinBackoff, "maxBackoff": q.MaxBackoff} {
-		w.duration(w.in.Object(), w.path+".queueConfig."+field, value)
+		w.report.duration(w.in.Object(), w.path+".queueConfig."+field, value)
 	}
 	const why = "is not rendered: the Grafana Agent Operator ignores it"
 	if q.MaxRetries != 0 {
-		w.warn(w.in.Object(), diag.NotRendered, w.path+".queueConfig.maxRetries", why)
+		w.report.warn(w.in.Object(), diag.NotRendered, w.path+".queueConfig.maxRetries", why)
 	}
 	if q.RetryOnRateLimit {
-		w.warn(w.in.Object(), diag.NotRendered, w.path+".queueConfig.retryOnRateLimit", why)
+		w.report.warn(w.in.Object(), diag.NotRendered, w.path+".queueConfig.retryOnRateLimit", why)
 	}
 	return &model.Queue{
 		Capacity: int64(q.Capacity), MinShards: int64(q.MinShards), MaxShards: int64(q.MaxShards), MaxSamplesPerSend: int64(q.MaxSamplesPerSend),
@@ -198,7 +205,7 @@ func (w writer) checkTarget(field, value string) {
 	case expand.Touches(value):
 		d := w.in.Object().Diag(diag.Error, diag.InvalidURL, w.path+field, "environment variables are not expanded here: the text would be used as it is")
 		d.Hint = "write the URL out"
-		w.diags = append(w.diags, d)
+		w.report.add(d)
 	case err != nil:
 		w.checkURL(field, value)
 	case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
@@ -241,14 +248,14 @@ func (w writer) checkHeaders(headers map[string]string) {
 }
 
 // bearer builds the authorization block from a literal token or a file of the agent.
-func (b *builder) bearer(in secretref.Scope, path, token, file string) *model.Authorization {
+func (w writer) bearer(token, file string) *model.Authorization {
 	if token != "" && file != "" {
-		b.error(in.Object(), diag.AuthConflict, path+".bearerToken", "at most one of bearerToken and bearerTokenFile may be set")
+		w.wrong(diag.AuthConflict, ".bearerToken", "at most one of bearerToken and bearerTokenFile may be set")
 	}
-	if token != "" && !in.LiteralsAllowed() {
-		d := in.Object().Diag(diag.Error, diag.LiteralToken, path+".bearerToken", "is a secret in clear, which the secrets policy reference keeps out of the output")
+	if token != "" && !w.in.LiteralsAllowed() {
+		d := w.in.Object().Diag(diag.Error, diag.LiteralToken, w.path+".bearerToken", "is a secret in clear, which the secrets policy reference keeps out of the output")
 		d.Hint = "mount a Secret by spec.secrets of the GrafanaAgent and name its file in bearerTokenFile, or use the policy plaintext"
-		b.diags = append(b.diags, d)
+		w.report.add(d)
 	}
 	if token == "" && file == "" {
 		return nil
@@ -261,12 +268,12 @@ func (b *builder) bearer(in secretref.Scope, path, token, file string) *model.Au
 }
 
 // tls builds a TLS block whose file names win over references.
-func (b *builder) tls(in secretref.Scope, path string, s *v1alpha1.TLSConfig) *model.TLS {
+func (w writer) tls(s *v1alpha1.TLSConfig) *model.TLS {
 	file := func(name, field string, ref monitoringv1.SecretOrConfigMap) string {
 		if name != "" {
 			return name
 		}
-		return in.File(path+field, ref)
+		return w.in.File(w.path+".tlsConfig"+field, ref)
 	}
 	key := monitoringv1.SecretOrConfigMap{Secret: s.KeySecret}
 	t := &model.TLS{
@@ -277,7 +284,7 @@ func (b *builder) tls(in secretref.Scope, path string, s *v1alpha1.TLSConfig) *m
 	}
 	t.InsecureSkipVerify = s.InsecureSkipVerify != nil && *s.InsecureSkipVerify
 	if half, missing := scrape.HalfTLS(t, s.CertFile != "" || scrape.Given(s.Cert), s.KeyFile != "" || scrape.Given(key), s.Cert, key); half {
-		b.fail(in.Object(), diag.IncompleteTLS, path, "a client certificate needs its key, and a key its certificate", missing...)
+		w.report.fail(w.in.Object(), diag.IncompleteTLS, w.path+".tlsConfig", "a client certificate needs its key, and a key its certificate", missing...)
 	}
 	return t
 }
@@ -289,7 +296,7 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 		return model.KubernetesSD{}
 	}
 	const path = "spec.apiServer"
-	w := writer{builder: b, in: in, path: path}
+	w := b.writer(in, path)
 	out := model.KubernetesSD{APIServer: s.Host}
 	w.checkURL(".host", s.Host)
 	if s.BasicAuth != nil {
@@ -298,18 +305,18 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 			Password: w.basicAuthHalf(".basicAuth.password", s.BasicAuth.Password),
 		}
 	}
-	out.Authorization = b.bearer(in, path, s.BearerToken, s.BearerTokenFile)
+	out.Authorization = w.bearer(s.BearerToken, s.BearerTokenFile)
 	if out.BasicAuth != nil && out.Authorization != nil {
-		b.error(in.Object(), diag.AuthConflict, path, "at most one of basicAuth, bearerToken and bearerTokenFile may be set")
+		b.report.error(in.Object(), diag.AuthConflict, path, "at most one of basicAuth, bearerToken and bearerTokenFile may be set")
 	}
 	if s.Host == "" && (out.BasicAuth != nil || out.Authorization != nil || s.TLSConfig != nil) {
-		b.error(in.Object(), diag.InvalidURL, path+".host", "is missing: the agent refuses credentials for the API server without its URL")
+		b.report.error(in.Object(), diag.InvalidURL, path+".host", "is missing: the agent refuses credentials for the API server without its URL")
 	}
 	if s.Authorization != nil {
-		b.warn(in.Object(), diag.NotRendered, path+".authorization", "is not rendered: the Grafana Agent Operator ignores it")
+		b.report.warn(in.Object(), diag.NotRendered, path+".authorization", "is not rendered: the Grafana Agent Operator ignores it")
 	}
 	if s.TLSConfig != nil {
-		out.TLS = b.tls(in, path+".tlsConfig", s.TLSConfig)
+		out.TLS = w.tls(s.TLSConfig)
 	}
 	return out
 }

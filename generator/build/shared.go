@@ -25,7 +25,7 @@ func (b *builder) separateShared(m *model.Metrics) {
 	}
 	if why != "" {
 		m.InstanceMode = "distinct"
-		b.warn(b.hierarchy.Agent, diag.SharedInstances, "spec.metrics.instanceSelector",
+		b.report.warn(b.hierarchy.Agent, diag.SharedInstances, "spec.metrics.instanceSelector",
 			"%s: instance_mode is set to distinct, which moves their write-ahead log", why)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -16,7 +17,7 @@ import (
 
 // checkMounted reports files of Secrets and ConfigMaps that the configuration names and
 // the pods do not have.
-func (b *builder) checkMounted(r running, extras podspec.Extras) {
+func (c integrationChecks) checkMounted(r running, extras podspec.Extras) {
 	eachText("spec.config", r.Config, func(path, text string) {
 		inFolder := func(dir string) bool { return strings.HasPrefix(text, dir+"/") }
 		if !slices.ContainsFunc([]string{secretref.FilesDir, secretref.SecretsDir, secretref.ConfigMapsDir}, inFolder) || strings.Contains(text, "$") {
@@ -25,19 +26,19 @@ func (b *builder) checkMounted(r running, extras podspec.Extras) {
 		own := func(m corev1.VolumeMount) bool {
 			return strings.HasPrefix(text, strings.TrimSuffix(m.MountPath, "/")+"/")
 		}
-		if !extras.Holds(text) && !slices.ContainsFunc(b.agentMounts(), own) {
-			b.found(r.object, []diag.Finding{{Severity: diag.Error, Code: diag.FileNotMounted, Path: r.place(path),
-				Message: text + " is not in the pod: nothing that is mounted has it", Hint: "list it in spec.secrets or spec.configMaps, or correct the path", Related: []diag.Object{b.hierarchy.Agent.Ref()}}})
+		if !extras.Holds(text) && !slices.ContainsFunc(agentMounts(c.hierarchy.Spec()), own) {
+			c.report.found(r.object, diag.Finding{Severity: diag.Error, Code: diag.FileNotMounted, Path: r.place(path),
+				Message: text + " is not in the pod: nothing that is mounted has it", Hint: "list it in spec.secrets or spec.configMaps, or correct the path", Related: []diag.Object{c.hierarchy.Agent.Ref()}})
 		}
 	})
 }
 
 // agentMounts are the mounts that the GrafanaAgent adds to its agent container.
-func (b *builder) agentMounts() []corev1.VolumeMount {
-	out := slices.Clip(b.spec.VolumeMounts)
-	for i := range b.spec.Containers {
-		if b.spec.Containers[i].Name == agentContainer {
-			out = append(out, b.spec.Containers[i].VolumeMounts...)
+func agentMounts(spec *v1alpha1.GrafanaAgentSpec) []corev1.VolumeMount {
+	out := slices.Clip(spec.VolumeMounts)
+	for i := range spec.Containers {
+		if spec.Containers[i].Name == agentContainer {
+			out = append(out, spec.Containers[i].VolumeMounts...)
 		}
 	}
 	return out
@@ -63,12 +64,12 @@ func eachText(path string, v model.Value, f func(path, text string)) {
 	}
 }
 
-// integrationVariables finds references to variables that the pods do not define: in
+// variables finds references to variables that the pods do not define: in
 // the configuration of integrations they are live. Where the agent would not start with
 // nothing in their place, that is told as well.
-func (b *builder) integrationVariables(in integration.Input, r *running) (out []diag.Finding) {
+func (c integrationChecks) variables(in integration.Input, r *running) (out []diag.Finding) {
 	eachText("spec.config", r.Config, func(path, text string) {
-		out = append(out, b.undefined(path, text)...)
+		out = append(out, c.env.undefined(path, text)...)
 	})
 	if len(out) == 0 {
 		return nil
@@ -77,54 +78,12 @@ func (b *builder) integrationVariables(in integration.Input, r *running) (out []
 	for _, f := range r.Findings {
 		known[f.Path+f.Message] = true
 	}
-	in.Config = b.expanded(in.Config, r.Config)
-	for _, f := range b.catalogue().Check(in).Findings {
+	in.Config = c.env.expanded(in.Config, r.Config)
+	for _, f := range c.catalogue.Check(in).Findings {
 		if f.Severity == diag.Error && !known[f.Path+f.Message] {
 			f.Message = "an undefined variable leaves it empty: " + f.Message
 			out = append(out, f)
 		}
 	}
 	return out
-}
-
-// expanded returns a configuration with nothing in place of undefined variables. Where
-// one stands without quotes, as rendered says, nothing is as good as no field.
-func (b *builder) expanded(v any, rendered model.Value) any {
-	switch v := v.(type) {
-	case map[string]any:
-		m, _ := rendered.(model.Map)
-		out := make(map[string]any, len(v))
-		for k := range v {
-			out[k] = b.expanded(v[k], m.Get(k))
-		}
-		return out
-	case []any:
-		l, _ := rendered.(model.List)
-		out := make([]any, len(v))
-		for i := range v {
-			var item model.Value
-			if len(l) == len(v) { // no null was dropped
-				item = l[i]
-			}
-			out[i] = b.expanded(v[i], item)
-		}
-		return out
-	case string:
-		text := b.withoutUndefined(v)
-		if _, plain := rendered.(model.Plain); plain && strings.TrimSpace(text) == "" {
-			return nil
-		}
-		return text
-	}
-	return v
-}
-
-func (b *builder) withoutUndefined(text string) string {
-	found, _ := variables(text)
-	for _, v := range found {
-		if v.container == agentContainer && !b.podDefines(v) {
-			text = strings.ReplaceAll(text, v.text, "")
-		}
-	}
-	return text
 }

@@ -3,8 +3,13 @@ package build
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/expand"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -35,17 +40,27 @@ func variables(text string) (out []variable, ok bool) {
 	return out, ok
 }
 
+// environment is what is known of the environment of some pods.
+type environment struct {
+	agent *manifest.Object
+	pods  secretref.Group
+}
+
+func (e environment) containers() []corev1.Container {
+	return manifest.As[v1alpha1.GrafanaAgent](e.agent).Spec.Containers
+}
+
 // undefined finds references in a live text that nothing answers: an error where the config
 // reloader would refuse every configuration, a warning where the agent puts in nothing.
-func (b *builder) undefined(path, text string) (out []diag.Finding) {
+func (e environment) undefined(path, text string) (out []diag.Finding) {
 	if !strings.Contains(text, "$") {
 		return nil
 	}
 	found, _ := variables(text)
 	for _, v := range found {
-		if !b.podDefines(v) {
+		if !e.defines(v) {
 			out = append(out, diag.Finding{Severity: v.severity(), Code: diag.EnvReference, Path: path,
-				Message: v.text + " is not a variable that the pods define", Hint: v.hint(), Related: []diag.Object{b.hierarchy.Agent.Ref()}})
+				Message: v.text + " is not a variable that the pods define", Hint: v.hint(), Related: []diag.Object{e.agent.Ref()}})
 		}
 	}
 	return out
@@ -59,14 +74,14 @@ func (v variable) severity() diag.Severity {
 	return diag.Warning
 }
 
-// podDefines reports whether the environment of a container has the variable, as far as
+// defines reports whether the environment of a container has the variable, as far as
 // can be known.
-func (b *builder) podDefines(v variable) bool {
+func (e environment) defines(v variable) bool {
 	switch v.name {
 	case "POD_NAME", "AGENT_DEPLOY_MODE", "SHARD", "HOSTNAME":
 		return true
 	case "SHARDS": // the operator forgot the logs pods
-		if b.pods != secretref.Logs {
+		if e.pods != secretref.Logs {
 			return true
 		}
 	case "STATEFULSET_ORDINAL_NUMBER":
@@ -75,8 +90,9 @@ func (b *builder) podDefines(v variable) bool {
 	if strings.HasPrefix(v.name, "KUBERNETES_") {
 		return true // the kubelet's
 	}
-	for i := range b.spec.Containers {
-		c := &b.spec.Containers[i]
+	containers := e.containers()
+	for i := range containers {
+		c := &containers[i]
 		if c.Name != v.container {
 			continue
 		}
@@ -98,4 +114,54 @@ func (v variable) hint() string {
 		return "with an undefined $(NAME) the config reloader refuses every new configuration; define it by spec.containers for the container " + reloader
 	}
 	return "an undefined ${NAME} becomes empty; define it by spec.containers for the container " + agentContainer
+}
+
+// check checks a text of an object in which variables are expanded.
+func (e environment) check(report *reports, o *manifest.Object, path, text string) {
+	if _, ok := variables(text); !ok {
+		report.error(o, diag.EnvReference, path, "an unfinished ${: the agent refuses the whole configuration")
+	}
+	report.found(o, e.undefined(path, text)...)
+}
+
+// expanded returns a configuration with nothing in place of undefined variables. Where
+// one stands without quotes, as rendered says, nothing is as good as no field.
+func (e environment) expanded(v any, rendered model.Value) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m, _ := rendered.(model.Map)
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = e.expanded(v[k], m.Get(k))
+		}
+		return out
+	case []any:
+		l, _ := rendered.(model.List)
+		out := make([]any, len(v))
+		for i := range v {
+			var item model.Value
+			if len(l) == len(v) { // no null was dropped
+				item = l[i]
+			}
+			out[i] = e.expanded(v[i], item)
+		}
+		return out
+	case string:
+		text := e.withoutUndefined(v)
+		if _, plain := rendered.(model.Plain); plain && strings.TrimSpace(text) == "" {
+			return nil
+		}
+		return text
+	}
+	return v
+}
+
+func (e environment) withoutUndefined(text string) string {
+	found, _ := variables(text)
+	for _, v := range found {
+		if v.container == agentContainer && !e.defines(v) {
+			text = strings.ReplaceAll(text, v.text, "")
+		}
+	}
+	return text
 }

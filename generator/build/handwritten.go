@@ -1,0 +1,115 @@
+package build
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// contentPath is where the content stands in the Secret: under stringData or data.
+func contentPath(secret *manifest.Object, key string) string {
+	if secret.Has("stringData[" + key + "]") {
+		return "stringData[" + key + "]"
+	}
+	return "data[" + key + "]"
+}
+
+// problem is what is wrong in a line of the text, without any of it.
+type problem struct {
+	line    int
+	message string
+}
+
+// parseJobs reads a YAML list of mappings, with aliases and merges written out. Empty text
+// is an empty list; nulls are dropped everywhere, as by the operator, and so are comments,
+// in which variables would be expanded too. Notes are about what is left out.
+func parseJobs(text []byte) (items []*yaml.Node, notes []problem, bad *problem) {
+	var doc, more yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, nil, nil
+	} else if err != nil {
+		return nil, nil, yamlProblem(err)
+	}
+	if err := decoder.Decode(&more); err == nil && !isNull(more.Content[0]) {
+		notes = append(notes, problem{more.Line, "a second YAML document, which is ignored"})
+	}
+	w := written{left: maxNodes}
+	root := w.out(doc.Content[0], 0)
+	if w.bad != nil {
+		return nil, nil, w.bad
+	}
+	for _, line := range w.nulls {
+		notes = append(notes, problem{line, "null in a stage is left out, as by the operator: write \"\" for a label's source, and {} for a stage without settings"})
+	}
+	if root == nil {
+		return nil, notes, nil
+	}
+	if root.Kind != yaml.SequenceNode {
+		return nil, nil, &problem{root.Line, "must be a list of scrape configurations"}
+	}
+	for _, item := range root.Content {
+		if item.Kind != yaml.MappingNode {
+			return nil, nil, &problem{item.Line, "each item must be a mapping"}
+		}
+	}
+	return root.Content, notes, nil
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// child is the value of a mapping's field; nil when it has none.
+func child(item *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(item.Content); i += 2 {
+		if item.Content[i].Value == name {
+			return item.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// field is the text of a mapping's scalar field; empty when it has none.
+func field(item *yaml.Node, name string) string {
+	if v := child(item, name); v != nil && v.Kind == yaml.ScalarNode {
+		return v.Value
+	}
+	return ""
+}
+
+// encodeNode writes one item in the encoder's indentation. Scalars keep their style, so
+// their text is what the user wrote.
+func encodeNode(item *yaml.Node) ([]byte, error) {
+	var buf bytes.Buffer
+	encoder := yaml.NewEncoder(&buf)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(item); err != nil {
+		return nil, err
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
+
+// yamlProblem is the parser's own words and the line. Some of its messages quote the
+// text: these are cut where the quotation begins.
+func yamlProblem(err error) *problem {
+	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		text = m[2]
+	}
+	if i := strings.IndexAny(text, "`'\""); i >= 0 {
+		text = text[:i]
+	}
+	return &problem{max(line, 1), "not valid YAML: " + strings.TrimSpace(text)}
+}

@@ -1,0 +1,74 @@
+package build
+
+import (
+	"time"
+
+	prommodel "github.com/prometheus/common/model"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// reports collects what is found in objects.
+type reports struct{ diags diag.List }
+
+func (r *reports) add(d ...diag.Diagnostic) { r.diags = append(r.diags, d...) }
+
+func (r *reports) error(o *manifest.Object, code diag.Code, path, format string, args ...any) {
+	r.add(o.Diag(diag.Error, code, path, format, args...))
+}
+
+// fail reports an error that there is only together with other objects.
+func (r *reports) fail(o *manifest.Object, code diag.Code, path, message string, related ...diag.Object) {
+	r.found(o, diag.Finding{Severity: diag.Error, Code: code, Path: path, Message: message, Related: related})
+}
+
+func (r *reports) warn(o *manifest.Object, code diag.Code, path, format string, args ...any) {
+	r.add(o.Diag(diag.Warning, code, path, format, args...))
+}
+
+// found adds what a package found that sees only a piece of the object.
+func (r *reports) found(o *manifest.Object, findings ...diag.Finding) {
+	for _, f := range findings {
+		r.add(o.Found(f))
+	}
+}
+
+// duration checks a duration field; the CRDs of the operator do not. It returns zero
+// for an absent or wrong one.
+func (r *reports) duration(o *manifest.Object, path, value string) time.Duration {
+	if value == "" {
+		return 0
+	}
+	d, err := prommodel.ParseDuration(value)
+	if err != nil {
+		r.error(o, diag.InvalidDuration, path, "%q is not a duration, like 30s or 1h30m", value)
+	}
+	return time.Duration(d)
+}
+
+// goDuration checks one of the durations of an instance that the agent reads with Go's
+// own parser, which knows no days and takes fractions.
+func (r *reports) goDuration(o *manifest.Object, path, value string) time.Duration {
+	if value == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		r.error(o, diag.InvalidDuration, path, "%q is not a duration that the agent takes here, like 30s or 1h30m; it knows no days", value)
+	}
+	return d
+}
+
+func (r *reports) labelName(o *manifest.Object, path, name string) {
+	if !prommodel.LabelName(name).IsValidLegacy() {
+		r.warn(o, diag.InvalidLabelName, path, "%q is not a label name: who receives it may refuse everything", name)
+	}
+}
+
+// logLabel refuses names of external labels that metrics may have and logs may not.
+func (r *reports) logLabel(o *manifest.Object, path, name string) {
+	if !prommodel.LabelName(name).IsValidLegacy() {
+		r.error(o, diag.InvalidLabelName, path, "%q is not a label name: the agent refuses the whole configuration", name)
+	}
+}

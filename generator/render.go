@@ -144,6 +144,7 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map
 	config := build.Build(h, set, build.Options{
 		Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
 	})
+	config.Check(r.opts.Runtime.Check)
 	out := isolate.Attempt[[]workload.Object]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
 	if out.Diags.HasErrors() {
 		return out

@@ -30,17 +30,10 @@ type Options struct {
 // be used.
 func Build(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
 	b := newBuilder(h, set, options)
-	r := &Result{Secrets: b.secrets}
+	r := &Result{Secrets: b.secrets, set: set, seen: map[string]bool{}}
 	b.build(r)
-	told := map[string]bool{}
 	for _, list := range [...]diag.List{h.Diags, b.report.diags, b.secrets.Diags()} {
-		for _, d := range list {
-			// What several configurations have in common is checked for each of them.
-			if key := d.String() + " " + d.Object.String(); !told[key] {
-				told[key] = true
-				r.Diags = append(r.Diags, d)
-			}
-		}
+		r.add(list)
 	}
 	return r
 }
@@ -62,10 +55,6 @@ type builder struct {
 	built map[*manifest.Object][]*model.ScrapeConfig
 	// builtLogs are the jobs of PodLogs.
 	builtLogs map[*manifest.Object]*model.LogsScrapeConfig
-	// additionalJobs are the names of hand-written jobs, by instance.
-	additionalJobs map[string][]string
-	// equalRules are the instances whose hand-written jobs compare labels.
-	equalRules map[string]bool
 }
 
 // MaxShards is how many StatefulSets a GrafanaAgent may ask for.
@@ -73,8 +62,7 @@ const MaxShards = 1000
 
 func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *builder {
 	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Policy, h.Agent.Namespace), left: options.Left, options: options, report: &reports{},
-		built: map[*manifest.Object][]*model.ScrapeConfig{}, builtLogs: map[*manifest.Object]*model.LogsScrapeConfig{},
-		additionalJobs: map[string][]string{}, equalRules: map[string]bool{}}
+		built: map[*manifest.Object][]*model.ScrapeConfig{}, builtLogs: map[*manifest.Object]*model.LogsScrapeConfig{}}
 }
 
 // build builds all configurations.
@@ -85,7 +73,9 @@ func (b *builder) build(r *Result) {
 	apiServer := b.apiServer(b.secrets.In(b.hierarchy.Agent))
 	b.use(secretref.Metrics)
 	b.jobs = scrape.NewBuilder(b.metricsSettings(apiServer))
-	r.Metrics = b.metrics()
+	if r.Metrics = b.metrics(); len(r.Metrics.Metrics.Configs) == 0 {
+		r.Metrics, r.unused = nil, r.Metrics
+	}
 	b.use(secretref.Logs)
 	b.logJobs = scrape.NewBuilder(b.logsSettings(apiServer))
 	r.Logs = b.logs()
@@ -112,9 +102,12 @@ func (b *builder) discovering() (pods secretref.Group) {
 	return pods
 }
 
-// server is the block that all pods have in common.
-func (b *builder) server() model.Server {
-	return model.Server{LogLevel: b.spec.LogLevel, LogFormat: b.spec.LogFormat}
+// config is a configuration, with what all pods have in common.
+func (b *builder) config(metrics *model.Metrics, logs *model.Logs) *model.Config {
+	return &model.Config{
+		Origin: model.Origin{Object: b.hierarchy.Agent.Ref()}, KnownVersion: knownAgent(b.spec),
+		Server: model.Server{LogLevel: b.spec.LogLevel, LogFormat: b.spec.LogFormat}, Metrics: metrics, Logs: logs,
+	}
 }
 
 // env is the environment of the pods whose configuration is built.

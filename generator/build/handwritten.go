@@ -65,24 +65,6 @@ func parseJobs(text []byte) (items []*yaml.Node, notes []problem, bad *problem) 
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// child is the value of a mapping's field; nil when it has none.
-func child(item *yaml.Node, name string) *yaml.Node {
-	for i := 0; i+1 < len(item.Content); i += 2 {
-		if item.Content[i].Value == name {
-			return item.Content[i+1]
-		}
-	}
-	return nil
-}
-
-// field is the text of a mapping's scalar field; empty when it has none.
-func field(item *yaml.Node, name string) string {
-	if v := child(item, name); v != nil && v.Kind == yaml.ScalarNode {
-		return v.Value
-	}
-	return ""
-}
-
 // encodeNode writes one item in the encoder's indentation. Scalars keep their style, so
 // their text is what the user wrote.
 func encodeNode(item *yaml.Node) ([]byte, error) {

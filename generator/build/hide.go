@@ -9,20 +9,19 @@ import (
 // credentialKey are the fields of scrape configurations that hold a credential in clear.
 var credentialKey = regexp.MustCompile(`^(?:.*_)?(?:password|passphrase|token|credentials|secret|secret_key|private_key|key|consumer_key|connection_string)$`)
 
-// hide puts a placeholder in place of the credentials of a hand-written scrape
-// configuration, and reports whether there are any.
-func hide(n *yaml.Node) bool {
-	found := false
-	if n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if key, value := n.Content[i].Value, n.Content[i+1]; value.Kind == yaml.ScalarNode && credentialKey.MatchString(key) && key != "access_key" {
-				*value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "<redacted>", Style: yaml.DoubleQuotedStyle, Line: value.Line}
-				found = true
-			}
+// redacted returns a hand-written scrape configuration with a placeholder in place of its
+// credentials, and whether there are any.
+func redacted(n *yaml.Node) (out *yaml.Node, hides bool) {
+	c := *n
+	c.Content = make([]*yaml.Node, len(n.Content))
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && child.Kind == yaml.ScalarNode && credentialKey.MatchString(n.Content[i-1].Value) && n.Content[i-1].Value != "access_key" {
+			c.Content[i] = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "<redacted>", Style: yaml.DoubleQuotedStyle, Line: child.Line}
+			hides = true
+			continue
 		}
+		shown, found := redacted(child)
+		c.Content[i], hides = shown, hides || found
 	}
-	for _, child := range n.Content {
-		found = hide(child) || found
-	}
-	return found
+	return &c, hides
 }

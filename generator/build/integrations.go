@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -48,9 +47,8 @@ func (b *builder) integrations(allNodes bool) *Integrations {
 	}
 	reportConflicts(b.report, pod)
 	reportDependence(b.report, pod)
-	out := &Integrations{Expected: map[string]int{}, Config: &model.Config{
-		Server: b.server(), Metrics: b.metricsBlock(false), Logs: b.logsBlock(false), Integrations: lists(pod),
-	}}
+	out := &Integrations{Expected: map[string]int{}, Config: b.config(b.metricsBlock(false), b.logsBlock(false))}
+	out.Config.Integrations = lists(pod)
 	for _, r := range pod {
 		out.Objects = append(out.Objects, r.object)
 		if r.Targets > 0 {
@@ -62,8 +60,6 @@ func (b *builder) integrations(allNodes bool) *Integrations {
 	for _, r := range pod {
 		c.checkMounted(r, extras)
 	}
-	putFirst(out.Config.Metrics, pod)
-	b.separateShared(out.Config.Metrics)
 	return out
 }
 
@@ -79,6 +75,13 @@ func lists(pod []running) *model.Integrations {
 			out.Lists = append(out.Lists, model.IntegrationList{Name: r.Name})
 		}
 		out.Lists[i].Configs = append(out.Lists[i].Configs, r.Config)
+	}
+	for _, r := range pod {
+		for _, ref := range r.MetricsInstances {
+			if !slices.Contains(out.Instances, ref.Name) {
+				out.Instances = append(out.Instances, ref.Name)
+			}
+		}
 	}
 	slices.SortFunc(out.Lists, func(a, b model.IntegrationList) int { return strings.Compare(a.Name, b.Name) })
 	return out
@@ -195,26 +198,4 @@ func metaLabels(r *running, m *v1alpha1.MetricsIntegration) []diag.Finding {
 	}
 	return append(out, r.Mark(integration.Meta{Namespace: r.object.Namespace, Name: r.object.Name,
 		Type: string(kind), Labels: r.object.Meta.Labels})...)
-}
-
-// putFirst moves the instances that integrations scrape themselves into to the front: the
-// agent sets integrations up while its instances start, and finds only what came early.
-// With more than one, the mode in which instances start fastest gives it the best chance.
-func putFirst(m *model.Metrics, pod []running) {
-	wanted := map[string]bool{}
-	for _, r := range pod {
-		for _, ref := range r.MetricsInstances {
-			wanted[ref.Name] = true
-		}
-	}
-	rank := func(i model.Instance) int {
-		if wanted[i.Name] {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(m.Configs, func(x, y model.Instance) int { return cmp.Compare(rank(x), rank(y)) })
-	if len(wanted) > 1 {
-		m.InstanceMode = "distinct"
-	}
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
-	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 // logsSettings are what the GrafanaAgent decides for the jobs of logs pods.
@@ -30,8 +28,7 @@ func (b *builder) logs() *model.Config {
 	if len(logs.Configs) == 0 {
 		return nil
 	}
-	b.checkLogMetrics()
-	return &model.Config{Server: b.server(), Logs: logs}
+	return b.config(nil, logs)
 }
 
 // logsBlock builds all LogsInstances: with their PodLogs for the logs pods, and without for
@@ -50,7 +47,7 @@ func (b *builder) logsBlock(podLogs bool) *model.Logs {
 // with those that are hand-written.
 func (b *builder) logsInstance(l *hierarchy.LogsInstance, podLogs bool) model.LogsInstance {
 	spec := &manifest.As[v1alpha1.LogsInstance](l.Object).Spec
-	i := model.LogsInstance{Name: l.Object.Namespace + "/" + l.Object.Name, Clients: b.clients(l.Object, spec)}
+	i := model.LogsInstance{Origin: model.Origin{Object: l.Object.Ref(), Path: "spec"}, Name: l.Object.Namespace + "/" + l.Object.Name, Clients: b.clients(l.Object, spec)}
 	b.report.add(readsOfOthers(b.hierarchy.Agent, l.Object)...)
 	if podLogs {
 		for _, o := range l.PodLogs {
@@ -63,7 +60,7 @@ func (b *builder) logsInstance(l *hierarchy.LogsInstance, podLogs bool) model.Lo
 		b.report.goDuration(l.Object, "spec.targetConfig.syncPeriod", t.SyncPeriod)
 		i.TargetConfig = &model.TargetConfig{SyncPeriod: t.SyncPeriod}
 	}
-	i.Additional = b.additionalLogs(l.Object, spec)
+	i.Additional = b.additional(b.secrets.In(l.Object), spec.AdditionalScrapeConfigs)
 	return i
 }
 
@@ -80,8 +77,8 @@ func (b *builder) podLogs(o *manifest.Object) *model.LogsScrapeConfig {
 		b.report.found(o, findings...)
 		job.Stages, findings = stage.Build("spec.pipelineStages", p.Spec.PipelineStages)
 		b.report.found(o, findings...)
-		b.report.found(o, stages.Check(job.Stages)...)
 		checkLogFiles(b.report, o, p)
+		job.Origin = model.Origin{Object: o.Ref(), Path: "spec"}
 		b.builtLogs[o] = job
 	}
 	return job
@@ -119,30 +116,5 @@ func (b *builder) clients(o *manifest.Object, spec *v1alpha1.LogsInstanceSpec) [
 		w := b.writer(in, path+"["+strconv.Itoa(i)+"]")
 		out = append(out, w.logsClient(&specs[i]))
 	}
-	b.checkClients(in, path, out)
 	return out
-}
-
-// checkClients refuses a client that is there twice, and names clients that the agent
-// could not tell apart: it compares unnamed ones with their secrets masked.
-func (b *builder) checkClients(in secretref.Scope, path string, list []model.LogsClient) {
-	full := map[string]int{}
-	masked := map[string][]int{}
-	for i := range list {
-		text := clientText(filledClient(list[i]))
-		if n, twice := full[text]; twice {
-			b.report.error(in.Object(), diag.DuplicateLogsClient, path+"["+strconv.Itoa(i)+"]", "is equal to %s[%d]: the agent refuses the whole configuration", path, n)
-			continue
-		}
-		full[text] = i
-		m := maskedClient(list[i])
-		masked[m] = append(masked[m], i)
-	}
-	for _, same := range masked {
-		for _, i := range same {
-			if len(same) > 1 {
-				list[i].Name = "agentry-" + strconv.Itoa(i)
-			}
-		}
-	}
 }

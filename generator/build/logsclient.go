@@ -17,7 +17,8 @@ import (
 // logsClient builds one client.
 func (w writer) logsClient(s *v1alpha1.LogsClientSpec) model.LogsClient {
 	out := model.LogsClient{
-		URL: s.URL, TenantID: s.TenantID, BatchWait: s.BatchWait, BatchSize: scrape.Float64Int(int64(s.BatchSize)),
+		Origin: w.origin(),
+		URL:    s.URL, TenantID: s.TenantID, BatchWait: s.BatchWait, BatchSize: scrape.Float64Int(int64(s.BatchSize)),
 		Timeout: s.Timeout, ProxyURL: s.ProxyURL, ExternalLabels: w.clientLabels(s),
 	}
 	w.checkTarget(".url", s.URL)

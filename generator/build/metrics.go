@@ -1,12 +1,10 @@
 package build
 
 import (
-	"fmt"
 	"slices"
-	"time"
+	"strconv"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	prommodel "github.com/prometheus/common/model"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
@@ -48,12 +46,7 @@ func (b *builder) discovery() model.HTTPSD {
 // metrics builds the configuration of the metrics pods.
 func (b *builder) metrics() *model.Config {
 	metrics := b.metricsBlock(true)
-	if len(metrics.Configs) == 0 {
-		return nil
-	}
-	b.checkDestinations(metrics)
-	b.separateShared(metrics)
-	return &model.Config{Server: b.server(), Metrics: metrics}
+	return b.config(metrics, nil)
 }
 
 // metricsBlock builds all MetricsInstances: with their monitors for the metrics pods, and
@@ -123,6 +116,7 @@ func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) model.In
 	spec := &manifest.As[v1alpha1.MetricsInstance](m.Object).Spec
 	in := b.secrets.In(m.Object)
 	i := model.Instance{
+		Origin:               model.Origin{Object: m.Object.Ref(), Path: "spec"},
 		Name:                 m.Object.Namespace + "/" + m.Object.Name,
 		WALTruncateFrequency: spec.WALTruncateFrequency,
 		MinWALTime:           spec.MinWALTime,
@@ -132,28 +126,27 @@ func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) model.In
 		RemoteWrite:          b.remoteWrites(in, "spec.remoteWrite", spec.RemoteWrite),
 	}
 	b.report.add(readsOfOthers(b.hierarchy.Agent, m.Object)...)
-	truncate := b.checkWAL(m.Object, spec)
+	for _, f := range [...]struct{ field, value string }{
+		{"walTruncateFrequency", i.WALTruncateFrequency}, {"remoteFlushDeadline", i.RemoteFlushDeadline}, {"minWALTime", i.MinWALTime}, {"maxWALTime", i.MaxWALTime},
+	} {
+		b.report.goDuration(m.Object, "spec."+f.field, f.value)
+	}
 	if monitors {
-		i.ScrapeConfigs = b.monitors(m, truncate)
+		i.ScrapeConfigs = b.monitors(m)
 	}
-	if every := b.globalInterval(); every > truncate && slices.ContainsFunc(i.ScrapeConfigs, withoutInterval) {
-		b.report.fail(m.Object, diag.IntervalAboveWAL, "spec.walTruncateFrequency", fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
-			prommodel.Duration(truncate), prommodel.Duration(every), b.hierarchy.Name()), b.hierarchy.Agent.Ref())
-	}
-	i.Additional = b.additional(in, m.Object, spec, i.ScrapeConfigs, truncate)
+	i.Additional = b.additional(in, spec.AdditionalScrapeConfigs)
 	return i
 }
 
 // monitors returns the jobs of all monitors that an instance selects.
-func (b *builder) monitors(m *hierarchy.MetricsInstance, truncate time.Duration) (out []*model.ScrapeConfig) {
+func (b *builder) monitors(m *hierarchy.MetricsInstance) (out []*model.ScrapeConfig) {
 	for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes} {
 		for _, o := range list {
-			out = append(out, b.monitor(o, m.Object, truncate)...)
+			out = append(out, b.monitor(o)...)
 		}
 	}
 	for _, o := range m.IntegrationMonitors {
 		if job := b.integrationMonitor(o, m.Object); job != nil {
-			b.checkTruncation(o, m.Object, []*model.ScrapeConfig{job}, truncate)
 			out = append(out, job)
 		}
 	}
@@ -169,12 +162,8 @@ func (b *builder) integrationMonitor(o, instance *manifest.Object) *model.Scrape
 	b.report.add(readsOfOthers(b.hierarchy.Agent, o)...)
 	job, findings := b.jobs.IntegrationMonitor(manifest.As[v1alpha1.IntegrationMonitor](o), instance.Namespace+"/"+instance.Name, b.secrets.In(o))
 	b.report.found(o, findings...)
+	job.Origin = model.Origin{Object: o.Ref(), Path: "spec"}
 	return job
-}
-
-func withoutInterval(job *model.ScrapeConfig) bool {
-	d, err := prommodel.ParseDuration(job.Interval)
-	return err == nil && d == 0 || job.Interval == ""
 }
 
 // leftOut reports whether a monitor is left out.
@@ -191,7 +180,7 @@ func (b *builder) leftOut(o *manifest.Object) bool {
 
 // monitor returns the jobs of a ServiceMonitor, PodMonitor or Probe; none when it is
 // left out.
-func (b *builder) monitor(o, instance *manifest.Object, truncate time.Duration) []*model.ScrapeConfig {
+func (b *builder) monitor(o *manifest.Object) []*model.ScrapeConfig {
 	if b.leftOut(o) {
 		return nil
 	}
@@ -200,7 +189,6 @@ func (b *builder) monitor(o, instance *manifest.Object, truncate time.Duration) 
 		jobs = b.buildMonitor(o)
 		b.built[o] = jobs
 	}
-	b.checkTruncation(o, instance, jobs, truncate)
 	return jobs
 }
 
@@ -210,6 +198,7 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 	var out []*model.ScrapeConfig
 	add := func(job *model.ScrapeConfig, findings []diag.Finding) {
 		b.report.found(o, findings...)
+		job.Origin = model.Origin{Object: o.Ref(), Path: endpointPath(o.Kind, len(out))}
 		out = append(out, job)
 	}
 	switch m := o.Value.(type) {
@@ -225,4 +214,15 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 		add(b.jobs.Probe(m, in))
 	}
 	return out
+}
+
+// endpointPath is where a monitor has what its i-th job is made of.
+func endpointPath(kind string, i int) string {
+	switch kind {
+	case "ServiceMonitor":
+		return "spec.endpoints[" + strconv.Itoa(i) + "]"
+	case "PodMonitor":
+		return "spec.podMetricsEndpoints[" + strconv.Itoa(i) + "]"
+	}
+	return "spec"
 }

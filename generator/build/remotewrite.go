@@ -24,7 +24,6 @@ func (b *builder) remoteWrites(in secretref.Scope, path string, specs []v1alpha1
 		w := b.writer(in, path+"["+strconv.Itoa(i)+"]")
 		out = append(out, w.build(&specs[i]))
 	}
-	b.checkNames(in, path, specs, out)
 	return out
 }
 
@@ -42,6 +41,8 @@ func (b *builder) writer(in secretref.Scope, path string) writer {
 	return writer{report: b.report, in: in, path: path, rules: &b.relabel, env: b.env(), cluster: b.hierarchy.Name()}
 }
 
+func (w writer) origin() model.Origin { return model.Origin{Object: w.in.Object().Ref(), Path: w.path} }
+
 func (w writer) wrong(code diag.Code, field, format string, args ...any) {
 	w.report.error(w.in.Object(), code, w.path+field, format, args...)
 }
@@ -53,7 +54,8 @@ func (w writer) lacks(code diag.Code, field, message string, ref monitoringv1.Se
 
 func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	out := model.RemoteWrite{
-		Name: s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, ProxyURL: s.ProxyURL, Headers: s.Headers,
+		Origin: w.origin(),
+		Name:   s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, ProxyURL: s.ProxyURL, Headers: s.Headers,
 	}
 	w.checkTarget(".url", s.URL)
 	w.checkURL(".proxyUrl", s.ProxyURL)

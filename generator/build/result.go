@@ -1,6 +1,8 @@
 package build
 
 import (
+	"strings"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -21,6 +23,55 @@ type Result struct {
 	Secrets *secretref.Resolver
 	// Diags are all findings, those of the hierarchy's selectors included.
 	Diags diag.List
+
+	set    *manifest.Set
+	seen   map[string]bool // what is in Diags
+	unused *model.Config   // of metrics pods that have nothing to do
+}
+
+// Check has a runtime check the configurations, and puts what it makes of them in their place.
+func (r *Result) Check(check func(*model.Config) (*model.Config, []model.Finding)) {
+	one := func(c *model.Config) *model.Config {
+		if c == nil {
+			return nil
+		}
+		out, findings := check(c)
+		for _, f := range findings {
+			r.add(diag.List{r.place(f)})
+		}
+		return out
+	}
+	one(r.unused)
+	r.Metrics, r.Logs = one(r.Metrics), one(r.Logs)
+	for _, in := range [...]*Integrations{r.Deployment, r.DaemonSet} {
+		if in != nil {
+			in.Config = one(in.Config)
+		}
+	}
+}
+
+// place finds where in its file the object has what was found.
+func (r *Result) place(f model.Finding) diag.Diagnostic {
+	o := r.set.Get(manifest.ID{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name})
+	if o == nil {
+		return diag.Diagnostic{Severity: f.Severity, Code: f.Code, Object: f.Object, Message: f.Path + ": " + f.Message, Hint: f.Hint, Related: f.Related}
+	}
+	d := o.Found(f.Finding)
+	if f.TextLine > 0 && strings.HasPrefix(f.Path, "stringData") {
+		d.Line, d.Column = o.ValuePosition(f.Path, f.TextLine, 1)
+	}
+	return d
+}
+
+// add adds what is not known yet: what several configurations have in common is checked for each
+// of them.
+func (r *Result) add(list diag.List) {
+	for _, d := range list {
+		if key := d.String() + " " + d.Object.String(); !r.seen[key] {
+			r.seen[key] = true
+			r.Diags = append(r.Diags, d)
+		}
+	}
 }
 
 // Integrations are the integrations that share a pod.

@@ -27,16 +27,13 @@ func (s Secret) Present() bool { return s.Set || s.File != "" || s.Env != "" }
 // Expandable is a map in whose values references to environment variables are expanded.
 type Expandable map[string]string
 
-// Raw is YAML that a user wrote: one scrape configuration as a block mapping, without
-// indentation, kept as it is.
-type Raw struct {
-	Text []byte
-	// Redacted is the text without its credentials; nil when it holds none.
-	Redacted []byte
-}
-
 // Config is the whole file. Subsystems that are nil are left out.
 type Config struct {
+	// Origin is the GrafanaAgent.
+	Origin Origin
+	// KnownVersion is true when the pods run the version of the runtime whose rules are known:
+	// what it does not know is wrong then, and else perhaps known to another.
+	KnownVersion bool
 	Server       Server
 	Metrics      *Metrics
 	Logs         *Logs
@@ -51,7 +48,7 @@ type Server struct {
 // Metrics is the metrics block.
 type Metrics struct {
 	WALDirectory string
-	InstanceMode string // the agent's default is shared
+	Separate     bool // instances share nothing, even where their settings are equal
 	Global       Global
 	Configs      []Instance
 }
@@ -68,6 +65,7 @@ type Global struct {
 
 // Instance is one of metrics.configs.
 type Instance struct {
+	Origin               Origin
 	Name                 string
 	WALTruncateFrequency string
 	MinWALTime           string
@@ -81,6 +79,7 @@ type Instance struct {
 
 // RemoteWrite is one of remote_write.
 type RemoteWrite struct {
+	Origin        Origin
 	Name          string
 	URL           string
 	RemoteTimeout string
@@ -149,6 +148,7 @@ type TLS struct {
 
 // ScrapeConfig is one scrape job.
 type ScrapeConfig struct {
+	Origin          Origin
 	JobName         string
 	HonorLabels     *bool
 	HonorTimestamps *bool
@@ -219,6 +219,7 @@ type Logs struct {
 
 // LogsInstance is one of logs.configs.
 type LogsInstance struct {
+	Origin        Origin
 	Name          string
 	Clients       []LogsClient
 	ScrapeConfigs []*LogsScrapeConfig
@@ -228,6 +229,7 @@ type LogsInstance struct {
 
 // LogsClient is one place that logs are sent to; zero fields are left out.
 type LogsClient struct {
+	Origin         Origin
 	Name           string
 	URL            string
 	TenantID       string
@@ -254,6 +256,7 @@ type TargetConfig struct {
 
 // LogsScrapeConfig is one job of a logs instance.
 type LogsScrapeConfig struct {
+	Origin     Origin
 	JobName    string
 	Kubernetes *KubernetesSD
 	Stages     []Stage
@@ -264,6 +267,8 @@ type LogsScrapeConfig struct {
 // itself, unless an integration says so.
 type Integrations struct {
 	Lists []IntegrationList
+	// Instances are the instances of metrics that integrations scrape themselves into.
+	Instances []string
 }
 
 // IntegrationList is one <name>_configs.

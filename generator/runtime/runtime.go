@@ -18,6 +18,9 @@ type Runtime struct {
 	// Name is what users call it.
 	Name string
 
+	// Check holds a configuration to the rules of the program, and returns it with what the
+	// program needs besides. It does not change what it is given.
+	Check func(*model.Config) (*model.Config, []model.Finding)
 	// Print returns the configuration as the program reads it, PrintRedacted with a placeholder
 	// for every secret value.
 	Print, PrintRedacted func(*model.Config) []byte

@@ -32,6 +32,7 @@ const (
 func Runtime() runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "agent",
+		Check: Check,
 		Print: Print, PrintRedacted: PrintRedacted, Masked: Masked,
 		ConfigKey: configKey, CompressAboveBytes: compressAboveBytes,
 		Container: container, Port: port, GraceSeconds: graceSeconds,

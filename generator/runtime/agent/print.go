@@ -61,7 +61,9 @@ func encodeServer(w *writer, s *model.Server) {
 
 func encodeMetrics(w *writer, m *model.Metrics) {
 	w.optStr("wal_directory", m.WALDirectory)
-	w.optStr("instance_mode", m.InstanceMode)
+	if m.Separate {
+		w.str("instance_mode", "distinct")
+	}
 	start := len(w.buf)
 	w.open("global")
 	body := len(w.buf)

@@ -1,6 +1,8 @@
 package agent
 
-import "github.com/agentry-dev/agentry/generator/model"
+import (
+	"github.com/agentry-dev/agentry/generator/model"
+)
 
 func encodeLogs(w *writer, l *model.Logs) {
 	w.optStr("positions_directory", l.PositionsDirectory)

@@ -1,34 +1,35 @@
-package build
+package agent
 
 import (
+	"fmt"
 	"net/url"
+	"reflect"
+	"slices"
 	"time"
 
 	prommodel "github.com/prometheus/common/model"
 
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent"
 )
 
 // The agent refuses writers and clients without a name that are equal to it: it compares
-// them after filling in its defaults, and with their secrets masked. The texts here are
+// them after filling in its defaults, and with their secrets masked. The values here are
 // equal where it finds them equal.
 
 // filled is a writer with what the agent takes for absent fields.
 func filled(w model.RemoteWrite) model.RemoteWrite {
+	w = bare(w)
 	w.RemoteTimeout = spelled(w.RemoteTimeout, 30*time.Second)
 	w.Queue = filledQueue(w.Queue)
 	if w.Metadata == nil {
 		w.Metadata = &model.Metadata{Send: true}
 	}
 	w.Metadata = &model.Metadata{Send: w.Metadata.Send, SendInterval: spelled(w.Metadata.SendInterval, time.Minute)}
-	if w.TLS == nil {
-		w.TLS = &model.TLS{}
-	}
 	return w
 }
 
-func maskedText(w model.RemoteWrite) string {
+// masked is a filled writer without what the agent does not compare.
+func masked(w model.RemoteWrite) model.RemoteWrite {
 	w = filled(w)
 	w.URL, w.ProxyURL = withoutPassword(w.URL), withoutPassword(w.ProxyURL)
 	if a := w.Authorization; a != nil && a.Credentials.Set {
@@ -41,7 +42,7 @@ func maskedText(w model.RemoteWrite) string {
 		c.SecretKey = model.Secret{Value: "<secret>", Set: true}
 		w.SigV4 = &c
 	}
-	return fullText(w)
+	return w
 }
 
 func filledQueue(q *model.Queue) *model.Queue {
@@ -58,12 +59,10 @@ func filledQueue(q *model.Queue) *model.Queue {
 	}
 }
 
-func fullText(w model.RemoteWrite) string {
-	return string(agent.Print(&model.Config{Metrics: &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{w}}}}))
-}
-
 // filledClient is a client with what the agent takes for absent fields.
 func filledClient(c model.LogsClient) model.LogsClient {
+	c.Origin, c.HTTPAuth, c.TLS = model.Origin{}, bareAuth(c.HTTPAuth), bareTLS(c.TLS)
+	c.ExternalLabels = orNil(c.ExternalLabels)
 	c.BatchWait, c.Timeout = spelled(c.BatchWait, time.Second), spelled(c.Timeout, 10*time.Second)
 	c.BatchSize = orNumber(c.BatchSize, 1<<20)
 	backoff := model.Backoff{}
@@ -75,14 +74,11 @@ func filledClient(c model.LogsClient) model.LogsClient {
 		MaxPeriod:  spelled(backoff.MaxPeriod, 5*time.Minute),
 		MaxRetries: orNumber(backoff.MaxRetries, 10),
 	}
-	if c.TLS == nil {
-		c.TLS = &model.TLS{}
-	}
 	return c
 }
 
-// maskedClient is the text of a client as the agent compares it.
-func maskedClient(c model.LogsClient) string {
+// maskedClient is a client as the agent compares it.
+func maskedClient(c model.LogsClient) model.LogsClient {
 	c = filledClient(c)
 	c.URL, c.ProxyURL = withoutPassword(c.URL), withoutPassword(c.ProxyURL)
 	mask := model.Secret{Value: "<secret>", Set: true}
@@ -92,11 +88,7 @@ func maskedClient(c model.LogsClient) string {
 	if c.BasicAuth != nil && c.BasicAuth.Password.Set {
 		c.BasicAuth = &model.BasicAuth{Username: c.BasicAuth.Username, Password: mask}
 	}
-	return clientText(c)
-}
-
-func clientText(c model.LogsClient) string {
-	return string(agent.Print(&model.Config{Logs: &model.Logs{Configs: []model.LogsInstance{{Clients: []model.LogsClient{c}}}}}))
+	return c
 }
 
 func withoutPassword(text string) string {
@@ -126,3 +118,64 @@ func orNumber(n, def int64) int64 {
 	}
 	return n
 }
+
+// bare is a writer without its origin, and with one form of nothing.
+func bare(w model.RemoteWrite) model.RemoteWrite {
+	w.Origin, w.HTTPAuth, w.TLS = model.Origin{}, bareAuth(w.HTTPAuth), bareTLS(w.TLS)
+	w.Headers = orNil(w.Headers)
+	if w.Queue != nil && *w.Queue == (model.Queue{}) {
+		w.Queue = nil
+	}
+	return w
+}
+
+func bareAuth(a model.HTTPAuth) model.HTTPAuth {
+	if a.OAuth2 != nil {
+		o := *a.OAuth2
+		o.EndpointParams = orNil(o.EndpointParams)
+		if len(o.Scopes) == 0 {
+			o.Scopes = nil
+		}
+		a.OAuth2 = &o
+	}
+	return a
+}
+
+func bareTLS(t *model.TLS) *model.TLS {
+	if t != nil && *t == (model.TLS{}) {
+		return nil
+	}
+	return t
+}
+
+func orNil[M ~map[string]string](m M) M {
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+// classes are the places of equal values, in order. Key is equal for equal values, and cheap: only
+// values of one key are compared.
+func classes[T any](list []T, key func(T) string, equal func(a, b T) bool) (out [][]int) {
+	known := map[string][]int{} // the classes of a key
+	for i := range list {
+		k := key(list[i])
+		at := slices.IndexFunc(known[k], func(class int) bool { return equal(list[out[class][0]], list[i]) })
+		if at < 0 {
+			known[k] = append(known[k], len(out))
+			out = append(out, []int{i})
+			continue
+		}
+		class := known[k][at]
+		out[class] = append(out[class], i)
+	}
+	return out
+}
+
+// address is where a writer sends to, and with which headers: most differ in it.
+func address(w model.RemoteWrite) string { return w.URL + fmt.Sprint(w.Headers) }
+
+func equalWriters(a, b model.RemoteWrite) bool { return reflect.DeepEqual(a, b) }
+
+func equalClients(a, b model.LogsClient) bool { return reflect.DeepEqual(a, b) }

@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// Check holds a configuration to the agent's rules. It returns what is to be printed: the
+// configuration, with the names of writers that the agent could not tell apart, with instances
+// in the order in which it starts best, and separate where it would merge them wrongly.
+func Check(c *model.Config) (*model.Config, []model.Finding) {
+	out := *c
+	var found findings
+	if c.Metrics != nil {
+		m := *c.Metrics
+		m.Global.RemoteWrite = nameWriters(&found, m.Global.RemoteWrite)
+		m.Configs = slices.Clone(m.Configs)
+		for i := range m.Configs {
+			instance := &m.Configs[i]
+			instance.RemoteWrite = nameWriters(&found, instance.RemoteWrite)
+			checkInstance(&found, c, instance)
+		}
+		if c.Integrations == nil {
+			checkDestinations(&found, c, &m)
+		} else {
+			putFirst(&m, c.Integrations.Instances)
+		}
+		separate(&found, c, &m)
+		out.Metrics = &m
+	}
+	if c.Logs != nil {
+		l := *c.Logs
+		l.Configs = slices.Clone(l.Configs)
+		for i := range l.Configs {
+			instance := &l.Configs[i]
+			instance.Clients = nameClients(&found, instance.Clients)
+			checkHandWrittenLogs(&found, c, instance)
+		}
+		checkPipelines(&found, &l)
+		out.Logs = &l
+	}
+	return &out, found
+}
+
+// findings are what is wrong with a configuration.
+type findings []model.Finding
+
+func (f *findings) add(more ...model.Finding) { *f = append(*f, more...) }
+
+// putFirst moves the instances that integrations scrape themselves into to the front: the
+// agent sets integrations up while its instances start, and finds only what came early.
+// With more than one, the mode in which instances start fastest gives it the best chance.
+func putFirst(m *model.Metrics, wanted []string) {
+	rank := func(i model.Instance) int {
+		if slices.Contains(wanted, i.Name) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(m.Configs, func(x, y model.Instance) int { return cmp.Compare(rank(x), rank(y)) })
+	if len(wanted) > 1 {
+		m.Separate = true
+	}
+}

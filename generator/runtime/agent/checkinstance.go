@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	prommodel "github.com/prometheus/common/model"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// The agent's own defaults for scraping and for the WAL of an instance (agent v0.44.8).
+const (
+	defaultInterval    = time.Minute
+	defaultTruncate    = time.Hour
+	defaultMinWALTime  = 5 * time.Minute
+	defaultMaxWALTime  = 4 * time.Hour
+	defaultFlushPeriod = time.Minute
+)
+
+// checkInstance checks the times of an instance, of its WAL and of its jobs, against each other.
+func checkInstance(found *findings, c *model.Config, i *model.Instance) {
+	truncate := checkWAL(found, i)
+	for _, job := range i.ScrapeConfigs {
+		if every := interval(job.Interval); every > truncate {
+			found.add(job.Origin.Find(diag.Error, diag.IntervalAboveWAL, ".interval", fmt.Sprintf("job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
+				job.JobName, prommodel.Duration(every), prommodel.Duration(truncate), i.Origin.Object), i.Origin.Object))
+		}
+	}
+	if every := globalInterval(c); every > truncate && slices.ContainsFunc(i.ScrapeConfigs, func(job *model.ScrapeConfig) bool { return withoutInterval(job) }) {
+		found.add(i.Origin.Find(diag.Error, diag.IntervalAboveWAL, ".walTruncateFrequency", fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
+			prommodel.Duration(truncate), prommodel.Duration(every), nameOf(c.Origin.Object)), c.Origin.Object))
+	}
+	checkHandWritten(found, c, i, truncate)
+}
+
+// interval is that of a job; zero when it has none or a bad one.
+func interval(text string) time.Duration {
+	d, err := prommodel.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(d)
+}
+
+// globalInterval is the interval of jobs that have none.
+func globalInterval(c *model.Config) time.Duration {
+	return orDuration(interval(c.Metrics.Global.ScrapeInterval), defaultInterval)
+}
+
+func withoutInterval(job *model.ScrapeConfig) bool {
+	d, err := prommodel.ParseDuration(job.Interval)
+	return err == nil && d == 0 || job.Interval == ""
+}
+
+// checkWAL checks the WAL settings of an instance against each other and returns its
+// truncation frequency. A time that is none has been reported, and is as good as absent.
+func checkWAL(found *findings, i *model.Instance) time.Duration {
+	positive := func(field, value string) time.Duration {
+		d, err := time.ParseDuration(value)
+		if err == nil && d <= 0 {
+			found.add(i.Origin.Find(diag.Error, diag.InvalidWALTimes, field, "must be above zero"))
+			return 0
+		}
+		return d
+	}
+	truncate := positive(".walTruncateFrequency", i.WALTruncateFrequency)
+	positive(".remoteFlushDeadline", i.RemoteFlushDeadline)
+	lowest, highest := orDuration(goDuration(i.MinWALTime), defaultMinWALTime), orDuration(goDuration(i.MaxWALTime), defaultMaxWALTime)
+	if lowest > highest {
+		found.add(i.Origin.Find(diag.Error, diag.InvalidWALTimes, ".minWALTime",
+			fmt.Sprintf("minWALTime %s is longer than maxWALTime %s", prommodel.Duration(lowest), prommodel.Duration(highest))))
+	}
+	return orDuration(truncate, defaultTruncate)
+}
+
+// goDuration is a duration that the agent reads with Go's own parser; zero when it is none.
+func goDuration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+func orDuration(d, def time.Duration) time.Duration {
+	if d == 0 {
+		return def
+	}
+	return d
+}
+
+// checkDestinations warns of instances whose samples go nowhere.
+func checkDestinations(found *findings, c *model.Config, m *model.Metrics) {
+	if len(m.Global.RemoteWrite) > 0 {
+		return
+	}
+	for i := range m.Configs {
+		if len(m.Configs[i].RemoteWrite) == 0 {
+			found.add(m.Configs[i].Origin.Find(diag.Warning, diag.NoDestination, ".remoteWrite",
+				"neither the MetricsInstance nor GrafanaAgent "+nameOf(c.Origin.Object)+" has a remoteWrite: samples go nowhere"))
+		}
+	}
+}
+
+// nameOf is namespace/name of an object.
+func nameOf(o diag.Object) string { return o.Namespace + "/" + o.Name }

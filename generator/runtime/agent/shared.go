@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// separate keeps instances apart where the agent's default mode would break them. In
+// it, the agent merges all instances with equal settings; a group never gets ready with a
+// job name twice, with two writers that differ only in a secret, whatever they are called,
+// or with rules that compare labels, which do not survive being written out again. Only
+// then is distinct mode worth moving the WAL.
+func separate(found *findings, c *model.Config, m *model.Metrics) {
+	why := twice(m)
+	for i := range m.Configs {
+		if why != "" {
+			break
+		}
+		why = ungroupable(m.Configs[i], &m.Global)
+	}
+	if why != "" {
+		m.Separate = true
+		found.add(c.Origin.Find(diag.Warning, diag.SharedInstances, "spec.metrics.instanceSelector",
+			why+": instance_mode is set to distinct, which moves their write-ahead log"))
+	}
+}
+
+// twice finds a job that two instances of one group have.
+func twice(m *model.Metrics) string {
+	groups := groups(m)
+	first := make([]map[string]string, len(m.Configs)) // job name -> instance, by the first of a group
+	for n := range m.Configs {
+		i, of := &m.Configs[n], groups[n]
+		if first[of] == nil {
+			first[of] = map[string]string{}
+		}
+		why := ""
+		see := func(job, shown string) {
+			if other, known := first[of][job]; known && other != i.Name && why == "" {
+				why = "MetricsInstances " + other + " and " + i.Name + " have equal settings and both " + shown
+			}
+			first[of][job] = i.Name
+		}
+		for _, job := range i.ScrapeConfigs {
+			see(job.JobName, "select "+job.JobName)
+		}
+		for k := range i.Additional {
+			see(i.Additional[k].Name(), "have an additional scrape configuration of one name")
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// ungroupable says why an instance breaks even in a group of its own.
+func ungroupable(i model.Instance, global *model.Global) string {
+	writes := writesOf(&i, global)
+	masks := make([]model.RemoteWrite, len(writes))
+	rules := slices.ContainsFunc(i.Additional, comparesLabelsOf)
+	for n, w := range writes {
+		w.Name = ""
+		masks[n] = masked(w)
+		rules = rules || slices.ContainsFunc(w.WriteRelabel, comparesLabels)
+	}
+	if len(classes(masks, address, equalWriters)) < len(masks) {
+		return "MetricsInstance " + i.Name + " has remote writes that differ only in a secret"
+	}
+	for _, job := range i.ScrapeConfigs {
+		rules = rules || slices.ContainsFunc(job.Relabel, comparesLabels) || slices.ContainsFunc(job.MetricRelabel, comparesLabels)
+	}
+	if rules {
+		return "MetricsInstance " + i.Name + " has rules of the action keepequal or dropequal"
+	}
+	return ""
+}
+
+func writesOf(i *model.Instance, global *model.Global) []model.RemoteWrite {
+	if len(i.RemoteWrite) == 0 {
+		return global.RemoteWrite
+	}
+	return i.RemoteWrite
+}
+
+// comparesLabels reports whether a rule compares labels with each other.
+func comparesLabels(r *model.Relabel) bool {
+	return strings.EqualFold(r.Action, "keepequal") || strings.EqualFold(r.Action, "dropequal")
+}
+
+// settings is what instances are grouped by: all but the name and the jobs counts, after
+// defaults, whatever remote writes are called and whichever comes first (hashConfig of the agent's
+// group manager).
+type settings struct {
+	truncate, minWALTime, maxWALTime, flush time.Duration
+	stale                                   bool
+	writes                                  []model.RemoteWrite
+}
+
+// groups are, for each instance, the first of those that the agent puts into one group with it.
+func groups(m *model.Metrics) []int {
+	all := make([]settings, len(m.Configs))
+	for n := range m.Configs {
+		i := &m.Configs[n]
+		all[n] = settings{
+			truncate:   orDuration(goDuration(i.WALTruncateFrequency), defaultTruncate),
+			minWALTime: orDuration(goDuration(i.MinWALTime), defaultMinWALTime),
+			maxWALTime: orDuration(goDuration(i.MaxWALTime), defaultMaxWALTime),
+			flush:      orDuration(goDuration(i.RemoteFlushDeadline), defaultFlushPeriod),
+			stale:      i.WriteStaleOnShutdown,
+		}
+		for _, w := range writesOf(i, &m.Global) {
+			w.Name = ""
+			all[n].writes = append(all[n].writes, bare(w))
+		}
+	}
+	out := make([]int, len(all))
+	for _, group := range classes(all, settings.addresses, settings.equal) {
+		for _, n := range group {
+			out[n] = group[0]
+		}
+	}
+	return out
+}
+
+// addresses are where the remote writes go, in order.
+func (s settings) addresses() string {
+	var all []string
+	for _, w := range s.writes {
+		all = append(all, address(w))
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// equal reports whether the agent groups instances of two settings.
+func (s settings) equal(other settings) bool {
+	if s.truncate != other.truncate || s.minWALTime != other.minWALTime || s.maxWALTime != other.maxWALTime || s.flush != other.flush ||
+		s.stale != other.stale || len(s.writes) != len(other.writes) {
+		return false
+	}
+	left := slices.Clone(other.writes)
+	for _, w := range s.writes {
+		i := slices.IndexFunc(left, func(o model.RemoteWrite) bool { return equalWriters(w, o) })
+		if i < 0 {
+			return false
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return true
+}

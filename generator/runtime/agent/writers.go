@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// nameWriters refuses two writers of one name, and names writers that the agent could
+// not tell apart: it compares unnamed ones with their secrets masked.
+func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite {
+	named := map[string]int{}
+	var places []int // of those without a name
+	var masks, full []model.RemoteWrite
+	for i := range list {
+		name := list[i].Name
+		if name == "" {
+			places, masks, full = append(places, i), append(masks, masked(list[i])), append(full, filled(list[i]))
+			continue
+		}
+		if n, taken := named[name]; taken {
+			found.add(list[i].Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name", fmt.Sprintf("%q is the name of %s too", name, list[n].Origin.Path)))
+		}
+		named[name] = i
+	}
+	out := slices.Clone(list)
+	for _, same := range classes(masks, address, equalWriters) {
+		for _, n := range same[1:] {
+			if equalWriters(full[n], full[same[0]]) {
+				found.add(list[places[n]].Origin.Find(diag.Error, diag.DuplicateRemoteWrite, "", "is equal to "+list[places[same[0]]].Origin.Path+": every sample would be sent twice"))
+			}
+		}
+		for _, n := range same {
+			if len(same) > 1 {
+				out[places[n]].Name = "agentry-" + strconv.Itoa(places[n])
+			}
+		}
+	}
+	return out
+}
+
+// nameClients refuses a client that is there twice, and names clients that the agent
+// could not tell apart: it compares unnamed ones with their secrets masked.
+func nameClients(found *findings, list []model.LogsClient) []model.LogsClient {
+	full := make([]model.LogsClient, len(list))
+	for i := range list {
+		full[i] = filledClient(list[i])
+	}
+	url := func(c model.LogsClient) string { return c.URL }
+	var places []int // of those that are different
+	for _, same := range classes(full, url, equalClients) {
+		places = append(places, same[0])
+		for _, n := range same[1:] {
+			found.add(list[n].Origin.Find(diag.Error, diag.DuplicateLogsClient, "", "is equal to "+list[same[0]].Origin.Path+": the agent refuses the whole configuration"))
+		}
+	}
+	masks := make([]model.LogsClient, len(places))
+	for n, i := range places {
+		masks[n] = maskedClient(list[i])
+	}
+	out := slices.Clone(list)
+	for _, same := range classes(masks, url, equalClients) {
+		for _, n := range same {
+			if len(same) > 1 {
+				out[places[n]].Name = "agentry-" + strconv.Itoa(places[n])
+			}
+		}
+	}
+	return out
+}

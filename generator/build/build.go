@@ -68,8 +68,8 @@ func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *bui
 // build builds all configurations.
 func (b *builder) build(r *Result) {
 	b.secrets.LeaveOut(b.left)
-	b.checkAgent()
-	b.use(b.discovering())
+	checkAgent(b.report, b.hierarchy.Agent)
+	b.use(discovering(b.hierarchy))
 	apiServer := b.apiServer(b.secrets.In(b.hierarchy.Agent))
 	b.use(secretref.Metrics)
 	b.jobs = scrape.NewBuilder(b.metricsSettings(apiServer))
@@ -92,11 +92,11 @@ func (b *builder) use(pods secretref.Group) {
 }
 
 // discovering are the pods that find their targets in the Kubernetes API.
-func (b *builder) discovering() (pods secretref.Group) {
-	if len(b.hierarchy.Metrics) > 0 {
+func discovering(h *hierarchy.Hierarchy) (pods secretref.Group) {
+	if len(h.Metrics) > 0 {
 		pods |= secretref.Metrics
 	}
-	if len(b.hierarchy.Logs) > 0 {
+	if len(h.Logs) > 0 {
 		pods |= secretref.Logs
 	}
 	return pods

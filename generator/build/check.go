@@ -6,13 +6,15 @@ import (
 
 	prommodel "github.com/prometheus/common/model"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // globalInterval is the interval of jobs that have none. A bad one has been reported.
-func (b *builder) globalInterval() time.Duration {
-	d, err := prommodel.ParseDuration(b.spec.Metrics.ScrapeInterval)
+func globalInterval(spec *v1alpha1.GrafanaAgentSpec) time.Duration {
+	d, err := prommodel.ParseDuration(spec.Metrics.ScrapeInterval)
 	if err != nil || d == 0 {
 		return scrape.DefaultInterval
 	}
@@ -24,26 +26,26 @@ var (
 	logFormat = regexp.MustCompile(`^(logfmt|json)$`)
 )
 
-// checkAgent checks the settings of the GrafanaAgent that go into the configuration.
-func (b *builder) checkAgent() {
-	agent, m := b.hierarchy.Agent, &b.spec.Metrics
-	b.report.duration(agent, "spec.metrics.scrapeInterval", m.ScrapeInterval)
-	b.report.duration(agent, "spec.metrics.scrapeTimeout", m.ScrapeTimeout)
-	if l := b.spec.LogLevel; l != "" && !logLevel.MatchString(l) {
-		b.report.error(agent, diag.InvalidSetting, "spec.logLevel", "%q is none of debug, info, warn, error", l)
+// checkAgent checks the settings of a GrafanaAgent that go into the configuration.
+func checkAgent(report *reports, agent *manifest.Object) {
+	spec := &manifest.As[v1alpha1.GrafanaAgent](agent).Spec
+	m := &spec.Metrics
+	report.duration(agent, "spec.metrics.scrapeInterval", m.ScrapeInterval)
+	report.duration(agent, "spec.metrics.scrapeTimeout", m.ScrapeTimeout)
+	if l := spec.LogLevel; l != "" && !logLevel.MatchString(l) {
+		report.error(agent, diag.InvalidSetting, "spec.logLevel", "%q is none of debug, info, warn, error", l)
 	}
-	if f := b.spec.LogFormat; f != "" && !logFormat.MatchString(f) {
-		b.report.warn(agent, diag.InvalidSetting, "spec.logFormat", "%q is none of logfmt, json: the agent takes it for logfmt", f)
+	if f := spec.LogFormat; f != "" && !logFormat.MatchString(f) {
+		report.warn(agent, diag.InvalidSetting, "spec.logFormat", "%q is none of logfmt, json: the agent takes it for logfmt", f)
 	}
-	if n := Shards(b.spec); n > MaxShards {
-		b.report.error(agent, diag.InvalidSetting, "spec.metrics.shards", "%d StatefulSets are more than the %d that are rendered", n, MaxShards)
+	if n := Shards(spec); n > MaxShards {
+		report.error(agent, diag.InvalidSetting, "spec.metrics.shards", "%d StatefulSets are more than the %d that are rendered", n, MaxShards)
 	}
-	b.checkEnforced("spec.metrics.enforcedNamespaceLabel", m.EnforcedNamespaceLabel)
-	b.checkEnforced("spec.logs.enforcedNamespaceLabel", b.spec.Logs.EnforcedNamespaceLabel)
-}
-
-func (b *builder) checkEnforced(path, label string) {
-	if label != "" && !prommodel.LabelName(label).IsValidLegacy() {
-		b.report.error(b.hierarchy.Agent, diag.InvalidRelabeling, path, "%q is not a label name", label)
+	for _, f := range [...]struct{ path, label string }{
+		{"spec.metrics.enforcedNamespaceLabel", m.EnforcedNamespaceLabel}, {"spec.logs.enforcedNamespaceLabel", spec.Logs.EnforcedNamespaceLabel},
+	} {
+		if f.label != "" && !prommodel.LabelName(f.label).IsValidLegacy() {
+			report.error(agent, diag.InvalidRelabeling, f.path, "%q is not a label name", f.label)
+		}
 	}
 }

@@ -101,7 +101,7 @@ type integrationChecks struct {
 
 func (b *builder) integrationChecks() integrationChecks {
 	c := integrationChecks{hierarchy: b.hierarchy, set: b.set, secrets: b.secrets, left: b.left, catalogue: b.options.Integrations,
-		report: b.report, env: b.env(), interval: b.globalInterval()}
+		report: b.report, env: b.env(), interval: globalInterval(b.spec)}
 	if c.catalogue == nil {
 		c.catalogue = integration.Default()
 	}

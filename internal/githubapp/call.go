@@ -2,19 +2,16 @@ package githubapp
 
 import (
 	"context"
-	"crypto"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-github/v88/github"
 
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
@@ -29,62 +26,56 @@ const (
 	maxWords = 300
 )
 
+// request is one call of the API of apps.
+type request func(*github.AppsService) (*github.Response, error)
+
 // call makes a request as the app, and makes it again by GitHub's clock if that was refused and ours
 // is wrong: a signature has a date. It gives the time on GitHub's clock, zero if unknown.
-func (s *Source) call(ctx context.Context, method, path string, out any) (time.Time, error) {
+func (s *Source) call(ctx context.Context, do request) (time.Time, error) {
 	now := s.now()
-	clock, err := s.request(ctx, now, method, path, out)
+	clock, err := s.callAt(ctx, now, do)
 	if errors.Is(err, transport.ErrAuth) && !clock.IsZero() && clock.Sub(now).Abs() > signedBefore {
-		return s.request(ctx, clock, method, path, out)
+		return s.callAt(ctx, clock, do)
 	}
 	return clock, err
 }
 
-// request makes one request that is signed at a time.
-func (s *Source) request(ctx context.Context, now time.Time, method, path string, out any) (time.Time, error) {
+// callAt makes one request that is signed at a time.
+func (s *Source) callAt(ctx context.Context, now time.Time, do request) (clock time.Time, err error) {
 	signature, err := s.sign(now)
 	if err != nil {
 		return time.Time{}, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, s.config.URL+path, http.NoBody)
+	base := s.config.URL + "/"
+	api, err := github.NewClient(github.WithHTTPClient(s.http), github.WithURLs(&base, &base), github.WithAuthToken(signature), github.WithDisableRateLimitCheck())
 	if err != nil {
-		return time.Time{}, errors.New("the path is not one of a URL")
+		return time.Time{}, errors.New("the URL of the API cannot be used")
 	}
-	req.Header.Set("Authorization", "Bearer "+signature)
-	req.Header.Set("Accept", "application/vnd.github+json")
-	req.Header.Set("X-GitHub-Api-Version", "2022-11-28")
-	res, err := s.http.Do(req)
-	if err != nil {
-		err = httpclient.PlainError(err)
+	res, err := do(api.Apps)
+	if res == nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return time.Time{}, fmt.Errorf("ask %s: %w", req.URL.Host, err)
+		return time.Time{}, fmt.Errorf("ask %s: %w", s.host, httpclient.PlainError(err))
 	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read the answer of %s: %w", req.URL.Host, err)
-	}
-	clock, err := http.ParseTime(res.Header.Get("Date"))
-	if err != nil {
-		clock = time.Time{}
-	}
-	if res.StatusCode/100 != 2 {
-		return clock, refusal(res, body)
-	}
-	if json.Unmarshal(body, out) != nil { // its errors may quote what they read
-		return clock, fmt.Errorf("the answer of %s is not the JSON that is expected", req.URL.Host)
+	clock, _ = http.ParseTime(res.Header.Get("Date")) // zero if it is none
+	switch {
+	case res.StatusCode/100 != 2:
+		return clock, refusal(res.Response)
+	case errors.Is(err, httpclient.ErrTooLarge):
+		return clock, fmt.Errorf("%s: %w", s.host, httpclient.ErrTooLarge)
+	case err != nil: // it may quote what was read
+		return clock, fmt.Errorf("the answer of %s is not the JSON that is expected", s.host)
 	}
 	return clock, nil
 }
 
 // refusal is an answer other than of success, in GitHub's words.
-func refusal(res *http.Response, body []byte) error {
+func refusal(res *http.Response) error {
 	var said struct {
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(body, &said) // a page of a proxy is not shown
+	_ = json.NewDecoder(res.Body).Decode(&said) // a page of a proxy is not shown
 	words := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
@@ -105,20 +96,13 @@ func refusal(res *http.Response, body []byte) error {
 	return err
 }
 
-// sign makes the JSON Web Token, RS256, that says who we are.
+// sign makes the JSON Web Token that says who we are.
 func (s *Source) sign(now time.Time) (string, error) {
-	claims, err := json.Marshal(map[string]any{
-		"iat": now.Add(-signedBefore).Unix(), "exp": now.Add(signedFor).Unix(), "iss": strconv.FormatInt(s.config.AppID, 10),
-	})
-	if err != nil {
-		return "", err
-	}
-	encode := base64.RawURLEncoding.EncodeToString
-	text := encode([]byte(`{"alg":"RS256","typ":"JWT"}`)) + "." + encode(claims)
-	digest := sha256.Sum256([]byte(text))
-	signature, err := rsa.SignPKCS1v15(rand.Reader, s.key, crypto.SHA256, digest[:])
+	token, err := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.RegisteredClaims{
+		IssuedAt: jwt.NewNumericDate(now.Add(-signedBefore)), ExpiresAt: jwt.NewNumericDate(now.Add(signedFor)), Issuer: strconv.FormatInt(s.config.AppID, 10),
+	}).SignedString(s.key)
 	if err != nil {
 		return "", errors.New("sign with the private key")
 	}
-	return text + "." + encode(signature), nil
+	return token, nil
 }

@@ -2,6 +2,9 @@
 // private key, finds the installation that may see a repository, and gets tokens that
 // last an hour. A token is kept until five minutes before its end.
 //
+// golang-jwt signs, and go-github knows the API. What is here is what neither does: a signature
+// by GitHub's clock where ours is wrong, one request for all who wait, each with its own deadline.
+//
 //	source, err := githubapp.New(githubapp.Config{AppID: 7, PrivateKey: pem, Repository: "acme/monitoring"})
 //	token, err := source.Token(ctx) // the password of user x-access-token, and a bearer of the API
 //
@@ -12,8 +15,6 @@ package githubapp
 import (
 	"context"
 	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,6 +22,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-github/v88/github"
 
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
@@ -57,6 +61,7 @@ type Config struct {
 // same token.
 type Source struct {
 	config Config
+	host   string // of the API
 	key    *rsa.PrivateKey
 	http   *http.Client
 	busy   chan struct{} // holds one token; who has it asks the API
@@ -79,41 +84,26 @@ func New(cfg Config) (*Source, error) {
 	if cfg.AppID <= 0 {
 		return nil, errors.New("GitHub App: its ID is not given")
 	}
-	if u, err := url.Parse(cfg.URL); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+	u, err := url.Parse(cfg.URL)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, errors.New("GitHub App: the URL of the API is not one of https")
 	}
 	owner, name, _ := strings.Cut(cfg.Repository, "/")
 	if cfg.InstallationID <= 0 && (owner == "" || name == "" || strings.Contains(name, "/")) {
 		return nil, errors.New("GitHub App: neither an installation nor a repository owner/name to find it by is given")
 	}
-	key, err := parseKey(cfg.PrivateKey)
+	key, err := jwt.ParseRSAPrivateKeyFromPEM(cfg.PrivateKey) // PKCS #1, which GitHub gives out, or PKCS #8
 	if err != nil {
-		return nil, fmt.Errorf("GitHub App: %w", err)
+		return nil, errors.New("GitHub App: private key is not an RSA key in PEM")
 	}
 	client, err := new(httpclient.Pool).Client(cfg.Connection, httpclient.Options{MaxAnswerBytes: MaxAnswerBytes, Redirects: 3})
 	if err != nil {
 		return nil, fmt.Errorf("GitHub App: %w", err)
 	}
 	return &Source{
-		config: cfg, key: key, installation: cfg.InstallationID, busy: make(chan struct{}, 1), now: time.Now,
+		config: cfg, host: u.Host, key: key, installation: cfg.InstallationID, busy: make(chan struct{}, 1), now: time.Now,
 		http: client,
 	}, nil
-}
-
-// parseKey reads PKCS #1, which GitHub gives out, and PKCS #8.
-func parseKey(text []byte) (*rsa.PrivateKey, error) {
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, errors.New("private key is not PEM")
-	}
-	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
-		return key, nil
-	}
-	any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if key, ok := any.(*rsa.PrivateKey); ok && err == nil {
-		return key, nil
-	}
-	return nil, errors.New("private key is not an RSA key")
 }
 
 // Token gives a token that lasts for five minutes at least. Its errors wrap transport.ErrAuth
@@ -166,29 +156,33 @@ func (s *Source) fetch(ctx context.Context) (string, error) {
 	id := s.installation
 	s.mu.Unlock()
 	if id == 0 {
-		var found struct {
-			ID int64 `json:"id"`
-		}
-		if _, err := s.call(ctx, http.MethodGet, "/repos/"+s.config.Repository+"/installation", &found); err != nil {
+		owner, name, _ := strings.Cut(s.config.Repository, "/")
+		var found *github.Installation
+		_, err := s.call(ctx, func(api *github.AppsService) (res *github.Response, err error) {
+			found, res, err = api.GetRepositoryInstallation(ctx, owner, name)
+			return res, err
+		})
+		if err != nil {
 			return "", fmt.Errorf("find its installation for %s: %w", s.config.Repository, err)
 		}
-		if id = found.ID; id <= 0 {
+		if id = found.GetID(); id <= 0 {
 			return "", fmt.Errorf("find its installation for %s: the answer holds none", s.config.Repository)
 		}
 	}
-	var made struct {
-		Token     string    `json:"token"`
-		ExpiresAt time.Time `json:"expires_at"`
-	}
+	var made *github.InstallationToken
 	began := s.now()
-	clock, err := s.call(ctx, http.MethodPost, fmt.Sprintf("/app/installations/%d/access_tokens", id), &made)
+	clock, err := s.call(ctx, func(api *github.AppsService) (res *github.Response, err error) {
+		made, res, err = api.CreateInstallationToken(ctx, id, nil)
+		return res, err
+	})
 	if err != nil {
 		s.mu.Lock()
 		s.installation = s.config.InstallationID // may have been made anew
 		s.mu.Unlock()
 		return "", fmt.Errorf("installation %d: %w", id, err)
 	}
-	if made.Token == "" || strings.ContainsFunc(made.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	token := made.GetToken()
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", fmt.Errorf("installation %d: the answer holds no token", id)
 	}
 	if clock.IsZero() {
@@ -196,7 +190,7 @@ func (s *Source) fetch(ctx context.Context) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.installation, s.token = id, made.Token
-	s.renew = began.Add(made.ExpiresAt.Sub(clock) - RenewBefore) // by GitHub's clock: ours may be wrong
-	return made.Token, nil
+	s.installation, s.token = id, token
+	s.renew = began.Add(made.GetExpiresAt().Sub(clock) - RenewBefore) // by GitHub's clock: ours may be wrong
+	return token, nil
 }

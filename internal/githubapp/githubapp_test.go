@@ -37,15 +37,15 @@ func newKey(t *testing.T) (*rsa.PrivateKey, []byte) {
 	return key, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 }
 
-// github answers as the API does; answers are by "METHOD path", with a status in front.
-type github struct {
+// fakeAPI answers as the API does; answers are by "METHOD path", with a status in front.
+type fakeAPI struct {
 	answers map[string]string
 	key     *rsa.PublicKey
 	asked   sync.Map // how often, *atomic.Int32 by "METHOD path"
 	errs    chan error
 }
 
-func (g *github) count(what string) int32 {
+func (g *fakeAPI) count(what string) int32 {
 	n, ok := g.asked.Load(what)
 	if !ok {
 		return 0
@@ -53,7 +53,7 @@ func (g *github) count(what string) int32 {
 	return n.(*atomic.Int32).Load()
 }
 
-func (g *github) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (g *fakeAPI) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	what := req.Method + " " + req.URL.Path
 	n, _ := g.asked.LoadOrStore(what, new(atomic.Int32))
 	n.(*atomic.Int32).Add(1)
@@ -74,7 +74,7 @@ func (g *github) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // verify checks the signature as GitHub does.
-func (g *github) verify(header string) error {
+func (g *fakeAPI) verify(header string) error {
 	parts := strings.Split(strings.TrimPrefix(header, "Bearer "), ".")
 	if len(parts) != 3 {
 		return errors.New("no JWT")
@@ -105,10 +105,10 @@ func (g *github) verify(header string) error {
 }
 
 // start gives a source and the API that it asks.
-func start(t *testing.T, cfg Config, answers map[string]string) (*Source, *github) {
+func start(t *testing.T, cfg Config, answers map[string]string) (*Source, *fakeAPI) {
 	t.Helper()
 	key, text := newKey(t)
-	g := &github{answers: answers, key: &key.PublicKey, errs: make(chan error, 1)}
+	g := &fakeAPI{answers: answers, key: &key.PublicKey, errs: make(chan error, 1)}
 	server := httptest.NewServer(g)
 	t.Cleanup(server.Close)
 	cfg.AppID, cfg.PrivateKey, cfg.URL = 7, text, server.URL
@@ -163,7 +163,7 @@ func TestAnInstallationThatIsGivenIsNotLookedFor(t *testing.T) {
 // its own.
 func TestTheAPIIsReachedThroughTheProxy(t *testing.T) {
 	key, text := newKey(t)
-	g := &github{key: &key.PublicKey, errs: make(chan error, 1), answers: map[string]string{
+	g := &fakeAPI{key: &key.PublicKey, errs: make(chan error, 1), answers: map[string]string{
 		"GET /api/repos/acme/monitoring/installation": `200 {"id":42}`, "POST /api/app/installations/42/access_tokens": made(time.Hour),
 	}}
 	server := httptest.NewTLSServer(g)
@@ -304,7 +304,7 @@ func TestWhatGitHubRefuses(t *testing.T) {
 		"no token":                 {map[string]string{find: `200 {"id":42}`, make42: `201 {}`}, false, "holds no token"},
 		"a token of two lines":     {map[string]string{find: `200 {"id":42}`, make42: `201 {"token":"a\nb"}`}, false, "holds no token"},
 		"no installation":          {map[string]string{find: `200 {}`}, false, "holds none"},
-		"as much as fits":          {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes)}, false, "not the JSON"},
+		"as much as fits":          {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes)}, false, "holds none"},
 		"one byte more":            {map[string]string{find: `200 ` + strings.Repeat(" ", MaxAnswerBytes+1)}, false, "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -354,7 +354,7 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		"no app":            {func(c *Config) { c.AppID = 0 }, "ID is not given"},
 		"no installation":   {func(c *Config) { c.InstallationID = 0 }, "neither an installation nor a repository"},
 		"half a repository": {func(c *Config) { c.InstallationID, c.Repository = 0, "acme" }, "neither an installation nor a repository"},
-		"no PEM":            {func(c *Config) { c.PrivateKey = []byte(secret) }, "not PEM"},
+		"no PEM":            {func(c *Config) { c.PrivateKey = []byte(secret) }, "not an RSA key"},
 		"not a key":         {func(c *Config) { c.PrivateKey = pem.EncodeToMemory(&pem.Block{Type: "X", Bytes: []byte(secret)}) }, "not an RSA key"},
 		"an odd URL":        {func(c *Config) { c.URL = "ftp://x" }, "URL of the API"},
 		"a password in it":  {func(c *Config) { c.URL = "https://u:" + secret + "@x" }, "URL of the API"},

@@ -16,9 +16,9 @@ import (
 // readCore reads a kind of Kubernetes' own, which has no CRD, and adds to the findings. It reports
 // false for an object that is to be ignored. No message of a Secret or ConfigMap holds any of its
 // values.
-func readCore(w written, found findings) (value typed, all findings, use bool) {
+func readCore(w written, value typed, found findings) (all findings, use bool) {
 	r := coreReader{written: w, findings: found}
-	value, use = newValue(w.apiVersion, w.kind), true
+	use = true
 	switch value := value.(type) {
 	case *corev1.Secret:
 		use = r.secret(value)
@@ -27,7 +27,7 @@ func readCore(w written, found findings) (value typed, all findings, use bool) {
 	case *corev1.Namespace:
 		r.checkFields("spec")
 	}
-	return value, r.findings, use
+	return r.findings, use
 }
 
 // coreReader reads one object of Kubernetes' own kinds.

@@ -17,9 +17,9 @@ import (
 )
 
 // readCustom reads a custom resource by its CRD, and adds to the findings.
-func readCustom(w written, found findings) (typed, findings) {
+func readCustom(w written, value typed, found findings) (typed, findings) {
 	r := crdReader{written: w, findings: found}
-	value := r.read()
+	value = r.read(value)
 	return value, r.findings
 }
 
@@ -29,9 +29,9 @@ type crdReader struct {
 	findings
 }
 
-// read returns the value, which may not be used if anything failed.
-func (r *crdReader) read() typed {
-	value := newValue(r.apiVersion, r.kind)
+// read returns the value, which must not be used if anything failed: it fills the empty one, or
+// a new one if that is half filled when something is found.
+func (r *crdReader) read(value typed) typed {
 	kind, err := schema.Of(r.kind)
 	if err != nil {
 		r.fail(diag.InvalidField, "", "agentry's own schema is broken, please report it: "+err.Error(), "")
@@ -44,7 +44,7 @@ func (r *crdReader) read() typed {
 	if kind.Accept(r.raw) && runtime.DefaultUnstructuredConverter.FromUnstructured(r.raw, value) == nil {
 		return value
 	}
-	value = newValue(r.apiVersion, r.kind) // the other may be half filled
+	value = newValue(r.apiVersion, r.kind)
 	unknown, errs := kind.Check(r.raw)
 	mistyped := mistypedPaths(errs)
 	r.unknownFields(kind, unknown, mistyped)

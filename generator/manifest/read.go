@@ -23,11 +23,12 @@ func (p *parser) object(raw map[string]any, at place) {
 	case isList(apiVersion, kind):
 		p.list(raw, at)
 	default:
-		if newValue(apiVersion, kind) == nil {
+		value := newValue(apiVersion, kind)
+		if value == nil {
 			p.foreign(raw, at)
 			return
 		}
-		p.add(written{opts: p.opts, apiVersion: apiVersion, kind: kind, raw: raw, at: at})
+		p.add(written{opts: p.opts, apiVersion: apiVersion, kind: kind, raw: raw, at: at}, value)
 	}
 }
 
@@ -39,18 +40,17 @@ type written struct {
 	at               place
 }
 
-// add reads an object.
-func (p *parser) add(w written) {
+// add reads an object into an empty value of its kind.
+func (p *parser) add(w written, value typed) {
 	digest := w.digest()    // before defaults are set, so that it is the input's
 	delete(w.raw, "status") // what a cluster says of the object
 	meta, found := readMetadata(w)
 	object := &Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name}, APIVersion: w.apiVersion, at: w.at}
-	var value typed
 	use := true
 	if w.apiVersion == coreVersion {
-		value, found, use = readCore(w, found)
+		found, use = readCore(w, value, found)
 	} else {
-		value, found = readCustom(w, found)
+		value, found = readCustom(w, value, found)
 	}
 	object.Meta = value.GetObjectMeta().(*metav1.ObjectMeta)
 	*object.Meta = meta

@@ -181,3 +181,76 @@ func (j *job) filterRunning(wanted *bool) {
 func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
+
+func unrenderedServiceMonitor(f *findings, s *monitoringv1.ServiceMonitorSpec) {
+	f.unrendered("spec.",
+		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
+		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
+		field{"labelLimit", s.LabelLimit != nil},
+		field{"labelNameLengthLimit", s.LabelNameLengthLimit != nil},
+		field{"labelValueLengthLimit", s.LabelValueLengthLimit != nil},
+		field{"keepDroppedTargets", s.KeepDroppedTargets != nil},
+		field{"attachMetadata", s.AttachMetadata != nil},
+		field{"scrapeClass", s.ScrapeClassName != nil},
+		field{"bodySizeLimit", s.BodySizeLimit != nil},
+		field{"serviceDiscoveryRole", s.ServiceDiscoveryRole != nil},
+		field{"selectorMechanism", s.SelectorMechanism != nil},
+	)
+	unrenderedHistograms(f, &s.NativeHistogramConfig)
+}
+
+func unrenderedEndpoint(f *findings, path string, ep *monitoringv1.Endpoint) {
+	f.unrendered(path, field{"trackTimestampsStaleness", ep.TrackTimestampsStaleness != nil},
+		field{"authorization", ep.Authorization != nil})
+	unrenderedHTTP(f, path, &ep.HTTPConfigWithoutTLS)
+	unrenderedProxy(f, path, &ep.ProxyConfig)
+	if ep.TLSConfig != nil {
+		unrenderedTLS(f, path, &ep.TLSConfig.SafeTLSConfig)
+	}
+}
+
+func unrenderedPodMonitor(f *findings, s *monitoringv1.PodMonitorSpec) {
+	f.unrendered("spec.",
+		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
+		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
+		field{"labelLimit", s.LabelLimit != nil},
+		field{"labelNameLengthLimit", s.LabelNameLengthLimit != nil},
+		field{"labelValueLengthLimit", s.LabelValueLengthLimit != nil},
+		field{"keepDroppedTargets", s.KeepDroppedTargets != nil},
+		field{"attachMetadata", s.AttachMetadata != nil},
+		field{"scrapeClass", s.ScrapeClassName != nil},
+		field{"bodySizeLimit", s.BodySizeLimit != nil},
+		field{"selectorMechanism", s.SelectorMechanism != nil},
+	)
+	unrenderedHistograms(f, &s.NativeHistogramConfig)
+}
+
+func unrenderedPodEndpoint(f *findings, path string, ep *monitoringv1.PodMetricsEndpoint) {
+	f.unrendered(path, field{"trackTimestampsStaleness", ep.TrackTimestampsStaleness != nil},
+		field{"portNumber", ep.PortNumber != nil}, field{"authorization", ep.Authorization != nil})
+	unrenderedHTTP(f, path, &ep.HTTPConfigWithoutTLS)
+	unrenderedProxy(f, path, &ep.ProxyConfig)
+	unrenderedTLS(f, path, ep.TLSConfig)
+}
+
+func unrenderedProbe(f *findings, s *monitoringv1.ProbeSpec) {
+	f.unrendered("spec.",
+		field{"metricRelabelings", len(s.MetricRelabelConfigs) > 0},
+		field{"sampleLimit", s.SampleLimit != nil},
+		field{"targetLimit", s.TargetLimit != nil},
+		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
+		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
+		field{"labelLimit", s.LabelLimit != nil},
+		field{"labelNameLengthLimit", s.LabelNameLengthLimit != nil},
+		field{"labelValueLengthLimit", s.LabelValueLengthLimit != nil},
+		field{"keepDroppedTargets", s.KeepDroppedTargets != nil},
+		field{"scrapeClass", s.ScrapeClassName != nil},
+		field{"params", len(s.Params) > 0},
+		field{"authorization", s.Authorization != nil || s.HTTPConfigWithoutTLS.Authorization != nil},
+	)
+	f.unrendered("spec.prober.", field{"proxyUrl", s.ProberSpec.ProxyURL != nil})
+	unrenderedHistograms(f, &s.NativeHistogramConfig)
+	unrenderedProxy(f, "spec.prober.", &s.ProberSpec.ProxyConfig)
+	unrenderedHTTP(f, "spec.", &s.HTTPConfigWithoutTLS)
+	unrenderedTLS(f, "spec.", s.TLSConfig)
+}

@@ -1,0 +1,55 @@
+package generator_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
+)
+
+// TestPodsAreTheRuntimes renders for a runtime that is none of the list: nothing of the agent
+// is in the pods, the Services and the Secrets then.
+func TestPodsAreTheRuntimes(t *testing.T) {
+	config := func(*model.Config) []byte { return []byte("its own language\n") }
+	other := runtime.Runtime{
+		Name:  "other",
+		Print: config, PrintRedacted: config, Masked: func(*model.Config) (string, string) { return "", "" },
+		ConfigKey: "config.other", CompressAboveBytes: 1 << 10,
+		Container: "other", Port: 4711, GraceSeconds: 7,
+		ConfigVolumes: func(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
+			return []corev1.Volume{{Name: runtime.ConfigVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}},
+				[]corev1.VolumeMount{{Name: runtime.ConfigVolume, MountPath: "/etc/other"}}
+		},
+		Containers: func(p runtime.Pod) []corev1.Container {
+			return []corev1.Container{{Name: "other", Image: "example.com/other:1", VolumeMounts: p.Mounts}}
+		},
+	}
+	out := generator.Render(readText(faultyAgent+faultyMonitor("one", "")), generator.Options{Runtime: other}, nil)
+	if out.Diags.HasErrors() || len(out.Units) != 1 {
+		t.Fatal(out.Diags)
+	}
+	files := map[string]string{}
+	for _, f := range out.Units[0].Files {
+		files[f.Path] = string(f.Data)
+	}
+	for path, want := range map[string][]string{
+		"a.statefulset.yaml":      {"name: other", "image: example.com/other:1", "mountPath: /etc/other", "terminationGracePeriodSeconds: 7", "default-container: other"},
+		"a-config.secret.yaml":    {"config.other: |\n    its own language\n"},
+		"a-operated.service.yaml": {"port: 4711"},
+	} {
+		for _, text := range want {
+			if !strings.Contains(files[path], text) {
+				t.Errorf("%s has no %q:\n%s", path, text, files[path])
+			}
+		}
+		for _, text := range []string{"config-reloader", "grafana/agent", "agent.yml", "8080"} {
+			if strings.Contains(files[path], text) {
+				t.Errorf("%s has the agent's %q", path, text)
+			}
+		}
+	}
+}

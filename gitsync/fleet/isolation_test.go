@@ -318,7 +318,7 @@ func TestWhoWritesToASlowRemoteKeepsNoWorker(t *testing.T) {
 	})
 }
 
-func TestMemoryIsBoundedByThoseThatRestedLongest(t *testing.T) {
+func TestLeastRecentlyUsedPipelinesAreEvictedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.MemoryBytes = 250 })
 		w.size = 100

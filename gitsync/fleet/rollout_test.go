@@ -106,7 +106,7 @@ func TestNoMinuteHasMorePushesThanAllowed(t *testing.T) {
 	})
 }
 
-func TestSliceKeysTieTogetherWhatARolloutDoes(t *testing.T) {
+func TestShardKeysTieTogetherWhatARolloutDoes(t *testing.T) {
 	var defs []*Definition
 	for _, d := range []Definition{
 		def("f", urlA).with(afterThose("d")), def("d", urlA).with(afterThose("e")), def("e", urlA),

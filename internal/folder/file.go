@@ -33,7 +33,7 @@ func (f file) parse(opts Options) (manifest.Result, []byte) {
 	return manifest.Parse(manifest.File{Path: f.name, Data: data}, opts.Manifest), data
 }
 
-// read reads the file, whose name may stand for a reader.
+// read reads the file, or in if the file is standard input.
 func (f file) read(in io.Reader) ([]byte, error) {
 	if f.name == stdin {
 		if in == nil {
@@ -56,7 +56,7 @@ func (f file) read(in io.Reader) ([]byte, error) {
 	return readAll(opened, int(info.Size()))
 }
 
-// readAll reads all that there is, of which a size is expected.
+// readAll reads everything; size is the expected number of bytes.
 func readAll(r io.Reader, size int) ([]byte, error) {
 	var data bytes.Buffer
 	data.Grow(size + bytes.MinRead)
@@ -69,7 +69,7 @@ func readAll(r io.Reader, size int) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// unreadable is the result of a file or folder of which nothing is known.
+// unreadable is the result of a file or folder that cannot be read.
 func unreadable(name string, err error) manifest.Result {
 	return manifest.Result{Broken: 1, Diags: diag.List{{
 		Severity: diag.Error, Code: diag.UnreadableFile, File: name, Message: "cannot be read: " + reason(err),

@@ -1,21 +1,21 @@
 // Package folder reads manifests from folders, files and standard input, and parses them.
 //
-// Of a folder it reads, at any depth, the files that end in .yaml, .yml or .json, as kubectl
-// does; files and folders whose name begins with a dot are skipped, so that .git, .github
-// and the halves of a mounted ConfigMap volume are. A path that is named itself is read
-// whatever its name. No file is read twice, however many paths and links lead to it.
+// In a folder it reads, at any depth, the files that end in .yaml, .yml or .json, as kubectl
+// does. It skips files and folders whose name begins with a dot: .git, .github, and the
+// internal folders of a mounted ConfigMap. A path that is named itself is read whatever its
+// name. No file is read twice, even if several paths and links lead to it.
 //
-// What .sourceignore files hide is not there, as package sourceignore says: those of the
-// repository that a path is in, from its top down. Of what is in no repository those count
-// that are in the outermost folder that was named and below.
+// It ignores what .sourceignore files hide, as package sourceignore says. They are read from
+// the top of the repository that a path is in; outside of repositories, from the outermost
+// folder that was named.
 //
-// A symbolic link is followed as long as it stays below the path that was named. One that
-// leads out, to nothing or in a circle is reported and not followed: what a repository can
-// make its reader read is what is in it.
+// A symbolic link is followed if its target is below the path that was named. Other links are
+// reported and not followed, as are links to nothing and circles: a repository must not make
+// its reader read other files.
 //
-// What cannot be read is reported like any other finding, and takes nothing else down; only
-// a path that does not exist is an error. Memory is bounded: files are read and parsed by
-// as many workers as there are processors, one file of at most [manifest.MaxFileBytes] each.
+// A file that cannot be read is reported as a diagnostic, and the others are read; only a path
+// that does not exist is an error. Memory is bounded: files are read and parsed by as many
+// workers as there are processors, one file of at most [manifest.MaxFileBytes] each.
 package folder
 
 import (
@@ -33,27 +33,27 @@ type Options struct {
 	Manifest manifest.Options
 	// Stdin is read for the path "-". Nil is an empty one.
 	Stdin io.Reader
-	// Skip, if it is not nil, names folders that are not read. It is asked for every folder,
-	// by its path as in reports, those that were named included.
+	// Skip, if it is not nil, reports whether a folder is not read. It gets the path of every folder
+	// as in reports, including those that were named.
 	Skip func(folder string) bool
 }
 
 // Input is what was read.
 type Input struct {
-	// Results holds one result a file and one for what concerns no file, in an order that
-	// depends on nothing but the paths and the folders' contents.
+	// Results has one result for each file, and one for what concerns no file. Their order depends only
+	// on the paths and the folders' contents.
 	Results []manifest.Result
 	// Files counts the files that were found.
 	Files int
-	// Hidden counts the files that would be read but for a .sourceignore.
+	// Hidden counts the files that a .sourceignore hides.
 	Hidden int
 
 	files map[string]file // by name
 	stdin []byte
 }
 
-// Text returns the text of a file by its name as in reports, for these to quote from, or
-// nil. Files are read again: hardly any of them is asked for.
+// Text returns the text of a file by its name as in reports, or nil, so that reports can quote it. The
+// file is read again: few are quoted.
 func (in *Input) Text(name string) []byte {
 	if name == stdin {
 		return in.stdin
@@ -82,7 +82,7 @@ func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 		var data []byte
 		in.Results[i], data = w.files[i].parse(opts)
 		if w.files[i].name == stdin {
-			in.stdin = data // once only, so by one worker only
+			in.stdin = data // there is one such file, so one worker writes
 		}
 	})
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
 
-// root is what .sourceignore files speak of: the repository that a path is in, else the
-// outermost folder that was named.
+// root is the folder that the rules of .sourceignore files are relative to: the repository that a path
+// is in, else the outermost folder that was named.
 type root struct {
-	path   string // on disk
-	rules  sourceignore.Rules
-	looked map[string]bool // folders in it whose file was looked for
+	path  string // on disk
+	rules sourceignore.Rules
+	read  map[string]bool // folders in it whose .sourceignore was read, or does not exist
 }
 
-// place is a file or a folder, and where it is in its root.
+// place is a file or a folder, and its path in its root.
 type place struct {
 	file
 	root *root
-	in   string // with slashes; "." is the root
+	in   string // the path, with slashes; "." is the root
 }
 
 // inner is a place in a folder.
@@ -31,10 +31,10 @@ func (p place) inner(name string) place {
 	return place{file{filepath.Join(p.name, name), filepath.Join(p.path, name)}, p.root, path.Join(p.in, name)}
 }
 
-// hidden reports whether a file is not there to be read.
+// hidden reports whether rules hide the file.
 func (p place) hidden() bool { return p.root.rules.Ignores(p.in) }
 
-// hiddenWhole reports whether what may be a folder is hidden, by the rules for any file in it.
+// hiddenWhole reports whether rules hide a folder, or any file in it.
 func (p place) hiddenWhole() bool { return p.hidden() || p.root.rules.Ignores(path.Join(p.in, "file")) }
 
 // locate finds the root of a path, and reads the .sourceignore files above it.
@@ -46,7 +46,7 @@ func (w *walk) locate(f file, isDir bool) place {
 	top := cmp.Or(repository(folder.path), w.outermost(folder.path), folder.path)
 	r := w.roots[top]
 	if r == nil {
-		r = &root{path: top, rules: sourceignore.Rules{}, looked: map[string]bool{}}
+		r = &root{path: top, rules: sourceignore.Rules{}, read: map[string]bool{}}
 		w.roots[top] = r
 	}
 	at := place{f, r, r.relative(f.path)}
@@ -80,8 +80,8 @@ func repository(folder string) string {
 	}
 }
 
-// outermost is the folder that was named which holds a path and all others that do, so that
-// the order of the paths makes no difference; empty if none does.
+// outermost is the outermost of the named folders that contain a path, so that the order of the paths
+// makes no difference; empty if none does.
 func (w *walk) outermost(name string) string {
 	found := ""
 	for _, folder := range w.named {
@@ -92,15 +92,15 @@ func (w *walk) outermost(name string) string {
 	return found
 }
 
-// ignoreFile takes in what the .sourceignore of a folder says, if there is one.
+// ignoreFile reads the .sourceignore of a folder, if there is one.
 func (w *walk) ignoreFile(folder place) {
-	if folder.root.looked[folder.in] {
+	if folder.root.read[folder.in] {
 		return
 	}
-	folder.root.looked[folder.in] = true
+	folder.root.read[folder.in] = true
 	p := folder.inner(sourceignore.FileName)
 	if info, err := os.Lstat(p.path); err != nil || info.IsDir() {
-		return // A folder that cannot be looked into is told as such.
+		return // a folder that cannot be read is reported as such
 	}
 	rules, problem := p.ignoreRules(folder.in)
 	folder.root.rules[folder.in] = rules
@@ -110,7 +110,7 @@ func (w *walk) ignoreFile(folder place) {
 	}
 }
 
-// ignoreRules reads the file, and says why it is unusable if it is.
+// ignoreRules reads the file; if it is unusable, the diagnostic says why.
 func (p place) ignoreRules(folder string) (sourceignore.File, diag.Diagnostic) {
 	target, err := realPath(p.path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// walk finds files. Names are what reports call things, paths are real: without links.
+// walk finds files. Names are as in reports; paths have no links.
 type walk struct {
 	skip   func(folder string) bool
 	files  []file
@@ -25,7 +25,7 @@ type walk struct {
 	roots  map[string]*root
 }
 
-// newWalk knows all that is named from the start: see outermost.
+// newWalk notes all folders that are named, for outermost.
 func newWalk(names []string, skip func(string) bool) *walk {
 	if skip == nil {
 		skip = func(string) bool { return false }
@@ -34,7 +34,7 @@ func newWalk(names []string, skip func(string) bool) *walk {
 	for _, name := range names {
 		path, err := realPath(name)
 		if info, statErr := os.Stat(path); err == nil && statErr == nil && info.IsDir() {
-			w.named = append(w.named, path) // what is wrong with the others is told when they are read
+			w.named = append(w.named, path) // add reports what is wrong with the others
 		}
 	}
 	return w
@@ -76,8 +76,8 @@ func (w *walk) tree(ctx context.Context, top place) error {
 	return ctx.Err()
 }
 
-// folder finds the files of a folder, and returns the links that it did not follow. What is
-// hidden is looked through as well: a file in it may have been taken back in.
+// folder finds the files of a folder, and returns its links, which it does not follow. It searches
+// hidden folders too, as a rule may show a file in them.
 func (w *walk) folder(ctx context.Context, at place) (links []place) {
 	if w.seen[at.path] || ctx.Err() != nil || w.skip(filepath.ToSlash(at.name)) {
 		return nil
@@ -107,13 +107,13 @@ func (w *walk) folder(ctx context.Context, at place) (links []place) {
 	return links
 }
 
-// follow finds what a link below the named folder leads to.
+// follow finds the files that a link below the named folder leads to.
 func (w *walk) follow(ctx context.Context, link place, top string) (links []place) {
 	manifests := manifest.IsManifestPath(filepath.Base(link.name))
 	path, err := realPath(link.path)
 	if err != nil {
 		if !manifests && filepath.Ext(link.name) != "" {
-			return nil // would have been a file of another kind
+			return nil // it would not be a manifest
 		}
 		w.refuse(link, "is a symbolic link that leads nowhere: "+reason(err))
 		return nil
@@ -134,7 +134,7 @@ func (w *walk) follow(ctx context.Context, link place, top string) (links []plac
 	return nil
 }
 
-// file takes a file, once. What is hidden under one name may be shown under another.
+// file adds a file, once. A file that is hidden under one name may be shown under another.
 func (w *walk) file(at place) {
 	switch {
 	case w.seen[at.path]:
@@ -162,8 +162,8 @@ func (w *walk) kustomization(at place, entries []os.DirEntry) {
 	})
 }
 
-// refuse reports a link that is not hidden. Whatever its name is, it could stand for a folder
-// of manifests.
+// refuse reports a link that is not hidden. Whatever its name, its target could be a folder of
+// manifests.
 func (w *walk) refuse(link place, message string) {
 	if link.hiddenWhole() {
 		return
@@ -200,7 +200,7 @@ func within(root, path string) bool {
 	return err == nil && filepath.IsLocal(relative)
 }
 
-// reason is an error without the path, which the report has already.
+// reason is an error without the path, which the report has.
 func reason(err error) string {
 	if inner := (*fs.PathError)(nil); errors.As(err, &inner) {
 		err = inner.Err

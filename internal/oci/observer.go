@@ -78,9 +78,9 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 	if !o.set(name, commit) {
 		return
 	}
-	to, slice := *d.Spec.Output.OCI, out.After.ShardKey
+	to, shardKey := *d.Spec.Output.OCI, out.After.ShardKey
 	o.box.Put(outbox.Job{Recipient: to.URL, Key: name, What: "artifact", Pipeline: name, Do: func(ctx context.Context) error {
-		if !o.options.MayPublish(slice) {
+		if !o.options.MayPublish(shardKey) {
 			o.set(name, "")
 			return nil
 		}

@@ -1,8 +1,11 @@
 package forge
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/agentry-dev/agentry/gitsync"
 )
 
 // Code writes text as code in Markdown: on one line, with nothing in it that a forge would
@@ -41,4 +44,32 @@ func longestRun(text string, of rune) int {
 		longest = max(longest, run)
 	}
 	return longest
+}
+
+// Held writes which objects are not rendered as they are in the inputs.
+func Held(b *strings.Builder, held []gitsync.HeldObject, limit int) {
+	var lines []string
+	for _, h := range held {
+		as := "is left out"
+		if h.As.Commit != "" {
+			as = "stays as of " + Code(h.As.Commit[:min(len(h.As.Commit), 7)])
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s %s", Code(h.Object.String()), as, Code(h.Reason.Position()), Code(h.Reason.Message)))
+	}
+	Section(b, "Held", lines, limit)
+}
+
+// Section writes a list under a heading, if there is one, and counts what there is no room for.
+func Section(b *strings.Builder, heading string, lines []string, limit int) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n### %s\n\n", heading)
+	for i, line := range lines {
+		if i == limit {
+			fmt.Fprintf(b, "- and %d more\n", len(lines)-i)
+			return
+		}
+		fmt.Fprintf(b, "- %s\n", line)
+	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
-	"github.com/agentry-dev/agentry/internal/httpclient"
+	"github.com/agentry-dev/agentry/internal/forge"
 )
 
 // Secrets are the credentials of a pipeline that have nothing to do with reading and
@@ -24,9 +24,9 @@ type Secrets struct {
 	Webhooks []WebhookSecret
 	// Sources are the forges in the order of the pipeline's sources; nil for a source
 	// without one.
-	Sources []*ForgeAccess
+	Sources []*forge.Config
 	// Output is the forge for pull requests; nil without one.
-	Output *ForgeAccess
+	Output *forge.Config
 	// Notify and Receivers are in the order of the pipeline's.
 	Notify, Receivers []EndpointSecret
 	// OCI is for the registry.
@@ -40,23 +40,6 @@ type WebhookSecret struct {
 	Repository string
 	Type       string
 	Secret     []byte
-}
-
-// ForgeAccess is what it takes to talk to the API of a repository's host.
-type ForgeAccess struct {
-	Type pipeline.ForgeType
-	// URL is the address of the site, such as https://gitlab.example.com.
-	URL string
-	// Repository is its path there, such as platform/monitoring, without .git.
-	Repository string
-	// Token gives the access token of the moment: it reads the file, or asks GitHub, anew
-	// when that is due. Its errors hold no byte of it.
-	Token func(ctx context.Context) (string, error)
-	// Identity is equal for equal tokens, and no secret: what has one Identity at one site
-	// has one rate limit.
-	Identity string
-	// Connection is how the site is reached.
-	Connection httpclient.Connection
 }
 
 // EndpointSecret is for calling somebody's HTTP address.
@@ -131,11 +114,11 @@ func (r *resolver) endpoint(path, secretFile, secretEnv, caFile, caEnv string) E
 
 // forge prepares the access to the API of a repository's host. At is the source or output,
 // and auth the credential of the repository.
-func (r *resolver) forge(at, repository string, f *pipeline.Forge, auth pipeline.Auth) *ForgeAccess {
+func (r *resolver) forge(at, repository string, f *pipeline.Forge, auth pipeline.Auth) *forge.Config {
 	if f == nil {
 		return nil
 	}
-	out := &ForgeAccess{Type: f.Type, URL: f.URL, Repository: pathAtSite(f.URL, repository)}
+	out := &forge.Config{Type: f.Type, URL: f.URL, Repository: pathAtSite(f.URL, repository)}
 	out.Connection = r.connection(at+".auth", auth)
 	if !isHostOf(f.URL, repository) { // the way out is the same, but it is another server
 		out.Connection.CAPEM, out.Connection.ClientCertPEM, out.Connection.ClientKeyPEM = nil, nil, nil
@@ -158,7 +141,7 @@ func (r *resolver) forge(at, repository string, f *pipeline.Forge, auth pipeline
 
 // rereadToken makes an access read its token for each call: it may be renewed meanwhile. It
 // is read once now, so that what is wrong is known at once.
-func (r *resolver) rereadToken(out *ForgeAccess, path, file, env string) {
+func (r *resolver) rereadToken(out *forge.Config, path, file, env string) {
 	r.text(path, file, env)
 	out.Identity = "env " + env
 	if file != "" {
@@ -183,7 +166,7 @@ func (r *resolver) rereadToken(out *ForgeAccess, path, file, env string) {
 
 // appToken makes an access ask the app of the repository's credential, whose private key may
 // be renewed meanwhile too.
-func (r *resolver) appToken(out *ForgeAccess, path, repository string, auth pipeline.Auth) {
+func (r *resolver) appToken(out *forge.Config, path, repository string, auth pipeline.Auth) {
 	out.Identity = r.auth(path, repository, auth).Identity
 	quiet := resolver{pipeline: r.pipeline, getenv: r.getenv}
 	out.Token = func(ctx context.Context) (string, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/githubapp"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
@@ -80,7 +81,7 @@ func TestSecrets(t *testing.T) {
 			{"git.example.com/forge/platform/monitoring", "gitlab", []byte("h00k")},
 			{"github.com/acme/shop", "github", []byte("env-hook")},
 		},
-		Sources: []*ForgeAccess{
+		Sources: []*forge.Config{
 			{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: httpclient.Connection{CAPEM: ca}},
 			{Type: "github", URL: "https://github.com", Repository: "acme/shop", Identity: "env TOKEN"},
 			{ // another host: not its CA, but the same way out
@@ -88,12 +89,12 @@ func TestSecrets(t *testing.T) {
 				Connection: httpclient.Connection{ProxyURL: "http://proxy.example.com:3128", ProxyUsername: "robot", ProxyPassword: "t0ken"},
 			},
 		},
-		Output:    &ForgeAccess{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: httpclient.Connection{CAPEM: ca}},
+		Output:    &forge.Config{Type: "gitlab", URL: "https://git.example.com/forge", Repository: "platform/monitoring", Identity: tokenFile, Connection: httpclient.Connection{CAPEM: ca}},
 		Notify:    []EndpointSecret{{}, {Secret: []byte("env-hook"), CAPEM: ca}},
 		Receivers: []EndpointSecret{{Secret: []byte("h00k"), CAPEM: ca}},
 		OCI:       RegistrySecret{Username: "robot", Password: "env-token", CAPEM: ca},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(ForgeAccess{}, "Token")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(forge.Config{}, "Token")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	wantTokens(t, got, "t0ken", "env-token", "t0ken", "t0ken")
@@ -265,7 +266,7 @@ func TestTemplatesReadOnlyWhatFindsTheirFolders(t *testing.T) {
 	s, found := template.Secrets(environment)
 	want := Secrets{
 		Webhooks: []WebhookSecret{{"git.example.com/a", "github", []byte("h00k")}},
-		Sources:  []*ForgeAccess{nil}, Notify: []EndpointSecret{{}},
+		Sources:  []*forge.Config{nil}, Notify: []EndpointSecret{{}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" || len(found) > 0 {
 		t.Errorf("a push is to list the folders at once, but: %s %s", diff, report(t, found))

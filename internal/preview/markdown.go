@@ -6,7 +6,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/forge"
-	"github.com/agentry-dev/agentry/internal/forge/observer"
 )
 
 // The limits of a comment besides the forge's own.
@@ -34,8 +33,8 @@ func (r *result) markdown(pipeline string, limit int) string {
 	for _, u := range r.units {
 		units = append(units, forge.Code(u.name)+" "+u.what)
 	}
-	observer.Section(&b, "Units", units, maxUnits)
-	observer.Held(&b, r.held, maxHeld)
+	forge.Section(&b, "Units", units, maxUnits)
+	forge.Held(&b, r.held, maxHeld)
 	r.writeDiags(&b)
 	head := forge.Truncate(b.String(), limit)
 	return head + r.writeFiles(limit-len(head))
@@ -55,7 +54,7 @@ func (r *result) writeDiags(b *strings.Builder) {
 			lines = append(lines, text)
 		}
 	}
-	observer.Section(b, "Findings", lines, maxDiags)
+	forge.Section(b, "Findings", lines, maxDiags)
 	if r.known > 0 {
 		fmt.Fprintf(b, "\nErrors and warnings that the branch has already: %d.\n", r.known)
 	}

@@ -182,9 +182,9 @@ func newLab(t *testing.T, change func(*pipeline.Spec)) *lab {
 	}
 	pool := repo.NewPool(t.TempDir(), repo.Options{})
 	t.Cleanup(func() { _ = pool.Close() })
-	access := &pipelinefile.ForgeAccess{Type: pipeline.ForgeGitHub, URL: l.URL, Repository: "org/monitoring"}
+	access := &forge.Config{Type: pipeline.ForgeGitHub, URL: l.URL, Repository: "org/monitoring"}
 	l.p = New(Options{Sites: &forge.Sites{}, Pool: pool, Version: "v0.0.0-test", Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
-		return &pipelinefile.Secrets{Sources: []*pipelinefile.ForgeAccess{access}}, nil
+		return &pipelinefile.Secrets{Sources: []*forge.Config{access}}, nil
 	}})
 	l.pass(nil)
 	return l

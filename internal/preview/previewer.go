@@ -16,7 +16,6 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
-	"github.com/agentry-dev/agentry/internal/forge/observer"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
@@ -201,7 +200,7 @@ func (p *Previewer) connect(t turn) error {
 	if source >= len(secrets.Sources) || secrets.Sources[source] == nil {
 		return errNoForge
 	}
-	cfg, digest := observer.Config(d, source, secrets.Sources[source]), digestOf(d)
+	cfg, digest := *secrets.Sources[source], digestOf(d)
 	if t.forge != nil && digest == t.digest && reflect.DeepEqual(cfg.Connection, t.connection) {
 		return nil
 	}

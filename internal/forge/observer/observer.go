@@ -10,13 +10,10 @@ package observer
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"sync"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
@@ -107,7 +104,7 @@ func (o *Observer) forget(out fleet.Outcome) {
 
 // put queues a fact, unless it is told already. A fact that cannot be told, or is another
 // replica's to tell by then, is forgotten, so that the next pass here tries again.
-func (o *Observer) put(slice string, t target, f fact, same func(old, new fact) bool, job outbox.Job) {
+func (o *Observer) put(shardKey string, t target, f fact, same func(old, new fact) bool, job outbox.Job) {
 	o.mu.Lock()
 	old, known := o.told[t]
 	if known && same(old, f) {
@@ -120,7 +117,7 @@ func (o *Observer) put(slice string, t target, f fact, same func(old, new fact) 
 	job.Pipeline = t.pipeline
 	job.Do = func(ctx context.Context) error {
 		var err error
-		if o.options.MayPublish(slice) {
+		if o.options.MayPublish(shardKey) {
 			if err = do(ctx); !forge.IsPermanent(err) {
 				return err
 			}
@@ -153,25 +150,5 @@ func (o *Observer) connect(d *fleet.Definition, source int) (forge.Forge, error)
 	if access == nil {
 		return nil, nil
 	}
-	return o.options.Sites.Forge(Config(d, source, access))
-}
-
-// Config is how the forge of a source is reached, or with -1 that of the output.
-func Config(d *fleet.Definition, source int, access *pipelinefile.ForgeAccess) forge.Config {
-	// Where the token is found stands for it: neither files nor variables are shown by it.
-	where := struct {
-		Auth  pipeline.Auth
-		Forge *pipeline.Forge
-	}{d.Spec.Output.Auth, d.Spec.Output.Forge}
-	if source >= 0 && source < len(d.Spec.Sources) {
-		where.Auth, where.Forge = d.Spec.Sources[source].Auth, d.Spec.Sources[source].Forge
-	}
-	identity, err := json.Marshal(where)
-	if err != nil {
-		identity = fmt.Appendf(nil, "%s/%d", d.Metadata.Name, source) // names of files always encode
-	}
-	return forge.Config{
-		Type: access.Type, URL: access.URL, Repository: access.Repository,
-		Token: access.Token, Connection: access.Connection, Identity: string(identity),
-	}
+	return o.options.Sites.Forge(*access)
 }

@@ -138,7 +138,7 @@ func newWorld(t *testing.T, change func(*pipeline.Spec)) *world {
 
 // restart makes an observer that knows nothing yet.
 func (w *world) restart() {
-	access := &pipelinefile.ForgeAccess{
+	access := &forge.Config{
 		Type: pipeline.ForgeGitHub, URL: w.hub.URL, Repository: "org/monitoring",
 		Token: func(context.Context) (string, error) { return "s3cret", nil },
 	}
@@ -146,7 +146,7 @@ func (w *world) restart() {
 	w.observer = New(Options{
 		Sites: &forge.Sites{}, Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 		Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
-			return &pipelinefile.Secrets{Sources: []*pipelinefile.ForgeAccess{access, nil}, Output: access}, nil
+			return &pipelinefile.Secrets{Sources: []*forge.Config{access, nil}, Output: access}, nil
 		},
 	})
 	if old != nil {

@@ -104,7 +104,7 @@ func body(r *gitsync.Report) string {
 		fmt.Fprintf(&b, "- %s %s at %s%s\n", forge.Code(s.URL), forge.Code(s.Ref), forge.Code(s.Commit), stale)
 	}
 	Units(&b, r.Units, maxUnits)
-	Held(&b, r.Held, maxHeld)
+	forge.Held(&b, r.Held, maxHeld)
 	if len(r.Changes) > 0 {
 		fmt.Fprintf(&b, "\n### Files\n\n")
 	}
@@ -131,33 +131,5 @@ func Units(b *strings.Builder, units []gitsync.UnitReport, limit int) {
 			lines = append(lines, fmt.Sprintf("%s %s", forge.Code(u.Name), u.State))
 		}
 	}
-	Section(b, "Units", lines, limit)
-}
-
-// Held writes which objects are not rendered as they are in the inputs.
-func Held(b *strings.Builder, held []gitsync.HeldObject, limit int) {
-	var lines []string
-	for _, h := range held {
-		as := "is left out"
-		if h.As.Commit != "" {
-			as = "stays as of " + forge.Code(h.As.Commit[:min(len(h.As.Commit), 7)])
-		}
-		lines = append(lines, fmt.Sprintf("%s %s: %s %s", forge.Code(h.Object.String()), as, forge.Code(h.Reason.Position()), forge.Code(h.Reason.Message)))
-	}
-	Section(b, "Held", lines, limit)
-}
-
-// Section writes a list under a heading, if there is one, and counts what there is no room for.
-func Section(b *strings.Builder, heading string, lines []string, limit int) {
-	if len(lines) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n### %s\n\n", heading)
-	for i, line := range lines {
-		if i == limit {
-			fmt.Fprintf(b, "- and %d more\n", len(lines)-i)
-			return
-		}
-		fmt.Fprintf(b, "- %s\n", line)
-	}
+	forge.Section(b, "Units", lines, limit)
 }

@@ -35,7 +35,7 @@ func (out *output) config(name string, c *model.Config) config {
 	return config{secret: name, inlined: inlined}
 }
 
-// addChecked adds an object that Kubernetes would take; of another it says what is wrong.
+// addChecked adds an object, and finds what Kubernetes would refuse in it.
 func (out *output) addChecked(o any, findings []diag.Finding) {
 	out.found(findings)
 	id, text, err := encode(o)

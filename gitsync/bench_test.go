@@ -16,7 +16,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -94,7 +94,7 @@ func (r *fleetRig) syncer(branch string) *gitsync.Syncer {
 		},
 	}
 	p.Default()
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]repo.Auth, 1)}, gitsync.Options{CacheDir: r.cache, Version: "bench"})
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1)}, gitsync.Options{CacheDir: r.cache, Version: "bench"})
 	if err != nil {
 		r.b.Fatal(err)
 	}

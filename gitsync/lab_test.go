@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // lab is a pipeline over a repository in memory.
@@ -70,7 +70,7 @@ func (l *lab) syncer() *gitsync.Syncer {
 	if problems := p.Validate(); len(problems) > 0 {
 		l.t.Fatal(problems)
 	}
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]repo.Auth, len(p.Spec.Sources))}, l.options)
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources))}, l.options)
 	if err != nil {
 		l.t.Fatal(err)
 	}

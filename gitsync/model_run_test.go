@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // lane runs histories, one after the other.
@@ -185,7 +186,7 @@ func (m *model) syncer(o gitsync.Options) *gitsync.Syncer {
 	if problems := p.Validate(); len(problems) > 0 {
 		m.t.Fatal(problems)
 	}
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]repo.Auth, len(p.Spec.Sources))}, o)
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources))}, o)
 	if err != nil {
 		m.t.Fatal(err)
 	}

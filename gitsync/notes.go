@@ -12,6 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // notesRef is where gitops-promoter looks for the inputs that a proposed commit is up to
@@ -194,7 +196,7 @@ func pushNotes(ctx context.Context, batch []note, tips map[string]plumbing.Hash)
 			lead = n.writer
 		}
 	}
-	_, err := lead.extend(ctx, notesRef, time.Now(), func(rd *repo.Reader, w *repo.Writer, tip repo.Tip) (plumbing.Hash, error) {
+	_, err := lead.extend(ctx, notesRef, time.Now(), func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error) {
 		old, err := treeOf(rd, tip)
 		if err != nil {
 			return plumbing.ZeroHash, err
@@ -215,11 +217,11 @@ func pushNotes(ctx context.Context, batch []note, tips map[string]plumbing.Hash)
 }
 
 // addNotes adds what is not there.
-func addNotes(rd *repo.Reader, w *repo.Writer, tree plumbing.Hash, batch []note) (plumbing.Hash, error) {
+func addNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, batch []note) (plumbing.Hash, error) {
 	before := tree
 	for _, n := range batch {
 		old, err := rd.Note(before, n.commit, maxNoteBytes)
-		if err != nil && !errors.Is(err, repo.ErrPathNotFound) && !errors.Is(err, repo.ErrTooLarge) {
+		if err != nil && !errors.Is(err, object.ErrPathNotFound) && !errors.Is(err, limit.ErrTooLarge) {
 			return tree, err
 		}
 		var body noteBody
@@ -240,7 +242,7 @@ func addNotes(rd *repo.Reader, w *repo.Writer, tree plumbing.Hash, batch []note)
 // dropNotes drops our notes on commits that nothing leads to any more, once there are many
 // notes: of proposals that were replaced before anybody took them. Notes of pipelines that
 // this process knows nothing about stay.
-func dropNotes(rd *repo.Reader, w *repo.Writer, tree plumbing.Hash, tips map[string]plumbing.Hash) (plumbing.Hash, error) {
+func dropNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, tips map[string]plumbing.Hash) (plumbing.Hash, error) {
 	notes, err := w.Notes(tree)
 	if err != nil || len(notes) <= maxNotes {
 		return tree, err
@@ -249,7 +251,7 @@ func dropNotes(rd *repo.Reader, w *repo.Writer, tree plumbing.Hash, tips map[str
 	if err != nil {
 		return tree, err
 	}
-	edits := map[string]repo.Edit{}
+	edits := map[string]object.Edit{}
 	for _, n := range notes {
 		if inSight[n.Commit] {
 			continue
@@ -263,14 +265,14 @@ func dropNotes(rd *repo.Reader, w *repo.Writer, tree plumbing.Hash, tips map[str
 			continue
 		}
 		if _, known := tips[body.Pipeline]; known {
-			edits[n.Path] = repo.Edit{Remove: true}
+			edits[n.Path] = object.Edit{Remove: true}
 		}
 	}
 	return w.EditTree(tree, edits)
 }
 
 // history are the commits that tips lead to, as far as they are cached.
-func history(rd *repo.Reader, tips map[string]plumbing.Hash) (map[plumbing.Hash]bool, error) {
+func history(rd *object.Reader, tips map[string]plumbing.Hash) (map[plumbing.Hash]bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	var next []plumbing.Hash
 	see := func(h plumbing.Hash) {
@@ -284,7 +286,7 @@ func history(rd *repo.Reader, tips map[string]plumbing.Hash) (map[plumbing.Hash]
 	}
 	for i := 0; i < len(next) && i < maxNoteHistory; i++ {
 		c, err := rd.Commit(next[i])
-		if errors.Is(err, repo.ErrObjectNotFound) {
+		if errors.Is(err, object.ErrNotFound) {
 			continue // the end of a shallow history
 		}
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -40,7 +40,7 @@ func TestTheOutputMayBeAnotherRepositoryAndPath(t *testing.T) {
 	other := gittest.NewRepo(t)
 	r.commit("one", twoTeams())
 	r.pipeline.Spec.Output = pipeline.Output{URL: "file://" + other.Dir, Branch: "clusters/eu", Path: "apps/monitoring"}
-	r.creds.Output = repo.Auth{}
+	r.creds.Output = transport.Auth{}
 	r.pass()
 	if strings.Contains(r.out("for-each-ref", "refs/heads"), "clusters") {
 		t.Error("something was written to the source")

@@ -19,6 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -89,17 +90,17 @@ func TestTransports(t *testing.T) {
 	for name, setup := range map[string]func(r *rig){
 		"http with a password": func(r *rig) {
 			r.overHTTP(gittest.HTTPOptions{User: "bot", Password: "hunter2"})
-			r.creds.Sources[0] = repo.Auth{Username: "bot", Password: "hunter2"}
+			r.creds.Sources[0] = transport.Auth{Username: "bot", Password: "hunter2"}
 		},
 		"https with a token and a CA": func(r *rig) {
 			server := r.overHTTP(gittest.HTTPOptions{Token: "hunter2", TLS: true})
-			r.creds.Sources[0] = repo.Auth{BearerToken: "hunter2", Connection: httpclient.Connection{CAPEM: server.CAPEM}}
+			r.creds.Sources[0] = transport.Auth{BearerToken: "hunter2", Connection: httpclient.Connection{CAPEM: server.CAPEM}}
 		},
 		"ssh": func(r *rig) {
 			server := gittest.NewSSH(r.t)
 			r.pipeline.Spec.Sources[0].URL = server.URL(r.repo)
 			r.pipeline.Spec.Sources[0].Auth = pipeline.Auth{SSHKeyFile: "key", KnownHostsFile: "known_hosts"}
-			r.creds.Sources[0] = repo.Auth{SSHKey: server.Key, KnownHosts: server.KnownHosts}
+			r.creds.Sources[0] = transport.Auth{SSHKey: server.Key, KnownHosts: server.KnownHosts}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +128,7 @@ func TestNoWritePermission(t *testing.T) {
 	r.overHTTP(gittest.HTTPOptions{ReadOnly: true})
 	r.commit("one", twoTeams())
 	_, err := r.syncer().Pass(context.Background())
-	if !errors.Is(err, repo.ErrRejected) && !errors.Is(err, repo.ErrAuth) {
+	if !errors.Is(err, repo.ErrRejected) && !errors.Is(err, transport.ErrAuth) {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -40,7 +40,7 @@ func newRig(t *testing.T) *rig {
 			Output:  pipeline.Output{Branch: "env"},
 		},
 	}
-	r.creds = gitsync.Credentials{Sources: make([]repo.Auth, 1)}
+	r.creds = gitsync.Credentials{Sources: make([]transport.Auth, 1)}
 	r.options = gitsync.Options{CacheDir: t.TempDir(), Version: "v0.0.0-test"}
 	return r
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 // TestASourceThatStaysSaysTheRemedy of what keeps it from moving on.
@@ -20,7 +20,7 @@ func TestASourceThatStaysSaysTheRemedy(t *testing.T) {
 	other.commit("other", tree{}, 2, "c")
 	report := l.pass()
 	for _, d := range report.Diags {
-		if d.Code == "source-unreachable" && d.Hint == pipeline.Remedy(repo.ErrRefNotFound) {
+		if d.Code == "source-unreachable" && d.Hint == pipeline.Remedy(transport.ErrRefNotFound) {
 			return
 		}
 	}

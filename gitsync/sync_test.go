@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
 func TestFirstPass(t *testing.T) {
@@ -320,7 +321,7 @@ func TestUnreachableSource(t *testing.T) {
 	r := newRig(t)
 	other := newRig(t)
 	r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, pipeline.Source{URL: "file://" + other.repo.Dir, Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"in"}})
-	r.creds.Sources = make([]repo.Auth, 2)
+	r.creds.Sources = make([]transport.Auth, 2)
 	r.commit("a", map[string]string{"in/agent.yaml": agent("a")})
 	other.commit("b", map[string]string{"in/agent.yaml": agent("b")})
 	r.pass()

@@ -21,13 +21,13 @@ func (a *Aggregator) adminMux(registry *prometheus.Registry) *http.ServeMux {
 			unavailable(w, a.missing())
 			return
 		}
-		_, _ = io.WriteString(w, "ok\n") // Once ready it stays so: what is known outlives the API server.
+		_, _ = io.WriteString(w, "ok\n") // It stays ready, even while the API server is away.
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return mux
 }
 
-// ReloadFailed counts and tells of a file that changed and cannot be used.
+// ReloadFailed counts and logs that a changed file cannot be used.
 func (a *Aggregator) ReloadFailed(err error) {
 	a.metrics.reloads.Inc()
 	a.log.Error("a changed file cannot be used, the previous one stays in force", "err", err)

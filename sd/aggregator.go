@@ -1,9 +1,9 @@
-// Package sd is the sd-aggregator: it finds the integration pods of GrafanaAgents, asks each of
-// them what it runs, and serves all of it as one http_sd document to the agents that scrape.
+// Package sd is the sd-aggregator. It finds the integration pods of GrafanaAgents, asks each which
+// integrations it runs, and serves their targets as one http_sd document to the agents that scrape.
 //
-// Package discover finds the pods, poll asks them, merge checks and joins the answers; here they
-// are put together and served. A request never waits for a pod: the document is ready, and is
-// not served at all before it is complete, because a consumer drops what a list lacks.
+// Package discover finds the pods, poll asks them, and merge checks and joins the answers. This
+// package connects them and serves the document. A request never waits for a pod. Nothing is served
+// before the document is complete, because a consumer drops the targets that a list lacks.
 package sd
 
 import (
@@ -27,7 +27,7 @@ type Options struct {
 	// Source finds the pods.
 	Source discover.Source
 	Log    *slog.Logger
-	// Version is told to pods and people.
+	// Version is sent to pods and shown on the page.
 	Version string
 	// Interval is the time between two polls of a pod. Default [DefaultInterval].
 	Interval time.Duration
@@ -43,7 +43,7 @@ type Options struct {
 	MaxDocumentBytes int
 	// Limits bound what is taken of an answer. Default [merge.DefaultLimits].
 	Limits merge.Limits
-	// Peers are the other replicas. Without them a start knows only what pods answer.
+	// Peers are the other replicas. Without them a process that starts knows only what pods answer.
 	Peers *Peers
 }
 
@@ -103,7 +103,7 @@ func orDefault[T comparable](value *T, unset T) {
 	}
 }
 
-// Run finds and polls pods until ctx ends, and returns when nothing of it runs any more.
+// Run finds and polls pods until ctx ends, and returns when all of its goroutines have ended.
 func (a *Aggregator) Run(ctx context.Context) {
 	changes := make(chan struct{}, 1)
 	var running sync.WaitGroup

@@ -23,15 +23,15 @@ const (
 	maxHeaderBytes  = 16 << 10
 )
 
-// Listener is a place where a handler is served, over TLS if that is set.
+// Listener is an address where a handler is served, over TLS if that is set.
 type Listener struct {
 	net.Listener
 	Handler http.Handler
 	TLS     *tls.Config
 }
 
-// Serve serves until ctx ends; then it stops accepting and ends what was begun. An error of one
-// listener ends all.
+// Serve serves until ctx ends. Then it accepts no more requests and finishes those that were begun. An
+// error of one listener ends all.
 func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,7 +55,7 @@ func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
 			bounded, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 			defer done()
 			if server.Shutdown(bounded) != nil {
-				_ = server.Close() // Someone reads too slowly to wait for.
+				_ = server.Close() // A client reads too slowly to wait for.
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func newServer(l Listener, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: l.Handler, TLSConfig: l.TLS, MaxHeaderBytes: maxHeaderBytes,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // What clients do wrong.
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // These are errors of clients.
 	}
 }
 
@@ -78,8 +78,8 @@ func serve(server *http.Server, l Listener) error {
 	return server.Serve(l.Listener)
 }
 
-// ServerTLS makes the settings of a listener from files that may change: each connection gets
-// what they hold now. With clientCAs, clients must have a certificate of one of them, or be
+// ServerTLS makes the settings of a listener from files that may change: each new connection uses
+// their present contents. With clientCAs, a client must have a certificate of one of them, or be
 // another replica.
 func ServerTLS(certificate func() *tls.Certificate, clientCAs func() *x509.CertPool) *tls.Config {
 	base := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
@@ -94,8 +94,8 @@ func ServerTLS(certificate func() *tls.Certificate, clientCAs func() *x509.CertP
 	return base
 }
 
-// requireBearer lets requests pass that carry the token, as a bearer token or, for browsers, as the
-// password of basic authentication.
+// requireBearer refuses requests without the token. They carry it as a bearer token or, for browsers,
+// as the password of basic authentication.
 func requireBearer(token func() string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")

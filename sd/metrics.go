@@ -13,7 +13,7 @@ import (
 
 const namespace = "agentry_sd_"
 
-// metrics are those that count; what is read when it is asked for is in the collector.
+// metrics are counters. The collector has the gauges, which are read when metrics are scraped.
 type metrics struct {
 	fetches  prometheus.Histogram
 	failures *prometheus.CounterVec
@@ -79,7 +79,7 @@ func (m *metrics) Dropped(reason merge.Reason, groups int) {
 // Round implements [poll.Observer].
 func (m *metrics) Round() { m.rounds.Inc() }
 
-// collector reads the state when it is asked for.
+// collector reads the state whenever metrics are scraped.
 type collector struct{ a *Aggregator }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {

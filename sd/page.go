@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// maxRows bounds the pods on the page; those with trouble come first. The JSON has all.
+// maxRows bounds the pods on the page. Pods with problems come first. The JSON lists all pods.
 const maxRows = 500
 
 //go:embed page.html

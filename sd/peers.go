@@ -19,22 +19,22 @@ import (
 )
 
 const (
-	// recallTimeout bounds what readiness waits for peers, peerTimeout for one of them.
+	// recallTimeout bounds how long readiness waits for all peers, peerTimeout how long for one.
 	recallTimeout = 5 * time.Second
 	peerTimeout   = 2 * time.Second
 )
 
-// Peers is how to reach the other replicas. They are asked once, at the start, for what those
-// pods said last that do not answer: else their targets would vanish with the old replica.
+// Peers is how to reach the other replicas. They are asked once, at the start, for the last answers of
+// pods that do not answer. Otherwise the targets of these pods would vanish with the old replica.
 type Peers struct {
-	// Host is the name in DNS of all replicas that are ready, that of a headless Service; Port
-	// is where they serve the document.
+	// Host is the DNS name of a headless Service of all ready replicas. Port is where they serve the
+	// document.
 	Host     string
 	Port     uint16
 	Resolver discover.Resolver
-	// TLS returns the settings for one connection, see [PeerTLS]. Without it HTTP is spoken.
+	// TLS returns the settings for one connection, see [PeerTLS]. If nil, peers are asked over HTTP.
 	TLS func() *tls.Config
-	// Token returns the bearer token that replicas ask for. It may be nil.
+	// Token returns the bearer token that replicas require. It may be nil.
 	Token func() string
 }
 
@@ -48,8 +48,8 @@ func ParsePeers(text string) (Peers, error) {
 	return Peers{Host: host, Port: uint16(number)}, nil
 }
 
-// PeerTLS makes the settings for connections between replicas. All of them have one certificate,
-// from one Secret: whoever shows it is one.
+// PeerTLS makes the settings for connections between replicas. All replicas have the same certificate,
+// from one Secret, so whoever presents it is a replica.
 func PeerTLS(certificate func() *tls.Certificate) func() *tls.Config {
 	return func() *tls.Config {
 		own := certificate()
@@ -75,7 +75,7 @@ func withReplicas(clients *x509.CertPool, own *tls.Certificate) *x509.CertPool {
 	return clients
 }
 
-// memory is what the other replicas remember.
+// memory asks other replicas for the answers that they remember.
 type memory struct {
 	peers  Peers
 	client *poll.Client
@@ -93,8 +93,8 @@ func newMemory(o Options, pods *poll.Client) *memory {
 	}
 }
 
-// recall returns what the first peer that is ready knows of each pod. Where none is, nothing is
-// known, as at the very first start.
+// recall returns what the first peer that is ready knows about each pod. If no peer is ready nothing
+// is known, as at the very first start.
 func (m *memory) recall(ctx context.Context, pods []poll.Pod) []*merge.Fragment {
 	ctx, cancel := context.WithTimeout(ctx, recallTimeout)
 	defer cancel()

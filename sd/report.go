@@ -25,7 +25,7 @@ type Report struct {
 	Agents  []AgentReport    `json:"agents"`
 }
 
-// AgentReport is what is known of one GrafanaAgent.
+// AgentReport is what is known about one GrafanaAgent.
 type AgentReport struct {
 	merge.Owner
 	Targets int `json:"targets"`
@@ -42,7 +42,7 @@ type Expectation struct {
 	Seen        int    `json:"seen"`
 }
 
-// PodReport is what is known of one pod.
+// PodReport is what is known about one pod.
 type PodReport struct {
 	Name     string     `json:"name"`
 	Address  string     `json:"address"`
@@ -51,7 +51,7 @@ type PodReport struct {
 	State    poll.State `json:"state"`
 	Since    time.Time  `json:"since"`
 	LastGood time.Time  `json:"lastGood,omitzero"`
-	// FromPeer is set while what is known of the pod was learned from another replica.
+	// FromPeer is set while all that is known about the pod came from another replica.
 	FromPeer bool      `json:"fromPeer,omitempty"`
 	LastTry  time.Time `json:"lastTry,omitzero"`
 	NextTry  time.Time `json:"nextTry,omitzero"`
@@ -113,9 +113,9 @@ func podReport(s poll.Status) PodReport {
 	return p
 }
 
-// compare counts, for each integration that the Service names, what its pods should list and
-// what their last good answers do list. A pod whose workload cannot be told is left out of the
-// first. A Deployment has a pod, even if none is there.
+// compare counts, for each integration that the Service names, how many targets its pods should list
+// and how many their last good answers list. A pod of an unknown workload should list none. A
+// Deployment should have a pod, even if none is there.
 func compare(agent discover.Agent, pods []poll.Status) []Expectation {
 	var daemons, deployed int
 	seen := map[string]int{}
@@ -152,8 +152,8 @@ const (
 	deployment
 )
 
-// workloadOf tells the workload of a pod by its name, or by there being only one. Kubernetes
-// cuts the names of the pods of workloads with long names.
+// workloadOf finds the workload of a pod by the pod's name, or because there is only one. Kubernetes
+// cuts the names of pods whose workload has a long name.
 func workloadOf(agent discover.Agent, pod string) workload {
 	rest, ok := strings.CutPrefix(pod, agent.Owner.Name)
 	switch {

@@ -22,10 +22,10 @@ const (
 	Parameter = "grafanaagent"
 )
 
-// writeBuffer joins the fragments of pods to writes of a decent size.
+// writeBuffer joins the fragments of pods into larger writes.
 const writeBuffer = 64 << 10
 
-// Handler serves the document and the page, to those who carry the token if there is one.
+// Handler serves the document and the page. If there is a token, a request must carry it.
 func (a *Aggregator) Handler(token func() string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Path, a.serveSD)
@@ -44,7 +44,7 @@ func (a *Aggregator) Handler(token func() string) http.Handler {
 	})
 }
 
-// viewName is the bounded name of what was asked for.
+// viewName is what was asked for, as a label value with few values.
 func viewName(u *url.URL) string {
 	switch u.Path {
 	case Path:
@@ -80,13 +80,13 @@ func (a *Aggregator) serveSD(w http.ResponseWriter, r *http.Request) {
 	a.serveView(w, r, document.Of(owner))
 }
 
-// unavailable is what makes consumers keep what they have.
+// unavailable answers with an error, so that consumers keep the targets that they have.
 func unavailable(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// missing says what stands between the start and the first document.
+// missing says what the first document still waits for.
 func (a *Aggregator) missing() string {
 	waiting, started := a.poller.Waiting()
 	if !started {
@@ -137,7 +137,7 @@ func (a *Aggregator) serveView(w http.ResponseWriter, r *http.Request, view *mer
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Content-Length", strconv.Itoa(len(body)))
 		if r.Method != http.MethodHead {
-			_, _ = w.Write(body) // A consumer that goes away is none of our errors.
+			_, _ = w.Write(body) // A consumer that hangs up is not an error here.
 		}
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 
-// combine makes one list of what slices say. A pod may stand in several of them, when slices
-// are split or merged and when it has an address of each family: it is listed once.
+// combine makes one list of the pods in slices. A pod is listed once, although several slices may have
+// it: while slices are split or merged, or if it has an address of each family.
 func combine(parts []part) ([]poll.Pod, []Agent) {
 	type identity struct {
 		owner     merge.Owner
@@ -40,15 +40,15 @@ func combine(parts []part) ([]poll.Pod, []Agent) {
 	}), list
 }
 
-// most takes the larger expectations: while a Service changes, its slices may differ.
+// most takes the larger expectations, because slices may differ while their Service changes.
 func most(into, from map[string]int) {
 	for name, n := range from {
 		into[name] = max(into[name], n)
 	}
 }
 
-// better is the address to ask of two of one pod: IPv4 first, as the agent listens on 0.0.0.0,
-// which does not take IPv6. Netip orders them so.
+// better is the address to ask, of two of one pod. IPv4 comes first, because the agent listens on
+// 0.0.0.0, which excludes IPv6. Package netip orders addresses in this way.
 func better(a, b poll.Pod) poll.Pod {
 	ready := a.Ready || b.Ready
 	if b.Addr.Compare(a.Addr) < 0 {

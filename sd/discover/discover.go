@@ -1,9 +1,8 @@
 // Package discover finds the integration pods of GrafanaAgents: from the EndpointSlices of the
-// Services that agentry renders ([Slices]), or from DNS where Kubernetes is not to be asked
-// ([DNS]).
+// Services that agentry renders ([Slices]), or from DNS without access to the Kubernetes API ([DNS]).
 //
-// Nothing found is not the same as nothing there: a source says when it knows all pods for the
-// first time, and what it cannot see. Later it keeps what it knew while it cannot ask.
+// That nothing was found does not mean that nothing is there. A source says when it knows all pods for
+// the first time, and what it cannot see. Later, while it cannot ask, it keeps what it knew.
 package discover
 
 import (
@@ -14,15 +13,15 @@ import (
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 
-// Source finds pods. *[Slices] and *[DNS] are ones.
+// Source finds pods. *[Slices] and *[DNS] implement it.
 type Source interface {
 	// Run watches until ctx ends, and calls changed after each change of what Found returns.
 	// The function must return at once, without a call of Found.
 	Run(ctx context.Context, changed func())
 	// Found is what is known now.
 	Found() Found
-	// Sees reports whether the source ever could tell which pods the agent has. If not, that
-	// none are known means nothing.
+	// Sees reports whether the source was ever able to list the pods of the agent. If not, an empty
+	// list means nothing.
 	Sees(owner merge.Owner) bool
 }
 
@@ -36,7 +35,7 @@ type Found struct {
 	Watches []Watch
 }
 
-// Agent is a GrafanaAgent with what its Service says.
+// Agent is a GrafanaAgent, and what its Service expects of its pods.
 type Agent struct {
 	Owner merge.Owner
 	// DaemonSet and Deployment are how many targets of each integration one pod of the workload
@@ -44,7 +43,7 @@ type Agent struct {
 	DaemonSet, Deployment map[string]int
 }
 
-// WatchState is how a watch is doing.
+// WatchState is whether a watch works.
 type WatchState string
 
 // The states of a watch.
@@ -65,11 +64,11 @@ type Watch struct {
 	// Name is the namespace, empty for all of them, or the name and port of --dns.
 	Name  string     `json:"name"`
 	State WatchState `json:"state"`
-	// Known is whether it ever told what there is.
+	// Known is whether it was ever answered.
 	Known bool `json:"known"`
 	// Error is why it is forbidden or failing.
 	Error string `json:"error,omitempty"`
-	// Heard is when something last came from it.
+	// Heard is when its last answer or event came.
 	Heard time.Time `json:"heard"`
 	// Ignored says which endpoints were left out, and why.
 	Ignored []string `json:"ignored,omitempty"`

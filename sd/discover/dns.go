@@ -24,7 +24,7 @@ const (
 	lookupEvery = 10 * time.Second
 	// lookupTimeout bounds a lookup.
 	lookupTimeout = 5 * time.Second
-	// firstLookup is the wait after a lookup that failed, until the first one that does not.
+	// firstLookup is the wait after a failed lookup while no lookup has succeeded yet.
 	firstLookup = time.Second
 )
 
@@ -58,10 +58,10 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// DNS finds pods by names in DNS, without any right in the cluster. It knows neither whether a
-// pod is ready nor what should run. A pod is gone when two good answers in a row lack it: a
-// server may leave out some. An error or an empty answer changes nothing, because a list that
-// turns empty is more often a fault of DNS than the end of all pods.
+// DNS finds pods by names in DNS, without any rights in the cluster. It knows neither whether a pod is
+// ready nor what should run. A pod is gone when two good answers in a row lack it, because a server
+// may leave out some addresses. An error or an empty answer changes nothing, because a list that turns
+// empty is more often a fault of DNS than the end of all pods.
 type DNS struct {
 	resolver Resolver
 	log      *slog.Logger
@@ -87,7 +87,7 @@ type DNSOptions struct {
 	Log      *slog.Logger
 }
 
-// NewDNS makes the lookups, which begin with Run.
+// NewDNS makes a DNS source. Its lookups begin with Run.
 func NewDNS(options DNSOptions) *DNS {
 	d := &DNS{resolver: options.Resolver, log: options.Log}
 	for _, n := range options.Names {
@@ -115,7 +115,7 @@ func (d *DNS) Run(ctx context.Context, changed func()) {
 	running.Wait()
 }
 
-// lookup asks once, and returns when to ask again.
+// lookup asks once, and returns how long to wait until the next lookup.
 func (d *DNS) lookup(ctx context.Context, n *dnsName, changed func()) time.Duration {
 	bounded, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()

@@ -28,23 +28,23 @@ const (
 	DeploymentPrefix = "deploy.expect.agentry.dev/"
 )
 
-// managedBy is who writes the slices that count. Others can be written by hand for any address.
+// managedBy is the controller whose slices count. Other slices may be written by hand, for any address.
 const managedBy = "endpointslice-controller.k8s.io"
 
-// Bounds of what one slice adds: Kubernetes's own for endpoints, ours for expectations.
+// Bounds of what one slice adds. That of endpoints is Kubernetes's own.
 const (
 	maxExpected = 10_000
 	maxIgnored  = 20
 )
 
-// part is what one EndpointSlice says.
+// part is what is kept of one EndpointSlice.
 type part struct {
 	agent   Agent
 	pods    []poll.Pod
 	ignored []string
 }
 
-// extract reads a slice. It returns false for slices that do not count.
+// extract reads a slice. It returns false for a slice that does not count.
 func extract(slice *discoveryv1.EndpointSlice) (part, bool) {
 	owner := merge.Owner{Namespace: slice.Namespace, Name: slice.Labels[AgentLabel]}
 	if slice.Labels[discoveryv1.LabelManagedBy] != managedBy || slice.Labels[Label] != LabelValue || owner.Name == "" {

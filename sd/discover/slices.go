@@ -25,7 +25,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// listTimeout bounds a list, which an API server in trouble may never end.
+// listTimeout bounds a list, because an overloaded API server may never end it.
 const listTimeout = 30 * time.Second
 
 // Config is how to reach the API server: by a kubeconfig file, or as a pod of the cluster.
@@ -56,12 +56,12 @@ var _ Source = (*Slices)(nil)
 // SlicesOptions are the settings of Slices.
 type SlicesOptions struct {
 	Config *rest.Config
-	// Namespaces to watch; none: all.
+	// Namespaces to watch. Without any, all are watched.
 	Namespaces []string
 	Log        *slog.Logger
 }
 
-// NewSlices makes the watches, which begin with Run.
+// NewSlices makes a source. Its watches begin with Run.
 func NewSlices(options SlicesOptions) (*Slices, error) {
 	scheme := runtime.NewScheme()
 	if err := discoveryv1.AddToScheme(scheme); err != nil {
@@ -92,7 +92,7 @@ func (s *Slices) Run(ctx context.Context, changed func()) {
 	s.mu.Lock()
 	s.changed = changed
 	s.mu.Unlock()
-	ctx = klog.NewContext(ctx, logr.Discard()) // We tell what happens ourselves, once.
+	ctx = klog.NewContext(ctx, logr.Discard()) // enter logs what happens, once.
 	silent := logr.Discard()
 	var running sync.WaitGroup
 	for _, w := range s.watches {
@@ -135,14 +135,14 @@ func (s *Slices) Sees(owner merge.Owner) bool {
 	})
 }
 
-// sliceWatch is the watch of one namespace: what the reflector asks, and where it puts what it
-// hears. The lock of Slices guards it.
+// sliceWatch is the watch of one namespace: the source of a reflector, and the store that it fills.
+// The lock of Slices guards it.
 type sliceWatch struct {
 	slices    *Slices
 	namespace string
 	state     WatchState
 	err       string
-	// synced is set by the first list, also if it is forbidden; known only if it was answered.
+	// synced is set by the first list, even if it was forbidden. known is set only by an answer.
 	synced, known bool
 	heard         time.Time
 	parts         map[cache.ObjectName]part
@@ -158,7 +158,7 @@ func (w *sliceWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (w *sliceWatch) request(options *metav1.ListOptions) *rest.Request {
 	options.LabelSelector = Label + "=" + LabelValue
-	// The client would try ten times, a second apart, before it says that the server is away.
+	// The client would try ten times, a second apart, before it returned an error.
 	return w.slices.client.Get().MaxRetries(0).NamespaceIfScoped(w.namespace, w.namespace != "").
 		Resource("endpointslices").VersionedParams(options, w.slices.codec)
 }
@@ -207,7 +207,7 @@ func watchTimeout(options metav1.ListOptions) time.Duration {
 
 func (w *sliceWatch) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil && context.Cause(ctx) == context.Canceled {
-		return // We are ending.
+		return // The watch is ending.
 	}
 	s := w.slices
 	s.mu.Lock()
@@ -223,7 +223,7 @@ func (w *sliceWatch) failed(ctx context.Context, err error) {
 	}
 }
 
-// enter changes the state, and tells so once.
+// enter changes the state, and logs the change.
 func (w *sliceWatch) enter(state WatchState, err string) {
 	was := w.state
 	w.state, w.err = state, err
@@ -239,7 +239,7 @@ func (w *sliceWatch) enter(state WatchState, err string) {
 	}
 }
 
-// hear applies what came from the API server.
+// hear applies what the API server sent.
 func (w *sliceWatch) hear(apply func()) {
 	w.slices.mu.Lock()
 	defer w.slices.mu.Unlock()

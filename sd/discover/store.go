@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Add implements [cache.ReflectorStore]. Of a slice it keeps no more than is needed.
+// Add implements [cache.ReflectorStore]. It keeps only the needed part of a slice.
 func (w *sliceWatch) Add(object any) error {
 	slice, err := asSlice(object)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// AdminHandler serves health and metrics. A replica is ready once somebody leads, and, if that is
-// itself, once the Service is as it should be.
+// AdminHandler serves health and metrics. A replica is ready once there is a leader. If it leads
+// itself, the Service must also be written.
 func (k *Keeper) AdminHandler() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(k.status.writes, collector{k.status}, collectors.NewGoCollector(),
@@ -41,7 +41,7 @@ func newWrites() *prometheus.CounterVec {
 	return writes
 }
 
-// collector reads the status when it is asked for.
+// collector reads the status whenever metrics are scraped.
 type collector struct{ *status }
 
 // descriptions are those of the metrics that are read from the status.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// client-go's own defaults. A leader that dies is followed after leaseDuration.
+// The defaults of client-go. Another replica leads at most leaseDuration after a leader died.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
@@ -20,8 +20,8 @@ const (
 	lockTimeout   = 5 * time.Second
 )
 
-// LeaseName is the name of the Lease, which lies beside the Service: two installations that are
-// to keep the same Service do not fight over it.
+// LeaseName is the name of the Lease. It is in the namespace of the Service, so that two installations
+// for the same Service do not both write it.
 func LeaseName(service string) string { return "sd-aggregator-" + service }
 
 func newElector(leases coordinationv1client.LeasesGetter, service cache.ObjectName, identity string, s *status, elected func(context.Context)) (*leaderelection.LeaderElector, error) {
@@ -38,8 +38,8 @@ func newElector(leases coordinationv1client.LeasesGetter, service cache.ObjectNa
 	})
 }
 
-// reportingLock is a lock that tells why it cannot be had, and does not wait for an API server
-// that hangs.
+// reportingLock is a lock that reports why it cannot be had, and does not wait for an API server that
+// hangs.
 type reportingLock struct {
 	resourcelock.Interface
 	status *status

@@ -1,13 +1,13 @@
 // Package kubelet keeps a headless Service with the addresses of all nodes' kubelets, as the
 // Grafana Agent Operator does for --kubelet-service, so that ServiceMonitors for kubelet and
-// cAdvisor find them: nodes come and go in the cluster, and nothing outside of it can follow.
+// cAdvisor find them. Nodes come and go in the cluster, so a render from Git cannot list them.
 //
 // Names, labels and ports are the operator's, and the addresses are Endpoints, because the
-// discovery role in rendered configurations is endpoints. Unlike the operator it leaves a node
-// without a usable address out instead of stopping for all, and takes over no object that
-// somebody else keeps.
+// discovery role in rendered configurations is endpoints. Unlike the operator it leaves out a node
+// without a usable address instead of stopping for all nodes, and it takes over no object that
+// something else manages.
 //
-// Of several replicas one leads, by a Lease, and only that one reads nodes and writes.
+// One of several replicas leads, by a Lease. Only the leader reads nodes and writes.
 package kubelet
 
 import (
@@ -27,13 +27,13 @@ import (
 
 const (
 	syncTimeout    = 30 * time.Second
-	settleTime     = time.Second // Nodes come in crowds: one write for all of them.
-	resyncInterval = time.Minute // Others may change what we keep, and we watch nodes only.
+	settleTime     = time.Second // Many nodes change at once: one write for all of them.
+	resyncInterval = time.Minute // Others may change the Service, and only nodes are watched.
 	maxBackoff     = 30 * time.Second
 )
 
-// Client is how a keeper asks the API server: not by client-go's client of all kinds of objects,
-// which is twice as large as the rest of the program.
+// Client asks the API server for a keeper. The clientset of client-go would be twice as large as the
+// rest of the program.
 type Client struct {
 	Core   Core
 	Leases coordinationv1client.LeasesGetter
@@ -51,7 +51,7 @@ type Options struct {
 	Client Client
 	// Service is the namespace and name of the Service and its Endpoints.
 	Service cache.ObjectName
-	// Identity tells this replica from all others, also from what ran under its name before.
+	// Identity is unique to this process: earlier ones of the same name had another.
 	Identity string
 	Log      *slog.Logger
 }
@@ -94,10 +94,10 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// term is one candidacy. The lease is given up after the work has ended, so that no two
-// replicas write.
+// term stands for election once, and leads if elected. The lease is released after the work has
+// ended, so that no two replicas write.
 func (k *Keeper) term(ctx context.Context) {
-	electing, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard())) // The status tells what happens, once.
+	electing, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard())) // The status logs what happens, once.
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -130,8 +130,8 @@ func (k *Keeper) lead(ctx, elected context.Context) {
 	<-watched
 }
 
-// follow writes after changes of nodes, and now and then. What cannot be written is tried
-// again ever less often; what stands in the API server stays meanwhile.
+// follow writes after changes of nodes, and every resyncInterval. A write that fails is retried with
+// back-off; until then the API server keeps what it has.
 func (k *Keeper) follow(ctx context.Context, nodes *nodeWatch) {
 	var again <-chan time.Time // Not before the nodes are known.
 	backoff := settleTime

@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// listTimeout bounds a page of a list, which an API server in trouble may never end.
+	// listTimeout bounds a page of a list, because an overloaded API server may never end it.
 	listTimeout = 30 * time.Second
 	listPage    = 500
 )
 
-// node is what is kept of a Node.
+// node is the part of a Node that is kept.
 type node struct {
 	name string
 	uid  types.UID
@@ -35,8 +35,8 @@ type node struct {
 	address string
 }
 
-// extract takes the first InternalIP, or else the first ExternalIP, of those that the API server
-// accepts in Endpoints: it refuses all of them for one that is wrong.
+// extract takes the first InternalIP, or else the first ExternalIP, that the API server accepts in
+// Endpoints. It refuses whole Endpoints for one wrong address.
 func extract(n *corev1.Node) node {
 	out := node{name: n.Name, uid: n.UID}
 	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeExternalIP} {
@@ -55,7 +55,7 @@ func usable(ip netip.Addr) bool {
 	return ip.Zone() == "" && !ip.Is4In6() && !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() && !ip.IsLinkLocalMulticast()
 }
 
-// nodeWatch knows the nodes. It is what the reflector asks, and where it puts what it hears.
+// nodeWatch knows the nodes. It is the source of the reflector, and the store that it fills.
 type nodeWatch struct {
 	client corev1client.NodeInterface
 	status *status
@@ -107,13 +107,13 @@ func (w *nodeWatch) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return w.WatchWithContext(context.Background(), options)
 }
 
-// ListWithContext implements [cache.ListerWithContext]. Of each node it keeps what is needed: in
-// a large cluster all of them are hundreds of megabytes, for the images they name.
+// ListWithContext implements [cache.ListerWithContext]. It keeps only the needed part of each node:
+// in a large cluster the whole nodes take hundreds of megabytes, because they list images.
 func (w *nodeWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	// The latest: "0", any version, would come in one piece, and another, in pieces, is exactly that
-	// version, of which no watch goes on once the API server forgot it.
+	// List the latest version. "0", which means any version, is not paged. Any other number means
+	// exactly that version, and a watch cannot continue from it once the API server forgot it.
 	options.ResourceVersion = ""
 	list, err := w.client.List(ctx, options)
 	w.heard(ctx, err)
@@ -150,7 +150,7 @@ func (w *nodeWatch) Add(object any) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now := extract(n); w.nodes[n.Name] != now { // Every node says every some minutes that it lives.
+	if now := extract(n); w.nodes[n.Name] != now { // Every node is updated every few minutes without a change.
 		w.nodes[n.Name] = now
 		w.wake()
 	}
@@ -184,7 +184,7 @@ func (w *nodeWatch) Replace(objects []any, _ string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.nodes = nodes
-	w.wake() // Also if there are none: that is known now.
+	w.wake() // Also if there are no nodes: that is known now.
 	return nil
 }
 

@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// The label that says who keeps an object, with the operator's value: what it left is taken over.
+// The label that says what manages an object, with the operator's value, so that the objects that the
+// operator left are taken over.
 const (
 	managedByLabel = "app.kubernetes.io/managed-by"
 	managedBy      = "grafana-agent-operator"
@@ -23,7 +24,7 @@ func labels() map[string]string {
 	return map[string]string{managedByLabel: managedBy, "app.kubernetes.io/name": "kubelet", "k8s-app": "kubelet"}
 }
 
-// ports are the operator's, which has them from the Prometheus Operator.
+// ports are those of the Grafana Agent Operator, which took them from the Prometheus Operator.
 func ports() []corev1.EndpointPort {
 	return []corev1.EndpointPort{
 		{Name: "https-metrics", Port: 10250, Protocol: corev1.ProtocolTCP},
@@ -32,7 +33,7 @@ func ports() []corev1.EndpointPort {
 	}
 }
 
-// foreign says why an object must be left alone, if somebody else keeps it.
+// foreign says why an object must be left alone. It is empty if the object may be written.
 func foreign(kind string, object metav1.Object) error {
 	if keeper := object.GetLabels()[managedByLabel]; keeper != managedBy {
 		return fmt.Errorf("the %s is not ours: its label %s is %q; choose another name, or hand it over by setting the label to %s",
@@ -41,8 +42,8 @@ func foreign(kind string, object metav1.Object) error {
 	return nil
 }
 
-// withService changes a Service, which may be an empty one, to what it should be. What others
-// may add stays, and what the API server chose, such as IP families.
+// withService changes a Service, which may be empty, to what it should be. What others may add stays,
+// and so does what the API server chose, such as IP families.
 func withService(found *corev1.Service) *corev1.Service {
 	out := found.DeepCopy()
 	addLabels(&out.ObjectMeta)

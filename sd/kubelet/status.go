@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// part is something that can fail alone.
+// part is a part of the work that can fail while the others succeed.
 type part string
 
 // The parts.
@@ -21,7 +21,7 @@ const (
 	partService part = "service" // writing the Service and its Endpoints
 )
 
-// status is how a replica is doing. It logs changes of that, not every try.
+// status is what works and what fails in a replica. It logs changes, not every attempt.
 type status struct {
 	log    *slog.Logger
 	writes *prometheus.CounterVec
@@ -33,7 +33,7 @@ type status struct {
 	// The rest is of the last write of this replica, or of its check that none is needed.
 	at        time.Time
 	addresses int
-	homeless  []string // the nodes without an address
+	homeless  []string // the nodes without a usable address
 }
 
 func newStatus(log *slog.Logger) *status {
@@ -48,8 +48,8 @@ func (s *status) follow(leader string) {
 	s.log.Info("a leader is elected", "leader", leader)
 }
 
-// lead notes that this replica begins or ends to lead. Who does not lead does nothing that fails
-// but stand for election.
+// lead notes that this replica begins or stops leading. A replica that does not lead only stands for
+// election, so nothing else of it can fail.
 func (s *status) lead(begins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *status) lead(begins bool) {
 	s.log.Info("not leading any more")
 }
 
-// report notes how a part is doing.
+// report notes whether a part works.
 func (s *status) report(p part, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *status) report(p part, err error) {
 	}
 }
 
-// reason tells failures apart; the texts of those of the network differ every time.
+// reason is equal for equal failures. The texts of network errors differ every time.
 func reason(err error) string {
 	var answer apierrors.APIStatus
 	if errors.As(err, &answer) {
@@ -114,7 +114,7 @@ func (s *status) wrote(kind string) {
 	s.log.Info("written", "kind", kind)
 }
 
-// missing says why the replica is not ready, or nothing.
+// missing says why the replica is not ready. It is empty if the replica is ready.
 func (s *status) missing() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

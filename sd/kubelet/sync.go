@@ -13,14 +13,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// client is what a typed client does with one kind of objects.
+// client is the part of a typed client that sync needs.
 type client[T metav1.Object] interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
 	Create(ctx context.Context, object T, options metav1.CreateOptions) (T, error)
 	Update(ctx context.Context, object T, options metav1.UpdateOptions) (T, error)
 }
 
-// sync brings both objects to what they should be. It writes neither if one is somebody else's.
+// sync writes both objects if they differ from what they should be. It writes neither if something
+// else manages one of them.
 func (k *Keeper) sync(ctx context.Context, nodes []node) error {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
@@ -41,7 +42,8 @@ func (k *Keeper) sync(ctx context.Context, nodes []node) error {
 	return nil
 }
 
-// get returns an object, or an empty one if there is none, but none that is somebody else's.
+// get returns an object, or an empty one if there is none. It is an error if something else manages
+// the object.
 func get[T metav1.Object](ctx context.Context, c client[T], kind string, empty T) (T, error) {
 	found, err := c.Get(ctx, empty.GetName(), metav1.GetOptions{})
 	switch {
@@ -53,8 +55,8 @@ func get[T metav1.Object](ctx context.Context, c client[T], kind string, empty T
 	return found, foreign(kind, found)
 }
 
-// put writes an object if it differs from what was found. If it changed since, the API server
-// refuses it, and the next try sees the change.
+// put writes an object if it differs from what was found. If the object changed in the meantime, the
+// API server refuses the write, and the next attempt sees the change.
 func put[T metav1.Object](ctx context.Context, k *Keeper, c client[T], kind string, found, want T) error {
 	var err error
 	switch {

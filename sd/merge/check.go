@@ -22,7 +22,7 @@ const (
 	ReasonForeignTarget Reason = "foreign_target"
 	// ReasonLabelName: a name that the agent's own http_sd client refuses.
 	ReasonLabelName Reason = "label_name"
-	// ReasonReservedLabel: a name with a meaning that a pod has no say in.
+	// ReasonReservedLabel: a name whose value a pod must not decide.
 	ReasonReservedLabel Reason = "reserved_label"
 	// ReasonScheme: a scheme other than the one that was used.
 	ReasonScheme Reason = "scheme"
@@ -35,7 +35,7 @@ func Reasons() []Reason {
 
 // Labels with a meaning here.
 const (
-	// OwnerNameLabel and OwnerNamespaceLabel name the GrafanaAgent. They are always ours.
+	// OwnerNameLabel and OwnerNamespaceLabel name the GrafanaAgent. This package sets them.
 	OwnerNameLabel      = ownerPrefix + "name"
 	OwnerNamespaceLabel = ownerPrefix + "namespace"
 
@@ -74,8 +74,8 @@ type checker struct {
 	owner    []label
 	limits   Limits
 	identity []string
-	// decoded and text are of the group that is checked, out is where groups are written: there are
-	// thousands in a round.
+	// decoded and text belong to the group that is checked, and out is where groups are written. They
+	// are reused, because a round has thousands of groups.
 	decoded decoded
 	text    []byte
 	out     []byte
@@ -114,7 +114,7 @@ func (c *checker) group(raw []byte) (Group, *fault) {
 	}
 	key := c.key(labels)
 	labels = slices.DeleteFunc(labels, func(l label) bool {
-		return len(l.value) == 0 || hasPrefix(l.name, ownerPrefix) // No value is no label.
+		return len(l.value) == 0 || hasPrefix(l.name, ownerPrefix) // A label without a value is no label.
 	})
 	labels = append(labels, c.owner...)
 	c.decoded.labels = labels // To be grown once.

@@ -14,9 +14,8 @@ type decoded struct {
 	labels  []label
 }
 
-// read reads an element, of which is known that it is JSON, as encoding/json would: keys are as good
-// in another case, and of two that are equal the last counts. Unknown fields and values of other
-// kinds are refused.
+// read reads an element, which must be valid JSON, as encoding/json would: keys match in any case, and
+// the last of equal keys counts. Unknown fields and values of other types are refused.
 func (d *decoded) read(raw []byte) *fault {
 	if raw[0] != '{' {
 		return faultf(ReasonMalformed, "not an object")
@@ -47,7 +46,7 @@ func (d *decoded) read(raw []byte) *fault {
 	return nil
 }
 
-// readTargets reads strings and nulls, and reports whether there is nothing else.
+// readTargets reads strings and nulls. It returns false if there is anything else.
 func (d *decoded) readTargets(raw []byte) bool {
 	d.targets = d.targets[:0]
 	if raw[0] != '[' {
@@ -62,7 +61,7 @@ func (d *decoded) readTargets(raw []byte) bool {
 	return true
 }
 
-// readLabels reads strings and nulls, and reports whether there is nothing else.
+// readLabels reads strings and nulls. It returns false if there is anything else.
 func (d *decoded) readLabels(raw []byte) bool {
 	if raw[0] != '{' {
 		d.labels = d.labels[:0]
@@ -99,7 +98,7 @@ func members(raw []byte) func(yield func(key, value []byte) bool) {
 // textual reports whether a value is a string or null.
 func textual(raw []byte) bool { return raw[0] == '"' || raw[0] == 'n' }
 
-// unquote returns what a string says, and nil for null.
+// unquote returns the value of a string, and nil for null.
 func unquote(raw []byte) []byte {
 	if raw[0] == 'n' {
 		return nil
@@ -117,7 +116,7 @@ func sortLabels(labels []label) {
 	slices.SortStableFunc(labels, func(a, b label) int { return bytes.Compare(a.name, b.name) })
 }
 
-// lastOfEach keeps of labels with one name, which stand together, the last.
+// lastOfEach keeps the last of the labels with one name. These stand side by side.
 func lastOfEach(labels []label) []label {
 	kept := labels[:0]
 	for i, l := range labels {

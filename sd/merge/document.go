@@ -25,8 +25,8 @@ type Document struct {
 	owners map[Owner]*View
 }
 
-// Build makes the document of the entries, in the order of owner and address. Entries that come in
-// that order need a quarter of the time.
+// Build makes the document of the entries, in the order of owner and address. It takes a quarter of
+// the time if the entries are in that order already.
 func Build(entries []Entry) *Document {
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, compareEntries)
@@ -45,8 +45,8 @@ func Build(entries []Entry) *Document {
 	return d
 }
 
-// compareEntries orders by owner and address. The bytes only matter when an address passed
-// from one pod to another and both are still listed.
+// compareEntries orders by owner and address. The bytes matter only while two pods that had the same
+// address one after the other are both listed.
 func compareEntries(a, b Entry) int {
 	if c := cmp.Or(a.Owner.Compare(b.Owner), a.Addr.Compare(b.Addr)); c != 0 {
 		return c
@@ -57,7 +57,7 @@ func compareEntries(a, b Entry) int {
 // All is the whole document.
 func (d *Document) All() *View { return d.all }
 
-// Of is the part of one owner, which has no groups if the owner is not known.
+// Of is the part of one owner. It has no groups if the owner is not known.
 func (d *Document) Of(owner Owner) *View {
 	if v, ok := d.owners[owner]; ok {
 		return v
@@ -119,7 +119,7 @@ func (v *View) WriteTo(w io.Writer) (int64, error) {
 	return out.n, out.err
 }
 
-// Gzip is the compressed answer, made when it is first asked for.
+// Gzip is the compressed answer. The first call makes it.
 func (v *View) Gzip() []byte { return v.zipped() }
 
 func (v *View) gzip() []byte {
@@ -132,7 +132,7 @@ func (v *View) gzip() []byte {
 		err = w.Close()
 	}
 	if err != nil {
-		return nil // A buffer takes everything, and the level is one.
+		return nil // Cannot happen: a buffer takes everything, and the level is valid.
 	}
 	return out.Bytes()
 }

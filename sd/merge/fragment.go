@@ -18,8 +18,8 @@ type Group struct {
 	json        []byte
 }
 
-// Fragment is the canonical form of what is known of one pod: its groups, sorted, each once.
-// It does not change. Nil is the fragment without groups.
+// Fragment is what is known about one pod in its canonical form: its groups, sorted, each once. It is
+// immutable. Nil is the fragment without groups.
 type Fragment struct {
 	groups []Group
 	data   []byte // The groups with separators; they share it.
@@ -48,8 +48,8 @@ func newFragment(groups []Group) *Fragment {
 	return f
 }
 
-// Holding is the fragment together with those groups of the previous answer whose key it
-// lacks. Keys that it has are as it says, however they were.
+// Holding is the fragment together with those groups of the previous answer whose key it lacks. For
+// keys in both, the fragment's own groups count.
 func (f *Fragment) Holding(previous *Fragment) *Fragment {
 	if previous == nil || f == nil {
 		return f
@@ -70,7 +70,7 @@ func (f *Fragment) Holding(previous *Fragment) *Fragment {
 	return newFragment(slices.Clone(groups))
 }
 
-// Equal reports whether both have the same bytes.
+// Equal reports whether two fragments have the same bytes.
 func (f *Fragment) Equal(other *Fragment) bool { return bytes.Equal(f.bytes(), other.bytes()) }
 
 // Targets is how many targets it has.

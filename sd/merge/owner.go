@@ -1,14 +1,14 @@
 // Package merge turns what integration pods say about themselves into one http_sd document.
 //
-// A pod's answer is untrusted. [Parse] reads it group by group and makes a [Fragment] of the
-// groups that it accepts: one target each, which is the address that was asked; legacy label
-// names; no reserved labels; the labels that name the owner always ours. A group that breaks a
-// rule is dropped and told, the others stay; an answer that is no single JSON array, or has too
-// many groups, is refused as a whole. So no pod can make a consumer refuse the document or send
-// it, with its credentials, anywhere but to the pod itself.
+// A pod's answer is untrusted. [Parse] reads it group by group and makes a [Fragment] of the groups
+// that it accepts. Such a group has one target, which is the address that was asked. It has legacy
+// label names and no reserved labels, and this package sets the labels that name the owner. A group
+// that breaks a rule is dropped and reported; the others stay. An answer that is not one JSON array,
+// or has too many groups, is refused as a whole. So no pod can make a consumer refuse the document,
+// or send the consumer with its credentials anywhere but to the pod itself.
 //
-// [Build] strings fragments together. A [Document] shares their bytes and copies nothing. Both
-// are pure: equal answers of equal pods make equal bytes, in whatever order they came.
+// [Build] joins fragments. A [Document] shares their bytes and copies nothing. Both are pure: equal
+// answers of equal pods make equal bytes, in whatever order they came.
 package merge
 
 import (

@@ -9,26 +9,26 @@ import (
 	"slices"
 )
 
-// Source is who is asked: what an answer is held against.
+// Source is the pod that was asked. Its answer is checked against it.
 type Source struct {
 	Owner Owner
 	// Addr is the address that was asked, and the only target that the pod may name.
 	Addr netip.AddrPort
-	// Scheme is that of the request, and the only one that the pod may name.
+	// Scheme is the scheme of the request, and the only one that the pod may name.
 	Scheme string
 }
 
-// Limits bound what is taken from one pod. What breaks one is refused, never cut short.
+// Limits bound what is taken from one pod. What exceeds one is refused, never cut short.
 type Limits struct {
-	// Groups in an answer. More refuse the answer.
+	// Groups bounds the groups of an answer. An answer with more is refused.
 	Groups int
-	// GroupBytes of JSON in a group, LabelsPerGroup, NameBytes and ValueBytes of a label. More
-	// drop the group.
+	// GroupBytes bounds the JSON of a group, LabelsPerGroup its labels, NameBytes and ValueBytes the
+	// name and value of a label. A group that exceeds one is dropped.
 	GroupBytes, LabelsPerGroup, NameBytes, ValueBytes int
 }
 
-// DefaultLimits are about a hundred times of what agents answer: some 700 bytes and 15 labels
-// to a group, and two more for each label of a MetricsIntegration.
+// DefaultLimits are about a hundred times what agents answer. Their groups have some 700 bytes and 15
+// labels, and two more labels for each label of a MetricsIntegration.
 func DefaultLimits() Limits {
 	return Limits{Groups: 2048, GroupBytes: 64 << 10, LabelsPerGroup: 128, NameBytes: 512, ValueBytes: 4 << 10}
 }
@@ -78,7 +78,7 @@ func Parse(body []byte, from Source, limits Limits) (*Fragment, []Drop, error) {
 	return newFragment(groups), drops, nil
 }
 
-// each calls the function with each element of a JSON array, which is only good during the call.
+// each calls the function with each element of a JSON array. The element is valid only during the call.
 func each(body []byte, element func(raw []byte) error) error {
 	s := scanner{text: body}
 	s.space()

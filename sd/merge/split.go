@@ -2,10 +2,10 @@ package merge
 
 import "encoding/json"
 
-// Split takes the document of another replica apart: it makes the fragment of each of the pods,
-// nil where it has nothing of the pod. A replica is trusted as little as a pod. Of what it says
-// of a pod, what the pod could not have said itself is left out, or all of it if there are more
-// groups than the limit; but the document must be whole.
+// Split takes apart the document of another replica. It returns the fragment of each of the pods, nil
+// for a pod that the document lacks. A replica is trusted as little as a pod: groups that the pod
+// could not have sent itself are dropped, or all groups of the pod if there are more than the limit.
+// It is an error if the document is not whole.
 func Split(document []byte, pods []Source, limits Limits) ([]*Fragment, error) {
 	type place struct {
 		owner  Owner

@@ -1,6 +1,6 @@
-// Package rotate keeps what is made of files, such as certificates and tokens, and makes it
-// again when the files change: Kubernetes replaces the files of a Secret while pods run. What
-// cannot be read or parsed leaves the previous value in force and is reported once.
+// Package rotate keeps values that are made from files, such as certificates and tokens, and makes
+// them again when the files change: Kubernetes replaces the files of a Secret while pods run. If new
+// files cannot be read or parsed, the previous value stays in force and the error is reported once.
 package rotate
 
 import (
@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// Every is how often files are read again, at most.
+// Every is the shortest time between two reads of the files.
 const Every = 5 * time.Second
 
-// Value is made of the contents of some files.
+// Value is a value that is made from the contents of some files.
 type Value[T any] struct {
 	files  []string
 	parse  func(contents [][]byte) (T, error)
@@ -40,7 +40,7 @@ func New[T any](parse func(contents [][]byte) (T, error), failed func(error), fi
 	return v, nil
 }
 
-// Get returns the value for the files as they are, or were seconds ago.
+// Get returns the value for the files as they are, or as they were less than Every ago.
 func (v *Value[T]) Get() T {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -107,7 +107,7 @@ func Pool(file string, failed func(error)) (*Value[*x509.CertPool], error) {
 	}, failed, file)
 }
 
-// Token keeps the one word of a file.
+// Token keeps the token that is the only word of a file.
 func Token(file string, failed func(error)) (*Value[string], error) {
 	return New(func(c [][]byte) (string, error) {
 		token := strings.TrimSpace(string(c[0]))

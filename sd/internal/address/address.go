@@ -1,4 +1,4 @@
-// Package address decides which addresses of pods may be asked.
+// Package address decides which addresses may be those of pods.
 package address
 
 import (
@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// Check refuses what is no address of a pod: whoever writes EndpointSlices must not be able to
-// send the aggregator to itself, to its node, or to the metadata service of a cloud.
+// Check refuses an address that no pod has. Otherwise whoever writes EndpointSlices could send the
+// aggregator to itself, to its node, or to the metadata service of a cloud.
 func Check(addr netip.Addr) error {
 	switch {
 	case !addr.IsValid() || addr.Zone() != "" || addr.Is4In6():

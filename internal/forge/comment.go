@@ -67,7 +67,7 @@ func (r *repository) Comment(ctx context.Context, number int, c Comment) error {
 	})
 }
 
-// edit changes a comment, and tells whether it is there and may be.
+// edit changes a comment, and reports whether it is there and may be.
 func (r *repository) edit(ctx context.Context, number int, id int64, text string) (bool, error) {
 	err := r.call(ctx, "update a comment", func(ctx context.Context) error { return r.editComment(ctx, number, id, text) })
 	if hasStatus(err, http.StatusNotFound, http.StatusForbidden, http.StatusGone) {

@@ -45,8 +45,8 @@ func (g *gitlabRepo) headRef(number int) string {
 
 func (g *gitlabRepo) commitURL(commit string) string { return g.at.String() + "/-/commit/" + commit }
 
-// setStatus sets a status. GitLab's statuses are jobs, which cannot become what they are: a status that
-// is pending already is told so, and one whose description alone changes stays.
+// setStatus sets a status. GitLab's statuses are jobs, which refuse the state that they have: a pending
+// one cannot be set to pending again, and one whose description alone changes stays.
 func (g *gitlabRepo) setStatus(ctx context.Context, commit string, s Status) error {
 	states := map[State]gitlab.BuildStateValue{Pending: gitlab.Pending, Success: gitlab.Success, Failure: gitlab.Failed}
 	opts := &gitlab.SetCommitStatusOptions{State: states[s.State], Name: &s.Context, Description: &s.Description}

@@ -12,7 +12,7 @@ import (
 // kind is what differs between forges besides their clients.
 type kind struct {
 	name pipeline.ForgeType
-	// api tells the address of the pages and that of the API from the address that was given.
+	// api finds the address of the pages and that of the API from the address that was given.
 	api func(*url.URL) (site, api string)
 	// tokenPrefix stands before the token in the header Authorization.
 	tokenPrefix string
@@ -46,7 +46,7 @@ func below(path string) func(*url.URL) (site, api string) {
 	return func(u *url.URL) (site, api string) { return u.String(), u.String() + path }
 }
 
-// githubAddress tells the address of a GitHub's pages and of its API from either.
+// githubAddress finds the address of a GitHub's pages and of its API from either.
 func githubAddress(u *url.URL) (site, api string) {
 	switch host := strings.ToLower(u.Host); {
 	case host == "github.com" || host == "api.github.com":

@@ -41,7 +41,7 @@ type call struct {
 	body   []byte
 }
 
-// sink is somebody who is told.
+// sink is a recipient of events.
 type sink struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -84,8 +84,8 @@ func (s *sink) events(t *testing.T) []eventv1.Event {
 	return out
 }
 
-// tell runs an observer until it has told all outcomes.
-func tell(t *testing.T, secrets *pipelinefile.Secrets, outcomes ...fleet.Outcome) (log string, o *Observer) {
+// deliver runs an observer until it has sent all outcomes.
+func deliver(t *testing.T, secrets *pipelinefile.Secrets, outcomes ...fleet.Outcome) (log string, o *Observer) {
 	t.Helper()
 	var text bytes.Buffer
 	o = New(Options{
@@ -157,7 +157,7 @@ func TestAnEventIsWhatFluxSends(t *testing.T) {
 	s.Start()
 	key := []byte("hmac-key")
 	w := newWorld(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL + "/events"}} })
-	tell(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: key}}}, w.pass(meta.SucceededReason, "applied", push))
+	deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: key}}}, w.pass(meta.SucceededReason, "applied", push))
 
 	events := s.events(t)
 	if len(events) != 1 {
@@ -212,7 +212,7 @@ func TestAnEventUnderTheIdentityOfAFluxObject(t *testing.T) {
 	w := newWorld(func(spec *pipeline.Spec) {
 		spec.Notify = []pipeline.Notify{{URL: s.URL, Object: &pipeline.NotifyObject{Kind: "Kustomization", Name: "monitoring", Namespace: "flux-system"}}}
 	})
-	tell(t, &pipelinefile.Secrets{}, w.pass(meta.SucceededReason, "applied", push), w.pass(meta.SucceededReason, "applied", moved))
+	deliver(t, &pipelinefile.Secrets{}, w.pass(meta.SucceededReason, "applied", push), w.pass(meta.SucceededReason, "applied", moved))
 	events := s.events(t)
 	if len(events) != 2 {
 		t.Fatalf("%d events", len(events))
@@ -267,7 +267,7 @@ func TestOneEventForEachChangeOfState(t *testing.T) {
 		w.pass(meta.SucceededReason, "well again", nil),
 		{Definition: &w.def, After: w.pass(meta.SucceededReason, "", nil).After, Removed: true},
 	}
-	tell(t, &pipelinefile.Secrets{}, outcomes...)
+	deliver(t, &pipelinefile.Secrets{}, outcomes...)
 	var got []string
 	for _, e := range s.events(t) {
 		first, _, _ := strings.Cut(e.Message, "\n")
@@ -299,7 +299,7 @@ func TestMessagesHaveALimit(t *testing.T) {
 	w := newWorld(func(spec *pipeline.Spec) {
 		spec.Notify = []pipeline.Notify{{URL: s.URL, Object: &pipeline.NotifyObject{Kind: "GitRepository", Name: "x", Namespace: "y"}}}
 	})
-	tell(t, &pipelinefile.Secrets{},
+	deliver(t, &pipelinefile.Secrets{},
 		w.pass(meta.BuildFailedReason, strings.Repeat("é", MaxMessageBytes), nil),
 		w.pass(meta.BuildFailedReason, "many are held", func(o *fleet.Outcome) {
 			for range 1000 {
@@ -323,7 +323,7 @@ func TestReceiversAreCalledAfterAPushAndOnlyThen(t *testing.T) {
 		spec.Output.Receivers = []pipeline.Receiver{{URL: s.URL + "/hook/0123"}}
 	})
 	secrets := &pipelinefile.Secrets{Receivers: []pipelinefile.EndpointSecret{{Secret: []byte("token")}}}
-	tell(t, secrets, w.pass(meta.SucceededReason, "", nil), w.pass(meta.SucceededReason, "", push), w.pass(meta.SucceededReason, "", push))
+	deliver(t, secrets, w.pass(meta.SucceededReason, "", nil), w.pass(meta.SucceededReason, "", push), w.pass(meta.SucceededReason, "", push))
 	if len(s.calls) != 1 {
 		t.Fatalf("%d calls, want one for both pushes", len(s.calls))
 	}
@@ -357,7 +357,7 @@ func TestWhatGoesWrongShowsNoSecret(t *testing.T) {
 			s.answer = test.answer
 			s.Start()
 			w := newWorld(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL + "/services/" + secret}} })
-			log, o := tell(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: []byte(secret)}}}, w.pass(meta.FailedReason, "x", nil))
+			log, o := deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{Secret: []byte(secret)}}}, w.pass(meta.FailedReason, "x", nil))
 			if !strings.Contains(log, test.want) || strings.Contains(log, secret) {
 				t.Errorf("log: %s", log)
 			}
@@ -381,7 +381,7 @@ func TestAnswersThatAreTriedAgain(t *testing.T) {
 		{429, nil, false}, {429, http.Header{"Retry-After": {"5"}}, true}, {500, nil, true}, {503, http.Header{"Retry-After": {"7"}}, true},
 		{503, http.Header{"Retry-After": {"Fri, 01 Jan 2100 00:00:00 GMT"}}, true}, // or our clock is far behind
 	} {
-		err := judge("host", &http.Response{StatusCode: test.status, Header: test.header})
+		err := checkAnswer("host", &http.Response{StatusCode: test.status, Header: test.header})
 		permanent, isPermanent := errors.AsType[interface {
 			error
 			Permanent() bool
@@ -404,11 +404,11 @@ func TestCertificatesAndSecretsAreReadWhenTheyAreNeeded(t *testing.T) {
 	s.StartTLS()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	w := newWorld(func(spec *pipeline.Spec) { spec.Notify = []pipeline.Notify{{URL: s.URL}} })
-	tell(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{CAPEM: ca}}}, w.pass(meta.FailedReason, "x", nil))
+	deliver(t, &pipelinefile.Secrets{Notify: []pipelinefile.EndpointSecret{{CAPEM: ca}}}, w.pass(meta.FailedReason, "x", nil))
 	if len(s.calls) != 1 {
 		t.Errorf("%d calls with the CA", len(s.calls))
 	}
-	log, _ := tell(t, &pipelinefile.Secrets{}, w.pass(meta.FailedReason, "x", nil))
+	log, _ := deliver(t, &pipelinefile.Secrets{}, w.pass(meta.FailedReason, "x", nil))
 	if len(s.calls) != 1 || !strings.Contains(log, "certificate") {
 		t.Errorf("%d calls without the CA: %s", len(s.calls), log)
 	}

@@ -32,15 +32,15 @@ type Observer struct {
 	box     *outbox.Box
 	pool    httpclient.Pool
 
-	mu   sync.Mutex
-	told map[string]state // by pipeline
+	mu       sync.Mutex
+	reported map[string]state // by pipeline
 }
 
 var _ fleet.Observer = (*Observer)(nil)
 
 // New makes an observer that sends nothing before Run.
 func New(opts Options) *Observer {
-	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), told: map[string]state{}}
+	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), reported: map[string]state{}}
 }
 
 // Run sends until ctx ends, and then what waits, for a few seconds.
@@ -56,12 +56,12 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 	}
 	name := out.After.Name
 	o.mu.Lock()
-	before, known := o.told[name]
+	before, known := o.reported[name]
 	now := stateOf(out)
 	if out.Removed {
-		delete(o.told, name)
+		delete(o.reported, name)
 	} else if now.settled {
-		o.told[name] = now
+		o.reported[name] = now
 	}
 	o.mu.Unlock()
 	if e, ok := describe(out, before, known, now); ok {

@@ -67,11 +67,11 @@ func post(ctx context.Context, pool *httpclient.Pool, address string, secret pip
 	}
 	_, _ = io.Copy(io.Discard, resp.Body) // what it says is of no use
 	_ = resp.Body.Close()                 // was only read
-	return judge(at.Host, resp)
+	return checkAnswer(at.Host, resp)
 }
 
-// judge tells what an answer means.
-func judge(host string, resp *http.Response) error {
+// checkAnswer says what an answer means.
+func checkAnswer(host string, resp *http.Response) error {
 	err := fmt.Errorf("call %s: %d %s", host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	switch code := resp.StatusCode; {
 	case code < 300:
@@ -98,7 +98,7 @@ type laterError struct {
 	until time.Time
 }
 
-// RetryAfter tells the outbox.
+// RetryAfter is for the outbox.
 func (e laterError) RetryAfter() time.Duration { return time.Until(e.until) }
 
 // Unwrap gives the error itself.

@@ -58,8 +58,8 @@ func isPush(out fleet.Outcome) bool {
 	return out.IsPass() && out.Report != nil && out.Report.Commit != "" && !out.Report.DryRun
 }
 
-// describe makes the event for an outcome, if there is one. What was told before a restart is
-// not known: that all is well is then no news, and what is wrong is told again.
+// describe makes the event for an outcome, if there is one. What was sent before a restart is
+// not known: that all is well is then no news, and what is wrong is sent again.
 func describe(out fleet.Outcome, before state, known bool, now state) (message, bool) {
 	m := message{pipeline: out.After.Name, at: time.Now(), severity: eventv1.EventSeverityInfo, metadata: metadata(out)}
 	pushed := isPush(out)

@@ -28,7 +28,7 @@ type Options struct {
 	// Secrets reads what the fields of a pipeline point at. It is called when something is
 	// pushed, as files may rotate. Required.
 	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
-	// MayPublish reports whether this replica, and no other, may tell of what has a shard key. It is
+	// MayPublish reports whether this replica, and no other, may push what has a shard key. It is
 	// asked right before each call. Default: it may.
 	MayPublish func(shardKey string) bool
 	// Log gets a line for each artifact and for what cannot be pushed. Default: none.

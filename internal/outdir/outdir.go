@@ -128,7 +128,7 @@ func (w *writer) write(files []File, keep func(string) bool) error {
 	return w.writeList(now)
 }
 
-// split tells what is ours after the write from what is to be removed.
+// split finds what is ours after the write from what is to be removed.
 func (w *writer) split(files []File, keep func(string) bool) (now, stale []string) {
 	rendered := map[string]bool{}
 	for _, f := range files {

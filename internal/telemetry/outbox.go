@@ -8,7 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 )
 
-// Outbox shows how many of one kind wait to be told, and what became of the others. It is called
+// Outbox shows how many deliveries of one kind wait, and what became of the others. It is called
 // once for each kind, which is one word such as events.
 func (s *Service) Outbox(kind string, stats func() outbox.Stats) {
 	labels := prometheus.Labels{"outbox": kind}
@@ -16,9 +16,9 @@ func (s *Service) Outbox(kind string, stats func() outbox.Stats) {
 		return prometheus.NewDesc("agentry_"+name, help, more, labels)
 	}
 	s.registry.MustRegister(&outboxState{stats: stats,
-		waiting: desc("outbox_waiting", "What is to be told to others and is not told yet: events, statuses, artifacts. Worry when it grows: a recipient does not answer."),
+		waiting: desc("outbox_waiting", "Deliveries that wait: events, statuses, artifacts. Worry when it grows: a recipient does not answer."),
 		oldest:  desc("outbox_oldest_seconds", "For how long what waits longest has waited; 0 if nothing waits. Worry when it is more than some minutes: the log says who does not answer."),
-		ended:   desc("outbox_ended_total", "What was told (done), refused or given up (failed), or pushed out by what came later (dropped). Worry when failed or dropped grow: nobody will be told of that.", "result"),
+		ended:   desc("outbox_ended_total", "Deliveries that were made (done), refused or given up (failed), or dropped from a full queue (dropped). Worry when failed or dropped grow: they are not sent again.", "result"),
 		retries: desc("outbox_retries_total", "Tries that failed and were followed by another. Worry when they go on."),
 	})
 }

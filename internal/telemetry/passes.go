@@ -1,4 +1,4 @@
-// Package telemetry tells about passes in metrics, and in traces where a collector is named.
+// Package telemetry reports passes in metrics, and in traces where a collector is named.
 //
 // [Passes] keeps the last pass of each pipeline and is a [prometheus.Collector]: a service
 // registers it, a command that ends writes it to a file. What there is a series for is

@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// summary is what the metrics tell of a report.
+// summary is what the metrics say of a report.
 type summary struct {
 	ready    bool
 	findings map[diag.Severity]int
@@ -41,7 +41,7 @@ func summarise(r *gitsync.Report) *summary {
 	}
 	s.countHeld(r.Held)
 	for _, src := range r.Sources {
-		// A reference is told of once, also if a pipeline reads it twice, with other paths.
+		// A reference counts once, also if a pipeline reads it twice, with other paths.
 		k := sourceKey{src.URL, src.Ref}
 		s.commits[k], s.stale[k] = src.Commit, s.stale[k] || src.Stale
 	}

@@ -1,8 +1,8 @@
-// Package observer tells forges what passes find and do: the commit status
+// Package observer reports to forges what passes find and do: the commit status
 // `agentry/<pipeline>` on input commits, and the pull request of pipelines that propose what they
 // render by one.
 //
-// Both say how things are, so that only the newest is told, and nothing twice. Everything goes
+// Both say how things are, so that only the newest is sent, and nothing twice. Everything goes
 // through queues, one for each repository: no pass waits for a forge. What it says is what
 // reports say, which is never a byte of a Secret; what comes from repositories is shown as code,
 // so that it makes no links and calls nobody.
@@ -19,20 +19,20 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// Options decide how forges are told. The zero value of a field means its default.
+// Options decide how forges get reports. The zero value of a field means its default.
 type Options struct {
 	// Sites are shared with whoever talks to the same forges. Required.
 	Sites *forge.Sites
 	// Secrets reads what the fields of a pipeline point at. It is called when something is
-	// told, as files may rotate. Required.
+	// sent, as files may rotate. Required.
 	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
 	// Page is the address of a page about a pipeline, for statuses; it may return "". Default: the
 	// pages of output commits.
 	Page func(pipeline string) string
-	// MayPublish reports whether this replica, and no other, may tell of what has a shard key. It is
+	// MayPublish reports whether this replica, and no other, may report what has a shard key. It is
 	// asked right before each call. Default: it may.
 	MayPublish func(shardKey string) bool
-	// Log gets a line for what cannot be told. Default: none.
+	// Log gets a line for what cannot be sent. Default: none.
 	Log *slog.Logger
 }
 
@@ -41,11 +41,11 @@ type Observer struct {
 	options Options
 	box     *outbox.Box
 
-	mu   sync.Mutex
-	told map[target]fact
+	mu       sync.Mutex
+	reported map[target]report
 }
 
-// target is what something is told about: a source of a pipeline, or with -1 its pull request.
+// target is what a report is about: a source of a pipeline, or with -1 its pull request.
 type target struct {
 	pipeline string
 	source   int
@@ -54,8 +54,8 @@ type target struct {
 // proposal is the source of a target that is a pull request.
 const proposal = -1
 
-// fact is what is told, or about to be.
-type fact struct {
+// report is what was sent, or is about to be.
+type report struct {
 	commit string
 	state  forge.State
 	text   string
@@ -63,18 +63,18 @@ type fact struct {
 
 var _ fleet.Observer = (*Observer)(nil)
 
-// New makes an observer that tells nothing before Run.
+// New makes an observer that sends nothing before Run.
 func New(opts Options) *Observer {
 	if opts.MayPublish == nil {
 		opts.MayPublish = func(string) bool { return true }
 	}
-	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), told: map[target]fact{}}
+	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), reported: map[target]report{}}
 }
 
-// Run tells until ctx ends, and then what waits, for a few seconds.
+// Run sends reports until ctx ends, and then those that wait, for a few seconds.
 func (o *Observer) Run(ctx context.Context) error { return o.box.Run(ctx) }
 
-// Stats count what was told.
+// Stats count what was sent.
 func (o *Observer) Stats() outbox.Stats { return o.box.Stats() }
 
 // Passed implements fleet.Observer.
@@ -89,7 +89,7 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 	if !out.After.Owned {
 		return
 	}
-	o.tellStatus(out)
+	o.reportStatus(out)
 	o.tellProposal(out)
 }
 
@@ -98,20 +98,20 @@ func (o *Observer) forget(out fleet.Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := proposal; i < len(out.Definition.Spec.Sources); i++ {
-		delete(o.told, target{out.After.Name, i})
+		delete(o.reported, target{out.After.Name, i})
 	}
 }
 
-// put queues a fact, unless it is told already. A fact that cannot be told, or is another
-// replica's to tell by then, is forgotten, so that the next pass here tries again.
-func (o *Observer) put(shardKey string, t target, f fact, same func(old, new fact) bool, job outbox.Job) {
+// put queues a report, unless it was sent already. One that cannot be sent, or is another
+// replica's by then, is forgotten, so that the next pass here tries again.
+func (o *Observer) put(shardKey string, t target, f report, same func(old, new report) bool, job outbox.Job) {
 	o.mu.Lock()
-	old, known := o.told[t]
+	old, known := o.reported[t]
 	if known && same(old, f) {
 		o.mu.Unlock()
 		return
 	}
-	o.told[t] = f
+	o.reported[t] = f
 	o.mu.Unlock()
 	do := job.Do
 	job.Pipeline = t.pipeline
@@ -125,8 +125,8 @@ func (o *Observer) put(shardKey string, t target, f fact, same func(old, new fac
 		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		if o.told[t] == f {
-			delete(o.told, t)
+		if o.reported[t] == f {
+			delete(o.reported, t)
 		}
 		return err
 	}

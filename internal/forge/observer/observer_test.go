@@ -150,11 +150,11 @@ func (w *world) restart() {
 		},
 	})
 	if old != nil {
-		w.observer.told = old.told
+		w.observer.reported = old.reported
 	}
 }
 
-// pass tells an outcome, waits until all is told, and gives the calls. What is told is known
+// pass reports an outcome, waits until all is sent, and gives the calls. What was sent is known
 // after that, as a box can be run only once.
 func (w *world) pass(t *testing.T, outcomes ...fleet.Outcome) []string {
 	t.Helper()

@@ -31,12 +31,12 @@ func (o *Observer) tellProposal(out fleet.Outcome) {
 	}
 	name := out.After.Name
 	want := forge.Proposal{Head: r.Proposed.Branch, Base: r.Output.Branch, Labels: d.Spec.Output.Promotion.Labels}
-	f := fact{commit: r.Proposed.Commit, state: forge.Success}
+	f := report{commit: r.Proposed.Commit, state: forge.Success}
 	if r.Proposed.Open() {
 		want.Title, want.Body = title(d.Spec.Output.Promotion.Title, r), body(r)
 		f.state, f.text = forge.Pending, want.Title
 	}
-	o.put(out.After.ShardKey, target{name, proposal}, f, func(old, now fact) bool { return old == now }, outbox.Job{
+	o.put(out.After.ShardKey, target{name, proposal}, f, func(old, now report) bool { return old == now }, outbox.Job{
 		Recipient: "pull request " + r.Output.URL, Key: name, What: "pull request",
 		Do: func(ctx context.Context) error { return o.propose(ctx, d, want, f.state == forge.Pending) },
 	})

@@ -18,8 +18,8 @@ import (
 // StatusContext is the context of a pipeline's commit status.
 func StatusContext(pipeline string) string { return "agentry/" + pipeline }
 
-// tellStatus sets the status of the input commits.
-func (o *Observer) tellStatus(out fleet.Outcome) {
+// reportStatus sets the status of the input commits.
+func (o *Observer) reportStatus(out fleet.Outcome) {
 	state, text, ok := verdict(out)
 	if !ok {
 		return
@@ -38,7 +38,7 @@ func (o *Observer) tellStatus(out fleet.Outcome) {
 			pushed = out.Report.Commit
 		}
 		status := forge.Status{Context: StatusContext(name), State: state, Description: text}
-		o.put(out.After.ShardKey, target{name, i}, fact{at.Commit, state, text}, sameStatus, outbox.Job{
+		o.put(out.After.ShardKey, target{name, i}, report{at.Commit, state, text}, sameStatus, outbox.Job{
 			Recipient: "status " + at.URL, Key: name + " " + at.Commit, What: "commit status",
 			Do: func(ctx context.Context) error { return o.setStatus(ctx, d, i, at.Commit, pushed, status) },
 		})
@@ -62,9 +62,9 @@ func (o *Observer) setStatus(ctx context.Context, d *fleet.Definition, source in
 	return f.SetStatus(ctx, commit, s)
 }
 
-// sameStatus reports whether nothing is to be told. A later pass over the same commit, which has
+// sameStatus reports whether there is nothing to send. A later pass over the same commit, which has
 // nothing to do any more, does not replace what the one that had it said.
-func sameStatus(old, now fact) bool {
+func sameStatus(old, now report) bool {
 	return old == now || old.commit == now.commit && old.state == forge.Success && now.state == forge.Success
 }
 

@@ -305,7 +305,7 @@ func Permanent(err error) error { return permanent{err} }
 
 type permanent struct{ error }
 
-// Permanent tells the box.
+// Permanent is for the box.
 func (permanent) Permanent() bool { return true }
 
 // Unwrap gives the error that was marked.

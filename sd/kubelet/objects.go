@@ -33,7 +33,7 @@ func ports() []corev1.EndpointPort {
 	}
 }
 
-// foreign says why an object must be left alone. It is empty if the object may be written.
+// foreign returns an error that says why an object must be left alone, or nil.
 func foreign(kind string, object metav1.Object) error {
 	if keeper := object.GetLabels()[managedByLabel]; keeper != managedBy {
 		return fmt.Errorf("the %s is not ours: its label %s is %q; choose another name, or hand it over by setting the label to %s",

@@ -55,12 +55,12 @@ func eachText(path string, v model.Value, f func(path, text string)) {
 		for i := range v {
 			eachText(path+"["+strconv.Itoa(i)+"]", v[i], f)
 		}
-	case model.Plain:
+	case model.Variable:
 		f(path, string(v))
-	case model.Hidden:
+	case model.Credential:
 		f(path, string(v))
-	case string:
-		f(path, v)
+	case model.String:
+		f(path, string(v))
 	}
 }
 

@@ -148,7 +148,7 @@ func (e environment) expanded(v any, rendered model.Value) any {
 		return out
 	case string:
 		text := e.withoutUndefined(v)
-		if _, plain := rendered.(model.Plain); plain && strings.TrimSpace(text) == "" {
+		if _, plain := rendered.(model.Variable); plain && strings.TrimSpace(text) == "" {
 			return nil
 		}
 		return text

@@ -1,9 +1,23 @@
 package model
 
-// Value is a piece of the settings of an integration, which nothing but the integration knows:
-// a string, [Plain], [Hidden], bool, [Number], [Map] or [List].
-// Anything else is a programmer's mistake.
-type Value any
+// Value is a piece of the settings of an integration, of which nothing but the integration knows
+// the meaning: a [String], [Bool], [Number], [Variable], [Credential], [Map] or [List].
+type Value interface{ value() }
+
+// String is a text, in which variables are expanded.
+type String string
+
+// Bool is true or false.
+type Bool bool
+
+// Number is a decimal number as JSON writes it, of any size.
+type Number string
+
+// Variable is a text with variables that stands for a number or a boolean.
+type Variable string
+
+// Credential is a text that is not shown to reviewers.
+type Credential string
 
 // Map is a mapping; its pairs are written in their order.
 type Map []Pair
@@ -17,15 +31,13 @@ type Pair struct {
 // List is a sequence.
 type List []Value
 
-// Number is a decimal number as JSON writes it, of any size.
-type Number string
-
-// Plain is text without quotes: a variable that stands for a number or a boolean.
-type Plain string
-
-// Hidden is a credential that stands in the configuration of an integration. It is written
-// like any other string, and not shown to reviewers.
-type Hidden string
+func (String) value()     {}
+func (Bool) value()       {}
+func (Number) value()     {}
+func (Variable) value()   {}
+func (Credential) value() {}
+func (Map) value()        {}
+func (List) value()       {}
 
 // Set appends a pair.
 func (m *Map) Set(key string, v Value) { *m = append(*m, Pair{key, v}) }

@@ -269,7 +269,7 @@ func TestLargest(t *testing.T) {
 		Metrics: &model.Metrics{Configs: []model.Instance{{Name: "m/i", ScrapeConfigs: []*model.ScrapeConfig{{JobName: "small"}}, Additional: []model.Raw{{Text: []byte(pad + pad + pad + pad)}}}}},
 		Logs:    &model.Logs{Configs: []model.LogsInstance{{ScrapeConfigs: []*model.LogsScrapeConfig{{JobName: "podLogs/" + pad + pad}}}}},
 		Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "redis", Configs: []model.Map{
-			{{Key: "a", Value: "b"}}, {{Key: "a", Value: pad + pad + pad}},
+			{{Key: "a", Value: model.String("b")}}, {{Key: "a", Value: model.String(pad + pad + pad)}},
 		}}}},
 	}, agent.Print)
 	var names []string

@@ -22,15 +22,15 @@ func TestConversion(t *testing.T) {
 	want := model.Map{
 		{Key: "cache_size", Value: model.Number("9007199254740993")},
 		{Key: "event_queue_size", Value: model.Number("7")},
-		{Key: "listen_udp", Value: "0x10"},
+		{Key: "listen_udp", Value: model.String("0x10")},
 		{Key: "mapping_config", Value: model.Map{
 			{Key: "big", Value: model.Number("12345678901234567890")},
 			{Key: "empty", Value: model.Map{}},
-			{Key: "list", Value: model.List{"a", model.List{}}},
+			{Key: "list", Value: model.List{model.String("a"), model.List{}}},
 		}},
-		{Key: "parse_librato_tags", Value: true},
+		{Key: "parse_librato_tags", Value: model.Bool(true)},
 		{Key: "read_buffer", Value: model.Number("-1")},
-		{Key: "relay_addr", Value: ""},
+		{Key: "relay_addr", Value: model.String("")},
 		{Key: "relay_packet_length", Value: model.Number("8")},
 	}
 	if diff := cmp.Diff(want, got.Config); diff != "" {
@@ -117,10 +117,10 @@ func TestVariablesThatAreNoTexts(t *testing.T) {
 	got := Default().Check(with(t, Input{Name: "redis", Strict: true},
 		`{redis_addr: "${ADDR}", is_cluster: "${CLUSTER}", max_distinct_key_groups: "${A:-10}", connection_timeout: "$(T)s"}`))
 	want := model.Map{
-		{Key: "connection_timeout", Value: "$(T)s"},
-		{Key: "is_cluster", Value: model.Plain("${CLUSTER}")},
-		{Key: "max_distinct_key_groups", Value: model.Plain("${A:-10}")},
-		{Key: "redis_addr", Value: "${ADDR}"},
+		{Key: "connection_timeout", Value: model.String("$(T)s")},
+		{Key: "is_cluster", Value: model.Variable("${CLUSTER}")},
+		{Key: "max_distinct_key_groups", Value: model.Variable("${A:-10}")},
+		{Key: "redis_addr", Value: model.String("${ADDR}")},
 	}
 	if diff := cmp.Diff(want, got.Config); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -73,19 +73,19 @@ func TestMark(t *testing.T) {
 		t.Error(describe(findings))
 	}
 	want := model.Map{
-		{Key: "autoscrape", Value: model.Map{{Key: "enable", Value: false}}},
-		{Key: "data_source_name", Value: model.Hidden("root@(db:3306)/")},
+		{Key: "autoscrape", Value: model.Map{{Key: "enable", Value: model.Bool(false)}}},
+		{Key: "data_source_name", Value: model.Credential("root@(db:3306)/")},
 		{Key: "extra_labels", Value: model.Map{
-			{Key: "__meta_agentoperator_integration_cr_label_a", Value: "b"},
-			{Key: "__meta_agentoperator_integration_cr_label_app_kubernetes_io_name", Value: "db"},
-			{Key: "__meta_agentoperator_integration_cr_labelpresent_a", Value: "true"},
-			{Key: "__meta_agentoperator_integration_cr_labelpresent_app_kubernetes_io_name", Value: "true"},
-			{Key: "__meta_agentoperator_integration_cr_name", Value: "db"},
-			{Key: "__meta_agentoperator_integration_cr_namespace", Value: "shop"},
-			{Key: "__meta_agentoperator_integration_type", Value: "normal"},
-			{Key: "team", Value: "shop"},
+			{Key: "__meta_agentoperator_integration_cr_label_a", Value: model.String("b")},
+			{Key: "__meta_agentoperator_integration_cr_label_app_kubernetes_io_name", Value: model.String("db")},
+			{Key: "__meta_agentoperator_integration_cr_labelpresent_a", Value: model.String("true")},
+			{Key: "__meta_agentoperator_integration_cr_labelpresent_app_kubernetes_io_name", Value: model.String("true")},
+			{Key: "__meta_agentoperator_integration_cr_name", Value: model.String("db")},
+			{Key: "__meta_agentoperator_integration_cr_namespace", Value: model.String("shop")},
+			{Key: "__meta_agentoperator_integration_type", Value: model.String("normal")},
+			{Key: "team", Value: model.String("shop")},
 		}},
-		{Key: "instance", Value: "shop/db"},
+		{Key: "instance", Value: model.String("shop/db")},
 	}
 	if diff := cmp.Diff(want, c.Config); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -11,12 +11,12 @@ import (
 // there in clear.
 func (k *checker) secret(n *node, text, path string, known bool) model.Value {
 	if n.kind != secretKind && n.Name != "api_key" { // which the agent does not mark
-		return text
+		return model.String(text)
 	}
 	if known && holdsCredential(path, text) {
 		k.literals = append(k.literals, path)
 	}
-	return model.Hidden(text)
+	return model.Credential(text)
 }
 
 // Ways to write a password into an address: user:password@host, and settings with equals

@@ -36,7 +36,7 @@ func TestCredentials(t *testing.T) {
 // TestCredentialsAreHidden holds that reviewers do not see them.
 func TestCredentialsAreHidden(t *testing.T) {
 	c := Default().Check(Input{Name: "redis", Config: map[string]any{"redis_password": "hush ${X}"}})
-	if v := c.Config.Get("redis_password"); v != model.Hidden("hush ${X}") {
+	if v := c.Config.Get("redis_password"); v != model.Credential("hush ${X}") {
 		t.Errorf("%#v", v)
 	}
 }

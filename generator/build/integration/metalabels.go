@@ -39,8 +39,8 @@ func (c *Checked) Mark(m Meta) []diag.Finding {
 			config = append(config, p)
 		}
 	}
-	config.Set("instance", c.Instance)
-	config.Set("autoscrape", model.Map{{Key: "enable", Value: false}})
+	config.Set("instance", model.String(c.Instance))
+	config.Set("autoscrape", model.Map{{Key: "enable", Value: model.Bool(false)}})
 	config.Set("extra_labels", sorted(labels))
 	c.Config = sorted(config)
 	return findings
@@ -50,9 +50,9 @@ func (c *Checked) Mark(m Meta) []diag.Finding {
 // one of them would decide what monitors select.
 func (m Meta) labels() (labels model.Map, findings []diag.Finding) {
 	const integration = ownLabels + "integration_"
-	labels.Set(integration+"type", m.Type)
-	labels.Set(integration+"cr_namespace", m.Namespace)
-	labels.Set(integration+"cr_name", m.Name)
+	labels.Set(integration+"type", model.String(m.Type))
+	labels.Set(integration+"cr_namespace", model.String(m.Namespace))
+	labels.Set(integration+"cr_name", model.String(m.Name))
 	from := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
 		name := sanitize(key)
@@ -62,8 +62,8 @@ func (m Meta) labels() (labels model.Map, findings []diag.Finding) {
 			continue
 		}
 		from[name] = key
-		labels.Set(integration+"cr_label_"+name, m.Labels[key])
-		labels.Set(integration+"cr_labelpresent_"+name, "true")
+		labels.Set(integration+"cr_label_"+name, model.String(m.Labels[key]))
+		labels.Set(integration+"cr_labelpresent_"+name, model.String("true"))
 	}
 	return labels, findings
 }

@@ -28,12 +28,12 @@ func (k *checker) scalar(n *node, v any, path string) model.Value {
 		return k.text(n, v, path)
 	case bool:
 		k.boolean(n, v, path)
-		return v
+		return model.Bool(v)
 	}
 	text, ok := number(v)
 	if !ok {
 		k.report(diag.Error, diag.InvalidIntegration, path, "", "is not a value that a configuration can hold")
-		return ""
+		return model.String("")
 	}
 	k.number(n, text, path)
 	return model.Number(text)
@@ -112,15 +112,15 @@ func (k *checker) text(n *node, text, path string) model.Value {
 	plain, known, ok := literal(text)
 	if !ok {
 		k.report(diag.Error, diag.EnvReference, path, "write $${ for a ${ that is meant as text", "has an unfinished ${: the agent refuses the whole configuration")
-		return text
+		return model.String(text)
 	}
 	if n == nil || n.kind == anyKind {
-		return text
+		return model.String(text)
 	}
 	bare := n.kind == intKind || n.kind == floatKind || n.kind == boolKind
 	switch {
 	case !known && bare && bareVariable.MatchString(text):
-		return model.Plain(text)
+		return model.Variable(text)
 	case !known && bare:
 		k.wrong(path, "write the variable alone", "is a text, and the agent wants a %s", n.kind)
 	case bare:

@@ -20,7 +20,7 @@ func (b *builder) nestedStages(path, text string) (stages []model.Stage, ok bool
 	specs, ok := b.decodeStages(path, text)
 	b.depth++
 	defer func() { b.depth-- }()
-	return append([]model.Stage{}, b.pipeline(path+">", specs)...), ok
+	return b.pipeline(path+">", specs), ok
 }
 
 // decodeStages reads the stages that the text at a path holds.

@@ -10,6 +10,7 @@ package stage
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -45,9 +46,9 @@ type builder struct {
 
 // pipeline builds a list of stages.
 func (b *builder) pipeline(path string, stages []*v1alpha1.PipelineStageSpec) []model.Stage {
-	var list []model.Stage
+	list := make([]model.Stage, 0, min(len(stages), MaxStages))
 	for i, s := range stages {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := path + "[" + strconv.Itoa(i) + "]"
 		if b.stages++; b.stages > MaxStages {
 			b.report(diag.Error, diag.TooManyStages, at, "", "the pipeline has more than %d stages", MaxStages)
 			break
@@ -89,6 +90,9 @@ func (b *builder) stage(path string, s *v1alpha1.PipelineStageSpec) model.Stage 
 }
 
 func metrics(specs map[string]v1alpha1.MetricsStageSpec) map[string]model.MetricStage {
+	if len(specs) == 0 {
+		return nil
+	}
 	out := make(map[string]model.MetricStage, len(specs))
 	for name, s := range specs {
 		out[name] = model.MetricStage(s)

@@ -165,7 +165,7 @@ func TestMasked(t *testing.T) {
 		auth := model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "u", Set: true}, Password: model.Secret{Value: password, Set: password != ""}}}
 		return &model.Config{
 			Metrics:      &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: url, HTTPAuth: auth}}}},
-			Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{{{Key: "data_source_name", Value: model.Hidden(dsn)}}}}}},
+			Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{{{Key: "data_source_name", Value: model.Credential(dsn)}}}}}},
 		}
 	}
 	rest, inlined := Masked(config("http://a", "p", "dsn"))

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -70,20 +69,18 @@ func (w *writer) items(l model.List) {
 
 func (w *writer) plainValue(v model.Value) {
 	switch v := v.(type) {
-	case string:
-		w.scalar(v)
+	case model.String:
+		w.scalar(string(v))
 		return
-	case model.Hidden:
+	case model.Credential:
 		w.scalar(w.inline(string(v)))
 		return
-	case model.Plain:
+	case model.Variable:
 		w.buf = append(w.buf, v...)
-	case bool:
-		w.buf = strconv.AppendBool(w.buf, v)
+	case model.Bool:
+		w.buf = strconv.AppendBool(w.buf, bool(v))
 	case model.Number:
 		w.buf = appendNumber(w.buf, string(v))
-	default:
-		panic(fmt.Sprintf("agent: a value of type %T", v))
 	}
 	w.buf = append(w.buf, '\n')
 }

@@ -100,10 +100,12 @@ func toValue(v any) model.Value {
 			return nil
 		}
 		return model.Number(v)
-	case nil:
-		return nil
+	case string:
+		return model.String(v)
+	case bool:
+		return model.Bool(v)
 	}
-	return v
+	return nil
 }
 
 // normal writes numbers in one spelling, and keys as text.

@@ -63,10 +63,10 @@ func (c *Checker) pipeline(list []model.Stage) {
 func (c *Checker) stage(s *model.Stage) {
 	var p problems
 	var found []string
-	for _, k := range kinds(s, &c.before) {
-		if k.set {
+	for _, k := range kinds() {
+		if k.is(s) {
 			found = append(found, k.name)
-			k.check(&p, s.Path+"."+k.name)
+			k.check(&p, s.Path+"."+k.name, s, &c.before)
 		}
 	}
 	switch len(found) {
@@ -84,36 +84,42 @@ func (c *Checker) stage(s *model.Stage) {
 
 // kind is a kind of stage by the name of its field in the resource.
 type kind struct {
-	name  string
-	set   bool
-	check func(p *problems, path string)
+	name string
+	is   func(*model.Stage) bool
+	// check puts what it finds out for later stages into before.
+	check func(p *problems, path string, s *model.Stage, before *before)
 }
 
-// kinds are all kinds in the order of the resource's fields. What the checks find out for later
-// stages they put into before.
-func kinds(s *model.Stage, before *before) []kind {
-	nothing := func(*problems, string) {}
-	return []kind{
-		{"cri", s.CRI, nothing},
-		{"docker", s.Docker, nothing},
-		{"drop", s.Drop != nil, func(p *problems, path string) { drop(p, path, s.Drop) }},
-		{"json", s.JSON != nil, func(p *problems, path string) { json(p, path, s.JSON) }},
-		{"labelAllow", len(s.LabelAllow) > 0, func(p *problems, path string) { labelAllow(p, path, s.LabelAllow, before) }},
-		{"labelDrop", len(s.LabelDrop) > 0, func(p *problems, path string) { labelDrop(p, path, s.LabelDrop, before) }},
-		{"labels", len(s.Labels) > 0, func(p *problems, path string) { labels(p, path, s.Labels, before) }},
-		{"limit", s.Limit != nil, func(p *problems, path string) { limit(p, path, s.Limit) }},
-		{"match", s.Match != nil, func(p *problems, path string) { match(p, path, s.Match) }},
-		{"metrics", len(s.Metrics) > 0, func(p *problems, path string) { metrics(p, path, s.Metrics, before) }},
-		{"multiline", s.Multiline != nil, func(p *problems, path string) { multiline(p, path, s.Multiline) }},
-		{"output", s.Output != nil, func(p *problems, path string) { p.required(path+".source", s.Output.Source) }},
-		{"pack", s.Pack != nil, nothing},
-		{"regex", s.Regex != nil, func(p *problems, path string) { regex(p, path, s.Regex) }},
-		{"replace", s.Replace != nil, func(p *problems, path string) { replace(p, path, s.Replace) }},
-		{"template", s.Template != nil, func(p *problems, path string) { template(p, path, s.Template) }},
-		{"tenant", s.Tenant != nil, func(p *problems, path string) { tenant(p, path, s.Tenant) }},
-		{"timestamp", s.Timestamp != nil, func(p *problems, path string) { timestamp(p, path, s.Timestamp) }},
+// kinds are all kinds in the order of the resource's fields.
+func kinds() [18]kind {
+	return [...]kind{
+		{"cri", func(s *model.Stage) bool { return s.CRI }, nothing},
+		{"docker", func(s *model.Stage) bool { return s.Docker }, nothing},
+		{"drop", func(s *model.Stage) bool { return s.Drop != nil }, func(p *problems, path string, s *model.Stage, _ *before) { drop(p, path, s.Drop) }},
+		{"json", func(s *model.Stage) bool { return s.JSON != nil }, func(p *problems, path string, s *model.Stage, _ *before) { json(p, path, s.JSON) }},
+		{"labelAllow", func(s *model.Stage) bool { return len(s.LabelAllow) > 0 }, func(p *problems, path string, s *model.Stage, before *before) {
+			labelAllow(p, path, s.LabelAllow, before)
+		}},
+		{"labelDrop", func(s *model.Stage) bool { return len(s.LabelDrop) > 0 }, func(p *problems, path string, s *model.Stage, before *before) {
+			labelDrop(p, path, s.LabelDrop, before)
+		}},
+		{"labels", func(s *model.Stage) bool { return len(s.Labels) > 0 }, func(p *problems, path string, s *model.Stage, before *before) { labels(p, path, s.Labels, before) }},
+		{"limit", func(s *model.Stage) bool { return s.Limit != nil }, func(p *problems, path string, s *model.Stage, _ *before) { limit(p, path, s.Limit) }},
+		{"match", func(s *model.Stage) bool { return s.Match != nil }, func(p *problems, path string, s *model.Stage, _ *before) { match(p, path, s.Match) }},
+		{"metrics", func(s *model.Stage) bool { return len(s.Metrics) > 0 }, func(p *problems, path string, s *model.Stage, before *before) { metrics(p, path, s.Metrics, before) }},
+		{"multiline", func(s *model.Stage) bool { return s.Multiline != nil }, func(p *problems, path string, s *model.Stage, _ *before) { multiline(p, path, s.Multiline) }},
+		{"output", func(s *model.Stage) bool { return s.Output != nil }, func(p *problems, path string, s *model.Stage, _ *before) { p.required(path+".source", s.Output.Source) }},
+		{"pack", func(s *model.Stage) bool { return s.Pack != nil }, nothing},
+		{"regex", func(s *model.Stage) bool { return s.Regex != nil }, func(p *problems, path string, s *model.Stage, _ *before) { regex(p, path, s.Regex) }},
+		{"replace", func(s *model.Stage) bool { return s.Replace != nil }, func(p *problems, path string, s *model.Stage, _ *before) { replace(p, path, s.Replace) }},
+		{"template", func(s *model.Stage) bool { return s.Template != nil }, func(p *problems, path string, s *model.Stage, _ *before) { template(p, path, s.Template) }},
+		{"tenant", func(s *model.Stage) bool { return s.Tenant != nil }, func(p *problems, path string, s *model.Stage, _ *before) { tenant(p, path, s.Tenant) }},
+		{"timestamp", func(s *model.Stage) bool { return s.Timestamp != nil }, func(p *problems, path string, s *model.Stage, _ *before) { timestamp(p, path, s.Timestamp) }},
 	}
 }
+
+// nothing is the check of stages that cannot be wrong.
+func nothing(*problems, string, *model.Stage, *before) {}
 
 // report adds findings.
 func (c *Checker) report(list problems) {

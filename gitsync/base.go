@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -167,7 +168,7 @@ func isAncestor(rd *repo.Reader, id, of plumbing.Hash) (bool, error) {
 
 // commitRef names a commit for people.
 func commitRef(c *repo.Commit) CommitRef {
-	return CommitRef{Commit: c.Hash.String(), Date: safeDate(c.Committer.When).UTC()}
+	return CommitRef{Commit: c.Hash.String(), Date: foreigntext.SafeDate(c.Committer.When).UTC()}
 }
 
 // lostCommits are the commits that a source could not give when it was at its head. They are

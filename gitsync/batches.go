@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
 // Batches gather what the passes of a process write to the refs that all pipelines of a
@@ -59,7 +60,7 @@ func (b *Batches) group(r *repo.Repo) *batchGroup {
 type writer struct {
 	repo   *repo.Repo
 	pusher *repo.Pusher
-	sign   signFunc
+	sign   signature.Func
 	author repo.Signature
 }
 

@@ -10,8 +10,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
 // fetch brings all input commits and the tip of the output branch. A source that cannot
@@ -32,7 +34,7 @@ func (p *pass) fetch(ctx context.Context) error {
 	}
 	for i, src := range p.sources {
 		if verify := p.verify[i]; failed[i] == nil && verify != nil {
-			failed[i] = verify.accept(src.repo, commits[i])
+			failed[i] = verify.Accept(src.repo, commits[i])
 		}
 		stale := failed[i] != nil
 		if stale {
@@ -47,7 +49,7 @@ func (p *pass) fetch(ctx context.Context) error {
 			return fmt.Errorf("read %s of %s: %w", commits[i], src.repo.URL(), err)
 		}
 		p.commits = append(p.commits, commit)
-		p.report.Sources = append(p.report.Sources, SourceReport{URL: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: commit.Hash.String(), Date: safeDate(commit.Committer.When).UTC(), Stale: stale})
+		p.report.Sources = append(p.report.Sources, SourceReport{URL: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: commit.Hash.String(), Date: foreigntext.SafeDate(commit.Committer.When).UTC(), Stale: stale})
 	}
 	return nil
 }
@@ -155,9 +157,9 @@ func (p *pass) resolveTip() error {
 func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, error) {
 	src := p.sources[i]
 	code, hint := diag.SourceUnreachable, cmp.Or(pipeline.Remedy(cause), "check the URL, the ref, the network and the credentials")
-	refused, isRefused := errors.AsType[*refusedCommit](cause)
+	refused, isRefused := errors.AsType[*signature.Refused](cause)
 	if isRefused {
-		code, hint = refused.code, refused.hint
+		code, hint = refused.Code, refused.Hint
 	}
 	ctx, cancel := p.share(ctx)
 	defer cancel()
@@ -165,7 +167,7 @@ func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, err
 		if _, err := src.repo.FetchSince(ctx, p.round, repo.Ref{Commit: last.String()}); err != nil {
 			continue
 		}
-		if verify := p.verify[i]; verify != nil && last != p.baseOf(i) && verify.accept(src.repo, last) != nil {
+		if verify := p.verify[i]; verify != nil && last != p.baseOf(i) && verify.Accept(src.repo, last) != nil {
 			continue // it is none that was rendered: somebody wrote it down
 		}
 		p.error(code, src.repo.URL(), hint, "%v; the pass goes on with commit %s, which was rendered last", cause, pipeline.ShortID(last.String()))

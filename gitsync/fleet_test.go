@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -150,7 +151,7 @@ func TestCredentialsThatRotate(t *testing.T) {
 	}
 	bad := s.as("three")
 	bad.Output.BearerToken = "too"
-	for _, creds := range []gitsync.Credentials{{}, bad, {Sources: s.creds.Sources, Signing: gitsync.SigningKey{Key: []byte("no key")}}} {
+	for _, creds := range []gitsync.Credentials{{}, bad, {Sources: s.creds.Sources, Signing: signature.Key{Key: []byte("no key")}}} {
 		if err := syncer.SetCredentials(creds); err == nil {
 			t.Errorf("%v are credentials", len(creds.Sources))
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/workload"
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 )
 
 // allowTrailer in the message of an input commit lifts the deletion guard for it.
@@ -105,8 +106,8 @@ func (p *pass) deletionsAllowed() bool {
 		if id == p.options.AllowDeletions || id == p.pipeline.Spec.Limits.AllowFor {
 			return true
 		}
-		for _, t := range trailers(c.Message) {
-			if strings.EqualFold(t.key, allowTrailer) && t.value == "true" {
+		for _, t := range foreigntext.Trailers(c.Message) {
+			if strings.EqualFold(t.Key, allowTrailer) && t.Value == "true" {
 				return true
 			}
 		}

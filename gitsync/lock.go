@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
@@ -148,7 +149,7 @@ func (p *pass) lock(ctx context.Context, proposing bool) (plumbing.Hash, error) 
 func (p *pass) aboutInputs() string {
 	var b strings.Builder
 	for i, c := range p.commits {
-		subject, _ := splitMessage(c.Message)
+		subject, _ := foreigntext.SplitMessage(c.Message)
 		fmt.Fprintf(&b, "- %s %s %s\n", p.sources[i].repo.URL(), c.Hash, subject)
 	}
 	return b.String()

@@ -256,13 +256,13 @@ func sortName(e object.TreeEntry) string {
 	return e.Name
 }
 
-// signature is who commits in tests.
-const signature = "Ann <ann@example.com>"
+// testAuthor is who commits in tests.
+const testAuthor = "Ann <ann@example.com>"
 
 // commit makes a commit of exactly these files on a branch.
 func (r *remote) commit(branch string, files tree, minute int, message string) plumbing.Hash {
 	when := time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC).Unix()
-	who := fmt.Sprintf("%s %d +0000", signature, when)
+	who := fmt.Sprintf("%s %d +0000", testAuthor, when)
 	return r.rawCommit(branch, files, who, who, message)
 }
 

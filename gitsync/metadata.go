@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -135,10 +136,10 @@ func (p *pass) hydrator() hydrator {
 }
 
 func describe(url string, c *repo.Commit) hydratorCommit {
-	subject, body := splitMessage(c.Message)
+	subject, body := foreigntext.SplitMessage(c.Message)
 	return hydratorCommit{
-		SHA: c.Hash.String(), RepoURL: url, Author: person(c.Author),
-		Date: safeDate(c.Author.When).Format(time.RFC3339), Subject: subject, Body: body,
+		SHA: c.Hash.String(), RepoURL: url, Author: foreigntext.Person(c.Author),
+		Date: foreigntext.SafeDate(c.Author.When).Format(time.RFC3339), Subject: subject, Body: body,
 	}
 }
 
@@ -179,4 +180,24 @@ func quote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// referenced reads the trailers by which a commit names the one that caused it, as Argo
+// CD's hydrator does; the last of each counts.
+func referenced(message string) (hydratorCommit, bool) {
+	var c hydratorCommit
+	fields := map[string]*string{
+		"argocd-reference-commit-sha": &c.SHA, "argocd-reference-commit-repourl": &c.RepoURL, "argocd-reference-commit-author": &c.Author,
+		"argocd-reference-commit-date": &c.Date, "argocd-reference-commit-subject": &c.Subject, "argocd-reference-commit-body": &c.Body,
+	}
+	for _, t := range foreigntext.Trailers(message) {
+		if field := fields[strings.ToLower(t.Key)]; field != nil {
+			*field = foreigntext.Cut(t.Value, foreigntext.MaxBodyBytes)
+		}
+	}
+	var body string
+	if json.Unmarshal([]byte(c.Body), &body) == nil {
+		c.Body = body
+	}
+	return c, c != (hydratorCommit{})
 }

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/crypto/ssh"
 	"sigs.k8s.io/yaml"
 
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -173,9 +173,9 @@ func TestInputsAreVerifiedAndOutputsSigned(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	file, key := keyFile(t)
-	r.creds.Verify = []gitsync.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
+	r.creds.Verify = []signature.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
 	private, _ := gittest.NewSSHKey(t)
-	r.creds.Signing = gitsync.SigningKey{Key: private}
+	r.creds.Signing = signature.Key{Key: private}
 	r.signed(sshSigner(t, file), twoTeams())
 	if report := r.pass(); !strings.Contains(r.out("cat-file", "commit", report.Commit), "BEGIN SSH SIGNATURE") {
 		t.Error("the commit is not signed")
@@ -245,7 +245,7 @@ func TestEverythingCommittedIsSigned(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
 	key, public := gittest.NewSSHKey(t)
-	r.creds.Signing = gitsync.SigningKey{Key: key}
+	r.creds.Signing = signature.Key{Key: key}
 	allowed := filepath.Join(t.TempDir(), "allowed_signers")
 	if err := os.WriteFile(allowed, append([]byte("agentry@localhost "), ssh.MarshalAuthorizedKey(public)...), 0o600); err != nil {
 		t.Fatal(err)

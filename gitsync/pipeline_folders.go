@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
 // MaxFolders bounds the folders that one forEach may match.
@@ -23,8 +24,8 @@ const MaxFolders = 10_000
 // commit itself. What was listed at the repository after since is not listed again. With
 // keys, only a commit that one of them signed counts: without its owner's word no pipeline is
 // made, and none is stopped.
-func ListFolders(ctx context.Context, r *repo.Repo, p *pipeline.Pipeline, keys Keyring, since time.Time) (found []string, commit plumbing.Hash, err error) {
-	v, err := keys.verifier()
+func ListFolders(ctx context.Context, r *repo.Repo, p *pipeline.Pipeline, keys signature.Keyring, since time.Time) (found []string, commit plumbing.Hash, err error) {
+	v, err := keys.Verifier()
 	if err != nil {
 		return nil, plumbing.ZeroHash, fmt.Errorf("sources[0].verify: %w", err)
 	}
@@ -34,7 +35,7 @@ func ListFolders(ctx context.Context, r *repo.Repo, p *pipeline.Pipeline, keys K
 	}
 	commit = tips[0].Commit
 	if v != nil {
-		if err := v.accept(r, commit); err != nil {
+		if err := v.Accept(r, commit); err != nil {
 			return nil, commit, err
 		}
 	}

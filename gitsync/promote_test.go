@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
 // newPromotion is a rig whose pipeline proposes.
@@ -497,7 +498,7 @@ func TestForgedLockFile(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
 	file, key := keyFile(t)
-	r.creds.Verify = []gitsync.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
+	r.creds.Verify = []signature.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
 	base := r.signed(sshSigner(t, file), twoTeams())
 	r.proposes(r.pass())
 	r.merge("env-next", false)

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
@@ -63,9 +64,9 @@ func (p *pass) commit(w *repo.Writer, tree plumbing.Hash) (commit plumbing.Hash,
 }
 
 func (p *pass) author() repo.Signature {
-	newest := safeDate(p.commits[0].Committer.When)
+	newest := foreigntext.SafeDate(p.commits[0].Committer.When)
 	for _, c := range p.commits[1:] {
-		if when := safeDate(c.Committer.When); when.After(newest) {
+		if when := foreigntext.SafeDate(c.Committer.When); when.After(newest) {
 			newest = when
 		}
 	}
@@ -92,9 +93,9 @@ func (p *pass) message() (string, error) {
 func (p *pass) messageData() pipeline.Message {
 	data := pipeline.Message{Pipeline: p.pipeline.Metadata.Name}
 	for i, c := range p.commits {
-		subject, _ := splitMessage(c.Message)
+		subject, _ := foreigntext.SplitMessage(c.Message)
 		data.Sources = append(data.Sources, pipeline.MessageSource{
-			URL: p.sources[i].repo.URL(), Commit: c.Hash.String(), Subject: subject, Author: person(c.Author),
+			URL: p.sources[i].repo.URL(), Commit: c.Hash.String(), Subject: subject, Author: foreigntext.Person(c.Author),
 		})
 	}
 	for _, plan := range p.plan {
@@ -116,7 +117,7 @@ func (p *pass) trailers() string {
 	fmt.Fprintf(&b, "Agentry-Version: %s\nAgentry-Config-Digest: %s\n", p.options.Version, p.configDigest())
 	var authors []string
 	for _, c := range p.commits {
-		who := person(c.Author)
+		who := foreigntext.Person(c.Author)
 		if !strings.HasPrefix(who, "<") && !slices.Contains(authors, who) {
 			authors = append(authors, who)
 			fmt.Fprintf(&b, "Co-authored-by: %s\n", who)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
@@ -71,7 +72,7 @@ func (p *pass) unitReadme(plan *unitPlan) []byte {
 	b.WriteString("`.agentry/inventory` lists these objects, and `hydrator.metadata` names the commit of the last change.\n" +
 		"Changes made here by hand are put back; change the sources instead.\n\n## Held\n\n")
 	if plan.state == UnitHeld {
-		fmt.Fprintf(&b, "The whole folder stays as it was:\n\n    %s\n\n", oneLine(plan.reason))
+		fmt.Fprintf(&b, "The whole folder stays as it was:\n\n    %s\n\n", foreigntext.OneLine(plan.reason))
 	}
 	switch {
 	case p.holdsIn(plan.name):
@@ -115,7 +116,7 @@ func readmeCommit(c CommitRef) string {
 
 // cell makes foreign text a cell of a table in Markdown.
 func cell(text string) string {
-	text = cut(oneLine(text), maxCellBytes)
+	text = foreigntext.Cut(foreigntext.OneLine(text), maxCellBytes)
 	return "`" + strings.NewReplacer("`", "'", "|", "\\|").Replace(text) + "`"
 }
 

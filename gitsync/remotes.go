@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
 // remotes are the repositories of a pipeline.
@@ -31,7 +32,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	}
 	sign, verify, err := s.sign, s.verify, error(nil)
 	if !sameKey {
-		sign, err = creds.Signing.signer()
+		sign, err = creds.Signing.Signer()
 	}
 	if err == nil && !sameRings {
 		verify, err = creds.verifiers(len(s.sources))
@@ -154,4 +155,20 @@ func (s *Syncer) Refs() []RemoteRefs {
 		out = append(out, refs)
 	}
 	return out
+}
+
+// verifiers reads the keys of all sources.
+func (c Credentials) verifiers(sources int) ([]*signature.Verifier, error) {
+	out := make([]*signature.Verifier, sources)
+	if len(c.Verify) > sources {
+		return nil, fmt.Errorf("%d keyrings for %d sources", len(c.Verify), sources)
+	}
+	for i, keys := range c.Verify {
+		v, err := keys.Verifier()
+		if err != nil {
+			return nil, fmt.Errorf("sources[%d].verify: %w", i, err)
+		}
+		out[i] = v
+	}
+	return out, nil
 }

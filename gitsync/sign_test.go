@@ -10,6 +10,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -86,14 +87,14 @@ func TestSignedCommits(t *testing.T) {
 			want, env := "", []string(nil)
 			if kind == "ssh" {
 				key, public := gittest.NewSSHKey(t)
-				r.creds.Signing = gitsync.SigningKey{Key: key}
+				r.creds.Signing = signature.Key{Key: key}
 				if err := os.WriteFile(allowed, append([]byte("agentry@localhost "), ssh.MarshalAuthorizedKey(public)...), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				want = `Good "git" signature for agentry@localhost`
 			} else {
 				g := newGPG(t, kind)
-				r.creds.Signing = gitsync.SigningKey{Key: []byte(g.private)}
+				r.creds.Signing = signature.Key{Key: []byte(g.private)}
 				env, want = newGPGOf(t, g.public), `Good signature from "agentry <agentry@localhost>"`
 			}
 			r.commit("one", twoTeams())
@@ -132,7 +133,7 @@ func TestUnusableSigningKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			r.creds.Signing = gitsync.SigningKey{Key: []byte(c.key), Passphrase: []byte(c.passphrase)}
+			r.creds.Signing = signature.Key{Key: []byte(c.key), Passphrase: []byte(c.passphrase)}
 			r.pipeline.Default()
 			_, err := gitsync.New(r.pipeline, r.creds, r.options)
 			if err == nil || strings.Contains(err.Error(), "hunter") || !strings.Contains(err.Error(), c.want) {
@@ -143,7 +144,7 @@ func TestUnusableSigningKey(t *testing.T) {
 	t.Run("a sealed key that is opened", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)
-		r.creds.Signing = gitsync.SigningKey{Key: []byte(sealed), Passphrase: []byte("hunter2")}
+		r.creds.Signing = signature.Key{Key: []byte(sealed), Passphrase: []byte("hunter2")}
 		r.commit("one", twoTeams())
 		if report := r.pass(); !strings.Contains(r.out("cat-file", "commit", report.Commit), "BEGIN PGP SIGNATURE") {
 			t.Error("the commit is not signed")

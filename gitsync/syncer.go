@@ -12,14 +12,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
 // Credentials are the resolved credentials of a pipeline.
 type Credentials struct {
-	Sources []repo.Auth // in the order of the pipeline's sources
-	Output  repo.Auth   // writes the output, and reads it where it is not a source
-	Signing SigningKey  // signs the commits, if there is one
-	Verify  []Keyring   // accept the input commits of each source; empty ones accept any
+	Sources []repo.Auth         // in the order of the pipeline's sources
+	Output  repo.Auth           // writes the output, and reads it where it is not a source
+	Signing signature.Key       // signs the commits, if there is one
+	Verify  []signature.Keyring // accept the input commits of each source; empty ones accept any
 }
 
 // Options decide how passes are made, not what they yield.
@@ -70,9 +71,9 @@ type Syncer struct {
 	sources  []*source
 	remotes
 	creds   Credentials
-	sign    signFunc    // nil: commits are not signed
-	verify  []*verifier // of the sources; nil: any commit is accepted
-	own     *repo.Pool  // nil if Options has one
+	sign    signature.Func        // nil: commits are not signed
+	verify  []*signature.Verifier // of the sources; nil: any commit is accepted
+	own     *repo.Pool            // nil if Options has one
 	batches *Batches
 	memory  memory
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -57,7 +58,7 @@ func (r *rig) signed(s signer, files map[string]string) string {
 }
 
 // gitAccepts is the verdict of git itself.
-func (r *rig) gitAccepts(commit string, keys gitsync.Keyring, env ...string) bool {
+func (r *rig) gitAccepts(commit string, keys signature.Keyring, env ...string) bool {
 	r.t.Helper()
 	allowed := filepath.Join(r.t.TempDir(), "allowed_signers")
 	if err := os.WriteFile(allowed, keys.AllowedSigners, 0o600); err != nil {
@@ -70,9 +71,9 @@ func (r *rig) gitAccepts(commit string, keys gitsync.Keyring, env ...string) boo
 }
 
 // accepts makes a pass with the keys and reports whether it rendered the commit.
-func (r *rig) accepts(commit string, keys gitsync.Keyring) (bool, *gitsync.Report) {
+func (r *rig) accepts(commit string, keys signature.Keyring) (bool, *gitsync.Report) {
 	r.t.Helper()
-	r.creds.Verify = []gitsync.Keyring{keys}
+	r.creds.Verify = []signature.Keyring{keys}
 	report := r.pass()
 	src := report.Sources[0]
 	if src.Stale == (src.Commit == commit) {
@@ -113,7 +114,7 @@ func TestAllowedSigners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.t = t
-			keys := gitsync.Keyring{AllowedSigners: []byte(c.allowed + "\n")}
+			keys := signature.Keyring{AllowedSigners: []byte(c.allowed + "\n")}
 			got, report := r.accepts(commit, keys)
 			if got != c.want || r.gitAccepts(commit, keys) != c.want {
 				t.Errorf("accepted: %v, by git: %v, want %v; %v", got, r.gitAccepts(commit, keys), c.want, report.Diags)
@@ -140,8 +141,8 @@ func TestUnsignedCommit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	file, key := keyFile(t)
-	keys := gitsync.Keyring{AllowedSigners: []byte("ann@example.com " + key + "\n")}
-	r.creds.Verify = []gitsync.Keyring{keys}
+	keys := signature.Keyring{AllowedSigners: []byte("ann@example.com " + key + "\n")}
+	r.creds.Verify = []signature.Keyring{keys}
 	head := r.commit("one", twoTeams())
 	_, err := r.syncer().Pass(context.Background())
 	if err == nil || !strings.Contains(err.Error(), head) || !strings.Contains(err.Error(), "git commit -S") {
@@ -168,7 +169,7 @@ func TestForgedSignatures(t *testing.T) {
 	r.commit("one", twoTeams())
 	r.pass()
 	file, key := keyFile(t)
-	keys := gitsync.Keyring{AllowedSigners: []byte("ann@example.com " + key + "\n")}
+	keys := signature.Keyring{AllowedSigners: []byte("ann@example.com " + key + "\n")}
 	good := r.signed(sshSigner(t, file), map[string]string{"in/a/web.yaml": monitor("a", "web", "signed")})
 	raw := r.git("cat-file", "commit", good) + "\n"
 	signature := raw[strings.Index(raw, "gpgsig "):]
@@ -218,7 +219,7 @@ func TestVerifyWithPGP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r.t = t
 			commit := r.signed(c.by.signer(), map[string]string{"in/a/web.yaml": monitor("a", "web", strings.ReplaceAll(name, " ", "-")[:5])})
-			keys := gitsync.Keyring{PGPKeys: []byte(c.keys)}
+			keys := signature.Keyring{PGPKeys: []byte(c.keys)}
 			if c.keys == "" {
 				_, key := keyFile(t)
 				keys.AllowedSigners = []byte("ann@example.com " + key)
@@ -244,25 +245,25 @@ func TestUnusableKeyrings(t *testing.T) {
 	t.Parallel()
 	_, key := keyFile(t)
 	for name, c := range map[string]struct {
-		keys gitsync.Keyring
+		keys signature.Keyring
 		want string
 	}{
-		"a line without a key":     {gitsync.Keyring{AllowedSigners: []byte("ann@example.com\n")}, "line 1"},
-		"an option of tomorrow":    {gitsync.Keyring{AllowedSigners: []byte("# x\nann not-on-mondays " + key)}, "line 2: option not-on-mondays"},
-		"an option twice":          {gitsync.Keyring{AllowedSigners: []byte(`ann namespaces="git",namespaces="file" ` + key)}, "twice"},
-		"a time that is none":      {gitsync.Keyring{AllowedSigners: []byte(`ann valid-before="tomorrow" ` + key)}, "is no time"},
-		"times the wrong way":      {gitsync.Keyring{AllowedSigners: []byte(`ann valid-after="20260102",valid-before="20260101" ` + key)}, "not after"},
-		"a quote that never ends":  {gitsync.Keyring{AllowedSigners: []byte(`"ann ` + key)}, "quote"},
-		"comments alone":           {gitsync.Keyring{AllowedSigners: []byte("# nobody yet\n")}, "no key"},
-		"PGP keys that are none":   {gitsync.Keyring{PGPKeys: []byte("hello\n")}, "no armoured key"},
-		"a private PGP key":        {gitsync.Keyring{PGPKeys: []byte("-----BEGIN PGP PRIVATE KEY BLOCK-----\n")}, "private"},
-		"a PGP key that is broken": {gitsync.Keyring{PGPKeys: []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n")}, "block 1"},
+		"a line without a key":     {signature.Keyring{AllowedSigners: []byte("ann@example.com\n")}, "line 1"},
+		"an option of tomorrow":    {signature.Keyring{AllowedSigners: []byte("# x\nann not-on-mondays " + key)}, "line 2: option not-on-mondays"},
+		"an option twice":          {signature.Keyring{AllowedSigners: []byte(`ann namespaces="git",namespaces="file" ` + key)}, "twice"},
+		"a time that is none":      {signature.Keyring{AllowedSigners: []byte(`ann valid-before="tomorrow" ` + key)}, "is no time"},
+		"times the wrong way":      {signature.Keyring{AllowedSigners: []byte(`ann valid-after="20260102",valid-before="20260101" ` + key)}, "not after"},
+		"a quote that never ends":  {signature.Keyring{AllowedSigners: []byte(`"ann ` + key)}, "quote"},
+		"comments alone":           {signature.Keyring{AllowedSigners: []byte("# nobody yet\n")}, "no key"},
+		"PGP keys that are none":   {signature.Keyring{PGPKeys: []byte("hello\n")}, "no armoured key"},
+		"a private PGP key":        {signature.Keyring{PGPKeys: []byte("-----BEGIN PGP PRIVATE KEY BLOCK-----\n")}, "private"},
+		"a PGP key that is broken": {signature.Keyring{PGPKeys: []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n")}, "block 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newRig(t).pipeline
 			p.Default()
-			_, err := gitsync.New(p, gitsync.Credentials{Sources: make([]repo.Auth, 1), Verify: []gitsync.Keyring{c.keys}}, gitsync.Options{CacheDir: t.TempDir()})
+			_, err := gitsync.New(p, gitsync.Credentials{Sources: make([]repo.Auth, 1), Verify: []signature.Keyring{c.keys}}, gitsync.Options{CacheDir: t.TempDir()})
 			if err == nil || !strings.Contains(err.Error(), "sources[0].verify") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
@@ -299,7 +300,7 @@ func TestCertificates(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			commit := r.signed(sshSigner(t, file+"-cert.pub"), map[string]string{"in/a/web.yaml": monitor("a", "web", "p"+strings.ReplaceAll(c.args[1], "@", "-")[:3])})
-			keys := gitsync.Keyring{AllowedSigners: []byte(c.allowed + "\n")}
+			keys := signature.Keyring{AllowedSigners: []byte(c.allowed + "\n")}
 			got, report := r.accepts(commit, keys)
 			if byGit := r.gitAccepts(commit, keys); got != c.want || byGit != c.want {
 				t.Errorf("accepted: %v, by git: %v, want %v; %v", got, byGit, c.want, report.Diags)

@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
 // expander is the passer of a definition with forEach: its passes list folders and make
@@ -17,7 +18,7 @@ type expander struct {
 	def  *Definition
 	pool *repo.Pool
 	repo *repo.Repo
-	keys gitsync.Keyring // accept the commit whose folders count
+	keys signature.Keyring // accept the commit whose folders count
 	ref  repo.Ref
 	made []Definition
 }

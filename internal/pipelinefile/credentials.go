@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/internal/githubapp"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
@@ -32,7 +33,7 @@ func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 	if p.each != nil {
 		first := p.Spec.Sources[0]
 		c.Sources = []transport.Auth{r.auth("spec.sources[0].auth", first.URL, first.Auth)}
-		c.Verify = []gitsync.Keyring{r.keyring("spec.sources[0].verify", first.Verify)}
+		c.Verify = []signature.Keyring{r.keyring("spec.sources[0].verify", first.Verify)}
 		return c, r.found
 	}
 	verify := false
@@ -115,11 +116,11 @@ func (r *resolver) app(path, url string, g *pipeline.GitHubApp, out *transport.A
 	out.Identity = appIdentity(cfg) + "\n" + out.Identity
 }
 
-func (r *resolver) keyring(path string, v *pipeline.Verify) gitsync.Keyring {
+func (r *resolver) keyring(path string, v *pipeline.Verify) signature.Keyring {
 	if v == nil {
-		return gitsync.Keyring{}
+		return signature.Keyring{}
 	}
-	return gitsync.Keyring{
+	return signature.Keyring{
 		AllowedSigners: r.bytes(path+".allowedSigners", v.AllowedSignersFile, v.AllowedSignersEnv),
 		PGPKeys:        r.bytes(path+".pgpKeys", v.PGPKeysFile, v.PGPKeysEnv),
 	}

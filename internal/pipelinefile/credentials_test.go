@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -34,7 +35,7 @@ func TestCredentialsFromFiles(t *testing.T) {
 		Username: "robot", Password: "s3cret", Connection: httpclient.Connection{CAPEM: []byte("PEM\n")}, SSHPassphrase: []byte{},
 		Identity: filepath.Join(folder, "user") + "\n" + filepath.Join(folder, "token"),
 	}
-	if diff := cmp.Diff(gitsync.Credentials{Sources: []transport.Auth{want}, Output: want, Signing: gitsync.SigningKey{Passphrase: []byte{}}}, got); diff != "" {
+	if diff := cmp.Diff(gitsync.Credentials{Sources: []transport.Auth{want}, Output: want, Signing: signature.Key{Passphrase: []byte{}}}, got); diff != "" {
 		t.Errorf("the output inherits the source's credentials (-want +got):\n%s", diff)
 	}
 }
@@ -46,7 +47,7 @@ func TestCredentialsFromEnvironment(t *testing.T) {
 	want := gitsync.Credentials{
 		Sources: []transport.Auth{{BearerToken: "read", SSHPassphrase: []byte{}}},
 		Output:  transport.Auth{Password: "write", SSHPassphrase: []byte{}},
-		Signing: gitsync.SigningKey{Key: []byte("key\n"), Passphrase: []byte("open")},
+		Signing: signature.Key{Key: []byte("key\n"), Passphrase: []byte("open")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

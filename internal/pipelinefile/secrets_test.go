@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/githubapp"
 	"github.com/agentry-dev/agentry/internal/httpclient"
@@ -106,7 +107,7 @@ func TestSecrets(t *testing.T) {
 	}
 
 	creds, found := defs[0].Source.(*Pipeline).Credentials(environment)
-	wantVerify := []gitsync.Keyring{{}, {}, {AllowedSigners: []byte("s"), PGPKeys: []byte("env-pgp")}}
+	wantVerify := []signature.Keyring{{}, {}, {AllowedSigners: []byte("s"), PGPKeys: []byte("env-pgp")}}
 	if diff := cmp.Diff(wantVerify, creds.Verify); diff != "" || !found.HasErrors() {
 		t.Errorf("keys to accept: %s, and the spoilt token: %v", diff, found)
 	}

@@ -1,4 +1,4 @@
-package gitsync
+package signature
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ func FuzzSignatures(f *testing.F) {
 		if err != nil {
 			signers = nil
 		}
-		v := &verifier{signers: signers}
+		v := &Verifier{signers: signers}
 		if v.check(text, signature) == nil {
 			t.Fatalf("accepted: %q", signature)
 		}

@@ -1,4 +1,4 @@
-package gitsync
+package signature
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 // expired is judged by the committer's date and not by the clock: a pass yields the same
 // today and tomorrow.
 
-// Keyring holds the public keys that [Verify] names. A commit that one of them has signed is
+// Keyring holds the public keys that pipeline.Verify names. A commit that one of them has signed is
 // accepted.
 type Keyring struct {
 	AllowedSigners []byte // in OpenSSH's allowed_signers format
@@ -30,18 +30,18 @@ type Keyring struct {
 // IsZero reports whether there are no keys: any commit is accepted.
 func (k Keyring) IsZero() bool { return len(k.AllowedSigners)+len(k.PGPKeys) == 0 }
 
-// verifier accepts commits that are signed by one of its keys.
-type verifier struct {
+// Verifier accepts commits that are signed by one of its keys.
+type Verifier struct {
 	signers []allowedSigner
 	pgp     openpgp.EntityList
 }
 
-// verifier reads the keys; nil without keys.
-func (k Keyring) verifier() (*verifier, error) {
+// Verifier reads the keys; nil without keys.
+func (k Keyring) Verifier() (*Verifier, error) {
 	if k.IsZero() {
 		return nil, nil
 	}
-	v := &verifier{}
+	v := &Verifier{}
 	var err error
 	if v.signers, err = parseAllowedSigners(k.AllowedSigners); err != nil {
 		return nil, fmt.Errorf("allowedSigners: %w", err)
@@ -53,22 +53,6 @@ func (k Keyring) verifier() (*verifier, error) {
 		return nil, errors.New("there is no key in it: no commit could be accepted")
 	}
 	return v, nil
-}
-
-// verifiers reads the keys of all sources.
-func (c Credentials) verifiers(sources int) ([]*verifier, error) {
-	out := make([]*verifier, sources)
-	if len(c.Verify) > sources {
-		return nil, fmt.Errorf("%d keyrings for %d sources", len(c.Verify), sources)
-	}
-	for i, keys := range c.Verify {
-		v, err := keys.verifier()
-		if err != nil {
-			return nil, fmt.Errorf("sources[%d].verify: %w", i, err)
-		}
-		out[i] = v
-	}
-	return out, nil
 }
 
 const pgpPublicKey = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
@@ -93,17 +77,17 @@ func parsePGPKeys(data []byte) (openpgp.EntityList, error) {
 	return out, nil
 }
 
-// refusedCommit is a commit that is not accepted.
-type refusedCommit struct {
-	code       diag.Code // commit-unsigned or commit-untrusted
-	text, hint string
+// Refused is a commit that is not accepted.
+type Refused struct {
+	Code       diag.Code // commit-unsigned or commit-untrusted
+	text, Hint string
 }
 
 // Error says which commit, and why.
-func (e *refusedCommit) Error() string { return e.text }
+func (e *Refused) Error() string { return e.text }
 
-// accept checks the signature of a commit; what is not accepted is a refusedCommit.
-func (v *verifier) accept(r *repo.Repo, h plumbing.Hash) error {
+// Accept checks the signature of a commit; what is not accepted is a [*Refused].
+func (v *Verifier) Accept(r *repo.Repo, h plumbing.Hash) error {
 	rd := r.Reader()
 	defer rd.Close()
 	text, signatures, err := rd.Signed(h)
@@ -111,9 +95,9 @@ func (v *verifier) accept(r *repo.Repo, h plumbing.Hash) error {
 		return err
 	}
 	if len(signatures) == 0 {
-		return &refusedCommit{
-			code: diag.CommitUnsigned, text: fmt.Sprintf("commit %s of %s is not signed, and only signed ones are accepted", h, r.URL()),
-			hint: "sign it (git commit -S), or put a signed commit on top of it",
+		return &Refused{
+			Code: diag.CommitUnsigned, text: fmt.Sprintf("commit %s of %s is not signed, and only signed ones are accepted", h, r.URL()),
+			Hint: "sign it (git commit -S), or put a signed commit on top of it",
 		}
 	}
 	if len(signatures) == 1 {
@@ -124,14 +108,14 @@ func (v *verifier) accept(r *repo.Repo, h plumbing.Hash) error {
 	if err == nil {
 		return nil
 	}
-	return &refusedCommit{
-		code: diag.CommitUntrusted, text: fmt.Sprintf("the signature of commit %s of %s is not accepted: %v", h, r.URL(), err),
-		hint: "if that key is to be trusted, add it to sources[].verify; else put a commit of a trusted signer on top",
+	return &Refused{
+		Code: diag.CommitUntrusted, text: fmt.Sprintf("the signature of commit %s of %s is not accepted: %v", h, r.URL(), err),
+		Hint: "if that key is to be trusted, add it to sources[].verify; else put a commit of a trusted signer on top",
 	}
 }
 
 // check verifies the signature of a commit's text. Its errors name the key.
-func (v *verifier) check(text, signature []byte) error {
+func (v *Verifier) check(text, signature []byte) error {
 	date, err := committed(text)
 	if err != nil {
 		return err
@@ -148,7 +132,7 @@ func (v *verifier) check(text, signature []byte) error {
 	return errors.New("it is neither of SSH nor of PGP")
 }
 
-func (v *verifier) checkPGP(text, signature []byte, date time.Time) error {
+func (v *Verifier) checkPGP(text, signature []byte, date time.Time) error {
 	if len(v.pgp) == 0 {
 		return errors.New("it is of PGP, and no PGP key is trusted")
 	}
@@ -159,7 +143,7 @@ func (v *verifier) checkPGP(text, signature []byte, date time.Time) error {
 	return nil
 }
 
-func (v *verifier) checkSSH(text, signature []byte, date time.Time) error {
+func (v *Verifier) checkSSH(text, signature []byte, date time.Time) error {
 	if len(v.signers) == 0 {
 		return errors.New("it is of SSH, and no SSH key is trusted")
 	}

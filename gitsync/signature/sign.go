@@ -1,4 +1,4 @@
-package gitsync
+package signature
 
 import (
 	"bytes"
@@ -8,23 +8,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
 )
 
-// SigningKey is a private key that signs commits, of SSH or an armoured one of PGP, and what
+// Key is a private key that signs commits, of SSH or an armoured one of PGP, and what
 // opens it, if sealed.
-type SigningKey struct {
+type Key struct {
 	Key        []byte
 	Passphrase []byte
 }
 
-// signFunc signs the text of a commit.
-type signFunc func(text []byte) (string, error)
+// Func signs the text of a commit.
+type Func func(text []byte) (string, error)
 
-// signer prepares to sign as git does; nil without a key. Keys of Ed25519 and RSA sign equal
+// Signer prepares to sign as git does; nil without a key. Keys of Ed25519 and RSA sign equal
 // commits equally, so that replicas agree; those of ECDSA and DSA do not.
-func (k SigningKey) signer() (signFunc, error) {
+func (k Key) Signer() (Func, error) {
 	if len(k.Key) == 0 {
 		return nil, nil
 	}
@@ -43,7 +44,7 @@ func (k SigningKey) signer() (signFunc, error) {
 }
 
 // ssh signs as git does with gpg.format=ssh.
-func (k SigningKey) ssh() (signFunc, error) {
+func (k Key) ssh() (Func, error) {
 	var key ssh.Signer
 	var err error
 	if len(k.Passphrase) > 0 {
@@ -77,7 +78,7 @@ func committed(text []byte) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, errors.New("the commit has a date that is no number")
 		}
-		return safeDate(time.Unix(seconds, 0)), nil
+		return foreigntext.SafeDate(time.Unix(seconds, 0)), nil
 	}
 	return time.Time{}, errors.New("the commit has no committer")
 }

@@ -1,4 +1,4 @@
-package gitsync
+package signature
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 )
 
 // pgp signs as git does with gpg.
-func (k SigningKey) pgp() (signFunc, error) {
+func (k Key) pgp() (Func, error) {
 	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(k.Key))
 	switch {
 	case err != nil:

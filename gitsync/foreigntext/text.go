@@ -1,0 +1,89 @@
+// Package foreigntext makes what people wrote into input commits fit for commits of agentry: for one
+// line, for a terminal, and for Git and RFC 3339.
+package foreigntext
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// maxSubjectBytes is how much of a subject or a name is taken over from an input commit.
+const maxSubjectBytes = 1 << 10
+
+// MaxBodyBytes is how much of a message's body is taken over from an input commit.
+const MaxBodyBytes = 64 << 10
+
+// SplitMessage is the first line of a message and the rest.
+func SplitMessage(message string) (subject, body string) {
+	subject, body, _ = strings.Cut(strings.TrimSpace(message), "\n")
+	return Cut(OneLine(subject), maxSubjectBytes), Cut(strings.ToValidUTF8(strings.TrimSpace(body), "\ufffd"), MaxBodyBytes)
+}
+
+// OneLine replaces what is no text, or would end the line or steer a terminal.
+func OneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd"))
+	return strings.TrimSpace(s)
+}
+
+// Cut shortens a text that is far longer than anybody reads.
+func Cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + " ..."
+}
+
+// Person is Name <mail>, or <mail> of somebody without a name.
+func Person(s repo.Signature) string {
+	clean := func(s string) string {
+		return Cut(OneLine(strings.NewReplacer("<", "", ">", "").Replace(s)), maxSubjectBytes)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s <%s>", clean(s.Name), clean(s.Email)))
+}
+
+// SafeDate is a date that Git and RFC 3339 can hold: a commit may say anything.
+func SafeDate(when time.Time) time.Time {
+	const year10000 = 253402300800
+	if unix := when.Unix(); unix < 0 || unix >= year10000 {
+		return time.Unix(max(0, min(unix, year10000-1)), 0).UTC()
+	}
+	if _, offset := when.Zone(); offset <= -24*60*60 || offset >= 24*60*60 || when.Year() > 9999 {
+		return when.UTC()
+	}
+	return when
+}
+
+// Trailer is a line "Key: value" at the end of a commit message.
+type Trailer struct{ Key, Value string }
+
+// Trailers reads the last paragraph of a message, if all of it is trailers
+// (git-interpret-trailers). A line that begins with a space continues the one before.
+func Trailers(message string) []Trailer {
+	message = strings.ReplaceAll(message, "\r\n", "\n")
+	paragraphs := strings.Split(strings.TrimSpace(message), "\n\n")
+	if len(paragraphs) < 2 {
+		return nil
+	}
+	var out []Trailer
+	for line := range strings.Lines(paragraphs[len(paragraphs)-1]) {
+		if strings.HasPrefix(line, " ") && len(out) > 0 {
+			out[len(out)-1].Value += " " + strings.TrimSpace(line)
+			continue
+		}
+		key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok || key == "" || strings.ContainsAny(key, " \t") {
+			return nil
+		}
+		out = append(out, Trailer{key, strings.TrimSpace(value)})
+	}
+	return out
+}

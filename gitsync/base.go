@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
@@ -54,11 +55,11 @@ func (p *pass) base(ctx context.Context, i int) (*base, error) {
 // baseOf is the commit of a source that the output was last rendered from; zero when that is
 // not known.
 func (p *pass) baseOf(i int) plumbing.Hash {
-	if p.tip.inventory == nil {
+	if p.branch.Inventory == nil {
 		return plumbing.ZeroHash
 	}
 	src := p.sources[i]
-	for _, b := range p.tip.inventory.Sources {
+	for _, b := range p.branch.Inventory.Sources {
 		if b.URL == src.repo.URL() && b.Ref == src.Ref.RepoRef().String() {
 			return plumbing.NewHash(b.Commit)
 		}
@@ -167,8 +168,8 @@ func isAncestor(rd *repo.Reader, id, of plumbing.Hash) (bool, error) {
 }
 
 // commitRef names a commit for people.
-func commitRef(c *repo.Commit) CommitRef {
-	return CommitRef{Commit: c.Hash.String(), Date: foreigntext.SafeDate(c.Committer.When).UTC()}
+func commitRef(c *repo.Commit) branch.CommitRef {
+	return branch.CommitRef{Commit: c.Hash.String(), Date: foreigntext.SafeDate(c.Committer.When).UTC()}
 }
 
 // lostCommits are the commits that a source could not give when it was at its head. They are

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -39,7 +40,7 @@ func newWriter(t *testing.T) (*gittest.Repo, writer) {
 }
 
 func entry(wr writer, pipeline, commit string) *lockEntry {
-	lock := lockFile{Version: lockVersion, Pipeline: pipeline, Sources: []inventorySource{{URL: "https://git.example.com/x", Ref: "branch main", Commit: commit}}}
+	lock := lockFile{Version: lockVersion, Pipeline: pipeline, Sources: []branch.SourceCommit{{URL: "https://git.example.com/x", Ref: "branch main", Commit: commit}}}
 	return &lockEntry{writer: wr, lock: lock, about: "- https://git.example.com/x " + commit + " Change\n", since: time.Now()}
 }
 

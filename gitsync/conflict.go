@@ -38,13 +38,13 @@ func (d decider) holdConflicts() error {
 
 // own notes the objects in a folder that stays as it is.
 func (d decider) own(owners map[string]string, plan *unitPlan) error {
-	if plan.state != UnitHeld && plan.state != UnitPaused || !plan.held.exists() {
+	if plan.state != UnitHeld && plan.state != UnitPaused || !plan.folder.Exists() {
 		return nil
 	}
-	if err := d.load(plan.held); err != nil {
+	if err := plan.folder.Load(); err != nil {
 		return err
 	}
-	for _, f := range plan.held.inv.Files {
+	for _, f := range plan.folder.Inventory.Files {
 		if f.Object != "" {
 			owners[f.Object] = plan.name
 		}
@@ -68,7 +68,7 @@ func (u *unitPlan) conflict(owners map[string]string) (object, owner string) {
 // fail keeps a unit as it is on the branch, or out of it.
 func (u *unitPlan) fail(reason string) {
 	u.hold(reason)
-	if !u.held.exists() {
+	if !u.folder.Exists() {
 		u.state = UnitLeftOut
 	}
 }

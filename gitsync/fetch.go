@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
@@ -29,7 +30,7 @@ func (p *pass) fetch(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	if err := p.resolveTip(); err != nil {
+	if err := p.readBranch(); err != nil {
 		return err
 	}
 	for i, src := range p.sources {
@@ -130,22 +131,17 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 	return nil
 }
 
-// resolveTip reads what the output branch says about itself.
-func (p *pass) resolveTip() error {
-	p.tip.commit = p.tip.branch.Commit
-	p.report.Output = OutputReport{URL: p.output.URL(), Branch: p.pipeline.Spec.Output.Branch, Path: p.pipeline.Spec.Output.Path}
+// readBranch reads what the output branch says about itself.
+func (p *pass) readBranch() (err error) {
+	output := p.pipeline.Spec.Output
+	p.report.Output = OutputReport{URL: p.output.URL(), Branch: output.Branch, Path: output.Path}
 	rd := p.output.Reader()
 	defer rd.Close()
-	if !p.tip.commit.IsZero() {
-		p.report.Output.Before = p.tip.commit.String()
-		commit, err := rd.Commit(p.tip.commit)
-		if err != nil {
-			return fmt.Errorf("read the tip of %s: %w", p.pipeline.Spec.Output.Branch, err)
-		}
-		p.tip.tree, p.tip.parents = commit.Tree, commit.Parents
-		if p.tip.inventory, err = findInventory(rd, commit, p.pipeline.Spec.Output.Path); err != nil {
-			return err
-		}
+	if p.branch, err = branch.Read(rd, p.tip.branch.Commit, output.Path); err != nil {
+		return fmt.Errorf("read the tip of %s: %w", output.Branch, err)
+	}
+	if !p.branch.Commit.IsZero() {
+		p.report.Output.Before = p.branch.Commit.String()
 	}
 	if !p.promotes() {
 		return nil

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 )
 
@@ -15,7 +14,7 @@ const allowTrailer = "Agentry-Allow-Deletions"
 // guard refuses a commit that deletes more than a share of the units or of the workload
 // objects, and at least two: an empty render is the extreme case of it.
 func (p *pass) guard() error {
-	if p.tip.inventory == nil {
+	if p.branch.Inventory == nil {
 		return nil
 	}
 	percent, err := p.pipeline.Spec.Limits.MaxDeletions()
@@ -52,49 +51,37 @@ func (p *pass) allowHint() string {
 func (p *pass) deletions() (units, workloads int, err error) {
 	for i := range p.plan {
 		plan := &p.plan[i]
-		if plan.action == keep || !plan.held.exists() {
+		if plan.action == keep || !plan.folder.Exists() {
 			continue
 		}
-		if err := p.load(plan.held); err != nil {
+		if err := plan.folder.Load(); err != nil {
 			return 0, 0, err
 		}
 		if plan.action == remove {
 			units++
-			workloads += plan.held.workloads(nil)
+			workloads += plan.folder.Workloads(nil)
 			continue
 		}
 		rendered := map[string]bool{}
 		for _, f := range plan.unit.Files {
 			rendered[f.Path] = true
 		}
-		workloads += plan.held.workloads(rendered)
+		workloads += plan.folder.Workloads(rendered)
 	}
 	return units, workloads, nil
 }
 
-// workloads counts the workload objects of a folder that are not among the given files.
-func (u *heldUnit) workloads(without map[string]bool) int {
-	n := 0
-	for _, f := range u.inv.Files {
-		kind, _, _ := strings.Cut(f.Object, "/")
-		if _, there := u.entries[f.Path]; there && workload.IsWorkload(kind) && !without[f.Path] {
-			n++
-		}
-	}
-	return n
-}
-
 // all counts the units and workload objects that the branch has.
 func (p *pass) all() (units, workloads int, err error) {
-	for _, u := range p.tip.units {
-		if !u.exists() {
+	for _, u := range p.branch.Units {
+		if !u.Exists() {
 			continue
 		}
-		if err := p.load(u); err != nil {
+		if err := u.Load(); err != nil {
 			return 0, 0, err
 		}
 		units++
-		workloads += u.workloads(nil)
+		workloads += u.Workloads(nil)
 	}
 	return units, workloads, nil
 }

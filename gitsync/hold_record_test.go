@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -227,8 +228,8 @@ func TestHeldReport(t *testing.T) {
 	l := rendered(t)
 	l.input(elsewhere(2, webA, bad("a"), "in/a/new.yaml", badField("a", "new")))
 	report := l.pass()
-	at := func(i int) gitsync.CommitRef {
-		return gitsync.CommitRef{Commit: l.inputs[i], Date: time.Date(2026, 1, 2, 3, i+1, 0, 0, time.UTC)}
+	at := func(i int) branch.CommitRef {
+		return branch.CommitRef{Commit: l.inputs[i], Date: time.Date(2026, 1, 2, 3, i+1, 0, 0, time.UTC)}
 	}
 	id := func(name string) manifest.ID { return manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: name} }
 	want := []gitsync.HeldObject{

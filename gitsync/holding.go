@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
 // holding is an object that is held: which version stands in for it, for whom, why and since
@@ -19,8 +20,8 @@ type holding struct {
 	forAll  bool             // the stand-in is that of any unit to come, too
 	standIn *manifest.Object // nil: left out, or what the units have of it cannot be had
 	reason  diag.Diagnostic
-	hidden  []inputPlace
-	since   CommitRef
+	hidden  []branch.Place
+	since   branch.CommitRef
 	old     *record // that the output branch has of the same version; nil when it is held anew
 }
 
@@ -45,7 +46,7 @@ func (p *pass) collectHeld(rendered *generator.Output) error {
 		plan := &p.plan[i]
 		var err error
 		switch {
-		case plan.state == UnitHeld, plan.state == UnitPaused && plan.held.exists() && c.anything():
+		case plan.state == UnitHeld, plan.state == UnitPaused && plan.folder.Exists() && c.anything():
 			err = c.kept(plan)
 		case plan.unit != nil && plan.state != UnitLeftOut:
 			err = c.rendered(plan)
@@ -102,7 +103,7 @@ func (c *heldCollector) add(h holding) error {
 }
 
 // since is the commit of the object's source with which it was first held.
-func (p *pass) since(h *holding) CommitRef {
+func (p *pass) since(h *holding) branch.CommitRef {
 	if h.old != nil {
 		return h.old.Since
 	}
@@ -190,10 +191,10 @@ func (c *heldCollector) rendered(plan *unitPlan) error {
 // is paused these are only those that cannot be read, and those that were held before: it
 // must not lose them until it goes on.
 func (c *heldCollector) kept(plan *unitPlan) error {
-	if err := c.load(plan.held); err != nil {
+	if err := plan.folder.Load(); err != nil {
 		return err
 	}
-	for _, text := range plan.held.inv.Inputs {
+	for _, text := range plan.folder.Inventory.Inputs {
 		id, ok := parseID(text)
 		now, l, old := c.head.Get(id), c.lost[id], c.past.recordFor(plan.name, id)
 		vanished := now == nil && l == nil && c.missed(id)
@@ -238,9 +239,9 @@ func (c *heldCollector) reasonOf(plan *unitPlan, id manifest.ID) diag.Diagnostic
 }
 
 // originOf is where the version comes from that stands in: once it is recorded, for good.
-func (p *pass) originOf(h *holding) origin {
+func (p *pass) originOf(h *holding) branch.Origin {
 	if h.old != nil {
-		return h.old.origin
+		return h.old.Origin
 	}
 	return p.past.origins[h.standIn]
 }
@@ -258,7 +259,7 @@ func (p *pass) heldObject(h *holding) HeldObject {
 		}
 	}
 	if !allKept {
-		out.As = p.originOf(h).commit()
+		out.As = p.originOf(h).Input()
 	}
 	out.Waiting = p.waitingFor(h)
 	return out

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/workload"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -44,11 +45,11 @@ func (p *pass) warnOfInlined() error {
 // but for secrets in it. Of one that an older agentry wrote nothing is known.
 func (p *pass) onlySecretsChanged(plan *unitPlan) (names []string, err error) {
 	for _, f := range plan.unit.Files {
-		listed, ours := plan.held.inv.file(f.Path)
-		if !ours || f.Masked == "" || f.Masked != listed.Masked || listed.SHA256 == sha(f.Data) {
+		listed, ours := plan.folder.Inventory.File(f.Path)
+		if !ours || f.Masked == "" || f.Masked != listed.Masked || listed.SHA256 == branch.SHA256(f.Data) {
 			continue
 		}
-		old, err := p.lastWritten(plan.held, f.Path)
+		old, err := plan.folder.LastWritten(f.Path)
 		if errors.Is(err, repo.ErrPathNotFound) {
 			continue
 		}
@@ -72,7 +73,7 @@ func (p *pass) keepRunning(plan *unitPlan, secrets []string) (names []string, er
 		if !workload.IsWorkload(f.Object.Kind) || !slices.Contains(secrets, workload.ConfigSecret(f.Data)) {
 			continue
 		}
-		old, err := p.lastWritten(plan.held, f.Path)
+		old, err := plan.folder.LastWritten(f.Path)
 		switch {
 		case errors.Is(err, repo.ErrPathNotFound):
 		case err != nil:

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
@@ -34,7 +35,7 @@ type lockFile struct {
 	Version  int    `json:"version"`
 	Pipeline string `json:"pipeline"`
 	// Sources are the commits that are rendered.
-	Sources []inventorySource `json:"sources"`
+	Sources []branch.SourceCommit `json:"sources"`
 	// Spec is the SHA-256 of what in the pipeline decides the rendering.
 	Spec string `json:"spec"`
 	// Agentry is the version that renders.
@@ -57,10 +58,10 @@ func (p *pass) lockFile() lockFile {
 	}
 }
 
-func (p *pass) inventorySources() []inventorySource {
-	var out []inventorySource
+func (p *pass) inventorySources() []branch.SourceCommit {
+	var out []branch.SourceCommit
 	for i, src := range p.sources {
-		out = append(out, inventorySource{URL: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: p.commits[i].Hash.String()})
+		out = append(out, branch.SourceCommit{URL: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: p.commits[i].Hash.String()})
 	}
 	return out
 }
@@ -101,7 +102,7 @@ func readLock(rd *repo.Reader, tip repo.Tip, pipeline string) (*lockFile, error)
 	if err != nil || tree.IsZero() {
 		return nil, err
 	}
-	data, err := readFile(rd, tree, lockName(pipeline))
+	data, err := branch.ReadFile(rd, tree, lockName(pipeline))
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (p *pass) lock(ctx context.Context, proposing bool) (plumbing.Hash, error) 
 		return tip, nil
 	}
 	if proposing && taken {
-		want.Corrects = p.tip.commit.String()
+		want.Corrects = p.branch.Commit.String()
 	}
 	e := &lockEntry{writer: p.writer(), lock: want, about: p.aboutInputs(), since: p.round}
 	if p.options.DryRun {
@@ -187,7 +188,7 @@ func lockCommit(wr writer, batch []*lockEntry) func(*repo.Reader, *repo.Writer, 
 			edits[lockName(e.lock.Pipeline)] = repo.Edit{Data: data}
 		}
 		if !tip.Exists() {
-			edits[readmeFile] = repo.Edit{Data: []byte(inputsReadme)}
+			edits[branch.ReadmeFile] = repo.Edit{Data: []byte(inputsReadme)}
 		}
 		tree, err := w.EditTree(old, edits)
 		if err != nil || tree == old {

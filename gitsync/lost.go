@@ -1,12 +1,12 @@
 package gitsync
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -16,19 +16,8 @@ type lost struct {
 	id      manifest.ID
 	source  int // of the pipeline's
 	reason  diag.Diagnostic
-	hidden  []inputPlace     // where it may be; empty when it is known where it is
+	hidden  []branch.Place   // where it may be; empty when it is known where it is
 	standIn *manifest.Object // rendered in its place; nil when it is left out
-}
-
-// inputPlace is a file of a source, or a path that the pipeline names, that cannot be read.
-type inputPlace struct {
-	Source string `json:"source"`
-	Ref    string `json:"ref"`
-	Path   string `json:"path"`
-}
-
-func (p inputPlace) compare(other inputPlace) int {
-	return cmp.Or(cmp.Compare(p.Source, other.Source), cmp.Compare(p.Ref, other.Ref), cmp.Compare(p.Path, other.Path))
 }
 
 // missing is a path that the pipeline names and a source has not.
@@ -130,7 +119,7 @@ func (p *pass) findHidden() error {
 		blind := b.commit == nil || slices.ContainsFunc(covers, func(c cover) bool { return c.isPath && !b.below(c.Path) })
 		if blind {
 			for _, c := range covers {
-				p.blind = append(p.blind, c.inputPlace)
+				p.blind = append(p.blind, c.Place)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(b.files)) {
@@ -151,7 +140,7 @@ func (p *pass) findHidden() error {
 
 // cover is what may hide objects.
 type cover struct {
-	inputPlace
+	branch.Place
 	isPath bool // that the pipeline names, and not a file
 	reason diag.Diagnostic
 }
@@ -159,11 +148,13 @@ type cover struct {
 // covers are the files and paths of a source that cannot be read.
 func (p *pass) covers(i int) []cover {
 	src := p.sources[i]
-	at := func(name string) inputPlace { return inputPlace{src.repo.URL(), src.Ref.RepoRef().String(), name} }
+	at := func(name string) branch.Place {
+		return branch.Place{Source: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Path: name}
+	}
 	var out []cover
 	for _, f := range src.input.oddFiles() {
 		if f.unreadable() {
-			c := cover{inputPlace: at(f.path)}
+			c := cover{Place: at(f.path)}
 			if n := slices.IndexFunc(f.result.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); n >= 0 {
 				c.reason = f.result.Diags[n]
 			}
@@ -228,12 +219,12 @@ func (b *base) defines(id manifest.ID) bool {
 // cannot be read since the base. When that is not known it may be in any.
 func (p *pass) stillOver(i int, r *record, covers []cover, b *base, blind bool) []cover {
 	src := p.sources[i]
-	at := inputPlace{Source: src.repo.URL(), Ref: src.Ref.RepoRef().String()}
+	at := branch.Place{Source: src.repo.URL(), Ref: src.Ref.RepoRef().String()}
 	from := r.Source == at.Source && r.Ref == at.Ref ||
-		slices.ContainsFunc(r.Hidden, func(h inputPlace) bool { return h.Source == at.Source && h.Ref == at.Ref })
+		slices.ContainsFunc(r.Hidden, func(h branch.Place) bool { return h.Source == at.Source && h.Ref == at.Ref })
 	var out []cover
 	for _, c := range covers {
-		was := slices.Contains(r.Hidden, c.inputPlace)
+		was := slices.Contains(r.Hidden, c.Place)
 		fresh := from && (blind || len(r.Hidden) > 0 && !c.isPath && b.differs[c.Path])
 		if was || fresh {
 			out = append(out, c)
@@ -253,9 +244,9 @@ func (p *pass) hide(source int, id manifest.ID, over []cover) {
 		p.lost[id] = l
 	}
 	for _, c := range over {
-		if !slices.Contains(l.hidden, c.inputPlace) {
-			l.hidden = append(l.hidden, c.inputPlace)
-			slices.SortFunc(l.hidden, inputPlace.compare)
+		if !slices.Contains(l.hidden, c.Place) {
+			l.hidden = append(l.hidden, c.Place)
+			slices.SortFunc(l.hidden, branch.Place.Compare)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
@@ -41,7 +42,7 @@ type hydratorCommit struct {
 
 // writeMetadata adds the files at the output path that say what it is.
 func (p *pass) writeMetadata(c *change) error {
-	inv := inventory{Version: inventoryVersion, Pipeline: p.pipeline.Metadata.Name, Sources: p.inventorySources()}
+	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: p.pipeline.Metadata.Name, Sources: p.inventorySources()}
 	if err := p.writeHydrators(c); err != nil {
 		return err
 	}
@@ -51,25 +52,25 @@ func (p *pass) writeMetadata(c *change) error {
 	if err := p.writeReadmes(c); err != nil {
 		return err
 	}
-	root := map[string][]byte{generator.KustomizationFile: generator.Kustomization(c.units), readmeFile: p.readme(), gitAttributes: []byte(attributes)}
-	for _, name := range []string{gitAttributes, readmeFile, generator.KustomizationFile} {
-		_, exists, err := p.equals(p.at(name), root[name])
+	root := map[string][]byte{generator.KustomizationFile: generator.Kustomization(c.units), branch.ReadmeFile: p.readme(), branch.AttributesFile: []byte(attributes)}
+	for _, name := range []string{branch.AttributesFile, branch.ReadmeFile, generator.KustomizationFile} {
+		_, exists, err := p.branch.Equals(p.branch.At(name), root[name])
 		if err != nil {
 			return err
 		}
-		if _, ours := p.ownsRoot(name); exists && !ours && name != generator.KustomizationFile {
+		if _, ours := p.branch.OwnsRoot(name); exists && !ours && name != generator.KustomizationFile {
 			continue // somebody else's, from before we moved in
 		}
-		inv.Root = append(inv.Root, inventoryFileEntry{Path: name, SHA256: sha(root[name])})
-		c.edits[p.at(name)] = repo.Edit{Data: root[name]}
+		inv.Root = append(inv.Root, branch.FileEntry{Path: name, SHA256: branch.SHA256(root[name])})
+		c.edits[p.branch.At(name)] = repo.Edit{Data: root[name]}
 	}
 	units := append([]string{}, c.units...) // an empty list is [] and not null
-	for name, v := range map[string]any{inventoryFile: inv, unitsFile: units, metadataFile: p.hydrator()} {
+	for name, v := range map[string]any{branch.InventoryFile: inv, branch.UnitsFile: units, branch.MetadataFile: p.hydrator()} {
 		data, err := encodeHydrator(v)
 		if err != nil {
 			return err
 		}
-		if err := p.putMetadata(c, p.at(name), data, p.tip.inventory != nil); err != nil {
+		if err := p.putMetadata(c, p.branch.At(name), data, p.branch.Inventory != nil); err != nil {
 			return err
 		}
 	}
@@ -103,14 +104,14 @@ func (p *pass) unitHydrator() hydrator {
 func (p *pass) writeHydrators(c *change) error {
 	for i := range p.plan {
 		plan := &p.plan[i]
-		if _, written := c.edits[p.at(plan.name, inventoryFile)]; !written || plan.action != write {
+		if _, written := c.edits[p.branch.At(plan.name, branch.InventoryFile)]; !written || plan.action != write {
 			continue
 		}
-		data, err := encodeJSON(p.unitHydrator())
+		data, err := branch.EncodeJSON(p.unitHydrator())
 		if err != nil {
 			return err
 		}
-		if err := p.putMetadata(c, p.at(plan.name, metadataFile), data, plan.held.known); err != nil {
+		if err := p.putMetadata(c, p.branch.At(plan.name, branch.MetadataFile), data, plan.folder.Known); err != nil {
 			return err
 		}
 	}

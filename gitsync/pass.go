@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
@@ -24,22 +25,22 @@ type pass struct {
 	reader  *repo.Reader // of the output's repository
 	commits []*repo.Commit
 	tip     tip
+	branch  *branch.Branch
 	head    *manifest.Set // what the inputs define
 	set     *manifest.Set // what is rendered: with stand-ins for what cannot be read
 	missing []missing
 	lost    map[manifest.ID]*lost
-	blind   []inputPlace // cannot be read, and not known is what was there at the base
+	blind   []branch.Place // cannot be read, and not known is what was there at the base
 	past    *past
 	held    []*holding
 	plan    []unitPlan
-	dry     plumbing.Hash                           // with promotion: the commit that holds the inputs
-	dirs    map[plumbing.Hash]map[string]repo.Entry // folders of the output branch
+	dry     plumbing.Hash // with promotion: the commit that holds the inputs
 	report  *Report
 }
 
 // run makes the pass once everything is fetched.
 func (p *pass) run(ctx context.Context) error {
-	if err := p.readTip(); err != nil {
+	if err := p.branch.Open(p.reader, &p.memory.branch); err != nil {
 		return fmt.Errorf("read %s of %s: %w", p.pipeline.Spec.Output.Branch, p.output.URL(), err)
 	}
 	if p.refuseAdoption() {
@@ -135,7 +136,7 @@ func (p *pass) remember() {
 	for i, c := range p.commits {
 		inputs[i] = c.Hash
 	}
-	p.memory.done = &done{inputs: inputs, tip: p.tip.commit, report: p.report}
+	p.memory.done = &done{inputs: inputs, tip: p.branch.Commit, report: p.report}
 }
 
 func (p *pass) error(code diag.Code, file, hint, format string, args ...any) {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
 // past is what the output branch was rendered from. Nothing of it is read before somebody asks,
@@ -22,25 +22,13 @@ type past struct {
 	mu      sync.Mutex // guards what follows, and the pass's reader
 	err     error
 	inputs  map[string]map[string]bool // of units
-	origins map[*manifest.Object]origin
+	origins map[*manifest.Object]branch.Origin
 }
-
-// origin is where the text of an object comes from.
-type origin struct {
-	Source string    `json:"source,omitempty"`
-	Ref    string    `json:"ref,omitempty"`
-	Commit string    `json:"commit,omitempty"`
-	Date   time.Time `json:"date,omitzero"`
-	Path   string    `json:"path,omitempty"`
-	Blob   string    `json:"blob,omitempty"`
-}
-
-func (o origin) commit() CommitRef { return CommitRef{o.Commit, o.Date} }
 
 func (p *pass) newPast(ctx context.Context) *past {
-	out := &past{pass: p, ctx: ctx, inputs: map[string]map[string]bool{}, origins: map[*manifest.Object]origin{}}
-	if p.tip.inventory != nil {
-		out.records = p.tip.inventory.records()
+	out := &past{pass: p, ctx: ctx, inputs: map[string]map[string]bool{}, origins: map[*manifest.Object]branch.Origin{}}
+	if p.branch.Inventory != nil {
+		out.records = records(p.branch.Inventory)
 	}
 	texts := p.memory.texts
 	p.memory.texts = map[parsedText]*manifest.Object{}
@@ -70,12 +58,12 @@ func (p *past) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
 func (p *past) Owns(unit string, id manifest.ID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	u, err := p.unitFolder(unit)
+	u, err := p.branch.Unit(unit)
 	if err == nil {
-		err = p.load(u)
+		err = u.Load()
 	}
 	p.keep(err)
-	return err == nil && u.exists() && u.inv.owns(id)
+	return err == nil && u.Exists() && u.Inventory.Owns(id)
 }
 
 func (p *past) keep(err error) {
@@ -90,15 +78,15 @@ func (p *past) had(unit string, id manifest.ID) (bool, error) {
 	if !ok {
 		inputs = map[string]bool{}
 		p.inputs[unit] = inputs
-		u, err := p.unitFolder(unit)
+		u, err := p.branch.Unit(unit)
 		if err == nil {
-			err = p.load(u)
+			err = u.Load()
 		}
 		if err != nil {
 			return false, err
 		}
-		if u.exists() {
-			for _, text := range u.inv.Inputs {
+		if u.Exists() {
+			for _, text := range u.Inventory.Inputs {
 				inputs[text] = true
 			}
 		}
@@ -176,7 +164,7 @@ func (p *past) isUsed(id manifest.ID) (bool, error) {
 	if id.Kind == namespaceKind {
 		return true, nil
 	}
-	for name := range p.tip.units {
+	for name := range p.branch.Units {
 		if had, err := p.had(name, id); had || err != nil {
 			return had, err
 		}
@@ -190,7 +178,7 @@ func (p *past) heldByAll(id manifest.ID) (bool, error) {
 	if len(p.versions(id)) == 0 {
 		return false, nil
 	}
-	for name := range p.tip.units {
+	for name := range p.branch.Units {
 		if had, err := p.had(name, id); err != nil || had && p.recordFor(name, id) == nil {
 			return false, err
 		}
@@ -213,7 +201,7 @@ func (p *past) versions(id manifest.ID) []*record {
 // was invalid or there twice, or when nothing is known.
 func (p *past) atBase(id manifest.ID) (*manifest.Object, error) {
 	var all []*manifest.Object
-	var from origin
+	var from branch.Origin
 	for i := range p.sources {
 		b, err := p.base(i)
 		if err != nil {
@@ -254,9 +242,9 @@ func (b *base) definitions(id manifest.ID, head *manifest.Set, src *source) []fo
 	return out
 }
 
-func (p *past) origin(i int, b *base, f *inputFile) origin {
+func (p *past) origin(i int, b *base, f *inputFile) branch.Origin {
 	src := p.sources[i]
-	return origin{
+	return branch.Origin{
 		Source: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: b.commit.Hash.String(), Date: commitRef(b.commit).Date,
 		Path: f.path, Blob: f.blob.String(),
 	}
@@ -265,12 +253,12 @@ func (p *past) origin(i int, b *base, f *inputFile) origin {
 func (p *past) base(i int) (*base, error) { return p.pass.base(p.ctx, i) }
 
 // sourceOf finds the source that an origin names; -1 when the pipeline has it no more.
-func (p *pass) sourceOf(o origin) int {
+func (p *pass) sourceOf(o branch.Origin) int {
 	return slices.IndexFunc(p.sources, func(s *source) bool { return s.repo.URL() == o.Source && s.Ref.RepoRef().String() == o.Ref })
 }
 
 // atCommit reads an object from the commit that it comes from; nil when it cannot be had.
-func (p *past) atCommit(o origin, id manifest.ID) (*manifest.Object, error) {
+func (p *past) atCommit(o branch.Origin, id manifest.ID) (*manifest.Object, error) {
 	i := p.sourceOf(o)
 	if i < 0 {
 		return nil, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/workload"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -28,7 +29,7 @@ type unitPlan struct {
 	state  UnitState
 	reason string
 	unit   *generator.Unit // nil when its GrafanaAgent is gone
-	held   *heldUnit
+	folder *branch.Unit
 }
 
 // files counts the files of the folder.
@@ -38,8 +39,8 @@ func (u *unitPlan) files() int {
 		return 0
 	case u.unit != nil && (u.action == write || u.state == UnitUnchanged):
 		return len(u.unit.Files)
-	case u.held != nil && u.held.inv != nil:
-		return len(u.held.inv.Files)
+	case u.folder != nil && u.folder.Inventory != nil:
+		return len(u.folder.Inventory.Files)
 	}
 	return 0
 }
@@ -56,7 +57,7 @@ func (p *pass) decide(rendered *generator.Output) error {
 		}
 		p.plan = append(p.plan, plan)
 	}
-	for name, held := range p.tip.units {
+	for name, held := range p.branch.Units {
 		if !seen[name] {
 			p.plan = append(p.plan, d.gone(held))
 		}
@@ -95,14 +96,14 @@ type decider struct {
 // rendered plans a unit whose GrafanaAgent is there. One that changes what Kubernetes lets
 // nobody change is rendered again, with what is to blame for that held.
 func (d decider) rendered(u *generator.Unit) (unitPlan, error) {
-	held, err := d.unitFolder(u.Name)
-	plan := unitPlan{name: u.Name, held: held}
+	held, err := d.branch.Unit(u.Name)
+	plan := unitPlan{name: u.Name, folder: held}
 	if err != nil {
 		return plan, err
 	}
 	for refused := false; ; refused = true {
 		plan.unit = u
-		if err := d.judge(&plan); err != nil || plan.action != write || !plan.held.exists() {
+		if err := d.judge(&plan); err != nil || plan.action != write || !plan.folder.Exists() {
 			return plan, err
 		}
 		violation, err := d.immutable(&plan)
@@ -119,10 +120,10 @@ func (d decider) rendered(u *generator.Unit) (unitPlan, error) {
 
 // judge decides what becomes of the folder of a rendered unit.
 func (d decider) judge(plan *unitPlan) error {
-	u, exists := plan.unit, plan.held.exists()
+	u, exists := plan.unit, plan.folder.Exists()
 	plan.action = keep
 	w := d.memory.written[u.Name]
-	isWritten := exists && w.unit == u && w.dir == plan.held.dir
+	isWritten := exists && w.unit == u && w.dir == plan.folder.Dir
 	if isWritten && !d.unsure() {
 		plan.state = UnitUnchanged
 		return nil
@@ -133,7 +134,7 @@ func (d decider) judge(plan *unitPlan) error {
 		return nil
 	case u.Failed && exists:
 		plan.state = UnitHeld
-		return d.load(plan.held)
+		return plan.folder.Load()
 	case u.Failed:
 		plan.state = UnitLeftOut
 		return nil
@@ -141,7 +142,7 @@ func (d decider) judge(plan *unitPlan) error {
 		plan.state = UnitUnchanged // nothing to render, and nothing there
 		return nil
 	}
-	if err := d.load(plan.held); err != nil || !exists {
+	if err := plan.folder.Load(); err != nil || !exists {
 		plan.action, plan.state, plan.unit = write, UnitAdded, d.out.ReloadBytes(u)
 		return err
 	}
@@ -174,7 +175,7 @@ func (d decider) unsure() bool {
 // holdBlind holds a unit when an object that it was rendered from cannot be read, or perhaps
 // so, and no version of it can be had either.
 func (d decider) holdBlind(plan *unitPlan) {
-	for _, text := range plan.held.inv.Inputs {
+	for _, text := range plan.folder.Inventory.Inputs {
 		id, ok := parseID(text)
 		if !ok || d.set.Get(id) != nil || slices.Contains(plan.unit.Inputs, id) {
 			continue
@@ -225,7 +226,7 @@ func (d decider) immutable(plan *unitPlan) (*diag.Diagnostic, error) {
 		if !workload.IsWorkload(f.Object.Kind) {
 			continue
 		}
-		old, err := d.lastWritten(plan.held, f.Path)
+		old, err := plan.folder.LastWritten(f.Path)
 		if errors.Is(err, repo.ErrPathNotFound) {
 			continue
 		}
@@ -252,9 +253,9 @@ func agentID(unit string) manifest.ID {
 
 // gone plans a unit whose GrafanaAgent is not rendered: removed, unless it is there and cannot
 // be used, or may be in a file that cannot be read.
-func (d decider) gone(held *heldUnit) unitPlan {
-	plan := unitPlan{name: held.name, held: held, action: remove, state: UnitRemoved}
-	id := agentID(held.name)
+func (d decider) gone(held *branch.Unit) unitPlan {
+	plan := unitPlan{name: held.Name, folder: held, action: remove, state: UnitRemoved}
+	id := agentID(held.Name)
 	switch l := d.lost[id]; {
 	case d.set.Get(id) != nil:
 	case l != nil:

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
@@ -66,10 +67,10 @@ func (p *pass) readPromotion(rd *repo.Reader) error {
 	if p.tip.proposed.Exists() {
 		p.report.Proposed.Before = p.tip.proposed.Commit.String()
 	}
-	if !p.tip.commit.IsZero() {
-		p.report.Proposed.Base = p.tip.commit.String()
+	if !p.branch.Commit.IsZero() {
+		p.report.Proposed.Base = p.branch.Commit.String()
 		var err error
-		if p.tip.drySHA, err = readDrySHA(rd, p.tip.tree, p.at(metadataFile)); err != nil {
+		if p.tip.drySHA, err = readDrySHA(rd, p.branch.Tree, p.branch.At(branch.MetadataFile)); err != nil {
 			return err
 		}
 	}
@@ -80,7 +81,7 @@ func (p *pass) readPromotion(rd *repo.Reader) error {
 
 // readDrySHA is the drySha that a tree names; empty when it names none.
 func readDrySHA(rd *repo.Reader, tree plumbing.Hash, name string) (string, error) {
-	data, err := readFile(rd, tree, name)
+	data, err := branch.ReadFile(rd, tree, name)
 	var h hydrator
 	if err != nil || json.Unmarshal(data, &h) != nil || !plumbing.IsHash(h.DrySHA) {
 		return "", err
@@ -114,25 +115,25 @@ func (p *pass) sameProposal(ctx context.Context, d *done) bool {
 // isMetadata reports whether a file says what the payload is and is none of it.
 func isMetadata(name string) bool {
 	base := path.Base(name)
-	return base == metadataFile || base == readmeFile || base == gitAttributes || strings.Contains("/"+name, "/"+path.Dir(inventoryFile)+"/")
+	return base == branch.MetadataFile || base == branch.ReadmeFile || base == branch.AttributesFile || strings.Contains("/"+name, "/"+path.Dir(branch.InventoryFile)+"/")
 }
 
 // stands reports whether the change is proposed already: one commit on top of the output
 // branch that has its payload and nothing else.
 func (p *pass) stands(c *change) (bool, error) {
-	if !p.tip.proposed.Exists() || p.tip.commit.IsZero() {
+	if !p.tip.proposed.Exists() || p.branch.Commit.IsZero() {
 		return false, nil
 	}
 	commit, err := p.reader.Commit(p.tip.proposed.Commit)
-	if err != nil || !slices.Equal(commit.Parents, []plumbing.Hash{p.tip.commit}) {
+	if err != nil || !slices.Equal(commit.Parents, []plumbing.Hash{p.branch.Commit}) {
 		return false, err
 	}
-	dry, err := readDrySHA(p.reader, commit.Tree, p.at(metadataFile))
+	dry, err := readDrySHA(p.reader, commit.Tree, p.branch.At(branch.MetadataFile))
 	if err != nil || dry == "" || dry == p.tip.drySHA {
 		return false, err
 	}
 	is := map[string]repo.Entry{}
-	err = repo.DiffTrees(p.reader, p.tip.tree, commit.Tree, repo.WalkOptions{}, func(c repo.Change) error {
+	err = repo.DiffTrees(p.reader, p.branch.Tree, commit.Tree, repo.WalkOptions{}, func(c repo.Change) error {
 		if !isMetadata(c.Path) {
 			is[c.Path] = c.New
 		}
@@ -143,7 +144,7 @@ func (p *pass) stands(c *change) (bool, error) {
 	}
 	shall := map[string]repo.Entry{}
 	for name, edit := range c.edits {
-		same, exists, err := p.equals(name, edit.Data)
+		same, exists, err := p.branch.Equals(name, edit.Data)
 		switch {
 		case err != nil:
 			return false, err
@@ -181,7 +182,7 @@ func (p *pass) compareProposal(ctx context.Context, c *change, unchanged bool) (
 // branch's tip when there is nothing to propose.
 func (p *pass) promote(ctx context.Context, c *change) error {
 	out := p.report.Proposed
-	dry, commit := p.dry, p.tip.commit
+	dry, commit := p.dry, p.branch.Commit
 	var err error
 	if c.nothing || c.stands {
 		if dry, err = p.lock(ctx, false); err != nil {
@@ -216,16 +217,16 @@ func (p *pass) promote(ctx context.Context, c *change) error {
 func (p *pass) proposeChange(ctx context.Context, c *change) (plumbing.Hash, error) {
 	w := repo.NewWriter(p.reader)
 	var first []repo.Update
-	if p.tip.commit.IsZero() {
+	if p.branch.Commit.IsZero() {
 		seed, tree, err := p.seed(w)
 		if err != nil {
 			return seed, fmt.Errorf("write the output: %w", err)
 		}
 		first = append(first, repo.Update{Ref: "refs/heads/" + p.pipeline.Spec.Output.Branch, New: seed})
-		p.tip.commit, p.tip.tree = seed, tree
+		p.branch.Commit, p.branch.Tree = seed, tree
 		p.report.Proposed.Base = seed.String()
 	}
-	tree, err := w.EditTree(p.tip.tree, c.edits)
+	tree, err := w.EditTree(p.branch.Tree, c.edits)
 	if err != nil {
 		return tree, fmt.Errorf("write the output: %w", err)
 	}
@@ -263,16 +264,16 @@ func (p *pass) propose(ctx context.Context, w *repo.Writer, commit plumbing.Hash
 // a branch to promote to. It holds no manifest, so what applies it finds nothing to do.
 func (p *pass) seed(w *repo.Writer) (commit, tree plumbing.Hash, err error) {
 	readme := p.readme()
-	inv := inventory{Version: inventoryVersion, Pipeline: p.pipeline.Metadata.Name, Sources: []inventorySource{}, Root: []inventoryFileEntry{
-		{Path: gitAttributes, SHA256: sha([]byte(attributes))}, {Path: readmeFile, SHA256: sha(readme)},
+	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: p.pipeline.Metadata.Name, Sources: []branch.SourceCommit{}, Root: []branch.FileEntry{
+		{Path: branch.AttributesFile, SHA256: branch.SHA256([]byte(attributes))}, {Path: branch.ReadmeFile, SHA256: branch.SHA256(readme)},
 	}}
 	data, err := encodeHydrator(inv)
 	if err != nil {
 		return commit, tree, err
 	}
 	tree, err = w.EditTree(plumbing.ZeroHash, map[string]repo.Edit{
-		p.at(readmeFile): {Data: readme}, p.at(gitAttributes): {Data: []byte(attributes)},
-		p.at(inventoryFile): {Data: data}, p.at(unitsFile): {Data: []byte("[]\n")},
+		p.branch.At(branch.ReadmeFile): {Data: readme}, p.branch.At(branch.AttributesFile): {Data: []byte(attributes)},
+		p.branch.At(branch.InventoryFile): {Data: data}, p.branch.At(branch.UnitsFile): {Data: []byte("[]\n")},
 	})
 	if err != nil {
 		return commit, tree, err

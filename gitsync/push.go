@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
@@ -24,11 +25,11 @@ func (p *pass) push(ctx context.Context, c *change) error {
 		return p.promote(ctx, c)
 	}
 	w := repo.NewWriter(p.reader)
-	tree, err := w.EditTree(p.tip.tree, c.edits)
+	tree, err := w.EditTree(p.branch.Tree, c.edits)
 	if err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
-	if tree == p.tip.tree && !p.tip.commit.IsZero() {
+	if tree == p.branch.Tree && !p.branch.Commit.IsZero() {
 		return nil
 	}
 	commit, _, err := p.commit(w, tree)
@@ -56,8 +57,8 @@ func (p *pass) commit(w *repo.Writer, tree plumbing.Hash) (commit plumbing.Hash,
 	}
 	author := p.author()
 	var parents []plumbing.Hash
-	if !p.tip.commit.IsZero() {
-		parents = append(parents, p.tip.commit)
+	if !p.branch.Commit.IsZero() {
+		parents = append(parents, p.branch.Commit)
 	}
 	commit, err = w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: message, Sign: p.sign})
 	return commit, message, err
@@ -141,11 +142,11 @@ func (p *pass) folders(w *repo.Writer, root plumbing.Hash, c *change) (map[strin
 	out := map[string]plumbing.Hash{}
 	for i := range p.plan {
 		plan := &p.plan[i]
-		_, told := c.edits[p.at(plan.name, readmeFile)]
+		_, told := c.edits[p.branch.At(plan.name, branch.ReadmeFile)]
 		if plan.state == UnitUnchanged && !told || plan.state != UnitUnchanged && plan.action != write {
 			continue
 		}
-		dir, err := lookup(w, root, p.at(plan.name))
+		dir, err := lookup(w, root, p.branch.At(plan.name))
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
@@ -39,15 +40,15 @@ func (p *pass) readmeSources() string {
 func (p *pass) writeReadmes(c *change) error {
 	for i := range p.plan {
 		plan := &p.plan[i]
-		told := p.tip.inventory != nil && slices.Contains(p.tip.inventory.HeldIn, plan.name)
+		told := p.branch.Inventory != nil && slices.Contains(p.branch.Inventory.HeldIn, plan.name)
 		if !told && !p.tellsOfHeld(plan) || plan.state != UnitUnchanged && plan.state != UnitHeld {
 			continue
 		}
-		if err := p.load(plan.held); err != nil {
+		if err := plan.folder.Load(); err != nil {
 			return err
 		}
-		if plan.held.inv.Readme {
-			c.edits[p.at(plan.name, readmeFile)] = repo.Edit{Data: p.unitReadme(plan)}
+		if plan.folder.Inventory.Readme {
+			c.edits[p.branch.At(plan.name, branch.ReadmeFile)] = repo.Edit{Data: p.unitReadme(plan)}
 		}
 	}
 	return nil
@@ -101,7 +102,7 @@ func (p *pass) readmeRow(plan *unitPlan, h *holding) string {
 	case plan.state == UnitHeld:
 		as = "this folder"
 	case h.standIn != nil:
-		as = readmeCommit(p.originOf(h).commit())
+		as = readmeCommit(p.originOf(h).Input())
 	}
 	waits := "the object"
 	if out := p.heldObject(h); out.Waiting != nil {
@@ -110,7 +111,7 @@ func (p *pass) readmeRow(plan *unitPlan, h *holding) string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", cell(h.id.String()), as, readmeCommit(h.since), cell(waits), cell(reasonText(h.reason)))
 }
 
-func readmeCommit(c CommitRef) string {
+func readmeCommit(c branch.CommitRef) string {
 	return fmt.Sprintf("%s of %s", pipeline.ShortID(c.Commit), c.Date.Format(time.DateOnly))
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -16,35 +17,22 @@ import (
 // that neither a later base nor what becomes of the source's history can lose them.
 const heldFolder = ".agentry/held"
 
-// record is an object that is held, in the inventory: of which version stands in for it, for
-// whom and why. One without a commit is left out, or its version is not known.
+// record is what the inventory says of an object that is held, and what was read of it.
 type record struct {
-	Object string `json:"object"` // Kind/namespace/name
-	// Units are those for which it is held; none: for all.
-	Units []string `json:"units,omitempty"`
-	// The commit whose text stands in, and where in it that is.
-	origin
-	// File holds the text. It is empty for Secrets, whose text stays where it is.
-	File   string       `json:"file,omitempty"`
-	Since  CommitRef    `json:"since"`
-	Reason string       `json:"reason"`
-	Hidden []inputPlace `json:"hidden,omitempty"`
-
+	branch.Record
 	id     manifest.ID
-	object *manifest.Object // what was read of it
+	object *manifest.Object
 	read   bool
 }
 
 // records are the objects that the output branch holds. Those of all units come first, so that
 // they are found first.
-func (inv *inventory) records() []*record {
+func records(inv *branch.Inventory) []*record {
 	var out []*record
-	for i := range inv.Held {
-		r := &inv.Held[i]
+	for _, r := range inv.Held {
 		id, ok := parseID(r.Object)
 		if ok && (r.File == "" || heldFile.MatchString(r.File)) {
-			r.id = id
-			out = append(out, r)
+			out = append(out, &record{Record: r, id: id})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *record) int {
@@ -56,7 +44,7 @@ func (inv *inventory) records() []*record {
 // heldFile is what a record may name: whoever can write to the branch could lead us elsewhere.
 var heldFile = regexp.MustCompile(`^\.agentry/held/[0-9a-f]{16}$`)
 
-func heldName(text string) string { return path.Join(heldFolder, sha([]byte(text))[:16]) }
+func heldName(text string) string { return path.Join(heldFolder, branch.SHA256([]byte(text))[:16]) }
 
 // recorded reads the version that a record keeps; nil when it cannot be had, or is not valid by
 // today's rules.
@@ -66,14 +54,14 @@ func (p *past) recorded(r *record) (*manifest.Object, error) {
 	}
 	o, err := p.text(r)
 	if o == nil && err == nil {
-		o, err = p.atCommit(r.origin, r.id)
+		o, err = p.atCommit(r.Origin, r.id)
 	}
 	if err != nil {
 		return nil, err
 	}
 	r.read, r.object = true, o
 	if o != nil {
-		p.origins[o] = r.origin
+		p.origins[o] = r.Origin
 	}
 	return o, nil
 }
@@ -88,8 +76,7 @@ func (p *past) text(r *record) (*manifest.Object, error) {
 		return o, nil
 	}
 	var text []byte
-	tip := &repo.Commit{Tree: p.tip.tree, Parents: p.tip.parents}
-	_, err := newest(p.reader, tip, p.at(r.File), func(data []byte) (bool, error) {
+	_, err := p.branch.Newest(p.branch.At(r.File), func(data []byte) (bool, error) {
 		if heldName(string(data)) != r.File {
 			return false, nil
 		}
@@ -141,7 +128,7 @@ func notFoundIsNil(err error) error {
 }
 
 // writeHeld adds the records of what is held, and removes the texts that nothing needs now.
-func (p *pass) writeHeld(c *change, inv *inventory) error {
+func (p *pass) writeHeld(c *change, inv *branch.Inventory) error {
 	files := map[string]bool{}
 	for _, h := range p.held {
 		r, text := p.record(h)
@@ -152,7 +139,7 @@ func (p *pass) writeHeld(c *change, inv *inventory) error {
 		if text == "" {
 			continue
 		}
-		if err := p.putMetadata(c, p.at(r.File), []byte(text), p.tip.inventory != nil); err != nil {
+		if err := p.putMetadata(c, p.branch.At(r.File), []byte(text), p.branch.Inventory != nil); err != nil {
 			return err
 		}
 	}
@@ -163,7 +150,7 @@ func (p *pass) writeHeld(c *change, inv *inventory) error {
 	}
 	for _, r := range p.past.records {
 		if r.File != "" && !files[r.File] {
-			c.edits[p.at(r.File)] = repo.Edit{Remove: true}
+			c.edits[p.branch.At(r.File)] = repo.Edit{Remove: true}
 		}
 	}
 	return nil
@@ -171,12 +158,12 @@ func (p *pass) writeHeld(c *change, inv *inventory) error {
 
 // record describes a holding, with the text that its file shall have. What cannot be read any
 // more is recorded as it was.
-func (p *pass) record(h *holding) (r record, text string) {
-	r = record{Object: h.id.String(), Since: h.since, Reason: reasonText(h.reason), Hidden: h.hidden}
+func (p *pass) record(h *holding) (r branch.Record, text string) {
+	r = branch.Record{Object: h.id.String(), Since: h.since, Reason: reasonText(h.reason), Hidden: h.hidden}
 	if !h.forAll {
 		r.Units = h.units
 	}
-	r.origin = p.originOf(h)
+	r.Origin = p.originOf(h)
 	switch {
 	case h.standIn == nil && h.old != nil:
 		r.File = h.old.File

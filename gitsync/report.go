@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
 // Report is what a pass found and did.
@@ -125,20 +126,14 @@ type HeldObject struct {
 	Units []string
 	// As is the input commit whose version of the object is rendered; zero when it is left
 	// out, or when its units keep their folder.
-	As CommitRef
+	As branch.CommitRef
 	// Since is the input commit with which it was first held.
-	Since CommitRef
+	Since branch.CommitRef
 	// Reason is the error.
 	Reason diag.Diagnostic
 	// Waiting are the paths of the fields in which the inputs differ from what is rendered;
 	// nil when the object cannot be read, or is gone.
 	Waiting []string
-}
-
-// CommitRef names an input commit.
-type CommitRef struct {
-	Commit string    `json:"commit"` // its full id
-	Date   time.Time `json:"date"`   // the committer's
 }
 
 // FileChange is one file of a commit.

@@ -11,7 +11,7 @@ import (
 
 // putMetadata writes a file that describes the output, unless somebody else's is there.
 func (p *pass) putMetadata(c *change, name string, data []byte, ours bool) error {
-	_, exists, err := p.equals(name, data)
+	_, exists, err := p.branch.Equals(name, data)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (p *pass) makeRoom(c *change) error {
 // obstacle is the path of what is in the way of a file; empty when nothing is.
 func (p *pass) obstacle(c *change, name string) (string, error) {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		entry, err := p.lookup(dir)
+		entry, err := p.branch.Lookup(dir)
 		if err == nil && entry.Mode != filemode.Dir && !c.edits[dir].Remove {
 			return dir, nil
 		}
@@ -55,7 +55,7 @@ func (p *pass) obstacle(c *change, name string) (string, error) {
 			return "", err
 		}
 	}
-	entry, err := p.lookup(name)
+	entry, err := p.branch.Lookup(name)
 	if errors.Is(err, repo.ErrPathNotFound) {
 		return "", nil
 	}

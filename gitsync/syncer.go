@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/signature"
@@ -93,7 +94,7 @@ type memory struct {
 	set      *manifest.Set
 	rendered *generator.Output
 	written  map[string]writtenUnit
-	dirs     map[plumbing.Hash]map[string]repo.Entry
+	branch   branch.Cache
 	texts    map[parsedText]*manifest.Object
 	done     *done
 	noted    [2]plumbing.Hash // a commit, and the inputs that it was noted to be up to date with
@@ -183,13 +184,13 @@ func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error
 func (s *Syncer) attempt(ctx context.Context, since time.Time, last bool) (*Report, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, fmt.Errorf("the pass took longer than %s", s.options.Timeout))
 	defer cancel()
-	p := &pass{Syncer: s, round: since, last: last, dirs: map[plumbing.Hash]map[string]repo.Entry{}, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
+	p := &pass{Syncer: s, round: since, last: last, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
 	defer func() { p.report.enter("") }()
 	p.report.enter(StageFetch)
 	if err := p.fetch(ctx); err != nil {
 		return p.report, err
 	}
-	if d := s.memory.done; d != nil && d.tip == p.tip.commit && p.sameInputs(d.inputs) && p.sameProposal(ctx, d) {
+	if d := s.memory.done; d != nil && d.tip == p.branch.Commit && p.sameInputs(d.inputs) && p.sameProposal(ctx, d) {
 		same := *d.report
 		same.Stages = p.report.Stages
 		p.report = &same
@@ -205,7 +206,6 @@ func (s *Syncer) attempt(ctx context.Context, since time.Time, last bool) (*Repo
 	defer p.reader.Close()
 	p.past = p.newPast(ctx)
 	err := p.run(ctx)
-	s.memory.dirs = p.dirs
 	if err != nil {
 		return p.report, err
 	}

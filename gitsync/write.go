@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
@@ -46,10 +47,10 @@ func (p *pass) write(ctx context.Context) (*change, error) {
 	for i := range p.plan {
 		p.report.Units = append(p.report.Units, UnitReport{Name: p.plan[i].name, State: p.plan[i].state, Reason: p.plan[i].reason, Files: p.plan[i].files()})
 	}
-	if p.report.Refused != nil || p.tip.inventory == nil && len(c.units) == 0 && p.report.Diags.HasErrors() {
+	if p.report.Refused != nil || p.branch.Inventory == nil && len(c.units) == 0 && p.report.Diags.HasErrors() {
 		return nil, nil // a mistake on the first day must not leave a branch behind
 	}
-	unchanged := !c.payload && p.tip.inventory != nil && !p.tip.inventory.lost
+	unchanged := !c.payload && p.branch.Inventory != nil && !p.branch.Inventory.Damaged
 	switch {
 	case p.promotes():
 		if done, err := p.compareProposal(ctx, c, unchanged); done || err != nil {
@@ -75,15 +76,15 @@ func (p *pass) write(ctx context.Context) (*change, error) {
 func (p *pass) writeUnit(c *change, plan *unitPlan) error {
 	switch plan.action {
 	case remove:
-		if err := p.load(plan.held); err != nil {
+		if err := plan.folder.Load(); err != nil {
 			return err
 		}
 		c.payload = true
-		for _, f := range plan.held.ours() {
-			c.edits[p.at(plan.name, f)] = repo.Edit{Remove: true}
+		for _, f := range plan.folder.Ours() {
+			c.edits[p.branch.At(plan.name, f)] = repo.Edit{Remove: true}
 		}
 	case keep:
-		if plan.held.exists() {
+		if plan.folder.Exists() {
 			c.units = append(c.units, plan.name)
 		}
 		if plan.state == UnitHeld {
@@ -96,31 +97,19 @@ func (p *pass) writeUnit(c *change, plan *unitPlan) error {
 	return nil
 }
 
-// ours are the files of a unit that we wrote.
-func (u *heldUnit) ours() []string {
-	out := []string{inventoryFile, metadataFile}
-	if u.inv.Readme {
-		out = append(out, readmeFile)
-	}
-	for _, f := range u.inv.Files {
-		out = append(out, f.Path)
-	}
-	return out
-}
-
 // writeFiles edits a unit's folder to what was rendered.
 func (p *pass) writeFiles(c *change, plan *unitPlan) error {
-	changed := plan.held.lost
+	changed := plan.folder.Damaged
 	wanted := map[string]bool{}
 	for _, f := range plan.unit.Files {
 		wanted[f.Path] = true
-		current, exists := plan.held.entries[f.Path]
-		if exists && holds(current, f.Data) {
+		current, exists := plan.folder.Entries[f.Path]
+		if exists && branch.Holds(current, f.Data) {
 			continue
 		}
-		listed, ours := plan.held.inv.file(f.Path)
+		listed, ours := plan.folder.Inventory.File(f.Path)
 		if exists && !ours {
-			p.collision(p.at(plan.name, f.Path))
+			p.collision(p.branch.At(plan.name, f.Path))
 			continue
 		}
 		if ours {
@@ -128,12 +117,12 @@ func (p *pass) writeFiles(c *change, plan *unitPlan) error {
 				return err
 			}
 		}
-		c.edits[p.at(plan.name, f.Path)] = repo.Edit{Data: f.Data}
+		c.edits[p.branch.At(plan.name, f.Path)] = repo.Edit{Data: f.Data}
 		changed = true
 	}
-	for _, f := range plan.held.inv.Files {
-		if _, exists := plan.held.entries[f.Path]; exists && !wanted[f.Path] {
-			c.edits[p.at(plan.name, f.Path)] = repo.Edit{Remove: true}
+	for _, f := range plan.folder.Inventory.Files {
+		if _, exists := plan.folder.Entries[f.Path]; exists && !wanted[f.Path] {
+			c.edits[p.branch.At(plan.name, f.Path)] = repo.Edit{Remove: true}
 			changed = true
 		}
 	}
@@ -145,11 +134,6 @@ func (p *pass) writeFiles(c *change, plan *unitPlan) error {
 	return p.unitMetadata(c, plan)
 }
 
-// holds reports whether an entry is a plain file of that content.
-func holds(e repo.Entry, data []byte) bool {
-	return e.Mode == filemode.Regular && e.Hash == plumbing.ComputeHash(plumbing.BlobObject, data)
-}
-
 func (p *pass) collision(name string) {
 	p.refuse(diag.AdoptionCollision, name, "move or delete the file, or choose another branch or path",
 		"is on branch %s and not agentry's: nothing is written", p.pipeline.Spec.Output.Branch)
@@ -158,15 +142,15 @@ func (p *pass) collision(name string) {
 const driftHint = "change the custom resources instead"
 
 // drift tells when a file of ours is not what we wrote.
-func (p *pass) drift(plan *unitPlan, listed inventoryFileEntry) error {
-	data, err := p.blob(plan.held, listed.Path)
+func (p *pass) drift(plan *unitPlan, listed branch.FileEntry) error {
+	data, err := plan.folder.Read(listed.Path)
 	switch {
 	case errors.Is(err, repo.ErrPathNotFound):
-		p.warn(diag.Drift, p.at(plan.name, listed.Path), driftHint, "was removed from the output branch by somebody else: it is put back")
+		p.warn(diag.Drift, p.branch.At(plan.name, listed.Path), driftHint, "was removed from the output branch by somebody else: it is put back")
 	case err != nil:
 		return err
-	case sha(data) != listed.SHA256 || plan.held.entries[listed.Path].Mode != filemode.Regular:
-		p.warn(diag.Drift, p.at(plan.name, listed.Path), driftHint, "was changed on the output branch by somebody else: it is put back")
+	case branch.SHA256(data) != listed.SHA256 || plan.folder.Entries[listed.Path].Mode != filemode.Regular:
+		p.warn(diag.Drift, p.branch.At(plan.name, listed.Path), driftHint, "was changed on the output branch by somebody else: it is put back")
 	}
 	return nil
 }
@@ -174,16 +158,16 @@ func (p *pass) drift(plan *unitPlan, listed inventoryFileEntry) error {
 // heldDrift tells when files of a held unit are not what we wrote: they stay, as there is
 // nothing to put in their place.
 func (p *pass) heldDrift(plan *unitPlan) error {
-	if err := p.load(plan.held); err != nil {
+	if err := plan.folder.Load(); err != nil {
 		return err
 	}
-	for _, f := range plan.held.inv.Files {
-		data, err := p.blob(plan.held, f.Path)
+	for _, f := range plan.folder.Inventory.Files {
+		data, err := plan.folder.Read(f.Path)
 		if err != nil && !errors.Is(err, repo.ErrPathNotFound) {
 			return err
 		}
-		if err != nil || sha(data) != f.SHA256 {
-			p.warn(diag.Drift, p.at(plan.name, f.Path), "correct the unit's errors, and it is rendered anew", "was changed on the output branch by somebody else, and its unit is held: it stays as it is")
+		if err != nil || branch.SHA256(data) != f.SHA256 {
+			p.warn(diag.Drift, p.branch.At(plan.name, f.Path), "correct the unit's errors, and it is rendered anew", "was changed on the output branch by somebody else, and its unit is held: it stays as it is")
 		}
 	}
 	return nil
@@ -193,48 +177,24 @@ func (p *pass) heldDrift(plan *unitPlan) error {
 func (p *pass) writeRoot(c *change) error {
 	slices.Sort(c.units)
 	data := generator.Kustomization(c.units)
-	name := p.at(generator.KustomizationFile)
-	same, exists, err := p.equals(name, data)
+	name := p.branch.At(generator.KustomizationFile)
+	same, exists, err := p.branch.Equals(name, data)
 	if err != nil || same {
 		return err
 	}
-	listed, ours := p.ownsRoot(generator.KustomizationFile)
+	listed, ours := p.branch.OwnsRoot(generator.KustomizationFile)
 	if exists && !ours {
 		p.collision(name)
 		return nil
 	}
-	if old, err := readFile(p.reader, p.tip.tree, name); err != nil {
+	if old, err := branch.ReadFile(p.reader, p.branch.Tree, name); err != nil {
 		return err
-	} else if ours && sha(old) != listed.SHA256 {
+	} else if ours && branch.SHA256(old) != listed.SHA256 {
 		p.warn(diag.Drift, name, driftHint, "was changed on the output branch by somebody else: it is put back")
 	}
 	c.payload = true
 	c.edits[name] = repo.Edit{Data: data}
 	return nil
-}
-
-// ownsRoot looks a file beside the units up in the inventory.
-func (p *pass) ownsRoot(name string) (inventoryFileEntry, bool) {
-	if p.tip.inventory != nil {
-		for _, f := range p.tip.inventory.Root {
-			if f.Path == name {
-				return f, true
-			}
-		}
-	}
-	return inventoryFileEntry{}, false
-}
-
-// equals compares a file of the branch with content.
-func (p *pass) equals(name string, data []byte) (same, exists bool, err error) {
-	if p.tip.tree.IsZero() {
-		return false, false, nil
-	}
-	entry, err := p.lookup(name)
-	if errors.Is(err, repo.ErrPathNotFound) {
-		return false, false, nil
-	}
-	return holds(entry, data), true, err
 }
 
 // refuseOldSecrets stops a commit when the pipeline asks for a stricter secrets policy
@@ -245,16 +205,16 @@ func (p *pass) refuseOldSecrets() error {
 	}
 	for i := range p.plan {
 		plan := &p.plan[i]
-		if plan.action != keep || !plan.held.exists() || plan.state == UnitUnchanged {
+		if plan.action != keep || !plan.folder.Exists() || plan.state == UnitUnchanged {
 			continue
 		}
-		if err := p.load(plan.held); err != nil {
+		if err := plan.folder.Load(); err != nil {
 			return err
 		}
-		if plan.held.inv.Secrets != pipeline.SecretsPlaintext {
+		if plan.folder.Inventory.Secrets != pipeline.SecretsPlaintext {
 			continue
 		}
-		p.refuse(diag.SecretsHeld, p.at(plan.name), "correct its errors or unpause it, so that it is rendered anew; or keep the policy plaintext",
+		p.refuse(diag.SecretsHeld, p.branch.At(plan.name), "correct its errors or unpause it, so that it is rendered anew; or keep the policy plaintext",
 			"unit %s is %s and holds secrets in clear, which the policy reference does not allow: nothing is written", plan.name, plan.state)
 	}
 	return nil
@@ -263,7 +223,7 @@ func (p *pass) refuseOldSecrets() error {
 // count lists the edits; in a dry run with the lines that they change.
 func (p *pass) count(c *change) error {
 	for name, edit := range c.edits {
-		same, exists, err := p.equals(name, edit.Data)
+		same, exists, err := p.branch.Equals(name, edit.Data)
 		if err != nil {
 			return err
 		}
@@ -289,14 +249,14 @@ func (p *pass) count(c *change) error {
 func (p *pass) countLines(f *FileChange, edit repo.Edit) error {
 	var old []byte
 	if f.Op != "added" {
-		entry, err := p.lookup(f.Path)
+		entry, err := p.branch.Lookup(f.Path)
 		if err != nil {
 			return err
 		}
 		if !entry.Mode.IsFile() {
 			return nil // a submodule in our file's place
 		}
-		if old, err = p.reader.Blob(entry.Hash, maxOutputBytes); err != nil {
+		if old, err = p.reader.Blob(entry.Hash, branch.MaxOutputBytes); err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
 	}
@@ -321,7 +281,7 @@ func (p *pass) settle(dirs map[string]plumbing.Hash) {
 		if plan.unit == nil || plan.unit.Failed || plan.unit.Paused {
 			continue
 		}
-		dir := plan.held.dir
+		dir := plan.folder.Dir
 		if d, ok := dirs[plan.name]; ok {
 			dir = d
 		} else if plan.state != UnitUnchanged {
@@ -338,25 +298,25 @@ func (p *pass) settle(dirs map[string]plumbing.Hash) {
 // unitMetadata adds the files that say what a unit's payload is; writeHydrators adds where it
 // comes from.
 func (p *pass) unitMetadata(c *change, plan *unitPlan) error {
-	inv := unitInventory{Version: inventoryVersion, State: stateComplete, Secrets: p.pipeline.Spec.Secrets.Policy}
+	inv := branch.UnitInventory{Version: branch.InventoryVersion, State: branch.StateComplete, Secrets: p.pipeline.Spec.Secrets.Policy}
 	if slices.ContainsFunc(plan.unit.Held, func(h generator.Held) bool { return h.StandIn == nil }) {
-		inv.State = stateIncomplete
+		inv.State = branch.StateIncomplete
 	}
 	for _, f := range plan.unit.Files {
-		entry := inventoryFileEntry{Path: f.Path, SHA256: sha(f.Data), Masked: f.Masked}
+		entry := branch.FileEntry{Path: f.Path, SHA256: branch.SHA256(f.Data), Masked: f.Masked}
 		if f.Object.Kind != "" {
 			entry.Object = f.Object.String()
 		}
 		inv.Files = append(inv.Files, entry)
 	}
 	inv.Inputs = p.inputs(plan.unit)
-	if _, exists := plan.held.entries[readmeFile]; !exists || plan.held.inv.Readme {
+	if _, exists := plan.folder.Entries[branch.ReadmeFile]; !exists || plan.folder.Inventory.Readme {
 		inv.Readme = true // else it is somebody else's
-		c.edits[p.at(plan.name, readmeFile)] = repo.Edit{Data: p.unitReadme(plan)}
+		c.edits[p.branch.At(plan.name, branch.ReadmeFile)] = repo.Edit{Data: p.unitReadme(plan)}
 	}
-	data, err := encodeJSON(inv)
+	data, err := branch.EncodeJSON(inv)
 	if err != nil {
 		return err
 	}
-	return p.putMetadata(c, p.at(plan.name, inventoryFile), data, plan.held.known)
+	return p.putMetadata(c, p.branch.At(plan.name, branch.InventoryFile), data, plan.folder.Known)
 }

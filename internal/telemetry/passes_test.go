@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
 const id = "0123456789012345678901234567890123456789"
@@ -22,8 +23,8 @@ func monitor(name string) manifest.ID {
 	return manifest.ID{Kind: "ServiceMonitor", Namespace: "shop", Name: name}
 }
 
-func since(day int) gitsync.CommitRef {
-	return gitsync.CommitRef{Commit: id, Date: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)}
+func since(day int) branch.CommitRef {
+	return branch.CommitRef{Commit: id, Date: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)}
 }
 
 func pass(r *gitsync.Report, failed bool) Pass {

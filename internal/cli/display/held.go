@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
 // maxWaiting is how many waiting fields are named for people; JSON has all of them.
@@ -24,9 +25,9 @@ type heldNode struct {
 	// State is held when an earlier version is in effect, leftout when there is none.
 	State gitsync.UnitState `json:"state"`
 	// As is absent when the object is left out, and when its units keep their folders.
-	As    *gitsync.CommitRef `json:"as,omitempty"`
-	Since *gitsync.CommitRef `json:"since,omitempty"`
-	Why   reasonNode         `json:"why"`
+	As    *branch.CommitRef `json:"as,omitempty"`
+	Since *branch.CommitRef `json:"since,omitempty"`
+	Why   reasonNode        `json:"why"`
 	// Waiting is null when it is the object as a whole.
 	Waiting []string `json:"waiting"`
 
@@ -143,7 +144,7 @@ func stateText(state gitsync.UnitState) string {
 	return string(state)
 }
 
-func commitText(c *gitsync.CommitRef) string {
+func commitText(c *branch.CommitRef) string {
 	if c == nil {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
 func TestPrintReport(t *testing.T) {
@@ -25,8 +26,8 @@ func TestPrintReport(t *testing.T) {
 	}
 	changes := []gitsync.FileChange{{Path: "a/added/x.yaml", Op: "added", Insertions: 3}, {Path: "kustomization.yaml", Op: "changed", Insertions: 1, Deletions: 2}}
 	failed := diag.List{{Severity: diag.Error}}
-	first := gitsync.CommitRef{Commit: "1111111111", Date: time.Date(2026, 1, 2, 9, 4, 5, 0, time.FixedZone("", 3600))}
-	then := gitsync.CommitRef{Commit: "2222222222", Date: time.Date(2026, 1, 3, 3, 4, 5, 0, time.UTC)}
+	first := branch.CommitRef{Commit: "1111111111", Date: time.Date(2026, 1, 2, 9, 4, 5, 0, time.FixedZone("", 3600))}
+	then := branch.CommitRef{Commit: "2222222222", Date: time.Date(2026, 1, 3, 3, 4, 5, 0, time.UTC)}
 	monitor := func(name string) manifest.ID {
 		return manifest.ID{Kind: "ServiceMonitor", Namespace: "shop", Name: name}
 	}

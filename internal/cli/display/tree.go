@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
 // node is an object with what is below it.
@@ -23,8 +24,8 @@ type node struct {
 	Paused bool `json:"paused,omitempty"`
 	// State is that of a GrafanaAgent's unit, where it keeps its folder or is left out, and of
 	// an object that is not rendered as it is in the inputs; [Forest] has the details.
-	State gitsync.UnitState  `json:"state,omitempty"`
-	As    *gitsync.CommitRef `json:"as,omitempty"`
+	State gitsync.UnitState `json:"state,omitempty"`
+	As    *branch.CommitRef `json:"as,omitempty"`
 	// Counts has the number of objects below by kind; it is absent for leaves.
 	Counts   map[string]int `json:"counts,omitempty"`
 	Children []*node        `json:"children,omitempty"`

@@ -21,6 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/forge"
@@ -282,7 +283,7 @@ func (w *world) proposal(commit string) fleet.Outcome {
 			{Name: "c/agent", State: gitsync.UnitHeld, Reason: "c.yaml:3: @everyone look"},
 		}
 		o.Report.Held = []gitsync.HeldObject{{
-			Object: manifest.ID{Kind: "Probe", Namespace: "c", Name: "p"}, As: gitsync.CommitRef{Commit: commitB},
+			Object: manifest.ID{Kind: "Probe", Namespace: "c", Name: "p"}, As: branch.CommitRef{Commit: commitB},
 			Reason: diag.Diagnostic{File: "c.yaml", Line: 3, Message: "unknown field `x`"},
 		}}
 		o.Report.Changes = []gitsync.FileChange{{Path: "a/agent/config.yaml", Op: "changed"}}

@@ -1,4 +1,4 @@
-package gitsync
+package branch
 
 import (
 	"crypto/sha256"
@@ -21,45 +21,45 @@ import (
 // Files that describe the output to agentry itself and to other programs. None of them
 // may end in .yaml, .yml or .json: Argo CD would load it as a manifest.
 const (
-	inventoryFile = ".agentry/inventory"
-	unitsFile     = ".agentry/units"
-	metadataFile  = "hydrator.metadata"
-	readmeFile    = "README.md"
-	gitAttributes = ".gitattributes"
+	InventoryFile  = ".agentry/inventory"
+	UnitsFile      = ".agentry/units"
+	MetadataFile   = "hydrator.metadata"
+	ReadmeFile     = "README.md"
+	AttributesFile = ".gitattributes"
 )
 
 // Limits of what is read from the output branch.
 const (
 	maxInventoryBytes = 16 << 20
-	maxOutputBytes    = 256 << 20 // a review text of thousands of monitors is tens of MiB
+	MaxOutputBytes    = 256 << 20 // a review text of thousands of monitors is tens of MiB
 )
 
-// inventory is .agentry/inventory at the output path. It is rewritten by every commit, so
+// Inventory is .agentry/inventory at the output path. It is rewritten by every commit, so
 // it does not grow with the number of units; these stand in .agentry/units.
-type inventory struct {
+type Inventory struct {
 	Version  int    `json:"version"`
 	Pipeline string `json:"pipeline"`
 	// Sources are the bases: the input commits that the output was rendered from.
-	Sources []inventorySource `json:"sources"`
+	Sources []SourceCommit `json:"sources"`
 	// Root are the files beside this folder that are ours.
-	Root []inventoryFileEntry `json:"root"`
+	Root []FileEntry `json:"root"`
 	// Held are the objects that are not rendered as they are in the sources.
-	Held []record `json:"held,omitempty"`
+	Held []Record `json:"held,omitempty"`
 	// HeldIn are the units whose README.md tells of something that is held.
 	HeldIn []string `json:"heldIn,omitempty"`
 
-	units []string // of unitsFile
-	lost  bool     // it, or the list of units, is not on the tip and comes from the branch's history
+	units   []string // of UnitsFile
+	Damaged bool     // it, or the list of units, is not on the tip and comes from the branch's history
 }
 
-type inventorySource struct {
+type SourceCommit struct {
 	URL    string `json:"url"`
 	Ref    string `json:"ref"`
 	Commit string `json:"commit"`
 }
 
-// inventoryFileEntry is a file of ours.
-type inventoryFileEntry struct {
+// FileEntry is a file of ours.
+type FileEntry struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Object string `json:"object,omitempty"` // Kind/namespace/name
@@ -68,14 +68,14 @@ type inventoryFileEntry struct {
 	Masked string `json:"masked,omitempty"`
 }
 
-// unitInventory is .agentry/inventory in a unit's folder.
-type unitInventory struct {
+// UnitInventory is .agentry/inventory in a unit's folder.
+type UnitInventory struct {
 	Version int `json:"version"`
 	// State is complete, or incomplete when objects with errors were left out.
 	State string `json:"state"`
 	// Secrets is the policy that the files were rendered under.
 	Secrets pipeline.SecretsPolicy `json:"secrets"`
-	Files   []inventoryFileEntry   `json:"files"`
+	Files   []FileEntry            `json:"files"`
 	// Inputs are the objects that the unit was rendered from, as Kind/namespace/name, and
 	// their Namespaces: who vanishes from them because a file cannot be read was not deleted.
 	// Stand-ins are among them, what was left out is not.
@@ -86,32 +86,33 @@ type unitInventory struct {
 }
 
 const (
-	inventoryVersion = 1
-	stateComplete    = "complete"
-	stateIncomplete  = "incomplete"
+	InventoryVersion = 1
+	StateComplete    = "complete"
+	StateIncomplete  = "incomplete"
 )
 
-func (u *unitInventory) file(name string) (inventoryFileEntry, bool) {
+func (u *UnitInventory) File(name string) (FileEntry, bool) {
 	for _, f := range u.Files {
 		if f.Path == name {
 			return f, true
 		}
 	}
-	return inventoryFileEntry{}, false
+	return FileEntry{}, false
 }
 
-// owns reports whether a file of the unit holds an object.
-func (u *unitInventory) owns(id manifest.ID) bool {
-	return slices.ContainsFunc(u.Files, func(f inventoryFileEntry) bool { return f.Object == id.String() })
+// Owns reports whether a file of the unit holds an object.
+func (u *UnitInventory) Owns(id manifest.ID) bool {
+	return slices.ContainsFunc(u.Files, func(f FileEntry) bool { return f.Object == id.String() })
 }
 
-func sha(data []byte) string {
+// SHA256 is the hexadecimal SHA-256 of a file.
+func SHA256(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// encodeJSON is two-space indented, with a final newline.
-func encodeJSON(v any) ([]byte, error) {
+// EncodeJSON is two-space indented, with a final newline.
+func EncodeJSON(v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
 	return append(data, '\n'), err
 }
@@ -121,29 +122,29 @@ const maxHistory = 50
 
 // findInventory reads the inventory of a commit and the list of units; what somebody
 // removed or damaged is that of the newest ancestor that has it. Nil when there is none.
-func findInventory(rd *repo.Reader, tip *repo.Commit, outputPath string) (*inventory, error) {
-	var inv inventory
-	age, err := newest(rd, tip, path.Join(outputPath, inventoryFile), func(data []byte) (bool, error) {
-		inv = inventory{}
+func findInventory(rd *repo.Reader, tip *repo.Commit, outputPath string) (*Inventory, error) {
+	var inv Inventory
+	age, err := newest(rd, tip, path.Join(outputPath, InventoryFile), func(data []byte) (bool, error) {
+		inv = Inventory{}
 		ok := json.Unmarshal(data, &inv) == nil && inv.Version > 0
 		return ok, checkVersion(inv.Version)
 	})
 	if err != nil || age < 0 {
 		return nil, err
 	}
-	inv.lost = age > 0
-	age, err = newest(rd, tip, path.Join(outputPath, unitsFile), func(data []byte) (bool, error) {
+	inv.Damaged = age > 0
+	age, err = newest(rd, tip, path.Join(outputPath, UnitsFile), func(data []byte) (bool, error) {
 		inv.units = nil
 		return json.Unmarshal(data, &inv.units) == nil && inv.units != nil, nil
 	})
-	inv.lost = inv.lost || age != 0
+	inv.Damaged = inv.Damaged || age != 0
 	return &inv, err
 }
 
 // checkVersion refuses to touch what a newer agentry wrote.
 func checkVersion(version int) error {
-	if version > inventoryVersion {
-		return fmt.Errorf("%s has version %d, which a newer agentry wrote: this one knows %d", inventoryFile, version, inventoryVersion)
+	if version > InventoryVersion {
+		return fmt.Errorf("%s has version %d, which a newer agentry wrote: this one knows %d", InventoryFile, version, InventoryVersion)
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func checkVersion(version int) error {
 // as none, and so does a huge one: it was tampered with, and its history has a good one.
 func newest(rd *repo.Reader, commit *repo.Commit, name string, decode func([]byte) (bool, error)) (age int, err error) {
 	for age := range maxHistory {
-		data, err := readFile(rd, commit.Tree, name)
+		data, err := ReadFile(rd, commit.Tree, name)
 		if err != nil {
 			return -1, err
 		}
@@ -174,8 +175,8 @@ func newest(rd *repo.Reader, commit *repo.Commit, name string, decode func([]byt
 	return -1, nil
 }
 
-// readFile reads a file of a tree; nil when there is none, or something else at its path.
-func readFile(rd *repo.Reader, tree plumbing.Hash, name string) ([]byte, error) {
+// ReadFile reads a file of a tree; nil when there is none, or something else at its path.
+func ReadFile(rd *repo.Reader, tree plumbing.Hash, name string) ([]byte, error) {
 	entry, err := rd.Lookup(tree, name)
 	if errors.Is(err, repo.ErrPathNotFound) || err == nil && !entry.Mode.IsFile() {
 		return nil, nil

@@ -1,0 +1,210 @@
+package branch
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// Branch is the output branch at its tip. It is not safe for concurrent use.
+type Branch struct {
+	Commit    plumbing.Hash // zero when the branch does not exist
+	Tree      plumbing.Hash
+	Parents   []plumbing.Hash
+	Inventory *Inventory       // nil when the path is not ours
+	Units     map[string]*Unit // those that the inventory lists; set by [Branch.Open]
+	HasOthers bool             // there are files at the path, and no inventory; set by [Branch.Open]
+
+	path     string
+	reader   *repo.Reader
+	cache    *Cache
+	unlisted map[string]*Unit // that were asked for
+}
+
+// Cache keeps the folders that a pass read for the next one, so that a fleet of many units costs
+// no more than the change. The zero value is empty.
+type Cache struct {
+	last, now map[plumbing.Hash]map[string]repo.Entry
+}
+
+// Read reads what a commit of the output branch says about itself at a path. The zero commit stands
+// for a branch that does not exist.
+func Read(rd *repo.Reader, commit plumbing.Hash, outputPath string) (*Branch, error) {
+	b := &Branch{Commit: commit, path: outputPath, Units: map[string]*Unit{}, unlisted: map[string]*Unit{}}
+	if commit.IsZero() {
+		return b, nil
+	}
+	c, err := rd.Commit(commit)
+	if err != nil {
+		return nil, fmt.Errorf("read commit %s: %w", commit, err)
+	}
+	b.Tree, b.Parents = c.Tree, c.Parents
+	b.Inventory, err = findInventory(rd, c, outputPath)
+	return b, err
+}
+
+// Open finds the folders of the units. Until the next call of Open with the same cache, the
+// branch reads with the given reader.
+func (b *Branch) Open(rd *repo.Reader, cache *Cache) error {
+	b.reader, b.cache = rd, cache
+	cache.last, cache.now = cache.now, map[plumbing.Hash]map[string]repo.Entry{}
+	if b.Commit.IsZero() {
+		return nil
+	}
+	if b.Inventory == nil {
+		var err error
+		b.HasOthers, err = b.hasFiles()
+		return err
+	}
+	for _, name := range b.Inventory.units {
+		if !isUnitName(name) {
+			continue
+		}
+		u, err := b.folder(name)
+		if err != nil {
+			return err
+		}
+		u.Known = true
+		b.Units[name] = u
+	}
+	return nil
+}
+
+// folder finds the folder of a unit.
+func (b *Branch) folder(name string) (*Unit, error) {
+	u := &Unit{Name: name, branch: b}
+	entry, err := b.Lookup(b.At(name))
+	switch {
+	case err == nil && entry.Mode == filemode.Dir:
+		u.Dir = entry.Hash
+	case err != nil && !errors.Is(err, repo.ErrPathNotFound):
+		return nil, err
+	}
+	return u, nil
+}
+
+// Unit is the folder of a unit. One that is not listed is looked at at once: somebody else's files
+// may be there, or ours, if the list was tampered with.
+func (b *Branch) Unit(name string) (*Unit, error) {
+	if u := b.Units[name]; u != nil {
+		return u, nil
+	}
+	if u := b.unlisted[name]; u != nil {
+		return u, nil
+	}
+	u, err := b.folder(name)
+	if err != nil {
+		return nil, err
+	}
+	b.unlisted[name] = u
+	if u.Dir.IsZero() {
+		return u, nil
+	}
+	return u, u.Load()
+}
+
+// Lookup finds a path from the root of the branch. Its error is [repo.ErrPathNotFound] where there
+// is nothing.
+func (b *Branch) Lookup(name string) (repo.Entry, error) {
+	entry := repo.Entry{Mode: filemode.Dir, Hash: b.Tree}
+	if name == "." {
+		return entry, nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if entry.Mode != filemode.Dir {
+			return repo.Entry{}, fmt.Errorf("%s: %w", name, repo.ErrPathNotFound)
+		}
+		dir, err := b.dir(entry.Hash)
+		if err != nil {
+			return repo.Entry{}, err
+		}
+		var ok bool
+		if entry, ok = dir[part]; !ok {
+			return repo.Entry{}, fmt.Errorf("%s: %w", name, repo.ErrPathNotFound)
+		}
+	}
+	return entry, nil
+}
+
+// dir returns the entries of a folder.
+func (b *Branch) dir(h plumbing.Hash) (map[string]repo.Entry, error) {
+	if dir, ok := b.cache.now[h]; ok {
+		return dir, nil
+	}
+	dir, ok := b.cache.last[h]
+	if !ok {
+		list, err := b.reader.Tree(h)
+		if err != nil {
+			return nil, err
+		}
+		dir = make(map[string]repo.Entry, len(list))
+		for _, e := range list {
+			dir[e.Name] = e
+		}
+	}
+	b.cache.now[h] = dir
+	return dir, nil
+}
+
+// At is a path below the output path, from the root of the branch.
+func (b *Branch) At(elem ...string) string {
+	return path.Join(append([]string{b.path}, elem...)...)
+}
+
+// hasFiles reports whether anything is at the output path.
+func (b *Branch) hasFiles() (bool, error) {
+	entry, err := b.Lookup(b.At())
+	if errors.Is(err, repo.ErrPathNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if entry.Mode != filemode.Dir {
+		return true, nil
+	}
+	entries, err := b.dir(entry.Hash)
+	return len(entries) > 0, err
+}
+
+// Equals compares a file, by its path from the root of the branch, with content.
+func (b *Branch) Equals(name string, data []byte) (same, exists bool, err error) {
+	if b.Tree.IsZero() {
+		return false, false, nil
+	}
+	entry, err := b.Lookup(name)
+	if errors.Is(err, repo.ErrPathNotFound) {
+		return false, false, nil
+	}
+	return Holds(entry, data), true, err
+}
+
+// Holds reports whether an entry is a plain file of that content.
+func Holds(e repo.Entry, data []byte) bool {
+	return e.Mode == filemode.Regular && e.Hash == plumbing.ComputeHash(plumbing.BlobObject, data)
+}
+
+// OwnsRoot looks a file beside the units up in the inventory.
+func (b *Branch) OwnsRoot(name string) (FileEntry, bool) {
+	if b.Inventory != nil {
+		for _, f := range b.Inventory.Root {
+			if f.Path == name {
+				return f, true
+			}
+		}
+	}
+	return FileEntry{}, false
+}
+
+// Newest looks at the tip and in the history of the branch for a version of a file that decode
+// takes, by the file's path from the root, and reports whether there is one.
+func (b *Branch) Newest(name string, decode func([]byte) (bool, error)) (bool, error) {
+	age, err := newest(b.reader, &repo.Commit{Tree: b.Tree, Parents: b.Parents}, name, decode)
+	return age >= 0, err
+}

@@ -1,0 +1,127 @@
+package branch
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator/workload"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// Unit is the folder of a unit on the output branch. Entries and Inventory are there after
+// [Unit.Load].
+type Unit struct {
+	Name      string
+	Known     bool          // listed, or with an inventory of its own
+	Dir       plumbing.Hash // zero when there is no folder, or somebody removed it
+	Entries   map[string]repo.Entry
+	Inventory *UnitInventory // empty when there is none
+	Damaged   bool           // the inventory is not on the tip
+
+	branch *Branch
+}
+
+// Exists reports whether the branch has the unit.
+func (u *Unit) Exists() bool { return u.Known && !u.Dir.IsZero() }
+
+// Load reads the folder of a unit and its inventory. One that somebody removed comes from the
+// branch's history.
+func (u *Unit) Load() error {
+	if u.Entries != nil {
+		return nil
+	}
+	u.Entries = map[string]repo.Entry{}
+	if !u.Dir.IsZero() {
+		list, err := u.branch.reader.Tree(u.Dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			u.Entries[e.Name] = e
+		}
+	}
+	if err := u.readInventory(); err != nil {
+		return fmt.Errorf("unit %s: %w", u.Name, err)
+	}
+	return nil
+}
+
+// readInventory reads the inventory of a unit. The history of a folder that is not listed says
+// nothing: whoever came after us owns what is there now.
+func (u *Unit) readInventory() error {
+	b := u.branch
+	u.Inventory = &UnitInventory{}
+	commit := &repo.Commit{Tree: b.Tree}
+	if u.Known {
+		commit.Parents = b.Parents
+	}
+	age, err := newest(b.reader, commit, b.At(u.Name, InventoryFile), func(data []byte) (bool, error) {
+		*u.Inventory = UnitInventory{}
+		ok := json.Unmarshal(data, u.Inventory) == nil && u.Inventory.Version > 0
+		return ok, checkVersion(u.Inventory.Version)
+	})
+	if err != nil {
+		return err
+	}
+	if age < 0 {
+		*u.Inventory = UnitInventory{}
+	}
+	u.Known, u.Damaged = u.Known || age == 0, age != 0
+	u.Inventory.Files = slices.DeleteFunc(u.Inventory.Files, func(f FileEntry) bool { return !isFileName(f.Path) })
+	return nil
+}
+
+// LastWritten is a file of a unit as we wrote it, whatever somebody made of it since. A file that is
+// gone is gone on purpose: that is the way to replace a workload.
+func (u *Unit) LastWritten(name string) ([]byte, error) {
+	data, err := u.Read(name)
+	listed, ours := u.Inventory.File(name)
+	if err != nil || !ours || SHA256(data) == listed.SHA256 {
+		return data, err
+	}
+	found, err := u.branch.Newest(u.branch.At(u.Name, name), func(old []byte) (bool, error) {
+		data = old
+		return SHA256(old) == listed.SHA256, nil
+	})
+	if err == nil && !found {
+		err = repo.ErrPathNotFound
+	}
+	return data, err
+}
+
+// Read reads a file of a unit's folder.
+func (u *Unit) Read(name string) ([]byte, error) {
+	e, ok := u.Entries[name]
+	if !ok || !e.Mode.IsFile() {
+		return nil, repo.ErrPathNotFound
+	}
+	return u.branch.reader.Blob(e.Hash, MaxOutputBytes)
+}
+
+// Ours are the files of a unit that we wrote.
+func (u *Unit) Ours() []string {
+	out := []string{InventoryFile, MetadataFile}
+	if u.Inventory.Readme {
+		out = append(out, ReadmeFile)
+	}
+	for _, f := range u.Inventory.Files {
+		out = append(out, f.Path)
+	}
+	return out
+}
+
+// Workloads counts the workload objects of a folder that are not among the given files.
+func (u *Unit) Workloads(without map[string]bool) int {
+	n := 0
+	for _, f := range u.Inventory.Files {
+		kind, _, _ := strings.Cut(f.Object, "/")
+		if _, there := u.Entries[f.Path]; there && workload.IsWorkload(kind) && !without[f.Path] {
+			n++
+		}
+	}
+	return n
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/signature"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // fetch brings all input commits and the tip of the output branch. A source that cannot
@@ -35,7 +36,7 @@ func (p *pass) fetch(ctx context.Context) error {
 	}
 	for i, src := range p.sources {
 		if verify := p.verify[i]; failed[i] == nil && verify != nil {
-			failed[i] = verify.Accept(src.repo, commits[i])
+			failed[i] = verify.Accept(src.Repo, commits[i])
 		}
 		stale := failed[i] != nil
 		if stale {
@@ -45,12 +46,12 @@ func (p *pass) fetch(ctx context.Context) error {
 			}
 			commits[i] = base
 		}
-		commit, err := readCommit(src.repo, commits[i])
+		commit, err := source.ReadCommit(src.Repo, commits[i])
 		if err != nil {
-			return fmt.Errorf("read %s of %s: %w", commits[i], src.repo.URL(), err)
+			return fmt.Errorf("read %s of %s: %w", commits[i], src.Repo.URL(), err)
 		}
 		p.commits = append(p.commits, commit)
-		p.report.Sources = append(p.report.Sources, SourceReport{URL: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: commit.Hash.String(), Date: foreigntext.SafeDate(commit.Committer.When).UTC(), Stale: stale})
+		p.report.Sources = append(p.report.Sources, SourceReport{URL: src.Repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: commit.Hash.String(), Date: foreigntext.SafeDate(commit.Committer.When).UTC(), Stale: stale})
 	}
 	return nil
 }
@@ -69,19 +70,13 @@ func (p *pass) ref(i int) repo.Ref {
 	return p.sources[i].Ref.RepoRef()
 }
 
-func readCommit(r *repo.Repo, h plumbing.Hash) (*repo.Commit, error) {
-	rd := r.Reader()
-	defer rd.Close()
-	return rd.Commit(h)
-}
-
 // fetchRepo fetches all that is wanted of one repository in one go. When a ref of it
 // does not exist, the others are fetched one by one.
 func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.Hash, failed []error) error {
 	var refs []repo.Ref
 	var owners []int
 	for i, src := range p.sources {
-		if src.repo == r {
+		if src.Repo == r {
 			refs, owners = append(refs, p.ref(i)), append(owners, i)
 		}
 	}
@@ -160,13 +155,13 @@ func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, err
 	ctx, cancel := p.share(ctx)
 	defer cancel()
 	for _, last := range p.lastCommits(i) {
-		if _, err := src.repo.FetchSince(ctx, p.round, repo.Ref{Commit: last.String()}); err != nil {
+		if _, err := src.Repo.FetchSince(ctx, p.round, repo.Ref{Commit: last.String()}); err != nil {
 			continue
 		}
-		if verify := p.verify[i]; verify != nil && last != p.baseOf(i) && verify.Accept(src.repo, last) != nil {
+		if verify := p.verify[i]; verify != nil && last != p.baseOf(i) && verify.Accept(src.Repo, last) != nil {
 			continue // it is none that was rendered: somebody wrote it down
 		}
-		p.error(code, src.repo.URL(), hint, "%v; the pass goes on with commit %s, which was rendered last", cause, pipeline.ShortID(last.String()))
+		p.error(code, src.Repo.URL(), hint, "%v; the pass goes on with commit %s, which was rendered last", cause, pipeline.ShortID(last.String()))
 		return last, nil
 	}
 	if isRefused {

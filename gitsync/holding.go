@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // holding is an object that is held: which version stands in for it, for whom, why and since
@@ -39,7 +40,7 @@ func (h *holding) key() string {
 // collectHeld finds all that is held, sorted, and reports it.
 func (p *pass) collectHeld(rendered *generator.Output) error {
 	c := heldCollector{pass: p, errors: rendered.Diags, known: map[string]*holding{}}
-	if err := c.unreadable(); err != nil {
+	if err := c.addUnreadable(); err != nil {
 		return err
 	}
 	for i := range p.plan {
@@ -69,7 +70,7 @@ func (p *pass) collectHeld(rendered *generator.Output) error {
 
 // anything reports whether something is held, or may have been.
 func (c *heldCollector) anything() bool {
-	return len(c.lost) > 0 || len(c.blind) > 0 || len(c.past.records) > 0
+	return len(c.unreadable) > 0 || len(c.unreadablePaths) > 0 || len(c.past.records) > 0
 }
 
 // heldCollector joins what is held for one unit or another.
@@ -82,7 +83,7 @@ type heldCollector struct {
 // add takes a holding in, whose old record is that of the same version if it has none yet. Of an
 // object that cannot be read that is the reason, whatever else is wrong with what stands in.
 func (c *heldCollector) add(h holding) error {
-	if l := c.lost[h.id]; l != nil {
+	if l := c.unreadable[h.id]; l != nil {
 		h.reason, h.hidden = l.reason, l.hidden
 	}
 	if h.old == nil {
@@ -109,8 +110,8 @@ func (p *pass) since(h *holding) branch.CommitRef {
 	}
 	source := 0
 	switch o := p.head.Get(h.id); {
-	case p.lost[h.id] != nil:
-		source = p.lost[h.id].source
+	case p.unreadable[h.id] != nil:
+		source = p.unreadable[h.id].source
 	case o != nil:
 		source, _ = p.fileOf(o)
 	case h.standIn != nil:
@@ -119,13 +120,13 @@ func (p *pass) since(h *holding) branch.CommitRef {
 	return commitRef(p.commits[source])
 }
 
-// unreadable adds the objects that cannot be read, if anybody is rendered with what stands in
+// addUnreadable adds the objects that cannot be read, if anybody is rendered with what stands in
 // for them. A Namespace may be, through its labels, without being an input of anybody.
-func (c *heldCollector) unreadable() error {
-	for _, id := range slices.SortedFunc(maps.Keys(c.lost), manifest.ID.Compare) {
-		l := c.lost[id]
+func (c *heldCollector) addUnreadable() error {
+	for _, id := range slices.SortedFunc(maps.Keys(c.unreadable), manifest.ID.Compare) {
+		l := c.unreadable[id]
 		h := holding{id: id, units: c.users(l), standIn: l.standIn, forAll: true}
-		if l.standIn == nil || len(h.units) == 0 && id.Kind != namespaceKind {
+		if l.standIn == nil || len(h.units) == 0 && id.Kind != source.NamespaceKind {
 			continue
 		}
 		if err := c.add(h); err != nil {
@@ -136,7 +137,7 @@ func (c *heldCollector) unreadable() error {
 }
 
 // users are the units that are rendered with the very stand-in of an object.
-func (c *heldCollector) users(l *lost) (names []string) {
+func (c *heldCollector) users(l *unreadable) (names []string) {
 	for i := range c.plan {
 		plan := &c.plan[i]
 		if plan.unit == nil || plan.state == UnitPaused || plan.isFailed() || !usesObject(plan.unit, l.id) {
@@ -155,7 +156,7 @@ func (c *heldCollector) leftOut() error {
 	for _, h := range c.known {
 		told[h.id] = true
 	}
-	for id, l := range c.lost {
+	for id, l := range c.unreadable {
 		if told[id] || len(l.hidden) > 0 {
 			continue
 		}
@@ -168,7 +169,7 @@ func (c *heldCollector) leftOut() error {
 
 // usesObject reports whether a unit is rendered from an object, or in a Namespace.
 func usesObject(u *generator.Unit, id manifest.ID) bool {
-	if id.Kind == namespaceKind {
+	if id.Kind == source.NamespaceKind {
 		return slices.ContainsFunc(u.Inputs, func(input manifest.ID) bool { return input.Namespace == id.Name })
 	}
 	_, found := slices.BinarySearchFunc(u.Inputs, id, manifest.ID.Compare)
@@ -196,7 +197,7 @@ func (c *heldCollector) kept(plan *unitPlan) error {
 	}
 	for _, text := range plan.folder.Inventory.Inputs {
 		id, ok := parseID(text)
-		now, l, old := c.head.Get(id), c.lost[id], c.past.recordFor(plan.name, id)
+		now, l, old := c.head.Get(id), c.unreadable[id], c.past.recordFor(plan.name, id)
 		vanished := now == nil && l == nil && c.missed(id)
 		isGone := now == nil && l == nil && !vanished && id.Kind != "Secret" && id.Kind != "ConfigMap"
 		wasHeld := old != nil && slices.Contains(old.Units, plan.name)
@@ -209,7 +210,7 @@ func (c *heldCollector) kept(plan *unitPlan) error {
 			h.old = old
 		}
 		if vanished {
-			h.hidden = c.blind
+			h.hidden = c.unreadablePaths
 		}
 		isSame := now != nil && last != nil && now.Digest == last.Digest
 		isUnknown := now != nil && last == nil && h.old == nil

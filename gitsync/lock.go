@@ -61,7 +61,7 @@ func (p *pass) lockFile() lockFile {
 func (p *pass) inventorySources() []branch.SourceCommit {
 	var out []branch.SourceCommit
 	for i, src := range p.sources {
-		out = append(out, branch.SourceCommit{URL: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: p.commits[i].Hash.String()})
+		out = append(out, branch.SourceCommit{URL: src.Repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: p.commits[i].Hash.String()})
 	}
 	return out
 }
@@ -151,7 +151,7 @@ func (p *pass) aboutInputs() string {
 	var b strings.Builder
 	for i, c := range p.commits {
 		subject, _ := foreigntext.SplitMessage(c.Message)
-		fmt.Fprintf(&b, "- %s %s %s\n", p.sources[i].repo.URL(), c.Hash, subject)
+		fmt.Fprintf(&b, "- %s %s %s\n", p.sources[i].Repo.URL(), c.Hash, subject)
 	}
 	return b.String()
 }
@@ -246,7 +246,7 @@ func (p *pass) lastCommits(i int) []plumbing.Hash {
 	var out []plumbing.Hash
 	if p.tip.lock != nil {
 		for _, s := range p.tip.lock.Sources {
-			if s.URL == src.repo.URL() && s.Ref == src.Ref.RepoRef().String() && plumbing.IsHash(s.Commit) {
+			if s.URL == src.Repo.URL() && s.Ref == src.Ref.RepoRef().String() && plumbing.IsHash(s.Commit) {
 				out = append(out, plumbing.NewHash(s.Commit))
 			}
 		}

@@ -93,7 +93,7 @@ const attributes = "**/README.md linguist-generated=true\n**/hydrator.metadata l
 // unitHydrator names what a unit was rendered from: the first source's commit, or with
 // promotion that of the inputs.
 func (p *pass) unitHydrator() hydrator {
-	h := hydrator{RepoURL: p.sources[0].repo.URL(), DrySHA: p.commits[0].Hash.String(), Commands: []string{p.command(0)}}
+	h := hydrator{RepoURL: p.sources[0].Repo.URL(), DrySHA: p.commits[0].Hash.String(), Commands: []string{p.command(0)}}
 	if p.promotes() {
 		h.RepoURL, h.DrySHA = p.output.URL(), p.dry.String()
 	}
@@ -123,11 +123,11 @@ func (p *pass) writeHydrators(c *change) error {
 // the first of the references.
 func (p *pass) hydrator() hydrator {
 	h := p.unitHydrator()
-	first := describe(p.sources[0].repo.URL(), p.commits[0])
+	first := describe(p.sources[0].Repo.URL(), p.commits[0])
 	h.Author, h.Date, h.Subject, h.Body = first.Author, first.Date, first.Subject, first.Body
 	for i := range p.sources {
 		if i > 0 || p.promotes() {
-			h.References = append(h.References, hydratorReference{describe(p.sources[i].repo.URL(), p.commits[i])})
+			h.References = append(h.References, hydratorReference{describe(p.sources[i].Repo.URL(), p.commits[i])})
 		}
 	}
 	if r, ok := referenced(p.commits[0].Message); ok {

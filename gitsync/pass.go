@@ -19,23 +19,23 @@ import (
 // pass is one attempt: gather, decide, write.
 type pass struct {
 	*Syncer
-	gate    gate
-	round   time.Time    // what remotes answered after its start holds
-	last    bool         // of the attempts: there is no further one after a lost race
-	reader  *repo.Reader // of the output's repository
-	commits []*repo.Commit
-	tip     tip
-	branch  *branch.Branch
-	head    *manifest.Set // what the inputs define
-	set     *manifest.Set // what is rendered: with stand-ins for what cannot be read
-	missing []missing
-	lost    map[manifest.ID]*lost
-	blind   []branch.Place // cannot be read, and not known is what was there at the base
-	past    *past
-	held    []*holding
-	plan    []unitPlan
-	dry     plumbing.Hash // with promotion: the commit that holds the inputs
-	report  *Report
+	gate            gate
+	round           time.Time    // what remotes answered after its start holds
+	last            bool         // of the attempts: there is no further one after a lost race
+	reader          *repo.Reader // of the output's repository
+	commits         []*repo.Commit
+	tip             tip
+	branch          *branch.Branch
+	head            *manifest.Set // what the inputs define
+	set             *manifest.Set // what is rendered: with stand-ins for what cannot be read
+	missing         []missing
+	unreadable      map[manifest.ID]*unreadable
+	unreadablePaths []branch.Place // cannot be read, and not known is what was there at the base
+	past            *past
+	held            []*holding
+	plan            []unitPlan
+	dry             plumbing.Hash // with promotion: the commit that holds the inputs
+	report          *Report
 }
 
 // run makes the pass once everything is fetched.
@@ -49,7 +49,7 @@ func (p *pass) run(ctx context.Context) error {
 	if err := p.readInputs(); err != nil {
 		return err
 	}
-	if err := p.replaceLost(); err != nil {
+	if err := p.replaceUnreadable(); err != nil {
 		return err
 	}
 	options := p.render
@@ -98,7 +98,7 @@ func (p *pass) run(ctx context.Context) error {
 func (p *pass) aboutHead(diags diag.List) diag.List {
 	var out diag.List
 	for _, d := range diags {
-		l := p.lost[objectID(d)]
+		l := p.unreadable[objectID(d)]
 		if l == nil || d.Code == diag.DuplicateObject {
 			out = append(out, d)
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // past is what the output branch was rendered from. Nothing of it is read before somebody asks,
@@ -161,7 +162,7 @@ func (p *past) standIn(id manifest.ID) (*manifest.Object, error) {
 // isUsed reports whether any unit was rendered from an object. A Namespace counts without, as
 // its labels select.
 func (p *past) isUsed(id manifest.ID) (bool, error) {
-	if id.Kind == namespaceKind {
+	if id.Kind == source.NamespaceKind {
 		return true, nil
 	}
 	for name := range p.branch.Units {
@@ -207,11 +208,11 @@ func (p *past) atBase(id manifest.ID) (*manifest.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.commit == nil {
+		if b.Commit == nil {
 			continue
 		}
-		for _, f := range b.definitions(id, p.head, p.sources[i]) {
-			all, from = append(all, f.object), p.origin(i, b, f.file)
+		for _, f := range b.Definitions(id, p.head, p.sources[i]) {
+			all, from = append(all, f.Object), p.origin(i, b, f.File)
 		}
 	}
 	if len(all) != 1 {
@@ -221,40 +222,19 @@ func (p *past) atBase(id manifest.ID) (*manifest.Object, error) {
 	return all[0], nil
 }
 
-// definitions are the documents of the base that define an object. Files that are what they
-// were are the head's.
-func (b *base) definitions(id manifest.ID, head *manifest.Set, src *source) []found {
-	out := slices.Clone(b.objects[id])
-	now := []*manifest.Object{head.Get(id)}
-	for _, group := range head.Duplicates() {
-		if group[0].ID == id {
-			now = group
-		}
-	}
-	for _, o := range now {
-		if o == nil || b.differs[o.File()] {
-			continue
-		}
-		if f := src.input.files[o.File()]; f != nil && slices.Contains(f.result.Objects, o) {
-			out = append(out, found{o, f})
-		}
-	}
-	return out
-}
-
-func (p *past) origin(i int, b *base, f *inputFile) branch.Origin {
+func (p *past) origin(i int, b *source.Base, f *source.File) branch.Origin {
 	src := p.sources[i]
 	return branch.Origin{
-		Source: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: b.commit.Hash.String(), Date: commitRef(b.commit).Date,
-		Path: f.path, Blob: f.blob.String(),
+		Source: src.Repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: b.Commit.Hash.String(), Date: commitRef(b.Commit).Date,
+		Path: f.Path, Blob: f.Blob.String(),
 	}
 }
 
-func (p *past) base(i int) (*base, error) { return p.pass.base(p.ctx, i) }
+func (p *past) base(i int) (*source.Base, error) { return p.pass.base(p.ctx, i) }
 
 // sourceOf finds the source that an origin names; -1 when the pipeline has it no more.
 func (p *pass) sourceOf(o branch.Origin) int {
-	return slices.IndexFunc(p.sources, func(s *source) bool { return s.repo.URL() == o.Source && s.Ref.RepoRef().String() == o.Ref })
+	return slices.IndexFunc(p.sources, func(s *source.Source) bool { return s.Repo.URL() == o.Source && s.Ref.RepoRef().String() == o.Ref })
 }
 
 // atCommit reads an object from the commit that it comes from; nil when it cannot be had.
@@ -268,17 +248,17 @@ func (p *past) atCommit(o branch.Origin, id manifest.ID) (*manifest.Object, erro
 	if commit == nil || err != nil {
 		return nil, err
 	}
-	rd := src.repo.Reader()
+	rd := src.Repo.Reader()
 	defer rd.Close()
 	entry, err := rd.Lookup(commit.Tree, o.Path)
 	if err != nil || entry.Hash.String() != o.Blob {
 		return nil, notFoundIsNil(err)
 	}
-	f := src.file(o.Path, entry)
-	if err := src.parseOne(rd, f, p.pipeline.Spec.ParseOptions()); err != nil {
+	f := src.File(o.Path, entry)
+	if err := src.ParseFile(rd, f, p.pipeline.Spec.ParseOptions()); err != nil {
 		return nil, err
 	}
-	return only(f.result, id), nil
+	return only(f.Result, id), nil
 }
 
 // only is the object of an identity that a file defines once; nil when it does not.

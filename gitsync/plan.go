@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // action is what becomes of a unit's folder.
@@ -150,7 +151,7 @@ func (d decider) judge(plan *unitPlan) error {
 	if len(u.Files) == 0 {
 		plan.action, plan.state = remove, UnitRemoved
 	}
-	d.holdBlind(plan)
+	d.holdUnreadable(plan)
 	switch {
 	case plan.action != write:
 	case isWritten:
@@ -164,23 +165,23 @@ func (d decider) judge(plan *unitPlan) error {
 // unsure reports whether there are objects, or may be, of which no version can be had: units
 // that were rendered from them stay, and it takes more than memory to tell which.
 func (d decider) unsure() bool {
-	for _, l := range d.lost {
+	for _, l := range d.unreadable {
 		if l.standIn == nil {
 			return true
 		}
 	}
-	return len(d.blind) > 0
+	return len(d.unreadablePaths) > 0
 }
 
-// holdBlind holds a unit when an object that it was rendered from cannot be read, or perhaps
+// holdUnreadable holds a unit when an object that it was rendered from cannot be read, or perhaps
 // so, and no version of it can be had either.
-func (d decider) holdBlind(plan *unitPlan) {
+func (d decider) holdUnreadable(plan *unitPlan) {
 	for _, text := range plan.folder.Inventory.Inputs {
 		id, ok := parseID(text)
 		if !ok || d.set.Get(id) != nil || slices.Contains(plan.unit.Inputs, id) {
 			continue
 		}
-		if l := d.lost[id]; l != nil {
+		if l := d.unreadable[id]; l != nil {
 			plan.hold(l.reason.Position() + ": " + l.reason.Message)
 			return
 		}
@@ -205,7 +206,7 @@ func (p *pass) inputs(u *generator.Unit) []string {
 	namespaces := map[string]bool{}
 	for _, id := range u.Inputs {
 		out = append(out, id.String())
-		if ns := (manifest.ID{Kind: namespaceKind, Name: id.Namespace}); !namespaces[id.Namespace] && p.set.Get(ns) != nil {
+		if ns := (manifest.ID{Kind: source.NamespaceKind, Name: id.Namespace}); !namespaces[id.Namespace] && p.set.Get(ns) != nil {
 			out = append(out, ns.String())
 		}
 		namespaces[id.Namespace] = true
@@ -256,7 +257,7 @@ func agentID(unit string) manifest.ID {
 func (d decider) gone(held *branch.Unit) unitPlan {
 	plan := unitPlan{name: held.Name, folder: held, action: remove, state: UnitRemoved}
 	id := agentID(held.Name)
-	switch l := d.lost[id]; {
+	switch l := d.unreadable[id]; {
 	case d.set.Get(id) != nil:
 	case l != nil:
 		plan.hold(l.reason.Position() + ": " + l.reason.Message)

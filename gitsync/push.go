@@ -96,7 +96,7 @@ func (p *pass) messageData() pipeline.Message {
 	for i, c := range p.commits {
 		subject, _ := foreigntext.SplitMessage(c.Message)
 		data.Sources = append(data.Sources, pipeline.MessageSource{
-			URL: p.sources[i].repo.URL(), Commit: c.Hash.String(), Subject: subject, Author: foreigntext.Person(c.Author),
+			URL: p.sources[i].Repo.URL(), Commit: c.Hash.String(), Subject: subject, Author: foreigntext.Person(c.Author),
 		})
 	}
 	for _, plan := range p.plan {
@@ -113,7 +113,7 @@ func (p *pass) messageData() pipeline.Message {
 func (p *pass) trailers() string {
 	var b strings.Builder
 	for i, c := range p.commits {
-		fmt.Fprintf(&b, "Agentry-Source-Repo: %s\nAgentry-Source-Commit: %s\n", p.sources[i].repo.URL(), c.Hash)
+		fmt.Fprintf(&b, "Agentry-Source-Repo: %s\nAgentry-Source-Commit: %s\n", p.sources[i].Repo.URL(), c.Hash)
 	}
 	fmt.Fprintf(&b, "Agentry-Version: %s\nAgentry-Config-Digest: %s\n", p.options.Version, p.configDigest())
 	var authors []string

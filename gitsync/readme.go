@@ -30,7 +30,7 @@ func (p *pass) readme() []byte {
 func (p *pass) readmeSources() string {
 	var b strings.Builder
 	for _, s := range p.sources {
-		fmt.Fprintf(&b, "- `%s`, %s, below %s\n", s.repo.URL(), s.Ref.RepoRef(), strings.Join(s.Paths, ", "))
+		fmt.Fprintf(&b, "- `%s`, %s, below %s\n", s.Repo.URL(), s.Ref.RepoRef(), strings.Join(s.Paths, ", "))
 	}
 	return b.String()
 }

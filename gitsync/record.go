@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // heldFolder holds the texts of objects that are held, under names that are hashes of them, so
@@ -112,7 +113,7 @@ func (p *pass) keeps(text string, o *manifest.Object) bool {
 // parseID reads what ID.String wrote.
 func parseID(text string) (manifest.ID, bool) {
 	kind, rest, _ := strings.Cut(text, "/")
-	if kind == namespaceKind {
+	if kind == source.NamespaceKind {
 		return manifest.ID{Kind: kind, Name: rest}, true
 	}
 	namespace, name, ok := strings.Cut(rest, "/")

@@ -60,9 +60,9 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 func (s *Syncer) use(perSource []*repo.Repo) {
 	s.batches.renew(s.pipeline.Metadata.Name, s.pusher, s.output)
 	for i, src := range s.sources {
-		src.repo = perSource[i]
+		src.Repo = perSource[i]
 		if len(s.sources) > 1 {
-			src.label = src.repo.URL() // what the pipeline says may hold a user name, which may be a token
+			src.Label = src.Repo.URL() // what the pipeline says may hold a user name, which may be a token
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (s *Syncer) Refs() []RemoteRefs {
 		for _, src := range s.sources {
 			ref := src.Ref.RepoRef()
 			ref.Optional = true
-			if src.repo == r && ref.Commit == "" && !slices.Contains(refs.Refs, ref) {
+			if src.Repo == r && ref.Commit == "" && !slices.Contains(refs.Refs, ref) {
 				refs.Refs = append(refs.Refs, ref)
 			}
 		}

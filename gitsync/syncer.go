@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/signature"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // Credentials are the resolved credentials of a pipeline.
@@ -69,7 +70,7 @@ type Syncer struct {
 	pipeline pipeline.Pipeline
 	options  Options
 	render   generator.Options
-	sources  []*source
+	sources  []*source.Source
 	remotes
 	creds   Credentials
 	sign    signature.Func        // nil: commits are not signed
@@ -77,16 +78,6 @@ type Syncer struct {
 	own     *repo.Pool            // nil if Options has one
 	batches *Batches
 	memory  memory
-}
-
-// source is one source with what was read of it.
-type source struct {
-	pipeline.Source
-	repo  *repo.Repo
-	label string // its URL in diagnostics, where there are several sources
-	input input
-	base  *base // nil before it was needed
-	away  lostCommits
 }
 
 // memory is what makes later passes cheap.
@@ -137,7 +128,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
 	for _, src := range spec.Sources {
-		s.sources = append(s.sources, &source{Source: src})
+		s.sources = append(s.sources, &source.Source{Source: src})
 	}
 	if err := s.SetCredentials(creds); err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -44,6 +44,11 @@ func allowed() map[string][]string {
 		"internal/webhook/kind": {},
 		"internal/httpclient":   {},
 		"gitsync":               {"generator", "gitsync", "internal/httpclient", "internal/webhook/kind"},
+		"gitsync/foreigntext":   {"gitsync/repo"},
+		"gitsync/signature":     {"generator/diag", "gitsync/foreigntext", "gitsync/repo"},
+		"gitsync/pipeline":      {"generator", "gitsync/repo", "internal/webhook/kind"},
+		"gitsync/source":        {"generator/diag", "generator/manifest", "gitsync/pipeline", "gitsync/repo", "gitsync/sourceignore"},
+		"gitsync/branch":        {"generator/manifest", "generator/workload", "gitsync/pipeline", "gitsync/repo"},
 		"sd":                    {"sd", "internal/style"},
 		"sd/kubelet":            {}, // It writes to the cluster: nothing that reads what pods say.
 		"internal":              {"generator", "gitsync", "sd", "internal"},

@@ -27,9 +27,9 @@ const (
 // One that is no longer needed must be removed: the list only gets shorter.
 func exceptions() map[string]int {
 	return map[string]int{
-		"methods of type gitsync.pass":       119,
-		"files with methods of gitsync.pass": 21,
-		"files of package gitsync":           39,
+		"methods of type gitsync.pass":       106,
+		"files with methods of gitsync.pass": 20,
+		"files of package gitsync":           31,
 	}
 }
 

@@ -1,4 +1,4 @@
-package gitsync
+package source
 
 import (
 	"context"
@@ -22,11 +22,11 @@ import (
 )
 
 // visible are the files that a source holds: their blobs, or that they cannot be read.
-func visible(in *input) map[string]string {
+func visible(in *Input) map[string]string {
 	out := map[string]string{}
-	for name, f := range in.files {
-		out[name] = f.blob.String()
-		if f.result.Broken > 0 {
+	for name, f := range in.Files {
+		out[name] = f.Blob.String()
+		if f.Result.Broken > 0 {
 			out[name] = "broken"
 		}
 	}
@@ -120,9 +120,9 @@ func TestWhatIsReadByStepsIsWhatIsReadAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = r.Close() })
-		var sources []*source
+		var sources []*Source
 		for _, paths := range [][]string{{"."}, {"in"}, {"in/a", "in/c", "in/a/b"}, {"in/a/x.yaml", "other"}} {
-			sources = append(sources, &source{Source: pipeline.Source{Paths: paths}, repo: r})
+			sources = append(sources, &Source{Source: pipeline.Source{Paths: paths}, Repo: r})
 		}
 		var trees []plumbing.Hash
 		for range 20 {
@@ -148,36 +148,36 @@ func head(t *testing.T, r *repo.Repo) plumbing.Hash {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit, err := readCommit(r, tips[0].Commit)
+	commit, err := ReadCommit(r, tips[0].Commit)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return commit.Tree
 }
 
-func checkUpdate(t *testing.T, h *ignoreHistory, s *source, tree plumbing.Hash) {
+func checkUpdate(t *testing.T, h *ignoreHistory, s *Source, tree plumbing.Hash) {
 	t.Helper()
-	if err := s.update(tree, manifest.Options{}); err != nil {
+	if err := s.Update(tree, manifest.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	fresh := &source{Source: s.Source, repo: s.repo}
-	if err := fresh.update(tree, manifest.Options{}); err != nil {
+	fresh := &Source{Source: s.Source, Repo: s.Repo}
+	if err := fresh.Update(tree, manifest.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(visible(&fresh.input), visible(&s.input)); diff != "" {
+	if diff := cmp.Diff(visible(&fresh.Input), visible(&s.Input)); diff != "" {
 		t.Errorf("by steps (+) and at once (-):\n%s", diff)
 	}
-	if diff := cmp.Diff(oracle(h.files, s.Paths), slices.Sorted(maps.Keys(fresh.input.files)), cmp.Transformer("nil", func(l []string) []string { return append([]string{}, l...) })); diff != "" {
+	if diff := cmp.Diff(oracle(h.files, s.Paths), slices.Sorted(maps.Keys(fresh.Input.Files)), cmp.Transformer("nil", func(l []string) []string { return append([]string{}, l...) })); diff != "" {
 		t.Errorf("Flux (-) and we (+):\n%s", diff)
 	}
 }
 
 // checkDiff compares as the base of a source is compared with its head.
-func checkDiff(t *testing.T, s *source, from, to plumbing.Hash) {
+func checkDiff(t *testing.T, s *Source, from, to plumbing.Hash) {
 	t.Helper()
-	old, next := &source{Source: s.Source, repo: s.repo}, &source{Source: s.Source, repo: s.repo}
-	for side, tree := range map[*source]plumbing.Hash{old: from, next: to} {
-		if err := side.update(tree, manifest.Options{}); err != nil {
+	old, next := &Source{Source: s.Source, Repo: s.Repo}, &Source{Source: s.Source, Repo: s.Repo}
+	for side, tree := range map[*Source]plumbing.Hash{old: from, next: to} {
+		if err := side.Update(tree, manifest.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,7 +185,7 @@ func checkDiff(t *testing.T, s *source, from, to plumbing.Hash) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := visible(&old.input)
+	got := visible(&old.Input)
 	for _, c := range changes {
 		if want := got[c.Path]; want != "" && want != c.Old.Hash.String() || want == "" && c.Old != (repo.Entry{}) {
 			t.Errorf("%s was %q and is said to have been %v", c.Path, want, c.Old)
@@ -195,7 +195,7 @@ func checkDiff(t *testing.T, s *source, from, to plumbing.Hash) {
 			delete(got, c.Path)
 		}
 	}
-	if diff := cmp.Diff(visible(&next.input), got); diff != "" {
+	if diff := cmp.Diff(visible(&next.Input), got); diff != "" {
 		t.Errorf("the differences lead elsewhere (-want +got):\n%s", diff)
 	}
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
-// lost is an object that the inputs define, or may define, in a way that cannot be read: it is
+// unreadable is an object that the inputs define, or may define, in a way that cannot be read: it is
 // invalid, there more than once, or perhaps in a file that cannot be read.
-type lost struct {
+type unreadable struct {
 	id      manifest.ID
 	source  int // of the pipeline's
 	reason  diag.Diagnostic
@@ -27,17 +28,17 @@ type missing struct {
 	reason diag.Diagnostic
 }
 
-// replaceLost finds the objects that cannot be read, and makes the set that is rendered: with
+// replaceUnreadable finds the objects that cannot be read, and makes the set that is rendered: with
 // what stands in for them.
-func (p *pass) replaceLost() error {
-	p.lost = map[manifest.ID]*lost{}
+func (p *pass) replaceUnreadable() error {
+	p.unreadable = map[manifest.ID]*unreadable{}
 	p.findDuplicates()
 	p.findInvalid()
 	if err := p.findHidden(); err != nil {
 		return err
 	}
 	changes := map[manifest.ID]*manifest.Object{}
-	for id, l := range p.lost {
+	for id, l := range p.unreadable {
 		var err error
 		if l.standIn, err = p.past.standIn(id); err != nil {
 			return err
@@ -52,21 +53,21 @@ func (p *pass) replaceLost() error {
 	}
 	diags := p.set.Diags()
 	for _, group := range p.set.Duplicates() {
-		p.lost[group[0].ID].reason = firstError(diags, group[0].ID)
+		p.unreadable[group[0].ID].reason = firstError(diags, group[0].ID)
 	}
 	return nil
 }
 
 // nowhere reports whether no readable document defines an object, well or badly.
 func (p *pass) nowhere(id manifest.ID) bool {
-	return p.head.Get(id) == nil && (p.lost[id] == nil || len(p.lost[id].hidden) > 0)
+	return p.head.Get(id) == nil && (p.unreadable[id] == nil || len(p.unreadable[id].hidden) > 0)
 }
 
 // findDuplicates finds objects that are defined more than once: none of them is used.
 func (p *pass) findDuplicates() {
 	for _, group := range p.head.Duplicates() {
 		source, _ := p.fileOf(group[0])
-		p.lost[group[0].ID] = &lost{id: group[0].ID, source: source}
+		p.unreadable[group[0].ID] = &unreadable{id: group[0].ID, source: source}
 	}
 }
 
@@ -74,10 +75,10 @@ func (p *pass) findDuplicates() {
 // another that cannot.
 func (p *pass) findInvalid() {
 	for i, src := range p.sources {
-		for _, f := range src.input.oddFiles() {
-			for _, id := range f.result.Invalid {
-				if isIdentity(id) && p.nowhere(id) {
-					p.lost[id] = &lost{id: id, source: i, reason: firstError(f.result.Diags, id)}
+		for _, f := range src.Input.OddFiles() {
+			for _, id := range f.Result.Invalid {
+				if source.IsIdentity(id) && p.nowhere(id) {
+					p.unreadable[id] = &unreadable{id: id, source: i, reason: firstError(f.Result.Diags, id)}
 				}
 			}
 		}
@@ -85,9 +86,9 @@ func (p *pass) findInvalid() {
 }
 
 // fileOf finds the source and the file that an object of the head was read from.
-func (p *pass) fileOf(o *manifest.Object) (int, *inputFile) {
+func (p *pass) fileOf(o *manifest.Object) (int, *source.File) {
 	for i, src := range p.sources {
-		if f := src.input.files[o.File()]; f != nil && slices.Contains(f.result.Objects, o) {
+		if f := src.Input.Files[o.File()]; f != nil && slices.Contains(f.Result.Objects, o) {
 			return i, f
 		}
 	}
@@ -116,18 +117,18 @@ func (p *pass) findHidden() error {
 		if err != nil {
 			return err
 		}
-		blind := b.commit == nil || slices.ContainsFunc(covers, func(c cover) bool { return c.isPath && !b.below(c.Path) })
+		blind := b.Commit == nil || slices.ContainsFunc(covers, func(c unreadableSource) bool { return c.isPath && !b.Below(c.Path) })
 		if blind {
 			for _, c := range covers {
-				p.blind = append(p.blind, c.Place)
+				p.unreadablePaths = append(p.unreadablePaths, c.Place)
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(b.files)) {
-			over := slices.DeleteFunc(slices.Clone(covers), func(c cover) bool { return !c.hides(name, b) })
-			for _, o := range b.files[name].result.Objects {
+		for _, name := range slices.Sorted(maps.Keys(b.Files)) {
+			over := slices.DeleteFunc(slices.Clone(covers), func(c unreadableSource) bool { return !c.hides(name, b) })
+			for _, o := range b.Files[name].Result.Objects {
 				p.hide(i, o.ID, over)
 			}
-			for _, id := range b.files[name].result.Invalid {
+			for _, id := range b.Files[name].Result.Invalid {
 				p.hide(i, id, over)
 			}
 		}
@@ -138,32 +139,32 @@ func (p *pass) findHidden() error {
 	return nil
 }
 
-// cover is what may hide objects.
-type cover struct {
+// unreadableSource is a file or a path that cannot be read, and may hide objects.
+type unreadableSource struct {
 	branch.Place
 	isPath bool // that the pipeline names, and not a file
 	reason diag.Diagnostic
 }
 
 // covers are the files and paths of a source that cannot be read.
-func (p *pass) covers(i int) []cover {
+func (p *pass) covers(i int) []unreadableSource {
 	src := p.sources[i]
 	at := func(name string) branch.Place {
-		return branch.Place{Source: src.repo.URL(), Ref: src.Ref.RepoRef().String(), Path: name}
+		return branch.Place{Source: src.Repo.URL(), Ref: src.Ref.RepoRef().String(), Path: name}
 	}
-	var out []cover
-	for _, f := range src.input.oddFiles() {
-		if f.unreadable() {
-			c := cover{Place: at(f.path)}
-			if n := slices.IndexFunc(f.result.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); n >= 0 {
-				c.reason = f.result.Diags[n]
+	var out []unreadableSource
+	for _, f := range src.Input.OddFiles() {
+		if f.Unreadable() {
+			c := unreadableSource{Place: at(f.Path)}
+			if n := slices.IndexFunc(f.Result.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); n >= 0 {
+				c.reason = f.Result.Diags[n]
 			}
 			out = append(out, c)
 		}
 	}
 	for _, m := range p.missing {
 		if m.source == i {
-			out = append(out, cover{at(m.path), true, m.reason})
+			out = append(out, unreadableSource{at(m.path), true, m.reason})
 		}
 	}
 	return out
@@ -171,61 +172,40 @@ func (p *pass) covers(i int) []cover {
 
 // hides reports whether what a file of the base held may be there now: any file may have been
 // renamed, but what could not be read at the base either had nothing to do with the render.
-func (c cover) hides(name string, b *base) bool {
+func (c unreadableSource) hides(name string, b *source.Base) bool {
 	if c.isPath {
 		return pipeline.Within(c.Path, name)
 	}
-	return b.differs[c.Path]
-}
-
-// below reports whether the base has a file below a path that the head has not. Of one that it
-// has not either nobody can tell what is missed.
-func (b *base) below(dir string) bool {
-	for name := range b.files {
-		if pipeline.Within(dir, name) {
-			return true
-		}
-	}
-	return false
+	return b.Differs[c.Path]
 }
 
 // missed reports whether an object that is nowhere may be where nothing can be read: nobody
 // can tell if it was there at the base. One that was elsewhere then is deleted.
 func (p *pass) missed(id manifest.ID) bool {
 	for i := range p.sources {
-		if len(p.blind) == 0 {
+		if len(p.unreadablePaths) == 0 {
 			return false
 		}
 		b, err := p.past.base(i)
 		p.past.keep(err)
-		if err == nil && b.defines(id) {
+		if err == nil && b.Defines(id) {
 			return false
 		}
 	}
-	return len(p.blind) > 0
-}
-
-// defines reports whether a file that differs now defined an object, well or badly.
-func (b *base) defines(id manifest.ID) bool {
-	for _, f := range b.files {
-		if slices.Contains(f.result.Invalid, id) {
-			return true
-		}
-	}
-	return len(b.objects[id]) > 0
+	return len(p.unreadablePaths) > 0
 }
 
 // stillOver are the places that hide a recorded object: where it was hidden before, and what
 // cannot be read since the base. When that is not known it may be in any.
-func (p *pass) stillOver(i int, r *record, covers []cover, b *base, blind bool) []cover {
+func (p *pass) stillOver(i int, r *record, covers []unreadableSource, b *source.Base, blind bool) []unreadableSource {
 	src := p.sources[i]
-	at := branch.Place{Source: src.repo.URL(), Ref: src.Ref.RepoRef().String()}
+	at := branch.Place{Source: src.Repo.URL(), Ref: src.Ref.RepoRef().String()}
 	from := r.Source == at.Source && r.Ref == at.Ref ||
 		slices.ContainsFunc(r.Hidden, func(h branch.Place) bool { return h.Source == at.Source && h.Ref == at.Ref })
-	var out []cover
+	var out []unreadableSource
 	for _, c := range covers {
 		was := slices.Contains(r.Hidden, c.Place)
-		fresh := from && (blind || len(r.Hidden) > 0 && !c.isPath && b.differs[c.Path])
+		fresh := from && (blind || len(r.Hidden) > 0 && !c.isPath && b.Differs[c.Path])
 		if was || fresh {
 			out = append(out, c)
 		}
@@ -233,15 +213,15 @@ func (p *pass) stillOver(i int, r *record, covers []cover, b *base, blind bool) 
 	return out
 }
 
-// hide loses an object that is nowhere else.
-func (p *pass) hide(source int, id manifest.ID, over []cover) {
-	if len(over) == 0 || !isIdentity(id) || !p.nowhere(id) {
+// hide takes an object that is nowhere else for unreadable.
+func (p *pass) hide(i int, id manifest.ID, over []unreadableSource) {
+	if len(over) == 0 || !source.IsIdentity(id) || !p.nowhere(id) {
 		return
 	}
-	l := p.lost[id]
+	l := p.unreadable[id]
 	if l == nil {
-		l = &lost{id: id, source: source, reason: over[0].reason}
-		p.lost[id] = l
+		l = &unreadable{id: id, source: i, reason: over[0].reason}
+		p.unreadable[id] = l
 	}
 	for _, c := range over {
 		if !slices.Contains(l.hidden, c.Place) {

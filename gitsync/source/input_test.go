@@ -1,4 +1,4 @@
-package gitsync
+package source
 
 import (
 	"fmt"
@@ -19,12 +19,13 @@ func TestWhatIsKeptOfFilesIsWhatTheySay(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 2))
-		s := &Syncer{sources: []*source{{}, {}}}
-		for _, src := range s.sources {
-			src.input = newInput()
+		sources := []*Source{{}, {}}
+		var set *manifest.Set
+		for _, src := range sources {
+			src.Input = newInput()
 		}
 		for step := range 40 {
-			in := &s.sources[random.IntN(2)].input
+			in := &sources[random.IntN(2)].Input
 			for range 1 + random.IntN(3) {
 				name := fmt.Sprintf("%s/%d.yaml", []string{"a", "a/b", "c"}[random.IntN(3)], random.IntN(2))
 				if random.IntN(3) == 0 {
@@ -36,22 +37,23 @@ func TestWhatIsKeptOfFilesIsWhatTheySay(t *testing.T) {
 			if random.IntN(3) == 0 {
 				continue // as when a pass fails before it has a set
 			}
-			fresh := &Syncer{}
-			for _, src := range s.sources {
-				again := &source{input: newInput()}
-				for _, name := range slices.Sorted(maps.Keys(src.input.files)) {
-					again.input.put(src.input.files[name])
+			var fresh []*Source
+			for _, src := range sources {
+				again := &Source{Input: newInput()}
+				for _, name := range slices.Sorted(maps.Keys(src.Input.Files)) {
+					again.Input.put(src.Input.Files[name])
 				}
-				fresh.sources = append(fresh.sources, again)
+				fresh = append(fresh, again)
 			}
-			if diff := cmp.Diff(kept(fresh), kept(s)); diff != "" {
+			set = Objects(sources, set)
+			if diff := cmp.Diff(kept(fresh, Objects(fresh, nil)), kept(sources, set)); diff != "" {
 				t.Fatalf("seed %d, step %d (-files +kept):\n%s", seed, step, diff)
 			}
 		}
 	}
 }
 
-func randomInput(random *rand.Rand, name string) *inputFile {
+func randomInput(random *rand.Rand, name string) *File {
 	text := ""
 	for range random.IntN(4) {
 		id := fmt.Sprintf("metadata: {name: n%d, namespace: ns}", random.IntN(60))
@@ -64,26 +66,25 @@ func randomInput(random *rand.Rand, name string) *inputFile {
 			"not: [closed\n",
 		}[max(0, random.IntN(40)-34)]
 	}
-	return &inputFile{path: name, result: manifest.Parse(manifest.File{Path: name, Data: []byte(text)}, manifest.Options{})}
+	return &File{Path: name, Result: manifest.Parse(manifest.File{Path: name, Data: []byte(text)}, manifest.Options{})}
 }
 
 // kept is what a pass finds in the inputs.
-func kept(s *Syncer) map[string][]string {
+func kept(sources []*Source, set *manifest.Set) map[string][]string {
 	out := map[string][]string{}
 	add := func(key, format string, args ...any) { out[key] = append(out[key], fmt.Sprintf(format, args...)) }
-	for i, src := range s.sources {
-		in := &src.input
-		for _, f := range in.oddFiles() {
-			add(fmt.Sprint("odd ", i), "%s %v %v %d", f.path, f.result.Diags, f.result.Invalid, f.result.Broken)
+	for i, src := range sources {
+		in := &src.Input
+		for _, f := range in.OddFiles() {
+			add(fmt.Sprint("odd ", i), "%s %v %v %d", f.Path, f.Result.Diags, f.Result.Invalid, f.Result.Broken)
 		}
-		for _, kind := range slices.Sorted(maps.Keys(in.ignored)) {
-			add(fmt.Sprint("ignored ", i), "%s %d", kind, in.ignored[kind])
+		for _, kind := range slices.Sorted(maps.Keys(in.Ignored)) {
+			add(fmt.Sprint("ignored ", i), "%s %d", kind, in.Ignored[kind])
 		}
 		for _, name := range []string{"a", "a/b", "c", "a/0.yaml", "a/b/1.yaml"} {
-			add(fmt.Sprint("below ", i), "%s %t", name, in.below(name))
+			add(fmt.Sprint("below ", i), "%s %t", name, in.Below(name))
 		}
 	}
-	set := s.objects()
 	for _, o := range set.All() {
 		add("objects", "%s %p", o.ID, o)
 	}

@@ -1,4 +1,4 @@
-package gitsync
+package source
 
 import (
 	"errors"
@@ -16,10 +16,10 @@ import (
 
 // diff lists the readable files in which two trees differ, and what the .sourceignore files
 // of the second one hide. A file that only they hide or show differs too.
-func (s *source) diff(from, to plumbing.Hash) ([]repo.Change, sourceignore.Rules, error) {
-	rd := s.repo.Reader()
+func (s *Source) diff(from, to plumbing.Hash) ([]repo.Change, sourceignore.Rules, error) {
+	rd := s.Repo.Reader()
 	defer rd.Close()
-	d := treeDiff{source: s, rd: rd, from: from, to: to, seen: map[string]bool{}}
+	d := treeDiff{Source: s, rd: rd, from: from, to: to, seen: map[string]bool{}}
 	for _, prefix := range distinct(s.Paths) {
 		if err := d.compare(prefix); err != nil {
 			return nil, nil, err
@@ -49,7 +49,7 @@ func (s *source) diff(from, to plumbing.Hash) ([]repo.Change, sourceignore.Rules
 
 // treeDiff is one run of diff.
 type treeDiff struct {
-	*source
+	*Source
 	rd       *repo.Reader
 	from, to plumbing.Hash
 	raw      []repo.Change // whatever hides them, the .sourceignore files among them
@@ -106,15 +106,15 @@ func (d *treeDiff) add(c repo.Change) {
 
 // findRules derives the rules of both trees from those of the tree that was read last.
 func (d *treeDiff) findRules() (err error) {
-	switch d.input.tree {
+	switch d.Input.tree {
 	case d.from:
-		d.old = d.input.rules
+		d.old = d.Input.rules
 		d.new, err = d.turn(d.old, func(c repo.Change) repo.Entry { return c.New })
 	case d.to:
-		d.new = d.input.rules
+		d.new = d.Input.rules
 		d.old, err = d.turn(d.new, func(c repo.Change) repo.Entry { return c.Old })
 	default:
-		if _, d.old, err = d.diff(d.input.tree, d.from); err != nil {
+		if _, d.old, err = d.diff(d.Input.tree, d.from); err != nil {
 			return err
 		}
 		d.new, err = d.turn(d.old, func(c repo.Change) repo.Entry { return c.New })

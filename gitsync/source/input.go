@@ -1,0 +1,257 @@
+package source
+
+import (
+	"errors"
+	"maps"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/sourceignore"
+)
+
+// Input is what was read of a source, kept between passes. What passes ask of all files is kept
+// with them, so that its cost follows the change too.
+type Input struct {
+	tree    plumbing.Hash
+	rules   sourceignore.Rules // of the tree
+	Files   map[string]*File
+	folders map[string]int   // how many of the files each folder has below it
+	odd     map[string]*File // those of the files that [File.isOdd] tells
+	Ignored map[string]int   // objects of kinds that are not read, in all files
+	// gone and came are the objects of files since the set of objects was made; reshaped when
+	// they do not tell what became of it.
+	gone, came []*manifest.Object
+	reshaped   bool
+}
+
+// File is one parsed file. Its blob decides everything about it.
+type File struct {
+	Path   string
+	Blob   plumbing.Hash
+	bytes  int // of the text
+	Result manifest.Result
+}
+
+// Unreadable reports whether a file may define objects that nobody can tell: a document of it
+// is none, or is one of a name that no object can have.
+func (f *File) Unreadable() bool {
+	return f.Result.Broken > 0 || slices.ContainsFunc(f.Result.Invalid, func(id manifest.ID) bool { return !IsIdentity(id) })
+}
+
+// isOdd reports whether there is more to say about a file than which objects it defines.
+func (f *File) isOdd() bool {
+	return len(f.Result.Diags)+len(f.Result.Invalid)+f.Result.Broken > 0
+}
+
+// IsIdentity reports whether there can be an object of that name.
+func IsIdentity(id manifest.ID) bool {
+	named := len(validation.IsDNS1123Subdomain(id.Name)) == 0
+	return named && (id.Kind == NamespaceKind || len(validation.IsDNS1123Label(id.Namespace)) == 0)
+}
+
+// NamespaceKind is the kind of objects that are in no namespace.
+const NamespaceKind = "Namespace"
+
+// Below reports whether a file or a folder of that name was read.
+func (in *Input) Below(name string) bool {
+	return in.Files[name] != nil || in.folders[name] > 0
+}
+
+func newInput() Input {
+	return Input{Files: map[string]*File{}, folders: map[string]int{}, odd: map[string]*File{}, Ignored: map[string]int{}}
+}
+
+// Update reads the difference between the tree that was read last and a new one.
+func (s *Source) Update(tree plumbing.Hash, opts manifest.Options) error {
+	in := &s.Input
+	if in.Files == nil {
+		*in = newInput()
+	}
+	if in.tree == tree {
+		return nil
+	}
+	changes, rules, err := s.diff(in.tree, tree)
+	if err != nil {
+		return err
+	}
+	var fresh []*File
+	for _, c := range changes {
+		if c.New != (repo.Entry{}) {
+			fresh = append(fresh, s.File(c.Path, c.New))
+		}
+	}
+	if err := s.parse(fresh, opts); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.New == (repo.Entry{}) {
+			in.drop(c.Path)
+		}
+	}
+	for _, f := range fresh {
+		in.put(f)
+	}
+	in.tree, in.rules = tree, rules
+	return nil
+}
+
+// File is an entry that was not parsed yet.
+func (s *Source) File(name string, e repo.Entry) *File {
+	f := &File{Path: name, Blob: e.Hash}
+	problem := refuseMode(e.Mode)
+	if problem == nil && path.Base(name) == sourceignore.FileName {
+		unusable := sourceignore.Problem() // a usable one is no file to read
+		problem = &unusable
+	}
+	if problem != nil {
+		problem.File, problem.Source = name, s.Label
+		f.Result = manifest.Result{Diags: diag.List{*problem}, Broken: 1}
+		f.Blob = plumbing.ZeroHash
+	}
+	return f
+}
+
+// distinct drops paths that lie in others, so that no file is read twice.
+func distinct(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		p = path.Clean(p)
+		covered := slices.ContainsFunc(paths, func(q string) bool {
+			q = path.Clean(q)
+			return q != p && pipeline.Within(q, p)
+		})
+		if !covered && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// readable reports whether a path is a manifest's, below a prefix that the pipeline
+// names: a .yaml, .yml or .json file that is neither hidden nor in a hidden folder. A
+// file that the pipeline names itself is read whatever its name.
+func readable(name, prefix string) bool {
+	if name == prefix {
+		return true
+	}
+	return manifest.IsManifestPath(strings.TrimPrefix(name, prefix+"/"))
+}
+
+// refuseMode tells why an entry that is no plain file is not read.
+func refuseMode(mode filemode.FileMode) *diag.Diagnostic {
+	switch mode {
+	case filemode.Symlink:
+		return &diag.Diagnostic{Severity: diag.Error, Code: diag.SymlinkRefused, Message: "is a symbolic link, which is not followed",
+			Hint: "put a copy of the file in its place, or name the link's target in sources[].paths"}
+	case filemode.Submodule:
+		return &diag.Diagnostic{Severity: diag.Error, Code: diag.SubmoduleRefused, Message: "is a submodule, which is not followed",
+			Hint: "add the other repository as a source of its own"}
+	}
+	return nil
+}
+
+// parse reads and parses blobs on all processors. Each worker has a Reader of its own.
+func (s *Source) parse(files []*File, opts manifest.Options) error {
+	workers := max(1, min(runtime.GOMAXPROCS(0), len(files)/8+1))
+	next := make(chan *File, len(files))
+	for _, f := range files {
+		next <- f
+	}
+	close(next)
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			rd := s.Repo.Reader()
+			defer rd.Close()
+			for f := range next {
+				if errs[w] = s.ParseFile(rd, f, opts); errs[w] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// OddFiles are the odd ones in the order of their paths.
+func (in *Input) OddFiles() []*File {
+	return slices.SortedFunc(maps.Values(in.odd), func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// put takes a file in, instead of the one that was there.
+func (in *Input) put(f *File) {
+	in.drop(f.Path)
+	in.Files[f.Path] = f
+	in.count(f, 1)
+	if f.isOdd() {
+		in.odd[f.Path] = f
+	}
+	in.came = append(in.came, f.Result.Objects...)
+}
+
+// drop forgets a file that is gone.
+func (in *Input) drop(name string) {
+	old := in.Files[name]
+	if old == nil {
+		return
+	}
+	delete(in.Files, name)
+	delete(in.odd, name)
+	in.count(old, -1)
+	in.gone = append(in.gone, old.Result.Objects...)
+}
+
+// count adds a file to the sums, or takes it away.
+func (in *Input) count(f *File, sign int) {
+	in.reshaped = in.reshaped || len(f.Result.LeftOut) > 0
+	for kind, n := range f.Result.Ignored {
+		add(in.Ignored, kind, sign*n)
+	}
+	for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+		add(in.folders, dir, sign)
+	}
+}
+
+// add adds to one of several sums, of which those that are zero are not there.
+func add(sums map[string]int, key string, n int) {
+	if sums[key] += n; sums[key] == 0 {
+		delete(sums, key)
+	}
+}
+
+func (s *Source) ParseFile(rd *repo.Reader, f *File, opts manifest.Options) error {
+	if f.Blob.IsZero() {
+		return nil // refused already
+	}
+	data, err := rd.Blob(f.Blob, manifest.MaxFileBytes)
+	if errors.Is(err, repo.ErrTooLarge) {
+		f.Result = manifest.TooLarge(manifest.File{Source: s.Label, Path: f.Path})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.bytes = len(data)
+	f.Result = manifest.Parse(manifest.File{Source: s.Label, Path: f.Path, Data: data}, opts)
+	if base := path.Base(f.Path); base == "kustomization.yaml" || base == "kustomization.yml" {
+		f.Result.Diags = append(f.Result.Diags, diag.Diagnostic{
+			Severity: diag.Warning, Code: diag.PlainManifests, Source: s.Label, File: f.Path,
+			Message: "the folder's files are read as plain manifests: kustomizations are not built",
+			Hint:    "build it first and commit the result, if patches or generators matter",
+		})
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package source
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+)
+
+// Source is one source with what was read of it.
+type Source struct {
+	pipeline.Source
+	Repo  *repo.Repo
+	Label string // its URL in diagnostics, where there are several sources
+	Input Input
+	base  *Base // nil before it was needed
+	away  missingCommits
+}
+
+// Forget drops what was read of the source; the next pass reads it again.
+func (s *Source) Forget() { s.Input, s.base = Input{}, nil }
+
+// Size estimates the bytes that are kept of the source.
+func (s *Source) Size() int64 {
+	var size int64
+	for _, f := range s.Input.Files {
+		size += f.size()
+	}
+	if s.base != nil {
+		for _, f := range s.base.Files {
+			size += f.size()
+		}
+	}
+	return size
+}
+
+// What is kept between passes in bytes, as measured with ServiceMonitors, ConfigMaps and
+// kinds that are ignored: a file, an object, and each byte of text and of what is rendered,
+// which is there as values too.
+const (
+	BytesPerFile   = 600
+	bytesPerObject = 2 << 10
+	CopiesOfText   = 2
+)
+
+func (f *File) size() int64 {
+	return int64(BytesPerFile + bytesPerObject*len(f.Result.Objects) + CopiesOfText*f.bytes)
+}
+
+// ReadCommit reads a commit that is in the cache.
+func ReadCommit(r *repo.Repo, h plumbing.Hash) (*repo.Commit, error) {
+	rd := r.Reader()
+	defer rd.Close()
+	return rd.Commit(h)
+}
+
+// Objects joins what the files of sources define. Where the set of the last call tells what becomes
+// of it, that is changed: cost follows the change.
+func Objects(sources []*Source, last *manifest.Set) *manifest.Set {
+	var gone, came []*manifest.Object
+	reshaped := last == nil
+	for _, src := range sources {
+		in := &src.Input
+		gone, came, reshaped = append(gone, in.gone...), append(came, in.came...), reshaped || in.reshaped
+		in.gone, in.came, in.reshaped = nil, nil, false
+	}
+	if !reshaped {
+		if set, ok := last.Change(gone, came); ok {
+			return set
+		}
+	}
+	var results []manifest.Result
+	for _, src := range sources {
+		for _, name := range slices.Sorted(maps.Keys(src.Input.Files)) {
+			results = append(results, src.Input.Files[name].Result)
+		}
+	}
+	return manifest.NewSet(results...)
+}

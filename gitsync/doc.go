@@ -10,6 +10,11 @@
 // cannot be read deletes nothing, a source that cannot be reached stays where it was.
 // Only files that an inventory lists are ever changed or removed.
 //
+// Package pipeline says what a pipeline may be told, source reads the repositories that are read,
+// branch the branch that is written, signature signs commits and verifies them. Here they are joined:
+// what cannot be read is replaced by its last good version, the units are rendered, and what differs
+// is committed and pushed.
+//
 // What a [Syncer] keeps between passes is a cache: without it a pass costs more time and
 // yields the same.
 package gitsync

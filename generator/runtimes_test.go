@@ -17,6 +17,7 @@ func TestPodsAreTheRuntimes(t *testing.T) {
 	config := func(*model.Config) []byte { return []byte("its own language\n") }
 	other := runtime.Runtime{
 		Name:  "other",
+		Check: func(c *model.Config) (*model.Config, []model.Finding) { return c, nil },
 		Print: config, PrintRedacted: config, Masked: func(*model.Config) (string, string) { return "", "" },
 		ConfigKey: "config.other", CompressAboveBytes: 1 << 10,
 		Container: "other", Port: 4711, GraceSeconds: 7,

@@ -33,7 +33,7 @@ func TestTheCatalogueIsTheAgents(t *testing.T) {
 }
 
 // TestTheChecksAreTheAgents asks the agent what it makes of the configurations of which
-// generator/integration claims to know: whether it takes them, and what instance it infers.
+// generator/build/integration claims to know: whether it takes them, and what instance it infers.
 func TestTheChecksAreTheAgents(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.FromSlash(folder + "testdata/agent.txtar"))
 	if err != nil {

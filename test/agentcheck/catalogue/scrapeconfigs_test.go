@@ -30,7 +30,7 @@ func TestTheSchemaIsTheAgents(t *testing.T) {
 }
 
 // TestTheScrapeConfigsAreTheAgents asks the agent what it makes of the scrape configurations
-// of which generator/scrapeconfig claims to know.
+// of which generator/runtime/agent/handwritten claims to know.
 func TestTheScrapeConfigsAreTheAgents(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.FromSlash(scrapeFolder + "testdata/agent.txtar"))
 	if err != nil {

@@ -70,7 +70,7 @@ func (p *pass) collectHeld(rendered *generator.Output) error {
 
 // anything reports whether something is held, or may have been.
 func (c *heldCollector) anything() bool {
-	return len(c.unreadable) > 0 || len(c.unreadablePaths) > 0 || len(c.past.records) > 0
+	return len(c.unreadable) > 0 || len(c.unreadablePaths) > 0 || len(c.lastGood.records) > 0
 }
 
 // heldCollector joins what is held for one unit or another.
@@ -88,7 +88,7 @@ func (c *heldCollector) add(h holding) error {
 	}
 	if h.old == nil {
 		var err error
-		if h.old, err = c.past.recordOf(h.id, h.standIn); err != nil {
+		if h.old, err = c.lastGood.recordOf(h.id, h.standIn); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (p *pass) since(h *holding) branch.CommitRef {
 	case o != nil:
 		source, _ = p.fileOf(o)
 	case h.standIn != nil:
-		source = max(0, p.sourceOf(p.past.origins[h.standIn]))
+		source = max(0, p.sourceOf(p.lastGood.origins[h.standIn]))
 	}
 	return commitRef(p.commits[source])
 }
@@ -197,14 +197,14 @@ func (c *heldCollector) kept(plan *unitPlan) error {
 	}
 	for _, text := range plan.folder.Inventory.Inputs {
 		id, ok := parseID(text)
-		now, l, old := c.head.Get(id), c.unreadable[id], c.past.recordFor(plan.name, id)
+		now, l, old := c.head.Get(id), c.unreadable[id], c.lastGood.recordFor(plan.name, id)
 		vanished := now == nil && l == nil && c.missed(id)
 		isGone := now == nil && l == nil && !vanished && id.Kind != "Secret" && id.Kind != "ConfigMap"
 		wasHeld := old != nil && slices.Contains(old.Units, plan.name)
 		if !ok || isGone || plan.state == UnitPaused && l == nil && !vanished && !wasHeld {
 			continue
 		}
-		last, _ := c.past.Last(plan.name, id)
+		last, _ := c.lastGood.Last(plan.name, id)
 		h := holding{id: id, units: []string{plan.name}, standIn: last, reason: c.reasonOf(plan, id)}
 		if last == nil {
 			h.old = old
@@ -221,7 +221,7 @@ func (c *heldCollector) kept(plan *unitPlan) error {
 			return err
 		}
 	}
-	return c.past.err
+	return c.lastGood.err
 }
 
 // reasonOf is the error for which a unit that stays as it is does not take an object: the
@@ -244,7 +244,7 @@ func (p *pass) originOf(h *holding) branch.Origin {
 	if h.old != nil {
 		return h.old.Origin
 	}
-	return p.past.origins[h.standIn]
+	return p.lastGood.origins[h.standIn]
 }
 
 // heldObject is a holding as it is reported.

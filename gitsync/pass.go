@@ -31,7 +31,7 @@ type pass struct {
 	missing         []missing
 	unreadable      map[manifest.ID]*unreadable
 	unreadablePaths []branch.Place // cannot be read, and not known is what was there at the base
-	past            *past
+	lastGood        *lastGood
 	held            []*holding
 	plan            []unitPlan
 	dry             plumbing.Hash // with promotion: the commit that holds the inputs
@@ -53,12 +53,12 @@ func (p *pass) run(ctx context.Context) error {
 		return err
 	}
 	options := p.render
-	options.LastGood = p.past
+	options.LastGood = p.lastGood
 	options.Review = p.options.Review
 	rendered := generator.Render(p.set, options, p.memory.rendered)
 	err := p.decide(rendered)
-	if p.past.err != nil {
-		return p.past.err // what was rendered relies on it
+	if p.lastGood.err != nil {
+		return p.lastGood.err // what was rendered relies on it
 	}
 	if err != nil {
 		return fmt.Errorf("read the output branch: %w", err)

@@ -49,7 +49,7 @@ func heldName(text string) string { return path.Join(heldFolder, branch.SHA256([
 
 // recorded reads the version that a record keeps; nil when it cannot be had, or is not valid by
 // today's rules.
-func (p *past) recorded(r *record) (*manifest.Object, error) {
+func (p *lastGood) recorded(r *record) (*manifest.Object, error) {
 	if r.read {
 		return r.object, nil
 	}
@@ -69,7 +69,7 @@ func (p *past) recorded(r *record) (*manifest.Object, error) {
 
 // text reads the text of a record from the output branch, or from the branch's history if
 // somebody changed or removed it.
-func (p *past) text(r *record) (*manifest.Object, error) {
+func (p *lastGood) text(r *record) (*manifest.Object, error) {
 	if r.File == "" {
 		return nil, nil
 	}
@@ -149,7 +149,7 @@ func (p *pass) writeHeld(c *change, inv *branch.Inventory) error {
 			inv.HeldIn = append(inv.HeldIn, p.plan[i].name)
 		}
 	}
-	for _, r := range p.past.records {
+	for _, r := range p.lastGood.records {
 		if r.File != "" && !files[r.File] {
 			c.edits[p.branch.At(r.File)] = repo.Edit{Remove: true}
 		}

@@ -195,7 +195,7 @@ func (s *Syncer) attempt(ctx context.Context, since time.Time, last bool) (*Repo
 	p.report.enter(StageRender)
 	p.reader = s.output.Reader()
 	defer p.reader.Close()
-	p.past = p.newPast(ctx)
+	p.lastGood = p.newLastGood(ctx)
 	err := p.run(ctx)
 	if err != nil {
 		return p.report, err

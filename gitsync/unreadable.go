@@ -40,7 +40,7 @@ func (p *pass) replaceUnreadable() error {
 	changes := map[manifest.ID]*manifest.Object{}
 	for id, l := range p.unreadable {
 		var err error
-		if l.standIn, err = p.past.standIn(id); err != nil {
+		if l.standIn, err = p.lastGood.standIn(id); err != nil {
 			return err
 		}
 		if l.standIn != nil {
@@ -113,7 +113,7 @@ func (p *pass) findHidden() error {
 		if len(covers) == 0 {
 			continue
 		}
-		b, err := p.past.base(i)
+		b, err := p.lastGood.base(i)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (p *pass) findHidden() error {
 				p.hide(i, id, over)
 			}
 		}
-		for _, r := range p.past.records {
+		for _, r := range p.lastGood.records {
 			p.hide(i, r.id, p.stillOver(i, r, covers, b, blind))
 		}
 	}
@@ -186,8 +186,8 @@ func (p *pass) missed(id manifest.ID) bool {
 		if len(p.unreadablePaths) == 0 {
 			return false
 		}
-		b, err := p.past.base(i)
-		p.past.keep(err)
+		b, err := p.lastGood.base(i)
+		p.lastGood.keep(err)
 		if err == nil && b.Defines(id) {
 			return false
 		}

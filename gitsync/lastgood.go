@@ -12,10 +12,10 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
-// past is what the output branch was rendered from. Nothing of it is read before somebody asks,
+// lastGood is what the output branch was rendered from. Nothing of it is read before somebody asks,
 // so that good inputs cost no history. It implements [generator.LastGood], which gives no errors:
 // the first is kept, and fails the pass.
-type past struct {
+type lastGood struct {
 	*pass
 	ctx     context.Context // of the pass
 	records []*record       // of the output branch
@@ -26,8 +26,8 @@ type past struct {
 	origins map[*manifest.Object]branch.Origin
 }
 
-func (p *pass) newPast(ctx context.Context) *past {
-	out := &past{pass: p, ctx: ctx, inputs: map[string]map[string]bool{}, origins: map[*manifest.Object]branch.Origin{}}
+func (p *pass) newLastGood(ctx context.Context) *lastGood {
+	out := &lastGood{pass: p, ctx: ctx, inputs: map[string]map[string]bool{}, origins: map[*manifest.Object]branch.Origin{}}
 	if p.branch.Inventory != nil {
 		out.records = records(p.branch.Inventory)
 	}
@@ -42,7 +42,7 @@ func (p *pass) newPast(ctx context.Context) *past {
 }
 
 // Last implements generator.LastGood.
-func (p *past) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
+func (p *lastGood) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	had, err := p.had(unit, id)
@@ -56,7 +56,7 @@ func (p *past) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
 }
 
 // Owns implements generator.LastGood.
-func (p *past) Owns(unit string, id manifest.ID) bool {
+func (p *lastGood) Owns(unit string, id manifest.ID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u, err := p.branch.Unit(unit)
@@ -67,14 +67,14 @@ func (p *past) Owns(unit string, id manifest.ID) bool {
 	return err == nil && u.Exists() && u.Inventory.Owns(id)
 }
 
-func (p *past) keep(err error) {
+func (p *lastGood) keep(err error) {
 	if p.err == nil {
 		p.err = err
 	}
 }
 
 // had reports whether the folder of a unit was rendered from an object.
-func (p *past) had(unit string, id manifest.ID) (bool, error) {
+func (p *lastGood) had(unit string, id manifest.ID) (bool, error) {
 	inputs, ok := p.inputs[unit]
 	if !ok {
 		inputs = map[string]bool{}
@@ -97,7 +97,7 @@ func (p *past) had(unit string, id manifest.ID) (bool, error) {
 
 // last is the version of an object that a unit has: what is recorded of it, or what the object
 // was at the base. Nil when that cannot be had.
-func (p *past) last(unit string, id manifest.ID) (*manifest.Object, error) {
+func (p *lastGood) last(unit string, id manifest.ID) (*manifest.Object, error) {
 	if r := p.recordFor(unit, id); r != nil {
 		return p.recorded(r)
 	}
@@ -106,7 +106,7 @@ func (p *past) last(unit string, id manifest.ID) (*manifest.Object, error) {
 
 // recordFor is the record of the version that a unit has, its own or that of all units; nil
 // when there is none.
-func (p *past) recordFor(unit string, id manifest.ID) *record {
+func (p *lastGood) recordFor(unit string, id manifest.ID) *record {
 	var common *record
 	for _, r := range p.versions(id) {
 		if slices.Contains(r.Units, unit) {
@@ -120,7 +120,7 @@ func (p *past) recordFor(unit string, id manifest.ID) *record {
 }
 
 // recordOf is the record of this version of an object; of its being left out, if that is nil.
-func (p *past) recordOf(id manifest.ID, version *manifest.Object) (*record, error) {
+func (p *lastGood) recordOf(id manifest.ID, version *manifest.Object) (*record, error) {
 	for _, r := range p.records {
 		switch {
 		case r.id != id || (version == nil) != (r.Commit == ""):
@@ -138,7 +138,7 @@ func (p *past) recordOf(id manifest.ID, version *manifest.Object) (*record, erro
 // standIn is the version of an object that stands in for it, for all units, when it cannot be
 // read; nil when there is none. It is what it was at the base, unless that was wrong for all. What
 // nobody was rendered from has none: the next commit would lose it.
-func (p *past) standIn(id manifest.ID) (*manifest.Object, error) {
+func (p *lastGood) standIn(id manifest.ID) (*manifest.Object, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if used, err := p.isUsed(id); !used || err != nil {
@@ -161,7 +161,7 @@ func (p *past) standIn(id manifest.ID) (*manifest.Object, error) {
 
 // isUsed reports whether any unit was rendered from an object. A Namespace counts without, as
 // its labels select.
-func (p *past) isUsed(id manifest.ID) (bool, error) {
+func (p *lastGood) isUsed(id manifest.ID) (bool, error) {
 	if id.Kind == source.NamespaceKind {
 		return true, nil
 	}
@@ -175,7 +175,7 @@ func (p *past) isUsed(id manifest.ID) (bool, error) {
 
 // heldByAll reports whether every unit that has an object has an older version of it than the
 // base.
-func (p *past) heldByAll(id manifest.ID) (bool, error) {
+func (p *lastGood) heldByAll(id manifest.ID) (bool, error) {
 	if len(p.versions(id)) == 0 {
 		return false, nil
 	}
@@ -188,7 +188,7 @@ func (p *past) heldByAll(id manifest.ID) (bool, error) {
 }
 
 // versions are the records that keep a version of an object, that of all units first.
-func (p *past) versions(id manifest.ID) []*record {
+func (p *lastGood) versions(id manifest.ID) []*record {
 	var out []*record
 	for _, r := range p.records {
 		if r.id == id && r.Commit != "" {
@@ -200,7 +200,7 @@ func (p *past) versions(id manifest.ID) []*record {
 
 // atBase is an object as it was when the output was last rendered; nil when it was not there,
 // was invalid or there twice, or when nothing is known.
-func (p *past) atBase(id manifest.ID) (*manifest.Object, error) {
+func (p *lastGood) atBase(id manifest.ID) (*manifest.Object, error) {
 	var all []*manifest.Object
 	var from branch.Origin
 	for i := range p.sources {
@@ -222,7 +222,7 @@ func (p *past) atBase(id manifest.ID) (*manifest.Object, error) {
 	return all[0], nil
 }
 
-func (p *past) origin(i int, b *source.Base, f *source.File) branch.Origin {
+func (p *lastGood) origin(i int, b *source.Base, f *source.File) branch.Origin {
 	src := p.sources[i]
 	return branch.Origin{
 		Source: src.Repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: b.Commit.Hash.String(), Date: commitRef(b.Commit).Date,
@@ -230,7 +230,7 @@ func (p *past) origin(i int, b *source.Base, f *source.File) branch.Origin {
 	}
 }
 
-func (p *past) base(i int) (*source.Base, error) { return p.pass.base(p.ctx, i) }
+func (p *lastGood) base(i int) (*source.Base, error) { return p.pass.base(p.ctx, i) }
 
 // sourceOf finds the source that an origin names; -1 when the pipeline has it no more.
 func (p *pass) sourceOf(o branch.Origin) int {
@@ -238,7 +238,7 @@ func (p *pass) sourceOf(o branch.Origin) int {
 }
 
 // atCommit reads an object from the commit that it comes from; nil when it cannot be had.
-func (p *past) atCommit(o branch.Origin, id manifest.ID) (*manifest.Object, error) {
+func (p *lastGood) atCommit(o branch.Origin, id manifest.ID) (*manifest.Object, error) {
 	i := p.sourceOf(o)
 	if i < 0 {
 		return nil, nil

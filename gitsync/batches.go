@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
@@ -61,7 +62,7 @@ type writer struct {
 	repo   *repo.Repo
 	pusher *repo.Pusher
 	sign   signature.Func
-	author repo.Signature
+	author object.Signature
 }
 
 // maxRefAttempts is how often a push to a ref that many share is made again when it loses
@@ -71,7 +72,7 @@ const maxRefAttempts = 10
 // extend puts a commit on a ref that many share, and again on what others put there first.
 // build makes the commit on a tip; the zero hash means that there is nothing to add. It
 // returns the ref's tip.
-func (wr writer) extend(ctx context.Context, ref string, since time.Time, build func(rd *repo.Reader, w *repo.Writer, tip repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
+func (wr writer) extend(ctx context.Context, ref string, since time.Time, build func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
 	for attempt := 1; ; attempt++ {
 		tips, err := wr.repo.FetchSince(ctx, since, repo.Ref{Name: ref, Optional: true})
 		if err != nil {
@@ -89,10 +90,10 @@ func (wr writer) extend(ctx context.Context, ref string, since time.Time, build 
 	}
 }
 
-func (wr writer) try(ctx context.Context, ref string, tip repo.Tip, build func(*repo.Reader, *repo.Writer, repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
+func (wr writer) try(ctx context.Context, ref string, tip repo.Tip, build func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
 	rd := wr.repo.Reader()
 	defer rd.Close()
-	w := repo.NewWriter(rd)
+	w := object.NewWriter(rd)
 	commit, err := build(rd, w, tip)
 	if err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("extend %s: %w", ref, err)
@@ -104,16 +105,16 @@ func (wr writer) try(ctx context.Context, ref string, tip repo.Tip, build func(*
 }
 
 // commit makes a commit on a tip.
-func (wr writer) commit(w *repo.Writer, tip repo.Tip, tree plumbing.Hash, message string) (plumbing.Hash, error) {
+func (wr writer) commit(w *object.Writer, tip repo.Tip, tree plumbing.Hash, message string) (plumbing.Hash, error) {
 	var parents []plumbing.Hash
 	if tip.Exists() {
 		parents = append(parents, tip.Commit)
 	}
-	return w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: wr.author, Committer: wr.author, Message: message, Sign: wr.sign})
+	return w.Commit(object.CommitOptions{Tree: tree, Parents: parents, Author: wr.author, Committer: wr.author, Message: message, Sign: wr.sign})
 }
 
 // treeOf is the tree of a tip, or none.
-func treeOf(rd *repo.Reader, tip repo.Tip) (plumbing.Hash, error) {
+func treeOf(rd *object.Reader, tip repo.Tip) (plumbing.Hash, error) {
 	if !tip.Exists() {
 		return plumbing.ZeroHash, nil
 	}

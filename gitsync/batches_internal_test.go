@@ -14,6 +14,8 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -23,11 +25,11 @@ func newWriter(t *testing.T) (*gittest.Repo, writer) {
 	bare := gittest.NewRepo(t)
 	bare.Commit("main", map[string]string{"a": "b"})
 	pool := repo.NewPool(t.TempDir(), repo.Options{})
-	r, err := pool.Open(repo.Remote{URL: "file://" + bare.Dir})
+	r, err := pool.Open(transport.Remote{URL: "file://" + bare.Dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pusher, err := r.Pusher(repo.Auth{})
+	pusher, err := r.Pusher(transport.Auth{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +38,7 @@ func newWriter(t *testing.T) (*gittest.Repo, writer) {
 		_ = r.Close()
 		_ = pool.Close()
 	})
-	return bare, writer{repo: r, pusher: pusher, author: repo.Signature{Name: "agentry", Email: "agentry@localhost", When: time.Unix(1_700_000_000, 0).UTC()}}
+	return bare, writer{repo: r, pusher: pusher, author: object.Signature{Name: "agentry", Email: "agentry@localhost", When: time.Unix(1_700_000_000, 0).UTC()}}
 }
 
 func entry(wr writer, pipeline, commit string) *lockEntry {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // putMetadata writes a file that describes the output, unless somebody else's is there.
@@ -19,7 +19,7 @@ func (p *pass) putMetadata(c *change, name string, data []byte, ours bool) error
 		p.collision(name)
 		return nil
 	}
-	c.edits[name] = repo.Edit{Data: data}
+	c.edits[name] = object.Edit{Data: data}
 	return nil
 }
 
@@ -51,12 +51,12 @@ func (p *pass) obstacle(c *change, name string) (string, error) {
 		if err == nil && entry.Mode != filemode.Dir && !c.edits[dir].Remove {
 			return dir, nil
 		}
-		if err != nil && !errors.Is(err, repo.ErrPathNotFound) {
+		if err != nil && !errors.Is(err, object.ErrPathNotFound) {
 			return "", err
 		}
 	}
 	entry, err := p.branch.Lookup(name)
-	if errors.Is(err, repo.ErrPathNotFound) {
+	if errors.Is(err, object.ErrPathNotFound) {
 		return "", nil
 	}
 	if err == nil && entry.Mode == filemode.Dir {

@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
@@ -99,7 +100,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 		}
 		return nil
 	}
-	if !errors.Is(err, repo.ErrRefNotFound) && !errors.Is(err, repo.ErrEmptyRepository) {
+	if !errors.Is(err, transport.ErrRefNotFound) && !errors.Is(err, repo.ErrEmptyRepository) {
 		if isOutput {
 			return err
 		}

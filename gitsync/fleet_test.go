@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -49,8 +50,8 @@ func newServed(t *testing.T) *served {
 
 // as are credentials of which only the password is another one, as in a file that is rotated.
 func (s *served) as(password string) gitsync.Credentials {
-	auth := repo.Auth{Password: password, Identity: "/etc/agentry/password"}
-	return gitsync.Credentials{Sources: []repo.Auth{auth}, Output: auth}
+	auth := transport.Auth{Password: password, Identity: "/etc/agentry/password"}
+	return gitsync.Credentials{Sources: []transport.Auth{auth}, Output: auth}
 }
 
 func (s *served) asked(what string, want int32) {
@@ -103,7 +104,7 @@ func TestRefsOfAPipeline(t *testing.T) {
 		pipeline.Source{URL: s.pipeline.Spec.Sources[0].URL, Ref: pipeline.Ref{Commit: strings.Repeat("1", 40)}, Paths: []string{"y"}},
 		pipeline.Source{URL: "https://example.com/other", Ref: pipeline.Ref{SemVer: ">=1"}, Paths: []string{"z"}})
 	auth := s.creds.Sources[0]
-	s.creds.Sources = []repo.Auth{auth, auth, auth, {}}
+	s.creds.Sources = []transport.Auth{auth, auth, auth, {}}
 	got := map[string][]string{}
 	for _, r := range s.syncer().Refs() {
 		for _, ref := range r.Refs {
@@ -131,7 +132,7 @@ func TestCredentialsThatRotate(t *testing.T) {
 	syncer := s.syncer()
 	s.passOf(syncer)
 	s.password.Store("two")
-	if _, err := syncer.Pass(context.Background()); !errors.Is(err, repo.ErrAuth) {
+	if _, err := syncer.Pass(context.Background()); !errors.Is(err, transport.ErrAuth) {
 		t.Errorf("got %v", err)
 	}
 	if err := syncer.SetCredentials(s.as("two")); err != nil {
@@ -161,7 +162,7 @@ func TestCredentialsThatRotate(t *testing.T) {
 	}
 
 	// Another identity is another cache.
-	if err := syncer.SetCredentials(gitsync.Credentials{Sources: []repo.Auth{{Password: "two", Identity: "other"}}, Output: repo.Auth{Password: "two"}}); err != nil {
+	if err := syncer.SetCredentials(gitsync.Credentials{Sources: []transport.Auth{{Password: "two", Identity: "other"}}, Output: transport.Auth{Password: "two"}}); err != nil {
 		t.Fatal(err)
 	}
 	s.commit("three", map[string]string{"in/a/web.yaml": monitor("a", "web", "http")})

@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // warnOfInlined tells of agents that go on with old secrets: a reload in which nothing but
@@ -50,7 +50,7 @@ func (p *pass) onlySecretsChanged(plan *unitPlan) (names []string, err error) {
 			continue
 		}
 		old, err := plan.folder.LastWritten(f.Path)
-		if errors.Is(err, repo.ErrPathNotFound) {
+		if errors.Is(err, object.ErrPathNotFound) {
 			continue
 		}
 		if err != nil {
@@ -75,7 +75,7 @@ func (p *pass) keepRunning(plan *unitPlan, secrets []string) (names []string, er
 		}
 		old, err := plan.folder.LastWritten(f.Path)
 		switch {
-		case errors.Is(err, repo.ErrPathNotFound):
+		case errors.Is(err, object.ErrPathNotFound):
 		case err != nil:
 			return nil, err
 		case workload.KeepsPods(old, f.Data):

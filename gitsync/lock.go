@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // What is proposed names the commit that it was rendered from, its drySha, and
@@ -97,7 +98,7 @@ func lockName(pipeline string) string { return pipeline + lockSuffix }
 
 // readLock is the lock file of a pipeline at a commit of the inputs; nil when there is none
 // that can be read.
-func readLock(rd *repo.Reader, tip repo.Tip, pipeline string) (*lockFile, error) {
+func readLock(rd *object.Reader, tip repo.Tip, pipeline string) (*lockFile, error) {
 	tree, err := treeOf(rd, tip)
 	if err != nil || tree.IsZero() {
 		return nil, err
@@ -133,7 +134,7 @@ func (p *pass) lock(ctx context.Context, proposing bool) (plumbing.Hash, error) 
 	if p.options.DryRun {
 		rd := e.repo.Reader()
 		defer rd.Close()
-		return lockCommit(e.writer, []*lockEntry{e})(rd, repo.NewWriter(rd), p.tip.inputs)
+		return lockCommit(e.writer, []*lockEntry{e})(rd, object.NewWriter(rd), p.tip.inputs)
 	}
 	var commit plumbing.Hash
 	err := p.outside(ctx, func() (err error) {
@@ -173,22 +174,22 @@ func writeLocks(ctx context.Context, wr writer, batch []*lockEntry) (plumbing.Ha
 }
 
 // lockCommit makes the commit on a tip.
-func lockCommit(wr writer, batch []*lockEntry) func(*repo.Reader, *repo.Writer, repo.Tip) (plumbing.Hash, error) {
-	return func(rd *repo.Reader, w *repo.Writer, tip repo.Tip) (plumbing.Hash, error) {
+func lockCommit(wr writer, batch []*lockEntry) func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error) {
+	return func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error) {
 		old, err := treeOf(rd, tip)
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
-		edits := map[string]repo.Edit{}
+		edits := map[string]object.Edit{}
 		for _, e := range batch {
 			data, err := encodeHydrator(e.lock)
 			if err != nil {
 				return plumbing.ZeroHash, err
 			}
-			edits[lockName(e.lock.Pipeline)] = repo.Edit{Data: data}
+			edits[lockName(e.lock.Pipeline)] = object.Edit{Data: data}
 		}
 		if !tip.Exists() {
-			edits[branch.ReadmeFile] = repo.Edit{Data: []byte(inputsReadme)}
+			edits[branch.ReadmeFile] = object.Edit{Data: []byte(inputsReadme)}
 		}
 		tree, err := w.EditTree(old, edits)
 		if err != nil || tree == old {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // hydrator is hydrator.metadata, the format of Argo CD's source hydrator, which
@@ -62,7 +62,7 @@ func (p *pass) writeMetadata(c *change) error {
 			continue // somebody else's, from before we moved in
 		}
 		inv.Root = append(inv.Root, branch.FileEntry{Path: name, SHA256: branch.SHA256(root[name])})
-		c.edits[p.branch.At(name)] = repo.Edit{Data: root[name]}
+		c.edits[p.branch.At(name)] = object.Edit{Data: root[name]}
 	}
 	units := append([]string{}, c.units...) // an empty list is [] and not null
 	for name, v := range map[string]any{branch.InventoryFile: inv, branch.UnitsFile: units, branch.MetadataFile: p.hydrator()} {
@@ -136,7 +136,7 @@ func (p *pass) hydrator() hydrator {
 	return h
 }
 
-func describe(url string, c *repo.Commit) hydratorCommit {
+func describe(url string, c *object.Commit) hydratorCommit {
 	subject, body := foreigntext.SplitMessage(c.Message)
 	return hydratorCommit{
 		SHA: c.Hash.String(), RepoURL: url, Author: foreigntext.Person(c.Author),

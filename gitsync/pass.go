@@ -13,17 +13,17 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // pass is one attempt: gather, decide, write.
 type pass struct {
 	*Syncer
 	gate            gate
-	round           time.Time    // what remotes answered after its start holds
-	last            bool         // of the attempts: there is no further one after a lost race
-	reader          *repo.Reader // of the output's repository
-	commits         []*repo.Commit
+	round           time.Time      // what remotes answered after its start holds
+	last            bool           // of the attempts: there is no further one after a lost race
+	reader          *object.Reader // of the output's repository
+	commits         []*object.Commit
 	tip             tip
 	branch          *branch.Branch
 	head            *manifest.Set // what the inputs define

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
@@ -55,14 +56,14 @@ func ListFolders(ctx context.Context, r *repo.Repo, p *pipeline.Pipeline, keys s
 // is matched segment by segment as [path.Match] does, so it lists only folders as deep as
 // itself, and reads only the trees on the way there. A folder whose name starts with a dot
 // is matched by a segment that starts with one only, as a shell does it.
-func Folders(rd *repo.Reader, tree plumbing.Hash, pattern string) ([]string, error) {
+func Folders(rd *object.Reader, tree plumbing.Hash, pattern string) ([]string, error) {
 	var found []string
 	err := folders(rd, tree, "", strings.Split(pattern, "/"), &found)
 	slices.Sort(found)
 	return found, err
 }
 
-func folders(rd *repo.Reader, tree plumbing.Hash, parent string, segments []string, found *[]string) error {
+func folders(rd *object.Reader, tree plumbing.Hash, parent string, segments []string, found *[]string) error {
 	entries, err := rd.Tree(tree)
 	if err != nil {
 		return fmt.Errorf("list folder %q: %w", parent, err)

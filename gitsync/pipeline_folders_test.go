@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -22,7 +23,7 @@ func TestListFolders(t *testing.T) {
 		"clusters/dev/deep/er/a.yaml": "x", "edge/prod/a.yaml": "x", "a.yaml": "x",
 	})
 	url, _ := remote.ServeHTTP(gittest.HTTPOptions{})
-	r, err := repo.Open(t.TempDir(), repo.Remote{URL: url}, repo.Options{})
+	r, err := repo.Open(t.TempDir(), transport.Remote{URL: url}, repo.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestFoldersOfUnsignedCommits(t *testing.T) {
 	remote := gittest.NewRepo(t)
 	remote.Commit("main", map[string]string{"clusters/prod/a.yaml": "x"})
 	url, _ := remote.ServeHTTP(gittest.HTTPOptions{})
-	r, err := repo.Open(t.TempDir(), repo.Remote{URL: url}, repo.Options{})
+	r, err := repo.Open(t.TempDir(), transport.Remote{URL: url}, repo.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
@@ -228,7 +228,7 @@ func (d decider) immutable(plan *unitPlan) (*diag.Diagnostic, error) {
 			continue
 		}
 		old, err := plan.folder.LastWritten(f.Path)
-		if errors.Is(err, repo.ErrPathNotFound) {
+		if errors.Is(err, object.ErrPathNotFound) {
 			continue
 		}
 		if err != nil {

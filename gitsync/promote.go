@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // Proposal is what a pipeline with promotion wants the output branch to become.
@@ -62,7 +63,7 @@ func (t *tip) setOutput(tips []repo.Tip) {
 }
 
 // readPromotion reads what the next proposal is compared with.
-func (p *pass) readPromotion(rd *repo.Reader) error {
+func (p *pass) readPromotion(rd *object.Reader) error {
 	p.report.Proposed = &Proposal{Branch: p.pipeline.Spec.Output.ProposedBranch()}
 	if p.tip.proposed.Exists() {
 		p.report.Proposed.Before = p.tip.proposed.Commit.String()
@@ -80,7 +81,7 @@ func (p *pass) readPromotion(rd *repo.Reader) error {
 }
 
 // readDrySHA is the drySha that a tree names; empty when it names none.
-func readDrySHA(rd *repo.Reader, tree plumbing.Hash, name string) (string, error) {
+func readDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, error) {
 	data, err := branch.ReadFile(rd, tree, name)
 	var h hydrator
 	if err != nil || json.Unmarshal(data, &h) != nil || !plumbing.IsHash(h.DrySHA) {
@@ -132,8 +133,8 @@ func (p *pass) stands(c *change) (bool, error) {
 	if err != nil || dry == "" || dry == p.tip.drySHA {
 		return false, err
 	}
-	is := map[string]repo.Entry{}
-	err = repo.DiffTrees(p.reader, p.branch.Tree, commit.Tree, repo.WalkOptions{}, func(c repo.Change) error {
+	is := map[string]object.Entry{}
+	err = object.DiffTrees(p.reader, p.branch.Tree, commit.Tree, object.WalkOptions{}, func(c object.Change) error {
 		if !isMetadata(c.Path) {
 			is[c.Path] = c.New
 		}
@@ -142,7 +143,7 @@ func (p *pass) stands(c *change) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	shall := map[string]repo.Entry{}
+	shall := map[string]object.Entry{}
 	for name, edit := range c.edits {
 		same, exists, err := p.branch.Equals(name, edit.Data)
 		switch {
@@ -150,12 +151,12 @@ func (p *pass) stands(c *change) (bool, error) {
 			return false, err
 		case isMetadata(name), !edit.Remove && same, edit.Remove && !exists:
 		case edit.Remove:
-			shall[name] = repo.Entry{}
+			shall[name] = object.Entry{}
 		default:
-			shall[name] = repo.Entry{Mode: filemode.Regular, Hash: plumbing.ComputeHash(plumbing.BlobObject, edit.Data)}
+			shall[name] = object.Entry{Mode: filemode.Regular, Hash: plumbing.ComputeHash(plumbing.BlobObject, edit.Data)}
 		}
 	}
-	same := maps.EqualFunc(is, shall, func(a, b repo.Entry) bool { return a.Hash == b.Hash && a.Mode == b.Mode })
+	same := maps.EqualFunc(is, shall, func(a, b object.Entry) bool { return a.Hash == b.Hash && a.Mode == b.Mode })
 	if same {
 		p.dry, p.report.Proposed.Message = plumbing.NewHash(dry), commit.Message
 	}
@@ -193,7 +194,7 @@ func (p *pass) promote(ctx context.Context, c *change) error {
 	case c.stands:
 		commit, out.Data = p.tip.proposed.Commit, p.messageData()
 	case c.nothing:
-		err = p.propose(ctx, repo.NewWriter(p.reader), commit)
+		err = p.propose(ctx, object.NewWriter(p.reader), commit)
 	default:
 		commit, err = p.proposeChange(ctx, c)
 	}
@@ -215,7 +216,7 @@ func (p *pass) promote(ctx context.Context, c *change) error {
 // proposeChange commits a change on top of the output branch, which it makes first if there
 // is none.
 func (p *pass) proposeChange(ctx context.Context, c *change) (plumbing.Hash, error) {
-	w := repo.NewWriter(p.reader)
+	w := object.NewWriter(p.reader)
 	var first []repo.Update
 	if p.branch.Commit.IsZero() {
 		seed, tree, err := p.seed(w)
@@ -248,7 +249,7 @@ func (p *pass) proposeChange(ctx context.Context, c *change) (plumbing.Hash, err
 
 // propose moves the proposed branch from where it was to a commit, provided that the output
 // branch is where it was too.
-func (p *pass) propose(ctx context.Context, w *repo.Writer, commit plumbing.Hash, first ...repo.Update) error {
+func (p *pass) propose(ctx context.Context, w *object.Writer, commit plumbing.Hash, first ...repo.Update) error {
 	if commit == p.tip.proposed.Commit {
 		return nil
 	}
@@ -262,7 +263,7 @@ func (p *pass) propose(ctx context.Context, w *repo.Writer, commit plumbing.Hash
 
 // seed is the first commit of an output branch that there is none of: whoever promotes wants
 // a branch to promote to. It holds no manifest, so what applies it finds nothing to do.
-func (p *pass) seed(w *repo.Writer) (commit, tree plumbing.Hash, err error) {
+func (p *pass) seed(w *object.Writer) (commit, tree plumbing.Hash, err error) {
 	readme := p.readme()
 	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: p.pipeline.Metadata.Name, Sources: []branch.SourceCommit{}, Root: []branch.FileEntry{
 		{Path: branch.AttributesFile, SHA256: branch.SHA256([]byte(attributes))}, {Path: branch.ReadmeFile, SHA256: branch.SHA256(readme)},
@@ -271,7 +272,7 @@ func (p *pass) seed(w *repo.Writer) (commit, tree plumbing.Hash, err error) {
 	if err != nil {
 		return commit, tree, err
 	}
-	tree, err = w.EditTree(plumbing.ZeroHash, map[string]repo.Edit{
+	tree, err = w.EditTree(plumbing.ZeroHash, map[string]object.Edit{
 		p.branch.At(branch.ReadmeFile): {Data: readme}, p.branch.At(branch.AttributesFile): {Data: []byte(attributes)},
 		p.branch.At(branch.InventoryFile): {Data: data}, p.branch.At(branch.UnitsFile): {Data: []byte("[]\n")},
 	})
@@ -281,7 +282,7 @@ func (p *pass) seed(w *repo.Writer) (commit, tree plumbing.Hash, err error) {
 	author := p.author()
 	message := fmt.Sprintf("Start %s\n\nNothing is rendered here yet. Proposals of pipeline %s are on %s.\n\n%s",
 		p.pipeline.Spec.Output.Branch, p.pipeline.Metadata.Name, p.pipeline.Spec.Output.ProposedBranch(), p.trailers())
-	commit, err = w.Commit(repo.CommitOptions{Tree: tree, Author: author, Committer: author, Message: message, Sign: p.sign})
+	commit, err = w.Commit(object.CommitOptions{Tree: tree, Author: author, Committer: author, Message: message, Sign: p.sign})
 	return commit, tree, err
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
@@ -350,7 +350,7 @@ func TestDrySHAMoves(t *testing.T) {
 		other.commit("the other source", map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
 		r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, other.pipeline.Spec.Sources[0])
 		r.pipeline.Spec.Output.URL = "file://" + r.repo.Dir
-		r.creds.Sources = make([]repo.Auth, 2)
+		r.creds.Sources = make([]transport.Auth, 2)
 		r.commit("one", twoTeams())
 		r.proposes(r.pass())
 		r.merge("env-next", false)
@@ -408,7 +408,7 @@ func TestProposalStaysWhileASourceIsAway(t *testing.T) {
 	other.commit("the other source", map[string]string{"in/c/agent.yaml": agent("c"), "in/c/web.yaml": monitor("c", "web", "http")})
 	r.pipeline.Spec.Sources = append(r.pipeline.Spec.Sources, other.pipeline.Spec.Sources[0])
 	r.pipeline.Spec.Output.URL = "file://" + r.repo.Dir
-	r.creds.Sources = make([]repo.Auth, 2)
+	r.creds.Sources = make([]transport.Auth, 2)
 	r.commit("one", twoTeams())
 	s := r.syncer()
 	r.proposes(r.passOf(s))

@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // push commits a change on top of the tip that was fetched, and nowhere else.
@@ -24,7 +25,7 @@ func (p *pass) push(ctx context.Context, c *change) error {
 	if p.promotes() {
 		return p.promote(ctx, c)
 	}
-	w := repo.NewWriter(p.reader)
+	w := object.NewWriter(p.reader)
 	tree, err := w.EditTree(p.branch.Tree, c.edits)
 	if err != nil {
 		return fmt.Errorf("write the output: %w", err)
@@ -51,7 +52,7 @@ func (p *pass) push(ctx context.Context, c *change) error {
 
 // commit makes the commit. Its date is that of the newest input commit, so that every
 // replica makes the same one.
-func (p *pass) commit(w *repo.Writer, tree plumbing.Hash) (commit plumbing.Hash, message string, err error) {
+func (p *pass) commit(w *object.Writer, tree plumbing.Hash) (commit plumbing.Hash, message string, err error) {
 	if message, err = p.message(); err != nil {
 		return commit, "", err
 	}
@@ -60,11 +61,11 @@ func (p *pass) commit(w *repo.Writer, tree plumbing.Hash) (commit plumbing.Hash,
 	if !p.branch.Commit.IsZero() {
 		parents = append(parents, p.branch.Commit)
 	}
-	commit, err = w.Commit(repo.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: message, Sign: p.sign})
+	commit, err = w.Commit(object.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: message, Sign: p.sign})
 	return commit, message, err
 }
 
-func (p *pass) author() repo.Signature {
+func (p *pass) author() object.Signature {
 	newest := foreigntext.SafeDate(p.commits[0].Committer.When)
 	for _, c := range p.commits[1:] {
 		if when := foreigntext.SafeDate(c.Committer.When); when.After(newest) {
@@ -73,7 +74,7 @@ func (p *pass) author() repo.Signature {
 	}
 	// The pipeline is valid, so this is Name <mail>.
 	name, mail, _ := strings.Cut(strings.TrimSuffix(p.pipeline.Spec.Output.Commit.Author, ">"), " <")
-	return repo.Signature{Name: name, Email: mail, When: newest.UTC()}
+	return object.Signature{Name: name, Email: mail, When: newest.UTC()}
 }
 
 // message executes the pipeline's template and adds the trailers. A template that fails
@@ -138,7 +139,7 @@ func (p *pass) configDigest() string {
 }
 
 // folders finds the trees of the units that were written, also if only their README.md was.
-func (p *pass) folders(w *repo.Writer, root plumbing.Hash, c *change) (map[string]plumbing.Hash, error) {
+func (p *pass) folders(w *object.Writer, root plumbing.Hash, c *change) (map[string]plumbing.Hash, error) {
 	out := map[string]plumbing.Hash{}
 	for i := range p.plan {
 		plan := &p.plan[i]
@@ -156,15 +157,15 @@ func (p *pass) folders(w *repo.Writer, root plumbing.Hash, c *change) (map[strin
 }
 
 // lookup finds a folder in a tree that may be new.
-func lookup(w *repo.Writer, dir plumbing.Hash, name string) (plumbing.Hash, error) {
+func lookup(w *object.Writer, dir plumbing.Hash, name string) (plumbing.Hash, error) {
 	for part := range strings.SplitSeq(path.Clean(name), "/") {
 		entries, err := w.Tree(dir)
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
-		i := slices.IndexFunc(entries, func(e repo.Entry) bool { return e.Name == part })
+		i := slices.IndexFunc(entries, func(e object.Entry) bool { return e.Name == part })
 		if i < 0 {
-			return plumbing.ZeroHash, fmt.Errorf("%s: %w", name, repo.ErrPathNotFound)
+			return plumbing.ZeroHash, fmt.Errorf("%s: %w", name, object.ErrPathNotFound)
 		}
 		dir = entries[i].Hash
 	}

@@ -12,7 +12,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
@@ -55,7 +57,7 @@ func (p *pass) missingPaths(i int) error {
 		switch {
 		case err == nil:
 			p.warn(diag.SourcePathMissing, want, hint, "holds no manifest in commit %s of %s", pipeline.ShortID(p.commits[i].Hash.String()), src.Repo.URL())
-		case errors.Is(err, repo.ErrPathNotFound):
+		case errors.Is(err, object.ErrPathNotFound):
 			p.error(diag.SourcePathMissing, want, hint, "is not in commit %s of %s", pipeline.ShortID(p.commits[i].Hash.String()), src.Repo.URL())
 			p.missing = append(p.missing, missing{i, want, p.report.Diags[len(p.report.Diags)-1]})
 		default:
@@ -69,7 +71,7 @@ func (p *pass) missingPaths(i int) error {
 // everything else is the head's. It is kept until one of the two moves.
 func (p *pass) base(ctx context.Context, i int) (*source.Base, error) {
 	src, id := p.sources[i], p.baseOf(i)
-	b, err := src.ReadBase(id, p.commits[i], p.pipeline.Spec.ParseOptions(), func() (*repo.Commit, error) { return p.oldCommit(ctx, i, id) })
+	b, err := src.ReadBase(id, p.commits[i], p.pipeline.Spec.ParseOptions(), func() (*object.Commit, error) { return p.oldCommit(ctx, i, id) })
 	if err != nil {
 		return nil, fmt.Errorf("read %s of %s, which was rendered last: %w", id, src.Repo.URL(), err)
 	}
@@ -94,7 +96,7 @@ func (p *pass) baseOf(i int) plumbing.Hash {
 // oldCommit reads a commit of a source that is older than its head; nil when it cannot be had
 // any more, as after a forced push. Whether it can does not depend on what the cache happens to
 // hold: it is in the history of the head, or the source gives it.
-func (p *pass) oldCommit(ctx context.Context, i int, id plumbing.Hash) (*repo.Commit, error) {
+func (p *pass) oldCommit(ctx context.Context, i int, id plumbing.Hash) (*object.Commit, error) {
 	src, head := p.sources[i], p.commits[i].Hash
 	if src.IsAway(head, id) {
 		return nil, nil
@@ -107,7 +109,7 @@ func (p *pass) oldCommit(ctx context.Context, i int, id plumbing.Hash) (*repo.Co
 		return err
 	})
 	timedOut := share.Err() != nil && ctx.Err() == nil
-	if timedOut || errors.Is(err, repo.ErrRefNotFound) || errors.Is(err, repo.ErrTooLarge) || err == nil && !ok {
+	if timedOut || errors.Is(err, transport.ErrRefNotFound) || errors.Is(err, limit.ErrTooLarge) || err == nil && !ok {
 		src.SetAway(id)
 		return nil, nil
 	}
@@ -118,6 +120,6 @@ func (p *pass) oldCommit(ctx context.Context, i int, id plumbing.Hash) (*repo.Co
 }
 
 // commitRef names a commit for people.
-func commitRef(c *repo.Commit) branch.CommitRef {
+func commitRef(c *object.Commit) branch.CommitRef {
 	return branch.CommitRef{Commit: c.Hash.String(), Date: foreigntext.SafeDate(c.Committer.When).UTC()}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // readme is for the person who opens the branch. It depends on the pipeline alone, so
@@ -48,7 +48,7 @@ func (p *pass) writeReadmes(c *change) error {
 			return err
 		}
 		if plan.folder.Inventory.Readme {
-			c.edits[p.branch.At(plan.name, branch.ReadmeFile)] = repo.Edit{Data: p.unitReadme(plan)}
+			c.edits[p.branch.At(plan.name, branch.ReadmeFile)] = object.Edit{Data: p.unitReadme(plan)}
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
@@ -122,7 +122,7 @@ func parseID(text string) (manifest.ID, bool) {
 
 // notFoundIsNil takes a path that is not there for an answer.
 func notFoundIsNil(err error) error {
-	if errors.Is(err, repo.ErrPathNotFound) {
+	if errors.Is(err, object.ErrPathNotFound) {
 		return nil
 	}
 	return err
@@ -151,7 +151,7 @@ func (p *pass) writeHeld(c *change, inv *branch.Inventory) error {
 	}
 	for _, r := range p.lastGood.records {
 		if r.File != "" && !files[r.File] {
-			c.edits[p.branch.At(r.File)] = repo.Edit{Remove: true}
+			c.edits[p.branch.At(r.File)] = object.Edit{Remove: true}
 		}
 	}
 	return nil

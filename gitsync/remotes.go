@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
@@ -27,7 +28,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	}
 	first := s.output == nil
 	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first && reflect.DeepEqual(creds.Verify, s.creds.Verify)
-	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && slices.EqualFunc(creds.Sources, s.creds.Sources, repo.Auth.Equal) {
+	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {
 		return nil
 	}
 	sign, verify, err := s.sign, s.verify, error(nil)
@@ -70,23 +71,23 @@ func (s *Syncer) use(perSource []*repo.Repo) {
 // check finds credentials that cannot be used.
 func (s *Syncer) check(creds Credentials) error {
 	for i, src := range s.sources {
-		if err := (repo.Remote{URL: src.URL, Auth: creds.Sources[i]}).Check(); err != nil {
+		if err := (transport.Remote{URL: src.URL, Auth: creds.Sources[i]}).Check(); err != nil {
 			return err
 		}
 	}
-	return repo.Remote{URL: s.pipeline.Spec.Output.URL, Auth: creds.Output}.Check()
+	return transport.Remote{URL: s.pipeline.Spec.Output.URL, Auth: creds.Output}.Check()
 }
 
 // open opens each repository once: sources that share URL and credential share it, and
 // the output joins a source of the same URL.
 func (s *Syncer) open(creds Credentials) (next remotes, perSource []*repo.Repo, err error) {
 	spec := &s.pipeline.Spec
-	output, err := repo.NormaliseURL(spec.Output.URL)
+	output, err := transport.NormaliseURL(spec.Output.URL)
 	if err != nil {
 		return next, nil, err
 	}
 	for i, src := range spec.Sources {
-		r, err := next.add(s.options.Pool, repo.Remote{URL: src.URL, Auth: creds.Sources[i]})
+		r, err := next.add(s.options.Pool, transport.Remote{URL: src.URL, Auth: creds.Sources[i]})
 		if err != nil {
 			return next, nil, err
 		}
@@ -96,7 +97,7 @@ func (s *Syncer) open(creds Credentials) (next remotes, perSource []*repo.Repo, 
 		}
 	}
 	if next.output == nil {
-		if next.output, err = next.add(s.options.Pool, repo.Remote{URL: spec.Output.URL, Auth: creds.Output}); err != nil {
+		if next.output, err = next.add(s.options.Pool, transport.Remote{URL: spec.Output.URL, Auth: creds.Output}); err != nil {
 			return next, nil, err
 		}
 	}
@@ -105,7 +106,7 @@ func (s *Syncer) open(creds Credentials) (next remotes, perSource []*repo.Repo, 
 }
 
 // add opens a repository, of which one reference is kept.
-func (r *remotes) add(pool *repo.Pool, remote repo.Remote) (*repo.Repo, error) {
+func (r *remotes) add(pool *repo.Pool, remote transport.Remote) (*repo.Repo, error) {
 	opened, err := pool.Open(remote)
 	if err != nil {
 		return nil, err

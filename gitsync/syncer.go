@@ -13,14 +13,15 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // Credentials are the resolved credentials of a pipeline.
 type Credentials struct {
-	Sources []repo.Auth         // in the order of the pipeline's sources
-	Output  repo.Auth           // writes the output, and reads it where it is not a source
+	Sources []transport.Auth    // in the order of the pipeline's sources
+	Output  transport.Auth      // writes the output, and reads it where it is not a source
 	Signing signature.Key       // signs the commits, if there is one
 	Verify  []signature.Keyring // accept the input commits of each source; empty ones accept any
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -263,7 +263,7 @@ func TestUnusableKeyrings(t *testing.T) {
 			t.Parallel()
 			p := newRig(t).pipeline
 			p.Default()
-			_, err := gitsync.New(p, gitsync.Credentials{Sources: make([]repo.Auth, 1), Verify: []signature.Keyring{c.keys}}, gitsync.Options{CacheDir: t.TempDir()})
+			_, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1), Verify: []signature.Keyring{c.keys}}, gitsync.Options{CacheDir: t.TempDir()})
 			if err == nil || !strings.Contains(err.Error(), "sources[0].verify") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}

@@ -15,21 +15,21 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // change is what a pass wants to commit.
 type change struct {
-	edits   map[string]repo.Edit // by path from the root of the branch
-	units   []string             // that the branch has afterwards, sorted
-	payload bool                 // manifests or kustomizations differ
-	nothing bool                 // with promotion: the output branch is what it should be
-	stands  bool                 // with promotion: it is proposed already
+	edits   map[string]object.Edit // by path from the root of the branch
+	units   []string               // that the branch has afterwards, sorted
+	payload bool                   // manifests or kustomizations differ
+	nothing bool                   // with promotion: the output branch is what it should be
+	stands  bool                   // with promotion: it is proposed already
 }
 
 // write collects the edits of a pass; nil when there is nothing to do.
 func (p *pass) write(ctx context.Context) (*change, error) {
-	c := &change{edits: map[string]repo.Edit{}}
+	c := &change{edits: map[string]object.Edit{}}
 	for i := range p.plan {
 		if err := p.writeUnit(c, &p.plan[i]); err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (p *pass) writeUnit(c *change, plan *unitPlan) error {
 		}
 		c.payload = true
 		for _, f := range plan.folder.Ours() {
-			c.edits[p.branch.At(plan.name, f)] = repo.Edit{Remove: true}
+			c.edits[p.branch.At(plan.name, f)] = object.Edit{Remove: true}
 		}
 	case keep:
 		if plan.folder.Exists() {
@@ -117,12 +117,12 @@ func (p *pass) writeFiles(c *change, plan *unitPlan) error {
 				return err
 			}
 		}
-		c.edits[p.branch.At(plan.name, f.Path)] = repo.Edit{Data: f.Data}
+		c.edits[p.branch.At(plan.name, f.Path)] = object.Edit{Data: f.Data}
 		changed = true
 	}
 	for _, f := range plan.folder.Inventory.Files {
 		if _, exists := plan.folder.Entries[f.Path]; exists && !wanted[f.Path] {
-			c.edits[p.branch.At(plan.name, f.Path)] = repo.Edit{Remove: true}
+			c.edits[p.branch.At(plan.name, f.Path)] = object.Edit{Remove: true}
 			changed = true
 		}
 	}
@@ -145,7 +145,7 @@ const driftHint = "change the custom resources instead"
 func (p *pass) drift(plan *unitPlan, listed branch.FileEntry) error {
 	data, err := plan.folder.Read(listed.Path)
 	switch {
-	case errors.Is(err, repo.ErrPathNotFound):
+	case errors.Is(err, object.ErrPathNotFound):
 		p.warn(diag.Drift, p.branch.At(plan.name, listed.Path), driftHint, "was removed from the output branch by somebody else: it is put back")
 	case err != nil:
 		return err
@@ -163,7 +163,7 @@ func (p *pass) heldDrift(plan *unitPlan) error {
 	}
 	for _, f := range plan.folder.Inventory.Files {
 		data, err := plan.folder.Read(f.Path)
-		if err != nil && !errors.Is(err, repo.ErrPathNotFound) {
+		if err != nil && !errors.Is(err, object.ErrPathNotFound) {
 			return err
 		}
 		if err != nil || branch.SHA256(data) != f.SHA256 {
@@ -193,7 +193,7 @@ func (p *pass) writeRoot(c *change) error {
 		p.warn(diag.Drift, name, driftHint, "was changed on the output branch by somebody else: it is put back")
 	}
 	c.payload = true
-	c.edits[name] = repo.Edit{Data: data}
+	c.edits[name] = object.Edit{Data: data}
 	return nil
 }
 
@@ -246,7 +246,7 @@ func (p *pass) count(c *change) error {
 	return nil
 }
 
-func (p *pass) countLines(f *FileChange, edit repo.Edit) error {
+func (p *pass) countLines(f *FileChange, edit object.Edit) error {
 	var old []byte
 	if f.Op != "added" {
 		entry, err := p.branch.Lookup(f.Path)
@@ -312,7 +312,7 @@ func (p *pass) unitMetadata(c *change, plan *unitPlan) error {
 	inv.Inputs = p.inputs(plan.unit)
 	if _, exists := plan.folder.Entries[branch.ReadmeFile]; !exists || plan.folder.Inventory.Readme {
 		inv.Readme = true // else it is somebody else's
-		c.edits[p.branch.At(plan.name, branch.ReadmeFile)] = repo.Edit{Data: p.unitReadme(plan)}
+		c.edits[p.branch.At(plan.name, branch.ReadmeFile)] = object.Edit{Data: p.unitReadme(plan)}
 	}
 	data, err := branch.EncodeJSON(inv)
 	if err != nil {

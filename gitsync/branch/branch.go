@@ -9,7 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // Branch is the output branch at its tip. It is not safe for concurrent use.
@@ -22,7 +22,7 @@ type Branch struct {
 	HasOthers bool             // there are files at the path, and no inventory; set by [Branch.Open]
 
 	path     string
-	reader   *repo.Reader
+	reader   *object.Reader
 	cache    *Cache
 	unlisted map[string]*Unit // that were asked for
 }
@@ -30,12 +30,12 @@ type Branch struct {
 // Cache keeps the folders that a pass read for the next one, so that a fleet of many units costs
 // no more than the change. The zero value is empty.
 type Cache struct {
-	last, now map[plumbing.Hash]map[string]repo.Entry
+	last, now map[plumbing.Hash]map[string]object.Entry
 }
 
 // Read reads what a commit of the output branch says about itself at a path. The zero commit stands
 // for a branch that does not exist.
-func Read(rd *repo.Reader, commit plumbing.Hash, outputPath string) (*Branch, error) {
+func Read(rd *object.Reader, commit plumbing.Hash, outputPath string) (*Branch, error) {
 	b := &Branch{Commit: commit, path: outputPath, Units: map[string]*Unit{}, unlisted: map[string]*Unit{}}
 	if commit.IsZero() {
 		return b, nil
@@ -51,9 +51,9 @@ func Read(rd *repo.Reader, commit plumbing.Hash, outputPath string) (*Branch, er
 
 // Open finds the folders of the units. Until the next call of Open with the same cache, the
 // branch reads with the given reader.
-func (b *Branch) Open(rd *repo.Reader, cache *Cache) error {
+func (b *Branch) Open(rd *object.Reader, cache *Cache) error {
 	b.reader, b.cache = rd, cache
-	cache.last, cache.now = cache.now, map[plumbing.Hash]map[string]repo.Entry{}
+	cache.last, cache.now = cache.now, map[plumbing.Hash]map[string]object.Entry{}
 	if b.Commit.IsZero() {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (b *Branch) folder(name string) (*Unit, error) {
 	switch {
 	case err == nil && entry.Mode == filemode.Dir:
 		u.Dir = entry.Hash
-	case err != nil && !errors.Is(err, repo.ErrPathNotFound):
+	case err != nil && !errors.Is(err, object.ErrPathNotFound):
 		return nil, err
 	}
 	return u, nil
@@ -109,31 +109,31 @@ func (b *Branch) Unit(name string) (*Unit, error) {
 	return u, u.Load()
 }
 
-// Lookup finds a path from the root of the branch. Its error is [repo.ErrPathNotFound] where there
+// Lookup finds a path from the root of the branch. Its error is [object.ErrPathNotFound] where there
 // is nothing.
-func (b *Branch) Lookup(name string) (repo.Entry, error) {
-	entry := repo.Entry{Mode: filemode.Dir, Hash: b.Tree}
+func (b *Branch) Lookup(name string) (object.Entry, error) {
+	entry := object.Entry{Mode: filemode.Dir, Hash: b.Tree}
 	if name == "." {
 		return entry, nil
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if entry.Mode != filemode.Dir {
-			return repo.Entry{}, fmt.Errorf("%s: %w", name, repo.ErrPathNotFound)
+			return object.Entry{}, fmt.Errorf("%s: %w", name, object.ErrPathNotFound)
 		}
 		dir, err := b.dir(entry.Hash)
 		if err != nil {
-			return repo.Entry{}, err
+			return object.Entry{}, err
 		}
 		var ok bool
 		if entry, ok = dir[part]; !ok {
-			return repo.Entry{}, fmt.Errorf("%s: %w", name, repo.ErrPathNotFound)
+			return object.Entry{}, fmt.Errorf("%s: %w", name, object.ErrPathNotFound)
 		}
 	}
 	return entry, nil
 }
 
 // dir returns the entries of a folder.
-func (b *Branch) dir(h plumbing.Hash) (map[string]repo.Entry, error) {
+func (b *Branch) dir(h plumbing.Hash) (map[string]object.Entry, error) {
 	if dir, ok := b.cache.now[h]; ok {
 		return dir, nil
 	}
@@ -143,7 +143,7 @@ func (b *Branch) dir(h plumbing.Hash) (map[string]repo.Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		dir = make(map[string]repo.Entry, len(list))
+		dir = make(map[string]object.Entry, len(list))
 		for _, e := range list {
 			dir[e.Name] = e
 		}
@@ -160,7 +160,7 @@ func (b *Branch) At(elem ...string) string {
 // hasFiles reports whether anything is at the output path.
 func (b *Branch) hasFiles() (bool, error) {
 	entry, err := b.Lookup(b.At())
-	if errors.Is(err, repo.ErrPathNotFound) {
+	if errors.Is(err, object.ErrPathNotFound) {
 		return false, nil
 	}
 	if err != nil {
@@ -179,14 +179,14 @@ func (b *Branch) Equals(name string, data []byte) (same, exists bool, err error)
 		return false, false, nil
 	}
 	entry, err := b.Lookup(name)
-	if errors.Is(err, repo.ErrPathNotFound) {
+	if errors.Is(err, object.ErrPathNotFound) {
 		return false, false, nil
 	}
 	return Holds(entry, data), true, err
 }
 
 // Holds reports whether an entry is a plain file of that content.
-func Holds(e repo.Entry, data []byte) bool {
+func Holds(e object.Entry, data []byte) bool {
 	return e.Mode == filemode.Regular && e.Hash == plumbing.ComputeHash(plumbing.BlobObject, data)
 }
 
@@ -205,6 +205,6 @@ func (b *Branch) OwnsRoot(name string) (FileEntry, bool) {
 // Newest looks at the tip and in the history of the branch for a version of a file that decode
 // takes, by the file's path from the root, and reports whether there is one.
 func (b *Branch) Newest(name string, decode func([]byte) (bool, error)) (bool, error) {
-	age, err := newest(b.reader, &repo.Commit{Tree: b.Tree, Parents: b.Parents}, name, decode)
+	age, err := newest(b.reader, &object.Commit{Tree: b.Tree, Parents: b.Parents}, name, decode)
 	return age >= 0, err
 }

@@ -15,7 +15,8 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // Files that describe the output to agentry itself and to other programs. None of them
@@ -122,7 +123,7 @@ const maxHistory = 50
 
 // findInventory reads the inventory of a commit and the list of units; what somebody
 // removed or damaged is that of the newest ancestor that has it. Nil when there is none.
-func findInventory(rd *repo.Reader, tip *repo.Commit, outputPath string) (*Inventory, error) {
+func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*Inventory, error) {
 	var inv Inventory
 	age, err := newest(rd, tip, path.Join(outputPath, InventoryFile), func(data []byte) (bool, error) {
 		inv = Inventory{}
@@ -152,7 +153,7 @@ func checkVersion(version int) error {
 // newest looks in a commit and its ancestors for a file that decode takes, and returns how
 // many commits back it is; -1 when there is none. A file that decode does not take counts
 // as none, and so does a huge one: it was tampered with, and its history has a good one.
-func newest(rd *repo.Reader, commit *repo.Commit, name string, decode func([]byte) (bool, error)) (age int, err error) {
+func newest(rd *object.Reader, commit *object.Commit, name string, decode func([]byte) (bool, error)) (age int, err error) {
 	for age := range maxHistory {
 		data, err := ReadFile(rd, commit.Tree, name)
 		if err != nil {
@@ -166,7 +167,7 @@ func newest(rd *repo.Reader, commit *repo.Commit, name string, decode func([]byt
 		if len(commit.Parents) == 0 {
 			return -1, nil
 		}
-		if commit, err = rd.Commit(commit.Parents[0]); errors.Is(err, repo.ErrObjectNotFound) {
+		if commit, err = rd.Commit(commit.Parents[0]); errors.Is(err, object.ErrNotFound) {
 			return -1, nil // the end of a shallow history
 		} else if err != nil {
 			return -1, err
@@ -176,16 +177,16 @@ func newest(rd *repo.Reader, commit *repo.Commit, name string, decode func([]byt
 }
 
 // ReadFile reads a file of a tree; nil when there is none, or something else at its path.
-func ReadFile(rd *repo.Reader, tree plumbing.Hash, name string) ([]byte, error) {
+func ReadFile(rd *object.Reader, tree plumbing.Hash, name string) ([]byte, error) {
 	entry, err := rd.Lookup(tree, name)
-	if errors.Is(err, repo.ErrPathNotFound) || err == nil && !entry.Mode.IsFile() {
+	if errors.Is(err, object.ErrPathNotFound) || err == nil && !entry.Mode.IsFile() {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	data, err := rd.Blob(entry.Hash, maxInventoryBytes)
-	if errors.Is(err, repo.ErrTooLarge) {
+	if errors.Is(err, limit.ErrTooLarge) {
 		return nil, nil
 	}
 	return data, err

@@ -9,7 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/workload"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // Unit is the folder of a unit on the output branch. Entries and Inventory are there after
@@ -18,7 +18,7 @@ type Unit struct {
 	Name      string
 	Known     bool          // listed, or with an inventory of its own
 	Dir       plumbing.Hash // zero when there is no folder, or somebody removed it
-	Entries   map[string]repo.Entry
+	Entries   map[string]object.Entry
 	Inventory *UnitInventory // empty when there is none
 	Damaged   bool           // the inventory is not on the tip
 
@@ -34,7 +34,7 @@ func (u *Unit) Load() error {
 	if u.Entries != nil {
 		return nil
 	}
-	u.Entries = map[string]repo.Entry{}
+	u.Entries = map[string]object.Entry{}
 	if !u.Dir.IsZero() {
 		list, err := u.branch.reader.Tree(u.Dir)
 		if err != nil {
@@ -55,7 +55,7 @@ func (u *Unit) Load() error {
 func (u *Unit) readInventory() error {
 	b := u.branch
 	u.Inventory = &UnitInventory{}
-	commit := &repo.Commit{Tree: b.Tree}
+	commit := &object.Commit{Tree: b.Tree}
 	if u.Known {
 		commit.Parents = b.Parents
 	}
@@ -88,7 +88,7 @@ func (u *Unit) LastWritten(name string) ([]byte, error) {
 		return SHA256(old) == listed.SHA256, nil
 	})
 	if err == nil && !found {
-		err = repo.ErrPathNotFound
+		err = object.ErrPathNotFound
 	}
 	return data, err
 }
@@ -97,7 +97,7 @@ func (u *Unit) LastWritten(name string) ([]byte, error) {
 func (u *Unit) Read(name string) ([]byte, error) {
 	e, ok := u.Entries[name]
 	if !ok || !e.Mode.IsFile() {
-		return nil, repo.ErrPathNotFound
+		return nil, object.ErrPathNotFound
 	}
 	return u.branch.reader.Blob(e.Hash, MaxOutputBytes)
 }

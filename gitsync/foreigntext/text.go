@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // maxSubjectBytes is how much of a subject or a name is taken over from an input commit.
@@ -43,7 +43,7 @@ func Cut(s string, limit int) string {
 }
 
 // Person is Name <mail>, or <mail> of somebody without a name.
-func Person(s repo.Signature) string {
+func Person(s object.Signature) string {
 	clean := func(s string) string {
 		return Cut(OneLine(strings.NewReplacer("<", "", ">", "").Replace(s)), maxSubjectBytes)
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // Base is a source at the commit that the output was last rendered from, as far as it differs
 // from the source at its present commit, the head.
 type Base struct {
 	id, head plumbing.Hash
-	Commit   *repo.Commit            // nil when it cannot be had
+	Commit   *object.Commit          // nil when it cannot be had
 	Differs  map[string]bool         // the paths at which the two differ
 	Files    map[string]*File        // what the base has at these
 	objects  map[manifest.ID][]Found // what these define
@@ -37,7 +38,7 @@ func (b *Base) read(src *Source, head plumbing.Hash, opts manifest.Options, old 
 	var fresh []*File
 	for _, c := range changes {
 		b.Differs[c.Path] = true
-		if c.Old == (repo.Entry{}) {
+		if c.Old == (object.Entry{}) {
 			continue
 		}
 		f := src.File(c.Path, c.Old)
@@ -76,14 +77,14 @@ func (s *Source) HasCommit(ctx context.Context, head, id plumbing.Hash) (bool, e
 }
 
 // isAncestor looks for a commit in what is cached of another's history.
-func isAncestor(rd *repo.Reader, id, of plumbing.Hash) (bool, error) {
+func isAncestor(rd *object.Reader, id, of plumbing.Hash) (bool, error) {
 	seen := map[plumbing.Hash]bool{of: true}
 	for next := []plumbing.Hash{of}; len(next) > 0; next = next[1:] {
 		if next[0] == id {
 			return true, nil
 		}
 		c, err := rd.Commit(next[0])
-		if errors.Is(err, repo.ErrObjectNotFound) {
+		if errors.Is(err, object.ErrNotFound) {
 			continue // the end of a shallow history
 		}
 		if err != nil {
@@ -120,7 +121,7 @@ func (s *Source) SetAway(id plumbing.Hash) { s.away.ids[id] = true }
 // ReadBase reads the base of a source, of which nothing is known but what differs from the head:
 // everything else is the head's. It is kept until one of the two moves. Get gives the commit of the
 // base; nil when it cannot be had.
-func (s *Source) ReadBase(id plumbing.Hash, head *repo.Commit, opts manifest.Options, get func() (*repo.Commit, error)) (*Base, error) {
+func (s *Source) ReadBase(id plumbing.Hash, head *object.Commit, opts manifest.Options, get func() (*object.Commit, error)) (*Base, error) {
 	old := s.base
 	if old != nil && old.id == id && old.head == head.Hash {
 		return old, nil

@@ -10,13 +10,14 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
 
 // diff lists the readable files in which two trees differ, and what the .sourceignore files
 // of the second one hide. A file that only they hide or show differs too.
-func (s *Source) diff(from, to plumbing.Hash) ([]repo.Change, sourceignore.Rules, error) {
+func (s *Source) diff(from, to plumbing.Hash) ([]object.Change, sourceignore.Rules, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
 	d := treeDiff{Source: s, rd: rd, from: from, to: to, seen: map[string]bool{}}
@@ -28,7 +29,7 @@ func (s *Source) diff(from, to plumbing.Hash) ([]repo.Change, sourceignore.Rules
 	if err := d.findRules(); err != nil {
 		return nil, nil, err
 	}
-	var out []repo.Change
+	var out []object.Change
 	for _, c := range d.raw {
 		out = d.keep(out, c)
 	}
@@ -50,10 +51,10 @@ func (s *Source) diff(from, to plumbing.Hash) ([]repo.Change, sourceignore.Rules
 // treeDiff is one run of diff.
 type treeDiff struct {
 	*Source
-	rd       *repo.Reader
+	rd       *object.Reader
 	from, to plumbing.Hash
-	raw      []repo.Change // whatever hides them, the .sourceignore files among them
-	ignores  []repo.Change // of .sourceignore files
+	raw      []object.Change // whatever hides them, the .sourceignore files among them
+	ignores  []object.Change // of .sourceignore files
 	seen     map[string]bool
 	old, new sourceignore.Rules
 }
@@ -63,7 +64,7 @@ type treeDiff struct {
 func (d *treeDiff) compare(prefix string) error {
 	for dir := prefix; dir != "."; {
 		dir = path.Dir(dir)
-		c := repo.Change{Path: path.Join(dir, sourceignore.FileName)}
+		c := object.Change{Path: path.Join(dir, sourceignore.FileName)}
 		var err error
 		if c.Old, err = d.entry(d.from, c.Path); err != nil {
 			return err
@@ -75,7 +76,7 @@ func (d *treeDiff) compare(prefix string) error {
 			d.add(c)
 		}
 	}
-	return repo.DiffTrees(d.rd, d.from, d.to, repo.WalkOptions{Prefix: prefix}, func(c repo.Change) error {
+	return object.DiffTrees(d.rd, d.from, d.to, object.WalkOptions{Prefix: prefix}, func(c object.Change) error {
 		if isInput(c.Path, prefix, c.Old) || isInput(c.Path, prefix, c.New) {
 			d.add(c)
 		}
@@ -84,16 +85,16 @@ func (d *treeDiff) compare(prefix string) error {
 }
 
 // entry is a file of a tree; zero if there is none.
-func (d *treeDiff) entry(tree plumbing.Hash, name string) (repo.Entry, error) {
+func (d *treeDiff) entry(tree plumbing.Hash, name string) (object.Entry, error) {
 	e, err := d.rd.Lookup(tree, name)
-	if errors.Is(err, repo.ErrPathNotFound) || err == nil && e.Mode == filemode.Dir {
-		return repo.Entry{}, nil
+	if errors.Is(err, object.ErrPathNotFound) || err == nil && e.Mode == filemode.Dir {
+		return object.Entry{}, nil
 	}
 	return e, err
 }
 
 // add takes a difference in, once: several prefixes may lie below one .sourceignore.
-func (d *treeDiff) add(c repo.Change) {
+func (d *treeDiff) add(c object.Change) {
 	if d.seen[c.Path] {
 		return
 	}
@@ -109,21 +110,21 @@ func (d *treeDiff) findRules() (err error) {
 	switch d.Input.tree {
 	case d.from:
 		d.old = d.Input.rules
-		d.new, err = d.turn(d.old, func(c repo.Change) repo.Entry { return c.New })
+		d.new, err = d.turn(d.old, func(c object.Change) object.Entry { return c.New })
 	case d.to:
 		d.new = d.Input.rules
-		d.old, err = d.turn(d.new, func(c repo.Change) repo.Entry { return c.Old })
+		d.old, err = d.turn(d.new, func(c object.Change) object.Entry { return c.Old })
 	default:
 		if _, d.old, err = d.diff(d.Input.tree, d.from); err != nil {
 			return err
 		}
-		d.new, err = d.turn(d.old, func(c repo.Change) repo.Entry { return c.New })
+		d.new, err = d.turn(d.old, func(c object.Change) object.Entry { return c.New })
 	}
 	return err
 }
 
 // turn gives the rules of the other tree.
-func (d *treeDiff) turn(rules sourceignore.Rules, side func(repo.Change) repo.Entry) (sourceignore.Rules, error) {
+func (d *treeDiff) turn(rules sourceignore.Rules, side func(object.Change) object.Entry) (sourceignore.Rules, error) {
 	if len(d.ignores) == 0 {
 		return rules, nil
 	}
@@ -132,7 +133,7 @@ func (d *treeDiff) turn(rules sourceignore.Rules, side func(repo.Change) repo.En
 	for _, c := range d.ignores {
 		folder, e := path.Dir(c.Path), side(c)
 		delete(out, folder)
-		if e == (repo.Entry{}) {
+		if e == (object.Entry{}) {
 			continue
 		}
 		f, err := d.parseRules(folder, e)
@@ -144,12 +145,12 @@ func (d *treeDiff) turn(rules sourceignore.Rules, side func(repo.Change) repo.En
 	return out, nil
 }
 
-func (d *treeDiff) parseRules(folder string, e repo.Entry) (sourceignore.File, error) {
+func (d *treeDiff) parseRules(folder string, e object.Entry) (sourceignore.File, error) {
 	if refuseMode(e.Mode) != nil {
 		return sourceignore.Unusable(), nil // told where it is read, as a file
 	}
 	text, err := d.rd.Blob(e.Hash, sourceignore.MaxBytes)
-	if errors.Is(err, repo.ErrTooLarge) || manifest.IsLFSPointer(text) {
+	if errors.Is(err, limit.ErrTooLarge) || manifest.IsLFSPointer(text) {
 		return sourceignore.Unusable(), nil
 	}
 	if err != nil {
@@ -160,12 +161,12 @@ func (d *treeDiff) parseRules(folder string, e repo.Entry) (sourceignore.File, e
 
 // keep adds what is left of a difference when hidden files do not exist. Of the
 // .sourceignore files those exist that are unusable, as files that cannot be read.
-func (d *treeDiff) keep(out []repo.Change, c repo.Change) []repo.Change {
+func (d *treeDiff) keep(out []object.Change, c object.Change) []object.Change {
 	if !shows(d.old, c.Path, c.Old) {
-		c.Old = repo.Entry{}
+		c.Old = object.Entry{}
 	}
 	if !shows(d.new, c.Path, c.New) {
-		c.New = repo.Entry{}
+		c.New = object.Entry{}
 	}
 	if c.Old == c.New {
 		return out
@@ -173,7 +174,7 @@ func (d *treeDiff) keep(out []repo.Change, c repo.Change) []repo.Change {
 	return append(out, c)
 }
 
-func shows(rules sourceignore.Rules, name string, e repo.Entry) bool {
+func shows(rules sourceignore.Rules, name string, e object.Entry) bool {
 	switch {
 	case path.Base(name) == sourceignore.FileName:
 		return rules[path.Dir(name)].Unusable && !rules.Ignores(name)
@@ -188,7 +189,7 @@ const folderLike = "/file"
 
 // isInput reports whether a file of that path is read unless it is hidden. A submodule stands
 // for a folder of files.
-func isInput(name, prefix string, e repo.Entry) bool {
+func isInput(name, prefix string, e object.Entry) bool {
 	switch {
 	case path.Base(name) == sourceignore.FileName:
 		return true
@@ -199,8 +200,8 @@ func isInput(name, prefix string, e repo.Entry) bool {
 }
 
 // below lists what is the same in both trees below a folder, as differences of nothing yet.
-func (d *treeDiff) below(folder string) ([]repo.Change, error) {
-	var out []repo.Change
+func (d *treeDiff) below(folder string) ([]object.Change, error) {
+	var out []object.Change
 	for _, prefix := range distinct(d.Paths) {
 		start := prefix
 		switch {
@@ -209,10 +210,10 @@ func (d *treeDiff) below(folder string) ([]repo.Change, error) {
 		case !pipeline.Within(folder, prefix):
 			continue
 		}
-		err := repo.Walk(d.rd, d.to, repo.WalkOptions{Prefix: start}, func(name string, e repo.Entry) error {
+		err := object.Walk(d.rd, d.to, object.WalkOptions{Prefix: start}, func(name string, e object.Entry) error {
 			if !d.seen[name] && isInput(name, prefix, e) {
 				d.seen[name] = true
-				out = append(out, repo.Change{Path: name, Old: e, New: e})
+				out = append(out, object.Change{Path: name, Old: e, New: e})
 			}
 			return nil
 		})

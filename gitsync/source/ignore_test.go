@@ -17,6 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -115,7 +117,7 @@ func TestWhatIsReadByStepsIsWhatIsReadAtOnce(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
 		h := &ignoreHistory{rand: rand.New(rand.NewPCG(seed, 1)), repo: gittest.NewRepo(t), files: map[string]string{}}
-		r, err := repo.Open(t.TempDir(), repo.Remote{URL: h.repo.Dir}, repo.Options{})
+		r, err := repo.Open(t.TempDir(), transport.Remote{URL: h.repo.Dir}, repo.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,11 +189,11 @@ func checkDiff(t *testing.T, s *Source, from, to plumbing.Hash) {
 	}
 	got := visible(&old.Input)
 	for _, c := range changes {
-		if want := got[c.Path]; want != "" && want != c.Old.Hash.String() || want == "" && c.Old != (repo.Entry{}) {
+		if want := got[c.Path]; want != "" && want != c.Old.Hash.String() || want == "" && c.Old != (object.Entry{}) {
 			t.Errorf("%s was %q and is said to have been %v", c.Path, want, c.Old)
 		}
 		got[c.Path] = c.New.Hash.String()
-		if c.New == (repo.Entry{}) {
+		if c.New == (object.Entry{}) {
 			delete(got, c.Path)
 		}
 	}

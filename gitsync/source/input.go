@@ -16,7 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
 
@@ -87,7 +88,7 @@ func (s *Source) Update(tree plumbing.Hash, opts manifest.Options) error {
 	}
 	var fresh []*File
 	for _, c := range changes {
-		if c.New != (repo.Entry{}) {
+		if c.New != (object.Entry{}) {
 			fresh = append(fresh, s.File(c.Path, c.New))
 		}
 	}
@@ -95,7 +96,7 @@ func (s *Source) Update(tree plumbing.Hash, opts manifest.Options) error {
 		return err
 	}
 	for _, c := range changes {
-		if c.New == (repo.Entry{}) {
+		if c.New == (object.Entry{}) {
 			in.drop(c.Path)
 		}
 	}
@@ -107,7 +108,7 @@ func (s *Source) Update(tree plumbing.Hash, opts manifest.Options) error {
 }
 
 // File is an entry that was not parsed yet.
-func (s *Source) File(name string, e repo.Entry) *File {
+func (s *Source) File(name string, e object.Entry) *File {
 	f := &File{Path: name, Blob: e.Hash}
 	problem := refuseMode(e.Mode)
 	if problem == nil && path.Base(name) == sourceignore.FileName {
@@ -232,12 +233,12 @@ func add(sums map[string]int, key string, n int) {
 	}
 }
 
-func (s *Source) ParseFile(rd *repo.Reader, f *File, opts manifest.Options) error {
+func (s *Source) ParseFile(rd *object.Reader, f *File, opts manifest.Options) error {
 	if f.Blob.IsZero() {
 		return nil // refused already
 	}
 	data, err := rd.Blob(f.Blob, manifest.MaxFileBytes)
-	if errors.Is(err, repo.ErrTooLarge) {
+	if errors.Is(err, limit.ErrTooLarge) {
 		f.Result = manifest.TooLarge(manifest.File{Source: s.Label, Path: f.Path})
 		return nil
 	}

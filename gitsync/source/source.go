@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // Source is one source with what was read of it.
@@ -52,7 +53,7 @@ func (f *File) size() int64 {
 }
 
 // ReadCommit reads a commit that is in the cache.
-func ReadCommit(r *repo.Repo, h plumbing.Hash) (*repo.Commit, error) {
+func ReadCommit(r *repo.Repo, h plumbing.Hash) (*object.Commit, error) {
 	rd := r.Reader()
 	defer rd.Close()
 	return rd.Commit(h)

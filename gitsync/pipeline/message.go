@@ -54,6 +54,7 @@ func FormatMessage(text string, data Message) (string, error) {
 	return message + "\n", nil
 }
 
+// ShortID abbreviates a commit id for people.
 func ShortID(id string) string {
 	return id[:min(len(id), shortIDLength)]
 }

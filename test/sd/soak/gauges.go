@@ -38,9 +38,11 @@ func (g *gauges) last() string {
 }
 
 // halves are the floors of the second and the last quarter; the first is for warming up.
+// Both are zero if a quarter has too few measurements for a floor: then only what is left at the
+// end tells of a leak.
 func (g *gauges) halves() (early, late gauge) {
 	n := len(*g) / 4
-	if n == 0 {
+	if n < minQuarter {
 		return early, late
 	}
 	return floor((*g)[n : 2*n]), floor((*g)[len(*g)-n:])
@@ -58,6 +60,9 @@ func floor(some []gauge) gauge {
 	low.at = some[len(some)/2].at
 	return low
 }
+
+// minQuarter is how many measurements have a floor: a single one may fall into a moment when all pods are polled.
+const minQuarter = 5
 
 // The most by which floors may differ.
 const (

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Fields of every kind of affinity.
+// The two lists of terms in every kind of affinity.
 const (
 	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
 	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -56,13 +56,13 @@ func weights(list []corev1.WeightedPodAffinityTerm, path *field.Path) (errs fiel
 	return errs
 }
 
-// located is a term with its path.
+// located is a term of affinity with its path.
 type located struct {
 	*corev1.PodAffinityTerm
 	path *field.Path
 }
 
-// podTerms are all terms of affinity to other pods, and against them.
+// podTerms returns all terms of pod affinity and pod anti-affinity.
 func podTerms(a *corev1.Affinity, path *field.Path) (terms []located) {
 	if a == nil {
 		return nil
@@ -84,7 +84,7 @@ func podTerms(a *corev1.Affinity, path *field.Path) (terms []located) {
 	return terms
 }
 
-// nodeTerm checks a term of node affinity. The values of a preferred one may be anything.
+// nodeTerm checks a term of node affinity. Kubernetes does not check the values of a preferred term.
 func nodeTerm(t *corev1.NodeSelectorTerm, required bool, path *field.Path) (errs field.ErrorList) {
 	for i, r := range t.MatchExpressions {
 		path := path.Child("matchExpressions").Index(i)
@@ -136,7 +136,8 @@ func podTerm(t *corev1.PodAffinityTerm, path *field.Path) (errs field.ErrorList)
 	return append(errs, metavalidation.ValidateLabelName(t.TopologyKey, path.Child("topologyKey"))...)
 }
 
-// labelKeys checks the keys whose values in the pod itself are added to a selector.
+// labelKeys checks matchLabelKeys and mismatchLabelKeys: Kubernetes adds the values of these labels of the pod
+// to the selector.
 func labelKeys(match, mismatch []string, selector *metav1.LabelSelector, path *field.Path) (errs field.ErrorList) {
 	for i, keys := range [][]string{match, mismatch} {
 		path := path.Child([]string{"matchLabelKeys", "mismatchLabelKeys"}[i])

@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PodContext is what the containers of a pod refer to.
+// PodContext is what a container's rules need to know about its pod.
 type PodContext struct {
-	Claims map[string]bool // the volumes that are claims: only these may be devices
-	Grace  int64           // how many seconds the pod has to stop
+	Claims map[string]bool // the volumes that are claims: only these can be devices
+	Grace  int64           // terminationGracePeriodSeconds of the pod
 }
 
-// Container returns what Kubernetes would refuse of a container, except for its name, its image and
-// its mounts (validateContainerCommon and its callers). The container has no defaults yet; initial
-// means that it is an init container.
+// Container returns what Kubernetes would refuse in a container, except its name, image and mounts. The rules
+// are those of validateContainerCommon and its callers. The container has no defaults yet; initial is true for
+// an init container.
 func Container(c *corev1.Container, initial bool, pod PodContext, path *field.Path) (errs field.ErrorList) {
 	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy, "", corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)...)
 	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
@@ -100,11 +100,11 @@ func keyRef(name, key string, path *field.Path) field.ErrorList {
 	return append(errs, invalid(path.Child("key"), key, validation.IsConfigMapKey(key))...)
 }
 
-// Fields of a pod that may be read; labels and annotations one by one.
+// The fields of a pod that a fieldRef may name. Labels and annotations are named one by one.
 var (
 	podFields = []string{"metadata.name", "metadata.namespace", "metadata.uid"}
 	envFields = append(slices.Clone(podFields), "spec.nodeName", "spec.host", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
-	// volumeFields are those that may become files.
+	// volumeFields are the fields that a file of a downward API volume may show.
 	volumeFields = append(slices.Clone(podFields), "metadata.labels", "metadata.annotations")
 )
 
@@ -154,7 +154,7 @@ func variables(e *corev1.EnvFromSource, path *field.Path) (errs field.ErrorList)
 }
 
 func resources(r *corev1.ResourceRequirements, path *field.Path) (errs field.ErrorList) {
-	common, huge := false, false // cpu or memory; pages
+	common, huge := false, false // common: cpu or memory is requested; huge: huge pages are
 	check := func(list corev1.ResourceList, path *field.Path) {
 		for name, value := range list {
 			errs = append(errs, amount(name, value, path.Key(string(name)))...)
@@ -185,7 +185,7 @@ func resources(r *corev1.ResourceRequirements, path *field.Path) (errs field.Err
 	return errs
 }
 
-// amount checks one limit or request.
+// amount checks one limit or request of a resource.
 func amount(name corev1.ResourceName, value resource.Quantity, path *field.Path) (errs field.ErrorList) {
 	switch {
 	case strings.Contains(string(name), "/"):
@@ -214,7 +214,7 @@ func isHugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// isExtended reports whether a resource is one of the cluster's own, such as nvidia.com/gpu.
+// isExtended reports whether a resource is an extended resource, such as nvidia.com/gpu.
 func isExtended(name corev1.ResourceName) bool {
 	return strings.Contains(string(name), "/") && !strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix) &&
 		!strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix) &&
@@ -249,7 +249,7 @@ func security(s *corev1.SecurityContext, path *field.Path) (errs field.ErrorList
 	}
 	errs = append(errs, ifSet(path.Child("runAsUser"), s.RunAsUser, validation.IsValidUserID)...)
 	errs = append(errs, ifSet(path.Child("runAsGroup"), s.RunAsGroup, validation.IsValidGroupID)...)
-	errs = append(errs, oneOfIfSet(path.Child("procMount"), s.ProcMount, corev1.DefaultProcMount)...) // others need hostUsers: false of the pod
+	errs = append(errs, oneOfIfSet(path.Child("procMount"), s.ProcMount, corev1.DefaultProcMount)...) // other values are valid only with hostUsers: false
 	errs = append(errs, seccomp(s.SeccompProfile, path.Child("seccompProfile"))...)
 	errs = append(errs, appArmor(s.AppArmorProfile, path.Child("appArmorProfile"))...)
 	if s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation {
@@ -265,7 +265,7 @@ func security(s *corev1.SecurityContext, path *field.Path) (errs field.ErrorList
 	return errs
 }
 
-// life checks how a container starts, is probed, restarts and stops.
+// life checks the lifecycle, the probes and the restart policy of a container.
 func life(c *corev1.Container, initial bool, grace int64, path *field.Path) (errs field.ErrorList) {
 	errs = append(errs, oneOfIfSet(path.Child("restartPolicy"), c.RestartPolicy, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
 	if len(c.RestartPolicyRules) > 0 && c.RestartPolicy == nil {
@@ -331,7 +331,7 @@ func probe(p *corev1.Probe, readiness bool, grace int64, path *field.Path) (errs
 	return errs
 }
 
-// action is what a probe or a hook does.
+// action is what a probe or a lifecycle hook runs.
 type action struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Pod returns what Kubernetes would refuse of a pod, except for its volumes and containers:
-// names, scheduling and the security context. The rules are those of the API server's
-// ValidatePodSpec for the fields that a GrafanaAgent has; path is where these stand.
+// Pod returns what Kubernetes would refuse in a pod's names, scheduling and security context. Volumes and
+// containers have functions of their own. The rules are those of ValidatePodSpec for the fields that a
+// GrafanaAgent has. Errors have paths below path.
 func Pod(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	for name, value := range map[string]string{"serviceAccountName": pod.ServiceAccountName, "priorityClassName": pod.PriorityClassName} {
 		if value != "" {
@@ -33,7 +33,7 @@ func Pod(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	return append(errs, podSecurity(pod.SecurityContext, path.Child("securityContext"))...)
 }
 
-// invalid makes errors of what a check of apimachinery says.
+// invalid turns the messages of an apimachinery check into errors.
 func invalid(path *field.Path, value any, messages []string) (errs field.ErrorList) {
 	for _, m := range messages {
 		errs = append(errs, field.Invalid(path, value, m))
@@ -41,16 +41,16 @@ func invalid(path *field.Path, value any, messages []string) (errs field.ErrorLi
 	return errs
 }
 
-// oneOf checks a value that is one of few.
+// oneOf checks that a value is one of the valid ones.
 func oneOf[T ~string](path *field.Path, value T, valid ...T) field.ErrorList {
 	if slices.Contains(valid, value) {
 		return nil
 	}
-	named := slices.DeleteFunc(slices.Clone(valid), func(v T) bool { return v == "" }) // may be absent
+	named := slices.DeleteFunc(slices.Clone(valid), func(v T) bool { return v == "" }) // an empty value stands for an absent field
 	return field.ErrorList{field.NotSupported(path, value, named)}
 }
 
-// oneOfIfSet is [oneOf] for what may be absent.
+// oneOfIfSet is [oneOf] for an optional field.
 func oneOfIfSet[T ~string](path *field.Path, value *T, valid ...T) field.ErrorList {
 	if value == nil {
 		return nil
@@ -65,7 +65,7 @@ func between(path *field.Path, value, low, high int64) field.ErrorList {
 	return nil
 }
 
-// ifSet checks a number that may be absent.
+// ifSet checks an optional number.
 func ifSet(path *field.Path, value *int64, check func(int64) []string) field.ErrorList {
 	if value == nil {
 		return nil
@@ -86,7 +86,7 @@ func toleration(t *corev1.Toleration, path *field.Path) (errs field.ErrorList) {
 		if t.Value != "" {
 			errs = append(errs, field.Invalid(path.Child("value"), t.Value, "must be empty when the operator is Exists"))
 		}
-	default: // Lt and Gt are taken by clusters with a feature gate only.
+	default: // Lt and Gt need a feature gate in the cluster.
 		errs = append(errs, field.NotSupported(path.Child("operator"), t.Operator, []corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists}))
 	}
 	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
@@ -95,7 +95,7 @@ func toleration(t *corev1.Toleration, path *field.Path) (errs field.ErrorList) {
 	return append(errs, oneOf(path.Child("effect"), t.Effect, "", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
 }
 
-// pullSecrets checks what only server-side apply refuses: Flux and Argo CD may use it.
+// pullSecrets checks for names that occur twice: only server-side apply refuses them, and Flux and Argo CD can use it.
 func pullSecrets(list []corev1.LocalObjectReference, path *field.Path) (errs field.ErrorList) {
 	seen := map[string]bool{}
 	for i, s := range list {
@@ -138,7 +138,7 @@ func topologySpread(list []corev1.TopologySpreadConstraint, path *field.Path) (e
 	return errs
 }
 
-// sysctlName is the API server's rule for names of kernel parameters.
+// sysctlName is the API server's rule for names of kernel parameters (sysctls).
 var sysctlName = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
 
 const maxSysctlName = 253
@@ -193,7 +193,7 @@ func appArmor(p *corev1.AppArmorProfile, path *field.Path) field.ErrorList {
 	return append(errs, localhost(p.LocalhostProfile, p.Type == corev1.AppArmorProfileTypeLocalhost, path)...)
 }
 
-// localhost checks the profile of a node, which goes with the type Localhost.
+// localhost checks localhostProfile, which must be set for the type Localhost and for no other (wanted).
 func localhost(profile *string, wanted bool, path *field.Path) field.ErrorList {
 	path = path.Child("localhostProfile")
 	switch {

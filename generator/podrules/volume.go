@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Volume returns why Kubernetes would refuse a volume whatever its name; empty when
-// it would not. A volume without a source is an emptyDir.
+// Volume returns the first reason why Kubernetes would refuse a volume, or nothing. The volume's name is not
+// checked. A volume without a source is an emptyDir.
 func Volume(v *corev1.Volume) string {
 	sources := reflect.ValueOf(v.VolumeSource)
 	set := 0
@@ -62,7 +62,7 @@ func Volume(v *corev1.Volume) string {
 	return ""
 }
 
-// first is the first of the errors, in words; empty if there is none.
+// first returns the text of the first error, or nothing.
 func first(errs field.ErrorList) string {
 	if len(errs) == 0 {
 		return ""
@@ -70,7 +70,7 @@ func first(errs field.ErrorList) string {
 	return errs[0].Error()
 }
 
-// The shortest and the longest life of a projected token, in seconds.
+// The limits of expirationSeconds of a projected token.
 const minTokenLife, maxTokenLife = 10 * 60, 1 << 32
 
 func projected(v *corev1.ProjectedVolumeSource) string {
@@ -135,7 +135,7 @@ func downwardPaths(items []corev1.DownwardAPIVolumeFile) (out []string) {
 	return out
 }
 
-// projectedPaths are the files of a source that no other source may have.
+// projectedPaths returns the paths of a projected source that no other source of the volume may have.
 func projectedPaths(s *corev1.VolumeProjection) (out []string) {
 	if s.Secret != nil {
 		out = append(out, paths(s.Secret.Items)...)
@@ -152,7 +152,7 @@ func projectedPaths(s *corev1.VolumeProjection) (out []string) {
 	return out
 }
 
-// downward checks files with fields of the pod itself.
+// downward checks the files of a downward API volume.
 func downward(files []corev1.DownwardAPIVolumeFile, path *field.Path) (errs field.ErrorList) {
 	for i, f := range files {
 		path := path.Index(i)
@@ -174,7 +174,7 @@ func downward(files []corev1.DownwardAPIVolumeFile, path *field.Path) (errs fiel
 	return errs
 }
 
-// mode checks the permissions of files.
+// mode checks the permission bits of files.
 func mode(m *int32, path *field.Path) field.ErrorList {
 	if m == nil {
 		return nil
@@ -185,7 +185,7 @@ func mode(m *int32, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// maxDriverName is how long the name of a CSI driver may be.
+// maxDriverName is the longest name of a CSI driver.
 const maxDriverName = 63
 
 func csi(v *corev1.CSIVolumeSource) string {
@@ -199,7 +199,7 @@ func csi(v *corev1.CSIVolumeSource) string {
 	return first(errs)
 }
 
-// named checks a reference to an object, which of its keys become which files, and their mode.
+// named checks a source that names an object: the name, the files that its keys become, and their mode.
 func named(what, name string, items []corev1.KeyToPath, defaultMode *int32) string {
 	if name == "" {
 		return what + " is empty"
@@ -218,7 +218,7 @@ func named(what, name string, items []corev1.KeyToPath, defaultMode *int32) stri
 	return first(mode(defaultMode, field.NewPath("defaultMode")))
 }
 
-// filePath checks where a file of a volume shall be.
+// filePath checks the path of a file in a volume.
 func filePath(what, value string) string {
 	problem := localPath(what, value)
 	switch {
@@ -230,8 +230,7 @@ func filePath(what, value string) string {
 	return problem
 }
 
-// Mount returns why Kubernetes, or the container runtime, would refuse a mount;
-// empty when they would not.
+// Mount returns the first reason why Kubernetes or the container runtime would refuse a mount, or nothing.
 func Mount(m *corev1.VolumeMount, privileged bool) string {
 	switch {
 	case m.MountPath == "" || strings.Contains(m.MountPath, ":"):

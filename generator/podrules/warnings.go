@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PodWarnings returns the fields of a pod that the API server takes with a warning, because they have
-// no effect (GetWarningsForPod): affinities and spread constraints without a selector, empty names.
-// The details are sentences.
+// PodWarnings returns the fields of a pod that the API server accepts with a warning because they have no
+// effect: affinities and spread constraints without a selector, empty names. The rules are those of
+// GetWarningsForPod. The details of the errors are sentences.
 func PodWarnings(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	noSelector := func(path *field.Path) {
 		errs = append(errs, field.Invalid(path.Child("labelSelector"), nil, "has no effect without a labelSelector: it matches no pod"))
@@ -35,7 +35,7 @@ func PodWarnings(pod *corev1.PodSpec, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// ContainerWarnings is [PodWarnings] for a container: sizes with a fraction of a byte.
+// ContainerWarnings is [PodWarnings] for a container. It finds sizes with a fraction of a byte.
 func ContainerWarnings(c *corev1.Container, path *field.Path) (errs field.ErrorList) {
 	for i, list := range []corev1.ResourceList{c.Resources.Limits, c.Resources.Requests} {
 		path := path.Child("resources", []string{"limits", "requests"}[i])
@@ -48,8 +48,8 @@ func ContainerWarnings(c *corev1.Container, path *field.Path) (errs field.ErrorL
 	return errs
 }
 
-// VolumeWarning is [PodWarnings] for a volume, a sentence or nothing: files that hide each other, sources
-// without files, and plugins that Kubernetes has removed.
+// VolumeWarning is [PodWarnings] for a volume. It returns a sentence about files that hide each other, sources
+// without files, and plugins that Kubernetes has removed; or nothing.
 func VolumeWarning(v *corev1.Volume) string {
 	var files []string
 	switch {
@@ -66,7 +66,7 @@ func VolumeWarning(v *corev1.Volume) string {
 				return fmt.Sprintf("projected.sources[%d] is empty", i)
 			}
 			files = append(files, projectedPaths(s)...)
-			if s.ServiceAccountToken != nil { // No error if another has its path.
+			if s.ServiceAccountToken != nil { // Kubernetes does not refuse a token at the path of another source.
 				files = append(files, s.ServiceAccountToken.Path)
 			}
 		}
@@ -76,8 +76,8 @@ func VolumeWarning(v *corev1.Volume) string {
 	return overlap(files)
 }
 
-// overlap names two files of which one has the path of the other, or of a folder above it. With a
-// separator that sorts before every other character, two such files are neighbours in sorted order.
+// overlap returns two files of which one has the path of the other, or of a folder above it. It sorts with a
+// separator that comes before every other character, so that two such files are neighbours.
 func overlap(files []string) string {
 	const separator = "\x00"
 	sorted := make([]string, len(files))
@@ -93,7 +93,7 @@ func overlap(files []string) string {
 	return ""
 }
 
-// gone names the version that removed the plugin of a source.
+// gone returns the version of Kubernetes that removed the plugin of a source.
 func gone(s *corev1.VolumeSource) string {
 	for _, old := range []struct {
 		name, since string

@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// place adds a mount unless its path is taken.
+// place adds a mount and returns true, unless its path is taken.
 func (m *merger) place(e *mount) bool {
 	if other := m.mounts[e.MountPath]; other != nil {
 		m.conflict(e, other)
@@ -24,7 +24,7 @@ func (m *merger) place(e *mount) bool {
 	return true
 }
 
-// conflict reports a mount that is left out. Two that show the same files are none.
+// conflict reports a mount that is left out, unless the other mount shows the same files.
 func (m *merger) conflict(e, other *mount) {
 	if interchangeable(e, other) {
 		return
@@ -49,7 +49,7 @@ func (m *merger) conflict(e, other *mount) {
 	}
 }
 
-// place names a mount in a message about another object.
+// place describes a mount in a message about another object.
 func place(e *mount, other *manifest.Object) string { return e.owner.SeenFrom(other, e.path) }
 
 // interchangeable reports whether two mounts show the same files.
@@ -63,8 +63,8 @@ func interchangeable(a, b *mount) bool {
 	return equality.Semantic.DeepEqual(x, y) && equality.Semantic.DeepEqual(a.volume.VolumeSource, b.volume.VolumeSource)
 }
 
-// addFiles adds a volume of files that integrations list. A mount in the place of their path is
-// an error; at the path of the first RFC (Short), the files are left out instead.
+// addFiles mounts a volume of files that integrations list. If another mount is in the way at v.Path, that
+// mount's object gets an error; at v.Short, the path of the first RFC, the files are not mounted.
 func (m *merger) addFiles(v secretref.Volume) {
 	added := false
 	mountAt := func(path string) {
@@ -93,7 +93,7 @@ func (m *merger) addFiles(v secretref.Volume) {
 	}
 }
 
-// checkFiles blames the objects that mount something in the place of a volume of files.
+// checkFiles reports an error about each object whose mount is in the way of a volume of files.
 func (m *merger) checkFiles(v secretref.Volume) {
 	if other := m.inTheWay(v, v.Path); other != nil {
 		m.report(other.owner, diag.Error, diag.MountConflict, other.path, "%s is where the files of spec.secrets and spec.configMaps of %s are mounted", other.MountPath, v.Object.ID)
@@ -105,9 +105,8 @@ func (m *merger) checkFiles(v secretref.Volume) {
 	}
 }
 
-// inTheWay finds a mount of an integration in the place of a volume that is to be mounted
-// at a path: right there, or in one of its own files or folders. The kubelet makes a folder
-// there first, and then cannot write the volume.
+// inTheWay returns a mount of an integration that is at path, or at one of the volume's own files or folders
+// below it. The kubelet creates a folder for that mount first, and then cannot write the volume.
 func (m *merger) inTheWay(v secretref.Volume, path string) *mount {
 	var found *mount
 	for _, e := range m.mounts {
@@ -122,13 +121,13 @@ func (m *merger) inTheWay(v secretref.Volume, path string) *mount {
 	return found
 }
 
-// holds reports whether a volume has, or may have, a file or folder of a name.
+// holds reports whether a volume has, or could have, a file or folder with the name.
 func holds(v *corev1.VolumeSource, name string) bool {
 	list := items(v)
 	return len(list) == 0 || slices.ContainsFunc(list, func(i corev1.KeyToPath) bool { return below("/"+i.Path, name) })
 }
 
-// items are the keys that a volume shows; none when it shows all of them or has no keys.
+// items returns the keys that a volume shows. It returns nil if the volume shows all keys or has none.
 func items(v *corev1.VolumeSource) []corev1.KeyToPath {
 	switch {
 	case v == nil:

@@ -14,29 +14,29 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// Folders where every pod has mounts.
+// Folders that every pod mounts.
 const (
 	ConfigInDir = "/var/lib/grafana-agent/config-in"
 	ConfigDir   = "/var/lib/grafana-agent/config"
 	DataDir     = "/var/lib/grafana-agent/data"
 )
 
-// Where the pods find what spec.secrets and spec.configMaps of a GrafanaAgent name.
+// The folders of the files that spec.secrets and spec.configMaps of a GrafanaAgent name.
 const (
 	ExtraSecretsDir    = "/var/lib/grafana-agent/extra-secrets/"
 	ExtraConfigMapsDir = "/var/lib/grafana-agent/extra-configmaps/"
 )
 
-// Extras are the volumes and mounts of an integrations pod between those that every pod
-// begins with and those of the GrafanaAgent.
+// Extras are the volumes and mounts of an integrations pod, apart from those that every pod has and those of
+// the GrafanaAgent. In the pod they stand between these two.
 type Extras struct {
 	Volumes []corev1.Volume
 	Mounts  []corev1.VolumeMount
-	// Diags are about the integrations. Those with errors are to be left out.
+	// Diags are about the integrations. An integration with an error must be left out.
 	Diags diag.List
 }
 
-// Name is the name of an integrations workload.
+// Name returns the name of an integrations workload.
 func Name(agent string, pods secretref.Group) string {
 	if pods == secretref.DaemonSet {
 		return agent + "-integrations-ds"
@@ -44,12 +44,12 @@ func Name(agent string, pods secretref.Group) string {
 	return agent + "-integrations-deploy"
 }
 
-// Integrations returns what the pods of a group, secretref.Deployment or
-// secretref.DaemonSet, need for the Integrations and MetricsIntegrations that run in them.
-// Each of these has called [secretref.Scope.Mount].
+// Integrations returns what the pods of a group (secretref.Deployment or secretref.DaemonSet) need for the
+// Integrations and MetricsIntegrations that run in them. [secretref.Scope.Mount] must have been called for each
+// of these.
 //
-// Where two want different volumes at one path, the first keeps it, as with the operator;
-// a MetricsIntegration that is involved is in error.
+// If two want different volumes at one path, the first keeps it, as with the operator. If a MetricsIntegration
+// is involved, it gets an error.
 func Integrations(agent *manifest.Object, pods secretref.Group, members []*manifest.Object, secrets *secretref.Resolver) Extras {
 	m := &merger{agent: agent, spec: &manifest.As[v1alpha1.GrafanaAgent](agent).Spec, names: map[string]bool{}, mounts: map[string]*mount{}}
 	wal := corev1.Volume{Name: Label(Name(agent.Name, pods) + "-wal"), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
@@ -67,7 +67,7 @@ func Integrations(agent *manifest.Object, pods secretref.Group, members []*manif
 	return m.out
 }
 
-// HostLogs are the volumes of the node's logs, each mounted read-only at its own path.
+// HostLogs returns the volumes of the node's logs. Each is mounted read-only at its own path.
 func HostLogs() []corev1.Volume {
 	host := func(name, path string) corev1.Volume {
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}}
@@ -75,15 +75,15 @@ func HostLogs() []corev1.Volume {
 	return []corev1.Volume{host("varlog", "/var/log"), host("dockerlogs", "/var/lib/docker/containers")}
 }
 
-// mount is one that is taken, and what it mounts.
+// mount is a mount of an integration and the volume that it mounts.
 type mount struct {
 	corev1.VolumeMount
 	owner  *manifest.Object
-	path   string // of its field
+	path   string // the path of the mount's field in its owner
 	volume *corev1.Volume
 }
 
-// merger builds Extras; names and mounts are those taken so far, the latter by path.
+// merger builds Extras. It remembers which volume names are taken, and which mount is at each path.
 type merger struct {
 	agent  *manifest.Object
 	spec   *v1alpha1.GrafanaAgentSpec
@@ -92,7 +92,7 @@ type merger struct {
 	out    Extras
 }
 
-// reserve takes the names of the volumes that the pod has anyway.
+// reserve marks the names of the volumes that the pod has anyway as taken.
 func (m *merger) reserve(wal string) {
 	for _, name := range []string{"config", "config-out", "secrets", wal} {
 		m.names[name] = true
@@ -111,8 +111,7 @@ func (m *merger) reserve(wal string) {
 	}
 }
 
-// name reserves a name for a volume, and changes it if it is taken. The identity makes the
-// changed name different from those of other volumes.
+// name reserves a volume name. If it is taken or invalid, it returns a different name, which depends on identity.
 func (m *merger) name(wanted, identity string) string {
 	name := Label(wanted)
 	for m.names[name] {
@@ -123,8 +122,7 @@ func (m *merger) name(wanted, identity string) string {
 	return name
 }
 
-// addOwn adds one of the operator's own volumes unless an integration mounts something in
-// its place.
+// addOwn adds one of the operator's own volumes, unless an integration has a mount at its path.
 func (m *merger) addOwn(v corev1.Volume, path string, readOnly bool) {
 	if m.mounts[path] != nil {
 		return
@@ -137,7 +135,7 @@ func (m *merger) report(o *manifest.Object, severity diag.Severity, code diag.Co
 	m.out.Diags = append(m.out.Diags, o.Diag(severity, code, path, format, args...))
 }
 
-// relate says that the last finding is there only together with another object.
+// relate adds an object to Related of the last diagnostic.
 func (m *merger) relate(o *manifest.Object) {
 	if last := &m.out.Diags[len(m.out.Diags)-1]; last.Object != o.Ref() {
 		last.Related = append(last.Related, o.Ref())
@@ -202,7 +200,7 @@ func lists(o *manifest.Object) ([]corev1.Volume, []corev1.VolumeMount) {
 	return nil, nil
 }
 
-// resolve gives a mount the name of its volume, and reports what Kubernetes would refuse.
+// resolve replaces the volume name of a mount by the final one, and reports what Kubernetes would refuse.
 func (m *merger) resolve(e *mount, prefix string) bool {
 	problem := podrules.Mount(&e.VolumeMount, false)
 	agents := slices.ContainsFunc(m.spec.Volumes, func(v corev1.Volume) bool { return v.Name == prefix+e.Name })
@@ -216,7 +214,7 @@ func (m *merger) resolve(e *mount, prefix string) bool {
 		e.Name = prefix + e.Name
 	default:
 		m.refuse(e.owner, e.path, "a mount of a volume %q that the %s does not have", e.Name, e.owner.Kind)
-		m.relate(m.agent) // which may have had it
+		m.relate(m.agent) // the GrafanaAgent may have such a volume
 		return false
 	}
 	if taken := m.reserved(e.MountPath); taken != "" {
@@ -227,7 +225,7 @@ func (m *merger) resolve(e *mount, prefix string) bool {
 	return true
 }
 
-// reserved says who else mounts something at a path; empty if nobody does.
+// reserved says which other mount is at a path. It returns nothing if the path is free.
 func (m *merger) reserved(path string) string {
 	for _, dir := range []string{ConfigInDir, ConfigDir, secretref.Dir} {
 		if absolute(path) == dir {
@@ -252,8 +250,7 @@ func (m *merger) reserved(path string) string {
 	return ""
 }
 
-// Holds reports whether the pods may have a file at a path: a volume without a list of items may
-// hold anything.
+// Holds reports whether the pods could have a file at a path. A volume without a list of items can hold any file.
 func (e Extras) Holds(path string) bool {
 	sources := map[string]*corev1.VolumeSource{}
 	for i := range e.Volumes {

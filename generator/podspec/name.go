@@ -11,11 +11,11 @@ import (
 
 var notLabel = regexp.MustCompile(`[^-a-z0-9]+`)
 
-// suffixLength is that of a hash that makes names unique.
+// suffixLength is the length of the hash that makes a name unique.
 const suffixLength = 8
 
-// Label returns a name as it is if it is a DNS label, as names of volumes must be, and else
-// one made of it that is.
+// Label returns a name that is a DNS label, as volume names must be: the given one if it is valid, otherwise a
+// shortened one with a hash.
 func Label(name string) string {
 	if len(validation.IsDNS1123Label(name)) == 0 {
 		return name
@@ -23,7 +23,7 @@ func Label(name string) string {
 	return hashed(name, name)
 }
 
-// ServiceName is [Label] for names of Services, which begin with a letter.
+// ServiceName is [Label] for names of Services, which must begin with a letter.
 func ServiceName(name string) string {
 	if len(validation.IsDNS1035Label(name)) == 0 {
 		return name
@@ -31,7 +31,7 @@ func ServiceName(name string) string {
 	return hashed(name, name)
 }
 
-// hashed shortens a name to a DNS label and appends a hash of its identity.
+// hashed shortens a name to a DNS label that ends in a hash of the identity.
 func hashed(name, identity string) string {
 	sum := sha256.Sum256([]byte(identity))
 	suffix := "-" + hex.EncodeToString(sum[:])[:suffixLength]
@@ -43,8 +43,7 @@ func hashed(name, identity string) string {
 	return strings.TrimRight(name, "-") + suffix
 }
 
-// ObjectVolume makes a volume name of an object's name, as the operator does. Different
-// names can become one.
+// ObjectVolume returns the operator's volume name for an object's name. Different names can give the same result.
 func ObjectVolume(s string) string {
 	s = notLabel.ReplaceAllString(strings.ToLower(s), "-")
 	return strings.Trim(s[:min(len(s), validation.DNS1123LabelMaxLength)], "-")

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// absolute is a mount path as the kubelet understands it.
+// absolute returns a mount path as the kubelet reads it.
 func absolute(p string) string { return path.Clean("/" + p) }
 
-// below reports whether a mount path is another or lies in it.
+// below reports whether a mount path is the folder or lies in it.
 func below(p, folder string) bool {
 	p, folder = absolute(p), absolute(folder)
 	return p == folder || strings.HasPrefix(p, folder+"/")

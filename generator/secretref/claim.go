@@ -10,9 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// claim reserves the file name of a reference and returns what is known of it; nil when
-// it does not resolve or another reference has the name, which is then reported, or when
-// it is optional and absent.
+// claim reserves the file name of a reference. It returns nil if the reference does not resolve or another
+// reference has that file name, both of which are reported, or if it is optional and absent.
 func (s Scope) claim(path string, ref Ref) *use {
 	name := ref.FileName()
 	known := s.uses[name]
@@ -35,12 +34,11 @@ func (s Scope) claim(path string, ref Ref) *use {
 	return u
 }
 
-// maxFileNameBytes is what a key of a Secret may have (and hardly more than what a file
-// system allows).
+// maxFileNameBytes is the longest key of a Secret. File systems allow hardly more.
 const maxFileNameBytes = validation.DNS1123SubdomainMaxLength
 
-// validName, validKey and validFile report a reference that the pod could not mount:
-// Kubernetes would refuse the whole workload for it.
+// validName, validKey and validFile report a reference that the pod could not mount: Kubernetes would refuse
+// the whole workload.
 func (s Scope) validName(path string, ref Ref) bool {
 	for _, problem := range validation.IsDNS1123Subdomain(ref.Name) {
 		s.report(diag.MissingSecret, path, "", "%q is not the name of a %s: %s", ref.Name, ref.Kind, problem)
@@ -66,8 +64,8 @@ func (s Scope) validFile(path string, ref Ref, file string) bool {
 	return true
 }
 
-// reachable reports a reference to another namespace where the pods mount the cluster's
-// own objects.
+// reachable reports a reference to another namespace under Reference: pods can mount only objects of their own
+// namespace.
 func (s Scope) reachable(path string, ref Ref) bool {
 	if s.policy != Reference || ref.Namespace == s.namespace {
 		return true
@@ -78,8 +76,8 @@ func (s Scope) reachable(path string, ref Ref) bool {
 	return false
 }
 
-// collision blames both holders, once for two Secrets or ConfigMaps: nothing tells which of
-// them is right.
+// collision reports an error about both holders of a file name, because either could be the wrong one. It
+// reports each pair of Secrets or ConfigMaps once.
 func (s Scope) collision(path string, ref Ref, known *use) {
 	other := Scope{Resolver: s.Resolver, object: known.object}
 	s.collides(path, ref, known.path, known.ref, other)
@@ -100,8 +98,8 @@ func (s Scope) collides(path string, ref Ref, otherPath string, otherRef Ref, ot
 	s.tell(f, "collision\n"+other.object.ID.String()+"\n"+ref.id().String()+"\n"+otherRef.id().String())
 }
 
-// lookup returns the content of a reference. Where it need not be in the inputs, a
-// missing Secret is fine and nil is returned; a Secret that is there must have the key.
+// lookup returns the content of a reference. A Secret that is missing is an error only if it is required,
+// otherwise the content is nil; a Secret that is present must have the key.
 func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 	o, ok := s.find(path, ref, required)
 	if o == nil {
@@ -115,8 +113,7 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 	return data, true
 }
 
-// find returns the Secret or ConfigMap of a reference. If it is required and missing,
-// that is reported, and false returned.
+// find returns the Secret or ConfigMap of a reference. It reports a missing one that is required, and returns false.
 func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool) {
 	o := s.Look(ref.id())
 	if o == nil && required {
@@ -139,8 +136,8 @@ func content(o *manifest.Object, key string) ([]byte, bool) {
 	return data, ok
 }
 
-// missing reports a reference that does not resolve: an error, or a warning when it is
-// optional. A Secret or ConfigMap that is missing as a whole is told once for an object.
+// missing reports a reference that does not resolve: as an error, or as a warning if it is optional. For each
+// object, it reports a Secret or ConfigMap that is missing as a whole only once.
 func (s Scope) missing(path string, code diag.Code, ref Ref, format string, args ...any) {
 	f := diag.Finding{Severity: diag.Error, Code: code, Path: path, Related: ref.objects(), Hint: "correct the reference, or add what it refers to"}
 	f.Message = fmt.Sprintf("%s: "+format, append([]any{ref}, args...)...)

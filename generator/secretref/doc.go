@@ -1,15 +1,13 @@
-// Package secretref is the one place where references to keys of Secrets and
-// ConfigMaps are resolved: every reference of every custom resource goes through it.
+// Package secretref resolves all references from custom resources to keys of Secrets and ConfigMaps. No other
+// package does.
 //
-// What becomes of a reference is the policy's decision. Under [Plaintext] agentry does
-// what the Grafana Agent Operator does: the content is written into the configuration,
-// or copied into one shared Secret that all pods mount. Under [Reference] no secret
-// byte is read at all: the pod mounts the cluster's own Secrets and ConfigMaps, at the
-// same paths, and the few credentials for which the agent has no file field become
-// environment variables.
+// The secrets policy decides what a reference becomes. Under [Plaintext] agentry does what the Grafana Agent
+// Operator does: the content is written into the configuration, or copied into one shared Secret that all pods
+// mount. Under [Reference] no byte of a Secret is read: the pod mounts the cluster's own Secrets and ConfigMaps
+// at the same paths, and the few credentials for which the agent has no file field become environment
+// variables.
 //
-// Integrations list Secrets and ConfigMaps as well, which they find as files: those are
-// mounted apart, as [Volume] says.
+// Integrations also list Secrets and ConfigMaps that they read as files. Those are mounted as a [Volume] each.
 //
-// Secret bytes appear in no diagnostic and no error.
+// No diagnostic and no error contains a byte of a Secret.
 package secretref

@@ -12,12 +12,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// FilesDir is where integrations find what they list in spec.secrets and spec.configMaps,
-// as secrets/<namespace>/<name>/<key> and configMaps/<namespace>/<name>/<key>. That is the
-// second RFC's layout.
+// FilesDir is where integrations find what they list in spec.secrets and spec.configMaps, as
+// secrets/<namespace>/<name>/<key> and configMaps/<namespace>/<name>/<key>. This is the layout of the
+// operator's second RFC.
 const FilesDir = "/etc/grafana-agent/integrations"
 
-// The first RFC's folders, in which whole Secrets and ConfigMaps are found by name.
+// The folders of the operator's first RFC: whole Secrets and ConfigMaps, by name.
 const (
 	SecretsDir    = "/etc/grafana-agent/secrets"
 	ConfigMapsDir = "/etc/grafana-agent/configmaps"
@@ -25,26 +25,25 @@ const (
 
 // listed is a key, or a whole Secret or ConfigMap, that an integration lists.
 type listed struct {
-	object *manifest.Object // the first that lists it
+	object *manifest.Object // the first object that lists it
 	path   string
 	ref    Ref
-	keys   []string // of a whole one, under Plaintext
+	keys   []string // all keys, if it is a whole object under Plaintext
 	pods   Group
 }
 
-// whole reports whether all keys are wanted.
+// whole reports whether all keys are listed.
 func (l *listed) whole() bool { return l.ref.Key == "" }
 
-// sameName reports whether the first RFC has one folder for both.
+// sameName reports whether both have the same folder in the first RFC's layout.
 func (l *listed) sameName(other *listed) bool {
 	return l.whole() && other.whole() && l.pods&other.pods != 0 &&
 		l.ref.Kind == other.ref.Kind && l.ref.Name == other.ref.Name && l.ref.Namespace != other.ref.Namespace
 }
 
-// Mount claims what an Integration or a MetricsIntegration lists in spec.secrets and
-// spec.configMaps, for the pods of [Resolver.Use]. Under Plaintext it must be in the
-// inputs: a pod that mounts a key which the shared Secret lacks never starts. What does not
-// resolve is reported about the object.
+// Mount claims what an Integration or a MetricsIntegration lists in spec.secrets and spec.configMaps, for the
+// pods of [Resolver.Use]. It reports what does not resolve as an error of the object. Under Plaintext
+// everything must be in the inputs, because a pod that mounts a key that the shared Secret lacks never starts.
 func (s Scope) Mount() {
 	for _, f := range files(s.object) {
 		if keys, ok := s.mountable(f.Path, f.Ref); ok {
@@ -53,7 +52,7 @@ func (s Scope) Mount() {
 	}
 }
 
-// files are the entries of spec.secrets, then those of spec.configMaps.
+// files returns the entries of spec.secrets, then those of spec.configMaps.
 func files(o *manifest.Object) []Field {
 	var out []Field
 	add := func(kind, list string, i int, name, key string, optional *bool) {
@@ -79,11 +78,11 @@ func files(o *manifest.Object) []Field {
 	return out
 }
 
-// mountable reports what the pods could not mount. Under Plaintext it claims the content
-// and returns the keys; under Reference the cluster has it.
+// mountable reports what the pods could not mount. Under Plaintext it claims the content and returns the keys.
+// Under Reference it returns no keys: the cluster has the content.
 func (s Scope) mountable(path string, ref Ref) (keys []string, ok bool) {
 	_, integration := s.object.Value.(*v1alpha1.Integration)
-	oneKey := ref.Key != "" || integration // which has no whole ones
+	oneKey := ref.Key != "" || integration // an Integration cannot list whole objects
 	if !s.validName(path, ref) || oneKey && !s.validKey(path, ref) || !s.reachable(path, ref) {
 		return nil, false
 	}
@@ -99,7 +98,7 @@ func (s Scope) mountable(path string, ref Ref) (keys []string, ok bool) {
 	return nil, true
 }
 
-// claimAll claims every key of a Secret or ConfigMap.
+// claimAll claims every key of a Secret or ConfigMap, and returns the keys.
 func (s Scope) claimAll(path string, ref Ref) ([]string, bool) {
 	o, _ := s.find(path, ref, true)
 	if o == nil {
@@ -126,8 +125,7 @@ func allKeys(o *manifest.Object) []string {
 	return slices.Compact(keys)
 }
 
-// list remembers an entry once, and warns where the first RFC would have two things in one
-// folder.
+// list adds an entry unless it is known. It warns if two entries have the same folder in the first RFC's layout.
 func (s Scope) list(entry *listed) {
 	i := slices.IndexFunc(s.listed, func(known *listed) bool { return known.ref.same(entry.ref) })
 	if i < 0 {
@@ -150,10 +148,10 @@ func (r *Resolver) ambiguous(l, other *listed) {
 	r.diags = append(r.diags, d)
 }
 
-// dir is the folder of a Secret or ConfigMap below FilesDir.
+// dir returns the folder of a Secret or ConfigMap below FilesDir.
 func (r Ref) dir() string { return FilesDir + "/" + r.filesPath() }
 
-// filesPath is a reference's path below FilesDir.
+// filesPath returns the path of a reference relative to FilesDir.
 func (r Ref) filesPath() string {
 	out := "secrets/"
 	if r.Kind == "ConfigMap" {
@@ -166,7 +164,7 @@ func (r Ref) filesPath() string {
 	return out
 }
 
-// shortDir is the first RFC's folder of a Secret or ConfigMap.
+// shortDir returns the folder of a Secret or ConfigMap in the first RFC's layout.
 func (r Ref) shortDir() string {
 	if r.Kind == "ConfigMap" {
 		return ConfigMapsDir + "/" + r.Name

@@ -1,6 +1,6 @@
 package secretref
 
-// Group is a set of workloads: references are mounted where they are used, and nowhere else.
+// Group is a set of workloads. A reference is mounted only in the workloads that use it.
 type Group uint8
 
 // The workloads of a hierarchy.
@@ -13,6 +13,6 @@ const (
 	All = Metrics | Logs | Deployment | DaemonSet
 )
 
-// Use says whose configuration is built from now on: what is resolved is for those pods.
-// A new Resolver resolves for [All].
+// Use sets the group whose configuration is built next: references are resolved for its pods. A new Resolver
+// resolves for [All].
 func (r *Resolver) Use(pods Group) { r.group = pods }

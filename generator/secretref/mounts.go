@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Data is the content of the shared Secret, which all pods mount: under Plaintext all
-// references, by file name; under Reference nothing.
+// Data returns the content of the shared Secret, which all pods mount. Under Plaintext it has all references,
+// by file name; under Reference it is empty.
 func (r *Resolver) Data() map[string][]byte {
 	if r.policy != Plaintext {
 		return nil
@@ -22,7 +22,7 @@ func (r *Resolver) Data() map[string][]byte {
 	return data
 }
 
-// Sizes are, of what Data returns, the bytes that come from each Secret and ConfigMap.
+// Sizes returns how many bytes of Data come from each Secret and ConfigMap.
 func (r *Resolver) Sizes() map[diag.Object]int {
 	out := map[diag.Object]int{}
 	for name, u := range r.uses {
@@ -31,9 +31,9 @@ func (r *Resolver) Sizes() map[diag.Object]int {
 	return out
 }
 
-// Projections are, under Reference, the sources of the volume that the pods of a group
-// mount at [Dir], one for each Secret or ConfigMap. All are optional, so that one that is
-// missing fails its own job and not the pod.
+// Projections returns, under Reference, the sources of the volume that the pods of a group mount at [Dir]: one
+// for each Secret or ConfigMap. All are optional, so that a missing one fails only its own job and the pod
+// starts.
 func (r *Resolver) Projections(pods Group) []corev1.VolumeProjection {
 	if r.policy != Reference {
 		return nil
@@ -70,7 +70,7 @@ func (r *Resolver) Projections(pods Group) []corev1.VolumeProjection {
 	return out
 }
 
-// Env are, under Reference, the variables that the config reloader of a group's pods puts
+// Env returns, under Reference, the environment variables that the config reloader of a group's pods writes
 // into the configuration, sorted by name.
 func (r *Resolver) Env(pods Group) []corev1.EnvVar {
 	if r.policy != Reference {

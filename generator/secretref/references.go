@@ -10,14 +10,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Field is a reference and where in its object it stands.
+// Field is a reference and the path of its field.
 type Field struct {
 	Path string
 	Ref  Ref
 }
 
-// References lists every reference to a key that the operator discovers in an object,
-// rendered or not, in the order of the fields; and those of agentry's own kinds.
+// References returns every reference to a key that the operator discovers in an object, rendered or not, in the
+// order of the fields. It knows agentry's own kinds as well.
 func References(o *manifest.Object) []Field {
 	w := walk{namespace: o.Namespace}
 	switch v := o.Value.(type) {
@@ -77,8 +77,7 @@ func (w *walk) add(path, kind, name, key string, optional *bool) {
 	w.found = append(w.found, Field{Path: path, Ref: Ref{Kind: kind, Namespace: w.namespace, Name: name, Key: key, Optional: optional != nil && *optional}})
 }
 
-// secret adds a selector that is complete: an empty one means that there is none, as older
-// tools write bearerTokenSecret: {key: ""}.
+// secret adds a selector with a name and a key. Older tools write bearerTokenSecret: {key: ""} for no reference.
 func (w *walk) secret(path string, s *corev1.SecretKeySelector) {
 	if s != nil && s.Name != "" && s.Key != "" {
 		w.add(path, "Secret", s.Name, s.Key, s.Optional)
@@ -91,7 +90,7 @@ func (w *walk) configMap(path string, s *corev1.ConfigMapKeySelector) {
 	}
 }
 
-// keys adds those that name a key; whole objects are a matter of [Scope.Mount].
+// keys adds the entries that name a key. [Scope.Mount] handles whole objects.
 func (w *walk) keys(path, kind string, list []v1alpha1.KeyOrName) {
 	for i, k := range list {
 		if k.Key != "" {
@@ -135,7 +134,7 @@ func (w *walk) oauth2(path string, o *v1alpha1.OAuth2) {
 	}
 }
 
-// http walks what scrape endpoints share, up to the fields that the operator knew.
+// http adds the fields that all scrape endpoints share, as far as the operator knew them.
 func (w *walk) http(path string, c *monitoringv1.HTTPConfigWithoutTLS) {
 	w.basicAuth(path+"basicAuth", c.BasicAuth)
 	if c.BearerTokenSecret != nil { //nolint:staticcheck // the operator renders it
@@ -173,8 +172,8 @@ func (w *walk) agent(s *v1alpha1.GrafanaAgentSpec) {
 	w.clients("spec.logs.clients", s.Logs.Clients)
 }
 
-// containers walks environment variables: the operator takes their references for its
-// own and copies them (reference defect B7).
+// containers adds the references of environment variables, because the operator copies their content too
+// (reference defect B7).
 func (w *walk) containers(path string, list []corev1.Container) {
 	for i := range list {
 		for n := range list[i].Env {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Policy says what may become of secret bytes.
+// Policy is a secrets policy: it says what of a Secret may be rendered.
 type Policy string
 
 // The policies; see the package comment.
@@ -23,10 +23,10 @@ const (
 	Plaintext Policy = "plaintext"
 )
 
-// Dir is where pods find the files of all references.
+// Dir is the folder in the pods with the files of all references.
 const Dir = "/var/lib/grafana-agent/secrets"
 
-// Ref is a key of a Secret or ConfigMap.
+// Ref names a key of a Secret or ConfigMap.
 type Ref struct {
 	Kind            string // Secret or ConfigMap
 	Namespace, Name string
@@ -34,7 +34,7 @@ type Ref struct {
 	Optional        bool
 }
 
-// String is how messages name a reference; one without a key is to the whole object.
+// String returns the reference as messages show it. One without a key is to the whole object.
 func (r Ref) String() string {
 	if r.Key == "" {
 		return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name)
@@ -42,18 +42,18 @@ func (r Ref) String() string {
 	return fmt.Sprintf("%s %s/%s, key %s", r.Kind, r.Namespace, r.Name, r.Key)
 }
 
-// id is the Secret or ConfigMap.
+// id returns the ID of the Secret or ConfigMap.
 func (r Ref) id() manifest.ID {
 	return manifest.ID{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// objects names it in findings about those who refer to it.
+// objects returns it for Related of a diagnostic.
 func (r Ref) objects() []diag.Object {
 	return []diag.Object{{APIVersion: "v1", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}}
 }
 
-// FileName is the reference's file below [Dir], and its key in the shared Secret: the
-// operator's spelling, in which different references can collide.
+// FileName returns the name of the reference's file below [Dir], which is also its key in the shared Secret. It
+// is the operator's spelling, in which two references can get the same name.
 func (r Ref) FileName() string {
 	prefix := "/secrets/"
 	if r.Kind == "ConfigMap" {
@@ -67,7 +67,7 @@ func (r Ref) FileName() string {
 	}, prefix+r.Namespace+"/"+r.Name+"/"+r.Key)
 }
 
-// same reports whether two references are to the same thing.
+// same reports whether two references name the same key.
 func (r Ref) same(other Ref) bool {
 	r.Optional = other.Optional
 	return r == other
@@ -79,8 +79,8 @@ type use struct {
 	object *manifest.Object
 	path   string
 	data   []byte
-	env    Group // the pods that want it as an environment variable
-	file   Group // the pods that want it as a file
+	env    Group // the pods that use it as an environment variable
+	file   Group // the pods that use it as a file
 }
 
 // Resolver resolves the references of one hierarchy and remembers what its pods need.
@@ -88,7 +88,7 @@ type use struct {
 type Resolver struct {
 	set       *manifest.Set
 	policy    Policy
-	namespace string // of the GrafanaAgent
+	namespace string // the namespace of the GrafanaAgent
 	group     Group
 	uses      map[string]*use
 	listed    []*listed
@@ -104,14 +104,13 @@ func New(set *manifest.Set, policy Policy, namespace string) *Resolver {
 		uses: map[string]*use{}, looked: map[manifest.ID]*manifest.Object{}, reported: map[string]bool{}}
 }
 
-// LeaveOut names Secrets and ConfigMaps that are left out for an error of their own, as if they
-// were not there.
+// LeaveOut sets which Secrets and ConfigMaps are left out because they have errors. Content treats them as absent.
 func (r *Resolver) LeaveOut(left map[manifest.ID]bool) { r.left = left }
 
-// Diags are the problems found so far, each about the object that holds the reference.
+// Diags returns the problems found so far. Each is about the object that holds the reference.
 func (r *Resolver) Diags() diag.List { return r.diags }
 
-// Look finds an object in the set, and notes that it was looked for.
+// Look returns an object of the set, and remembers the lookup for [Resolver.Dependencies].
 func (r *Resolver) Look(id manifest.ID) *manifest.Object {
 	o := r.set.Get(id)
 	r.looked[id] = o
@@ -121,19 +120,19 @@ func (r *Resolver) Look(id manifest.ID) *manifest.Object {
 	return o
 }
 
-// Dependencies returns what was looked up; nil for what the set does not have.
+// Dependencies returns all objects that were looked up. The value is nil for one that the set does not have.
 func (r *Resolver) Dependencies() map[manifest.ID]*manifest.Object { return r.looked }
 
-// Scope resolves references that stand in one object; they are to its namespace.
+// Scope resolves the references of one object. They are in the object's namespace.
 type Scope struct {
 	*Resolver
 	object *manifest.Object
 }
 
-// In returns the Scope of an object. Under Plaintext all references of the object are
-// copied, also those that are never rendered: that is what the operator does. It blocks
-// on a key that is missing, but an object that is missing matters to it only where it is
-// rendered: the Secret of a container's environment need not be in Git.
+// In returns the Scope of an object. Under Plaintext it copies all references of the object, even those that
+// are never rendered, as the operator does. As with the operator, a missing key is always an error, and a
+// missing Secret or ConfigMap is one only where it is rendered: the Secret of a container's environment does
+// not have to be in Git.
 func (r *Resolver) In(o *manifest.Object) Scope {
 	s := Scope{Resolver: r, object: o}
 	if r.policy == Plaintext {
@@ -160,7 +159,7 @@ func (s Scope) secretOrConfigMap(r monitoringv1.SecretOrConfigMap) (Ref, bool) {
 	return Ref{}, false
 }
 
-// Value resolves a reference for a field that has a value and a file form.
+// Value resolves a reference for a field that can be given as a value or as a file.
 func (s Scope) Value(path string, sel *corev1.SecretKeySelector) model.Secret {
 	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
 	if s.policy == Reference {
@@ -169,7 +168,8 @@ func (s Scope) Value(path string, sel *corev1.SecretKeySelector) model.Secret {
 	return s.inline(path, ref)
 }
 
-// File resolves a reference for a field that takes a path; empty when there is none.
+// File resolves a reference for a field that takes a path. It returns nothing if the reference is not set or
+// does not resolve.
 func (s Scope) File(path string, sel monitoringv1.SecretOrConfigMap) string {
 	ref, ok := s.secretOrConfigMap(sel)
 	if !ok {
@@ -178,7 +178,7 @@ func (s Scope) File(path string, sel monitoringv1.SecretOrConfigMap) string {
 	return s.file(path, ref)
 }
 
-// ValueOnly resolves a reference for a field that has no file form.
+// ValueOnly resolves a reference for a field that cannot be given as a file.
 func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.Secret {
 	ref, ok := s.secretOrConfigMap(sel)
 	if !ok {
@@ -198,9 +198,9 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.
 	return model.Secret{Env: envName(ref)}
 }
 
-// Content returns configuration that is kept in a Secret, and the Secret. Under every
-// policy it must be in the inputs. Nil when it is not there, which has been reported; one
-// that is left out for an error of its own leaves those who refer to it alone.
+// Content returns configuration that a Secret holds, and the Secret. Under every policy the Secret must be in
+// the inputs. Content reports a missing one and returns nil. If the Secret is left out because it has an error,
+// the content is nil and nothing is reported.
 func (s Scope) Content(path string, sel *corev1.SecretKeySelector) ([]byte, *manifest.Object) {
 	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
 	if s.set.IsLeftOut(ref.id()) || s.left[ref.id()] {
@@ -214,7 +214,7 @@ func (s Scope) Content(path string, sel *corev1.SecretKeySelector) ([]byte, *man
 	return data, s.looked[ref.id()]
 }
 
-// file claims a file and returns its path; empty when the reference does not resolve.
+// file claims a file and returns its path, or nothing if the reference does not resolve.
 func (s Scope) file(path string, ref Ref) string {
 	u := s.claim(path, ref)
 	if u == nil {
@@ -239,13 +239,12 @@ func (s Scope) inline(path string, ref Ref) model.Secret {
 
 func envName(ref Ref) string { return "AGENTRY" + ref.FileName() }
 
-// report adds an error that nothing but the scope's object is to blame for.
+// report adds an error about the scope's object, without related objects.
 func (s Scope) report(code diag.Code, path, hint, format string, args ...any) {
 	s.tell(diag.Finding{Code: code, Path: path, Hint: hint, Message: fmt.Sprintf(format, args...)}, "")
 }
 
-// tell adds an error about the scope's object, once for each key; an empty one stands for the
-// place and the message.
+// tell adds an error about the scope's object, unless one with the same key was added. The default key is the message.
 func (s Scope) tell(f diag.Finding, key string) {
 	f.Severity = diag.Error
 	d := s.object.Found(f)
@@ -256,9 +255,8 @@ func (s Scope) tell(f diag.Finding, key string) {
 	}
 }
 
-// Object is the object that the scope belongs to.
+// Object returns the object that the scope belongs to.
 func (s Scope) Object() *manifest.Object { return s.object }
 
-// LiteralsAllowed reports whether the policy lets secrets that stand in a custom
-// resource in clear into the output.
+// LiteralsAllowed reports whether the policy allows rendering secrets that are written in a custom resource.
 func (s Scope) LiteralsAllowed() bool { return s.policy == Plaintext }

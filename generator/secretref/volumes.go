@@ -8,27 +8,26 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Volume holds files for integrations.
+// Volume is a volume of files for integrations.
 type Volume struct {
-	// Name is how the volume should be called, if Kubernetes takes that for a name.
+	// Name is the wanted name. It is changed if Kubernetes would refuse it.
 	Name   string
 	Source corev1.VolumeSource
-	// Path is where the pods mount it; empty when only Short matters.
+	// Path is where the pods mount it. It is empty if the volume is mounted at Short only.
 	Path string
-	// Short is where they mount it too, for the first RFC, unless something else is there.
+	// Short is the path of the first RFC's layout. The volume is mounted there too, unless another mount is in the way.
 	Short string
-	// Object is the first that lists what is in it.
+	// Object is the first object that lists its content.
 	Object *manifest.Object
 }
 
-// Volumes are what the pods of a group mount for the lists of their integrations.
+// Volumes returns the volumes that the pods of a group mount for the lists of their integrations.
 //
-// Under Plaintext that is one volume over the shared Secret of the GrafanaAgent, with the
-// listed keys, as the operator has it; and one for each whole Secret and ConfigMap, at the
-// first RFC's path. Under Reference it is one volume for each of the cluster's own
-// objects: a single projected volume could neither hold all keys of an object in a folder
-// nor have a mount inside it. All of these are optional: a missing one fails its own
-// integration and not the pod.
+// Under Plaintext these are, as with the operator, one volume with the listed keys of the GrafanaAgent's shared
+// Secret; and one for each whole Secret and ConfigMap, at the path of the first RFC's layout. Under Reference
+// there is one for each of the cluster's own objects, because a single projected volume can neither hold all
+// keys of an object in a folder nor have a mount inside it. These are optional, so that a missing object fails
+// only its own integration and the pod starts.
 func (r *Resolver) Volumes(pods Group, agent string) []Volume {
 	if r.policy == Plaintext {
 		return r.copied(pods, agent)
@@ -58,7 +57,7 @@ func (r *Resolver) Volumes(pods Group, agent string) []Volume {
 	return out
 }
 
-// copied are the volumes over the shared Secret.
+// copied returns the volumes over the shared Secret.
 func (r *Resolver) copied(pods Group, agent string) []Volume {
 	var all []corev1.KeyToPath
 	var out []Volume
@@ -86,7 +85,7 @@ func (r *Resolver) copied(pods Group, agent string) []Volume {
 		}
 	}
 	if len(all) == 0 {
-		return nil // a volume without items would hold all that there is
+		return nil // a volume without items would show all keys
 	}
 	return append([]Volume{{Name: agent + "-integrations-secrets", Source: copies(agent, all), Path: FilesDir, Object: first}}, out...)
 }
@@ -95,7 +94,7 @@ func copies(agent string, items []corev1.KeyToPath) corev1.VolumeSource {
 	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: agent + "-secrets", Items: items}}
 }
 
-// nameClash reports whether another whole object of these pods has the same name.
+// nameClash reports whether these pods list another whole object with the same name.
 func (r *Resolver) nameClash(l *listed, pods Group) bool {
 	for _, other := range r.listed {
 		if other.pods&pods != 0 && l.sameName(other) {
@@ -107,7 +106,7 @@ func (r *Resolver) nameClash(l *listed, pods Group) bool {
 
 func (r Ref) volumeName() string { return "integration-" + strings.ToLower(r.Kind) + "-" + r.Name }
 
-// source is a volume over the cluster's own object.
+// source returns a volume source over the cluster's own object.
 func (r Ref) source() corev1.VolumeSource {
 	yes := true
 	if r.Kind == "ConfigMap" {

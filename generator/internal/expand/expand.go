@@ -1,21 +1,21 @@
-// Package expand knows what is expanded in the text of an agent's configuration: the config
-// reloader replaces $(NAME), and then the agent ${NAME} and $$ (-config.expand-env).
+// Package expand finds what is expanded in the text of an agent's configuration: the config reloader replaces
+// $(NAME), and then the agent replaces ${NAME} and $$ (-config.expand-env).
 package expand
 
 import "strings"
 
-// Reference is a reference to an environment variable: the config reloader
-// replaces $(NAME), and then the agent ${NAME}, with the operators of a shell.
+// Reference is a reference to an environment variable: $(NAME), which the config reloader replaces, or ${NAME},
+// which the agent replaces and which can have a shell's operators.
 type Reference struct {
 	Text, Name string
-	// Reloader: it is the config reloader's environment that counts, not the agent's.
+	// Reloader means that the config reloader replaces it, from its own environment.
 	Reloader bool
-	// Optional: it comes with a default, as in ${NAME:-8080}.
+	// Optional means that it has a default, as in ${NAME:-8080}.
 	Optional bool
 }
 
-// References lists the references in a text that is expanded: first the reloader's, then the agent's.
-// It returns false when the agent would refuse the whole file for an unfinished ${.
+// References returns the references in a text: first the reloader's, then the agent's. It returns false if the
+// text has an unfinished ${, for which the agent refuses the whole file.
 func References(text string) (refs []Reference, ok bool) {
 	if strings.IndexByte(text, '$') < 0 {
 		return nil, true
@@ -59,8 +59,8 @@ func identifier(s string) (name, rest string) {
 	return s[:i], s[i:]
 }
 
-// Touches reports whether the config reloader ($(NAME), NAME of [A-Za-z0-9_]) or the
-// agent (${, $$) would touch a dollar in s. A lone $1 or $name passes both unchanged.
+// Touches reports whether the config reloader ($(NAME), NAME of [A-Za-z0-9_]) or the agent (${, $$) would
+// replace something in s. Neither changes $1 or $name.
 func Touches(s string) bool {
 	for {
 		i := strings.IndexByte(s, '$')
@@ -79,7 +79,7 @@ func Touches(s string) bool {
 	}
 }
 
-// Variable returns NAME when s starts with (NAME), as the reloader reads it, else "".
+// Variable returns NAME if s starts with (NAME) in the reloader's syntax, otherwise nothing.
 func Variable(s string) string {
 	end := 1
 	for end < len(s) && isWord(s[end]) {

@@ -1,4 +1,4 @@
-// Package relabel knows what the agent's Prometheus takes as a relabelling rule.
+// Package relabel checks relabelling rules by the rules of the agent's Prometheus.
 package relabel
 
 import (
@@ -13,23 +13,21 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Checker knows what the agent's Prometheus refuses in a relabelling rule
-// (model/relabel of its January 2024 fork). Compiled expressions are remembered, as
-// fleets repeat them. The zero value is ready; it is not safe for concurrent use.
+// Checker finds what the agent's Prometheus refuses in a relabelling rule (model/relabel of its January 2024
+// fork). It remembers compiled expressions, because fleets repeat them. The zero value is ready for use. It is
+// not safe for concurrent use.
 type Checker struct {
 	regexes map[string]error
 }
 
-// Problem is one thing that is wrong with a rule. Field is the rule's field in the
-// custom resource's spelling, or empty.
+// Problem is one error in a rule. Field is the rule's field as the custom resource spells it; it can be empty.
 type Problem struct {
 	Severity             diag.Severity
 	Code                 diag.Code
 	Field, Message, Hint string
 }
 
-// targetPattern is what Prometheus takes as a target label of replace: a label name
-// that may hold references to groups.
+// targetPattern matches what Prometheus accepts as the target label of replace: a label name that can refer to groups.
 var targetPattern = regexp.MustCompile(`^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$`)
 
 const (
@@ -37,7 +35,7 @@ const (
 	defaultReplacement = "$1"
 )
 
-// Check returns what is wrong with a rule; nil for most.
+// Check returns the problems of a rule.
 func (c *Checker) Check(r *model.Relabel) []Problem {
 	var out []Problem
 	bad := func(field, format string, args ...any) {
@@ -102,8 +100,8 @@ func checkAction(r *model.Relabel, bad func(field, format string, args ...any)) 
 	case "keepequal", "dropequal":
 		needsTarget()
 		validTarget()
-		// Even the default expression is refused when it is written out: compiled ones are
-		// never equal.
+		// Prometheus refuses even the default expression if it is written out, because two compiled expressions
+		// are never equal.
 		if r.Regex.Set || other(r.Separator, defaultSeparator) || other(r.Replacement, defaultReplacement) || r.Modulus != 0 {
 			bad("", "action %s takes only sourceLabels and targetLabel", action)
 		}
@@ -123,7 +121,7 @@ func checkAction(r *model.Relabel, bad func(field, format string, args ...any)) 
 
 func other(t model.Text, def string) bool { return t.Set && t.Value != def }
 
-// Compile checks a regular expression the way Prometheus anchors it.
+// Compile checks a regular expression with the anchors that Prometheus adds.
 func (c *Checker) Compile(expr string) error {
 	if expr == "" {
 		return nil
@@ -139,8 +137,8 @@ func (c *Checker) Compile(expr string) error {
 	return err
 }
 
-// envReference returns the first reference to an environment variable in s that the
-// reloader or the agent would expand. ${1} is a group, not a variable.
+// envReference returns the first reference to an environment variable that the reloader or the agent would
+// replace. ${1} refers to a group of the expression, not to a variable.
 func envReference(s string) string {
 	for i := strings.IndexByte(s, '$'); i >= 0 && i+1 < len(s); {
 		rest := s[i+1:]

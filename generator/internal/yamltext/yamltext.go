@@ -1,5 +1,4 @@
-// Package yamltext writes strings as YAML scalars that readers of YAML 1.1 and of 1.2 decode to
-// the same strings again.
+// Package yamltext writes strings as YAML scalars that parsers of YAML 1.1 and 1.2 decode to the same strings.
 package yamltext
 
 import (
@@ -8,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Append appends s as a scalar: plain where that is certain, else double-quoted.
+// Append appends s as a scalar: plain where that is certainly the same string, otherwise double-quoted.
 func Append(buf []byte, s string) []byte {
 	if plain(s) {
 		return append(buf, s...)
@@ -16,8 +15,8 @@ func Append(buf []byte, s string) []byte {
 	return AppendQuoted(buf, s, false)
 }
 
-// plain reports whether s may stand without quotes. It is strict on purpose: letters
-// first, nothing that any YAML version gives a meaning.
+// plain reports whether s needs no quotes. It is strict on purpose: a letter first, and nothing that has a
+// meaning in any YAML version.
 func plain(s string) bool {
 	if s == "" || len(s) > 128 || !startsPlain(s) || keyword(s) {
 		return false
@@ -30,8 +29,8 @@ func plain(s string) bool {
 	return true
 }
 
-// The characters that a plain scalar may hold after its first, as bit sets: letters,
-// digits and _ . - / $ ( ) + ; | * ^ = ? @ ~ and, but for its end, the colon.
+// The characters that a plain scalar may have after its first one, as bit sets: letters, digits,
+// _ . - / $ ( ) + ; | * ^ = ? @ ~ and, except at the end, the colon.
 const (
 	plainLow  uint64 = 0x3ff<<'0' | 1<<'.' | 1<<'-' | 1<<'/' | 1<<'$' | 1<<'(' | 1<<')' | 1<<'+' | 1<<';' | 1<<'*' | 1<<'=' | 1<<'?' | 1<<':'
 	plainHigh uint64 = 0x3ffffff<<('A'-64) | 0x3ffffff<<('a'-64) | 1<<('_'-64) | 1<<('|'-64) | 1<<('^'-64) | 1<<('@'-64) | 1<<('~'-64)
@@ -47,7 +46,7 @@ func plainByte(c byte) bool {
 	return false
 }
 
-// startsPlain accepts a letter, or one of a few signs that no number starts with.
+// startsPlain accepts a letter, or one of the few signs that no number starts with.
 func startsPlain(s string) bool {
 	switch c := s[0]; {
 	case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '_', c == '/', c == '(', c == '$', c == '^', c == ';':
@@ -58,8 +57,8 @@ func startsPlain(s string) bool {
 	return false
 }
 
-// isDuration accepts 30s, 1m30s and the like: digits and units, ending in a unit that no
-// number of any YAML version ends in.
+// isDuration accepts durations such as 30s and 1m30s: digits and units, ending in a unit that ends no number in
+// any YAML version.
 func isDuration(s string) bool {
 	last := s[len(s)-1]
 	if last != 's' && last != 'm' && last != 'h' && last != 'd' && last != 'w' && last != 'y' {
@@ -73,7 +72,7 @@ func isDuration(s string) bool {
 	return true
 }
 
-// keyword reports whether a YAML 1.1 or 1.2 reader gives the word a meaning of its own.
+// keyword reports whether the word is more than a string in YAML 1.1 or 1.2, such as true or null.
 func keyword(s string) bool {
 	if len(s) > 5 {
 		return false
@@ -85,14 +84,13 @@ func keyword(s string) bool {
 	return false
 }
 
-// ReadsAsNull reports whether the agent's YAML reader takes a text for null even in quotes.
-// It does so where a type reads itself, as expressions and URLs do, and then refuses the
-// whole configuration.
+// ReadsAsNull reports whether the agent's YAML parser reads a text as null even in quotes. It does so for types
+// with their own unmarshaller, such as expressions and URLs, and then refuses the whole configuration.
 func ReadsAsNull(s string) bool { return s == "~" || s == "null" }
 
 const hexDigits = "0123456789abcdef"
 
-// AppendQuoted appends s in double quotes. With protect, each dollar becomes \x24.
+// AppendQuoted appends s in double quotes. With protect, each dollar is written as \x24.
 func AppendQuoted(buf []byte, s string, protect bool) []byte {
 	buf = append(buf, '"')
 	for i := 0; i < len(s); {

@@ -5,13 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// decodeBlock decodes the YAML that people write by hand for Kubernetes: block mappings and
-// sequences indented by spaces, scalars and flow collections on one line, literal block
-// scalars. It reports false for everything else, and for whatever it has the least doubt
-// about: anchors, tags, multi-line scalars, duplicate keys, tabs, errors of any kind.
+// decodeBlock decodes YAML as people write it by hand for Kubernetes: block mappings and sequences indented by
+// spaces, scalars and flow collections on one line, literal block scalars. It returns false for everything else
+// and wherever it is not certain: anchors, tags, multi-line scalars, duplicate keys, tabs, all errors.
 //
-// Every rule here is narrower than the scanner's of go.yaml.in/yaml/v2. Do not widen one
-// without running FuzzBlock for long.
+// Every rule here is narrower than that of the scanner of go.yaml.in/yaml/v2. Run FuzzBlock for a long time
+// after widening one.
 func decodeBlock(text string) (any, bool) {
 	if !isPlainText(text) {
 		return nil, false
@@ -25,7 +24,7 @@ func decodeBlock(text string) (any, bool) {
 	return value, true
 }
 
-// block is a position in a document: at a line that has content, or at the end.
+// block is a position in a document: a line that has content, or the end.
 type block struct {
 	text string
 
@@ -37,8 +36,8 @@ type block struct {
 	depth, values int
 }
 
-// isPlainText reports whether a text has none of the characters that YAML treats in a way
-// of its own wherever they stand: control characters, tabs, and line breaks but \n.
+// isPlainText reports whether a text has no character with a meaning everywhere in YAML: control characters,
+// tabs, and line breaks other than \n.
 func isPlainText(text string) bool {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -57,7 +56,7 @@ func isPlainText(text string) bool {
 	return true
 }
 
-// next goes to the next line that is not blank and not a comment.
+// next moves to the next line that is neither blank nor a comment.
 func (b *block) next() {
 	for b.after < len(b.text) {
 		line, after := b.lineAt(b.after)
@@ -71,8 +70,7 @@ func (b *block) next() {
 	b.end, b.content, b.indent = true, "", -1
 }
 
-// lineAt returns the line that begins at an offset, without its line break, and the offset
-// of the line below.
+// lineAt returns the line that begins at an offset, without its line break, and the offset of the next line.
 func (b *block) lineAt(offset int) (line string, after int) {
 	if i := strings.IndexByte(b.text[offset:], '\n'); i >= 0 {
 		return b.text[offset : offset+i], offset + i + 1
@@ -98,7 +96,7 @@ func isItem(content string) bool {
 	return content == "-" || strings.HasPrefix(content, "- ")
 }
 
-// mapping decodes the mapping whose keys stand at an indentation, from the current line on.
+// mapping decodes the mapping whose keys have the indentation, from the current line on.
 func (b *block) mapping(indent int) (any, bool) {
 	b.values++
 	mapping := make(map[string]any, 4)
@@ -116,14 +114,13 @@ func (b *block) mapping(indent int) (any, bool) {
 		}
 		mapping[key] = value
 	}
-	// A deeper line would go on with the last scalar, an item of a sequence is out of place
-	// unless a sequence goes on with it at this very indentation, which its caller knows.
+	// A deeper line would continue the last scalar. An item at this indentation is valid only if the caller is
+	// a sequence.
 	return mapping, b.end || b.indent <= indent
 }
 
-// sequence decodes the sequence whose dashes stand at an indentation, from the current line
-// on. One that is the value of a key may stand at the key's own indentation, and then ends
-// at the next key.
+// sequence decodes the sequence whose dashes have the indentation, from the current line on. The value of a key
+// may have the key's own indentation; such a sequence ends at the next key.
 func (b *block) sequence(indent int, indentless bool) (any, bool) {
 	b.values++
 	sequence := []any{}
@@ -144,7 +141,7 @@ func (b *block) sequence(indent int, indentless bool) (any, bool) {
 func (b *block) item(indent int) (any, bool) {
 	rest := strings.TrimLeft(b.content[1:], " ")
 	if _, _, ok := cutBlockKey(rest); ok {
-		// A mapping that begins on the line of its dash, indented as its first key is.
+		// A mapping can begin on the line of its dash. Its indentation is the column of its first key.
 		b.indent += len(b.content) - len(rest)
 		b.content = rest
 		return b.node()
@@ -152,8 +149,8 @@ func (b *block) item(indent int) (any, bool) {
 	return b.value(indent, rest, false)
 }
 
-// value decodes what follows a key or a dash: on the same line, or on the lines below that
-// are indented deeper than the key's or dash's line. It ends at the line behind.
+// value decodes what follows a key or a dash: on the same line, or on the following lines if they are indented
+// deeper than the key or dash. It leaves the position at the line after the value.
 func (b *block) value(indent int, rest string, ofKey bool) (any, bool) {
 	rest = strings.TrimLeft(rest, " ")
 	if rest == "" || rest[0] == '#' {
@@ -168,10 +165,10 @@ func (b *block) value(indent int, rest string, ofKey bool) (any, bool) {
 		return nil, false
 	}
 	b.next()
-	return value, b.end || b.indent <= indent // a deeper line would go on with the scalar
+	return value, b.end || b.indent <= indent // a deeper line would continue the scalar
 }
 
-// below decodes the value of a key or dash with nothing else on its line.
+// below decodes the value of a key or dash that has nothing else on its line.
 func (b *block) below(indent int, ofKey bool) (any, bool) {
 	b.next()
 	switch {
@@ -189,7 +186,7 @@ func (b *block) below(indent int, ofKey bool) (any, bool) {
 	return nil, true
 }
 
-// literal decodes a literal block scalar below a line of an indentation.
+// literal decodes a literal block scalar below a line with the indentation.
 func (b *block) literal(indent int, header string) (any, bool) {
 	header = strings.TrimRight(header, " ")
 	if header != "|" && header != "|-" && header != "|+" {
@@ -198,10 +195,10 @@ func (b *block) literal(indent int, header string) (any, bool) {
 	first, _ := b.lineAt(b.after)
 	inner := len(first) - len(strings.TrimLeft(first, " "))
 	if inner == len(first) || inner <= indent {
-		return nil, false // begins with a blank line, or is empty
+		return nil, false // it begins with a blank line, or is empty
 	}
 	var out strings.Builder
-	blank := 0 // line breaks that count only if a line follows
+	blank := 0 // line breaks that count only if another line follows
 	terminated := true
 	for b.after < len(b.text) {
 		line, after := b.lineAt(b.after)
@@ -222,7 +219,7 @@ func (b *block) literal(indent int, header string) (any, bool) {
 	text := out.String()
 	switch {
 	case !terminated && header == "|+" || b.after == len(b.text) && header == "|+":
-		return nil, false // which line breaks there are at the very end is not worth the code
+		return nil, false // line breaks at the very end of the document are left to the full parser
 	case header == "|" && terminated:
 		text += "\n"
 	case header == "|+":

@@ -9,18 +9,17 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// noMapping is what the parser says of a colon where it expects none.
+// noMapping is the parser's message for an unexpected colon.
 const noMapping = "mapping values are not allowed"
 
 const (
-	// maxColonBytes is how long a text may be, and maxColons how many colons its line may
-	// have, for the colon to be looked for: that takes the parser a few times.
+	// maxColonBytes and maxColons limit the search for the unexpected colon, in bytes of text and colons on its
+	// line: the search parses the text once for each colon.
 	maxColonBytes = 64 << 10
 	maxColons     = 16
 )
 
-// misplacedColon says what may be wrong with a line that has a colon where none is expected,
-// and at which column that is; 0 if it is not known.
+// misplacedColon returns a hint about a line with an unexpected colon, and the colon's column, or 0 if it is unknown.
 func misplacedColon(text string, number int) (column int, hint string) {
 	const (
 		quote  = "quote a value that holds a colon followed by a space"
@@ -29,7 +28,7 @@ func misplacedColon(text string, number int) (column int, hint string) {
 	if len(text) > maxColonBytes {
 		return 0, unsure
 	}
-	lines := strings.Split(text, "\n") // at least as many as number, see syntaxError
+	lines := strings.Split(text, "\n") // has at least number lines, see syntaxError
 	line := strings.TrimSuffix(lines[number-1], "\r")
 	before := strings.Join(lines[:number-1], "\n") + "\n"
 	colons := colonsOf(line)
@@ -44,8 +43,7 @@ func misplacedColon(text string, number int) (column int, hint string) {
 	return column, continued(lines, number, quote)
 }
 
-// continued is the hint for a key that is read as one text with the lines above; otherwise is
-// that for a key that is not.
+// continued returns a hint for a key that YAML reads as part of the text above. For other keys it returns otherwise.
 func continued(lines []string, number int, otherwise string) string {
 	above := number - 1
 	for above > 0 && strings.TrimSpace(lines[above-1]) == "" {
@@ -64,7 +62,7 @@ func continued(lines []string, number int, otherwise string) string {
 	return "this line is read as a part of the value in " + where + ": indent the two keys alike, or quote the value"
 }
 
-// colonsOf returns the offsets of the first colons of a line that could end a key.
+// colonsOf returns the offsets of the colons of a line that could end a key, up to maxColons.
 func colonsOf(line string) []int {
 	var out []int
 	for i := 0; i < len(line) && len(out) < maxColons; i++ {
@@ -75,7 +73,7 @@ func colonsOf(line string) []int {
 	return out
 }
 
-// isMisplaced reports whether the parser gets as far as a colon that it does not expect.
+// isMisplaced reports whether the parser fails at an unexpected colon at the end of the text.
 func isMisplaced(text string) bool {
 	var ignored any
 	err := yaml.Unmarshal([]byte(text), &ignored)

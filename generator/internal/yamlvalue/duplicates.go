@@ -6,12 +6,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// duplicateKey finds the first key that occurs twice in one mapping, or returns nil. Merged
-// keys do not count: setting them again is what they are for.
+// duplicateKey returns an error for the first key that occurs twice in one mapping, or nil. Keys of a merge
+// (<<) may be set again.
 func duplicateKey(text string) error {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
-		// The parser that matters could read it; it is only the position that is not known.
+		// The full parser accepted the document, so only the position is unknown.
 		return &Error{Reason: DuplicateKey, Message: "a key occurs twice in a mapping"}
 	}
 	if err := duplicateBelow(&document); err != nil {
@@ -42,7 +42,7 @@ func duplicateBelow(node *yaml.Node) *Error {
 	return nil
 }
 
-// nodeName is the key that a node stands for, unless it is a merge key or no scalar.
+// nodeName returns the key of a node. It returns false for a merge key and for what is not a scalar.
 func nodeName(node *yaml.Node) (string, bool) {
 	if node.Kind != yaml.ScalarNode || node.Tag == "!!merge" {
 		return "", false

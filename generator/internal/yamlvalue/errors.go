@@ -29,8 +29,7 @@ func errKey(text string) *Error {
 
 var linePattern = regexp.MustCompile(`^line ([0-9]+): `)
 
-// syntaxError translates an error of the YAML parser, leaving out what could be a part of
-// a value.
+// syntaxError translates an error of the YAML parser. It leaves out everything that could be part of a value.
 func syntaxError(err error, text string) *Error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	out := &Error{Line: 1}
@@ -64,15 +63,14 @@ func syntaxError(err error, text string) *Error {
 	case strings.HasPrefix(message, noMapping):
 		out.Column, out.Hint = misplacedColon(text, out.Line)
 	}
-	if strings.ContainsAny(message, "`\"") { // unknown to us, with something quoted
+	if strings.ContainsAny(message, "`\"") { // an unknown message that quotes something
 		message = "the document is not valid YAML"
 	}
 	out.Message = message
 	return out
 }
 
-// isParserError tells the errors of the parser, which has a token too many or too few,
-// from those of the scanner, which could not make a token.
+// isParserError reports whether an error is the parser's (an unexpected token), not the scanner's (no token).
 func isParserError(message string) bool {
 	for _, scanner := range []string{
 		"did not find expected comment or line break", "did not find expected digit or '+'",

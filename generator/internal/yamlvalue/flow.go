@@ -2,7 +2,7 @@ package yamlvalue
 
 import "strings"
 
-// cutFlow takes a flow collection, {a: b} or [a, b], off the front of a line.
+// cutFlow cuts a flow collection, {a: b} or [a, b], off the front of a line.
 func cutFlow(line string, depth int, values *int) (value any, rest string, ok bool) {
 	if depth > maxFlowDepth {
 		return nil, "", false
@@ -13,8 +13,8 @@ func cutFlow(line string, depth int, values *int) (value any, rest string, ok bo
 	return cutFlowMapping(line, depth, values)
 }
 
-// maxFlowDepth is how deep flow collections may be nested for the short cut. It counts on
-// top of the depth of the block that they stand in, and so is part of MaxDepth.
+// maxFlowDepth limits the nesting of flow collections in decodeBlock. It adds to the depth of the block around
+// them; together they stay below MaxDepth.
 const maxFlowDepth = 10
 
 func cutFlowSequence(line string, depth int, values *int) (any, string, bool) {
@@ -70,7 +70,7 @@ func cutFlowMapping(line string, depth int, values *int) (any, string, bool) {
 	}
 }
 
-// cutFlowKey takes a key with its colon and a space off the front.
+// cutFlowKey cuts a key with its colon and space off the front.
 func cutFlowKey(line string) (key, rest string, ok bool) {
 	if line == "" {
 		return "", "", false
@@ -88,7 +88,7 @@ func cutFlowKey(line string) (key, rest string, ok bool) {
 	return key, rest[1:], true
 }
 
-// cutFlowValue takes a value off the front: a collection or a scalar.
+// cutFlowValue cuts a value, a collection or a scalar, off the front.
 func cutFlowValue(line string, depth int, values *int) (value any, rest string, ok bool) {
 	if line == "" {
 		return nil, "", false
@@ -109,11 +109,10 @@ func cutFlowValue(line string, depth int, values *int) (value any, rest string, 
 	return value, line[end:], ok
 }
 
-// flowInside are the characters that may be in a plain scalar here, but not begin it.
+// flowInside are the characters that a plain scalar may have here, but not as its first.
 const flowInside = "+*|=@~;^ "
 
-// flowPlainEnd returns where a plain scalar of characters that mean nothing in a flow
-// collection ends.
+// flowPlainEnd returns where a plain scalar ends. It accepts only characters without a meaning in flow collections.
 func flowPlainEnd(line string) int {
 	for i := 0; i < len(line); i++ {
 		c := line[i]

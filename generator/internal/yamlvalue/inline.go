@@ -2,11 +2,10 @@ package yamlvalue
 
 import "strings"
 
-// maxKey is how long a key may be for the short cut, in bytes. YAML has a limit, too, of
-// 1024 characters with all that stands before the colon.
+// maxKey is the longest key in bytes that decodeBlock accepts. YAML allows 1024 characters up to the colon.
 const maxKey = 512
 
-// cutBlockKey takes a key and its colon off the front of a line.
+// cutBlockKey cuts a key and its colon off the front of a line.
 func cutBlockKey(line string) (key, rest string, ok bool) {
 	if line == "" {
 		return "", "", false
@@ -25,8 +24,7 @@ func cutBlockKey(line string) (key, rest string, ok bool) {
 	return cutColon(line[:end], line[end:])
 }
 
-// cutColon takes the colon off that must follow a key, and be followed by a space or the
-// line's end.
+// cutColon cuts off the colon that must follow a key. A space or the end of the line must follow it.
 func cutColon(key, rest string) (string, string, bool) {
 	if len(rest) > 1 && rest[1] != ' ' {
 		return "", "", false
@@ -34,8 +32,7 @@ func cutColon(key, rest string) (string, string, bool) {
 	return key, rest[1:], true
 }
 
-// isKey reports whether a plain scalar can be a key as it is: begins like one and is a
-// string.
+// isKey reports whether a plain scalar is a string that can be a key.
 func isKey(s string) bool {
 	if s == "" || s[len(s)-1] == ' ' {
 		return false
@@ -49,8 +46,8 @@ func isKey(s string) bool {
 	return false
 }
 
-// plainEnd returns where a plain scalar in a block ends: at a colon that a space or the
-// line's end follows, at a comment, or at the line's end.
+// plainEnd returns where a plain scalar in a block ends: at a colon before a space or the end of the line, at a
+// comment, or at the end of the line.
 func plainEnd(line string) int {
 	for i := 0; i < len(line); i++ {
 		switch line[i] {
@@ -67,8 +64,7 @@ func plainEnd(line string) int {
 	return len(line)
 }
 
-// scalarOrFlow decodes what stands on the rest of a line, which is not empty: a scalar or a
-// flow collection, and perhaps a comment.
+// scalarOrFlow decodes the rest of a line, which is not empty: a scalar or a flow collection, possibly with a comment.
 func scalarOrFlow(line string, values *int) (any, bool) {
 	var value any
 	var rest string
@@ -88,11 +84,11 @@ func scalarOrFlow(line string, values *int) (any, bool) {
 	return value, rest == "" || rest[0] == '#'
 }
 
-// plainScalar decodes a plain scalar on the rest of a line.
+// plainScalar decodes the plain scalar on the rest of a line.
 func plainScalar(line string) (any, bool) {
 	end := plainEnd(line)
 	if end < len(line) && line[end] == ':' {
-		return nil, false // a mapping where none may be
+		return nil, false // a mapping cannot begin here
 	}
 	text := strings.TrimRight(line[:end], " ")
 	switch text[0] {
@@ -106,7 +102,7 @@ func plainScalar(line string) (any, bool) {
 	return resolve(text)
 }
 
-// cutQuoted takes a quoted scalar off the front of a line.
+// cutQuoted cuts a quoted scalar off the front of a line.
 func cutQuoted(line string) (value, rest string, ok bool) {
 	quote := line[0]
 	i := 1
@@ -122,7 +118,7 @@ func cutQuoted(line string) (value, rest string, ok bool) {
 	return cutEscaped(line, quote, i)
 }
 
-// cutEscaped is cutQuoted for a scalar that has escapes, the first at offset i.
+// cutEscaped is [cutQuoted] for a scalar with escapes. The first one is at offset i.
 func cutEscaped(line string, quote byte, i int) (value, rest string, ok bool) {
 	out := append(make([]byte, 0, len(line)), line[1:i]...)
 	for ; i < len(line); i++ {

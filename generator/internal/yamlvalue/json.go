@@ -2,8 +2,8 @@ package yamlvalue
 
 import kjson "sigs.k8s.io/json"
 
-// decodeJSON decodes a document that begins with a brace. It returns nil and no error if
-// the document is not JSON, but may still be YAML in flow style.
+// decodeJSON decodes a document that begins with a brace. It returns nil and no error if the document is not
+// JSON; it can still be YAML in flow style.
 func decodeJSON(text string) (any, error) {
 	var value any
 	strict, err := kjson.UnmarshalStrict([]byte(text), &value)
@@ -11,7 +11,7 @@ func decodeJSON(text string) (any, error) {
 		return nil, nil
 	}
 	if len(strict) > 0 {
-		// Without a struct to decode to there can be no other finding.
+		// Without a struct to decode into, a strict error can only be a duplicate key.
 		if err := duplicateKey(text); err != nil {
 			return nil, err
 		}
@@ -24,7 +24,7 @@ func decodeJSON(text string) (any, error) {
 	return value, nil
 }
 
-// checkLimits holds a decoded value to [MaxDepth] and [MaxValues].
+// checkLimits checks a decoded value against [MaxDepth] and [MaxValues].
 func checkLimits(value any, depth int, values *int) error {
 	if *values++; *values > MaxValues {
 		return errTooManyValues()

@@ -6,10 +6,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNotes is how many keys of a document are noted.
+// maxNotes limits the notes about a document.
 const maxNotes = 20
 
-// booleanKeys finds the keys that are booleans and do not say so.
+// booleanKeys returns a note for each key that is read as a boolean but does not look like one.
 func booleanKeys(text string) []Note {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {

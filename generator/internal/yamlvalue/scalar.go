@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// resolve returns the value of a plain (unquoted) scalar without a tag: a string, bool,
-// int64, float64 or nil. ok is false for the numbers that JSON does not have (.inf, .nan).
-// The rules are those of go.yaml.in/yaml/v2, resolve.go.
+// resolve returns the value of a plain scalar without a tag: a string, bool, int64, float64 or nil. It returns
+// false for numbers that JSON does not have (.inf, .nan). The rules are those of resolve.go of
+// go.yaml.in/yaml/v2.
 func resolve(s string) (value any, ok bool) {
 	if s == "" {
 		return nil, true
@@ -25,10 +25,10 @@ func resolve(s string) (value any, ok bool) {
 	return s, true
 }
 
-// maxWord is the length of the longest word that is no string, in bytes.
+// maxWord is the length in bytes of the longest word that is not a string.
 const maxWord = len("false")
 
-// resolveWord knows the names of booleans and null.
+// resolveWord resolves the words for booleans and null.
 func resolveWord(s string) any {
 	switch s {
 	case "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON":
@@ -41,7 +41,7 @@ func resolveWord(s string) any {
 	return s
 }
 
-// resolveFraction is for scalars that begin with a dot.
+// resolveFraction resolves scalars that begin with a dot.
 func resolveFraction(s string) (any, bool) {
 	switch s {
 	case ".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF":
@@ -55,8 +55,7 @@ func resolveFraction(s string) (any, bool) {
 
 var floatPattern = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
-// resolveNumber is for scalars that begin with a digit or a sign. Dates, which YAML 1.1 knows
-// too, come out as the strings that they are.
+// resolveNumber resolves scalars that begin with a digit or a sign. Dates of YAML 1.1 stay strings.
 func resolveNumber(s string) (any, bool) {
 	if strings.IndexFunc(s, notInNumber) >= 0 {
 		return s, true
@@ -80,8 +79,7 @@ func resolveNumber(s string) (any, bool) {
 	return resolveBinary(s, plain)
 }
 
-// resolveBinary is for the forms of 0b that strconv.ParseInt does not take: it takes those
-// without a sign inside, so what is left are oddities such as 0b-1.
+// resolveBinary resolves the 0b forms that strconv.ParseInt refuses, such as 0b-1: YAML allows a sign inside.
 func resolveBinary(s, plain string) (any, bool) {
 	if digits, found := strings.CutPrefix(plain, "0b"); found {
 		if i, err := strconv.ParseInt(digits, 2, 64); err == nil {
@@ -98,8 +96,8 @@ func resolveBinary(s, plain string) (any, bool) {
 	return s, true
 }
 
-// notInNumber reports whether a character is in no form of number, so that durations,
-// addresses and versions are known as strings at a glance.
+// notInNumber reports whether a character occurs in no number. It makes durations, addresses and versions
+// strings quickly.
 func notInNumber(r rune) bool {
 	switch {
 	case '0' <= r && r <= '9', 'a' <= r && r <= 'f', 'A' <= r && r <= 'F':
@@ -108,13 +106,12 @@ func notInNumber(r rune) bool {
 	return !strings.ContainsRune("+-._xXoOiInN", r)
 }
 
-// float normalises a number as its way through JSON does: without a fraction it becomes an
-// int64 where it fits.
+// float converts a number as a round trip through JSON does: one without a fraction becomes an int64 if it fits.
 func float(f float64) (any, bool) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil, false
 	}
-	if f == math.Trunc(f) && math.Abs(f) < 1e21 { // from 1e21 on, JSON has an exponent
+	if f == math.Trunc(f) && math.Abs(f) < 1e21 { // JSON writes numbers from 1e21 with an exponent
 		if i, err := strconv.ParseInt(strconv.FormatFloat(f, 'f', -1, 64), 10, 64); err == nil {
 			return i, true
 		}

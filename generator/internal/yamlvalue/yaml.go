@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// decodeYAML decodes a document by way of go.yaml.in/yaml/v2.
+// decodeYAML decodes a document with go.yaml.in/yaml/v2.
 func decodeYAML(text string) (any, []Note, error) {
 	generic, err := parse(text)
 	if err != nil {
@@ -27,8 +27,7 @@ func decodeYAML(text string) (any, []Note, error) {
 
 // parse parses a document with go.yaml.in/yaml/v2.
 func parse(text string) (any, error) {
-	// Strict decoding finds keys that occur twice, and takes a merged key that is set again
-	// for one as well.
+	// Strict decoding reports keys that occur twice. It also reports a merged key that is set again, which is valid.
 	var generic any
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	decoder.SetStrict(true)
@@ -60,11 +59,11 @@ func parse(text string) (any, error) {
 	return generic, nil
 }
 
-// converter turns what go.yaml.in/yaml/v2 returns into what Kubernetes makes of it.
+// converter converts what go.yaml.in/yaml/v2 returns to Kubernetes' values.
 type converter struct {
 	text   string
 	values int
-	// boolean is set when a key is one.
+	// boolean is set if a key is a boolean.
 	boolean bool
 }
 
@@ -119,7 +118,7 @@ func (c *converter) convertMap(from map[any]any, depth int) (any, error) {
 		}
 		to[validUTF8(name)] = converted
 	}
-	if len(to) < len(from) { // 1 and "1" are one key
+	if len(to) < len(from) { // two keys became one, such as 1 and "1"
 		if err := duplicateKey(c.text); err != nil {
 			return nil, err
 		}
@@ -128,7 +127,7 @@ func (c *converter) convertMap(from map[any]any, depth int) (any, error) {
 	return to, nil
 }
 
-// keyName writes a key as sigs.k8s.io/yaml does.
+// keyName returns a key as sigs.k8s.io/yaml writes it.
 func keyName(key any) (string, bool) {
 	switch key := key.(type) {
 	case string:
@@ -153,7 +152,7 @@ func keyName(key any) (string, bool) {
 	return "", false
 }
 
-// validUTF8 replaces every bad byte, as writing it to JSON would. Only !!binary has any.
+// validUTF8 replaces invalid bytes as JSON encoding does. Only !!binary values have them.
 func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -1,16 +1,14 @@
-// Package yamlvalue decodes one YAML or JSON document to the generic value that Kubernetes
-// makes of it: map[string]any, []any, string, int64, float64, bool and nil.
+// Package yamlvalue decodes one YAML or JSON document to the generic value that Kubernetes decodes it to:
+// map[string]any, []any, string, int64, float64, bool and nil.
 //
-// The meaning of YAML is that of sigs.k8s.io/yaml (YAML 1.1 scalars, merge keys, keys that
-// are no strings become strings), followed by the API machinery's reading of JSON (a number
-// without a fraction that fits is an int64). Other than there, a key that occurs twice in a
-// mapping is an error, and so is what cannot be written as JSON.
+// It reads YAML as sigs.k8s.io/yaml does (YAML 1.1 scalars, merge keys, keys become strings), and the result as
+// the API machinery reads JSON (a number without a fraction is an int64 if it fits). Two things are errors here
+// and not there: a key that occurs twice in a mapping, and a value that JSON cannot express.
 //
-// There are three ways through this package, with one result. [Decode] first tries a parser
-// for the plain block style that people write, which is about ten times as fast as a whole
-// YAML parser and gives up on anything that it is not certain of. Then comes a JSON parser,
-// if the document looks like JSON, and last go.yaml.in/yaml/v2, which sigs.k8s.io/yaml
-// uses. Tests hold the first way equal to the last.
+// [Decode] tries three parsers, which all give the same result. The first one is for the plain block style that
+// people write. It is about ten times as fast as a full YAML parser, and gives up wherever it is not certain.
+// The second is a JSON parser, if the document looks like JSON. The last is go.yaml.in/yaml/v2, which
+// sigs.k8s.io/yaml uses. Tests compare the first parser with the last.
 package yamlvalue
 
 import (
@@ -19,49 +17,47 @@ import (
 )
 
 const (
-	// MaxDepth is how deep maps and lists may be nested.
+	// MaxDepth limits the nesting of maps and lists.
 	MaxDepth = 100
-	// MaxValues is how many values (maps, lists, scalars) a document may have, with all
-	// aliases expanded.
+	// MaxValues limits the values (maps, lists, scalars) of a document, with all aliases expanded.
 	MaxValues = 500_000
 )
 
-// Reason is what is wrong with a document.
+// Reason is the kind of an [Error].
 type Reason int
 
 const (
-	// Syntax is a document that is not YAML, or not expressible as JSON.
+	// Syntax: the document is not YAML, or cannot be expressed as JSON.
 	Syntax Reason = iota
-	// DuplicateKey is a key that occurs twice in a mapping.
+	// DuplicateKey: a key occurs twice in a mapping.
 	DuplicateKey
-	// Limit is a document that is too deep or, with aliases expanded, too large.
+	// Limit: the document is too deep or, with aliases expanded, too large.
 	Limit
 )
 
-// Error is a document that cannot be decoded. Its message holds nothing of the document but
-// keys, so that it cannot hold a secret.
+// Error says why a document cannot be decoded. Its message contains keys of the document, but no values: those
+// could be secrets.
 type Error struct {
 	Reason Reason
-	// Line and Column count from 1, within the document; 0 is unknown.
+	// Line and Column count from 1 within the document; 0 means unknown.
 	Line, Column int
 	Message      string
 	Hint         string // what to do; may be empty
 }
 
-// Error is the message with its position.
+// Error returns the message with its position.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
 }
 
-// Note is a key that is read as something else than it looks like: on, off, yes, no, y and n
-// are booleans, which as keys become the strings true and false.
+// Note is about a key that is read as something else than it looks like: on, off, yes, no, y and n are
+// booleans, which become the keys true and false.
 type Note struct {
-	Line, Column int // from 1, within the document
+	Line, Column int // counted from 1 within the document
 	Key, Value   string
 }
 
-// Decode decodes one document. The error is always an *Error. Strings of the value may share
-// the text's memory.
+// Decode decodes one document. The error is always an *Error. Strings of the value can share memory with the text.
 func Decode(text string) (any, []Note, error) {
 	if value, ok := decodeBlock(text); ok {
 		return value, nil, nil
@@ -69,7 +65,7 @@ func Decode(text string) (any, []Note, error) {
 	return decodeAny(text)
 }
 
-// decodeAny is [Decode] without the short cut.
+// decodeAny is [Decode] without the parser for block style.
 func decodeAny(text string) (any, []Note, error) {
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		if value, err := decodeJSON(text); value != nil || err != nil {

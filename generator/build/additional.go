@@ -12,20 +12,19 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// handWritten reports on the content of one Secret as one instance uses it. The content
-// is configuration: scalars are carried over as written, whatever the policy. What is wrong
-// in it is the Secret's fault, and leaves the instance alone. No message holds any of the
-// text.
+// handWritten reports problems in the content of one Secret, as one instance uses it. The content is
+// configuration, so scalars are rendered as written under every secrets policy. An error is the Secret's and
+// does not hold the instance. No message contains any of the text.
 type handWritten struct {
 	report   *reports
 	env      environment
 	secret   *manifest.Object
-	origin   model.Origin // the content in the Secret
+	origin   model.Origin // the content of the Secret
 	instance *manifest.Object
 }
 
-// additional returns the scrape configurations of an instance that a user wrote by hand, in a
-// Secret. They are checked for what they have in common in all runtimes.
+// additional returns the scrape configurations of an instance that a user wrote by hand in a Secret. It makes
+// the checks that do not depend on the runtime.
 func (b *builder) additional(in secretref.Scope, ref *corev1.SecretKeySelector) []model.Raw {
 	const path = "spec.additionalScrapeConfigs"
 	c := handWritten{report: b.report, env: b.env(), instance: in.Object()}
@@ -88,7 +87,7 @@ func (c handWritten) say(s diag.Severity, line int, code diag.Code, format strin
 	c.report.add(d)
 }
 
-// checkVariables looks at all text below a node: there, variables are live.
+// checkVariables checks all texts below a node, in which variables are expanded.
 func (c handWritten) checkVariables(n *yaml.Node) {
 	for _, child := range n.Content {
 		c.checkVariables(child)

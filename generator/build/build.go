@@ -11,23 +11,23 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// DataDirectory is where agents keep their write-ahead log and the positions in log files.
+// DataDirectory is where agents keep the write-ahead log and their positions in log files.
 const DataDirectory = "/var/lib/grafana-agent/data"
 
-// Options decide how hierarchies become configurations.
+// Options are the settings of [Build].
 type Options struct {
-	// Policy is for secret bytes.
+	// Policy is the secrets policy.
 	Policy secretref.Policy
-	// SDAggregator is how IntegrationMonitors learn their targets.
+	// SDAggregator is where IntegrationMonitors find their targets.
 	SDAggregator scrape.SDAggregator
-	// Integrations is the catalogue; nil is the default one.
+	// Integrations is the catalogue. Nil means the default catalogue.
 	Integrations *integration.Catalogue
-	// Left are objects of the hierarchy to build without.
+	// Left are the objects of the hierarchy that are left out.
 	Left map[manifest.ID]bool
 }
 
-// Build builds the configurations of a hierarchy. When it finds an error, they are not to
-// be used.
+// Build builds the configurations of a hierarchy. If there is an error among the diagnostics, the
+// configurations must not be used.
 func Build(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
 	b := newBuilder(h, set, options)
 	r := &Result{Secrets: b.secrets, set: set, seen: map[string]bool{}}
@@ -46,18 +46,18 @@ type builder struct {
 	secrets   *secretref.Resolver
 	left      map[manifest.ID]bool
 	options   Options
-	pods      secretref.Group // whose configuration is being built
+	pods      secretref.Group // the pods whose configuration is being built
 	report    *reports
 	relabel   scrape.RelabelChecker
-	// jobs makes the jobs of metrics pods, logJobs those of logs pods.
+	// jobs builds the jobs of metrics pods, logJobs those of logs pods.
 	jobs, logJobs *scrape.Builder
-	// built are the jobs of monitors: the same for every instance that selects one.
+	// built caches the jobs of monitors: they are the same for every instance that selects one.
 	built map[*manifest.Object][]*model.ScrapeConfig
-	// builtLogs are the jobs of PodLogs.
+	// builtLogs caches the jobs of PodLogs.
 	builtLogs map[*manifest.Object]*model.LogsScrapeConfig
 }
 
-// MaxShards is how many StatefulSets a GrafanaAgent may ask for.
+// MaxShards limits the StatefulSets of a GrafanaAgent (spec.metrics.shards).
 const MaxShards = 1000
 
 func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *builder {
@@ -85,13 +85,13 @@ func (b *builder) build(r *Result) {
 	r.DaemonSet = b.integrations(true)
 }
 
-// use says whose configuration is built from now on.
+// use sets the pods whose configuration is built next.
 func (b *builder) use(pods secretref.Group) {
 	b.pods = pods
 	b.secrets.Use(pods)
 }
 
-// discovering are the pods that find their targets in the Kubernetes API.
+// discovering returns the pods that find their targets through the Kubernetes API.
 func discovering(h *hierarchy.Hierarchy) (pods secretref.Group) {
 	if len(h.Metrics) > 0 {
 		pods |= secretref.Metrics
@@ -102,7 +102,7 @@ func discovering(h *hierarchy.Hierarchy) (pods secretref.Group) {
 	return pods
 }
 
-// config is a configuration, with what all pods have in common.
+// config returns a configuration with the settings that all pods share.
 func (b *builder) config(metrics *model.Metrics, logs *model.Logs) *model.Config {
 	return &model.Config{
 		Origin: model.Origin{Object: b.hierarchy.Agent.Ref()}, KnownVersion: knownAgent(b.spec),
@@ -110,5 +110,5 @@ func (b *builder) config(metrics *model.Metrics, logs *model.Logs) *model.Config
 	}
 }
 
-// env is the environment of the pods whose configuration is built.
+// env returns the environment of the pods whose configuration is being built.
 func (b *builder) env() environment { return environment{agent: b.hierarchy.Agent, pods: b.pods} }

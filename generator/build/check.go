@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// globalInterval is the interval of jobs that have none. A bad one has been reported.
+// globalInterval returns the interval of jobs that set none. An invalid one was reported elsewhere.
 func globalInterval(spec *v1alpha1.GrafanaAgentSpec) time.Duration {
 	d, err := prommodel.ParseDuration(spec.Metrics.ScrapeInterval)
 	if err != nil || d == 0 {
@@ -26,7 +26,7 @@ var (
 	logFormat = regexp.MustCompile(`^(logfmt|json)$`)
 )
 
-// checkAgent checks the settings of a GrafanaAgent that go into the configuration.
+// checkAgent checks the settings of a GrafanaAgent that are rendered into the configuration.
 func checkAgent(report *reports, agent *manifest.Object) {
 	spec := &manifest.As[v1alpha1.GrafanaAgent](agent).Spec
 	m := &spec.Metrics

@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// reportConflicts blames integrations that one agent cannot run together.
+// reportConflicts reports integrations that one agent cannot run together.
 func reportConflicts(report *reports, pod []running) {
 	all := make([]integration.Checked, len(pod))
 	for i := range pod {
@@ -35,13 +35,13 @@ func reportConflicts(report *reports, pod []running) {
 	}
 }
 
-// clash is what is wrong with integrations only together: each is told once of all others.
+// clash is a problem that several integrations have together. Each of them gets one diagnostic that names the others.
 type clash struct {
 	diag.Finding
 	members []*manifest.Object
 }
 
-// maxNamed is how many of the others a message names.
+// maxNamed limits how many of the others a message names.
 const maxNamed = 3
 
 func (c clash) seenBy(o *manifest.Object) diag.Finding {

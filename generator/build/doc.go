@@ -1,6 +1,6 @@
-// Package build turns a hierarchy into the configuration of its agents.
+// Package build turns a hierarchy into the configurations of its agents, as a [model.Config] for each kind of pod.
 //
-// Beside the checks of single objects it makes those of whole configurations: the agent
-// would refuse them only when its pods crash. Every error blames an object; what becomes of
-// it is the caller's to decide, who builds again without it.
+// It checks single objects, and whole configurations for what the agent would refuse only after its pods have
+// started. Every error is about an object. The caller decides what to do with that object, and builds again
+// without it.
 package build

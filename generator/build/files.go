@@ -17,8 +17,8 @@ import (
 // file is a field that names a file of the agent's pod.
 type file struct{ path, name string }
 
-// filesOf lists the files of the agent that an object names, to present them as
-// credentials or to trust them.
+// filesOf returns the fields of an object that name files of the agent's pod, as credentials or as certificates
+// to trust.
 func filesOf(o *manifest.Object) (out []file) {
 	add := func(path, name string) {
 		if name != "" {
@@ -61,7 +61,7 @@ func filesOf(o *manifest.Object) (out []file) {
 	return out
 }
 
-// holdsCredentials reports whether a file is where pods mount Secrets and configurations.
+// holdsCredentials reports whether a file is in a folder where pods mount Secrets or configurations.
 func holdsCredentials(name string) bool {
 	name = path.Clean(name) + "/"
 	for _, dir := range [...]string{secretref.Dir, secretref.FilesDir, secretref.SecretsDir, podspec.ExtraSecretsDir, podspec.ConfigDir, podspec.ConfigInDir} {
@@ -72,8 +72,8 @@ func holdsCredentials(name string) bool {
 	return false
 }
 
-// readsOfOthers tells of files that an object of another namespace makes the agent read.
-// Where such files hold the credentials of others it warns.
+// readsOfOthers reports files that an object of another namespace makes the agent read. It is a warning if such
+// a file can hold credentials of others.
 func readsOfOthers(agent, o *manifest.Object) (out diag.List) {
 	if o.Namespace == agent.Namespace {
 		return nil
@@ -89,9 +89,9 @@ func readsOfOthers(agent, o *manifest.Object) (out diag.List) {
 	return out
 }
 
-// denied is the finding that a ServiceMonitor or an IntegrationMonitor uses files of the agent
-// although that is denied; then all of it is left out, as the operator does. That is no error
-// of the monitor, for which the GrafanaAgent would have to go on allowing it.
+// denied returns the finding that a ServiceMonitor or an IntegrationMonitor names files of the agent although
+// the GrafanaAgent denies it. As with the operator, the whole monitor is left out. This is not an error of the
+// monitor: its last good version would need the GrafanaAgent to allow it.
 func denied(agent, o *manifest.Object) (f diag.Finding, is bool) {
 	if o.Kind != "ServiceMonitor" && o.Kind != v1alpha1.IntegrationMonitorKind {
 		return f, false

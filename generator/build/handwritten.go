@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// contentPath is where the content stands in the Secret: under stringData or data.
+// contentPath returns the path of the content in the Secret, below stringData or data.
 func contentPath(secret *manifest.Object, key string) string {
 	if secret.Has("stringData[" + key + "]") {
 		return "stringData[" + key + "]"
@@ -21,15 +21,15 @@ func contentPath(secret *manifest.Object, key string) string {
 	return "data[" + key + "]"
 }
 
-// problem is what is wrong in a line of the text, without any of it.
+// problem is an error in a line of the text. Its message contains none of the text.
 type problem struct {
 	line    int
 	message string
 }
 
-// parseJobs reads a YAML list of mappings, with aliases and merges written out. Empty text
-// is an empty list; nulls are dropped everywhere, as by the operator, and so are comments,
-// in which variables would be expanded too. Notes are about what is left out.
+// parseJobs parses a YAML list of mappings and writes out aliases and merges. An empty text is an empty list.
+// As with the operator, nulls are dropped. Comments are dropped too, because variables in them would be
+// expanded. Notes are about what is left out.
 func parseJobs(text []byte) (items []*yaml.Node, notes []problem, bad *problem) {
 	var doc, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -65,8 +65,8 @@ func parseJobs(text []byte) (items []*yaml.Node, notes []problem, bad *problem) 
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// encodeNode writes one item in the encoder's indentation. Scalars keep their style, so
-// their text is what the user wrote.
+// encodeNode encodes one item with the encoder's indentation. Scalars keep their style, so their text stays as
+// the user wrote it.
 func encodeNode(item *yaml.Node) ([]byte, error) {
 	var buf bytes.Buffer
 	encoder := yaml.NewEncoder(&buf)
@@ -82,8 +82,8 @@ func encodeNode(item *yaml.Node) ([]byte, error) {
 
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
 
-// yamlProblem is the parser's own words and the line. Some of its messages quote the
-// text: these are cut where the quotation begins.
+// yamlProblem returns the parser's message and its line. Some messages quote the text: they are cut before the
+// quotation.
 func yamlProblem(err error) *problem {
 	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {

@@ -6,11 +6,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// credentialKey are the fields of scrape configurations that hold a credential in clear.
+// credentialKey matches the fields of scrape configurations that hold a credential as plain text.
 var credentialKey = regexp.MustCompile(`^(?:.*_)?(?:password|passphrase|token|credentials|secret|secret_key|private_key|key|consumer_key|connection_string)$`)
 
-// redacted returns a hand-written scrape configuration with a placeholder in place of its
-// credentials, and whether there are any.
+// redacted returns a hand-written scrape configuration with placeholders for its credentials, and whether it has any.
 func redacted(n *yaml.Node) (out *yaml.Node, hides bool) {
 	c := *n
 	c.Content = make([]*yaml.Node, len(n.Content))

@@ -21,15 +21,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// running is an integration of a pod.
+// running is an integration that runs in a pod.
 type running struct {
 	object *manifest.Object
 	inside bool // its configuration is YAML text in a string
 	integration.Checked
 }
 
-// integrations builds the configuration of the pods in which integrations run: those on
-// every node, or those that run once. It returns nil when there are none.
+// integrations builds the configuration of the pods that run integrations, on every node (allNodes) or once. It
+// returns nil if there are none.
 func (b *builder) integrations(allNodes bool) *Integrations {
 	var pod []running
 	c := b.integrationChecks()
@@ -63,7 +63,7 @@ func (b *builder) integrations(allNodes bool) *Integrations {
 	return out
 }
 
-// lists groups integrations by name. Within a name they keep the order of the objects.
+// lists groups integrations by name. Integrations of one name keep the order of the objects.
 func lists(pod []running) *model.Integrations {
 	out := &model.Integrations{}
 	index := map[string]int{}
@@ -87,7 +87,7 @@ func lists(pod []running) *model.Integrations {
 	return out
 }
 
-// integrationChecks are the checks of one integration, with all that they depend on.
+// integrationChecks holds everything that the checks of one integration depend on.
 type integrationChecks struct {
 	hierarchy *hierarchy.Hierarchy
 	set       *manifest.Set
@@ -96,7 +96,7 @@ type integrationChecks struct {
 	catalogue *integration.Catalogue
 	report    *reports
 	env       environment
-	interval  time.Duration // of jobs that have none
+	interval  time.Duration // the interval of jobs that set none
 }
 
 func (b *builder) integrationChecks() integrationChecks {
@@ -108,8 +108,8 @@ func (b *builder) integrationChecks() integrationChecks {
 	return c
 }
 
-// input is what an Integration or a MetricsIntegration says. With inside the
-// configuration is YAML text in a string, which it can be in the latter.
+// input converts an Integration or a MetricsIntegration. With inside, the configuration is YAML text in a
+// string, which a MetricsIntegration may have.
 func (c integrationChecks) input(o *manifest.Object) (in integration.Input, inside bool) {
 	in.Strict, in.Agent = knownAgent(c.hierarchy.Spec()), c.hierarchy.Agent.Ref()
 	in.ScrapeInterval = c.interval
@@ -131,8 +131,8 @@ func (c integrationChecks) input(o *manifest.Object) (in integration.Input, insi
 	return in, inside
 }
 
-// decodeConfig decodes spec.config with exact numbers; inside tells that it is YAML in a
-// string. What cannot be decoded was refused by manifest.
+// decodeConfig decodes spec.config with exact numbers; inside is true if it is YAML text in a string. Package
+// manifest has refused what cannot be decoded.
 func decodeConfig(config *apiextensionsv1.JSON) (value any, inside bool) {
 	if config == nil || len(config.Raw) == 0 {
 		return nil, false
@@ -151,8 +151,8 @@ func decodeConfig(config *apiextensionsv1.JSON) (value any, inside bool) {
 
 var knownVersion = regexp.MustCompile(`^v0\.44\.\d+$`)
 
-// knownAgent reports whether the pods run the agent whose integrations the catalogue
-// holds. Another one may know more.
+// knownAgent reports whether the pods run the agent that the catalogue describes. Another agent may have other
+// integrations.
 func knownAgent(spec *v1alpha1.GrafanaAgentSpec) bool {
 	if image := orDefault(spec.Image, ""); image != "" {
 		_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
@@ -162,7 +162,7 @@ func knownAgent(spec *v1alpha1.GrafanaAgentSpec) bool {
 	return spec.Version == "" || knownVersion.MatchString(spec.Version)
 }
 
-// check judges one integration, alone and against the instances of the pod.
+// check checks one integration, alone and against the instances in its pod.
 func (c integrationChecks) check(o *manifest.Object, in integration.Input, inside bool) running {
 	r := running{o, inside, c.catalogue.Check(in)}
 	findings := slices.Clone(r.Findings)
@@ -179,7 +179,7 @@ func (c integrationChecks) check(o *manifest.Object, in integration.Input, insid
 	return r
 }
 
-// place is where a path of the configuration is found in the object.
+// place converts a path in the configuration to the path in the object.
 func (r running) place(path string) string {
 	if rest, ok := strings.CutPrefix(path, "spec.config"); ok && r.inside && rest != "" {
 		return "spec.config>" + strings.TrimPrefix(rest, ".")
@@ -187,7 +187,7 @@ func (r running) place(path string) string {
 	return path
 }
 
-// metaLabels makes a MetricsIntegration tell its scrapers what it is.
+// metaLabels adds the labels that name the MetricsIntegration.
 func metaLabels(r *running, m *v1alpha1.MetricsIntegration) []diag.Finding {
 	var out []diag.Finding
 	kind := m.Spec.Type

@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// logsSettings are what the GrafanaAgent decides for the jobs of logs pods.
+// logsSettings returns the GrafanaAgent's settings for the jobs of logs pods.
 func (b *builder) logsSettings(apiServer model.KubernetesSD) scrape.Settings {
 	return scrape.Settings{
 		IgnoreNamespaceSelectors: b.spec.Logs.IgnoreNamespaceSelectors,
@@ -31,8 +31,8 @@ func (b *builder) logs() *model.Config {
 	return b.config(nil, logs)
 }
 
-// logsBlock builds all LogsInstances: with their PodLogs for the logs pods, and without for
-// the pods of integrations, which only write through them.
+// logsBlock builds all LogsInstances. For the logs pods they have their PodLogs. The pods of integrations only
+// write through the LogsInstances, so there they have none.
 func (b *builder) logsBlock(podLogs bool) *model.Logs {
 	logs := &model.Logs{PositionsDirectory: DataDirectory}
 	for _, l := range b.hierarchy.Logs {
@@ -43,8 +43,8 @@ func (b *builder) logsBlock(podLogs bool) *model.Logs {
 	return logs
 }
 
-// logsInstance builds one LogsInstance, with the jobs of everything that it selects or only
-// with those that are hand-written.
+// logsInstance builds one LogsInstance with its hand-written jobs and, with podLogs, the jobs of all PodLogs
+// that it selects.
 func (b *builder) logsInstance(l *hierarchy.LogsInstance, podLogs bool) model.LogsInstance {
 	spec := &manifest.As[v1alpha1.LogsInstance](l.Object).Spec
 	i := model.LogsInstance{Origin: model.Origin{Object: l.Object.Ref(), Path: "spec"}, Name: l.Object.Namespace + "/" + l.Object.Name, Clients: b.clients(l.Object, spec)}
@@ -64,7 +64,7 @@ func (b *builder) logsInstance(l *hierarchy.LogsInstance, podLogs bool) model.Lo
 	return i
 }
 
-// podLogs returns the job of a PodLogs; nil when it is left out.
+// podLogs returns the job of a PodLogs, or nil if it is left out.
 func (b *builder) podLogs(o *manifest.Object) *model.LogsScrapeConfig {
 	if b.left[o.ID] {
 		return nil
@@ -84,8 +84,8 @@ func (b *builder) podLogs(o *manifest.Object) *model.LogsScrapeConfig {
 	return job
 }
 
-// checkLogFiles warns of relabelings that choose which files are read: logs pods see those
-// of the whole node, the Secrets that are mounted into them included.
+// checkLogFiles warns about relabelings that set the path of log files: logs pods can read the files of the
+// whole node and the Secrets mounted into them.
 func checkLogFiles(report *reports, o *manifest.Object, p *v1alpha1.PodLogs) {
 	for i, r := range p.Spec.RelabelConfigs {
 		if r == nil {
@@ -102,7 +102,7 @@ func checkLogFiles(report *reports, o *manifest.Object, p *v1alpha1.PodLogs) {
 	}
 }
 
-// clients builds the clients of a LogsInstance: its own, or else the GrafanaAgent's.
+// clients builds the clients of a LogsInstance: its own, otherwise the GrafanaAgent's.
 func (b *builder) clients(o *manifest.Object, spec *v1alpha1.LogsInstanceSpec) []model.LogsClient {
 	in, path, specs := b.secrets.In(o), "spec.clients", spec.Clients
 	if len(specs) == 0 {

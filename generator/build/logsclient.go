@@ -37,8 +37,8 @@ func (w writer) logsClient(s *v1alpha1.LogsClientSpec) model.LogsClient {
 	return out
 }
 
-// clientLabels are the labels of all lines of a client: the cluster, and the user's own,
-// which may replace it.
+// clientLabels returns the labels that a client adds to all lines: the cluster label and the user's own, which
+// may replace it.
 func (w writer) clientLabels(s *v1alpha1.LogsClientSpec) model.Expandable {
 	out := model.Expandable{}
 	if name := orDefault(manifest.As[v1alpha1.GrafanaAgent](w.env.agent).Spec.Logs.LogsExternalLabelName, "cluster"); name != "" {
@@ -53,7 +53,7 @@ func (w writer) clientLabels(s *v1alpha1.LogsClientSpec) model.Expandable {
 	return out
 }
 
-// clientAuth sets the credentials of a client. The agent takes one kind at most.
+// clientAuth sets the credentials of a client. The agent accepts only one kind.
 func (w writer) clientAuth(out *model.LogsClient, s *v1alpha1.LogsClientSpec) {
 	var methods []string
 	if s.BasicAuth != nil {
@@ -76,8 +76,7 @@ func (w writer) clientAuth(out *model.LogsClient, s *v1alpha1.LogsClientSpec) {
 	}
 }
 
-// basicAuthHalf resolves username or password for a client that takes both as a value or
-// as a file.
+// basicAuthHalf resolves username or password, both of which a client takes as a value or as a file.
 func (w writer) basicAuthHalf(field string, ref corev1.SecretKeySelector) model.Secret {
 	if ref.Name == "" {
 		w.wrong(diag.IncompleteBasicAuth, field, "is missing: basicAuth needs a username and a password")

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// metricsSettings are what the GrafanaAgent decides for the jobs of metrics pods.
+// metricsSettings returns the GrafanaAgent's settings for the jobs of metrics pods.
 func (b *builder) metricsSettings(apiServer model.KubernetesSD) scrape.Settings {
 	spec := &b.spec.Metrics
 	return scrape.Settings{
@@ -32,7 +32,7 @@ func (b *builder) metricsSettings(apiServer model.KubernetesSD) scrape.Settings 
 	}
 }
 
-// discovery is how the pods learn the targets of IntegrationMonitors, if there are any.
+// discovery returns how the pods find the targets of IntegrationMonitors. It is empty if there are none.
 func (b *builder) discovery() model.HTTPSD {
 	if !slices.ContainsFunc(b.hierarchy.Metrics, func(m *hierarchy.MetricsInstance) bool { return len(m.IntegrationMonitors) > 0 }) {
 		return model.HTTPSD{}
@@ -49,8 +49,8 @@ func (b *builder) metrics() *model.Config {
 	return b.config(metrics, nil)
 }
 
-// metricsBlock builds all MetricsInstances: with their monitors for the metrics pods, and
-// without for the pods of integrations, which only write through them.
+// metricsBlock builds all MetricsInstances. For the metrics pods they have their monitors. The pods of
+// integrations only write through the MetricsInstances, so there they have none.
 func (b *builder) metricsBlock(monitors bool) *model.Metrics {
 	spec := &b.spec.Metrics
 	metrics := &model.Metrics{WALDirectory: DataDirectory, Global: model.Global{
@@ -68,7 +68,7 @@ func (b *builder) metricsBlock(monitors bool) *model.Metrics {
 	return metrics
 }
 
-// Shards is the number of StatefulSets: nil, 0 and negative numbers mean 1.
+// Shards returns the number of StatefulSets (spec.metrics.shards): at least 1.
 func Shards(spec *v1alpha1.GrafanaAgentSpec) int {
 	if n := spec.Metrics.Shards; n != nil && *n > 1 {
 		return int(*n)
@@ -76,8 +76,8 @@ func Shards(spec *v1alpha1.GrafanaAgentSpec) int {
 	return 1
 }
 
-// externalLabels are the labels of all samples, but for the replica label. The user's may
-// replace the cluster label.
+// externalLabels returns the labels of all samples, except the replica label. The user's labels may replace the
+// cluster label.
 func (b *builder) externalLabels() model.Expandable {
 	agent, spec := b.hierarchy.Agent, &b.spec.Metrics
 	out := model.Expandable{}
@@ -93,7 +93,7 @@ func (b *builder) externalLabels() model.Expandable {
 	return out
 }
 
-// replicaLabel is the external label that keeps the replicas of metrics pods apart.
+// replicaLabel returns the external label that distinguishes the replicas of metrics pods.
 func (b *builder) replicaLabel(wanted bool) string {
 	name := orDefault(b.spec.Metrics.ReplicaExternalLabelName, "__replica__")
 	if name == "" || !wanted {
@@ -110,8 +110,8 @@ func orDefault(s *string, def string) string {
 	return *s
 }
 
-// instance builds one MetricsInstance, with the jobs of everything that it selects or only
-// with those that are hand-written.
+// instance builds one MetricsInstance with its hand-written jobs and, with monitors, the jobs of all monitors
+// that it selects.
 func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) model.Instance {
 	spec := &manifest.As[v1alpha1.MetricsInstance](m.Object).Spec
 	in := b.secrets.In(m.Object)
@@ -153,8 +153,8 @@ func (b *builder) monitors(m *hierarchy.MetricsInstance) (out []*model.ScrapeCon
 	return out
 }
 
-// integrationMonitor returns the job of an IntegrationMonitor, which says by which instance
-// it is scraped; nil when it is left out.
+// integrationMonitor returns the job of an IntegrationMonitor, or nil if it is left out. The job depends on the
+// instance that scrapes it.
 func (b *builder) integrationMonitor(o, instance *manifest.Object) *model.ScrapeConfig {
 	if b.leftOut(o) {
 		return nil
@@ -178,8 +178,7 @@ func (b *builder) leftOut(o *manifest.Object) bool {
 	return is
 }
 
-// monitor returns the jobs of a ServiceMonitor, PodMonitor or Probe; none when it is
-// left out.
+// monitor returns the jobs of a ServiceMonitor, PodMonitor or Probe; none if it is left out.
 func (b *builder) monitor(o *manifest.Object) []*model.ScrapeConfig {
 	if b.leftOut(o) {
 		return nil
@@ -216,7 +215,7 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 	return out
 }
 
-// endpointPath is where a monitor has what its i-th job is made of.
+// endpointPath returns the path in a monitor that its i-th job is built from.
 func endpointPath(kind string, i int) string {
 	switch kind {
 	case "ServiceMonitor":

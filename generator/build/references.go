@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// literals refuses credentials in clear where the policy keeps them out of the output.
+// literals refuses plain-text credentials under a policy that does not allow them in the output.
 func (c integrationChecks) literals(o *manifest.Object, r *running) (out []diag.Finding) {
 	if c.secrets.In(o).LiteralsAllowed() {
 		return nil
@@ -24,7 +24,7 @@ func (c integrationChecks) literals(o *manifest.Object, r *running) (out []diag.
 	return out
 }
 
-// resolve checks that the instances to which an integration refers are in its pod.
+// resolve checks that the instances that an integration refers to are in its pod.
 func (c integrationChecks) resolve(r *running) []diag.Finding {
 	var out []diag.Finding
 	for _, ref := range r.MetricsInstances {
@@ -40,7 +40,7 @@ func (c integrationChecks) resolve(r *running) []diag.Finding {
 	return out
 }
 
-// resolveOne checks a reference against the instances of its kind that are selected.
+// resolveOne checks a reference against the selected instances of its kind.
 func (c integrationChecks) resolveOne(kind, selector string, ref integration.Reference, selected []*manifest.Object) []diag.Finding {
 	f := diag.Finding{Severity: diag.Error, Code: diag.InstanceNotSelected, Path: ref.Path}
 	namespace, name, _ := strings.Cut(ref.Name, "/")
@@ -57,7 +57,7 @@ func (c integrationChecks) resolveOne(kind, selector string, ref integration.Ref
 		names = append(names, o.Namespace+"/"+o.Name)
 	}
 	if c.set.Get(id) == nil {
-		c.secrets.Look(id) // for the day on which it is there
+		c.secrets.Look(id) // remember the lookup: the object may be added later
 	}
 	if c.left[id] || c.set.IsLeftOut(id) {
 		f.Code, f.Hint = diag.FollowsError, "correct the "+kind
@@ -91,8 +91,8 @@ func logsObjects(h *hierarchy.Hierarchy) (out []*manifest.Object) {
 	return out
 }
 
-// reportDependence tells of integrations that can stop all others of their pod for a reason
-// that is not in Git: one that fails while it starts stops the agent.
+// reportDependence reports integrations that can stop all others in their pod for a reason outside Git: if one
+// fails to start, the agent stops.
 func reportDependence(report *reports, pod []running) {
 	for _, r := range pod {
 		if need := integration.Needs(r.Name); need != "" && len(pod) > 1 {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// remoteWrites builds a remoteWrite list; path is the list's.
+// remoteWrites builds a remoteWrite list; path is the path of the list.
 func (b *builder) remoteWrites(in secretref.Scope, path string, specs []v1alpha1.RemoteWriteSpec) []model.RemoteWrite {
 	var out []model.RemoteWrite
 	for i := range specs {
@@ -27,7 +27,7 @@ func (b *builder) remoteWrites(in secretref.Scope, path string, specs []v1alpha1
 	return out
 }
 
-// writer builds one remote write or client of logs; path is its own.
+// writer builds one remote write or one client of logs; path is its path.
 type writer struct {
 	report  *reports
 	in      secretref.Scope
@@ -47,7 +47,7 @@ func (w writer) wrong(code diag.Code, field, format string, args ...any) {
 	w.report.error(w.in.Object(), code, w.path+field, format, args...)
 }
 
-// lacks reports a field without the part that a reference was to yield.
+// lacks reports a field that misses a part because its reference gave no value.
 func (w writer) lacks(code diag.Code, field, message string, ref monitoringv1.SecretOrConfigMap) {
 	w.report.fail(w.in.Object(), code, w.path+field, message, scrape.Referred(ref)...)
 }
@@ -91,7 +91,7 @@ func fieldPath(path, field string) string {
 	return path + "." + field
 }
 
-// auth sets the credentials. The agent takes one kind at most.
+// auth sets the credentials. The agent accepts only one kind.
 func (w writer) auth(out *model.RemoteWrite, s *v1alpha1.RemoteWriteSpec) {
 	var methods []string
 	if s.BasicAuth != nil {
@@ -174,8 +174,7 @@ func (w writer) sigV4(s *v1alpha1.SigV4Config) *model.SigV4 {
 	return out
 }
 
-// checkPart refuses one of two keys that is empty, or optional and not there, while the
-// other one is: the agent wants both or none.
+// checkPart refuses an empty or missing optional key if the other one is set: the agent wants both or none.
 func (w writer) checkPart(field string, ref *corev1.SecretKeySelector, part, other model.Secret) {
 	gone := ref != nil && ref.Optional != nil && *ref.Optional && !part.Present()
 	if (gone || part.Set && part.Value == "") && (other.Value != "" || other.Env != "") {
@@ -200,7 +199,7 @@ func (w writer) queue(q *v1alpha1.QueueConfig) *model.Queue {
 	}
 }
 
-// checkTarget checks a URL that requests are sent to.
+// checkTarget checks the URL that requests are sent to.
 func (w writer) checkTarget(field, value string) {
 	u, err := url.Parse(value)
 	switch {
@@ -226,7 +225,7 @@ func (w writer) checkURL(field, value string) {
 	}
 }
 
-// urlProblem is the reason without the URL itself, which may hold a password.
+// urlProblem returns the reason without the URL, which can contain a password.
 func urlProblem(err error) error {
 	if e, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns it unwrapped
 		return e.Err
@@ -234,8 +233,7 @@ func urlProblem(err error) error {
 	return err
 }
 
-// checkHeaders refuses the headers that the agent reserves (reference: Prometheus's
-// remote write configuration).
+// checkHeaders refuses the headers that the agent reserves (Prometheus: remote_write configuration).
 func (w writer) checkHeaders(headers map[string]string) {
 	for name := range headers {
 		switch strings.ToLower(name) {
@@ -249,7 +247,7 @@ func (w writer) checkHeaders(headers map[string]string) {
 	}
 }
 
-// bearer builds the authorization block from a literal token or a file of the agent.
+// bearer builds the authorization block from a plain-text token or a file of the agent.
 func (w writer) bearer(token, file string) *model.Authorization {
 	if token != "" && file != "" {
 		w.wrong(diag.AuthConflict, ".bearerToken", "at most one of bearerToken and bearerTokenFile may be set")
@@ -269,7 +267,7 @@ func (w writer) bearer(token, file string) *model.Authorization {
 	return out
 }
 
-// tls builds a TLS block whose file names win over references.
+// tls builds a TLS block. File names take precedence over references.
 func (w writer) tls(s *v1alpha1.TLSConfig) *model.TLS {
 	file := func(name, field string, ref monitoringv1.SecretOrConfigMap) string {
 		if name != "" {
@@ -291,7 +289,7 @@ func (w writer) tls(s *v1alpha1.TLSConfig) *model.TLS {
 	return t
 }
 
-// apiServer builds what all kubernetes_sd_configs share.
+// apiServer builds the settings that all kubernetes_sd_configs share.
 func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 	s := b.spec.APIServerConfig
 	if s == nil {

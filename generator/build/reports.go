@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// reports collects what is found in objects.
+// reports collects diagnostics about objects.
 type reports struct{ diags diag.List }
 
 func (r *reports) add(d ...diag.Diagnostic) { r.diags = append(r.diags, d...) }
@@ -18,7 +18,7 @@ func (r *reports) error(o *manifest.Object, code diag.Code, path, format string,
 	r.add(o.Diag(diag.Error, code, path, format, args...))
 }
 
-// fail reports an error that there is only together with other objects.
+// fail reports an error that other objects contribute to.
 func (r *reports) fail(o *manifest.Object, code diag.Code, path, message string, related ...diag.Object) {
 	r.found(o, diag.Finding{Severity: diag.Error, Code: code, Path: path, Message: message, Related: related})
 }
@@ -27,15 +27,14 @@ func (r *reports) warn(o *manifest.Object, code diag.Code, path, format string, 
 	r.add(o.Diag(diag.Warning, code, path, format, args...))
 }
 
-// found adds what a package found that sees only a piece of the object.
+// found adds findings about an object.
 func (r *reports) found(o *manifest.Object, findings ...diag.Finding) {
 	for _, f := range findings {
 		r.add(o.Found(f))
 	}
 }
 
-// duration checks a duration field; the CRDs of the operator do not. It returns zero
-// for an absent or wrong one.
+// duration checks a duration field, because the operator's CRDs do not. It returns zero for an absent or invalid one.
 func (r *reports) duration(o *manifest.Object, path, value string) time.Duration {
 	if value == "" {
 		return 0
@@ -47,8 +46,8 @@ func (r *reports) duration(o *manifest.Object, path, value string) time.Duration
 	return time.Duration(d)
 }
 
-// goDuration checks one of the durations of an instance that the agent reads with Go's
-// own parser, which knows no days and takes fractions.
+// goDuration checks a duration of an instance that the agent parses with Go's own parser, which has no days and
+// accepts fractions.
 func (r *reports) goDuration(o *manifest.Object, path, value string) time.Duration {
 	if value == "" {
 		return 0
@@ -66,7 +65,7 @@ func (r *reports) labelName(o *manifest.Object, path, name string) {
 	}
 }
 
-// logLabel refuses names of external labels that metrics may have and logs may not.
+// logLabel refuses names of external labels that are valid for metrics only.
 func (r *reports) logLabel(o *manifest.Object, path, name string) {
 	if !prommodel.LabelName(name).IsValidLegacy() {
 		r.error(o, diag.InvalidLabelName, path, "%q is not a label name: the agent refuses the whole configuration", name)

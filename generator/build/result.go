@@ -9,27 +9,26 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// Result is what a hierarchy was built to: one configuration for each kind of pod. Those
-// that have nothing to do are nil.
+// Result is what a hierarchy is built to: one configuration for each kind of pod. It is nil for pods that have
+// nothing to do.
 type Result struct {
 	// Metrics is for the metrics pods, which run MetricsInstances.
 	Metrics *model.Config
 	// Logs is for the logs pods, which run LogsInstances.
 	Logs *model.Config
-	// Deployment and DaemonSet are for the pods of integrations: those that run once, and
-	// those that run on every node.
+	// Deployment and DaemonSet are for the pods of integrations that run once, and on every node.
 	Deployment, DaemonSet *Integrations
-	// Secrets knows what the pods must mount, and which Secrets and ConfigMaps were looked for.
+	// Secrets knows what the pods must mount, and which Secrets and ConfigMaps were looked up.
 	Secrets *secretref.Resolver
-	// Diags are all findings, those of the hierarchy's selectors included.
+	// Diags are all diagnostics, including those of the hierarchy's selectors.
 	Diags diag.List
 
 	set    *manifest.Set
-	seen   map[string]bool // what is in Diags
-	unused *model.Config   // of metrics pods that have nothing to do
+	seen   map[string]bool // the diagnostics in Diags
+	unused *model.Config   // the configuration of metrics pods that have nothing to do
 }
 
-// Check has a runtime check the configurations, and puts what it makes of them in their place.
+// Check checks the configurations with check, a runtime's, and replaces each with what check returns.
 func (r *Result) Check(check func(*model.Config) (*model.Config, []model.Finding)) {
 	one := func(c *model.Config) *model.Config {
 		if c == nil {
@@ -50,7 +49,7 @@ func (r *Result) Check(check func(*model.Config) (*model.Config, []model.Finding
 	}
 }
 
-// place finds where in its file the object has what was found.
+// place returns the finding as a diagnostic, with its position in the object's file.
 func (r *Result) place(f model.Finding) diag.Diagnostic {
 	o := r.set.Get(manifest.ID{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name})
 	if o == nil {
@@ -63,8 +62,7 @@ func (r *Result) place(f model.Finding) diag.Diagnostic {
 	return d
 }
 
-// add adds what is not known yet: what several configurations have in common is checked for each
-// of them.
+// add adds diagnostics that are not there yet: parts that several configurations share are checked several times.
 func (r *Result) add(list diag.List) {
 	for _, d := range list {
 		if key := d.String() + " " + d.Object.String(); !r.seen[key] {
@@ -74,12 +72,12 @@ func (r *Result) add(list diag.List) {
 	}
 }
 
-// Integrations are the integrations that share a pod.
+// Integrations is the configuration of the integrations that share a pod.
 type Integrations struct {
 	Config *model.Config
 	// Objects are the Integrations and MetricsIntegrations, by namespace, name and kind.
 	Objects []*manifest.Object
-	// Expected is, by the agent's name of an integration, how many targets the SD API of one
-	// pod should list. Integrations that it never lists are absent.
+	// Expected is how many targets the SD API of one pod should list, by the agent's name of the integration.
+	// Integrations that it never lists are absent.
 	Expected map[string]int
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// checkMounted reports files of Secrets and ConfigMaps that the configuration names and
-// the pods do not have.
+// checkMounted reports files of Secrets and ConfigMaps that the configuration names and the pods do not mount.
 func (c integrationChecks) checkMounted(r running, extras podspec.Extras) {
 	eachText("spec.config", r.Config, func(path, text string) {
 		inFolder := func(dir string) bool { return strings.HasPrefix(text, dir+"/") }
@@ -33,7 +32,7 @@ func (c integrationChecks) checkMounted(r running, extras podspec.Extras) {
 	})
 }
 
-// agentMounts are the mounts that the GrafanaAgent adds to its agent container.
+// agentMounts returns the mounts that the GrafanaAgent adds to its agent container.
 func agentMounts(spec *v1alpha1.GrafanaAgentSpec) []corev1.VolumeMount {
 	out := slices.Clip(spec.VolumeMounts)
 	for i := range spec.Containers {
@@ -64,9 +63,8 @@ func eachText(path string, v model.Value, f func(path, text string)) {
 	}
 }
 
-// variables finds references to variables that the pods do not define: in
-// the configuration of integrations they are live. Where the agent would not start with
-// nothing in their place, that is told as well.
+// variables reports references to variables that the pods do not define; the agent expands them in the
+// configuration of integrations. It also reports if the agent would not start with empty text in their place.
 func (c integrationChecks) variables(in integration.Input, r *running) (out []diag.Finding) {
 	eachText("spec.config", r.Config, func(path, text string) {
 		out = append(out, c.env.undefined(path, text)...)

@@ -13,10 +13,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// Some text stays live: the config reloader replaces $(NAME) in it, and then the agent
-// ${NAME}, with the operators of a shell.
+// Some texts are expanded: the config reloader replaces $(NAME) in them, and then the agent replaces ${NAME},
+// which can have a shell's operators.
 
-// The containers whose environment counts.
+// The containers whose environment variables are used.
 const (
 	reloader       = "config-reloader"
 	agentContainer = "grafana-agent"
@@ -25,8 +25,8 @@ const (
 // variable is a reference to an environment variable of a container.
 type variable struct{ text, name, container string }
 
-// variables lists the references in a text that must be answered by the environment. It
-// returns false when the agent would refuse the whole file for an unfinished ${.
+// variables returns the references in a text that need a variable. It returns false for an unfinished ${, for
+// which the agent refuses the whole file.
 func variables(text string) (out []variable, ok bool) {
 	refs, ok := expand.References(text)
 	for _, r := range refs {
@@ -40,7 +40,7 @@ func variables(text string) (out []variable, ok bool) {
 	return out, ok
 }
 
-// environment is what is known of the environment of some pods.
+// environment is what is known about the environment variables of some pods.
 type environment struct {
 	agent *manifest.Object
 	pods  secretref.Group
@@ -50,8 +50,8 @@ func (e environment) containers() []corev1.Container {
 	return manifest.As[v1alpha1.GrafanaAgent](e.agent).Spec.Containers
 }
 
-// undefined finds references in a live text that nothing answers: an error where the config
-// reloader would refuse every configuration, a warning where the agent puts in nothing.
+// undefined reports references in a text to undefined variables: as an error where the config reloader would
+// refuse every configuration, as a warning where the agent inserts an empty text.
 func (e environment) undefined(path, text string) (out []diag.Finding) {
 	if !strings.Contains(text, "$") {
 		return nil
@@ -66,7 +66,7 @@ func (e environment) undefined(path, text string) (out []diag.Finding) {
 	return out
 }
 
-// severity is that of a reference that nothing answers.
+// severity returns the severity of a reference to an undefined variable.
 func (v variable) severity() diag.Severity {
 	if v.container == reloader {
 		return diag.Error
@@ -74,13 +74,12 @@ func (v variable) severity() diag.Severity {
 	return diag.Warning
 }
 
-// defines reports whether the environment of a container has the variable, as far as
-// can be known.
+// defines reports whether the container has the variable, as far as this can be known.
 func (e environment) defines(v variable) bool {
 	switch v.name {
 	case "POD_NAME", "AGENT_DEPLOY_MODE", "SHARD", "HOSTNAME":
 		return true
-	case "SHARDS": // the operator forgot the logs pods
+	case "SHARDS": // the operator does not set it in logs pods
 		if e.pods != secretref.Logs {
 			return true
 		}
@@ -88,7 +87,7 @@ func (e environment) defines(v variable) bool {
 		return v.container == reloader
 	}
 	if strings.HasPrefix(v.name, "KUBERNETES_") {
-		return true // the kubelet's
+		return true // set by the kubelet
 	}
 	containers := e.containers()
 	for i := range containers {
@@ -108,7 +107,7 @@ func (e environment) defines(v variable) bool {
 	return false
 }
 
-// hint is what to do for a reference that nothing answers.
+// hint returns what to do about a reference to an undefined variable.
 func (v variable) hint() string {
 	if v.container == reloader {
 		return "with an undefined $(NAME) the config reloader refuses every new configuration; define it by spec.containers for the container " + reloader
@@ -124,8 +123,8 @@ func (e environment) check(report *reports, o *manifest.Object, path, text strin
 	report.found(o, e.undefined(path, text)...)
 }
 
-// expanded returns a configuration with nothing in place of undefined variables. Where
-// one stands without quotes, as rendered says, nothing is as good as no field.
+// expanded returns a configuration with undefined variables replaced by empty text. A field that rendered shows
+// without quotes becomes absent if nothing else is in it.
 func (e environment) expanded(v any, rendered model.Value) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -8,19 +8,17 @@ import (
 )
 
 const (
-	// maxNodes bounds hand-written scrape configurations once their aliases are written out.
+	// maxNodes limits the size of hand-written scrape configurations after aliases are written out.
 	maxNodes = 200_000
-	// maxDepth is how deep they may be nested; an alias of itself has no end.
+	// maxDepth limits their depth. An alias of itself has no end.
 	maxDepth = 50
 )
 
-// written copies YAML with aliases and merges written out and without nulls, comments and
-// anchors.
+// written copies YAML. It writes out aliases and merges, and drops nulls, comments and anchors.
 type written struct {
 	left int
 	bad  *problem
-	// stages is whether what is copied are stages of a pipeline, and nulls are the lines on
-	// which something is left out of them.
+	// stages is true while stages of a pipeline are copied. nulls are the lines where a null was dropped from them.
 	stages bool
 	nulls  []int
 }
@@ -32,7 +30,7 @@ func (w *written) fail(n *yaml.Node, message string) *yaml.Node {
 	return nil
 }
 
-// out returns the copy of a node; nil for null, and when something is wrong.
+// out returns the copy of a node. It returns nil for null and after an error.
 func (w *written) out(n *yaml.Node, depth int) *yaml.Node {
 	if w.left--; w.left < 0 || depth > maxDepth {
 		return w.fail(n, "nested too deep or, with its aliases written out, too large")
@@ -56,8 +54,7 @@ func (w *written) out(n *yaml.Node, depth int) *yaml.Node {
 	return w.fail(n, "not a value")
 }
 
-// scalar keeps the text as it was written, unless a line break that only some readers
-// know could tear it apart.
+// scalar returns a scalar as written. It double-quotes texts with line breaks that only some YAML parsers know.
 func scalar(n *yaml.Node) *yaml.Node {
 	if isNull(n) {
 		return nil
@@ -102,7 +99,7 @@ func (w *written) mapping(n *yaml.Node, depth int) *yaml.Node {
 	return c
 }
 
-// merge adds what a mapping does not have yet; of several the first counts.
+// merge adds the keys that the mapping does not have yet. Of several merged mappings, the first takes precedence.
 func (w *written) merge(c, from *yaml.Node, have map[string]bool) {
 	switch from.Kind {
 	case yaml.SequenceNode:

@@ -9,83 +9,81 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Kind is the custom resource that an integration comes from.
+// Kind is the kind of object that asks for an integration.
 type Kind int
 
 const (
-	// Integration is the kind of RFC 2, whose integrations may scrape themselves.
+	// Integration is the kind of the operator's RFC 2. Its integrations can scrape themselves.
 	Integration Kind = iota
-	// MetricsIntegration is the kind of RFC 1, whose integrations never do.
+	// MetricsIntegration is the kind of the operator's RFC 1. Its integrations never scrape themselves.
 	MetricsIntegration
 )
 
-// Input is one integration as an object has it.
+// Input is one integration as its object describes it.
 type Input struct {
-	// Name is spec.name as it is written.
+	// Name is spec.name as written.
 	Name string
-	// Config is spec.config, decoded: maps with strings as keys, []any, string, bool, nil,
-	// and numbers as json.Number, int64, uint64, int or float64. Nil is an empty one.
+	// Config is the decoded spec.config: maps with string keys, []any, string, bool, nil, and numbers as
+	// json.Number, int64, uint64, int or float64. Nil means an empty configuration.
 	Config any
 	// Kind is the object's kind.
 	Kind Kind
-	// AllNodes: it runs on every node (RFC 2: spec.type.allNodes; RFC 1: daemonset).
+	// AllNodes means that it runs on every node (RFC 2: spec.type.allNodes; RFC 1: daemonset).
 	AllNodes bool
-	// Unique: the object says that there may be only one of its name (RFC 2:
-	// spec.type.unique; RFC 1: daemonset, singleton).
+	// Unique means that the object allows only one integration of its name (RFC 2: spec.type.unique; RFC 1:
+	// daemonset, singleton).
 	Unique bool
-	// Strict: the pods run the agent that the catalogue is of, so what it does not know
-	// is an error. Else it is a warning, for a newer agent may know better.
+	// Strict means that the pods run the agent that the catalogue describes, so that unknown fields are errors.
+	// Otherwise they are warnings, because a newer agent may know them.
 	Strict bool
-	// ScrapeInterval and ScrapeTimeout are the GrafanaAgent's, for integrations that scrape
-	// themselves. Zero are the agent's own: 1m and 10s.
+	// ScrapeInterval and ScrapeTimeout are the GrafanaAgent's, for integrations that scrape themselves. Zero
+	// means the agent's defaults, 1m and 10s.
 	ScrapeInterval, ScrapeTimeout time.Duration
-	// Agent is the GrafanaAgent, for findings that come from its settings.
+	// Agent is the GrafanaAgent. Findings about its settings are related to it.
 	Agent diag.Object
-	// Defines reports whether the agent's container has an environment variable. Nil is
-	// that it has none.
+	// Defines reports whether the agent's container has an environment variable. Nil means that it has none.
 	Defines func(name string) bool
 }
 
 func (in *Input) defines(name string) bool { return in.Defines != nil && in.Defines(name) }
 
-// Checked is an integration as the agent reads it. One with an error among its findings
-// must not be used.
+// Checked is an integration as the agent reads it. If there is an error among its findings, it must not be used.
 type Checked struct {
 	// Type is nil for an unknown integration.
 	Type *Type
-	// Name is the current name: the key in the agent's configuration is <Name>_configs.
+	// Name is the current name: the agent's configuration has the key <Name>_configs.
 	Name string
-	// Config is the configuration: keys sorted, nulls left out, numbers exact.
+	// Config is the configuration with sorted keys, without nulls, and with exact numbers.
 	Config model.Map
-	// Instance is the instance key, if InstanceKnown: either written, or what the agent infers
-	// from the configuration. Often it depends on the pod, or on a variable.
+	// Instance is the instance key if InstanceKnown: as written, or as the agent infers it from the
+	// configuration. It is often unknown because it depends on the pod or on a variable.
 	Instance      string
 	InstanceKnown bool
-	// MetricsInstances and LogsInstances are references that the agent must be able to resolve.
+	// MetricsInstances and LogsInstances are references that must resolve to an instance in the pod.
 	MetricsInstances, LogsInstances []Reference
-	// TracesInstances are references that never resolve: the pods have no traces.
+	// TracesInstances are references that never resolve, because agentry renders no traces.
 	TracesInstances []Reference
-	// Literals are the paths of credentials that stand in the configuration in clear.
+	// Literals are the paths of credentials that the configuration holds as plain text.
 	Literals []string
-	// Targets is how many groups it adds to the answer of the agent's SD API.
+	// Targets is the number of groups that it adds to the response of the agent's SD API.
 	Targets int
-	// Findings are what is wrong with it, in the order of the configuration. Paths are
-	// relative to the object: spec.name, spec.type, spec.config.timeout.
+	// Findings are in the order of the configuration. Their paths are relative to the object: spec.name,
+	// spec.type, spec.config.timeout.
 	Findings []diag.Finding
 
 	kind   Kind
 	unique bool
 	same   string // see inferred
-	listen string // the address on which it listens besides the agent's own, if there is one
+	listen string // the address that it listens on, besides the agent's own; empty if there is none
 }
 
-// Reference is the name of an instance that a field refers to.
+// Reference is a field that names an instance.
 type Reference struct{ Path, Name string }
 
-// configPath is where objects have the configuration.
+// configPath is the path of the configuration in an object.
 const configPath = "spec.config"
 
-// Check judges one integration and converts its configuration.
+// Check checks one integration and converts its configuration.
 func (c *Catalogue) Check(in Input) Checked {
 	k := &checker{in: in}
 	out := Checked{Name: in.Name, kind: in.Kind, unique: in.Unique}
@@ -135,14 +133,14 @@ func (k *checker) unknown(c *Catalogue) {
 	k.refuse(diag.UnknownIntegration, "spec.name", hint, "%q is not an integration of agent %s", name, AgentVersion)
 }
 
-// kind checks that the integration can be had as an object of its kind.
+// kind checks that an object of this kind can ask for the integration.
 func (k *checker) kind() {
 	if k.in.Kind == MetricsIntegration && !k.typ.Metrics {
 		k.report(diag.Error, diag.IntegrationType, "spec.name", "make it an Integration", "%s has no metrics, so it cannot be a MetricsIntegration", k.typ.Name)
 	}
 }
 
-// identity finds the instance key.
+// identity determines the instance key.
 func (k *checker) identity(o object, out *Checked) {
 	if k.in.Kind == MetricsIntegration {
 		if o.has("instance") {
@@ -154,7 +152,7 @@ func (k *checker) identity(o object, out *Checked) {
 	out.Instance, out.InstanceKnown, out.same = key.text, key.known, key.same
 }
 
-// targets counts what the agent's SD API lists.
+// targets returns how many targets the agent's SD API lists.
 func targets(o object) int {
 	switch t := o.typ; {
 	case !t.Listed:
@@ -165,8 +163,8 @@ func targets(o object) int {
 	return 1
 }
 
-// references are the instances of logs and traces that integrations name in fields of
-// their own. An empty name is none, but for eventhandler, which needs one.
+// references collects the logs and traces instances that integrations name in fields of their own. An empty
+// name is no reference, except for eventhandler, which needs one.
 func (k *checker) references(o object, out *Checked) {
 	add := func(field string, list *[]Reference) {
 		if o.node.field(field) == nil {
@@ -186,7 +184,7 @@ func (k *checker) references(o object, out *Checked) {
 	add("traces_instance", &out.TracesInstances)
 }
 
-// listens is the address on which an integration listens that may run several times.
+// listens returns the address that an integration listens on, if the agent can run several of its kind.
 func listens(o object) string {
 	if o.typ.Name != "app_agent_receiver" {
 		return ""

@@ -14,13 +14,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// What integrations with metrics have in common: extra_labels and autoscrape.
+// Checks of what all integrations with metrics have: extra_labels and autoscrape.
 
-// ownLabels begin the labels by which a MetricsIntegration says where it comes from.
+// ownLabels is the prefix of the labels that name the MetricsIntegration.
 const ownLabels = "__meta_agentoperator_"
 
-// labels checks the names in extra_labels. The agent takes any; whatever reads its SD API
-// then refuses the targets of the whole pod.
+// labels checks the names in extra_labels. The agent accepts any name, but a client of its SD API refuses the
+// targets of the whole pod for an invalid one.
 func (k *checker) labels(o object) {
 	labels, _ := o.values["extra_labels"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
@@ -37,7 +37,7 @@ func (k *checker) labels(o object) {
 	}
 }
 
-// autoscrape checks how an integration scrapes itself, which is off unless it says so.
+// autoscrape checks how an integration scrapes itself. It does so only if the field enables it.
 func (k *checker) autoscrape(o object, out *Checked) {
 	auto := o.object("autoscrape")
 	if !o.has("autoscrape") || auto.node.Field == nil {
@@ -86,7 +86,7 @@ func (k *checker) timeout(auto object) {
 	}
 }
 
-// interval is a field's duration, or else that of the GrafanaAgent, or the agent's own.
+// interval returns the duration of a field, or the GrafanaAgent's, or the agent's default.
 func (o object) interval(field string, global, byDefault time.Duration) (d time.Duration, written, ok bool) {
 	text, known := o.text(field)
 	switch {
@@ -101,7 +101,7 @@ func (o object) interval(field string, global, byDefault time.Duration) (d time.
 	return byDefault, false, true
 }
 
-// rules checks relabelling rules, as far as no variables are in them.
+// rules checks relabelling rules, except those that contain variables.
 func (k *checker) rules(auto object, field string) {
 	var checker relabel.Checker
 	for _, o := range auto.objects(field) {
@@ -111,7 +111,7 @@ func (k *checker) rules(auto object, field string) {
 		}
 		for _, p := range checker.Check(rule) {
 			if p.Code == diag.EnvReference {
-				continue // variables are live here
+				continue // variables are expanded here
 			}
 			path := o.path
 			if p.Field != "" {
@@ -122,7 +122,7 @@ func (k *checker) rules(auto object, field string) {
 	}
 }
 
-// rule is a mapping as a relabelling rule.
+// rule returns a mapping as a relabelling rule.
 func (o object) rule() (r *model.Relabel, known bool) {
 	known = true
 	text := func(field string) model.Text {
@@ -140,7 +140,7 @@ func (o object) rule() (r *model.Relabel, known bool) {
 	return r, known && ok
 }
 
-// The relabelling rules of custom resources are spelled in another way.
+// Custom resources spell the fields of relabelling rules differently.
 var (
 	capital     = regexp.MustCompile(`[A-Z]`)
 	snakeFields = strings.NewReplacer("targetLabel", "target_label", "sourceLabels", "source_labels")

@@ -8,16 +8,16 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Conflict is what is wrong with two integrations of one pod only together: A and B are
-// their places in the list, in which A comes first.
+// Conflict is a problem that two integrations of one pod have together. A and B are their indexes in the list;
+// A is the smaller one.
 type Conflict struct {
 	A, B int
-	// Finding is what to report of either; the path is the same in both.
+	// Finding is what to report about both. Its path is the same in both.
 	Finding diag.Finding
 }
 
-// Conflicts finds integrations that one agent cannot run together. They all run in the
-// same pod, in the order of the list.
+// Conflicts returns the integrations that one agent cannot run together. All of them run in the same pod, in
+// the order of the list.
 func Conflicts(pod []Checked) []Conflict {
 	var out []Conflict
 	earlier := firsts{}
@@ -25,7 +25,7 @@ func Conflicts(pod []Checked) []Conflict {
 		for _, a := range earlier.suspects(&pod[b]) {
 			if f := conflict(&pod[a], &pod[b]); f != nil {
 				out = append(out, Conflict{a, b, *f})
-				break // with one other, which is enough to know
+				break // one conflict of an integration is enough
 			}
 		}
 		earlier.add(&pod[b], b)
@@ -33,14 +33,14 @@ func Conflicts(pod []Checked) []Conflict {
 	return out
 }
 
-// firsts are the places of the integrations that were the first of their name to have a
-// trait with which a later one can be in conflict.
+// firsts holds, for each trait, the index of the first integration that has it.
 type firsts map[trait]int
 
-// trait is what an integration has; value is empty where there are not several.
+// trait is something that can conflict with a later integration of the same name. The value is empty where the
+// kind says everything.
 type trait struct{ name, kind, value string }
 
-// traits are what later integrations of the name can be in conflict with.
+// traits returns the traits of an integration.
 func (c *Checked) traits() []trait {
 	out := []trait{{c.Name, "any", ""}}
 	if c.unique {
@@ -69,7 +69,7 @@ func (f firsts) add(c *Checked, at int) {
 	}
 }
 
-// suspects are the places of those with which an integration may be in conflict, in order.
+// suspects returns the indexes of the integrations that can conflict with c, in order.
 func (f firsts) suspects(c *Checked) []int {
 	var out []int
 	look := func(t trait) {
@@ -93,7 +93,7 @@ func (f firsts) suspects(c *Checked) []int {
 	return slices.Compact(out)
 }
 
-// conflict is the gravest thing that is wrong with two integrations of one name.
+// conflict returns the most severe conflict of two integrations of one name, or nil.
 func conflict(a, b *Checked) *diag.Finding {
 	finding := func(s diag.Severity, code diag.Code, path, hint, message string) *diag.Finding {
 		return &diag.Finding{Severity: s, Code: code, Path: path, Hint: hint, Message: message}
@@ -128,10 +128,10 @@ func of(c *Checked) string {
 	return ""
 }
 
-// route is the path that an instance key becomes.
+// route returns the URL path that the agent serves an instance key at.
 func route(instance string) string { return path.Join("/", instance) }
 
-// unroutable reports whether an instance key is something else as a path.
+// unroutable reports whether an instance key changes when it becomes a URL path.
 func unroutable(c *Checked) bool {
 	if !c.InstanceKnown {
 		return false

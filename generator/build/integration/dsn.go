@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// mysqlDSN is what counts of a data source name of MySQL:
+// mysqlDSN is the part of a MySQL data source name that matters here:
 // [user[:password]@][net[(addr)]]/dbname[?param1=value1&...].
 type mysqlDSN struct{ net, addr, database string }
 
-// parseMySQL parses a data source name the way the agent's driver does: what follows the
-// last slash is the database, and what follows the last at sign before it the address.
+// parseMySQL parses a data source name as the agent's driver does: the database follows the last slash, and the
+// address follows the last at sign before that slash.
 func parseMySQL(dsn string) (d mysqlDSN, problem string) {
 	slash := strings.LastIndexByte(dsn, '/')
 	if slash < 0 && dsn != "" {
@@ -35,7 +35,7 @@ func parseMySQL(dsn string) (d mysqlDSN, problem string) {
 	return d, mysqlParameters(parameters)
 }
 
-// complete fills in the address that the driver would use.
+// complete sets the network and address that the driver uses by default.
 func (d *mysqlDSN) complete() (problem string) {
 	switch {
 	case d.addr == "" && d.net == "tcp":
@@ -52,7 +52,7 @@ func (d *mysqlDSN) complete() (problem string) {
 	return ""
 }
 
-// mysqlParameters finds what stops the driver among the parameters.
+// mysqlParameters returns the first problem with the parameters that the driver would refuse.
 func mysqlParameters(parameters string) (problem string) {
 	switches := []string{"allowAllFiles", "allowCleartextPasswords", "allowFallbackToPlaintext", "allowNativePasswords", "allowOldPasswords",
 		"checkConnLiveness", "clientFoundRows", "columnsWithAlias", "interpolateParams", "multiStatements", "parseTime", "rejectReadOnly"}
@@ -71,7 +71,7 @@ func mysqlParameters(parameters string) (problem string) {
 	return ""
 }
 
-// mysqlServer is net(address)/database of the data source.
+// mysqlServer returns net(address)/database of the data source as instance key.
 func mysqlServer(o object) inferred {
 	text, ok := o.text("data_source_name")
 	if !ok {
@@ -85,7 +85,7 @@ func mysqlServer(o object) inferred {
 	return known(d.net + "(" + d.addr + ")/" + d.database)
 }
 
-// splitHostPort splits host:port, [host]:port; ok is false for anything else.
+// splitHostPort splits host:port and [host]:port. It returns false for anything else.
 func splitHostPort(s string) (host, port string, ok bool) {
 	colon := strings.LastIndexByte(s, ':')
 	if colon < 0 {
@@ -99,7 +99,7 @@ func splitHostPort(s string) (host, port string, ok bool) {
 	return host, port, !strings.ContainsAny(host, ":[]") && !strings.ContainsAny(port, "[]")
 }
 
-// joinHostPort is host:port; addresses of IPv6 come into brackets.
+// joinHostPort returns host:port, with IPv6 addresses in brackets.
 func joinHostPort(host, port string) string {
 	if strings.Contains(host, ":") {
 		return "[" + host + "]:" + port

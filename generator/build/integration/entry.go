@@ -1,39 +1,41 @@
 package integration
 
-// Entry is what can be said of an integration. For one that the catalogue has, it overrules
-// what it sets and leaves the rest.
+// Entry is a user's entry of the catalogue. For an integration that the catalogue has, it changes only what it sets.
 type Entry struct {
 	// Name is the key of the agent's configuration, without `_configs`.
 	Name string `json:"name"`
-	// OldNames are other names by which objects may ask for it, such as the exporter's.
+	// OldNames are other names that objects can use for it, such as the exporter's.
 	OldNames []string `json:"oldNames,omitempty"`
 	// JobLabel is the label `job` of its targets. Default: `integrations/<name>`.
 	JobLabel string `json:"jobLabel,omitempty"`
-	// Singleton is true when an agent can run it only once. Default: false.
+	// Singleton is true if an agent can run it only once. Default: false.
 	Singleton *bool `json:"singleton,omitempty"`
-	// Placement is where it belongs: `every-node`, as it is about the node it runs on; `once`, as it asks a server; or `anywhere`. Default: anywhere.
+	// Placement is where it should run: `every-node` if it is about the node it runs on, `once` if it queries a
+	// server, or `anywhere`. Default: anywhere.
 	Placement Placement `json:"placement,omitempty"`
-	// Metrics is false when it has no metrics, and so neither targets nor the fields `instance`, `autoscrape` and `extra_labels` of those that have. Default: true.
+	// Metrics is false if it has no metrics, and therefore neither targets nor the fields `instance`,
+	// `autoscrape` and `extra_labels`. Default: true.
 	Metrics *bool `json:"metrics,omitempty"`
-	// Listed is false when the agent's SD API never lists it. Default: the same as metrics.
+	// Listed is false if the agent's SD API never lists it. Default: the same as metrics.
 	Listed *bool `json:"listed,omitempty"`
-	// Targets is the field whose items are its targets. Default: none, it is one target.
+	// Targets is the field with its targets, one for each item. Default: none, the integration is one target.
 	Targets string `json:"targets,omitempty"`
-	// Unchecked is true when any configuration is taken. Default: true for an integration that is new to the catalogue and has no fields.
+	// Unchecked is true if every configuration is accepted. Default: true for an integration that is new to the
+	// catalogue and has no fields.
 	Unchecked *bool `json:"unchecked,omitempty"`
-	// Fields are its own fields. Those that the catalogue has are overruled, the others added.
+	// Fields are its own fields. They replace those of the same name in the catalogue; others are added.
 	Fields []Field `json:"fields,omitempty"`
 }
 
-// Placement is where an integration belongs.
+// Placement says where an integration should run.
 type Placement string
 
 const (
 	// EveryNode is for integrations about the node that they run on.
 	EveryNode Placement = "every-node"
-	// Once is for integrations that ask something elsewhere.
+	// Once is for integrations that query something elsewhere.
 	Once Placement = "once"
-	// Anywhere is for integrations of which neither can be said.
+	// Anywhere is for integrations that fit neither of the others.
 	Anywhere Placement = "anywhere"
 )
 
@@ -43,25 +45,26 @@ type Field struct {
 	Name string `json:"name"`
 	// Type is `string`, `secret` (a string that messages never quote), `regex`, `url`, `int`, `float`, `bool`, `duration` (as Go writes it; a bare number counts nanoseconds), `timeout` (the same without bare numbers), `interval` (as Prometheus writes it), `object` or `any`; or `list of` or `map of` any of them.
 	Type string `json:"type,omitempty"`
-	// Default is what the agent takes when the field is absent.
+	// Default is the agent's value if the field is absent.
 	Default any `json:"default,omitempty"`
-	// Values are all that the agent takes. Default: any.
+	// Values are all values that the agent accepts. Default: any.
 	Values []string `json:"values,omitempty"`
-	// Known are all that have an effect; the agent ignores others. Default: any.
+	// Known are all values that have an effect; the agent ignores others. Default: any.
 	Known []string `json:"known,omitempty"`
-	// Required is `start` when the agent does not start without the field, `scrape` when only the integration fails. Default: it is optional.
+	// Required is `start` if the agent does not start without the field, and `scrape` if only the integration
+	// fails. Default: it is optional.
 	Required string `json:"required,omitempty"`
-	// Env is an environment variable of the agent that may stand in for the required field.
+	// Env is an environment variable of the agent that can replace the required field.
 	Env string `json:"env,omitempty"`
-	// Open is true when the agent ignores unknown fields of the object. Default: it refuses them.
+	// Open is true if the agent ignores unknown fields of the object. Default: it refuses them.
 	Open bool `json:"open,omitempty"`
-	// IntKeys is true when the keys of the map are numbers, which no configuration from Kubernetes can have.
+	// IntKeys is true if the keys of the map are numbers, which no configuration from Kubernetes can have.
 	IntKeys bool `json:"intKeys,omitempty"`
-	// Fields are those of the object, or of the objects in the list or map. An object without fields takes any.
+	// Fields are those of the object, or of the objects in the list or map. An object without fields accepts any.
 	Fields []Field `json:"fields,omitempty"`
 }
 
-// merge overrules fields by others of the same name; new ones go last.
+// merge replaces fields by those of the same name in by, and appends the others.
 func merge(fields, by []Field) []Field {
 	index := make(map[string]int, len(fields))
 	out := make([]Field, len(fields), len(fields)+len(by))

@@ -9,21 +9,20 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// inferred is the instance key that the agent makes up for an integration without one.
+// inferred is the instance key that the agent infers for an integration without one.
 type inferred struct {
 	text  string
 	known bool
-	// same is equal for integrations of one name in one pod that get the same key, also
-	// when that depends on the pod; empty when nothing can be said.
+	// same is equal for integrations of one name in one pod that get the same key, even if the key depends on
+	// the pod. It is empty if nothing is known about the key.
 	same string
 }
 
-// inference makes up the instance key of an integration, or reports that the agent could
-// not, in which case it does not start.
+// inference returns the instance key of an integration. It reports an error if the agent could not infer one,
+// because the agent does not start then.
 type inference func(o object) inferred
 
-// inferences are the instance keys by integration; an integration that is missing here
-// gets the pod's <hostname>:<port>.
+// inferences are the inferences by integration. An integration without one gets the pod's <hostname>:<port>.
 var inferences = map[string]inference{
 	"apache_http":   hostOf("scrape_uri"),
 	"azure":         hashOfAll,
@@ -49,7 +48,7 @@ var inferences = map[string]inference{
 	"vsphere":       hostAndPort("vsphere_url"),
 }
 
-// instance is the key of an integration: what is written, or else what is inferred.
+// instance returns the key of an integration: the written one, or the inferred one.
 func (o object) instance(t *Type) inferred {
 	if o.has("instance") {
 		return field("instance")(o)
@@ -65,7 +64,7 @@ func (o object) instance(t *Type) inferred {
 
 func known(text string) inferred { return inferred{text: text, known: true, same: "=" + text} }
 
-// depends is for a key that depends on a variable in a field: equal texts give equal keys.
+// depends returns a key that depends on a variable in the field: equal texts give equal keys.
 func (o object) depends(field string) inferred {
 	text, _ := o.value(field).(string)
 	if text == "" {
@@ -108,7 +107,7 @@ func ofURL(field string, key func(*url.URL) string) inference {
 	}
 }
 
-// hashOfAll is the hash of the whole configuration: only equal ones have the same.
+// hashOfAll returns a key that is equal only for equal configurations.
 func hashOfAll(o object) inferred {
 	own := make(map[string]any, len(o.values))
 	for key, v := range o.values {
@@ -119,19 +118,19 @@ func hashOfAll(o object) inferred {
 	return inferred{same: fmt.Sprintf("#%v", own)} // fmt sorts the keys of maps
 }
 
-// underivable reports that the agent cannot make up an instance.
+// underivable reports that the agent cannot infer an instance key.
 func (o object) underivable(field, format string, args ...any) {
 	path := o.path
 	if o.has(field) {
 		path = o.at(field)
 	}
 	if o.blamed(path) {
-		return // for a reason that has been reported
+		return // the reason has been reported
 	}
 	o.refuse(diag.IntegrationInstance, path, "set instance", "no instance can be inferred, as "+format+": the agent would not start", args...)
 }
 
-// items counts the items of a list, without nulls.
+// items returns the items of a list, without nulls.
 func (o object) items(field string) []any {
 	list, _ := o.values[field].([]any)
 	return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == nil })
@@ -141,7 +140,7 @@ func firstBroker(o object) inferred {
 	brokers := o.items("kafka_uris")
 	switch len(brokers) {
 	case 0:
-		return known("") // which the agent refuses for another reason
+		return known("") // the agent refuses it for another reason
 	case 1:
 		if text, ok := textOf(brokers[0]); ok {
 			return known(text)
@@ -152,7 +151,7 @@ func firstBroker(o object) inferred {
 	return inferred{}
 }
 
-// postgresServer is postgresql://host:port/database of the only data source.
+// postgresServer returns postgresql://host:port/database of the only data source.
 func postgresServer(o object) inferred {
 	sources := o.items("data_source_names")
 	if len(sources) != 1 {
@@ -173,7 +172,7 @@ func postgresServer(o object) inferred {
 	return known(postgresKey(o, u))
 }
 
-// postgresKey joins host, port and database, any of which may stand in the query as well.
+// postgresKey joins host, port and database. The URL's query can override each of them.
 func postgresKey(o object, u *url.URL) string {
 	settings := map[string]string{"host": u.Host, "dbname": strings.TrimPrefix(u.Path, "/")}
 	if host, port, ok := splitHostPort(u.Host); ok {
@@ -183,7 +182,7 @@ func postgresKey(o object, u *url.URL) string {
 	texts := []string{u.User.Username(), password, settings["host"], settings["dbname"]}
 	for key, values := range u.Query() {
 		texts = append(texts, values[0])
-		settings[key] = max(settings[key], values[0]) // the driver sorts them, and the last one counts
+		settings[key] = max(settings[key], values[0]) // the driver sorts the values and uses the last one
 	}
 	if slices.ContainsFunc(texts, func(s string) bool { return splits(s) }) {
 		o.wrong(o.at("data_source_names"), "set instance, or take the space out", "a part of the data source has a space in it, on which the agent crashes while it infers the instance")
@@ -201,8 +200,7 @@ func postgresKey(o object, u *url.URL) string {
 	return "postgresql://" + host + "/" + settings["dbname"]
 }
 
-// splits reports whether a text has a word behind a space without an equals sign, which
-// the agent takes for a setting.
+// splits reports whether a word without an equals sign follows a space. The agent reads such a word as a setting.
 func splits(s string) bool {
 	words := strings.Split(s, " ")
 	return slices.ContainsFunc(words[1:], func(w string) bool { return !strings.Contains(w, "=") })

@@ -9,19 +9,18 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Meta is what a MetricsIntegration tells its scrapers of itself.
+// Meta is what a MetricsIntegration's targets say about it in their labels.
 type Meta struct {
-	// Namespace and Name are the object's.
+	// Namespace and Name are those of the object.
 	Namespace, Name string
-	// Type is where it runs: daemonset, singleton or normal.
+	// Type is spec.type of RFC 1: daemonset, singleton or normal.
 	Type string
-	// Labels are the object's.
+	// Labels are those of the object.
 	Labels map[string]string
 }
 
-// Mark makes a checked MetricsIntegration what RFC 1 asks for: its instance key is the
-// object's, it never scrapes itself, and its labels say where it comes from. It returns
-// what stands against that; the findings of the check are not repeated.
+// Mark applies RFC 1 to a checked MetricsIntegration: its instance key is the object's, it never scrapes
+// itself, and its labels name the object. It returns new findings only.
 func (c *Checked) Mark(m Meta) []diag.Finding {
 	c.Instance, c.InstanceKnown = m.Namespace+"/"+m.Name, true
 	c.same = "=" + c.Instance
@@ -46,8 +45,8 @@ func (c *Checked) Mark(m Meta) []diag.Finding {
 	return findings
 }
 
-// labels are the meta labels. Labels of the object that become the same are refused, for
-// one of them would decide what monitors select.
+// labels returns the meta labels. It refuses labels of the object that become the same meta label, because it
+// would be undefined which one monitors select by.
 func (m Meta) labels() (labels model.Map, findings []diag.Finding) {
 	const integration = ownLabels + "integration_"
 	labels.Set(integration+"type", model.String(m.Type))
@@ -73,7 +72,7 @@ func sorted(m model.Map) model.Map {
 	return m
 }
 
-// sanitize replaces what a Prometheus label name cannot hold by underscores.
+// sanitize replaces characters that are invalid in a Prometheus label name with underscores.
 func sanitize(label string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {

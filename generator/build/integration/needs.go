@@ -1,7 +1,7 @@
 package integration
 
-// Needs is what an integration asks for while the agent starts, and without which the agent
-// stops; empty for those that ask later, when they are scraped. Seen with agent v0.44.8.
+// Needs returns what an integration must reach when the agent starts; otherwise the agent stops. It is empty
+// for integrations that connect when they are scraped. Observed with agent v0.44.8.
 func Needs(name string) string {
 	switch name {
 	case "kafka":

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// kind is what a value of a field must be.
+// kind is the type of a field's value.
 type kind int
 
 const (
@@ -32,13 +32,13 @@ var kinds = map[string]kind{
 	"duration": durationKind, "timeout": timeoutKind, "interval": intervalKind, "object": objectKind,
 }
 
-// String is what messages call a value of the kind.
+// String returns the kind as messages name it.
 func (k kind) String() string {
 	return [...]string{"value", "text", "text", "regular expression", "URL", "whole number", "number", "boolean",
 		"duration", "duration", "duration", "mapping", "list", "mapping"}[k]
 }
 
-// node is a [Field] made ready for checking.
+// node is a [Field] compiled for checking.
 type node struct {
 	*Field
 	kind   kind
@@ -48,7 +48,7 @@ type node struct {
 	rule   rule // checks an object as a whole
 }
 
-// compile makes a type's fields ready.
+// compile compiles the fields of a type.
 func (t *Type) compile() error {
 	fields := t.Fields
 	if t.Metrics {
@@ -62,7 +62,7 @@ func (t *Type) compile() error {
 	return nil
 }
 
-// commonFields are those of every integration with metrics.
+// commonFields returns the fields of every integration with metrics.
 func commonFields() []Field {
 	relabel := []Field{
 		{Name: "source_labels", Type: "list of string"}, {Name: "separator", Type: "string"}, {Name: "regex", Type: "string"},
@@ -82,7 +82,7 @@ func commonFields() []Field {
 	}
 }
 
-// newNode makes a field ready; where says which it is, in the catalogue's own terms.
+// newNode compiles a field; where is its path in the catalogue, for errors.
 func newNode(f *Field, where string) (*node, error) {
 	switch f.Required {
 	case "", "start", "scrape":
@@ -137,7 +137,7 @@ func typeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// field finds a field of an object; nil when it has none of that name.
+// field returns a field of an object, or nil if it has none of that name.
 func (n *node) field(name string) *node {
 	if i, ok := slices.BinarySearch(n.names, name); ok {
 		return n.fields[i]
@@ -145,5 +145,5 @@ func (n *node) field(name string) *node {
 	return nil
 }
 
-// free reports whether an object has any fields, as the catalogue names none.
+// free reports whether an object may have any fields, because the catalogue names none.
 func (n *node) free() bool { return len(n.fields) == 0 && n.Fields == nil }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// object is a mapping of a configuration, as its rule sees it: absent fields have the
-// agent's defaults.
+// object is a mapping of a configuration as rules see it: absent fields have the agent's defaults.
 type object struct {
 	*checker
 	node   *node
@@ -14,15 +13,15 @@ type object struct {
 	path   string
 }
 
-// rule checks an object as a whole, once its fields have been checked one by one.
+// rule checks an object as a whole, after its fields have been checked one by one.
 type rule func(o object)
 
 func (o object) at(field string) string { return child(o.path, field) }
 
-// has reports whether a field is written; null counts as absent.
+// has reports whether a field is set; null counts as absent.
 func (o object) has(field string) bool { return o.values[field] != nil }
 
-// given reports whether a field is written and not empty.
+// given reports whether a field is set and not empty.
 func (o object) given(field string) bool {
 	switch v := o.values[field].(type) {
 	case nil:
@@ -42,7 +41,7 @@ func (o object) given(field string) bool {
 	return true
 }
 
-// value is a field's value, or its default.
+// value returns a field's value or its default.
 func (o object) value(field string) any {
 	if v := o.values[field]; v != nil {
 		return v
@@ -53,8 +52,7 @@ func (o object) value(field string) any {
 	return nil
 }
 
-// text is the text of a field. known is false when it cannot be told from the
-// configuration, as it has variables in it or is no text.
+// text returns the text of a field. known is false if it contains variables or is not a text.
 func (o object) text(field string) (text string, known bool) { return textOf(o.value(field)) }
 
 func textOf(v any) (text string, known bool) {
@@ -71,13 +69,13 @@ func textOf(v any) (text string, known bool) {
 	return text, ok
 }
 
-// boolean is whether a field is true; false when that cannot be told.
+// boolean reports whether a field is true. It returns false if the value is unknown.
 func (o object) boolean(field string) bool {
 	b, _ := o.value(field).(bool)
 	return b
 }
 
-// integer is a field's number; false when it cannot be told.
+// integer returns a field's number, and false if it is unknown.
 func (o object) integer(field string) (int64, bool) {
 	text, ok := number(o.value(field))
 	if !ok {
@@ -87,7 +85,7 @@ func (o object) integer(field string) (int64, bool) {
 	return i, err == nil
 }
 
-// texts are the texts of a list without variables, with their places.
+// texts returns the texts of a list that contain no variables, with their paths.
 func (o object) texts(field string) (texts []string, paths []string) {
 	list, _ := o.values[field].([]any)
 	for i, v := range list {
@@ -98,7 +96,7 @@ func (o object) texts(field string) (texts []string, paths []string) {
 	return texts, paths
 }
 
-// objects are the mappings of a list.
+// objects returns the mappings of a list.
 func (o object) objects(field string) []object {
 	var out []object
 	list, _ := o.values[field].([]any)
@@ -110,13 +108,13 @@ func (o object) objects(field string) []object {
 	return out
 }
 
-// object is a field that is a mapping; an empty one when it is absent or something else.
+// object returns the mapping in a field. It is empty if the field is absent or something else.
 func (o object) object(field string) object {
 	m, _ := o.values[field].(map[string]any)
 	return object{o.checker, o.item(field), m, o.at(field)}
 }
 
-// item is the node of the objects of a field.
+// item returns the node of the objects in a field.
 func (o object) item(field string) *node {
 	n := o.node.field(field)
 	for n != nil && n.item != nil {
@@ -128,7 +126,7 @@ func (o object) item(field string) *node {
 	return n
 }
 
-// exclusive refuses two fields that the agent does not take together.
+// exclusive refuses two fields that cannot be set together.
 func (o object) exclusive(a, b string) {
 	if o.given(a) && o.given(b) {
 		o.wrong(o.at(b), "remove one of them", "%s and %s exclude each other", a, b)
@@ -145,7 +143,7 @@ func (o object) together(a, b string) {
 	}
 }
 
-// needs refuses that a switch is on without the fields that it needs.
+// needs refuses a switch that is on without the fields that it needs.
 func (o object) needs(on string, fields ...string) {
 	if !o.boolean(on) {
 		return

@@ -6,9 +6,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// placement checks that an integration runs where it makes sense. In the wrong place it
-// runs as well, so for an Integration this is a warning; of a MetricsIntegration RFC 1 says
-// that its type must fit.
+// placement checks that an integration runs where it makes sense. It also runs in the wrong place, so this is a
+// warning for an Integration. For a MetricsIntegration it is an error: RFC 1 says that its type must fit.
 func (k *checker) placement(out *Checked) {
 	severity, path := diag.Warning, "spec.type.allNodes"
 	if k.in.Kind == MetricsIntegration {
@@ -30,8 +29,8 @@ func (k *checker) placement(out *Checked) {
 	}
 }
 
-// local reports whether what an integration asks may be another thing on every node: an
-// address of the loopback, or one that depends on a variable.
+// local reports whether an integration's server can be a different one on every node: a loopback address, or
+// one that depends on a variable.
 func (c *Checked) local() bool {
 	if strings.HasPrefix(c.same, "$") {
 		return true

@@ -14,10 +14,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// rules are what the agent checks while it starts, beyond the types of fields, by the
-// place of the object: integration, and fields on the way to it. The agent also opens
-// files and connections then (kafka its brokers, gcp its credentials, redis its password
-// file); what it finds there nobody can tell from Git.
+// rules are the checks that the agent makes when it starts, beyond the types of fields. The keys are paths: the
+// integration, then fields. The agent also opens files and connections then (kafka its brokers, gcp its
+// credentials, redis its password file), which cannot be checked from Git.
 var rules = map[string]rule{
 	"apache_http":   func(o object) { o.absoluteURL("scrape_uri") },
 	"azure":         azure,
@@ -56,7 +55,7 @@ var rules = map[string]rule{
 	"statsd.mapping_config.mappings":                          statsdMapping,
 }
 
-// notEmpty refuses the empty text in a field that has a default.
+// notEmpty refuses an empty text in a field that has a default.
 func (o object) notEmpty(field string) {
 	if text, known := o.text(field); known && text == "" {
 		o.wrong(o.at(field), "leave it out for the default", "%s is empty: the agent would not start", field)
@@ -70,12 +69,12 @@ func (o object) atLeastOne(field string) {
 	}
 }
 
-// blamed reports whether something has been found at a path.
+// blamed reports whether there is a finding for a path.
 func (o object) blamed(path string) bool {
 	return slices.ContainsFunc(o.findings, func(f diag.Finding) bool { return f.Path == path })
 }
 
-// parses refuses what is no URL.
+// parses refuses a text that is not a URL.
 func (o object) parses(field string) {
 	if text, known := o.text(field); known {
 		if _, ok := parseURL(text); !ok {
@@ -84,7 +83,7 @@ func (o object) parses(field string) {
 	}
 }
 
-// absoluteURL refuses what is no URL with a scheme and no absolute path.
+// absoluteURL refuses a text that is neither a URL with a scheme nor an absolute path.
 func (o object) absoluteURL(field string) {
 	if text, known := o.text(field); known && !o.blamed(o.at(field)) {
 		if _, err := url.ParseRequestURI(text); err != nil {
@@ -93,11 +92,10 @@ func (o object) absoluteURL(field string) {
 	}
 }
 
-// explicit reports whether the instance key is not inferred.
+// explicit reports whether the instance key is given, not inferred.
 func (o object) explicit() bool { return o.in.Kind == MetricsIntegration || o.has("instance") }
 
-// mysql checks the data source, which the agent only parses while it starts when it makes
-// up the instance from it.
+// mysql checks the data source. When the agent starts, it parses it only to infer the instance key.
 func mysql(o object) {
 	text, known := o.text("data_source_name")
 	if !known || text == "" || !o.explicit() {
@@ -171,7 +169,7 @@ func kafka(o object) {
 	}
 }
 
-// isKafkaVersion accepts 1.2.3, and 0.1.2.3.
+// isKafkaVersion accepts versions such as 1.2.3 and 0.1.2.3.
 func isKafkaVersion(s string) bool {
 	parts := strings.Split(s, ".")
 	want := 3
@@ -258,7 +256,7 @@ func squid(o object) {
 	}
 }
 
-// tlsConfig is the rule for TLS blocks of Prometheus's own.
+// tlsConfig is the rule for TLS blocks of Prometheus's own type.
 func tlsConfig(o object) {
 	o.exclusive("ca", "ca_file")
 	o.exclusive("cert", "cert_file")
@@ -289,7 +287,7 @@ func cloudwatchRole(o object) {
 	}
 }
 
-// cloudwatchMetric checks that what is asked for covers a whole period.
+// cloudwatchMetric checks that the requested time covers a whole period.
 func cloudwatchMetric(o object) {
 	const defaultPeriod = 5 * time.Minute
 	period, ok1 := o.duration("period")
@@ -308,7 +306,7 @@ func cloudwatchMetric(o object) {
 	}
 }
 
-// duration is a field's duration; false when it cannot be told.
+// duration returns a field's duration, and false if it is unknown.
 func (o object) duration(field string) (time.Duration, bool) {
 	text, known := o.text(field)
 	if !known || text == "" {
@@ -326,7 +324,7 @@ func isDuration(s string) bool {
 	return err == nil
 }
 
-// keys are the keys of a field that is a mapping, sorted.
+// keys returns the keys of the mapping in a field, sorted.
 func (o object) keys(field string) []string {
 	m, _ := o.values[field].(map[string]any)
 	return slices.Sorted(maps.Keys(m))

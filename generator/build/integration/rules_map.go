@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// The integrations whose configuration maps what they read to metrics: statsd and mssql.
+// Rules of the integrations that map what they read to metrics: statsd and mssql.
 
-// What statsd_exporter takes as names.
+// Names that statsd_exporter accepts.
 var (
 	statsdMatch = regexp.MustCompile(`^(?:\*|[a-zA-Z_][\w-]*)(?:\.(?:\*|\w[\w-]*))*$`)
 	statsdName  = regexp.MustCompile(`^(?:[a-zA-Z_]|\$\{?\d+\}?)(?:\w|\$\{?\d+\}?)*$`)
@@ -37,7 +37,7 @@ func none(o object, fields ...string) bool {
 	})
 }
 
-// statsdGlob checks what a mapping matches, which may be a pattern of either kind.
+// statsdGlob checks the match of a mapping, which can be a glob or a regular expression.
 func statsdGlob(o, defaults object) {
 	kind, known := o.text("match_type")
 	if byDefault, ok := defaults.text("match_type"); kind == "" && !o.has("match_type") {
@@ -103,7 +103,7 @@ func mssql(o object) {
 	}
 }
 
-// mssqlQueries checks that metrics refer to queries that there are.
+// mssqlQueries checks that metrics refer to queries that exist.
 func mssqlQueries(o object) {
 	var names []string
 	for _, q := range o.objects("queries") {

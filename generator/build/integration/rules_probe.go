@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// The integrations that probe what their configuration lists: blackbox and snmp.
+// Rules of the integrations that probe listed targets: blackbox and snmp.
 
-// blackboxModules checks that targets use modules that there are.
+// blackboxModules checks that targets use modules that exist.
 func blackboxModules(o object) {
 	config, _ := o.values["blackbox_config"].(map[string]any)
 	modules := object{o.checker, &node{Field: &Field{}}, config, o.at("blackbox_config")}.keys("modules")
 	if o.given("config_file") {
-		return // the modules are in there, and the others are not used
+		return // the modules are in that file, and those in the configuration are not used
 	}
 	const byDefault = "http_2xx"
 	for _, t := range o.objects("blackbox_targets") {
@@ -73,8 +73,8 @@ func blackboxICMP(o object) {
 	}
 }
 
-// snmp checks that targets use modules, credentials and parameters that there are, where
-// the configuration lists them all.
+// snmp checks that targets use modules, credentials and parameters that exist, where the configuration lists
+// all of them.
 func snmp(o object) {
 	config := o.object("snmp_config")
 	modules, auths := config.keys("modules"), config.keys("auths")
@@ -88,7 +88,7 @@ func snmp(o object) {
 	}
 }
 
-// lists warns when a name is not one of those that there are.
+// lists warns if a name is not in the list.
 func (o object) lists(field, byDefault, where string, names []string) {
 	text, known := o.text(field)
 	name := orText(text, byDefault)
@@ -117,7 +117,7 @@ func snmpAuth(o object) {
 	}
 }
 
-// snmpV3 checks the credentials that a security level needs; each includes the lower ones.
+// snmpV3 checks the credentials that a security level needs. Each level includes the lower ones.
 func snmpV3(o object) {
 	levels := []string{"noAuthNoPriv", "authNoPriv", "authPriv"}
 	text, known := o.text("security_level")

@@ -49,8 +49,8 @@ func (k *checker) boolean(n *node, v bool, path string) {
 	}
 }
 
-// number checks a number. The agent cuts fractions off where it wants whole numbers, and
-// counts nanoseconds where it wants a duration.
+// number checks a number. The agent drops the fraction where it wants an integer, and reads nanoseconds where
+// it wants a duration.
 func (k *checker) number(n *node, text, path string) {
 	if n == nil {
 		return
@@ -91,13 +91,13 @@ func (k *checker) whole(text, path string) {
 	}
 }
 
-// takesText reports whether any scalar is taken as the text that is written.
+// takesText reports whether the agent reads any scalar of this kind as text.
 func takesText(k kind) bool {
 	return k == stringKind || k == secretKind || k == regexKind || k == urlKind
 }
 
-// asText warns of a number or boolean where the agent wants a text: YAML may have changed
-// what was written, as 0123 to 83 and yes to true.
+// asText warns about a number or boolean where the agent wants a text: YAML may have changed it, such as 0123
+// to 83 and yes to true.
 func (k *checker) asText(n *node, path, text string) {
 	taken := "one"
 	if n.kind != secretKind {
@@ -106,8 +106,8 @@ func (k *checker) asText(n *node, path, text string) {
 	k.warn(path, "put it into quotes", "is not a text: the agent takes it as %s, which may not be what was written", taken)
 }
 
-// text checks a text and converts it. One with variables in it is whatever the pod's
-// environment makes of it: it is written without quotes where a text would be refused.
+// text checks and converts a text. A text with variables is unknown until the pod expands it. It is written
+// without quotes where the agent would refuse a quoted text.
 func (k *checker) text(n *node, text, path string) model.Value {
 	plain, known, ok := literal(text)
 	if !ok {
@@ -131,11 +131,10 @@ func (k *checker) text(n *node, text, path string) model.Value {
 	return k.secret(n, text, path, known)
 }
 
-// bareVariable is a text with variables that reads as one YAML scalar without quotes.
+// bareVariable matches texts with variables that are one YAML scalar without quotes.
 var bareVariable = regexp.MustCompile(`^[\w.+-]*(?:(?:\$\{[\w:=.+-]+\}|\$\(\w+\))[\w.+-]*)+$`)
 
-// literal is what a live text is to the agent, if no variable is in it. ok is false for an
-// unfinished reference.
+// literal returns what an expanded text is if it contains no variable (known). ok is false for an unfinished reference.
 func literal(text string) (plain string, known, ok bool) {
 	if strings.IndexByte(text, '$') < 0 {
 		return text, true, true
@@ -144,7 +143,7 @@ func literal(text string) (plain string, known, ok bool) {
 	return strings.ReplaceAll(text, "$$", "$"), len(refs) == 0, ok
 }
 
-// content checks what a text without variables says.
+// content checks a text without variables.
 func (k *checker) content(n *node, text, path string) {
 	switch n.kind {
 	case regexKind:
@@ -172,8 +171,7 @@ func (k *checker) content(n *node, text, path string) {
 	}
 }
 
-// didYouMean is the hint that names the likely candidate, for words that are not beyond
-// what anyone would misspell.
+// didYouMean returns a hint with the likely candidate, unless the word is too long to be a misspelling.
 func didYouMean(word string, candidates []string) string {
 	const longest = 100
 	if len(word) > longest {
@@ -182,7 +180,7 @@ func didYouMean(word string, candidates []string) string {
 	return diag.DidYouMean(word, candidates)
 }
 
-// oneOf is the hint for a value that is none of those that there are.
+// oneOf returns the hint for a value that is not one of the valid ones.
 func oneOf(text string, values []string) string {
 	const few = 8
 	if hint := didYouMean(text, values); hint != "" || len(values) > few || len(values) == 0 {
@@ -191,8 +189,7 @@ func oneOf(text string, values []string) string {
 	return "it is one of " + strings.Trim(strings.Join(values, ", "), ", ")
 }
 
-// parseURL reports whether the agent can parse a URL, and if not why, unless that would
-// quote a password.
+// parseURL reports whether the agent can parse a URL. If not, detail says why, unless that would quote a password.
 func parseURL(text string) (detail string, ok bool) {
 	_, err := url.Parse(text)
 	if err == nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// checker judges and converts one integration.
+// checker checks and converts one integration.
 type checker struct {
 	in       Input
-	typ      *Type // nil when it is not known
+	typ      *Type // nil for an unknown integration
 	findings []diag.Finding
 	literals []string // see Checked.Literals
 }
@@ -25,7 +25,7 @@ func (k *checker) report(s diag.Severity, code diag.Code, path, hint, format str
 	k.findings = append(k.findings, diag.Finding{Severity: s, Code: code, Path: path, Hint: hint, Message: fmt.Sprintf(format, args...)})
 }
 
-// refuse reports what the agent of the catalogue refuses; another may take it.
+// refuse reports what the catalogue's agent refuses: a warning if the pods may run another agent.
 func (k *checker) refuse(code diag.Code, path, hint, format string, args ...any) {
 	severity := diag.Error
 	if !k.in.Strict {
@@ -37,24 +37,24 @@ func (k *checker) refuse(code diag.Code, path, hint, format string, args ...any)
 	}
 }
 
-// blameAgent says that the last finding is there for a setting of the GrafanaAgent.
+// blameAgent relates the last finding to the GrafanaAgent, whose setting is involved.
 func (k *checker) blameAgent() {
 	if k.in.Agent != (diag.Object{}) {
 		k.findings[len(k.findings)-1].Related = []diag.Object{k.in.Agent}
 	}
 }
 
-// wrong reports a value that the agent of the catalogue refuses.
+// wrong reports a value that the catalogue's agent refuses.
 func (k *checker) wrong(path, hint, format string, args ...any) {
 	k.refuse(diag.InvalidIntegration, path, hint, format, args...)
 }
 
-// warn reports a value with which only this integration suffers.
+// warn reports a value that breaks only this integration.
 func (k *checker) warn(path, hint, format string, args ...any) {
 	k.report(diag.Warning, diag.InvalidIntegration, path, hint, format, args...)
 }
 
-// value converts a value and checks it by its field, which is nil when anything goes.
+// value converts a value and checks it against its field. The field is nil if any value is accepted.
 func (k *checker) value(n *node, v any, path string) model.Value {
 	switch v := v.(type) {
 	case map[string]any:
@@ -87,7 +87,7 @@ func (k *checker) list(n *node, list []any, path string) model.Value {
 	return out
 }
 
-// mapping converts a mapping: of an object, of a map, or of anything.
+// mapping converts a mapping: an object, a map, or an unchecked value.
 func (k *checker) mapping(n *node, m map[string]any, path string) model.Map {
 	out := model.Map{}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -109,7 +109,7 @@ func (k *checker) mapping(n *node, m map[string]any, path string) model.Map {
 	return out
 }
 
-// member is the field for a key of a mapping; nil when anything goes.
+// member returns the field for a key of a mapping, or nil if any value is accepted.
 func (k *checker) member(n *node, key, path string) *node {
 	switch {
 	case n == nil:
@@ -134,7 +134,7 @@ func (k *checker) member(n *node, key, path string) *node {
 	return field
 }
 
-// required finds fields that are missing.
+// required reports required fields that are missing.
 func (k *checker) required(o object) {
 	for _, f := range o.node.fields {
 		if f.Required == "" || o.given(f.Name) || f.Env != "" && k.in.defines(f.Env) {
@@ -170,7 +170,7 @@ func (k *checker) mismatch(n *node, v any, path string) {
 	k.wrong(path, hint, "is a %s, and the agent wants a %s", typeOf(v), wanted(n))
 }
 
-// wanted is what messages call a value of a field.
+// wanted describes the values of a field, for messages.
 func wanted(n *node) string {
 	if n.kind == listKind {
 		switch n.item.kind {
@@ -187,7 +187,7 @@ func wanted(n *node) string {
 
 func isCollection(v any) bool { return typeOf(v) == "list" || typeOf(v) == "mapping" }
 
-// needsNoQuotes reports whether a text would be right if it were none.
+// needsNoQuotes reports whether the text would be valid without its quotes.
 func needsNoQuotes(k kind, v any) bool {
 	text, ok := v.(string)
 	switch k {
@@ -200,7 +200,7 @@ func needsNoQuotes(k kind, v any) bool {
 	return false
 }
 
-// typeOf is what messages call a value.
+// typeOf describes a value, for messages.
 func typeOf(v any) string {
 	switch v.(type) {
 	case map[string]any:
@@ -215,8 +215,8 @@ func typeOf(v any) string {
 	return "number"
 }
 
-// number returns the exact spelling of a number; false for anything else, and for numbers
-// that no reader of YAML takes as such.
+// number returns the exact spelling of a number. It returns false for anything else, and for numbers that YAML
+// parsers do not read as numbers.
 func number(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:
@@ -234,7 +234,7 @@ func number(v any) (string, bool) {
 	return "", false
 }
 
-// child is the path of a key, as Kubernetes spells it.
+// child returns the path of a key in Kubernetes' notation.
 func child(path, key string) string {
 	if key == "" || strings.ContainsAny(key, ".[]/ ") {
 		return path + "[" + key + "]"

@@ -11,12 +11,11 @@ import (
 // access resolves the credentials of one endpoint.
 type access struct {
 	secrets Secrets
-	path    string // of the endpoint, ending in a dot unless it is empty
+	path    string // the path of the endpoint, ending in a dot unless it is empty
 	found   *findings
 }
 
-// auth returns the credentials of a job. The agent refuses a file in which a job has more
-// than one kind.
+// auth returns the credentials of a job. The agent refuses the whole file if a job has more than one kind.
 func (a access) auth(basic *monitoringv1.BasicAuth, token *corev1.SecretKeySelector, tokenFile string) (out model.HTTPAuth) {
 	methods := 0
 	if basic != nil {
@@ -41,8 +40,7 @@ func (a access) auth(basic *monitoringv1.BasicAuth, token *corev1.SecretKeySelec
 	return out
 }
 
-// basicAuthHalf resolves username or password; one without the other is refused, as it
-// makes the operator fail.
+// basicAuthHalf resolves username or password. One without the other is refused, because the operator fails then.
 func (a access) basicAuthHalf(field string, ref corev1.SecretKeySelector) model.Secret {
 	if ref.Name == "" && ref.Key == "" {
 		a.found.report(diag.Error, diag.IncompleteBasicAuth, a.path+field, "is missing: basicAuth needs a username and a password")
@@ -51,7 +49,7 @@ func (a access) basicAuthHalf(field string, ref corev1.SecretKeySelector) model.
 	return a.secrets.Value(a.path+field, &ref)
 }
 
-// fullTLS is for types that may name files of the agent; these win over references.
+// fullTLS is for types that may name files of the agent, which take precedence over references.
 func (a access) fullTLS(c *monitoringv1.TLSConfig) *model.TLS {
 	if c == nil {
 		return nil
@@ -85,7 +83,7 @@ func (a access) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) *model.
 	return t
 }
 
-// file is the name of a file of the agent, or else the file of a reference.
+// file returns the name of a file of the agent, otherwise the file of a reference.
 func (a access) file(field, name string, ref monitoringv1.SecretOrConfigMap) string {
 	if name != "" {
 		return name
@@ -93,7 +91,7 @@ func (a access) file(field, name string, ref monitoringv1.SecretOrConfigMap) str
 	return a.secrets.File(a.path+field, ref)
 }
 
-// Given reports whether there is a reference at all.
+// Given reports whether there is a reference.
 func Given(ref monitoringv1.SecretOrConfigMap) bool { return ref.Secret != nil || ref.ConfigMap != nil }
 
 func optionalRef(ref monitoringv1.SecretOrConfigMap) bool {
@@ -106,8 +104,7 @@ func optionalRef(ref monitoringv1.SecretOrConfigMap) bool {
 	return false
 }
 
-// Referred is what a reference is to, for findings about who refers to it; nothing for no
-// reference.
+// Referred returns the object of a reference, for Related of a finding. It returns nothing if there is no reference.
 func Referred(ref monitoringv1.SecretOrConfigMap) []diag.Object {
 	switch {
 	case ref.Secret != nil:
@@ -118,10 +115,9 @@ func Referred(ref monitoringv1.SecretOrConfigMap) []diag.Object {
 	return nil
 }
 
-// HalfTLS reports whether a TLS block has a client certificate and no key, or the reverse:
-// because only one is written (hasCert, hasKey), or because the other is optional and not
-// there; then it says what is missing. One that does not resolve although it must has been
-// reported as that.
+// HalfTLS reports whether a TLS block has a client certificate without a key, or the reverse. Either only one
+// is set (hasCert, hasKey), or the other is optional and absent; then missing names it. A required reference
+// that does not resolve was reported before.
 func HalfTLS(t *model.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOrConfigMap) (half bool, missing []diag.Object) {
 	switch {
 	case hasCert != hasKey:

@@ -17,23 +17,22 @@ import (
 
 // Defaults of an SDAggregator.
 const (
-	// DefaultSDURL is where the sd-aggregator is found when it is installed as sd-aggregator
-	// in the namespace monitoring.
+	// DefaultSDURL is the URL of a sd-aggregator that is installed as sd-aggregator in the namespace monitoring.
 	DefaultSDURL = "http://sd-aggregator.monitoring.svc:8080"
-	// DefaultSDRefresh is how often it is asked.
+	// DefaultSDRefresh is how often agents query it.
 	DefaultSDRefresh = 30 * time.Second
-	// MinSDRefresh is how often it may be asked. The interval is the request's timeout too.
+	// MinSDRefresh is the shortest interval. The interval is also the timeout of a request.
 	MinSDRefresh = 5 * time.Second
 )
 
-// The path and the one parameter of the sd-aggregator's list of targets.
+// The path and the parameter of the sd-aggregator's list of targets.
 const (
 	sdPath      = "/operator/api/v1/metrics/integrations/sd"
 	sdParameter = "grafanaagent"
 )
 
-// SDAggregator is how agents reach the sd-aggregator, which lists the targets of all
-// MetricsIntegrations. The zero value is the default.
+// SDAggregator is how agents reach the sd-aggregator, which lists the targets of all MetricsIntegrations. The
+// zero value means the defaults.
 type SDAggregator struct {
 	// URL is its address without the path of the list. Default DefaultSDURL.
 	URL string
@@ -45,12 +44,11 @@ type SDAggregator struct {
 	Authorization *monitoringv1.SafeAuthorization
 }
 
-// settingsPath is where the settings stand, for findings.
+// settingsPath is the path of these settings, for findings.
 const settingsPath = "the pipeline's spec.sdAggregator."
 
-// HTTPSD makes what the http_sd_configs of a GrafanaAgent's IntegrationMonitors have in
-// common. The references are resolved by the agent's secrets, and only when an
-// IntegrationMonitor needs them.
+// HTTPSD returns what all http_sd_configs for the IntegrationMonitors of a GrafanaAgent share. References are
+// resolved by the agent's secrets, and only if there is an IntegrationMonitor.
 func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, []diag.Finding) {
 	if a.URL == "" {
 		a.URL = DefaultSDURL
@@ -68,12 +66,12 @@ func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, []diag.Finding) {
 	}, found
 }
 
-// CheckSDURL says what is wrong with the URL of an sd-aggregator.
+// CheckSDURL returns an error if the URL cannot be that of an sd-aggregator.
 func CheckSDURL(raw string) error {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil:
-		return errors.New("is not a URL") // the reason repeats it, and it may hold a password
+		return errors.New("is not a URL") // url.Parse repeats the URL, which can contain a password
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return errors.New("must begin with http:// or https:// and name a host")
 	case u.User != nil:

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Settings are what a GrafanaAgent decides for all of its jobs (GrafanaAgent.spec.metrics).
+// Settings are the GrafanaAgent's settings for all of its jobs (spec.metrics).
 type Settings struct {
 	Shards                   int // at least 1
 	OverrideHonorLabels      bool
@@ -23,11 +23,10 @@ type Settings struct {
 	EnforcedNamespaceLabel   string
 	EnforcedSampleLimit      *uint64
 	EnforcedTargetLimit      *uint64
-	// Interval is used by jobs that have none, in the file's own spelling; the agent's
-	// default is 1m.
+	// Interval is the interval of jobs that set none. The agent's default is 1m.
 	Interval time.Duration
-	// APIServer is a prototype: how the agent reaches the Kubernetes API. Its Role and
-	// Namespaces are filled in for each job.
+	// APIServer is a template for service discovery: how the agent reaches the Kubernetes API. Each job sets
+	// Role and Namespaces.
 	APIServer model.KubernetesSD
 
 	// Agent is the GrafanaAgent.
@@ -39,19 +38,18 @@ type Settings struct {
 // DefaultInterval is the agent's scrape interval where none is set.
 const DefaultInterval = time.Minute
 
-// Secrets resolves the references of one monitor, in its namespace. A path says where
-// in the monitor the reference stands. The caller learns of unresolvable references
-// from the implementation.
+// Secrets resolves the references of one monitor in its namespace; path is the path of the reference in the
+// monitor. Implementations report references that do not resolve to their creator.
 type Secrets interface {
-	// Value is for fields whose content the operator writes into the configuration.
+	// Value is for fields that the operator writes into the configuration as values.
 	Value(path string, ref *corev1.SecretKeySelector) model.Secret
-	// File is for fields that take the path of a mounted file; empty when ref is.
+	// File is for fields that take the path of a mounted file. It returns nothing if ref is empty.
 	File(path string, ref monitoringv1.SecretOrConfigMap) string
-	// ValueOnly is for fields that take no file.
+	// ValueOnly is for fields that cannot be given as a file.
 	ValueOnly(path string, ref monitoringv1.SecretOrConfigMap) model.Secret
 }
 
-// Builder makes the jobs of one GrafanaAgent. It is not safe for concurrent use.
+// Builder builds the jobs of one GrafanaAgent. It is not safe for concurrent use.
 type Builder struct {
 	settings  Settings
 	rules     rules
@@ -59,7 +57,7 @@ type Builder struct {
 	relabel   RelabelChecker
 }
 
-// NewBuilder returns a Builder; it precomputes the rules that all jobs share.
+// NewBuilder returns a Builder. It builds the rules that all jobs share.
 func NewBuilder(s Settings) *Builder {
 	s.Shards = max(s.Shards, 1)
 	if s.Interval == 0 {
@@ -76,17 +74,17 @@ type job struct {
 	config  model.ScrapeConfig
 	found   findings
 	secrets Secrets
-	path    string // of the endpoint, ending in a dot unless it is empty
+	path    string // the path of the endpoint, ending in a dot unless it is empty
 }
 
-// owner is namespace/name of the GrafanaAgent.
+// owner returns namespace/name of the GrafanaAgent.
 func (s *Settings) owner() string { return s.Agent.Namespace + "/" + s.Agent.Name }
 
 func (j *job) add(r ...*model.Relabel) {
 	j.config.Relabel = append(j.config.Relabel, r...)
 }
 
-// access resolves the credentials of the job.
+// access returns the resolver of the job's credentials.
 func (j *job) access() access { return access{secrets: j.secrets, path: j.path, found: &j.found} }
 
 func (j *job) selectors() selectors { return selectors{regexes: &j.relabel, found: &j.found} }
@@ -98,8 +96,8 @@ func (j *job) keepPort(portLabel, port string, target *intstr.IntOrString) {
 	}
 }
 
-// kubernetes sets the job's service discovery. Which namespaces it looks in is decided
-// by the monitor, unless the GrafanaAgent ignores its wish.
+// kubernetes sets the job's service discovery. The monitor's selector decides which namespaces it watches,
+// unless the GrafanaAgent ignores these selectors.
 func (j *job) kubernetes(role, namespace string, sel monitoringv1.NamespaceSelector) {
 	sd := j.settings.APIServer
 	sd.Role = role
@@ -115,8 +113,8 @@ func (j *job) kubernetes(role, namespace string, sel monitoringv1.NamespaceSelec
 	j.config.Kubernetes = &sd
 }
 
-// timing sets interval and timeout. The agent refuses a file in which a job's timeout
-// exceeds its interval. Zero is as good as absent.
+// timing sets interval and timeout; zero counts as absent. The agent refuses the whole file if the timeout of a
+// job exceeds its interval.
 func (j *job) timing(interval, timeout monitoringv1.Duration) {
 	j.config.Interval, j.config.Timeout = string(interval), string(timeout)
 	every, whose := j.settings.Interval, []diag.Object{j.settings.Agent}
@@ -146,8 +144,8 @@ func (j *job) timing(interval, timeout monitoringv1.Duration) {
 	}
 }
 
-// limit is the operator's rule for sample and target limits: an enforced limit always
-// wins, even one of 0, which lifts the monitor's own (reference defect A1).
+// limit returns a sample or target limit by the operator's rule: an enforced limit always wins, even 0, which
+// removes the monitor's own (reference defect A1).
 func limit(own *int64, enforced *uint64) *int64 {
 	if enforced != nil {
 		v := Float64Int(int64(min(*enforced, math.MaxInt64)))
@@ -160,8 +158,8 @@ func limit(own *int64, enforced *uint64) *int64 {
 	return nil
 }
 
-// Float64Int rounds an integer as the operator does, whose numbers all pass through
-// floating point: from 2^53 on the last digits change (reference defect A9).
+// Float64Int rounds an integer as the operator does: all its numbers pass through float64, so the last digits
+// change from 2^53 on (reference defect A9).
 func Float64Int(v int64) int64 {
 	if f := float64(v); f < math.MaxInt64 {
 		return int64(f)

@@ -9,14 +9,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 )
 
-// findings are what there is to say about a monitor.
+// findings are the findings about a monitor.
 type findings []diag.Finding
 
 func (f *findings) report(s diag.Severity, code diag.Code, path, format string, args ...any) {
 	*f = append(*f, diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// fail reports an error that there is only together with other objects.
+// fail reports an error that other objects contribute to.
 func (f *findings) fail(code diag.Code, path, message string, related ...diag.Object) {
 	*f = append(*f, diag.Finding{Severity: diag.Error, Code: code, Path: path, Message: message, Related: related})
 }
@@ -28,7 +28,7 @@ func (f *findings) checkURL(path, value string) {
 	}
 }
 
-// checkHTTPURL reports a URL that nothing can be requested from.
+// checkHTTPURL reports a URL that HTTP requests cannot be sent to.
 func (f *findings) checkHTTPURL(path, value string) {
 	if u := f.parseURL(path, value); u != nil && (u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https") {
 		f.report(diag.Error, diag.InvalidURL, path, "must be a URL that begins with http:// or https://")
@@ -39,7 +39,7 @@ func (f *findings) parseURL(path, value string) *url.URL {
 	u, err := url.Parse(value)
 	if err != nil {
 		if e := (*url.Error)(nil); errors.As(err, &e) {
-			err = e.Err // without the URL itself, which may hold a password
+			err = e.Err // without the URL itself, which can contain a password
 		}
 		f.report(diag.Error, diag.InvalidURL, path, "is not a URL: %v", err)
 	} else if yamltext.ReadsAsNull(value) {

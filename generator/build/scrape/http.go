@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// endpointHTTP is what endpoints of ServiceMonitors and PodMonitors have in common.
+// endpointHTTP holds what endpoints of ServiceMonitors and PodMonitors share.
 type endpointHTTP struct {
 	honorLabels     bool
 	honorTimestamps *bool
@@ -42,11 +42,10 @@ func scheme(s *monitoringv1.Scheme) string {
 	if s == nil {
 		return ""
 	}
-	return strings.ToLower(string(*s)) // today's CRDs take HTTPS as well
+	return strings.ToLower(string(*s)) // today's CRDs accept HTTPS in capitals too
 }
 
-// bearer returns the token reference of an endpoint, nil when there is none. The field
-// is deprecated, and used by most monitors that there are.
+// bearer returns the token reference of an endpoint, or nil. The field is deprecated, but most monitors use it.
 func bearer(c *monitoringv1.HTTPConfigWithoutTLS) *corev1.SecretKeySelector {
 	if c.BearerTokenSecret == nil || c.BearerTokenSecret.Name == "" { //nolint:staticcheck // the operator renders it
 		return nil

@@ -11,9 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// What the targets of MetricsIntegrations say of themselves: the object they come from,
-// as the pods' configuration has it, and the GrafanaAgent that it belongs to, as the
-// sd-aggregator adds it.
+// Labels of the targets of MetricsIntegrations: the object that they come from (set by the pods' configuration)
+// and its GrafanaAgent (added by the sd-aggregator).
 const (
 	crPrefix       = "__meta_agentoperator_integration_cr_"
 	crNamespace    = crPrefix + "namespace"
@@ -24,13 +23,13 @@ const (
 	ownerName      = "__meta_agentoperator_grafanaagent_name"
 )
 
-// discovery is what the jobs of all IntegrationMonitors share; it is never changed.
+// discovery holds what the jobs of all IntegrationMonitors share. It is never changed.
 type discovery struct {
-	// own lists the targets of the GrafanaAgent, all those of every one. Prometheus makes
-	// one request for all jobs with equal settings.
+	// own lists the targets of this GrafanaAgent, all those of every GrafanaAgent. Prometheus sends one request
+	// for all jobs with equal settings.
 	own, all *model.HTTPSD
 	marked   *model.Relabel // keeps the targets of MetricsIntegrations
-	owned    *model.Relabel // keeps those of the GrafanaAgent
+	owned    *model.Relabel // keeps the targets of this GrafanaAgent
 	instance *model.Relabel
 	cluster  *model.Relabel
 	shard    []*model.Relabel
@@ -38,11 +37,11 @@ type discovery struct {
 
 func newDiscovery(s *Settings, shard []*model.Relabel) discovery {
 	own, all := s.SD, s.SD
-	// A slash may stand in a query as it is, and names hold nothing else to escape.
+	// A slash needs no escaping in a query, and names contain nothing that does.
 	own.URL += "?" + sdParameter + "=" + s.owner()
 	owner := []string{ownerNamespace, ownerName}
 	hash := *shard[0]
-	hash.SourceLabels = []string{"__address__", "__metrics_path__"} // one pod has one address
+	hash.SourceLabels = []string{"__address__", "__metrics_path__"} // all targets of a pod have the same address
 	return discovery{
 		own: &own, all: &all,
 		marked: &model.Relabel{SourceLabels: []string{crName}, Regex: model.Present(".+"), Action: "keep"},
@@ -54,8 +53,8 @@ func newDiscovery(s *Settings, shard []*model.Relabel) discovery {
 	}
 }
 
-// IntegrationMonitor returns the job by which a MetricsInstance, whose namespace/name is
-// given, scrapes the MetricsIntegrations that the monitor selects.
+// IntegrationMonitor returns the job that scrapes the MetricsIntegrations that the monitor selects. instance is
+// namespace/name of the MetricsInstance that runs it.
 func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance string, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
 	spec := &m.Spec
 	key := m.Namespace + "/" + m.Name
@@ -78,7 +77,7 @@ func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance st
 	}
 	j.add(integrationSelector(&j.found, "spec.selector", &spec.Selector)...)
 	j.integrationLabels(spec.TargetLabels, all)
-	if j.config.Scheme != "" { // a target's own would win over the job's
+	if j.config.Scheme != "" { // a target's own scheme would override the job's
 		j.add(&model.Relabel{TargetLabel: "__scheme__", Replacement: model.Present(j.config.Scheme)})
 	}
 	j.integrationRules(spec.RelabelConfigs, all)
@@ -114,7 +113,7 @@ func (j *job) integrationHTTP(spec *v1alpha1.IntegrationMonitorSpec) {
 	j.config.TLS = j.access().ownTLS(spec.TLSConfig)
 }
 
-// integrationLimits sets the limits. Zero is none, as in Prometheus.
+// integrationLimits sets the limits. Zero means no limit, as in Prometheus.
 func (j *job) integrationLimits(spec *v1alpha1.IntegrationMonitorSpec) {
 	positive := func(v *int64) *int64 {
 		if v == nil || *v <= 0 {
@@ -162,8 +161,8 @@ func (j *job) integrationRules(rules []v1alpha1.RelabelConfig, all bool) {
 	}
 }
 
-// reserved tells of a rule that sets a label with a fixed value. It reports whether to
-// leave the rule out: job is the agent's own, all others are set afterwards.
+// reserved reports a rule that sets a reserved label to a fixed value. It returns true if the rule must be left
+// out: job is the agent's own label, all others are overwritten later.
 func (j *job) reserved(path string, r *model.Relabel, all bool) bool {
 	if !slices.Contains([]string{"", "replace", "hashmod", "lowercase", "uppercase"}, r.Action) {
 		return false

@@ -15,13 +15,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Selectors over MetricsIntegrations become relabelling rules that mean what the selector
-// means in Kubernetes: equality needs the label to be there, values are no expressions.
+// Selectors over MetricsIntegrations become relabelling rules with the meaning that they have in Kubernetes:
+// equality needs the label to exist, and values are not regular expressions.
 
 // present is the value of the labels that say that an object has a label.
 const present = "true"
 
-// anyOf is a regular expression for one of some texts, in their order.
+// anyOf returns a regular expression that matches one of the texts, in their order.
 func anyOf(texts ...string) string {
 	quoted := make([]string, len(texts))
 	for i, s := range texts {
@@ -30,7 +30,7 @@ func anyOf(texts ...string) string {
 	return strings.Join(quoted, "|")
 }
 
-// group brackets an expression of so many alternatives.
+// group puts an expression in brackets if it has several alternatives.
 func group(expr string, alternatives int) string {
 	if alternatives == 1 {
 		return expr
@@ -38,8 +38,8 @@ func group(expr string, alternatives int) string {
 	return "(?:" + expr + ")"
 }
 
-// integrationNamespaces is the rule that keeps the targets of the namespaces that a monitor may
-// see, which is its own where the GrafanaAgent ignores its selector; nil for all.
+// integrationNamespaces returns the rule that keeps the targets of the namespaces that a monitor selects, or
+// nil for all. If the GrafanaAgent ignores its selector (ignored), this is its own namespace.
 func integrationNamespaces(found *findings, own string, sel monitoringv1.NamespaceSelector, ignored bool) *model.Relabel {
 	names := sel.MatchNames
 	switch {
@@ -58,8 +58,7 @@ func integrationNamespaces(found *findings, own string, sel monitoringv1.Namespa
 	return &model.Relabel{SourceLabels: []string{crNamespace}, Regex: model.Present(anyOf(names...)), Action: "keep"}
 }
 
-// integrationSelector returns the rules that keep the targets of the MetricsIntegrations that a
-// selector means.
+// integrationSelector returns the rules that keep the targets of the selected MetricsIntegrations.
 func integrationSelector(found *findings, path string, sel *metav1.LabelSelector) (out []*model.Relabel) {
 	add := func(path, key string, operator selection.Operator, values []string) {
 		r, err := requirement(key, operator, values)
@@ -94,7 +93,7 @@ func requirement(key string, operator selection.Operator, values []string) (*mod
 	label := sanitize(key)
 	r := &model.Relabel{SourceLabels: []string{crLabelPresent + label}, Regex: model.Present(present), Action: "keep"}
 	if operator == selection.In || operator == selection.NotIn {
-		// Labels hold no semicolon, which separates the two.
+		// Labels contain no semicolon, so it can separate the two.
 		r.SourceLabels = []string{crLabel + label, crLabelPresent + label}
 		r.Regex = model.Present(group(anyOf(values...), len(values)) + ";" + present)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// baseRules is how many relabelling rules most jobs have, to allocate once.
+// baseRules is the number of relabelling rules of most jobs: their slice is allocated once.
 const baseRules = 20
 
 func (b *Builder) newJob(name, path string, secrets Secrets) *job {
@@ -23,7 +23,7 @@ func (b *Builder) newJob(name, path string, secrets Secrets) *job {
 	return j
 }
 
-// ServiceMonitor returns the job of one endpoint, and what there is to say about it.
+// ServiceMonitor returns the job of one endpoint, and findings about it.
 func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
 	spec, ep := &m.Spec, &m.Spec.Endpoints[endpoint]
 	index := strconv.Itoa(endpoint)
@@ -59,7 +59,7 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	return &j.config, j.found
 }
 
-// PodMonitor returns the job of one endpoint, and what there is to say about it.
+// PodMonitor returns the job of one endpoint, and findings about it.
 func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
 	spec, ep := &m.Spec, &m.Spec.PodMetricsEndpoints[endpoint]
 	index := strconv.Itoa(endpoint)
@@ -98,10 +98,10 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	return &j.config, j.found
 }
 
-// defaultProbePath is the operator's, for a Probe whose prober has none.
+// defaultProbePath is the operator's path for a Probe whose prober sets none.
 const defaultProbePath = "/probe"
 
-// Probe returns the one job of a Probe. Probes are not sharded: every shard probes every
+// Probe returns the job of a Probe, and findings about it. Probes are not sharded: every shard probes every
 // target, as with the operator (reference defect A7).
 func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
 	spec := &m.Spec

@@ -11,10 +11,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// The kinds that the Grafana Agent Operator does not have take their credentials from
-// files under every policy, where the agent can: files follow a rotation without a reload.
+// Kinds that the Grafana Agent Operator does not have take their credentials from files under every secrets
+// policy, where the agent can: a file can be rotated without a reload.
 
-// ownTLS returns the TLS settings of a type of ours.
+// ownTLS returns the TLS settings of one of agentry's own types.
 func (a access) ownTLS(c *v1alpha1.TLSConfig) *model.TLS {
 	if c == nil {
 		return nil
@@ -31,7 +31,7 @@ func (a access) ownTLS(c *v1alpha1.TLSConfig) *model.TLS {
 	return a.tls(&safe, c.CAFile, c.CertFile, c.KeyFile)
 }
 
-// credentials returns the credentials of a type of ours. The agent takes one kind.
+// credentials returns the credentials of one of agentry's own types. The agent accepts only one kind.
 func (a access) credentials(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization, oauth2 *v1alpha1.OAuth2) (out model.HTTPAuth) {
 	var methods []string
 	if basic != nil {
@@ -82,8 +82,8 @@ func (a access) oauth2(o *v1alpha1.OAuth2) *model.OAuth2 {
 	}
 }
 
-// credential is the file of a credential, without which its kind means nothing: an
-// optional one that is absent is an error too.
+// credential returns the file of a credential. The job needs it, so an optional reference that is absent is an
+// error too.
 func (a access) credential(field string, ref *corev1.SecretKeySelector) model.Secret {
 	if ref == nil || ref.Name == "" || ref.Key == "" {
 		a.incomplete(field)
@@ -97,7 +97,7 @@ func (a access) credential(field string, ref *corev1.SecretKeySelector) model.Se
 	return model.Secret{File: file}
 }
 
-// incomplete reports a credential that lacks a part, perhaps for a Secret that is not there.
+// incomplete reports a credential that lacks a part. missing are absent objects that could be the reason.
 func (a access) incomplete(field string, missing ...diag.Object) {
 	kind, _, _ := strings.Cut(field, ".")
 	a.found.fail(diag.IncompleteAuth, a.path+field, "is missing: "+kind+" does not work without it", missing...)

@@ -8,9 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// PodLogs makes the job that reads the logs of pods, without its pipeline. It is for a
-// Builder with the settings of GrafanaAgent.spec.logs. Logs are not sharded: each node
-// reads its own.
+// PodLogs returns the job that reads the logs of pods, without its pipeline stages. The Builder must have the
+// settings of GrafanaAgent.spec.logs. Logs are not sharded: each node reads its own.
 func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.Finding) {
 	s := &p.Spec
 	key := p.Namespace + "/" + p.Name

@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Relabel converts a rule of a monitor. The operator drops empty strings, so they are
-// absent here too (reference defect A5).
+// Relabel converts a rule of a monitor. Empty strings become absent, because the operator drops them (reference
+// defect A5).
 func Relabel(c *monitoringv1.RelabelConfig) *model.Relabel {
 	r := &model.Relabel{
 		Separator: optional(c.Separator), Regex: model.NonEmpty(c.Regex), TargetLabel: c.TargetLabel,
@@ -26,7 +26,7 @@ func Relabel(c *monitoringv1.RelabelConfig) *model.Relabel {
 	return r
 }
 
-// asWritten converts a rule of a kind that the operator does not have: empty strings stay.
+// asWritten converts a rule of a kind that the operator does not have. It keeps empty strings.
 func asWritten(c *v1alpha1.RelabelConfig) *model.Relabel {
 	text := func(s *string) model.Text {
 		if s == nil {
@@ -67,7 +67,7 @@ func (j *job) metricRules(rules []monitoringv1.RelabelConfig) {
 	}
 }
 
-// metricRule adds a rule for samples, unless it would touch the enforced namespace label.
+// metricRule adds a rule for samples, unless it would change the enforced namespace label.
 func (j *job) metricRule(i int, r *model.Relabel) {
 	if label := j.settings.EnforcedNamespaceLabel; label != "" && r.TargetLabel == label {
 		j.found.report(diag.Warning, diag.EnforcedLabel, fmt.Sprintf("%smetricRelabelings[%d].targetLabel", j.path, i),
@@ -88,9 +88,8 @@ func (j *job) check(r *model.Relabel, field string, i int) {
 	}
 }
 
-// RelabelChecker knows what the agent's Prometheus refuses in a relabelling rule.
+// RelabelChecker finds what the agent's Prometheus refuses in a relabelling rule.
 type RelabelChecker = relabel.Checker
 
-// Problem is one thing that is wrong with a rule. Field is the rule's field in the
-// custom resource's spelling, or empty.
+// Problem is one error in a rule. Field is the rule's field as the custom resource spells it; it can be empty.
 type Problem = relabel.Problem

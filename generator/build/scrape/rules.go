@@ -9,15 +9,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// rules are the relabelling rules that do not depend on the monitor. Jobs share them:
-// they are never changed.
+// rules are the relabelling rules that do not depend on the monitor. Jobs share them, so they must not be changed.
 type rules struct {
 	jobName       *model.Relabel
 	serviceMeta   []*model.Relabel // node, pod, namespace, service, pod, container
 	podMeta       []*model.Relabel // namespace, service, pod, container
 	filterRunning *model.Relabel
 	serviceJob    *model.Relabel
-	podLogPath    *model.Relabel // where the kubelet keeps the logs of a container
+	podLogPath    *model.Relabel // the path of a container's logs on the node
 	shard         []*model.Relabel
 }
 
@@ -54,7 +53,7 @@ func newRules(shards int) rules {
 	}
 }
 
-// sanitize replaces what a Prometheus label name cannot hold by underscores.
+// sanitize replaces characters that are invalid in a Prometheus label name with underscores.
 func sanitize(label string) string {
 	clean := true
 	for i := 0; i < len(label); i++ {
@@ -78,7 +77,7 @@ func isLabelByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// endpointLabel adds the label that tells series of several ports apart.
+// endpointLabel adds the label that distinguishes series of several ports.
 func (j *job) endpointLabel(port string, target *intstr.IntOrString) {
 	if port == "" && target != nil && (target.StrVal != "" || target.IntVal != 0) {
 		port = target.String()
@@ -88,7 +87,7 @@ func (j *job) endpointLabel(port string, target *intstr.IntOrString) {
 	}
 }
 
-// copyLabels adds a rule for each label of the target that the monitor wants to keep.
+// copyLabels adds a rule for each label of the target that the monitor copies.
 func (j *job) copyLabels(role, path string, names []string) {
 	for i, name := range names {
 		label := sanitize(name)
@@ -101,7 +100,7 @@ func (j *job) copyLabels(role, path string, names []string) {
 	}
 }
 
-// jobLabel lets a label of the target replace the job name.
+// jobLabel adds a rule by which a label of the target replaces the job name.
 func (j *job) jobLabel(role, name string) {
 	if name != "" {
 		j.add(&model.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + sanitize(name)},
@@ -109,8 +108,7 @@ func (j *job) jobLabel(role, name string) {
 	}
 }
 
-// enforceNamespace adds the last rule before sharding: the namespace label that nobody
-// may choose.
+// enforceNamespace adds the last rule before sharding: the namespace label, which users cannot change.
 func (j *job) enforceNamespace(namespace string) {
 	if label := j.settings.EnforcedNamespaceLabel; label != "" {
 		j.add(&model.Relabel{TargetLabel: label, Replacement: model.Present(namespace)})

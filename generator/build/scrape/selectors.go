@@ -11,14 +11,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// selectors make rules that keep what is selected, and check what becomes a regular expression.
+// selectors builds the rules for selectors, and checks values that become regular expressions.
 type selectors struct {
 	regexes *RelabelChecker
 	found   *findings
 }
 
-// labels returns the keep and drop rules for a target selector over service, pod or ingress
-// labels (role). Values are regular expressions, as the operator writes them.
+// labels returns the keep and drop rules for a target selector over the labels of a service, pod or ingress
+// (role). Values are regular expressions, as with the operator.
 func (s selectors) labels(role, path string, sel metav1.LabelSelector) (out []*model.Relabel) {
 	for _, key := range sortedKeys(sel.MatchLabels) {
 		value := sel.MatchLabels[key]
@@ -33,8 +33,8 @@ func (s selectors) labels(role, path string, sel metav1.LabelSelector) (out []*m
 	return out
 }
 
-// value checks a value that becomes a regular expression. One that no label can
-// have is used as it is, like the operator does (reference defect A15).
+// value checks a value that becomes a regular expression. A value that no label can have is rendered as it is,
+// as with the operator (reference defect A15).
 func (s selectors) value(path, value string) {
 	if plainLabelValue(value) {
 		return
@@ -46,8 +46,8 @@ func (s selectors) value(path, value string) {
 	s.found.report(diag.Warning, diag.InvalidSelector, path, "%q is no label value: it is used as a regular expression", value)
 }
 
-// plainLabelValue reports whether a value holds only what label values may hold; such a
-// value is always a valid expression.
+// plainLabelValue reports whether a value has only characters of label values. Such a value is always a valid
+// regular expression.
 func plainLabelValue(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; !isLabelByte(c) && c != '.' && c != '-' {
@@ -87,8 +87,8 @@ func (s selectors) expression(role, path string, e metav1.LabelSelectorRequireme
 	return r
 }
 
-// port returns the rule that keeps only the wanted port of a target; nil when any will do. portLabel is the meta
-// label that the port's name is compared with.
+// port returns the rule that keeps only the wanted port of a target, or nil if any port is wanted. portLabel is
+// the meta label with the name of the port.
 func (s selectors) port(path, portLabel, port string, target *intstr.IntOrString) *model.Relabel {
 	field := "port"
 	if port == "" {

@@ -9,8 +9,8 @@ import (
 
 var sizeForm = regexp.MustCompile(`^((?:[0-9]*\.)?[0-9]+)([KMGTPE]?)i?B$`)
 
-// validSize reports whether the agent takes a size: a number with a unit, below 8 EiB.
-// Units are powers of 1024, with and without the i.
+// validSize reports whether the agent accepts a size: a number with a unit, below 8 EiB. Units are powers of
+// 1024, with and without the i.
 func validSize(s string) bool {
 	if s == "0" {
 		return true

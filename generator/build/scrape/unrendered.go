@@ -6,11 +6,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// A field that today's CRDs have and the operator's configuration never shows is not dropped in
-// silence: each gets a warning that names it. The fields of monitors are listed in monitors.go,
-// beside the code that renders the others.
+// Fields that today's CRDs have and the operator never renders get a warning that names them. The fields of
+// monitors are listed in monitors.go, beside the code that renders the others.
 
-// field is one optional field and whether the monitor sets it.
+// field is an optional field, and whether the monitor sets it.
 type field struct {
 	name string
 	set  bool

@@ -11,21 +11,20 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// decoder sets Go values from decoded YAML. It takes what the operator's JSON decoding takes,
-// letter case of keys included, but no key that is unknown, and says where it is what it
-// does not take.
+// decoder sets Go values from decoded YAML. Like the operator's JSON decoding, it ignores the letter case of
+// keys. Unlike it, it refuses unknown keys. Errors have the path of what it refuses.
 type decoder struct {
 	*builder
 	failed bool
 }
 
-// into decodes a value into what target points to.
+// into decodes a value into the variable that target points to.
 func (d *decoder) into(path string, value, target any) {
 	d.set(path, value, reflect.ValueOf(target).Elem())
 }
 
 func (d *decoder) set(path string, value any, to reflect.Value) {
-	if value == nil { // is as good as absent
+	if value == nil { // null counts as absent
 		return
 	}
 	switch to.Kind() {
@@ -93,7 +92,7 @@ func (d *decoder) setStruct(path string, fields map[string]any, to reflect.Value
 	}
 }
 
-// fieldNames are the names of a struct's fields in JSON, by their index.
+// fieldNames returns the JSON names of a struct's fields, by index.
 func fieldNames(t reflect.Type) []string {
 	names := make([]string, t.NumField())
 	for i := range names {
@@ -102,7 +101,7 @@ func fieldNames(t reflect.Type) []string {
 	return names
 }
 
-// suggestion names the key that is meant, which may be spelled as the agent spells it.
+// suggestion returns a hint with the likely key. The user may have written the agent's spelling.
 func suggestion(key string, names []string) string {
 	plain := strings.ReplaceAll(key, "_", "")
 	for _, n := range names {
@@ -136,7 +135,7 @@ func (d *decoder) setScalar(path string, value any, to reflect.Value) {
 	}
 }
 
-// integer is the value of a number without a fraction, however it is written.
+// integer returns the value of a number without a fraction, however it is written.
 func integer(value any) (int64, bool) {
 	switch v := value.(type) {
 	case int64:
@@ -184,7 +183,7 @@ func typeName(value any) string {
 	return "a number"
 }
 
-// KeyPath is the path of a key.
+// KeyPath returns the path of a key.
 func KeyPath(path, key string) string {
 	plain := key != "" && !strings.ContainsFunc(key, func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// nestedStages builds the stages that a text holds as YAML; ok is false if it cannot be read.
+// nestedStages builds the stages that a text holds as YAML. ok is false if it cannot be decoded.
 func (b *builder) nestedStages(path, text string) (stages []model.Stage, ok bool) {
 	if text == "" {
 		return nil, true
@@ -23,7 +23,7 @@ func (b *builder) nestedStages(path, text string) (stages []model.Stage, ok bool
 	return b.pipeline(path+">", specs), ok
 }
 
-// decodeStages reads the stages that the text at a path holds.
+// decodeStages decodes the stages in the text at a path.
 func (b *builder) decodeStages(path, text string) (stages []*v1alpha1.PipelineStageSpec, ok bool) {
 	switch b.nested += len(text); {
 	case b.depth == MaxDepth:
@@ -45,8 +45,8 @@ func (b *builder) decodeStages(path, text string) (stages []*v1alpha1.PipelineSt
 	return b.decodeList(path+">", value)
 }
 
-// decodeList decodes a list of stages. Those that it refuses are marked as broken, so that
-// nothing is said about what is left of them.
+// decodeList decodes a list of stages. It replaces a stage that it refuses with brokenStage, so that nothing
+// else is reported about it.
 func (b *builder) decodeList(path string, value any) (stages []*v1alpha1.PipelineStageSpec, ok bool) {
 	items, ok := value.([]any)
 	if !ok && value != nil {
@@ -71,7 +71,7 @@ func (b *builder) decodeList(path string, value any) (stages []*v1alpha1.Pipelin
 	return stages, ok
 }
 
-// nameHint says how to write a stage that is written as a text, most likely its name.
+// nameHint returns a hint for a stage that is written as a text, which is most likely its name.
 func nameHint(text string) string {
 	name, _, _ := strings.Cut(text, ":") // cri:{} without a space is a text, too
 	name, found := diag.Suggest(strings.TrimSpace(name), fieldNames(reflect.TypeFor[v1alpha1.PipelineStageSpec]()))
@@ -84,10 +84,10 @@ func nameHint(text string) string {
 	return fmt.Sprintf("write %q, with its settings below it", name+":")
 }
 
-// brokenStage stands for a stage that is reported already.
+// brokenStage replaces a stage that has been reported.
 var brokenStage = &v1alpha1.PipelineStageSpec{}
 
-// textPath is the path of a line and column, as far as they are known, of the text at a path.
+// textPath returns the path of a line and column, if known, in the text at a path.
 func textPath(path string, line, column int) string {
 	return fmt.Sprintf("%s>%d:%d", path, max(line, 1), max(column, 1))
 }

@@ -1,11 +1,10 @@
-// Package stage turns the pipeline stages of a PodLogs into those of the model. The stages that a
-// match stage holds as YAML text are decoded strictly. A finding within such a text has a path
-// that goes on behind a > sign: match.stages>[0].regex.expression, or a line and column of the
-// text: match.stages>3:1.
+// Package stage turns the pipeline stages of a PodLogs into those of the model. Stages that a match stage holds
+// as YAML text are decoded strictly. The path of a finding in such a text continues after a > sign:
+// match.stages>[0].regex.expression, or with line and column: match.stages>3:1.
 //
-// What stages mean is not checked here: each runtime has rules of its own.
+// It does not check what stages mean: each runtime has its own rules for that.
 //
-// Promises: no I/O and no clock; the work is bounded by the constants below.
+// It does no I/O and uses no clock. The constants below limit its work.
 package stage
 
 import (
@@ -18,30 +17,30 @@ import (
 )
 
 const (
-	// MaxStages is how many stages a pipeline may have, those of match stages included.
+	// MaxStages limits the stages of a pipeline, including those of match stages.
 	MaxStages = 1000
-	// MaxDepth is how deep match stages may be nested in each other.
+	// MaxDepth limits how deep match stages are nested.
 	MaxDepth = 10
-	// MaxNestedBytes is how much YAML text the match stages of a pipeline may hold in all.
+	// MaxNestedBytes limits the YAML text of all match stages of a pipeline.
 	MaxNestedBytes = 1 << 20
-	// MaxFindings is how many findings are reported about a pipeline.
+	// MaxFindings limits the findings about a pipeline.
 	MaxFindings = 50
 )
 
-// Build returns the stages of a pipeline, and what cannot be read in them. The path is that of
-// the stages in their resource. If there is an error among the findings, what could be read is
-// to be checked and not to be used.
+// Build returns the stages of a pipeline, and findings about what cannot be decoded. path is the path of the
+// stages in their resource. If there is an error among the findings, the stages may be checked but not
+// rendered.
 func Build(path string, stages []*v1alpha1.PipelineStageSpec) ([]model.Stage, []diag.Finding) {
 	var b builder
 	return b.pipeline(path, stages), b.findings
 }
 
-// builder counts what is read of a pipeline.
+// builder counts what it reads of a pipeline.
 type builder struct {
 	findings []diag.Finding
-	stages   int // so far
+	stages   int // read so far
 	depth    int // of match stages
-	nested   int // bytes of YAML in match stages, so far
+	nested   int // bytes of YAML in match stages, read so far
 }
 
 // pipeline builds a list of stages.
@@ -64,7 +63,7 @@ func (b *builder) pipeline(path string, stages []*v1alpha1.PipelineStageSpec) []
 	return list
 }
 
-// stage builds one stage. The settings of most kinds are the resource's.
+// stage builds one stage. Most kinds have the same settings in the resource and in the model.
 func (b *builder) stage(path string, s *v1alpha1.PipelineStageSpec) model.Stage {
 	return model.Stage{
 		Path:       path,
@@ -100,7 +99,7 @@ func metrics(specs map[string]v1alpha1.MetricsStageSpec) map[string]model.Metric
 	return out
 }
 
-// match builds a match stage with the stages that it holds as text.
+// match builds a match stage with the stages in its text.
 func (b *builder) match(path string, s *v1alpha1.MatchStageSpec) *model.MatchStage {
 	if s == nil {
 		return nil
@@ -114,8 +113,8 @@ func (b *builder) report(s diag.Severity, code diag.Code, path, hint, format str
 	b.findings = Limit(b.findings, diag.Finding{Severity: s, Code: code, Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// Limit adds a finding about a pipeline. Past [MaxFindings] only a note is kept that there are
-// more, which is an error if one of them is.
+// Limit appends a finding about a pipeline. After [MaxFindings] it only notes that there are more. The note is
+// an error if one of these is.
 func Limit(findings []diag.Finding, f diag.Finding) []diag.Finding {
 	if len(findings) >= MaxFindings {
 		f.Path, f.Message, f.Hint = "", "further findings about the pipeline are not shown", ""

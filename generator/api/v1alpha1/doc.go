@@ -16,7 +16,6 @@
 //
 // +groupName=monitoring.grafana.com
 // +versionName=v1alpha1
-// +kubebuilder:object:generate=true
 // +kubebuilder:validation:Optional
 package v1alpha1
 

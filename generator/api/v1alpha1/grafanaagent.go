@@ -10,7 +10,6 @@ import (
 // GrafanaAgent is the root of a hierarchy: one deployment of agents, and the selectors
 // that find what they do.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=grafanaagents,singular=grafanaagent,categories=agent-operator
 type GrafanaAgent struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -164,13 +163,4 @@ type IntegrationsSubsystemSpec struct {
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// Which namespaces to look for integrations in, by their labels.
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
-}
-
-// GrafanaAgentList is a list of GrafanaAgents.
-//
-// +kubebuilder:object:root=true
-type GrafanaAgentList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []GrafanaAgent `json:"items"`
 }

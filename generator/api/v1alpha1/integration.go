@@ -8,7 +8,6 @@ import (
 
 // Integration runs one of the agent's integrations, which sends its telemetry itself.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=integrations,singular=integration,categories=agent-operator
 type Integration struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -49,13 +48,4 @@ type IntegrationType struct {
 	AllNodes bool `json:"allNodes,omitempty"`
 	// There may be only one of this name in a hierarchy.
 	Unique bool `json:"unique,omitempty"`
-}
-
-// IntegrationList is a list of Integrations.
-//
-// +kubebuilder:object:root=true
-type IntegrationList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []Integration `json:"items"`
 }

@@ -9,7 +9,6 @@ import (
 // IntegrationMonitor scrapes MetricsIntegrations: like one endpoint of a ServiceMonitor,
 // without port and path, which the integrations know themselves.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=integrationmonitors,singular=integrationmonitor,categories=agent-operator
 type IntegrationMonitor struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -91,13 +90,4 @@ type IntegrationMonitorSpec struct {
 	Authorization *monitoringv1.SafeAuthorization `json:"authorization,omitempty"`
 	// OAuth 2.0 client credentials.
 	OAuth2 *OAuth2 `json:"oauth2,omitempty"`
-}
-
-// IntegrationMonitorList is a list of IntegrationMonitors.
-//
-// +kubebuilder:object:root=true
-type IntegrationMonitorList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []IntegrationMonitor `json:"items"`
 }

@@ -10,7 +10,6 @@ import (
 // LogsInstance is one instance of the agent's logs subsystem: which pods to read, and
 // where to send their lines.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=logsinstances,singular=logsinstance,categories=agent-operator
 type LogsInstance struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -80,13 +79,4 @@ type LogsBackoffConfigSpec struct {
 	MaxPeriod string `json:"maxPeriod,omitempty"`
 	// Retries before a batch is dropped.
 	MaxRetries int `json:"maxRetries,omitempty"`
-}
-
-// LogsInstanceList is a list of LogsInstances.
-//
-// +kubebuilder:object:root=true
-type LogsInstanceList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []LogsInstance `json:"items"`
 }

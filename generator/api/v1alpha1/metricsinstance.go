@@ -8,7 +8,6 @@ import (
 // MetricsInstance is one instance of the agent's metrics subsystem: what to scrape, and
 // where to send it.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=metricsinstances,singular=metricsinstance,categories=agent-operator
 type MetricsInstance struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -50,13 +49,4 @@ type MetricsInstanceSpec struct {
 	RemoteWrite []RemoteWriteSpec `json:"remoteWrite,omitempty"`
 	// Secret key that holds a YAML list of Prometheus scrape configs to append.
 	AdditionalScrapeConfigs *corev1.SecretKeySelector `json:"additionalScrapeConfigs,omitempty"`
-}
-
-// MetricsInstanceList is a list of MetricsInstances.
-//
-// +kubebuilder:object:root=true
-type MetricsInstanceList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []MetricsInstance `json:"items"`
 }

@@ -9,7 +9,6 @@ import (
 // MetricsIntegration runs one of the agent's metrics integrations (exporters), which is
 // scraped by way of an IntegrationMonitor.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=metricsintegrations,singular=metricsintegration,categories=agent-operator
 type MetricsIntegration struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -59,12 +58,3 @@ const (
 	// TypeNormal runs once per object; there may be any number of them.
 	TypeNormal MetricsIntegrationType = "normal"
 )
-
-// MetricsIntegrationList is a list of MetricsIntegrations.
-//
-// +kubebuilder:object:root=true
-type MetricsIntegrationList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []MetricsIntegration `json:"items"`
-}

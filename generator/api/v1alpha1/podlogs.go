@@ -8,7 +8,6 @@ import (
 
 // PodLogs is a set of pods whose logs are read, and what is done to the lines.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=podlogs,singular=podlogs,categories=agent-operator
 type PodLogs struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -33,13 +32,4 @@ type PodLogsSpec struct {
 	PipelineStages []*PipelineStageSpec `json:"pipelineStages,omitempty"`
 	// Relabelling of the targets.
 	RelabelConfigs []*RelabelConfig `json:"relabelings,omitempty"`
-}
-
-// PodLogsList is a list of PodLogs.
-//
-// +kubebuilder:object:root=true
-type PodLogsList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []PodLogs `json:"items"`
 }

@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-tools/pkg/crd"
 	crdmarkers "sigs.k8s.io/controller-tools/pkg/crd/markers"
-	"sigs.k8s.io/controller-tools/pkg/deepcopy"
-	"sigs.k8s.io/controller-tools/pkg/genall"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 	"sigs.k8s.io/yaml"
@@ -25,7 +23,6 @@ const (
 	ownPackage  = "github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	promPackage = "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 
-	apiDir    = "generator/api/v1alpha1"
 	crdDir    = "generator/api/crds"
 	schemaDir = "generator/manifest/internal/schema/crds"
 
@@ -35,30 +32,6 @@ const (
 
 // promKinds are the only kinds of the Prometheus Operator that agentry reads.
 var promKinds = []string{"ServiceMonitor", "PodMonitor", "Probe"}
-
-// writeDeepCopy writes the deepcopy functions of our own types.
-func writeDeepCopy(dir string) error {
-	roots, err := loader.LoadRoots(ownPackage)
-	if err != nil {
-		return err
-	}
-	registry := &markers.Registry{}
-	generator := deepcopy.Generator{}
-	if err := generator.RegisterMarkers(registry); err != nil {
-		return err
-	}
-	err = generator.Generate(&genall.GenerationContext{
-		Collector:  &markers.Collector{Registry: registry},
-		Checker:    &loader.TypeChecker{NodeFilters: []loader.NodeFilter{generator.CheckFilter()}},
-		Roots:      roots,
-		InputRule:  genall.InputFromFileSystem,
-		OutputRule: genall.OutputToDirectory(dir),
-	})
-	if err != nil {
-		return err
-	}
-	return reported(roots)
-}
 
 // writeCRDs writes the CRD and the schema of every kind that agentry reads below out.
 func writeCRDs(out string) error {

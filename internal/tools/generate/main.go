@@ -1,5 +1,5 @@
-// Command generate writes what is derived from the API types: deepcopy functions, the CRDs
-// with their descriptions (for people), and the schemas without (for validation).
+// Command generate writes what is derived from the API types: the CRDs with their
+// descriptions (for people), and the schemas without (for validation).
 //
 // It runs by "go generate ./generator/...". The CRDs of the Prometheus Operator's three
 // monitor kinds are made from its API module, in the version of the root's go.mod.
@@ -31,9 +31,6 @@ func generate(root, out string) error {
 	// The package loader works relative to the current directory.
 	if err := os.Chdir(root); err != nil {
 		return err
-	}
-	if err := writeDeepCopy(filepath.Join(out, apiDir)); err != nil {
-		return fmt.Errorf("write deepcopy functions: %w", err)
 	}
 	if err := writeCRDs(out); err != nil {
 		return fmt.Errorf("write CRDs: %w", err)

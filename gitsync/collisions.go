@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
@@ -63,4 +64,15 @@ func (p *pass) obstacle(c *change, name string) (string, error) {
 		return name, nil
 	}
 	return "", err
+}
+
+// refuseAdoption stops where other people's files are and nobody said that we may move in.
+func (p *pass) refuseAdoption() bool {
+	if !p.branch.HasOthers || p.pipeline.Spec.Output.Adopt {
+		return false
+	}
+	p.refuse(diag.AdoptionRefused, "", "choose another branch or path, or set output.adopt: true to move in beside the files that are there",
+		"branch %s of %s holds files at %q and no inventory of agentry: nothing is written",
+		p.pipeline.Spec.Output.Branch, p.output.URL(), p.pipeline.Spec.Output.Path)
+	return true
 }

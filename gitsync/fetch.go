@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
@@ -88,7 +89,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 		defer cancel()
 	}
 	if isOutput {
-		refs = append(refs, p.outputRefs()...)
+		refs = append(refs, publish.Refs(&p.pipeline.Spec.Output)...)
 	}
 	tips, err := r.FetchSince(ctx, p.round, refs...)
 	if err == nil {
@@ -96,7 +97,7 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 			commits[i] = tips[n].Commit
 		}
 		if isOutput {
-			p.tip.setOutput(tips[len(owners):])
+			p.tip = publish.TipOf(tips[len(owners):])
 		}
 		return nil
 	}
@@ -118,11 +119,11 @@ func (p *pass) fetchRepo(ctx context.Context, r *repo.Repo, commits []plumbing.H
 		commits[i] = tips[0].Commit
 	}
 	if isOutput {
-		tips, err := r.FetchSince(ctx, p.round, p.outputRefs()...)
+		tips, err := r.FetchSince(ctx, p.round, publish.Refs(&p.pipeline.Spec.Output)...)
 		if err != nil {
 			return err
 		}
-		p.tip.setOutput(tips)
+		p.tip = publish.TipOf(tips)
 	}
 	return nil
 }
@@ -133,7 +134,7 @@ func (p *pass) readBranch() (err error) {
 	p.report.Output = OutputReport{URL: p.output.URL(), Branch: output.Branch, Path: output.Path}
 	rd := p.output.Reader()
 	defer rd.Close()
-	if p.branch, err = branch.Read(rd, p.tip.branch.Commit, output.Path); err != nil {
+	if p.branch, err = branch.Read(rd, p.tip.Output.Commit, output.Path); err != nil {
 		return fmt.Errorf("read the tip of %s: %w", output.Branch, err)
 	}
 	if !p.branch.Commit.IsZero() {
@@ -169,4 +170,23 @@ func (p *pass) stay(ctx context.Context, i int, cause error) (plumbing.Hash, err
 		return plumbing.ZeroHash, fmt.Errorf("%w; no commit of it was rendered before: %s", cause, hint)
 	}
 	return plumbing.ZeroHash, cause
+}
+
+// lastCommits are the commits of a source that were rendered last, the best one first: what
+// is proposed, so that a proposal stays while a source is away, and what is on the output
+// branch.
+func (p *pass) lastCommits(i int) []plumbing.Hash {
+	src := p.sources[i]
+	var out []plumbing.Hash
+	if p.tip.Lock != nil {
+		for _, s := range p.tip.Lock.Sources {
+			if s.URL == src.Repo.URL() && s.Ref == src.Ref.RepoRef().String() && plumbing.IsHash(s.Commit) {
+				out = append(out, plumbing.NewHash(s.Commit))
+			}
+		}
+	}
+	if base := p.baseOf(i); !base.IsZero() {
+		out = append(out, base)
+	}
+	return out
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
@@ -24,7 +25,7 @@ type pass struct {
 	last            bool           // of the attempts: there is no further one after a lost race
 	reader          *object.Reader // of the output's repository
 	commits         []*object.Commit
-	tip             tip
+	tip             publish.Tip
 	branch          *branch.Branch
 	head            *manifest.Set // what the inputs define
 	set             *manifest.Set // what is rendered: with stand-ins for what cannot be read
@@ -34,7 +35,7 @@ type pass struct {
 	lastGood        *lastGood
 	held            []*holding
 	plan            []unitPlan
-	dry             plumbing.Hash // with promotion: the commit that holds the inputs
+	dry             publish.Dry // with promotion: the commit that holds the inputs
 	report          *Report
 }
 

@@ -44,27 +44,3 @@ func TestRenderOptions(t *testing.T) {
 		t.Errorf("a bad selector: %v", err)
 	}
 }
-
-// TestEverySettingIsInTheDigest holds that commits tell pipelines apart that render
-// differently.
-func TestEverySettingIsInTheDigest(t *testing.T) {
-	seen := map[string]string{}
-	for name, change := range map[string]func(*pipeline.Spec){
-		"nothing":       func(*pipeline.Spec) {},
-		"url":           func(s *pipeline.Spec) { s.SDAggregator.URL = "https://sd" },
-		"interval":      func(s *pipeline.Spec) { s.SDAggregator.RefreshInterval = &metav1.Duration{Duration: time.Minute} },
-		"tls":           func(s *pipeline.Spec) { s.SDAggregator.TLSConfig = &v1alpha1.TLSConfig{CAFile: "ca"} },
-		"authorization": func(s *pipeline.Spec) { s.SDAggregator.Authorization = &monitoringv1.SafeAuthorization{} },
-		"restart":       func(s *pipeline.Spec) { s.Secrets.RestartOnChange = true },
-		"integrations":  func(s *pipeline.Spec) { s.Integrations = []integration.Entry{{Name: "nginx"}} },
-	} {
-		p := pass{Syncer: &Syncer{}}
-		p.pipeline.Default()
-		change(&p.pipeline.Spec)
-		digest := p.configDigest()
-		if other, ok := seen[digest]; ok || len(digest) != 64 {
-			t.Errorf("%s and %s: %s", name, other, digest)
-		}
-		seen[digest] = name
-	}
-}

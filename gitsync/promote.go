@@ -2,7 +2,6 @@ package gitsync
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -15,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
@@ -45,49 +45,16 @@ func (s *Syncer) promotes() bool { return s.pipeline.Spec.Output.Promotion.Mode.
 // proposedRef is the ref of the branch that proposals go to.
 func (s *Syncer) proposedRef() string { return "refs/heads/" + s.pipeline.Spec.Output.ProposedBranch() }
 
-// outputRefs are the refs of the output's repository that a pass starts from.
-func (s *Syncer) outputRefs() []repo.Ref {
-	refs := []repo.Ref{{Name: "refs/heads/" + s.pipeline.Spec.Output.Branch, Optional: true}}
-	if s.promotes() {
-		refs = append(refs, repo.Ref{Name: s.proposedRef(), Optional: true}, repo.Ref{Name: inputsRef, Optional: true})
-	}
-	return refs
-}
-
-// setOutput takes the tips of outputRefs.
-func (t *tip) setOutput(tips []repo.Tip) {
-	t.branch = tips[0]
-	if len(tips) > 1 {
-		t.proposed, t.inputs = tips[1], tips[2]
-	}
-}
-
 // readPromotion reads what the next proposal is compared with.
 func (p *pass) readPromotion(rd *object.Reader) error {
 	p.report.Proposed = &Proposal{Branch: p.pipeline.Spec.Output.ProposedBranch()}
-	if p.tip.proposed.Exists() {
-		p.report.Proposed.Before = p.tip.proposed.Commit.String()
+	if p.tip.Proposed.Exists() {
+		p.report.Proposed.Before = p.tip.Proposed.Commit.String()
 	}
 	if !p.branch.Commit.IsZero() {
 		p.report.Proposed.Base = p.branch.Commit.String()
-		var err error
-		if p.tip.drySHA, err = readDrySHA(rd, p.branch.Tree, p.branch.At(branch.MetadataFile)); err != nil {
-			return err
-		}
 	}
-	var err error
-	p.tip.lock, err = readLock(rd, p.tip.inputs, p.pipeline.Metadata.Name)
-	return err
-}
-
-// readDrySHA is the drySha that a tree names; empty when it names none.
-func readDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, error) {
-	data, err := branch.ReadFile(rd, tree, name)
-	var h hydrator
-	if err != nil || json.Unmarshal(data, &h) != nil || !plumbing.IsHash(h.DrySHA) {
-		return "", err
-	}
-	return h.DrySHA, nil
+	return p.tip.ReadPromotion(rd, p.branch, p.pipeline.Metadata.Name)
 }
 
 // sameProposal reports whether the outcome of an earlier pass still holds. That others have
@@ -96,17 +63,17 @@ func (p *pass) sameProposal(ctx context.Context, d *done) bool {
 	if !p.promotes() {
 		return true
 	}
-	if p.tip.proposed.Commit != d.proposed {
+	if p.tip.Proposed.Commit != d.proposed {
 		return false
 	}
-	if p.tip.inputs.Commit == d.locked {
+	if p.tip.Inputs.Commit == d.locked {
 		return true
 	}
-	if p.tip.lock == nil || p.options.DryRun || !p.tip.lock.sameSources(p.lockFile()) {
+	if p.options.DryRun || !p.tip.Lock.SameSources(p.renderedFrom()) {
 		return false
 	}
-	p.note(ctx, d.proposed, p.tip.inputs.Commit)
-	d.locked = p.tip.inputs.Commit
+	p.note(ctx, d.proposed, p.tip.Inputs.Commit)
+	d.locked = p.tip.Inputs.Commit
 	report, proposed := *d.report, *d.report.Proposed // somebody may be reading the old ones
 	proposed.DrySHA, report.Proposed = d.locked.String(), &proposed
 	d.report = &report
@@ -122,15 +89,15 @@ func isMetadata(name string) bool {
 // stands reports whether the change is proposed already: one commit on top of the output
 // branch that has its payload and nothing else.
 func (p *pass) stands(c *change) (bool, error) {
-	if !p.tip.proposed.Exists() || p.branch.Commit.IsZero() {
+	if !p.tip.Proposed.Exists() || p.branch.Commit.IsZero() {
 		return false, nil
 	}
-	commit, err := p.reader.Commit(p.tip.proposed.Commit)
+	commit, err := p.reader.Commit(p.tip.Proposed.Commit)
 	if err != nil || !slices.Equal(commit.Parents, []plumbing.Hash{p.branch.Commit}) {
 		return false, err
 	}
-	dry, err := readDrySHA(p.reader, commit.Tree, p.branch.At(branch.MetadataFile))
-	if err != nil || dry == "" || dry == p.tip.drySHA {
+	dry, err := publish.ReadDrySHA(p.reader, commit.Tree, p.branch.At(branch.MetadataFile))
+	if err != nil || dry == "" || dry == p.tip.DrySHA {
 		return false, err
 	}
 	is := map[string]object.Entry{}
@@ -158,7 +125,7 @@ func (p *pass) stands(c *change) (bool, error) {
 	}
 	same := maps.EqualFunc(is, shall, func(a, b object.Entry) bool { return a.Hash == b.Hash && a.Mode == b.Mode })
 	if same {
-		p.dry, p.report.Proposed.Message = plumbing.NewHash(dry), commit.Message
+		p.report.Proposed.Message = commit.Message
 	}
 	return same, nil
 }
@@ -175,7 +142,8 @@ func (p *pass) compareProposal(ctx context.Context, c *change, unchanged bool) (
 	if c.stands {
 		return true, p.count(c)
 	}
-	p.dry, err = p.lock(ctx, true)
+	commit, err := p.lock(ctx, true)
+	p.dry = publish.Dry{RepoURL: p.output.URL(), Commit: commit}
 	return false, err
 }
 
@@ -183,7 +151,7 @@ func (p *pass) compareProposal(ctx context.Context, c *change, unchanged bool) (
 // branch's tip when there is nothing to propose.
 func (p *pass) promote(ctx context.Context, c *change) error {
 	out := p.report.Proposed
-	dry, commit := p.dry, p.branch.Commit
+	dry, commit := p.dry.Commit, p.branch.Commit
 	var err error
 	if c.nothing || c.stands {
 		if dry, err = p.lock(ctx, false); err != nil {
@@ -192,7 +160,7 @@ func (p *pass) promote(ctx context.Context, c *change) error {
 	}
 	switch {
 	case c.stands:
-		commit, out.Data = p.tip.proposed.Commit, p.messageData()
+		commit, out.Data = p.tip.Proposed.Commit, p.messageData()
 	case c.nothing:
 		err = p.propose(ctx, object.NewWriter(p.reader), commit)
 	default:
@@ -250,12 +218,12 @@ func (p *pass) proposeChange(ctx context.Context, c *change) (plumbing.Hash, err
 // propose moves the proposed branch from where it was to a commit, provided that the output
 // branch is where it was too.
 func (p *pass) propose(ctx context.Context, w *object.Writer, commit plumbing.Hash, first ...repo.Update) error {
-	if commit == p.tip.proposed.Commit {
+	if commit == p.tip.Proposed.Commit {
 		return nil
 	}
-	updates := append(first, repo.Update{Ref: p.proposedRef(), Old: p.tip.proposed.Value, New: commit})
+	updates := append(first, repo.Update{Ref: p.proposedRef(), Old: p.tip.Proposed.Value, New: commit})
 	if len(first) == 0 {
-		active := p.tip.branch
+		active := p.tip.Output
 		updates = append(updates, repo.Update{Ref: active.Ref, Old: active.Value, New: active.Value})
 	}
 	return p.pusher.Push(ctx, w, updates...)
@@ -268,7 +236,7 @@ func (p *pass) seed(w *object.Writer) (commit, tree plumbing.Hash, err error) {
 	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: p.pipeline.Metadata.Name, Sources: []branch.SourceCommit{}, Root: []branch.FileEntry{
 		{Path: branch.AttributesFile, SHA256: branch.SHA256([]byte(attributes))}, {Path: branch.ReadmeFile, SHA256: branch.SHA256(readme)},
 	}}
-	data, err := encodeHydrator(inv)
+	data, err := publish.EncodeJSON(inv)
 	if err != nil {
 		return commit, tree, err
 	}
@@ -279,24 +247,40 @@ func (p *pass) seed(w *object.Writer) (commit, tree plumbing.Hash, err error) {
 	if err != nil {
 		return commit, tree, err
 	}
-	author := p.author()
 	message := fmt.Sprintf("Start %s\n\nNothing is rendered here yet. Proposals of pipeline %s are on %s.\n\n%s",
-		p.pipeline.Spec.Output.Branch, p.pipeline.Metadata.Name, p.pipeline.Spec.Output.ProposedBranch(), p.trailers())
-	commit, err = w.Commit(object.CommitOptions{Tree: tree, Author: author, Committer: author, Message: message, Sign: p.sign})
+		p.pipeline.Spec.Output.Branch, p.pipeline.Metadata.Name, p.pipeline.Spec.Output.ProposedBranch(), p.renderedFrom().Trailers())
+	commit, err = p.writer().Commit(w, tree, message)
 	return commit, tree, err
 }
 
 // note tells promotion tools what a commit is up to date with. They do without if it must be:
 // nothing else depends on it.
 func (p *pass) note(ctx context.Context, commit, dry plumbing.Hash) {
-	n := note{writer: p.writer(), pipeline: p.pipeline.Metadata.Name, commit: commit, dry: dry}
-	if p.memory.noted == [2]plumbing.Hash{commit, dry} {
-		return
-	}
-	if err := p.batches.note(ctx, n); err != nil {
-		p.warn(diag.NoteRefused, "", "allow pushes to "+notesRef+"; if it cannot be extended, delete it; or ignore this if nothing reads the note",
+	n := publish.Note{Writer: p.writer(), Pipeline: p.pipeline.Metadata.Name, Commit: commit, Dry: dry}
+	if err := p.memory.noted.Note(ctx, p.batches, n); err != nil {
+		p.warn(diag.NoteRefused, "", "allow pushes to "+publish.NotesRef+"; if it cannot be extended, delete it; or ignore this if nothing reads the note",
 			"what is proposed is on %s, its note was not pushed: %v", p.pipeline.Spec.Output.ProposedBranch(), err)
-		return
 	}
-	p.memory.noted = [2]plumbing.Hash{commit, dry}
+}
+
+// lock returns a commit of the inputs that holds what this pass renders from, and makes it
+// if need be.
+func (p *pass) lock(ctx context.Context, proposing bool) (commit plumbing.Hash, err error) {
+	inputs := p.renderedFrom()
+	file := inputs.NextLock(&p.tip, p.branch.Commit, proposing)
+	if file == nil {
+		return p.tip.Inputs.Commit, nil
+	}
+	lock := publish.Lock{Writer: p.writer(), File: file, About: inputs.About(), Since: p.round}
+	if p.options.DryRun {
+		return lock.DryCommit(p.tip.Inputs)
+	}
+	err = p.outside(ctx, func() (err error) {
+		commit, err = p.batches.Lock(ctx, lock)
+		return err
+	})
+	if err != nil {
+		return commit, fmt.Errorf("write down the inputs on %s: %w", publish.InputsBranch, err)
+	}
+	return commit, nil
 }

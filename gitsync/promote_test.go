@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 )
@@ -457,7 +458,7 @@ func TestNoNameOfABranch(t *testing.T) {
 func TestNotesOfThoseWhoLeave(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
-	r.options.Batches = gitsync.NewBatches(time.Hour)
+	r.options.Batches = publish.NewBatches(time.Hour)
 	r.commit("one", twoTeams())
 	s := r.syncer()
 	report := r.passOf(s)

@@ -2,9 +2,6 @@ package gitsync
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -12,10 +9,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
@@ -37,7 +33,7 @@ func (p *pass) push(ctx context.Context, c *change) error {
 	if err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
-	branch := repo.Update{Ref: "refs/heads/" + p.pipeline.Spec.Output.Branch, Old: p.tip.branch.Value, New: commit}
+	branch := repo.Update{Ref: "refs/heads/" + p.pipeline.Spec.Output.Branch, Old: p.tip.Output.Value, New: commit}
 	if err := p.pusher.Push(ctx, w, branch); err != nil {
 		return err
 	}
@@ -50,56 +46,38 @@ func (p *pass) push(ctx context.Context, c *change) error {
 	return nil
 }
 
-// commit makes the commit. Its date is that of the newest input commit, so that every
-// replica makes the same one.
+// commit makes the commit.
 func (p *pass) commit(w *object.Writer, tree plumbing.Hash) (commit plumbing.Hash, message string, err error) {
-	if message, err = p.message(); err != nil {
+	message, warnings, err := p.renderedFrom().Message(p.messageData())
+	p.report.Diags = append(p.report.Diags, warnings...)
+	if err != nil {
 		return commit, "", err
 	}
-	author := p.author()
 	var parents []plumbing.Hash
 	if !p.branch.Commit.IsZero() {
 		parents = append(parents, p.branch.Commit)
 	}
-	commit, err = w.Commit(object.CommitOptions{Tree: tree, Parents: parents, Author: author, Committer: author, Message: message, Sign: p.sign})
+	commit, err = p.writer().Commit(w, tree, message, parents...)
 	return commit, message, err
 }
 
-func (p *pass) author() object.Signature {
-	newest := foreigntext.SafeDate(p.commits[0].Committer.When)
-	for _, c := range p.commits[1:] {
-		if when := foreigntext.SafeDate(c.Committer.When); when.After(newest) {
-			newest = when
-		}
+// renderedFrom is what the pass renders, once it is fetched.
+func (p *pass) renderedFrom() *publish.Inputs {
+	in := &publish.Inputs{Pipeline: &p.pipeline, Version: p.options.Version}
+	for i, src := range p.sources {
+		in.Sources = append(in.Sources, publish.Source{URL: src.Repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: p.commits[i]})
 	}
-	// The pipeline is valid, so this is Name <mail>.
-	name, mail, _ := strings.Cut(strings.TrimSuffix(p.pipeline.Spec.Output.Commit.Author, ">"), " <")
-	return object.Signature{Name: name, Email: mail, When: newest.UTC()}
+	return in
 }
 
-// message executes the pipeline's template and adds the trailers. A template that fails
-// on these data must not stop what it describes.
-func (p *pass) message() (string, error) {
-	data := p.messageData()
-	text, err := pipeline.FormatMessage(p.pipeline.Spec.Output.Commit.Message, data)
-	if err != nil {
-		p.warn(diag.PipelineInvalid, "", "correct the template", "spec.output.commit.message: %v; the default message is used", err)
-		if text, err = pipeline.FormatMessage(pipeline.DefaultMessage, data); err != nil {
-			return "", err
-		}
-	}
-	return strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), "\n") + "\n\n" + p.trailers(), nil
+// writer is how this pass writes to the output's repository.
+func (p *pass) writer() publish.Writer {
+	return publish.Writer{Repo: p.output, Pusher: p.pusher, Sign: p.sign, Author: p.renderedFrom().Author()}
 }
 
 // messageData is what the templates of messages see.
 func (p *pass) messageData() pipeline.Message {
-	data := pipeline.Message{Pipeline: p.pipeline.Metadata.Name}
-	for i, c := range p.commits {
-		subject, _ := foreigntext.SplitMessage(c.Message)
-		data.Sources = append(data.Sources, pipeline.MessageSource{
-			URL: p.sources[i].Repo.URL(), Commit: c.Hash.String(), Subject: subject, Author: foreigntext.Person(c.Author),
-		})
-	}
+	data := p.renderedFrom().MessageData()
 	for _, plan := range p.plan {
 		for state, list := range map[UnitState]*[]string{UnitAdded: &data.Added, UnitChanged: &data.Changed, UnitRemoved: &data.Removed, UnitHeld: &data.Held} {
 			if plan.state == state {
@@ -108,34 +86,6 @@ func (p *pass) messageData() pipeline.Message {
 		}
 	}
 	return data
-}
-
-// trailers say where a commit comes from, for people and for agentry itself.
-func (p *pass) trailers() string {
-	var b strings.Builder
-	for i, c := range p.commits {
-		fmt.Fprintf(&b, "Agentry-Source-Repo: %s\nAgentry-Source-Commit: %s\n", p.sources[i].Repo.URL(), c.Hash)
-	}
-	fmt.Fprintf(&b, "Agentry-Version: %s\nAgentry-Config-Digest: %s\n", p.options.Version, p.configDigest())
-	var authors []string
-	for _, c := range p.commits {
-		who := foreigntext.Person(c.Author)
-		if !strings.HasPrefix(who, "<") && !slices.Contains(authors, who) {
-			authors = append(authors, who)
-			fmt.Fprintf(&b, "Co-authored-by: %s\n", who)
-		}
-	}
-	return b.String()
-}
-
-// configDigest is the SHA-256 of the pipeline's specification.
-func (p *pass) configDigest() string {
-	data, err := json.Marshal(p.pipeline.Spec)
-	if err != nil {
-		return "unknown" // a Pipeline holds nothing that does not encode
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 // folders finds the trees of the units that were written, also if only their README.md was.

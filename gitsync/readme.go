@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
@@ -22,7 +23,7 @@ func (p *pass) readme() []byte {
 	b.WriteString("\nEach folder `<namespace>/<agent>` is one GrafanaAgent with its Secrets, Service and workloads. Apply this folder with Flux, Argo CD or\n" +
 		"`kubectl apply -k`. `hydrator.metadata` names the commit that it was rendered from.\n\n")
 	if len(p.sources) == 1 {
-		fmt.Fprintf(&b, "To reproduce it, in a checkout of that commit:\n\n    %s\n", p.command(0))
+		fmt.Fprintf(&b, "To reproduce it, in a checkout of that commit:\n\n    %s\n", publish.Command(&p.pipeline.Spec, 0))
 	}
 	return []byte(b.String())
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
@@ -59,7 +60,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 
 // use gives each source its repository.
 func (s *Syncer) use(perSource []*repo.Repo) {
-	s.batches.renew(s.pipeline.Metadata.Name, s.pusher, s.output)
+	s.batches.Renew(s.pipeline.Metadata.Name, s.pusher, s.output)
 	for i, src := range s.sources {
 		src.Repo = perSource[i]
 		if len(s.sources) > 1 {
@@ -151,7 +152,7 @@ func (s *Syncer) Refs() []RemoteRefs {
 			}
 		}
 		if r == s.output {
-			refs.Refs = append(refs.Refs, s.outputRefs()...)
+			refs.Refs = append(refs.Refs, publish.Refs(&s.pipeline.Spec.Output)...)
 		}
 		out = append(out, refs)
 	}

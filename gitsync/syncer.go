@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
@@ -37,7 +38,7 @@ type Options struct {
 	Gate func(context.Context) (release func(), err error) `json:"-"`
 	// Batches gather what pipelines of one repository write to the same refs. Nil: each pass
 	// writes for itself.
-	Batches *Batches `json:"-"`
+	Batches *publish.Batches `json:"-"`
 	// Version of agentry, for the trailers of commits.
 	Version string
 	// DryRun makes everything but the push, and counts changed lines.
@@ -77,7 +78,7 @@ type Syncer struct {
 	sign    signature.Func        // nil: commits are not signed
 	verify  []*signature.Verifier // of the sources; nil: any commit is accepted
 	own     *repo.Pool            // nil if Options has one
-	batches *Batches
+	batches *publish.Batches
 	memory  memory
 }
 
@@ -89,7 +90,7 @@ type memory struct {
 	branch   branch.Cache
 	texts    map[parsedText]*manifest.Object
 	done     *done
-	noted    [2]plumbing.Hash // a commit, and the inputs that it was noted to be up to date with
+	noted    publish.Noted
 }
 
 // writtenUnit is a unit and the folder that holds it.
@@ -118,7 +119,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		s.options.Pool = s.own
 	}
 	if s.batches = opts.Batches; s.batches == nil {
-		s.batches = NewBatches(0)
+		s.batches = publish.NewBatches(0)
 	}
 	spec := &s.pipeline.Spec
 	err := spec.Output.CheckProposedBranch()
@@ -140,7 +141,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 // Close releases connections and files. The caches stay.
 func (s *Syncer) Close() error {
 	if s.output != nil {
-		s.batches.leave(s.pipeline.Metadata.Name, s.output)
+		s.batches.Leave(s.pipeline.Metadata.Name, s.output)
 	}
 	err := s.remotes.close()
 	if s.own != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
@@ -120,7 +121,7 @@ func New(opts Options) *Fleet {
 		pool = repo.NewPool(opts.CacheDir, opts.Repo)
 		closePool = pool.Close
 	}
-	batches := gitsync.NewBatches(noteDelay)
+	batches := publish.NewBatches(noteDelay)
 	return newFleet(opts, engine{
 		open: func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
 			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Version: opts.Version, Timeout: opts.PassTimeout})

@@ -49,6 +49,7 @@ func allowed() map[string][]string {
 		"gitsync/pipeline":      {"generator", "gitsync/repo", "internal/webhook/kind"},
 		"gitsync/source":        {"generator/diag", "generator/manifest", "gitsync/pipeline", "gitsync/repo", "gitsync/sourceignore"},
 		"gitsync/branch":        {"generator/manifest", "generator/workload", "gitsync/pipeline", "gitsync/repo"},
+		"gitsync/publish":       {"generator/build/integration", "generator/build/scrape", "generator/diag", "gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/signature"},
 		"sd":                    {"sd", "internal/style"},
 		"sd/kubelet":            {}, // It writes to the cluster: nothing that reads what pods say.
 		"internal":              {"generator", "gitsync", "sd", "internal"},

@@ -21,7 +21,7 @@ func timesOfDay() map[string]string {
 	return map[string]string{
 		"gitsync/read.go":                      dated,
 		"gitsync/fetch.go":                     dated,
-		"gitsync/push.go":                      dated,
+		"gitsync/publish/inputs.go":            dated,
 		"gitsync/signature/sign.go":            dated,
 		"gitsync/signature/pgp.go":             dated,
 		"gitsync/foreigntext/text.go":          dated,

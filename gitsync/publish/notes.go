@@ -1,4 +1,4 @@
-package gitsync
+package publish
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// notesRef is where gitops-promoter looks for the inputs that a proposed commit is up to
+// NotesRef is where gitops-promoter looks for the inputs that a proposed commit is up to
 // date with, also when they changed nothing.
-const notesRef = "refs/notes/hydrator.metadata"
+const NotesRef = "refs/notes/hydrator.metadata"
 
 // Limits of the notes.
 const (
@@ -35,11 +35,11 @@ const (
 	partingTimeout = 5 * time.Second
 )
 
-// note says that a commit is up to date with a commit of inputs.
-type note struct {
-	writer
-	pipeline    string
-	commit, dry plumbing.Hash
+// Note says that a commit is up to date with a commit of inputs.
+type Note struct {
+	Writer
+	Pipeline    string
+	Commit, Dry plumbing.Hash
 }
 
 // noteBody is the text of a note. Promotion tools read drySha; the rest says whose it is, for
@@ -49,13 +49,29 @@ type noteBody struct {
 	Pipeline string `json:"agentry,omitempty"`
 }
 
-// note takes a note, in place of an older one of the pipeline. The error is that of the last
+// Noted is the note of a pipeline that was taken last. The zero value is that of none.
+type Noted struct{ commit, dry plumbing.Hash }
+
+// Note takes a note as [Batches.Note] does, unless it took the same one before.
+func (last *Noted) Note(ctx context.Context, b *Batches, n Note) error {
+	next := Noted{n.Commit, n.Dry}
+	if *last == next {
+		return nil
+	}
+	err := b.Note(ctx, n)
+	if err == nil {
+		*last = next
+	}
+	return err
+}
+
+// Note takes a note, in place of an older one of the pipeline. The error is that of the last
 // push of notes to the repository, for nobody waits for the next.
-func (b *Batches) note(ctx context.Context, n note) error {
-	g := b.group(n.repo)
+func (b *Batches) Note(ctx context.Context, n Note) error {
+	g := b.group(n.Repo)
 	b.mu.Lock()
-	g.notes[n.pipeline] = n
-	g.tips[n.pipeline] = n.commit
+	g.notes[n.Pipeline] = n
+	g.tips[n.Pipeline] = n.Commit
 	refused := g.refused
 	if b.delay > 0 && g.timer == nil {
 		b.timers.Add(1)
@@ -68,20 +84,20 @@ func (b *Batches) note(ctx context.Context, n note) error {
 	return b.flush(ctx, g)
 }
 
-// renew makes what waits for a pipeline go with its new credentials.
-func (b *Batches) renew(pipeline string, pusher *repo.Pusher, r *repo.Repo) {
+// Renew makes what waits for a pipeline go with its new credentials.
+func (b *Batches) Renew(pipeline string, pusher *repo.Pusher, r *repo.Repo) {
 	g := b.group(r)
 	b.aside(pipeline, g, func() {
 		if n, waits := g.notes[pipeline]; waits {
-			n.repo, n.pusher = r, pusher
+			n.Repo, n.Pusher = r, pusher
 			g.notes[pipeline] = n
 		}
 	})
 }
 
-// leave pushes what waits for a pipeline, whose credentials are about to go. Where notes were
+// Leave pushes what waits for a pipeline, whose credentials are about to go. Where notes were
 // refused lately it is not tried again: all pipelines of a fleet may be leaving.
-func (b *Batches) leave(pipeline string, r *repo.Repo) {
+func (b *Batches) Leave(pipeline string, r *repo.Repo) {
 	g := b.group(r)
 	b.mu.Lock()
 	_, waits := g.notes[pipeline]
@@ -160,28 +176,28 @@ func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
 }
 
 // begin takes the notes that wait, and which commits were noted last.
-func (b *Batches) begin(g *batchGroup, stop context.CancelCauseFunc) (batch []note, tips map[string]plumbing.Hash) {
+func (b *Batches) begin(g *batchGroup, stop context.CancelCauseFunc) (batch []Note, tips map[string]plumbing.Hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	batch = slices.SortedFunc(maps.Values(g.notes), func(a, b note) int { return strings.Compare(a.pipeline, b.pipeline) })
+	batch = slices.SortedFunc(maps.Values(g.notes), func(a, b Note) int { return strings.Compare(a.Pipeline, b.Pipeline) })
 	clear(g.notes)
 	if len(batch) > 0 {
 		g.push = &notesPush{stop: stop, done: make(chan struct{})}
 		for _, n := range batch {
-			g.push.pipelines = append(g.push.pipelines, n.pipeline)
+			g.push.pipelines = append(g.push.pipelines, n.Pipeline)
 		}
 	}
 	return batch, maps.Clone(g.tips)
 }
 
 // end keeps the notes that could not be pushed, but for those that newer ones replace.
-func (b *Batches) end(g *batchGroup, batch []note, err error) {
+func (b *Batches) end(g *batchGroup, batch []Note, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	g.refused = err
 	for _, n := range batch {
-		if _, newer := g.notes[n.pipeline]; err != nil && !newer {
-			g.notes[n.pipeline] = n
+		if _, newer := g.notes[n.Pipeline]; err != nil && !newer {
+			g.notes[n.Pipeline] = n
 		}
 	}
 	close(g.push.done)
@@ -189,14 +205,14 @@ func (b *Batches) end(g *batchGroup, batch []note, err error) {
 }
 
 // pushNotes adds notes to those of others.
-func pushNotes(ctx context.Context, batch []note, tips map[string]plumbing.Hash) error {
-	lead := batch[0].writer
+func pushNotes(ctx context.Context, batch []Note, tips map[string]plumbing.Hash) error {
+	lead := batch[0].Writer
 	for _, n := range batch {
-		if n.author.When.After(lead.author.When) {
-			lead = n.writer
+		if n.Author.When.After(lead.Author.When) {
+			lead = n.Writer
 		}
 	}
-	_, err := lead.extend(ctx, notesRef, time.Now(), func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error) {
+	_, err := lead.extend(ctx, NotesRef, time.Now(), func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error) {
 		old, err := treeOf(rd, tip)
 		if err != nil {
 			return plumbing.ZeroHash, err
@@ -217,22 +233,22 @@ func pushNotes(ctx context.Context, batch []note, tips map[string]plumbing.Hash)
 }
 
 // addNotes adds what is not there.
-func addNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, batch []note) (plumbing.Hash, error) {
+func addNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, batch []Note) (plumbing.Hash, error) {
 	before := tree
 	for _, n := range batch {
-		old, err := rd.Note(before, n.commit, maxNoteBytes)
+		old, err := rd.Note(before, n.Commit, maxNoteBytes)
 		if err != nil && !errors.Is(err, object.ErrPathNotFound) && !errors.Is(err, limit.ErrTooLarge) {
 			return tree, err
 		}
 		var body noteBody
-		if json.Unmarshal(old, &body) == nil && body.DrySHA == n.dry.String() {
+		if json.Unmarshal(old, &body) == nil && body.DrySHA == n.Dry.String() {
 			continue
 		}
-		text, err := json.Marshal(noteBody{n.dry.String(), n.pipeline})
+		text, err := json.Marshal(noteBody{n.Dry.String(), n.Pipeline})
 		if err != nil {
 			return tree, err
 		}
-		if tree, err = w.AddNote(tree, n.commit, text); err != nil {
+		if tree, err = w.AddNote(tree, n.Commit, text); err != nil {
 			return tree, err
 		}
 	}

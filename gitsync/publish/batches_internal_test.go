@@ -1,4 +1,4 @@
-package gitsync
+package publish
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 )
 
 // newWriter is a writer to a new repository.
-func newWriter(t *testing.T) (*gittest.Repo, writer) {
+func newWriter(t *testing.T) (*gittest.Repo, Writer) {
 	t.Helper()
 	bare := gittest.NewRepo(t)
 	bare.Commit("main", map[string]string{"a": "b"})
@@ -38,12 +38,12 @@ func newWriter(t *testing.T) (*gittest.Repo, writer) {
 		_ = r.Close()
 		_ = pool.Close()
 	})
-	return bare, writer{repo: r, pusher: pusher, author: object.Signature{Name: "agentry", Email: "agentry@localhost", When: time.Unix(1_700_000_000, 0).UTC()}}
+	return bare, Writer{Repo: r, Pusher: pusher, Author: object.Signature{Name: "agentry", Email: "agentry@localhost", When: time.Unix(1_700_000_000, 0).UTC()}}
 }
 
-func entry(wr writer, pipeline, commit string) *lockEntry {
-	lock := lockFile{Version: lockVersion, Pipeline: pipeline, Sources: []branch.SourceCommit{{URL: "https://git.example.com/x", Ref: "branch main", Commit: commit}}}
-	return &lockEntry{writer: wr, lock: lock, about: "- https://git.example.com/x " + commit + " Change\n", since: time.Now()}
+func lockOf(wr Writer, pipeline, commit string) Lock {
+	file := &LockFile{Version: lockVersion, Pipeline: pipeline, Sources: []branch.SourceCommit{{URL: "https://git.example.com/x", Ref: "branch main", Commit: commit}}}
+	return Lock{Writer: wr, File: file, About: "- https://git.example.com/x " + commit + " Change\n", Since: time.Now()}
 }
 
 // TestLocksGoTogether has passes write their lock files while a push is under way: the next
@@ -52,7 +52,7 @@ func TestLocksGoTogether(t *testing.T) {
 	t.Parallel()
 	bare, wr := newWriter(t)
 	b := NewBatches(time.Hour)
-	g := b.group(wr.repo)
+	g := b.group(wr.Repo)
 	g.locking <- struct{}{} // a push is under way
 	const pipelines = 20
 	commits := make([]plumbing.Hash, pipelines)
@@ -60,14 +60,14 @@ func TestLocksGoTogether(t *testing.T) {
 	for i := range pipelines {
 		wg.Go(func() {
 			var err error
-			if commits[i], err = b.lock(t.Context(), entry(wr, fmt.Sprintf("p%02d", i), strings.Repeat("a", 40))); err != nil {
+			if commits[i], err = b.Lock(t.Context(), lockOf(wr, fmt.Sprintf("p%02d", i), strings.Repeat("a", 40))); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	given, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.lock(given, entry(wr, "given-up", "")); err == nil {
+	if _, err := b.Lock(given, lockOf(wr, "given-up", "")); err == nil {
 		t.Error("who gives up has a commit")
 	}
 	for waiting := 0; waiting < pipelines; {
@@ -78,23 +78,23 @@ func TestLocksGoTogether(t *testing.T) {
 	}
 	<-g.locking
 	wg.Wait()
-	tip := bare.Git("rev-parse", inputsBranch)
+	tip := bare.Git("rev-parse", InputsBranch)
 	for i, c := range commits {
 		if c.String() != tip {
 			t.Errorf("pipeline %d has %s, the branch is at %s", i, c, tip)
 		}
 	}
-	if n := bare.Git("rev-list", "--count", inputsBranch); n != "1" {
+	if n := bare.Git("rev-list", "--count", InputsBranch); n != "1" {
 		t.Errorf("%s commits", n)
 	}
-	if files := strings.Fields(bare.Git("ls-tree", "--name-only", inputsBranch)); len(files) != pipelines+1 {
+	if files := strings.Fields(bare.Git("ls-tree", "--name-only", InputsBranch)); len(files) != pipelines+1 {
 		t.Errorf("files are %v", files)
 	}
-	if subject := bare.Git("log", "-1", "--format=%s", inputsBranch); subject != "Inputs of p00 and 19 more" {
+	if subject := bare.Git("log", "-1", "--format=%s", InputsBranch); subject != "Inputs of p00 and 19 more" {
 		t.Errorf("subject is %q", subject)
 	}
 	// What is there already makes no commit.
-	if again, err := b.lock(t.Context(), entry(wr, "p03", strings.Repeat("a", 40))); err != nil || again.String() != tip {
+	if again, err := b.Lock(t.Context(), lockOf(wr, "p03", strings.Repeat("a", 40))); err != nil || again.String() != tip {
 		t.Errorf("%s %v", again, err)
 	}
 }
@@ -105,29 +105,29 @@ func TestLockOfSomebodyWhoGivesUp(t *testing.T) {
 	t.Parallel()
 	bare, wr := newWriter(t)
 	b := NewBatches(time.Hour)
-	g := b.group(wr.repo)
-	other := entry(wr, "other", strings.Repeat("b", 40))
+	g := b.group(wr.Repo)
+	other := &lockEntry{Lock: lockOf(wr, "other", strings.Repeat("b", 40))}
 	g.locks = append(g.locks, other)
 	ctx, cancel := context.WithCancel(t.Context())
 	broken := wr
-	broken.sign = func([]byte) (string, error) {
+	broken.Sign = func([]byte) (string, error) {
 		cancel()
 		return "", context.Canceled
 	}
-	if _, err := b.lock(ctx, entry(broken, "first", strings.Repeat("a", 40))); err == nil {
+	if _, err := b.Lock(ctx, lockOf(broken, "first", strings.Repeat("a", 40))); err == nil {
 		t.Fatal("no error")
 	}
 	if other.done || len(g.locks) != 1 || g.locks[0] != other {
 		t.Errorf("the other one is done with %v; %d wait", other.err, len(g.locks))
 	}
-	if _, err := b.lock(t.Context(), entry(wr, "third", strings.Repeat("c", 40))); err != nil || !other.done || other.err != nil {
+	if _, err := b.Lock(t.Context(), lockOf(wr, "third", strings.Repeat("c", 40))); err != nil || !other.done || other.err != nil {
 		t.Errorf("%v %+v", err, other)
 	}
-	bare.Git("cat-file", "-e", inputsBranch+":other.lock")
+	bare.Git("cat-file", "-e", InputsBranch+":other.lock")
 }
 
-func noteOf(wr writer, pipeline, commit string, dry byte) note {
-	return note{writer: wr, pipeline: pipeline, commit: plumbing.NewHash(commit), dry: plumbing.NewHash(strings.Repeat(string(dry), 40))}
+func noteOf(wr Writer, pipeline, commit string, dry byte) Note {
+	return Note{Writer: wr, Pipeline: pipeline, Commit: plumbing.NewHash(commit), Dry: plumbing.NewHash(strings.Repeat(string(dry), 40))}
 }
 
 // TestNotesGoTogether pushes the notes of a hundred pipelines in one commit, and those that
@@ -141,7 +141,7 @@ func TestNotesGoTogether(t *testing.T) {
 	commit := func(i int) string { return fmt.Sprintf("%040x", i+1) }
 	for i := range pipelines {
 		for _, dry := range []byte{'a', 'b'} { // the later one counts
-			if err := b.note(t.Context(), noteOf(wr, fmt.Sprintf("p%03d", i), commit(i), dry)); err != nil {
+			if err := b.Note(t.Context(), noteOf(wr, fmt.Sprintf("p%03d", i), commit(i), dry)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -150,27 +150,27 @@ func TestNotesGoTogether(t *testing.T) {
 	if err := b.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := bare.Git("rev-list", "--count", notesRef); n != "2" {
+	if n := bare.Git("rev-list", "--count", NotesRef); n != "2" {
 		t.Errorf("%s commits of notes", n)
 	}
 	if list := strings.Split(bare.Git("notes", "--ref", "hydrator.metadata", "list"), "\n"); len(list) != pipelines+1 {
 		t.Errorf("%d notes", len(list))
 	}
-	if text := bare.Git("show", notesRef+":"+commit(7)); !strings.Contains(text, `"drySha":"bbbb`) {
+	if text := bare.Git("show", NotesRef+":"+commit(7)); !strings.Contains(text, `"drySha":"bbbb`) {
 		t.Errorf("note is %s", text)
 	}
-	if err := b.Flush(t.Context()); err != nil || bare.Git("rev-list", "--count", notesRef) != "2" {
+	if err := b.Flush(t.Context()); err != nil || bare.Git("rev-list", "--count", NotesRef) != "2" {
 		t.Errorf("notes are pushed again: %v", err)
 	}
 
 	bare.Hook("pre-receive", `echo "no notes today"; exit 1`)
-	if err := b.note(t.Context(), noteOf(wr, "p000", commit(0), 'c')); err != nil {
+	if err := b.Note(t.Context(), noteOf(wr, "p000", commit(0), 'c')); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "no notes today") {
 		t.Fatalf("%v", err)
 	}
-	if err := b.note(t.Context(), noteOf(wr, "p001", commit(1), 'c')); err == nil {
+	if err := b.Note(t.Context(), noteOf(wr, "p001", commit(1), 'c')); err == nil {
 		t.Error("the next pass is not told that notes are refused")
 	}
 	bare.Hook("pre-receive", "exit 0")
@@ -178,7 +178,7 @@ func TestNotesGoTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		if text := bare.Git("show", notesRef+":"+commit(i)); !strings.Contains(text, `"drySha":"cccc`) {
+		if text := bare.Git("show", NotesRef+":"+commit(i)); !strings.Contains(text, `"drySha":"cccc`) {
 			t.Errorf("note %d is %s", i, text)
 		}
 	}
@@ -192,7 +192,7 @@ func TestNotesAreBounded(t *testing.T) {
 	b := NewBatches(time.Hour)
 	head := bare.Git("rev-parse", "main")
 	var input strings.Builder
-	fmt.Fprintf(&input, "commit %s\ncommitter A <a@b> 1700000000 +0000\ndata 1\nx\n", notesRef)
+	fmt.Fprintf(&input, "commit %s\ncommitter A <a@b> 1700000000 +0000\ndata 1\nx\n", NotesRef)
 	add := func(id, text string) {
 		fmt.Fprintf(&input, "M 100644 inline %s/%s\ndata %d\n%s\n", id[:2], id[2:], len(text), text)
 	}
@@ -211,10 +211,10 @@ func TestNotesAreBounded(t *testing.T) {
 	child := bare.Commit("main", map[string]string{"a": "c"})
 	kept[head], kept[child] = "", ""
 	bare.Git("notes", "--ref", "hydrator.metadata", "add", "-m", `{"drySha":"old","agentry":"mine"}`, head)
-	if _, err := wr.repo.Fetch(t.Context(), repo.Ref{Branch: "main"}); err != nil {
+	if _, err := wr.Repo.Fetch(t.Context(), repo.Ref{Branch: "main"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.note(t.Context(), noteOf(wr, "mine", child, 'd')); err != nil {
+	if err := b.Note(t.Context(), noteOf(wr, "mine", child, 'd')); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Flush(t.Context()); err != nil {
@@ -240,9 +240,9 @@ func TestNotesAreBounded(t *testing.T) {
 // their notes are being pushed: what these gave is in use until the push is over.
 func TestNobodyLeavesDuringAPush(t *testing.T) {
 	t.Parallel()
-	for what, part := range map[string]func(*Batches, writer){
-		"leave": func(b *Batches, wr writer) { b.leave("p", wr.repo) },
-		"renew": func(b *Batches, wr writer) { b.renew("p", wr.pusher, wr.repo) },
+	for what, part := range map[string]func(*Batches, Writer){
+		"leave": func(b *Batches, wr Writer) { b.Leave("p", wr.Repo) },
+		"renew": func(b *Batches, wr Writer) { b.Renew("p", wr.Pusher, wr.Repo) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -250,12 +250,12 @@ func TestNobodyLeavesDuringAPush(t *testing.T) {
 			b := NewBatches(time.Hour)
 			begun, goOn, parted := make(chan struct{}), make(chan struct{}), make(chan struct{})
 			slow := wr
-			slow.sign = func([]byte) (string, error) {
+			slow.Sign = func([]byte) (string, error) {
 				close(begun)
 				<-goOn
 				return "", errors.New("no key today")
 			}
-			if err := b.note(t.Context(), noteOf(slow, "p", strings.Repeat("1", 40), 'a')); err != nil {
+			if err := b.Note(t.Context(), noteOf(slow, "p", strings.Repeat("1", 40), 'a')); err != nil {
 				t.Fatal(err)
 			}
 			var flushed error
@@ -276,7 +276,7 @@ func TestNobodyLeavesDuringAPush(t *testing.T) {
 			if flushed == nil || !strings.Contains(flushed.Error(), "no key today") {
 				t.Errorf("the push ended with %v", flushed)
 			}
-			if _, waits := b.group(wr.repo).notes["p"]; waits == (what == "leave") {
+			if _, waits := b.group(wr.Repo).notes["p"]; waits == (what == "leave") {
 				t.Errorf("that a note waits after %s is %v", what, waits)
 			}
 		})
@@ -290,11 +290,11 @@ func TestNobodyWaitsForAPushForLong(t *testing.T) {
 	bare.Hook("pre-receive", "sleep 40")
 	b := NewBatches(time.Hour)
 	for _, pipeline := range []string{"p", "q"} {
-		if err := b.note(t.Context(), noteOf(wr, pipeline, strings.Repeat("1", 40), 'a')); err != nil {
+		if err := b.Note(t.Context(), noteOf(wr, pipeline, strings.Repeat("1", 40), 'a')); err != nil {
 			t.Fatal(err)
 		}
 	}
-	g := b.group(wr.repo)
+	g := b.group(wr.Repo)
 	var flushed error
 	var wg sync.WaitGroup
 	wg.Go(func() { flushed = b.Flush(t.Context()) })
@@ -305,7 +305,7 @@ func TestNobodyWaitsForAPushForLong(t *testing.T) {
 		b.mu.Unlock()
 	}
 	began := time.Now()
-	b.leave("p", wr.repo)
+	b.Leave("p", wr.Repo)
 	wg.Wait()
 	if !errors.Is(flushed, errParting) || time.Since(began) > 30*time.Second {
 		t.Errorf("after %s the push ended with %v", time.Since(began), flushed)
@@ -314,7 +314,7 @@ func TestNobodyWaitsForAPushForLong(t *testing.T) {
 	if err := b.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if text := bare.Git("show", notesRef+":"+strings.Repeat("1", 40)); !strings.Contains(text, `"agentry":"q"`) {
+	if text := bare.Git("show", NotesRef+":"+strings.Repeat("1", 40)); !strings.Contains(text, `"agentry":"q"`) {
 		t.Errorf("what waits for the other one is %s", text)
 	}
 }
@@ -326,8 +326,8 @@ func TestAPanicEndsAPush(t *testing.T) {
 	_, wr := newWriter(t)
 	b := NewBatches(time.Hour)
 	broken := wr
-	broken.sign = func([]byte) (string, error) { panic("no key at all") }
-	if err := b.note(t.Context(), noteOf(broken, "p", strings.Repeat("1", 40), 'a')); err != nil {
+	broken.Sign = func([]byte) (string, error) { panic("no key at all") }
+	if err := b.Note(t.Context(), noteOf(broken, "p", strings.Repeat("1", 40), 'a')); err != nil {
 		t.Fatal(err)
 	}
 	func() {
@@ -335,8 +335,8 @@ func TestAPanicEndsAPush(t *testing.T) {
 		_ = b.Flush(t.Context())
 		t.Error("it did not panic")
 	}()
-	b.renew("p", wr.pusher, wr.repo)
-	if _, waits := b.group(wr.repo).notes["p"]; !waits {
+	b.Renew("p", wr.Pusher, wr.Repo)
+	if _, waits := b.group(wr.Repo).notes["p"]; !waits {
 		t.Error("the note is lost")
 	}
 }

@@ -1,4 +1,4 @@
-package gitsync
+package publish
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -25,14 +25,15 @@ import (
 // that a proposal is rendered from is written down in a file on a branch of the output's
 // repository, and the commit that holds this file is the drySha. See docs/promotion.md.
 const (
-	inputsBranch = "agentry/inputs"
-	inputsRef    = "refs/heads/" + inputsBranch
+	// InputsBranch is that branch.
+	InputsBranch = "agentry/inputs"
+	inputsRef    = "refs/heads/" + InputsBranch
 	// lockSuffix is of no manifest: Argo CD loads .yaml, .yml and .json.
 	lockSuffix = ".lock"
 )
 
-// lockFile is PIPELINE.lock: the resolved inputs of a pipeline.
-type lockFile struct {
+// LockFile is PIPELINE.lock: the resolved inputs of a pipeline.
+type LockFile struct {
 	Version  int    `json:"version"`
 	Pipeline string `json:"pipeline"`
 	// Sources are the commits that are rendered.
@@ -48,28 +49,19 @@ type lockFile struct {
 
 const lockVersion = 1
 
-// sameSources reports whether two locks are of the same commits.
-func (l *lockFile) sameSources(other lockFile) bool { return slices.Equal(l.Sources, other.Sources) }
-
-// lockFile is what this pass renders from.
-func (p *pass) lockFile() lockFile {
-	return lockFile{
-		Version: lockVersion, Pipeline: p.pipeline.Metadata.Name, Sources: p.inventorySources(),
-		Spec: p.renderDigest(), Agentry: p.options.Version,
-	}
+// SameSources reports whether a lock file, if there is one, is of the same commits.
+func (l *LockFile) SameSources(in *Inputs) bool {
+	return l != nil && slices.Equal(l.Sources, in.SourceCommits())
 }
 
-func (p *pass) inventorySources() []branch.SourceCommit {
-	var out []branch.SourceCommit
-	for i, src := range p.sources {
-		out = append(out, branch.SourceCommit{URL: src.Repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: p.commits[i].Hash.String()})
-	}
-	return out
+// lockFile is what is rendered from.
+func (in *Inputs) lockFile() *LockFile {
+	return &LockFile{Version: lockVersion, Pipeline: in.Pipeline.Metadata.Name, Sources: in.SourceCommits(), Spec: in.renderDigest(), Agentry: in.Version}
 }
 
 // renderDigest is the SHA-256 of what in the specification decides the rendering.
-func (p *pass) renderDigest() string {
-	s := &p.pipeline.Spec
+func (in *Inputs) renderDigest() string {
+	s := &in.Pipeline.Spec
 	decides := struct {
 		Compatibility    pipeline.Compatibility
 		OnInvalid        pipeline.OnInvalid
@@ -98,7 +90,7 @@ func lockName(pipeline string) string { return pipeline + lockSuffix }
 
 // readLock is the lock file of a pipeline at a commit of the inputs; nil when there is none
 // that can be read.
-func readLock(rd *object.Reader, tip repo.Tip, pipeline string) (*lockFile, error) {
+func readLock(rd *object.Reader, tip repo.Tip, pipeline string) (*LockFile, error) {
 	tree, err := treeOf(rd, tip)
 	if err != nil || tree.IsZero() {
 		return nil, err
@@ -107,74 +99,67 @@ func readLock(rd *object.Reader, tip repo.Tip, pipeline string) (*lockFile, erro
 	if err != nil || data == nil {
 		return nil, err
 	}
-	var l lockFile
+	var l LockFile
 	if json.Unmarshal(data, &l) != nil || l.Version != lockVersion {
 		return nil, nil
 	}
 	return &l, nil
 }
 
-// lock returns a commit of the inputs that holds what this pass renders from, and makes it
-// if need be. When nothing new is proposed it takes no new commit that another version or
-// pipeline specification would lead to the same: replicas of two versions would take turns.
-func (p *pass) lock(ctx context.Context, proposing bool) (plumbing.Hash, error) {
-	tip, had, want := p.tip.inputs.Commit, p.tip.lock, p.lockFile()
-	taken := tip.String() == p.tip.drySHA // whoever compares with the output branch sees no change
-	current := had != nil && had.sameSources(want)
+// Lock is a lock file to write.
+type Lock struct {
+	Writer
+	File  *LockFile
+	About string    // the inputs, for people
+	Since time.Time // what the remote answered after it holds
+}
+
+// NextLock returns the lock file that is to be written before the inputs are named by what is
+// proposed, or, when nothing is, by what stands; nil when the tip holds them. output is the tip
+// of the output branch. When nothing new is proposed it takes no new commit that another version
+// or pipeline specification would lead to the same: replicas of two versions would take turns.
+func (in *Inputs) NextLock(tip *Tip, output plumbing.Hash, proposing bool) *LockFile {
+	had, want := tip.Lock, in.lockFile()
+	taken := tip.Inputs.Commit.String() == tip.DrySHA // whoever compares with the output branch sees no change
+	current := had.SameSources(in)
 	if proposing {
 		current = current && had.Spec == want.Spec && had.Agentry == want.Agentry && !taken
 	}
 	if current {
-		return tip, nil
+		return nil
 	}
 	if proposing && taken {
-		want.Corrects = p.branch.Commit.String()
+		want.Corrects = output.String()
 	}
-	e := &lockEntry{writer: p.writer(), lock: want, about: p.aboutInputs(), since: p.round}
-	if p.options.DryRun {
-		rd := e.repo.Reader()
-		defer rd.Close()
-		return lockCommit(e.writer, []*lockEntry{e})(rd, object.NewWriter(rd), p.tip.inputs)
-	}
-	var commit plumbing.Hash
-	err := p.outside(ctx, func() (err error) {
-		commit, err = p.batches.lock(ctx, e)
-		return err
-	})
-	if err != nil {
-		return commit, fmt.Errorf("write down the inputs on %s: %w", inputsBranch, err)
-	}
-	return commit, nil
+	return want
 }
 
-// aboutInputs tells a person what the inputs are.
-func (p *pass) aboutInputs() string {
-	var b strings.Builder
-	for i, c := range p.commits {
-		subject, _ := foreigntext.SplitMessage(c.Message)
-		fmt.Fprintf(&b, "- %s %s %s\n", p.sources[i].Repo.URL(), c.Hash, subject)
-	}
-	return b.String()
+// DryCommit is the commit that writing the lock file makes if nobody else writes one; it is
+// not pushed.
+func (l Lock) DryCommit(inputs repo.Tip) (plumbing.Hash, error) {
+	rd := l.Repo.Reader()
+	defer rd.Close()
+	return lockCommit(l.Writer, []*lockEntry{{Lock: l}})(rd, object.NewWriter(rd), inputs)
 }
 
 // writeLocks puts lock files on the branch in one commit, and returns a commit that holds all
 // of them.
-func writeLocks(ctx context.Context, wr writer, batch []*lockEntry) (plumbing.Hash, error) {
-	slices.SortStableFunc(batch, func(a, b *lockEntry) int { return strings.Compare(a.lock.Pipeline, b.lock.Pipeline) })
-	since := batch[0].since
+func writeLocks(ctx context.Context, wr Writer, batch []*lockEntry) (plumbing.Hash, error) {
+	slices.SortStableFunc(batch, func(a, b *lockEntry) int { return strings.Compare(a.File.Pipeline, b.File.Pipeline) })
+	since := batch[0].Since
 	for _, e := range batch {
-		if e.author.When.After(wr.author.When) {
-			wr.author.When = e.author.When
+		if e.Author.When.After(wr.Author.When) {
+			wr.Author.When = e.Author.When
 		}
-		if e.since.After(since) {
-			since = e.since
+		if e.Since.After(since) {
+			since = e.Since
 		}
 	}
 	return wr.extend(ctx, inputsRef, since, lockCommit(wr, batch))
 }
 
 // lockCommit makes the commit on a tip.
-func lockCommit(wr writer, batch []*lockEntry) func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error) {
+func lockCommit(wr Writer, batch []*lockEntry) func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error) {
 	return func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error) {
 		old, err := treeOf(rd, tip)
 		if err != nil {
@@ -182,11 +167,11 @@ func lockCommit(wr writer, batch []*lockEntry) func(*object.Reader, *object.Writ
 		}
 		edits := map[string]object.Edit{}
 		for _, e := range batch {
-			data, err := encodeHydrator(e.lock)
+			data, err := EncodeJSON(e.File)
 			if err != nil {
 				return plumbing.ZeroHash, err
 			}
-			edits[lockName(e.lock.Pipeline)] = object.Edit{Data: data}
+			edits[lockName(e.File.Pipeline)] = object.Edit{Data: data}
 		}
 		if !tip.Exists() {
 			edits[branch.ReadmeFile] = object.Edit{Data: []byte(inputsReadme)}
@@ -202,25 +187,25 @@ func lockCommit(wr writer, batch []*lockEntry) func(*object.Reader, *object.Writ
 // lockMessage leads from the commit to the commits that it is about.
 func lockMessage(batch []*lockEntry) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Inputs of %s", batch[0].lock.Pipeline)
+	fmt.Fprintf(&b, "Inputs of %s", batch[0].File.Pipeline)
 	if n := len(batch) - 1; n > 0 {
 		fmt.Fprintf(&b, " and %d more", n)
 	}
 	b.WriteString("\n")
 	for _, e := range batch {
-		fmt.Fprintf(&b, "\n%s:\n%s", e.lock.Pipeline, e.about)
+		fmt.Fprintf(&b, "\n%s:\n%s", e.File.Pipeline, e.About)
 	}
 	b.WriteString("\n")
 	var seen []string
 	for _, e := range batch {
-		for _, s := range e.lock.Sources {
+		for _, s := range e.File.Sources {
 			if trailers := fmt.Sprintf("Agentry-Source-Repo: %s\nAgentry-Source-Commit: %s\n", s.URL, s.Commit); !slices.Contains(seen, trailers) {
 				seen = append(seen, trailers)
 				b.WriteString(trailers)
 			}
 		}
 	}
-	fmt.Fprintf(&b, "Agentry-Version: %s\n", batch[0].lock.Agentry)
+	fmt.Fprintf(&b, "Agentry-Version: %s\n", batch[0].File.Agentry)
 	return b.String()
 }
 
@@ -233,27 +218,3 @@ their drySha: it changes whenever one of these does. ` + "`git log PIPELINE.lock
 rendered and when; the messages name the commits. Nothing reads these files to apply them, and
 agentry writes them again if they are gone.
 `
-
-// writer is how this pass writes to refs of the output's repository.
-func (p *pass) writer() writer {
-	return writer{repo: p.output, pusher: p.pusher, sign: p.sign, author: p.author()}
-}
-
-// lastCommits are the commits of a source that were rendered last, the best one first: what
-// is proposed, so that a proposal stays while a source is away, and what is on the output
-// branch.
-func (p *pass) lastCommits(i int) []plumbing.Hash {
-	src := p.sources[i]
-	var out []plumbing.Hash
-	if p.tip.lock != nil {
-		for _, s := range p.tip.lock.Sources {
-			if s.URL == src.Repo.URL() && s.Ref == src.Ref.RepoRef().String() && plumbing.IsHash(s.Commit) {
-				out = append(out, plumbing.NewHash(s.Commit))
-			}
-		}
-	}
-	if base := p.baseOf(i); !base.IsZero() {
-		out = append(out, base)
-	}
-	return out
-}

@@ -1,4 +1,4 @@
-package gitsync
+package publish
 
 import (
 	"context"
@@ -39,7 +39,7 @@ type batchGroup struct {
 	locking chan struct{} // holds one token: who has it writes lock files
 	locks   []*lockEntry
 	noting  chan struct{}            // who has it writes notes
-	notes   map[string]note          // by pipeline
+	notes   map[string]Note          // by pipeline
 	push    *notesPush               // what is under way, if anything
 	tips    map[string]plumbing.Hash // the commit that was noted last, by pipeline
 	timer   *time.Timer
@@ -51,18 +51,23 @@ func (b *Batches) group(r *repo.Repo) *batchGroup {
 	defer b.mu.Unlock()
 	g := b.groups[r.URL()]
 	if g == nil {
-		g = &batchGroup{locking: make(chan struct{}, 1), noting: make(chan struct{}, 1), notes: map[string]note{}, tips: map[string]plumbing.Hash{}}
+		g = &batchGroup{locking: make(chan struct{}, 1), noting: make(chan struct{}, 1), notes: map[string]Note{}, tips: map[string]plumbing.Hash{}}
 		b.groups[r.URL()] = g
 	}
 	return g
 }
 
-// writer is how something is written to a repository.
-type writer struct {
-	repo   *repo.Repo
-	pusher *repo.Pusher
-	sign   signature.Func
-	author object.Signature
+// Writer is how something is written to a repository.
+type Writer struct {
+	Repo   *repo.Repo
+	Pusher *repo.Pusher
+	Sign   signature.Func // nil: commits are not signed
+	Author object.Signature
+}
+
+// Commit makes a commit of a tree. It reaches the repository with a push.
+func (wr Writer) Commit(w *object.Writer, tree plumbing.Hash, message string, parents ...plumbing.Hash) (plumbing.Hash, error) {
+	return w.Commit(object.CommitOptions{Tree: tree, Parents: parents, Author: wr.Author, Committer: wr.Author, Message: message, Sign: wr.Sign})
 }
 
 // maxRefAttempts is how often a push to a ref that many share is made again when it loses
@@ -72,9 +77,9 @@ const maxRefAttempts = 10
 // extend puts a commit on a ref that many share, and again on what others put there first.
 // build makes the commit on a tip; the zero hash means that there is nothing to add. It
 // returns the ref's tip.
-func (wr writer) extend(ctx context.Context, ref string, since time.Time, build func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
+func (wr Writer) extend(ctx context.Context, ref string, since time.Time, build func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
 	for attempt := 1; ; attempt++ {
-		tips, err := wr.repo.FetchSince(ctx, since, repo.Ref{Name: ref, Optional: true})
+		tips, err := wr.Repo.FetchSince(ctx, since, repo.Ref{Name: ref, Optional: true})
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
@@ -90,8 +95,8 @@ func (wr writer) extend(ctx context.Context, ref string, since time.Time, build 
 	}
 }
 
-func (wr writer) try(ctx context.Context, ref string, tip repo.Tip, build func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
-	rd := wr.repo.Reader()
+func (wr Writer) try(ctx context.Context, ref string, tip repo.Tip, build func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
+	rd := wr.Repo.Reader()
 	defer rd.Close()
 	w := object.NewWriter(rd)
 	commit, err := build(rd, w, tip)
@@ -101,16 +106,16 @@ func (wr writer) try(ctx context.Context, ref string, tip repo.Tip, build func(*
 	if commit.IsZero() {
 		return tip.Commit, nil
 	}
-	return commit, wr.pusher.Push(ctx, w, repo.Update{Ref: ref, Old: tip.Value, New: commit})
+	return commit, wr.Pusher.Push(ctx, w, repo.Update{Ref: ref, Old: tip.Value, New: commit})
 }
 
 // commit makes a commit on a tip.
-func (wr writer) commit(w *object.Writer, tip repo.Tip, tree plumbing.Hash, message string) (plumbing.Hash, error) {
+func (wr Writer) commit(w *object.Writer, tip repo.Tip, tree plumbing.Hash, message string) (plumbing.Hash, error) {
 	var parents []plumbing.Hash
 	if tip.Exists() {
 		parents = append(parents, tip.Commit)
 	}
-	return w.Commit(object.CommitOptions{Tree: tree, Parents: parents, Author: wr.author, Committer: wr.author, Message: message, Sign: wr.sign})
+	return wr.Commit(w, tree, message, parents...)
 }
 
 // treeOf is the tree of a tip, or none.
@@ -127,11 +132,8 @@ func treeOf(rd *object.Reader, tip repo.Tip) (plumbing.Hash, error) {
 
 // lockEntry is a lock file that waits to be written.
 type lockEntry struct {
-	writer
-	lock  lockFile
-	about string // the inputs, for people
-	since time.Time
-	gone  bool // nobody waits for it any more; guarded by Batches.mu
+	Lock
+	gone bool // nobody waits for it any more; guarded by Batches.mu
 
 	// Set by whoever wrote it, under the token.
 	done   bool
@@ -139,10 +141,11 @@ type lockEntry struct {
 	err    error
 }
 
-// lock writes a lock file, together with all that others want to write by the time that the
+// Lock writes a lock file, together with all that others want to write by the time that the
 // push before is through. It returns a commit that holds the file.
-func (b *Batches) lock(ctx context.Context, e *lockEntry) (plumbing.Hash, error) {
-	g := b.group(e.repo)
+func (b *Batches) Lock(ctx context.Context, l Lock) (plumbing.Hash, error) {
+	e := &lockEntry{Lock: l}
+	g := b.group(l.Repo)
 	b.mu.Lock()
 	g.locks = append(g.locks, e)
 	b.mu.Unlock()
@@ -163,7 +166,7 @@ func (b *Batches) lock(ctx context.Context, e *lockEntry) (plumbing.Hash, error)
 	batch := g.locks
 	g.locks = nil
 	b.mu.Unlock()
-	commit, err := writeLocks(ctx, e.writer, batch)
+	commit, err := writeLocks(ctx, l.Writer, batch)
 	if err != nil && ctx.Err() != nil { // which says nothing about the others
 		b.mu.Lock()
 		g.locks = append(g.locks, slices.DeleteFunc(batch, func(other *lockEntry) bool { return other == e || other.gone })...)

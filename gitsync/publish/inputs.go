@@ -1,0 +1,116 @@
+package publish
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+)
+
+// Inputs are what an output is rendered from.
+type Inputs struct {
+	Pipeline *pipeline.Pipeline // valid, and with its defaults
+	Sources  []Source           // in the order of the pipeline's
+	Version  string             // of agentry
+}
+
+// Source is the commit of a source.
+type Source struct {
+	URL, Ref string
+	Commit   *object.Commit
+}
+
+// SourceCommits name the commits in inventories and lock files.
+func (in *Inputs) SourceCommits() []branch.SourceCommit {
+	var out []branch.SourceCommit
+	for _, src := range in.Sources {
+		out = append(out, branch.SourceCommit{URL: src.URL, Ref: src.Ref, Commit: src.Commit.Hash.String()})
+	}
+	return out
+}
+
+// Author is who makes the commits. Their date is that of the newest input commit, so that
+// every replica makes the same ones.
+func (in *Inputs) Author() object.Signature {
+	newest := foreigntext.SafeDate(in.Sources[0].Commit.Committer.When)
+	for _, src := range in.Sources[1:] {
+		if when := foreigntext.SafeDate(src.Commit.Committer.When); when.After(newest) {
+			newest = when
+		}
+	}
+	// The pipeline is valid, so this is Name <mail>.
+	name, mail, _ := strings.Cut(strings.TrimSuffix(in.Pipeline.Spec.Output.Commit.Author, ">"), " <")
+	return object.Signature{Name: name, Email: mail, When: newest.UTC()}
+}
+
+// MessageData is what the templates of messages see, but for the units.
+func (in *Inputs) MessageData() pipeline.Message {
+	data := pipeline.Message{Pipeline: in.Pipeline.Metadata.Name}
+	for _, src := range in.Sources {
+		subject, _ := foreigntext.SplitMessage(src.Commit.Message)
+		data.Sources = append(data.Sources, pipeline.MessageSource{
+			URL: src.URL, Commit: src.Commit.Hash.String(), Subject: subject, Author: foreigntext.Person(src.Commit.Author),
+		})
+	}
+	return data
+}
+
+// Message executes the pipeline's template and adds the trailers. A template that fails
+// on these data must not stop what it describes: the warning tells.
+func (in *Inputs) Message(data pipeline.Message) (message string, warnings diag.List, err error) {
+	text, err := pipeline.FormatMessage(in.Pipeline.Spec.Output.Commit.Message, data)
+	if err != nil {
+		warnings = diag.List{{Severity: diag.Warning, Code: diag.PipelineInvalid, Hint: "correct the template",
+			Message: fmt.Sprintf("spec.output.commit.message: %v; the default message is used", err)}}
+		if text, err = pipeline.FormatMessage(pipeline.DefaultMessage, data); err != nil {
+			return "", warnings, err
+		}
+	}
+	return strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), "\n") + "\n\n" + in.Trailers(), warnings, nil
+}
+
+// Trailers say where a commit comes from, for people and for agentry itself.
+func (in *Inputs) Trailers() string {
+	var b strings.Builder
+	for _, src := range in.Sources {
+		fmt.Fprintf(&b, "Agentry-Source-Repo: %s\nAgentry-Source-Commit: %s\n", src.URL, src.Commit.Hash)
+	}
+	fmt.Fprintf(&b, "Agentry-Version: %s\nAgentry-Config-Digest: %s\n", in.Version, configDigest(&in.Pipeline.Spec))
+	var authors []string
+	for _, src := range in.Sources {
+		who := foreigntext.Person(src.Commit.Author)
+		if !strings.HasPrefix(who, "<") && !slices.Contains(authors, who) {
+			authors = append(authors, who)
+			fmt.Fprintf(&b, "Co-authored-by: %s\n", who)
+		}
+	}
+	return b.String()
+}
+
+// About tells a person what the inputs are.
+func (in *Inputs) About() string {
+	var b strings.Builder
+	for _, src := range in.Sources {
+		subject, _ := foreigntext.SplitMessage(src.Commit.Message)
+		fmt.Fprintf(&b, "- %s %s %s\n", src.URL, src.Commit.Hash, subject)
+	}
+	return b.String()
+}
+
+// configDigest is the SHA-256 of a specification.
+func configDigest(spec *pipeline.Spec) string {
+	data, err := json.Marshal(*spec)
+	if err != nil {
+		return "unknown" // a Pipeline holds nothing that does not encode
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

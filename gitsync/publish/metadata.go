@@ -1,0 +1,166 @@
+package publish
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+)
+
+// Metadata is hydrator.metadata, the format of Argo CD's source hydrator, which
+// gitops-promoter reads.
+type Metadata struct {
+	RepoURL    string      `json:"repoURL,omitempty"`
+	DrySHA     string      `json:"drySha,omitempty"`
+	Commands   []string    `json:"commands,omitempty"`
+	Author     string      `json:"author,omitempty"`
+	Date       string      `json:"date,omitempty"`
+	Subject    string      `json:"subject,omitempty"`
+	Body       string      `json:"body,omitempty"`
+	References []Reference `json:"references,omitempty"`
+}
+
+// Reference is a commit that another one depends on.
+type Reference struct {
+	Commit ReferencedCommit `json:"commit"`
+}
+
+// ReferencedCommit is what is told of it.
+type ReferencedCommit struct {
+	SHA     string `json:"sha,omitempty"`
+	RepoURL string `json:"repoURL,omitempty"`
+	Author  string `json:"author,omitempty"`
+	Date    string `json:"date,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Body    string `json:"body,omitempty"`
+}
+
+// Dry names the commit that holds the inputs with promotion, and its repository. It is zero
+// without: then that is the commit of the first source.
+type Dry struct {
+	RepoURL string
+	Commit  plumbing.Hash
+}
+
+// UnitMetadata names what a unit was rendered from.
+func (in *Inputs) UnitMetadata(dry Dry) Metadata {
+	first := in.Sources[0]
+	m := Metadata{RepoURL: first.URL, DrySHA: first.Commit.Hash.String(), Commands: []string{Command(&in.Pipeline.Spec, 0)}}
+	if dry != (Dry{}) {
+		m.RepoURL, m.DrySHA = dry.RepoURL, dry.Commit.String()
+	}
+	return m
+}
+
+// Metadata describes the first source's commit; those of the other sources, and what its
+// message refers to, are references. With promotion drySha is not that commit, which then is
+// the first of the references.
+func (in *Inputs) Metadata(dry Dry) Metadata {
+	m, first := in.UnitMetadata(dry), in.Sources[0].describe()
+	m.Author, m.Date, m.Subject, m.Body = first.Author, first.Date, first.Subject, first.Body
+	for i, src := range in.Sources {
+		if i > 0 || dry != (Dry{}) {
+			m.References = append(m.References, Reference{src.describe()})
+		}
+	}
+	if r, ok := referenced(in.Sources[0].Commit.Message); ok {
+		m.References = append(m.References, Reference{r})
+	}
+	return m
+}
+
+// ReadDrySHA is the drySha that a tree names; empty when it names none.
+func ReadDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, error) {
+	data, err := branch.ReadFile(rd, tree, name)
+	var m Metadata
+	if err != nil || json.Unmarshal(data, &m) != nil || !plumbing.IsHash(m.DrySHA) {
+		return "", err
+	}
+	return m.DrySHA, nil
+}
+
+// EncodeJSON is [branch.EncodeJSON] without HTML escapes, as Argo CD writes the format.
+func EncodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+func (src *Source) describe() ReferencedCommit {
+	c := src.Commit
+	subject, body := foreigntext.SplitMessage(c.Message)
+	return ReferencedCommit{
+		SHA: c.Hash.String(), RepoURL: src.URL, Author: foreigntext.Person(c.Author),
+		Date: foreigntext.SafeDate(c.Author.When).Format(time.RFC3339), Subject: subject, Body: body,
+	}
+}
+
+// Command is what reproduces the manifests from a checkout of a source.
+func Command(s *pipeline.Spec, source int) string {
+	args := []string{"agentry render", "--compatibility", string(s.Compatibility), "--secrets", string(s.Secrets.Policy)}
+	if s.Secrets.RestartOnChange {
+		args = append(args, "--secrets-restart-on-change")
+	}
+	if s.DefaultNamespace != "" {
+		args = append(args, "--namespace", s.DefaultNamespace)
+	}
+	var pairs []string
+	for k, v := range s.Operator.Labels {
+		pairs = append(pairs, k+"="+v)
+	}
+	slices.Sort(pairs)
+	if len(pairs) > 0 {
+		args = append(args, "--operator-labels", strings.Join(pairs, ","))
+	}
+	if s.Operator.AgentSelector != "" {
+		args = append(args, "--agent-selector", quote(s.Operator.AgentSelector))
+	}
+	if s.SDAggregator.URL != scrape.DefaultSDURL {
+		args = append(args, "--sd-aggregator-url", quote(s.SDAggregator.URL))
+	}
+	args = append(args, "-o", "OUT")
+	for _, path := range s.Sources[source].Paths {
+		args = append(args, quote(path))
+	}
+	return strings.Join(args, " ")
+}
+
+// quote makes a shell word of a text.
+func quote(s string) string {
+	if s != "" && !strings.ContainsAny(s, " \t\n'\"\\$`!*?[]{}()<>|&;#~=%") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// referenced reads the trailers by which a commit names the one that caused it, as Argo
+// CD's hydrator does; the last of each counts.
+func referenced(message string) (ReferencedCommit, bool) {
+	var c ReferencedCommit
+	fields := map[string]*string{
+		"argocd-reference-commit-sha": &c.SHA, "argocd-reference-commit-repourl": &c.RepoURL, "argocd-reference-commit-author": &c.Author,
+		"argocd-reference-commit-date": &c.Date, "argocd-reference-commit-subject": &c.Subject, "argocd-reference-commit-body": &c.Body,
+	}
+	for _, t := range foreigntext.Trailers(message) {
+		if field := fields[strings.ToLower(t.Key)]; field != nil {
+			*field = foreigntext.Cut(t.Value, foreigntext.MaxBodyBytes)
+		}
+	}
+	var body string
+	if json.Unmarshal([]byte(c.Body), &body) == nil {
+		c.Body = body
+	}
+	return c, c != (ReferencedCommit{})
+}

@@ -65,8 +65,8 @@ func TestTheOldClientIsTheAgents(t *testing.T) {
 		}
 		return string(out)
 	}
-	if ours, theirs := versions("oracle/"+agents), versions("agentcheck"); ours != theirs {
-		t.Errorf("the oracle has\n%sthe agent\n%s", ours, theirs)
+	if ours, theirs := versions("prometheus/clients/"+agents), versions("agentcheck"); ours != theirs {
+		t.Errorf("the client has\n%sthe agent\n%s", ours, theirs)
 	}
 }
 

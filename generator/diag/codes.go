@@ -2,8 +2,8 @@ package diag
 
 import "slices"
 
-// Code identifies a kind of problem: users filter, count and link by it. Codes are lower-case
-// words joined by dashes. Once released, a code is never renamed or reused.
+// Code identifies a kind of problem. Users filter, count and link by it. A code is lower-case words joined by
+// dashes. Once released, it is never renamed or reused.
 type Code string
 
 // CodeInfo documents a code; docs/diagnostics.md is generated from it.
@@ -19,7 +19,7 @@ type Topic struct {
 	Codes []CodeInfo
 }
 
-// Topics documents every code, in the order of the manual.
+// Topics returns the documentation of all codes, in the order of the manual.
 func Topics() []Topic {
 	return []Topic{
 		{Title: "Reading manifests", Codes: manifestCodes()},
@@ -34,7 +34,7 @@ func Topics() []Topic {
 	}
 }
 
-// Codes documents every code.
+// Codes returns the documentation of all codes.
 func Codes() []CodeInfo {
 	var all []CodeInfo
 	for _, t := range Topics() {

@@ -1,10 +1,8 @@
-// Package diag is the one type that every problem agentry finds is reported as,
-// and the printers for it.
+// Package diag has the type of every problem that agentry reports, and the printers for it.
 //
-// A [Diagnostic] says what is wrong (a stable [Code], a severity, a message), where
-// (source, file, line, column, object) and what to do about it. Diagnostics are plain
-// values: packages collect them in a [List] and return it; there are no callbacks and
-// there is no global state. A message never holds a byte of a Secret.
+// A [Diagnostic] says what is wrong (a stable [Code], a severity, a message), where (source, file, line,
+// column, object) and what to do about it. Diagnostics are plain values: packages collect them in a [List] and
+// return it. There are no callbacks and no global state. No message contains a byte of a Secret.
 package diag
 
 import (
@@ -13,15 +11,15 @@ import (
 	"slices"
 )
 
-// Severity ranks a diagnostic.
+// Severity is how serious a diagnostic is.
 type Severity string
 
 const (
-	// Error marks an input that cannot be rendered as written: its last good version stays.
+	// Error is for an object that cannot be rendered as written: its last good version is rendered.
 	Error Severity = "error"
-	// Warning marks an input that is rendered, but perhaps not as its author expects.
+	// Warning is for an object that is rendered, but perhaps not as its author expects.
 	Warning Severity = "warning"
-	// Info marks something worth knowing that needs no change.
+	// Info is for something worth knowing that needs no change.
 	Info Severity = "info"
 )
 
@@ -33,7 +31,7 @@ type Object struct {
 	Name       string `json:"name"`
 }
 
-// String is Kind/namespace/name, the way agentry names objects everywhere.
+// String returns Kind/namespace/name, as agentry names objects everywhere.
 func (o Object) String() string {
 	if o == (Object{}) {
 		return ""
@@ -44,34 +42,34 @@ func (o Object) String() string {
 	return o.Kind + "/" + o.Namespace + "/" + o.Name
 }
 
-// Diagnostic is one finding. Line and Column count from 1; 0 is unknown.
+// Diagnostic is one problem. Line and Column count from 1; 0 means unknown.
 type Diagnostic struct {
 	Severity Severity
 	Code     Code
 	Message  string
 	Hint     string // what to do; may be empty
-	Source   string // the repository, where there are several
+	Source   string // the repository, if there are several
 	File     string
 	Line     int
 	Column   int
 	Object   Object
 	Units    []string // namespace/name of the GrafanaAgents that it concerns
-	// Related are the other objects without which there would be no finding: the other one
-	// of a pair, the Secret or ConfigMap that a field refers to.
+	// Related are the other objects that the problem depends on: the other one of a pair, or the Secret or
+	// ConfigMap that a field refers to.
 	Related []Object
 }
 
-// String is the one-line form: position, severity, code, object, message.
+// String returns one line: position, severity, code, object, message.
 func (d Diagnostic) String() string {
 	return fmt.Sprintf("%s: %s[%s]: %s", d.Position(), d.Severity, d.Code, d.Message)
 }
 
-// Same reports whether two findings say the same of the same object.
+// Same reports whether two diagnostics report the same problem of the same object.
 func (d Diagnostic) Same(other Diagnostic) bool {
 	return d.Object == other.Object && d.Source == other.Source && d.String() == other.String()
 }
 
-// Advice is the message with the hint, on one line.
+// Advice returns the message with the hint, on one line.
 func (d Diagnostic) Advice() string {
 	if d.Hint == "" {
 		return d.Message
@@ -79,7 +77,7 @@ func (d Diagnostic) Advice() string {
 	return d.Message + "; " + d.Hint
 }
 
-// Position is file:line:column with what is known of it.
+// Position returns file:line:column, without the parts that are unknown.
 func (d Diagnostic) Position() string {
 	file := d.File
 	if file == "" {
@@ -97,7 +95,7 @@ func (d Diagnostic) Position() string {
 // List is a collection of diagnostics.
 type List []Diagnostic
 
-// Count returns how many diagnostics have the severity.
+// Count returns the number of diagnostics with the severity.
 func (l List) Count(s Severity) int {
 	n := 0
 	for _, d := range l {
@@ -113,8 +111,7 @@ func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
 }
 
-// Sort orders the list by source, file, line, column, code and message, so that
-// equal inputs print equal reports whatever order they were found in.
+// Sort orders the list by source, file, line, column, code and message, so that equal inputs print equal reports.
 func (l List) Sort() {
 	slices.SortStableFunc(l, func(a, b Diagnostic) int {
 		return cmp.Or(

@@ -7,21 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// maxExcerptBytes is the longest line that is quoted; longer ones are minified JSON or
-// data that nobody reads.
+// maxExcerptBytes is the longest line that is quoted. Longer ones are minified JSON or data.
 const maxExcerptBytes = 160
 
-// secretKind finds the start of a Secret, or of a list of them, in YAML and JSON.
+// secretKind finds the kind Secret or SecretList in YAML and JSON.
 var secretKind = regexp.MustCompile(`kind["']?\s*:\s*["']?Secret`)
 
-// secretInLine finds credentials in clear in a line where none should be: user info
-// in a URL, but for the login of an SSH URL, and bearer tokens.
+// secretInLine finds plain-text credentials where none belong: user info in a URL, except the login of an SSH
+// URL, and bearer tokens.
 var secretInLine = regexp.MustCompile(`https?://[^/\s"'@]+@|://[^/\s"'@]*:[^/\s"'@]*@|bearerToken["']?\s*:`)
 
-// secretField finds fields of integrations that can hold a credential in clear.
+// secretField finds fields of integrations that can hold a plain-text credential.
 var secretField = regexp.MustCompile(`(?i)(?:password|passwd|secret|token|key|community|auth|data_source|connection_string|uri)[a-z_]*["']?\s*:`)
 
-// credentials reports whether a line may hold a credential of the object.
+// credentials reports whether a line can contain a credential of the object.
 func credentials(d Diagnostic, line []byte) bool {
 	switch d.Object.Kind {
 	case "Secret":
@@ -32,9 +31,9 @@ func credentials(d Diagnostic, line []byte) bool {
 	return d.Code == LiteralToken
 }
 
-// excerpt returns the line of the input that the diagnostic is about. A line that could
-// hold a byte of a Secret is never returned: nothing of an object of that kind, nothing of
-// a text with a Secret in it where the object is not known, and no credential in clear.
+// excerpt returns the line of the input that the diagnostic is about. It returns no line that could contain a
+// byte of a Secret: no line of a Secret, no line of a text with a Secret in it if the object is unknown, and no
+// plain-text credential.
 func excerpt(d Diagnostic, input []byte) (string, bool) {
 	line, ok := lineOf(input, d.Line)
 	if !ok || len(line) > maxExcerptBytes || !utf8.Valid(line) {
@@ -50,7 +49,7 @@ func excerpt(d Diagnostic, input []byte) (string, bool) {
 	return strings.TrimRight(printable(string(line)), " \t"), true
 }
 
-// lineOf returns line number n, counted from 1, without its line break.
+// lineOf returns line n, counted from 1, without its line break.
 func lineOf(input []byte, n int) ([]byte, bool) {
 	if n < 1 {
 		return nil, false

@@ -1,14 +1,14 @@
 package diag
 
-// Finding is a diagnostic without its object. Packages that see only a piece of a custom resource
-// return findings; the caller knows the object. Path says where in the object the problem is.
+// Finding is a diagnostic without its object, for packages that see only a part of a custom resource. The
+// caller adds the object. Path is the path of the problem in the object.
 type Finding struct {
 	Severity Severity
 	Code     Code
 	Path     string
 	Message  string
 	Hint     string
-	// Related are the other objects without which there would be no finding, as in a
-	// [Diagnostic]. One without a namespace is in that of the object.
+	// Related are the other objects that the problem depends on, as in a [Diagnostic]. An object without a
+	// namespace is in the namespace of the finding's object.
 	Related []Object
 }

@@ -59,13 +59,13 @@ func githubMessage(d Diagnostic) string {
 	return escapeData(printable(m))
 }
 
-// escapeData follows escapeData of the runner's toolkit: a line break would end the
-// command and let foreign text start another.
+// escapeData escapes as escapeData of the runner's toolkit: a line break would end the command, and the text
+// after it could be another command.
 func escapeData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
 
-// escapeProperty follows escapeProperty of the runner's toolkit.
+// escapeProperty escapes as escapeProperty of the runner's toolkit.
 func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// JSON prints one array. Every key is always present: object is null where none is
-// known, line and column are 0, units and related are empty arrays.
+// JSON prints one array. Every key is always present: if something is unknown, object is null, line and column
+// are 0, and units and related are empty arrays.
 type JSON struct{}
 
 var _ Printer = JSON{}

@@ -4,7 +4,7 @@ import "strings"
 
 //go:generate go test . -run TestManualIsUpToDate -update
 
-// Markdown is the manual page of the codes, docs/diagnostics.md.
+// Markdown returns the manual page of the codes, docs/diagnostics.md.
 func Markdown(topics []Topic) string {
 	var b strings.Builder
 	b.WriteString(markdownHead)

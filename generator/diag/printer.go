@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// Printer writes a whole report in one format. The list is printed in its order.
+// Printer writes a whole report in one format, in the order of the list.
 type Printer interface {
 	Print(w io.Writer, list List) error
 }
 
-// printable replaces what could steer a terminal: inputs are foreign text. Tabs and line
-// breaks stay.
+// printable replaces characters that could control a terminal, because inputs are foreign text. It keeps tabs
+// and line breaks.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || unicode.IsPrint(r) {
@@ -22,8 +22,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// oneLine is printable without line breaks, for names, which could forge a line of a
-// report with them.
+// oneLine is printable without line breaks. It is for names, which could otherwise fake a line of a report.
 func oneLine(s string) string {
 	return printable(strings.ReplaceAll(s, "\n", string(unicode.ReplacementChar)))
 }

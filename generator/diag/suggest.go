@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// minPartBytes is how long a word must be to be taken for a part of a longer name.
+// minPartBytes is the shortest word that is accepted as part of a longer name.
 const minPartBytes = 4
 
-// Suggest returns the candidate that word is most likely a misspelling of, or else the one
-// that it is most likely a part of, or nothing. Of equally near ones it is the first.
+// Suggest returns the candidate that word is most likely a misspelling of, otherwise the one that it is most
+// likely a part of. It returns false if there is none. Of equally likely candidates it returns the first.
 func Suggest(word string, candidates []string) (string, bool) {
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, c := range candidates {
 		if max(len(word)-len(c), len(c)-len(word)) >= bestDistance {
-			continue // so many letters are to be inserted or deleted
+			continue // the lengths differ by too many letters
 		}
 		if d := distance(word, c); d < bestDistance {
 			best, bestDistance = c, d
@@ -26,9 +26,9 @@ func Suggest(word string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
-// whole is the candidate that begins with a part, or else the one that has the part as one
-// of its words: elasticsearch of elastic, podMonitorSelector of monitor. Of several it is the
-// one that all others begin with; if there is none, it could be any of them.
+// whole returns the candidate that begins with the part, otherwise the one that has it as a word: elasticsearch
+// for elastic, podMonitorSelector for monitor. Of several candidates it returns the one that all others begin
+// with, or nothing.
 func whole(part string, candidates []string) string {
 	if len(part) < minPartBytes {
 		return ""
@@ -49,7 +49,7 @@ func whole(part string, candidates []string) string {
 	return stem(within)
 }
 
-// stem is the one of some names that all others begin with, or nothing.
+// stem returns the name that all others begin with, or nothing.
 func stem(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -61,8 +61,8 @@ func stem(names []string) string {
 	return shortest
 }
 
-// hasWord reports whether a name has a word, which is in lower case, between signs that are
-// neither letters nor digits, or as camel case has it.
+// hasWord reports whether a name contains a lower-case word, separated by other characters than letters and
+// digits or by camel case.
 func hasWord(name, word string) bool {
 	low := strings.ToLower(name)
 	if len(low) != len(name) {
@@ -80,7 +80,7 @@ func hasWord(name, word string) bool {
 	}
 }
 
-// isBoundary reports whether a word of a name may begin or end at an offset.
+// isBoundary reports whether a word of a name can begin or end at an offset.
 func isBoundary(name string, at int) bool {
 	if at == 0 || at == len(name) {
 		return true
@@ -95,7 +95,7 @@ func isAlphanumeric(c byte) bool {
 	return 'a' <= lower(c) && lower(c) <= 'z' || '0' <= c && c <= '9'
 }
 
-// DidYouMean is the hint that names the likely candidate; it is empty if there is none.
+// DidYouMean returns a hint with the likely candidate, or nothing.
 func DidYouMean(word string, candidates []string) string {
 	if s, ok := Suggest(word, candidates); ok {
 		return "did you mean " + s + "?"
@@ -103,8 +103,8 @@ func DidYouMean(word string, candidates []string) string {
 	return ""
 }
 
-// distance counts the letters to insert, delete, change or swap with their neighbour
-// (the optimal string alignment distance). Case does not count.
+// distance returns how many letters must be inserted, deleted, changed or swapped with a neighbour (the optimal
+// string alignment distance). It ignores case.
 func distance(a, b string) int {
 	var before, previous []int
 	current := make([]int, len(b)+1)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Text prints for people: one line that editors and terminals link to the place, the
-// line of the input with a caret below it, and what to do.
+// Text prints for people: a line that editors and terminals link to the position, the line of the input with a
+// caret below it, and the hint.
 //
 //	api.yaml:12:7: error[unknown-field]: ServiceMonitor/team-a/api: spec.intreval: unknown field
 //	  12 |   intreval: 30s
@@ -17,14 +17,14 @@ import (
 type Text struct {
 	// Color adds ANSI colours.
 	Color bool
-	// Input returns the text of an input file, or nil where it is not at hand; then,
-	// and where a Secret could be in sight, no line is quoted. It may be nil.
+	// Input returns the text of an input file, or nil. If it is nil or returns nil, or the line could contain a
+	// byte of a Secret, no line is quoted.
 	Input func(source, file string) []byte
 }
 
 var _ Printer = Text{}
 
-// ANSI sequences. Colour carries no meaning that the words do not.
+// ANSI sequences. Colours add no information.
 const (
 	ansiReset  = "\x1b[0m"
 	ansiBold   = "\x1b[1m"
@@ -63,7 +63,7 @@ func (t Text) one(d Diagnostic) string {
 	return b.String()
 }
 
-// quote shows the line that the diagnostic is about, with a caret at its column.
+// quote returns the line that the diagnostic is about, with a caret at its column.
 func (t Text) quote(d Diagnostic) string {
 	if t.Input == nil {
 		return ""
@@ -81,7 +81,7 @@ func (t Text) quote(d Diagnostic) string {
 	return quoted + margin + caretPadding(line, d.Column) + t.paint(severityColor(d.Severity), "^") + "\n"
 }
 
-// caretPadding is as wide as what stands before the column, tabs included.
+// caretPadding returns white space as wide as the text before the column, tabs included.
 func caretPadding(line string, column int) string {
 	var b strings.Builder
 	for _, r := range line {
@@ -113,7 +113,7 @@ func severityColor(s Severity) string {
 	return ansiBlue
 }
 
-// indented keeps the further lines of a text below its first.
+// indented indents all lines of a text except the first.
 func indented(s string) string {
 	return strings.ReplaceAll(printable(s), "\n", "\n    ")
 }

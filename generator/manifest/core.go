@@ -13,9 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// readCore reads a kind of Kubernetes' own, which has no CRD, and adds to the findings. It reports
-// false for an object that is to be ignored. No message of a Secret or ConfigMap holds any of its
-// values.
+// readCore reads an object of a kind of Kubernetes' own, which has no CRD, and adds to the findings. It returns
+// false if the object must be ignored. No message contains a value of a Secret or ConfigMap.
 func readCore(w written, value typed, found findings) (all findings, use bool) {
 	r := coreReader{written: w, findings: found}
 	use = true
@@ -30,13 +29,13 @@ func readCore(w written, value typed, found findings) (all findings, use bool) {
 	return r.findings, use
 }
 
-// coreReader reads one object of Kubernetes' own kinds.
+// coreReader reads one object of a kind of Kubernetes' own.
 type coreReader struct {
 	written
 	findings
 }
 
-// secret reports false for a Secret that is encrypted.
+// secret reads a Secret. It returns false for an encrypted one.
 func (r *coreReader) secret(s *corev1.Secret) bool {
 	if r.raw["sops"] != nil {
 		r.warn(diag.EncryptedSecret, "sops", "the Secret is encrypted, and read as if it were not there", "")
@@ -86,7 +85,7 @@ func (r *coreReader) configMap(m *corev1.ConfigMap) {
 	r.checkSize(size)
 }
 
-// checkFields warns of fields other than those named.
+// checkFields warns about fields other than those named.
 func (r *coreReader) checkFields(known ...string) {
 	for _, name := range slices.Sorted(maps.Keys(r.raw)) {
 		if !slices.Contains(known, name) && name != "apiVersion" && name != "kind" && name != "metadata" {
@@ -95,7 +94,7 @@ func (r *coreReader) checkFields(known ...string) {
 	}
 }
 
-// binary reads a map of values in base64.
+// binary reads a map of base64 values.
 func (r *coreReader) binary(path string) map[string][]byte {
 	texts := r.texts(r.raw[path], path, diag.InvalidSecret)
 	if texts == nil {

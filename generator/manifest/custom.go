@@ -16,7 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
 
-// readCustom reads a custom resource by its CRD, and adds to the findings.
+// readCustom reads a custom resource with its CRD, and adds to the findings.
 func readCustom(w written, value typed, found findings) (typed, findings) {
 	r := crdReader{written: w, findings: found}
 	value = r.read(value)
@@ -29,15 +29,15 @@ type crdReader struct {
 	findings
 }
 
-// read returns the value, which must not be used if anything failed: it fills the empty one, or
-// a new one if that is half filled when something is found.
+// read returns the value, which must not be used if there is an error. It fills the given empty value, or a new
+// one if decoding stopped halfway.
 func (r *crdReader) read(value typed) typed {
 	kind, err := schema.Of(r.kind)
 	if err != nil {
 		r.fail(diag.InvalidField, "", "agentry's own schema is broken, please report it: "+err.Error(), "")
 		return value
 	}
-	delete(r.raw, "metadata") // already read
+	delete(r.raw, "metadata") // readMetadata has read it
 	if r.kind == v1alpha1.MetricsIntegrationKind {
 		r.checkIntegration()
 	}
@@ -53,10 +53,10 @@ func (r *crdReader) read(value typed) typed {
 			continue
 		}
 		if r.opts.Compatibility == Operator && err.Type != field.ErrorTypeRequired && lookup(r.raw, err.Field) == "" {
-			continue // counts as absent
+			continue // null counts as absent
 		}
 		if r.invalid(err); len(r.findings) > 2*MaxFindings {
-			break // reported are fewer
+			break // more than are reported
 		}
 	}
 	if r.failed() {
@@ -68,8 +68,8 @@ func (r *crdReader) read(value typed) typed {
 	return value
 }
 
-// convert fills in a Go value by way of JSON. That finds errors that a schema cannot express, such
-// as a number that is too large for its field.
+// convert decodes a Go value through JSON. This finds errors that a schema cannot express, such as a number
+// that is too large for its field.
 func convert(raw map[string]any, value any) error {
 	data, err := json.Marshal(raw)
 	if err != nil {
@@ -82,7 +82,7 @@ func convert(raw map[string]any, value any) error {
 	return err
 }
 
-// invalid reports what Kubernetes' validation found, once a field.
+// invalid reports an error of Kubernetes' validation, once for each field.
 func (r *crdReader) invalid(err *field.Error) {
 	path, message := err.Field, strings.TrimPrefix(err.Detail, err.Field+" in body ")
 	if text, at, found := strings.Cut(message, " in "); found && path == "<nil>" && lookup(r.raw, at) != nil {
@@ -110,14 +110,14 @@ func (r *crdReader) invalid(err *field.Error) {
 			message = fmt.Sprintf("%q %s", value, message)
 		}
 	}
-	if strings.Contains(message, "ms)?)$") { // the pattern that only durations have
+	if strings.Contains(message, "ms)?)$") { // only durations have this pattern
 		hint = "write a duration such as 30s or 1m30s"
 	}
 	r.fail(diag.InvalidField, path, message, hint)
 }
 
-// key writes by what an entry of a list is known: some of its fields, or all of it
-// (x-kubernetes-list-type map and set).
+// key returns the key of an entry of a list: some of its fields, or the whole entry (x-kubernetes-list-type map
+// and set).
 func key(value any) string {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -130,7 +130,7 @@ func key(value any) string {
 	return strings.Join(parts, ", and ")
 }
 
-// quoted returns what stands in double quotes in a text.
+// quoted returns the double-quoted parts of a text.
 func quoted(text string) []string {
 	var parts []string
 	for i, part := range strings.Split(text, `"`) {

@@ -9,26 +9,26 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is one document of a file, shared by the objects that were read from it. It keeps
-// its text and nothing else that costs memory: positions are found by parsing it again.
+// document is one document of a file, shared by the objects that were read from it. To save memory it keeps
+// only its text: positions are found by parsing it again.
 type document struct {
 	source, file string
 	text         string
-	line, column int // of the text's first character in the file, from 1
+	line, column int // position of the text's first character in the file, from 1
 
-	// The parsed text, for as long as the garbage collector leaves it there: findings come
-	// in bunches, and a List of thousands of objects has one text.
+	// The parsed text, until the garbage collector takes it: findings come in groups, and a List of thousands
+	// of objects has one text.
 	mutex sync.Mutex
 	tree  weak.Pointer[yaml.Node]
 }
 
-// place is where an object stands.
+// place is the position of an object.
 type place struct {
 	*document
 	prefix string // path of the object in the document: empty, or items[3] in a List
 }
 
-// inFile turns a position in the text into one in the file. A column of 0 is unknown.
+// inFile converts a position in the text to one in the file. A column of 0 means unknown.
 func (d *document) inFile(line, column int) (int, int) {
 	if line == 1 && column > 0 {
 		column += d.column - 1
@@ -36,10 +36,10 @@ func (d *document) inFile(line, column int) (int, int) {
 	return d.line + line - 1, column
 }
 
-// surrogate is an escape of JSON that yaml/v3 does not take.
+// surrogate is a JSON escape that yaml/v3 does not accept.
 var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
 
-// root returns the parsed text. It has no content if the text cannot be parsed.
+// root returns the parsed text. It has no content if parsing failed.
 func (d *document) root() *yaml.Node {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -51,19 +51,19 @@ func (d *document) root() *yaml.Node {
 	return root
 }
 
-// tree parses a text. It has no content if the text cannot be parsed.
+// tree parses a text. The result has no content if parsing failed.
 func tree(text string) *yaml.Node {
 	root := &yaml.Node{}
 	if yaml.Unmarshal([]byte(text), root) != nil {
 		*root = yaml.Node{}
-		// Positions stay the same if what is put in place is as long.
+		// The replacement has the same length, so that positions stay the same.
 		_ = yaml.Unmarshal([]byte(surrogate.ReplaceAllString(text, `\u0020`)), root)
 	}
 	return root
 }
 
-// find returns the nodes of the field at path: its key, if it has one, and its value. If it
-// is absent, found is false and the nodes are those of its nearest present parent.
+// find returns the nodes of the field at path: its value, and its key if it has one. If the field is absent,
+// found is false and the nodes are those of its nearest existing parent.
 func (p place) find(path string) (key, value *yaml.Node, found bool) {
 	root := p.root()
 	if len(root.Content) == 0 {
@@ -76,7 +76,7 @@ func (p place) find(path string) (key, value *yaml.Node, found bool) {
 	return key, value, rest == ""
 }
 
-// position is that of what a path leads to, in the file.
+// position returns the position of a path in the file.
 func (p place) position(path string) (line, column int) {
 	if _, value, found := p.find(""); found {
 		return p.inFile(positionIn(p.text, value, path))
@@ -84,7 +84,7 @@ func (p place) position(path string) (line, column int) {
 	return p.inFile(1, 1)
 }
 
-// offsetPosition is the line and column (from 1, in bytes) of an offset.
+// offsetPosition returns the line and column (from 1, in bytes) of an offset.
 func offsetPosition(text string, offset int) (line, column int) {
 	before := text[:offset]
 	return strings.Count(before, "\n") + 1, offset - strings.LastIndexByte(before, '\n')

@@ -7,25 +7,25 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// finding is something to report about the object, before its position is looked up.
+// finding is a diagnostic about the object, before its position is looked up.
 type finding struct {
 	severity diag.Severity
 	code     diag.Code
 	path     string
 	message  string
 	hint     string
-	// Where it is within the text that the field holds; zero if it is about the field.
+	// The position in the text that the field holds; zero if it is about the field.
 	line, column int
 }
 
-// findings are what was found in one object.
+// findings are the findings about one object.
 type findings []finding
 
 func (f *findings) fail(code diag.Code, path, message, hint string) {
 	*f = append(*f, finding{severity: diag.Error, code: code, path: path, message: message, hint: hint})
 }
 
-// failInside reports something within the text that a field holds.
+// failInside reports an error in the text that a field holds.
 func (f *findings) failInside(path string, line, column int, message, hint string) {
 	f.fail(diag.InvalidField, path, message, hint)
 	last := &(*f)[len(*f)-1]
@@ -41,10 +41,10 @@ func (f findings) failed() bool {
 	return slices.ContainsFunc(f, func(f finding) bool { return f.severity == diag.Error })
 }
 
-// diags turns the findings into diagnostics, with positions.
+// diags converts the findings to diagnostics with positions.
 func (f findings) diags(o *Object) diag.List {
 	slices.SortStableFunc(f, func(a, b finding) int {
-		// Errors first, so that it is warnings which the limit cuts off.
+		// Errors come first, so that the limit cuts off warnings.
 		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.path, b.path), cmp.Compare(a.message, b.message))
 	})
 	var list diag.List

@@ -12,8 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 )
 
-// checkIntegration checks the fields of a MetricsIntegration that may have one of two types,
-// which a structural schema cannot express.
+// checkIntegration checks the fields of a MetricsIntegration that can have one of two types, which a structural
+// schema cannot express.
 func (r *crdReader) checkIntegration() {
 	r.checkConfig()
 	for _, path := range []string{"spec.secrets", "spec.configMaps"} {
@@ -24,7 +24,7 @@ func (r *crdReader) checkIntegration() {
 	}
 }
 
-// checkConfig checks that the configuration is an object, or a string that holds one.
+// checkConfig checks that the configuration is an object, or a string that contains one.
 func (r *crdReader) checkConfig() {
 	const path = "spec.config"
 	switch config := lookup(r.raw, path).(type) {
@@ -43,7 +43,7 @@ func (r *crdReader) checkConfig() {
 	}
 }
 
-// checkKeyOrName checks a reference to a whole Secret or ConfigMap, or to a key of it.
+// checkKeyOrName checks a reference to a whole Secret or ConfigMap, or to one of its keys.
 func (r *crdReader) checkKeyOrName(path string, item any) {
 	data, err := json.Marshal(item)
 	if err == nil {

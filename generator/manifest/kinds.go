@@ -19,12 +19,12 @@ const (
 	namespaceKind = "Namespace"
 )
 
-// typed is a Go type of a kind.
+// typed is the Go value of an object.
 type typed interface {
 	metav1.ObjectMetaAccessor
 }
 
-// newValue returns an empty value of a kind that agentry reads, or nil.
+// newValue returns an empty value of a kind, or nil if agentry does not read the kind.
 func newValue(apiVersion, kind string) typed {
 	switch apiVersion {
 	case v1alpha1.APIVersion:
@@ -87,7 +87,7 @@ func promKinds() []string {
 	return []string{monitoringv1.ServiceMonitorsKind, monitoringv1.PodMonitorsKind, monitoringv1.ProbesKind}
 }
 
-// otherPromKinds are the Prometheus Operator's kinds that have no meaning to agents.
+// otherPromKinds are the Prometheus Operator's kinds that agentry does not use.
 func otherPromKinds() []string {
 	return []string{
 		"Prometheus", "PrometheusAgent", "PrometheusRule", "Alertmanager", "AlertmanagerConfig", "ThanosRuler",
@@ -95,8 +95,8 @@ func otherPromKinds() []string {
 	}
 }
 
-// unknownKind explains why an object of a group that agentry reads is not read. The empty
-// string means that there is nothing to say.
+// unknownKind explains why an object of a group that agentry reads is not read. The message is empty if there
+// is nothing to explain.
 func unknownKind(apiVersion, kind string) (message, hint string) {
 	group, _, _ := strings.Cut(apiVersion, "/")
 	var version string

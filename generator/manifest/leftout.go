@@ -8,13 +8,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Duplicates returns the objects that are defined more than once, and therefore left out:
-// one group an identity, each in the order of files and lines.
+// Duplicates returns the objects that are defined more than once, and therefore left out. There is one group
+// for each identity, in the order of files and lines.
 func (s *Set) Duplicates() [][]*Object { return s.duplicates }
 
-// LeftOut returns the objects that are in a file but not in the set, because of an error that has
-// been reported: invalid ones, of which only the metadata can be used, and duplicates. They are
-// sorted by identity. An object that refers to one of them is not wrong itself.
+// LeftOut returns the objects that are in a file but not in the set, because of an error that has been
+// reported: invalid ones, of which only the metadata can be used, and duplicates. They are sorted by identity.
+// A reference to one of them is not an error.
 func (s *Set) LeftOut() []*Object { return s.leftOut }
 
 // IsLeftOut reports whether an object is one of [Set.LeftOut].
@@ -23,7 +23,7 @@ func (s *Set) IsLeftOut(id ID) bool {
 	return found
 }
 
-// absent returns those objects that the set does not have, by identity.
+// absent returns those of the objects that the set does not have, by identity.
 func (s *Set) absent(objects []*Object) []*Object {
 	var out []*Object
 	for _, o := range objects {
@@ -35,8 +35,8 @@ func (s *Set) absent(objects []*Object) []*Object {
 	return out
 }
 
-// Diags reports the duplicates, each definition at its place. One of them may be in the set as the
-// stand-in (see [Set.With]); it was there before the others, and is not reported.
+// Diags reports each definition of a duplicate at its position. One of them can be in the set as the stand-in
+// (see [Set.With]). It was there before the others, and is not reported.
 func (s *Set) Diags() diag.List {
 	var list diag.List
 	for _, group := range s.duplicates {
@@ -61,7 +61,7 @@ func (s *Set) Diags() diag.List {
 	return list
 }
 
-// duplicated is the message about one of n definitions.
+// duplicated returns the message about one of n definitions.
 func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
 	place := other.definedAt(o)
 	if isNew {
@@ -77,8 +77,8 @@ func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
 	return text
 }
 
-// standsIn finds the definition that is in the set although there are duplicates. Of equal ones
-// it is the one in the same file; nil when that leaves several.
+// standsIn returns the definition that is in the set although there are duplicates. Of equal definitions it
+// returns the one in the same file, or nil if there are several.
 func (s *Set) standsIn(group []*Object) *Object {
 	used := s.Get(group[0].ID)
 	if used == nil {
@@ -94,7 +94,7 @@ func (s *Set) standsIn(group []*Object) *Object {
 	return equal[0]
 }
 
-// definedAt is where the object begins, in a message about another one.
+// definedAt returns where the object begins, for a message about another object.
 func (o *Object) definedAt(other *Object) string {
 	line, column := o.Position("")
 	return o.placeSeenFrom(other, line, column)

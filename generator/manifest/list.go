@@ -8,8 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// isList reports whether a kind is the general List, or the list of a kind in one of the
-// groups that agentry reads.
+// isList reports whether a kind is List, or the list of a kind in one of the groups that agentry reads.
 func isList(apiVersion, kind string) bool {
 	element, found := strings.CutSuffix(kind, "List")
 	if !found {
@@ -46,7 +45,7 @@ func (p *parser) list(raw map[string]any, list place) {
 	}
 }
 
-// inherit gives an item of a typed list its kind: the API server leaves it out there.
+// inherit sets the kind of an item of a typed list, where the API server omits it.
 func inherit(item, list map[string]any) {
 	element := strings.TrimSuffix(list["kind"].(string), "List")
 	if element == "" || item["kind"] != nil || item["apiVersion"] != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// lastApplied is where kubectl keeps a copy of the whole object, a Secret's data included.
+// lastApplied is the annotation with kubectl's copy of the whole object, including a Secret's data.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// readMetadata reads the fields of metadata that a user sets, and finds what is wrong with
-// them. Those that a cluster sets, as in exports of kubectl, are dropped.
+// readMetadata reads and checks the fields of metadata that users set. It drops those that a cluster sets, as
+// in exports of kubectl.
 func readMetadata(w written) (metav1.ObjectMeta, findings) {
 	var f findings
 	raw, ok := w.raw["metadata"].(map[string]any)
@@ -72,7 +72,7 @@ func (f *findings) metadataText(raw map[string]any, name string) string {
 	return value
 }
 
-// texts reads a map of strings. Values never come into messages.
+// texts reads a map of strings. Messages contain no values.
 func (f *findings) texts(value any, path string, code diag.Code) map[string]string {
 	raw, ok := value.(map[string]any)
 	if !ok {
@@ -92,7 +92,7 @@ func (f *findings) texts(value any, path string, code diag.Code) map[string]stri
 	return out
 }
 
-// quoteIt is the hint for a scalar that YAML takes for something else than a string.
+// quoteIt returns the hint for a scalar that YAML reads as something else than a string.
 func quoteIt(value any) string {
 	switch value.(type) {
 	case map[string]any, []any, nil:
@@ -131,7 +131,7 @@ func (f *findings) checkNamespace(namespace string, raw map[string]any) {
 
 func isAbsent(value any) bool { return value == nil || value == "" }
 
-// withoutExamples shortens what Kubernetes says of a bad name to what the rule is.
+// withoutExamples shortens Kubernetes' message about an invalid name to the rule.
 func withoutExamples(message string) string {
 	rule, _, _ := strings.Cut(message, " (e.g. ")
 	return rule
@@ -143,7 +143,7 @@ func (f *findings) checkLabels(meta *metav1.ObjectMeta) {
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(meta.Labels)) {
 		if len(errs) > MaxFindings {
-			break // reported are fewer
+			break // more than are reported
 		}
 		value := meta.Labels[key]
 		if !isPlainKey(key) || value != "" && !isPlainValue(value) {
@@ -167,7 +167,7 @@ func (f *findings) checkLabels(meta *metav1.ObjectMeta) {
 	}
 }
 
-// typeName is what a decoded value is called in messages.
+// typeName returns the name of a decoded value's type for messages.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:

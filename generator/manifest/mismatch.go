@@ -14,13 +14,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
 
-// typeWords is what the types of a schema are called in messages.
+// typeWords are the names of a schema's types in messages.
 var typeWords = map[string]string{
 	"object": "a mapping", "array": "a list", "string": "a string", "boolean": "true or false", "number": "a number",
 	"integer": "a whole number", "int32": "a whole number", "int64": "a whole number", "null": "null",
 }
 
-// mistypedPaths are the paths of the values that have the wrong type.
+// mistypedPaths returns the paths of the values with a wrong type.
 func mistypedPaths(errs field.ErrorList) map[string]bool {
 	paths := map[string]bool{}
 	for _, err := range errs {
@@ -31,15 +31,13 @@ func mistypedPaths(errs field.ErrorList) map[string]bool {
 	return paths
 }
 
-// isSaid reports whether an error says no more than that of a value of the wrong type: that
-// it is of none of several types.
+// isSaid reports whether an error only repeats that a value has the wrong type, as that it is none of several types.
 func isSaid(err *field.Error, mistyped map[string]bool) bool {
 	path, ok := strings.CutSuffix(err.Detail, `" must validate at least one schema (anyOf)`)
 	return ok && mistyped[strings.TrimPrefix(path, `"`)]
 }
 
-// mismatch puts Kubernetes' message about a value of the wrong type into words, and says how
-// to write it.
+// mismatch rewrites Kubernetes' message about a value of the wrong type, and says how to write the value.
 func (w written) mismatch(path, message string) (words, hint string) {
 	types, got, _ := strings.Cut(strings.TrimPrefix(message, "must be of type "), ": ")
 	value := lookup(w.raw, path)
@@ -66,7 +64,7 @@ func (w written) mismatch(path, message string) (words, hint string) {
 	return "must be " + strings.Join(wanted, " or ") + ", is " + is, w.typeHint(path, types, value)
 }
 
-// outOfRange puts Kubernetes' message about a number into words.
+// outOfRange rewrites Kubernetes' message about a number.
 func outOfRange(message string) string {
 	if message == "must be of type integer with format int32" {
 		return fmt.Sprintf("must be a whole number from %d to %d", math.MinInt32, math.MaxInt32)
@@ -74,7 +72,7 @@ func outOfRange(message string) string {
 	return message
 }
 
-// keyForm is how a reference to a key of a Secret or ConfigMap is written.
+// keyForm shows how to write a reference to a key of a Secret or ConfigMap.
 const keyForm = "{name: ..., key: ...}"
 
 var (
@@ -82,7 +80,7 @@ var (
 	nestedPattern = regexp.MustCompile(stagePattern.String() + `\.match\.stages$`)
 )
 
-// typeHint says how to write a value, which is not of the types that are wanted.
+// typeHint says how to write a value that has none of the wanted types.
 func (w written) typeHint(path, types string, value any) string {
 	text, isText := value.(string)
 	switch kind := w.kind; {
@@ -106,7 +104,7 @@ func (w written) typeHint(path, types string, value any) string {
 	return w.scalarHint(path, types, value)
 }
 
-// withoutSpace is a key and a value with nothing between, which YAML reads as one text.
+// withoutSpace matches a key and a value without a space between them, which YAML reads as one text.
 var withoutSpace = regexp.MustCompile(`^[A-Za-z_]\w*:[^\s/]`)
 
 // mappingHint says how to write a mapping.
@@ -127,10 +125,10 @@ func (w written) mappingHint(path string, value any) string {
 	return ""
 }
 
-// maxQuoted is how long a value may be to be quoted in a message, in bytes.
+// maxQuoted is the longest value, in bytes, that a message quotes.
 const maxQuoted = 100
 
-// scalarHint says how to write a scalar that YAML takes for a value of another type.
+// scalarHint says how to write a scalar that YAML reads as another type.
 func (w written) scalarHint(path, types string, value any) string {
 	_, node, found := w.at.find(path)
 	if !found || len(resolved(node).Value) > maxQuoted {
@@ -150,7 +148,7 @@ func (w written) scalarHint(path, types string, value any) string {
 	return ""
 }
 
-// fitsType reports whether a text without quotes is of a type.
+// fitsType reports whether a text without quotes has a type.
 func fitsType(text, types string) bool {
 	switch types {
 	case "boolean":

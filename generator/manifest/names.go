@@ -2,12 +2,12 @@ package manifest
 
 import "strings"
 
-// The functions below recognise the common forms of names, keys and values faster than the
-// regular expressions of Kubernetes' validation. What they do not recognise may still be valid.
+// The functions below recognise the common forms of names, keys and values faster than the regular expressions
+// of Kubernetes' validation. What they do not recognise can still be valid.
 
 const (
-	maxPlain  = 63  // characters of a DNS label, of a label's value, of the name in a key
-	maxPrefix = 253 // characters of the prefix of a key
+	maxPlain  = 63  // of a DNS label, a label's value, and the name in a key
+	maxPrefix = 253 // of the prefix of a key
 )
 
 // isPlainName reports whether a name is a DNS label.
@@ -22,8 +22,8 @@ func isPlainValue(s string) bool {
 	return isPlain(s, maxPlain, isAlphanumeric, "-_.")
 }
 
-// isPlainKey reports whether a label's or annotation's key is valid: a name, or a prefix of
-// DNS labels joined by dots, a slash and a name.
+// isPlainKey reports whether the key of a label or annotation is valid: a name, or DNS labels joined by dots, a
+// slash and a name.
 func isPlainKey(s string) bool {
 	prefix, name, found := strings.Cut(s, "/")
 	if !found {
@@ -40,8 +40,8 @@ func isPlainKey(s string) bool {
 	return true
 }
 
-// isPlain reports whether a text has 1 to limit characters of the alphabet, or of the others
-// where it neither begins nor ends.
+// isPlain reports whether a text has 1 to limit characters: of the alphabet, and of others except at the
+// beginning and the end.
 func isPlain(s string, limit int, alphabet func(byte) bool, others string) bool {
 	if s == "" || len(s) > limit {
 		return false

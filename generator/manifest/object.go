@@ -10,20 +10,20 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// File is one input: bytes under the name that reports use for them.
+// File is one input: its bytes, and its name in reports.
 type File struct {
-	Source string // the repository, where there are several; else empty
+	Source string // the repository if there are several, otherwise empty
 	Path   string // slash-separated; "-" is standard input
 	Data   []byte
 }
 
-// ID identifies an object, in whatever file it is.
-// All kinds that agentry reads are unique by kind alone, so the group is left out.
+// ID identifies an object, in whatever file it is. It has no group, because all kinds that agentry reads have
+// different names.
 type ID struct {
 	Kind, Namespace, Name string
 }
 
-// String is Kind/namespace/name, or Kind/name for a Namespace.
+// String returns Kind/namespace/name, or Kind/name for a Namespace.
 func (id ID) String() string {
 	if id.Namespace == "" {
 		return id.Kind + "/" + id.Name
@@ -31,8 +31,7 @@ func (id ID) String() string {
 	return id.Kind + "/" + id.Namespace + "/" + id.Name
 }
 
-// Compare orders identities by namespace, name and kind: the order of everything
-// that agentry renders.
+// Compare orders identities by namespace, name and kind. Everything that agentry renders has this order.
 func (id ID) Compare(other ID) int {
 	for _, c := range [...][2]string{{id.Namespace, other.Namespace}, {id.Name, other.Name}, {id.Kind, other.Kind}} {
 		if c[0] != c[1] {
@@ -45,8 +44,8 @@ func (id ID) Compare(other ID) int {
 	return 0
 }
 
-// Object is one manifest: a typed value with the place that it was read from.
-// It is immutable once parsed, and safe for concurrent reading.
+// Object is one manifest: a typed value with the position that it was read from. It is immutable after parsing,
+// and safe for concurrent reading.
 type Object struct {
 	ID
 	APIVersion string
@@ -56,29 +55,29 @@ type Object struct {
 	// MetricsIntegration,IntegrationMonitor}, *monitoringv1.{ServiceMonitor,PodMonitor,Probe},
 	// *corev1.{Secret,ConfigMap,Namespace}: defaulted, pruned and valid by its CRD.
 	Value any
-	// Digest changes whenever Value could.
+	// Digest changes whenever Value could change.
 	Digest [32]byte
 
 	at place
 }
 
-// As returns the object's value as a *T; it panics when the object is of another
-// kind, which is a programmer's mistake.
+// As returns the object's value as a *T. It panics if the object has another kind, which is a programmer's mistake.
 func As[T any](o *Object) *T {
 	return o.Value.(*T)
 }
 
-// Ref names the object in diagnostics.
+// Ref returns the object's name for diagnostics.
 func (o *Object) Ref() diag.Object {
 	return diag.Object{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
-// Diag makes a diagnostic about the field at path, positioned at the field or, where
-// it is absent, at its nearest present parent. A path is written as Kubernetes writes
-// them: spec.endpoints[0].relabelings[1].regex, with [key] for map keys that hold dots.
-// Behind a > it continues in the YAML text that a string holds, or names a line and column of
-// the text: spec.pipelineStages[0].match.stages>[0].regex.expression, spec.config>3:7. With
-// nothing behind the > it is the text as a whole, and the message leaves the > out.
+// Diag returns a diagnostic about the field at path. Its position is that of the field or, if it is absent, of
+// its nearest existing parent.
+//
+// A path is written as in Kubernetes: spec.endpoints[0].relabelings[1].regex, with [key] for map keys that
+// contain dots. After a > it continues in the YAML text that a string holds, or is a line and column of that
+// text: spec.pipelineStages[0].match.stages>[0].regex.expression, spec.config>3:7. A path that ends in > is the
+// text as a whole, and the message omits the >.
 func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format string, args ...any) diag.Diagnostic {
 	message := fmt.Sprintf(format, args...)
 	if path != "" {
@@ -92,7 +91,7 @@ func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format strin
 	}
 }
 
-// Found makes a diagnostic of a finding about the object.
+// Found returns a finding as a diagnostic about the object.
 func (o *Object) Found(f diag.Finding) diag.Diagnostic {
 	d := o.Diag(f.Severity, f.Code, f.Path, "%s", f.Message)
 	d.Hint = f.Hint
@@ -105,26 +104,24 @@ func (o *Object) Found(f diag.Finding) diag.Diagnostic {
 	return d
 }
 
-// Position returns line and column (from 1) in the file of the field at path, or where it is
-// absent of its nearest present parent. The position of a field is that of its key, and of
-// a list's item that of the item. Within a text it is exact for block scalars (with a bar)
-// and for single lines; for any other text it is where the value begins.
+// Position returns line and column (from 1) in the file of the field at path or, if it is absent, of its
+// nearest existing parent. For a field this is the position of its key, for an item of a list that of the item.
+// Within a text it is exact for literal block scalars and for single lines; for other texts it is the beginning
+// of the value.
 func (o *Object) Position(path string) (line, column int) { return o.at.position(path) }
 
-// ValuePosition is [Object.Position] of a line and column (from 1) of the text that the
-// field at path holds.
+// ValuePosition returns the position in the file of a line and column (from 1) in the text of the field at path.
 func (o *Object) ValuePosition(path string, line, column int) (int, int) {
 	return o.at.position(fmt.Sprintf("%s>%d:%d", path, line, column))
 }
 
-// SeenFrom names the object in a message about another one, with the place of its field at
-// path.
+// SeenFrom names the object in a message about another object, with the position of its field at path.
 func (o *Object) SeenFrom(other *Object, path string) string {
 	line, _ := o.Position(path)
 	return o.ID.String() + " (" + o.placeSeenFrom(other, line, 0) + ")"
 }
 
-// placeSeenFrom is a place in the object's file, with its source only if the other's is a
+// placeSeenFrom returns a position in the object's file. It names the source only if the other object has a
 // different one.
 func (o *Object) placeSeenFrom(other *Object, line, column int) string {
 	place := diag.Diagnostic{File: o.at.file, Line: line, Column: column}.Position()
@@ -134,7 +131,7 @@ func (o *Object) placeSeenFrom(other *Object, line, column int) string {
 	return place
 }
 
-// comparePlace orders objects by where they were read from.
+// comparePlace orders objects by the position that they were read from.
 func (o *Object) comparePlace(other *Object) int {
 	a, b := o.at, other.at
 	return cmp.Or(

@@ -1,20 +1,18 @@
-// Package manifest turns YAML and JSON into typed objects, each with the place that it was
-// read from, doing what the API server would do to them: there is none between Git and the
-// rendered output.
+// Package manifest turns YAML and JSON into typed objects, each with the position that it was read from. It
+// does to them what the API server would do, because no API server stands between Git and the rendered output.
 //
-// [Parse] reads one file. It knows the kinds that agentry renders from (the custom resources
-// of the Grafana Agent Operator, the monitors of the Prometheus Operator) and those that
-// these refer to (Secret, ConfigMap, Namespace); everything else is ignored and counted. The
-// CRDs' defaults are set, unknown fields are pruned with a warning, and what the API server
-// would refuse is an error and left out. Every finding is a diagnostic at file, line and
-// column. [NewSet] merges the objects of many files.
+// [Parse] reads one file. It knows the kinds that agentry renders (the custom resources of the Grafana Agent
+// Operator, the monitors of the Prometheus Operator) and those that they refer to (Secret, ConfigMap,
+// Namespace). Everything else is ignored and counted. The CRDs' defaults are set, and unknown fields are pruned
+// with a warning. What the API server would refuse is an error and left out. Every finding is a diagnostic with
+// file, line and column. [NewSet] merges the objects of many files.
 //
 // Promises:
 //   - Pure: no I/O, no clock, nothing kept between calls. Safe for concurrent use.
-//   - YAML means what it means to kubectl (YAML 1.1, by way of JSON).
+//   - YAML means the same as for kubectl (YAML 1.1, converted to JSON).
 //   - Bounded: each limit is a constant below, or of package yamlvalue.
-//   - A broken document takes no other document down, and a broken file no other file.
-//   - No diagnostic holds a byte of a Secret's data.
+//   - A broken document does not affect other documents, and a broken file no other file.
+//   - No diagnostic contains a byte of a Secret's data.
 package manifest
 
 import (
@@ -29,52 +27,50 @@ import (
 )
 
 const (
-	// MaxFileBytes is how large a file may be.
+	// MaxFileBytes limits the size of a file.
 	MaxFileBytes = 8 << 20
-	// MaxDocuments is how many documents a file may have.
+	// MaxDocuments limits the documents of a file.
 	MaxDocuments = 10_000
-	// MaxListItems is how many objects a List may have.
+	// MaxListItems limits the objects of a List.
 	MaxListItems = 10_000
-	// MaxFindings is how many findings are reported about one object.
+	// MaxFindings limits the findings about one object.
 	MaxFindings = 50
 )
 
-// Compatibility is whose behaviour to follow where today's and the Grafana Agent Operator's
-// differ.
+// Compatibility says whose behaviour to follow where today's CRDs and the Grafana Agent Operator differ.
 type Compatibility string
 
 const (
-	// Operator is the Grafana Agent Operator v0.44.8: an empty string counts as absent, so
-	// it is never invalid.
+	// Operator follows the Grafana Agent Operator v0.44.8: an empty string counts as absent, so it is never invalid.
 	Operator Compatibility = "operator"
-	// Current is today's CRDs to the letter.
+	// Current follows today's CRDs exactly.
 	Current Compatibility = "current"
 )
 
-// Options are the settings that change what objects are read as.
+// Options are the settings that change the objects that are read.
 type Options struct {
-	// DefaultNamespace is that of objects that have none. Empty: having none is an error.
+	// DefaultNamespace is the namespace of objects without one. If it is empty, such an object is an error.
 	DefaultNamespace string
 	// Compatibility defaults to [Operator].
 	Compatibility Compatibility
 }
 
-// Result is what a file holds.
+// Result is the content of a file.
 type Result struct {
 	Objects []*Object
 	Diags   diag.List
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
 	Ignored map[string]int
-	// Invalid names the objects that were left out because of an error, if they have a name.
+	// Invalid are the objects that were left out because of an error, if they have a name.
 	Invalid []ID
-	// LeftOut are the same objects, of which only the metadata can be used.
+	// LeftOut are the same objects. Only their metadata can be used.
 	LeftOut []*Object
-	// Broken counts documents that could not be read as an object. Nobody knows what they
-	// define, so an object that is missing may be in one of them: it must not be deleted.
+	// Broken counts documents that could not be read as an object. It is unknown what they define: an object
+	// that is missing could be in one of them, so it must not be deleted.
 	Broken int
 }
 
-// Parse reads one file. Nothing of the result refers to the file's bytes.
+// Parse reads one file. The result does not refer to the file's bytes.
 func Parse(f File, opts Options) Result {
 	if opts.Compatibility == "" {
 		opts.Compatibility = Operator
@@ -118,7 +114,7 @@ func (p *parser) broken(code diag.Code, line, column int, message, hint string) 
 
 // document reads one document of the file.
 func (p *parser) document(d stream.Document) {
-	// One copy, which the object and its strings share; the file's bytes can go.
+	// One copy, which the object and its strings share, so that the file's bytes can be freed.
 	text := string(d.Text)
 	doc := &document{source: p.file.Source, file: p.file.Path, text: text, line: d.Line, column: d.Column}
 	if !utf8.ValidString(text) {
@@ -144,7 +140,7 @@ func (p *parser) document(d stream.Document) {
 	}
 }
 
-// note warns of a key that YAML reads as a boolean.
+// note warns about a key that YAML reads as a boolean.
 func (p *parser) note(doc *document, n yamlvalue.Note) {
 	line, column := doc.inFile(n.Line, n.Column)
 	p.result.Diags = append(p.result.Diags, diag.Diagnostic{

@@ -7,15 +7,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Paths are spelled as Kubernetes spells them, which is ambiguous: a map key may hold dots
-// and brackets, and not all of Kubernetes puts those into brackets. So a path is resolved
-// against what is there, and the longest key that fits is the one that is meant.
+// Paths have Kubernetes' form, which is ambiguous: a map key can contain dots and brackets, and not all of
+// Kubernetes puts such keys in brackets. So a path is resolved against the object, and the longest key that
+// fits is used.
 //
-// Behind a > a path goes on within the YAML text that a string holds, or names a line and
-// column of any text: spec.stages>[0].regex, spec.stages>3:7.
+// After a > a path continues in the YAML text that a string holds, or is a line and column of any text:
+// spec.stages>[0].regex, spec.stages>3:7.
 
-// walk goes down a path as far as there is something: to a value, with its key if it has one.
-// What is left of the path is the rest.
+// walk follows a path as far as it exists. It returns the value, its key if it has one, and the rest of the path.
 func walk(node *yaml.Node, path string) (key, value *yaml.Node, rest string) {
 	for path != "" {
 		nextKey, next, rest, ok := step(node, path)
@@ -27,7 +26,7 @@ func walk(node *yaml.Node, path string) (key, value *yaml.Node, rest string) {
 	return key, node, path
 }
 
-// step goes down one step of a path. ok is false if there is nothing of that name.
+// step follows one step of a path. ok is false if it does not exist.
 func step(node *yaml.Node, path string) (key, value *yaml.Node, rest string, ok bool) {
 	node = resolved(node)
 	switch node.Kind {
@@ -52,7 +51,7 @@ func step(node *yaml.Node, path string) (key, value *yaml.Node, rest string, ok 
 	return nil, nil, "", false
 }
 
-// resolved is what an alias stands for.
+// resolved returns the node that an alias refers to.
 func resolved(node *yaml.Node) *yaml.Node {
 	for node.Kind == yaml.AliasNode && node.Alias != nil {
 		node = node.Alias
@@ -89,7 +88,7 @@ func lookup(value any, path string) any {
 	return value
 }
 
-// cutKey takes a key off the front of a path, written as it is or in brackets.
+// cutKey cuts a key off the front of a path. The key can be in brackets.
 func cutKey(path, key string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, key)
 	if !ok || key == "" {
@@ -106,7 +105,7 @@ func cutKey(path, key string) (rest string, ok bool) {
 	return "", false
 }
 
-// cutIndex takes an index, [3], off the front of a path.
+// cutIndex cuts an index, [3], off the front of a path.
 func cutIndex(path string) (index int, rest string, ok bool) {
 	inside, rest, found := strings.Cut(strings.TrimPrefix(path, "["), "]")
 	if !found || path[0] != '[' {

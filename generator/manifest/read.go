@@ -32,7 +32,7 @@ func (p *parser) object(raw map[string]any, at place) {
 	}
 }
 
-// written is an object of a kind that agentry knows, as it is written.
+// written is an object of a kind that agentry knows, as it was written.
 type written struct {
 	opts             Options
 	apiVersion, kind string
@@ -42,8 +42,8 @@ type written struct {
 
 // add reads an object into an empty value of its kind.
 func (p *parser) add(w written, value typed) {
-	digest := w.digest()    // before defaults are set, so that it is the input's
-	delete(w.raw, "status") // what a cluster says of the object
+	digest := w.digest()    // of the input, so before defaults are set
+	delete(w.raw, "status") // only a cluster sets it
 	meta, found := readMetadata(w)
 	object := &Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name}, APIVersion: w.apiVersion, at: w.at}
 	use := true
@@ -67,7 +67,7 @@ func (p *parser) add(w written, value typed) {
 	}
 }
 
-// nameless reports an object that does not say what it is, if it looks like one.
+// nameless reports an object without kind or apiVersion, if it looks like an object.
 func (p *parser) nameless(raw map[string]any, at place) {
 	missing := "apiVersion"
 	switch {
@@ -84,8 +84,7 @@ func (p *parser) nameless(raw map[string]any, at place) {
 	p.broken(diag.NotAnObject, line, column, "the document looks like an object, but has no "+missing, "")
 }
 
-// foreign counts an object of a kind that agentry does not read, and reports it if that
-// looks like a mistake.
+// foreign counts an object of a kind that agentry does not read. It reports the object if that looks like a mistake.
 func (p *parser) foreign(raw map[string]any, at place) {
 	apiVersion, kind := raw["apiVersion"].(string), raw["kind"].(string)
 	p.ignore(apiVersion, kind)
@@ -102,14 +101,14 @@ func (p *parser) foreign(raw map[string]any, at place) {
 	p.result.Diags = append(p.result.Diags, d)
 }
 
-// digest is that of everything that the value is made of: what is written, and the options.
+// digest returns the digest of everything that the value depends on: the written object and the options.
 func (w written) digest() [sha256.Size]byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q\n", w.opts.DefaultNamespace, w.opts.Compatibility)
 	if w.at.prefix == "" {
 		io.WriteString(h, w.at.text)
 	} else {
-		// One of many in its document. What was decoded from YAML can be written as JSON.
+		// One of several objects in its document. Values decoded from YAML can always be encoded.
 		item, _ := json.Marshal(w.raw)
 		h.Write(item)
 	}

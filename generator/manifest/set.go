@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Set is the objects of any number of files, in the order of their identities. It is
-// immutable, and safe for concurrent reading.
+// Set is the objects of any number of files, in the order of their identities. It is immutable, and safe for
+// concurrent reading.
 type Set struct {
 	objects    []*Object
 	byKind     map[string][]*Object
@@ -17,11 +17,10 @@ type Set struct {
 	names      *names
 }
 
-// names identifies the identities in a set without listing them: sets that share a pointer have
-// the same identities.
+// names represents the identities of a set without listing them: sets with the same pointer have the same identities.
 type names struct {
-	of      *names      // of the set from which this one was made by [Set.With]; else nil
-	present map[ID]bool // what was put in (true) and taken out there
+	of      *names      // those of the set that [Set.With] was called on, or nil
+	present map[ID]bool // what With added or replaced (true) and removed (false)
 }
 
 // same reports whether two sets are known to have the same identities.
@@ -29,9 +28,8 @@ func (n *names) same(other *names) bool {
 	return n == other || n.of != nil && n.of == other.of && maps.Equal(n.present, other.present)
 }
 
-// NewSet merges results, whatever their order. Objects of the same identity are all left
-// out, even if they are equal: if one of them counted, an edit of the other would have no
-// effect. See [Set.Duplicates].
+// NewSet merges results in any order. Objects with the same identity are all left out, even equal ones:
+// otherwise editing the wrong one would have no effect. See [Set.Duplicates].
 func NewSet(results ...Result) *Set {
 	all := sorted(results)
 	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}, names: &names{}}
@@ -53,8 +51,8 @@ func NewSet(results ...Result) *Set {
 	return s
 }
 
-// sorted returns the objects of all results by identity, and those of one identity by place.
-// Namespaces are sorted apart: comparing long common beginnings is most of the work.
+// sorted returns the objects of all results by identity, and those of one identity by position. It sorts each
+// namespace apart, because most of the work is comparing equal prefixes.
 func sorted(results []Result) []*Object {
 	byNamespace := map[string][]*Object{}
 	count := 0
@@ -86,13 +84,13 @@ func (s *Set) add(o *Object) {
 	s.byKind[o.Kind] = append(s.byKind[o.Kind], o)
 }
 
-// All returns the objects in the order of their identities. The caller must not change it.
+// All returns the objects in the order of their identities. The caller must not change the slice.
 func (s *Set) All() []*Object { return s.objects }
 
-// Kind returns the objects of a kind, by namespace and name. The caller must not change it.
+// Kind returns the objects of a kind, by namespace and name. The caller must not change the slice.
 func (s *Set) Kind(kind string) []*Object { return s.byKind[kind] }
 
-// Get returns the object of an identity, or nil.
+// Get returns the object with an identity, or nil.
 func (s *Set) Get(id ID) *Object {
 	i, found := find(s.objects, id)
 	if !found {
@@ -105,9 +103,8 @@ func find(sorted []*Object, id ID) (int, bool) {
 	return slices.BinarySearchFunc(sorted, id, func(o *Object, id ID) int { return o.ID.Compare(id) })
 }
 
-// Replace returns a set with objects in place of those of the same identities. It is for when the
-// content of a few objects changes and nothing else, and costs no more than copying pointers. It
-// reports false when the set lacks one of the identities; then run [NewSet] on all results.
+// Replace returns a set in which the objects replace those with the same identities. It only copies pointers.
+// It returns false if the set lacks one of the identities; then call [NewSet] with all results.
 func (s *Set) Replace(objects []*Object) (*Set, bool) {
 	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, shadowing: s.shadowing, names: s.names}
 	copied := map[string]bool{}
@@ -128,9 +125,8 @@ func (s *Set) Replace(objects []*Object) (*Set, bool) {
 	return out, true
 }
 
-// Change returns a set without the objects that are gone and with those that came. It costs no
-// more than copying pointers. It reports false when one of them has several definitions; then run
-// [NewSet] on all results.
+// Change returns a set without the objects in gone and with those in came. It only copies pointers. It returns
+// false if one of them has several definitions; then call [NewSet] with all results.
 func (s *Set) Change(gone, came []*Object) (*Set, bool) {
 	changes := make(map[ID]*Object, len(came))
 	for _, o := range gone {
@@ -155,17 +151,17 @@ func (s *Set) Change(gone, came []*Object) (*Set, bool) {
 		return nil, false
 	}
 	out := s.With(changes)
-	out.names = &names{} // a set that changes for years remembers no names of before
+	out.names = &names{} // does not refer to the names before, so that they can be freed
 	return out, true
 }
 
-// SameNames reports whether two sets are known to have the same identities: both come from one set
-// by [Set.Replace], or from such sets by [Set.With] of the same identities. What it costs does not
-// grow with the sets.
+// SameNames reports whether two sets are known to have the same identities: both come from one set by
+// [Set.Replace], or from such sets by [Set.With] with the same identities. Its cost does not depend on the size
+// of the sets.
 func (s *Set) SameNames(other *Set) bool { return s.names.same(other.names) }
 
-// Replaced maps the objects of an earlier set that are different here to what they are now. It
-// reports false when the two sets are not known to have the same identities.
+// Replaced maps the objects of an earlier set that have changed to the objects of this set. It returns false if
+// the two sets are not known to have the same identities.
 func (s *Set) Replaced(before *Set) (map[*Object]*Object, bool) {
 	if !s.SameNames(before) {
 		return nil, false
@@ -179,9 +175,8 @@ func (s *Set) Replaced(before *Set) (map[*Object]*Object, bool) {
 	return out, true
 }
 
-// With returns a set in which the objects of the map replace those of the same identities, or
-// are added; nil takes an object out. A given object is in the set even if its identity has
-// duplicates.
+// With returns a set with the objects of the map replaced or added, or removed if they are nil. An object of
+// the map is in the set even if its identity has duplicates.
 func (s *Set) With(objects map[ID]*Object) *Set {
 	present := make(map[ID]bool, len(objects))
 	for id, o := range objects {
@@ -203,7 +198,7 @@ func (s *Set) With(objects map[ID]*Object) *Set {
 	return out
 }
 
-// with replaces, adds and removes objects of a sorted list.
+// with replaces, adds and removes objects in a sorted list.
 func with(sorted []*Object, objects map[ID]*Object) []*Object {
 	out := make([]*Object, 0, len(sorted)+len(objects))
 	from := 0

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// positionIn is the position in a text of what a path leads to from a node of it: of the key,
-// or of the value if it has none. A path that goes into a text within is followed.
+// positionIn returns the position in a text of a path below a node: of the key, or of the value if it has no
+// key. It follows paths into a text that a scalar holds.
 func positionIn(text string, node *yaml.Node, path string) (line, column int) {
 	key, value, rest := walk(node, path)
 	if inner, ok := strings.CutPrefix(rest, ">"); ok && resolved(value).Kind == yaml.ScalarNode {
@@ -26,8 +26,8 @@ func positionIn(text string, node *yaml.Node, path string) (line, column int) {
 
 var linePattern = regexp.MustCompile(`^([0-9]{1,9}):([0-9]{1,9})$`)
 
-// positionInText is the position of what a path leads to in a text, which need not be YAML if
-// the path is a position itself.
+// positionInText returns the position of a path in a text. If the path is a line and column, the text does not
+// have to be YAML.
 func positionInText(text, path string) (line, column int) {
 	if match := linePattern.FindStringSubmatch(path); match != nil {
 		line, _ = strconv.Atoi(match[1])
@@ -41,8 +41,8 @@ func positionInText(text, path string) (line, column int) {
 	return positionIn(text, root.Content[0], path)
 }
 
-// around turns a position in the text that a scalar holds into one in the text that it is
-// written in. Where escapes or folding come between the two it is that of the scalar.
+// around converts a position in the text that a scalar holds to a position in the text around it. If the scalar
+// has escapes or folded lines, it returns the position of the scalar.
 func around(text string, scalar *yaml.Node, line, column int) (int, int) {
 	held, ok := lineOf(scalar.Value, line)
 	if !ok || column < 1 || column > utf8.RuneCountInString(held)+1 {
@@ -67,7 +67,7 @@ func around(text string, scalar *yaml.Node, line, column int) (int, int) {
 	return scalar.Line, scalar.Column
 }
 
-// lineOf is a line of a text, without its line break.
+// lineOf returns a line of a text, without its line break.
 func lineOf(text string, number int) (string, bool) {
 	for line := range strings.Lines(text) {
 		if number--; number == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
 
-// unknownFields reports fields that a schema does not know. Below a value of the wrong type
-// every field is unknown, so only the type is reported.
+// unknownFields reports fields that a schema does not know. If a parent has the wrong type, all fields below it
+// are unknown, and only the wrong type is reported.
 func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped map[string]bool) {
 	stages := stageNames(kind)
 	var fields, unknownStages, unsure int
@@ -19,7 +19,7 @@ func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped ma
 		if isBelow(path, mistyped) {
 			continue
 		}
-		// Reported are fewer than are counted here.
+		// more than are reported
 		name, direct, sure := stageName(r.kind, path, stages)
 		if !sure && unsure < MaxFindings {
 			unsure++
@@ -39,7 +39,7 @@ func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped ma
 	}
 }
 
-// isBelow reports whether a path leads further down than one of a set of paths.
+// isBelow reports whether a path is below one of a set of paths.
 func isBelow(path string, above map[string]bool) bool {
 	if len(above) == 0 {
 		return false
@@ -52,12 +52,12 @@ func isBelow(path string, above map[string]bool) bool {
 	return false
 }
 
-// stagePattern is the path of a stage of a PodLogs.
+// stagePattern matches the path of a stage of a PodLogs.
 var stagePattern = regexp.MustCompile(`^spec\.pipelineStages\[[0-9]+\]`)
 
-// stageName is the key of a pipeline stage that an unknown field is. It is not direct if it
-// is any other field, a setting of a stage included. That is not sure if its key would have to
-// hold a dot: drop.x is either the setting x of drop or a stage of that name.
+// stageName returns the name of the pipeline stage that an unknown field is in. direct is true if the field is
+// the stage itself, not a setting of it. sure is false if the stage's name would contain a dot: drop.x is
+// either the setting x of drop or a stage with that name.
 func stageName(kind, path string, known []string) (name string, direct, sure bool) {
 	stage := stagePattern.FindString(path)
 	name, direct = strings.CutPrefix(path[len(stage):], ".")
@@ -72,11 +72,11 @@ func stageName(kind, path string, known []string) (name string, direct, sure boo
 	return name, true, true
 }
 
-// stageNames are the stages that a PodLogs may have.
+// stageNames returns the names of the stages that a PodLogs can have.
 func stageNames(kind *schema.Kind) []string { return kind.Siblings("spec.pipelineStages[0].name") }
 
-// unknownStage reports a stage that does not exist. A cluster would drop it, and every line would
-// go through the pipeline without it: a warning is not enough for that.
+// unknownStage reports an unknown stage. It is an error: a cluster would drop the stage, and every line would
+// go through the pipeline without it.
 func (r *crdReader) unknownStage(path, name string, known []string) {
 	hint := diag.DidYouMean(name, known)
 	if hint == "" {

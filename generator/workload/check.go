@@ -17,16 +17,16 @@ import (
 	"github.com/agentry-dev/agentry/generator/podrules"
 )
 
-// maxStatefulSetName leaves space for the hash that the controller appends: name and hash are
-// the pods' label controller-revision-hash, which holds 63 characters.
+// maxStatefulSetName leaves room for the hash that the controller appends: name and hash are the pods' label
+// controller-revision-hash, which is limited to 63 characters.
 const maxStatefulSetName = 52
 
-// checker finds what Kubernetes would refuse in the objects of a GrafanaAgent. One refused object
-// stops all of a Flux Kustomization, so nothing like it may be rendered.
+// checker finds what Kubernetes would refuse in the objects of a GrafanaAgent. Such an object must not be
+// rendered, because it stops a whole Flux Kustomization.
 type checker struct {
 	grafanaAgent
-	refused map[string]bool // fields about which there is an error already
-	warned  map[string]bool // and those with a warning
+	refused map[string]bool // fields that have an error
+	warned  map[string]bool // fields that have a warning
 	found   []diag.Finding
 }
 
@@ -34,7 +34,7 @@ func newChecker(a grafanaAgent) checker {
 	return checker{grafanaAgent: a, refused: map[string]bool{}, warned: map[string]bool{}}
 }
 
-// check returns what there is to say about an object, and was not said about others before.
+// check returns the findings about an object that it has not returned for an earlier object.
 func (c *checker) check(o any) []diag.Finding {
 	c.found = nil
 	switch o := o.(type) {
@@ -61,8 +61,8 @@ func (c *checker) check(o any) []diag.Finding {
 	return c.found
 }
 
-// checkTemplate checks a workload's metadata and its pods. Of DaemonSets and Deployments no
-// hash is joined with the name in a label, as it is with that of StatefulSets.
+// checkTemplate checks a workload's metadata and its pods. The name's length is limited further only for
+// StatefulSets, which add a hash to it in a label.
 func (c *checker) checkTemplate(meta *metav1.ObjectMeta, pods *corev1.PodTemplateSpec, claims []string) {
 	for _, p := range validation.IsDNS1123Subdomain(meta.Name) {
 		c.refuse("metadata.name", "the name %s: %s", meta.Name, p)
@@ -73,14 +73,13 @@ func (c *checker) checkTemplate(meta *metav1.ObjectMeta, pods *corev1.PodTemplat
 	c.checkPod(&pods.Spec, claims)
 }
 
-// refuse reports a problem once for each field: what is wrong with a name is wrong in
-// every label and in every shard.
+// refuse reports an error, once for each field: an invalid name is in every label and every shard.
 func (c *checker) refuse(path, format string, args ...any) {
 	c.once(path, "Kubernetes would refuse "+format, args...)
 }
 
-// refuseAll is refuse for what podrules found. of maps the path of a field to the path in the
-// GrafanaAgent that it comes from; nil keeps it.
+// refuseAll reports the errors of podrules. of maps the path of a field to its path in the GrafanaAgent; nil
+// keeps the path.
 func (c *checker) refuseAll(errs field.ErrorList, of func(string) string) {
 	slices.SortFunc(errs, func(x, y *field.Error) int {
 		return cmp.Or(cmp.Compare(x.Field, y.Field), cmp.Compare(x.Detail, y.Detail))
@@ -94,7 +93,7 @@ func (c *checker) refuseAll(errs field.ErrorList, of func(string) string) {
 	}
 }
 
-// once reports the first problem of a field, and no other.
+// once reports an error unless the field has one.
 func (c *checker) once(path, format string, args ...any) {
 	if !c.refused[path] {
 		c.refused[path] = true
@@ -102,7 +101,7 @@ func (c *checker) once(path, format string, args ...any) {
 	}
 }
 
-// warn is once for what Kubernetes takes with a warning.
+// warn reports a warning unless the field has an error or a warning.
 func (c *checker) warn(path, problem string) {
 	if !c.refused[path] && !c.warned[path] {
 		c.warned[path] = true
@@ -123,7 +122,7 @@ func (c *checker) checkLabels(labels map[string]string) {
 		}
 		path := "metadata.name"
 		if m := c.spec.PodMetadata; c.options.Labels[k] == v {
-			path = "" // of agentry's own settings
+			path = "" // the field is one of agentry's own settings
 		} else if m != nil && m.Labels[k] == v {
 			path = "spec.podMetadata.labels[" + k + "]"
 		}
@@ -162,7 +161,7 @@ func (c *checker) checkPod(pod *corev1.PodSpec, claims []string) {
 	}
 }
 
-// warnOfVolumes is for the GrafanaAgent's own volumes; podspec does those of integrations.
+// warnOfVolumes checks the GrafanaAgent's own volumes; package podspec checks those of integrations.
 func (c *checker) warnOfVolumes() {
 	for i := range c.spec.Volumes {
 		v := &c.spec.Volumes[i]
@@ -172,7 +171,7 @@ func (c *checker) warnOfVolumes() {
 	}
 }
 
-// checkVolumes returns which volumes there are, and which of them are claims.
+// checkVolumes checks the volumes. It returns their names, and the names of those that are claims.
 func (c *checker) checkVolumes(volumes []corev1.Volume, claims []string) (known, claimed map[string]bool) {
 	known, claimed = map[string]bool{}, map[string]bool{}
 	for _, name := range claims {
@@ -219,8 +218,8 @@ func (c *checker) checkClaim(claim *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// checkReferences checks the names of the objects that the pods mount: Kubernetes takes any name
-// that is not empty.
+// checkReferences checks the names of the objects that the pods mount, because Kubernetes accepts every name
+// there that is not empty.
 func (c *checker) checkReferences() {
 	for field, list := range map[string][]string{"spec.secrets": c.spec.Secrets, "spec.configMaps": c.spec.ConfigMaps} {
 		for i, name := range list {

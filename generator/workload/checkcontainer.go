@@ -12,7 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/podrules"
 )
 
-// checkContainer checks a container, whose field is path, with the volumes and claims of its pod.
+// checkContainer checks a container at path, with the volumes and claims of its pod.
 func (c *checker) checkContainer(path string, container *corev1.Container, initial bool, volumes, claims map[string]bool) {
 	for _, p := range validation.IsDNS1123Label(container.Name) {
 		c.refuse(path, "the container name %q: %s", container.Name, p)
@@ -43,9 +43,9 @@ func (c *checker) checkContainer(path string, container *corev1.Container, initi
 	}
 }
 
-// checkPorts checks that no two containers that run together want one port of the node, and warns
-// when they want one of the pod. An init container does not run together with the others, but
-// Kubernetes still warns of it.
+// checkPorts refuses containers that need the same port of the node, and warns about containers with the same
+// port of the pod. An init container does not run together with the others, so it is not refused; Kubernetes
+// warns about it all the same.
 func (c *checker) checkPorts(path string, container *corev1.Container, initial bool, taken map[string]bool) {
 	for i, p := range container.Ports {
 		at := field.NewPath(path).Child("ports").Index(i)
@@ -64,7 +64,7 @@ func (c *checker) checkPorts(path string, container *corev1.Container, initial b
 			if taken[key] {
 				c.warn(c.containerField(path, container, at.String()), "another container has the port "+key)
 			}
-			taken[key] = key != "" // A port need not have a name.
+			taken[key] = key != "" // the name of a port is optional
 		}
 	}
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// mergeContainers merges spec.containers into the generated containers by name, with
-// Kubernetes' strategic merge, and appends the others. Of several patches of one name the
-// last counts.
+// mergeContainers merges spec.containers into the generated containers by name, with Kubernetes' strategic
+// merge patch, and appends the others. Of several patches with one name, the last one is used.
 func mergeContainers(generated, patches []corev1.Container) (out []corev1.Container, findings []diag.Finding) {
 	last := map[string]int{}
 	for i := range patches {

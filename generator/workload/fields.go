@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/podspec"
 )
 
-// claimPath is the field that names the volume claim.
+// claimPath returns the path of the field with the name of the volume claim.
 func claimPath(spec *v1alpha1.GrafanaAgentSpec) string {
 	if s := spec.Storage; s != nil && s.VolumeClaimTemplate.Name != "" {
 		return "spec.storage.volumeClaimTemplate.metadata.name"
@@ -19,7 +19,7 @@ func claimPath(spec *v1alpha1.GrafanaAgentSpec) string {
 	return "metadata.name"
 }
 
-// volumePath finds the field that a volume comes from: the n-th of its name.
+// volumePath returns the path of the field that the n-th volume with this name comes from.
 func volumePath(spec *v1alpha1.GrafanaAgentSpec, name string, n int) string {
 	var paths []string
 	for i := range spec.Volumes {
@@ -46,8 +46,7 @@ func volumePath(spec *v1alpha1.GrafanaAgentSpec, name string, n int) string {
 	return "spec.storage"
 }
 
-// containerPath finds a container in the GrafanaAgent: the last of its name, or the first
-// when it is not the last that is meant.
+// containerPath returns the path of the first or last container with this name in the GrafanaAgent.
 func containerPath(spec *v1alpha1.GrafanaAgentSpec, field, name string, last bool) string {
 	list := spec.Containers
 	if field == "spec.initContainers" {
@@ -65,8 +64,7 @@ func containerPath(spec *v1alpha1.GrafanaAgentSpec, field, name string, last boo
 	return path
 }
 
-// mountPath finds the field that a mount comes from; twice means that it is the second mount at
-// its path.
+// mountPath returns the path of the field that a mount comes from; twice means that it is the second mount at its path.
 func mountPath(spec *v1alpha1.GrafanaAgentSpec, container string, m corev1.VolumeMount, twice bool) string {
 	at := ""
 	for i := range spec.VolumeMounts {
@@ -80,8 +78,8 @@ func mountPath(spec *v1alpha1.GrafanaAgentSpec, container string, m corev1.Volum
 	return at
 }
 
-// containerField is the field of a GrafanaAgent that one of a merged container comes from: the
-// agent's own resources and port have theirs, and lists may have grown in front.
+// containerField returns the path in the GrafanaAgent of a field of a merged container. The agent's resources
+// and port have fields of their own, and merging can have put items in front of those in a list.
 func (a grafanaAgent) containerField(path string, c *corev1.Container, field string) string {
 	rest := strings.TrimPrefix(field, path)
 	if c.Name == a.runtime().Container {

@@ -12,9 +12,9 @@ func IsWorkload(kind string) bool {
 	return kind == "StatefulSet" || kind == "DaemonSet" || kind == "Deployment"
 }
 
-// ImmutableChange compares two manifests of one workload object and returns the field
-// that differs although the API server refuses to change it; empty when there is none.
-// The rules are those of Kubernetes' apps/v1 validation of updates.
+// ImmutableChange compares two manifests of one workload and returns the path of the first changed field that
+// the API server does not allow to change, or nothing. The rules are those of Kubernetes' apps/v1 validation of
+// updates.
 func ImmutableChange(old, fresh []byte) string {
 	if bytes.Equal(old, fresh) {
 		return ""
@@ -24,7 +24,7 @@ func ImmutableChange(old, fresh []byte) string {
 		Spec map[string]any
 	}
 	if yaml.Unmarshal(old, &a) != nil || yaml.Unmarshal(fresh, &b) != nil || a.Kind != b.Kind {
-		return "" // somebody else's text: it is replaced
+		return "" // the old text is not agentry's: it is replaced
 	}
 	fields := []string{"selector"}
 	if a.Kind == "StatefulSet" {

@@ -12,17 +12,17 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// shown is how many of the largest parts an error names.
+// shown is the number of parts that an error names.
 const shown = 5
 
-// part is something that a configuration has many of, with its size in bytes.
+// part is a part of a configuration, with its size in bytes.
 type part struct {
 	name string
 	size int
-	from diag.Object // if that is known
+	from diag.Object // if known
 }
 
-// parts are the largest parts of something.
+// parts are the largest parts of something, the largest first.
 type parts []part
 
 func (list parts) String() string {
@@ -33,7 +33,7 @@ func (list parts) String() string {
 	return strings.Join(names, ", ")
 }
 
-// objects are those that the parts come from: the error would not be there without them.
+// objects returns the objects that the parts come from, for Related of a finding.
 func (list parts) objects() (out []diag.Object) {
 	for _, p := range list {
 		if p.from != (diag.Object{}) && !slices.Contains(out, p.from) {
@@ -52,7 +52,7 @@ var jobKinds = map[string]diag.Object{
 	"podLogs":            {APIVersion: v1alpha1.APIVersion, Kind: v1alpha1.PodLogsKind},
 }
 
-// job is a job of a size; its name is kind/namespace/name, perhaps with a number behind it.
+// job returns a job as a part. Its name is kind/namespace/name, which a number can follow.
 func job(name string, size int) part {
 	p := part{name: name, size: size}
 	if words := strings.Split(name, "/"); len(words) > 2 && jobKinds[words[0]].Kind != "" {
@@ -62,13 +62,13 @@ func job(name string, size int) part {
 	return p
 }
 
-// largest finds what makes a configuration large.
+// largest returns the largest parts of a configuration.
 func largest(c *model.Config, print func(*model.Config) []byte) parts {
 	size := func(c model.Config) int { return len(print(&c)) }
 	return first(slices.Concat(metricsParts(c.Metrics, size), logsParts(c.Logs, size), integrationParts(c.Integrations, size)))
 }
 
-// largestSources finds what makes the shared Secret large.
+// largestSources returns the largest parts of the shared Secret.
 func largestSources(secrets *secretref.Resolver) parts {
 	var all parts
 	for o, size := range secrets.Sizes() {
@@ -110,7 +110,7 @@ func logsParts(l *model.Logs, size func(model.Config) int) (parts []part) {
 	return parts
 }
 
-// additionalParts joins the hand-written jobs of an instance: they come from one Secret.
+// additionalParts joins the hand-written jobs of an instance, which all come from one Secret.
 func additionalParts(kind, instance string, jobs []model.Raw) []part {
 	p := part{name: "additionalScrapeConfigs of " + instance, from: diag.Object{APIVersion: v1alpha1.APIVersion, Kind: kind}}
 	p.from.Namespace, p.from.Name, _ = strings.Cut(instance, "/")

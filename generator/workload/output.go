@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// output gathers the objects of one GrafanaAgent and what is wrong with them.
+// output collects the objects of one GrafanaAgent and the findings about them.
 type output struct {
 	grafanaAgent
 	checker checker
@@ -22,7 +22,7 @@ func newOutput(a grafanaAgent) *output {
 	return &output{grafanaAgent: a, checker: newChecker(a)}
 }
 
-// add adds an object that needs no check.
+// add adds an object that needs no checks.
 func (out *output) add(o Object, findings []diag.Finding) {
 	out.objects = append(out.objects, o)
 	out.found(findings)
@@ -35,7 +35,7 @@ func (out *output) config(name string, c *model.Config) config {
 	return config{secret: name, inlined: inlined}
 }
 
-// addChecked adds an object, and finds what Kubernetes would refuse in it.
+// addChecked adds an object and checks it.
 func (out *output) addChecked(o any, findings []diag.Finding) {
 	out.found(findings)
 	id, text, err := encode(o)
@@ -53,7 +53,7 @@ func (out *output) found(findings []diag.Finding) {
 	}
 }
 
-// encode writes an object with sorted keys, without what only the API server writes.
+// encode encodes an object with sorted keys, without the fields that only the API server sets.
 func encode(o any) (manifest.ID, []byte, error) {
 	data, err := json.Marshal(o)
 	if err != nil {
@@ -70,7 +70,7 @@ func encode(o any) (manifest.ID, []byte, error) {
 	return id, text, err
 }
 
-// prune removes the status, which Kubernetes' types always write and only the cluster sets.
+// prune removes the status, which Kubernetes' types always encode and only the cluster sets.
 func prune(object map[string]any) {
 	delete(object, "status")
 	spec, _ := object["spec"].(map[string]any)

@@ -14,25 +14,25 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// pods are what distinguishes the pods of one workload from another's.
+// pods describes the pods of one workload.
 type pods struct {
 	kind     secretref.Group
-	name     string // of the workload
+	name     string // the name of the workload
 	label    string // the value of its workload label
 	selector map[string]string
 	config   config
-	mounted  mounted // what no other kind of pods has
+	mounted  mounted // the volumes and mounts that only these pods have
 	shard    int
 	shards   int
 }
 
-// metricsPods are the pods of all shards; the caller sets the shard.
+// metricsPods describes the pods of all shards; the caller sets the shard.
 func (a grafanaAgent) metricsPods(c config) pods {
 	return pods{kind: secretref.Metrics, label: "metrics", config: c, shards: build.Shards(a.spec)}
 }
 
-// logsPods read the logs of their node. They keep their positions on the node, in a folder that
-// all agents share, as the operator's do (reference defect D9).
+// logsPods describes the pods that read the logs of their node. They store their positions on the node in a
+// folder that all agents share, as with the operator (reference defect D9).
 func (a grafanaAgent) logsPods(c config) pods {
 	p := pods{kind: secretref.Logs, name: a.Name + "-logs", label: "logs", selector: a.selector("logs", ""), config: c}
 	for _, v := range podspec.HostLogs() {
@@ -43,9 +43,9 @@ func (a grafanaAgent) logsPods(c config) pods {
 	return p
 }
 
-// integrationsPods also have what metrics and logs pods have, since their agent runs the
-// MetricsInstances and LogsInstances too, for integrations to send to. What is wrong with the
-// integrations' volumes has been reported by package build.
+// integrationsPods describes the pods of integrations. They also have the volumes of metrics and logs pods,
+// because their agent runs the MetricsInstances and LogsInstances that integrations send to. Package build has
+// reported what is wrong with the integrations' volumes.
 func (a grafanaAgent) integrationsPods(kind secretref.Group, label string, in *build.Integrations, c config) pods {
 	extras := podspec.Integrations(a.Object, kind, in.Objects, a.secrets)
 	return pods{
@@ -54,7 +54,7 @@ func (a grafanaAgent) integrationsPods(kind secretref.Group, label string, in *b
 	}
 }
 
-// statefulSet runs the metrics pods of a shard.
+// statefulSet returns the StatefulSet of a shard.
 func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, []diag.Finding) {
 	p.name = a.Name
 	if p.shard > 0 {
@@ -78,7 +78,7 @@ func (a grafanaAgent) statefulSet(p pods) (*appsv1.StatefulSet, []diag.Finding) 
 	}, findings
 }
 
-// replicas is 1 unless set; negative numbers mean none.
+// replicas returns 1 if none are set, and 0 for negative numbers.
 func replicas(set *int32) *int32 {
 	n := int32(1)
 	if set != nil {
@@ -113,7 +113,7 @@ func (a grafanaAgent) deployment(p pods) (*appsv1.Deployment, []diag.Finding) {
 	}, findings
 }
 
-// template is a pod with the runtime's containers. The findings are about spec.containers.
+// template returns the pod template with the runtime's containers. The findings are about spec.containers.
 func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) {
 	in := a.volumes(p)
 	generated := a.runtime().Containers(runtime.Pod{

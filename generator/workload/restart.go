@@ -13,8 +13,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// Configuration returns the configuration in the manifest of its Secret; nil when there is none.
-// The key does not matter: a configuration is the only value of its Secret.
+// Configuration returns the configuration in the manifest of its Secret, or nil. It needs no key, because a
+// configuration is the only value of its Secret.
 func Configuration(manifest []byte) []byte {
 	var secret corev1.Secret
 	if yaml.Unmarshal(manifest, &secret) != nil || len(secret.StringData)+len(secret.Data) != 1 {
@@ -37,8 +37,8 @@ func Configuration(manifest []byte) []byte {
 	return text
 }
 
-// KeepsPods reports whether the pods of a workload live on when its new manifest takes the
-// place of the old one: Kubernetes replaces them when their template changes.
+// KeepsPods reports whether a workload's pods keep running when its new manifest replaces the old one.
+// Kubernetes replaces pods when their template changes.
 func KeepsPods(old, fresh []byte) bool {
 	var a, b struct {
 		Spec struct{ Template any }
@@ -47,10 +47,9 @@ func KeepsPods(old, fresh []byte) bool {
 		yaml.Unmarshal(old, &a) == nil && yaml.Unmarshal(fresh, &b) == nil && reflect.DeepEqual(a, b)
 }
 
-// ConfigSecret returns the name of the Secret that holds the configuration of a workload's pods;
-// empty when there is none.
+// ConfigSecret returns the name of the Secret with the configuration of a workload's pods, or nothing.
 func ConfigSecret(manifest []byte) string {
-	var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same place
+	var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same path
 	if yaml.Unmarshal(manifest, &w) != nil {
 		return ""
 	}

@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// maxSecretBytes is what Kubernetes stores in one Secret, keys and values together.
+	// maxSecretBytes is the most that Kubernetes stores in one Secret, keys and values together.
 	maxSecretBytes = 1 << 20
-	// clientSideBytes is from which size on Argo CD must use server-side apply: otherwise it
-	// writes the whole object into annotations, and Kubernetes allows 256 KiB of those.
+	// clientSideBytes is the size above which Argo CD must use server-side apply: otherwise it writes the whole
+	// object into an annotation, and Kubernetes limits annotations to 256 KiB.
 	clientSideBytes = 200 << 10
 
-	// maxConfigBytes is far more than any configuration that a Secret can hold.
+	// maxConfigBytes limits a decompressed configuration. No Secret holds one that is larger.
 	maxConfigBytes = 256 << 20
 )
 
-// sharedSecret is the Secret with the bytes of all references, which all pods mount.
+// sharedSecret returns the Secret with the content of all references, which all pods mount.
 func (a grafanaAgent) sharedSecret() (Object, []diag.Finding) {
 	name, data := a.sharedSecretName(), a.secrets.Data()
 	size := 0
@@ -53,13 +53,13 @@ func (a grafanaAgent) secretID(name string) manifest.ID {
 	return manifest.ID{Kind: "Secret", Namespace: a.Namespace, Name: name}
 }
 
-// tooLarge is an error that names what is largest.
+// tooLarge returns an error that names the largest parts.
 func tooLarge(largest parts, format string, args ...any) []diag.Finding {
 	return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge,
 		Message: fmt.Sprintf(format, args...) + "; the largest parts are " + largest.String(), Related: largest.objects()}}
 }
 
-// base64Scalar is a value of data, with its newline; quoted where it is empty.
+// base64Scalar returns a value of data with its newline. An empty value is quoted.
 func base64Scalar(data []byte) string {
 	if len(data) == 0 {
 		return "\"\"\n"
@@ -67,12 +67,11 @@ func base64Scalar(data []byte) string {
 	return base64.StdEncoding.EncodeToString(data) + "\n"
 }
 
-// config is the configuration of some pods: its Secret, and the checksum of the secrets that
-// it inlines.
+// config is the Secret with a configuration, and the checksum of the secrets in its text.
 type config struct{ secret, inlined string }
 
-// configSecret is the Secret of a configuration: as text that a reviewer can read, or
-// compressed with the text beside it.
+// configSecret returns the Secret of a configuration: as text, which a reviewer can read, or compressed, with
+// the text beside it.
 func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inlined string, findings []diag.Finding) {
 	r := a.runtime()
 	text := r.Print(c)
@@ -110,24 +109,24 @@ func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inli
 	return o, inlined, findings
 }
 
-// mayInline spares most configurations being printed again: under the policy reference
-// only those of integrations, which users write as they stand, can hold a secret.
+// mayInline reports whether a configuration can contain secrets; the others need not be printed again to find
+// out. Under the policy reference only the configurations of integrations can, because users write them freely.
 func (a grafanaAgent) mayInline(c *model.Config) bool {
 	return a.options.Policy == secretref.Plaintext || c.Integrations != nil
 }
 
-// compress is gzip as the operator calls it: default level, no name, no time.
+// compress compresses with gzip as the operator does: default level, no name, no time.
 func compress(text []byte) []byte {
 	var buf bytes.Buffer
 	w := gzipWriters.Get().(*gzip.Writer)
 	defer gzipWriters.Put(w)
 	w.Reset(&buf)
-	_, _ = w.Write(text) // a bytes.Buffer takes everything
+	_, _ = w.Write(text) // writing to a bytes.Buffer never fails
 	_ = w.Close()
 	return buf.Bytes()
 }
 
-// gzipWriters are reused: a new one takes most of a megabyte, more than the text it compresses.
+// gzipWriters are reused, because a new one needs almost a megabyte, more than the text that it compresses.
 var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func dataBytes(data map[string][]byte) int {
@@ -138,9 +137,8 @@ func dataBytes(data map[string][]byte) int {
 	return n
 }
 
-// secretHead writes a Secret up to its data. Secrets are written by hand because a YAML
-// library would parse megabytes of configuration again only to print them. The size is
-// that of its values as they are written.
+// secretHead writes a Secret up to its data. It does not use a YAML library, which would parse megabytes of
+// configuration only to print them. The size is that of the values as written.
 func (a grafanaAgent) secretHead(name string, labels map[string]string, size int) *bytes.Buffer {
 	m := a.meta(name, labels)
 	if size > clientSideBytes {

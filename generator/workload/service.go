@@ -12,29 +12,29 @@ import (
 	"github.com/agentry-dev/agentry/generator/podspec"
 )
 
-// The contract with the sd-aggregator: the Service by which it finds integration pods. All
-// of it is in labels, because Kubernetes copies those of a Service to its EndpointSlices.
+// The interface to the sd-aggregator is the Service by which it finds the pods of integrations. All data is in
+// labels, because Kubernetes copies a Service's labels to its EndpointSlices.
 const (
-	// SDServiceSuffix follows the name of the GrafanaAgent in the name of the Service. Where
-	// Kubernetes would refuse that name it is changed: the aggregator looks at labels only.
+	// SDServiceSuffix follows the name of the GrafanaAgent in the name of the Service. If Kubernetes would
+	// refuse that name, it is changed: the aggregator reads only labels.
 	SDServiceSuffix = "-integrations-sd"
-	// AdditionLabel is "true" on objects that the operator does not make.
+	// AdditionLabel is "true" on objects that the operator does not create.
 	AdditionLabel = "agentry.dev/addition"
 	// SDLabel is SDValue on the Services that the aggregator looks for.
 	SDLabel = "agentry.dev/sd"
 	// SDValue is the value of SDLabel.
 	SDValue = "integrations"
-	// SDAgentLabel names the GrafanaAgent. Its namespace is that of the Service.
+	// SDAgentLabel is the name of the GrafanaAgent, which is in the namespace of the Service.
 	SDAgentLabel = "agentry.dev/grafanaagent"
-	// SDDaemonSetPrefix and SDDeploymentPrefix, with the agent's name of an integration, say
-	// how many targets of it the SD API of one pod should list. Integrations that it never
-	// lists are absent, and so are those whose name cannot be in a label.
+	// SDDaemonSetPrefix and SDDeploymentPrefix come before the agent's name of an integration. The label's
+	// value is how many of its targets the SD API of one pod should list. There is no label for integrations
+	// that the API never lists, or whose name cannot be in a label.
 	SDDaemonSetPrefix  = "ds.expect.agentry.dev/"
 	SDDeploymentPrefix = "deploy.expect.agentry.dev/"
 )
 
-// operatedService is the governing Service of the StatefulSets. Its selector matches logs and
-// integrations pods too, as the operator's does (reference defect D5).
+// operatedService returns the governing Service of the StatefulSets. Its selector also matches logs and
+// integrations pods, as with the operator (reference defect D5).
 func (a grafanaAgent) operatedService() *corev1.Service {
 	port := a.portName()
 	return &corev1.Service{
@@ -54,8 +54,8 @@ func (a grafanaAgent) operatedService() *corev1.Service {
 	}
 }
 
-// sdService is the Service of the integration pods. Pods that are not ready are listed
-// too, because the aggregator keeps what it knows of a pod while it is listed.
+// sdService returns the Service of the integrations pods. It publishes pods that are not ready too, because the
+// aggregator remembers a pod only while it is listed.
 func (a grafanaAgent) sdService(once, everywhere *build.Integrations) *corev1.Service {
 	labels := with(a.options.Labels, map[string]string{
 		AdditionLabel: "true",

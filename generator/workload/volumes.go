@@ -18,7 +18,7 @@ func (m *mounted) add(v corev1.Volume, mount corev1.VolumeMount) {
 	m.volumes, m.mounts = append(m.volumes, v), append(m.mounts, mount)
 }
 
-// volumes are all volumes of a pod and the mounts of its containers, in the operator's order.
+// volumes returns all volumes of a pod and the mounts of its containers, in the operator's order.
 func (a grafanaAgent) volumes(p pods) mounted {
 	var m mounted
 	m.volumes, m.mounts = a.runtime().ConfigVolumes(p.config.secret)
@@ -42,8 +42,8 @@ func (a grafanaAgent) volumes(p pods) mounted {
 	return m
 }
 
-// secretsSource is where the files of references come from: the shared Secret, or the
-// cluster's own objects. There is none when nothing is referred to.
+// secretsSource returns the source of the volume with the files of references: the shared Secret, or the
+// cluster's own objects. It returns false if there are no references.
 func (a grafanaAgent) secretsSource(kind secretref.Group) (corev1.VolumeSource, bool) {
 	if a.options.Policy == secretref.Plaintext {
 		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: a.sharedSecretName()}}, true
@@ -52,8 +52,7 @@ func (a grafanaAgent) secretsSource(kind secretref.Group) (corev1.VolumeSource, 
 	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}, len(sources) > 0
 }
 
-// addStorage mounts the write-ahead log of a StatefulSet. A claim template has a mount, and no
-// volume.
+// addStorage mounts the write-ahead log of a StatefulSet. With a claim template, the pod has a mount and no volume.
 func (a grafanaAgent) addStorage(m *mounted, set string) []corev1.PersistentVolumeClaim {
 	s := a.spec.Storage
 	name := set + "-wal"
@@ -76,8 +75,7 @@ func (a grafanaAgent) addStorage(m *mounted, set string) []corev1.PersistentVolu
 	return nil
 }
 
-// claim returns the claim template of spec.storage. A status that somebody exported
-// along is dropped.
+// claim returns the claim template of spec.storage. It drops a status, which exported objects have.
 func claim(t *monitoringv1.EmbeddedPersistentVolumeClaim, name string) corev1.PersistentVolumeClaim {
 	out := corev1.PersistentVolumeClaim{TypeMeta: t.TypeMeta, Spec: t.Spec}
 	out.Name, out.Labels, out.Annotations = name, t.Labels, t.Annotations

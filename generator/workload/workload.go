@@ -16,15 +16,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// Options decide what the objects look like.
+// Options are the settings of [Build].
 type Options struct {
-	// Runtime is what the pods run.
+	// Runtime is the runtime that the pods run.
 	Runtime runtime.Runtime
 	// Labels are added to objects, pods and selectors (the operator's -labels).
 	Labels map[string]string
 	Policy secretref.Policy
-	// RestartOnSecretChange makes pods carry a checksum of the secrets that their
-	// configuration inlines: an agent overlooks it when nothing else changes.
+	// RestartOnSecretChange adds a checksum of the secrets in the configuration to the pods, because an agent
+	// does not notice if only these change.
 	RestartOnSecretChange bool
 	// Review asks for Object.Redacted.
 	Review bool
@@ -35,29 +35,27 @@ type Object struct {
 	ID manifest.ID
 	// YAML is the manifest.
 	YAML []byte
-	// Review is, beside a compressed configuration, its text without secrets, and ReviewFile
-	// the name of the file for it.
+	// Review is the text of a compressed configuration without its secrets, and ReviewFile the name of the file for it.
 	Review     []byte
 	ReviewFile string
-	// Masked is, of a configuration that inlines secrets, its SHA-256 without them.
+	// Masked is the SHA-256 of a configuration without its secrets, if it contains any.
 	Masked string
-	// Redacted is the text of a configuration without secrets, if it is asked for.
+	// Redacted is the text of a configuration without its secrets, if Options.Review asks for it.
 	Redacted []byte
 }
 
-// Names and constants of the operator.
+// The operator's names and constants.
 const (
 	managedBy       = "grafana-agent-operator"
 	versionLabel    = "v0-44-8" // the operator's version as a label value
 	defaultPortName = "http-metrics"
-	substituteKey   = "kustomize.toolkit.fluxcd.io/substitute" // Flux would expand ${1} in relabel rules
+	substituteKey   = "kustomize.toolkit.fluxcd.io/substitute" // Flux would expand ${1} in relabelling rules
 	workloadLabel   = "agentry.dev/workload"
 	inlinedKey      = "agentry.dev/inlined-secrets"
 )
 
-// Build returns the objects of a hierarchy in the order in which they are applied. The
-// diagnostics are about the GrafanaAgent; with an error among them the objects must not
-// be used.
+// Build returns the objects of a hierarchy in the order in which they are applied. The diagnostics are about
+// the GrafanaAgent. If there is an error among them, the objects must not be used.
 func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Object, diag.List) {
 	a := grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets}
 	out := newOutput(a)
@@ -79,8 +77,8 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 	return out.objects, out.diags
 }
 
-// addIntegrations adds the pods of integrations, those that run once and those on every
-// node, and the Service by which they are found.
+// addIntegrations adds the workloads of integrations that run once and on every node, and the Service by which
+// their pods are found.
 func (a grafanaAgent) addIntegrations(out *output, once, everywhere *build.Integrations) {
 	var deployment, daemonSet pods
 	if once != nil {
@@ -102,7 +100,7 @@ func (a grafanaAgent) addIntegrations(out *output, once, everywhere *build.Integ
 	}
 }
 
-// grafanaAgent is what all objects of one GrafanaAgent are made of. It is never changed.
+// grafanaAgent is what all objects of one GrafanaAgent are built from. It is never changed.
 type grafanaAgent struct {
 	*manifest.Object
 	spec    *v1alpha1.GrafanaAgentSpec
@@ -123,7 +121,7 @@ func managedLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/managed-by": managedBy}
 }
 
-// with returns the union of label sets; later ones win.
+// with returns the union of label sets. Later sets take precedence.
 func with(sets ...map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, s := range sets {
@@ -139,7 +137,7 @@ func (a grafanaAgent) meta(name string, labels map[string]string) metav1.ObjectM
 	}
 }
 
-// selector is what a workload's pods are found by; it can never change.
+// selector returns the labels that select a workload's pods. Kubernetes does not allow them to change.
 func (a grafanaAgent) selector(workload, shard string) map[string]string {
 	out := map[string]string{
 		"app.kubernetes.io/name":          "grafana-agent",
@@ -155,8 +153,8 @@ func (a grafanaAgent) selector(workload, shard string) map[string]string {
 	return with(out, a.options.Labels)
 }
 
-// integrationsSelector is the same for both workloads, as the operator's is (reference
-// defect D4): each of them knows its own pods by their owner.
+// integrationsSelector returns the same selector for both workloads, as with the operator (reference defect
+// D4). Each workload knows its own pods by their owner reference.
 func (a grafanaAgent) integrationsSelector() map[string]string {
 	return a.selector("integrations", "0")
 }
@@ -177,9 +175,8 @@ func (a grafanaAgent) podMeta(selector map[string]string, c config) metav1.Objec
 	return out
 }
 
-// workloadMeta returns the metadata of a workload object: its pods' labels without the
-// version, and the GrafanaAgent's own annotations, but for those of kubectl and the
-// marks by which Argo CD knows its own.
+// workloadMeta returns the metadata of a workload: its pods' labels without the version, and the GrafanaAgent's
+// annotations, except those of kubectl and Argo CD's tracking marks.
 func (a grafanaAgent) workloadMeta(name, workload string, podLabels map[string]string) metav1.ObjectMeta {
 	m := a.meta(name, with(podLabels, map[string]string{workloadLabel: workload}))
 	delete(m.Labels, "app.kubernetes.io/version")

@@ -11,22 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// node is a schema compiled for [Kind.Accept]. Every value that it cannot judge by the
-// fields below is one that it is unsure of.
+// node is a schema compiled for [Kind.Accept]. It is unsure about every value that the fields below cannot decide.
 type node struct {
-	unsure bool // the schema has something that is not understood here
+	unsure bool // the schema has something that compile does not know
 
-	types types // what a value may be
+	types types // the types that a value can have
 
 	properties map[string]*node
-	defaults   map[string]any // of properties
+	defaults   map[string]any // defaults of properties
 	required   []string
-	additional *node // of keys that are not properties
-	unknown    bool  // keys that are neither are kept, and not looked at
+	additional *node // the schema of keys that are not properties
+	unknown    bool  // all other keys are kept and not checked
 
 	items              *node
 	minItems, maxItems int
-	unique             bool // list type set or map: only lists of one item are sure
+	unique             bool // list type set or map: only lists with at most one item are sure
 
 	enum                 map[string]bool // nil: any string
 	pattern              *regexp.Regexp
@@ -46,15 +45,15 @@ const (
 	anything
 )
 
-// compile translates a schema. What it understands is removed from a copy of the schema; if
-// anything is left then, values of this schema are never sure.
+// compile compiles a schema. It clears what it knows in a copy of the schema. If anything is left, values of
+// this schema are never sure.
 func compile(props *apiextensionsv1.JSONSchemaProps) (*node, error) {
 	n := &node{
 		maxItems: math.MaxInt, maxLength: math.MaxInt, minimum: math.MinInt64, maximum: math.MaxInt64,
 	}
 	rest := &apiextensionsv1.JSONSchemaProps{}
-	*rest = *props                           // a shallow copy: fields are set to nothing, and what they refer to is left alone
-	rest.Default, rest.Nullable = nil, false // the parent handles the default; null is never sure
+	*rest = *props                           // a shallow copy: fields are cleared, and what they point to is not changed
+	rest.Default, rest.Nullable = nil, false // the parent sets the default; null is never sure
 	rest.Description, rest.XMapType = "", nil
 	for _, step := range []func(*apiextensionsv1.JSONSchemaProps) error{
 		n.compileType, n.compileObject, n.compileArray, n.compileString, n.compileNumber,
@@ -89,7 +88,7 @@ func (n *node) compileType(s *apiextensionsv1.JSONSchemaProps) error {
 	return nil
 }
 
-// isIntOrString reports whether alternatives say no more than x-kubernetes-int-or-string.
+// isIntOrString reports whether the alternatives are those of x-kubernetes-int-or-string.
 func isIntOrString(alternatives []apiextensionsv1.JSONSchemaProps) bool {
 	return len(alternatives) == 0 || reflect.DeepEqual(alternatives, []apiextensionsv1.JSONSchemaProps{
 		{Type: "integer"}, {Type: "string"},

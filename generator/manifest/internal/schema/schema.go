@@ -1,11 +1,10 @@
-// Package schema does to an object what the API server does when a custom resource is
-// created: set defaults, prune unknown fields, validate.
+// Package schema does to an object what the API server does when a custom resource is created: it sets
+// defaults, prunes unknown fields and validates.
 //
-// There are two ways. [Kind.Check] uses Kubernetes' own packages, so that its findings are
-// exactly those that a cluster would report. They are slow, so there is [Kind.Accept]: a
-// small compiled matcher over the same schema that sets the same defaults and either is
-// certain that Check would find nothing, or gives up. Most objects are fine, and never see
-// Kubernetes' packages; a test holds that whatever Accept accepts, Check accepts.
+// [Kind.Check] uses Kubernetes' own packages, so that its findings are exactly those of a cluster. They are
+// slow, so [Kind.Accept] is tried first: a small compiled matcher over the same schema, which sets the same
+// defaults. It either is certain that Check finds nothing, or gives up. Most objects are valid and need only
+// Accept. A test checks that Check accepts everything that Accept accepts.
 package schema
 
 import (
@@ -27,18 +26,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// crds holds the schemas of the CRDs without their descriptions, one file a kind. No CRD
-// has validation rules in CEL, so there is no code for them; a test holds that, too.
+// crds holds the schemas of the CRDs without descriptions, one file for each kind. No CRD has CEL validation
+// rules, so there is no code for them; a test checks that.
 //
 //go:embed crds/*.json
 var crds embed.FS
 
-// kinds compiles each schema when it is first asked for: GrafanaAgent's alone takes some
-// milliseconds, and most runs need only a few.
+// kinds compiles each schema on first use, because GrafanaAgent's takes milliseconds and most runs need only a few.
 var kinds = lazyKinds()
 
 func lazyKinds() map[string]func() (*Kind, error) {
-	entries, _ := crds.ReadDir("crds") // an embedded folder can always be read
+	entries, _ := crds.ReadDir("crds") // reading an embedded folder never fails
 	loaders := make(map[string]func() (*Kind, error), len(entries))
 	for _, entry := range entries {
 		kind := strings.TrimSuffix(entry.Name(), ".json")
@@ -50,7 +48,7 @@ func lazyKinds() map[string]func() (*Kind, error) {
 // Kind is the schema of one kind. It is safe for concurrent use.
 type Kind struct {
 	fast *node
-	// slow is Kubernetes' own form of the schema. Most runs never need it.
+	// slow is Kubernetes' own form of the schema. Most runs do not need it.
 	slow func() (*slow, error)
 }
 
@@ -59,7 +57,7 @@ type slow struct {
 	validator  validation.SchemaValidator
 }
 
-// Of returns the schema of a kind. The error is a fault of the build, never of the input.
+// Of returns the schema of a kind. An error means a broken build, never a broken input.
 func Of(kind string) (*Kind, error) {
 	loader, found := kinds[kind]
 	if !found {
@@ -101,21 +99,20 @@ func loadSlow(props *apiextensionsv1.JSONSchemaProps) (*slow, error) {
 	return &slow{structural: structural, validator: validator}, nil
 }
 
-// Accept sets defaults and reports whether Check is certain to find nothing. If it returns
-// false, some of the defaults are set, which does not change what Check finds. Metadata are
-// not looked at.
+// Accept sets defaults and reports whether Check is certain to find nothing. If it returns false, some defaults
+// are set, which does not change what Check finds. It ignores metadata.
 func (k *Kind) Accept(object map[string]any) bool {
 	return k.fast.accept(object)
 }
 
-// Check sets defaults, prunes fields that the schema does not know and returns their paths,
-// sorted, and returns what is wrong with the rest. Metadata are not looked at.
+// Check sets defaults, prunes fields that the schema does not know and returns their sorted paths, and
+// validates the rest. It ignores metadata.
 func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorList) {
 	slow, err := k.slow()
 	if err != nil {
 		return nil, field.ErrorList{field.InternalError(nil, err)}
 	}
-	// The order is the API server's, apiextensions' customresource_handler.go.
+	// The order is that of apiextensions' customresource_handler.go.
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, slow.structural)
 	defaulting.Default(object, slow.structural)
 	unknown = pruning.PruneWithOptions(object, slow.structural, true, structuralschema.UnknownFieldPathOptions{
@@ -126,8 +123,8 @@ func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorL
 	return unknown, errs
 }
 
-// Siblings returns the names that the parent of the field at path knows, sorted.
-// A path is spelled as [Kind.Check] returns it.
+// Siblings returns the names that the schema of the parent of the field at path knows, sorted. The path has the
+// form that [Kind.Check] returns.
 func (k *Kind) Siblings(path string) []string {
 	slow, err := k.slow()
 	if err != nil {
@@ -148,13 +145,13 @@ func (k *Kind) Siblings(path string) []string {
 	return slices.Sorted(maps.Keys(parent.Properties))
 }
 
-// nextName takes the first name off a path, unless it is the last.
+// nextName cuts the first name off a path. It returns false if it is the last one.
 func nextName(path string) (name, rest string, found bool) {
 	i := strings.IndexAny(path, ".[")
 	if i < 0 {
 		return "", "", false
 	}
-	rest = strings.TrimLeft(path[i:], ".[]0123456789") // indices do not matter to a schema
+	rest = strings.TrimLeft(path[i:], ".[]0123456789") // a schema is the same for all indexes
 	return path[:i], rest, rest != ""
 }
 

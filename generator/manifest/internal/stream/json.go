@@ -2,8 +2,8 @@ package stream
 
 import "bytes"
 
-// splitJSON cuts a document that begins like a JSON object after every object that another
-// one follows. Anything else is left whole, for the parser to judge.
+// splitJSON splits a document that begins like a JSON object after every object that is followed by another. It
+// leaves anything else whole for the parser.
 func splitJSON(d Document) []Document {
 	begin := skipSpace(d.Text, 0)
 	if d.Text[begin] != '{' {
@@ -22,7 +22,7 @@ func splitJSON(d Document) []Document {
 	}
 }
 
-// from returns what is left of a document at an offset.
+// from returns the rest of a document from an offset.
 func (d Document) from(offset int) Document {
 	skipped := d.Text[:offset]
 	if newline := bytes.LastIndexByte(skipped, '\n'); newline >= 0 {
@@ -35,8 +35,8 @@ func (d Document) from(offset int) Document {
 	return d
 }
 
-// objectEnd returns the offset behind the object that begins at the offset, or the text's
-// length if it does not end.
+// objectEnd returns the offset after the object that begins at the offset, or the text's length if the object
+// does not end.
 func objectEnd(text []byte, begin int) int {
 	depth, quoted := 0, false
 	for i := begin; i < len(text); i++ {

@@ -1,9 +1,9 @@
-// Package stream cuts a file into documents, before any of them is parsed, so that one
-// that is broken does not take the others down.
+// Package stream splits a file into documents before any of them is parsed, so that a broken document does not
+// affect the others.
 //
-// It knows as much of YAML as that takes: a line that begins with "---" or "..." and then
-// ends or goes on with white space is a document marker wherever it stands, also in the
-// middle of a quoted or block scalar. JSON objects that follow each other are cut as well.
+// It knows little of YAML: a line that begins with "---" or "..." and then ends or continues with white space
+// is a document marker wherever it is, even in a quoted or block scalar. It also splits JSON objects that
+// follow each other.
 package stream
 
 import (
@@ -13,19 +13,19 @@ import (
 
 // Document is one document of a file.
 type Document struct {
-	// Text is the document without its markers, or from its directives or "---" on where
-	// these are followed by content on the same line. It shares the file's memory.
+	// Text is the document without its markers. It begins with the directives, or with "---" if content follows
+	// on the same line. It shares the file's memory.
 	Text []byte
-	// Line is the line of the file that Text begins on, from 1.
+	// Line is the line of the file where Text begins, from 1.
 	Line int
-	// Column is the column that Text begins at, from 1; above 1 only for a JSON object that
-	// follows another one on the same line.
+	// Column is the column where Text begins, from 1. It is above 1 only for a JSON object that follows another
+	// one on the same line.
 	Column int
 }
 
 const byteOrderMark = "\uFEFF"
 
-// Documents yields the documents of a file that hold more than white space and comments.
+// Documents yields the documents of a file that contain more than white space and comments.
 func Documents(data []byte) iter.Seq[Document] {
 	return func(yield func(Document) bool) {
 		for text, line := range chunks(bytes.TrimPrefix(data, []byte(byteOrderMark))) {
@@ -41,7 +41,7 @@ func Documents(data []byte) iter.Seq[Document] {
 	}
 }
 
-// chunks yields the text between document markers, with the line on which it begins.
+// chunks yields the text between document markers, with its first line.
 func chunks(data []byte) iter.Seq2[[]byte, int] {
 	return func(yield func([]byte, int) bool) {
 		start, startLine := 0, 1 // of the current chunk
@@ -82,7 +82,7 @@ func chunks(data []byte) iter.Seq2[[]byte, int] {
 	}
 }
 
-// lines yields the bounds of every line, with its line break.
+// lines yields the start and end of every line, including its line break.
 func lines(data []byte) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		for begin := 0; begin < len(data); {
@@ -98,7 +98,7 @@ func lines(data []byte) iter.Seq2[int, int] {
 	}
 }
 
-// marker returns '-' or '.' for a line that is a document marker, else 0.
+// marker returns '-' or '.' for a line that is a document marker, otherwise 0.
 func marker(line []byte) byte {
 	if len(line) < 3 || line[0] != '-' && line[0] != '.' || line[1] != line[0] || line[2] != line[0] {
 		return 0
@@ -109,7 +109,7 @@ func marker(line []byte) byte {
 	return line[0]
 }
 
-// hasContent reports whether there is more in the text than white space and comments.
+// hasContent reports whether a text contains more than white space and comments.
 func hasContent(text []byte) bool {
 	for begin, end := range lines(text) {
 		if line := bytes.TrimLeft(text[begin:end], " \t\r\n"); len(line) > 0 && line[0] != '#' {

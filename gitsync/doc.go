@@ -11,9 +11,9 @@
 // Only files that an inventory lists are ever changed or removed.
 //
 // Package pipeline says what a pipeline may be told, source reads the repositories that are read,
-// branch the branch that is written, signature signs commits and verifies them, publish says where a
-// commit comes from and writes lock files and notes. Here they are joined: what cannot be read is
-// replaced by its last good version, the units are rendered, and what differs is committed and pushed.
+// branch the branch that is written, signature signs commits and verifies them, publish commits,
+// proposes and pushes. Here they are joined: what cannot be read is replaced by its last good version,
+// the units are rendered, and what differs is published.
 //
 // What a [Syncer] keeps between passes is a cache: without it a pass costs more time and
 // yields the same.

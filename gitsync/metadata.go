@@ -20,7 +20,7 @@ func (p *pass) writeMetadata(c *change) error {
 	if err := p.writeReadmes(c); err != nil {
 		return err
 	}
-	root := map[string][]byte{generator.KustomizationFile: generator.Kustomization(c.units), branch.ReadmeFile: p.readme(), branch.AttributesFile: []byte(attributes)}
+	root := map[string][]byte{generator.KustomizationFile: generator.Kustomization(c.units), branch.ReadmeFile: p.readme(), branch.AttributesFile: []byte(publish.Attributes)}
 	for _, name := range []string{branch.AttributesFile, branch.ReadmeFile, generator.KustomizationFile} {
 		_, exists, err := p.branch.Equals(p.branch.At(name), root[name])
 		if err != nil {
@@ -44,9 +44,6 @@ func (p *pass) writeMetadata(c *change) error {
 	}
 	return nil
 }
-
-// attributes keep generated files out of a forge's language statistics and diffs.
-const attributes = "**/README.md linguist-generated=true\n**/hydrator.metadata linguist-generated=true\n**/.agentry/* linguist-generated=true\n"
 
 // writeHydrators adds the file that names their inputs to the units that are written.
 func (p *pass) writeHydrators(c *change) error {

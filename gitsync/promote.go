@@ -3,19 +3,12 @@ package gitsync
 import (
 	"context"
 	"fmt"
-	"maps"
-	"path"
-	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/publish"
-	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
@@ -41,9 +34,6 @@ func (p *Proposal) Open() bool { return p != nil && p.Commit != "" && p.Commit !
 
 // promotes reports whether the pipeline proposes and somebody else merges.
 func (s *Syncer) promotes() bool { return s.pipeline.Spec.Output.Promotion.Mode.Proposes() }
-
-// proposedRef is the ref of the branch that proposals go to.
-func (s *Syncer) proposedRef() string { return "refs/heads/" + s.pipeline.Spec.Output.ProposedBranch() }
 
 // readPromotion reads what the next proposal is compared with.
 func (p *pass) readPromotion(rd *object.Reader) error {
@@ -80,66 +70,18 @@ func (p *pass) sameProposal(ctx context.Context, d *done) bool {
 	return len(p.report.Diags) == 0
 }
 
-// isMetadata reports whether a file says what the payload is and is none of it.
-func isMetadata(name string) bool {
-	base := path.Base(name)
-	return base == branch.MetadataFile || base == branch.ReadmeFile || base == branch.AttributesFile || strings.Contains("/"+name, "/"+path.Dir(branch.InventoryFile)+"/")
-}
-
-// stands reports whether the change is proposed already: one commit on top of the output
-// branch that has its payload and nothing else.
-func (p *pass) stands(c *change) (bool, error) {
-	if !p.tip.Proposed.Exists() || p.branch.Commit.IsZero() {
-		return false, nil
-	}
-	commit, err := p.reader.Commit(p.tip.Proposed.Commit)
-	if err != nil || !slices.Equal(commit.Parents, []plumbing.Hash{p.branch.Commit}) {
-		return false, err
-	}
-	dry, err := publish.ReadDrySHA(p.reader, commit.Tree, p.branch.At(branch.MetadataFile))
-	if err != nil || dry == "" || dry == p.tip.DrySHA {
-		return false, err
-	}
-	is := map[string]object.Entry{}
-	err = object.DiffTrees(p.reader, p.branch.Tree, commit.Tree, object.WalkOptions{}, func(c object.Change) error {
-		if !isMetadata(c.Path) {
-			is[c.Path] = c.New
-		}
-		return nil
-	})
-	if err != nil {
-		return false, err
-	}
-	shall := map[string]object.Entry{}
-	for name, edit := range c.edits {
-		same, exists, err := p.branch.Equals(name, edit.Data)
-		switch {
-		case err != nil:
-			return false, err
-		case isMetadata(name), !edit.Remove && same, edit.Remove && !exists:
-		case edit.Remove:
-			shall[name] = object.Entry{}
-		default:
-			shall[name] = object.Entry{Mode: filemode.Regular, Hash: plumbing.ComputeHash(plumbing.BlobObject, edit.Data)}
-		}
-	}
-	same := maps.EqualFunc(is, shall, func(a, b object.Entry) bool { return a.Hash == b.Hash && a.Mode == b.Mode })
-	if same {
-		p.report.Proposed.Message = commit.Message
-	}
-	return same, nil
-}
-
 // compareProposal decides what is to be done about the proposed branch. Before a change is
 // proposed, what it is rendered from is written down.
 func (p *pass) compareProposal(ctx context.Context, c *change, unchanged bool) (done bool, err error) {
 	if c.nothing = unchanged; unchanged {
 		return true, nil
 	}
-	if c.stands, err = p.stands(c); err != nil {
+	message, stands, err := p.destination().Stands(c.edits)
+	if err != nil {
 		return false, fmt.Errorf("read %s: %w", p.pipeline.Spec.Output.ProposedBranch(), err)
 	}
-	if c.stands {
+	if c.stands = stands; stands {
+		p.report.Proposed.Message = message
 		return true, p.count(c)
 	}
 	commit, err := p.lock(ctx, true)
@@ -162,7 +104,7 @@ func (p *pass) promote(ctx context.Context, c *change) error {
 	case c.stands:
 		commit, out.Data = p.tip.Proposed.Commit, p.messageData()
 	case c.nothing:
-		err = p.propose(ctx, object.NewWriter(p.reader), commit)
+		err = p.destination().ProposeNothing(ctx)
 	default:
 		commit, err = p.proposeChange(ctx, c)
 	}
@@ -181,76 +123,19 @@ func (p *pass) promote(ctx context.Context, c *change) error {
 	return nil
 }
 
-// proposeChange commits a change on top of the output branch, which it makes first if there
-// is none.
+// proposeChange proposes a change, and notes what came of it.
 func (p *pass) proposeChange(ctx context.Context, c *change) (plumbing.Hash, error) {
-	w := object.NewWriter(p.reader)
-	var first []repo.Update
-	if p.branch.Commit.IsZero() {
-		seed, tree, err := p.seed(w)
-		if err != nil {
-			return seed, fmt.Errorf("write the output: %w", err)
-		}
-		first = append(first, repo.Update{Ref: "refs/heads/" + p.pipeline.Spec.Output.Branch, New: seed})
-		p.branch.Commit, p.branch.Tree = seed, tree
-		p.report.Proposed.Base = seed.String()
+	out, data := p.report.Proposed, p.messageData()
+	pushed, err := p.destination().Propose(ctx, publish.Change{Edits: c.edits, Data: data, Readme: p.readme()})
+	p.report.Diags = append(p.report.Diags, pushed.Warnings...)
+	if !pushed.Base.IsZero() {
+		p.branch.Commit, out.Base = pushed.Base, pushed.Base.String() // there may have been none
 	}
-	tree, err := w.EditTree(p.branch.Tree, c.edits)
 	if err != nil {
-		return tree, fmt.Errorf("write the output: %w", err)
+		return pushed.Commit, err
 	}
-	commit, message, err := p.commit(w, tree)
-	if err != nil {
-		return commit, fmt.Errorf("write the output: %w", err)
-	}
-	if err := p.propose(ctx, w, commit, first...); err != nil {
-		return commit, err
-	}
-	p.report.Proposed.Message, p.report.Proposed.Data = message, p.messageData()
-	dirs, err := p.folders(w, tree, c)
-	if err != nil {
-		return commit, err
-	}
-	p.settle(dirs)
-	return commit, nil
-}
-
-// propose moves the proposed branch from where it was to a commit, provided that the output
-// branch is where it was too.
-func (p *pass) propose(ctx context.Context, w *object.Writer, commit plumbing.Hash, first ...repo.Update) error {
-	if commit == p.tip.Proposed.Commit {
-		return nil
-	}
-	updates := append(first, repo.Update{Ref: p.proposedRef(), Old: p.tip.Proposed.Value, New: commit})
-	if len(first) == 0 {
-		active := p.tip.Output
-		updates = append(updates, repo.Update{Ref: active.Ref, Old: active.Value, New: active.Value})
-	}
-	return p.pusher.Push(ctx, w, updates...)
-}
-
-// seed is the first commit of an output branch that there is none of: whoever promotes wants
-// a branch to promote to. It holds no manifest, so what applies it finds nothing to do.
-func (p *pass) seed(w *object.Writer) (commit, tree plumbing.Hash, err error) {
-	readme := p.readme()
-	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: p.pipeline.Metadata.Name, Sources: []branch.SourceCommit{}, Root: []branch.FileEntry{
-		{Path: branch.AttributesFile, SHA256: branch.SHA256([]byte(attributes))}, {Path: branch.ReadmeFile, SHA256: branch.SHA256(readme)},
-	}}
-	data, err := publish.EncodeJSON(inv)
-	if err != nil {
-		return commit, tree, err
-	}
-	tree, err = w.EditTree(plumbing.ZeroHash, map[string]object.Edit{
-		p.branch.At(branch.ReadmeFile): {Data: readme}, p.branch.At(branch.AttributesFile): {Data: []byte(attributes)},
-		p.branch.At(branch.InventoryFile): {Data: data}, p.branch.At(branch.UnitsFile): {Data: []byte("[]\n")},
-	})
-	if err != nil {
-		return commit, tree, err
-	}
-	message := fmt.Sprintf("Start %s\n\nNothing is rendered here yet. Proposals of pipeline %s are on %s.\n\n%s",
-		p.pipeline.Spec.Output.Branch, p.pipeline.Metadata.Name, p.pipeline.Spec.Output.ProposedBranch(), p.renderedFrom().Trailers())
-	commit, err = p.writer().Commit(w, tree, message)
-	return commit, tree, err
+	out.Message, out.Data = pushed.Message, data
+	return pushed.Commit, p.settlePushed(c, &pushed)
 }
 
 // note tells promotion tools what a commit is up to date with. They do without if it must be:

@@ -2,18 +2,12 @@ package gitsync
 
 import (
 	"context"
-	"fmt"
-	"path"
-	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/publish"
-	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // push commits a change on top of the tip that was fetched, and nowhere else.
@@ -21,44 +15,18 @@ func (p *pass) push(ctx context.Context, c *change) error {
 	if p.promotes() {
 		return p.promote(ctx, c)
 	}
-	w := object.NewWriter(p.reader)
-	tree, err := w.EditTree(p.branch.Tree, c.edits)
-	if err != nil {
-		return fmt.Errorf("write the output: %w", err)
-	}
-	if tree == p.branch.Tree && !p.branch.Commit.IsZero() {
-		return nil
-	}
-	commit, _, err := p.commit(w, tree)
-	if err != nil {
-		return fmt.Errorf("write the output: %w", err)
-	}
-	branch := repo.Update{Ref: "refs/heads/" + p.pipeline.Spec.Output.Branch, Old: p.tip.Output.Value, New: commit}
-	if err := p.pusher.Push(ctx, w, branch); err != nil {
+	pushed, err := p.destination().Push(ctx, publish.Change{Edits: c.edits, Data: p.messageData()})
+	p.report.Diags = append(p.report.Diags, pushed.Warnings...)
+	if err != nil || pushed.Commit.IsZero() {
 		return err
 	}
-	p.report.Commit = commit.String()
-	dirs, err := p.folders(w, tree, c)
-	if err != nil {
-		return err
-	}
-	p.settle(dirs)
-	return nil
+	p.report.Commit = pushed.Commit.String()
+	return p.settlePushed(c, &pushed)
 }
 
-// commit makes the commit.
-func (p *pass) commit(w *object.Writer, tree plumbing.Hash) (commit plumbing.Hash, message string, err error) {
-	message, warnings, err := p.renderedFrom().Message(p.messageData())
-	p.report.Diags = append(p.report.Diags, warnings...)
-	if err != nil {
-		return commit, "", err
-	}
-	var parents []plumbing.Hash
-	if !p.branch.Commit.IsZero() {
-		parents = append(parents, p.branch.Commit)
-	}
-	commit, err = p.writer().Commit(w, tree, message, parents...)
-	return commit, message, err
+// destination is where this pass publishes.
+func (p *pass) destination() *publish.Output {
+	return &publish.Output{Writer: p.writer(), Inputs: p.renderedFrom(), Tip: p.tip, Branch: p.branch, Reader: p.reader}
 }
 
 // renderedFrom is what the pass renders, once it is fetched.
@@ -88,8 +56,8 @@ func (p *pass) messageData() pipeline.Message {
 	return data
 }
 
-// folders finds the trees of the units that were written, also if only their README.md was.
-func (p *pass) folders(w *object.Writer, root plumbing.Hash, c *change) (map[string]plumbing.Hash, error) {
+// settlePushed settles the units that were written, also if only their README.md was.
+func (p *pass) settlePushed(c *change, pushed *publish.Pushed) error {
 	out := map[string]plumbing.Hash{}
 	for i := range p.plan {
 		plan := &p.plan[i]
@@ -97,27 +65,12 @@ func (p *pass) folders(w *object.Writer, root plumbing.Hash, c *change) (map[str
 		if plan.state == UnitUnchanged && !told || plan.state != UnitUnchanged && plan.action != write {
 			continue
 		}
-		dir, err := lookup(w, root, p.branch.At(plan.name))
+		dir, err := pushed.Folder(p.branch.At(plan.name))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		out[plan.name] = dir
 	}
-	return out, nil
-}
-
-// lookup finds a folder in a tree that may be new.
-func lookup(w *object.Writer, dir plumbing.Hash, name string) (plumbing.Hash, error) {
-	for part := range strings.SplitSeq(path.Clean(name), "/") {
-		entries, err := w.Tree(dir)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		i := slices.IndexFunc(entries, func(e object.Entry) bool { return e.Name == part })
-		if i < 0 {
-			return plumbing.ZeroHash, fmt.Errorf("%s: %w", name, object.ErrPathNotFound)
-		}
-		dir = entries[i].Hash
-	}
-	return dir, nil
+	p.settle(out)
+	return nil
 }

@@ -74,11 +74,11 @@ func (in *Inputs) Message(data pipeline.Message) (message string, warnings diag.
 			return "", warnings, err
 		}
 	}
-	return strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), "\n") + "\n\n" + in.Trailers(), warnings, nil
+	return strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), "\n") + "\n\n" + in.trailers(), warnings, nil
 }
 
-// Trailers say where a commit comes from, for people and for agentry itself.
-func (in *Inputs) Trailers() string {
+// trailers say where a commit comes from, for people and for agentry itself.
+func (in *Inputs) trailers() string {
 	var b strings.Builder
 	for _, src := range in.Sources {
 		fmt.Fprintf(&b, "Agentry-Source-Repo: %s\nAgentry-Source-Commit: %s\n", src.URL, src.Commit.Hash)

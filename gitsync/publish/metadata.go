@@ -164,3 +164,6 @@ func referenced(message string) (ReferencedCommit, bool) {
 	}
 	return c, c != (ReferencedCommit{})
 }
+
+// Attributes keep generated files out of a forge's language statistics and diffs.
+const Attributes = "**/README.md linguist-generated=true\n**/hydrator.metadata linguist-generated=true\n**/.agentry/* linguist-generated=true\n"

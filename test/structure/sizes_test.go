@@ -27,7 +27,7 @@ const (
 // One that is no longer needed must be removed: the list only gets shorter.
 func exceptions() map[string]int {
 	return map[string]int{
-		"methods of type gitsync.pass":       96,
+		"methods of type gitsync.pass":       93,
 		"files with methods of gitsync.pass": 18,
 		"files of package gitsync":           27,
 	}

@@ -1,0 +1,102 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+)
+
+// Output is where a pass publishes what it rendered: on top of what was fetched, and nowhere
+// else.
+type Output struct {
+	Writer
+	Inputs *Inputs
+	Tip    Tip
+	Branch *branch.Branch // the output branch, at the tip
+	Reader *object.Reader // of the repository
+}
+
+// Change is what is committed.
+type Change struct {
+	Edits  map[string]object.Edit // by path from the root of the branch
+	Data   pipeline.Message       // what the template of the message is given
+	Readme []byte                 // of the output path
+}
+
+// Pushed is a commit that was made and pushed. With an error it holds what was made before.
+type Pushed struct {
+	Commit   plumbing.Hash // zero when nothing had to change
+	Base     plumbing.Hash // its parent; zero when there is none
+	Message  string
+	Warnings diag.List
+
+	tree plumbing.Hash
+	w    *object.Writer
+}
+
+func (o *Output) start() Pushed {
+	return Pushed{Base: o.Branch.Commit, tree: o.Branch.Tree, w: object.NewWriter(o.Reader)}
+}
+
+// Push commits a change to the output branch. The error is [repo.ErrLostRace] when somebody
+// else was there first.
+func (o *Output) Push(ctx context.Context, c Change) (p Pushed, err error) {
+	p = o.start()
+	if err := p.edit(c); err != nil || p.tree == o.Branch.Tree && !p.Base.IsZero() {
+		return p, err
+	}
+	if err := o.commit(&p, c); err != nil {
+		return p, err
+	}
+	return p, o.Pusher.Push(ctx, p.w, repo.Update{Ref: o.ref(), Old: o.Tip.Output.Value, New: p.Commit})
+}
+
+func (o *Output) ref() string { return "refs/heads/" + o.Inputs.Pipeline.Spec.Output.Branch }
+
+func (p *Pushed) edit(c Change) (err error) {
+	if p.tree, err = p.w.EditTree(p.tree, c.Edits); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}
+
+func (o *Output) commit(p *Pushed, c Change) (err error) {
+	if p.Message, p.Warnings, err = o.Inputs.Message(c.Data); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	var parents []plumbing.Hash
+	if !p.Base.IsZero() {
+		parents = append(parents, p.Base)
+	}
+	if p.Commit, err = o.Writer.Commit(p.w, p.tree, p.Message, parents...); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}
+
+// Folder finds a folder of the commit.
+func (p *Pushed) Folder(name string) (plumbing.Hash, error) {
+	dir := p.tree
+	for part := range strings.SplitSeq(path.Clean(name), "/") {
+		entries, err := p.w.Tree(dir)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		i := slices.IndexFunc(entries, func(e object.Entry) bool { return e.Name == part })
+		if i < 0 {
+			return plumbing.ZeroHash, fmt.Errorf("%s: %w", name, object.ErrPathNotFound)
+		}
+		dir = entries[i].Hash
+	}
+	return dir, nil
+}

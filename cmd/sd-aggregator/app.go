@@ -15,7 +15,7 @@ import (
 
 // Exit codes.
 const (
-	exitDone   = 0 // ended by a signal, everything that was begun is done
+	exitDone   = 0 // ended by a signal, after all requests were finished
 	exitFailed = 1 // could not go on
 	exitUsage  = 2 // wrong usage or configuration
 )
@@ -39,7 +39,7 @@ Example:
   sd-aggregator --namespace monitoring --kubeconfig ~/.kube/config
 `
 
-// usageError is wrong usage or configuration, with what to do about it.
+// usageError is a wrong usage or configuration, with a hint.
 type usageError struct{ message, hint string }
 
 // Error implements error.
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Flags:                 flags(),
 		Commands:              []*cli.Command{kubeletCommand(stderr)},
 		OnUsageError:          onUsageError,
-		ExitErrHandler:        func(*cli.Context, error) {}, // Mapped to exit codes below.
+		ExitErrHandler:        func(*cli.Context, error) {}, // run maps errors to exit codes
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return usagef("sd-aggregator --help", "sd-aggregator takes no arguments, but was given %q", c.Args().First())
@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
-// onUsageError replaces the library's page of help with one line and a suggestion.
+// onUsageError prints one line and a suggestion in place of the library's help page.
 func onUsageError(ctx *cli.Context, err error, _ bool) error {
 	name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
 	if !undefined {

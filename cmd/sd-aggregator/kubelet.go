@@ -35,7 +35,7 @@ Example:
   sd-aggregator kubelet-service --service default/kubelet --kubeconfig ~/.kube/config
 `
 
-// kubeletSettings are the flags of the command, checked.
+// kubeletSettings are the checked flags of the command.
 type kubeletSettings struct {
 	service                 cache.ObjectName
 	adminListen, kubeconfig string
@@ -82,7 +82,7 @@ func kubeletCommand(stderr io.Writer) *cli.Command {
 func readKubeletSettings(c *cli.Context) (kubeletSettings, error) {
 	s := kubeletSettings{adminListen: c.String("admin-listen"), kubeconfig: c.String("kubeconfig")}
 	namespace, name, _ := strings.Cut(c.String("service"), "/")
-	// The Lease's name is longer, and has other rules; the Service's name is the stricter.
+	// The Lease's name is longer and has other rules, but the rules of the Service's name are stricter.
 	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1035Label(name)) > 0 {
 		return s, usagef("write it like --service default/kubelet", "--service %q is not NAMESPACE/NAME", c.String("service"))
 	}
@@ -109,7 +109,7 @@ func keepKubeletService(ctx context.Context, s kubeletSettings, stderr io.Writer
 	working, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer cancel() // Also when the listener broke.
+	defer cancel() // also if the listener fails
 	running.Go(func() { keeper.Run(working) })
 	err = sd.Serve(working, log, sd.Listener{Listener: admin, Handler: keeper.AdminHandler()})
 	log.Info("stopped")
@@ -129,6 +129,6 @@ func newKeeper(s kubeletSettings, log *slog.Logger) (*kubelet.Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A pod that starts again has its name, but not the lease of what ran before.
+	// A restarted pod has the same name, so the identity has a random part: it must not take over the old lease.
 	return kubelet.New(kubelet.Options{Client: client, Service: s.service, Identity: host + "_" + rand.Text(), Log: log})
 }

@@ -18,7 +18,7 @@ import (
 func serve(ctx context.Context, s settings, stderr io.Writer) error {
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: s.logLevel}))
 	var aggregator *sd.Aggregator
-	files := files{failed: func(err error) { aggregator.ReloadFailed(err) }} // Called when it runs.
+	files := files{failed: func(err error) { aggregator.ReloadFailed(err) }} // called only while it runs
 	source, err := s.source(log)
 	if err != nil {
 		return usagef("use --kubeconfig outside a cluster, or --dns without an API server", "cannot reach the API server: %v", err)
@@ -49,7 +49,7 @@ func serve(ctx context.Context, s settings, stderr io.Writer) error {
 	working, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer cancel() // Also when a listener broke.
+	defer cancel() // also if a listener fails
 	running.Go(func() { aggregator.Run(working) })
 	err = sd.Serve(working, log,
 		sd.Listener{Listener: listener, Handler: aggregator.Handler(guard.token), TLS: guard.tls},
@@ -81,12 +81,12 @@ func listen(ctx context.Context, s settings) (listener, admin net.Listener, err 
 	return listener, admin, nil
 }
 
-// files makes settings of files that may change.
+// files makes TLS settings from files that can change.
 type files struct{ failed func(error) }
 
-// classicalCurves are those without the hybrids that withstand quantum computers, which take a fifth of
-// the CPU time of a poll. What runs in a pod is no secret that must last for decades; who it is that
-// says so is for certificates to prove.
+// classicalCurves are the curves without post-quantum hybrids, which take a fifth of the CPU time of a poll.
+// The list of a pod's integrations does not have to stay secret for decades, and certificates prove the pod's
+// identity.
 func classicalCurves() []tls.CurveID {
 	return []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
 }
@@ -120,11 +120,11 @@ func (f files) podTLS(s settings) (func() *tls.Config, error) {
 	}, nil
 }
 
-// guard is what stands before the document. Each is nil if unset.
+// guard protects the document. Each field is nil if it is unset.
 type guard struct {
 	tls   *tls.Config
 	token func() string
-	// peerTLS is for asking other replicas, which have the same guard.
+	// peerTLS is for requests to other replicas, which have the same guard.
 	peerTLS func() *tls.Config
 }
 

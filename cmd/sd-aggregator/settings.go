@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 
-// settings are the flags, checked.
+// settings are the checked flags.
 type settings struct {
 	listen, adminListen string
 	namespaces          []string
@@ -117,7 +117,7 @@ func readSettings(c *cli.Context) (settings, error) {
 	return s, s.check(c)
 }
 
-// check finds what does not fit together.
+// check refuses flags that contradict each other.
 func (s settings) check(c *cli.Context) error {
 	for _, n := range s.namespaces {
 		if problems := validation.IsDNS1123Label(n); len(problems) > 0 {

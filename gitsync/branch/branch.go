@@ -14,27 +14,27 @@ import (
 
 // Branch is the output branch at its tip. It is not safe for concurrent use.
 type Branch struct {
-	Commit    plumbing.Hash // zero when the branch does not exist
+	Commit    plumbing.Hash // zero if the branch does not exist
 	Tree      plumbing.Hash
 	Parents   []plumbing.Hash
-	Inventory *Inventory       // nil when the path is not ours
-	Units     map[string]*Unit // those that the inventory lists; set by [Branch.Open]
-	HasOthers bool             // there are files at the path, and no inventory; set by [Branch.Open]
+	Inventory *Inventory       // nil if agentry does not own the path
+	Units     map[string]*Unit // units that the inventory lists; set by [Branch.Open]
+	HasOthers bool             // there are files at the path, but no inventory; set by [Branch.Open]
 
 	path     string
 	reader   *object.Reader
 	cache    *Cache
-	unlisted map[string]*Unit // that were asked for
+	unlisted map[string]*Unit // units that were asked for and are not listed
 }
 
-// Cache keeps the folders that a pass read for the next one, so that a fleet of many units costs
-// no more than the change. The zero value is empty.
+// Cache keeps the folders that a pass read for the next pass, so that its cost depends on the change and not on
+// the number of units. The zero value is empty.
 type Cache struct {
 	last, now map[plumbing.Hash]map[string]object.Entry
 }
 
-// Read reads what a commit of the output branch says about itself at a path. The zero commit stands
-// for a branch that does not exist.
+// Read reads the inventory of a commit of the output branch at a path. The zero commit means that the branch
+// does not exist.
 func Read(rd *object.Reader, commit plumbing.Hash, outputPath string) (*Branch, error) {
 	b := &Branch{Commit: commit, path: outputPath, Units: map[string]*Unit{}, unlisted: map[string]*Unit{}}
 	if commit.IsZero() {
@@ -49,8 +49,7 @@ func Read(rd *object.Reader, commit plumbing.Hash, outputPath string) (*Branch, 
 	return b, err
 }
 
-// Open finds the folders of the units. Until the next call of Open with the same cache, the
-// branch reads with the given reader.
+// Open reads the folders of the units. The branch uses the reader until the next call of Open with the same cache.
 func (b *Branch) Open(rd *object.Reader, cache *Cache) error {
 	b.reader, b.cache = rd, cache
 	cache.last, cache.now = cache.now, map[plumbing.Hash]map[string]object.Entry{}
@@ -76,7 +75,7 @@ func (b *Branch) Open(rd *object.Reader, cache *Cache) error {
 	return nil
 }
 
-// folder finds the folder of a unit.
+// folder returns the folder of a unit.
 func (b *Branch) folder(name string) (*Unit, error) {
 	u := &Unit{Name: name, branch: b}
 	entry, err := b.Lookup(b.At(name))
@@ -89,8 +88,8 @@ func (b *Branch) folder(name string) (*Unit, error) {
 	return u, nil
 }
 
-// Unit is the folder of a unit. One that is not listed is looked at at once: somebody else's files
-// may be there, or ours, if the list was tampered with.
+// Unit returns the folder of a unit. It loads a unit that is not listed at once: the folder can have files of
+// others or, if somebody changed the list, agentry's own.
 func (b *Branch) Unit(name string) (*Unit, error) {
 	if u := b.Units[name]; u != nil {
 		return u, nil
@@ -109,8 +108,8 @@ func (b *Branch) Unit(name string) (*Unit, error) {
 	return u, u.Load()
 }
 
-// Lookup finds a path from the root of the branch. Its error is [object.ErrPathNotFound] where there
-// is nothing.
+// Lookup returns the entry at a path from the root of the branch. The error is [object.ErrPathNotFound] if
+// there is none.
 func (b *Branch) Lookup(name string) (object.Entry, error) {
 	entry := object.Entry{Mode: filemode.Dir, Hash: b.Tree}
 	if name == "." {
@@ -152,7 +151,7 @@ func (b *Branch) dir(h plumbing.Hash) (map[string]object.Entry, error) {
 	return dir, nil
 }
 
-// At is a path below the output path, from the root of the branch.
+// At returns a path below the output path, from the root of the branch.
 func (b *Branch) At(elem ...string) string {
 	return path.Join(append([]string{b.path}, elem...)...)
 }
@@ -173,7 +172,7 @@ func (b *Branch) hasFiles() (bool, error) {
 	return len(entries) > 0, err
 }
 
-// Equals compares a file, by its path from the root of the branch, with content.
+// Equals compares the file at a path from the root of the branch with data.
 func (b *Branch) Equals(name string, data []byte) (same, exists bool, err error) {
 	if b.Tree.IsZero() {
 		return false, false, nil
@@ -185,12 +184,12 @@ func (b *Branch) Equals(name string, data []byte) (same, exists bool, err error)
 	return Holds(entry, data), true, err
 }
 
-// Holds reports whether an entry is a plain file of that content.
+// Holds reports whether an entry is a plain file with that content.
 func Holds(e object.Entry, data []byte) bool {
 	return e.Mode == filemode.Regular && e.Hash == plumbing.ComputeHash(plumbing.BlobObject, data)
 }
 
-// OwnsRoot looks a file beside the units up in the inventory.
+// OwnsRoot looks up a file beside the units in the inventory.
 func (b *Branch) OwnsRoot(name string) (FileEntry, bool) {
 	if b.Inventory != nil {
 		for _, f := range b.Inventory.Root {
@@ -202,8 +201,8 @@ func (b *Branch) OwnsRoot(name string) (FileEntry, bool) {
 	return FileEntry{}, false
 }
 
-// Newest looks at the tip and in the history of the branch for a version of a file that decode
-// takes, by the file's path from the root, and reports whether there is one.
+// Newest calls decode with the versions of a file in the tip and its history, newest first, until decode
+// returns true. It reports whether there is such a version. The path is from the root of the branch.
 func (b *Branch) Newest(name string, decode func([]byte) (bool, error)) (bool, error) {
 	age, err := newest(b.reader, &object.Commit{Tree: b.Tree, Parents: b.Parents}, name, decode)
 	return age >= 0, err

@@ -1,7 +1,7 @@
-// Package branch reads the output branch as it is: which units it has, which files in it are ours, and
-// what was written to them last.
+// Package branch reads the output branch as it is: which units it has, which files in it agentry owns, and what
+// agentry last wrote to them.
 //
-// What the inventories list is ours, and only that. An inventory that somebody removed or damaged comes
-// from the history of the branch. Nothing here is trusted: whoever can write to the branch may have
-// written the inventories, so no name in them leads out of the output path.
+// agentry owns exactly the files in its inventories. An inventory that somebody removed or damaged is read from
+// the history of the branch. No content is trusted: whoever can write to the branch can change the inventories,
+// so no name in them can lead out of the output path.
 package branch

@@ -19,8 +19,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Files that describe the output to agentry itself and to other programs. None of them
-// may end in .yaml, .yml or .json: Argo CD would load it as a manifest.
+// Files for agentry itself and for other programs. None of them may end in .yaml, .yml or .json, because Argo
+// CD would load it as a manifest.
 const (
 	InventoryFile  = ".agentry/inventory"
 	UnitsFile      = ".agentry/units"
@@ -32,25 +32,25 @@ const (
 // Limits of what is read from the output branch.
 const (
 	maxInventoryBytes = 16 << 20
-	MaxOutputBytes    = 256 << 20 // a review text of thousands of monitors is tens of MiB
+	MaxOutputBytes    = 256 << 20 // a review text of thousands of monitors has tens of MiB
 )
 
-// Inventory is .agentry/inventory at the output path. It is rewritten by every commit, so
-// it does not grow with the number of units; these stand in .agentry/units.
+// Inventory is .agentry/inventory at the output path. Every commit rewrites it, so the units are in a file of
+// their own, .agentry/units, to keep it small.
 type Inventory struct {
 	Version  int    `json:"version"`
 	Pipeline string `json:"pipeline"`
 	// Sources are the bases: the input commits that the output was rendered from.
 	Sources []SourceCommit `json:"sources"`
-	// Root are the files beside this folder that are ours.
+	// Root are the files that agentry owns beside this folder.
 	Root []FileEntry `json:"root"`
 	// Held are the objects that are not rendered as they are in the sources.
 	Held []Record `json:"held,omitempty"`
-	// HeldIn are the units whose README.md tells of something that is held.
+	// HeldIn are the units whose README.md mentions something that is held.
 	HeldIn []string `json:"heldIn,omitempty"`
 
 	units   []string // of UnitsFile
-	Damaged bool     // it, or the list of units, is not on the tip and comes from the branch's history
+	Damaged bool     // it or UnitsFile is not on the tip and was read from the branch's history
 }
 
 type SourceCommit struct {
@@ -59,30 +59,30 @@ type SourceCommit struct {
 	Commit string `json:"commit"`
 }
 
-// FileEntry is a file of ours.
+// FileEntry is a file that agentry owns.
 type FileEntry struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Object string `json:"object,omitempty"` // Kind/namespace/name
-	// Masked is the SHA-256 of an agent's configuration without the secrets in it, if there
-	// are any: where it stays equal, the agent takes no notice of a change.
+	// Masked is the SHA-256 of an agent's configuration without its secrets, if it has any. If it stays the
+	// same, the agent does not notice a change.
 	Masked string `json:"masked,omitempty"`
 }
 
 // UnitInventory is .agentry/inventory in a unit's folder.
 type UnitInventory struct {
 	Version int `json:"version"`
-	// State is complete, or incomplete when objects with errors were left out.
+	// State is complete, or incomplete if objects with errors were left out.
 	State string `json:"state"`
-	// Secrets is the policy that the files were rendered under.
+	// Secrets is the secrets policy that the files were rendered with.
 	Secrets pipeline.SecretsPolicy `json:"secrets"`
 	Files   []FileEntry            `json:"files"`
-	// Inputs are the objects that the unit was rendered from, as Kind/namespace/name, and
-	// their Namespaces: who vanishes from them because a file cannot be read was not deleted.
-	// Stand-ins are among them, what was left out is not.
+	// Inputs are the objects that the unit was rendered from, as Kind/namespace/name, and their Namespaces. An
+	// object that disappears from them because its file is unreadable was not deleted. Stand-ins are included,
+	// objects that were left out are not.
 	Inputs []string `json:"inputs"`
-	// Readme tells that the README.md beside is ours. It is none of Files, as it is rewritten
-	// without the payload.
+	// Readme means that agentry owns the README.md beside it. It is not in Files, because it can change without
+	// the other files.
 	Readme bool `json:"readme,omitempty"`
 }
 
@@ -101,28 +101,28 @@ func (u *UnitInventory) File(name string) (FileEntry, bool) {
 	return FileEntry{}, false
 }
 
-// Owns reports whether a file of the unit holds an object.
+// Owns reports whether a file of the unit is for the object.
 func (u *UnitInventory) Owns(id manifest.ID) bool {
 	return slices.ContainsFunc(u.Files, func(f FileEntry) bool { return f.Object == id.String() })
 }
 
-// SHA256 is the hexadecimal SHA-256 of a file.
+// SHA256 returns the hexadecimal SHA-256 of data.
 func SHA256(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// EncodeJSON is two-space indented, with a final newline.
+// EncodeJSON encodes with an indentation of two spaces and a final newline.
 func EncodeJSON(v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
 	return append(data, '\n'), err
 }
 
-// maxHistory is how many commits back a lost inventory is looked for.
+// maxHistory is how many commits are searched for a lost inventory.
 const maxHistory = 50
 
-// findInventory reads the inventory of a commit and the list of units; what somebody
-// removed or damaged is that of the newest ancestor that has it. Nil when there is none.
+// findInventory reads the inventory of a commit and the list of units. A file that somebody removed or damaged
+// is read from the newest ancestor that has it. It returns nil if there is none.
 func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*Inventory, error) {
 	var inv Inventory
 	age, err := newest(rd, tip, path.Join(outputPath, InventoryFile), func(data []byte) (bool, error) {
@@ -142,7 +142,7 @@ func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*I
 	return &inv, err
 }
 
-// checkVersion refuses to touch what a newer agentry wrote.
+// checkVersion refuses an inventory that a newer agentry wrote.
 func checkVersion(version int) error {
 	if version > InventoryVersion {
 		return fmt.Errorf("%s has version %d, which a newer agentry wrote: this one knows %d", InventoryFile, version, InventoryVersion)
@@ -150,9 +150,9 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// newest looks in a commit and its ancestors for a file that decode takes, and returns how
-// many commits back it is; -1 when there is none. A file that decode does not take counts
-// as none, and so does a huge one: it was tampered with, and its history has a good one.
+// newest searches a commit and its ancestors for a file that decode accepts, and returns how many commits back
+// it is, or -1. It skips a file that decode does not accept or that is too large: it was tampered with, and its
+// history has a good one.
 func newest(rd *object.Reader, commit *object.Commit, name string, decode func([]byte) (bool, error)) (age int, err error) {
 	for age := range maxHistory {
 		data, err := ReadFile(rd, commit.Tree, name)
@@ -176,7 +176,7 @@ func newest(rd *object.Reader, commit *object.Commit, name string, decode func([
 	return -1, nil
 }
 
-// ReadFile reads a file of a tree; nil when there is none, or something else at its path.
+// ReadFile reads a file of a tree. It returns nil if there is no plain file at the path.
 func ReadFile(rd *object.Reader, tree plumbing.Hash, name string) ([]byte, error) {
 	entry, err := rd.Lookup(tree, name)
 	if errors.Is(err, object.ErrPathNotFound) || err == nil && !entry.Mode.IsFile() {
@@ -192,14 +192,13 @@ func ReadFile(rd *object.Reader, tree plumbing.Hash, name string) ([]byte, error
 	return data, err
 }
 
-// isUnitName reports whether a list of units may hold a name: whoever can write to the
-// branch could lead us out of our path with others.
+// isUnitName reports whether a name is valid in a list of units. Other names could lead out of the output path.
 func isUnitName(name string) bool {
 	namespace, agent, _ := strings.Cut(name, "/")
 	return len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(agent)) == 0
 }
 
-// isFileName reports whether a unit's inventory may hold a name: its files lie beside it.
+// isFileName reports whether a name is valid in a unit's inventory, whose files are beside it.
 func isFileName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/")
 }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Record is an object that is held, in the inventory: of which version stands in for it, for
-// whom and why. One without a commit is left out, or its version is not known.
+// Record is a held object in the inventory: which version stands in for it, for which units, and why. Without a
+// commit, the object is left out or the version is unknown.
 type Record struct {
 	Object string `json:"object"` // Kind/namespace/name
-	// Units are those for which it is held; none: for all.
+	// Units are the units that it is held for; empty means all.
 	Units []string `json:"units,omitempty"`
-	// The commit whose text stands in, and where in it that is.
+	// The commit with the text of the stand-in, and its position there.
 	Origin
-	// File holds the text. It is empty for Secrets, whose text stays where it is.
+	// File has the text. It is empty for Secrets, whose text stays in the source.
 	File   string    `json:"file,omitempty"`
 	Since  CommitRef `json:"since"`
 	Reason string    `json:"reason"`
@@ -30,16 +30,16 @@ type Origin struct {
 	Blob   string    `json:"blob,omitempty"`
 }
 
-// Input is the commit.
+// Input returns the commit.
 func (o Origin) Input() CommitRef { return CommitRef{o.Commit, o.Date} }
 
 // CommitRef names an input commit.
 type CommitRef struct {
-	Commit string    `json:"commit"` // its full id
-	Date   time.Time `json:"date"`   // the committer's
+	Commit string    `json:"commit"` // full id
+	Date   time.Time `json:"date"`   // of the committer
 }
 
-// Place is a file of a source, or a path that the pipeline names, that cannot be read.
+// Place is a file of a source, or a path in the pipeline, that is unreadable.
 type Place struct {
 	Source string `json:"source"`
 	Ref    string `json:"ref"`

@@ -12,14 +12,13 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Unit is the folder of a unit on the output branch. Entries and Inventory are there after
-// [Unit.Load].
+// Unit is the folder of a unit on the output branch. [Unit.Load] sets Entries and Inventory.
 type Unit struct {
 	Name      string
-	Known     bool          // listed, or with an inventory of its own
-	Dir       plumbing.Hash // zero when there is no folder, or somebody removed it
+	Known     bool          // it is listed, or has its own inventory
+	Dir       plumbing.Hash // zero if there is no folder, or somebody removed it
 	Entries   map[string]object.Entry
-	Inventory *UnitInventory // empty when there is none
+	Inventory *UnitInventory // empty if there is none
 	Damaged   bool           // the inventory is not on the tip
 
 	branch *Branch
@@ -28,8 +27,7 @@ type Unit struct {
 // Exists reports whether the branch has the unit.
 func (u *Unit) Exists() bool { return u.Known && !u.Dir.IsZero() }
 
-// Load reads the folder of a unit and its inventory. One that somebody removed comes from the
-// branch's history.
+// Load reads the folder of a unit and its inventory. A folder that somebody removed is read from the branch's history.
 func (u *Unit) Load() error {
 	if u.Entries != nil {
 		return nil
@@ -50,8 +48,8 @@ func (u *Unit) Load() error {
 	return nil
 }
 
-// readInventory reads the inventory of a unit. The history of a folder that is not listed says
-// nothing: whoever came after us owns what is there now.
+// readInventory reads the inventory of a unit. It does not search the history for a unit that is not listed:
+// the folder belongs to whoever wrote it after agentry.
 func (u *Unit) readInventory() error {
 	b := u.branch
 	u.Inventory = &UnitInventory{}
@@ -75,8 +73,8 @@ func (u *Unit) readInventory() error {
 	return nil
 }
 
-// LastWritten is a file of a unit as we wrote it, whatever somebody made of it since. A file that is
-// gone is gone on purpose: that is the way to replace a workload.
+// LastWritten returns a file of a unit as agentry last wrote it, even if somebody changed it since. For a
+// removed file the error is [object.ErrPathNotFound]: users remove the file of a workload to have it replaced.
 func (u *Unit) LastWritten(name string) ([]byte, error) {
 	data, err := u.Read(name)
 	listed, ours := u.Inventory.File(name)
@@ -93,7 +91,7 @@ func (u *Unit) LastWritten(name string) ([]byte, error) {
 	return data, err
 }
 
-// Read reads a file of a unit's folder.
+// Read returns a file of a unit's folder.
 func (u *Unit) Read(name string) ([]byte, error) {
 	e, ok := u.Entries[name]
 	if !ok || !e.Mode.IsFile() {
@@ -102,7 +100,7 @@ func (u *Unit) Read(name string) ([]byte, error) {
 	return u.branch.reader.Blob(e.Hash, MaxOutputBytes)
 }
 
-// Ours are the files of a unit that we wrote.
+// Ours returns the names of the unit's files that agentry owns.
 func (u *Unit) Ours() []string {
 	out := []string{InventoryFile, MetadataFile}
 	if u.Inventory.Readme {
@@ -114,7 +112,7 @@ func (u *Unit) Ours() []string {
 	return out
 }
 
-// Workloads counts the workload objects of a folder that are not among the given files.
+// Workloads counts the workloads of a folder, except those in the given files.
 func (u *Unit) Workloads(without map[string]bool) int {
 	n := 0
 	for _, f := range u.Inventory.Files {

@@ -13,14 +13,14 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Base is a source at the commit that the output was last rendered from, as far as it differs
-// from the source at its present commit, the head.
+// Base is a source at the commit that the output was last rendered from. It has only what differs from the
+// source's current commit, the head.
 type Base struct {
 	id, head plumbing.Hash
-	Commit   *object.Commit          // nil when it cannot be had
-	Differs  map[string]bool         // the paths at which the two differ
-	Files    map[string]*File        // what the base has at these
-	objects  map[manifest.ID][]Found // what these define
+	Commit   *object.Commit          // nil if it is not available
+	Differs  map[string]bool         // the paths where the two differ
+	Files    map[string]*File        // the base's files at these paths
+	objects  map[manifest.ID][]Found // the objects that these files define
 }
 
 // Found is an object and the file that defines it.
@@ -29,7 +29,7 @@ type Found struct {
 	File   *File
 }
 
-// read parses what differs. Files that are parsed already are taken over.
+// read parses the files that differ. It reuses files that are parsed already.
 func (b *Base) read(src *Source, head plumbing.Hash, opts manifest.Options, old *Base) error {
 	changes, _, err := src.diff(b.Commit.Tree, head)
 	if err != nil {
@@ -60,13 +60,13 @@ func (b *Base) read(src *Source, head plumbing.Hash, opts manifest.Options, old 
 	return nil
 }
 
-// HasCommit brings an older commit into the cache and reports whether a new clone could have it.
+// HasCommit fetches an older commit into the cache, and reports whether a new clone could fetch it too.
 func (s *Source) HasCommit(ctx context.Context, head, id plumbing.Hash) (bool, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
 	cached := rd.Has(id)
 	old := repo.Ref{Commit: id.String(), Branch: s.Ref.Branch}
-	// With the head, lest a cache that is cloned anew for the old commit be without it.
+	// Fetch the head too, because the cache can be cloned anew for the old commit.
 	if _, err := s.Repo.Fetch(ctx, repo.Ref{Commit: head.String(), Branch: s.Ref.Branch}, old); err != nil || !cached {
 		return err == nil, err
 	}
@@ -76,7 +76,7 @@ func (s *Source) HasCommit(ctx context.Context, head, id plumbing.Hash) (bool, e
 	return s.Repo.HasCommit(ctx, old)
 }
 
-// isAncestor looks for a commit in what is cached of another's history.
+// isAncestor reports whether a commit is in the cached history of another one.
 func isAncestor(rd *object.Reader, id, of plumbing.Hash) (bool, error) {
 	seen := map[plumbing.Hash]bool{of: true}
 	for next := []plumbing.Hash{of}; len(next) > 0; next = next[1:] {
@@ -100,14 +100,14 @@ func isAncestor(rd *object.Reader, id, of plumbing.Hash) (bool, error) {
 	return false, nil
 }
 
-// missingCommits are the commits that a source could not give when it was at its head. They are
-// not asked for again before it moves.
+// missingCommits are the commits that a source did not have at its current head. They are not requested again
+// before the head moves.
 type missingCommits struct {
 	head plumbing.Hash
 	ids  map[plumbing.Hash]bool
 }
 
-// IsAway reports whether the source could not give a commit before, at the same head.
+// IsAway reports whether the source is known not to have the commit at this head.
 func (s *Source) IsAway(head, id plumbing.Hash) bool {
 	if s.away.head != head {
 		s.away = missingCommits{head: head, ids: map[plumbing.Hash]bool{}}
@@ -115,12 +115,12 @@ func (s *Source) IsAway(head, id plumbing.Hash) bool {
 	return s.away.ids[id]
 }
 
-// SetAway remembers that the source cannot give a commit.
+// SetAway records that the source does not have a commit.
 func (s *Source) SetAway(id plumbing.Hash) { s.away.ids[id] = true }
 
-// ReadBase reads the base of a source, of which nothing is known but what differs from the head:
-// everything else is the head's. It is kept until one of the two moves. Get gives the commit of the
-// base; nil when it cannot be had.
+// ReadBase reads the base of a source. It reads only the files that differ from the head; the other files are
+// the head's. The result is cached until one of the two moves. get returns the commit of the base, or nil if it
+// is not available.
 func (s *Source) ReadBase(id plumbing.Hash, head *object.Commit, opts manifest.Options, get func() (*object.Commit, error)) (*Base, error) {
 	old := s.base
 	if old != nil && old.id == id && old.head == head.Hash {
@@ -141,8 +141,7 @@ func (s *Source) ReadBase(id plumbing.Hash, head *object.Commit, opts manifest.O
 	return b, nil
 }
 
-// Definitions are the documents of the base that define an object. Files that are what they
-// were are the head's.
+// Definitions returns the documents of the base that define an object. Unchanged files are those of the head.
 func (b *Base) Definitions(id manifest.ID, head *manifest.Set, src *Source) []Found {
 	out := slices.Clone(b.objects[id])
 	now := []*manifest.Object{head.Get(id)}
@@ -162,8 +161,8 @@ func (b *Base) Definitions(id manifest.ID, head *manifest.Set, src *Source) []Fo
 	return out
 }
 
-// Below reports whether the base has a file below a path that the head has not. Of one that it
-// has not either nobody can tell what is missed.
+// Below reports whether the base has a file below a path that the head does not have. If the path is missing
+// from both, it is unknown which files are missing.
 func (b *Base) Below(dir string) bool {
 	for name := range b.Files {
 		if pipeline.Within(dir, name) {
@@ -173,7 +172,7 @@ func (b *Base) Below(dir string) bool {
 	return false
 }
 
-// Defines reports whether a file that differs now defined an object, well or badly.
+// Defines reports whether a file that differs defined an object in the base, valid or not.
 func (b *Base) Defines(id manifest.ID) bool {
 	for _, f := range b.Files {
 		if slices.Contains(f.Result.Invalid, id) {

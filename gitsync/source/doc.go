@@ -1,7 +1,7 @@
-// Package source reads the repositories of a pipeline: what is in them at a commit, and what was in them
-// at the commit that the output was last rendered from.
+// Package source reads the repositories of a pipeline: their files at a commit, and at the commit that the
+// output was last rendered from.
 //
-// Only files that changed are read and parsed; what was read is kept with the [Source]. Symbolic links and
-// submodules are not followed, and .sourceignore files hide what they match. What a file defines depends on
-// its blob and its path alone.
+// It reads and parses only changed files; the others are kept with the [Source]. It does not follow symbolic
+// links and submodules, and .sourceignore files hide the files that they match. The objects of a file depend
+// only on its blob and its path.
 package source

@@ -15,8 +15,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
 
-// diff lists the readable files in which two trees differ, and what the .sourceignore files
-// of the second one hide. A file that only they hide or show differs too.
+// diff returns the readable files in which two trees differ, and the rules of the second tree's .sourceignore
+// files. A file differs too if a changed .sourceignore file hides or shows it.
 func (s *Source) diff(from, to plumbing.Hash) ([]object.Change, sourceignore.Rules, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
@@ -34,7 +34,7 @@ func (s *Source) diff(from, to plumbing.Hash) ([]object.Change, sourceignore.Rul
 		out = d.keep(out, c)
 	}
 	if from.IsZero() || to.IsZero() {
-		return out, d.new, nil // every file is among the differences
+		return out, d.new, nil // all files are differences already
 	}
 	for _, c := range d.ignores {
 		hidden, err := d.below(path.Dir(c.Path))
@@ -53,14 +53,13 @@ type treeDiff struct {
 	*Source
 	rd       *object.Reader
 	from, to plumbing.Hash
-	raw      []object.Change // whatever hides them, the .sourceignore files among them
-	ignores  []object.Change // of .sourceignore files
+	raw      []object.Change // before rules apply, including .sourceignore files
+	ignores  []object.Change // .sourceignore files only
 	seen     map[string]bool
 	old, new sourceignore.Rules
 }
 
-// compare finds the differences below a prefix, and those of the .sourceignore files above
-// it.
+// compare finds the differences below a prefix, and of the .sourceignore files above it.
 func (d *treeDiff) compare(prefix string) error {
 	for dir := prefix; dir != "."; {
 		dir = path.Dir(dir)
@@ -84,7 +83,7 @@ func (d *treeDiff) compare(prefix string) error {
 	})
 }
 
-// entry is a file of a tree; zero if there is none.
+// entry returns a file of a tree, or zero if there is none.
 func (d *treeDiff) entry(tree plumbing.Hash, name string) (object.Entry, error) {
 	e, err := d.rd.Lookup(tree, name)
 	if errors.Is(err, object.ErrPathNotFound) || err == nil && e.Mode == filemode.Dir {
@@ -93,7 +92,7 @@ func (d *treeDiff) entry(tree plumbing.Hash, name string) (object.Entry, error) 
 	return e, err
 }
 
-// add takes a difference in, once: several prefixes may lie below one .sourceignore.
+// add adds a difference once: several prefixes can be below one .sourceignore file.
 func (d *treeDiff) add(c object.Change) {
 	if d.seen[c.Path] {
 		return
@@ -123,7 +122,7 @@ func (d *treeDiff) findRules() (err error) {
 	return err
 }
 
-// turn gives the rules of the other tree.
+// turn returns the rules of the other tree.
 func (d *treeDiff) turn(rules sourceignore.Rules, side func(object.Change) object.Entry) (sourceignore.Rules, error) {
 	if len(d.ignores) == 0 {
 		return rules, nil
@@ -147,7 +146,7 @@ func (d *treeDiff) turn(rules sourceignore.Rules, side func(object.Change) objec
 
 func (d *treeDiff) parseRules(folder string, e object.Entry) (sourceignore.File, error) {
 	if refuseMode(e.Mode) != nil {
-		return sourceignore.Unusable(), nil // told where it is read, as a file
+		return sourceignore.Unusable(), nil // it is reported when it is read as a file
 	}
 	text, err := d.rd.Blob(e.Hash, sourceignore.MaxBytes)
 	if errors.Is(err, limit.ErrTooLarge) || manifest.IsLFSPointer(text) {
@@ -159,8 +158,8 @@ func (d *treeDiff) parseRules(folder string, e object.Entry) (sourceignore.File,
 	return sourceignore.Parse(folder, text), nil
 }
 
-// keep adds what is left of a difference when hidden files do not exist. Of the
-// .sourceignore files those exist that are unusable, as files that cannot be read.
+// keep adds what is left of a difference without hidden files. Of .sourceignore files, only unusable ones are
+// files, which cannot be read.
 func (d *treeDiff) keep(out []object.Change, c object.Change) []object.Change {
 	if !shows(d.old, c.Path, c.Old) {
 		c.Old = object.Entry{}
@@ -184,11 +183,10 @@ func shows(rules sourceignore.Rules, name string, e object.Entry) bool {
 	return !rules.Ignores(name)
 }
 
-// folderLike makes a submodule's path that of a file in it, which rules for folders match.
+// folderLike turns a submodule's path into that of a file in it, so that rules for folders match.
 const folderLike = "/file"
 
-// isInput reports whether a file of that path is read unless it is hidden. A submodule stands
-// for a folder of files.
+// isInput reports whether a file with that path is read unless it is hidden. A submodule counts as a folder of files.
 func isInput(name, prefix string, e object.Entry) bool {
 	switch {
 	case path.Base(name) == sourceignore.FileName:
@@ -199,7 +197,7 @@ func isInput(name, prefix string, e object.Entry) bool {
 	return readable(name, prefix)
 }
 
-// below lists what is the same in both trees below a folder, as differences of nothing yet.
+// below returns the unchanged files below a folder as differences.
 func (d *treeDiff) below(folder string) ([]object.Change, error) {
 	var out []object.Change
 	for _, prefix := range distinct(d.Paths) {

@@ -21,22 +21,22 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 )
 
-// Input is what was read of a source, kept between passes. What passes ask of all files is kept
-// with them, so that its cost follows the change too.
+// Input is what was read of a source, kept between passes. Sums over all files are kept with it, so that their
+// cost depends on the change.
 type Input struct {
 	tree    plumbing.Hash
 	rules   sourceignore.Rules // of the tree
 	Files   map[string]*File
-	folders map[string]int   // how many of the files each folder has below it
-	odd     map[string]*File // those of the files that [File.isOdd] tells
+	folders map[string]int   // the number of files below each folder
+	odd     map[string]*File // the files for which [File.isOdd] is true
 	Ignored map[string]int   // objects of kinds that are not read, in all files
-	// gone and came are the objects of files since the set of objects was made; reshaped when
-	// they do not tell what became of it.
+	// gone and came are the objects of files that changed since the set of objects was built. reshaped is set
+	// if they are not sufficient to update the set.
 	gone, came []*manifest.Object
 	reshaped   bool
 }
 
-// File is one parsed file. Its blob decides everything about it.
+// File is one parsed file. It depends only on its blob.
 type File struct {
 	Path   string
 	Blob   plumbing.Hash
@@ -44,18 +44,18 @@ type File struct {
 	Result manifest.Result
 }
 
-// Unreadable reports whether a file may define objects that nobody can tell: a document of it
-// is none, or is one of a name that no object can have.
+// Unreadable reports whether it is unknown which objects a file defines: one of its documents cannot be parsed,
+// or has a name that no object can have.
 func (f *File) Unreadable() bool {
 	return f.Result.Broken > 0 || slices.ContainsFunc(f.Result.Invalid, func(id manifest.ID) bool { return !IsIdentity(id) })
 }
 
-// isOdd reports whether there is more to say about a file than which objects it defines.
+// isOdd reports whether a file has more than objects: diagnostics, for example.
 func (f *File) isOdd() bool {
 	return len(f.Result.Diags)+len(f.Result.Invalid)+f.Result.Broken > 0
 }
 
-// IsIdentity reports whether there can be an object of that name.
+// IsIdentity reports whether an object can have that name.
 func IsIdentity(id manifest.ID) bool {
 	named := len(validation.IsDNS1123Subdomain(id.Name)) == 0
 	return named && (id.Kind == NamespaceKind || len(validation.IsDNS1123Label(id.Namespace)) == 0)
@@ -64,7 +64,7 @@ func IsIdentity(id manifest.ID) bool {
 // NamespaceKind is the kind of objects that are in no namespace.
 const NamespaceKind = "Namespace"
 
-// Below reports whether a file or a folder of that name was read.
+// Below reports whether a file or folder with that name was read.
 func (in *Input) Below(name string) bool {
 	return in.Files[name] != nil || in.folders[name] > 0
 }
@@ -107,12 +107,12 @@ func (s *Source) Update(tree plumbing.Hash, opts manifest.Options) error {
 	return nil
 }
 
-// File is an entry that was not parsed yet.
+// File returns a file that is not parsed yet.
 func (s *Source) File(name string, e object.Entry) *File {
 	f := &File{Path: name, Blob: e.Hash}
 	problem := refuseMode(e.Mode)
 	if problem == nil && path.Base(name) == sourceignore.FileName {
-		unusable := sourceignore.Problem() // a usable one is no file to read
+		unusable := sourceignore.Problem() // a usable one is not read as a file
 		problem = &unusable
 	}
 	if problem != nil {
@@ -123,7 +123,7 @@ func (s *Source) File(name string, e object.Entry) *File {
 	return f
 }
 
-// distinct drops paths that lie in others, so that no file is read twice.
+// distinct drops paths below other paths, so that no file is read twice.
 func distinct(paths []string) []string {
 	var out []string
 	for _, p := range paths {
@@ -139,9 +139,9 @@ func distinct(paths []string) []string {
 	return out
 }
 
-// readable reports whether a path is a manifest's, below a prefix that the pipeline
-// names: a .yaml, .yml or .json file that is neither hidden nor in a hidden folder. A
-// file that the pipeline names itself is read whatever its name.
+// readable reports whether a path below a prefix that the pipeline names is a manifest's: a .yaml, .yml or
+// .json file that is neither hidden nor in a hidden folder. A file that the pipeline names itself can have any
+// name.
 func readable(name, prefix string) bool {
 	if name == prefix {
 		return true
@@ -149,7 +149,7 @@ func readable(name, prefix string) bool {
 	return manifest.IsManifestPath(strings.TrimPrefix(name, prefix+"/"))
 }
 
-// refuseMode tells why an entry that is no plain file is not read.
+// refuseMode returns why an entry that is not a plain file is not read.
 func refuseMode(mode filemode.FileMode) *diag.Diagnostic {
 	switch mode {
 	case filemode.Symlink:
@@ -162,7 +162,7 @@ func refuseMode(mode filemode.FileMode) *diag.Diagnostic {
 	return nil
 }
 
-// parse reads and parses blobs on all processors. Each worker has a Reader of its own.
+// parse reads and parses blobs on all processors. Each worker has its own Reader.
 func (s *Source) parse(files []*File, opts manifest.Options) error {
 	workers := max(1, min(runtime.GOMAXPROCS(0), len(files)/8+1))
 	next := make(chan *File, len(files))
@@ -187,12 +187,12 @@ func (s *Source) parse(files []*File, opts manifest.Options) error {
 	return errors.Join(errs...)
 }
 
-// OddFiles are the odd ones in the order of their paths.
+// OddFiles returns the odd files in the order of their paths.
 func (in *Input) OddFiles() []*File {
 	return slices.SortedFunc(maps.Values(in.odd), func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// put takes a file in, instead of the one that was there.
+// put adds a file, or replaces the one with its path.
 func (in *Input) put(f *File) {
 	in.drop(f.Path)
 	in.Files[f.Path] = f
@@ -203,7 +203,7 @@ func (in *Input) put(f *File) {
 	in.came = append(in.came, f.Result.Objects...)
 }
 
-// drop forgets a file that is gone.
+// drop removes a file.
 func (in *Input) drop(name string) {
 	old := in.Files[name]
 	if old == nil {
@@ -215,7 +215,7 @@ func (in *Input) drop(name string) {
 	in.gone = append(in.gone, old.Result.Objects...)
 }
 
-// count adds a file to the sums, or takes it away.
+// count adds a file to the sums, or subtracts it.
 func (in *Input) count(f *File, sign int) {
 	in.reshaped = in.reshaped || len(f.Result.LeftOut) > 0
 	for kind, n := range f.Result.Ignored {
@@ -226,7 +226,7 @@ func (in *Input) count(f *File, sign int) {
 	}
 }
 
-// add adds to one of several sums, of which those that are zero are not there.
+// add changes one of the sums, and removes it if it becomes zero.
 func add(sums map[string]int, key string, n int) {
 	if sums[key] += n; sums[key] == 0 {
 		delete(sums, key)
@@ -235,7 +235,7 @@ func add(sums map[string]int, key string, n int) {
 
 func (s *Source) ParseFile(rd *object.Reader, f *File, opts manifest.Options) error {
 	if f.Blob.IsZero() {
-		return nil // refused already
+		return nil // it was refused before
 	}
 	data, err := rd.Blob(f.Blob, manifest.MaxFileBytes)
 	if errors.Is(err, limit.ErrTooLarge) {

@@ -16,16 +16,16 @@ import (
 type Source struct {
 	pipeline.Source
 	Repo  *repo.Repo
-	Label string // its URL in diagnostics, where there are several sources
+	Label string // its URL in diagnostics, if there are several sources
 	Input Input
-	base  *Base // nil before it was needed
+	base  *Base // nil until it is needed
 	away  missingCommits
 }
 
-// Forget drops what was read of the source; the next pass reads it again.
+// Forget drops what was read of the source. The next pass reads it again.
 func (s *Source) Forget() { s.Input, s.base = Input{}, nil }
 
-// Size estimates the bytes that are kept of the source.
+// Size estimates how many bytes are kept of the source.
 func (s *Source) Size() int64 {
 	var size int64
 	for _, f := range s.Input.Files {
@@ -39,9 +39,8 @@ func (s *Source) Size() int64 {
 	return size
 }
 
-// What is kept between passes in bytes, as measured with ServiceMonitors, ConfigMaps and
-// kinds that are ignored: a file, an object, and each byte of text and of what is rendered,
-// which is there as values too.
+// Estimates of the bytes kept between passes, measured with ServiceMonitors, ConfigMaps and ignored kinds: for
+// a file, for an object, and for each byte of text, which is kept as values too.
 const (
 	BytesPerFile   = 600
 	bytesPerObject = 2 << 10
@@ -52,15 +51,15 @@ func (f *File) size() int64 {
 	return int64(BytesPerFile + bytesPerObject*len(f.Result.Objects) + CopiesOfText*f.bytes)
 }
 
-// ReadCommit reads a commit that is in the cache.
+// ReadCommit reads a commit from the cache.
 func ReadCommit(r *repo.Repo, h plumbing.Hash) (*object.Commit, error) {
 	rd := r.Reader()
 	defer rd.Close()
 	return rd.Commit(h)
 }
 
-// Objects joins what the files of sources define. Where the set of the last call tells what becomes
-// of it, that is changed: cost follows the change.
+// Objects merges the objects of all files of the sources. If possible, it updates the last set, so that the
+// cost depends on the change.
 func Objects(sources []*Source, last *manifest.Set) *manifest.Set {
 	var gone, came []*manifest.Object
 	reshaped := last == nil

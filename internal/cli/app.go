@@ -10,15 +10,15 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
-// Env is all that a command sees of the outside, besides files and repositories.
+// Env is everything that a command uses from outside, besides files and repositories.
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// LookupEnv is [os.LookupEnv]; credentials and NO_COLOR are looked up with it.
+	// LookupEnv is [os.LookupEnv]. Credentials and NO_COLOR are looked up with it.
 	LookupEnv func(string) (string, bool)
 }
 
-// Run runs the command line, args[0] being the program's name, and returns the exit code.
+// Run runs the command line and returns the exit code. args[0] is the program's name.
 func Run(ctx context.Context, args []string, env Env) int {
 	app := newApp(env)
 	return command.ExitCode(ctx, env.Stderr, app.RunContext(ctx, command.Interspersed(app, args)))
@@ -49,7 +49,7 @@ func newApp(env Env) *cli.App {
 	return app
 }
 
-// commands are all commands, in the order of the help.
+// commands returns all commands, in the order of the help.
 func commands(env Env) []command.Command {
 	return []command.Command{
 		renderCommand(env),

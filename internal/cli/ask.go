@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// maxAnswerBytes bounds what a service answers: some ten thousand pipelines.
+	// maxAnswerBytes limits a response of the service; it is enough for ten thousand pipelines.
 	maxAnswerBytes = 256 << 20
 	requestTimeout = 30 * time.Second
 )
 
-// serviceFlags are the flags of all commands that ask a running service.
+// serviceFlags returns the flags of all commands that ask a running service.
 func serviceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "address", Value: "http://" + defaultAdminListen, Usage: "`URL` of the service's admin listener"},
@@ -35,14 +35,14 @@ func serviceFlags() []cli.Flag {
 	}
 }
 
-// asker asks a running service.
+// asker sends requests to a running service.
 type asker struct {
 	base   *url.URL
 	token  string
 	client *http.Client
 }
 
-// errUnknownPipeline says that the service runs no pipeline of that name.
+// errUnknownPipeline means that the service has no pipeline of that name.
 var errUnknownPipeline = errors.New("no such pipeline")
 
 func newAsker(flags *cli.Context) (*asker, error) {
@@ -53,7 +53,7 @@ func newAsker(flags *cli.Context) (*asker, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	a := &asker{base: base, client: &http.Client{
 		Transport: transport, Timeout: requestTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // The token is for this host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this host only
 	}}
 	if name := flags.String("ca-file"); name != "" {
 		pem, err := os.ReadFile(name)
@@ -75,7 +75,7 @@ func newAsker(flags *cli.Context) (*asker, error) {
 	return a, nil
 }
 
-// ask makes one request, and decodes its answer into out.
+// ask sends a request and decodes the response into out.
 func (a *asker) ask(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
@@ -112,7 +112,7 @@ func (a *asker) ask(ctx context.Context, method, path string, in, out any) error
 	return nil
 }
 
-// refused makes an error of an answer that is none.
+// refused returns the error of a response that is not a success.
 func (a *asker) refused(status int, text []byte) error {
 	var problem server.Problem
 	known := json.Unmarshal(text, &problem) == nil && problem.Error != ""

@@ -45,8 +45,8 @@ func completionScript(app *cli.App, shell string) (string, error) {
 	return "", command.Usagef("use bash, zsh or fish", "no completion for shell %q", shell)
 }
 
-// The scripts ask the program itself. They do as those of the library do, without its
-// eval of what was typed.
+// The scripts ask the program for completions. They work like those of the library, but do not use eval on what
+// the user typed.
 const (
 	bashCompletion = `_agentry() {
   local cur="${COMP_WORDS[COMP_CWORD]}" words=("${COMP_WORDS[@]:0:COMP_CWORD}")

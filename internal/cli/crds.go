@@ -42,7 +42,7 @@ one JSON object from kind to schema.`,
 	}
 }
 
-// pickCRDs returns the definitions of the kinds, or all.
+// pickCRDs returns the definitions of the kinds, or all if none are given.
 func pickCRDs(kinds []string) ([]crds.CRD, error) {
 	all, err := crds.All()
 	if err != nil || len(kinds) == 0 {

@@ -16,19 +16,19 @@ import (
 	"github.com/agentry-dev/agentry/internal/outdir"
 )
 
-// input is what the commands that need no Git work on.
+// input is the input of the commands that need no Git.
 type input struct {
 	options generator.Options
 	set     *manifest.Set
-	// diags are what reading found; rendering finds more.
+	// diags are the diagnostics of parsing; rendering adds more.
 	diags   diag.List
 	ignored map[string]int // objects of kinds that are not read
 	read    *folder.Input
 	texts   map[string][]byte // files that were read again
 }
 
-// load reads the paths of the command line. What agentry wrote itself is left out: a render
-// into a folder below its own input would otherwise be the input of the next one.
+// load reads the paths of the command line. It skips folders that agentry wrote, so that rendering into a
+// folder below the input does not change the next render.
 func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*input, error) {
 	options, err := renderOptions(flags)
 	if err != nil {
@@ -55,7 +55,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	return in, nil
 }
 
-// render renders the input, and adds what reading it has found to the findings.
+// render renders the input, and adds the diagnostics of parsing to those of rendering.
 func (in *input) render() *generator.Output {
 	out := generator.Render(in.set, in.options, nil)
 	out.Diags = append(out.Diags, in.diags...)
@@ -63,21 +63,20 @@ func (in *input) render() *generator.Output {
 	return out
 }
 
-// text returns an input file for a printer to quote. Files in which only rendering found
-// something are read again.
+// text returns an input file for a printer to quote. It reads a file again if only rendering has diagnostics about it.
 func (in *input) text(_, file string) []byte {
 	if text := in.read.Text(file); text != nil || file == "" || file == "-" {
 		return text
 	}
 	text, known := in.texts[file]
 	if !known {
-		text, _ = os.ReadFile(file) // It is only a quotation.
+		text, _ = os.ReadFile(file) // without the text, nothing is quoted
 		in.texts[file] = text
 	}
 	return text
 }
 
-// summary counts what was read and rendered.
+// summary returns the counts of what was read and rendered.
 func (in *input) summary(units int) string {
 	s := fmt.Sprintf("%s, %s, %s", display.Amount(in.read.Files, "file"), display.Amount(len(in.set.All()), "object"), display.Amount(units, "GrafanaAgent"))
 	if n := display.Total(in.ignored); n > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
-// renderFlags are the flags of all commands that render what they read.
+// renderFlags returns the flags of all commands that render.
 func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
@@ -27,7 +27,7 @@ func renderFlags() []cli.Flag {
 	}
 }
 
-// strictFlag makes warnings count.
+// strictFlag returns the flag by which warnings count as errors.
 func strictFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "strict", Usage: usage}
 }
@@ -66,7 +66,7 @@ func checkNamespace(name string) error {
 	return nil
 }
 
-// parseLabels reads KEY=VALUE,... as the operator's -labels.
+// parseLabels parses KEY=VALUE,... like the operator's -labels.
 func parseLabels(text string) (map[string]string, error) {
 	if text == "" {
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
 
-// sync makes one pass over a pipeline and prints what it did.
+// sync makes one pass of a pipeline and prints the result.
 func (e Env) sync(ctx context.Context, p *pipelinefile.Pipeline, options gitsync.Options, metrics *telemetry.Passes) error {
 	if p.Spec.Suspend {
 		return display.Suspended(e.Stdout, p.Metadata.Name)
@@ -37,12 +37,12 @@ func (e Env) sync(ctx context.Context, p *pipelinefile.Pipeline, options gitsync
 	return nil
 }
 
-// findings prints what a pass found, also one that failed.
+// findings prints the diagnostics of a pass, even of one that failed.
 func (e Env) findings(r *gitsync.Report) error {
 	return diag.Text{Color: e.colored(e.Stderr)}.Print(e.Stderr, r.Diags)
 }
 
-// pass makes one pass over a pipeline. There is a report even if it fails.
+// pass makes one pass of a pipeline. It returns a report even if the pass fails.
 func (e Env) pass(ctx context.Context, p *pipelinefile.Pipeline, options gitsync.Options) (report *gitsync.Report, err error) {
 	report = &gitsync.Report{Pipeline: p.Metadata.Name}
 	credentials, found := p.Credentials(e.LookupEnv)

@@ -68,8 +68,8 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	return cmp.Or(err, failed)
 }
 
-// writeFolder writes the layout of the output branch. A paused unit keeps what an earlier
-// render wrote.
+// writeFolder writes the files with the layout of the output branch. A paused unit keeps the files of an
+// earlier render.
 func writeFolder(folder string, units []*generator.Unit, private bool) error {
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
 		return command.Usagef("name a folder", "%s is a file", folder)
@@ -118,7 +118,7 @@ func writeStream(w io.Writer, units []*generator.Unit) error {
 	return nil
 }
 
-// applyRank puts what workloads need before the workloads.
+// applyRank orders what workloads need before the workloads.
 func applyRank(kind string) int {
 	switch kind {
 	case "Secret", "ConfigMap":

@@ -18,7 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/service"
 )
 
-// The addresses of a service that nobody named others for.
+// The default addresses of the service.
 const (
 	defaultListen      = ":9292"
 	defaultAdminListen = "127.0.0.1:9393"
@@ -78,7 +78,7 @@ func serve(ctx context.Context, env Env, flags *cli.Context) error {
 	return err
 }
 
-// onHangup makes a channel of SIGHUP. Several in a row are one.
+// onHangup returns a channel that receives after SIGHUP. Several signals in a row can be received as one.
 func onHangup(ctx context.Context) (reload <-chan struct{}, stop func()) {
 	signals, out := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, syscall.SIGHUP)
@@ -138,8 +138,8 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 	return o, err
 }
 
-// checkServe finds what does not fit together, and says what 0 means as flags where the
-// service takes it as its default.
+// checkServe refuses flags that contradict each other. For flags where 0 means off and the service reads 0 as
+// its default, it sets a negative value.
 func checkServe(flags *cli.Context, o *service.Options) error {
 	switch {
 	case (o.Listen.CertFile == "") != (o.Listen.KeyFile == ""):
@@ -164,7 +164,7 @@ func checkServe(flags *cli.Context, o *service.Options) error {
 	return nil
 }
 
-// sizeFlag reads a number of bytes such as 256Mi; 0 if the flag is not set.
+// sizeFlag parses a number of bytes such as 256Mi. It returns 0 if the flag is not set.
 func sizeFlag(flags *cli.Context, name string) (int64, error) {
 	text := flags.String(name)
 	if text == "" {

@@ -65,7 +65,7 @@ func status(ctx context.Context, env Env, flags *cli.Context, args []string) err
 	return err
 }
 
-// statusOf prints one pipeline, with those that it makes if it has forEach.
+// statusOf prints one pipeline. For a pipeline with forEach it prints those made from it.
 func statusOf(w io.Writer, all []fleet.Status, name, format string) error {
 	var names []string
 	for _, s := range all {
@@ -87,8 +87,7 @@ func statusOf(w io.Writer, all []fleet.Status, name, format string) error {
 	return command.Usagef(diag.DidYouMean(name, names), "the service runs no pipeline %q", name)
 }
 
-// allReady reports whether nobody needs to look. What is suspended was meant to be, and what
-// another replica runs is for that one to say.
+// allReady reports whether no pipeline needs attention. It skips suspended pipelines and those of other replicas.
 func allReady(all []fleet.Status) bool {
 	for _, s := range all {
 		c := s.Condition(meta.ReadyCondition)

@@ -41,7 +41,7 @@ the exit code is 1. docs/holding.md says how, and docs/metrics.md what the metri
 	}
 }
 
-// pipelineFlags are the flags of all commands that make passes.
+// pipelineFlags returns the flags of all commands that make passes.
 func pipelineFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "the pipeline `FILE`; - for standard input"},
@@ -53,7 +53,7 @@ func pipelineFlags() []cli.Flag {
 func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 	fleet, options, err := env.passes(ctx, flags)
 	worst := command.ExitDone
-	if len(fleet) > 0 { // A folder of forEach that is wrong keeps no other from its pass.
+	if len(fleet) > 0 { // an error in one folder of forEach does not stop the other pipelines
 		worst = command.ExitCode(ctx, env.Stderr, err)
 	} else if err != nil {
 		return err
@@ -81,8 +81,7 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 	return nil
 }
 
-// passes reads which pipelines make a pass, and how. There may be some besides an error: see
-// expanded.
+// passes returns the pipelines to run and their options. There can be pipelines besides an error: see expanded.
 func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipelinefile.Pipeline, gitsync.Options, error) {
 	options := gitsync.Options{Version: buildVersion()}
 	file, name := flags.String("file"), flags.String("pipeline")
@@ -110,8 +109,8 @@ func (e Env) passes(ctx context.Context, flags *cli.Context) ([]*pipelinefile.Pi
 	return nil, options, cmp.Or(err, command.Usagef(diag.DidYouMean(name, names), "%s holds no pipeline %q", file, name))
 }
 
-// expanded puts the pipelines of folders in the place of those with forEach. What can be made
-// of the others comes with an error.
+// expanded replaces pipelines with forEach by those of their folders. Besides an error it returns the pipelines
+// of the others.
 func (e Env) expanded(ctx context.Context, fleet []*pipelinefile.Pipeline, cacheDir string) ([]*pipelinefile.Pipeline, error) {
 	if !slices.ContainsFunc(fleet, func(p *pipelinefile.Pipeline) bool { return p.Spec.ForEach != "" }) {
 		return fleet, nil
@@ -139,7 +138,7 @@ func (e Env) pipelines(file string) ([]*pipelinefile.Pipeline, error) {
 	return fleet, e.configuration(data, found)
 }
 
-// named is the pipeline of a name, nil if there is none.
+// named returns the pipeline with the name, or nil.
 func named(fleet []*pipelinefile.Pipeline, name string) *pipelinefile.Pipeline {
 	for _, p := range fleet {
 		if p.Metadata.Name == name {
@@ -149,7 +148,7 @@ func named(fleet []*pipelinefile.Pipeline, name string) *pipelinefile.Pipeline {
 	return nil
 }
 
-// wrongFolders prints what is wrong with folders of forEach; errors are of configuration.
+// wrongFolders prints diagnostics about folders of forEach. It returns a usage error if there is an error among them.
 func (e Env) wrongFolders(found diag.List) error {
 	if err := (diag.Text{Color: e.colored(e.Stderr)}).Print(e.Stderr, found); err != nil || !found.HasErrors() {
 		return err
@@ -157,8 +156,7 @@ func (e Env) wrongFolders(found diag.List) error {
 	return command.ReportedError(command.ExitUsage)
 }
 
-// configuration prints what is wrong with a pipeline file, whose text may be given; it is
-// an error of usage.
+// configuration prints diagnostics about a pipeline file, and returns a usage error. text is the file, if it is known.
 func (e Env) configuration(text []byte, found diag.List) error {
 	if !found.HasErrors() {
 		return nil

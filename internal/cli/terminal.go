@@ -15,8 +15,7 @@ func (e Env) report(w io.Writer, in *input, list diag.List) error {
 	return diag.Text{Color: e.colored(w), Input: in.text}.Print(w, list)
 }
 
-// verdict is the error that a command ends with when its input has errors, or with
-// strict also warnings.
+// verdict returns the error that a command ends with if there are errors in its input, or with strict also warnings.
 func verdict(list diag.List, strict bool) error {
 	if list.HasErrors() || strict && list.Count(diag.Warning) > 0 {
 		return command.ErrFindings
@@ -24,12 +23,12 @@ func verdict(list diag.List, strict bool) error {
 	return nil
 }
 
-// findings counts diagnostics in words.
+// findings returns the number of diagnostics in words.
 func findings(list diag.List) string {
 	return display.Amount(list.Count(diag.Error), "error") + ", " + display.Amount(list.Count(diag.Warning), "warning")
 }
 
-// progress says on a terminal what takes a while, until done is called.
+// progress prints a text on a terminal until done is called.
 func (e Env) progress(text string) (done func()) {
 	if term, _ := e.LookupEnv("TERM"); term == "dumb" || !isTerminal(e.Stderr) {
 		return func() {}
@@ -38,7 +37,7 @@ func (e Env) progress(text string) (done func()) {
 	return func() { fmt.Fprint(e.Stderr, "\r\x1b[K") }
 }
 
-// colored reports whether to colour what goes to w.
+// colored reports whether output to w is coloured.
 func (e Env) colored(w io.Writer) bool {
 	if off, _ := e.LookupEnv("NO_COLOR"); off != "" {
 		return false
@@ -58,7 +57,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// printer prints diagnostics in a format.
+// printer returns the printer for a format.
 func (e Env) printer(format string, in *input) diag.Printer {
 	switch format {
 	case "json":

@@ -86,7 +86,7 @@ func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 	if err != nil {
 		return err
 	}
-	if report.Set == nil { // refused before there was anything to render
+	if report.Set == nil { // the pass was refused before it rendered
 		return cmp.Or(env.findings(report), error(command.ErrFindings))
 	}
 	if err := env.printForest(display.NewForest(report.Set, report.Hierarchies, report.Held, report.Units), format); err != nil {
@@ -99,7 +99,7 @@ func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 	return nil
 }
 
-// pointTo counts findings, and says which command shows them.
+// pointTo prints the number of diagnostics, and which command shows them.
 func (e Env) pointTo(command string, found diag.List) {
 	if found.HasErrors() || found.Count(diag.Warning) > 0 {
 		fmt.Fprintf(e.Stderr, "%s; %s shows them\n", findings(found), command)
@@ -113,8 +113,8 @@ func (e Env) printForest(f display.Forest, format string) error {
 	return f.WriteText(e.Stdout, e.colored(e.Stdout))
 }
 
-// leftOut is what is not rendered where there is no Git, and so no earlier version: objects,
-// and the units that cannot do without them.
+// leftOut returns the objects that are not rendered, and the units that cannot be rendered without them.
+// Without Git there are no last good versions.
 func leftOut(set *manifest.Set, out *generator.Output) ([]gitsync.HeldObject, []gitsync.UnitReport) {
 	byID := map[manifest.ID]gitsync.HeldObject{}
 	var units []gitsync.UnitReport

@@ -16,7 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/server"
 )
 
-// askAgain is the time between two questions whether a pass has ended.
+// askAgain is the time between two requests that ask whether a pass has ended.
 const askAgain = 200 * time.Millisecond
 
 func triggerCommand(env Env) command.Command {
@@ -75,8 +75,8 @@ func trigger(ctx context.Context, env Env, flags *cli.Context, name string) erro
 	return nil
 }
 
-// handled waits until the passes that a token asked for have ended, and returns how the
-// pipelines are then. Of those that another replica runs it does not know.
+// handled waits until the passes that a token asked for have ended, and returns the status of the pipelines. It
+// does not wait for pipelines of other replicas.
 func (a *asker) handled(ctx context.Context, name, token string) ([]fleet.Status, error) {
 	ticker := time.NewTicker(askAgain)
 	defer ticker.Stop()
@@ -97,7 +97,7 @@ func (a *asker) handled(ctx context.Context, name, token string) ([]fleet.Status
 	}
 }
 
-// pipelines asks for one pipeline, or without a name for all.
+// pipelines returns the status of one pipeline, or of all if name is empty.
 func (a *asker) pipelines(ctx context.Context, name string) ([]fleet.Status, error) {
 	if name == "" {
 		var all server.Pipelines

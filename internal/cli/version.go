@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
-// supportedAgents are the versions of Grafana Agent that the rendered configuration is for.
+// supportedAgents is the version of Grafana Agent that the rendered configuration is for.
 const supportedAgents = "v0.44.8"
 
 func versionCommand(env Env) command.Command {
@@ -27,7 +27,7 @@ func versionCommand(env Env) command.Command {
 	}
 }
 
-// buildVersion is the version that the Go tool derived from Git when it built the binary.
+// buildVersion returns the version that the Go tool derived from Git at build time.
 func buildVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

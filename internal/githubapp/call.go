@@ -18,19 +18,20 @@ import (
 )
 
 const (
-	// GitHub takes a signature of at most ten minutes, and clocks differ.
+	// GitHub accepts signatures that are valid for at most ten minutes, and clocks differ.
 	signedBefore = time.Minute
 	signedFor    = 9 * time.Minute
 
-	// maxWords is how much of GitHub's own words an error shows.
+	// maxWords limits how much of GitHub's message an error shows.
 	maxWords = 300
 )
 
-// request is one call of the API of apps.
+// request is one call to the API of apps.
 type request func(*github.AppsService) (*github.Response, error)
 
-// call makes a request as the app, and makes it again by GitHub's clock if that was refused and ours
-// is wrong: a signature has a date. It gives the time on GitHub's clock, zero if unknown.
+// call sends a request as the app. If it is refused and the local clock is wrong, it sends it again with
+// GitHub's time, because the signature has a date. It returns the time of GitHub's clock, or zero if it is
+// unknown.
 func (s *Source) call(ctx context.Context, do request) (time.Time, error) {
 	now := s.now()
 	clock, err := s.callAt(ctx, now, do)
@@ -40,7 +41,7 @@ func (s *Source) call(ctx context.Context, do request) (time.Time, error) {
 	return clock, err
 }
 
-// callAt makes one request that is signed at a time.
+// callAt sends one request with a signature of the given time.
 func (s *Source) callAt(ctx context.Context, now time.Time, do request) (clock time.Time, err error) {
 	signature, err := s.sign(now)
 	if err != nil {
@@ -58,24 +59,24 @@ func (s *Source) callAt(ctx context.Context, now time.Time, do request) (clock t
 		}
 		return time.Time{}, fmt.Errorf("ask %s: %w", s.host, httpclient.PlainError(err))
 	}
-	clock, _ = http.ParseTime(res.Header.Get("Date")) // zero if it is none
+	clock, _ = http.ParseTime(res.Header.Get("Date")) // zero if there is none
 	switch {
 	case res.StatusCode/100 != 2:
 		return clock, refusal(res.Response)
 	case errors.Is(err, httpclient.ErrTooLarge):
 		return clock, fmt.Errorf("%s: %w", s.host, httpclient.ErrTooLarge)
-	case err != nil: // it may quote what was read
+	case err != nil: // it can quote what was read
 		return clock, fmt.Errorf("the answer of %s is not the JSON that is expected", s.host)
 	}
 	return clock, nil
 }
 
-// refusal is an answer other than of success, in GitHub's words.
+// refusal returns the error of a response that is not a success, with GitHub's message.
 func refusal(res *http.Response) error {
 	var said struct {
 		Message string `json:"message"`
 	}
-	_ = json.NewDecoder(res.Body).Decode(&said) // a page of a proxy is not shown
+	_ = json.NewDecoder(res.Body).Decode(&said) // the page of a proxy is not shown
 	words := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
@@ -96,7 +97,7 @@ func refusal(res *http.Response) error {
 	return err
 }
 
-// sign makes the JSON Web Token that says who we are.
+// sign returns the JSON Web Token that identifies the app.
 func (s *Source) sign(now time.Time) (string, error) {
 	token, err := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.RegisteredClaims{
 		IssuedAt: jwt.NewNumericDate(now.Add(-signedBefore)), ExpiresAt: jwt.NewNumericDate(now.Add(signedFor)), Issuer: strconv.FormatInt(s.config.AppID, 10),

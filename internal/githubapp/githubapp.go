@@ -1,15 +1,16 @@
-// Package githubapp makes the tokens of a GitHub App: it signs who it is with the app's
-// private key, finds the installation that may see a repository, and gets tokens that
-// last an hour. A token is kept until five minutes before its end.
+// Package githubapp gets the tokens of a GitHub App: it signs a request with the app's private key, finds the
+// installation that can read a repository, and gets a token, which is valid for an hour. A token is reused
+// until five minutes before its end.
 //
-// golang-jwt signs, and go-github knows the API. What is here is what neither does: a signature
-// by GitHub's clock where ours is wrong, one request for all who wait, each with its own deadline.
+// golang-jwt signs, and go-github knows the API. This package adds what they do not do: it signs with GitHub's
+// time if the local clock is wrong, and sends one request for all concurrent callers, each with its own
+// deadline.
 //
 //	source, err := githubapp.New(githubapp.Config{AppID: 7, PrivateKey: pem, Repository: "acme/monitoring"})
 //	token, err := source.Token(ctx) // the password of user x-access-token, and a bearer of the API
 //
-// A [Source] is a transport.TokenSource. Every call has a deadline, answers are bounded, and no
-// error shows the key or a token.
+// A [Source] is a transport.TokenSource. Every call has a deadline, responses are limited in size, and no error
+// contains the key or a token.
 package githubapp
 
 import (
@@ -31,51 +32,50 @@ import (
 )
 
 const (
-	// DefaultURL is the API of github.com. GitHub Enterprise has https://HOST/api/v3.
+	// DefaultURL is the API of github.com. For GitHub Enterprise it is https://HOST/api/v3.
 	DefaultURL = "https://api.github.com"
 
-	// Timeout bounds one call of Token, its requests together.
+	// Timeout limits one call of Token with all its requests.
 	Timeout = 30 * time.Second
 	// RenewBefore is how long before its end a token is replaced.
 	RenewBefore = 5 * time.Minute
-	// MaxAnswerBytes bounds an answer of the API.
+	// MaxAnswerBytes limits a response of the API.
 	MaxAnswerBytes = 1 << 20
 )
 
 // Config is an app and its installation.
 type Config struct {
 	AppID int64
-	// InstallationID is the installation. 0: that which may see Repository.
+	// InstallationID is the installation. 0 means the one that can read Repository.
 	InstallationID int64
-	// PrivateKey is the app's RSA key in PEM, as GitHub gives it out.
+	// PrivateKey is the app's RSA key in PEM, as GitHub issues it.
 	PrivateKey []byte
-	// Repository is owner/name. It is needed without an InstallationID.
+	// Repository is owner/name. It is required without an InstallationID.
 	Repository string
 	// URL is the address of the API. Default DefaultURL.
 	URL string
-	// Connection is how the API is reached.
+	// Connection says how the API is reached.
 	Connection httpclient.Connection
 }
 
-// Source makes tokens. It is safe for concurrent use: callers of one moment wait for the
-// same token.
+// Source gets tokens. It is safe for concurrent use: concurrent callers share one request.
 type Source struct {
 	config Config
-	host   string // of the API
+	host   string // host of the API
 	key    *rsa.PrivateKey
 	http   *http.Client
-	busy   chan struct{} // holds one token; who has it asks the API
+	busy   chan struct{} // holds one value; who has it calls the API
 	now    func() time.Time
 
 	mu           sync.Mutex
-	installation int64 // 0: not known yet
+	installation int64 // 0 if unknown
 	token        string
 	renew        time.Time
 }
 
 var _ transport.TokenSource = (*Source)(nil)
 
-// New checks the configuration. It contacts nobody.
+// New checks the configuration and returns a Source. It sends no request.
 func New(cfg Config) (*Source, error) {
 	if cfg.URL == "" {
 		cfg.URL = DefaultURL
@@ -92,7 +92,7 @@ func New(cfg Config) (*Source, error) {
 	if cfg.InstallationID <= 0 && (owner == "" || name == "" || strings.Contains(name, "/")) {
 		return nil, errors.New("GitHub App: neither an installation nor a repository owner/name to find it by is given")
 	}
-	key, err := jwt.ParseRSAPrivateKeyFromPEM(cfg.PrivateKey) // PKCS #1, which GitHub gives out, or PKCS #8
+	key, err := jwt.ParseRSAPrivateKeyFromPEM(cfg.PrivateKey) // PKCS #1, as GitHub issues it, or PKCS #8
 	if err != nil {
 		return nil, errors.New("GitHub App: private key is not an RSA key in PEM")
 	}
@@ -106,8 +106,8 @@ func New(cfg Config) (*Source, error) {
 	}, nil
 }
 
-// Token gives a token that lasts for five minutes at least. Its errors wrap transport.ErrAuth
-// where GitHub refused the app, its key or its installation.
+// Token returns a token that is valid for at least five minutes. Errors wrap transport.ErrAuth if GitHub
+// refused the app, its key or its installation.
 func (s *Source) Token(ctx context.Context) (string, error) {
 	if token := s.kept(); token != "" {
 		return token, nil
@@ -121,7 +121,7 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("token of GitHub App %d: %w", s.config.AppID, context.Cause(ctx))
 	}
 	if token := s.kept(); token != "" {
-		return token, nil // of who was busy
+		return token, nil // the caller that was first has fetched it
 	}
 	token, err := s.fetch(ctx)
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// kept is the present token; empty if it is to be renewed. Where the clock jumps, the
-// time that has passed since the token was made decides.
+// kept returns the current token, or nothing if it must be replaced. If the clock jumps, the time since the
+// token was fetched decides.
 func (s *Source) kept() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *Source) kept() string {
 	return s.token
 }
 
-// Forget drops a token that a server has refused, as after the app was installed anew.
+// Forget drops a token that a server has refused, for example after the app was reinstalled.
 func (s *Source) Forget(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (s *Source) Forget(token string) {
 	}
 }
 
-// fetch gets a token, and the installation first if it is not known.
+// fetch gets a token, and before that the installation if it is unknown.
 func (s *Source) fetch(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	id := s.installation
@@ -177,7 +177,7 @@ func (s *Source) fetch(ctx context.Context) (string, error) {
 	})
 	if err != nil {
 		s.mu.Lock()
-		s.installation = s.config.InstallationID // may have been made anew
+		s.installation = s.config.InstallationID // the app may have been reinstalled
 		s.mu.Unlock()
 		return "", fmt.Errorf("installation %d: %w", id, err)
 	}
@@ -191,6 +191,6 @@ func (s *Source) fetch(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.installation, s.token = id, token
-	s.renew = began.Add(made.GetExpiresAt().Sub(clock) - RenewBefore) // by GitHub's clock: ours may be wrong
+	s.renew = began.Add(made.GetExpiresAt().Sub(clock) - RenewBefore) // by GitHub's clock: the local one can be wrong
 	return token, nil
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// What Flux's OCIRepository takes.
+// Media types and annotations that Flux's OCIRepository reads.
 const (
 	ConfigMediaType  = "application/vnd.cncf.flux.config.v1+json"
 	ContentMediaType = "application/vnd.cncf.flux.content.v1.tar+gzip"
@@ -33,38 +33,38 @@ const (
 	annotationRevision = "org.opencontainers.image.revision"
 )
 
-// The limits of an artifact.
+// Limits of an artifact.
 const (
-	// MaxFiles is how many files it holds.
+	// MaxFiles limits the number of files.
 	MaxFiles = 200000
-	// MaxBytes is what they hold together.
+	// MaxBytes limits the total size of the files.
 	MaxBytes = 256 << 20
-	// maxDepth is how deep folders nest.
+	// maxDepth limits the nesting of folders.
 	maxDepth = 64
 )
 
-// metadataFile says what a branch was rendered from.
+// metadataFile is the file of an output commit that names its input commit.
 const metadataFile = "hydrator.metadata"
 
-// ErrTooLarge is a branch beyond a limit.
+// ErrTooLarge means that the output branch exceeds a limit.
 var ErrTooLarge = fmt.Errorf("more than %d files or %d MiB", MaxFiles, MaxBytes>>20)
 
 // Artifact is an output commit as an image.
 type Artifact struct {
 	v1.Image
-	// Input is the input commit, and Output the output commit.
+	// Input and Output are the input commit and the output commit.
 	Input, Output string
 }
 
-// origin is what of hydrator.metadata an artifact says.
+// origin is the part of hydrator.metadata that goes into an artifact.
 type origin struct {
 	RepoURL string `json:"repoURL"`
 	DrySHA  string `json:"drySha"`
 	Date    string `json:"date"`
 }
 
-// Build makes the artifact of an output commit, with the files below dir. The branch is that of the
-// input; it may be empty.
+// Build builds the artifact of an output commit, with the files below dir. branch is the input branch; it may
+// be empty. The error is [ErrTooLarge] if a limit is exceeded.
 func Build(rd *object.Reader, commit plumbing.Hash, dir, branch string) (*Artifact, error) {
 	c, err := rd.Commit(commit)
 	if err != nil {
@@ -80,7 +80,7 @@ func Build(rd *object.Reader, commit plumbing.Hash, dir, branch string) (*Artifa
 	}
 	created, err := time.Parse(time.RFC3339, from.Date)
 	if err != nil {
-		created = c.Committer.When // the newest input commit's, if agentry made it
+		created = c.Committer.When // the newest input commit's date, if agentry made the commit
 	}
 	content, err := archive(rd, root.Hash)
 	if err != nil {
@@ -128,7 +128,7 @@ func readOrigin(rd *object.Reader, dir plumbing.Hash) (origin, error) {
 	return o, nil
 }
 
-// archive packs a folder. Nothing in the header of gzip depends on when and where it is made.
+// archive packs a folder. The gzip header has no time and no name.
 func archive(rd *object.Reader, dir plumbing.Hash) ([]byte, error) {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
@@ -142,7 +142,7 @@ func archive(rd *object.Reader, dir plumbing.Hash) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// archiver writes folders, as long as there is room.
+// archiver writes folders up to the limits.
 type archiver struct {
 	reader *object.Reader
 	tar    *tar.Writer

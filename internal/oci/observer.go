@@ -18,36 +18,35 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// PushTimeout bounds one push.
+// PushTimeout limits the time of one push.
 const PushTimeout = 5 * time.Minute
 
-// Options decide how artifacts are pushed.
+// Options are the settings of an [Observer].
 type Options struct {
-	// Pool holds the output repositories: that of the fleet. Required.
+	// Pool holds the output repositories; it is the fleet's. Required.
 	Pool *repo.Pool
-	// Secrets reads what the fields of a pipeline point at. It is called when something is
-	// pushed, as files may rotate. Required.
+	// Secrets reads the credentials of a pipeline. It is called for each push, because files can change. Required.
 	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
-	// MayPublish reports whether this replica, and no other, may push what has a shard key. It is
-	// asked right before each call. Default: it may.
+	// MayPublish reports whether this replica, and no other, may push for a shard key. It is called right
+	// before each push. Default: always true.
 	MayPublish func(shardKey string) bool
-	// Log gets a line for each artifact and for what cannot be pushed. Default: none.
+	// Log logs each artifact and each failed push. Default: none.
 	Log *slog.Logger
 }
 
-// Observer pushes the artifact of an output branch when it has moved, and once after a start, as
-// the push before it may have been lost. It never makes a pass wait.
+// Observer pushes the artifact of an output branch when the branch has moved, and once after a start, because
+// the last push before it can have been lost. Passes never wait for it.
 type Observer struct {
 	options Options
 	box     *outbox.Box
 
 	mu   sync.Mutex
-	done map[string]string // the output commit whose artifact is pushed, or about to be, by pipeline
+	done map[string]string // by pipeline: the output commit whose artifact is pushed or queued
 }
 
 var _ fleet.Observer = (*Observer)(nil)
 
-// New makes an observer that pushes nothing before Run.
+// New returns an observer. It pushes nothing before Run.
 func New(opts Options) *Observer {
 	if opts.MayPublish == nil {
 		opts.MayPublish = func(string) bool { return true }
@@ -58,10 +57,10 @@ func New(opts Options) *Observer {
 	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log, Timeout: PushTimeout, Workers: 2}), done: map[string]string{}}
 }
 
-// Run pushes until ctx ends, and then what waits, for a few seconds.
+// Run pushes until ctx ends, and then what is queued, for a few seconds.
 func (o *Observer) Run(ctx context.Context) error { return o.box.Run(ctx) }
 
-// Stats count what was pushed.
+// Stats returns the counts of pushes.
 func (o *Observer) Stats() outbox.Stats { return o.box.Stats() }
 
 // Passed implements fleet.Observer.
@@ -93,7 +92,7 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 	}})
 }
 
-// set takes note of what is pushed, and reports whether it is news.
+// set records that a commit is pushed, and reports whether it was not recorded before.
 func (o *Observer) set(pipeline, commit string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,7 +122,7 @@ func (o *Observer) push(ctx context.Context, d *fleet.Definition, to pipeline.OC
 	return err
 }
 
-// build reads the output commit, which the pass has fetched or made: that costs no network.
+// build builds the artifact of the output commit. The pass has fetched or made the commit, so this needs no network.
 func (o *Observer) build(ctx context.Context, d *fleet.Definition, commit plumbing.Hash) (*Artifact, error) {
 	creds, err := d.Credentials()
 	if err != nil {
@@ -150,8 +149,7 @@ func (o *Observer) build(ctx context.Context, d *fleet.Definition, commit plumbi
 	return Build(rd, commit, d.Spec.Output.Path, branch)
 }
 
-// readAuth is what the output is read with: as in passes, the credential of the first source
-// with the same URL.
+// readAuth returns the credential for reading the output: as in passes, that of the first source with the same URL.
 func readAuth(spec pipeline.Spec, creds gitsync.Credentials) (transport.Auth, error) {
 	output, err := transport.NormaliseURL(spec.Output.URL)
 	if err != nil {

@@ -20,23 +20,23 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// Scheme is what the URL of an artifact starts with, as in Flux.
+// Scheme is the scheme of an artifact's URL, as in Flux.
 const Scheme = "oci://"
 
-// maxAnswerBytes bounds an answer of a registry: manifests are the largest.
+// maxAnswerBytes limits a response of a registry. Manifests are the largest.
 const maxAnswerBytes = 8 << 20
 
-// shortID is how much of an output commit is added to a tag.
+// shortID is how many characters of an output commit are added to a tag.
 const shortID = 12
 
-// Pushed is what a push did.
+// Pushed is the result of a push.
 type Pushed struct {
 	Digest string
-	// Tags were pointed to the digest; none if the moving one did already.
+	// Tags are the tags that were moved to the digest. There are none if the moving tag pointed to it already.
 	Tags []string
 }
 
-// Push sends an artifact.
+// Push sends an artifact. Its errors contain no credentials.
 func Push(ctx context.Context, a *Artifact, to pipeline.OCI, secret pipelinefile.RegistrySecret) (Pushed, error) {
 	p, err := newPusher(ctx, to, secret)
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *pusher) push(a *Artifact) (Pushed, error) {
 	return out, nil
 }
 
-// head finds what a tag points to; zero if there is no such tag, or no such repository yet.
+// head returns the digest that a tag points to, or zero if the tag or the repository does not exist.
 func (p *pusher) head(tag string) (v1.Hash, error) {
 	d, err := remote.Head(p.repository.Tag(tag), p.options...)
 	if refused, ok := errors.AsType[*transport.Error](err); ok && refused.StatusCode == http.StatusNotFound {
@@ -136,13 +136,13 @@ func (p *pusher) head(tag string) (v1.Hash, error) {
 	return d.Digest, nil
 }
 
-// isPermanent reports whether the registry would refuse the same again.
+// isPermanent reports whether the registry would refuse a retry too.
 func isPermanent(err error) bool {
 	refused, ok := errors.AsType[*transport.Error](err)
 	return errors.Is(err, ErrTooLarge) || ok && (refused.StatusCode == http.StatusBadRequest || refused.StatusCode == http.StatusRequestEntityTooLarge)
 }
 
-// secretError is an error whose text holds no credentials.
+// secretError replaces the text of an error with one without credentials.
 type secretError struct {
 	text string
 	err  error
@@ -151,7 +151,7 @@ type secretError struct {
 // Error implements error.
 func (e secretError) Error() string { return e.text }
 
-// Unwrap gives the error itself, to find its kind.
+// Unwrap returns the original error, so that callers can find its kind.
 func (e secretError) Unwrap() error { return e.err }
 
 func withoutSecrets(err error, secret pipelinefile.RegistrySecret) error {

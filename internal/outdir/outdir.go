@@ -1,11 +1,10 @@
-// Package outdir writes a render to a folder, so that the folder mirrors the render.
+// Package outdir writes a render to a folder, so that the folder has exactly the rendered files.
 //
-// It owns the files that the folder's list (.agentry/rendered) names, and only those:
-// what is listed and no longer rendered is removed, other people's files are never
-// touched. A folder that holds files and no list is refused, and so is a file that would
-// be overwritten and is not listed. Files appear whole or not at all, and nothing changes
-// before all of them have been written to a staging folder beside them. Nothing is
-// written outside of the folder, whatever links are in it.
+// It owns only the files in the folder's list (.agentry/rendered): listed files that are no longer rendered are
+// removed, and other files are never changed. It refuses a folder that has files but no list, and a render that
+// would overwrite a file that is not listed. All files are first written to a staging folder beside their
+// target, and then moved, so that every file is complete. Nothing is written outside the folder, even through
+// links in it.
 package outdir
 
 import (
@@ -22,7 +21,7 @@ import (
 	"strings"
 )
 
-// Names in the folder. They end in nothing that Flux, Argo CD or kubectl would read.
+// Names in the folder. Their endings keep Flux, Argo CD and kubectl from reading them.
 const (
 	listName    = ".agentry/rendered"
 	stagingName = ".agentry/staging"
@@ -36,7 +35,7 @@ type File struct {
 	Private bool
 }
 
-// ForeignError names what stands in the way and is not ours.
+// ForeignError names a path that blocks the render and is not owned by this package.
 type ForeignError struct {
 	Folder, Path string
 }
@@ -46,8 +45,8 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s holds %s, which agentry did not write", e.Folder, e.Path)
 }
 
-// Is reports whether a folder was written by [Write], or is a checkout of an output branch,
-// which has an inventory instead of a list.
+// Is reports whether a folder was written by [Write], or is a checkout of an output branch, which has an
+// inventory in place of the list.
 func Is(folder string) bool {
 	for _, name := range []string{listName, ".agentry/inventory"} {
 		info, err := os.Stat(filepath.Join(folder, filepath.FromSlash(name)))
@@ -79,8 +78,8 @@ func list(folder fs.FS) (map[string]bool, error) {
 	return owned, nil
 }
 
-// Write makes the folder mirror the files. Files of the earlier render for which keep
-// returns true stay, although they are not among the files.
+// Write makes the folder contain exactly the files. It also keeps those files of the earlier render for which
+// keep returns true. It returns a [ForeignError] if a file that it does not own is in the way.
 func Write(folder string, files []File, keep func(path string) bool) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
@@ -100,7 +99,7 @@ func Write(folder string, files []File, keep func(path string) bool) error {
 type writer struct {
 	folder string
 	root   *os.Root
-	owned  map[string]bool // what the list named at the start
+	owned  map[string]bool // the files that the list named at the start
 }
 
 func (w *writer) write(files []File, keep func(string) bool) error {
@@ -115,7 +114,7 @@ func (w *writer) write(files []File, keep func(string) bool) error {
 		return err
 	}
 	now, stale := w.split(files, keep)
-	// Listing both sets first keeps everything ours if the rest is interrupted.
+	// Listing both sets first keeps all files owned if the rest is interrupted.
 	if err := w.writeList(slices.Concat(now, stale)); err != nil {
 		return err
 	}
@@ -128,7 +127,7 @@ func (w *writer) write(files []File, keep func(string) bool) error {
 	return w.writeList(now)
 }
 
-// split finds what is ours after the write from what is to be removed.
+// split returns the files that the list must name after the write, and those to be removed.
 func (w *writer) split(files []File, keep func(string) bool) (now, stale []string) {
 	rendered := map[string]bool{}
 	for _, f := range files {
@@ -147,8 +146,8 @@ func (w *writer) split(files []File, keep func(string) bool) (now, stale []strin
 	return now, stale
 }
 
-// readList reads what is ours; without a list the folder must be empty. A clone of an
-// empty repository counts as empty.
+// readList reads the owned files. Without a list the folder must be empty; a clone of an empty repository
+// counts as empty.
 func (w *writer) readList() (err error) {
 	w.owned, err = list(w.root.FS())
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +165,7 @@ func (w *writer) readList() (err error) {
 	return nil
 }
 
-// checkForeign refuses to overwrite what is not ours.
+// checkForeign refuses to overwrite files that are not owned.
 func (w *writer) checkForeign(files []File) error {
 	for _, f := range files {
 		if w.owned[f.Path] {
@@ -182,7 +181,7 @@ func (w *writer) checkForeign(files []File) error {
 	return nil
 }
 
-// isThere reports whether a file needs no writing.
+// isThere reports whether a file has its content already.
 func (w *writer) isThere(f File) bool {
 	data, err := w.root.ReadFile(f.Path)
 	return err == nil && bytes.Equal(data, f.Data)
@@ -209,7 +208,7 @@ func mode(f File) fs.FileMode {
 	if f.Private {
 		return 0o600
 	}
-	return 0o666 // Less what the user's umask takes away.
+	return 0o666 // less the bits of the user's umask
 }
 
 // commit moves the staged files to their places.
@@ -225,7 +224,7 @@ func (w *writer) commit(files []File) error {
 	return nil
 }
 
-// remove deletes files, and the folders that they leave empty.
+// remove deletes files, and folders that become empty.
 func (w *writer) remove(paths []string) error {
 	for _, p := range paths {
 		if err := w.root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -233,7 +232,7 @@ func (w *writer) remove(paths []string) error {
 		}
 		for d := path.Dir(p); d != "."; d = path.Dir(d) {
 			if w.root.Remove(d) != nil {
-				break // It is not empty.
+				break // the folder is not empty
 			}
 		}
 	}

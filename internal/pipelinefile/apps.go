@@ -10,12 +10,11 @@ import (
 	"github.com/agentry-dev/agentry/internal/githubapp"
 )
 
-// appIdle is after which time an app that nobody asked for is forgotten: its key was renewed,
-// or its pipelines are gone.
+// appIdle is how long an unused app is remembered. Its key was replaced, or its pipelines are gone.
 const appIdle = time.Hour
 
-// apps keeps the sources of GitHub Apps' tokens, one for each app, installation and way to
-// the API, so that all pipelines share a token.
+// apps holds the token sources of GitHub Apps, one for each app, installation and connection to the API, so
+// that all pipelines share a token.
 type apps struct {
 	mu   sync.Mutex
 	kept map[[sha256.Size]byte]*keptApp
@@ -28,10 +27,10 @@ type keptApp struct {
 
 func newApps() *apps { return &apps{kept: map[[sha256.Size]byte]*keptApp{}} }
 
-// source gives the one source of an app. A key that was renewed makes another one.
+// source returns the source of an app. A new key gives a new source.
 func (a *apps) source(cfg githubapp.Config) (*githubapp.Source, error) {
 	if cfg.InstallationID > 0 {
-		cfg.Repository = "" // it only serves to find the installation
+		cfg.Repository = "" // it serves only to find the installation
 	}
 	text, err := json.Marshal(cfg)
 	if err != nil {
@@ -57,7 +56,7 @@ func (a *apps) source(cfg githubapp.Config) (*githubapp.Source, error) {
 	return source, nil
 }
 
-// appIdentity names an app's rights, not its key.
+// appIdentity returns a string for the rights of an app. The key is not part of it.
 func appIdentity(cfg githubapp.Config) string {
 	if cfg.InstallationID > 0 {
 		return fmt.Sprintf("github-app %s %d installation %d", cfg.URL, cfg.AppID, cfg.InstallationID)

@@ -13,8 +13,8 @@ type conflict struct {
 	overlap       pipeline.Overlap
 }
 
-// conflicts finds pipelines that have one name or write to one place. Of templates only the
-// names are compared, as they are written: they have no place before they are expanded.
+// conflicts returns the pipelines that have the same name or write to the same place. For templates it compares
+// only the names as written: their places are known after expansion.
 func conflicts(fleet []*Pipeline) []conflict {
 	var bare []*pipeline.Pipeline
 	var at []int
@@ -37,7 +37,7 @@ func conflicts(fleet []*Pipeline) []conflict {
 	return found
 }
 
-// overlapProblem says what is wrong with the second of two pipelines.
+// overlapProblem returns the error about the second of two pipelines.
 func overlapProblem(o pipeline.Overlap, first, second *Pipeline) pipeline.FieldError {
 	e := pipeline.FieldError{Path: "spec.output", Code: diag.PipelineConflict}
 	switch {
@@ -60,8 +60,8 @@ func overlapProblem(o pipeline.Overlap, first, second *Pipeline) pipeline.FieldE
 	return e
 }
 
-// fleetDiags reports what is wrong with pipelines together. Of a fleet that is complete, all
-// pipelines that others wait for must be known.
+// fleetDiags returns the problems that pipelines have together. If the fleet is complete, every pipeline that
+// another one waits for must be in it.
 func fleetDiags(fleet []*Pipeline, complete bool) diag.List {
 	var found diag.List
 	for _, c := range conflicts(fleet) {

@@ -18,15 +18,15 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// MaxCredentialBytes bounds one credential; a CA bundle is the largest.
+// MaxCredentialBytes limits one credential. A CA bundle is the largest.
 const MaxCredentialBytes = 1 << 20
 
 // Getenv is [os.LookupEnv], or a test's.
 type Getenv func(name string) (string, bool)
 
-// Credentials reads what the pipeline's auth fields point at. It may be called again
-// whenever files may have been renewed. Of a pipeline with forEach only those of the first
-// source are read, where its folders are found: the names of other files may depend on them.
+// Credentials reads the credentials that the pipeline's auth fields name. It may be called again after files
+// have changed. For a pipeline with forEach it reads only those of the first source, where the folders are
+// found: other file names can depend on the folder.
 func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 	r := resolver{pipeline: p, getenv: getenv}
 	var c gitsync.Credentials
@@ -57,7 +57,7 @@ func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 	return c, r.found
 }
 
-// resolver reads credentials and collects what goes wrong.
+// resolver reads credentials and collects diagnostics.
 type resolver struct {
 	pipeline *Pipeline
 	getenv   Getenv
@@ -79,8 +79,8 @@ func (r *resolver) auth(path, url string, a pipeline.Auth) transport.Auth {
 	return out
 }
 
-// connection is the way to a server, for Git and for the API beside it: whom to trust, what to
-// show, and through which proxy.
+// connection returns how to reach a server, for Git and for its API: the trusted certificates, the client
+// certificate, and the proxy.
 func (r *resolver) connection(path string, a pipeline.Auth) httpclient.Connection {
 	return httpclient.Connection{
 		CAPEM:         r.bytes(path+".ca", a.CAFile, a.CAEnv),
@@ -92,12 +92,12 @@ func (r *resolver) connection(path string, a pipeline.Auth) httpclient.Connectio
 	}
 }
 
-// app puts the source of an app's tokens into a credential. Who has the same app and
-// installation has the same rights, whatever key it shows.
+// app adds the source of an app's tokens to a credential. The same app and installation have the same rights
+// with any key, so the key is not part of the identity.
 func (r *resolver) app(path, url string, g *pipeline.GitHubApp, out *transport.Auth) {
 	key := r.bytes(path+".privateKey", g.PrivateKeyFile, g.PrivateKeyEnv)
 	if key == nil {
-		return // reported
+		return // it was reported
 	}
 	host, repository, _ := strings.Cut(pipeline.RepositoryAddress(url), "/")
 	cfg := githubapp.Config{
@@ -126,9 +126,9 @@ func (r *resolver) keyring(path string, v *pipeline.Verify) signature.Keyring {
 	}
 }
 
-// identity names the files that a credential is in, so that a token that is renewed in
-// place keeps its cache. A variable's name says nothing about whose token it holds, so
-// with one of them the credential stands for itself.
+// identity returns the names of the files with a credential, so that a token that is replaced in its file keeps
+// its cache. With an environment variable it returns nothing, because the variable's name does not say whose
+// token it holds: then the credential itself is the identity.
 func (r *resolver) identity(a pipeline.Auth) string {
 	if a.UsernameEnv+a.PasswordEnv+a.BearerTokenEnv+a.SSHKeyEnv+a.SSHKeyPassphraseEnv+a.ClientCertEnv+a.ClientKeyEnv != "" {
 		return ""
@@ -147,7 +147,7 @@ func (r *resolver) identity(a pipeline.Auth) string {
 	return strings.Join(files, "\n")
 }
 
-// text is a credential of one line.
+// text returns a credential of one line.
 func (r *resolver) text(path, file, env string) string {
 	value, err := oneLine(r.bytes(path, file, env))
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *resolver) text(path, file, env string) string {
 	return value
 }
 
-// oneLine is a credential without the line break that editors and shells put behind it.
+// oneLine returns a credential without the line break that editors and shells append.
 func oneLine(value []byte) (string, error) {
 	value = bytes.TrimSuffix(bytes.TrimSuffix(value, []byte("\n")), []byte("\r"))
 	if bytes.ContainsAny(value, "\r\n\x00") {
@@ -165,7 +165,7 @@ func oneLine(value []byte) (string, error) {
 	return string(value), nil
 }
 
-// bytes is the content of the file or variable; at most one of them is set.
+// bytes returns the content of the file or variable. At most one of them is set.
 func (r *resolver) bytes(path, file, env string) []byte {
 	value, err := r.read(file, env)
 	if err != nil {
@@ -183,13 +183,13 @@ func (r *resolver) fail(path, file string, err error) {
 	r.found = append(r.found, r.pipeline.Diag(pipeline.FieldError{Path: path + suffix, Code: diag.PipelineInvalid, Message: err.Error()}))
 }
 
-// read gives the content of the file or variable, which must hold something; nil if there
-// is neither, or if it depends on a folder that is not known. Its errors hold no byte of it.
+// read returns the content of the file or variable, which must not be empty. It returns nil if neither is set,
+// or if the file's name depends on a folder that is unknown. Errors contain none of the content.
 func (r *resolver) read(file, env string) ([]byte, error) {
 	var value []byte
 	switch {
 	case r.pipeline.each != nil && usesFolder(file+env):
-		return nil, nil // Each folder's pipeline reads its own.
+		return nil, nil // the pipeline of each folder reads its own
 	case file != "":
 		content, err := readFile(r.pipeline.resolve(file), MaxCredentialBytes)
 		if err != nil {
@@ -211,7 +211,7 @@ func (r *resolver) read(file, env string) ([]byte, error) {
 	return value, nil
 }
 
-// readFile reads a file that may not be larger than a limit.
+// readFile reads a file up to a limit.
 func readFile(name string, maxBytes int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -9,14 +9,13 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// maxNamesTold is how many pipelines a message names.
+// maxNamesTold limits the pipelines that a message names.
 const maxNamesTold = 10
 
-// decision finds out which pipelines of a fleet's files can run together. What runs already
-// is in nobody's way: of two pipelines that want one name or place, the one that has it stays,
-// and the other one's file keeps its last good version. Where a file has none, just the
-// pipeline is left out; and if neither of the two ran before, both are, since taking over a
-// branch of another pipeline could delete everything on it.
+// decision decides which pipelines of a fleet's files can run together. A new pipeline never displaces a
+// running one: if two have the same name or place, the one that ran before stays, and the other one's file
+// keeps its last good version. A file without one runs without that pipeline. If neither of the two ran before,
+// neither runs, because taking over the branch of another pipeline could delete everything on it.
 type decision struct {
 	files    []*file // in order
 	fresh    map[*file]bool
@@ -29,7 +28,7 @@ func decide(files []*file) *decision {
 	for _, f := range files {
 		d.fresh[f] = f.next != nil && !f.current
 	}
-	for d.giveWay() { // who goes back to an older version may be in the way of others again
+	for d.giveWay() { // a file's older version can conflict with other files
 	}
 	for _, f := range files {
 		if d.fresh[f] {
@@ -45,7 +44,7 @@ func decide(files []*file) *decision {
 	return d
 }
 
-// candidates are the pipelines as they would run, and whose they are.
+// candidates returns the pipelines as they would run, and the file of each.
 func (d *decision) candidates() (fleet []*Pipeline, owners []*file) {
 	for _, f := range d.files {
 		list := f.good
@@ -61,7 +60,7 @@ func (d *decision) candidates() (fleet []*Pipeline, owners []*file) {
 	return fleet, owners
 }
 
-// giveWay settles the conflicts of the candidates, and reports whether there were any.
+// giveWay resolves the conflicts of the candidates, and reports whether there were any.
 func (d *decision) giveWay() bool {
 	fleet, owners := d.candidates()
 	back := map[*file]bool{}
@@ -99,10 +98,10 @@ func (d *decision) giveWay() bool {
 	return moved
 }
 
-// canGoBack reports whether a file has a last good version that is not what it holds now.
+// canGoBack reports whether a file has a last good version that differs from its content.
 func (d *decision) canGoBack(f *file) bool { return d.fresh[f] && len(f.good) > 0 && !f.partial }
 
-// isEstablished reports whether a pipeline has run under this name and at this place before.
+// isEstablished reports whether a pipeline has run with this name at this place.
 func (d *decision) isEstablished(f *file, p *Pipeline) bool {
 	return slices.ContainsFunc(f.good, func(old *Pipeline) bool { return old == p || isSamePlace(old, p) })
 }
@@ -127,7 +126,7 @@ func (d *decision) tell(f *file, p *Pipeline, problem pipeline.FieldError) {
 	}
 }
 
-// keeps says what becomes of the pipelines of a file that does not run as it is.
+// keeps says what happens to the pipelines of a file that does not run as it is.
 func (f *file) keeps() diag.Diagnostic {
 	message := "the last good version of the file stays in force: "
 	switch {

@@ -12,12 +12,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// maxNodes bounds the work that aliases, which may be nested, can ask for.
+// maxNodes limits the nodes that are read, because aliases can be nested.
 const maxNodes = 100_000
 
-// decoder reads YAML nodes into structs by their JSON names, strictly, and remembers
-// where each field stands. The libraries at hand either lose positions or let unknown
-// fields and duplicate keys pass.
+// decoder decodes YAML nodes into structs by their JSON names, strictly, and remembers the position of each
+// field. The libraries either lose positions, or allow unknown fields and duplicate keys.
 type decoder struct {
 	file  string
 	nodes positions
@@ -29,7 +28,7 @@ func newDecoder(file string) *decoder {
 	return &decoder{file: file, nodes: positions{}}
 }
 
-// decode reads a node into what target points to.
+// decode decodes a node into the variable that target points to.
 func (d *decoder) decode(node *yaml.Node, path string, target any) {
 	d.value(node, path, reflect.ValueOf(target).Elem())
 }
@@ -134,7 +133,7 @@ func (d *decoder) stringMap(node *yaml.Node, path string, target reflect.Value) 
 	})
 }
 
-// pairs calls visit for each key of a mapping, once.
+// pairs calls visit once for each key of a mapping.
 func (d *decoder) pairs(node *yaml.Node, path string, visit func(key, value *yaml.Node)) {
 	if !d.is(node, path, "!!map", "a mapping") {
 		return
@@ -165,7 +164,7 @@ func (d *decoder) list(node *yaml.Node, path string, target reflect.Value) {
 	target.Set(list)
 }
 
-// any reads a value of any type, as JSON has them.
+// any decodes a value of any JSON type.
 func (d *decoder) any(node *yaml.Node, path string, target reflect.Value) {
 	var value any
 	err := node.Decode(&value)
@@ -181,7 +180,7 @@ func (d *decoder) any(node *yaml.Node, path string, target reflect.Value) {
 	}
 }
 
-// unmarshal is for types that read themselves from a JSON string, such as durations.
+// unmarshal is for types with their own JSON decoding from a string, such as durations.
 func (d *decoder) unmarshal(node *yaml.Node, path string, target json.Unmarshaler) {
 	text, err := json.Marshal(node.Value)
 	if err == nil {
@@ -203,7 +202,7 @@ func fieldsOf(t reflect.Type) fields {
 	for _, field := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if field.Anonymous && name == "" {
-			continue // its fields are visible themselves
+			continue // its fields are promoted
 		}
 		f.names = append(f.names, name)
 		f.index[name] = field.Index
@@ -211,8 +210,8 @@ func fieldsOf(t reflect.Type) fields {
 	return f
 }
 
-// isReserved reports whether a field is part of the format, but not acted on by this
-// version. Ignoring it would do something other than what was asked for.
+// isReserved reports whether a field is part of the format, but not implemented in this version. Such a field
+// is an error: ignoring it would do something else than the user asked for.
 func isReserved(path string) bool {
 	return path == "spec.images" || path == "spec.patches"
 }
@@ -224,10 +223,10 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// positions holds the nodes of a document by the path of their field.
+// positions maps the path of a field to its node.
 type positions map[string]*yaml.Node
 
-// nearest returns the node of a field, or of the nearest parent that is present.
+// nearest returns the node of a field, or of its nearest existing parent.
 func (p positions) nearest(path string) *yaml.Node {
 	for {
 		if node := p[path]; node != nil || path == "" {

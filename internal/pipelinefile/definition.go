@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// Definition is the pipeline as a fleet runs it.
+// Definition returns the pipeline as a fleet runs it.
 func (p *Pipeline) Definition(getenv Getenv) fleet.Definition {
 	d := fleet.Definition{
 		Pipeline: p.Pipeline,
@@ -33,8 +33,7 @@ func (p *Pipeline) Definition(getenv Getenv) fleet.Definition {
 	return d
 }
 
-// Secrets reads what a definition that this loader made needs besides Git: see
-// [Pipeline.Secrets].
+// Secrets reads what a definition of this loader needs besides Git: see [Pipeline.Secrets].
 func (l *Loader) Secrets(d *fleet.Definition) (Secrets, error) {
 	p, ok := d.Source.(*Pipeline)
 	if !ok {
@@ -44,7 +43,7 @@ func (l *Loader) Secrets(d *fleet.Definition) (Secrets, error) {
 	return s, asError(found)
 }
 
-// asError is all that was found, with the places; nil if there is no error in it.
+// asError returns all diagnostics with their positions as one error, or nil if there is no error among them.
 func asError(found diag.List) error {
 	if !found.HasErrors() {
 		return nil

@@ -1,6 +1,6 @@
-// Package pipelinefile reads pipeline files and the credentials that they point at.
+// Package pipelinefile reads pipeline files and the credentials that they name.
 //
-// A file may hold several documents: a fleet. Everything in it must be known and right;
-// what is not is a diagnostic at its file, line and column, and then nothing is
-// returned. Credentials stay in memory: no diagnostic, error or log holds a byte of one.
+// A file can have several documents: a fleet. Every field must be known and valid. Errors are diagnostics with
+// file, line and column, and no pipelines are returned with them. Credentials stay in memory: no diagnostic,
+// error or log contains a byte of one.
 package pipelinefile

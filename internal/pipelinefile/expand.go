@@ -14,25 +14,24 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// DefaultListTimeout is how long listing the folders of one forEach may take.
+// DefaultListTimeout limits the time of listing the folders of one forEach.
 const DefaultListTimeout = 10 * time.Minute
 
-// ExpandOptions decide how folders are listed.
+// ExpandOptions are the settings of [Expand].
 type ExpandOptions struct {
-	// CacheDir holds the caches of the repositories.
+	// CacheDir is the folder with the caches of the repositories.
 	CacheDir string
 	// Getenv reads credentials that are in environment variables.
 	Getenv Getenv
-	// Timeout bounds the listing for one template. Default [DefaultListTimeout].
+	// Timeout limits the listing for one template. Default [DefaultListTimeout].
 	Timeout time.Duration
-	// Repo bounds what is fetched.
+	// Repo limits what is fetched.
 	Repo repo.Options
 }
 
-// Expand puts in the place of each template in a fleet the pipelines of the folders that are
-// there at this moment; a suspended one stays. What is wrong with a folder, or with pipelines together, is in the
-// list, and what has an error is left out. An error means that a repository could not be
-// read; the other templates are expanded all the same.
+// Expand replaces each template of a fleet by the pipelines of its current folders. A suspended template stays.
+// The list has the problems with folders, and with pipelines together; pipelines with an error are left out. An
+// error means that a repository could not be read; the other templates are expanded all the same.
 func Expand(ctx context.Context, fleet []*Pipeline, opts ExpandOptions) ([]*Pipeline, diag.List, error) {
 	var out []*Pipeline
 	var found diag.List
@@ -54,7 +53,7 @@ func Expand(ctx context.Context, fleet []*Pipeline, opts ExpandOptions) ([]*Pipe
 	return out, found, errors.Join(errs...)
 }
 
-// expandNow lists the folders of a template and makes its pipelines.
+// expandNow lists the folders of a template and returns its pipelines.
 func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeline, diag.List, error) {
 	creds, found := p.Credentials(opts.Getenv)
 	if found.HasErrors() {

@@ -12,12 +12,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// MaxFiles bounds how many files a folder of pipelines may hold.
+// MaxFiles limits the files of a folder of pipelines.
 const MaxFiles = 10_000
 
-// Load reads a pipeline file, or all of a folder: see [Files]. Where it finds an error it
-// returns no pipelines. Those that a pipeline waits for may be in other files, unless it is a
-// folder that was read.
+// Load reads a pipeline file, or all files of a folder: see [Files]. If there is an error, it returns no
+// pipelines. A pipeline of a single file may wait for pipelines of other files; in a folder, all must be there.
 func Load(path string) ([]*Pipeline, diag.List) {
 	names, folder, err := Files(path)
 	if err != nil {
@@ -48,10 +47,9 @@ func readPipelines(name string, apps *apps) ([]*Pipeline, diag.List) {
 	return parseFile(name, data, apps)
 }
 
-// Files lists the pipeline files that a path stands for, sorted: the file itself, or those in
-// a folder that end in .yaml, .yml or .json. Folders in it are not entered, and names that
-// start with a dot are left out: in a mounted ConfigMap they hold what the other names lead
-// to. It is an error if there are none.
+// Files returns the sorted pipeline files of a path: the file itself, or the files of a folder that end in
+// .yaml, .yml or .json. It does not read subfolders, or names that start with a dot: a mounted ConfigMap has
+// its data below such names, and the other names are links to it. It returns an error if there are no files.
 func Files(path string) (names []string, folder bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -84,14 +82,14 @@ func isPipelineName(name string) bool {
 	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }
 
-// mayBeFile reports whether a name leads to a file, and not to a folder or to a pipe, which
-// could be waited for without end. What cannot be looked at is a file that cannot be read.
+// mayBeFile reports whether a name is not a folder or a pipe, which could block forever. It returns true on
+// errors: reading the file reports them.
 func mayBeFile(name string) bool {
 	info, err := os.Stat(name)
 	return err != nil || info.Mode().IsRegular()
 }
 
-// plain is an error of the file system without the name of the file, which stands before it.
+// plain returns a file system error without the name of the file, which the message has already.
 func plain(err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Op + ": " + e.Err.Error()

@@ -11,19 +11,19 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// template is what a pipeline with forEach makes others of.
+// template is the part of a pipeline with forEach that others are made from.
 type template struct {
-	raw   pipeline.Pipeline // without defaults, as some follow from what is still to be filled in
-	names *regexp.Regexp    // matches the names that it may give
+	raw   pipeline.Pipeline // without defaults, because some depend on fields that are not filled in yet
+	names *regexp.Regexp    // matches the names of its pipelines
 
 	mu sync.Mutex
-	// taken are the folders that the last expansion made pipelines for. When another one
-	// wants the same output, they keep it.
+	// taken are the folders that the last expansion made pipelines for. If a new folder's pipeline has the same
+	// output as one of these, the old one stays.
 	taken map[string]bool
 }
 
-// prepareTemplate checks a pipeline with forEach on two folders that nobody has, so that most
-// of what is wrong shows before any folder is known.
+// prepareTemplate checks a pipeline with forEach on two sample folders, so that most errors are found before
+// any folder is known.
 func (p *Pipeline) prepareTemplate() diag.List {
 	p.each = &template{raw: p.Pipeline, names: namePattern(p.Metadata.Name)}
 	p.Default()
@@ -34,7 +34,7 @@ func (p *Pipeline) prepareTemplate() diag.List {
 	for _, folder := range sampleFolders(p.Spec.ForEach) {
 		sample, errs := p.forFolder(folder)
 		sample.Spec.ForEach = p.Spec.ForEach
-		sample.folder = "" // nobody knows it
+		sample.folder = "" // a sample is not a real folder
 		if len(errs) == 0 {
 			sample.Default()
 			errs = sample.Validate()
@@ -47,10 +47,10 @@ func (p *Pipeline) prepareTemplate() diag.List {
 	return p.checkApart(samples)
 }
 
-// checkFirstSource refuses templates in what is needed to find the folders.
+// checkFirstSource refuses templates in the fields that are needed to find the folders.
 func (p *Pipeline) checkFirstSource() diag.List {
 	if len(p.Spec.Sources) == 0 {
-		return nil // Validate says so.
+		return nil // Validate reports it
 	}
 	first := p.each.raw.Spec.Sources[0]
 	var errs []pipeline.FieldError
@@ -67,8 +67,7 @@ func (p *Pipeline) checkFirstSource() diag.List {
 	return p.diags(errs)
 }
 
-// checkApart refuses a template whose pipelines would all have one name or write to one
-// place.
+// checkApart refuses a template whose pipelines would all have the same name or write to the same place.
 func (p *Pipeline) checkApart(samples []*Pipeline) diag.List {
 	var errs []pipeline.FieldError
 	if !usesFolder(p.each.raw.Metadata.Name) {
@@ -91,17 +90,17 @@ func (p *Pipeline) checkApart(samples []*Pipeline) diag.List {
 	return p.diags(errs)
 }
 
-// forFolder makes the pipeline of one folder, without defaults.
+// forFolder returns the pipeline of one folder, without defaults.
 func (p *Pipeline) forFolder(folder string) (*Pipeline, []pipeline.FieldError) {
 	filled, errs := fill(p.each.raw, folder)
 	filled.Spec.ForEach = ""
 	return &Pipeline{Pipeline: filled, file: p.file, nodes: p.nodes, folder: folder, apps: p.apps}, errs
 }
 
-// Expand makes the pipelines of a template: one for each folder, in their order. A folder of
-// which none can be made is reported and left out. Of two that want one name or place, the
-// one stays that had it at the last call; if none had, both are left out, since taking over
-// the branch of another one could delete everything on it.
+// Expand returns the pipelines of a template: one for each folder, in their order. It reports and leaves out a
+// folder whose pipeline is invalid. If two have the same name or place, the one that had it at the last call
+// stays. If none had it, both are left out, because taking over the branch of another pipeline could delete
+// everything on it.
 func (p *Pipeline) Expand(folders []string) ([]*Pipeline, diag.List) {
 	var fleet []*Pipeline
 	var found diag.List
@@ -136,8 +135,7 @@ func (p *Pipeline) expandOne(folder string) (*Pipeline, diag.List) {
 	return made, found
 }
 
-// settle leaves out pipelines that are in each other's way: one that is established stays,
-// of others both go.
+// settle leaves out pipelines in conflict: an established one stays, otherwise both are left out.
 func settle(fleet []*Pipeline, established func(*Pipeline) bool) ([]*Pipeline, diag.List) {
 	var found diag.List
 	out := map[int]bool{}
@@ -162,13 +160,13 @@ func settle(fleet []*Pipeline, established func(*Pipeline) bool) ([]*Pipeline, d
 	return kept, found
 }
 
-// mayGive reports whether a template may make a pipeline of that name.
+// mayGive reports whether the template can have a pipeline with that name.
 func (t *template) mayGive(name string) bool { return t.names != nil && t.names.MatchString(name) }
 
-// actions are the parts of a text that a template fills in.
+// actions matches the parts of a text that a template fills in.
 var actions = regexp.MustCompile(`\{\{.*?\}\}`)
 
-// namePattern matches what a template makes of a name; nil if it cannot be told.
+// namePattern returns a pattern for the names that a template gives, or nil if it is unknown.
 func namePattern(name string) *regexp.Regexp {
 	var parts []string
 	for _, part := range actions.Split(name, -1) {

@@ -15,23 +15,23 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// MaxFileBytes bounds a pipeline file.
+// MaxFileBytes limits a pipeline file.
 const MaxFileBytes = 1 << 20
 
-// Pipeline is a pipeline with the place that it was read from. One with forEach is a
-// template: [Pipeline.Expand] makes the pipelines of it.
+// Pipeline is a pipeline with its position in a file. A pipeline with forEach is a template: [Pipeline.Expand]
+// returns its pipelines.
 type Pipeline struct {
 	pipeline.Pipeline
 
 	file   string
 	nodes  positions
-	folder string    // that the pipeline was made for, by forEach
+	folder string    // the folder of forEach that it was made for
 	each   *template // nil without forEach
-	apps   *apps     // whose tokens it uses
+	apps   *apps     // the token sources that it uses
 }
 
-// Parse reads all documents of a pipeline file. The name is used in diagnostics, and its
-// folder for relative file names. Where it finds an error it returns no pipelines.
+// Parse parses all documents of a pipeline file. The name is used in diagnostics, and its folder for relative
+// file names. If there is an error, it returns no pipelines.
 func Parse(file string, data []byte) ([]*Pipeline, diag.List) {
 	return parseFile(file, data, newApps())
 }
@@ -72,7 +72,7 @@ func parseFile(file string, data []byte, apps *apps) ([]*Pipeline, diag.List) {
 	return fleet, found
 }
 
-// isEmpty reports whether a document has no content: comments alone are no pipeline.
+// isEmpty reports whether a document has no content, or only comments.
 func isEmpty(document *yaml.Node) bool {
 	return len(document.Content) == 0 || document.Content[0].ShortTag() == "!!null"
 }
@@ -83,7 +83,7 @@ func parseDocument(file string, root *yaml.Node, apps *apps) (*Pipeline, diag.Li
 	d.decode(root, "", &p.Pipeline)
 	p.nodes = d.nodes
 	if d.found.HasErrors() {
-		return p, d.found // Validate would only repeat that what could not be read is missing.
+		return p, d.found // Validate would report fields that could not be decoded as missing
 	}
 	if p.Spec.ForEach != "" {
 		return p, p.prepareTemplate()
@@ -91,7 +91,7 @@ func parseDocument(file string, root *yaml.Node, apps *apps) (*Pipeline, diag.Li
 	return p, p.check()
 }
 
-// check sets defaults and reports what is wrong.
+// check sets defaults and returns the problems of the pipeline.
 func (p *Pipeline) check() diag.List {
 	p.Default()
 	return p.diags(p.Validate())
@@ -105,8 +105,7 @@ func (p *Pipeline) diags(errs []pipeline.FieldError) diag.List {
 	return found
 }
 
-// Origin is where the pipeline is written, file:line, and the folder that forEach made it
-// for.
+// Origin returns the position of the pipeline, file:line, and the folder that forEach made it for.
 func (p *Pipeline) Origin() string {
 	origin := p.file
 	if at := p.nodes.nearest(""); at != nil {
@@ -118,8 +117,7 @@ func (p *Pipeline) Origin() string {
 	return origin
 }
 
-// Diag positions a wrong value at its field, or where the field is absent at what it
-// is missing from.
+// Diag returns a diagnostic at the field with the error or, if the field is absent, at its nearest existing parent.
 func (p *Pipeline) Diag(e pipeline.FieldError) diag.Diagnostic {
 	message := e.Error()
 	if p.folder != "" {
@@ -131,7 +129,7 @@ func (p *Pipeline) Diag(e pipeline.FieldError) diag.Diagnostic {
 	return d
 }
 
-// resolve makes a file name of the pipeline absolute or relative to the working folder.
+// resolve returns a file name of the pipeline, relative to the pipeline file, as a path that can be opened.
 func (p *Pipeline) resolve(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -139,7 +137,7 @@ func (p *Pipeline) resolve(name string) string {
 	return filepath.Join(filepath.Dir(p.file), name)
 }
 
-// yamlLine finds the position in a message of the YAML library, which has no other.
+// yamlLine finds the position in the YAML library's messages, which is not available otherwise.
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
 
 func syntaxError(file string, err error) diag.Diagnostic {

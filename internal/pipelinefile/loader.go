@@ -16,38 +16,37 @@ import (
 )
 
 const (
-	// DefaultPoll is how often a [Loader] looks whether files have changed.
+	// DefaultPoll is how often a [Loader] checks whether files have changed.
 	DefaultPoll = 3 * time.Second
-	// rereadAfter is how many looks later all files are read anyway: a file system may not
-	// say that they changed.
+	// rereadAfter is the number of checks after which all files are read anyway, because some file systems do
+	// not report changes.
 	rereadAfter = 20
 )
 
-// LoaderOptions decide where the configuration of a fleet comes from.
+// LoaderOptions say where the configuration of a fleet is.
 type LoaderOptions struct {
 	// Path is a pipeline file, or a folder of them.
 	Path string
 	// Getenv reads credentials that are in environment variables. Default [os.LookupEnv].
 	Getenv Getenv
-	// Poll is how often Watch looks for changes. Default [DefaultPoll].
+	// Poll is how often Watch checks for changes. Default [DefaultPoll].
 	Poll time.Duration
 }
 
-// Loader reads the configuration of a running fleet again and again. What is wrong in it
-// harms nothing that runs: a file with an error keeps the pipelines of its last good
-// version, and so does one that gets into another one's way; a folder that becomes empty or
-// cannot be read keeps all of them. Only a file that is deleted among others takes its
-// pipelines with it. It is safe for concurrent use.
+// Loader reads the configuration of a running fleet again and again. Errors in it do not stop running
+// pipelines: a file with an error, or in conflict with another one, keeps the pipelines of its last good
+// version. A folder that becomes empty or unreadable keeps all pipelines. Only deleting one of several files
+// removes its pipelines. It is safe for concurrent use.
 type Loader struct {
 	options LoaderOptions
 	apps    *apps
 
 	mu       sync.Mutex
 	files    map[string]*file
-	seen     map[string]fs.FileInfo // what the last look found
+	seen     map[string]fs.FileInfo // what the last check found
 	last     result
-	loaded   bool // at least once
-	guarding bool // the last load found the configuration gone
+	loaded   bool // loaded at least once
+	guarding bool // the last load found no configuration
 }
 
 // file is one pipeline file.
@@ -55,21 +54,21 @@ type file struct {
 	name string
 	read bool
 	sum  [sha256.Size]byte
-	// next are the pipelines of what it holds now; nil if that has errors.
+	// next are the pipelines of its current content; nil if that has errors.
 	next  []*Pipeline
-	wrong diag.List // what is wrong with it by itself
-	// good are the pipelines that run: next, or a part of it, or those of an older version.
+	wrong diag.List // problems of the file alone
+	// good are the pipelines that run: next, or some of it, or those of an older version.
 	good             []*Pipeline
 	current, partial bool
 }
 
-// result is what a load says.
+// result is the result of a load.
 type result struct {
 	definitions []fleet.Definition
 	problems    diag.List
 }
 
-// NewLoader makes a loader. It reads nothing yet.
+// NewLoader returns a loader. It reads nothing yet.
 func NewLoader(options LoaderOptions) *Loader {
 	if options.Getenv == nil {
 		options.Getenv = os.LookupEnv
@@ -80,9 +79,8 @@ func NewLoader(options LoaderOptions) *Loader {
 	return &Loader{options: options, apps: newApps(), files: map[string]*file{}}
 }
 
-// Load reads all files and says which pipelines are to run, what is wrong, and whether either
-// is different from the call before. At the first call there is no last good version: with an
-// error and no pipelines there is nothing that could run.
+// Load reads all files. It returns the pipelines to run, the problems, and whether either has changed since the
+// last call. The first call has no last good versions: an error can leave no pipelines to run.
 func (l *Loader) Load() (defs []fleet.Definition, problems diag.List, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,8 +100,7 @@ func (r result) equal(other result) bool {
 		slices.EqualFunc(r.definitions, other.definitions, func(a, b fleet.Definition) bool { return a.Source == b.Source })
 }
 
-// guard says that the configuration as a whole is gone, or cannot be read, and that this
-// stops nothing.
+// guard returns the problem that the whole configuration is missing or unreadable. The pipelines keep running.
 func (l *Loader) guard(err error) diag.List {
 	wrong := invalid(l.options.Path, nil, err.Error())
 	if len(l.last.definitions) == 0 {
@@ -116,7 +113,7 @@ func (l *Loader) guard(err error) diag.List {
 	return diag.List{wrong, kept}
 }
 
-// readAll brings the files up to date and reports whether any has changed.
+// readAll reads the files and reports whether any has changed.
 func (l *Loader) readAll(names []string) bool {
 	changed := false
 	for name := range l.files {
@@ -136,11 +133,11 @@ func (l *Loader) readAll(names []string) bool {
 	return changed
 }
 
-// update reads a file, and parses it if it is not what it was.
+// update reads a file, and parses it if its content has changed.
 func (f *file) update(apps *apps) bool {
 	data, err := readFile(f.name, MaxFileBytes)
 	if err != nil {
-		data = []byte("\x00" + plain(err)) // what no good file holds
+		data = []byte("\x00" + plain(err)) // no valid file has this content
 	}
 	sum := sha256.Sum256(data)
 	if f.read && sum == f.sum {
@@ -156,7 +153,7 @@ func (f *file) update(apps *apps) bool {
 	return true
 }
 
-// inherit lets templates that are read again know which folders they had.
+// inherit copies the folders of templates from the last version of the file.
 func (f *file) inherit() {
 	for _, p := range f.next {
 		for _, old := range f.good {
@@ -169,7 +166,7 @@ func (f *file) inherit() {
 	}
 }
 
-// settle decides what runs.
+// settle decides which pipelines run.
 func (l *Loader) settle() result {
 	var files []*file
 	for _, name := range slices.Sorted(maps.Keys(l.files)) {
@@ -190,9 +187,8 @@ func (l *Loader) settle() result {
 	return out
 }
 
-// Watch calls changed whenever the files have changed, until ctx ends. It looks at the files'
-// sizes and times only, which costs little and works on mounts where the kernel tells of no
-// change; now and then it reads them all the same.
+// Watch calls changed whenever the files have changed, until ctx ends. It compares sizes and times, which is
+// cheap and works on mounts that send no change notifications, and from time to time it reads all files.
 func (l *Loader) Watch(ctx context.Context, changed func(defs []fleet.Definition, problems diag.List)) {
 	ticker := time.NewTicker(l.options.Poll)
 	defer ticker.Stop()
@@ -211,7 +207,7 @@ func (l *Loader) Watch(ctx context.Context, changed func(defs []fleet.Definition
 	}
 }
 
-// moved reports whether the files look different from when they were last read.
+// moved reports whether the files' sizes or times have changed since they were last read.
 func (l *Loader) moved() bool {
 	names, _, _ := Files(l.options.Path)
 	now := look(names)
@@ -225,7 +221,7 @@ func (l *Loader) moved() bool {
 	})
 }
 
-// look is what files look like from outside; nil for one that cannot be looked at.
+// look returns the file information of the names; nil for a file that cannot be examined.
 func look(names []string) map[string]fs.FileInfo {
 	out := map[string]fs.FileInfo{}
 	for _, name := range names {

@@ -10,16 +10,16 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// rolloutFault is a pipeline that waits for what never comes.
+// rolloutFault is a pipeline that waits for one that never becomes ready.
 type rolloutFault struct {
 	at      int   // the pipeline's index
-	circle  []int // those that wait for each other; empty: it waits for an unknown one
+	circle  []int // the pipelines that wait for each other; empty if it waits for an unknown one
 	problem pipeline.FieldError
 }
 
-// rolloutFaults finds pipelines that wait for unknown ones, if the fleet is complete, or in a
-// circle. Of templates nothing is said before they are expanded, and a name that one of them
-// may give counts as known.
+// rolloutFaults returns pipelines that wait for each other in a circle or, if the fleet is complete, for
+// unknown pipelines. Templates are not checked before they are expanded, and every name that a template can
+// give counts as known.
 func rolloutFaults(fleet []*Pipeline, complete bool) []rolloutFault {
 	r := rollouts{fleet: fleet, byName: map[string]int{}, state: make([]visit, len(fleet))}
 	for i, p := range fleet {
@@ -36,12 +36,12 @@ func rolloutFaults(fleet []*Pipeline, complete bool) []rolloutFault {
 	return r.found
 }
 
-// rollouts walks along who waits for whom, over each pipeline once.
+// rollouts follows which pipeline waits for which. It visits each pipeline once.
 type rollouts struct {
 	fleet  []*Pipeline
 	byName map[string]int
 	state  []visit
-	way    []int // from where the walk began to where it is
+	way    []int // from the start of the walk to the current pipeline
 	found  []rolloutFault
 }
 
@@ -73,7 +73,7 @@ func (r *rollouts) walk(at int) {
 	r.state[at] = left
 }
 
-// circle reports that the walk has come back to where it was.
+// circle reports that the walk has returned to a pipeline on its way.
 func (r *rollouts) circle(at, n, back int) {
 	members := slices.Clone(r.way[slices.Index(r.way, back):])
 	names := make([]string, 0, len(members)+1)
@@ -103,7 +103,7 @@ func (r *rollouts) unknown() {
 	}
 }
 
-// mayCome reports whether a template may make a pipeline of that name.
+// mayCome reports whether a template can have a pipeline with that name.
 func (r *rollouts) mayCome(name string) bool {
 	return slices.ContainsFunc(r.fleet, func(p *Pipeline) bool { return p.each != nil && p.each.mayGive(name) })
 }

@@ -16,16 +16,14 @@ import (
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
-// Secrets are the credentials of a pipeline that have nothing to do with reading and
-// writing Git: what only the service needs.
+// Secrets are the credentials of a pipeline that only the service needs, for other things than reading and writing Git.
 type Secrets struct {
-	// Webhooks are those of all repositories of the pipeline. Several may be of one
-	// repository and type, when secrets are about to change; any of them is good.
+	// Webhooks are the secrets of all repositories of the pipeline. While a secret is being replaced, a
+	// repository and type can have several; each of them is accepted.
 	Webhooks []WebhookSecret
-	// Sources are the forges in the order of the pipeline's sources; nil for a source
-	// without one.
+	// Sources are the forges in the order of the pipeline's sources. It is nil for a source without one.
 	Sources []*forge.Config
-	// Output is the forge for pull requests; nil without one.
+	// Output is the forge for pull requests, or nil.
 	Output *forge.Config
 	// Notify and Receivers are in the order of the pipeline's.
 	Notify, Receivers []EndpointSecret
@@ -33,33 +31,32 @@ type Secrets struct {
 	OCI RegistrySecret
 }
 
-// WebhookSecret accepts the webhooks of a repository.
+// WebhookSecret is a secret for the webhooks of a repository.
 type WebhookSecret struct {
-	// Repository is HOST[:PORT]/PATH as [pipeline.RepositoryAddress] makes it, equal for all
-	// URLs of one repository.
+	// Repository is HOST[:PORT]/PATH as [pipeline.RepositoryAddress] returns it, which is equal for all URLs of
+	// one repository.
 	Repository string
 	Type       string
 	Secret     []byte
 }
 
-// EndpointSecret is for calling somebody's HTTP address.
+// EndpointSecret is the credential of an HTTP address that is called.
 type EndpointSecret struct {
-	// Secret is the key of the HMAC; nil: the body is not signed.
+	// Secret is the HMAC key. If it is nil, the body is not signed.
 	Secret []byte
-	// CAPEM holds certificates to trust besides the system's.
+	// CAPEM are certificates to trust in addition to the system's.
 	CAPEM []byte
 }
 
-// RegistrySecret is for an OCI registry; the zero value is anonymous access.
+// RegistrySecret is the credential of an OCI registry. The zero value is anonymous access.
 type RegistrySecret struct {
 	Username, Password string
-	// CAPEM holds certificates to trust besides the system's.
+	// CAPEM are certificates to trust in addition to the system's.
 	CAPEM []byte
 }
 
-// Secrets reads what the pipeline's fields for the service point at. It may be called again
-// whenever files may have been renewed. Of a pipeline with forEach it leaves out what depends
-// on the folder.
+// Secrets reads the credentials that only the service needs. It may be called again after files have changed.
+// For a pipeline with forEach it skips what depends on the folder.
 func (p *Pipeline) Secrets(getenv Getenv) (Secrets, diag.List) {
 	r := resolver{pipeline: p, getenv: getenv}
 	var s Secrets
@@ -87,14 +84,14 @@ func (p *Pipeline) Secrets(getenv Getenv) (Secrets, diag.List) {
 	return s, r.found
 }
 
-// webhook adds a webhook, once: the output's is often that of a source.
+// webhook adds a webhook unless it was added: the output's is often that of a source.
 func (r *resolver) webhook(s *Secrets, path, url string, w *pipeline.Webhook) {
 	if w == nil {
 		return
 	}
 	secret := r.text(path+".secret", w.SecretFile, w.SecretEnv)
 	if secret == "" {
-		return // reported
+		return // it was reported
 	}
 	next := WebhookSecret{Repository: pipeline.RepositoryAddress(url), Type: w.Type, Secret: []byte(secret)}
 	if !slices.ContainsFunc(s.Webhooks, func(known WebhookSecret) bool {
@@ -112,15 +109,15 @@ func (r *resolver) endpoint(path, secretFile, secretEnv, caFile, caEnv string) E
 	return e
 }
 
-// forge prepares the access to the API of a repository's host. At is the source or output,
-// and auth the credential of the repository.
+// forge returns the access to the API of a repository's forge. at is the path of the source or output, and auth
+// the credential of the repository.
 func (r *resolver) forge(at, repository string, f *pipeline.Forge, auth pipeline.Auth) *forge.Config {
 	if f == nil {
 		return nil
 	}
 	out := &forge.Config{Type: f.Type, URL: f.URL, Repository: pathAtSite(f.URL, repository)}
 	out.Connection = r.connection(at+".auth", auth)
-	if !isHostOf(f.URL, repository) { // the way out is the same, but it is another server
+	if !isHostOf(f.URL, repository) { // the repository's proxy is used, but it is another server
 		out.Connection.CAPEM, out.Connection.ClientCertPEM, out.Connection.ClientKeyPEM = nil, nil, nil
 	}
 	if f.CAFile+f.CAEnv != "" {
@@ -139,8 +136,8 @@ func (r *resolver) forge(at, repository string, f *pipeline.Forge, auth pipeline
 	return out
 }
 
-// rereadToken makes an access read its token for each call: it may be renewed meanwhile. It
-// is read once now, so that what is wrong is known at once.
+// rereadToken makes an access read its token for each call, because it can be replaced. It reads the token once
+// now to find errors early.
 func (r *resolver) rereadToken(out *forge.Config, path, file, env string) {
 	r.text(path, file, env)
 	out.Identity = "env " + env
@@ -164,13 +161,12 @@ func (r *resolver) rereadToken(out *forge.Config, path, file, env string) {
 	}
 }
 
-// appToken makes an access ask the app of the repository's credential, whose private key may
-// be renewed meanwhile too.
+// appToken makes an access use the app of the repository's credential, whose private key can be replaced too.
 func (r *resolver) appToken(out *forge.Config, path, repository string, auth pipeline.Auth) {
 	out.Identity = r.auth(path, repository, auth).Identity
 	quiet := resolver{pipeline: r.pipeline, getenv: r.getenv}
 	out.Token = func(ctx context.Context) (string, error) {
-		now := quiet // what goes wrong in one call is not told in the next
+		now := quiet // each call reports only its own errors
 		source := now.auth(path, repository, auth).Token
 		if source == nil {
 			return "", errors.New(summary(now.found))
@@ -179,7 +175,7 @@ func (r *resolver) appToken(out *forge.Config, path, repository string, auth pip
 	}
 }
 
-// summary is all that was found, on one line.
+// summary returns all diagnostics on one line.
 func summary(found diag.List) string {
 	messages := make([]string, len(found))
 	for i, d := range found {
@@ -188,7 +184,7 @@ func summary(found diag.List) string {
 	return strings.Join(messages, "; ")
 }
 
-// isHostOf reports whether a site is on the host of a repository that is reached by https.
+// isHostOf reports whether a site is on the host of a repository with an https URL.
 func isHostOf(site, repository string) bool {
 	normal, err := transport.NormaliseURL(repository)
 	if err != nil {
@@ -199,7 +195,7 @@ func isHostOf(site, repository string) bool {
 	return errA == nil && errB == nil && a.Scheme == "https" && b.Scheme == "https" && a.Hostname() == b.Hostname()
 }
 
-// pathAtSite is the path of a repository at a site, which may be in a folder of its host.
+// pathAtSite returns the path of a repository at a site, which can be in a subfolder of its host.
 func pathAtSite(site, repository string) string {
 	_, path, _ := strings.Cut(pipeline.RepositoryAddress(repository), "/")
 	if u, err := url.Parse(site); err == nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// maxFieldBytes bounds what a template in a field may become.
+// maxFieldBytes limits the text that a template in a field gives.
 const maxFieldBytes = 4096
 
-// errTooLong is what a template gives that becomes longer.
+// errTooLong is the error of a template whose text exceeds maxFieldBytes.
 var errTooLong = fmt.Errorf("the text is longer than %d bytes", maxFieldBytes)
 
-// fill makes the pipeline of one folder: the templates in all its fields are executed, but
-// for those that a pass executes. Defaults are not set yet, as some follow from other fields.
+// fill returns the pipeline of one folder: it executes the templates in all fields, except those that a pass
+// executes. It sets no defaults, because some depend on other fields.
 func fill(from pipeline.Pipeline, folder string) (pipeline.Pipeline, []pipeline.FieldError) {
 	p, err := deepCopy(from)
 	if err != nil {
@@ -53,7 +53,7 @@ func fill(from pipeline.Pipeline, folder string) (pipeline.Pipeline, []pipeline.
 	return p, found
 }
 
-// deepCopy copies a pipeline as its file would be read again.
+// deepCopy copies a pipeline through JSON.
 func deepCopy(from pipeline.Pipeline) (to pipeline.Pipeline, err error) {
 	text, err := json.Marshal(from)
 	if err == nil {
@@ -62,7 +62,8 @@ func deepCopy(from pipeline.Pipeline) (to pipeline.Pipeline, err error) {
 	return to, err
 }
 
-// hasOwnTemplate reports whether a field is a template that is executed later, or not at all.
+// hasOwnTemplate reports whether a field is not filled in for a folder: forEach itself, and the templates that a
+// pass executes.
 func hasOwnTemplate(at string) bool {
 	return at == "spec.forEach" || at == "spec.output.commit.message" || at == "spec.output.promotion.title"
 }
@@ -70,7 +71,7 @@ func hasOwnTemplate(at string) bool {
 // usesFolder reports whether a text is a template.
 func usesFolder(text string) bool { return strings.Contains(text, "{{") }
 
-// execute fills in a template.
+// execute executes a template.
 func execute(text string, data map[string]any) (string, error) {
 	t, err := parseTemplate(text)
 	if err != nil {
@@ -83,7 +84,7 @@ func execute(text string, data map[string]any) (string, error) {
 	return b.String(), nil
 }
 
-// visitStrings shows all strings of a value, which is given by pointer, with their paths.
+// visitStrings calls visit for all strings of the value that a pointer refers to, with their paths.
 func visitStrings(at string, value any, visit func(at, text string)) {
 	eachString(at, reflect.ValueOf(value).Elem(), func(at, text string) string {
 		visit(at, text)
@@ -91,7 +92,7 @@ func visitStrings(at string, value any, visit func(at, text string)) {
 	})
 }
 
-// eachString replaces every string of a value, but for the keys of maps.
+// eachString replaces every string of a value, except the keys of maps.
 func eachString(at string, v reflect.Value, replace func(at, text string) string) {
 	switch v.Kind() {
 	case reflect.String:
@@ -125,11 +126,11 @@ func eachString(at string, v reflect.Value, replace func(at, text string) string
 	}
 }
 
-// parsePosition is what text/template puts before what is wrong: a name and a line.
+// parsePosition matches the name and line that text/template puts before an error.
 var parsePosition = regexp.MustCompile(`^template: :\d+:\s*`)
 
-// parseTemplate parses the template of a field strictly: it may only insert parts of the
-// folder's path. What the language has besides would make a field unreadable.
+// parseTemplate parses the template of a field. It allows only parts of the folder's path and functions on
+// them, so that fields stay readable.
 func parseTemplate(text string) (*texttemplate.Template, error) {
 	t, err := texttemplate.New("").Option("missingkey=error").Funcs(folderFunctions()).Parse(text)
 	if err != nil {
@@ -171,8 +172,7 @@ func checkPipe(pipe *parse.PipeNode) error {
 	return nil
 }
 
-// checkArgument checks what a template names. The segments of a path are a list, which can
-// only be picked from.
+// checkArgument checks what a template names. The segments of a path are a list, so they need an index.
 func checkArgument(arg parse.Node, indexed bool) error {
 	switch n := arg.(type) {
 	case *parse.StringNode, *parse.NumberNode:
@@ -192,7 +192,8 @@ func checkArgument(arg parse.Node, indexed bool) error {
 	return fmt.Errorf("%s is not known here", arg)
 }
 
-// folderFunctions change the text of a path. All take it last, so that they can be piped to.
+// folderFunctions returns the functions that change the text of a path. Each takes the text last, so that it
+// can be piped in.
 func folderFunctions() texttemplate.FuncMap {
 	return texttemplate.FuncMap{
 		"index":      pick,
@@ -208,7 +209,7 @@ func folderFunctions() texttemplate.FuncMap {
 	}
 }
 
-// pick is one part of a folder's path.
+// pick returns one segment of a folder's path.
 func pick(segments []string, i int) (string, error) {
 	if i < 0 || i >= len(segments) {
 		return "", fmt.Errorf("the folder's path has no part %d: they are counted from 0, and it has %d", i, len(segments))
@@ -216,8 +217,7 @@ func pick(segments []string, i int) (string, error) {
 	return segments[i], nil
 }
 
-// cause is the innermost error: the wrapping of text/template speaks of templates without a
-// name.
+// cause returns the innermost error. The outer ones of text/template name a template that has no name.
 func cause(err error) error {
 	for {
 		inner := errors.Unwrap(err)
@@ -228,7 +228,7 @@ func cause(err error) error {
 	}
 }
 
-// boundedWriter fails once more than left bytes were written.
+// boundedWriter fails if more bytes are written than are left.
 type boundedWriter struct {
 	out  io.Writer
 	left int
@@ -242,8 +242,8 @@ func (w *boundedWriter) Write(p []byte) (int, error) {
 	return w.out.Write(p)
 }
 
-// sampleFolders are two folders that a pattern would match, different in every part that a
-// pattern leaves open. Templates are tried on them before any folder is known.
+// sampleFolders returns two folders that match a pattern and differ in every variable part. Templates are
+// checked with them before any folder is known.
 func sampleFolders(pattern string) []string {
 	segments := strings.Split(pattern, "/")
 	var out []string

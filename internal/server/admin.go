@@ -19,7 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/style"
 )
 
-// Fleet is the state that is shown: a [fleet.Fleet].
+// Fleet is the state that is shown. It is implemented by [fleet.Fleet].
 type Fleet interface {
 	Status() []fleet.Status
 	Pipeline(name string) (fleet.Status, bool)
@@ -36,8 +36,8 @@ type Options struct {
 	Trigger func(t fleet.Trigger)
 	Version string
 	Metrics prometheus.Gatherer
-	// Token returns the current bearer token; nil: no token is required, which is for listeners on
-	// loopback.
+	// Token returns the current bearer token. If it is nil, no token is required, which is only for listeners
+	// on loopback.
 	Token func() string
 	Log   *slog.Logger
 }
@@ -67,7 +67,7 @@ func NewAdmin(o Options) http.Handler {
 	return secured(open)
 }
 
-// secured sets the security headers of all answers.
+// secured sets the security headers of all responses.
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		style.Secure(w.Header())
@@ -77,7 +77,7 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
-// guard accepts requests with the token, or, if there is none, requests to a loopback host.
+// guard accepts requests with the token. If there is no token, it accepts requests to a loopback host.
 func (a *admin) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -93,7 +93,7 @@ func (a *admin) guard(next http.Handler) http.Handler {
 	})
 }
 
-// carries reports whether a request has the token. It takes the same time if not.
+// carries reports whether a request has the token. It compares in constant time.
 func carries(r *http.Request, token string) bool {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	given = strings.TrimSpace(given)
@@ -104,7 +104,7 @@ func carries(r *http.Request, token string) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "bearer")
 }
 
-// namesLoopback reports whether a Host header names this machine without the help of DNS.
+// namesLoopback reports whether a Host header names this machine without DNS.
 func namesLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -117,14 +117,14 @@ func namesLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// healthz answers as long as the fleet does: a request hangs if the fleet is deadlocked.
+// healthz responds as long as the fleet does: it hangs if the fleet is deadlocked.
 func (a *admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	a.Fleet.Remotes()
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// readyz is ready once each pipeline was tried, and stays so: it says whether this process works, not
-// whether its inputs are right.
+// readyz succeeds once every pipeline has been tried, and from then on: it reports whether this process works,
+// not whether its inputs are valid.
 func (a *admin) readyz(w http.ResponseWriter, _ *http.Request) {
 	if !a.ready.Load() {
 		if waiting := untried(a.Fleet.Status()); waiting > 0 {

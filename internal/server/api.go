@@ -22,26 +22,26 @@ const (
 	maxTokenBytes   = 256
 )
 
-// Pipelines is the answer of GET /api/v1/pipelines.
+// Pipelines is the response of GET /api/v1/pipelines.
 type Pipelines struct {
 	Version string         `json:"version"`
 	Items   []fleet.Status `json:"items"`
-	// Problems are what is wrong with the configuration. Pipelines that ran before go on.
+	// Problems are errors in the configuration. Pipelines that ran before continue to run.
 	Problems []fleet.Finding `json:"problems"`
 }
 
-// Remotes is the answer of GET /api/v1/remotes.
+// Remotes is the response of GET /api/v1/remotes.
 type Remotes struct {
 	Items []fleet.RemoteStatus `json:"items"`
 }
 
-// Reconcile asks for a pass, and is also the answer: RequestedAt is the token that the status repeats as
+// Reconcile asks for a pass, and is also the response. RequestedAt is the token that the status repeats as
 // lastHandledReconcileAt. Default: the current time.
 type Reconcile struct {
 	RequestedAt string `json:"requestedAt"`
 }
 
-// Problem is the answer to a request that failed.
+// Problem is the response to a request that failed.
 type Problem struct {
 	Error string `json:"error"`
 }
@@ -99,7 +99,7 @@ func (a *admin) trigger(w http.ResponseWriter, r *http.Request, pipeline string)
 	answer(w, http.StatusAccepted, request)
 }
 
-// readReconcile reads a request; its body may be empty.
+// readReconcile decodes a request. Its body may be empty.
 func readReconcile(body io.Reader) (Reconcile, error) {
 	var request Reconcile
 	decoder := json.NewDecoder(body)
@@ -123,10 +123,10 @@ func answer(w http.ResponseWriter, status int, value any) {
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(value) // fails only if the client has gone
+	_ = encoder.Encode(value) // it fails only if the client has gone
 }
 
-// findings are diagnostics in the form of a status.
+// findings returns diagnostics in the form of a status.
 func findings(list diag.List) []fleet.Finding {
 	out := make([]fleet.Finding, 0, len(list))
 	for _, d := range list {
@@ -135,7 +135,7 @@ func findings(list diag.List) []fleet.Finding {
 	return out
 }
 
-// untried counts the pipelines of this replica whose first pass has not ended.
+// untried counts the pipelines of this replica that have not finished a pass.
 func untried(all []fleet.Status) int {
 	n := 0
 	for _, s := range all {

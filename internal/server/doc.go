@@ -1,5 +1,5 @@
-// Package server is the HTTP interface of `agentry serve`: health, metrics, the state of pipelines as
-// JSON and as a page, and requests for passes.
+// Package server is the HTTP interface of `agentry serve`: health, metrics, the state of pipelines as JSON and
+// as a page, and requests for passes.
 //
 //	GET  /                                   the page; ?pipeline=NAME for one
 //	GET  /healthz, /readyz                   without authentication
@@ -10,11 +10,11 @@
 //	POST /api/v1/reconcile                   the same for all pipelines
 //	GET  /api/v1/remotes                     {"items": [fleet.RemoteStatus]}
 //
-// Authorised clients may see everything; no answer holds a byte of a Secret. With a token, everything
-// but health requires it, as a bearer token or, for browsers, as the password of basic
-// authentication. Without a token, the listener must be on loopback, and a request must name a
-// loopback host: a page on the Internet can make a browser connect to 127.0.0.1 under a name of its
-// own, but not send such a host. Requests that change something must not come from another site.
+// Authorised clients can see everything; no response contains a byte of a Secret. With a token, everything
+// except health requires it, as a bearer token or, for browsers, as the password of basic authentication.
+// Without a token, the listener must be on loopback, and a request must name a loopback host: a page on the
+// Internet can make a browser connect to 127.0.0.1 under the page's own host name, but cannot make it send a
+// loopback host. Requests that change something must not come from another site.
 //
-// Webhooks have a listener of their own: see internal/webhook.
+// Webhooks have their own listener: see internal/webhook.
 package server

@@ -15,24 +15,24 @@ import (
 // Limits of the connections of both listeners.
 const (
 	headerTimeout = 5 * time.Second
-	// readTimeout is for a request with its body; webhooks have a shorter limit of their own.
+	// readTimeout is for a request with its body. Webhooks have a shorter limit.
 	readTimeout    = 30 * time.Second
 	writeTimeout   = time.Minute
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 16 << 10
-	// ShutdownTimeout is how long running requests may go on when the service stops.
+	// ShutdownTimeout is how long running requests may continue when the service stops.
 	ShutdownTimeout = 5 * time.Second
 )
 
-// Listener is a place where a handler is served, over TLS if that is set.
+// Listener is an address where a handler is served, with TLS if it is set.
 type Listener struct {
 	net.Listener
 	Handler http.Handler
 	TLS     *tls.Config
 }
 
-// Serve serves until ctx ends; then it accepts no more connections and finishes running requests. An
-// error of one listener stops all.
+// Serve serves until ctx ends. Then it accepts no new connections and finishes running requests. An error of
+// one listener stops all of them.
 func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -60,7 +60,7 @@ func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
 	return nil
 }
 
-// brokenError is the cause of a context that a listener ended, and not the caller.
+// brokenError is the cause of a context that a listener's error cancelled.
 type brokenError struct{ error }
 
 func newServer(l Listener, log *slog.Logger) *http.Server {
@@ -78,8 +78,7 @@ func serve(server *http.Server, l Listener) error {
 	return server.Serve(l.Listener)
 }
 
-// TLS makes the settings of a listener whose certificate may change: each connection gets the current
-// one.
+// TLS returns the settings of a listener whose certificate can change: each connection gets the current one.
 func TLS(certificate func() *tls.Certificate) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
@@ -87,7 +86,7 @@ func TLS(certificate func() *tls.Certificate) *tls.Config {
 	}
 }
 
-// IsLoopback reports whether an address to listen on is reached from this machine only.
+// IsLoopback reports whether only this machine can reach an address to listen on.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && host != "" && namesLoopback(host)

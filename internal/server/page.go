@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// Bounds of the page: it shows pipelines with problems first, and the JSON has all.
+// Limits of the page. It shows pipelines with problems first; the JSON has all pipelines.
 const (
 	maxPageRows = 500
 	maxPageHeld = 200
@@ -24,10 +24,10 @@ const (
 //go:embed page.html
 var pageText string
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Version  string
-	Chosen   string // the one pipeline that the request names
+	Chosen   string // the pipeline that the request names
 	Rows     []pageRow
 	Hidden   int
 	Total    int
@@ -43,29 +43,28 @@ type pageRow struct {
 	Ready, Stalled metav1.Condition
 }
 
-// Good reports whether nobody has to do anything.
+// Good reports whether the pipeline needs no attention.
 func (r pageRow) Good() bool {
 	return r.Ready.Status == metav1.ConditionTrue || r.Suspended || !r.Owned
 }
 
-// Bad reports whether something is wrong. A pipeline that is not good need not be bad: it may not have
-// been tried yet.
+// Bad reports whether something is wrong. A pipeline can be neither good nor bad, for example before its first pass.
 func (r pageRow) Bad() bool {
 	return !r.Good() && (r.Ready.Status == metav1.ConditionFalse || r.Stalled.Status == metav1.ConditionTrue)
 }
 
-// State is the class of the row's colour.
+// State returns the CSS class of the row.
 func (r pageRow) State() string {
 	switch {
 	case r.Bad():
 		return "bad"
-	case r.Good() && r.Owned && !r.Suspended: // this replica does not know about the others
+	case r.Good() && r.Owned && !r.Suspended: // other replicas' pipelines are unknown here
 		return "good"
 	}
 	return ""
 }
 
-// HeldUnits are the units that are held or left out as a whole.
+// HeldUnits returns the units that are held or left out as a whole.
 func (r pageRow) HeldUnits() []fleet.UnitStatus {
 	var out []fleet.UnitStatus
 	for _, u := range r.Units {
@@ -76,13 +75,13 @@ func (r pageRow) HeldUnits() []fleet.UnitStatus {
 	return out
 }
 
-// HeldShown are the held objects that the page shows.
+// HeldShown returns the held objects that the page shows.
 func (r pageRow) HeldShown() []fleet.HeldStatus { return r.Held[:min(len(r.Held), maxPageHeld)] }
 
-// HeldHidden counts the others.
+// HeldHidden returns the number of held objects that the page does not show.
 func (r pageRow) HeldHidden() int { return max(0, len(r.Held)-maxPageHeld) }
 
-// Ago says how long ago a time was, or how long until then.
+// Ago returns how long ago a time was, or how long it is until then.
 func (p page) Ago(t *metav1.Time) string {
 	if t.IsZero() {
 		return "never"
@@ -93,13 +92,13 @@ func (p page) Ago(t *metav1.Time) string {
 	return "in " + t.Sub(p.now).Round(time.Second).String()
 }
 
-// took is a rounded duration.
+// took returns a rounded duration.
 func took(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// short is a commit as people write it.
+// short returns an abbreviated commit id.
 func short(commit string) string { return commit[:min(7, len(commit))] }
 
-// position is file:line:column with what is known of it.
+// position returns file:line:column, without the parts that are unknown.
 func position(f fleet.Finding) string {
 	out := f.File
 	for _, n := range []int{f.Line, f.Column} {

@@ -10,9 +10,8 @@ import (
 // completionFlag is what the library's completion appends to the command line.
 const completionFlag = "--generate-bash-completion"
 
-// Interspersed moves a command's flags before its other arguments, so that
-// `render PATH -o DIR` means what it says: the library stops at the first argument that
-// is no flag, and would read -o and DIR as paths.
+// Interspersed moves a command's flags before its other arguments. The library stops at the first argument that
+// is not a flag: in `render PATH -o DIR` it would read -o and DIR as paths.
 func Interspersed(app *cli.App, args []string) []string {
 	if len(args) < 2 || slices.Contains(args, completionFlag) {
 		return args
@@ -37,14 +36,14 @@ func Interspersed(app *cli.App, args []string) []string {
 			continue
 		}
 		if len(tail) == 1 {
-			return slices.Concat(args[:2], flags) // The library says that the value is missing.
+			return slices.Concat(args[:2], flags) // the library reports the missing value
 		}
 		flags, tail = append(flags, tail[1]), tail[1:]
 	}
 	return slices.Concat(args[:2], flags, []string{"--"}, rest)
 }
 
-// takesValue reports whether the next argument belongs to the flag.
+// takesValue reports whether the next argument is the flag's value.
 func takesValue(command *cli.Command, arg string) bool {
 	if strings.Contains(arg, "=") {
 		return false

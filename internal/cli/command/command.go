@@ -1,5 +1,5 @@
-// Package command is what all commands of agentry have in common: their help, the environment variables of their flags,
-// usage errors with a suggestion, and exit codes.
+// Package command has what all commands of agentry share: help, environment variables for flags, usage errors
+// with a suggestion, and exit codes.
 package command
 
 import (
@@ -15,7 +15,7 @@ import (
 // Command is one command of agentry.
 type Command struct {
 	Name, Args, Usage string
-	// Description is prose below the options.
+	// Description is the text below the options.
 	Description string
 	// Example is a command line that works in examples/quickstart.
 	Example string
@@ -23,8 +23,8 @@ type Command struct {
 	Run     func(ctx context.Context, flags *cli.Context, args []string) error
 }
 
-// Build makes the command, with what all commands have in common: an environment
-// variable for each flag, the example in its help, errors with a suggestion.
+// Build returns the command with what all commands share: an environment variable for each flag, the example in
+// the help, errors with a suggestion.
 func (c Command) Build() *cli.Command {
 	for _, f := range c.Flags {
 		complete(f)
@@ -47,19 +47,19 @@ func (c Command) Build() *cli.Command {
 	}
 }
 
-// variable is the environment variable of a flag.
+// variable returns the environment variable of a flag.
 func variable(flag string) string {
 	return "AGENTRY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// IsTyped reports whether a flag stands on the command line. What the environment says is for
-// many commands at once, so it contradicts no argument of one of them.
+// IsTyped reports whether a flag is on the command line. A value from the environment does not conflict with
+// arguments, because it is meant for many commands.
 func IsTyped(flags *cli.Context, lookupEnv func(string) (string, bool), name string) bool {
 	value, found := lookupEnv(variable(name))
 	return flags.IsSet(name) && !(found && value == fmt.Sprint(flags.Value(name)))
 }
 
-// complete gives a flag what all flags have: the environment variable AGENTRY_<FLAG>.
+// complete gives a flag its environment variable, AGENTRY_<FLAG>.
 func complete(f cli.Flag) {
 	env := []string{variable(f.Names()[0])}
 	switch f := f.(type) {
@@ -79,7 +79,7 @@ func complete(f cli.Flag) {
 
 const undefinedFlag = "flag provided but not defined: "
 
-// OnUsageError replaces the library's page of help with one line and a suggestion.
+// OnUsageError prints one line and a suggestion in place of the library's help page.
 func OnUsageError(ctx *cli.Context, err error, _ bool) error {
 	program, flags := ctx.App.Name, ctx.App.Flags
 	if c := ctx.Command; c != nil && c.Name != "" && c.Name != ctx.App.Name {
@@ -104,7 +104,7 @@ func flagNames(flags []cli.Flag) []string {
 	return names
 }
 
-// OrHelp is the hint, or else where to look.
+// OrHelp returns the hint or, if it is empty, a reference to the help.
 func OrHelp(hint, program string) string {
 	if hint != "" {
 		return hint
@@ -112,7 +112,7 @@ func OrHelp(hint, program string) string {
 	return program + " --help"
 }
 
-// Choice checks a flag that takes one of a few words; those that are planned are said to be.
+// Choice checks a flag that takes one of a few words. The error about a planned word says that it is planned.
 func Choice(flags *cli.Context, name string, allowed []string, planned ...string) (string, error) {
 	value := flags.String(name)
 	for _, a := range allowed {

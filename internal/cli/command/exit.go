@@ -9,23 +9,23 @@ import (
 
 // Exit codes.
 const (
-	ExitDone        = 0   // done, also when nothing changed
+	ExitDone        = 0   // done, even if nothing changed
 	ExitFindings    = 1   // finished, with errors in the input
 	ExitUsage       = 2   // wrong usage or configuration
 	ExitRepository  = 3   // could not reach or write a repository
 	ExitInterrupted = 130 // as shells report SIGINT
 )
 
-// ReportedError is an exit code whose reason was printed already.
+// ReportedError is an exit code whose reason has been printed.
 type ReportedError int
 
-// ErrFindings ends a command that finished and printed errors in the input.
+// ErrFindings ends a command that finished, and printed errors in the input.
 const ErrFindings = ReportedError(ExitFindings)
 
 // Error implements error.
 func (e ReportedError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// usageError is a mistake on the command line, with what to do about it.
+// usageError is a mistake on the command line, with a hint.
 type usageError struct {
 	message, hint string
 }
@@ -33,7 +33,7 @@ type usageError struct {
 // Error implements error.
 func (e usageError) Error() string { return e.message }
 
-// Usagef makes an error of usage, with a hint or "".
+// Usagef returns a usage error with a hint, which may be empty.
 func Usagef(hint, format string, args ...any) error {
 	return usageError{message: fmt.Sprintf(format, args...), hint: hint}
 }
@@ -44,7 +44,7 @@ type repositoryError struct {
 	hint string
 }
 
-// RepositoryError marks a failure to reach or write a repository, with a hint or "".
+// RepositoryError marks a failure to reach or write a repository, with a hint, which may be empty.
 func RepositoryError(err error, hint string) error { return repositoryError{err, hint} }
 
 // Error implements error.
@@ -53,7 +53,7 @@ func (e repositoryError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e repositoryError) Unwrap() error { return e.err }
 
-// ExitCode maps the error of a command to its exit code, and prints it.
+// ExitCode returns the exit code for the error of a command, and prints the error.
 func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
 	if err == nil {
 		return ExitDone

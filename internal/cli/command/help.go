@@ -1,6 +1,7 @@
 package command
 
-// AppHelp is the template of the program's help, and commandHelp that of a command's. They follow the library's, with the example last and without capitals.
+// AppHelp is the template of the program's help, and commandHelp that of a command's help. They are the
+// library's, with the example last and without capitals.
 const (
 	AppHelp = `{{.Name}} - {{.Usage}}
 

@@ -13,28 +13,28 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
-// maxWaiting is how many waiting fields are named for people; JSON has all of them.
+// maxWaiting limits the fields that are printed as waiting; JSON has all of them.
 const maxWaiting = 6
 
-// heldNode is an object that is not rendered as it is in the inputs, for people and as JSON.
+// heldNode is an object that is not rendered as it is in the inputs.
 type heldNode struct {
 	Kind      string   `json:"kind"`
 	Namespace string   `json:"namespace"`
 	Name      string   `json:"name"`
 	Units     []string `json:"units"`
-	// State is held when an earlier version is in effect, leftout when there is none.
+	// State is held if an earlier version is in effect, otherwise leftout.
 	State gitsync.UnitState `json:"state"`
-	// As is absent when the object is left out, and when its units keep their folders.
+	// As is absent if the object is left out, or if its units keep their folders.
 	As    *branch.CommitRef `json:"as,omitempty"`
 	Since *branch.CommitRef `json:"since,omitempty"`
 	Why   reasonNode        `json:"why"`
-	// Waiting is null when it is the object as a whole.
+	// Waiting is null if the whole object is waiting.
 	Waiting []string `json:"waiting"`
 
 	id manifest.ID
 }
 
-// reasonNode is the error for which an object is held.
+// reasonNode is the error of a held object.
 type reasonNode struct {
 	Code    diag.Code `json:"code"`
 	Message string    `json:"message"`
@@ -45,8 +45,8 @@ type reasonNode struct {
 	Column  int       `json:"column"`
 }
 
-// newHeldNodes says of each object what became of it, which depends on its units: one that
-// keeps its folder is rendered with no version of the object, but has one.
+// newHeldNodes returns a node for each object. Its state depends on its units: if a unit keeps its folder, a
+// version of the object is in effect although none was rendered.
 func newHeldNodes(objects []gitsync.HeldObject, units []gitsync.UnitReport) []*heldNode {
 	kept := map[string]bool{}
 	for _, u := range units {
@@ -104,11 +104,11 @@ func (n *heldNode) rendered() string {
 	return ""
 }
 
-// waiting names the fields that would change if the object were fixed.
+// waiting returns the fields that would change if the object were fixed.
 func (n *heldNode) waiting() string {
 	switch {
 	case n.State == gitsync.UnitLeftOut:
-		return "" // which says it
+		return "" // the state says it
 	case n.Waiting == nil:
 		return "the object"
 	case len(n.Waiting) <= maxWaiting:
@@ -121,7 +121,7 @@ func newReason(d diag.Diagnostic) reasonNode {
 	return reasonNode{Code: d.Code, Message: d.Message, Hint: d.Hint, Source: d.Source, File: d.File, Line: d.Line, Column: d.Column}
 }
 
-// String is the error with its place. What to do stands with it among the findings.
+// String returns the error with its position. The hint is printed with the diagnostics.
 func (r reasonNode) String() string {
 	text := r.Message
 	if r.File != "" {
@@ -133,10 +133,10 @@ func (r reasonNode) String() string {
 	return text
 }
 
-// Reason is an error with its place, on one line.
+// Reason returns an error with its position, on one line.
 func Reason(d diag.Diagnostic) string { return newReason(d).String() }
 
-// stateText is a state in words.
+// stateText returns a state in words.
 func stateText(state gitsync.UnitState) string {
 	if state == gitsync.UnitLeftOut {
 		return "left out"
@@ -151,7 +151,7 @@ func commitText(c *branch.CommitRef) string {
 	return fmt.Sprintf("%s (%s UTC)", short(c.Commit), c.Date.UTC().Format("2006-01-02 15:04"))
 }
 
-// highlight colours a word; the colour says no more than the word.
+// highlight colours a word.
 func highlight(word string, color bool) string {
 	if !color {
 		return word
@@ -159,7 +159,7 @@ func highlight(word string, color bool) string {
 	return "\x1b[1;33m" + word + "\x1b[0m"
 }
 
-// singleLine keeps foreign text, such as the key of a map, on its line of the terminal.
+// singleLine removes line breaks from foreign text, such as the key of a map.
 func singleLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

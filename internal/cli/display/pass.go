@@ -10,13 +10,13 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
-// Suspended says that a pipeline makes no passes.
+// Suspended prints that a pipeline is suspended.
 func Suspended(w io.Writer, name string) error {
 	_, err := fmt.Fprintf(w, "%s: suspended\n", name)
 	return err
 }
 
-// Pass prints what a pass did: where from, where to, which units, and what is held.
+// Pass prints the result of a pass: the source, the target, the changed units, and what is held.
 //
 //	prod: pushed 1a2b3c4 to environments/prod of https://git.example.com/a.git
 //	  from main of https://git.example.com/a.git at 5d6e7f8
@@ -52,7 +52,7 @@ func Pass(w io.Writer, r *gitsync.Report, color bool) error {
 	return out.Flush()
 }
 
-// happened reports whether a unit's state is news: plans of a pass that was refused are not.
+// happened reports whether to print a unit's state. If the pass was refused, planned changes are not printed.
 func happened(r *gitsync.Report, state gitsync.UnitState) bool {
 	switch state {
 	case gitsync.UnitUnchanged:
@@ -63,7 +63,7 @@ func happened(r *gitsync.Report, state gitsync.UnitState) bool {
 	return true
 }
 
-// outcome is the pass in one line.
+// outcome returns the result of a pass in one line.
 func outcome(r *gitsync.Report) string {
 	place := fmt.Sprintf("%s of %s", r.Output.Branch, r.Output.URL)
 	switch {
@@ -87,7 +87,7 @@ func unitLine(u gitsync.UnitReport) string {
 	return line
 }
 
-// printChanges counts files; a dry run lists them with their changed lines.
+// printChanges counts the changed files. For a dry run it lists them with their changed lines.
 func printChanges(w io.Writer, r *gitsync.Report) {
 	counts := map[string]int{}
 	for _, c := range r.Changes {

@@ -16,14 +16,14 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// JSON writes a value for programs.
+// JSON writes a value as JSON.
 func JSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
 }
 
-// Statuses writes a table like that of flux get.
+// Statuses writes a table in the style of `flux get`.
 func Statuses(w io.Writer, all []fleet.Status) error {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "NAME\tREVISION\tSUSPENDED\tREADY\tMESSAGE")
@@ -44,7 +44,7 @@ func Statuses(w io.Writer, all []fleet.Status) error {
 	return table.Flush()
 }
 
-// revision is the tip of the output branch.
+// revision returns the tip of the output branch.
 func revision(s fleet.Status) string {
 	if s.Output == nil || s.Output.Commit == "" {
 		return ""
@@ -56,7 +56,7 @@ func shortCommit(commit string) string { return commit[:min(8, len(commit))] }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Details writes what there is to know of one pipeline besides the table.
+// Details writes what the table does not show about a pipeline.
 func Details(w io.Writer, s fleet.Status) error {
 	var b strings.Builder
 	for _, src := range s.Sources {
@@ -94,7 +94,7 @@ func Details(w io.Writer, s fleet.Status) error {
 	return err
 }
 
-// Problems writes what is wrong with the configuration of a service.
+// Problems writes the errors in a service's configuration.
 func Problems(w io.Writer, problems []fleet.Finding) error {
 	var errs []error
 	for _, p := range problems {

@@ -13,20 +13,20 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
-// node is an object with what is below it.
+// node is an object with the objects below it.
 type node struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	File      string `json:"file"`
 	Line      int    `json:"line"`
-	// Paused is true for a GrafanaAgent that is left alone.
+	// Paused is true for a paused GrafanaAgent.
 	Paused bool `json:"paused,omitempty"`
-	// State is that of a GrafanaAgent's unit, where it keeps its folder or is left out, and of
-	// an object that is not rendered as it is in the inputs; [Forest] has the details.
+	// State is set for a GrafanaAgent whose unit keeps its folder or is left out, and for an object that is not
+	// rendered as it is in the inputs. [Forest] has the details.
 	State gitsync.UnitState `json:"state,omitempty"`
 	As    *branch.CommitRef `json:"as,omitempty"`
-	// Counts has the number of objects below by kind; it is absent for leaves.
+	// Counts is the number of objects below, by kind. It is absent for leaves.
 	Counts   map[string]int `json:"counts,omitempty"`
 	Children []*node        `json:"children,omitempty"`
 }
@@ -34,11 +34,11 @@ type node struct {
 // Forest is what `agentry tree` prints.
 type Forest struct {
 	Agents []*node `json:"agents"`
-	// Unselected are objects that no GrafanaAgent discovers.
+	// Unselected are the objects that no GrafanaAgent discovers.
 	Unselected []*node `json:"unselected"`
 	// Held are the objects that are not rendered as they are in the inputs.
 	Held []*heldNode `json:"held"`
-	// Units are those that keep their folder, or are left out, for an error.
+	// Units are those that keep their folder or are left out because of an error.
 	Units []unitNode `json:"units,omitempty"`
 }
 
@@ -49,13 +49,13 @@ type unitNode struct {
 	Reason string            `json:"reason"`
 }
 
-// selectable are the kinds that are rendered only where a selector finds them.
+// selectable returns the kinds that are rendered only if a selector matches them.
 func selectable() []string {
 	return []string{"MetricsInstance", "LogsInstance", "Integration", "MetricsIntegration",
 		"ServiceMonitor", "PodMonitor", "Probe", "IntegrationMonitor", "PodLogs"}
 }
 
-// NewForest gathers who selects whom, and what is not rendered as it is in the inputs.
+// NewForest returns the hierarchies, and the objects and units that are not rendered as they are in the inputs.
 func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []gitsync.HeldObject, units []gitsync.UnitReport) Forest {
 	f := Forest{Agents: []*node{}, Unselected: []*node{}, Held: newHeldNodes(held, units)}
 	selected := map[manifest.ID]bool{}
@@ -83,7 +83,7 @@ func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []gitsync.H
 	return f
 }
 
-// markAgent says on top of a tree that its unit is not rendered.
+// markAgent marks the GrafanaAgent of a unit that is not rendered.
 func (f Forest) markAgent(u gitsync.UnitReport) {
 	for _, agent := range f.Agents {
 		if agent.Namespace+"/"+agent.Name == u.Name {
@@ -114,7 +114,7 @@ func heldIn(unit string, held []*heldNode) map[manifest.ID]*heldNode {
 	return out
 }
 
-// mark marks the node, and those below it, that are held.
+// mark marks those of the node and the nodes below it that are held.
 func (n *node) mark(held map[manifest.ID]*heldNode) {
 	if h := held[manifest.ID{Kind: n.Kind, Namespace: n.Namespace, Name: n.Name}]; h != nil {
 		n.State, n.As = h.State, h.As
@@ -139,7 +139,7 @@ func leaves(lists ...[]*manifest.Object) []*node {
 	return out
 }
 
-// add puts nodes below n and counts them and all that is below them.
+// add appends nodes below n, and counts them and all nodes below them.
 func (n *node) add(children ...*node) *node {
 	for _, c := range children {
 		if n.Counts == nil {
@@ -175,7 +175,7 @@ func (n *node) stateText() string {
 	return stateText(n.State)
 }
 
-// countsText lists the counts in the order in which kinds are read top-down.
+// countsText returns the counts by kind, from the top of the hierarchy down.
 func countsText(counts map[string]int) string {
 	var parts []string
 	for _, kind := range selectable() {
@@ -189,7 +189,7 @@ func countsText(counts map[string]int) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// WriteJSON writes it for programs.
+// WriteJSON writes the forest as JSON.
 func (f Forest) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -197,7 +197,7 @@ func (f Forest) WriteJSON(w io.Writer) error {
 	return e.Encode(f)
 }
 
-// WriteText writes it for people.
+// WriteText writes the forest for people.
 func (f Forest) WriteText(w io.Writer, color bool) error {
 	var b strings.Builder
 	for _, agent := range f.Agents {

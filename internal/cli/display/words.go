@@ -1,5 +1,5 @@
-// Package display writes what commands found, for people and as JSON. Foreign text stays on its line, and colour says no
-// more than the words.
+// Package display writes the results of commands, for people and as JSON. Foreign text cannot start a new line,
+// and colours add no information.
 package display
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Amount is a number with its noun.
+// Amount returns a number with its noun.
 func Amount(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, plural(noun, n))
 }
@@ -19,7 +19,7 @@ func plural(word string, count int) string {
 	return word + "s"
 }
 
-// Total adds counts.
+// Total returns the sum of the counts.
 func Total(counts map[string]int) int {
 	n := 0
 	for _, count := range counts {

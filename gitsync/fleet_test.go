@@ -67,7 +67,7 @@ func TestNothingMoved(t *testing.T) {
 	s := newServed(t)
 	s.commit("one", twoTeams())
 	s.options.Pool = repo.NewPool(t.TempDir(), repo.Options{})
-	t.Cleanup(func() { _ = s.options.Pool.Close() })
+	t.Cleanup(s.options.Pool.Close)
 	var fleet []*gitsync.Syncer
 	for i := range 5 {
 		s.pipeline.Metadata.Name = fmt.Sprint("p", i)

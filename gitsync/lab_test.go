@@ -74,7 +74,7 @@ func (l *lab) syncer() *gitsync.Syncer {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.t.Cleanup(func() { _ = s.Close() })
+	l.t.Cleanup(s.Close)
 	return s
 }
 

@@ -206,7 +206,7 @@ func (m *model) replica(report *gitsync.Report, fork *remote) {
 	options.CacheDir = m.cache()
 	s := m.syncer(options)
 	defer func() {
-		_ = s.Close()
+		s.Close()
 		_ = os.RemoveAll(options.CacheDir)
 	}()
 	m.server.host.serve(fork)

@@ -66,7 +66,7 @@ func (l *lane) renew() {
 func (l *lane) leave(kind stageKind) {
 	s := l.stages[kind]
 	delete(l.stages, kind)
-	_ = s.long.Close()
+	s.long.Close()
 	_ = os.RemoveAll(s.options.CacheDir)
 }
 
@@ -149,7 +149,7 @@ func (l *lane) run(edits []edit) []string {
 		}
 	}
 	if m.long != s.long {
-		_ = m.long.Close()
+		m.long.Close()
 	}
 	return m.wrong
 }
@@ -217,7 +217,7 @@ func (m *model) fail(format string, args ...any) {
 func (m *model) pass() bool {
 	if m.setPipeline() {
 		if m.long != m.stage.long {
-			_ = m.long.Close()
+			m.long.Close()
 		}
 		m.long = m.syncer(m.stage.options)
 	}

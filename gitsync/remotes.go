@@ -1,7 +1,6 @@
 package gitsync
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -47,7 +46,8 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	}
 	next, perSource, err := s.open(creds)
 	if err != nil {
-		return errors.Join(fmt.Errorf("pipeline %s: %w", name, err), next.close())
+		next.close()
+		return fmt.Errorf("pipeline %s: %w", name, err)
 	}
 	if !sameRings {
 		s.memory.done = nil // what was accepted may not be any more
@@ -55,7 +55,8 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	old := s.remotes
 	s.remotes, s.creds, s.sign, s.verify = next, creds, sign, verify
 	s.use(perSource)
-	return old.close() // what both have stays open
+	old.close() // what both have stays open
+	return nil
 }
 
 // use gives each source its repository.
@@ -113,22 +114,21 @@ func (r *remotes) add(pool *repo.Pool, remote transport.Remote) (*repo.Repo, err
 		return nil, err
 	}
 	if slices.Contains(r.repos, opened) {
-		return opened, opened.Close()
+		opened.Close()
+		return opened, nil
 	}
 	r.repos = append(r.repos, opened)
 	return opened, nil
 }
 
-func (r *remotes) close() error {
+func (r *remotes) close() {
 	if r.pusher != nil {
 		r.pusher.Close()
 	}
-	var errs []error
 	for _, opened := range r.repos {
-		errs = append(errs, opened.Close())
+		opened.Close()
 	}
 	*r = remotes{}
-	return errors.Join(errs...)
 }
 
 // RemoteRefs are refs of one repository.

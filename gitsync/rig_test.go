@@ -105,7 +105,7 @@ func (r *rig) syncer() *gitsync.Syncer {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.t.Cleanup(func() { _ = s.Close() })
+	r.t.Cleanup(s.Close)
 	return s
 }
 

@@ -133,21 +133,21 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		s.sources = append(s.sources, &source.Source{Source: src})
 	}
 	if err := s.SetCredentials(creds); err != nil {
-		return nil, errors.Join(err, s.Close())
+		s.Close()
+		return nil, err
 	}
 	return s, nil
 }
 
 // Close releases connections and files. The caches stay.
-func (s *Syncer) Close() error {
+func (s *Syncer) Close() {
 	if s.output != nil {
 		s.batches.Leave(s.pipeline.Metadata.Name, s.output)
 	}
-	err := s.remotes.close()
+	s.remotes.close()
 	if s.own != nil {
-		err = errors.Join(err, s.own.Close())
+		s.own.Close()
 	}
-	return err
 }
 
 // Pass fetches, renders and pushes once. An error means that repositories could not be

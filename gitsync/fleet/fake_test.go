@@ -305,7 +305,7 @@ func (p *fakePasser) add(url string) {
 	}
 	for _, known := range p.repos {
 		if known == r {
-			_ = r.Close()
+			r.Close()
 			return
 		}
 	}
@@ -342,7 +342,7 @@ func (p *fakePasser) Forget() {
 
 func (p *fakePasser) Size() int64 { return p.size }
 
-func (p *fakePasser) Close() error {
+func (p *fakePasser) Close() {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	if p.shut {
@@ -351,9 +351,8 @@ func (p *fakePasser) Close() error {
 	p.shut = true
 	p.w.open--
 	for _, r := range p.repos {
-		_ = r.Close()
+		r.Close()
 	}
-	return nil
 }
 
 func (p *fakePasser) PassSince(ctx context.Context, since time.Time) (*gitsync.Report, error) {

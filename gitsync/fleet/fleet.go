@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -116,7 +115,7 @@ const noteDelay = time.Second
 // New makes a fleet without pipelines.
 func New(opts Options) *Fleet {
 	opts.setDefaults()
-	pool, closePool := opts.Pool, func() error { return nil }
+	pool, closePool := opts.Pool, func() {}
 	if pool == nil {
 		pool = repo.NewPool(opts.CacheDir, opts.Repo)
 		closePool = pool.Close
@@ -173,11 +172,11 @@ func (f *Fleet) Run(ctx context.Context) error {
 	late := f.settle(cancel)
 	f.notifier.close()
 	<-reported
-	err := f.engine.close()
+	f.engine.close()
 	if late > 0 {
-		err = errors.Join(err, fmt.Errorf("passes cancelled because they took longer than %s: %d", f.options.Grace, late))
+		return fmt.Errorf("passes cancelled because they took longer than %s: %d", f.options.Grace, late)
 	}
-	return err
+	return nil
 }
 
 // settle waits until nothing runs any more, and returns how many passes had to be cancelled.

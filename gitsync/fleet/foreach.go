@@ -77,12 +77,11 @@ func (e *expander) SetCredentials(creds gitsync.Credentials) error {
 	if len(creds.Verify) > 0 {
 		e.keys = creds.Verify[0]
 	}
-	old := e.repo
-	e.repo = next
-	if old == nil {
-		return nil
+	if e.repo != nil {
+		e.repo.Close() // gives back one of two, if they are the same
 	}
-	return old.Close() // gives back one of two, if they are the same
+	e.repo = next
+	return nil
 }
 
 // Forget implements passer: nothing is kept.
@@ -92,4 +91,4 @@ func (e *expander) Forget() {}
 func (e *expander) Size() int64 { return 0 }
 
 // Close implements passer.
-func (e *expander) Close() error { return e.repo.Close() }
+func (e *expander) Close() { e.repo.Close() }

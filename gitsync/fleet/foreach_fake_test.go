@@ -75,9 +75,9 @@ func (e *fakeExpander) Refs() []gitsync.RemoteRefs {
 func (e *fakeExpander) SetCredentials(gitsync.Credentials) error { return nil }
 func (e *fakeExpander) Forget()                                  {}
 func (e *fakeExpander) Size() int64                              { return 0 }
-func (e *fakeExpander) Close() error {
+func (e *fakeExpander) Close() {
 	e.w.mu.Lock()
 	defer e.w.mu.Unlock()
 	e.w.open--
-	return e.repo.Close()
+	e.repo.Close()
 }

@@ -23,7 +23,7 @@ type passer interface {
 	SetCredentials(gitsync.Credentials) error
 	Forget()
 	Size() int64
-	Close() error
+	Close()
 }
 
 var _ passer = (*gitsync.Syncer)(nil)
@@ -45,7 +45,7 @@ type engine struct {
 	// fetch lists and fetches refs, and enters their commits into tips.
 	fetch  func(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref, tips map[repo.Ref]plumbing.Hash) error
 	random func() float64 // from 0 to 1
-	close  func() error
+	close  func()
 }
 
 // instance is a pipeline that is open.
@@ -121,11 +121,9 @@ func (i *instance) renew(def *Definition, log *slog.Logger) (err error) {
 }
 
 // close closes the passer when the pass or the round that uses it is done with it.
-func (i *instance) close(log *slog.Logger) {
+func (i *instance) close() {
 	i.use <- struct{}{}
-	if err := i.passer.Close(); err != nil {
-		log.Warn("close pipeline", "err", err)
-	}
+	i.passer.Close()
 }
 
 // errPanic is the error of a pass that panicked.

@@ -26,7 +26,7 @@ func (f *Fleet) opened(o opening) {
 	switch {
 	case p.generation != o.generation || !p.mayRun() || !f.isRunning():
 		if o.err == nil {
-			f.busy.Go(func() { o.instance.close(f.log) })
+			f.busy.Go(func() { o.instance.close() })
 		}
 	case o.err != nil:
 		p.notBefore = time.Now().Add(jittered(p.def.interval(), f.options.Jitter, f.engine.random))
@@ -50,7 +50,7 @@ func (f *Fleet) detach(p *runner) {
 	p.instance = nil
 	f.remotes.leave(inst)
 	f.memory.drop(inst)
-	f.busy.Go(func() { inst.close(f.log) })
+	f.busy.Go(func() { inst.close() })
 }
 
 // renew reads the credentials of a remote's users again before its round, as files may have changed.

@@ -35,8 +35,8 @@ func newWriter(t *testing.T) (*gittest.Repo, Writer) {
 	}
 	t.Cleanup(func() {
 		pusher.Close()
-		_ = r.Close()
-		_ = pool.Close()
+		r.Close()
+		pool.Close()
 	})
 	return bare, Writer{Repo: r, Pusher: pusher, Author: object.Signature{Name: "agentry", Email: "agentry@localhost", When: time.Unix(1_700_000_000, 0).UTC()}}
 }

@@ -49,34 +49,32 @@ func (p *Pool) Open(remote transport.Remote) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.giveBack = func() error { return p.giveBack(key) }
+	r.giveBack = func() { p.giveBack(key) }
 	p.repos[key] = &pooled{repo: r, users: 1}
 	return r, nil
 }
 
 // giveBack is Close of a Repo of this pool.
-func (p *Pool) giveBack(key string) error {
+func (p *Pool) giveBack(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.repos[key]
 	if known == nil {
-		return nil // the pool was closed first
+		return // the pool was closed first
 	}
 	if known.users--; known.users > 0 {
-		return nil
+		return
 	}
 	delete(p.repos, key)
 	known.repo.close()
-	return nil
 }
 
 // Close closes all repositories, even if somebody uses them.
-func (p *Pool) Close() error {
+func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, known := range p.repos {
 		known.repo.close()
 	}
 	clear(p.repos)
-	return nil
 }

@@ -80,7 +80,7 @@ type Repo struct {
 	shallow  map[plumbing.Hash]struct{}
 	complete object.Complete
 
-	giveBack func() error // of the Pool that it is from; nil if of none
+	giveBack func() // to the Pool that it is from; nil if of none
 
 	objects  *object.Database
 	clients  clients
@@ -161,12 +161,12 @@ func (r *Repo) Reader() *object.Reader { return r.objects.Reader() }
 
 // Close closes connections and files. Readers that are open stay usable. The cache stays on disk. A
 // Repo of a [Pool] is closed when its last user closes it.
-func (r *Repo) Close() error {
+func (r *Repo) Close() {
 	if r.giveBack != nil {
-		return r.giveBack()
+		r.giveBack()
+		return
 	}
 	r.close()
-	return nil
 }
 
 func (r *Repo) close() {

@@ -38,11 +38,7 @@ func openAt(t testing.TB, dir string, remote transport.Remote, opts repo.Options
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(r.Close)
 	return r
 }
 

@@ -121,7 +121,7 @@ func TestWhatIsReadByStepsIsWhatIsReadAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = r.Close() })
+		t.Cleanup(r.Close)
 		var sources []*Source
 		for _, paths := range [][]string{{"."}, {"in"}, {"in/a", "in/c", "in/a/b"}, {"in/a/x.yaml", "other"}} {
 			sources = append(sources, &Source{Source: pipeline.Source{Paths: paths}, Repo: r})

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,7 +52,7 @@ func (e Env) pass(ctx context.Context, p *pipelinefile.Pipeline, options gitsync
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, syncer.Close()) }()
+	defer syncer.Close()
 	defer e.progress(p.Metadata.Name + ": fetching and rendering")()
 	if report, err = syncer.Pass(ctx); err != nil {
 		err = command.RepositoryError(err, pipeline.Remedy(err))

@@ -136,7 +136,7 @@ func (o *Observer) build(ctx context.Context, d *fleet.Definition, commit plumbi
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }() // the fleet has it open too
+	defer r.Close() // the fleet has it open too
 	if _, err := r.Fetch(ctx, repo.Ref{Commit: commit.String(), Branch: d.Spec.Output.Branch}); err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func branch(t *testing.T, files map[string]string) (*gittest.Repo, *object.Reade
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() })
+	t.Cleanup(r.Close)
 	if _, err := r.Fetch(t.Context(), repo.Ref{Branch: "env/prod"}); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func reread(t *testing.T, g *gittest.Repo) *object.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() })
+	t.Cleanup(r.Close)
 	if _, err := r.Fetch(t.Context(), repo.Ref{Branch: "env/prod"}); err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +405,7 @@ func TestTheObserverPushesWhenTheBranchHasMoved(t *testing.T) {
 	g, _, first := branch(t, map[string]string{"hydrator.metadata": metadata, "a.yaml": "a\n"})
 	second := g.Commit("env/prod", map[string]string{"a.yaml": "b\n"})
 	pool := repo.NewPool(t.TempDir(), repo.Options{})
-	t.Cleanup(func() { _ = pool.Close() })
+	t.Cleanup(pool.Close)
 	d := &fleet.Definition{Credentials: func() (gitsync.Credentials, error) { return gitsync.Credentials{}, nil }}
 	d.Metadata.Name = "prod-eu"
 	place := h.place()

@@ -181,7 +181,7 @@ func newLab(t *testing.T, change func(*pipeline.Spec)) *lab {
 		return gitsync.Credentials{Sources: make([]transport.Auth, len(l.def.Spec.Sources))}, nil
 	}
 	pool := repo.NewPool(t.TempDir(), repo.Options{})
-	t.Cleanup(func() { _ = pool.Close() })
+	t.Cleanup(pool.Close)
 	access := &forge.Config{Type: pipeline.ForgeGitHub, URL: l.URL, Repository: "org/monitoring"}
 	l.p = New(Options{Sites: &forge.Sites{}, Pool: pool, Version: "v0.0.0-test", Secrets: func(*fleet.Definition) (*pipelinefile.Secrets, error) {
 		return &pipelinefile.Secrets{Sources: []*forge.Config{access}}, nil

@@ -3,7 +3,6 @@ package preview
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 
 	"github.com/agentry-dev/agentry/gitsync"
@@ -30,7 +29,7 @@ func (r *renderer) render(ctx context.Context, ref string) (base, head *gitsync.
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer s.Close()
 	head, err = s.Pass(ctx)
 	return base, head, err
 }
@@ -88,11 +87,8 @@ func (r *renderer) open(heads map[int]repo.Ref) (*gitsync.Syncer, error) {
 }
 
 func (r *renderer) close() {
-	if r.base == nil {
-		return
+	if r.base != nil {
+		r.base.Close()
+		r.base = nil
 	}
-	if err := r.base.Close(); err != nil {
-		r.options.Log.Warn("cannot close the repositories of a preview", "pipeline", r.def.Metadata.Name, "err", err)
-	}
-	r.base = nil
 }

@@ -89,11 +89,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err := s.pool.Close(); err != nil {
-			s.log.Warn("cannot close the caches", "err", err)
-		}
-	}()
+	defer s.pool.Close()
 	defs, problems, _ := s.loader.Load()
 	if len(defs) == 0 && problems.HasErrors() {
 		return &ConfigurationError{problems}

@@ -135,7 +135,7 @@ func (w writer) oauth2(s *v1alpha1.OAuth2) *model.OAuth2 {
 	id := w.in.ValueOnly(w.path+".oauth2.clientId", s.ClientID)
 	secret := w.in.File(w.path+".oauth2.clientSecret", monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
 	const needed = "is missing: the agent refuses oauth2 without a client id and a client secret"
-	if !scrape.Given(s.ClientID) || optional(s.ClientID) && !id.Present() || id.Set && id.Value == "" {
+	if !scrape.Given(s.ClientID) || scrape.IsOptional(s.ClientID) && !id.Present() || id.Set && id.Value == "" {
 		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientId", needed, s.ClientID)
 	}
 	if secret == "" && s.ClientSecret.Optional != nil && *s.ClientSecret.Optional {
@@ -148,16 +148,6 @@ func (w writer) oauth2(s *v1alpha1.OAuth2) *model.OAuth2 {
 		Scopes:         s.Scopes,
 		EndpointParams: s.EndpointParams,
 	}
-}
-
-func optional(ref monitoringv1.SecretOrConfigMap) bool {
-	switch {
-	case ref.Secret != nil:
-		return ref.Secret.Optional != nil && *ref.Secret.Optional
-	case ref.ConfigMap != nil:
-		return ref.ConfigMap.Optional != nil && *ref.ConfigMap.Optional
-	}
-	return false
 }
 
 func (w writer) sigV4(s *v1alpha1.SigV4Config) *model.SigV4 {

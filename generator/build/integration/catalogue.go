@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -96,7 +97,7 @@ func (c *Catalogue) extend(entries []Entry, compiled bool) (*Catalogue, error) {
 		t := out.types[name]
 		for _, old := range t.OldNames {
 			if other := out.oldName[old]; other != "" && other != name || out.types[old] != nil && old != name {
-				return nil, fmt.Errorf("%s: the old name %s is that of %s as well", name, old, orText(other, old))
+				return nil, fmt.Errorf("%s: the old name %s is that of %s as well", name, old, cmp.Or(other, old))
 			}
 			out.oldName[old] = name
 		}
@@ -108,13 +109,6 @@ func (c *Catalogue) extend(entries []Entry, compiled bool) (*Catalogue, error) {
 		}
 	}
 	return out, nil
-}
-
-func orText(text, def string) string {
-	if text == "" {
-		return def
-	}
-	return text
 }
 
 // put adds an entry, or changes the type with its name.
@@ -129,9 +123,9 @@ func (c *Catalogue) put(e *Entry) error {
 	}
 	t.Unchecked = boolOr(e.Unchecked, !known && e.Fields == nil || known && t.Unchecked && e.Fields == nil)
 	t.OldNames = union(t.OldNames, e.OldNames)
-	t.JobLabel = orText(e.JobLabel, t.JobLabel)
+	t.JobLabel = cmp.Or(e.JobLabel, t.JobLabel)
 	t.Singleton = boolOr(e.Singleton, t.Singleton)
-	t.Targets = orText(e.Targets, t.Targets)
+	t.Targets = cmp.Or(e.Targets, t.Targets)
 	switch e.Placement {
 	case "":
 	case EveryNode, Once, Anywhere:

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -61,7 +62,7 @@ func (k *checker) autoscrape(o object, out *Checked) {
 	}
 	k.timeout(auto)
 	if name, known := auto.text("metrics_instance"); known {
-		ref := Reference{auto.at("enable"), orText(name, "default")}
+		ref := Reference{auto.at("enable"), cmp.Or(name, "default")}
 		if name != "" {
 			ref.Path = auto.at("metrics_instance")
 		}

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func statsdMapping(o object) {
 	}
 	kind, _ := o.text("observer_type")
 	kind2, _ := o.text("timer_type")
-	switch orText(kind, kind2) {
+	switch cmp.Or(kind, kind2) {
 	case "histogram":
 		o.conflicts("summary_options", "a histogram")
 	case "summary":

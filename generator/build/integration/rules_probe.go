@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -18,7 +19,7 @@ func blackboxModules(o object) {
 	for _, t := range o.objects("blackbox_targets") {
 		module, known := t.text("module")
 		switch {
-		case !known || slices.Contains(modules, orText(module, byDefault)):
+		case !known || slices.Contains(modules, cmp.Or(module, byDefault)):
 		case module == "":
 			o.warn(t.path, "", "has no module, and blackbox_config has none of the name %s, which it would get: its probes fail", byDefault)
 		default:
@@ -91,7 +92,7 @@ func snmp(o object) {
 // lists warns if a name is not in the list.
 func (o object) lists(field, byDefault, where string, names []string) {
 	text, known := o.text(field)
-	name := orText(text, byDefault)
+	name := cmp.Or(text, byDefault)
 	if !known || name == "" || slices.Contains(names, name) {
 		return
 	}
@@ -121,7 +122,7 @@ func snmpAuth(o object) {
 func snmpV3(o object) {
 	levels := []string{"noAuthNoPriv", "authNoPriv", "authPriv"}
 	text, known := o.text("security_level")
-	text = orText(text, levels[0])
+	text = cmp.Or(text, levels[0])
 	level := slices.Index(levels, text)
 	if !known {
 		return
@@ -132,7 +133,7 @@ func snmpV3(o object) {
 	}
 	need := func(from int, field string, values []string) {
 		value, known := o.text(field)
-		value = orText(value, snmpDefaults[field])
+		value = cmp.Or(value, snmpDefaults[field])
 		switch {
 		case level < from || !known:
 		case value == "":

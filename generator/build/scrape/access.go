@@ -94,7 +94,8 @@ func (a access) file(field, name string, ref monitoringv1.SecretOrConfigMap) str
 // Given reports whether there is a reference.
 func Given(ref monitoringv1.SecretOrConfigMap) bool { return ref.Secret != nil || ref.ConfigMap != nil }
 
-func optionalRef(ref monitoringv1.SecretOrConfigMap) bool {
+// IsOptional reports whether what a reference is to may be absent.
+func IsOptional(ref monitoringv1.SecretOrConfigMap) bool {
 	switch {
 	case ref.Secret != nil:
 		return ref.Secret.Optional != nil && *ref.Secret.Optional
@@ -122,9 +123,9 @@ func HalfTLS(t *model.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOr
 	switch {
 	case hasCert != hasKey:
 		return true, nil
-	case t.CertFile == "" && t.KeyFile != "" && optionalRef(cert):
+	case t.CertFile == "" && t.KeyFile != "" && IsOptional(cert):
 		return true, Referred(cert)
-	case t.KeyFile == "" && t.CertFile != "" && optionalRef(key):
+	case t.KeyFile == "" && t.CertFile != "" && IsOptional(key):
 		return true, Referred(key)
 	}
 	return false, nil

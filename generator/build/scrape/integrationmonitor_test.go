@@ -35,7 +35,7 @@ func (fileSecrets) Value(path string, _ *corev1.SecretKeySelector) model.Secret 
 
 func (fileSecrets) File(_ string, ref monitoringv1.SecretOrConfigMap) string {
 	switch {
-	case optionalRef(ref):
+	case IsOptional(ref):
 		return ""
 	case ref.Secret != nil:
 		return "/secret/" + ref.Secret.Name + "/" + ref.Secret.Key

@@ -70,7 +70,7 @@ func (a access) authorization(s *monitoringv1.SafeAuthorization) *model.Authoriz
 func (a access) oauth2(o *v1alpha1.OAuth2) *model.OAuth2 {
 	a.found.checkHTTPURL(a.path+"oauth2.tokenUrl", o.TokenURL)
 	id := a.secrets.ValueOnly(a.path+"oauth2.clientId", o.ClientID)
-	if !Given(o.ClientID) || optionalRef(o.ClientID) && !id.Present() || id.Set && id.Value == "" {
+	if !Given(o.ClientID) || IsOptional(o.ClientID) && !id.Present() || id.Set && id.Value == "" {
 		a.incomplete("oauth2.clientId", Referred(o.ClientID)...)
 	}
 	return &model.OAuth2{
@@ -91,7 +91,7 @@ func (a access) credential(field string, ref *corev1.SecretKeySelector) model.Se
 	}
 	either := monitoringv1.SecretOrConfigMap{Secret: ref}
 	file := a.secrets.File(a.path+field, either)
-	if file == "" && optionalRef(either) {
+	if file == "" && IsOptional(either) {
 		a.incomplete(field, Referred(either)...)
 	}
 	return model.Secret{File: file}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -47,7 +48,7 @@ func interval(text string) time.Duration {
 
 // globalInterval is the interval of jobs that have none.
 func globalInterval(c *model.Config) time.Duration {
-	return orDuration(interval(c.Metrics.Global.ScrapeInterval), defaultInterval)
+	return cmp.Or(interval(c.Metrics.Global.ScrapeInterval), defaultInterval)
 }
 
 func withoutInterval(job *model.ScrapeConfig) bool {
@@ -68,12 +69,12 @@ func checkWAL(found *findings, i *model.Instance) time.Duration {
 	}
 	truncate := positive(".walTruncateFrequency", i.WALTruncateFrequency)
 	positive(".remoteFlushDeadline", i.RemoteFlushDeadline)
-	lowest, highest := orDuration(goDuration(i.MinWALTime), defaultMinWALTime), orDuration(goDuration(i.MaxWALTime), defaultMaxWALTime)
+	lowest, highest := cmp.Or(goDuration(i.MinWALTime), defaultMinWALTime), cmp.Or(goDuration(i.MaxWALTime), defaultMaxWALTime)
 	if lowest > highest {
 		found.add(i.Origin.Find(diag.Error, diag.InvalidWALTimes, ".minWALTime",
 			fmt.Sprintf("minWALTime %s is longer than maxWALTime %s", prommodel.Duration(lowest), prommodel.Duration(highest))))
 	}
-	return orDuration(truncate, defaultTruncate)
+	return cmp.Or(truncate, defaultTruncate)
 }
 
 // goDuration is a duration that the agent reads with Go's own parser; zero when it is none.
@@ -81,13 +82,6 @@ func goDuration(text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		return 0
-	}
-	return d
-}
-
-func orDuration(d, def time.Duration) time.Duration {
-	if d == 0 {
-		return def
 	}
 	return d
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -51,8 +52,8 @@ func filledQueue(q *model.Queue) *model.Queue {
 		out = *q
 	}
 	return &model.Queue{
-		Capacity: orNumber(out.Capacity, 10000), MinShards: orNumber(out.MinShards, 1), MaxShards: orNumber(out.MaxShards, 50),
-		MaxSamplesPerSend: orNumber(out.MaxSamplesPerSend, 2000),
+		Capacity: cmp.Or(out.Capacity, 10000), MinShards: cmp.Or(out.MinShards, 1), MaxShards: cmp.Or(out.MaxShards, 50),
+		MaxSamplesPerSend: cmp.Or(out.MaxSamplesPerSend, 2000),
 		BatchSendDeadline: spelled(out.BatchSendDeadline, 5*time.Second),
 		MinBackoff:        spelled(out.MinBackoff, 30*time.Millisecond),
 		MaxBackoff:        spelled(out.MaxBackoff, 5*time.Second),
@@ -64,7 +65,7 @@ func filledClient(c model.LogsClient) model.LogsClient {
 	c.Origin, c.HTTPAuth, c.TLS = model.Origin{}, bareAuth(c.HTTPAuth), bareTLS(c.TLS)
 	c.ExternalLabels = orNil(c.ExternalLabels)
 	c.BatchWait, c.Timeout = spelled(c.BatchWait, time.Second), spelled(c.Timeout, 10*time.Second)
-	c.BatchSize = orNumber(c.BatchSize, 1<<20)
+	c.BatchSize = cmp.Or(c.BatchSize, 1<<20)
 	backoff := model.Backoff{}
 	if c.Backoff != nil {
 		backoff = *c.Backoff
@@ -72,7 +73,7 @@ func filledClient(c model.LogsClient) model.LogsClient {
 	c.Backoff = &model.Backoff{
 		MinPeriod:  spelled(backoff.MinPeriod, 500*time.Millisecond),
 		MaxPeriod:  spelled(backoff.MaxPeriod, 5*time.Minute),
-		MaxRetries: orNumber(backoff.MaxRetries, 10),
+		MaxRetries: cmp.Or(backoff.MaxRetries, 10),
 	}
 	return c
 }
@@ -110,13 +111,6 @@ func spelled(text string, def time.Duration) string {
 		return time.Duration(d).String()
 	}
 	return text
-}
-
-func orNumber(n, def int64) int64 {
-	if n == 0 {
-		return def
-	}
-	return n
 }
 
 // bare is a writer without its origin, and with one form of nothing.

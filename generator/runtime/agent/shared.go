@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -107,10 +108,10 @@ func groups(m *model.Metrics) []int {
 	for n := range m.Configs {
 		i := &m.Configs[n]
 		all[n] = settings{
-			truncate:   orDuration(goDuration(i.WALTruncateFrequency), defaultTruncate),
-			minWALTime: orDuration(goDuration(i.MinWALTime), defaultMinWALTime),
-			maxWALTime: orDuration(goDuration(i.MaxWALTime), defaultMaxWALTime),
-			flush:      orDuration(goDuration(i.RemoteFlushDeadline), defaultFlushPeriod),
+			truncate:   cmp.Or(goDuration(i.WALTruncateFrequency), defaultTruncate),
+			minWALTime: cmp.Or(goDuration(i.MinWALTime), defaultMinWALTime),
+			maxWALTime: cmp.Or(goDuration(i.MaxWALTime), defaultMaxWALTime),
+			flush:      cmp.Or(goDuration(i.RemoteFlushDeadline), defaultFlushPeriod),
 			stale:      i.WriteStaleOnShutdown,
 		}
 		for _, w := range writesOf(i, &m.Global) {

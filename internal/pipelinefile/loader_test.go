@@ -326,16 +326,13 @@ func TestLoad(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.yaml", doc("a", "a"))
 	write(t, folder, "b.yaml", doc("b", "a", after("c")))
-	_, found := Load(folder)
-	checkTold(t, found, []string{"b.yaml:7:11: error[pipeline-conflict]: Pipeline/b: spec.output: writes to the same place as pipeline a", "a.yaml:2", `no pipeline has the name "c"`})
-	fleet, found := Load(filepath.Join(folder, "b.yaml"))
+	_, found, _ := NewLoader(LoaderOptions{Path: folder}).Load()
+	checkTold(t, found, []string{"b.yaml:7:11: error[pipeline-conflict]: Pipeline/b: spec.output: writes to the same place as pipeline a", "a.yaml:2"})
+	fleet, found := Parse("b.yaml", []byte(doc("b", "a", after("c"))))
 	if got := names(fleet); !slices.Equal(got, []string{"b"}) || len(found) > 0 {
 		t.Errorf("one file of a fleet: %v, %s", got, report(t, found))
 	}
-	if _, found := Load(t.TempDir()); !found.HasErrors() {
-		t.Error("an empty folder is no error")
-	}
-	if _, problems, _ := NewLoader(LoaderOptions{Path: t.TempDir()}).Load(); len(problems) != 1 {
+	if _, problems, _ := NewLoader(LoaderOptions{Path: t.TempDir()}).Load(); len(problems) != 1 || !problems.HasErrors() {
 		t.Errorf("at start an empty folder keeps nothing: %s", report(t, problems))
 	}
 }
@@ -345,7 +342,7 @@ func TestFolderLimit(t *testing.T) {
 	for i := range MaxFiles + 1 {
 		write(t, folder, string(rune('a'+i%26))+strings.Repeat("x", i/26%64)+"-"+strings.Repeat("y", i/26/64)+".yaml", "")
 	}
-	if _, _, err := Files(folder); err == nil || !strings.Contains(err.Error(), "more than 10000 files") {
+	if _, err := files(folder); err == nil || !strings.Contains(err.Error(), "more than 10000 files") {
 		t.Errorf("above the limit: %v", err)
 	}
 	names, err := os.ReadDir(folder)
@@ -355,7 +352,7 @@ func TestFolderLimit(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, names[0].Name())); err != nil {
 		t.Fatal(err)
 	}
-	if files, _, err := Files(folder); err != nil || len(files) != MaxFiles {
-		t.Errorf("at the limit: %d files, %v", len(files), err)
+	if names, err := files(folder); err != nil || len(names) != MaxFiles {
+		t.Errorf("at the limit: %d files, %v", len(names), err)
 	}
 }

@@ -23,7 +23,7 @@ const (
 	DefaultOCITag          = "latest"
 )
 
-// Limits of intervals.
+// Limits of durations.
 const (
 	MinInterval        = time.Second
 	MinPreviewInterval = 10 * time.Second
@@ -31,8 +31,7 @@ const (
 	MaxReceiverTimeout = 5 * time.Minute
 )
 
-// Default fills in every field that is left out and has a default. It may be called
-// before Validate, and more than once.
+// Default sets every field that is empty and has a default. Call it before Validate. It may be called more than once.
 func (p *Pipeline) Default() {
 	s := &p.Spec
 	setDuration(&s.Interval, DefaultInterval)
@@ -64,8 +63,7 @@ func (s *Source) setDefaults() {
 	}
 }
 
-// setDefaults takes the site for the host of the repository. The port of another protocol
-// than https says nothing about it.
+// setDefaults sets the site to the host of the repository. A port is kept only for https.
 func (f *Forge) setDefaults(repository string) {
 	normal, err := transport.NormaliseURL(repository)
 	if err != nil || f.URL != "" {
@@ -102,8 +100,8 @@ func (o *Output) setDefaults(sources []Source) {
 	}
 }
 
-// inherit takes over from the first source of the same repository what the output does not
-// say itself. The forge is only wanted for pull requests.
+// inherit copies what the output does not set from the first source of the same repository. The forge is needed
+// only for pull requests.
 func (o *Output) inherit(sources []Source) {
 	for _, s := range sources {
 		if RepositoryAddress(s.URL) != RepositoryAddress(o.URL) {
@@ -120,8 +118,8 @@ func (o *Output) inherit(sources []Source) {
 	}
 }
 
-// InheritsAuth reports whether the output is written with the credentials of the first
-// source: it has none of its own and is the same repository.
+// InheritsAuth reports whether the output is written with the credentials of the first source: it has none of
+// its own and the same repository.
 func (s *Spec) InheritsAuth() bool {
 	return len(s.Sources) > 0 && s.Output.Auth.IsZero() && RepositoryAddress(s.Output.URL) == RepositoryAddress(s.Sources[0].URL)
 }

@@ -2,8 +2,8 @@ package pipeline
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Verify accepts only signed input commits. One that is not signed by a known key is not
-// rendered: the source stays at its base.
+// Verify accepts only signed input commits. A commit without a signature of a known key is not rendered: the
+// source stays at its base.
 type Verify struct {
 	// AllowedSignersFile and AllowedSignersEnv hold the SSH keys to accept, in OpenSSH's allowed_signers format.
 	AllowedSignersFile string `json:"allowedSignersFile,omitempty"`
@@ -13,56 +13,57 @@ type Verify struct {
 	PGPKeysEnv  string `json:"pgpKeysEnv,omitempty"`
 }
 
-// Promotion is how what was rendered gets onto the output branch.
+// Promotion is how a render gets onto the output branch.
 type Promotion struct {
 	// Mode is `direct`: pushed to the branch; `next`: proposed on `<branch>-next`, for gitops-promoter; `pullRequest`: proposed there with a pull request that agentry opens through output.forge. Default: direct.
 	Mode PromotionMode `json:"mode,omitempty"`
 	// Labels are put on pull requests that agentry opens.
 	Labels []string `json:"labels,omitempty"`
-	// Title is a template for the title of pull requests, with the data of commit messages. Default: `Render <pipeline>: ` and the first line of the commit's message.
+	// Title is a template for the title of pull requests, with the data of commit messages. Default: `Render
+	// <pipeline>: ` and the first line of the commit message.
 	Title string `json:"title,omitempty"`
 }
 
-// PromotionMode is how what was rendered gets onto the output branch.
+// PromotionMode is how a render gets onto the output branch.
 type PromotionMode string
 
-// The ways onto the output branch.
+// The modes of promotion.
 const (
 	PromoteDirect      PromotionMode = "direct"
 	PromoteNext        PromotionMode = "next"
 	PromotePullRequest PromotionMode = "pullRequest"
 )
 
-// OCI is an artifact with the files of the output path, as Flux's OCIRepository takes it. It
-// is pushed besides the branch, when the branch has changed.
+// OCI is an artifact with the files of the output path, for Flux's OCIRepository. It is pushed in addition to
+// the branch, whenever the branch has changed.
 type OCI struct {
 	// URL is the repository, such as oci://registry.example.com/clusters/prod-eu.
 	URL string `json:"url"`
-	// Tag is moved to the newest artifact. Default: latest. Each artifact has a tag with its input commit as well.
+	// Tag is moved to the newest artifact. Default: latest. Each artifact also has a tag with its input commit.
 	Tag string `json:"tag,omitempty"`
 	// UsernameFile, UsernameEnv, PasswordFile and PasswordEnv are for the registry. Default: anonymous.
 	UsernameFile string `json:"usernameFile,omitempty"`
 	UsernameEnv  string `json:"usernameEnv,omitempty"`
 	PasswordFile string `json:"passwordFile,omitempty"`
 	PasswordEnv  string `json:"passwordEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust besides the system's.
+	// CAFile and CAEnv hold PEM certificates to trust in addition to the system's.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
-	// Insecure talks to the registry without TLS. Default: false.
+	// Insecure connects to the registry without TLS. Default: false.
 	Insecure bool `json:"insecure,omitempty"`
 }
 
-// Receiver is a Receiver of Flux, of type generic-hmac, that is called after a push, so that
-// Flux need not wait for its interval.
+// Receiver is a Receiver of Flux, of the type generic-hmac. It is called after a push, so that Flux does not
+// wait for its interval.
 type Receiver struct {
-	// URL is its address, with the path of its status.
+	// URL is its address, with the path in the Receiver's status.
 	URL string `json:"url"`
 	// SecretFile and SecretEnv hold its token.
 	SecretFile string `json:"secretFile,omitempty"`
 	SecretEnv  string `json:"secretEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust besides the system's.
+	// CAFile and CAEnv hold PEM certificates to trust in addition to the system's.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
-	// Timeout of a call. Default: 10s.
+	// Timeout limits a call. Default: 10s.
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }

@@ -1,8 +1,7 @@
-// Package pipeline is the specification of a pipeline: what a pipeline file may say, the
-// defaults of what it leaves out, and what is wrong with it.
+// Package pipeline is the specification of a pipeline: the fields of a pipeline file, their defaults, and their
+// validation.
 //
-// One [Pipeline] describes one output branch. [Pipeline.Default] fills in what is left out,
-// [Pipeline.Validate] finds what is wrong, [Overlaps] finds pipelines that get in each other's
-// way. All of them look at nothing but the pipelines: no file, no network. Package
-// internal/pipelinefile reads pipelines from files.
+// A [Pipeline] describes one output branch. [Pipeline.Default] sets defaults, [Pipeline.Validate] returns the
+// invalid fields, and [Overlaps] finds pipelines that cannot run together. They use only the pipelines: no
+// files, no network. Package internal/pipelinefile reads pipelines from files.
 package pipeline

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// CheckFolder refuses a folder whose name could mean something else in a path: names come
-// out of a repository, and go into branches and the names of files with credentials.
+// CheckFolder refuses a folder whose name could have another meaning in a path. The names come from a
+// repository, and become part of branches and of the names of files with credentials.
 func CheckFolder(folder string) error {
 	for segment := range strings.SplitSeq(folder, "/") {
 		switch {
@@ -22,8 +22,7 @@ func CheckFolder(folder string) error {
 	return nil
 }
 
-// validateForEach checks a pattern. What it makes of the pipeline's fields is not looked at here:
-// they still are templates.
+// validateForEach checks the pattern of forEach. The other fields are still templates and are checked for each folder.
 func validateForEach(pattern string) findings {
 	var f findings
 	if pattern == "" {

@@ -8,20 +8,20 @@ import (
 	"text/template"
 )
 
-// MaxMessageBytes bounds what a message template may produce.
+// MaxMessageBytes limits the result of a message template.
 const MaxMessageBytes = 64 << 10
 
-// shortIDLength is how much of a commit id people are shown.
+// shortIDLength is the length of an abbreviated commit id.
 const shortIDLength = 7
 
-// Message is what a commit message template sees. Nothing else reaches it: no clock, no
-// environment, no files, so that equal inputs make equal commits.
+// Message is the data of a commit message template. A template has no other data: no clock, no environment, no
+// files, so that equal inputs give equal commits.
 type Message struct {
 	// Pipeline is the pipeline's name.
 	Pipeline string
-	// Sources are the commits that were rendered, in the pipeline's order.
+	// Sources are the rendered commits, in the pipeline's order.
 	Sources []MessageSource
-	// Added, Changed, Removed and Held are names of units, namespace/name, sorted.
+	// Added, Changed, Removed and Held are sorted names of units, namespace/name.
 	Added, Changed, Removed, Held []string
 }
 
@@ -33,8 +33,9 @@ type MessageSource struct {
 	Author  string // Name <mail>
 }
 
-// FormatMessage executes a message template. Besides the template language it knows
-// `short`, which abbreviates a commit id, and `join LIST SEPARATOR`.
+// FormatMessage executes a message template. It adds two functions to the template language: `short`
+// abbreviates a commit id, and `join LIST SEPARATOR` joins a list. It returns an error for an invalid template
+// and for a result of more than [MaxMessageBytes].
 func FormatMessage(text string, data Message) (string, error) {
 	t, err := template.New("message").Option("missingkey=error").Funcs(template.FuncMap{
 		"short": ShortID,
@@ -59,7 +60,7 @@ func ShortID(id string) string {
 	return id[:min(len(id), shortIDLength)]
 }
 
-// limitedWriter fails once more than left bytes were written.
+// limitedWriter fails if more bytes are written than are left.
 type limitedWriter struct {
 	out  io.Writer
 	left int

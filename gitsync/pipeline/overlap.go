@@ -9,13 +9,13 @@ import (
 // Overlap is a pair of pipelines, by index, that cannot both run.
 type Overlap struct {
 	First, Second int
-	// SameName says that the names are equal; SameArtifact that they push to one OCI
-	// repository; else the places that they write to are equal, or nest.
+	// SameName means that the names are equal, SameArtifact that both push to one OCI repository. Otherwise the
+	// places that they write to are equal or nested.
 	SameName, SameArtifact bool
 }
 
-// Overlaps finds the pipelines of a fleet that have one name or write to one place, each
-// pair once, in order. Its time grows with the fleet, not with its square.
+// Overlaps returns the pipelines of a fleet that have the same name or write to the same place, each pair once,
+// in order. Its time is proportional to the fleet, not to its square.
 func Overlaps(fleet []*Pipeline) []Overlap {
 	seen := claims{}
 	var found []Overlap
@@ -34,17 +34,17 @@ func Overlaps(fleet []*Pipeline) []Overlap {
 	return found
 }
 
-// claim is a name that only one pipeline may have, and the names above it that nobody may
-// have beside it, as nobody may write to a folder that another one's lies in.
+// claim is a name that only one pipeline may have, with the names above it. Nobody else may have those: a
+// pipeline must not write to a folder that contains another one's folder.
 type claim struct {
 	own   string
 	above []string
-	// shared claims may be equal, but not nest: two pipelines may write to two folders of
-	// one branch, but Git has no branch a/b beside a branch a.
+	// shared claims may be equal but not nested: two pipelines may write to two folders of one branch, but Git
+	// does not allow the branches a and a/b together.
 	shared bool
 }
 
-// claims are all that a pipeline claims.
+// claims returns all claims of a pipeline.
 func (p *Pipeline) claims() []claim {
 	out := []claim{{own: "name " + p.Metadata.Name}}
 	if oci := p.Spec.Output.OCI; oci != nil {
@@ -60,8 +60,8 @@ func (p *Pipeline) claims() []claim {
 	return out
 }
 
-// claim names the repository of the artifacts, empty without any. Another tag does not keep
-// two pipelines apart, since each artifact has the tag of its input commit too.
+// claim returns the claim on the repository of the artifacts, or nothing without OCI. The tag is not part of
+// it: artifacts of both pipelines would also have tags with their input commits.
 func (o *OCI) claim() string {
 	if o == nil {
 		return ""
@@ -69,7 +69,7 @@ func (o *OCI) claim() string {
 	return "artifact " + strings.ToLower(strings.TrimSuffix(o.URL, "/"))
 }
 
-// parents are the names that a slash-separated name lies in, each behind the prefix.
+// parents returns the names above a slash-separated name, each with the prefix.
 func parents(prefix, name string) []string {
 	var out []string
 	for name != "." && name != "/" {
@@ -79,10 +79,10 @@ func parents(prefix, name string) []string {
 	return out
 }
 
-// claims holds who claims a name, and who claims one below it.
+// claims maps a name to the pipelines that claim it, and to those that claim a name below it.
 type claims map[string]struct{ own, below []int }
 
-// rivals are the pipelines that claim what somebody else wants too.
+// rivals returns the pipelines whose claims conflict with the wanted ones.
 func (c claims) rivals(wanted []claim) []int {
 	var found []int
 	for _, w := range wanted {

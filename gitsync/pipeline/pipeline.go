@@ -6,15 +6,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/integration"
 )
 
-// APIVersion and Kind are what every pipeline file says first.
+// APIVersion and Kind begin every pipeline file.
 const (
 	APIVersion = "agentry.dev/v1alpha1"
 	Kind       = "Pipeline"
 )
 
-// Pipeline describes one output branch: what is read, how it is rendered and where the
-// result goes. [Pipeline.Default] fills in what is left out; [Pipeline.Validate] finds
-// what is wrong. Relative file names in it are relative to the file that it came from.
+// Pipeline describes one output branch: what is read, how it is rendered and where the result goes.
+// [Pipeline.Default] sets defaults; [Pipeline.Validate] returns the invalid fields. Relative file names are
+// relative to the pipeline file.
 type Pipeline struct {
 	// APIVersion is agentry.dev/v1alpha1.
 	APIVersion string `json:"apiVersion"`
@@ -22,7 +22,7 @@ type Pipeline struct {
 	Kind string `json:"kind"`
 	// Metadata names the pipeline.
 	Metadata Metadata `json:"metadata"`
-	// Spec is the pipeline.
+	// Spec is the specification of the pipeline.
 	Spec Spec `json:"spec"`
 }
 
@@ -32,19 +32,23 @@ type Metadata struct {
 	Name string `json:"name"`
 }
 
-// Spec is all that a pass depends on besides the commits that it reads.
+// Spec is everything that a pass depends on, except the commits that it reads.
 type Spec struct {
 	// Suspend stops the pipeline: a pass does nothing.
 	Suspend bool `json:"suspend,omitempty"`
 	// Interval is how often the service polls. `sync`, which makes one pass, ignores it. Default: 1m.
 	Interval *metav1.Duration `json:"interval,omitempty"`
-	// Compatibility is whose output is reproduced: `operator`, as Grafana Agent Operator v0.44.8. Default: operator.
+	// Compatibility is which program's output is reproduced: `operator` is Grafana Agent Operator v0.44.8.
+	// Default: operator.
 	Compatibility Compatibility `json:"compatibility,omitempty"`
-	// OnInvalid says what an error in the input does: `hold` keeps the last good state of what it concerns, `fail` makes no commit at all. Default: hold.
+	// OnInvalid says what an error in the input does: `hold` renders the last good version of the objects with
+	// errors, `fail` makes no commit. Default: hold.
 	OnInvalid OnInvalid `json:"onInvalid,omitempty"`
-	// DefaultNamespace is for objects that name none. Default: none, which makes such an object an error.
+	// DefaultNamespace is the namespace of objects without one. Default: none, such an object is an error.
 	DefaultNamespace string `json:"defaultNamespace,omitempty"`
-	// ForEach makes one pipeline of each folder of the first source that the pattern matches, such as `clusters/*`. In all other fields, but for the commit's message and the pull request's title, `{{ .path.path }}` and `{{ .path.basename }}` stand for the folder. Only `serve` and `sync` know it.
+	// ForEach makes one pipeline for each folder of the first source that the pattern matches, such as
+	// `clusters/*`. In all other fields, except the commit's message and the pull request's title, `{{
+	// .path.path }}` and `{{ .path.basename }}` stand for the folder. Only `serve` and `sync` support it.
 	ForEach string `json:"forEach,omitempty"`
 	// Sources are the repositories that are read, at least one. The objects of all of them form one set.
 	Sources []Source `json:"sources"`
@@ -52,21 +56,21 @@ type Spec struct {
 	Output Output `json:"output"`
 	// Operator holds the flags of the operator that is being replaced.
 	Operator Operator `json:"operator,omitempty"`
-	// Secrets says what becomes of Secret values.
+	// Secrets is how Secrets are rendered.
 	Secrets Secrets `json:"secrets,omitempty"`
-	// SDAggregator is how agents find the targets of MetricsIntegrations.
+	// SDAggregator says where agents find the targets of MetricsIntegrations.
 	SDAggregator SDAggregator `json:"sdAggregator,omitempty"`
-	// Integrations extend or overrule the catalogue of integrations.
+	// Integrations change or extend the catalogue of integrations.
 	Integrations []integration.Entry `json:"integrations,omitempty"`
-	// Limits guard the output branch.
+	// Limits protect the output branch.
 	Limits Limits `json:"limits,omitempty"`
-	// Rollout holds the pipeline back until others are good. Default: each pipeline goes by itself.
+	// Rollout delays the pipeline until others are ready. Default: no delay.
 	Rollout Rollout `json:"rollout,omitempty"`
-	// Notify is who is told what happens.
+	// Notify are the receivers of events.
 	Notify []Notify `json:"notify,omitempty"`
 }
 
-// Compatibility is whose output is reproduced.
+// Compatibility is which program's output is reproduced.
 type Compatibility string
 
 const (
@@ -76,13 +80,13 @@ const (
 	CompatibilityCurrent Compatibility = "current"
 )
 
-// OnInvalid is what an error in the input does.
+// OnInvalid says what an error in the input does.
 type OnInvalid string
 
 const (
-	// OnInvalidHold keeps the last good state of what the error concerns.
+	// OnInvalidHold renders the last good version of the objects with errors.
 	OnInvalidHold OnInvalid = "hold"
-	// OnInvalidFail makes no commit at all.
+	// OnInvalidFail makes no commit.
 	OnInvalidFail OnInvalid = "fail"
 )
 
@@ -90,7 +94,7 @@ const (
 type Source struct {
 	// URL is an https, http, ssh or file URL, or user@host:path.
 	URL string `json:"url"`
-	// Ref is what is read of it.
+	// Ref is the commit that is read.
 	Ref Ref `json:"ref"`
 	// Paths are the folders and files that are read. Default: the whole repository.
 	Paths []string `json:"paths,omitempty"`
@@ -98,16 +102,16 @@ type Source struct {
 	Auth Auth `json:"auth,omitempty"`
 	// Verify accepts only signed commits. Default: any commit is accepted.
 	Verify *Verify `json:"verify,omitempty"`
-	// Webhook lets the repository's host tell of pushes at once. Default: none, the interval decides.
+	// Webhook starts a pass when the forge reports a push. Default: none, passes follow the interval.
 	Webhook *Webhook `json:"webhook,omitempty"`
-	// Forge is the API of the repository's host. With it the commit status `agentry/<pipeline>` is set on input commits.
+	// Forge is the API of the repository's forge. With it, the commit status `agentry/<pipeline>` is set on
+	// input commits.
 	Forge *Forge `json:"forge,omitempty"`
-	// Previews tell in open pull requests what they would change. They need forge. Default: none.
+	// Previews report in open pull requests what these would change. They need forge. Default: none.
 	Previews *Previews `json:"previews,omitempty"`
 }
 
-// Ref picks a commit. Exactly one field is set; they mean what they mean in a
-// GitRepository of Flux.
+// Ref selects a commit. Exactly one field is set. The fields mean the same as in a GitRepository of Flux.
 type Ref struct {
 	// Branch is the tip of a branch.
 	Branch string `json:"branch,omitempty"`
@@ -131,29 +135,31 @@ type Output struct {
 	Path string `json:"path,omitempty"`
 	// Auth is for writing. Default: that of the first source, if the URL is the same.
 	Auth Auth `json:"auth,omitempty"`
-	// Adopt lets agentry move in where there are files and no inventory of its own. It never takes over a file.
+	// Adopt allows agentry to write to a path that has files but no inventory. It never overwrites such a file.
 	Adopt bool `json:"adopt,omitempty"`
-	// Commit shapes the commits.
+	// Commit is how the commits are made.
 	Commit Commit `json:"commit,omitempty"`
-	// Promotion is how what was rendered gets onto the branch. Default: it is pushed there.
+	// Promotion is how a render gets onto the branch. Default: it is pushed there.
 	Promotion Promotion `json:"promotion,omitempty"`
-	// Webhook tells at once when somebody else changes the branch. Default: that of the first source with the same URL.
+	// Webhook starts a pass when somebody else changes the branch. Default: that of the first source with the same URL.
 	Webhook *Webhook `json:"webhook,omitempty"`
-	// Forge is the API of the repository's host, for pull requests. Default: that of the first source with the same URL.
+	// Forge is the API of the repository's forge, for pull requests. Default: that of the first source with the
+	// same URL.
 	Forge *Forge `json:"forge,omitempty"`
-	// OCI is an artifact with the same files. Default: none.
+	// OCI is an artifact with the files of the output path. Default: none.
 	OCI *OCI `json:"oci,omitempty"`
-	// Receivers of Flux are called after a push.
+	// Receivers are Receivers of Flux that are called after a push.
 	Receivers []Receiver `json:"receivers,omitempty"`
 }
 
-// Commit shapes the commits on the output branch.
+// Commit is how the commits on the output branch are made.
 type Commit struct {
 	// Author is `Name <mail>`. Default: agentry <agentry@localhost>.
 	Author string `json:"author,omitempty"`
 	// Message is a template for subject and body. Default: the first source's short commit id and subject.
 	Message string `json:"message,omitempty"`
-	// SigningKeyFile and SigningKeyEnv hold a private key of SSH, or an armoured one of PGP, that signs the commits. Default: none, commits are not signed.
+	// SigningKeyFile and SigningKeyEnv hold a private SSH key, or an armoured private PGP key, that signs the
+	// commits. Default: none, commits are not signed.
 	SigningKeyFile string `json:"signingKeyFile,omitempty"`
 	SigningKeyEnv  string `json:"signingKeyEnv,omitempty"`
 	// SigningKeyPassphraseFile and SigningKeyPassphraseEnv hold the key's passphrase.
@@ -165,42 +171,46 @@ type Commit struct {
 type Operator struct {
 	// Labels are added to every object, as by its `-labels`.
 	Labels map[string]string `json:"labels,omitempty"`
-	// AgentSelector picks the GrafanaAgents to render by label, as its `-agent-selector`. Default: all.
+	// AgentSelector selects the GrafanaAgents to render by label, like its `-agent-selector`. Default: all.
 	AgentSelector string `json:"agentSelector,omitempty"`
 }
 
-// SecretsPolicy says what becomes of Secret values.
+// SecretsPolicy says what of a Secret may be rendered.
 type SecretsPolicy string
 
 const (
-	// SecretsReference puts no byte of a Secret into Git.
+	// SecretsReference renders no byte of a Secret.
 	SecretsReference SecretsPolicy = "reference"
-	// SecretsPlaintext puts into Git what the operator puts into the cluster.
+	// SecretsPlaintext renders what the operator puts into the cluster.
 	SecretsPlaintext SecretsPolicy = "plaintext"
 	// SecretsSOPS is reserved.
 	SecretsSOPS SecretsPolicy = "sops"
 )
 
-// Secrets says what becomes of Secret values.
+// Secrets is how Secrets are rendered.
 type Secrets struct {
-	// Policy is `reference`, which puts no byte of a Secret into Git, or `plaintext`, which puts there what the operator puts into the cluster. Default: reference.
+	// Policy is `reference`, which renders no byte of a Secret, or `plaintext`, which renders what the operator
+	// puts into the cluster. Default: reference.
 	Policy SecretsPolicy `json:"policy,omitempty"`
-	// RestartOnChange makes pods restart when a secret changes that stands in their configuration, which running agents do not notice: pod templates carry a checksum of these secrets. Default: false, with which `sync` warns.
+	// RestartOnChange restarts pods when a secret in their configuration changes, because running agents do not
+	// notice that: pod templates have a checksum of these secrets. Default: false; then `sync` prints a
+	// warning.
 	RestartOnChange bool `json:"restartOnChange,omitempty"`
 }
 
-// Limits guard the output branch.
+// Limits protect the output branch.
 type Limits struct {
-	// Deletions is the share of the units, and of the workload objects, that one commit may delete. A single one may always go. Default: 50%.
+	// Deletions is the share of the units, and of the workloads, that one commit may delete. Deleting a single
+	// one is always allowed. Default: 50%.
 	Deletions string `json:"deletions,omitempty"`
-	// AllowFor is the full id of one input commit for which the limit does not hold.
+	// AllowFor is the full id of an input commit that the limit does not apply to.
 	AllowFor string `json:"allowFor,omitempty"`
 }
 
-// Auth says where credentials are found: each either in a file or in an environment
-// variable. At most one kind is set: user name and password, a bearer token, or an SSH key.
+// Auth says where credentials are: each in a file or in an environment variable. At most one kind is set: user
+// name and password, a bearer token, or an SSH key.
 type Auth struct {
-	// UsernameFile and UsernameEnv hold the user name for HTTP. Default, with a password: git.
+	// UsernameFile and UsernameEnv hold the user name for HTTP. Default if there is a password: git.
 	UsernameFile string `json:"usernameFile,omitempty"`
 	UsernameEnv  string `json:"usernameEnv,omitempty"`
 	// PasswordFile and PasswordEnv hold the password or access token for HTTP.
@@ -209,7 +219,7 @@ type Auth struct {
 	// BearerTokenFile and BearerTokenEnv hold a token for the HTTP header `Authorization: Bearer`.
 	BearerTokenFile string `json:"bearerTokenFile,omitempty"`
 	BearerTokenEnv  string `json:"bearerTokenEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust besides the system's.
+	// CAFile and CAEnv hold PEM certificates to trust in addition to the system's.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
 	// SSHKeyFile and SSHKeyEnv hold a private key.
@@ -221,14 +231,16 @@ type Auth struct {
 	// KnownHostsFile and KnownHostsEnv hold the host keys to accept, in OpenSSH's format. Required with SSH.
 	KnownHostsFile string `json:"knownHostsFile,omitempty"`
 	KnownHostsEnv  string `json:"knownHostsEnv,omitempty"`
-	// ClientCertFile, ClientCertEnv, ClientKeyFile and ClientKeyEnv hold a certificate and its key in PEM, for servers that ask for one.
+	// ClientCertFile, ClientCertEnv, ClientKeyFile and ClientKeyEnv hold a certificate and its key in PEM, for
+	// servers that require one.
 	ClientCertFile string `json:"clientCertFile,omitempty"`
 	ClientCertEnv  string `json:"clientCertEnv,omitempty"`
 	ClientKeyFile  string `json:"clientKeyFile,omitempty"`
 	ClientKeyEnv   string `json:"clientKeyEnv,omitempty"`
-	// GitHubApp makes tokens of a GitHub App. Default: none.
+	// GitHubApp gets tokens of a GitHub App. Default: none.
 	GitHubApp *GitHubApp `json:"githubApp,omitempty"`
-	// ProxyURL is an http, https or socks5 proxy. Default: what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say, for http and https; none for ssh.
+	// ProxyURL is an http, https or socks5 proxy. Default: HTTPS_PROXY, HTTP_PROXY and NO_PROXY for http and
+	// https; none for ssh.
 	ProxyURL string `json:"proxyURL,omitempty"`
 	// ProxyUsernameFile, ProxyUsernameEnv, ProxyPasswordFile and ProxyPasswordEnv are for the proxy.
 	ProxyUsernameFile string `json:"proxyUsernameFile,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// place is where a pipeline writes.
+// place is a folder of a branch that a pipeline writes to.
 type place struct {
 	repository, branch, path string
 }
@@ -20,8 +20,7 @@ func (o Output) place() place {
 	return place{repository: RepositoryAddress(o.URL), branch: o.Branch, path: path.Clean(o.Path)}
 }
 
-// places are all places that a pipeline writes to: with promotion, the branch that it
-// proposes is its own too.
+// places returns all places that a pipeline writes to. With promotion, the proposed branch is one too.
 func (o Output) places() []place {
 	at := o.place()
 	out := []place{at}
@@ -32,34 +31,34 @@ func (o Output) places() []place {
 	return out
 }
 
-// Proposes reports whether what was rendered goes to a branch beside the output branch first.
+// Proposes reports whether a render goes to a branch beside the output branch first.
 func (m PromotionMode) Proposes() bool { return m == PromoteNext || m == PromotePullRequest }
 
-// ProposedBranch is the branch on which the output branch's next state is proposed, named as
-// gitops-promoter wants it: `-next` after the branch's name, and below that the path on the
-// branch, if it is not the root, since each of the paths is promoted by itself.
+// ProposedBranch returns the branch with the proposal. Its name is the one that gitops-promoter expects: the
+// branch's name with `-next`, and below that the output path unless it is the root, because each path is
+// promoted separately.
 func (o Output) ProposedBranch() string {
 	return path.Join(o.Branch+"-next", o.Path)
 }
 
-// RepositoryAddress is HOST[:PORT]/PATH of a repository, equal for all URLs of it over
-// whatever protocol: two pipelines that reach it over HTTPS and over SSH would overwrite
-// each other's files. What is no URL stands for itself.
+// RepositoryAddress returns HOST[:PORT]/PATH of a repository, which is equal for all of its URLs: pipelines
+// that write to it over HTTPS and over SSH would overwrite each other's files. If the URL is invalid, it
+// returns the URL.
 func RepositoryAddress(url string) string {
 	normal, err := transport.NormaliseURL(url)
 	if err != nil {
-		return url // Validate reports it.
+		return url // Validate reports it
 	}
 	_, address, _ := strings.Cut(normal, "://")
 	return address
 }
 
-// contains reports whether inner is outer or lies below it; both are clean and relative.
+// Within reports whether inner is outer or below it. Both must be clean and relative.
 func Within(outer, inner string) bool {
 	return outer == "." || inner == outer || strings.HasPrefix(inner, outer+"/")
 }
 
-// among reports whether the output would be read as input of the next pass.
+// among reports whether the next pass would read the output as input.
 func (o Output) among(s Source) bool {
 	for _, out := range o.places() {
 		if out.repository != RepositoryAddress(s.URL) || out.branch != s.Ref.branch() {
@@ -74,7 +73,7 @@ func (o Output) among(s Source) bool {
 	return false
 }
 
-// branch is the name of the branch that the reference follows, or empty.
+// branch returns the name of the branch that the reference follows, or nothing.
 func (r Ref) branch() string {
 	if name, ok := strings.CutPrefix(r.Name, "refs/heads/"); ok {
 		return name
@@ -82,13 +81,13 @@ func (r Ref) branch() string {
 	return r.Branch
 }
 
-// repoRef is the ref in the words of package repo.
+// RepoRef returns the ref in the form of package repo.
 func (r Ref) RepoRef() repo.Ref {
 	return repo.Ref{Branch: r.Branch, Tag: r.Tag, SemVer: r.SemVer, Commit: r.Commit, Name: r.Name}
 }
 
-// CheckProposedBranch refuses an output path after which no branch can be named: Git allows no
-// ref that ends in .lock.
+// CheckProposedBranch refuses an output path whose proposed branch would be invalid: Git allows no ref that
+// ends in .lock.
 func (o Output) CheckProposedBranch() error {
 	if !o.Promotion.Mode.Proposes() {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Remedy says what a person has to do about the error of a repository. It is empty where nothing
-// has to be done, or nobody knows what.
+// Remedy returns what a person has to do about an error of a repository. It returns nothing if there is nothing
+// to do, or it is unknown.
 func Remedy(err error) string {
 	for _, known := range []struct {
 		kind   error

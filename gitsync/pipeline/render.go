@@ -8,13 +8,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// ParseOptions are what the pipeline says about reading manifests.
+// ParseOptions returns the options for reading manifests.
 func (s *Spec) ParseOptions() manifest.Options {
 	return manifest.Options{DefaultNamespace: s.DefaultNamespace, Compatibility: manifest.Compatibility(s.Compatibility)}
 }
 
-// validateIntegrations checks what is said of integrations: each entry by itself, so that its
-// place is known, then all of them.
+// validateIntegrations checks the entries of the catalogue: each one alone, so that its path is known, and then
+// all together.
 func validateIntegrations(path string, entries []integration.Entry) findings {
 	var f findings
 	catalogue := integration.Default()

@@ -12,15 +12,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 )
 
-// SDAggregator is how agents reach the sd-aggregator, which lists the targets that
-// IntegrationMonitors choose from.
+// SDAggregator is how agents reach the sd-aggregator, which lists the targets that IntegrationMonitors select from.
 type SDAggregator struct {
 	// URL is its address. Default: http://sd-aggregator.monitoring.svc:8080.
 	URL string `json:"url,omitempty"`
-	// RefreshInterval is how often each agent asks it for targets, at least 5s; a request may take as long. Default: 30s.
+	// RefreshInterval is how often each agent requests the targets, at least 5s; it is also the timeout of a
+	// request. Default: 30s.
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
-	// TLSConfig and Authorization are as in IntegrationMonitors, with Secrets and ConfigMaps
-	// of each GrafanaAgent's namespace. Default: none.
+	// TLSConfig and Authorization are as in IntegrationMonitors. They refer to Secrets and ConfigMaps in each
+	// GrafanaAgent's namespace. Default: none.
 	TLSConfig     *v1alpha1.TLSConfig             `json:"tlsConfig,omitempty"`
 	Authorization *monitoringv1.SafeAuthorization `json:"authorization,omitempty"`
 }
@@ -70,7 +70,7 @@ func validateTLS(path string, t *v1alpha1.TLSConfig) findings {
 	return f
 }
 
-// validateSecretKey checks a reference, if there is one. What it refers to is in no pipeline.
+// validateSecretKey checks a reference if there is one. Its Secret is not in the pipeline, so it is not checked.
 func validateSecretKey(path string, s *corev1.SecretKeySelector) findings {
 	var f findings
 	if s != nil {

@@ -2,13 +2,13 @@ package pipeline
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Webhook lets a repository's host tell of pushes at once. Its address is
-// /hook/TYPE/HOST/PATH of the repository. Whatever it says, it makes agentry fetch and
-// nothing else.
+// Webhook accepts reports of pushes from a repository's forge. Its address is /hook/TYPE/HOST/PATH of the
+// repository. A webhook only makes agentry fetch; its content is not used otherwise.
 type Webhook struct {
-	// Type is whose webhooks these are: `github`, `gitlab`, `gitea` (also Forgejo), `bitbucket` (Cloud and Server), `azure`, or `generic`, which has the header X-Signature with `sha256=` and the HMAC of the body.
+	// Type is the kind of webhook: `github`, `gitlab`, `gitea` (also Forgejo), `bitbucket` (Cloud and Server),
+	// `azure`, or `generic`, which has the header X-Signature with `sha256=` and the HMAC of the body.
 	Type string `json:"type"`
-	// SecretFile and SecretEnv hold the secret that the host signs with or sends. Required.
+	// SecretFile and SecretEnv hold the secret that the forge signs with or sends. Required.
 	SecretFile string `json:"secretFile,omitempty"`
 	SecretEnv  string `json:"secretEnv,omitempty"`
 }
@@ -22,58 +22,61 @@ type Forge struct {
 	// TokenFile and TokenEnv hold an access token. Default: the password, bearer token or GitHub App of the repository's auth.
 	TokenFile string `json:"tokenFile,omitempty"`
 	TokenEnv  string `json:"tokenEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust besides the system's. Default: those of the repository's auth.
+	// CAFile and CAEnv hold PEM certificates to trust in addition to the system's. Default: those of the
+	// repository's auth.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
 }
 
-// ForgeType is the software of a site that hosts repositories.
+// ForgeType is the software of a forge.
 type ForgeType string
 
-// The sites whose API is known.
+// The supported forges.
 const (
 	ForgeGitHub ForgeType = "github"
 	ForgeGitLab ForgeType = "gitlab"
 	ForgeGitea  ForgeType = "gitea"
 )
 
-// Previews tell in open pull requests what they would change. Nothing is pushed for them.
+// Previews report in open pull requests what these would change. Nothing is pushed for them.
 type Previews struct {
-	// Comment writes a comment into the pull request, and keeps it up to date. Default: true.
+	// Comment writes a comment on the pull request, and keeps it up to date. Default: true.
 	Comment *bool `json:"comment,omitempty"`
 	// Status sets the commit status `agentry/<pipeline>/preview` on the head. Default: true.
 	Status *bool `json:"status,omitempty"`
-	// Forks renders pull requests from other repositories too, whoever opens them. Default: false.
+	// Forks also renders pull requests from other repositories, whoever opens them. Default: false.
 	Forks bool `json:"forks,omitempty"`
-	// Interval is how often open pull requests are listed; webhooks make it immediate. Default: 5m.
+	// Interval is how often open pull requests are listed; webhooks list them at once. Default: 5m.
 	Interval *metav1.Duration `json:"interval,omitempty"`
 }
 
-// Rollout makes a change reach pipelines one after the other.
+// Rollout makes a change reach pipelines one after another.
 type Rollout struct {
-	// After are pipelines that must have rendered the same commits with the same version, and be ready, before this one pushes.
+	// After are pipelines that must be ready and have rendered the same commits with the same version before
+	// this one pushes.
 	After []string `json:"after,omitempty"`
-	// MaxPerMinute is how many pipelines of those with the same limit may push in a minute. Default: no limit.
+	// MaxPerMinute is how many of the pipelines with the same limit may push in a minute. Default: no limit.
 	MaxPerMinute int `json:"maxPerMinute,omitempty"`
 }
 
-// Notify is who is told what happens, as events of Flux (fluxcd/pkg/apis/event) in JSON.
+// Notify is a receiver of events. They have Flux's JSON format (fluxcd/pkg/apis/event).
 type Notify struct {
-	// URL is where events are posted to: any https or http address, such as notification-controller's.
+	// URL is where events are posted: any https or http address, such as notification-controller's.
 	URL string `json:"url"`
 	// SecretFile and SecretEnv hold the key of the HMAC in the header X-Signature. Default: events are not signed.
 	SecretFile string `json:"secretFile,omitempty"`
 	SecretEnv  string `json:"secretEnv,omitempty"`
-	// CAFile and CAEnv hold PEM certificates to trust besides the system's.
+	// CAFile and CAEnv hold PEM certificates to trust in addition to the system's.
 	CAFile string `json:"caFile,omitempty"`
 	CAEnv  string `json:"caEnv,omitempty"`
-	// Severity is the least that is told: `info` or `error`. Default: info.
+	// Severity is the lowest severity that is sent: `info` or `error`. Default: info.
 	Severity string `json:"severity,omitempty"`
-	// Object is the Flux object that events are about, so that its Alerts match. Default: the pipeline, which no Alert matches.
+	// Object is the Flux object that events are about, so that its Alerts match. Default: the pipeline, which
+	// no Alert matches.
 	Object *NotifyObject `json:"object,omitempty"`
 }
 
-// The severities that can be asked for.
+// The severities that Notify accepts.
 const (
 	SeverityInfo  = "info"
 	SeverityError = "error"
@@ -88,14 +91,16 @@ type NotifyObject struct {
 	Namespace string `json:"namespace"`
 }
 
-// GitHubApp is a credential of GitHub that makes tokens which last an hour.
+// GitHubApp is a GitHub App, which gets tokens that are valid for an hour.
 type GitHubApp struct {
-	// AppID and InstallationID are shown in the settings of the app and of its installation. Default of InstallationID: that which may see the repository.
+	// AppID and InstallationID are shown in the settings of the app and of its installation. Default of
+	// InstallationID: the one that can read the repository.
 	AppID          int64 `json:"appID"`
 	InstallationID int64 `json:"installationID,omitempty"`
 	// PrivateKeyFile and PrivateKeyEnv hold the app's private key in PEM.
 	PrivateKeyFile string `json:"privateKeyFile,omitempty"`
 	PrivateKeyEnv  string `json:"privateKeyEnv,omitempty"`
-	// URL is the address of the API. Default: https://api.github.com, or https://HOST/api/v3 for repositories elsewhere.
+	// URL is the address of the API. Default: https://api.github.com, or https://HOST/api/v3 for repositories
+	// elsewhere.
 	URL string `json:"url,omitempty"`
 }

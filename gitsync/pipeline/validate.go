@@ -16,9 +16,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// FieldError is a wrong value in a pipeline.
+// FieldError is an invalid value in a pipeline.
 type FieldError struct {
-	Path    string // spec.sources[0].url
+	Path    string // such as spec.sources[0].url
 	Code    diag.Code
 	Message string
 	Hint    string
@@ -32,8 +32,8 @@ var (
 	commitForm = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
-// Validate finds what is wrong with a pipeline after [Pipeline.Default]. It looks at
-// nothing but the pipeline: no file, no network.
+// Validate returns the invalid fields of a pipeline after [Pipeline.Default]. It uses only the pipeline: no
+// files, no network.
 func (p *Pipeline) Validate() []FieldError {
 	var f findings
 	f.check(p.APIVersion == APIVersion, "apiVersion", "", "must be %s", APIVersion)
@@ -44,13 +44,13 @@ func (p *Pipeline) Validate() []FieldError {
 	return f
 }
 
-// findings are the errors of a part of a pipeline. The function that checks a part returns them.
+// findings are the errors of a part of a pipeline. The function that checks the part returns them.
 type findings []FieldError
 
-// add takes in the errors of a part.
+// add appends the errors of a part.
 func (f *findings) add(part []FieldError) { *f = append(*f, part...) }
 
-// check adds an error unless the condition holds.
+// check adds an error unless ok is true.
 func (f *findings) check(ok bool, path, hint, format string, args ...any) {
 	if !ok {
 		*f = append(*f, FieldError{Path: path, Code: diag.PipelineInvalid, Message: fmt.Sprintf(format, args...), Hint: hint})
@@ -64,7 +64,7 @@ func (f *findings) all(path string, messages []string) {
 	}
 }
 
-// oneOf checks an enumeration; reserved values are known, but not acted on yet.
+// oneOf checks an enumeration. Reserved values are known but not implemented, and have their own message.
 func oneOf[T ~string](f *findings, path string, value T, allowed []T, reserved ...T) {
 	switch {
 	case slices.Contains(allowed, value):
@@ -160,7 +160,7 @@ func validateBranch(path, name string) findings {
 	return f
 }
 
-// validateRepositoryPath refuses what could leave the repository or reach into Git's own files.
+// validateRepositoryPath refuses paths that could leave the repository or lead to Git's own files.
 func validateRepositoryPath(field, p string) findings {
 	var f findings
 	f.check(!strings.HasPrefix(p, "/") && !strings.Contains(p, `\`), field, "", "must be relative to the repository's root and slash-separated")
@@ -211,7 +211,7 @@ func validateOperator(path string, o Operator) findings {
 	return f
 }
 
-// MaxDeletions is Deletions as a number.
+// MaxDeletions returns Deletions as a number. It returns an error if Deletions is not a percentage.
 func (l Limits) MaxDeletions() (percent int, err error) {
 	number, ok := strings.CutSuffix(l.Deletions, "%")
 	percent, err = strconv.Atoi(number)
@@ -221,8 +221,8 @@ func (l Limits) MaxDeletions() (percent int, err error) {
 	return percent, nil
 }
 
-// sampleMessage is what a template is tried on: a commit of each source, and no units,
-// as there need not be any of a kind.
+// sampleMessage returns the data that a template is checked with: a commit of each source and no units, because
+// a commit can have no units of a kind.
 func sampleMessage(sources int) Message {
 	m := Message{Pipeline: "sample"}
 	for range max(1, sources) {

@@ -8,8 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// validateRepositoryURL checks a repository's URL. Messages do not repeat it: it may hold a password by
-// mistake.
+// validateRepositoryURL checks a repository's URL. Messages do not repeat the URL, which could contain a
+// password by mistake.
 func validateRepositoryURL(path, raw string) findings {
 	var f findings
 	_, err := transport.NormaliseURL(raw)
@@ -23,7 +23,7 @@ func validateRepositoryURL(path, raw string) findings {
 	return f
 }
 
-// scheme is how a repository is reached: https, http, ssh or file.
+// scheme returns how a repository is reached: https, http, ssh or file.
 func scheme(raw string) string {
 	normal, err := transport.NormaliseURL(raw)
 	if err != nil {
@@ -33,7 +33,7 @@ func scheme(raw string) string {
 	return name
 }
 
-// validateAuth checks that there is at most one kind of credential, and that it fits the URL.
+// validateAuth checks that there is at most one kind of credential, and that it suits the URL.
 func validateAuth(path, rawURL string, a Auth) findings {
 	var f findings
 	f.add(onePlace(path, a.credentials()))
@@ -71,7 +71,7 @@ func validateAuth(path, rawURL string, a Auth) findings {
 	return f
 }
 
-// kinds says which credentials there are.
+// kinds says which kinds of credentials are set.
 type kinds struct {
 	basic, bearer, key, app, ca, hosts, cert bool
 }
@@ -88,13 +88,12 @@ func (a Auth) kinds() kinds {
 	}
 }
 
-// HasToken reports whether the credential holds what the API of the host takes as well.
+// HasToken reports whether the credential contains something that the forge's API accepts as a token.
 func (a Auth) HasToken() bool {
 	return a.PasswordFile+a.PasswordEnv+a.BearerTokenFile+a.BearerTokenEnv != "" || a.GitHubApp != nil
 }
 
-// validateProxy checks the way to the repository. Messages do not repeat its URL: it may hold a
-// password by mistake.
+// validateProxy checks the proxy. Messages do not repeat its URL, which could contain a password by mistake.
 func validateProxy(path string, a Auth) findings {
 	var f findings
 	user := a.ProxyUsernameFile+a.ProxyUsernameEnv != ""
@@ -127,7 +126,7 @@ func validateGitHubApp(path string, g *GitHubApp) findings {
 	return f
 }
 
-// onePlace checks that no credential is said to be in a file and in the environment.
+// onePlace checks that no credential is set both in a file and in the environment.
 func onePlace(path string, list []credential) findings {
 	var f findings
 	for _, c := range list {
@@ -136,7 +135,7 @@ func onePlace(path string, list []credential) findings {
 	return f
 }
 
-// exactlyOne checks that a credential is there, in one place.
+// exactlyOne checks that a credential is set, in one place.
 func exactlyOne(path, whose string, c credential) findings {
 	var f findings
 	f.add(onePlace(path, []credential{c}))
@@ -144,8 +143,8 @@ func exactlyOne(path, whose string, c credential) findings {
 	return f
 }
 
-// validateWebURL checks an address of somebody's HTTP service. Messages do not repeat it: it may
-// hold a password by mistake.
+// validateWebURL checks the URL of an HTTP service. Messages do not repeat the URL, which could contain a
+// password by mistake.
 func validateWebURL(path, raw string, schemes ...string) findings {
 	var f findings
 	u, err := url.Parse(raw)
@@ -167,7 +166,7 @@ func validateTrust(path, rawURL string, ca credential) findings {
 	return f
 }
 
-// validateSigning checks where the key for commits is.
+// validateSigning checks where the key that signs commits is.
 func validateSigning(path string, c Commit) findings {
 	var f findings
 	f.add(onePlace(path, []credential{
@@ -178,7 +177,7 @@ func validateSigning(path string, c Commit) findings {
 	return f
 }
 
-// credential is one secret and the places that it may be in.
+// credential is one secret, with the file or variable that it is in.
 type credential struct {
 	name, file, env string
 }

@@ -11,7 +11,7 @@ var (
 	ociTagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 )
 
-// validateVerify checks where the keys for input commits are.
+// validateVerify checks where the keys that verify input commits are.
 func validateVerify(path string, a *Verify) findings {
 	var f findings
 	if a == nil {
@@ -26,7 +26,7 @@ func validateVerify(path string, a *Verify) findings {
 	return f
 }
 
-// validateDelivery checks what happens to the output besides its push.
+// validateDelivery checks the settings of the output that are not about its push.
 func validateDelivery(path string, s *Spec) findings {
 	var f findings
 	o := s.Output
@@ -41,8 +41,7 @@ func validateDelivery(path string, s *Spec) findings {
 	return f
 }
 
-// isInherited reports whether something of the output stands at a source of the same
-// repository too, where it is checked.
+// isInherited reports whether a source of the same repository has the same setting. It is checked there.
 func (o Output) isInherited(sources []Source, same func(Source) bool) bool {
 	for _, s := range sources {
 		if RepositoryAddress(s.URL) == RepositoryAddress(o.URL) && same(s) {
@@ -78,8 +77,7 @@ func validatePromotion(path string, s *Spec) findings {
 	return f
 }
 
-// OutputAuth is the credential that the output is written with: its own, or that of the
-// first source.
+// OutputAuth returns the credential that the output is written with: its own, or that of the first source.
 func (s *Spec) OutputAuth() Auth {
 	if s.InheritsAuth() {
 		return s.Sources[0].Auth

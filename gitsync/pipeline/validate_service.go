@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
-// validateWebhook checks how a repository's host tells of pushes.
+// validateWebhook checks a webhook.
 func validateWebhook(path, repository string, w *Webhook) findings {
 	var f findings
 	if w == nil {
@@ -21,8 +21,7 @@ func validateWebhook(path, repository string, w *Webhook) findings {
 	return f
 }
 
-// validateForge checks the API of a repository's host, which takes the repository's own credential
-// if it has none.
+// validateForge checks the API of a repository's forge. Without a token of its own it uses the repository's credential.
 func validateForge(path string, forge *Forge, repository Auth) findings {
 	var f findings
 	oneOf(&f, path+".type", forge.Type, []ForgeType{ForgeGitHub, ForgeGitLab, ForgeGitea})
@@ -52,7 +51,7 @@ func validatePreviews(path string, s Source) findings {
 	return f
 }
 
-// validateRollout checks what can be seen without the rest of the fleet.
+// validateRollout checks what can be checked without the rest of the fleet.
 func validateRollout(path, pipeline string, r Rollout) findings {
 	var f findings
 	seen := map[string]bool{}

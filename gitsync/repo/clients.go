@@ -7,20 +7,19 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// clients are the connections of a Repo and its Pushers: one client for each credential, however
-// many use it.
+// clients are the connections of a Repo and its Pushers: one shared client for each credential.
 type clients struct {
 	mu   sync.Mutex
 	list []*sharedClient
 }
 
-// sharedClient counts who uses a client. When the last user drops it, its connections are closed.
+// sharedClient counts the users of a client. The last one to drop it closes its connections.
 type sharedClient struct {
 	*transport.Client
 	users int
 }
 
-// take gives the client of a credential, made by create if there is none. The caller drops it.
+// take returns the client of a credential. If there is none, create makes it. The caller must drop it.
 func (c *clients) take(auth transport.Auth, create func() (*transport.Client, error)) (*sharedClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +37,7 @@ func (c *clients) take(auth transport.Auth, create func() (*transport.Client, er
 	return shared, nil
 }
 
-// drop gives a client back. Requests that are under way end by themselves.
+// drop returns a client. Requests under way finish.
 func (c *clients) drop(shared *sharedClient) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +48,7 @@ func (c *clients) drop(shared *sharedClient) {
 	shared.Close()
 }
 
-// close closes idle connections of all clients.
+// close closes the idle connections of all clients.
 func (c *clients) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

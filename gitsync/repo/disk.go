@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// isDisk reports whether this machine's disk is at fault: it is full, or must not be written to. Then
-// a new clone would fail as well.
+// isDisk reports whether this machine's disk is the cause: it is full or not writable. A new clone would fail as well.
 func isDisk(err error) bool {
 	_, onPath := errors.AsType[*fs.PathError](err)
 	_, onLink := errors.AsType[*os.LinkError](err)
@@ -24,7 +23,7 @@ func isDisk(err error) bool {
 	return false
 }
 
-// explainDisk makes an error of the disk [ErrCache].
+// explainDisk wraps an error of the disk in [ErrCache].
 func explainDisk(err error) error {
 	if err == nil || errors.Is(err, ErrCache) || !isDisk(err) {
 		return err

@@ -26,32 +26,29 @@
 //
 // # The cache
 //
-// Each pair of normalised URL and read credential has one bare repository below the cache directory,
-// named by a hash. It is shallow ([Options.Depth]). Small packs are joined now and
-// then. It is nothing but a cache: what is corrupt, incomplete or too large is
-// thrown away and cloned again, and the caller need not know. A lock file keeps two
-// processes from writing to one directory.
+// Each pair of normalised URL and read credential has one bare repository below the cache directory, named by a
+// hash. It is shallow ([Options.Depth]). Small packs are joined from time to time. If the cache is corrupt,
+// incomplete or too large, it is deleted and cloned again, which the caller does not notice. A lock file keeps
+// two processes from writing to one directory.
 //
 // # Many users
 //
-// A [Pool] gives the same Repo to all who name the same repository and credential.
-// With [Repo.FetchSince] all fetches of one round share what the remote answered, and
-// [Repo.SetAuth] and [Pusher.SetAuth] take renewed credentials.
+// A [Pool] returns the same Repo for the same repository and credential. With [Repo.FetchSince] all fetches of
+// one round share one listing of the remote's refs. [Repo.SetAuth] and [Pusher.SetAuth] replace credentials.
 //
 // # Goroutines
 //
-// A [Repo] may be used by many goroutines at once; its fetches wait for one
-// another. An [object.Reader] and an [object.Writer] belong to one goroutine each. A Reader sees
-// the objects that were there when it was opened, whatever happens to the cache,
-// and those that were added since.
+// Many goroutines can use a [Repo] at once; its fetches run one after another. An [object.Reader] and an
+// [object.Writer] belong to one goroutine each. A Reader sees the objects that existed when it was opened, even
+// if they are removed from the cache, and those that were added since.
 //
-// # What is promised
+// # Promises
 //
-//   - Every call that uses the network holds its context's deadline, and ends with
-//     [transport.ErrUnreachable] when the remote stalls ([Options.StallTimeout]).
+//   - Every call that uses the network respects its context's deadline, and ends with
+//     [transport.ErrUnreachable] if the remote stalls ([Options.StallTimeout]).
 //   - A fetched commit is complete: every entry of its tree is present.
-//   - A push moves a ref from exactly the expected value or not at all. After an
-//     error the ref is listed again, and the error says whether it was moved
+//   - A push moves a ref from exactly the expected value, or not at all. After an
+//     error the refs are listed again, and the error says which ones were moved
 //     ([PushError]): [ErrLostRace], [ErrRejected] or [transport.ErrUnreachable].
 //   - No credential is part of an error, a key or a file name.
 package repo

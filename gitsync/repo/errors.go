@@ -2,20 +2,18 @@ package repo
 
 import "errors"
 
-// What a caller branches on, besides the errors of package transport. Errors of this package wrap them.
+// Errors that callers check for, in addition to those of package transport. Errors of this package wrap them.
 var (
-	// ErrEmptyRepository means that the remote has no ref at all.
+	// ErrEmptyRepository means that the remote has no refs.
 	ErrEmptyRepository = errors.New("remote repository is empty")
-	// ErrCache means that the cache cannot be written: the disk is full, or we lack the right. Nothing in
+	// ErrCache means that the cache cannot be written: the disk is full or permission is missing. Nothing in
 	// the cache is lost, and the next call tries again.
 	ErrCache = errors.New("cache directory cannot be used")
 
-	// ErrLostRace means that a ref has moved to a value that is neither the
-	// expected old one nor ours.
+	// ErrLostRace means that a ref has moved to a value that is neither the expected one nor the new one.
 	ErrLostRace = errors.New("ref was moved by someone else")
-	// ErrHeldBack means that a ref was not moved because another ref of the same
-	// push could not be.
+	// ErrHeldBack means that a ref was not moved because another ref of the same push could not be moved.
 	ErrHeldBack = errors.New("held back with the other refs")
-	// ErrRejected means that the remote answered and refused the push.
+	// ErrRejected means that the remote refused the push.
 	ErrRejected = errors.New("push was rejected by the remote")
 )

@@ -19,25 +19,25 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// allHistory is the depth that means "no boundary" in git and its protocol.
+// allHistory is the depth that means "no limit" in Git and its protocol.
 const allHistory = math.MaxInt32
 
-// Fetch brings commits into the cache and returns their tips in the order of refs. Objects of the cache
-// are not sent again; a commit that is named by its hash and is in the cache needs no request at all. All
-// refs are of one moment. Errors wrap those of package transport, or [ErrEmptyRepository], [ErrCache] or
+// Fetch fetches commits into the cache and returns their tips in the order of refs. It does not fetch objects
+// that are in the cache. A commit that is named by its hash and is in the cache needs no request. All refs are
+// of one moment. Errors wrap those of package transport, or [ErrEmptyRepository], [ErrCache] or
 // [limit.ErrTooLarge].
 //
-// After Fetch every tip's commit is complete in the cache, and all Readers see it. History may end at
+// After Fetch every tip's commit is complete in the cache, and all Readers see it. History can be limited to
 // [Options.Depth] commits.
 func (r *Repo) Fetch(ctx context.Context, refs ...Ref) ([]Tip, error) {
 	return r.FetchSince(ctx, time.Now(), refs...)
 }
 
-// FetchSince is Fetch, but refs that the remote listed after since are not listed again: callers of one
-// round share one listing, or its failure. If objects are missing, they are fetched, which lists the refs
-// again. Refs that were pushed through this Repo since count as listed.
+// FetchSince is [Repo.Fetch], but does not list refs again that the remote listed after since: callers of one
+// round share one listing, or its failure. Fetching missing objects lists the refs again. Refs that this Repo
+// has pushed since count as listed.
 //
-// If the refs were listed but the fetch of their objects failed, the tips are returned with the error.
+// If the refs were listed but the fetch of their objects failed, it returns the tips with the error.
 func (r *Repo) FetchSince(ctx context.Context, since time.Time, refs ...Ref) ([]Tip, error) {
 	tips, err := r.fetchSince(ctx, since, refs)
 	return tips, explainDisk(err)
@@ -94,7 +94,7 @@ func (r *Refs) resolveAll(refs []Ref) ([]Tip, error) {
 	return tips, nil
 }
 
-// pinned returns the tips without asking the remote if all refs are commits of the cache, else nil.
+// pinned returns the tips without a request if all refs are commits in the cache, otherwise nil.
 func (r *Repo) pinned(refs []Ref) []Tip {
 	if r.objects.Damaged() {
 		return nil
@@ -113,12 +113,12 @@ func (r *Repo) pinned(refs []Ref) []Tip {
 	return tips
 }
 
-// isComplete reports whether a commit and all that its tree names is in the cache.
+// isComplete reports whether a commit and everything in its tree is in the cache.
 func (r *Repo) isComplete(commit plumbing.Hash) bool {
 	return r.complete.Check(r.objects, commit) == nil
 }
 
-// remember records tips for the next fetch to build on.
+// remember records tips as the basis of the next fetch.
 func (r *Repo) remember(tips []Tip) error {
 	changed := false
 	for _, t := range tips {
@@ -133,8 +133,8 @@ func (r *Repo) remember(tips []Tip) error {
 	return r.store.SetTips(r.tips)
 }
 
-// tipName is the name of the local ref for a tip. It is a hash, because names of a remote may conflict
-// with older ones ("a" and "a/b") or be no file names.
+// tipName returns the name of the local ref for a tip. It is a hash, because names of a remote can conflict
+// with older ones ("a" and "a/b") or be invalid as file names.
 func tipName(t Tip) string {
 	name := t.Ref
 	if name == "" {
@@ -144,16 +144,16 @@ func tipName(t Tip) string {
 	return "refs/agentry/" + hex.EncodeToString(sum[:8])
 }
 
-// fetch is one run of Fetch. It holds at most one session with the remote.
+// fetch is one run of Fetch. It has at most one session with the remote.
 type fetch struct {
 	repo    *Repo
 	ctx     context.Context
 	client  *transport.Client
-	session *transport.Session      // nil when it is used up
+	session *transport.Session      // nil if it was used
 	adv     transport.Advertisement // of the last session
 }
 
-// connect starts a session. It serves one request for a pack.
+// connect starts a session, which serves one request for a pack.
 func (f *fetch) connect() (err error) {
 	f.close()
 	l := &listing{asked: time.Now()}
@@ -169,13 +169,13 @@ func (f *fetch) connect() (err error) {
 
 func (f *fetch) close() {
 	if f.session != nil {
-		_ = f.session.Close() // The pack was received, or the error is known.
+		_ = f.session.Close() // the pack was received, or the error is known
 		f.session = nil
 	}
 }
 
-// bring makes the tips' commits complete in the cache: by a fetch into the present cache if that is
-// possible, else by a clone.
+// bring makes the tips' commits complete in the cache: by a fetch into the existing cache if possible,
+// otherwise by a new clone.
 func (f *fetch) bring(refs []Ref, tips []Tip) error {
 	r := f.repo
 	missing := f.missing(tips)
@@ -196,7 +196,7 @@ func (f *fetch) bring(refs []Ref, tips []Tip) error {
 	if err == nil || isFinal(f.ctx, err) {
 		return err
 	}
-	// The pack was too large or not complete: only a new clone can help.
+	// The pack was too large or incomplete: only a new clone can help.
 	r.complete.Forget()
 	return f.cloneAnew(refs, tips)
 }
@@ -217,7 +217,7 @@ func (r *Repo) compact() error {
 	if err := r.objects.Compact(r.store); err != nil {
 		return err
 	}
-	_, err := r.objects.Load(r.store) // No object has gone, so complete commits are complete still.
+	_, err := r.objects.Load(r.store) // no object was removed, so complete commits stay complete
 	return err
 }
 
@@ -234,8 +234,8 @@ func isFinal(ctx context.Context, err error) bool {
 	return false
 }
 
-// extend fetches into the present cache. Refs that were never fetched are cut
-// at Options.Depth; the others continue from what is here.
+// extend fetches into the existing cache. Refs that were never fetched are limited to Options.Depth; the others
+// continue from the cache.
 func (f *fetch) extend(refs []Ref, missing []Tip) error {
 	var known, fresh []Tip
 	for _, t := range missing {
@@ -256,9 +256,9 @@ func (f *fetch) extend(refs []Ref, missing []Tip) error {
 	return f.request(f.repo.store, f.wantFresh(refs, fresh))
 }
 
-// wantFresh asks for refs that were never fetched. A commit that is no ref's value can be asked for if the
-// remote allows that; else it is searched in the whole history of the branch that its Ref names, or of all
-// branches.
+// wantFresh requests refs that were never fetched. A commit that is not the value of a ref is requested
+// directly if the remote allows that. Otherwise it is searched in the whole history of the branch that its Ref
+// names, or of all branches.
 func (f *fetch) wantFresh(refs []Ref, fresh []Tip) want {
 	w := want{depth: f.repo.opts.Depth, maxBytes: f.repo.opts.MaxCloneBytes}
 	allowed := f.adv.AnyCommit()
@@ -278,7 +278,7 @@ func (f *fetch) wantFresh(refs []Ref, fresh []Tip) want {
 	return w
 }
 
-// searched returns the branches in whose history a commit may be.
+// searched returns the branches whose history can contain a commit.
 func searched(names *Refs, refs []Ref, t Tip) []Tip {
 	for _, ref := range refs {
 		branch := names.Tip(headsPrefix + ref.Branch)
@@ -293,7 +293,7 @@ func searched(names *Refs, refs []Ref, t Tip) []Tip {
 	return out
 }
 
-// cloneAnew fetches the tips into a new repository beside the present one, and replaces it.
+// cloneAnew fetches the tips into a new repository beside the existing one, and replaces that one.
 func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 	r := f.repo
 	wanted := slices.DeleteFunc(slices.Clone(tips), func(t Tip) bool { return !t.Exists() })
@@ -315,14 +315,14 @@ func (f *fetch) cloneAnew(refs []Ref, tips []Tip) error {
 		return fmt.Errorf("replace the cache of %s: %w", r.URL(), err)
 	}
 	r.complete.Forget()
-	r.objects.Reset() // A new pack may have the name of a damaged one.
+	r.objects.Reset() // a new pack can have the name of a damaged one
 	if err := r.load(); err != nil {
 		return err
 	}
 	return f.check(tips)
 }
 
-// check finds tips that the remote did not send completely.
+// check returns an error if the remote did not send all tips completely.
 func (f *fetch) check(tips []Tip) error {
 	for _, t := range tips {
 		if !t.Exists() {
@@ -339,7 +339,7 @@ func (f *fetch) check(tips []Tip) error {
 	return nil
 }
 
-// renameIfThere renames a folder that somebody may have deleted.
+// renameIfThere renames a folder. It is no error if the folder does not exist.
 func renameIfThere(from, to string) error {
 	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -11,9 +11,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// HasCommit reports whether the remote still has a commit and sends it. The cache cannot say: it may
-// hold commits that were removed by a forced push. ref is a commit, with the branch to look for it.
-// What the remote sends is thrown away.
+// HasCommit reports whether the remote still has a commit and sends it. The cache does not tell, because it can
+// contain commits that a forced push removed. ref is a commit, with the branch to search. What the remote sends
+// is discarded.
 func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -32,10 +32,10 @@ func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
 	w := f.wantFresh([]Ref{ref}, []Tip{tip})
 	w.clone = true
 	if w.depth != allHistory {
-		w.depth = 1 // it is asked for by its hash
+		w.depth = 1 // it is requested by its hash
 	}
 	asked := store.Store{Dir: filepath.Join(r.home, "asked")}
-	defer os.RemoveAll(asked.Dir) // The next answer replaces it if this fails.
+	defer os.RemoveAll(asked.Dir) // if this fails, the next call replaces the folder
 	if err := errors.Join(os.RemoveAll(asked.Dir), asked.Create(r.URL())); err != nil {
 		return false, err
 	}

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// listing is what the remote answered when it was last asked for its refs. Callers of one round
-// share it, its failure too.
+// listing is the last listing of the remote's refs, or its failure. Callers of one round share it.
 type listing struct {
-	asked time.Time // when the question began: everything in it is at least that new
+	asked time.Time // when the request began: everything in it is at least as new
 	refs  *Refs     // nil if err is not
 	err   error
 }
@@ -22,7 +21,7 @@ type listings struct {
 	last *listing // nil before the first
 }
 
-// since gives the last listing if it was asked for after a moment, else nil.
+// since returns the last listing if it was requested after a moment, otherwise nil.
 func (l *listings) since(moment time.Time) *listing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,8 +31,7 @@ func (l *listings) since(moment time.Time) *listing {
 	return nil
 }
 
-// set keeps an answer for the others of its round. If the caller's own context ended the question,
-// it was not answered.
+// set keeps a listing for the other callers of its round, unless the caller's own context ended the request.
 func (l *listings) set(ctx context.Context, answer *listing) {
 	if answer.err != nil && (ctx.Err() != nil || errors.Is(answer.err, context.Canceled)) {
 		return
@@ -43,15 +41,15 @@ func (l *listings) set(ctx context.Context, answer *listing) {
 	l.last = answer
 }
 
-// pushed enters into the last listing what was pushed since: in a round in which many push to one
-// ref, such as that of the notes, each builds on the one before.
+// pushed updates the last listing with what was pushed since. In a round, many pushes can go to one ref, such
+// as that of the notes, and each builds on the one before.
 func (l *listings) pushed(updates []Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last == nil || l.last.err != nil {
 		return
 	}
-	next := *l.last.refs // Others may be reading it.
+	next := *l.last.refs // others can be reading it
 	next.moved = map[string]Tip{}
 	maps.Copy(next.moved, l.last.refs.moved)
 	for _, u := range updates {
@@ -60,7 +58,7 @@ func (l *listings) pushed(updates []Update) {
 	l.last = &listing{asked: l.last.asked, refs: &next}
 }
 
-// forget drops the last listing: after a push that failed nobody knows the refs.
+// forget drops the last listing: after a failed push the refs are unknown.
 func (l *listings) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,16 +9,15 @@ import (
 	"time"
 )
 
-// lockPoll is the time between two tries to get a lock that another process holds.
+// lockPoll is the time between two attempts to get a lock that another process holds.
 const lockPoll = 20 * time.Millisecond
 
-// fileLock is an exclusive lock between processes. The kernel drops it when its
-// holder dies.
+// fileLock is an exclusive lock between processes. The kernel releases it when its holder dies.
 type fileLock struct {
 	file *os.File
 }
 
-// lockFile takes the lock. It waits for it until ctx ends.
+// lockFile takes the lock. It waits until ctx ends.
 func lockFile(ctx context.Context, name string) (*fileLock, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -44,5 +43,5 @@ func lockFile(ctx context.Context, name string) (*fileLock, error) {
 
 // unlock releases the lock.
 func (l *fileLock) unlock() {
-	_ = l.file.Close() // Closing drops the lock, whatever it returns.
+	_ = l.file.Close() // closing releases the lock even if it fails
 }

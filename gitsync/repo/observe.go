@@ -7,21 +7,21 @@ type Operation string
 
 // The operations.
 const (
-	OperationList  Operation = "list"  // which refs there are
-	OperationFetch Operation = "fetch" // objects
-	OperationPush  Operation = "push"  // to move refs; it lists them too
+	OperationList  Operation = "list"  // lists the refs
+	OperationFetch Operation = "fetch" // fetches objects
+	OperationPush  Operation = "push"  // moves refs, and lists them too
 )
 
-// Request is one request to a remote that has been answered or has failed: see [Options.Observe].
+// Request is a request to a remote that has succeeded or failed: see [Options.Observe].
 type Request struct {
 	Remote    string // the normalised URL
 	Operation Operation
 	Took      time.Duration
-	// Err shows no secret; nil if the request succeeded.
+	// Err contains no secret. It is nil if the request succeeded.
 	Err error
 }
 
-// observe reports a request to a remote that began at a moment and ends now.
+// observe reports a request to a remote that began at the given time and ends now.
 func (o Options) observe(remote string, op Operation, began time.Time, err error) {
 	if o.Observe != nil {
 		o.Observe(Request{Remote: remote, Operation: op, Took: time.Since(began), Err: err})

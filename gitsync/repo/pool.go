@@ -6,9 +6,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Pool shares repositories: one bare cache and one set of connections for each pair of
-// normalised URL and read credential, however many use it. It may be used by many
-// goroutines.
+// Pool shares repositories: one bare cache and one set of connections for each pair of normalised URL and read
+// credential, however many use it. Many goroutines can use it.
 type Pool struct {
 	dir  string
 	opts Options
@@ -17,20 +16,20 @@ type Pool struct {
 	repos map[string]*pooled // by cacheKey
 }
 
-// pooled is a repository and how often it was opened and not yet closed.
+// pooled is a repository with the number of its users.
 type pooled struct {
 	repo  *Repo
 	users int
 }
 
-// NewPool makes an empty pool whose caches are below dir.
+// NewPool returns an empty pool with its caches below dir.
 func NewPool(dir string, opts Options) *Pool {
 	return &Pool{dir: dir, opts: opts, repos: map[string]*pooled{}}
 }
 
-// Open is [Open], but returns the same Repo for the same normalised URL and read credential. Each user
-// closes it; the last Close takes effect. All use the credential of the last Open: with the same
-// [transport.Auth.Identity] it is the newer one.
+// Open is the function [Open], but returns the same Repo for the same normalised URL and read credential. Each
+// user closes it, and the last Close takes effect. All use the credential of the last Open: of credentials with
+// the same [transport.Auth.Identity], it is the newest.
 func (p *Pool) Open(remote transport.Remote) (*Repo, error) {
 	key, err := remote.CacheKey()
 	if err != nil {
@@ -54,7 +53,7 @@ func (p *Pool) Open(remote transport.Remote) (*Repo, error) {
 	return r, nil
 }
 
-// giveBack is Close of a Repo of this pool.
+// giveBack closes a Repo of this pool for one user.
 func (p *Pool) giveBack(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +68,7 @@ func (p *Pool) giveBack(key string) {
 	known.repo.close()
 }
 
-// Close closes all repositories, even if somebody uses them.
+// Close closes all repositories, even those in use.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

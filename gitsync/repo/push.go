@@ -14,8 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Update moves a ref of the remote from Old to New, and from no other value. The zero hash as Old means
-// that the ref must not exist.
+// Update moves a ref of the remote from Old to New. It fails if the ref has another value than Old. The zero
+// hash as Old means that the ref must not exist.
 type Update struct {
 	Ref string // full name
 	Old plumbing.Hash
@@ -60,7 +60,7 @@ func (p *push) run() error {
 	if err != nil {
 		return p.failed(err, transport.PushReport{}, nil)
 	}
-	defer func() { _ = session.Close() }() // The report is complete.
+	defer func() { _ = session.Close() }() // the report is complete
 	now := session.Advertised.References
 	if p.moved(now) {
 		return p.failed(nil, transport.PushReport{}, now)
@@ -97,12 +97,12 @@ func (p *push) moved(now map[string]plumbing.Hash) bool {
 	})
 }
 
-// failed decides by the refs' values what the push did. It returns nil if all have the new value,
-// whatever the remote said. now is nil if the values are unknown.
+// failed determines the result of a push from the refs' values. It returns nil if all have the new value,
+// whatever the remote reported. now is nil if the values are unknown.
 func (p *push) failed(cause error, report transport.PushReport, now map[string]plumbing.Hash) error {
 	e := &PushError{Remote: p.client.URL(), Message: report.Message, Cause: cause}
 	if errors.Is(cause, transport.ErrNotMoved) {
-		e.Cause = nil // The outcomes say it all.
+		e.Cause = nil // the outcomes say everything
 	}
 	lost := now != nil && p.moved(now)
 	done := true
@@ -128,7 +128,7 @@ func (p *push) failed(cause error, report transport.PushReport, now map[string]p
 	return e
 }
 
-// keepTimeout is how long a push that has succeeded waits for the cache, which a fetch may be using.
+// keepTimeout is how long a successful push waits for the cache, which a fetch can be using.
 const keepTimeout = time.Second
 
 // keep adds what was pushed to the cache.

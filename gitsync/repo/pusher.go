@@ -10,17 +10,16 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Pusher writes to the remote of a [Repo] with a credential of its own. What it has
-// pushed is in the Repo's cache. It may be used by many goroutines.
+// Pusher writes to the remote of a [Repo] with its own credential. It adds what it has pushed to the Repo's
+// cache. Many goroutines can use it.
 type Pusher struct {
 	repo *Repo
 
 	mu     sync.Mutex
-	client *sharedClient // nil once closed
+	client *sharedClient // nil after Close
 }
 
-// Pusher prepares pushes with a credential. It contacts nobody. The caller closes it
-// before the Repo.
+// Pusher returns a Pusher with a credential. It sends no request. The caller must close it before the Repo.
 func (r *Repo) Pusher(auth transport.Auth) (*Pusher, error) {
 	c, err := r.takeClient(auth)
 	if err != nil {
@@ -29,8 +28,7 @@ func (r *Repo) Pusher(auth transport.Auth) (*Pusher, error) {
 	return &Pusher{repo: r, client: c}, nil
 }
 
-// SetAuth replaces the credential, for example by a renewed token. A push under way ends with the old
-// credential.
+// SetAuth replaces the credential, for example with a renewed token. A push under way keeps the old one.
 func (p *Pusher) SetAuth(auth transport.Auth) error {
 	next, err := p.repo.takeClient(auth)
 	if err != nil {
@@ -57,13 +55,12 @@ func (p *Pusher) Close() {
 	}
 }
 
-// Push sends the new objects that the updates need and moves the refs, all of
-// them or none if the remote can do that. A ref that has its new value already
-// counts as pushed, whoever did it.
+// Push sends the new objects that the updates need and moves the refs; all of them or none, if the remote
+// supports that. A ref that already has its new value counts as pushed.
 //
-// An error is a [*PushError]: it says for each ref whether it was moved, by listing the refs again. If
-// the context ended or the refs could not be listed, the outcome is unknown and the error is
-// [transport.ErrUnreachable]; the next fetch will tell.
+// An error is a [*PushError]: it says for each ref whether it was moved, after listing the refs again. If the
+// context ended or the refs could not be listed, the outcome is unknown and the error is
+// [transport.ErrUnreachable]; the next fetch shows it.
 func (p *Pusher) Push(ctx context.Context, w *object.Writer, updates ...Update) error {
 	remote := p.repo.URL()
 	p.mu.Lock()
@@ -88,7 +85,7 @@ func (p *Pusher) Push(ctx context.Context, w *object.Writer, updates ...Update) 
 		return err
 	}
 	p.repo.listings.pushed(updates)
-	// The refs have moved. If the objects cannot be added to the cache, the next fetch brings them.
+	// The refs have moved. If adding the objects to the cache fails, the next fetch fetches them.
 	_ = p.repo.keep(ctx, updates, run.data)
 	return nil
 }

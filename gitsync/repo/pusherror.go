@@ -8,26 +8,25 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// RefOutcome is the state of one ref after a push that did not succeed.
+// RefOutcome is the state of one ref after a failed push.
 type RefOutcome struct {
 	Update
-	// Err is nil if the ref has the new value now; else it is ErrLostRace,
-	// ErrRejected, ErrHeldBack or ErrUnreachable.
+	// Err is nil if the ref has the new value now. Otherwise it is ErrLostRace, ErrRejected, ErrHeldBack or
+	// ErrUnreachable.
 	Err error
-	// Now is the ref's value after the push; zero if it does not exist or, with
-	// ErrUnreachable, is unknown.
+	// Now is the ref's value after the push. It is zero if the ref does not exist or, with ErrUnreachable, is unknown.
 	Now plumbing.Hash
-	// Reason is what the remote said about this ref, if anything.
+	// Reason is the remote's message about this ref, if any.
 	Reason string
 }
 
-// PushError is the error of [Pusher.Push]. It wraps those of its outcomes, and
-// ErrAuth if the remote refused the credential or the permission.
+// PushError is the error of [Pusher.Push]. It wraps those of its outcomes, and ErrAuth if the remote refused
+// the credential or permission is missing.
 type PushError struct {
 	Remote  string       // the normalised URL
 	Refs    []RefOutcome // in the order of the updates
-	Message string       // what the remote said, such as the words of a hook
-	Cause   error        // the failure of the session; nil if the remote answered
+	Message string       // the remote's message, such as the output of a hook
+	Cause   error        // the error of the session; nil if the remote answered
 }
 
 // Error names each ref that was not moved, and why.
@@ -56,7 +55,7 @@ func (e *PushError) Error() string {
 	return text
 }
 
-// Unwrap gives the outcomes' errors and the cause.
+// Unwrap returns the outcomes' errors and the cause.
 func (e *PushError) Unwrap() []error {
 	var out []error
 	for _, o := range e.Refs {

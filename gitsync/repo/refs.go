@@ -23,23 +23,21 @@ const (
 	tagsPrefix  = "refs/tags/"
 )
 
-// Ref selects a commit of a remote with the meaning of spec.ref in Flux's
-// GitRepository: Commit wins over Name, Name over SemVer, SemVer over Tag, Tag
-// over Branch. The zero value is the branch DefaultBranch.
+// Ref selects a commit of a remote like spec.ref of Flux's GitRepository: Commit takes precedence over Name,
+// Name over SemVer, SemVer over Tag, Tag over Branch. The zero value is the branch DefaultBranch.
 type Ref struct {
 	Branch string
 	Tag    string
-	SemVer string // a range, such as ">=1.2 <2"; the highest tag in it is taken
+	SemVer string // a range, such as ">=1.2 <2"; its highest tag is used
 	Name   string // a full name, such as refs/pull/7/head
-	Commit string // 40 hexadecimal digits; Branch says where to look for it
+	Commit string // 40 hexadecimal digits; Branch says where to search it
 
-	// Optional makes a ref that does not exist a Tip without a commit instead
-	// of an error. An empty repository counts as one without the ref. It does
-	// not apply to Commit.
+	// Optional makes a missing ref a Tip without a commit instead of an error. An empty repository counts as
+	// one without the ref. It does not apply to Commit.
 	Optional bool
 }
 
-// String is the selection in words, as errors show it.
+// String returns the selection as errors show it.
 func (r Ref) String() string {
 	switch {
 	case r.Commit != "":
@@ -63,19 +61,19 @@ func (r Ref) branch() string {
 
 // Tip is the value of a ref at one moment.
 type Tip struct {
-	Ref    string        // full name; empty if the commit was asked for by hash
-	Value  plumbing.Hash // the old value for a push; that of a tag is often a tag object
+	Ref    string        // full name; empty if the commit was requested by its hash
+	Value  plumbing.Hash // the old value for a push; for a tag, often a tag object
 	Commit plumbing.Hash // the commit; zero if the ref does not exist
 }
 
-// Exists reports whether the ref was there.
+// Exists reports whether the ref exists.
 func (t Tip) Exists() bool { return !t.Commit.IsZero() }
 
 // Refs are the refs of a remote at one moment.
 type Refs struct {
 	remote string
 	tips   map[string]Tip
-	moved  map[string]Tip // refs that we have pushed since
+	moved  map[string]Tip // refs that this process has pushed since
 	head   string         // the ref that HEAD points to; empty if unknown
 }
 
@@ -96,7 +94,7 @@ func newRefs(remote string, adv transport.Advertisement) *Refs {
 	return refs
 }
 
-// Tip returns the ref of that full name. If there is none, its Exists is false.
+// Tip returns the ref with that full name. If there is none, its Exists is false.
 func (r *Refs) Tip(name string) Tip {
 	if tip, ok := r.moved[name]; ok {
 		return tip
@@ -107,11 +105,10 @@ func (r *Refs) Tip(name string) Tip {
 	return Tip{Ref: name}
 }
 
-// none reports whether the remote has no refs at all.
+// none reports whether the remote has no refs.
 func (r *Refs) none() bool { return len(r.tips)+len(r.moved) == 0 }
 
-// Names lists the refs below a prefix such as "refs/heads/", in order, without
-// the prefix.
+// Names returns the sorted refs below a prefix such as "refs/heads/", without the prefix.
 func (r *Refs) Names(prefix string) []string {
 	var out []string
 	for _, tips := range []map[string]Tip{r.tips, r.moved} {
@@ -125,7 +122,7 @@ func (r *Refs) Names(prefix string) []string {
 	return slices.Compact(out)
 }
 
-// Resolve finds the tip of a Ref. If it does not exist, the error is [transport.ErrRefNotFound], whose text
+// Resolve returns the tip of a Ref. If it does not exist, the error is [transport.ErrRefNotFound], whose text
 // suggests names, or [ErrEmptyRepository].
 func (r *Refs) Resolve(ref Ref) (Tip, error) {
 	tip, err := r.resolve(ref)
@@ -172,8 +169,8 @@ func (r *Refs) find(prefix, short string) (Tip, error) {
 	return Tip{Ref: name}, fmt.Errorf("%w; %s", transport.ErrRefNotFound, r.suggest(prefix, short))
 }
 
-// highest finds the tag of the highest version in a range. As in Flux a tag may
-// start with a v. Of tags that are equal as versions the last by name wins.
+// highest returns the tag with the highest version in a range. As in Flux, a tag can start with a v. Of tags
+// with equal versions it returns the last one by name.
 func (r *Refs) highest(expr string) (Tip, error) {
 	constraint, err := semver.NewConstraint(expr)
 	if err != nil {
@@ -199,8 +196,7 @@ func (r *Refs) highest(expr string) (Tip, error) {
 	return r.Tip(tagsPrefix + name), nil
 }
 
-// List asks the remote for its refs. It does not touch the cache. An empty
-// repository has none, which is no error here.
+// List requests the refs of the remote. It does not use the cache. An empty repository has no refs, and is no error.
 func (r *Repo) List(ctx context.Context) (*Refs, error) {
 	began := time.Now()
 	refs, err := list(ctx, r.readClient(), transport.UploadPack)
@@ -208,12 +204,12 @@ func (r *Repo) List(ctx context.Context) (*Refs, error) {
 	return refs, err
 }
 
-// list asks for the refs as a program sees them: a remote may hide some from one of the two.
+// list requests the refs for a program, because a remote can hide some refs from one of the two programs.
 func list(ctx context.Context, c *transport.Client, program transport.Program) (*Refs, error) {
 	session, err := c.Start(ctx, program)
 	if err != nil {
 		return nil, err
 	}
-	_ = session.Close() // The refs are complete.
+	_ = session.Close() // the refs are complete
 	return newRefs(c.URL(), session.Advertised), nil
 }

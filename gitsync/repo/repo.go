@@ -16,31 +16,25 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Options are the limits of a [Repo]. The zero value of a field means its
-// default.
+// Options are the limits of a [Repo]. The zero value of a field means its default.
 type Options struct {
-	// Depth is how many commits of history the first fetch of a ref gets. Default 50: with fewer, an
-	// ordinary merge of an older branch makes the remote send its whole history.
+	// Depth is how many commits of history the first fetch of a ref gets. Default 50: with fewer, merging an
+	// older branch often makes the remote send its whole history.
 	Depth int
-	// MaxFetchBytes is the largest pack that a later fetch takes; above it the
-	// cache is cloned again. Default 64 MiB.
+	// MaxFetchBytes limits the pack of a later fetch. If it is larger, the cache is cloned again. Default 64 MiB.
 	MaxFetchBytes int64
-	// MaxCloneBytes is the largest pack that a clone takes; above it the fetch
-	// is an error. Default 2 GiB.
+	// MaxCloneBytes limits the pack of a clone. If it is larger, the fetch is an error. Default 2 GiB.
 	MaxCloneBytes int64
-	// MaxObjectBytes is the largest file that a fetched pack may hold anywhere in
-	// its history. Default 256 MiB.
+	// MaxObjectBytes limits the files of a fetched pack in its whole history. Default 256 MiB.
 	MaxObjectBytes int64
-	// StallTimeout is how long a remote may keep a call waiting for 1 KiB. After a request, when it works
-	// before it answers, it has four times as long. Default 30 s.
+	// StallTimeout limits how long a remote may take for 1 KiB. After a request, when it works before it
+	// answers, the limit is four times as long. Default 30 s.
 	StallTimeout time.Duration
-	// MaxPacks is how many packs the cache may be split into before the next
-	// fetch joins the small ones. Default 100.
+	// MaxPacks is the number of packs above which the next fetch joins the small ones. Default 100.
 	MaxPacks int
-	// ReaderCacheBytes is how much a Reader keeps of what it has read.
-	// Default 16 MiB.
+	// ReaderCacheBytes is how much a Reader caches. Default 16 MiB.
 	ReaderCacheBytes int64
-	// Observe is called after each request to the remote, unless it is nil. It must not wait.
+	// Observe is called after each request to the remote, unless it is nil. It must not block.
 	Observe func(Request) `json:"-"`
 }
 
@@ -66,8 +60,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Repo is one remote repository and its cache on disk. It may be used by many
-// goroutines.
+// Repo is one remote repository and its cache on disk. Many goroutines can use it.
 type Repo struct {
 	url   string // normalised
 	raw   string // as it was given
@@ -75,12 +68,12 @@ type Repo struct {
 	store store.Store
 	opts  Options
 
-	busy     chan struct{}            // holds one token; who has it may change the cache
+	busy     chan struct{}            // has room for one value; whoever sends it may change the cache
 	tips     map[string]plumbing.Hash // by tipName; guarded by busy, as are the next two
 	shallow  map[plumbing.Hash]struct{}
 	complete object.Complete
 
-	giveBack func() // to the Pool that it is from; nil if of none
+	giveBack func() // returns the Repo to its Pool; nil without one
 
 	objects  *object.Database
 	clients  clients
@@ -90,7 +83,7 @@ type Repo struct {
 	read *sharedClient // fetches and lists
 }
 
-// Open prepares the cache of a remote below dir. It contacts nobody.
+// Open returns the Repo of a remote with its cache below dir. It sends no request.
 func Open(dir string, remote transport.Remote, opts Options) (*Repo, error) {
 	url, err := transport.NormaliseURL(remote.URL)
 	if err != nil {
@@ -118,11 +111,11 @@ func Open(dir string, remote transport.Remote, opts Options) (*Repo, error) {
 	return r, nil
 }
 
-// URL is the normalised URL of the remote.
+// URL returns the normalised URL of the remote.
 func (r *Repo) URL() string { return r.url }
 
-// SetAuth replaces the credential, for example by a renewed token. The cache stays where it is.
-// Requests under way end with the old credential.
+// SetAuth replaces the credential, for example with a renewed token. The cache stays. Requests under way keep
+// the old credential.
 func (r *Repo) SetAuth(auth transport.Auth) error {
 	next, err := r.takeClient(auth)
 	if err != nil {
@@ -136,31 +129,31 @@ func (r *Repo) SetAuth(auth transport.Auth) error {
 		return nil
 	}
 	if old != next {
-		r.listings.forget() // Another credential may see other refs, or get in at last.
+		r.listings.forget() // another credential can see other refs
 	}
 	r.clients.drop(old)
 	return nil
 }
 
-// readClient is the one that fetches.
+// readClient returns the client for fetches.
 func (r *Repo) readClient() *transport.Client {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.read.Client
 }
 
-// takeClient gives the client of a credential. The caller gives it back with clients.drop.
+// takeClient returns the client of a credential. The caller must return it with clients.drop.
 func (r *Repo) takeClient(auth transport.Auth) (*sharedClient, error) {
 	return r.clients.take(auth, func() (*transport.Client, error) {
 		return transport.NewClient(transport.Remote{URL: r.raw, Auth: auth}, r.opts.StallTimeout)
 	})
 }
 
-// Reader opens a Reader of the cache, for one goroutine. The caller closes it.
+// Reader opens a Reader of the cache, for one goroutine. The caller must close it.
 func (r *Repo) Reader() *object.Reader { return r.objects.Reader() }
 
-// Close closes connections and files. Readers that are open stay usable. The cache stays on disk. A
-// Repo of a [Pool] is closed when its last user closes it.
+// Close closes connections and files. Open Readers stay usable. The cache stays on disk. A Repo of a [Pool] is
+// closed when its last user closes it.
 func (r *Repo) Close() {
 	if r.giveBack != nil {
 		r.giveBack()
@@ -181,7 +174,7 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for another fetch of %s: %w", r.url, context.Cause(ctx))
 	}
-	err = os.MkdirAll(r.home, 0o700) // Somebody may have deleted it.
+	err = os.MkdirAll(r.home, 0o700) // somebody may have deleted it
 	var file *fileLock
 	if err == nil {
 		file, err = lockFile(ctx, filepath.Join(r.home, "lock"))
@@ -196,8 +189,8 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	}, nil
 }
 
-// load reads the cache from disk again, where another process may have changed it. A cache that cannot be
-// loaded is emptied.
+// load reads the cache from disk again, because another process can have changed it. It empties a cache that
+// cannot be loaded.
 func (r *Repo) load() error {
 	err := r.tryLoad()
 	if err == nil || !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, os.ErrNotExist) {

@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// maxHaves is how many commits of ours a request names.
+	// maxHaves limits the commits that a request names as present.
 	maxHaves = 64
-	// maxHaveDistance is how far behind a tip they are: a branch that was forced back
-	// further is fetched as if it were new.
+	// maxHaveDistance limits how far behind a tip they are. A branch that was forced back further is fetched as
+	// if it were new.
 	maxHaveDistance = 64
 )
 
 // want is one request for a pack.
 type want struct {
 	tips     []Tip
-	depth    int   // commits of history; 0: up to what is here
-	clone    bool  // say nothing of what is here
+	depth    int   // commits of history; 0: up to what is in the cache
+	clone    bool  // name no commits of the cache
 	maxBytes int64 // of the pack
 }
 
-// request fetches one pack into st. Each session serves one request, so it starts another session if
-// the present one is used up.
+// request fetches one pack into st. It starts a new session if the current one was used, because each session
+// serves one request.
 func (f *fetch) request(st store.Store, w want) (err error) {
 	if f.session == nil {
 		if err := f.connect(); err != nil {
@@ -77,8 +77,8 @@ func (f *fetch) compose(w want) transport.FetchRequest {
 	return req
 }
 
-// save stores the answer. The boundaries of history are written before the pack: one boundary too many
-// only makes later packs larger, one too few loses objects.
+// save stores the response. It writes the boundaries of history before the pack: a superfluous boundary only
+// makes later packs larger, a missing one loses objects.
 func (f *fetch) save(st store.Store, req transport.FetchRequest, answer *transport.FetchAnswer, w want) error {
 	shallow := map[plumbing.Hash]struct{}{}
 	for _, h := range slices.Concat(req.Shallows, answer.Shallows, f.adv.Shallows) {
@@ -106,10 +106,9 @@ func (f *fetch) save(st store.Store, req transport.FetchRequest, answer *transpo
 	return st.SetShallow(shallow)
 }
 
-// haves lists commits of the cache for the remote to build on: what was fetched of the wanted refs
-// before, and ancestors of it at growing distances, in case a branch was rewound and the remote has
-// forgotten its old tip. For refs that are new to us, the commits of all refs are listed. Each costs the
-// remote time, so there are few.
+// haves returns commits of the cache that the remote can build on: the last fetched commits of the wanted refs,
+// and ancestors of them at growing distances, because a branch can be rewound and its old tip deleted. For new
+// refs it returns commits of all refs. Each commit costs the remote time, so there are few.
 func (f *fetch) haves(tips []Tip) []plumbing.Hash {
 	r, names := f.repo, map[string]bool{}
 	for _, t := range tips {
@@ -135,8 +134,7 @@ func (f *fetch) haves(tips []Tip) []plumbing.Hash {
 	return out
 }
 
-// spaced yields a commit and its first parents 1, 2, 4, 8, ... steps back, as far as they
-// are here.
+// spaced yields a commit and its first parents 1, 2, 4, 8, ... steps back, as far as they are in the cache.
 func spaced(rd *object.Reader, h plumbing.Hash) iter.Seq[plumbing.Hash] {
 	return func(yield func(plumbing.Hash) bool) {
 		for distance, next := 0, 0; distance <= maxHaveDistance && rd.Has(h); distance++ {
@@ -148,7 +146,7 @@ func spaced(rd *object.Reader, h plumbing.Hash) iter.Seq[plumbing.Hash] {
 			}
 			c, err := rd.Commit(h)
 			if err != nil || len(c.Parents) == 0 {
-				return // Naming fewer does no harm.
+				return // naming fewer does no harm
 			}
 			h = c.Parents[0]
 		}

@@ -8,10 +8,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// maxSuggested is how many existing names an error about a missing ref lists.
+// maxSuggested limits the existing names that an error about a missing ref lists.
 const maxSuggested = 10
 
-// suggest names the refs below prefix that exist. The one that was probably meant comes first: most
+// suggest returns a hint with the refs below prefix that exist. The most similar name comes first, because most
 // wrong names are typing errors.
 func (r *Refs) suggest(prefix, wanted string) string {
 	kind := "refs"
@@ -30,7 +30,7 @@ func (r *Refs) suggest(prefix, wanted string) string {
 		meant, _ = diag.Suggest(wanted, names)
 	}
 	if head := strings.TrimPrefix(r.head, prefix); meant == "" && (wanted == "main" || wanted == "master") && slices.Contains(names, head) {
-		meant = head // These two are conventional default branches.
+		meant = head // these two are usual default branches
 	}
 	if meant != "" {
 		text = fmt.Sprintf("did you mean %s? ", meant)

@@ -64,7 +64,7 @@ type Source struct {
 	host   string // host of the API
 	key    *rsa.PrivateKey
 	http   *http.Client
-	busy   chan struct{} // holds one value; who has it calls the API
+	busy   chan struct{} // has room for one value; whoever sends it calls the API
 	now    func() time.Time
 
 	mu           sync.Mutex

@@ -1,4 +1,4 @@
-// Package limit bounds what is read from a remote or from the cache.
+// Package limit limits what is read from a remote or from the cache.
 package limit
 
 import (
@@ -7,12 +7,11 @@ import (
 	"io"
 )
 
-// ErrTooLarge means that something exceeds a limit: of the size of a pack, a file or an answer, or
-// of the number or depth of files.
+// ErrTooLarge means that something exceeds a limit: the size of a pack, a file or a response, or the number or
+// depth of files.
 var ErrTooLarge = errors.New("over the size limit")
 
-// Reader is [io.LimitReader] with an error of its own: to read more than maxBytes is ErrTooLarge,
-// with what as its text.
+// Reader is [io.LimitReader] with an error: reading more than maxBytes is ErrTooLarge, with what as its text.
 func Reader(in io.Reader, maxBytes int64, what string) io.Reader {
 	return &reader{in: in, left: maxBytes, what: what}
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/store"
 )
 
-// smallPackBytes is the size up to which packs are joined. Packs of a clone, and packs that were
-// joined before, are mostly larger.
+// smallPackBytes is the size up to which packs are joined. Packs of a clone, and joined packs, are mostly larger.
 const smallPackBytes = 1 << 20
 
-// Compact joins the small packs that fetches and pushes have left into one. So the number of packs
-// does not grow until the repository must be cloned again, which would cost time in proportion to
-// its size; this costs time in proportion to what has changed. It is an error if that does not halve
-// the number of packs. Readers that are open keep the packs that they have. Load must follow.
+// Compact joins the small packs of fetches and pushes into one. Otherwise their number grows until the
+// repository must be cloned again, which costs time in proportion to its size; Compact costs time in proportion
+// to the changes. It returns an error if it does not halve the number of packs. Open Readers keep their packs.
+// Call Load afterwards.
 func (d *Database) Compact(st store.Store) error {
 	rd := d.Reader()
 	defer rd.Close()
@@ -50,7 +49,7 @@ func (d *Database) Compact(st store.Store) error {
 	return nil
 }
 
-// copyPack makes the objects of a pack new ones of the Writer.
+// copyPack makes the objects of a pack new objects of the Writer.
 func (w *Writer) copyPack(p *sharedPack) error {
 	hashes, err := p.Hashes()
 	if err != nil {

@@ -9,25 +9,25 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// maxComplete is how many commits are remembered as complete: as many as a round of a fleet has refs
-// in one repository, or each round would look at all their trees again.
+// maxComplete limits the remembered commits. A round of a fleet can have this many refs in one repository; with
+// a lower limit each round would read all their trees again.
 const maxComplete = 4096
 
-// maxCheckDepth is how deep directories may be nested in a fetched commit.
+// maxCheckDepth limits the nesting of directories in a fetched commit.
 const maxCheckDepth = 1000
 
-// Complete remembers which commits are complete in a database. Its zero value remembers none. It
-// belongs to one goroutine.
+// Complete remembers which commits are complete in a database. The zero value is ready for use. It belongs to
+// one goroutine.
 type Complete struct {
 	trees map[plumbing.Hash]plumbing.Hash // by commit
 }
 
-// Forget forgets all commits, because objects have gone.
+// Forget forgets all commits. Call it after objects were removed.
 func (c *Complete) Forget() { c.trees = nil }
 
-// Check reports whether a commit and all that its tree names is in the database: if not, the error
-// is [ErrNotFound]; [ErrNoCommit] if not even the commit is there. What the commit shares with one
-// that is known to be complete is not looked at again.
+// Check checks that a commit and everything in its tree is in the database. If not, the error is [ErrNotFound],
+// or [ErrNoCommit] if the commit itself is missing. It skips what the commit shares with one that is known to
+// be complete.
 func (c *Complete) Check(db *Database, commit plumbing.Hash) error {
 	if _, ok := c.trees[commit]; ok {
 		return nil
@@ -52,7 +52,7 @@ func (c *Complete) Check(db *Database, commit plumbing.Hash) error {
 	return nil
 }
 
-// nearest gives a complete tree to compare with, best a parent's.
+// nearest returns a complete tree to compare with, preferably a parent's.
 func (c *Complete) nearest(parents []plumbing.Hash) plumbing.Hash {
 	for _, p := range parents {
 		if tree, ok := c.trees[p]; ok {
@@ -70,7 +70,7 @@ type checker struct {
 	seen map[plumbing.Hash]bool
 }
 
-// tree checks a directory. known is one at the same place that is complete, or the zero hash.
+// tree checks a directory. known is a complete directory at the same place, or the zero hash.
 func (v *checker) tree(tree, known plumbing.Hash, depth int) error {
 	if tree == known || v.seen[tree] {
 		return nil
@@ -88,7 +88,7 @@ func (v *checker) tree(tree, known plumbing.Hash, depth int) error {
 		return err
 	}
 	for _, e := range entries {
-		// Both are in git's order. Where a remote has disturbed it, more is looked at.
+		// Both are in Git's order. If a remote sent another order, more entries are checked.
 		for len(complete) > 0 && compareEntries(complete[0], e) < 0 {
 			complete = complete[1:]
 		}
@@ -109,7 +109,7 @@ func (v *checker) tree(tree, known plumbing.Hash, depth int) error {
 func (v *checker) entry(e, old Entry, depth int) error {
 	switch {
 	case e.Mode == filemode.Submodule:
-		return nil // It is in another repository.
+		return nil // it is in another repository
 	case e.Mode == filemode.Dir && old.Mode == filemode.Dir:
 		return v.tree(e.Hash, old.Hash, depth+1)
 	case e.Mode == filemode.Dir:
@@ -120,10 +120,10 @@ func (v *checker) entry(e, old Entry, depth int) error {
 	return nil
 }
 
-// complete gives the entries of a tree that is known to be complete.
+// complete returns the entries of a tree that is known to be complete.
 func (v *checker) complete(tree plumbing.Hash) ([]Entry, error) {
 	if !v.rd.Has(tree) {
-		return nil, nil // It went with an older cache.
+		return nil, nil // it was removed with an older cache
 	}
 	return v.rd.Tree(tree)
 }

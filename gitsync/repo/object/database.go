@@ -14,20 +14,20 @@ import (
 )
 
 var (
-	// ErrNotFound means that no pack holds the object.
+	// ErrNotFound means that no pack has the object.
 	ErrNotFound = errors.New("object not found")
-	// ErrNoCommit means that no pack holds the commit that is to be checked.
+	// ErrNoCommit means that no pack has the commit to be checked.
 	ErrNoCommit = errors.New("commit is not in the cache")
 	// ErrPathNotFound means that a tree has no such path.
 	ErrPathNotFound = errors.New("path not found")
 )
 
-// maxIdleReaders is how many closed Readers are kept for the next user. Only the one that was closed
-// last, and is opened next, keeps what it has cached: a process may have hundreds of repositories.
+// maxIdleReaders limits the closed Readers that are kept for reuse. Only the one that was closed last, which is
+// reused first, keeps its cache: a process can have hundreds of repositories.
 const maxIdleReaders = 4
 
-// Database is the objects of one store. It may be used by many goroutines; those that load, compact
-// and reset it must hold the lock of the store.
+// Database is the objects of one store. Many goroutines can use it. Loading, compacting and resetting need the
+// lock of the store.
 type Database struct {
 	readerCacheBytes int64
 	directories      directories
@@ -39,21 +39,19 @@ type Database struct {
 	damaged bool // a Reader has met corrupt bytes
 }
 
-// sharedPack counts who uses a pack. The last user closes it.
+// sharedPack counts the users of a pack. The last one closes it.
 type sharedPack struct {
 	*store.Pack
 	users int // guarded by Database.mu
 }
 
-// NewDatabase makes a database without packs. Its Readers keep up to readerCacheBytes of what they
-// have read.
+// NewDatabase returns a database without packs. Each Reader caches up to readerCacheBytes.
 func NewDatabase(readerCacheBytes int64) *Database {
 	return &Database{readerCacheBytes: readerCacheBytes}
 }
 
-// Load opens the packs of a store that are new, closes those that have vanished, and keeps the
-// others as they are: their indexes are not read again. It reports whether packs have vanished. A
-// pack that is damaged is [store.ErrCorrupt].
+// Load opens the new packs of a store, closes those that were removed, and keeps the others without reading
+// their indexes again. It reports whether packs were removed. A damaged pack is [store.ErrCorrupt].
 func (d *Database) Load(st store.Store) (vanished bool, err error) {
 	names, err := st.Packs()
 	if err != nil {
@@ -87,8 +85,8 @@ func (d *Database) Load(st store.Store) (vanished bool, err error) {
 	return vanished, nil
 }
 
-// Reset forgets all packs and what was read from them, because they were damaged or are to be
-// replaced. Readers that are open keep what they have.
+// Reset forgets all packs and what was read from them, because they are damaged or will be replaced. Open
+// Readers keep their packs.
 func (d *Database) Reset() {
 	d.directories.forget()
 	d.mu.Lock()
@@ -105,7 +103,7 @@ func (d *Database) Close() {
 	d.setPacks(nil)
 }
 
-// Packs is how many packs there are.
+// Packs returns the number of packs.
 func (d *Database) Packs() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,7 +117,7 @@ func (d *Database) Damaged() bool {
 	return d.damaged
 }
 
-// corrupt remembers that an object which should be there cannot be read.
+// corrupt records that an object that should exist cannot be read.
 func (d *Database) corrupt(t plumbing.ObjectType, h plumbing.Hash, err error) error {
 	d.mu.Lock()
 	d.damaged = true
@@ -127,8 +125,8 @@ func (d *Database) corrupt(t plumbing.ObjectType, h plumbing.Hash, err error) er
 	return fmt.Errorf("%w: %s %s: %v", store.ErrCorrupt, t, h, err)
 }
 
-// Reader opens a Reader. It costs next to nothing: indexes and descriptors are shared, and what a
-// closed Reader had cached is used again.
+// Reader opens a Reader. This is cheap: indexes and file descriptors are shared, and the cache of a closed
+// Reader is reused.
 func (d *Database) Reader() *Reader {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -145,7 +143,7 @@ func (d *Database) Reader() *Reader {
 	return rd
 }
 
-// Close gives the Reader back. It must not be used afterwards.
+// Close returns the Reader. It must not be used afterwards.
 func (rd *Reader) Close() {
 	d := rd.db
 	d.mu.Lock()
@@ -164,7 +162,7 @@ func (rd *Reader) Close() {
 	d.idle = append(d.idle, rd)
 }
 
-// assign makes a Reader see packs, and no others. It is called with mu held.
+// assign makes a Reader see exactly the given packs. The caller holds mu.
 func (d *Database) assign(rd *Reader, packs []*sharedPack) {
 	old := rd.packs
 	retain(packs)
@@ -177,7 +175,7 @@ func (d *Database) assign(rd *Reader, packs []*sharedPack) {
 	}
 }
 
-// extend makes a Reader see the packs that were added since, and reports whether there were any.
+// extend makes a Reader see packs that were added, and reports whether there were any.
 func (d *Database) extend(rd *Reader) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -191,7 +189,7 @@ func (d *Database) extend(rd *Reader) bool {
 	return len(fresh) > 0
 }
 
-// setPacks replaces the packs that new Readers see. It is called with mu held.
+// setPacks replaces the packs that new Readers see. The caller holds mu.
 func (d *Database) setPacks(packs []*sharedPack) {
 	retain(packs)
 	old := d.packs
@@ -200,7 +198,7 @@ func (d *Database) setPacks(packs []*sharedPack) {
 	release(old)
 }
 
-// retain and release count who uses a pack. They are called with Database.mu held.
+// retain and release count the users of packs. The caller holds Database.mu.
 func retain(packs []*sharedPack) {
 	for _, p := range packs {
 		p.users++

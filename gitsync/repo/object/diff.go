@@ -11,16 +11,13 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// WalkOptions bound a walk. The zero value of a limit means its default.
+// WalkOptions limit a walk. The zero value of a limit means its default.
 type WalkOptions struct {
-	// Prefix is the path to start at. It may be a file. A tree without it counts as empty. Reported
-	// paths include it.
+	// Prefix is the path to start at. It can be a file. A tree without it counts as empty. Reported paths include it.
 	Prefix string
-	// MaxFiles is how many files are reported before the walk ends with
-	// limit.ErrTooLarge. Default 1,000,000.
+	// MaxFiles limits the reported files. The walk ends with limit.ErrTooLarge above it. Default 1,000,000.
 	MaxFiles int
-	// MaxDepth is how many directories deep the walk goes before it ends with
-	// limit.ErrTooLarge. Default 64.
+	// MaxDepth limits the depth of directories. The walk ends with limit.ErrTooLarge above it. Default 64.
 	MaxDepth int
 }
 
@@ -68,13 +65,13 @@ func lookupIfThere(rd *Reader, tree plumbing.Hash, name string) (Entry, error) {
 
 type differ struct {
 	rd    *Reader
-	files int // how many may still be reported
+	files int // how many can still be reported
 	depth int
 	f     func(Change) error
 }
 
-// entries compares what is at name on the two sides, either of which may be
-// zero. Two files are one change; a directory meets a directory or nothing.
+// entries compares the entries at name on the two sides, either of which can be zero. Two files are one change.
+// A directory is compared only with a directory or nothing.
 func (d *differ) entries(name string, a, b Entry, depth int) error {
 	if a.Hash == b.Hash && a.Mode == b.Mode {
 		return nil

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// minKeptEntries is the number of entries from which a directory is kept decoded.
+	// minKeptEntries is the smallest directory, in entries, that is kept decoded.
 	minKeptEntries = 128
-	// maxKeptEntries is how many entries are kept in all, of about 100 bytes each.
+	// maxKeptEntries limits all kept entries, of about 100 bytes each.
 	maxKeptEntries = 1 << 15
 )
 
-// directories keeps large directories decoded that were read last: a pass reads a few directories with
-// thousands of names again and again. They are kept by hash, so they cannot be out of date.
+// directories keeps the large directories that were read last decoded, because a pass reads a few directories
+// with thousands of names again and again. They are kept by hash, so they are never out of date.
 type directories struct {
 	mu      sync.Mutex
 	known   map[plumbing.Hash][]Entry
 	order   []plumbing.Hash // of known, the oldest first
-	entries int             // of all that are known
+	entries int             // the number of entries in all known directories
 }
 
 func (d *directories) get(h plumbing.Hash) ([]Entry, bool) {
@@ -48,7 +48,7 @@ func (d *directories) put(h plumbing.Hash, entries []Entry) {
 	}
 }
 
-// forget drops all directories: the cache that they were read from may be damaged.
+// forget drops all directories: the cache they were read from can be damaged.
 func (d *directories) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

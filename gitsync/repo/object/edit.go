@@ -16,20 +16,19 @@ var (
 	errIsDirectory = errors.New("is a directory and not a file")
 )
 
-// Edit is what a path is to hold: a file, or nothing.
+// Edit is the new content of a path: a file, or nothing.
 type Edit struct {
 	Data       []byte // must not be changed afterwards
 	Executable bool
-	Remove     bool // it is no error if there is no file
+	Remove     bool // removing a missing file is no error
 }
 
-// EditTree makes a tree that differs from base at the paths of edits only. Subtrees without changes keep
-// their hashes, directories without entries are removed, and entries of other kinds stay as they are. If
-// nothing changes, the result is base. The zero hash is the empty tree.
+// EditTree returns a tree that differs from base only at the paths of edits. Unchanged subtrees keep their
+// hashes, empty directories are removed, and entries of other kinds stay. If nothing changes, the result is
+// base. The zero hash is the empty tree.
 //
-// Removals come first, so a file may make room for a directory and the reverse.
-// To write a file where a directory is, to write below a file, and to remove a
-// directory are errors.
+// Removals come first, so a file can make room for a directory and the reverse. It is an error to write a file
+// where a directory is, to write below a file, or to remove a directory.
 func (w *Writer) EditTree(base plumbing.Hash, edits map[string]Edit) (plumbing.Hash, error) {
 	removals, files := &node{}, &node{}
 	for name, edit := range edits {
@@ -50,8 +49,8 @@ func (w *Writer) EditTree(base plumbing.Hash, edits map[string]Edit) (plumbing.H
 	return rewriter{w: w}.root(tree, files)
 }
 
-// ReplaceSubtree makes a tree that has the directory sub at name and is equal to base otherwise; the zero
-// hash removes the directory. The objects of sub must be new in this Writer or be on the remote already.
+// ReplaceSubtree returns base with the directory sub at name; the zero hash removes the directory. The objects
+// of sub must be new in this Writer or exist on the remote.
 func (w *Writer) ReplaceSubtree(base plumbing.Hash, name string, sub plumbing.Hash) (plumbing.Hash, error) {
 	if name == "" || name == "." {
 		return sub, nil
@@ -70,7 +69,7 @@ func (w *Writer) ReplaceSubtree(base plumbing.Hash, name string, sub plumbing.Ha
 	return rewriter{w: w}.root(base, root)
 }
 
-// setFile replaces a file or nothing by a file. A file that is equal makes no new object.
+// setFile replaces a file or nothing with a file. An equal file makes no new object.
 func (w *Writer) setFile(e Edit) func(Entry) (Entry, error) {
 	return func(old Entry) (Entry, error) {
 		if old.Mode == filemode.Dir {
@@ -94,7 +93,7 @@ func removeFile(old Entry) (Entry, error) {
 	return Entry{}, nil
 }
 
-// directory is the entry of a directory, or none if it is empty.
+// directory returns the entry of a directory, or none if it is empty.
 func directory(tree plumbing.Hash) Entry {
 	if tree.IsZero() || tree == emptyTree() {
 		return Entry{}
@@ -104,11 +103,11 @@ func directory(tree plumbing.Hash) Entry {
 
 // node is a path that is edited, or a directory above such paths.
 type node struct {
-	set      func(old Entry) (Entry, error) // gives the new entry; nil: no edit here
+	set      func(old Entry) (Entry, error) // returns the new entry; nil if there is no edit here
 	children map[string]*node
 }
 
-// at finds or makes the node of a path.
+// at returns the node of a path, and creates it if necessary.
 func (n *node) at(name string) (*node, error) {
 	for part := range strings.SplitSeq(name, "/") {
 		if !isName(part) || strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
@@ -141,7 +140,7 @@ func (r rewriter) root(base plumbing.Hash, n *node) (plumbing.Hash, error) {
 	return tree, err
 }
 
-// directory edits a directory; the result is the zero hash if nothing is left.
+// directory edits a directory. The result is the zero hash if it becomes empty.
 func (r rewriter) directory(old plumbing.Hash, n *node, name string) (plumbing.Hash, error) {
 	if len(n.children) == 0 {
 		return old, nil
@@ -181,7 +180,7 @@ func (r rewriter) directory(old plumbing.Hash, n *node, name string) (plumbing.H
 	return r.w.put(plumbing.TreeObject, encodeTree(next)), nil
 }
 
-// entry edits first what is below an entry, then the entry itself.
+// entry edits what is below an entry, then the entry itself.
 func (r rewriter) entry(e Entry, n *node, name string) (Entry, error) {
 	isFile := e.Mode != filemode.Dir && e.Mode != filemode.Empty
 	switch {

@@ -10,9 +10,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// AddNote makes the tree of a notes ref in which commit has the given note; an older note is replaced.
-// notes is the tree of the ref's commit, or the zero hash. Notes of other commits stay where they are, and
-// so do the directories into which git splits many notes.
+// AddNote returns the tree of a notes ref in which commit has the given note; it replaces an older note. notes
+// is the tree of the ref's commit, or the zero hash. Notes of other commits stay where they are, as do the
+// directories into which Git splits many notes.
 func (w *Writer) AddNote(notes, commit plumbing.Hash, text []byte) (plumbing.Hash, error) {
 	name, _, err := findNote(w.Tree, notes, commit)
 	if err != nil && !errors.Is(err, ErrPathNotFound) {
@@ -21,7 +21,7 @@ func (w *Writer) AddNote(notes, commit plumbing.Hash, text []byte) (plumbing.Has
 	return w.EditTree(notes, map[string]Edit{name: {Data: text}})
 }
 
-// Note reads the note for a commit. If there is none, the error is [ErrPathNotFound]; if it has more than
+// Note reads the note of a commit. If there is none, the error is [ErrPathNotFound]; if it has more than
 // maxBytes, [limit.ErrTooLarge].
 func (rd *Reader) Note(notes, commit plumbing.Hash, maxBytes int64) ([]byte, error) {
 	_, blob, err := findNote(rd.Tree, notes, commit)
@@ -58,11 +58,10 @@ type Note struct {
 	Commit, Blob plumbing.Hash
 }
 
-// maxNotesListed bounds what [Writer.Notes] lists.
+// maxNotesListed limits what [Writer.Notes] lists.
 const maxNotesListed = 1_000_000
 
-// Notes lists the notes in the tree of a notes ref, in all directories that git makes. Other files are
-// ignored.
+// Notes lists the notes in the tree of a notes ref, in all directories that Git makes. It ignores other files.
 func (w *Writer) Notes(tree plumbing.Hash) ([]Note, error) {
 	l := noteLister{w: w}
 	if err := l.list(tree, "", ""); err != nil {

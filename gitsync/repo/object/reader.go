@@ -16,9 +16,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// Reader reads objects. It belongs to one goroutine: go-git's views of a pack seek in it. It sees
-// the packs that were there when it was opened, even if they are removed meanwhile, and those that
-// were added since.
+// Reader reads objects. It belongs to one goroutine, because go-git's views of a pack seek in it. It sees the
+// packs that existed when it was opened, even if they are removed, and those that were added since.
 type Reader struct {
 	db      *Database
 	packs   []*sharedPack
@@ -39,7 +38,7 @@ type Commit struct {
 	Message   string
 }
 
-// Has reports whether the object is there. It looks at the packs' indexes only.
+// Has reports whether the object exists. It reads only the packs' indexes.
 func (rd *Reader) Has(h plumbing.Hash) bool { return rd.find(h) != nil }
 
 func (rd *Reader) find(h plumbing.Hash) *sharedPack {
@@ -61,7 +60,7 @@ func (rd *Reader) find(h plumbing.Hash) *sharedPack {
 	}
 }
 
-// Commit reads a commit. One that is not in the cache is [ErrNotFound].
+// Commit reads a commit. The error is [ErrNotFound] if it is not in the cache.
 func (rd *Reader) Commit(h plumbing.Hash) (*Commit, error) {
 	obj, err := rd.object(plumbing.CommitObject, h, 0)
 	if err != nil {
@@ -74,8 +73,8 @@ func (rd *Reader) Commit(h plumbing.Hash) (*Commit, error) {
 	return &Commit{h, c.TreeHash, c.ParentHashes, c.Author, c.Committer, c.Message}, nil
 }
 
-// Blob reads a file's content. A file of more than maxBytes is [limit.ErrTooLarge], and is not
-// unpacked; zero means no limit.
+// Blob reads a file's content. A file of more than maxBytes is [limit.ErrTooLarge] and is not unpacked; zero
+// means no limit.
 func (rd *Reader) Blob(h plumbing.Hash, maxBytes int64) ([]byte, error) {
 	obj, err := rd.object(plumbing.BlobObject, h, maxBytes)
 	if err != nil {
@@ -84,8 +83,8 @@ func (rd *Reader) Blob(h plumbing.Hash, maxBytes int64) ([]byte, error) {
 	return content(obj)
 }
 
-// Tree reads a directory's entries, in git's order. The empty tree need not be stored, and the zero
-// hash means it. The caller must not change the result.
+// Tree returns a directory's entries in Git's order. The zero hash is the empty tree, which does not have to be
+// stored. The caller must not change the result.
 func (rd *Reader) Tree(h plumbing.Hash) ([]Entry, error) {
 	if h.IsZero() || h == emptyTree() {
 		return nil, nil
@@ -109,8 +108,8 @@ func (rd *Reader) Tree(h plumbing.Hash) ([]Entry, error) {
 	return entries, nil
 }
 
-// Lookup finds what a tree holds at a slash-separated path. The path "" or "." is the tree itself.
-// Symlinks are not followed. If there is nothing, the error is [ErrPathNotFound].
+// Lookup returns the entry at a slash-separated path of a tree. The path "" or "." is the tree itself. Symlinks
+// are not followed. If there is no entry, the error is [ErrPathNotFound].
 func (rd *Reader) Lookup(tree plumbing.Hash, name string) (Entry, error) {
 	at := Entry{Mode: filemode.Dir, Hash: tree}
 	name = path.Clean("/" + name)[1:]
@@ -133,7 +132,7 @@ func (rd *Reader) Lookup(tree plumbing.Hash, name string) (Entry, error) {
 	return at, nil
 }
 
-// object reads an object of a type and, unless maxBytes is 0, of a size.
+// object reads an object of a type and, unless maxBytes is 0, of a limited size.
 func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64) (plumbing.EncodedObject, error) {
 	p := rd.find(h)
 	if p == nil {
@@ -163,7 +162,7 @@ func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64)
 	return obj, nil
 }
 
-// size is what an object is declared to unpack to; it is not unpacked for that.
+// size returns the declared size of an object, without unpacking it.
 func (rd *Reader) size(view *packfile.Packfile, h plumbing.Hash) (int64, error) {
 	if obj, ok := rd.cache.Get(h); ok {
 		return obj.Size(), nil

@@ -12,8 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// Entry is one name in a directory: a file, an executable, a symlink, a
-// directory or a submodule, by its mode. The zero Entry is none.
+// Entry is one name in a directory: by its mode a file, an executable, a symlink, a directory or a submodule.
+// The zero Entry means none.
 type Entry = object.TreeEntry
 
 // emptyTree is the hash of a directory without entries.
@@ -21,7 +21,7 @@ func emptyTree() plumbing.Hash {
 	return plumbing.Hash{0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92, 0x88, 0xfb, 0xee, 0x49, 0x04}
 }
 
-// bytesPerEntry is about how long an entry of a tree object is.
+// bytesPerEntry is the approximate length of an entry of a tree object.
 const bytesPerEntry = 36
 
 // decodeTree splits a tree object into its entries: "<octal mode> <name>\0<20 bytes of hash>".
@@ -48,13 +48,13 @@ func decodeTree(raw []byte) ([]Entry, error) {
 	return out, nil
 }
 
-// isName reports whether a tree may hold that name. Git writes no others: they are attacks on programs
+// isName reports whether a tree can have that name. Git writes no other names: they are attacks on programs
 // that join them to a path.
 func isName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00")
 }
 
-// encodeTree is the reverse; it sorts entries in place.
+// encodeTree is the reverse of decodeTree. It sorts entries in place.
 func encodeTree(entries []Entry) []byte {
 	slices.SortFunc(entries, compareEntries)
 	var buf []byte
@@ -68,14 +68,13 @@ func encodeTree(entries []Entry) []byte {
 	return buf
 }
 
-// compareEntries is git's order: by bytes, where a directory's name counts as
-// if it ended in a slash.
+// compareEntries compares in Git's order: by bytes, and as if a directory's name ended in a slash.
 func compareEntries(a, b Entry) int {
 	n := min(len(a.Name), len(b.Name))
 	return cmp.Or(strings.Compare(a.Name[:n], b.Name[:n]), cmp.Compare(sortByte(a, n), sortByte(b, n)))
 }
 
-// sortByte is byte n of the name for the order; 0 at its end, because no name has that byte.
+// sortByte returns byte n of the name, or 0 at its end, because no name contains that byte.
 func sortByte(e Entry, n int) byte {
 	switch {
 	case n < len(e.Name):

@@ -13,18 +13,18 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/store"
 )
 
-// Signature is who made a commit and when.
+// Signature is the author or committer of a commit, and the time.
 type Signature = object.Signature
 
-// Writer makes new objects in memory, to be pushed. It belongs to one goroutine, and uses its Reader
-// for what is there already. After a lost race the same Writer may build on the new tip: objects
-// that the pushed commits do not reach are not sent.
+// Writer creates new objects in memory, to be pushed. It belongs to one goroutine, and uses its Reader for
+// existing objects. After a lost race the same Writer can build on the new tip: objects that the pushed commits
+// do not need are not sent.
 type Writer struct {
 	rd      *Reader
 	objects map[plumbing.Hash]store.Object
 }
 
-// NewWriter makes a Writer on top of what a Reader sees.
+// NewWriter returns a Writer that builds on what a Reader sees.
 func NewWriter(rd *Reader) *Writer {
 	return &Writer{rd: rd, objects: map[plumbing.Hash]store.Object{}}
 }
@@ -35,7 +35,7 @@ func (w *Writer) put(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	return h
 }
 
-// Tree reads a directory, new or old.
+// Tree returns a directory's entries, new or existing.
 func (w *Writer) Tree(h plumbing.Hash) ([]Entry, error) {
 	if o, ok := w.objects[h]; ok && o.Kind == plumbing.TreeObject {
 		return decodeTree(o.Content)
@@ -43,19 +43,19 @@ func (w *Writer) Tree(h plumbing.Hash) ([]Entry, error) {
 	return w.rd.Tree(h)
 }
 
-// CommitOptions is what a commit is made of. All fields but Sign are required,
-// so that equal input makes an equal commit.
+// CommitOptions is the content of a commit. All fields except Sign are required, so that equal input gives an
+// equal commit.
 type CommitOptions struct {
 	Tree      plumbing.Hash
 	Parents   []plumbing.Hash // none for the first commit of a branch
 	Author    Signature
 	Committer Signature
 	Message   string
-	// Sign gives an armoured signature for the commit's text.
+	// Sign returns an armoured signature of the commit's text.
 	Sign func(text []byte) (string, error)
 }
 
-// Commit makes a commit.
+// Commit creates a commit.
 func (w *Writer) Commit(opts CommitOptions) (plumbing.Hash, error) {
 	if err := errors.Join(checkSignature(opts.Author), checkSignature(opts.Committer)); err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("make commit: %w", err)
@@ -74,7 +74,7 @@ func (w *Writer) Commit(opts CommitOptions) (plumbing.Hash, error) {
 	return w.put(plumbing.CommitObject, text), nil
 }
 
-// checkSignature refuses what would break a commit's header.
+// checkSignature refuses a name or address that would break a commit's header.
 func checkSignature(s Signature) error {
 	if s.Name == "" || s.Email == "" || s.When.IsZero() {
 		return fmt.Errorf("signature %q <%s> needs a name, an address and a date", s.Name, s.Email)
@@ -98,15 +98,15 @@ func encodeCommit(opts CommitOptions, signature string) []byte {
 		fmt.Fprintf(&b, "%s %s <%s> %d %s\n", s.role, s.Name, s.Email, s.When.Unix(), s.When.Format("-0700"))
 	}
 	if signature != "" {
-		// Lines after the first are continued by a leading space.
+		// Continuation lines begin with a space.
 		fmt.Fprintf(&b, "gpgsig %s\n", strings.ReplaceAll(strings.TrimRight(signature, "\n"), "\n", "\n "))
 	}
 	fmt.Fprintf(&b, "\n%s", opts.Message)
 	return b.Bytes()
 }
 
-// Pack packs the new objects that the given ones need, themselves included. Old objects are not
-// looked into: what they need is where they are.
+// Pack packs the given objects and the new objects that they need. It does not look into existing objects,
+// because what these need exists too.
 func (w *Writer) Pack(from ...plumbing.Hash) (store.Packed, error) {
 	hashes, err := w.reachable(from)
 	if err != nil {
@@ -123,7 +123,7 @@ func (w *Writer) pack(hashes []plumbing.Hash) (store.Packed, error) {
 	return store.Encode(objects)
 }
 
-// reachable lists the new objects that the given ones need.
+// reachable returns the given objects and the new objects that they need.
 func (w *Writer) reachable(from []plumbing.Hash) ([]plumbing.Hash, error) {
 	seen := map[plumbing.Hash]bool{}
 	var out []plumbing.Hash

@@ -31,12 +31,12 @@ func (p Packed) Empty() bool {
 	return err == nil && n == 0
 }
 
-// Encode writes objects as a pack without deltas. go-git's encoder would look for deltas or read
-// every object twice; what we send is small, and new.
+// Encode writes objects as a pack without deltas. go-git's encoder would search for deltas or read every object
+// twice, and pushed packs are small.
 func Encode(objects []Object) (Packed, error) {
 	var out bytes.Buffer
 	out.WriteString("PACK")
-	_ = binary.Write(&out, binary.BigEndian, [2]uint32{2, uint32(len(objects))}) // A buffer takes all.
+	_ = binary.Write(&out, binary.BigEndian, [2]uint32{2, uint32(len(objects))}) // writing to a buffer never fails
 	index := &idxfile.Writer{}
 	if err := index.OnHeader(uint32(len(objects))); err != nil {
 		return Packed{}, err
@@ -66,8 +66,8 @@ func Encode(objects []Object) (Packed, error) {
 	return Packed{out.Bytes(), idx}, err
 }
 
-// writeObjectHeader writes type and size: four bits of the size with the type, seven in each further
-// byte, the lowest first.
+// writeObjectHeader writes type and size: four bits of the size with the type, then seven in each further byte,
+// lowest bits first.
 func writeObjectHeader(out *bytes.Buffer, kind plumbing.ObjectType, size int) {
 	b := byte(kind)<<4 | byte(size&0x0f)
 	for size >>= 4; size > 0; size >>= 7 {

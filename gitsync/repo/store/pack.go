@@ -13,8 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// Pack is a pack file and its index. It is immutable: the index is decoded once, and the one
-// descriptor is read at offsets, so it can be read after its file was removed.
+// Pack is a pack file and its index. It is immutable: the index is decoded once, and the file is read at
+// offsets through one descriptor, so it can be read even after it was removed.
 type Pack struct {
 	Name string // pack-<checksum>, without extension
 	Size int64  // of the file
@@ -23,19 +23,19 @@ type Pack struct {
 	file  *os.File
 }
 
-// Has reports whether the pack holds the object.
+// Has reports whether the pack has the object.
 func (p *Pack) Has(h plumbing.Hash) bool {
 	ok, err := p.index.Contains(h)
 	return err == nil && ok
 }
 
-// View gives a view for one goroutine, which keeps what it reads in objects. It holds no resources.
+// View returns a view for one goroutine, which caches what it reads in objects. It needs no closing.
 func (p *Pack) View(objects cache.Object) *packfile.Packfile {
 	view := &packView{io.NewSectionReader(p.file, 0, p.Size), p.Name}
 	return packfile.NewPackfileWithCache(p.index, nil, view, objects, 0)
 }
 
-// Hashes lists the objects of the pack.
+// Hashes returns the objects of the pack.
 func (p *Pack) Hashes() ([]plumbing.Hash, error) {
 	entries, err := p.index.Entries()
 	if err != nil {
@@ -56,10 +56,10 @@ func (p *Pack) Hashes() ([]plumbing.Hash, error) {
 
 // Close closes the file. Views must not be used afterwards.
 func (p *Pack) Close() {
-	_ = p.file.Close() // It was only read.
+	_ = p.file.Close() // it was only read
 }
 
-// Open opens a pack and the index beside it. One that is damaged is [ErrCorrupt].
+// Open opens a pack and its index. A damaged one is [ErrCorrupt].
 func (s Store) Open(name string) (*Pack, error) {
 	base := s.packPath(name)
 	idx, err := os.Open(base + ".idx")
@@ -82,11 +82,10 @@ func (s Store) Open(name string) (*Pack, error) {
 	return p, nil
 }
 
-// packPath is the path of a pack without extension.
+// packPath returns the path of a pack without extension.
 func (s Store) packPath(name string) string { return filepath.Join(s.packDir(), name) }
 
-// checkEnd finds packs that were cut short: the last bytes of a pack are its
-// checksum, which the index repeats.
+// checkEnd refuses packs that were cut off: the last bytes of a pack are its checksum, which the index repeats.
 func (p *Pack) checkEnd() error {
 	info, err := p.file.Stat()
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 // ErrBadPack means that a received pack is malformed or was cut off.
 var ErrBadPack = errors.New("received pack is unusable")
 
-// Receive adds the pack that is read from in, unless it holds no objects. A pack of more than
-// maxBytes, or with an object of more than maxObject, is [limit.ErrTooLarge]; one that cannot be
-// used is [ErrBadPack].
+// Receive adds the pack that is read from in, unless it has no objects. A pack of more than maxBytes, or with
+// an object of more than maxObject, is [limit.ErrTooLarge]; an invalid one is [ErrBadPack].
 func (s Store) Receive(in io.Reader, maxBytes, maxObject int64) (err error) {
 	tmp, err := os.CreateTemp(s.packDir(), "tmp_pack_")
 	if err != nil {
@@ -62,8 +61,7 @@ func indexPack(file *os.File, maxObject int64) (*idxfile.MemoryIndex, error) {
 	return writer.Index()
 }
 
-// save gives the pack in tmp its name. The index is written first: a pack counts when its .pack
-// is there.
+// save gives the pack in tmp its name. It writes the index first, because a pack exists once its .pack does.
 func (s Store) save(tmp string, index *idxfile.MemoryIndex) (string, error) {
 	var buf bytes.Buffer
 	if _, err := idxfile.NewEncoder(&buf).Encode(index); err != nil {
@@ -94,8 +92,7 @@ func (s Store) Remove(name string) error {
 	return errors.Join(removeIfThere(s.packPath(name)+".pack"), removeIfThere(s.packPath(name)+".idx"))
 }
 
-// Has reports whether one of the packs holds an object. It opens each, so it is for a store that
-// nobody has open.
+// Has reports whether one of the packs has an object. It opens each pack, so it is for stores that are not open.
 func (s Store) Has(h plumbing.Hash) (bool, error) {
 	names, err := s.Packs()
 	if err != nil {

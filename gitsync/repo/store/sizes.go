@@ -10,9 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// checkSizes reads through a pack before it is indexed, because the indexer
-// unpacks each object into memory, and a small pack may unpack to any size.
-// An object of more than maxBytes is limit.ErrTooLarge.
+// checkSizes reads a pack before it is indexed, because the indexer unpacks each object into memory and a small
+// pack can unpack to any size. An object of more than maxBytes is limit.ErrTooLarge.
 func checkSizes(in io.Reader, maxBytes int64) error {
 	scanner := packfile.NewScanner(in)
 	_, count, err := scanner.Header()
@@ -26,7 +25,7 @@ func checkSizes(in io.Reader, maxBytes int64) error {
 		}
 		size := h.Length
 		if size <= maxBytes {
-			// The scanner holds objects to the size that they declare.
+			// The scanner refuses objects that exceed their declared size.
 			var start deltaStart
 			if _, _, err := scanner.NextObject(&start); err != nil {
 				return fmt.Errorf("%w: %w", ErrBadPack, err)
@@ -42,8 +41,7 @@ func checkSizes(in io.Reader, maxBytes int64) error {
 	return nil
 }
 
-// deltaStart keeps the first bytes of what is written to it: a delta starts with
-// the sizes of its base and of its result.
+// deltaStart keeps the first bytes that are written to it: a delta starts with the sizes of its base and of its result.
 type deltaStart struct {
 	buf [2 * binary.MaxVarintLen64]byte
 	n   int
@@ -54,7 +52,7 @@ func (d *deltaStart) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// targetSize is the size of the result; -1 if the delta is malformed.
+// targetSize returns the size of the result, or -1 if the delta is malformed.
 func (d *deltaStart) targetSize() int64 {
 	_, n := binary.Uvarint(d.buf[:d.n])
 	if n <= 0 {

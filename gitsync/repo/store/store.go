@@ -1,8 +1,8 @@
-// Package store is a bare repository on disk in the form that git reads too: packs, the file
-// "shallow" and the file "packed-refs". There are no loose objects.
+// Package store is a bare repository on disk in a form that git can read too: packs, the file "shallow" and the
+// file "packed-refs". There are no loose objects.
 //
-// A [Store] only names the folder. Whoever writes holds a lock on the cache; the store has none.
-// A [Pack] is immutable and can be read by many goroutines at once.
+// A [Store] only names the folder and has no lock: its caller must hold a lock on the cache to write. A [Pack]
+// is immutable, and many goroutines can read it at once.
 package store
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// ErrCorrupt means that the repository holds bytes that are not what they should be.
+// ErrCorrupt means that the repository contains wrong bytes.
 var ErrCorrupt = errors.New("cached repository is corrupt")
 
 // Store is a bare repository in a folder. Methods that write must not run at the same time.
@@ -28,7 +28,7 @@ type Store struct {
 
 func (s Store) packDir() string { return filepath.Join(s.Dir, "objects", "pack") }
 
-// Create makes an empty repository. origin is the URL that people see who look into its config file.
+// Create creates an empty repository. origin is the URL in its config file, for people.
 func (s Store) Create(origin string) error {
 	for _, d := range []string{s.packDir(), filepath.Join(s.Dir, "refs")} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -42,7 +42,7 @@ func (s Store) Create(origin string) error {
 	)
 }
 
-// Packs lists the names of the packs. It removes temporary files of a process that died.
+// Packs returns the names of the packs. It removes temporary files of a process that died.
 func (s Store) Packs() ([]string, error) {
 	entries, err := os.ReadDir(s.packDir())
 	if err != nil {
@@ -54,14 +54,13 @@ func (s Store) Packs() ([]string, error) {
 			names = append(names, name)
 		}
 		if strings.HasPrefix(e.Name(), "tmp_") {
-			_ = os.Remove(filepath.Join(s.packDir(), e.Name())) // It does no harm if it stays.
+			_ = os.Remove(filepath.Join(s.packDir(), e.Name())) // it does no harm if it stays
 		}
 	}
 	return names, nil
 }
 
-// Shallow is the set of commits whose parents are not in the repository. A malformed file is
-// [ErrCorrupt].
+// Shallow returns the commits whose parents are not in the repository. A malformed file is [ErrCorrupt].
 func (s Store) Shallow() (map[plumbing.Hash]struct{}, error) {
 	out := map[plumbing.Hash]struct{}{}
 	err := s.eachLine("shallow", func(line string) error {
@@ -88,8 +87,8 @@ func (s Store) SetShallow(commits map[plumbing.Hash]struct{}) error {
 	return writeFile(name, []byte(strings.Join(lines, "")))
 }
 
-// Tips are the commits that were fetched completely, by the names of their refs in this repository.
-// A malformed file is [ErrCorrupt].
+// Tips returns the commits that were fetched completely, by their refs in this repository. A malformed file is
+// [ErrCorrupt].
 func (s Store) Tips() (map[string]plumbing.Hash, error) {
 	out := map[string]plumbing.Hash{}
 	err := s.eachLine("packed-refs", func(line string) error {
@@ -132,7 +131,7 @@ func (s Store) eachLine(file string, f func(string) error) error {
 	return nil
 }
 
-// writeFile replaces a file in one step, so that no reader sees half of it.
+// writeFile replaces a file in one step, so that readers never see half of it.
 func writeFile(name string, content []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(name), "tmp_")
 	if err != nil {

@@ -13,52 +13,48 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// Auth is a resolved credential: values, not places to find them. The zero
-// value is anonymous access.
+// Auth is a credential: values, not the files and variables that hold them. The zero value is anonymous access.
 type Auth struct {
-	// Username and Password are HTTP basic authentication. For ssh, Username
-	// is the login. Empty: the user of the URL, else "git".
+	// Username and Password are for HTTP basic authentication. For ssh, Username is the login. If it is empty,
+	// the user of the URL is used, otherwise "git".
 	Username string
 	Password string
 	// BearerToken is sent as "Authorization: Bearer" instead of Password.
 	BearerToken string
-	// Token makes passwords that expire, such as those of a GitHub App. It is asked before every
-	// request. Without a Username the user is x-access-token. Two credentials are the same only if
-	// they hold the same TokenSource, so keep one.
+	// Token returns passwords that expire, such as those of a GitHub App. It is called before every request.
+	// The default Username is then x-access-token. Two credentials are equal only if they have the same
+	// TokenSource, so reuse it.
 	Token TokenSource
-	// Connection is how https servers are reached. Its proxy is used for ssh too, where
-	// the environment names none.
+	// Connection is how https servers are reached. Its proxy is also used for ssh, where the environment sets none.
 	httpclient.Connection
-	// SSHKey is a private key in PEM, SSHPassphrase decrypts it if it is encrypted.
+	// SSHKey is a private key in PEM. SSHPassphrase decrypts it if it is encrypted.
 	SSHKey        []byte
 	SSHPassphrase []byte
-	// KnownHosts is the content of a known_hosts file. ssh needs it. A host may have
-	// any number of keys in it.
+	// KnownHosts is the content of a known_hosts file. It is required for ssh. A host can have several keys in it.
 	KnownHosts []byte
 
-	// Identity replaces the credential in the key of the cache, so that a token which is renewed every
-	// hour keeps its cache. Two credentials with different rights must not share one. Empty: a hash of
-	// the credential. A credential with a Token needs one.
+	// Identity replaces the credential in the key of the cache, so that a token that is renewed every hour
+	// keeps its cache. Credentials with different rights must not share one. If it is empty, a hash of the
+	// credential is used. A credential with a Token needs one.
 	Identity string
 }
 
-// TokenSource makes tokens. It is safe for concurrent use, keeps a token until it must be renewed, and
-// holds the context's deadline. Its errors show no secret, and wrap [ErrAuth] if the credential was
+// TokenSource returns tokens. It is safe for concurrent use, caches a token until it must be renewed, and
+// respects the context's deadline. Its errors contain no secret, and wrap [ErrAuth] if the credential was
 // refused.
 type TokenSource interface {
 	Token(ctx context.Context) (string, error)
 }
 
-// Remote is a repository and the credential that reads it. Pushes may have a credential of their own.
+// Remote is a repository and the credential that reads it. Pushes can have their own credential.
 type Remote struct {
-	// URL may be of scheme https, http, ssh or file, of git's short form
-	// [user@]host:path, or a path.
+	// URL has the scheme https, http, ssh or file, or is Git's short form [user@]host:path, or a path.
 	URL string
-	// Auth reads.
+	// Auth is the credential for reading.
 	Auth Auth
 }
 
-// Check reports what [NewClient] and [Remote.CacheKey] would refuse. It contacts nobody.
+// Check returns the error of [NewClient] and [Remote.CacheKey] for an invalid remote. It sends no request.
 func (r Remote) Check() error {
 	if _, err := r.CacheKey(); err != nil {
 		return err
@@ -67,7 +63,7 @@ func (r Remote) Check() error {
 	return err
 }
 
-// validate finds contradictions, to which a server would only answer "denied".
+// validate refuses contradictions, which a server would answer only with "denied".
 func (a Auth) validate() error {
 	kinds := 0
 	for _, given := range []bool{a.Password != "", a.BearerToken != "", a.Token != nil} {
@@ -84,8 +80,7 @@ func (a Auth) validate() error {
 	return nil
 }
 
-// Equal reports whether two credentials are the same in every byte, and make their tokens
-// from the same source.
+// Equal reports whether two credentials are the same in every byte, and use the same TokenSource.
 func (a Auth) Equal(b Auth) bool {
 	if !sameSource(a.Token, b.Token) {
 		return false
@@ -101,8 +96,8 @@ func sameSource(a, b TokenSource) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
-// secrets lists what must never be shown. The longest comes first: one that is part of another would
-// leave a rest of it.
+// secrets returns what must never be shown, the longest first: if one secret contains another, replacing the
+// shorter one first would leave the rest.
 func (a Auth) secrets(token string) []string {
 	var out []string
 	for _, s := range []string{a.Password, a.BearerToken, token, string(a.SSHPassphrase), a.ProxyPassword} {
@@ -114,22 +109,22 @@ func (a Auth) secrets(token string) []string {
 	return out
 }
 
-// userOr returns the user name: of the credential, else of the URL, else git, which every host accepts
-// with a token.
+// userOr returns the user name: of the credential, otherwise of the URL, otherwise git, which every host
+// accepts with a token.
 func (a Auth) userOr(fromURL string) string {
 	switch {
 	case a.Username != "":
 		return a.Username
 	case a.Token != nil:
-		return "x-access-token" // what GitHub calls the user of an App's token
+		return "x-access-token" // GitHub's user name for an App's token
 	case fromURL != "":
 		return fromURL
 	}
 	return "git"
 }
 
-// CacheKey is a file name for the cache of the repository as this credential sees it: a hash, from
-// which the credential cannot be read.
+// CacheKey returns a file name for the cache of the repository with this credential: a hash that does not
+// reveal the credential.
 func (r Remote) CacheKey() (string, error) {
 	at, err := ParseURL(r.URL)
 	if err != nil {
@@ -145,7 +140,7 @@ func (r Remote) CacheKey() (string, error) {
 		Auth any
 	}{URL: at.String(), User: at.user, Auth: a.Identity}
 	if a.Identity == "" {
-		// What is removed here says whom we trust and how we connect, not who we are.
+		// Trusted certificates and the proxy are not part of the identity.
 		a.Connection = httpclient.Connection{ClientCertPEM: a.ClientCertPEM, ClientKeyPEM: a.ClientKeyPEM}
 		a.KnownHosts = nil
 		id.Auth = a

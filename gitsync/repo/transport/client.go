@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// Program is what a remote runs for us.
+// Program is what a remote runs.
 type Program string
 
 // The programs.
@@ -22,20 +22,19 @@ const (
 	ReceivePack Program = "git-receive-pack" // for pushes
 )
 
-// service is one run of a program on the remote: it advertises its refs, then takes at most one
-// request and gives at most one answer. The context that it was started with ends it, whatever it is
-// doing.
+// service is one run of a program on the remote: it advertises its refs, then accepts at most one request and
+// sends at most one response. When its context ends, it ends at once.
 type service interface {
-	// advertised is the stream of the refs.
+	// advertised returns the stream with the refs.
 	advertised() (io.Reader, error)
-	// exchange sends the request and gives the answer's stream. It is called after the refs were read.
+	// exchange sends the request and returns the stream with the response. It is called after the refs were read.
 	exchange(request []byte) (io.Reader, error)
-	// stderr is what the remote said beside the protocol.
+	// stderr returns the remote's messages outside the protocol.
 	stderr() string
 	io.Closer
 }
 
-// Client starts programs of one remote with one credential. It may be used by many goroutines.
+// Client runs programs of one remote with one credential. Many goroutines can use it.
 type Client struct {
 	at    Address
 	auth  Auth
@@ -44,11 +43,11 @@ type Client struct {
 	ssh   *sshConfig   // for ssh
 
 	mu    sync.Mutex
-	token string // the last one of Auth.Token
+	token string // the last one that Auth.Token returned
 }
 
-// NewClient prepares a client; it contacts nobody. A remote that sends or takes less than 1 KiB in each
-// stallTimeout that it keeps us waiting is [ErrUnreachable]; after a request it has four times as long.
+// NewClient returns a client. It sends no request. If a remote sends or accepts less than 1 KiB in a
+// stallTimeout of waiting, the error is [ErrUnreachable]; after a request it has four times as long.
 func NewClient(remote Remote, stallTimeout time.Duration) (*Client, error) {
 	at, err := ParseURL(remote.URL)
 	if err != nil {
@@ -71,23 +70,23 @@ func NewClient(remote Remote, stallTimeout time.Duration) (*Client, error) {
 	return c, nil
 }
 
-// URL is the normalised URL of the remote.
+// URL returns the normalised URL of the remote.
 func (c *Client) URL() string { return c.at.String() }
 
-// Auth is the credential.
+// Auth returns the credential.
 func (c *Client) Auth() Auth { return c.auth }
 
-// Close closes idle connections. Sessions under way go on.
+// Close closes idle connections. Sessions under way continue.
 func (c *Client) Close() {
 	if c.http != nil {
 		c.http.CloseIdleConnections()
 	}
 }
 
-// maxAdvertisement is how many bytes of refs are read: some million refs.
+// maxAdvertisement limits the bytes of refs: enough for some million refs.
 const maxAdvertisement = 128 << 20
 
-// readAdvertisement reads the refs; an empty repository has none.
+// readAdvertisement reads the refs. An empty repository has none.
 func readAdvertisement(svc service) (Advertisement, error) {
 	in, err := svc.advertised()
 	if err != nil {
@@ -101,7 +100,7 @@ func readAdvertisement(svc service) (Advertisement, error) {
 	return Advertisement{adv}, nil
 }
 
-// secrets lists what must never be shown.
+// secrets returns what must never be shown.
 func (c *Client) secrets() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,14 +1,13 @@
-// Package transport talks to the remotes of Git repositories: over HTTP, over ssh, and with a git
-// process for a repository on this machine's disk.
+// Package transport talks to the remotes of Git repositories: over HTTP, over ssh, and with a git process for a
+// repository on the local disk.
 //
-// A [Client] is one remote with one credential. [Client.Start] runs a program there and reads which
-// refs there are; the [Session] then serves one [Session.Fetch] or one [Session.Push].
+// A [Client] is one remote with one credential. [Client.Start] runs a program there and reads its refs; the
+// [Session] then serves one [Session.Fetch] or one [Session.Push].
 //
-// Every call holds its context's deadline on every transport, ssh and proxies included, and ends with
-// [ErrUnreachable] long before it when the remote is silent or drips. Errors name the remote and what it
-// said; no credential is part of an error or a cache key.
+// Every call respects its context's deadline on every transport, including ssh and proxies. If the remote is
+// silent or very slow, it ends earlier with [ErrUnreachable]. Errors name the remote and repeat its message. No
+// credential is part of an error or a cache key.
 //
-// Refused are URLs with a password in them, transports other than file, http, https and ssh, ssh
-// without known_hosts, and HTTP redirects to another host. Remotes that are files need the git binary;
-// the other transports do not.
+// It refuses URLs with a password in them, transports other than file, http, https and ssh, ssh without
+// known_hosts, and HTTP redirects to another host. Only remotes that are files need the git binary.
 package transport

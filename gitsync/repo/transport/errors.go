@@ -15,29 +15,28 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// What a caller branches on. Errors of sessions wrap one of them, or [limit.ErrTooLarge].
+// Errors that callers check for. Errors of sessions wrap one of them, or [limit.ErrTooLarge].
 var (
-	// ErrUnreachable means that the remote gave no usable answer: it could not be
-	// dialled, was too slow for the context, or broke off.
+	// ErrUnreachable means that the remote gave no usable answer: the connection failed or broke off, or the
+	// context ended first.
 	ErrUnreachable = errors.New("remote is unreachable")
-	// ErrAuth means that the remote refused the credential or the permission.
+	// ErrAuth means that the remote refused the credential, or that permission is missing.
 	ErrAuth = errors.New("access denied by the remote")
-	// ErrHostKey means that the ssh host key is not the one in known_hosts.
+	// ErrHostKey means that the ssh host key is not in known_hosts.
 	ErrHostKey = errors.New("ssh host key is not trusted")
-	// ErrRepositoryNotFound means that the remote holds no such repository, or
-	// says so to this credential.
+	// ErrRepositoryNotFound means that the remote has no such repository, or hides it from this credential.
 	ErrRepositoryNotFound = errors.New("repository not found")
 	// ErrRefNotFound means that the remote has no such branch, tag, ref or commit.
 	ErrRefNotFound = errors.New("not found in the remote")
 )
 
-// explain turns an error into one of a known kind that names the remote and shows no secret. words is what
-// the remote said about it.
+// explain returns an error of a known kind that names the remote and contains no secret. words is the remote's
+// message about it.
 func (c *Client) explain(ctx context.Context, action string, err error, words string) error {
 	return c.explainCause(context.Cause(ctx), action, err, words)
 }
 
-// explainCause is explain for a context that may have ended since; cause is why it had ended before.
+// explainCause is explain with the reason why the context ended, which can have ended later than the error.
 func (c *Client) explainCause(cause error, action string, err error, words string) error {
 	kind := kindOf(cause, err, words)
 	text := strings.TrimPrefix(err.Error(), kind.Error()+": ")
@@ -54,8 +53,8 @@ func (c *Client) explainCause(cause error, action string, err error, words strin
 	return fmt.Errorf("%s of %s: %w", action, c.at, remote)
 }
 
-// kindOf returns the sentinel for an error. Remotes report most refusals as text only. An error that is
-// not recognised counts as unreachable, and is tried again.
+// kindOf returns the sentinel error. Remotes report most refusals only as text. An unknown error counts as
+// unreachable, so that it is retried.
 func kindOf(cause, err error, words string) error {
 	for _, kind := range []error{ErrAuth, ErrHostKey, ErrRepositoryNotFound, limit.ErrTooLarge, ErrRefNotFound} {
 		if errors.Is(err, kind) {
@@ -92,11 +91,11 @@ func containsAny(s string, subs ...string) bool {
 	return false
 }
 
-// maxRemoteText is how many bytes of a remote's own text an error shows.
+// maxRemoteText limits the bytes of a remote's own text in an error.
 const maxRemoteText = 2 << 10
 
-// remoteText makes a remote's text safe for an error: one paragraph of printable text of at most
-// maxRemoteText bytes, without the secrets.
+// remoteText makes a remote's text safe for an error: one paragraph of printable text of at most maxRemoteText
+// bytes, without the secrets.
 func remoteText(s string, secrets []string) string {
 	for _, secret := range secrets {
 		s = strings.ReplaceAll(s, secret, "***")
@@ -117,8 +116,8 @@ func remoteText(s string, secrets []string) string {
 	return s
 }
 
-// remoteError is an error with a kind that callers branch on and a text that is
-// safe to show. The cause is kept for errors.Is and errors.As only.
+// remoteError is an error with a kind that callers check for and a text without secrets. The cause is only for
+// errors.Is and errors.As.
 type remoteError struct {
 	kind  error
 	text  string
@@ -139,7 +138,7 @@ func (e *remoteError) Unwrap() []error {
 	return []error{e.kind, e.cause}
 }
 
-// tail keeps the last maxRemoteText bytes that are written to it. It may be read at the same time.
+// tail keeps the last maxRemoteText bytes that are written to it. It can be read while it is written.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -11,19 +11,19 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
-// FetchRequest asks for one pack.
+// FetchRequest is a request for one pack.
 type FetchRequest struct {
 	Wants []plumbing.Hash
-	// Haves are commits that we have, for the remote to build on.
+	// Haves are commits in the cache that the remote can build on.
 	Haves []plumbing.Hash
-	// Shallows are those of our commits whose parents we do not have. Only remotes that support shallow
-	// repositories take them.
+	// Shallows are the commits in the cache whose parents are not there. Only remotes that support shallow
+	// repositories accept them.
 	Shallows []plumbing.Hash
-	// Depth is how many commits of history to send; 0: up to the Haves.
+	// Depth is how many commits of history to send; 0 means up to the Haves.
 	Depth int
 }
 
-// FetchAnswer is a pack that is being received, and the boundaries of history that go with it.
+// FetchAnswer is a pack that is being received, with its boundaries of history.
 type FetchAnswer struct {
 	Shallows   []plumbing.Hash // commits whose parents are not sent
 	Unshallows []plumbing.Hash // commits of FetchRequest.Shallows whose parents are sent
@@ -32,11 +32,11 @@ type FetchAnswer struct {
 	wire *wireReader
 }
 
-// Err is the error of the remote that ended the pack early: nil if the pack was read to its end, or
+// Err returns the remote's error that ended the pack early. It is nil if the pack was read to its end, or if
 // the reader stopped by itself.
 func (a *FetchAnswer) Err() error { return a.wire.err }
 
-// Advertisement is the refs of a remote, and what it supports.
+// Advertisement is the refs of a remote, and its capabilities.
 type Advertisement struct {
 	*packp.AdvRefs
 }
@@ -44,14 +44,14 @@ type Advertisement struct {
 // Shallow reports whether the remote supports shallow repositories.
 func (a Advertisement) Shallow() bool { return a.Capabilities.Supports(capability.Shallow) }
 
-// AnyCommit reports whether the remote sends commits that are no ref's value.
+// AnyCommit reports whether the remote sends commits that are not the value of a ref.
 func (a Advertisement) AnyCommit() bool {
 	return a.Capabilities.Supports(capability.AllowReachableSHA1InWant) ||
 		a.Capabilities.Supports(capability.Capability("allow-any-sha1-in-want"))
 }
 
-// Fetch asks for a pack. It may be called once in a session, which must stay open until the pack was
-// read. Errors are as those of [Client.Start].
+// Fetch requests a pack. It may be called once in a session, which must stay open until the pack was read.
+// Errors are like those of [Client.Start].
 func (s *Session) Fetch(r FetchRequest) (*FetchAnswer, error) {
 	req := s.compose(r)
 	var buf bytes.Buffer
@@ -74,22 +74,21 @@ func (s *Session) Fetch(r FetchRequest) (*FetchAnswer, error) {
 	return &FetchAnswer{Shallows: res.Shallows, Unshallows: res.Unshallows, Pack: wire, wire: wire}, nil
 }
 
-// compose builds the request. go-git's own fetch leaves out the shallow lines unless it deepens.
-// Without them the remote believes that we hold all history behind our tips, and does not send what a
-// revert brings back.
+// compose builds the request. go-git's own fetch omits the shallow lines unless it deepens. Without them the
+// remote assumes that the cache has all history behind the tips, and does not send what a revert restores.
 func (s *Session) compose(r FetchRequest) *packp.UploadPackRequest {
 	supported := s.Advertised.Capabilities
 	req := packp.NewUploadPackRequest()
 	for _, c := range []capability.Capability{
-		capability.MultiACKDetailed, // Azure DevOps serves nobody without it.
+		capability.MultiACKDetailed, // required by Azure DevOps
 		capability.Sideband64k, capability.OFSDelta, capability.NoProgress, capability.Shallow,
 	} {
 		if supported.Supports(c) {
-			_ = req.Capabilities.Set(c) // None of these takes a value.
+			_ = req.Capabilities.Set(c) // none of these has a value
 		}
 	}
 	if supported.Supports(capability.Agent) {
-		_ = req.Capabilities.Set(capability.Agent, capability.DefaultAgent()) // It takes one value.
+		_ = req.Capabilities.Set(capability.Agent, capability.DefaultAgent()) // it has one value
 	}
 	req.Wants, req.Haves = r.Wants, r.Haves
 	if s.Advertised.Shallow() {
@@ -99,8 +98,8 @@ func (s *Session) compose(r FetchRequest) *packp.UploadPackRequest {
 	return req
 }
 
-// encodeFetch writes the whole negotiation at once: one round trip is enough, because we name all
-// that we have and close with "done".
+// encodeFetch writes the whole negotiation at once. One round trip is enough, because it names all Haves and
+// ends with "done".
 func encodeFetch(w io.Writer, req *packp.UploadPackRequest) error {
 	if err := req.UploadRequest.Encode(w); err != nil {
 		return err
@@ -111,10 +110,10 @@ func encodeFetch(w io.Writer, req *packp.UploadPackRequest) error {
 	return pktline.NewEncoder(w).EncodeString("done\n")
 }
 
-// wireReader remembers whether the remote failed: an end in the middle of a packet is its error, too.
+// wireReader remembers whether the remote failed. A stream that ends in the middle of a packet is a failure too.
 type wireReader struct {
 	in  io.Reader
-	err error // other than io.EOF
+	err error // never io.EOF
 }
 
 // Read implements [io.Reader].

@@ -16,11 +16,10 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// maxRedirects is how many redirects the first request of a session may follow.
+// maxRedirects limits the redirects of the first request of a session.
 const maxRedirects = 5
 
-// newHTTPClient makes a client for one credential, which shares neither certificates nor connections
-// with another.
+// newHTTPClient returns a client for one credential. Credentials share neither certificates nor connections.
 func newHTTPClient(auth Auth) (*http.Client, error) {
 	transport, err := auth.Transport()
 	if err != nil {
@@ -29,8 +28,8 @@ func newHTTPClient(auth Auth) (*http.Client, error) {
 	return &http.Client{CheckRedirect: checkRedirect, Transport: transport}, nil
 }
 
-// checkRedirect allows a redirect of discovery within the host, for example after a repository was
-// renamed. net/http sends the credential again, and no other host may have it.
+// checkRedirect allows a redirect of discovery within the host, for example after a repository was renamed.
+// net/http sends the credential again, and no other host may get it.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
@@ -50,7 +49,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// httpService speaks git's smart HTTP protocol.
+// httpService speaks Git's smart HTTP protocol.
 type httpService struct {
 	ctx     context.Context // of the session; see service
 	client  *Client
@@ -87,8 +86,8 @@ func (s *httpService) advertised() (io.Reader, error) {
 
 func (s *httpService) exchange(request []byte) (io.Reader, error) {
 	u := s.base.JoinPath(string(s.program))
-	// net/http knows length and copies of a bytes.Reader only, so they are set. It needs a second body
-	// if the server has closed the connection.
+	// net/http knows length and copies of a bytes.Reader only, so both are set. It needs a second body if the
+	// server has closed the connection.
 	body := func() (io.ReadCloser, error) { return io.NopCloser(s.stall.sent(bytes.NewReader(request))), nil }
 	first, _ := body() // cannot fail
 	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, u.String(), first)
@@ -105,8 +104,7 @@ func (s *httpService) exchange(request []byte) (io.Reader, error) {
 	return s.stall.reader(res.Body), nil
 }
 
-// do sends a request with the credential. Answers other than 200 are errors. Bodies are closed with the
-// service.
+// do sends a request with the credential. Responses other than 200 are errors. Bodies are closed with the service.
 func (s *httpService) do(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", capability.DefaultAgent())
 	token, err := s.client.authorize(req)
@@ -149,18 +147,18 @@ func (c *Client) authorize(req *http.Request) (token string, err error) {
 	return token, nil
 }
 
-// refused tells the TokenSource, if it can forget tokens, that the server refused one.
+// refused tells the TokenSource that the server refused a token, if the source can forget tokens.
 func (c *Client) refused(token string) {
 	if source, ok := c.auth.Token.(interface{ Forget(token string) }); ok {
 		source.Forget(token)
 	}
 }
 
-// statusError is the error for a status, with the server's text unless that is a page.
+// statusError returns the error for a status, with the server's text unless that is an HTML page.
 func statusError(res *http.Response) error {
 	text := res.Status
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
-		// A body that breaks off is shown as far as it was read.
+		// If the body breaks off, the error shows what was read.
 		words, _ := io.ReadAll(io.LimitReader(res.Body, maxRemoteText))
 		text += ": " + string(words)
 	}
@@ -180,7 +178,7 @@ func (s *httpService) stderr() string { return "" }
 // Close returns the connections to the pool.
 func (s *httpService) Close() error {
 	for _, b := range s.bodies {
-		// A short rest is read, so that the connection can be used again.
+		// Reading a short rest allows the connection to be reused.
 		_, _ = io.CopyN(io.Discard, b, 4<<10)
 		_ = b.Close()
 	}

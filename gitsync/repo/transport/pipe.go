@@ -15,18 +15,17 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 )
 
-// killDelay is how long a remote's process may take to end after it was asked to.
+// killDelay is how long a remote's process may take to end after it was told to.
 const killDelay = 2 * time.Second
 
-// pipeService is a service at the other end of two pipes: a git process here or
-// behind ssh.
+// pipeService is a service at the other end of two pipes: a local git process, or one behind ssh.
 type pipeService struct {
 	in    io.WriteCloser
 	out   *bufio.Reader
 	words *tail
 	stop  func() error // ends the process and waits for it
 
-	inOnce    sync.Once // an ssh channel must not be closed by two at once
+	inOnce    sync.Once // an ssh channel must not be closed twice at once
 	asked     bool
 	sending   sync.WaitGroup
 	closeOnce sync.Once
@@ -35,12 +34,12 @@ type pipeService struct {
 
 func (s *pipeService) advertised() (io.Reader, error) { return s.out, nil }
 
-// exchange writes in a goroutine: the remote may begin to answer before it has read all, and would block
+// exchange writes in a goroutine: the remote can begin to answer before it has read everything, and would block
 // if nobody read the answer.
 func (s *pipeService) exchange(request []byte) (io.Reader, error) {
 	s.asked = true
 	s.sending.Go(func() {
-		// If a write fails, the answer ends early.
+		// If a write fails, the response ends early.
 		_, _ = s.in.Write(request)
 		s.closeIn()
 	})
@@ -49,13 +48,13 @@ func (s *pipeService) exchange(request []byte) (io.Reader, error) {
 
 // closeIn closes the input of the remote.
 func (s *pipeService) closeIn() {
-	s.inOnce.Do(func() { _ = s.in.Close() }) // The remote may have closed it.
+	s.inOnce.Do(func() { _ = s.in.Close() }) // the remote may have closed it
 }
 
 func (s *pipeService) stderr() string { return s.words.String() }
 
-// Close ends the remote process. If nothing but the refs was read, it sends a flush packet, after which
-// the process ends by itself.
+// Close ends the remote process. If only the refs were read, it sends a flush packet, after which the process
+// ends by itself.
 func (s *pipeService) Close() error {
 	s.closeOnce.Do(func() {
 		if !s.asked {
@@ -68,7 +67,7 @@ func (s *pipeService) Close() error {
 	return s.closeErr
 }
 
-// newFileService runs git on this machine's file system.
+// newFileService runs git on the local file system.
 func newFileService(ctx context.Context, dir string, program Program, stall *stallTimer) (service, error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: no such directory", ErrRepositoryNotFound)
@@ -90,16 +89,15 @@ func newFileService(ctx context.Context, dir string, program Program, stall *sta
 		return nil, fmt.Errorf("run git, which a remote on disk needs: %w", err)
 	}
 	stop := func() error {
-		// Output that nobody reads would block the process for ever.
+		// Unread output would block the process for ever.
 		_ = out.Close()
-		_ = cmd.Wait() // The exit status adds nothing to what was read.
+		_ = cmd.Wait() // the exit status adds no information
 		return nil
 	}
 	return &pipeService{in: stall.writer(in), out: bufio.NewReader(stall.reader(out)), words: stderr, stop: stop}, nil
 }
 
-// cleanGitEnv removes variables that point git to another repository: they are set when we run inside a
-// hook.
+// cleanGitEnv removes variables that point git to another repository. They are set inside a Git hook.
 func cleanGitEnv(env []string) []string {
 	bound := []string{
 		"GIT_DIR=", "GIT_WORK_TREE=", "GIT_INDEX_FILE=", "GIT_OBJECT_DIRECTORY=", "GIT_COMMON_DIR=",
@@ -112,7 +110,7 @@ func cleanGitEnv(env []string) []string {
 			out = append(out, kv)
 		}
 	}
-	return append(out, "LC_ALL=C") // kindOf reads git's words
+	return append(out, "LC_ALL=C") // kindOf reads git's messages in English
 }
 
 func hasAnyPrefix(s string, prefixes []string) bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// maxProxyAnswer is how many bytes a proxy's answer may have.
+// maxProxyAnswer limits the bytes of a proxy's response.
 const maxProxyAnswer = 16 << 10
 
 // dial connects to the host, through the proxy if one is set.
@@ -67,7 +67,7 @@ func (c *sshConfig) dialSOCKS(ctx context.Context, direct *net.Dialer) (net.Conn
 	return through.DialContext(ctx, "tcp", c.address)
 }
 
-// tunnel asks an HTTP proxy for a connection to the host. It reads the answer byte by byte, because the
+// tunnel asks an HTTP proxy for a connection to the host. It reads the response byte by byte, because the
 // host's first bytes follow.
 func (c *sshConfig) tunnel(conn net.Conn) error {
 	req := "CONNECT " + c.address + " HTTP/1.1\r\nHost: " + c.address + "\r\n"

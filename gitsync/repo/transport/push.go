@@ -11,35 +11,32 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
-// ErrNotMoved means that the remote has reported in the proper form that it did not move all refs:
-// the [PushReport] says why.
+// ErrNotMoved means that the remote has reported that it did not move all refs: see [PushReport].
 var ErrNotMoved = errors.New("the remote did not move all refs")
 
-// Command moves a ref of the remote from Old to New. The zero hash as Old means that the ref does
-// not exist.
+// Command moves a ref of the remote from Old to New. The zero hash as Old means that the ref does not exist.
 type Command struct {
 	Ref string // full name
 	Old plumbing.Hash
 	New plumbing.Hash
 }
 
-// PushReport is what the remote said of a push.
+// PushReport is the remote's report about a push.
 type PushReport struct {
-	Message string            // such as the words of a hook
+	Message string            // such as the output of a hook
 	Reasons map[string]string // why refs were not moved, by their names
 }
 
-// Push sends a pack and asks the remote to move refs: all or none of them if it can do that. The old
-// values go along, so the remote compares and swaps under its own lock. It may be called once in a
-// session. Errors are ErrNotMoved, or as those of [Client.Start]; after any of them the refs' values
-// tell what has happened.
+// Push sends a pack and asks the remote to move refs: all of them or none, if the remote supports that. The
+// remote compares their old values under its own lock. It may be called once in a session. Errors are
+// ErrNotMoved, or like those of [Client.Start]; after an error, list the refs to learn what has happened.
 func (s *Session) Push(commands []Command, pack []byte) (PushReport, error) {
 	req := packp.NewReferenceUpdateRequestFromCapabilities(s.Advertised.Capabilities)
 	if s.Advertised.Capabilities.Supports(capability.Sideband64k) {
-		_ = req.Capabilities.Set(capability.Sideband64k) // It takes no value.
+		_ = req.Capabilities.Set(capability.Sideband64k) // it has no value
 	}
 	if len(commands) > 1 && s.Advertised.Capabilities.Supports(capability.Atomic) {
-		_ = req.Capabilities.Set(capability.Atomic) // It takes no value.
+		_ = req.Capabilities.Set(capability.Atomic) // it has no value
 	}
 	for _, c := range commands {
 		req.Commands = append(req.Commands, &packp.Command{Name: plumbing.ReferenceName(c.Ref), Old: c.Old, New: c.New})
@@ -65,7 +62,7 @@ func (s *Session) Push(commands []Command, pack []byte) (PushReport, error) {
 	return PushReport{Message: remoteText(message.String(), secrets), Reasons: reasons}, err
 }
 
-// readReport reads which refs the remote has not moved, and why.
+// readReport reads which refs the remote did not move, and why.
 func readReport(req *packp.ReferenceUpdateRequest, answer io.Reader, message *tail) (reasons map[string]string, err error) {
 	if req.Capabilities.Supports(capability.Sideband64k) {
 		demuxer := sideband.NewDemuxer(sideband.Sideband64k, answer)
@@ -74,13 +71,13 @@ func readReport(req *packp.ReferenceUpdateRequest, answer io.Reader, message *ta
 	}
 	if !req.Capabilities.Supports(capability.ReportStatus) {
 		_, err := io.Copy(io.Discard, answer)
-		return nil, errors.Join(err, ErrNotMoved) // The refs' values will tell.
+		return nil, errors.Join(err, ErrNotMoved) // the refs' values show it
 	}
 	report := packp.NewReportStatus()
 	if err := report.Decode(answer); err != nil {
 		return nil, err
 	}
-	// A hook may still be talking.
+	// A hook can still be writing.
 	if _, err := io.Copy(io.Discard, answer); err != nil {
 		return nil, err
 	}
@@ -94,7 +91,7 @@ func readReport(req *packp.ReferenceUpdateRequest, answer io.Reader, message *ta
 		}
 	}
 	if len(reasons) == 0 {
-		_, _ = io.WriteString(message, "unpack: "+report.UnpackStatus) // A tail takes all.
+		_, _ = io.WriteString(message, "unpack: "+report.UnpackStatus) // writing to a tail never fails
 	}
 	return reasons, ErrNotMoved
 }

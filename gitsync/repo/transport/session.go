@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Session is one run of a program on the remote, from its refs to its end. It ends when its caller's
-// context does, when the remote stalls, and by Close.
+// Session is one run of a program on the remote. It ends by Close, when its caller's context ends, or when the
+// remote stalls.
 type Session struct {
 	service
 	Advertised Advertisement
@@ -19,8 +19,8 @@ type Session struct {
 	end    func()
 }
 
-// Start runs a program and reads its refs. The caller closes the session. Errors say that the program
-// failed, wrap one of those of this package, and show no secret.
+// Start runs a program and reads its refs. The caller must close the session. Errors say that the program
+// failed, wrap an error of this package, and contain no secret.
 func (c *Client) Start(ctx context.Context, program Program) (*Session, error) {
 	ctx, stop := context.WithTimeoutCause(ctx, maxSessionTime, fmt.Errorf("the session took longer than %s", maxSessionTime))
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -57,16 +57,16 @@ func (s *Session) exchange(request []byte) (io.Reader, error) {
 	return s.service.exchange(request)
 }
 
-// Explain ends a session that has failed, and makes err an error of this package that names the remote,
-// holds what it said beside the protocol, and shows no secret.
+// Explain ends a failed session. It returns err as an error of this package that names the remote, contains its
+// messages outside the protocol, and contains no secret.
 func (s *Session) Explain(action string, err error) error {
 	cause := context.Cause(s.ctx)
-	_ = s.close(cause) // What the remote says may come later than the end of its answer.
+	_ = s.close(cause) // messages of the remote can come after the end of its response
 	return s.client.explainCause(cause, action, err, s.stderr())
 }
 
-// Close ends the session. The remote gets a moment to end by itself: a hook may still run after the last
-// answer, and what it prints may be on its way.
+// Close ends the session. The remote gets a moment to end by itself: a hook can still run after the response,
+// and its output can be on its way.
 func (s *Session) Close() error { return s.close(context.Cause(s.ctx)) }
 
 func (s *Session) close(cause error) error {

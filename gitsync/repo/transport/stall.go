@@ -9,29 +9,26 @@ import (
 )
 
 const (
-	// minProgressBytes is how many bytes a remote must send or take in each stall timeout that it keeps
-	// us waiting.
+	// minProgressBytes is how many bytes a remote must send or accept in each stall timeout of waiting.
 	minProgressBytes = 1 << 10
-	// workStalls is how many stall timeouts a remote may take after a request, because it counts objects
-	// or runs hooks then.
+	// workStalls is how many stall timeouts a remote may take after a request, when it counts objects or runs hooks.
 	workStalls = 4
-	// maxSessionTime bounds a session with a remote that sends just enough, if the caller's context has
-	// no deadline.
+	// maxSessionTime limits a session with a very slow remote if the caller's context has no deadline.
 	maxSessionTime = time.Hour
 )
 
-// stallTimer ends a session whose remote stalls. It counts only the time that we wait for the remote, not
-// the time of our own work in between.
+// stallTimer ends a session whose remote stalls. It counts only the time of waiting for the remote, not the
+// time of local work.
 type stallTimer struct {
 	cancel func(error) // ends the session
 
 	mu      sync.Mutex
-	limit   time.Duration // of waiting for minProgressBytes
+	limit   time.Duration // for minProgressBytes
 	waiters int
-	began   time.Time     // of the present wait
-	waited  time.Duration // before that
+	began   time.Time     // of the current wait
+	waited  time.Duration // in earlier waits
 	moved   int64         // in the time waited
-	timer   *time.Timer   // nil while nobody waits
+	timer   *time.Timer   // nil unless somebody waits
 }
 
 func newStallTimer(limit time.Duration, cancel context.CancelCauseFunc) *stallTimer {
@@ -46,7 +43,7 @@ func (w *stallTimer) relax() {
 	w.restart()
 }
 
-// enter begins a wait for the remote; leave ends it and says how many bytes were moved.
+// enter begins a wait for the remote. leave ends it and takes the number of bytes that were moved.
 func (w *stallTimer) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,7 +64,7 @@ func (w *stallTimer) leave(n int) {
 	w.add(n)
 }
 
-// progress counts bytes that were moved during a wait for something else.
+// progress counts bytes that were moved during another wait.
 func (w *stallTimer) progress(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +77,7 @@ func (w *stallTimer) add(n int) {
 	}
 }
 
-// restart begins to count again.
+// restart resets the time and the bytes.
 func (w *stallTimer) restart() {
 	w.moved, w.waited = 0, 0
 	if w.timer != nil {
@@ -90,8 +87,8 @@ func (w *stallTimer) restart() {
 	}
 }
 
-// arm sets the timer to the rest of the time. A timer that fires although it was just stopped does no
-// harm: the time was up.
+// arm sets the timer to the rest of the time. If the timer fires just after it was stopped, this is correct:
+// the time was up.
 func (w *stallTimer) arm() {
 	limit := w.limit
 	w.timer = time.AfterFunc(limit-w.waited, func() {
@@ -136,11 +133,10 @@ func (w *watchedWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// maxWatchedWrite is how many bytes are written at once, so that a slow remote that takes them is not
-// mistaken for a silent one.
+// maxWatchedWrite limits the bytes of one write, so that a slow remote is not mistaken for a silent one.
 const maxWatchedWrite = 32 << 10
 
-// sent counts what a remote takes of a request's body, which net/http reads.
+// sent counts how much of a request's body the remote accepts. net/http reads the body.
 func (w *stallTimer) sent(in io.Reader) io.Reader { return &sentReader{in, w} }
 
 type sentReader struct {

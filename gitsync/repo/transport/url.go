@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// scpLike matches git's short form of ssh URLs: [user@]host:path, with no slash before the colon.
+// scpLike matches Git's short form of ssh URLs: [user@]host:path, with no slash before the colon.
 var scpLike = regexp.MustCompile(`^(?:([^@/:]+)@)?(\[[0-9a-fA-F:.]+\]|[^@/:\[\]]+):([^:].*)$`)
 
 // Address is a remote's address in its parts.
@@ -19,14 +19,13 @@ type Address struct {
 	scheme string // file, http, https or ssh
 	user   string // from the URL; never part of a key or an error
 	host   string // lower case, IPv6 without brackets; empty for file
-	port   string // empty: the scheme's own
+	port   string // empty for the scheme's default
 	path   string // as it is sent to the remote
 }
 
-// NormaliseURL gives the form of a remote's URL that is equal for equal repositories: ssh URLs for
-// git's short form, file URLs for paths, a scheme and host in lower case, no default port, no user
-// name, no trailing slash and, except for files, no ".git". It touches no disk. Its errors are those of
-// [ParseURL].
+// NormaliseURL returns a form of a remote's URL that is equal for equal repositories: ssh URLs for Git's short
+// form, file URLs for paths, scheme and host in lower case, no default port, no user name, no trailing slash
+// and, except for files, no ".git". It does not access the disk. Errors are those of [ParseURL].
 func NormaliseURL(raw string) (string, error) {
 	a, err := ParseURL(raw)
 	if err != nil {
@@ -35,7 +34,7 @@ func NormaliseURL(raw string) (string, error) {
 	return a.String(), nil
 }
 
-// String is the normalised URL: see [NormaliseURL].
+// String returns the normalised URL: see [NormaliseURL].
 func (a Address) String() string {
 	p := path.Clean("/" + a.path)
 	for a.scheme != "file" && strings.HasSuffix(p, ".git") {
@@ -45,8 +44,7 @@ func (a Address) String() string {
 	return u.String()
 }
 
-// hostPort is the host as it stands in a URL: with the port if it is not the
-// default one.
+// hostPort returns the host as in a URL: with the port unless it is the default.
 func (a Address) hostPort() string {
 	if a.port != "" {
 		return net.JoinHostPort(a.host, a.port)
@@ -57,7 +55,7 @@ func (a Address) hostPort() string {
 	return a.host
 }
 
-// parseURL splits a remote's URL. Its errors never show what could be a secret.
+// ParseURL splits a remote's URL. Errors contain no secret.
 func ParseURL(raw string) (Address, error) {
 	switch {
 	case raw == "":
@@ -92,7 +90,7 @@ func parseFile(name string) (Address, error) {
 func parseFullURL(raw string) (Address, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return Address{}, errors.New("git URL cannot be parsed") // url.Parse quotes the URL, which may hold a secret.
+		return Address{}, errors.New("git URL cannot be parsed") // url.Parse quotes the URL, which can contain a secret
 	}
 	if _, has := u.User.Password(); has {
 		return Address{}, fmt.Errorf("git URL of host %s contains a password: put credentials into auth instead", u.Hostname())

@@ -1,9 +1,7 @@
 package generator
 
 import (
-	goruntime "runtime"
 	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // Options decide how hierarchies are rendered.
@@ -85,7 +84,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		out.Hierarchies = hierarchy.Build(set, opts.AgentSelector)
 	}
 	out.Units = make([]*Unit, len(out.Hierarchies))
-	parallel(len(out.Units), func(i int) {
+	fault.Each(len(out.Units), func(i int) {
 		h := out.Hierarchies[i]
 		if out.Units[i] = known.unit(i, h, set); out.Units[i] == nil {
 			out.Units[i] = out.renderer.unit(h)
@@ -190,29 +189,4 @@ func union[T comparable](list, more []T) []T {
 		}
 	}
 	return list
-}
-
-// parallel calls f for 0 to n-1 on all processors.
-func parallel(n int, f func(int)) {
-	workers := min(goruntime.GOMAXPROCS(0), n)
-	if workers <= 1 {
-		for i := range n {
-			f(i)
-		}
-		return
-	}
-	next := make(chan int, n)
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for i := range next {
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
 }

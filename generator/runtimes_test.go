@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // TestPodsAreTheRuntimes renders for a runtime that is none of the list: nothing of the agent
@@ -53,4 +54,17 @@ func TestPodsAreTheRuntimes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAPanicInAWorkerIsTheCallers: units are rendered in goroutines, where a panic would end the process.
+func TestAPanicInAWorkerIsTheCallers(t *testing.T) {
+	broken := generator.Runtimes()[0]
+	broken.Check = func(*model.Config) (*model.Config, []model.Finding) { panic("the password is hunter2") }
+	inputs := readText(faultyAgent + "---\n" + strings.ReplaceAll(faultyAgent, "namespace: m", "namespace: n"))
+	defer func() {
+		if err, ok := recover().(*fault.Error); !ok || err.Value != "string" {
+			t.Errorf("recovered %v", err)
+		}
+	}()
+	generator.Render(inputs, generator.Options{Runtime: broken}, nil)
 }

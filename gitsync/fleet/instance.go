@@ -2,17 +2,15 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // passer makes passes of one pipeline: a [gitsync.Syncer], or an [expander]. It is not safe
@@ -73,11 +71,7 @@ type opening struct {
 
 // run opens the pipeline. It contacts nobody.
 func (o *opening) run(e engine, workers slots, log *slog.Logger) {
-	defer func() {
-		if v := recover(); v != nil {
-			o.err = logPanic(log, "opening", o.def.Metadata.Name, v)
-		}
-	}()
+	defer fault.Recover(log, "opening", o.def.Metadata.Name, &o.err)
 	creds, err := o.def.Credentials()
 	if err != nil {
 		o.err = fmt.Errorf("credentials: %w", err)
@@ -108,11 +102,7 @@ func (i *instance) enter(ctx context.Context, workers slots) (leave func(), err 
 
 // renew reads the credentials and gives them to the passer.
 func (i *instance) renew(def *Definition, log *slog.Logger) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = logPanic(log, "renewal of credentials", def.Metadata.Name, v)
-		}
-	}()
+	defer fault.Recover(log, "renewal of credentials", def.Metadata.Name, &err)
 	creds, err := def.Credentials()
 	if err != nil {
 		return fmt.Errorf("credentials: %w", err)
@@ -124,18 +114,4 @@ func (i *instance) renew(def *Definition, log *slog.Logger) (err error) {
 func (i *instance) close() {
 	i.use <- struct{}{}
 	i.passer.Close()
-}
-
-// errPanic is the error of a pass that panicked.
-var errPanic = errors.New("stopped by a fault in agentry itself, which its log describes: please report it")
-
-// logPanic logs a panic and returns errPanic. Of the value it shows only what the runtime itself
-// says: anything else may hold a secret.
-func logPanic(log *slog.Logger, during, of string, value any) error {
-	text := fmt.Sprintf("%T", value)
-	if known, ok := value.(runtime.Error); ok {
-		text = known.Error()
-	}
-	log.Error("panic", "during", during, "of", of, "value", text, "stack", string(debug.Stack()))
-	return errPanic
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // notifier reports outcomes to the observers, one at a time, in the order in which they were
@@ -82,11 +84,7 @@ func (n *notifier) report(ctx context.Context, o Outcome) {
 	}
 	for _, observer := range n.observers {
 		func() {
-			defer func() {
-				if v := recover(); v != nil {
-					_ = logPanic(n.log, "notification", name, v)
-				}
-			}()
+			defer fault.Recover(n.log, "notification", name, nil)
 			observer.Passed(ctx, o)
 		}()
 	}

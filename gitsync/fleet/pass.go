@@ -2,13 +2,13 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // run is one pass of a pipeline.
@@ -32,7 +32,7 @@ type run struct {
 func (r *run) make(ctx context.Context, log *slog.Logger) {
 	inst := r.instance
 	r.report, r.err = r.attempt(ctx, log)
-	if !errors.Is(r.err, errPanic) {
+	if !fault.Is(r.err) {
 		r.size = inst.passer.Size()
 	}
 	if inst.multiplier != nil && r.err == nil {
@@ -48,11 +48,7 @@ func (r *run) make(ctx context.Context, log *slog.Logger) {
 
 // attempt makes the pass. A panic ends it and nothing else.
 func (r *run) attempt(ctx context.Context, log *slog.Logger) (report *gitsync.Report, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			report, err = nil, logPanic(log, "pass", r.def.Metadata.Name, v)
-		}
-	}()
+	defer fault.Recover(log, "pass", r.def.Metadata.Name, &err)
 	return r.instance.passer.PassSince(ctx, r.since)
 }
 
@@ -179,7 +175,7 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 			r.enterPush(f.remotes)
 			f.log.Info("pushed", "pipeline", p.name(), "branch", r.report.Output.Branch, "commit", r.report.Commit, "trigger", r.request.reason)
 		}
-		if errors.Is(r.err, errPanic) {
+		if fault.Is(r.err) {
 			f.detach(p) // its caches may be broken
 		}
 		p.update(f.remotes.look(p.instance), f.log) // reported with the pass

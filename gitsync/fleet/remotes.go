@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // maxPushesPerRemote is how many passes may write to one remote at once. A pass counts from
@@ -175,11 +176,7 @@ func (rs *remotes) round(r *remote) {
 // list fetches refs. If one of them fails, each is fetched by itself, so that it is missing only for
 // the pipelines that read it: their passes report why.
 func (rs *remotes) list(ctx context.Context, r *repo.Repo, since time.Time, refs []repo.Ref) (tips map[repo.Ref]plumbing.Hash, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = logPanic(rs.options.Log, "round", r.URL(), v)
-		}
-	}()
+	defer fault.Recover(rs.options.Log, "round", r.URL(), &err)
 	tips = make(map[repo.Ref]plumbing.Hash, len(refs))
 	if len(refs) == 0 {
 		return tips, nil

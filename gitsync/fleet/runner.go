@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -11,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // runner is one definition and its state. Its fields are guarded by Fleet.mu.
@@ -125,7 +125,7 @@ func (p *runner) conclude(r *run, minGap time.Duration, random func() float64) {
 		}
 		return
 	}
-	p.last.failure, p.last.permanent = withRemedy(r.err), errors.Is(r.err, errPanic) || isPermanent(r.err)
+	p.last.failure, p.last.permanent = withRemedy(r.err), fault.Is(r.err) || isPermanent(r.err)
 	p.last.failures++
 	if p.request.isZero() {
 		p.request = request{reason: ReasonRetry}

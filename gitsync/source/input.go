@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -19,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // Input is what was read of a source, kept between passes. Sums over all files are kept with it, so that their
@@ -171,19 +171,15 @@ func (s *Source) parse(files []*File, opts manifest.Options) error {
 	}
 	close(next)
 	errs := make([]error, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			rd := s.Repo.Reader()
-			defer rd.Close()
-			for f := range next {
-				if errs[w] = s.ParseFile(rd, f, opts); errs[w] != nil {
-					return
-				}
+	fault.Each(workers, func(w int) {
+		rd := s.Repo.Reader()
+		defer rd.Close()
+		for f := range next {
+			if errs[w] = s.ParseFile(rd, f, opts); errs[w] != nil {
+				return
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 	return errors.Join(errs...)
 }
 

@@ -5,11 +5,13 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // TestWhatIsKeptOfFilesIsWhatTheySay adds, changes and removes files at random: the sums and
@@ -95,4 +97,15 @@ func kept(sources []*Source, set *manifest.Set) map[string][]string {
 		add("duplicates", "%v", group)
 	}
 	return out
+}
+
+// TestAPanicOfAParserIsTheCallers: files are read in goroutines, where a panic would end the process.
+func TestAPanicOfAParserIsTheCallers(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if err, ok := recover().(*fault.Error); !ok || !strings.Contains(err.Value, "nil pointer") {
+			t.Errorf("recovered %v", err)
+		}
+	}()
+	_ = (&Source{}).parse(make([]*File, 100), manifest.Options{}) // there is no repository
 }

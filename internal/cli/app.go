@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // Env is everything that a command uses from outside, besides files and repositories.
@@ -19,7 +20,12 @@ type Env struct {
 }
 
 // Run runs the command line and returns the exit code. args[0] is the program's name.
-func Run(ctx context.Context, args []string, env Env) int {
+func Run(ctx context.Context, args []string, env Env) (code int) {
+	defer func() {
+		if value := recover(); value != nil { // a panic's own text can hold a secret
+			code = command.ExitCode(ctx, env.Stderr, fault.Of(value))
+		}
+	}()
 	app := newApp(env)
 	return command.ExitCode(ctx, env.Stderr, app.RunContext(ctx, command.Interspersed(app, args)))
 }

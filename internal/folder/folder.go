@@ -21,10 +21,9 @@ package folder
 import (
 	"context"
 	"io"
-	"runtime"
-	"sync"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // Options are the settings of [Read]. The zero value is valid.
@@ -78,38 +77,22 @@ func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 		}
 	}
 	in := &Input{Results: make([]manifest.Result, len(w.files)), Files: len(w.files), Hidden: len(w.hidden), files: map[string]file{}}
-	err := inParallel(ctx, len(w.files), func(i int) {
+	fault.Each(len(w.files), func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
 		var data []byte
 		in.Results[i], data = w.files[i].parse(opts)
 		if w.files[i].name == stdin {
 			in.stdin = data // there is one such file, so one worker writes
 		}
 	})
-	if err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	in.Results = append(in.Results, w.result)
 	for _, f := range w.files {
 		in.files[f.name] = f
 	}
 	return in, nil
-}
-
-// inParallel calls f for 0 to count-1 on all processors, until the context is done.
-func inParallel(ctx context.Context, count int, f func(i int)) error {
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), count) {
-		workers.Go(func() {
-			for i := range next {
-				f(i)
-			}
-		})
-	}
-	for i := 0; i < count && ctx.Err() == nil; i++ {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	return ctx.Err()
 }

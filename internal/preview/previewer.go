@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/internal/fault"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
@@ -143,6 +144,7 @@ func (p *Previewer) round(ctx context.Context, t turn) {
 	if !p.options.MayPublish(t.shardKey) {
 		return // another replica publishes, or it is not known which one
 	}
+	defer fault.Recover(p.options.Log, "previews", t.key.pipeline, nil)
 	log := p.options.Log.With("pipeline", t.key.pipeline, "source", t.key.source)
 	if err := p.connect(t); err != nil {
 		log.Warn("pull requests are not previewed", "err", err)

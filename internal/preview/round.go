@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
+	"github.com/agentry-dev/agentry/internal/fault"
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
@@ -47,7 +46,7 @@ func (r *round) previewAll(ctx context.Context, pulls []forge.PullRequest) {
 		}
 		now, err := r.preview(ctx, pr)
 		switch {
-		case errors.Is(err, errPanic):
+		case fault.Is(err):
 			r.log.Error("cannot preview a pull request; its next push is tried", "number", pr.Number, "err", err)
 			now = published{head: pr.Head, broken: true}
 		case err != nil:
@@ -90,9 +89,6 @@ func (r *round) isOutdated(pr forge.PullRequest) bool {
 	known, ok := r.previews[pr.Number]
 	return ok && known.head == pr.Head && known.base != r.base && !known.broken
 }
-
-// errPanic is the error of a preview that panicked.
-var errPanic = errors.New("stopped by a fault in agentry itself, which its log describes: please report it")
 
 // errNotOurs is the error of a preview whose pipeline another replica has taken over meanwhile.
 var errNotOurs = errors.New("another replica runs the pipeline now")
@@ -156,18 +152,12 @@ func (r result) digest(pipeline string, limit int) string {
 	return string(sum[:])
 }
 
-// recovered makes a panic an error. It is deferred. Of the panic's value only what the runtime itself
-// says is logged: anything else may hold a secret.
+// recovered makes a panic an error. It is deferred.
 func (r *round) recovered(err *error) {
 	value := recover()
 	if value == nil {
 		return
 	}
 	r.renderer.close() // its caches may be broken
-	text := fmt.Sprintf("%T", value)
-	if known, ok := value.(runtime.Error); ok {
-		text = known.Error()
-	}
-	r.options.Log.Error("panic", "during", "preview", "of", r.key.pipeline, "value", text, "stack", string(debug.Stack()))
-	*err = errPanic
+	*err = fault.Log(r.options.Log, "preview", r.key.pipeline, value)
 }

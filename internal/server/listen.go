@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // Limits of the connections of both listeners.
@@ -65,10 +67,25 @@ type brokenError struct{ error }
 
 func newServer(l Listener, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: l.Handler, TLSConfig: l.TLS, MaxHeaderBytes: maxHeaderBytes,
+		Handler: recovering(l.Handler, log), TLSConfig: l.TLS, MaxHeaderBytes: maxHeaderBytes,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients
 	}
+}
+
+// recovering ends a request whose handler panics. net/http would do so too, but log the panic's value.
+func recovering(next http.Handler, log *slog.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if value := recover(); value != nil {
+				if value != http.ErrAbortHandler {
+					_ = fault.Log(log, "request", r.URL.Path, value)
+				}
+				panic(http.ErrAbortHandler)
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
 }
 
 func serve(server *http.Server, l Listener) error {

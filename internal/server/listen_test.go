@@ -13,6 +13,8 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -95,6 +97,21 @@ func certificate(t *testing.T, serial int64) *tls.Certificate {
 		t.Fatal(err)
 	}
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func TestAPanicEndsARequestAndShowsNoValue(t *testing.T) {
+	var log strings.Builder
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the password is hunter2") })
+	server := httptest.NewServer(recovering(handler, slog.New(slog.NewTextHandler(&log, nil))))
+	answer, err := http.Get(server.URL + "/x")
+	if err == nil {
+		answer.Body.Close()
+		t.Error("the request succeeded")
+	}
+	server.Close()
+	if text := log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "msg=panic during=request of=/x value=string") {
+		t.Error(text)
+	}
 }
 
 func TestCertificatesAreThoseOfTheMoment(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // Exit codes.
@@ -75,6 +77,9 @@ func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
 	}
 	if hint != "" {
 		fmt.Fprintln(stderr, "hint:", hint)
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		fmt.Fprintf(stderr, "panic: %s\n%s", f.Value, f.Stack)
 	}
 	return code
 }

@@ -13,7 +13,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -21,6 +20,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/agentry-dev/agentry/internal/fault"
 )
 
 // Options decide how jobs are done. The zero value of a field means its default.
@@ -294,7 +295,7 @@ func (b *Box) try(j Job) (err error) {
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			err = Permanent(fmt.Errorf("panic: %v", p))
+			err = Permanent(fault.Log(b.options.Log, j.What, j.Pipeline, p))
 		}
 	}()
 	return j.Do(ctx)

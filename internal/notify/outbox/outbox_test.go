@@ -175,12 +175,28 @@ func TestErrorsSayWhenAndWhetherToTryAgain(t *testing.T) {
 			r.add("refused")
 			return fmt.Errorf("x: %w", Permanent(errors.New("422")))
 		}})
-		b.Put(Job{Recipient: "broken", Key: "k", Do: func(context.Context) error { panic("broken") }})
 		stop := run(t, b)
 		time.Sleep(time.Hour)
 		r.check(t, "refused", "20m0s")
-		expect(t, b, Stats{Done: 1, Retried: 1, Failed: 2})
+		expect(t, b, Stats{Done: 1, Retried: 1, Failed: 1})
 		stop()
+	})
+}
+
+func TestAPanicEndsAJobAndShowsNoValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		b, r := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))}), &record{}
+		b.Put(Job{Recipient: "broken", Key: "k", What: "status", Pipeline: "x", Do: func(context.Context) error { panic("the password is hunter2") }})
+		b.Put(Job{Recipient: "other", Key: "k", Do: func(context.Context) error { r.add("other"); return nil }})
+		stop := run(t, b)
+		time.Sleep(time.Hour)
+		r.check(t, "other")
+		expect(t, b, Stats{Done: 1, Failed: 1})
+		stop()
+		if text := log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "msg=panic during=status of=x value=string") {
+			t.Error(text)
+		}
 	})
 }
 

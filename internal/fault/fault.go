@@ -1,0 +1,106 @@
+// Package fault turns panics into errors, so that a fault of agentry ends the work at hand and not the process.
+//
+// A panic's value can hold a secret, and so can the arguments of the functions on the stack. An [Error] therefore
+// keeps only what the Go runtime itself says, or the value's type, and the stack as names of functions and lines.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Error is a panic.
+type Error struct {
+	// Value is the type of the panic's value, or the message of the Go runtime.
+	Value string
+	// Stack has the functions that were running, with files and lines.
+	Stack string
+}
+
+// Error returns the same text for all panics: people find the rest in the log.
+func (*Error) Error() string {
+	return "stopped by a fault in agentry itself, which its log describes: please report it"
+}
+
+// Is reports whether an error was a panic.
+func Is(err error) bool { return errors.As(err, new(*Error)) }
+
+// Of returns what recover returned as an error. It must be called in the deferred function that recovers, because the
+// stack is still there then.
+func Of(value any) *Error {
+	if known, ok := value.(*Error); ok {
+		return known // of a worker of Each
+	}
+	out := &Error{Value: fmt.Sprintf("%T", value), Stack: stack()}
+	if known, ok := value.(runtime.Error); ok {
+		out.Value = known.Error()
+	}
+	return out
+}
+
+// Recover logs a panic and stores it in err, unless that is nil. It must be deferred itself.
+func Recover(log *slog.Logger, during, of string, err *error) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	if logged := Log(log, during, of, value); err != nil {
+		*err = logged
+	}
+}
+
+// Log logs a panic, and returns it as an error. It must be called as [Of] must.
+func Log(log *slog.Logger, during, of string, value any) error {
+	err := Of(value)
+	log.Error("panic", "during", during, "of", of, "value", err.Value, "stack", err.Stack)
+	return err
+}
+
+// maxFrames limits the functions of a stack.
+const maxFrames = 64
+
+func stack() string {
+	callers := make([]uintptr, maxFrames)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)]) // without Callers, stack and Of
+	var out strings.Builder
+	for {
+		frame, more := frames.Next()
+		fmt.Fprintf(&out, "%s\n\t%s:%d\n", frame.Function, frame.File, frame.Line)
+		if !more {
+			return out.String()
+		}
+	}
+}
+
+// Each calls f for 0 to n-1 on all processors. If one of the calls panics, the calls that have not begun are left out,
+// and Each panics with an *[Error]: a panic in a goroutine of its own would end the process.
+func Each(n int, f func(i int)) {
+	var next atomic.Int64
+	var failed atomic.Pointer[Error]
+	var running sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		running.Go(func() {
+			defer func() {
+				if value := recover(); value != nil {
+					failed.Store(Of(value))
+				}
+			}()
+			for failed.Load() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				f(i)
+			}
+		})
+	}
+	running.Wait()
+	if err := failed.Load(); err != nil {
+		panic(err)
+	}
+}

@@ -10,60 +10,99 @@ import (
 // maxExcerptBytes is the longest line that is quoted. Longer ones are minified JSON or data.
 const maxExcerptBytes = 160
 
-// secretKind finds the kind Secret or SecretList in YAML and JSON.
-var secretKind = regexp.MustCompile(`kind["']?\s*:\s*["']?Secret`)
-
-// secretInLine finds plain-text credentials where none belong: user info in a URL, except the login of an SSH
-// URL, and bearer tokens.
-var secretInLine = regexp.MustCompile(`https?://[^/\s"'@]+@|://[^/\s"'@]*:[^/\s"'@]*@|bearerToken["']?\s*:`)
-
-// secretField finds fields of integrations that can hold a plain-text credential.
-var secretField = regexp.MustCompile(`(?i)(?:password|passwd|secret|token|key|community|auth|data_source|connection_string|uri)[a-z_]*["']?\s*:`)
-
-// credentials reports whether a line can contain a credential of the object.
-func credentials(d Diagnostic, line []byte) bool {
-	switch d.Object.Kind {
-	case "Secret":
-		return true
-	case "Integration", "MetricsIntegration":
-		return secretField.Match(line)
-	}
-	return d.Code == LiteralToken
-}
-
-// excerpt returns the line of the input that the diagnostic is about. It returns no line that could contain a
-// byte of a Secret: no line of a Secret, no line of a text with a Secret in it if the object is unknown, and no
-// plain-text credential.
+// excerpt returns the line of the input that the diagnostic is about. It returns no line that can hold a byte of a
+// Secret or another credential: the document must be one of the kinds that agentry reads for their settings, and
+// neither the line nor a line that it can belong to may name a credential or look like one.
 func excerpt(d Diagnostic, input []byte) (string, bool) {
-	line, ok := lineOf(input, d.Line)
-	if !ok || len(line) > maxExcerptBytes || !utf8.Valid(line) {
+	begin, end := lineBounds(input, d.Line)
+	line := bytes.TrimSuffix(input[begin:end], []byte("\r"))
+	if len(line) == 0 && end == len(input) || len(line) > maxExcerptBytes || !utf8.Valid(line) || bytes.ContainsRune(line, '\r') {
 		return "", false
 	}
-	visible := line
-	if d.Object.Kind == "" || strings.HasSuffix(d.Object.Kind, "List") {
-		visible = input
-	}
-	if credentials(d, line) || secretKind.Match(visible) || secretInLine.Match(line) {
+	first, last := documentBounds(input, begin, end)
+	if d.Code == LiteralToken || !holdsSettings(input[first:last]) {
 		return "", false
 	}
-	return strings.TrimRight(printable(string(line)), " \t"), true
+	for _, above := range context(input[first:begin], line) {
+		if credentialLine(above) {
+			return "", false
+		}
+	}
+	if text := string(line); !credentialLine(line) && !looksSecret(text) {
+		return strings.TrimRight(printable(text), " \t"), true
+	}
+	return "", false
 }
 
-// lineOf returns line n, counted from 1, without its line break.
-func lineOf(input []byte, n int) ([]byte, bool) {
+// lineBounds returns where line n, counted from 1, begins and ends. A line that does not exist is empty, at the end.
+func lineBounds(input []byte, n int) (begin, end int) {
 	if n < 1 {
-		return nil, false
+		return len(input), len(input)
 	}
 	for ; n > 1; n-- {
-		i := bytes.IndexByte(input, '\n')
+		i := bytes.IndexByte(input[begin:], '\n')
 		if i < 0 {
-			return nil, false
+			return len(input), len(input)
 		}
-		input = input[i+1:]
+		begin += i + 1
 	}
-	if len(input) == 0 {
-		return nil, false
+	if i := bytes.IndexByte(input[begin:], '\n'); i >= 0 {
+		return begin, begin + i
 	}
-	line, _, _ := bytes.Cut(input, []byte("\n"))
-	return bytes.TrimSuffix(line, []byte("\r")), true
+	return begin, len(input)
 }
+
+// documentBounds returns where the YAML document around a line begins and ends.
+func documentBounds(input []byte, begin, end int) (first, last int) {
+	separator := []byte("\n---")
+	first, last = max(bytes.LastIndex(input[:end], separator), 0), len(input)
+	if i := bytes.Index(input[end:], separator); i >= 0 {
+		last = end + i
+	}
+	return min(first, begin), last
+}
+
+var (
+	// apiVersion finds the API versions in YAML and JSON, in text that may be neither.
+	apiVersion = regexp.MustCompile(`apiVersion["']?\s*:\s*["']?([^\s"',}]*)`)
+	// secretKind finds the kind Secret and what may be meant as it.
+	secretKind = regexp.MustCompile(`(?i)kind["']?\s*:[^\n,}]*secr`)
+)
+
+// holdsSettings reports whether a document is one of the kinds that agentry reads for their settings, and nothing else.
+// A document that cannot be read may be anything, so this decides by its text.
+func holdsSettings(document []byte) bool {
+	found := apiVersion.FindAllSubmatch(document, -1)
+	for _, match := range found {
+		group, _, _ := strings.Cut(string(match[1]), "/")
+		switch group {
+		case "monitoring.coreos.com", "monitoring.grafana.com", "agentry.dev":
+		default:
+			return false
+		}
+	}
+	return len(found) > 0 && !secretKind.Match(document)
+}
+
+// context returns the lines before a line that it can belong to: the one before it and, if that has no key, further
+// ones up to a key; and those that the line is below by its indentation.
+func context(before, line []byte) (lines [][]byte) {
+	depth, inText := indentation(line), true
+	for len(before) > 0 {
+		before = bytes.TrimSuffix(before, []byte("\n"))
+		begin := bytes.LastIndexByte(before, '\n') + 1
+		above := before[begin:]
+		before = before[:begin]
+		if len(bytes.TrimSpace(above)) == 0 {
+			continue
+		}
+		if at := indentation(above); inText || at < depth {
+			lines, depth = append(lines, above), min(at, depth)
+			inText = inText && !bytes.Contains(above, []byte(":"))
+		}
+	}
+	return lines
+}
+
+// indentation returns the column of a line's text, after the dashes of lists.
+func indentation(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " \t-")) }

@@ -37,7 +37,7 @@ func githubCommand(s Severity) string {
 func githubProperties(d Diagnostic) string {
 	var p []string
 	if d.File != "" && d.File != "-" {
-		p = append(p, "file="+escapeProperty(d.File))
+		p = append(p, "file="+escapeProperty(printable(d.File)))
 		if d.Line > 0 {
 			p = append(p, "line="+strconv.Itoa(d.Line))
 		}
@@ -51,12 +51,12 @@ func githubProperties(d Diagnostic) string {
 func githubMessage(d Diagnostic) string {
 	m := d.Message
 	if name := d.Object.String(); name != "" {
-		m = name + ": " + m
+		m = OneLine(name) + ": " + m
 	}
 	if d.Hint != "" {
 		m += "\nhint: " + d.Hint
 	}
-	return escapeData(printable(m))
+	return escapeData(Plain(m))
 }
 
 // escapeData escapes as escapeData of the runner's toolkit: a line break would end the command, and the text

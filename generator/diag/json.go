@@ -1,9 +1,6 @@
 package diag
 
-import (
-	"encoding/json"
-	"io"
-)
+import "io"
 
 // JSON prints one array. Every key is always present: if something is unknown, object is null, line and column
 // are 0, and units and related are empty arrays.
@@ -31,10 +28,7 @@ func (JSON) Print(w io.Writer, list List) error {
 	for _, d := range list {
 		out = append(out, newJSONDiagnostic(d))
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return WriteJSON(w, out)
 }
 
 func newJSONDiagnostic(d Diagnostic) jsonDiagnostic {

@@ -46,16 +46,16 @@ func (t Text) Print(w io.Writer, list List) error {
 func (t Text) one(d Diagnostic) string {
 	var b strings.Builder
 	if d.File != "" {
-		b.WriteString(t.paint(ansiBold, oneLine(d.Position())) + ": ")
+		b.WriteString(t.paint(ansiBold, OneLine(d.Position())) + ": ")
 	}
 	b.WriteString(t.paint(severityColor(d.Severity), string(d.Severity)+"["+string(d.Code)+"]") + ": ")
 	if name := d.Object.String(); name != "" {
-		b.WriteString(oneLine(name) + ": ")
+		b.WriteString(OneLine(name) + ": ")
 	}
 	b.WriteString(indented(d.Message) + "\n")
 	b.WriteString(t.quote(d))
 	if d.Source != "" {
-		b.WriteString("  source: " + oneLine(d.Source) + "\n")
+		b.WriteString("  source: " + OneLine(d.Source) + "\n")
 	}
 	if d.Hint != "" {
 		b.WriteString("  " + t.paint(ansiGreen, "hint") + ": " + indented(d.Hint) + "\n")
@@ -65,7 +65,7 @@ func (t Text) one(d Diagnostic) string {
 
 // quote returns the line that the diagnostic is about, with a caret at its column.
 func (t Text) quote(d Diagnostic) string {
-	if t.Input == nil {
+	if t.Input == nil || d.Line == 0 {
 		return ""
 	}
 	line, ok := excerpt(d, t.Input(d.Source, d.File))
@@ -115,5 +115,5 @@ func severityColor(s Severity) string {
 
 // indented indents all lines of a text except the first.
 func indented(s string) string {
-	return strings.ReplaceAll(printable(s), "\n", "\n    ")
+	return strings.ReplaceAll(Plain(s), "\n", "\n    ")
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,7 +23,6 @@ type input struct {
 	diags   diag.List
 	ignored map[string]int // objects of kinds that are not read
 	read    *folder.Input
-	texts   map[string][]byte // files that were read again
 }
 
 // load reads the paths of the command line. It skips folders that agentry wrote, so that rendering into a
@@ -45,7 +43,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if err != nil {
 		return nil, err
 	}
-	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read, texts: map[string][]byte{}}
+	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read}
 	for _, r := range read.Results {
 		in.diags = append(in.diags, r.Diags...)
 		for kind, n := range r.Ignored {
@@ -63,18 +61,8 @@ func (in *input) render() *generator.Output {
 	return out
 }
 
-// text returns an input file for a printer to quote. It reads a file again if only rendering has diagnostics about it.
-func (in *input) text(_, file string) []byte {
-	if text := in.read.Text(file); text != nil || file == "" || file == "-" {
-		return text
-	}
-	text, known := in.texts[file]
-	if !known {
-		text, _ = os.ReadFile(file) // without the text, nothing is quoted
-		in.texts[file] = text
-	}
-	return text
-}
+// text returns an input file for a printer to quote.
+func (in *input) text(_, file string) []byte { return in.read.Text(file) }
 
 // summary returns the counts of what was read and rendered.
 func (in *input) summary(units int) string {

@@ -55,7 +55,7 @@ func status(ctx context.Context, env Env, flags *cli.Context, args []string) err
 		return statusOf(env.Stdout, all.Items, args[0], format)
 	}
 	if format == "json" {
-		err = display.JSON(env.Stdout, all)
+		err = diag.WriteJSON(env.Stdout, all)
 	} else {
 		err = errors.Join(display.Statuses(env.Stdout, all.Items), display.Problems(env.Stderr, all.Problems))
 	}
@@ -75,7 +75,7 @@ func statusOf(w io.Writer, all []fleet.Status, name, format string) error {
 		}
 		var err error
 		if format == "json" {
-			err = display.JSON(w, s)
+			err = diag.WriteJSON(w, s)
 		} else {
 			err = errors.Join(display.Statuses(w, []fleet.Status{s}), display.Details(w, s))
 		}

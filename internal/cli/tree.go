@@ -108,7 +108,7 @@ func (e Env) pointTo(command string, found diag.List) {
 
 func (e Env) printForest(f display.Forest, format string) error {
 	if format == "json" {
-		return f.WriteJSON(e.Stdout)
+		return diag.WriteJSON(e.Stdout, f)
 	}
 	return f.WriteText(e.Stdout, e.colored(e.Stdout))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -67,7 +68,7 @@ func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
 		fmt.Fprintln(stderr, "agentry: interrupted")
 		return ExitInterrupted
 	}
-	fmt.Fprintln(stderr, "agentry:", err)
+	fmt.Fprintln(stderr, "agentry:", diag.Plain(err.Error()))
 	code, hint := ExitUsage, ""
 	if u, ok := errors.AsType[usageError](err); ok {
 		hint = u.hint
@@ -76,7 +77,7 @@ func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
 		code, hint = ExitRepository, r.hint
 	}
 	if hint != "" {
-		fmt.Fprintln(stderr, "hint:", hint)
+		fmt.Fprintln(stderr, "hint:", diag.Plain(hint))
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		fmt.Fprintf(stderr, "panic: %s\n%s", f.Value, f.Stack)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -80,7 +79,7 @@ func newHeldNodes(objects []gitsync.HeldObject, units []gitsync.UnitReport) []*h
 //	  why:      shop/checkout.yaml:12:7: spec.endpoints[0].interval: not a duration
 //	  waiting:  spec.endpoints[0].interval, spec.endpoints[1].port
 func (n *heldNode) print(w io.Writer, color bool) {
-	fmt.Fprintf(w, "  %s %s\n", highlight(stateText(n.State), color), n.id)
+	printf(w, "  %s %s\n", highlighted{stateText(n.State), color}, n.id)
 	for _, line := range [...][2]string{
 		{"units", strings.Join(n.Units, ", ")},
 		{"rendered", n.rendered()},
@@ -89,7 +88,7 @@ func (n *heldNode) print(w io.Writer, color bool) {
 		{"waiting", n.waiting()},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(w, "    %-9s %s\n", line[0]+":", singleLine(line[1]))
+			printf(w, "    %-9s %s\n", line[0]+":", line[1])
 		}
 	}
 }
@@ -149,22 +148,4 @@ func commitText(c *branch.CommitRef) string {
 		return ""
 	}
 	return fmt.Sprintf("%s (%s UTC)", short(c.Commit), c.Date.UTC().Format("2006-01-02 15:04"))
-}
-
-// highlight colours a word.
-func highlight(word string, color bool) string {
-	if !color {
-		return word
-	}
-	return "\x1b[1;33m" + word + "\x1b[0m"
-}
-
-// singleLine removes line breaks from foreign text, such as the key of a map.
-func singleLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }

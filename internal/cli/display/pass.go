@@ -7,12 +7,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
 // Suspended prints that a pipeline is suspended.
 func Suspended(w io.Writer, name string) error {
-	_, err := fmt.Fprintf(w, "%s: suspended\n", name)
+	_, err := fmt.Fprintf(w, "%s: suspended\n", diag.OneLine(name))
 	return err
 }
 
@@ -24,17 +25,17 @@ func Suspended(w io.Writer, name string) error {
 //	  3 files: 1 added, 2 changed, 0 removed
 func Pass(w io.Writer, r *gitsync.Report, color bool) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s: %s\n", r.Pipeline, outcome(r))
+	printf(out, "%s: %s\n", r.Pipeline, outcome(r))
 	for _, s := range r.Sources {
 		stale := ""
 		if s.Stale {
 			stale = " (not reached; as rendered last)"
 		}
-		fmt.Fprintf(out, "  from %s of %s at %s%s\n", s.Ref, s.URL, short(s.Commit), stale)
+		printf(out, "  from %s of %s at %s%s\n", s.Ref, s.URL, short(s.Commit), stale)
 	}
 	for _, u := range r.Units {
 		if happened(r, u.State) {
-			fmt.Fprintln(out, "  "+unitLine(u))
+			printf(out, "  %s\n", unitLine(u))
 		}
 	}
 	for _, n := range newHeldNodes(r.Held, r.Units) {
@@ -44,10 +45,10 @@ func Pass(w io.Writer, r *gitsync.Report, color bool) error {
 		printChanges(out, r)
 	}
 	if n := Total(r.Ignored); n > 0 {
-		fmt.Fprintf(out, "  ignored %s of other kinds\n", Amount(n, "object"))
+		printf(out, "  ignored %s of other kinds\n", Amount(n, "object"))
 	}
 	if ready := r.Ready(); ready.Status != metav1.ConditionTrue {
-		fmt.Fprintf(out, "  not ready, %s: %s\n", ready.Reason, ready.Message)
+		printf(out, "  not ready, %s: %s\n", ready.Reason, ready.Message)
 	}
 	return out.Flush()
 }
@@ -93,10 +94,10 @@ func printChanges(w io.Writer, r *gitsync.Report) {
 	for _, c := range r.Changes {
 		counts[c.Op]++
 		if r.DryRun {
-			fmt.Fprintf(w, "    %-7s %s +%d -%d\n", c.Op, c.Path, c.Insertions, c.Deletions)
+			printf(w, "    %-7s %s +%d -%d\n", c.Op, c.Path, c.Insertions, c.Deletions)
 		}
 	}
-	fmt.Fprintf(w, "  %s: %d added, %d changed, %d removed\n", Amount(len(r.Changes), "file"), counts["added"], counts["changed"], counts["removed"])
+	printf(w, "  %s: %d added, %d changed, %d removed\n", Amount(len(r.Changes), "file"), counts["added"], counts["changed"], counts["removed"])
 }
 
 // short abbreviates a commit id for people.

@@ -1,8 +1,6 @@
 package display
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,13 +13,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
-
-// JSON writes a value as JSON.
-func JSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
 
 // Statuses writes a table in the style of `flux get`.
 func Statuses(w io.Writer, all []fleet.Status) error {
@@ -39,7 +30,7 @@ func Statuses(w io.Writer, all []fleet.Status) error {
 		if s.Suspended {
 			suspended = "True"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.Name, revision(s), suspended, ready, oneLine(message))
+		printf(table, "%s\t%s\t%s\t%s\t%s\n", s.Name, revision(s), suspended, ready, oneLine(message))
 	}
 	return table.Flush()
 }
@@ -60,27 +51,27 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func Details(w io.Writer, s fleet.Status) error {
 	var b strings.Builder
 	for _, src := range s.Sources {
-		fmt.Fprintf(&b, "from   %s %s %s", src.URL, src.Ref, shortCommit(src.Commit))
+		printf(&b, "from   %s %s %s", src.URL, src.Ref, shortCommit(src.Commit))
 		if src.Stale {
 			b.WriteString(" (cannot be reached)")
 		}
 		b.WriteString("\n")
 	}
 	if s.Output != nil {
-		fmt.Fprintf(&b, "to     %s %s %s\n", s.Output.URL, s.Output.Branch, s.Output.Path)
+		printf(&b, "to     %s %s %s\n", s.Output.URL, s.Output.Branch, s.Output.Path)
 	}
 	if len(s.Pipelines) > 0 {
-		fmt.Fprintf(&b, "makes  %s\n", strings.Join(s.Pipelines, ", "))
+		printf(&b, "makes  %s\n", strings.Join(s.Pipelines, ", "))
 	}
 	if p := s.LastPass; p != nil {
-		fmt.Fprintf(&b, "pass   %s, for %s (%s)\n", p.Began.UTC().Format("2006-01-02 15:04:05"), p.Took.Round(time.Millisecond), p.Trigger)
+		printf(&b, "pass   %s, for %s (%s)\n", p.Began.UTC().Format("2006-01-02 15:04:05"), p.Took.Round(time.Millisecond), p.Trigger)
 		if p.Error != "" {
-			fmt.Fprintf(&b, "       %s\n", oneLine(p.Error))
+			printf(&b, "       %s\n", oneLine(p.Error))
 		}
 	}
 	for _, u := range s.Units {
 		if u.Reason != "" {
-			fmt.Fprintf(&b, "%s %s\n       %s\n", u.State, u.Name, oneLine(u.Reason))
+			printf(&b, "%s %s\n       %s\n", u.State, u.Name, oneLine(u.Reason))
 		}
 	}
 	for _, h := range s.Held {
@@ -88,7 +79,7 @@ func Details(w io.Writer, s fleet.Status) error {
 		if h.As != "" {
 			as = "held as of " + shortCommit(h.As)
 		}
-		fmt.Fprintf(&b, "%s %s\n       %s: %s\n", as, h.Object, position(h.Reason), oneLine(h.Reason.Message))
+		printf(&b, "%s %s\n       %s: %s\n", as, h.Object, position(h.Reason), oneLine(h.Reason.Message))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -96,12 +87,12 @@ func Details(w io.Writer, s fleet.Status) error {
 
 // Problems writes the errors in a service's configuration.
 func Problems(w io.Writer, problems []fleet.Finding) error {
-	var errs []error
+	var b strings.Builder
 	for _, p := range problems {
-		_, err := fmt.Fprintf(w, "%s: %s[%s]: %s\n", position(p), p.Severity, p.Code, p.Message)
-		errs = append(errs, err)
+		printf(&b, "%s: %s[%s]: %s\n", position(p), p.Severity, p.Code, p.Message)
 	}
-	return errors.Join(errs...)
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 func position(f fleet.Finding) string {

@@ -1,7 +1,6 @@
 package display
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -189,19 +188,11 @@ func countsText(counts map[string]int) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// WriteJSON writes the forest as JSON.
-func (f Forest) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(f)
-}
-
 // WriteText writes the forest for people.
 func (f Forest) WriteText(w io.Writer, color bool) error {
 	var b strings.Builder
 	for _, agent := range f.Agents {
-		b.WriteString(agent.String() + "\n")
+		printf(&b, "%s\n", agent)
 		writeBranches(&b, agent.Children, "")
 	}
 	if len(f.Unselected) > 0 {
@@ -212,7 +203,7 @@ func (f Forest) WriteText(w io.Writer, color bool) error {
 		b.WriteString("\nNot rendered as in the inputs:\n")
 	}
 	for _, u := range f.Units {
-		b.WriteString("  " + unitLine(gitsync.UnitReport{Name: u.Name, State: u.State, Reason: u.Reason}) + "\n")
+		printf(&b, "  %s\n", unitLine(gitsync.UnitReport{Name: u.Name, State: u.State, Reason: u.Reason}))
 	}
 	for _, h := range f.Held {
 		h.print(&b, color)
@@ -227,7 +218,7 @@ func writeBranches(b *strings.Builder, nodes []*node, indent string) {
 		if i == len(nodes)-1 {
 			branch, below = "└── ", "    "
 		}
-		b.WriteString(indent + branch + n.String() + "\n")
+		printf(b, "%s%s%s\n", indent, branch, n)
 		writeBranches(b, n.Children, indent+below)
 	}
 }

@@ -264,7 +264,7 @@ func (p *lastGood) atCommit(o branch.Origin, id manifest.ID) (*manifest.Object, 
 // only is the object of an identity that a file defines once; nil when it does not.
 func only(r manifest.Result, id manifest.ID) *manifest.Object {
 	var out *manifest.Object
-	for _, o := range r.Objects {
+	for _, o := range r.IgnoreUnknownFields(nil).Objects {
 		if o.ID != id {
 			continue
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
@@ -69,10 +68,9 @@ func (p *pass) run(ctx context.Context) error {
 		p.report.Rendered = rendered.Units
 	}
 	p.report.Diags = append(p.report.Diags, p.aboutHead(rendered.Diags)...)
-	if p.pipeline.Spec.OnInvalid == pipeline.OnInvalidFail && p.report.Diags.HasErrors() {
-		p.report.Diags.Sort()
-		i := slices.IndexFunc(p.report.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
-		p.refusedFor(p.report.Diags[i])
+	p.report.Diags.Sort()
+	if refusal := p.pipeline.Spec.Refusal(p.report.Diags); refusal != nil {
+		p.refusedFor(*refusal)
 		return nil
 	}
 	if err := p.collectHeld(rendered); err != nil {

@@ -18,6 +18,9 @@ func (r *Report) Ready() metav1.Condition {
 	case errors > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, meta.BuildFailedReason
 		c.Message = fmt.Sprintf("errors: %d, objects held: %d, units held back: %d", errors, len(r.Held), len(r.HeldUnits()))
+	case r.Refused != nil:
+		c.Status, c.Reason = metav1.ConditionFalse, meta.BuildFailedReason
+		c.Message = fmt.Sprintf("warnings: %d, which spec.failOn counts as errors", r.Diags.Count(diag.Warning))
 	case r.Commit != "":
 		c.Message = fmt.Sprintf("rendered to %s@sha1:%s", r.Output.Branch, r.Commit)
 	case r.DryRun && len(r.Changes) > 0:

@@ -107,7 +107,7 @@ func (r *record) parsed() parsedText { return parsedText{r.File, r.id} }
 func (p *pass) keeps(text string, o *manifest.Object) bool {
 	result := manifest.Parse(manifest.File{Path: o.File(), Data: []byte(text)}, p.pipeline.Spec.ParseOptions())
 	again := only(result, o.ID)
-	return again != nil && again.Digest == o.Digest && len(result.Objects) == 1
+	return again != nil && again.Digest == o.Digest && len(result.Objects)+len(result.LeftOut) == 1
 }
 
 // parseID reads what ID.String wrote.

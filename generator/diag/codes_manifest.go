@@ -52,7 +52,7 @@ func manifestCodes() []CodeInfo {
 		{UnknownKind, "agentry reads the API group of an object, but does not know its kind or version.",
 			"The object is ignored. Check the spelling of apiVersion and kind."},
 		{UnknownField, "A field is not in the kind's CRD.",
-			"The field is ignored, as the API server would ignore it. Check its spelling and its place. An unknown stage of a PodLogs is an error, unknown-stage-field."},
+			"It is most likely a typo, and without it the object would mean something else, so kubectl refuses it as well." + leftOut + " Check its spelling and its place. With unknownFields: warn in the pipeline, or --unknown-fields warn, it is a warning, and the object is rendered without the field."},
 		{InvalidField, "A field has the wrong type or a value that the kind's CRD does not allow.",
 			"The API server would refuse the object." + leftOut},
 		{InvalidMetadata, "A name, namespace, label or annotation is not one that Kubernetes allows.",

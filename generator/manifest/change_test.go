@@ -17,7 +17,7 @@ func randomFile(random *rand.Rand, name string) manifest.Result {
 	text := ""
 	for range random.IntN(4) {
 		kind := []string{"ServiceMonitor", "PodMonitor"}[random.IntN(2)]
-		spec := "{selector: {}, endpoints: [], podMetricsEndpoints: []}"
+		spec := map[string]string{"ServiceMonitor": "{selector: {}, endpoints: []}", "PodMonitor": "{selector: {}, podMetricsEndpoints: []}"}[kind]
 		if random.IntN(12) == 0 {
 			spec = "{selector: 3}"
 		}

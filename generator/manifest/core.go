@@ -85,11 +85,11 @@ func (r *coreReader) configMap(m *corev1.ConfigMap) {
 	r.checkSize(size)
 }
 
-// checkFields warns about fields other than those named.
+// checkFields reports fields other than those named.
 func (r *coreReader) checkFields(known ...string) {
 	for _, name := range slices.Sorted(maps.Keys(r.raw)) {
 		if !slices.Contains(known, name) && name != "apiVersion" && name != "kind" && name != "metadata" {
-			r.warn(diag.UnknownField, name, "unknown field, it is ignored", diag.DidYouMean(name, known))
+			r.unknownField(name, name, known)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (r *crdReader) read(value typed) typed {
 			break // more than are reported
 		}
 	}
-	if r.failed() {
+	if !r.onlyUnknownFields() {
 		return value
 	}
 	if err := convert(r.raw, value); err != nil {
@@ -97,6 +97,9 @@ func (r *crdReader) invalid(err *field.Error) {
 	hint := ""
 	switch value, _ := err.BadValue.(string); err.Type {
 	case field.ErrorTypeRequired:
+		if r.misspelt(path) {
+			return
+		}
 		message = "is required"
 	case field.ErrorTypeNotSupported:
 		message = fmt.Sprintf("%q is not supported: %s", fmt.Sprint(err.BadValue), err.Detail)

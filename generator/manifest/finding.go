@@ -18,6 +18,17 @@ type finding struct {
 	line, column int
 }
 
+// rank orders findings so that the limit cuts off what may be ignored: warnings, and before them unknown fields.
+func (f finding) rank() int {
+	switch {
+	case f.severity != diag.Error:
+		return 2
+	case f.code == diag.UnknownField:
+		return 1
+	}
+	return 0
+}
+
 // findings are the findings about one object.
 type findings []finding
 
@@ -32,6 +43,11 @@ func (f *findings) failInside(path string, line, column int, message, hint strin
 	last.line, last.column = line, column
 }
 
+// unknownField reports a field that the object's kind does not have. The field itself is pruned.
+func (f *findings) unknownField(path, name string, known []string) {
+	f.fail(diag.UnknownField, path, unknownField, diag.DidYouMean(name, known))
+}
+
 func (f *findings) warn(code diag.Code, path, message, hint string) {
 	*f = append(*f, finding{severity: diag.Warning, code: code, path: path, message: message, hint: hint})
 }
@@ -41,11 +57,15 @@ func (f findings) failed() bool {
 	return slices.ContainsFunc(f, func(f finding) bool { return f.severity == diag.Error })
 }
 
+// onlyUnknownFields reports whether all errors are about fields that the object's kind does not have.
+func (f findings) onlyUnknownFields() bool {
+	return !slices.ContainsFunc(f, func(f finding) bool { return f.severity == diag.Error && f.code != diag.UnknownField })
+}
+
 // diags converts the findings to diagnostics with positions.
 func (f findings) diags(o *Object) diag.List {
 	slices.SortStableFunc(f, func(a, b finding) int {
-		// Errors come first, so that the limit cuts off warnings.
-		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.path, b.path), cmp.Compare(a.message, b.message))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.path, b.path), cmp.Compare(a.message, b.message))
 	})
 	var list diag.List
 	for i, one := range f {

@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
 // TestGolden parses the files of each archive in testdata and compares the report with its
-// file "want". The archive's comment says what it is about; lines "default namespace: x" and
+// file "want". The archive's comment says what it is about; lines "default namespace: x", "unknown fields: x" and
 // "compatibility: x" in it set the options.
 func TestGolden(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
@@ -61,6 +61,8 @@ func options(comment string) Options {
 		switch name {
 		case "default namespace":
 			opts.DefaultNamespace = value
+		case "unknown fields":
+			opts.UnknownFields = UnknownFields(value)
 		case "compatibility":
 			opts.Compatibility = Compatibility(value)
 		}

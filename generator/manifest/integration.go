@@ -45,18 +45,18 @@ func (r *crdReader) checkConfig() {
 
 // checkKeyOrName checks a reference to a whole Secret or ConfigMap, or to one of its keys.
 func (r *crdReader) checkKeyOrName(path string, item any) {
-	data, err := json.Marshal(item)
-	if err == nil {
-		err = json.Unmarshal(data, &v1alpha1.KeyOrName{})
-	}
-	if err != nil {
-		r.fail(diag.InvalidField, path, "must be a name, or a mapping with name and key", "write "+keyForm)
-	}
 	known := []string{"key", "name", "optional"}
 	object, _ := item.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(known, name) {
-			r.warn(diag.UnknownField, path+"."+name, "unknown field, it is ignored", diag.DidYouMean(name, known))
+			r.unknownField(path+"."+name, name, known)
 		}
+	}
+	data, err := json.Marshal(item)
+	if err == nil {
+		err = json.Unmarshal(data, &v1alpha1.KeyOrName{})
+	}
+	if err != nil && !r.misspelt(path+".name") && !r.misspelt(path+".key") {
+		r.fail(diag.InvalidField, path, "must be a name, or a mapping with name and key", "write "+keyForm)
 	}
 }

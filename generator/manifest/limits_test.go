@@ -80,7 +80,7 @@ func TestFindingsAreLimited(t *testing.T) {
 		return b.Bytes()
 	}
 	for unknown, want := range map[int]int{MaxFindings: MaxFindings, MaxFindings + 1: MaxFindings + 1, 2 * MaxFindings: MaxFindings + 1} {
-		result := Parse(File{Data: manifest(unknown)}, Options{})
+		result := Parse(File{Data: manifest(unknown)}, Options{UnknownFields: IgnoreUnknownFields})
 		if len(result.Diags) != want || len(result.Objects) != 1 {
 			t.Errorf("%d findings: %d diagnostics, want %d", unknown, len(result.Diags), want)
 		}
@@ -159,16 +159,16 @@ func TestPositionsInJSON(t *testing.T) {
 	}
 }
 
-// TestAnUnknownStageIsAnErrorBehindManyWarnings holds that the limit of findings hides no
-// error, by which the stage would be lost.
-func TestAnUnknownStageIsAnErrorBehindManyWarnings(t *testing.T) {
+// TestAnUnknownStageIsAnErrorBehindManyUnknownFields holds that the limit of findings hides no error, by which the
+// stage would be lost.
+func TestAnUnknownStageIsAnErrorBehindManyUnknownFields(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("apiVersion: monitoring.grafana.com/v1alpha1\nkind: PodLogs\nmetadata: {name: a, namespace: x}\nspec:\n  selector: {}\n")
 	for i := range 3 * MaxFindings {
 		fmt.Fprintf(&text, "  added%d: 1\n", i) // sorted before the stages
 	}
 	text.WriteString("  pipelineStages:\n  - multilines: {}\n")
-	result := Parse(File{Path: "a.yaml", Data: []byte(text.String())}, Options{})
+	result := Parse(File{Path: "a.yaml", Data: []byte(text.String())}, Options{UnknownFields: IgnoreUnknownFields})
 	if len(result.Objects) != 0 || len(result.Diags) != MaxFindings+1 || result.Diags[0].Code != diag.UnknownStageField {
 		t.Errorf("%d objects, %d findings, the first %v", len(result.Objects), len(result.Diags), result.Diags[0])
 	}
@@ -181,7 +181,7 @@ func TestManyUnknownSettingsOfAStage(t *testing.T) {
 	for i := range 100_000 {
 		fmt.Fprintf(&text, "      added%d: 1\n", i)
 	}
-	result := Parse(File{Path: "a.yaml", Data: []byte(text.String())}, Options{})
+	result := Parse(File{Path: "a.yaml", Data: []byte(text.String())}, Options{UnknownFields: IgnoreUnknownFields})
 	if len(result.Objects) != 1 || len(result.Diags) != MaxFindings+1 {
 		t.Errorf("%d objects, %d findings", len(result.Objects), len(result.Diags))
 	}

@@ -34,8 +34,7 @@ func readMetadata(w written) (metav1.ObjectMeta, findings) {
 	delete(meta.Annotations, lastApplied)
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		if !isMetadata(name) {
-			f.warn(diag.UnknownField, "metadata."+name, "unknown field, it is ignored",
-				diag.DidYouMean(name, []string{"name", "namespace", "labels", "annotations"}))
+			f.unknownField("metadata."+name, name, []string{"name", "namespace", "labels", "annotations"})
 		}
 	}
 	f.checkName(meta.Name, w.kind, raw)

@@ -53,7 +53,8 @@ type Object struct {
 	Meta *metav1.ObjectMeta
 	// Value is one of *v1alpha1.{GrafanaAgent,MetricsInstance,LogsInstance,PodLogs,Integration,
 	// MetricsIntegration,IntegrationMonitor}, *monitoringv1.{ServiceMonitor,PodMonitor,Probe},
-	// *corev1.{Secret,ConfigMap,Namespace}: defaulted, pruned and valid by its CRD.
+	// *corev1.{Secret,ConfigMap,Namespace}: defaulted, pruned and valid by its CRD. An object that is left out has
+	// none, unless that is only because of unknown fields.
 	Value any
 	// Digest changes whenever Value could change.
 	Digest [32]byte

@@ -3,9 +3,9 @@
 //
 // [Parse] reads one file. It knows the kinds that agentry renders (the custom resources of the Grafana Agent
 // Operator, the monitors of the Prometheus Operator) and those that they refer to (Secret, ConfigMap,
-// Namespace). Everything else is ignored and counted. The CRDs' defaults are set, and unknown fields are pruned
-// with a warning. What the API server would refuse is an error and left out. Every finding is a diagnostic with
-// file, line and column. [NewSet] merges the objects of many files.
+// Namespace). Everything else is ignored and counted. The CRDs' defaults are set. What kubectl or the API server
+// would refuse, as an unknown field, is an error and left out. Every finding is a diagnostic with file, line and
+// column. [NewSet] merges the objects of many files.
 //
 // Promises:
 //   - Pure: no I/O, no clock, nothing kept between calls. Safe for concurrent use.
@@ -47,12 +47,24 @@ const (
 	Current Compatibility = "current"
 )
 
+// UnknownFields says what a field means that the kind of its object does not have.
+type UnknownFields string
+
+const (
+	// RefuseUnknownFields makes it an error of the object, as kubectl does by default.
+	RefuseUnknownFields UnknownFields = "error"
+	// IgnoreUnknownFields makes it a warning, and reads the object without the field, as the API server does.
+	IgnoreUnknownFields UnknownFields = "warn"
+)
+
 // Options are the settings that change the objects that are read.
 type Options struct {
 	// DefaultNamespace is the namespace of objects without one. If it is empty, such an object is an error.
 	DefaultNamespace string
 	// Compatibility defaults to [Operator].
 	Compatibility Compatibility
+	// UnknownFields defaults to [RefuseUnknownFields].
+	UnknownFields UnknownFields
 }
 
 // Result is the content of a file.
@@ -63,7 +75,7 @@ type Result struct {
 	Ignored map[string]int
 	// Invalid are the objects that were left out because of an error, if they have a name.
 	Invalid []ID
-	// LeftOut are the same objects. Only their metadata can be used.
+	// LeftOut are the same objects. Only their metadata can be used; see also [Result.IgnoreUnknownFields].
 	LeftOut []*Object
 	// Broken counts documents that could not be read as an object. It is unknown what they define: an object
 	// that is missing could be in one of them, so it must not be deleted.
@@ -92,6 +104,9 @@ func Parse(f File, opts Options) Result {
 			break
 		}
 		p.document(doc)
+	}
+	if opts.UnknownFields == IgnoreUnknownFields {
+		return p.result.IgnoreUnknownFields(nil)
 	}
 	return p.result
 }

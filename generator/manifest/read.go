@@ -55,9 +55,11 @@ func (p *parser) add(w written, value typed) {
 	object.Meta = value.GetObjectMeta().(*metav1.ObjectMeta)
 	*object.Meta = meta
 	p.result.Diags = append(p.result.Diags, found.diags(object)...)
+	if use && found.onlyUnknownFields() {
+		object.Digest, object.Value = digest, value
+	}
 	switch failed := found.failed(); {
 	case use && !failed:
-		object.Digest, object.Value = digest, value
 		p.result.Objects = append(p.result.Objects, object)
 	case object.Name == "":
 		p.result.Broken++

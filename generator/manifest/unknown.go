@@ -3,12 +3,43 @@ package manifest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
+
+// unknownField is the message about a field that the object's kind does not have.
+const unknownField = "unknown field"
+
+// IgnoreUnknownFields returns the result with unknown fields as warnings, in the objects for which the function
+// returns true; nil means in all. Objects that were left out for nothing else are then among the result's objects,
+// without these fields. Versions that were rendered while unknown fields were no errors are read like this.
+func (r Result) IgnoreUnknownFields(of func(*Object) bool) Result {
+	ignored := map[diag.Object]bool{}
+	all := r.LeftOut
+	r.Objects, r.LeftOut, r.Invalid, r.Diags = slices.Clone(r.Objects), nil, nil, slices.Clone(r.Diags)
+	for _, o := range all {
+		ignored[o.Ref()] = of == nil || of(o)
+		if ignored[o.Ref()] && o.Value != nil {
+			r.Objects = append(r.Objects, o)
+		} else {
+			r.LeftOut, r.Invalid = append(r.LeftOut, o), append(r.Invalid, o.ID)
+		}
+	}
+	for i, d := range r.Diags {
+		if d.Code != diag.UnknownField || !ignored[d.Object] {
+			continue
+		}
+		r.Diags[i].Severity = diag.Warning
+		if strings.HasSuffix(d.Message, unknownField) {
+			r.Diags[i].Message += ", it is ignored"
+		}
+	}
+	return r
+}
 
 // unknownFields reports fields that a schema does not know. If a parent has the wrong type, all fields below it
 // are unknown, and only the wrong type is reported.
@@ -34,9 +65,24 @@ func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped ma
 		}
 		if fields++; fields <= MaxFindings+1 {
 			last := path[strings.LastIndexAny(path, ".]")+1:]
-			r.warn(diag.UnknownField, path, "unknown field, it is ignored", diag.DidYouMean(last, kind.Siblings(path)))
+			r.unknownField(path, last, kind.Siblings(path))
 		}
 	}
+}
+
+// misspelt reports whether a required field is there under a wrong name. Then the unknown field is one error that
+// says both, and that cannot be ignored.
+func (r *crdReader) misspelt(path string) bool {
+	dot := strings.LastIndexByte(path, '.')
+	parent, name := path[:max(dot, 0)], path[dot+1:]
+	for i := range r.findings {
+		f := &r.findings[i]
+		if f.code == diag.UnknownField && f.path[:max(strings.LastIndexByte(f.path, '.'), 0)] == parent && f.hint == diag.DidYouMean(name, []string{name}) {
+			f.code, f.message = diag.InvalidField, unknownField+", and "+name+" is required"
+			return true
+		}
+	}
+	return false
 }
 
 // isBelow reports whether a path is below one of a set of paths.

@@ -37,6 +37,8 @@ func (p *Pipeline) Default() {
 	setDuration(&s.Interval, DefaultInterval)
 	setDefault(&s.Compatibility, CompatibilityOperator)
 	setDefault(&s.OnInvalid, OnInvalidHold)
+	setDefault(&s.FailOn, FailOnError)
+	setDefault(&s.UnknownFields, UnknownFieldsError)
 	setDefault(&s.Secrets.Policy, SecretsReference)
 	setDefault(&s.Limits.Deletions, DefaultDeletions)
 	s.SDAggregator.setDefaults()

@@ -44,6 +44,11 @@ type Spec struct {
 	// OnInvalid says what an error in the input does: `hold` renders the last good version of the objects with
 	// errors, `fail` makes no commit. Default: hold.
 	OnInvalid OnInvalid `json:"onInvalid,omitempty"`
+	// FailOn says what an error is for `onInvalid: fail`: `error`, or also a `warning`. Default: error.
+	FailOn FailOn `json:"failOn,omitempty"`
+	// UnknownFields says what a field means that the kind of its object does not have: `error` is an error of the
+	// object, `warn` a warning, and the object is rendered without the field. Default: error.
+	UnknownFields UnknownFields `json:"unknownFields,omitempty"`
 	// DefaultNamespace is the namespace of objects without one. Default: none, such an object is an error.
 	DefaultNamespace string `json:"defaultNamespace,omitempty"`
 	// ForEach makes one pipeline for each folder of the first source that the pattern matches, such as
@@ -88,6 +93,26 @@ const (
 	OnInvalidHold OnInvalid = "hold"
 	// OnInvalidFail makes no commit.
 	OnInvalidFail OnInvalid = "fail"
+)
+
+// FailOn says which findings stop a commit if OnInvalid is [OnInvalidFail].
+type FailOn string
+
+const (
+	// FailOnError makes errors stop a commit.
+	FailOnError FailOn = "error"
+	// FailOnWarning makes warnings stop a commit as well.
+	FailOnWarning FailOn = "warning"
+)
+
+// UnknownFields says what a field means that the kind of its object does not have.
+type UnknownFields string
+
+const (
+	// UnknownFieldsError makes it an error of the object.
+	UnknownFieldsError UnknownFields = "error"
+	// UnknownFieldsWarn makes it a warning, and renders the object without the field.
+	UnknownFieldsWarn UnknownFields = "warn"
 )
 
 // Source is a repository that is read.

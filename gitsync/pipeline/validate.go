@@ -94,6 +94,9 @@ func validateSpec(s *Spec) findings {
 	f.add(validateForEach(s.ForEach))
 	oneOf(&f, "spec.compatibility", s.Compatibility, []Compatibility{CompatibilityOperator}, CompatibilityCurrent)
 	oneOf(&f, "spec.onInvalid", s.OnInvalid, []OnInvalid{OnInvalidHold, OnInvalidFail})
+	oneOf(&f, "spec.unknownFields", s.UnknownFields, []UnknownFields{UnknownFieldsError, UnknownFieldsWarn})
+	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})
+	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well", "warning has no effect without onInvalid: fail")
 	if s.DefaultNamespace != "" {
 		f.all("spec.defaultNamespace", validation.IsDNS1123Label(s.DefaultNamespace))
 	}

@@ -65,6 +65,8 @@ func (in *Inputs) renderDigest() string {
 	decides := struct {
 		Compatibility    pipeline.Compatibility
 		OnInvalid        pipeline.OnInvalid
+		FailOn           pipeline.FailOn
+		UnknownFields    pipeline.UnknownFields
 		DefaultNamespace string
 		Paths            [][]string
 		Path             string
@@ -73,7 +75,7 @@ func (in *Inputs) renderDigest() string {
 		SDAggregator     pipeline.SDAggregator
 		Integrations     []integration.Entry
 	}{
-		s.Compatibility, s.OnInvalid, s.DefaultNamespace, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
+		s.Compatibility, s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
 	}
 	for _, src := range s.Sources {
 		decides.Paths = append(decides.Paths, src.Paths)

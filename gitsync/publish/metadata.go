@@ -113,6 +113,9 @@ func Command(s *pipeline.Spec, source int) string {
 	if s.Secrets.RestartOnChange {
 		args = append(args, "--secrets-restart-on-change")
 	}
+	if s.UnknownFields == pipeline.UnknownFieldsWarn {
+		args = append(args, "--unknown-fields", string(s.UnknownFields))
+	}
 	if s.DefaultNamespace != "" {
 		args = append(args, "--namespace", s.DefaultNamespace)
 	}

@@ -20,7 +20,7 @@ type Base struct {
 	Commit   *object.Commit          // nil if it is not available
 	Differs  map[string]bool         // the paths where the two differ
 	Files    map[string]*File        // the base's files at these paths
-	objects  map[manifest.ID][]Found // the objects that these files define
+	objects  map[manifest.ID][]Found // the objects that these files define, without unknown fields
 }
 
 // Found is an object and the file that defines it.
@@ -53,7 +53,7 @@ func (b *Base) read(src *Source, head plumbing.Hash, opts manifest.Options, old 
 		return err
 	}
 	for _, f := range b.Files {
-		for _, o := range f.Result.Objects {
+		for _, o := range f.Result.IgnoreUnknownFields(nil).Objects {
 			b.objects[o.ID] = append(b.objects[o.ID], Found{o, f})
 		}
 	}
@@ -141,7 +141,8 @@ func (s *Source) ReadBase(id plumbing.Hash, head *object.Commit, opts manifest.O
 	return b, nil
 }
 
-// Definitions returns the documents of the base that define an object. Unchanged files are those of the head.
+// Definitions returns the documents of the base that define an object. Unchanged files are those of the head. Unknown
+// fields are no errors in them: they were rendered without these fields.
 func (b *Base) Definitions(id manifest.ID, head *manifest.Set, src *Source) []Found {
 	out := slices.Clone(b.objects[id])
 	now := []*manifest.Object{head.Get(id)}
@@ -150,11 +151,14 @@ func (b *Base) Definitions(id manifest.ID, head *manifest.Set, src *Source) []Fo
 			now = group
 		}
 	}
+	if now[0] == nil {
+		now = slices.DeleteFunc(slices.Clone(head.LeftOut()), func(o *manifest.Object) bool { return o.ID != id })
+	}
 	for _, o := range now {
 		if o == nil || b.Differs[o.File()] {
 			continue
 		}
-		if f := src.Input.Files[o.File()]; f != nil && slices.Contains(f.Result.Objects, o) {
+		if f := src.Input.Files[o.File()]; f != nil && slices.Contains(f.Result.IgnoreUnknownFields(nil).Objects, o) {
 			out = append(out, Found{o, f})
 		}
 	}

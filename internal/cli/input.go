@@ -32,11 +32,15 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if err != nil {
 		return nil, err
 	}
+	parsing, err := parseOptions(flags)
+	if err != nil {
+		return nil, err
+	}
 	if len(paths) == 0 {
 		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input", "no PATH is given")
 	}
 	read, err := folder.Read(ctx, paths, folder.Options{
-		Manifest: manifest.Options{DefaultNamespace: flags.String("namespace")},
+		Manifest: parsing,
 		Stdin:    e.Stdin,
 		Skip:     outdir.Is,
 	})

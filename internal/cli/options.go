@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -18,6 +19,7 @@ import (
 func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
+		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of a field that its kind does not have: error, or warn to render the object without it"},
 		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
 		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret changes that stands in their configuration"},
 		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityOperator), Usage: "`MODE` of rendering: operator, as Grafana Agent Operator v0.44.8"},
@@ -53,7 +55,17 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 	if err := scrape.CheckSDURL(o.SDAggregator.URL); err != nil {
 		return o, command.Usagef("write it like "+scrape.DefaultSDURL, "--sd-aggregator-url: %v", err)
 	}
-	return o, checkNamespace(flags.String("namespace"))
+	return o, nil
+}
+
+// parseOptions returns the options for reading manifests.
+func parseOptions(flags *cli.Context) (manifest.Options, error) {
+	unknown, err := command.Choice(flags, "unknown-fields", []string{string(pipeline.UnknownFieldsError), string(pipeline.UnknownFieldsWarn)})
+	if err != nil {
+		return manifest.Options{}, err
+	}
+	namespace := flags.String("namespace")
+	return manifest.Options{DefaultNamespace: namespace, UnknownFields: manifest.UnknownFields(unknown)}, checkNamespace(namespace)
 }
 
 func checkNamespace(name string) error {

@@ -31,6 +31,7 @@ Objects with errors are held: their last good versions are rendered in their pla
 the exit code is 1. docs/holding.md says how, and docs/metrics.md what the metrics are.`,
 		Example: "agentry sync -f pipeline.yaml --dry-run",
 		Flags: append(pipelineFlags(),
+			strictFlag("push nothing and exit 1 if there is an error or a warning, as onInvalid: fail with failOn: warning"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would change, and push nothing"},
 			&cli.StringFlag{Name: "allow-deletions", Usage: "do not hold this render of the input `COMMIT` back for what it deletes"},
 			&cli.StringFlag{Name: "metrics-file", Usage: "write metrics of the passes to `FILE`, for the textfile collector of node_exporter"},
@@ -67,6 +68,9 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 		return command.Usagef("leave out one of them", "--metrics-file is for passes that push, and --dry-run pushes nothing")
 	}
 	for _, p := range fleet {
+		if flags.Bool("strict") {
+			p.Spec.OnInvalid, p.Spec.FailOn = pipeline.OnInvalidFail, pipeline.FailOnWarning
+		}
 		worst = max(worst, command.ExitCode(ctx, env.Stderr, env.sync(ctx, p, options, metrics)))
 		if ctx.Err() != nil {
 			break

@@ -64,6 +64,8 @@ func TestDefaults(t *testing.T) {
 	want := pipeline.Spec{
 		Compatibility: "operator",
 		OnInvalid:     "hold",
+		FailOn:        "error",
+		UnknownFields: "error",
 		Sources:       []pipeline.Source{{URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"."}}},
 		Output: pipeline.Output{
 			URL: "https://git.example.com/a.git", Branch: "environments/prod", Path: ".",

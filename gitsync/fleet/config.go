@@ -17,10 +17,12 @@ func (f *Fleet) Set(defs []Definition, problems diag.List) {
 	f.rebuild()
 }
 
-// Rebalance asks again which pipelines this replica owns: see [Options.Ownership].
-func (f *Fleet) Rebalance() {
+// SetActive says whether this replica makes the passes. When it begins to, all pipelines pass as soon as
+// they can. When it ends to, running passes end first, and another replica may make passes meanwhile.
+func (f *Fleet) SetActive(active bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.active = active
 	f.rebuild()
 }
 
@@ -34,7 +36,7 @@ func (f *Fleet) rebuild() {
 	f.windows = windows(all, f.windows)
 	wanted := make(map[string]bool, len(all))
 	f.order = f.order[:0:0]
-	for _, e := range resolve(all, f.options.Ownership) {
+	for _, e := range resolve(all, f.active) {
 		name := e.def.Metadata.Name
 		wanted[name] = true
 		p := f.pipelines[name]

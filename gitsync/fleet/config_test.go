@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,45 +176,35 @@ func TestOfTwoDefinitionsOfOnePlaceTheFirstRuns(t *testing.T) {
 	})
 }
 
-// shards is an Ownership that changes.
-type shards struct {
-	mu   sync.Mutex
-	mine map[string]bool
-}
-
-func (s *shards) Owns(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mine[key]
-}
-
-func (s *shards) set(key string, mine bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mine[key] = mine
-}
-
-func TestShardsAreTakenAndGiven(t *testing.T) {
+func TestAPassiveFleetOnlyListsFolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		own := &shards{mine: map[string]bool{"x": true}}
-		w := newWorld(t, func(o *Options) { o.Ownership = own })
+		w := newWorld(t, func(o *Options) { o.Passive = true })
 		w.takes = 5 * time.Second
-		w.run(def("x", urlA), def("y", urlA))
-		same(t, "y is another's", w.ready("y"), "Unknown Elsewhere")
-		same(t, "triggers reach mine only", w.fleet.Trigger(Trigger{}), 1)
-		after(2 * time.Second)
-		own.set("x", false)
-		own.set("y", true)
-		w.fleet.Rebalance()
-		synctest.Wait()
+		w.list("each", "eu")
+		w.run(def("x", urlA), forEach("each", urlB, func(*pipeline.Spec) {}))
+		after(10 * time.Second)
 		same(t, "x is another's", w.ready("x"), "Unknown Elsewhere")
-		after(20 * time.Second)
-		same(t, "x ended its pass", w.passesOf("x"), seconds(0))
+		same(t, "so is what the pattern makes", w.ready("eu"), "Unknown Elsewhere")
+		same(t, "triggers reach the pattern only", w.fleet.Trigger(Trigger{}), 1)
+		same(t, "passes", len(w.passesOf("x"))+len(w.passesOf("eu")), 0)
+
+		w.fleet.SetActive(true)
+		after(2 * time.Second)
+		same(t, "x passes at once", w.passesOf("x"), seconds(10))
+		w.fleet.SetActive(false)
+		synctest.Wait()
+		same(t, "x is another's again", w.ready("x"), "Unknown Elsewhere")
+		w.push(urlA, "2")
+		after(10 * time.Minute)
+		same(t, "x ended its pass and made no other", w.passesOf("x"), seconds(10))
 		if w.tip(urlA, "env/x").IsZero() {
 			t.Error("the pass that was under way has not pushed")
 		}
-		same(t, "y passed at once", w.passesOf("y"), seconds(2))
-		same(t, "ready", w.ready("y"), "True Succeeded")
+		w.fleet.SetActive(true)
+		after(10 * time.Second)
+		same(t, "ready", w.ready("x"), "True Succeeded")
+		same(t, "passes of x", len(w.passesOf("x")), 2)
+		same(t, "passes of eu", len(w.passesOf("eu")), 2)
 	})
 }
 

@@ -84,10 +84,3 @@ func (o Outcome) IsPass() bool { return !o.Began.IsZero() }
 type Observer interface {
 	Passed(ctx context.Context, o Outcome)
 }
-
-// Ownership says which pipelines this replica runs.
-type Ownership interface {
-	// Owns reports whether this replica runs the pipelines with a key, as [Fleet.ShardKey] gives it.
-	// It must answer at once and not call the fleet.
-	Owns(key string) bool
-}

@@ -44,8 +44,8 @@ type Options struct {
 	Log *slog.Logger
 	// Observers get passes and changes of state, in this order.
 	Observers []Observer
-	// Ownership says which pipelines this replica runs. Default: all.
-	Ownership Ownership
+	// Passive: the fleet makes no passes before [Fleet.SetActive].
+	Passive bool
 	// Pool holds the repositories. Observers that read them share it; it outlives the fleet. Nil: the
 	// fleet opens its own in CacheDir.
 	Pool *repo.Pool
@@ -105,7 +105,7 @@ type Fleet struct {
 	order     []*runner          // in the order of the configuration
 	pipelines map[string]*runner // including removed ones whose pass still runs
 	windows   map[int]*window    // by rollout.maxPerMinute
-	passEnded chan struct{}      // closed and replaced after each pass and its report
+	active    bool               // passes are made; otherwise another replica makes them
 }
 
 // noteDelay is how long notes for promotion tools are collected, so that one push takes all of a
@@ -139,7 +139,7 @@ func newFleet(opts Options, e engine) *Fleet {
 	f := &Fleet{
 		options: opts, engine: e, log: opts.Log,
 		workers: newSlots(opts.Workers), memory: newMemory(opts.MemoryBytes), notifier: newNotifier(opts.Observers, opts.Log),
-		pipelines: map[string]*runner{}, windows: map[int]*window{}, passEnded: make(chan struct{}),
+		pipelines: map[string]*runner{}, windows: map[int]*window{}, active: !opts.Passive,
 	}
 	f.remotes = &remotes{options: opts, engine: e, busy: &f.busy, before: f.renew, after: f.roundEnded, all: map[*repo.Repo]*remote{}}
 	return f
@@ -218,8 +218,8 @@ func (f *Fleet) isRunning() bool { return f.ctx != nil && f.ctx.Err() == nil && 
 // gives it back.
 func (f *Fleet) Gate(ctx context.Context) (release func(), err error) { return f.workers.enter(ctx) }
 
-// Trigger makes rounds, and passes, before they are due. It returns how many of this replica's
-// pipelines it reached.
+// Trigger makes rounds, and passes, before they are due. It returns how many pipelines it
+// reached: none while another replica makes the passes.
 func (f *Fleet) Trigger(t Trigger) (reached int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

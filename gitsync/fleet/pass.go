@@ -148,8 +148,6 @@ func (f *Fleet) pass(r *run) {
 	defer f.mu.Unlock()
 	p := r.pipeline
 	p.phase = phaseIdle
-	close(f.passEnded)
-	f.passEnded = make(chan struct{})
 	if p.removed {
 		f.remove(p)
 	}

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -44,17 +43,6 @@ func (f *Fleet) Definitions() []*Definition {
 	return out
 }
 
-// ShardKey is what the replica of a pipeline is chosen by: the name of the pipeline, or of the first of
-// those that a rollout ties together.
-func (f *Fleet) ShardKey(pipeline string) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if p := f.pipelines[pipeline]; p != nil {
-		return p.status.ShardKey
-	}
-	return pipeline
-}
-
 // Problems are what is wrong with the configuration as a whole: the problems given to [Fleet.Set], and
 // names that are defined twice.
 func (f *Fleet) Problems() diag.List {
@@ -72,29 +60,6 @@ func (f *Fleet) Remotes() []RemoteStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.remotes.status()
-}
-
-// Idle waits until no pipeline with these shard keys is in a pass, and the observers know of the last
-// passes. It does not prevent new passes: Owns must be false for the keys already. It returns an error if
-// ctx ends before.
-func (f *Fleet) Idle(ctx context.Context, keys func(key string) bool) error {
-	for {
-		busy := false
-		f.mu.Lock()
-		for _, p := range f.pipelines {
-			busy = busy || p.inPass() && keys(p.status.ShardKey)
-		}
-		ended := f.passEnded
-		f.mu.Unlock()
-		if !busy {
-			return nil
-		}
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
 }
 
 // jsonTime is a time for JSON, nil if there is none.

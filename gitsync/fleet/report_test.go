@@ -47,7 +47,6 @@ const wantStatus = `{
   "origin": "x.yaml:1",
   "suspended": false,
   "owned": true,
-  "shardKey": "x",
   "conditions": [
     {
       "type": "Ready",

@@ -10,21 +10,18 @@ import (
 
 // entry is what the configuration says about one pipeline.
 type entry struct {
-	def      *Definition
-	refused  string // why it may not run beside the others
-	shardKey string
-	owned    bool // by this replica
+	def     *Definition
+	refused string // why it may not run beside the others
+	owned   bool   // by this replica
 }
 
-// resolve decides which definitions may run, and which of them on this replica. Patterns run on every
-// replica.
-func resolve(defs []*Definition, ownership Ownership) []entry {
-	refused, keys := conflicts(defs), shardKeys(defs)
+// resolve decides which definitions may run, and which of them on this replica. A passive one runs only the
+// patterns, so that it knows their pipelines.
+func resolve(defs []*Definition, active bool) []entry {
+	refused := conflicts(defs)
 	out := make([]entry, 0, len(defs))
 	for _, def := range defs {
-		name := def.Metadata.Name
-		owned := def.Expand != nil || ownership == nil || ownership.Owns(keys[name])
-		out = append(out, entry{def, refused[name], keys[name], owned})
+		out = append(out, entry{def, refused[def.Metadata.Name], active || def.Expand != nil})
 	}
 	return out
 }
@@ -127,39 +124,4 @@ func circle(name string, after func(string) []string) []string {
 		return nil
 	}
 	return walk([]string{name})
-}
-
-// shardKeys names for each pipeline what replicas share the fleet by. Who knows whether others
-// are good, or how many pushed, must run all of those: pipelines that rollout.after ties
-// together, and those with the same maxPerMinute, have the name of the first of them.
-func shardKeys(defs []*Definition) map[string]string {
-	first := map[string]string{} // towards the first of the group
-	root := func(name string) string {
-		for first[name] != "" && first[name] != name {
-			name = first[name]
-		}
-		return name
-	}
-	join := func(a, b string) {
-		a, b = root(a), root(b)
-		first[max(a, b)] = min(a, b)
-	}
-	limits := map[int]string{}
-	for _, def := range defs {
-		name := def.Metadata.Name
-		for _, other := range def.rollout().After {
-			join(name, other)
-		}
-		if n := def.rollout().MaxPerMinute; n > 0 {
-			if other, ok := limits[n]; ok {
-				join(name, other)
-			}
-			limits[n] = name
-		}
-	}
-	keys := make(map[string]string, len(defs))
-	for _, def := range defs {
-		keys[def.Metadata.Name] = root(def.Metadata.Name)
-	}
-	return keys
 }

@@ -106,18 +106,6 @@ func TestNoMinuteHasMorePushesThanAllowed(t *testing.T) {
 	})
 }
 
-func TestShardKeysTieTogetherWhatARolloutDoes(t *testing.T) {
-	var defs []*Definition
-	for _, d := range []Definition{
-		def("f", urlA).with(afterThose("d")), def("d", urlA).with(afterThose("e")), def("e", urlA),
-		def("c", urlA).with(perMinute(3)), def("b", urlA).with(perMinute(3)), def("a", urlA).with(perMinute(5)),
-		def("alone", urlA),
-	} {
-		defs = append(defs, &d)
-	}
-	same(t, "keys", shardKeys(defs), map[string]string{"d": "d", "e": "d", "f": "d", "b": "b", "c": "b", "a": "a", "alone": "alone"})
-}
-
 func TestWindowAtItsLimit(t *testing.T) {
 	now := time.Unix(0, 0)
 	w := &window{max: 2}

@@ -94,7 +94,7 @@ func (p *runner) set(e entry, same bool, minGap time.Duration) {
 		}
 		p.notBefore = p.last.began.Add(minGap)
 	}
-	p.status.Origin, p.status.Suspended, p.status.Owned, p.status.ShardKey = e.def.Origin, e.def.Spec.Suspend, e.owned, e.shardKey
+	p.status.Origin, p.status.Suspended, p.status.Owned = e.def.Origin, e.def.Spec.Suspend, e.owned
 }
 
 // reset forgets the passes of a pipeline, but not the last trigger that it handled.

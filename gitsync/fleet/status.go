@@ -21,8 +21,6 @@ type Status struct {
 	Suspended bool `json:"suspended"`
 	// Owned says that this replica runs the pipeline. If not, it does not know the rest of the status.
 	Owned bool `json:"owned"`
-	// ShardKey decides which replica runs the pipeline: see [Fleet.ShardKey].
-	ShardKey string `json:"shardKey"`
 
 	// Conditions are always Ready, and Reconciling and Stalled if they are true, with the
 	// meaning and the reasons of Flux:

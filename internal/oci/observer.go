@@ -27,9 +27,9 @@ type Options struct {
 	Pool *repo.Pool
 	// Secrets reads the credentials of a pipeline. It is called for each push, because files can change. Required.
 	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
-	// MayPublish reports whether this replica, and no other, may push for a shard key. It is called right
-	// before each push. Default: always true.
-	MayPublish func(shardKey string) bool
+	// MayPublish reports whether this replica, and no other, may push. It is called right before each push.
+	// Default: always true.
+	MayPublish func() bool
 	// Log logs each artifact and each failed push. Default: none.
 	Log *slog.Logger
 }
@@ -49,7 +49,7 @@ var _ fleet.Observer = (*Observer)(nil)
 // New returns an observer. It pushes nothing before Run.
 func New(opts Options) *Observer {
 	if opts.MayPublish == nil {
-		opts.MayPublish = func(string) bool { return true }
+		opts.MayPublish = func() bool { return true }
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -77,9 +77,9 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 	if !o.set(name, commit) {
 		return
 	}
-	to, shardKey := *d.Spec.Output.OCI, out.After.ShardKey
+	to := *d.Spec.Output.OCI
 	o.box.Put(outbox.Job{Recipient: to.URL, Key: name, What: "artifact", Pipeline: name, Do: func(ctx context.Context) error {
-		if !o.options.MayPublish(shardKey) {
+		if !o.options.MayPublish() {
 			o.set(name, "")
 			return nil
 		}

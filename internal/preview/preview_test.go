@@ -355,7 +355,7 @@ func TestPipelinesOverOneRepositoryListItsPullRequestsOnce(t *testing.T) {
 func TestNothingIsPreviewedThatAnotherReplicaHolds(t *testing.T) {
 	l := newLab(t, nil)
 	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
-	l.p.options.MayPublish = func(string) bool { return false }
+	l.p.options.MayPublish = func() bool { return false }
 	l.round()
 	if _, calls := l.take(); calls != 0 {
 		t.Errorf("%d calls", calls)
@@ -372,7 +372,7 @@ func TestNothingIsToldWhenThePipelineGoesWhileItIsRendered(t *testing.T) {
 	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("other")})
 	var rendered bool
 	l.p.options.Gate = func(context.Context) (func(), error) { rendered = true; return func() {}, nil }
-	l.p.options.MayPublish = func(string) bool { return !rendered }
+	l.p.options.MayPublish = func() bool { return !rendered }
 	l.round()
 	if statuses, _ := l.take(); len(statuses) > 0 || !rendered || strings.Contains(l.comment(1), "other") {
 		t.Errorf("rendered: %v, told: %q", rendered, statuses)

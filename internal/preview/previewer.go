@@ -54,9 +54,9 @@ type Options struct {
 	Gate func(context.Context) (release func(), err error)
 	// Version of agentry.
 	Version string
-	// MayPublish reports whether only this replica may publish for the pipelines with a shard key. It is
-	// asked right before each call. Default: it may.
-	MayPublish func(shardKey string) bool
+	// MayPublish reports whether this replica, and no other, may publish. It is asked right before each
+	// call. Default: it may.
+	MayPublish func() bool
 	// Log gets a line for what cannot be previewed. Default: none.
 	Log *slog.Logger
 }
@@ -103,7 +103,7 @@ var _ fleet.Observer = (*Previewer)(nil)
 // New makes a previewer. It begins with Run.
 func New(opts Options) *Previewer {
 	if opts.MayPublish == nil {
-		opts.MayPublish = func(string) bool { return true }
+		opts.MayPublish = func() bool { return true }
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -141,7 +141,7 @@ func (p *Previewer) Run(ctx context.Context) error {
 
 // round previews the pull requests of a source. What fails is tried again in the next round.
 func (p *Previewer) round(ctx context.Context, t turn) {
-	if !p.options.MayPublish(t.shardKey) {
+	if !p.options.MayPublish() {
 		return // another replica publishes, or it is not known which one
 	}
 	defer fault.Recover(p.options.Log, "previews", t.key.pipeline, nil)

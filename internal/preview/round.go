@@ -41,7 +41,7 @@ func (r *round) unseen(pulls []forge.PullRequest) []forge.PullRequest {
 // previewAll renders and publishes previews.
 func (r *round) previewAll(ctx context.Context, pulls []forge.PullRequest) {
 	for _, pr := range pulls {
-		if ctx.Err() != nil || !r.options.MayPublish(r.shardKey) {
+		if ctx.Err() != nil || !r.options.MayPublish() {
 			return
 		}
 		now, err := r.preview(ctx, pr)
@@ -114,7 +114,7 @@ func (r *round) preview(ctx context.Context, pr forge.PullRequest) (now publishe
 	if err != nil {
 		return published{}, err
 	}
-	if !r.options.MayPublish(r.shardKey) {
+	if !r.options.MayPublish() {
 		return published{}, errNotOurs // rendering takes a while
 	}
 	r.base, r.baseInputs = r.renderer.fingerprint, r.inputs

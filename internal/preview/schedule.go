@@ -25,8 +25,7 @@ type watchKey struct {
 // watch is the schedule of one source.
 type watch struct {
 	def         *fleet.Definition // of the last pass
-	shardKey    string
-	inputs      string // the commits of the last pass
+	inputs      string            // the commits of the last pass
 	due         time.Time
 	last        time.Time // the last round
 	triggered   time.Time // the last trigger: older lists are out of date
@@ -39,7 +38,6 @@ type turn struct {
 	*source
 	key                    watchKey
 	def                    *fleet.Definition
-	shardKey               string
 	inputs                 string
 	interval               time.Duration
 	triggered, nextRefresh time.Time
@@ -65,7 +63,7 @@ func (s *schedule) set(out fleet.Outcome) {
 			s.watches[key] = w
 			s.changed()
 		}
-		w.def, w.shardKey = d, out.After.ShardKey
+		w.def = d
 		s.moved(w, out.After.Sources)
 	}
 	for key := range s.watches {
@@ -141,7 +139,7 @@ func (s *schedule) next() (t turn, ok bool, wait time.Duration) {
 		interval = i.Duration
 	}
 	first.last, first.due = now, now.Add(interval)
-	return turn{first.source, key, first.def, first.shardKey, first.inputs, interval, first.triggered, first.nextRefresh}, true, 0
+	return turn{first.source, key, first.def, first.inputs, interval, first.triggered, first.nextRefresh}, true, 0
 }
 
 // refreshLater makes a source due when its previews may be updated again.

@@ -12,125 +12,119 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// pair is two replicas that share everything, and a key of each.
-func pair(w *world) (a, b *process, ofA, ofB string) {
+// pair is an active replica and a passive one.
+func pair(w *world) (active, passive *process) {
 	w.t.Helper()
-	a, b = w.start("a", 0), w.start("b", 0)
-	w.until("two share everything", takeover, w.settled)
-	holders := w.holders()
-	return a, b, keys()[slices.Index(holders[:], "a")], keys()[slices.Index(holders[:], "b")]
+	active = w.start("a", 0)
+	w.until("a is active", takeover, w.one(active))
+	passive = w.start("b", 0)
+	w.run(5 * time.Second)
+	return active, passive
 }
 
-// annotations counts the triggers that stand on Leases.
-func (w *world) annotations() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	sum := 0
-	for _, lease := range w.leases {
-		sum += len(lease.Annotations)
-	}
-	return sum
-}
-
-func handOn(t *testing.T, r *process, trigger fleet.Trigger) {
+func forward(t *testing.T, r *process, trigger fleet.Trigger) {
 	t.Helper()
 	if err := r.Forward(trigger); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestATriggerReachesWhoRunsThePipeline(t *testing.T) {
+func TestATriggerReachesTheActiveReplica(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		a, b, ofA, ofB := pair(w)
-		want := fleet.Trigger{Pipeline: ofB, Reason: "api", Token: "2026-01-01T00:00:00Z"}
-		handOn(t, a, want)
-		handOn(t, a, fleet.Trigger{Pipeline: ofA}) // Its own.
-		w.run(2 * time.Second)
-		if diff := gocmp.Diff([]fleet.Trigger{want}, b.fleet.got()); diff != "" || len(a.fleet.got()) > 0 || w.annotations() > 0 {
-			t.Errorf("a got %v, %d stay, b:\n%s", a.fleet.got(), w.annotations(), diff)
+		a, b := pair(w)
+		want := []fleet.Trigger{{Pipeline: "shop", Reason: "api", Token: "2026-01-01T00:00:00Z"}}
+		forward(t, b, want[0])
+		forward(t, a, fleet.Trigger{Pipeline: "other"}) // A server gives it to its fleet itself.
+		w.run(4 * time.Second)
+		if diff := gocmp.Diff(want, a.fleet.got()); diff != "" || len(b.fleet.got()) > 0 || w.annotations() > 0 {
+			t.Errorf("b got %v, %d stay, a:\n%s", b.fleet.got(), w.annotations(), diff)
 		}
-		handOn(t, a, want) // The same once more is another.
-		w.run(2 * time.Second)
-		if got := b.fleet.got(); len(got) != 2 {
-			t.Errorf("b got %v", got)
+		for _, more := range []fleet.Trigger{
+			want[0], // The same once more is another.
+			{Repository: "git.example.com/platform/monitoring", Reason: "webhook"},
+			{Repository: "git.example.com/platform/monitoring", Reason: "pull-request"},
+			{Reason: "signal"},
+		} {
+			forward(t, b, more)
+			want = append(want, more)
+			w.run(4 * time.Second)
 		}
-		handOn(t, a, fleet.Trigger{Pipeline: "after-" + ofB}) // What a rollout ties to it.
-		w.run(2 * time.Second)
-		if got := b.fleet.got(); len(got) != 3 {
-			t.Errorf("b got %v", got)
+		if diff := gocmp.Diff(want, a.fleet.got()); diff != "" {
+			t.Error(diff)
 		}
 	})
 }
 
-func TestATriggerForARepositoryReachesAllOthers(t *testing.T) {
+// TestATriggerForAReplicaThatIsDead reaches the next one, whether that got it itself or another one did.
+func TestATriggerForAReplicaThatIsDead(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		a, b, _, _ := pair(w)
+		a, b := pair(w)
 		c := w.start("c", 0)
-		w.until("three share everything", takeover, w.settled)
-		want := fleet.Trigger{Repository: "git.example.com/platform/monitoring", Reason: "webhook"}
-		handOn(t, a, want)
-		handOn(t, a, fleet.Trigger{Reason: "signal"}) // For everything.
-		w.run(3 * time.Second)
-		for _, p := range []*process{b, c} {
-			got := p.fleet.got()
-			if !slices.Contains(got, want) || !slices.Contains(got, fleet.Trigger{Reason: "signal"}) {
-				t.Errorf("%s got %v", p.options.Identity, got)
-			}
+		w.run(5 * time.Second)
+		w.kill(a)
+		forward(t, b, fleet.Trigger{Pipeline: "shop", Token: "b"})
+		forward(t, c, fleet.Trigger{Pipeline: "mail", Token: "c"})
+		w.run(4 * time.Second)
+		if w.annotations() != 2 {
+			t.Fatalf("%d wait", w.annotations())
 		}
-		if len(a.fleet.got()) > 0 || w.annotations() > 0 {
-			t.Errorf("a got %v, %d stay", a.fleet.got(), w.annotations())
+		next := w.activeOne()
+		w.run(4 * time.Second)
+		if got := next.fleet.got(); len(got) != 2 || w.annotations() != 0 {
+			t.Errorf("%v, %d stay", got, w.annotations())
 		}
 	})
 }
 
-// TestATriggerForWhoIsDead reaches the one that follows.
-func TestATriggerForWhoIsDead(t *testing.T) {
-	play(t, func(t *testing.T, w *world) {
-		a, b, _, ofB := pair(w)
-		c := w.start("c", 0)
-		w.until("three share everything", takeover, w.settled)
-		for _, key := range keys() {
-			if b.Owns(key) && owner(shardOf(key), []string{a.membership.name, c.membership.name}) == c.membership.name {
-				ofB = key
-			}
-		}
-		w.kill(b)
-		handOn(t, a, fleet.Trigger{Pipeline: ofB, Token: "1"})
-		w.run(2 * time.Second)
-		if w.annotations() != 1 || len(c.fleet.got()) > 0 {
-			t.Fatalf("%d wait, c got %v", w.annotations(), c.fleet.got())
-		}
-		w.until("c acts on it", takeover, func() bool { return slices.Contains(c.fleet.got(), fleet.Trigger{Pipeline: ofB, Token: "1"}) })
-	})
+// TestATriggerWhileTheAPIServerIsAway waits in the replica that got it, also if that becomes active itself
+// or is already, or takes the Lease without knowing it.
+func TestATriggerWhileTheAPIServerIsAway(t *testing.T) {
+	for name, test := range map[string]struct{ before, during int }{
+		"none was active yet": {broken, broken}, "this one was active": {none, broken}, "answers to writes are lost": {lossy, lossy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, w *world) {
+				a := w.start("a", 0)
+				w.disturb(a, test.before)
+				w.run(5 * time.Second)
+				w.disturb(a, test.during)
+				w.run(trustTime)
+				for i := range maxTriggers + 1 {
+					forward(t, a, fleet.Trigger{Repository: fmt.Sprint(i)})
+				}
+				w.run(time.Minute)
+				w.disturb(a, none)
+				w.until("a acts on all", takeover, func() bool { return len(gotBy(w)) == maxTriggers+1 && a.Status().Waiting == 0 })
+			})
+		})
+	}
 }
 
-// TestATriggerForAShardThatNobodyEverHeld makes its Lease.
-func TestATriggerForAShardThatNobodyEverHeld(t *testing.T) {
+// TestATriggerForAnActiveReplicaThatIsCutOff reaches the one that takes over.
+func TestATriggerForAnActiveReplicaThatIsCutOff(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		a := w.start("a", 0)
-		w.with(a, func(c *client) { c.forbids = "list" })
-		handOn(t, a, fleet.Trigger{Pipeline: "shop", Token: "1"})
-		w.run(3 * time.Second)
-		if w.annotations() != 1 {
-			t.Errorf("%d wait", w.annotations())
-		}
-		w.with(a, func(c *client) { c.forbids = "" })
-		w.until("a acts on it", takeover, func() bool { return slices.Contains(a.fleet.got(), fleet.Trigger{Pipeline: "shop", Token: "1"}) })
+		a, b := pair(w)
+		w.disturb(a, broken)
+		w.until("b publishes", takeover, b.MayPublish)
+		forward(t, a, fleet.Trigger{Pipeline: "shop", Token: "1"})
+		w.run(5 * time.Second)
+		w.disturb(a, none)
+		w.until("b acts on it", takeover, func() bool { return slices.Contains(b.fleet.got(), fleet.Trigger{Pipeline: "shop", Token: "1"}) })
 	})
 }
 
 // TestABurstIsFewWrites: the last of a burst counts.
 func TestABurstIsFewWrites(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		a, b, _, ofB := pair(w)
+		a, b := pair(w)
 		before := w.writes
 		for i := range 50 {
-			handOn(t, a, fleet.Trigger{Pipeline: ofB, Token: fmt.Sprint(i)})
+			forward(t, b, fleet.Trigger{Pipeline: "shop", Token: fmt.Sprint(i)})
 			w.run(100 * time.Millisecond)
 		}
-		w.run(3 * time.Second)
-		if got := b.fleet.got(); len(got) == 0 || len(got) > 8 || got[len(got)-1].Token != "49" {
-			t.Errorf("b got %v", got)
+		w.run(4 * time.Second)
+		if got := a.fleet.got(); len(got) == 0 || len(got) > 8 || got[len(got)-1].Token != "49" {
+			t.Errorf("a got %v", got)
 		}
 		if got := w.writes - before; got > 24 {
 			t.Errorf("%d writes", got)
@@ -142,68 +136,75 @@ func TestABurstIsFewWrites(t *testing.T) {
 // more than a Lease may have.
 func TestTriggersWait(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		a, b, _, ofB := pair(w)
-		w.with(a, func(c *client) { c.broken = true })
-		w.with(b, func(c *client) { c.deaf = true; c.forbids = "list" })
+		a, b := pair(w)
+		w.disturb(b, broken)
 		const all = 250
 		for i := range all {
-			handOn(t, a, fleet.Trigger{Pipeline: ofB, Repository: fmt.Sprint(i)})
+			forward(t, b, fleet.Trigger{Repository: fmt.Sprint(i)})
 		}
 		w.run(5 * time.Second)
-		if w.annotations() > 0 || a.Status().Waiting != all {
-			t.Errorf("%d stand, %d wait", w.annotations(), a.Status().Waiting)
+		if w.annotations() > 0 || b.Status().Waiting != all {
+			t.Errorf("%d stand, %d wait", w.annotations(), b.Status().Waiting)
 		}
-		w.with(a, func(c *client) { c.broken = false })
+		w.disturb(a, frozen)
+		w.disturb(b, none)
 		w.until("some stand", 5*time.Second, func() bool { return w.annotations() > 0 })
-		w.run(5 * time.Second)
-		if w.annotations() != maxTriggers || a.Status().Waiting != all-maxTriggers {
-			t.Errorf("%d stand, %d wait", w.annotations(), a.Status().Waiting)
+		w.run(3 * time.Second)
+		if w.annotations() != maxTriggers || b.Status().Waiting != all-maxTriggers {
+			t.Errorf("%d stand, %d wait", w.annotations(), b.Status().Waiting)
 		}
-		w.with(b, func(c *client) { c.deaf, c.forbids = false, "" })
+		w.disturb(a, none)
 		w.until("all arrive", takeover, func() bool {
 			if w.annotations() > maxTriggers {
 				t.Fatalf("%d stand", w.annotations())
 			}
-			got := map[string]bool{}
-			for _, p := range w.all() {
-				for _, g := range p.fleet.got() {
-					got[g.Repository] = true
-				}
-			}
-			return len(got) == all && a.Status().Waiting == 0 && w.annotations() == 0
+			return len(gotBy(w)) == all && b.Status().Waiting == 0 && w.annotations() == 0
 		})
 	})
 }
 
-// TestTriggersFromAllSides: writes that get in each other's way lose nothing.
+// gotBy is the repositories of all triggers that reached an active replica.
+func gotBy(w *world) map[string]bool {
+	got := map[string]bool{}
+	w.mu.Lock()
+	ever := slices.Clone(w.ever)
+	w.mu.Unlock()
+	for _, p := range ever {
+		for _, g := range p.fleet.got() {
+			got[g.Repository] = true
+		}
+	}
+	return got
+}
+
+// TestTriggersFromAllSides: writes that get in each other's way lose nothing, nor does the end of the active
+// replica, or of one whose triggers wait.
 func TestTriggersFromAllSides(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		var senders []*process
-		for i := range 4 {
-			senders = append(senders, w.start(fmt.Sprintf("r%d", i), 0))
+		for i := range 5 {
+			w.start(fmt.Sprintf("r%d", i), 0)
 		}
-		w.until("four share everything", takeover, w.settled)
+		w.until("one is active", takeover, w.any)
 		sent := map[string]bool{}
-		for round := range 30 {
-			for i, p := range senders {
-				if p.Owns(keys()[round]) {
+		for round := range 40 {
+			for i, p := range w.all() {
+				if p.MayPublish() {
 					continue // A server gives it to its fleet itself.
 				}
-				token := fmt.Sprintf("%d/%d", round, i)
-				sent[token] = true
-				handOn(t, p, fleet.Trigger{Pipeline: keys()[round], Repository: token, Token: token})
+				id := fmt.Sprintf("%d/%d", round, i)
+				sent[id] = true
+				forward(t, p, fleet.Trigger{Repository: id})
 			}
-			if round == 15 {
-				w.end(senders[3])
-				senders = senders[:3]
+			if round == 15 || round == 25 {
+				all := w.all()
+				w.end(all[slices.IndexFunc(all, func(p *process) bool { return p.Status().Active == (round == 15) })])
+				w.until("one is active", takeover, w.any)
 			}
 			w.run(300 * time.Millisecond)
 		}
-		w.run(5 * time.Second)
-		for _, p := range w.replicasEver() {
-			for _, g := range p.fleet.got() {
-				delete(sent, g.Token)
-			}
+		w.run(10 * time.Second)
+		for id := range gotBy(w) {
+			delete(sent, id)
 		}
 		if len(sent) > 0 || w.annotations() > 0 {
 			t.Errorf("lost: %v, %d stay", sent, w.annotations())
@@ -213,28 +214,28 @@ func TestTriggersFromAllSides(t *testing.T) {
 
 func TestTriggersAreBounded(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		a, b, _, ofB := pair(w)
-		if err := a.Forward(fleet.Trigger{Pipeline: ofB, Token: strings.Repeat("x", maxTriggerBytes)}); err == nil {
+		a, b := pair(w)
+		if err := b.Forward(fleet.Trigger{Pipeline: "shop", Token: strings.Repeat("x", maxTriggerBytes)}); err == nil {
 			t.Error("one that is too long is taken")
 		}
-		w.with(a, func(c *client) { c.broken = true })
+		w.disturb(b, broken)
 		for i := range maxOutbox {
-			handOn(t, a, fleet.Trigger{Pipeline: ofB, Repository: fmt.Sprint(i)})
+			forward(t, b, fleet.Trigger{Repository: fmt.Sprint(i)})
 		}
-		handOn(t, a, fleet.Trigger{Pipeline: ofB, Repository: "7", Token: "again"})
-		if err := a.Forward(fleet.Trigger{Pipeline: ofB, Repository: "one more"}); err == nil {
+		forward(t, b, fleet.Trigger{Repository: "7", Token: "again"})
+		if err := b.Forward(fleet.Trigger{Repository: "one more"}); err == nil {
 			t.Error("one more is taken")
 		}
 		w.mu.Lock()
-		lease := w.leases[shardName("fleet", shardOf(ofB))].DeepCopy()
+		lease := w.lease.DeepCopy()
 		lease.Annotations = map[string]string{
 			triggerPrefix + "1": "{", triggerPrefix + "2": strings.Repeat("x", maxTriggerBytes+1), "other.example.com/x": "stays",
 		}
-		w.write("MODIFIED", lease)
+		w.write(lease)
 		w.mu.Unlock()
-		w.run(2 * time.Second)
-		if w.annotations() != 1 || len(b.fleet.got()) > 0 {
-			t.Errorf("%d stay, b got %v", w.annotations(), b.fleet.got())
+		w.run(4 * time.Second)
+		if w.annotations() != 1 || len(a.fleet.got()) > 0 {
+			t.Errorf("%d stay, a got %v", w.annotations(), a.fleet.got())
 		}
 	})
 }

@@ -3,7 +3,10 @@ package replica
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -12,134 +15,97 @@ import (
 )
 
 const (
-	// beatTime is the time between renewals of the member Lease, retryTime that after one that failed.
-	beatTime, retryTime = 5 * time.Second, time.Second
-	// trustTime is how long a replica trusts its term after it began to renew it. The rest up to
+	// roundTime is the time between two looks at the Lease, and minGap the least one.
+	roundTime, minGap = 2 * time.Second, 500 * time.Millisecond
+	// leaseTime is how long the Lease must not have changed before another replica takes it.
+	leaseTime = 15 * time.Second
+	// trustTime is how long a replica trusts the Lease after it began to renew it. The rest up to
 	// leaseTime is for side effects under way, and for clocks that run unevenly.
 	trustTime = 10 * time.Second
-	// callTime bounds a request: two of them fail before a term lapses.
-	callTime = 4 * time.Second
-	// roundTime is the time between two looks at the clock: members expire without an event.
-	roundTime = time.Second
+	// callTime bounds a round: after two that fail, the next may still renew the Lease in time.
+	callTime = 3 * time.Second
 	// leaveTime bounds what is done at the end.
 	leaveTime = 5 * time.Second
+	// maxNameBytes and maxIdentityBytes bound what is written into the Lease.
+	maxNameBytes, maxIdentityBytes = 63, 128
 )
 
-// Fleet is the part of [fleet.Fleet] that a Replica uses.
+// Fleet is what a Replica directs.
 type Fleet interface {
-	// Rebalance is called after the answers of Owns have changed.
-	Rebalance()
-	// Trigger is called with what another replica forwarded.
-	Trigger(t fleet.Trigger) int
-	// ShardKey is what Owns is asked with for a pipeline.
-	ShardKey(pipeline string) string
-	// Idle waits until no pass of these keys is under way. Owns is false for them already.
-	Idle(ctx context.Context, keys func(key string) bool) error
+	// SetActive says whether to make passes. A fleet makes none before the first call.
+	SetActive(active bool)
+	// Trigger is called with what this or another replica forwarded.
+	Trigger(t fleet.Trigger)
 }
-
-var _ fleet.Ownership = (*Replica)(nil)
 
 // Options are the settings of a Replica.
 type Options struct {
 	Leases Leases
-	// Name is the fleet's: replicas with one name in one namespace share it. The Leases have it as
-	// prefix.
+	// Name is the name of the Lease: replicas with one name in one namespace run one fleet.
 	Name string
 	// Identity tells this replica from the others that run: the pod's name, or the host's.
 	Identity string
 	Log      *slog.Logger // nil: nothing is logged
 }
 
-// Replica is one of those that share a fleet. It works while Run runs.
+// Replica is one of those that run a fleet, one of which is active. It works while Run runs.
 type Replica struct {
-	options    Options
-	state      *state
-	problems   *problems
-	watcher    *watcher
-	membership *membership
-	ownership  *ownership
-	forwarder  *forwarder
+	options Options
+	log     *slog.Logger
+	holder  string        // tells this process from all others
+	wake    chan struct{} // a trigger waits to be written
+	now     func() time.Time
+
+	mu      sync.Mutex
+	seen    record    // the Lease as it was last read or written
+	changed time.Time // when that last changed, by our clock
+	named   string    // the holder that was logged last
+	leaving bool
+	active  bool              // we held the Lease when it was last read
+	renewed time.Time         // when the last good renewal began; zero while another replica holds the Lease
+	contact time.Time         // when the last good round began
+	outbox  map[string]string // triggers that are not on the Lease yet, by annotation
+	trouble string            // why the last round failed
+	silent  bool              // active, but the Lease can no longer be trusted
 }
 
-// New makes a replica. A name or an identity that cannot be part of a Lease's name is an error.
+// New makes a replica. A name that a Lease cannot have, and an empty identity, are errors.
 func New(o Options) (*Replica, error) {
-	if err := checkName(o.Name); err != nil {
-		return nil, err
+	if len(o.Name) > maxNameBytes || !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`).MatchString(o.Name) {
+		return nil, fmt.Errorf("name of the replicas %q: must be up to %d lower-case letters, digits and dashes", o.Name, maxNameBytes)
 	}
-	self, err := memberName(o.Name, o.Identity)
-	if err != nil {
-		return nil, err
+	if o.Identity == "" || len(o.Identity) > maxIdentityBytes {
+		return nil, fmt.Errorf("identity %q: must have 1 to %d characters", o.Identity, maxIdentityBytes)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	log := o.Log.With("replica", o.Identity)
-	s := &state{wake: make(chan struct{}, 1), listed: make(chan struct{}, 1), now: time.Now, view: newView(o.Name)}
-	p := &problems{log: log, texts: map[string]string{}}
-	f := &forwarder{
-		leases: o.Leases, state: s, problems: p, log: log, name: o.Name,
-		posts: make(chan struct{}, 1), outbox: outbox{}, seen: map[spot]string{},
-	}
 	return &Replica{
-		options: o, state: s, problems: p, forwarder: f,
-		watcher: &watcher{leases: o.Leases, state: s, problems: p},
-		membership: &membership{
-			leases: o.Leases, state: s, problems: p, log: log,
-			fleet: o.Name, identity: o.Identity, name: self, process: strings.ToLower(rand.Text()[:10]),
-		},
-		ownership: &ownership{leases: o.Leases, state: s, problems: p, log: log, name: o.Name, self: self, settled: f.deliver},
+		options: o, log: o.Log.With("replica", o.Identity), now: time.Now, wake: make(chan struct{}, 1), outbox: map[string]string{},
+		holder: o.Identity + "_" + strings.ToLower(rand.Text()[:10]),
 	}, nil
 }
 
-// Run takes part until ctx ends, and then leaves: others take its shards at once. So end the fleet
-// before. It may be called once.
+// Run takes part until ctx ends, and then gives up the Lease, so that another replica takes it at once. So
+// end the fleet before. It may be called once.
 func (r *Replica) Run(ctx context.Context, f Fleet) {
-	r.state.mu.Lock()
-	r.forwarder.fleet = f
-	r.state.mu.Unlock()
-	r.ownership.fleet = f
-	var work sync.WaitGroup
-	for _, loop := range []func(context.Context){r.watcher.run, r.membership.run, r.ownership.run, r.forwarder.run} {
-		work.Go(func() { loop(ctx) })
+	for ctx.Err() == nil {
+		r.report(r.round(ctx, f))
+		pause(ctx, minGap, nil) // What comes meanwhile is one write.
+		pause(ctx, roundTime-minGap, r.wake)
 	}
-	work.Wait()
+	r.mu.Lock()
+	r.leaving, r.renewed = true, time.Time{}
+	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
-	r.forwarder.flush(ctx)
-	r.membership.leave(ctx)
-}
-
-// Owns implements [fleet.Ownership]: it reports whether this replica makes the passes of a pipeline, by
-// its shard key. Several replicas may own it for a moment, and while the API server is away.
-func (r *Replica) Owns(key string) bool {
-	r.state.mu.Lock()
-	defer r.state.mu.Unlock()
-	return r.state.owned[shardOf(key)]
-}
-
-// MayPublish reports whether this replica, and no other, may now do what others see for a pipeline, by
-// its shard key: comments, statuses, events, moving tags. Ask right before each.
-func (r *Replica) MayPublish(key string) bool {
-	r.state.mu.Lock()
-	defer r.state.mu.Unlock()
-	return r.state.mayPublish(shardOf(key))
-}
-
-// Forward passes a trigger on to the replicas that run its pipelines, or will run them next, but not to
-// this one. It does not wait; what cannot be written now is tried again. A trigger that is too large, or
-// one too many, is an error.
-func (r *Replica) Forward(t fleet.Trigger) error { return r.forwarder.forward(t) }
-
-// poke wakes who waits for c, now or later.
-func poke(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+	if err := r.round(ctx, f); err != nil {
+		r.log.Warn("lease: it could not be given up; it expires by itself", "err", err)
 	}
 }
 
-// pause waits for a time or until it is woken. It reports whether ctx goes on.
-func pause(ctx context.Context, wait time.Duration, woken <-chan struct{}) bool {
+// pause waits for a time, or until it is woken or ctx ends.
+func pause(ctx context.Context, wait time.Duration, woken <-chan struct{}) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -147,5 +113,45 @@ func pause(ctx context.Context, wait time.Duration, woken <-chan struct{}) bool 
 	case <-timer.C:
 	case <-woken:
 	}
-	return ctx.Err() == nil
+}
+
+// MayPublish reports whether this replica, and no other, may now do what others see: comments, statuses,
+// events, moving tags. Ask right before each.
+func (r *Replica) MayPublish() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.isFresh(r.renewed)
+}
+
+// isFresh reports whether a moment is less than trustTime ago by both clocks. If the wall clock was set
+// forward, that costs no more than one renewal; the monotonic clock does not count the time for which the
+// machine was suspended. r.mu is held.
+func (r *Replica) isFresh(moment time.Time) bool {
+	now := r.now()
+	return !moment.IsZero() && max(now.Sub(moment), now.Round(0).Sub(moment.Round(0))) < trustTime
+}
+
+// report logs once that the Lease cannot be read or written, once that it can be again, and once that it
+// can no longer be trusted.
+func (r *Replica) report(err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	r.mu.Lock()
+	before, wasSilent := r.trouble, r.silent
+	if r.trouble = ""; err != nil {
+		r.trouble = err.Error()
+	}
+	r.silent = r.active && !r.isFresh(r.renewed)
+	trouble, silent := r.trouble, r.silent
+	r.mu.Unlock()
+	switch {
+	case trouble != "" && before == "":
+		r.log.Warn("lease: it cannot be read or renewed", "err", trouble)
+	case trouble == "" && before != "":
+		r.log.Info("lease: it can be read and renewed again")
+	}
+	if silent && !wasSilent {
+		r.log.Warn("lease: not renewed for too long; another replica may become active, so this one posts nothing", "after", trustTime)
+	}
 }

@@ -16,36 +16,43 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/test/clocktest"
 )
 
-// world is an API server with Leases, and replicas that share a fleet.
+// world is an API server with a Lease, and replicas that run a fleet.
 type world struct {
 	t *testing.T
 
 	mu       sync.Mutex
 	random   *rand.Rand
 	version  int
-	leases   map[string]*coordinationv1.Lease
-	history  []watch.Event
-	changed  chan struct{} // closed and replaced at each write
-	oldest   int           // versions before it are forgotten
+	lease    *coordinationv1.Lease // nil: there is none
 	writes   int
 	replicas map[string]*process
 	ever     []*process // those that ended too
 }
 
+// play runs a test in a world whose replicas end with it.
+func play(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		defer w.close()
+		test(t, w)
+	})
+}
+
 func newWorld(t *testing.T, seed uint64) *world {
-	return &world{
-		t: t, random: rand.New(rand.NewPCG(seed, 1)), leases: map[string]*coordinationv1.Lease{}, changed: make(chan struct{}),
-		replicas: map[string]*process{},
+	return &world{t: t, random: rand.New(rand.NewPCG(seed, 1)), replicas: map[string]*process{}}
+}
+
+func (w *world) close() {
+	for _, p := range w.all() {
+		w.disturb(p, none)
+		w.end(p)
 	}
 }
 
@@ -53,48 +60,29 @@ func leaseResource() schema.GroupResource {
 	return schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}
 }
 
-// write is a change at the API server. It checks the rule of shards: whoever writes a holder
-// into one finds it free.
-func (w *world) write(kind watch.EventType, lease *coordinationv1.Lease) *coordinationv1.Lease {
+// write changes the Lease at the API server.
+func (w *world) write(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	w.version++
 	w.writes++
-	lease = lease.DeepCopy()
-	lease.ResourceVersion = strconv.Itoa(w.version)
-	if before := w.leases[lease.Name]; strings.Contains(lease.Name, shardInfix) && before != nil {
-		from, to := holder(before), holder(lease)
-		for _, m := range w.leases {
-			if from != "" && to != "" && from != to && strings.Contains(m.Name, memberInfix) && holder(m) == from {
-				w.t.Errorf("%s goes from %s to %s, and the term of the former has not ended", lease.Name, from, to)
-			}
-		}
-	}
-	if kind == watch.Deleted {
-		delete(w.leases, lease.Name)
-	} else {
-		w.leases[lease.Name] = lease
-	}
-	w.history = append(w.history, watch.Event{Type: kind, Object: lease})
-	close(w.changed)
-	w.changed = make(chan struct{})
-	return lease.DeepCopy()
+	w.lease = lease.DeepCopy()
+	w.lease.ResourceVersion = strconv.Itoa(w.version)
+	return w.lease
 }
 
 // client is one replica's way to the API server.
 type client struct {
 	*world
-	broken  bool // answers errors
-	frozen  chan struct{}
-	deaf    bool // watches say nothing
-	forbids string
+	broken bool // answers errors
+	frozen chan struct{}
+	lossy  bool // writes are carried out, and their answers are lost
 }
 
 var errBroken = errors.New("connection refused")
 
 // way is the way of a request or an answer: it takes some time, or does not end.
-func (c *client) way(ctx context.Context, verb string) error {
+func (c *client) way(ctx context.Context, answersWrite bool) error {
 	c.mu.Lock()
-	frozen, broken, delay := c.frozen, c.broken, time.Duration(c.random.IntN(int(30*time.Millisecond)))
-	forbidden := verb != "" && c.forbids == verb
+	frozen, broken, delay := c.frozen, c.broken || answersWrite && c.lossy, time.Duration(c.random.IntN(int(30*time.Millisecond)))
 	c.mu.Unlock()
 	if frozen != nil {
 		select {
@@ -106,9 +94,6 @@ func (c *client) way(ctx context.Context, verb string) error {
 	if broken {
 		return errBroken
 	}
-	if forbidden {
-		return apierrors.NewForbidden(leaseResource(), "", errors.New("no"))
-	}
 	select {
 	case <-time.After(delay):
 		return nil
@@ -119,166 +104,53 @@ func (c *client) way(ctx context.Context, verb string) error {
 
 // ask makes a request with both ways. A request that arrives is carried out, whether its answer
 // arrives or not.
-func (c *client) ask(ctx context.Context, verb string, do func() (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
-	if err := c.way(ctx, verb); err != nil {
+func (c *client) ask(ctx context.Context, name string, write bool, do func() (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
+	if name != "fleet" {
+		return nil, apierrors.NewForbidden(leaseResource(), name, errors.New("no"))
+	}
+	if err := c.way(ctx, false); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	lease, err := do()
-	if lease != nil {
-		lease = lease.DeepCopy()
-	}
+	lease = lease.DeepCopy()
 	c.mu.Unlock()
-	if err := c.way(ctx, ""); err != nil {
+	if err := c.way(ctx, write); err != nil {
 		return nil, err
 	}
 	return lease, err
 }
 
-func (c *client) find(name, version string) (*coordinationv1.Lease, error) {
-	lease := c.leases[name]
-	if lease == nil {
-		return nil, apierrors.NewNotFound(leaseResource(), name)
-	}
-	if version != "" && version != lease.ResourceVersion {
-		return nil, apierrors.NewConflict(leaseResource(), name, errors.New("changed"))
-	}
-	return lease, nil
-}
-
-func (c *client) List(ctx context.Context) (*coordinationv1.LeaseList, error) {
-	out := &coordinationv1.LeaseList{}
-	_, err := c.ask(ctx, "list", func() (*coordinationv1.Lease, error) {
-		out.ResourceVersion = strconv.Itoa(c.version)
-		for _, name := range slices.Sorted(maps.Keys(c.leases)) {
-			out.Items = append(out.Items, *c.leases[name].DeepCopy())
-		}
-		return nil, nil
-	})
-	return out, err
-}
-
 func (c *client) Get(ctx context.Context, name string) (*coordinationv1.Lease, error) {
-	return c.ask(ctx, "get", func() (*coordinationv1.Lease, error) { return c.find(name, "") })
+	return c.ask(ctx, name, false, func() (*coordinationv1.Lease, error) {
+		if c.lease == nil {
+			return nil, apierrors.NewNotFound(leaseResource(), name)
+		}
+		return c.lease, nil
+	})
 }
 
 func (c *client) Create(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	return c.ask(ctx, "create", func() (*coordinationv1.Lease, error) {
-		if c.leases[lease.Name] != nil {
+	return c.ask(ctx, lease.Name, true, func() (*coordinationv1.Lease, error) {
+		if c.lease != nil {
 			return nil, apierrors.NewAlreadyExists(leaseResource(), lease.Name)
 		}
-		return c.write(watch.Added, lease), nil
+		return c.write(lease), nil
 	})
 }
 
 func (c *client) Update(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	return c.ask(ctx, "update", func() (*coordinationv1.Lease, error) {
-		if lease.ResourceVersion == "" {
+	return c.ask(ctx, lease.Name, true, func() (*coordinationv1.Lease, error) {
+		switch {
+		case lease.ResourceVersion == "":
 			return nil, errors.New("an update without a version")
+		case c.lease == nil:
+			return nil, apierrors.NewNotFound(leaseResource(), lease.Name)
+		case lease.ResourceVersion != c.lease.ResourceVersion:
+			return nil, apierrors.NewConflict(leaseResource(), lease.Name, errors.New("changed"))
 		}
-		if _, err := c.find(lease.Name, lease.ResourceVersion); err != nil {
-			return nil, err
-		}
-		return c.write(watch.Modified, lease), nil
+		return c.write(lease), nil
 	})
-}
-
-func (c *client) Patch(ctx context.Context, name string, merge []byte) (*coordinationv1.Lease, error) {
-	return c.ask(ctx, "patch", func() (*coordinationv1.Lease, error) {
-		var says struct {
-			Metadata metav1.ObjectMeta `json:"metadata"`
-		}
-		if err := json.Unmarshal(merge, &says); err != nil {
-			return nil, err
-		}
-		lease, err := c.find(name, says.Metadata.ResourceVersion)
-		if err != nil {
-			return nil, err
-		}
-		before, _ := json.Marshal(lease)
-		after, err := strategicpatch.StrategicMergePatch(before, merge, coordinationv1.Lease{})
-		if err != nil {
-			return nil, err
-		}
-		out := &coordinationv1.Lease{}
-		if err := json.Unmarshal(after, out); err != nil {
-			return nil, err
-		}
-		return c.write(watch.Modified, out), nil
-	})
-}
-
-func (c *client) Delete(ctx context.Context, lease *coordinationv1.Lease) error {
-	_, err := c.ask(ctx, "delete", func() (*coordinationv1.Lease, error) {
-		found, err := c.find(lease.Name, lease.ResourceVersion)
-		if err != nil {
-			return nil, err
-		}
-		c.write(watch.Deleted, found)
-		return nil, nil
-	})
-	return err
-}
-
-// listener is a watch.
-type listener struct {
-	events chan watch.Event
-	cancel context.CancelFunc
-}
-
-func (l *listener) Stop()                          { l.cancel() }
-func (l *listener) ResultChan() <-chan watch.Event { return l.events }
-
-func (c *client) Watch(ctx context.Context, version string) (watch.Interface, error) {
-	if err := c.way(ctx, "watch"); err != nil {
-		return nil, err
-	}
-	from, err := strconv.Atoi(version)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	l := &listener{events: make(chan watch.Event), cancel: cancel}
-	go func() {
-		defer close(l.events)
-		for ctx.Err() == nil {
-			c.mu.Lock()
-			news, changed, gone := c.history[min(from, len(c.history)):], c.changed, from < c.oldest
-			c.mu.Unlock()
-			if gone {
-				status := apierrors.NewResourceExpired("too old").Status()
-				news = []watch.Event{{Type: watch.Error, Object: &status}}
-			}
-			for _, event := range news {
-				if c.way(ctx, "") != nil || !c.say(ctx, l, event) {
-					return
-				}
-				from++
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			}
-		}
-	}()
-	return l, nil
-}
-
-func (c *client) say(ctx context.Context, l *listener, event watch.Event) bool {
-	c.mu.Lock()
-	deaf := c.deaf
-	c.mu.Unlock()
-	if deaf {
-		<-ctx.Done()
-		return false
-	}
-	event.Object = event.Object.DeepCopyObject()
-	select {
-	case l.events <- event:
-		return event.Type != watch.Error
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // process is a replica that runs.
@@ -300,8 +172,7 @@ func (w *world) start(identity string, skew time.Duration) *process {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p.state.now = func() time.Time { return p.clock.Now().Add(skew) }
-	p.fleet.replica = p.Replica
+	p.now = func() time.Time { return p.clock.Now().Add(skew) }
 	ctx, cancel := context.WithCancel(w.t.Context())
 	p.stop = cancel
 	go func() {
@@ -315,14 +186,10 @@ func (w *world) start(identity string, skew time.Duration) *process {
 	return p
 }
 
-// kill ends a replica that cannot say good-bye.
+// kill ends a replica that cannot give up the Lease.
 func (w *world) kill(p *process) {
-	w.mu.Lock()
-	p.client.broken = true
-	delete(w.replicas, p.options.Identity)
-	w.mu.Unlock()
-	p.stop()
-	<-p.ended
+	w.disturb(p, broken)
+	w.end(p)
 }
 
 // end lets a replica leave.
@@ -344,19 +211,30 @@ func (w *world) all() []*process {
 	return out
 }
 
-func (w *world) replicasEver() []*process {
+// What may be wrong with a replica's way to the API server.
+const (
+	none = iota
+	broken
+	frozen
+	lossy
+	kinds
+)
+
+// disturb makes one thing wrong, or nothing.
+func (w *world) disturb(p *process, kind int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.ever)
+	c := p.client
+	if c.frozen != nil {
+		close(c.frozen)
+	}
+	c.broken, c.lossy, c.frozen = kind == broken, kind == lossy, nil
+	if kind == frozen {
+		c.frozen = make(chan struct{})
+	}
 }
 
-func (w *world) with(p *process, change func(*client)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	change(p.client)
-}
-
-// run lets time pass, and looks often whether two replicas hold one shard.
+// run lets time pass, and looks often whether two replicas may publish.
 func (w *world) run(d time.Duration) {
 	w.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -368,27 +246,15 @@ func (w *world) run(d time.Duration) {
 
 func (w *world) look() {
 	w.t.Helper()
-	var by [shardCount]string
+	var publish []string
 	for _, p := range w.all() {
-		for n, holds := range p.holds() {
-			if holds && by[n] != "" {
-				w.t.Fatalf("shard %d is held by %s and %s", n, by[n], p.options.Identity)
-			}
-			if holds {
-				by[n] = p.options.Identity
-			}
+		if p.MayPublish() {
+			publish = append(publish, p.options.Identity)
 		}
 	}
-}
-
-// holds is the answer of MayPublish for every shard.
-func (r *Replica) holds() (out [shardCount]bool) {
-	r.state.mu.Lock()
-	defer r.state.mu.Unlock()
-	for n := range out {
-		out[n] = r.state.mayPublish(n)
+	if len(publish) > 1 {
+		w.t.Fatalf("several may publish: %q", publish)
 	}
-	return out
 }
 
 // until lets time pass until something is so, and tells how long that took.
@@ -407,107 +273,65 @@ func (w *world) until(what string, limit time.Duration, so func() bool) time.Dur
 func (w *world) explain() string {
 	var b strings.Builder
 	for _, p := range w.all() {
-		fmt.Fprintf(&b, "%+v\n", p.Status())
+		fmt.Fprintf(&b, "%s: %+v, its fleet %v\n", p.options.Identity, p.Status(), p.fleet.changes())
 	}
 	return b.String()
 }
 
-// holders are the identities of who holds each shard, empty if nobody does.
-func (w *world) holders() [shardCount]string {
-	var out [shardCount]string
-	for _, p := range w.all() {
-		for n, holds := range p.holds() {
-			if holds && p.runs(n) {
-				out[n] = p.options.Identity
+// one is a condition: this replica is active, may publish and makes passes, and no other does.
+func (w *world) one(p *process) func() bool {
+	return func() bool {
+		for _, other := range w.all() {
+			if is := other == p; other.Status().Active != is || other.MayPublish() != is || other.fleet.isActive() != is {
+				return false
 			}
 		}
+		return true
 	}
-	return out
 }
 
-// settled tells whether every shard is held by the right one.
-func (w *world) settled() bool {
-	var members []string
-	for _, p := range w.all() {
-		members = append(members, p.membership.name)
-	}
-	for n, identity := range w.holders() {
-		if "fleet-member-"+identity != owner(n, members) {
-			return false
-		}
-	}
-	return true
+// any is a condition: one replica is active.
+func (w *world) any() bool {
+	return slices.ContainsFunc(w.all(), func(p *process) bool { return w.one(p)() })
 }
 
-// held tells whether every shard is held.
-func (w *world) held() bool {
-	holders := w.holders()
-	return !slices.Contains(holders[:], "")
+// activeOne is the replica that is active.
+func (w *world) activeOne() *process {
+	w.t.Helper()
+	w.until("one is active", takeover, w.any)
+	all := w.all()
+	return all[slices.IndexFunc(all, func(p *process) bool { return p.Status().Active })]
 }
 
-// keys are one for each shard.
-func keys() [shardCount]string {
-	var out [shardCount]string
-	for i, left := 0, shardCount; left > 0; i++ {
-		key := fmt.Sprintf("pipeline-%d", i)
-		if n := shardOf(key); out[n] == "" {
-			out[n] = key
-			left--
-		}
+// annotations counts the triggers on the Lease.
+func (w *world) annotations() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lease == nil {
+		return 0
 	}
-	return out
+	return len(w.lease.Annotations)
 }
 
 // engine stands for a fleet.
 type engine struct {
-	replica *Replica
-
-	mu         sync.Mutex
-	rebalances int
-	triggers   []fleet.Trigger
-	busy       chan struct{} // closed when the passes under way have ended; nil: none is
-	drained    []string
+	mu       sync.Mutex
+	set      []bool // what SetActive was called with
+	triggers []fleet.Trigger
 }
 
-func (e *engine) ShardKey(pipeline string) string { return strings.TrimPrefix(pipeline, "after-") }
-
-func (e *engine) Rebalance() {
+func (e *engine) SetActive(active bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.rebalances++
+	e.set = append(e.set, active)
 }
 
-// Trigger notes what reaches a pipeline that is this replica's, as a fleet does.
-func (e *engine) Trigger(t fleet.Trigger) int {
+// Trigger notes what an active fleet acts on.
+func (e *engine) Trigger(t fleet.Trigger) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t.Pipeline != "" && !e.replica.Owns(e.ShardKey(t.Pipeline)) {
-		return 0
-	}
-	e.triggers = append(e.triggers, t)
-	return 1
-}
-
-func (e *engine) Idle(ctx context.Context, mine func(string) bool) error {
-	e.mu.Lock()
-	busy := e.busy
-	for _, key := range keys() {
-		if mine(key) {
-			e.drained = append(e.drained, key)
-			if e.replica.Owns(key) {
-				panic("passes of " + key + " are waited for and begin all the same")
-			}
-		}
-	}
-	e.mu.Unlock()
-	if busy == nil {
-		return nil
-	}
-	select {
-	case <-busy:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	if len(e.set) > 0 && e.set[len(e.set)-1] {
+		e.triggers = append(e.triggers, t)
 	}
 }
 
@@ -517,14 +341,13 @@ func (e *engine) got() []fleet.Trigger {
 	return slices.Clone(e.triggers)
 }
 
-func (e *engine) changes() int {
+func (e *engine) changes() []bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.rebalances
+	return slices.Clone(e.set)
 }
 
-func (r *Replica) runs(n int) bool {
-	r.state.mu.Lock()
-	defer r.state.mu.Unlock()
-	return r.state.owned[n]
+func (e *engine) isActive() bool {
+	c := e.changes()
+	return len(c) > 0 && c[len(c)-1]
 }

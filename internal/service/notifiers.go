@@ -23,17 +23,17 @@ type notifier struct {
 	stats    func() outbox.Stats // of its outbox; nil: it has none
 }
 
-// newNotifiers makes the notifiers. Only one replica publishes for a pipeline. Previews see to that
-// themselves, as they must know which pipelines another replica owns.
-func (s *service) newNotifiers(sites *forge.Sites, previews *preview.Previewer) []notifier {
+// newNotifiers makes the notifiers. Only the active replica publishes. Previews see to that themselves, as
+// they must know when another replica becomes active.
+func (s *service) newNotifiers(sites *forge.Sites) []notifier {
 	events := notify.New(notify.Options{Secrets: s.secretsOf, Instance: instance(), Log: s.log})
 	forges := observer.New(observer.Options{Sites: sites, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Log: s.log})
 	artifacts := oci.New(oci.Options{Pool: s.pool, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Log: s.log})
 	out := []notifier{
-		{"events", s.once(events), events.Run, events.Stats},
-		{"forges", s.once(forges), forges.Run, forges.Stats},
-		{"artifacts", s.once(artifacts), artifacts.Run, artifacts.Stats},
-		{"previews", previews, previews.Run, nil},
+		{"events", s.whileActive(events), events.Run, events.Stats},
+		{"forges", s.whileActive(forges), forges.Run, forges.Stats},
+		{"artifacts", s.whileActive(artifacts), artifacts.Run, artifacts.Stats},
+		{"previews", s.previews, s.previews.Run, nil},
 	}
 	switch traces, err := telemetry.NewTraces(s.options.Version, s.log); {
 	case err != nil:
@@ -65,7 +65,7 @@ func (s *service) notify(ctx context.Context) {
 }
 
 // mayPublish is asked right before something is published; nil if there are no replicas.
-func (s *service) mayPublish() func(shardKey string) bool {
+func (s *service) mayPublish() func() bool {
 	if s.replica == nil {
 		return nil
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/agentry-dev/agentry/internal/replica"
 )
 
-// Replicas says which replicas share the pipelines, by Leases in a Kubernetes cluster.
+// Replicas says which replicas run the pipelines, one at a time, by a Lease in a Kubernetes cluster.
 type Replicas struct {
-	// Namespace has the Leases; empty: there are no other replicas.
+	// Namespace has the Lease; empty: there are no other replicas.
 	Namespace string
-	// Name is shared by the replicas of one fleet.
+	// Name is that of the Lease, which the replicas of one fleet share.
 	Name string
 	// Identity is this replica's own name; empty: the variable POD_NAME, or the host's name.
 	Identity string
@@ -28,9 +28,9 @@ func newReplica(o Options) (*replica.Replica, error) {
 	}
 	config, err := replica.Config(o.Replicas.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("the cluster with the replicas' leases: %w", err)
+		return nil, fmt.Errorf("the cluster with the replicas' lease: %w", err)
 	}
-	leases, err := replica.NewClient(config, o.Replicas.Namespace, o.Replicas.Name)
+	leases, err := replica.NewClient(config, o.Replicas.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -40,45 +40,56 @@ func newReplica(o Options) (*replica.Replica, error) {
 	})
 }
 
-// once gives an observer only the outcomes of pipelines for which this replica may publish, so that
-// every event is published once. While the Leases cannot be renewed, that is none.
-type once struct {
+// whileActive gives an observer only the outcomes that this replica may publish, so that every event is
+// published once. While the Lease cannot be renewed, that is none.
+type whileActive struct {
 	replica  *replica.Replica
 	observer fleet.Observer
 }
 
-var _ fleet.Observer = once{}
+var _ fleet.Observer = whileActive{}
 
 // Passed implements [fleet.Observer].
-func (s once) Passed(ctx context.Context, o fleet.Outcome) {
-	if s.replica.MayPublish(o.After.ShardKey) {
-		s.observer.Passed(ctx, o)
+func (w whileActive) Passed(ctx context.Context, o fleet.Outcome) {
+	if w.replica.MayPublish() {
+		w.observer.Passed(ctx, o)
 	}
 }
 
-// once wraps an observer that publishes.
-func (s *service) once(o fleet.Observer) fleet.Observer {
+// whileActive wraps an observer that publishes.
+func (s *service) whileActive(o fleet.Observer) fleet.Observer {
 	if s.replica == nil {
 		return o
 	}
-	return once{s.replica, o}
+	return whileActive{s.replica, o}
 }
 
-// ownership says which pipelines are this replica's; nil: all.
-func (s *service) ownership() fleet.Ownership {
-	if s.replica == nil {
-		return nil
-	}
-	return s.replica
-}
+// reasonPullRequest is the reason of a trigger for the previews of a repository. The fleet does not see it.
+const reasonPullRequest = "pull-request"
 
-// trigger gives a trigger to the fleet, and to the replicas that run other pipelines.
-func (s *service) trigger(t fleet.Trigger) {
-	s.fleet.Trigger(t)
-	if s.replica == nil {
+// directed is the service as its replica sees it.
+type directed struct{ *service }
+
+var _ replica.Fleet = directed{}
+
+// SetActive implements [replica.Fleet].
+func (d directed) SetActive(active bool) { d.fleet.SetActive(active) }
+
+// Trigger implements [replica.Fleet]. While this replica is passive, nothing happens.
+func (d directed) Trigger(t fleet.Trigger) {
+	if t.Reason == reasonPullRequest {
+		d.previews.Trigger(t.Repository)
 		return
 	}
-	if err := s.replica.Forward(t); err != nil {
-		s.log.Warn("a trigger cannot be forwarded; the next poll finds what has changed", "pipeline", t.Pipeline, "repository", t.Repository, "err", err)
+	d.fleet.Trigger(t)
+}
+
+// trigger acts on a trigger, here or in the active replica.
+func (s *service) trigger(t fleet.Trigger) {
+	if s.replica != nil {
+		if err := s.replica.Forward(t); err != nil {
+			s.log.Warn("a trigger cannot be forwarded; the next poll finds what has changed", "pipeline", t.Pipeline, "repository", t.Repository, "err", err)
+		}
 	}
+	directed{s}.Trigger(t)
 }

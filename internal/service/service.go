@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
+	"github.com/agentry-dev/agentry/internal/preview"
 	"github.com/agentry-dev/agentry/internal/replica"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/internal/telemetry"
@@ -43,7 +44,7 @@ type Options struct {
 	// TokenFile holds the bearer token of the admin listener. It is required unless that listens on
 	// loopback.
 	TokenFile string
-	// Replicas says which replicas share the pipelines.
+	// Replicas says which replicas run the pipelines, one at a time.
 	Replicas Replicas
 	// MaxWebhookBytes bounds the body of a webhook; 0 is the default of its type.
 	MaxWebhookBytes int64
@@ -70,11 +71,12 @@ type service struct {
 	options   Options
 	log       *slog.Logger
 	fleet     *fleet.Fleet
-	replica   *replica.Replica // nil: there are no others, and this one runs all pipelines
+	replica   *replica.Replica // nil: there are no others, and this one is always active
 	loader    *pipelinefile.Loader
 	hooks     *webhook.Handler
 	metrics   *telemetry.Service
 	pool      *repo.Pool
+	previews  *preview.Previewer
 	notifiers []notifier
 	systemd   systemd
 
@@ -118,8 +120,8 @@ func newService(o Options) (*service, error) {
 	o.git.Observe = s.metrics.Git
 	s.pool = repo.NewPool(o.CacheDir, o.git)
 	sites := &forge.Sites{}
-	previews := s.newPreviewer(sites)
-	s.notifiers = s.newNotifiers(sites, previews)
+	s.previews = s.newPreviewer(sites)
+	s.notifiers = s.newNotifiers(sites)
 	observers := []fleet.Observer{s.metrics}
 	for _, n := range s.notifiers {
 		observers = append(observers, n.observer)
@@ -129,12 +131,12 @@ func newService(o Options) (*service, error) {
 	}
 	s.fleet = fleet.New(fleet.Options{
 		CacheDir: o.CacheDir, Version: o.Version, Workers: o.Workers, MemoryBytes: o.MemoryBytes, Jitter: o.Jitter, Grace: o.Grace,
-		Log: o.Log, Observers: observers, Ownership: s.ownership(), Pool: s.pool,
+		Log: o.Log, Observers: observers, Passive: s.replica != nil, Pool: s.pool,
 	})
 	s.metrics.Watch(s.fleet, func() []telemetry.RateLimit { return limitsOf(sites) })
 	s.hooks = webhook.New(webhook.Options{
 		Trigger:      func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: fleet.ReasonWebhook}) },
-		Preview:      previews.Trigger,
+		Preview:      func(r string) { s.trigger(fleet.Trigger{Repository: r, Reason: reasonPullRequest}) },
 		Observe:      func(source string, result webhook.Result) { s.metrics.Webhook(source, string(result)) },
 		MaxBodyBytes: o.MaxWebhookBytes, Log: o.Log,
 	})
@@ -145,13 +147,13 @@ func newService(o Options) (*service, error) {
 }
 
 // run runs all parts. When ctx ends, they stop in this order: the inputs; the fleet, after its passes;
-// the notifiers, after what those passes led to; the replica, as only the owner of a pipeline may notify.
+// the notifiers, after what those passes led to; the replica, as only the active one may notify.
 func (s *service) run(ctx context.Context, listeners []server.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stopReplica := s.background(ctx, func(ctx context.Context) {
 		if s.replica != nil {
-			s.replica.Run(ctx, s.fleet)
+			s.replica.Run(ctx, directed{s})
 		}
 	})
 	stopNotifiers := s.background(ctx, s.notify)

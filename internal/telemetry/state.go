@@ -51,7 +51,7 @@ func describedState() stateDescriptions {
 		return prometheus.NewDesc("agentry_"+name, help, labels, nil)
 	}
 	return stateDescriptions{
-		pipelines:      desc("pipelines", "Pipelines by state: ready, not_ready, pending (not tried yet), suspended, elsewhere (another replica runs them); and, besides, stalled (somebody has to do something) and reconciling (a pass is to be made, or waits). Worry when stalled is not 0, or reconciling stays near the number of pipelines: the fleet cannot keep up.", "state"),
+		pipelines:      desc("pipelines", "Pipelines by state: ready, not_ready, pending (not tried yet), suspended, elsewhere (another replica is active); and, besides, stalled (somebody has to do something) and reconciling (a pass is to be made, or waits). Worry when stalled is not 0, or reconciling stays near the number of pipelines: the fleet cannot keep up.", "state"),
 		failures:       desc("pipeline_failures", "Passes of a pipeline that failed since the last good one; none while there are none. Worry when it grows: the time between retries does, too.", "pipeline"),
 		problems:       desc("configuration_problems", "Errors in the pipeline files; what ran before goes on. Worry when it is not 0."),
 		kept:           desc("kept_bytes", "Estimate of what pipelines keep in memory between passes, bounded by --memory. Worry when it is at the bound all the time and passes are slow."),

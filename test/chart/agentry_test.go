@@ -20,9 +20,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// TestAgentryRights: Leases of its own namespace, and nothing else; no token without them.
+// TestAgentryRights: one Lease of its own namespace, and nothing else; no token without it.
 func TestAgentryRights(t *testing.T) {
-	leases := []rbacv1.PolicyRule{{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}}}
+	leases := []rbacv1.PolicyRule{
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"agentry"}, Verbs: []string{"get", "update"}},
+	}
 	for name, test := range map[string]struct {
 		values string
 		want   [][]rbacv1.PolicyRule

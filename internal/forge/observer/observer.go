@@ -29,9 +29,9 @@ type Options struct {
 	// Page is the address of a page about a pipeline, for statuses; it may return "". Default: the
 	// pages of output commits.
 	Page func(pipeline string) string
-	// MayPublish reports whether this replica, and no other, may report what has a shard key. It is
-	// asked right before each call. Default: it may.
-	MayPublish func(shardKey string) bool
+	// MayPublish reports whether this replica, and no other, may report. It is asked right before each
+	// call. Default: it may.
+	MayPublish func() bool
 	// Log gets a line for what cannot be sent. Default: none.
 	Log *slog.Logger
 }
@@ -66,7 +66,7 @@ var _ fleet.Observer = (*Observer)(nil)
 // New makes an observer that sends nothing before Run.
 func New(opts Options) *Observer {
 	if opts.MayPublish == nil {
-		opts.MayPublish = func(string) bool { return true }
+		opts.MayPublish = func() bool { return true }
 	}
 	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), reported: map[target]report{}}
 }
@@ -104,7 +104,7 @@ func (o *Observer) forget(out fleet.Outcome) {
 
 // put queues a report, unless it was sent already. One that cannot be sent, or is another
 // replica's by then, is forgotten, so that the next pass here tries again.
-func (o *Observer) put(shardKey string, t target, f report, same func(old, new report) bool, job outbox.Job) {
+func (o *Observer) put(t target, f report, same func(old, new report) bool, job outbox.Job) {
 	o.mu.Lock()
 	old, known := o.reported[t]
 	if known && same(old, f) {
@@ -117,7 +117,7 @@ func (o *Observer) put(shardKey string, t target, f report, same func(old, new r
 	job.Pipeline = t.pipeline
 	job.Do = func(ctx context.Context) error {
 		var err error
-		if o.options.MayPublish(shardKey) {
+		if o.options.MayPublish() {
 			if err = do(ctx); !forge.IsPermanent(err) {
 				return err
 			}

@@ -36,7 +36,7 @@ func (o *Observer) tellProposal(out fleet.Outcome) {
 		want.Title, want.Body = title(d.Spec.Output.Promotion.Title, r), body(r)
 		f.state, f.text = forge.Pending, want.Title
 	}
-	o.put(out.After.ShardKey, target{name, proposal}, f, func(old, now report) bool { return old == now }, outbox.Job{
+	o.put(target{name, proposal}, f, func(old, now report) bool { return old == now }, outbox.Job{
 		Recipient: "pull request " + r.Output.URL, Key: name, What: "pull request",
 		Do: func(ctx context.Context) error { return o.propose(ctx, d, want, f.state == forge.Pending) },
 	})

@@ -38,7 +38,7 @@ func (o *Observer) reportStatus(out fleet.Outcome) {
 			pushed = out.Report.Commit
 		}
 		status := forge.Status{Context: StatusContext(name), State: state, Description: text}
-		o.put(out.After.ShardKey, target{name, i}, report{at.Commit, state, text}, sameStatus, outbox.Job{
+		o.put(target{name, i}, report{at.Commit, state, text}, sameStatus, outbox.Job{
 			Recipient: "status " + at.URL, Key: name + " " + at.Commit, What: "commit status",
 			Do: func(ctx context.Context) error { return o.setStatus(ctx, d, i, at.Commit, pushed, status) },
 		})

@@ -30,7 +30,7 @@ func pages() map[string]typed {
 		"charts/agentry/README.md":       {func(s *session) { s.checkout(); s.values() }, says("STATUS: deployed", "Phase:          Succeeded")},
 		"charts/sd-aggregator/README.md": {(*session).checkout, says("STATUS: deployed", "Phase:          Succeeded")},
 		"docs/metrics.md":                {inExample("quickstart"), wrote("agentry.prom", `agentry_ready{pipeline="quickstart"} 1`)},
-		"docs/replicas.md":               {replicas, shared},
+		"docs/replicas.md":               {replicas, held},
 		"docs/sd-aggregator.md":          {integrations, kubeletService},
 		"docs/secrets.md":                {workloads, says("statefulset.apps/grafana-agent restarted", "daemonset.apps/grafana-agent-logs restarted")},
 		"docs/serve.md":                  {inExample("quickstart"), traced},
@@ -151,7 +151,7 @@ spec: {selector: {matchLabels: {app: checkout}}, endpoints: [{port: metrics}]}
 EOF`)
 }
 
-// replicas: a folder of pipelines, and a namespace for Leases.
+// replicas: a folder of pipelines, and a namespace for the Lease.
 func replicas(s *session) {
 	s.t.Helper()
 	inExample("quickstart")(s)
@@ -159,13 +159,13 @@ func replicas(s *session) {
 	s.Must("mkdir pipelines && mv pipeline.yaml pipelines")
 }
 
-// shared: the Leases of which the page tells are there.
-func shared(s *session, said string) {
+// held: the Lease of which the page tells has a holder.
+func held(s *session, said string) {
 	s.t.Helper()
-	says("agentry-member-")(s, said)
-	harness.Eventually(s.t, "the replica has all slices", func() error {
-		if got := strings.Count(s.Must("kubectl -n agentry get leases -l agentry.dev/replicas=agentry -o name"), "agentry-shard-"); got != 64 {
-			return fmt.Errorf("it has %d", got)
+	says("agentry ")(s, said)
+	harness.Eventually(s.t, "the replica is active", func() error {
+		if got := s.Must("kubectl -n agentry get lease agentry -o jsonpath={.spec.holderIdentity}"); !strings.Contains(got, "_") {
+			return fmt.Errorf("the holder is %q", got)
 		}
 		return nil
 	})

@@ -1,4 +1,4 @@
-// Package serve proves that replicas of agentry serve share a fleet with a real API server: the
+// Package serve proves that one replica of agentry serve is active, with a real API server: the
 // program itself, with the rights that its chart gives it, and repositories behind a real Git
 // server. Replicas are killed, stopped for longer than they may be, and cut off from the API
 // server; triggers reach whom they are meant for. And the API server accepts every object that

@@ -77,60 +77,39 @@ func (r *replica) pipeline(t *testing.T, name string) (state, error) {
 	return out, err
 }
 
-// shared is an error unless each pipeline is run by one of the replicas.
-func shared(t *testing.T, replicas ...*replica) func() error {
+// active is an error unless this replica runs all pipelines and the others none, and it holds the Lease.
+func active(t *testing.T, a *replica, passive ...*replica) func() error {
 	return func() error {
 		for i := range count {
-			var by []string
-			for _, r := range replicas {
+			for _, r := range append(passive, a) {
 				s, err := r.pipeline(t, fmt.Sprintf("p%d", i))
 				if err != nil {
 					return err
 				}
-				if s.Owned {
-					by = append(by, r.name)
+				if s.Owned != (r == a) {
+					return fmt.Errorf("p%d: run by %s: %v", i, r.name, s.Owned)
 				}
 			}
-			if len(by) != 1 {
-				return fmt.Errorf("p%d is run by %q", i, by)
-			}
 		}
-		return nil
+		return held(t, a)()
 	}
 }
 
-// held is an error unless every shard is held by a term of one of these, each of which has some.
-func held(t *testing.T, names ...string) func() error {
+// held is an error unless this replica holds the Lease.
+func held(t *testing.T, r *replica) func() error {
 	return func() error {
-		list, err := cluster.Client(t).CoordinationV1().Leases(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "agentry.dev/replicas=agentry"})
+		lease, err := cluster.Client(t).CoordinationV1().Leases(namespace).Get(t.Context(), "agentry", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		terms, shardsOf, all := map[string]string{}, map[string]int{}, 0
-		for _, l := range list.Items {
-			if name, ok := strings.CutPrefix(l.Name, "agentry-member-"); ok {
-				terms[holder(l)] = name
-			}
-		}
-		for _, l := range list.Items {
-			if strings.HasPrefix(l.Name, "agentry-shard-") {
-				shardsOf[terms[holder(l)]]++
-				all++
-			}
-		}
-		for _, name := range names {
-			if shardsOf[name] == 0 {
-				return fmt.Errorf("%s has no shard: %v", name, shardsOf)
-			}
-		}
-		if all != 64 || len(shardsOf) != len(names) {
-			return fmt.Errorf("%d shards are held so: %v", all, shardsOf)
+		if !strings.HasPrefix(holder(lease), r.name+"_") {
+			return fmt.Errorf("it is held by %q", holder(lease))
 		}
 		return nil
 	}
 }
 
-func holder(l coordinationv1.Lease) string {
+func holder(l *coordinationv1.Lease) string {
 	if l.Spec.HolderIdentity == nil {
 		return ""
 	}
@@ -150,61 +129,64 @@ func pushed(t *testing.T, repository string) func() error {
 	}
 }
 
-// TestReplicas: three replicas share a fleet through deaths, stops and an outage of the API server.
+// TestReplicas: one of three replicas is active, through deaths, stops and an outage of the API server.
 func TestReplicas(t *testing.T) {
 	cluster.Namespaces(t, namespace)
 	cluster.NewApplier(t).MustApply(t, render(t, namespace, "--set", least), "ServiceAccount", "Role", "RoleBinding")
 	kubeconfig := cluster.Kubeconfig(t, namespace, "agentry")
 	dir, url := repository(t)
 	folder := pipelines(t, url, count)
-	a, b, c := start(t, "a", kubeconfig, folder, 9501), start(t, "b", kubeconfig, folder, 9502), start(t, "c", kubeconfig, folder, 9503)
-	harness.Eventually(t, "three hold all shards", held(t, "a", "b", "c"))
-	harness.Eventually(t, "each pipeline is run by one", shared(t, a, b, c))
+	a := start(t, "a", kubeconfig, folder, 9501)
+	harness.Eventually(t, "a holds the Lease", held(t, a))
+	b := start(t, "b", kubeconfig, folder, 9502)
+	harness.Eventually(t, "a is active", active(t, a, b))
 	harness.Eventually(t, "all branches", pushed(t, dir))
-	triggersReachTheRightOne(t, a, b, c)
+	triggersReachTheRightOne(t, a, b)
 
 	began := time.Now()
-	c.Kill()
-	harness.Eventually(t, "two hold all shards", held(t, "a", "b"))
+	a.Kill()
+	harness.Eventually(t, "b holds the Lease", held(t, b))
 	took := time.Since(began)
 	t.Logf("a replica that is killed is followed after %.1fs", took.Seconds())
-	if took > takeover { // By the Leases' own time, which this is about: 15 s and a second or two.
+	if took > takeover { // By the Lease's own time, which this is about: 15 s and a second or two.
 		t.Errorf("that is longer than %v", takeover)
 	}
-	harness.Eventually(t, "each pipeline is run by one", shared(t, a, b))
+	c := start(t, "c", kubeconfig, folder, 9503)
+	harness.Eventually(t, "b is active", active(t, b, c))
 
 	b.Signal(syscall.SIGSTOP)
-	harness.Eventually(t, "one holds all shards", held(t, "a"))
+	harness.Eventually(t, "c holds the Lease", held(t, c))
 	b.Signal(syscall.SIGCONT)
-	harness.Eventually(t, "who was stopped has noticed, and takes part again", held(t, "a", "b"))
-	harness.Eventually(t, "each pipeline is run by one", shared(t, a, b))
-	if !strings.Contains(b.Log(), "leases: registered\" replica=b term=b_") || strings.Count(b.Log(), "leases: registered") != 2 {
-		t.Errorf("the log of who was stopped:\n%s", b.Log())
-	}
+	harness.Eventually(t, "who was stopped has noticed", active(t, c, b))
 
 	cluster.KillAPI()
 	t.Cleanup(func() { _ = cluster.StartAPI(harness.Port) })
 	harness.Eventually(t, "both notice that the API server is away", func() error {
-		for _, r := range []*replica{a, b} {
-			if !strings.Contains(r.Log(), "leases: no contact for too long") {
-				return fmt.Errorf("%s does not", r.name)
-			}
+		if !strings.Contains(c.Log(), "lease: not renewed for too long") || !strings.Contains(b.Log(), "lease: it cannot be read or renewed") {
+			return fmt.Errorf("they do not: %s\n%s", b.Log(), c.Log())
 		}
-		return shared(t, a, b)() // And go on with what they have.
+		s, err := c.pipeline(t, "p0")
+		if err == nil && !s.Owned { // It goes on.
+			err = fmt.Errorf("c does not run it")
+		}
+		return err
 	})
 	if err := cluster.StartAPI(harness.Port); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, "two hold all shards again", held(t, "a", "b"))
-	harness.Eventually(t, "each pipeline is run by one", shared(t, a, b))
+	harness.Eventually(t, "both have found the API server again", func() error {
+		if !strings.Contains(c.Log(), "it can be read and renewed again") || !strings.Contains(b.Log(), "it can be read and renewed again") {
+			return fmt.Errorf("they have not")
+		}
+		return active(t, c, b)()
+	})
 
 	began = time.Now()
-	if code := a.Stop(); code != 0 {
+	if code := c.Stop(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	harness.Eventually(t, "b holds all shards", held(t, "b"))
+	harness.Eventually(t, "b is active", active(t, b))
 	t.Logf("a replica that ends is followed after %.1fs", time.Since(began).Seconds())
-	harness.Eventually(t, "and runs everything", shared(t, b))
 	usesItsRights(t)
 }
 
@@ -249,7 +231,7 @@ func usesItsRights(t *testing.T) {
 		}
 		verbs[verb] = true
 	}
-	for _, verb := range []string{"create", "delete", "get", "list", "patch", "update", "watch"} {
+	for _, verb := range []string{"create", "get", "update"} {
 		if !verbs[verb] {
 			t.Errorf("the right to %s is not used", verb)
 		}

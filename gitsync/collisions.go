@@ -71,7 +71,11 @@ func (p *pass) refuseAdoption() bool {
 	if !p.branch.HasOthers || p.pipeline.Spec.Output.Adopt {
 		return false
 	}
-	p.refuse(diag.AdoptionRefused, "", "choose another branch or path, or set output.adopt: true to move in beside the files that are there",
+	hint := "choose another branch or path, or set output.adopt: true to move in beside the files that are there"
+	if p.pipeline.Spec.ReadsOutput() {
+		hint = "choose a branch for the output that no source reads"
+	}
+	p.refuse(diag.AdoptionRefused, "", hint,
 		"branch %s of %s holds files at %q and no inventory of agentry: nothing is written",
 		p.pipeline.Spec.Output.Branch, p.output.URL(), p.pipeline.Spec.Output.Path)
 	return true

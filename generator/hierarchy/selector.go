@@ -45,8 +45,11 @@ func (q *query) selects(path string, sel *metav1.LabelSelector, nsPath string, n
 	}
 	// A selector that chooses no namespace has been reported already.
 	if len(found) == 0 && !selector.Empty() && (all || len(namespaces) > 0) {
-		d := q.parent.Diag(diag.Warning, diag.SelectsNothing, path,
-			"selects no %s: of %d in the namespaces it looks in, none has labels %s", strings.Join(kinds, " or "), candidates, selector)
+		why := "there is none in the namespaces that it looks in"
+		if candidates > 0 {
+			why = fmt.Sprintf("of %d in the namespaces it looks in, none has labels %s", candidates, selector)
+		}
+		d := q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no %s: %s", strings.Join(kinds, " or "), why)
 		if !all {
 			d.Hint = q.elsewhere(selector, nsPath, nsSel, kinds)
 		}

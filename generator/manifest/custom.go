@@ -102,19 +102,19 @@ func (r *crdReader) invalid(err *field.Error) {
 		}
 		message = "is required"
 	case field.ErrorTypeNotSupported:
-		message = fmt.Sprintf("%q is not supported: %s", fmt.Sprint(err.BadValue), err.Detail)
-		hint = diag.DidYouMean(fmt.Sprint(err.BadValue), quoted(err.Detail))
+		message = fmt.Sprintf("%q is not supported", fmt.Sprint(err.BadValue))
+		hint = oneOf(fmt.Sprint(err.BadValue), quoted(err.Detail))
 	case field.ErrorTypeDuplicate:
 		message, hint = "another entry has the same "+key(err.BadValue), "leave one of them out"
 	case field.ErrorTypeTypeInvalid:
 		message, hint = r.mismatch(path, message)
 	case field.ErrorTypeInvalid:
-		if value != "" && len(value) <= maxQuoted {
+		if f := formOf(message); f.must != "" {
+			message, hint = f.must, f.hint
+		}
+		if value != "" && len(value) <= maxQuoted && !strings.Contains(value, "://") {
 			message = fmt.Sprintf("%q %s", value, message)
 		}
-	}
-	if strings.Contains(message, "ms)?)$") { // only durations have this pattern
-		hint = "write a duration such as 30s or 1m30s"
 	}
 	r.fail(diag.InvalidField, path, message, hint)
 }
@@ -131,6 +131,20 @@ func key(value any) string {
 		parts = append(parts, fmt.Sprintf("%s, %#v", name, fields[name]))
 	}
 	return strings.Join(parts, ", and ")
+}
+
+// oneOf returns the hint for a value that is none of those that are supported.
+func oneOf(value string, supported []string) string {
+	if hint := diag.DidYouMean(value, supported); hint != "" {
+		return hint
+	}
+	var names []string // some are supported in two spellings: replace and Replace
+	for _, s := range supported {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, s) }) {
+			names = append(names, s)
+		}
+	}
+	return "use one of " + strings.Join(names, ", ")
 }
 
 // quoted returns the double-quoted parts of a text.

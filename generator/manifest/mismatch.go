@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/internal/stagehint"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
 
@@ -93,7 +94,7 @@ func (w written) typeHint(path, types string, value any) string {
 		if err != nil {
 			return ""
 		}
-		return stageHint(text, stageNames(podLogs))
+		return stagehint.Of(text, stageNames(podLogs))
 	}
 	switch types {
 	case "array":
@@ -138,7 +139,7 @@ func (w written) scalarHint(path, types string, value any) string {
 	switch value.(type) {
 	case bool, int64, float64:
 		if strings.Contains(types, "string") {
-			return fmt.Sprintf("quote it: %q", written)
+			return w.textHint(path, written)
 		}
 	case string:
 		if resolved(node).Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && fitsType(written, types) {
@@ -146,6 +147,57 @@ func (w written) scalarHint(path, types string, value any) string {
 		}
 	}
 	return ""
+}
+
+var (
+	// portPattern matches the fields that name a port of a Service or of a container.
+	portPattern = regexp.MustCompile(`^spec\.(endpoints|podMetricsEndpoints)\[[0-9]+\]\.port$`)
+	// durationPattern matches the names of fields that hold a duration.
+	durationPattern = regexp.MustCompile(`(?i)(interval|timeout|frequency|time|deadline|backoff|period|olderThan)$`)
+	wholePattern    = regexp.MustCompile(`^[0-9]+$`)
+)
+
+// textHint says how to write a number or boolean where a string is wanted, so that the string is right as well.
+func (w written) textHint(path, written string) string {
+	isWhole := wholePattern.MatchString(written)
+	if isWhole && portPattern.MatchString(path) {
+		return "write the port's name, or targetPort: " + written
+	}
+	pattern := ""
+	if kind, err := schema.Of(w.kind); err == nil {
+		pattern = kind.Pattern(path)
+	}
+	switch fits, err := regexp.MatchString(pattern, written); {
+	case durationPattern.MatchString(path) && isWhole:
+		return "write it with its unit: " + written + "s"
+	case durationPattern.MatchString(path):
+		return durationHint
+	case err == nil && !fits && formOf(pattern).hint != "":
+		return formOf(pattern).hint
+	}
+	return fmt.Sprintf("quote it: %q", written)
+}
+
+const durationHint = "write a duration such as 30s or 1m30s"
+
+// form is what the CRDs express by a regular expression.
+type form struct{ must, hint string }
+
+// formOf recognises the regular expressions of the CRDs, by parts that only they have. It returns nothing for others.
+func formOf(pattern string) form {
+	for part, f := range map[string]form{
+		"([0-9]+)ms)?)$":       {"is not a duration", durationHint},
+		"[numkMGTPE]":          {"is not a quantity", "write a quantity such as 500m or 128Mi"},
+		"(K|M|G|T|E|P)i?)?B)$": {"is not a size", "write a size such as 64MB"},
+		"^[a-zA-Z_][a-zA-Z0-9": {"is not the name of a label", "use letters, digits and _, and no digit at the beginning"},
+		"^(http|https)://":     {"must be an address that begins with http:// or https://", ""},
+		"^(http|https|socks5)": {"must be an address that begins with http://, https:// or socks5://", ""},
+	} {
+		if strings.Contains(pattern, part) {
+			return f
+		}
+	}
+	return form{}
 }
 
 // fitsType reports whether a text without quotes has a type.

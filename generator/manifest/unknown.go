@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,17 +128,4 @@ func (r *crdReader) unknownStage(path, name string, known []string) {
 		hint = "the stages are " + strings.Join(known, ", ")
 	}
 	r.fail(diag.UnknownStageField, path, "unknown stage", hint)
-}
-
-// stageHint says how to write a stage that is written as a text.
-func stageHint(text string, known []string) string {
-	name, _, _ := strings.Cut(text, ":") // cri:{} without a space is a text, too
-	name, found := diag.Suggest(strings.TrimSpace(name), known)
-	switch {
-	case !found:
-		return `a stage is a name with its settings, such as "cri: {}"`
-	case name == "cri", name == "docker":
-		return fmt.Sprintf("write %q", name+": {}")
-	}
-	return fmt.Sprintf("write %q, with its settings below it", name+":")
 }

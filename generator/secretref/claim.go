@@ -2,6 +2,9 @@ package secretref
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -107,7 +110,7 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 	}
 	data, ok := content(o, ref.Key)
 	if !ok {
-		s.missing(path, diag.MissingKey, ref, "it has no such key")
+		s.missing(path, diag.MissingKey, ref, keyHint(o, ref.Key), "it has no such key")
 		return nil, false
 	}
 	return data, true
@@ -117,10 +120,34 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool) {
 	o := s.Look(ref.id())
 	if o == nil && required {
-		s.missing(path, diag.MissingSecret, ref, "there is no such %s in the inputs", ref.Kind)
+		s.missing(path, diag.MissingSecret, ref, "correct the reference, or add what it refers to", "there is no such %s in the inputs", ref.Kind)
 		return nil, false
 	}
 	return o, true
+}
+
+// maxKeys is how many keys of a Secret or ConfigMap a hint lists.
+const maxKeys = 20
+
+// keyHint returns the hint for a key that a Secret or ConfigMap does not have.
+func keyHint(o *manifest.Object, key string) string {
+	var keys []string
+	if o.Kind == "Secret" {
+		keys = slices.Sorted(maps.Keys(manifest.As[corev1.Secret](o).Data))
+	} else {
+		cm := manifest.As[corev1.ConfigMap](o)
+		keys = slices.Sorted(maps.Keys(cm.Data))
+		keys = append(keys, slices.Sorted(maps.Keys(cm.BinaryData))...)
+	}
+	switch hint := diag.DidYouMean(key, keys); {
+	case hint != "":
+		return hint
+	case len(keys) == 0:
+		return "it has no keys: add this one, or correct the reference"
+	case len(keys) > maxKeys:
+		return fmt.Sprintf("its keys: %s and %d more", strings.Join(keys[:maxKeys], ", "), len(keys)-maxKeys)
+	}
+	return "its keys: " + strings.Join(keys, ", ")
 }
 
 func content(o *manifest.Object, key string) ([]byte, bool) {
@@ -138,8 +165,8 @@ func content(o *manifest.Object, key string) ([]byte, bool) {
 
 // missing reports a reference that does not resolve: as an error, or as a warning if it is optional. For each
 // object, it reports a Secret or ConfigMap that is missing as a whole only once.
-func (s Scope) missing(path string, code diag.Code, ref Ref, format string, args ...any) {
-	f := diag.Finding{Severity: diag.Error, Code: code, Path: path, Related: ref.objects(), Hint: "correct the reference, or add what it refers to"}
+func (s Scope) missing(path string, code diag.Code, ref Ref, hint, format string, args ...any) {
+	f := diag.Finding{Severity: diag.Error, Code: code, Path: path, Related: ref.objects(), Hint: hint}
 	f.Message = fmt.Sprintf("%s: "+format, append([]any{ref}, args...)...)
 	once := ""
 	switch {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -71,6 +72,13 @@ func (o Output) among(s Source) bool {
 		}
 	}
 	return false
+}
+
+// ReadsOutput reports whether the output goes to a branch that is read.
+func (s *Spec) ReadsOutput() bool {
+	return slices.ContainsFunc(s.Sources, func(src Source) bool {
+		return src.Ref.branch() == s.Output.Branch && RepositoryAddress(src.URL) == RepositoryAddress(s.Output.URL)
+	})
 }
 
 // branch returns the name of the branch that the reference follows, or nothing.

@@ -17,10 +17,18 @@ func validateRepositoryURL(path, raw string) findings {
 	if err != nil {
 		return f
 	}
-	f.check(strings.Contains(raw, ":") || strings.HasPrefix(raw, "/"), path, "", "a repository on this machine needs its absolute path")
+	f.check(strings.Contains(raw, ":") || strings.HasPrefix(raw, "/"), path, relativeHint(raw), "has no scheme, such as https://, and is no absolute path")
 	u, err := url.Parse(raw)
 	f.check(err != nil || u.User == nil || scheme(raw) == "ssh", path, "use auth.usernameFile or auth.usernameEnv", "must not hold a user name or token")
 	return f
+}
+
+// relativeHint returns the hint for a URL without a scheme: that of a host, or a relative path.
+func relativeHint(raw string) string {
+	if host, _, found := strings.Cut(raw, "/"); found && strings.Contains(strings.Trim(host, "."), ".") {
+		return "put https:// before it"
+	}
+	return "write the absolute path of a repository on this machine, and https:// before one on a host"
 }
 
 // scheme returns how a repository is reached: https, http, ssh or file.

@@ -119,7 +119,7 @@ func (d *decoder) object(node *yaml.Node, path string, target reflect.Value) {
 			d.found[len(d.found)-1].Code = diag.PipelineUnsupported
 		default:
 			d.fail(key, at, "unknown field")
-			d.found[len(d.found)-1].Hint = diag.DidYouMean(key.Value, fields.names)
+			d.found[len(d.found)-1].Hint = fields.hint(key.Value)
 		}
 	})
 }
@@ -208,6 +208,15 @@ func fieldsOf(t reflect.Type) fields {
 		f.index[name] = field.Index
 	}
 	return f
+}
+
+// hint returns the hint for a field that is not there.
+func (f fields) hint(name string) string {
+	file, env := name+"File", name+"Env"
+	if f.index[file] != nil && f.index[env] != nil {
+		return fmt.Sprintf("credentials are not in the pipeline file: write %s or %s, which say where they are", file, env)
+	}
+	return diag.DidYouMean(name, f.names)
 }
 
 // isReserved reports whether a field is part of the format, but not implemented in this version. Such a field

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -79,6 +80,11 @@ func isEmpty(document *yaml.Node) bool {
 
 func parseDocument(file string, root *yaml.Node, apps *apps) (*Pipeline, diag.List) {
 	p := &Pipeline{file: file, apps: apps}
+	if other := otherObject(root); other != nil {
+		d := invalid(file, other, fmt.Sprintf("this is a %s, not a Pipeline", other.Value))
+		d.Hint = "name a pipeline file; a pipeline reads other objects from its sources"
+		return p, diag.List{d}
+	}
 	d := newDecoder(file)
 	d.decode(root, "", &p.Pipeline)
 	p.nodes = d.nodes
@@ -89,6 +95,27 @@ func parseDocument(file string, root *yaml.Node, apps *apps) (*Pipeline, diag.Li
 		return p, p.prepareTemplate()
 	}
 	return p, p.check()
+}
+
+// kindPattern matches the name of a kind.
+var kindPattern = regexp.MustCompile(`^[A-Za-z]{1,63}$`)
+
+// otherObject returns the kind of a document that is an object of another API group than that of pipelines, or nil.
+func otherObject(root *yaml.Node) *yaml.Node {
+	var kind *yaml.Node
+	isOther := false
+	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
+		switch value := root.Content[i+1]; root.Content[i].Value {
+		case "kind":
+			kind = value
+		case "apiVersion":
+			isOther = !strings.HasPrefix(value.Value, "agentry.dev/")
+		}
+	}
+	if kind == nil || !kindPattern.MatchString(kind.Value) || kind.Value == pipeline.Kind || !isOther {
+		return nil
+	}
+	return kind
 }
 
 // check sets defaults and returns the problems of the pipeline.

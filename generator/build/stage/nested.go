@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/stagehint"
 	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/model"
 )
@@ -59,7 +59,7 @@ func (b *builder) decodeList(path string, value any) (stages []*v1alpha1.Pipelin
 		d := decoder{builder: b}
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if text, isText := item.(string); isText {
-			d.refuse(diag.InvalidStage, at, nameHint(text), "must be a mapping, is a string")
+			d.refuse(diag.InvalidStage, at, stagehint.Of(text, fieldNames(reflect.TypeFor[v1alpha1.PipelineStageSpec]())), "must be a mapping, is a string")
 		} else {
 			d.into(at, item, &s)
 		}
@@ -69,19 +69,6 @@ func (b *builder) decodeList(path string, value any) (stages []*v1alpha1.Pipelin
 		stages = append(stages, s)
 	}
 	return stages, ok
-}
-
-// nameHint returns a hint for a stage that is written as a text, which is most likely its name.
-func nameHint(text string) string {
-	name, _, _ := strings.Cut(text, ":") // cri:{} without a space is a text, too
-	name, found := diag.Suggest(strings.TrimSpace(name), fieldNames(reflect.TypeFor[v1alpha1.PipelineStageSpec]()))
-	switch {
-	case !found:
-		return `a stage is a name with its settings, such as "cri: {}"`
-	case name == "cri", name == "docker":
-		return fmt.Sprintf("write %q", name+": {}")
-	}
-	return fmt.Sprintf("write %q, with its settings below it", name+":")
 }
 
 // brokenStage replaces a stage that has been reported.

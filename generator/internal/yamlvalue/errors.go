@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 func errTooDeep() *Error {
@@ -20,11 +21,28 @@ func errNotFinite() *Error {
 }
 
 func errKey(text string) *Error {
-	err := &Error{Message: "a key is null, a list or a map"}
-	if strings.Contains(text, "{{") {
-		err.Hint = "this looks like a template: render it first, or quote the braces"
+	if err := errTemplate(text); err != nil {
+		return err
 	}
-	return err
+	return &Error{Message: "a key is null, a list or a map"}
+}
+
+// actionPattern matches a line up to the braces of a template's action, where YAML expects a key or a value.
+var actionPattern = regexp.MustCompile(`(?m)^[ -]*(?:[^\s"'#:]+:[ \t]+)?\{\{`)
+
+// errTemplate returns an error at the first action of a template, or nil. Only documents that are not valid YAML
+// are looked at: an action in quotes is a text like any other.
+func errTemplate(text string) *Error {
+	at := actionPattern.FindStringIndex(text)
+	if at == nil {
+		return nil
+	}
+	before := text[:at[1]-len("{{")]
+	return &Error{
+		Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
+		Message: "this is a template, as of Helm, and not YAML",
+		Hint:    "render it first, as with helm template; or hide it with .sourceignore; or quote a value that begins with {{",
+	}
 }
 
 var linePattern = regexp.MustCompile(`^line ([0-9]+): `)
@@ -44,9 +62,12 @@ func syntaxError(err error, text string) *Error {
 	if line := conflict(text); line > 0 {
 		return &Error{Line: line, Column: 1, Message: "a merge conflict is not resolved"}
 	}
+	if err := errTemplate(text); err != nil {
+		return err
+	}
 	switch {
 	case strings.HasPrefix(message, "invalid map key"):
-		return errKey(text)
+		message, out.Line = errKey(text).Message, 0
 	case strings.HasPrefix(message, "unknown anchor"):
 		message = "an alias refers to no anchor of this document"
 		out.Line, out.Hint = 0, "quote a value that begins with an asterisk"

@@ -119,6 +119,10 @@ func TestShortCut(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	const (
+		isTemplate = "this is a template, as of Helm, and not YAML"
+		renderIt   = "render it first, as with helm template; or hide it with .sourceignore; or quote a value that begins with {{"
+	)
 	for name, test := range map[string]struct {
 		in   string
 		want Error
@@ -129,7 +133,11 @@ func TestErrors(t *testing.T) {
 		"an open bracket":       {"a: [1,\nb: 2\n", Error{Line: 2, Message: "did not find expected ',' or ']'"}},
 		"a tab":                 {"a:\n\tb: 1\n", Error{Line: 2, Message: "found character that cannot start any token", Hint: "indent with spaces, not tabs, and quote values that begin with @ or `"}},
 		"a merge conflict":      {"a: 1\n<<<<<<< HEAD\nb: 2\n", Error{Line: 2, Column: 1, Message: "a merge conflict is not resolved"}},
-		"a template":            {"a: {{ .Values.secret }}\n", Error{Message: "a key is null, a list or a map", Hint: "this looks like a template: render it first, or quote the braces"}},
+		"a template":            {"a: {{ .Values.secret }}\n", Error{Line: 1, Column: 4, Message: isTemplate, Hint: renderIt}},
+		"a template's branch":   {"a: 1\n{{- if .Values.x }}\nb: \"{{ .Values.y }}\"\n{{- end }}\n", Error{Line: 2, Column: 1, Message: isTemplate, Hint: renderIt}},
+		"a template's lines":    {"a:\n  ä: 1\n  b: {{ .Values.x }}-y\n", Error{Line: 3, Column: 6, Message: isTemplate, Hint: renderIt}},
+		"an item of a template": {"a:\n- {{ .Values.x }}\n", Error{Line: 2, Column: 3, Message: isTemplate, Hint: renderIt}},
+		"braces in a text":      {"a: \"{{ x }}\"\nb: [\n", Error{Line: 2, Message: "did not find expected node content"}},
 		"a duplicate key":       {"a:\n  b: 1\n  c: 2\n  b: 3\n", Error{Reason: DuplicateKey, Line: 4, Column: 3, Message: `the key "b" occurs twice`}},
 		"equal when converted":  {"a:\n  1: x\n  \"1\": y\n", Error{Reason: DuplicateKey, Line: 3, Column: 3, Message: `the key "1" occurs twice`}},
 		"a duplicate in JSON":   {"{\"a\": 1,\n \"a\": 2}\n", Error{Reason: DuplicateKey, Line: 2, Column: 2, Message: `the key "a" occurs twice`}},

@@ -126,11 +126,33 @@ func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorL
 // Siblings returns the names that the schema of the parent of the field at path knows, sorted. The path has the
 // form that [Kind.Check] returns.
 func (k *Kind) Siblings(path string) []string {
-	slow, err := k.slow()
-	if err != nil {
+	parent, _ := k.parent(path)
+	if parent == nil {
 		return nil
 	}
-	parent := slow.structural
+	return slices.Sorted(maps.Keys(parent.Properties))
+}
+
+// Pattern returns the regular expression that the string at path must match, or nothing.
+func (k *Kind) Pattern(path string) string {
+	parent, name := k.parent(path)
+	if parent == nil {
+		return ""
+	}
+	field := descend(parent, name)
+	if field == nil || field.ValueValidation == nil {
+		return ""
+	}
+	return field.ValueValidation.Pattern
+}
+
+// parent returns the schema of the parent of the field at path, or nil, and the field's name.
+func (k *Kind) parent(path string) (parent *structuralschema.Structural, last string) {
+	slow, err := k.slow()
+	if err != nil {
+		return nil, ""
+	}
+	parent = slow.structural
 	for parent != nil {
 		name, rest, found := nextName(path)
 		if !found {
@@ -139,10 +161,8 @@ func (k *Kind) Siblings(path string) []string {
 		path = rest
 		parent = descend(parent, name)
 	}
-	if parent == nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(parent.Properties))
+	last, _, _ = strings.Cut(path, "[")
+	return parent, last
 }
 
 // nextName cuts the first name off a path. It returns false if it is the last one.

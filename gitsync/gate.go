@@ -2,35 +2,36 @@ package gitsync
 
 import "context"
 
-// gate is a pass's hold on Options.Gate.
+// gate is a pass's place among those that may compute at once.
 type gate struct {
-	release func() // nil while it is not held
+	wait    func(context.Context) (release func(), err error) // [Options.Gate]
+	release func()                                            // nil while the pass has no place
 }
 
-// enterGate waits until the pass may compute.
-func (p *pass) enterGate(ctx context.Context) (err error) {
-	if p.options.Gate != nil && p.gate.release == nil {
-		p.gate.release, err = p.options.Gate(ctx)
+// enter waits until the pass may compute.
+func (g *gate) enter(ctx context.Context) (err error) {
+	if g.wait != nil && g.release == nil {
+		g.release, err = g.wait(ctx)
 	}
 	return err
 }
 
-// leaveGate lets others compute, for as long as the pass waits for the network.
-func (p *pass) leaveGate() {
-	if release := p.gate.release; release != nil {
-		p.gate.release = nil
+// leave lets others compute.
+func (g *gate) leave() {
+	if release := g.release; release != nil {
+		g.release = nil
 		release()
 	}
 }
 
-// outside runs what waits for the network while others compute.
-func (p *pass) outside(ctx context.Context, f func() error) error {
-	if p.gate.release == nil {
+// outside calls a function that waits for the network, while others compute.
+func (g *gate) outside(ctx context.Context, f func() error) error {
+	if g.release == nil {
 		return f()
 	}
-	p.leaveGate()
+	g.leave()
 	err := f()
-	if closed := p.enterGate(ctx); closed != nil {
+	if closed := g.enter(ctx); closed != nil {
 		return closed
 	}
 	return err

@@ -14,9 +14,9 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 const heldDir = ".agentry/held/"
@@ -232,7 +232,7 @@ func TestHeldReport(t *testing.T) {
 		return branch.CommitRef{Commit: l.inputs[i], Date: time.Date(2026, 1, 2, 3, i+1, 0, 0, time.UTC)}
 	}
 	id := func(name string) manifest.ID { return manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: name} }
-	want := []gitsync.HeldObject{
+	want := []plan.HeldObject{
 		{Object: id("new"), Since: at(1), Reason: diag.Diagnostic{Code: diag.InvalidField}},
 		{Object: id("web"), Units: []string{"a/agent"}, As: at(0), Since: at(1), Reason: diag.Diagnostic{Code: "timeout-above-interval"},
 			Waiting: []string{"spec.endpoints[0].interval", "spec.endpoints[0].scrapeTimeout"}},

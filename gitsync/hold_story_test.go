@@ -14,9 +14,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-type unitStates = map[string]gitsync.UnitState
+type unitStates = map[string]plan.UnitState
 
 // step is an input commit and what comes of it.
 type step struct {

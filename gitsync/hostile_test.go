@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // prune removes agent a, so that what its folder is believed to hold goes.
@@ -44,7 +45,7 @@ func (l *lab) refusedAt(code diag.Code, file string) {
 }
 
 // sees reports whether the units have these states.
-func sees(t *testing.T, report *gitsync.Report, want map[string]gitsync.UnitState) {
+func sees(t *testing.T, report *gitsync.Report, want map[string]plan.UnitState) {
 	t.Helper()
 	if diff := cmp.Diff(want, states(report)); diff != "" {
 		t.Errorf("states (-want +got):\n%s%v", diff, report.Diags)
@@ -85,7 +86,7 @@ func TestListOfUnitsLeadsNowhere(t *testing.T) {
 		files["mine/here/.agentry/units"] = entry{text: `["../theirs/a/agent", "../theirs", "a/../../theirs/a/agent", ".", "", "/", "a/agent", "b/agent"]`}
 	})
 	l.prune()
-	sees(t, l.pass(), map[string]gitsync.UnitState{"a/agent": "removed", "b/agent": "unchanged"})
+	sees(t, l.pass(), map[string]plan.UnitState{"a/agent": "removed", "b/agent": "unchanged"})
 	files := l.remote.read("env")
 	for name, e := range others {
 		if files[name] != e {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/publish"
-	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // Proposal is what a pipeline with promotion wants the output branch to become.
@@ -18,13 +18,13 @@ type Proposal struct {
 	Branch string
 	// Base is the commit of the output branch that it is on top of.
 	Base string
-	// Before and Commit are the tip of Branch before and after the pass. Commit is Base when
-	// there is nothing to propose; it is empty when the pass was refused, or a dry one.
+	// Before and Commit are the tip of Branch before and after the pass. Commit is Base if there is nothing to
+	// propose. It is empty if the pass was refused, or is a dry run.
 	Before, Commit string
 	// DrySHA is the commit that names what it was rendered from.
 	DrySHA string
-	// Message is the proposed commit's; empty when there is none. Data are what its template
-	// was given.
+	// Message is that of the proposed commit, and Data is what its template was given. They are empty if there
+	// is no commit.
 	Message string
 	Data    pipeline.Message
 }
@@ -35,132 +35,134 @@ func (p *Proposal) Open() bool { return p != nil && p.Commit != "" && p.Commit !
 // promotes reports whether the pipeline proposes and somebody else merges.
 func (s *Syncer) promotes() bool { return s.pipeline.Spec.Output.Promotion.Mode.Proposes() }
 
-// readPromotion reads what the next proposal is compared with.
-func (p *pass) readPromotion(rd *object.Reader) error {
-	p.report.Proposed = &Proposal{Branch: p.pipeline.Spec.Output.ProposedBranch()}
-	if p.tip.Proposed.Exists() {
-		p.report.Proposed.Before = p.tip.Proposed.Commit.String()
-	}
-	if !p.branch.Commit.IsZero() {
-		p.report.Proposed.Base = p.branch.Commit.String()
-	}
-	return p.tip.ReadPromotion(rd, p.branch, p.pipeline.Metadata.Name)
-}
-
-// sameProposal reports whether the outcome of an earlier pass still holds. That others have
-// written to the branch of inputs makes the commit up to date with its new tip and nothing else.
-func (p *pass) sameProposal(ctx context.Context, d *done) bool {
-	if !p.promotes() {
+// isStillProposed reports whether the proposal of an earlier pass still stands. If others wrote to the branch of
+// inputs, only the note has to name its new tip.
+func (p *pass) isStillProposed(ctx context.Context, from *start, d *done) bool {
+	switch {
+	case !p.promotes():
 		return true
-	}
-	if p.tip.Proposed.Commit != d.proposed {
+	case from.tip.Proposed.Commit != d.proposed:
+		return false
+	case from.tip.Inputs.Commit == d.locked:
+		return true
+	case p.options.DryRun || !from.tip.Lock.SameSources(from.inputs):
 		return false
 	}
-	if p.tip.Inputs.Commit == d.locked {
-		return true
-	}
-	if p.options.DryRun || !p.tip.Lock.SameSources(p.renderedFrom()) {
-		return false
-	}
-	p.note(ctx, d.proposed, p.tip.Inputs.Commit)
-	d.locked = p.tip.Inputs.Commit
+	p.note(ctx, from, d.proposed, from.tip.Inputs.Commit)
+	d.locked = from.tip.Inputs.Commit
 	report, proposed := *d.report, *d.report.Proposed // somebody may be reading the old ones
 	proposed.DrySHA, report.Proposed = d.locked.String(), &proposed
 	d.report = &report
 	return len(p.report.Diags) == 0
 }
 
-// compareProposal decides what is to be done about the proposed branch. Before a change is
-// proposed, what it is rendered from is written down.
-func (p *pass) compareProposal(ctx context.Context, c *change, unchanged bool) (done bool, err error) {
-	if c.nothing = unchanged; unchanged {
-		return true, nil
+// propose brings the proposed branch to one commit on top of the output branch, or to the tip of the output
+// branch if there is nothing to propose.
+func (p *pass) propose(ctx context.Context, from *start, c *plan.Change, out *publish.Output) error {
+	if p.isRefused(from, c) {
+		return nil
 	}
-	message, stands, err := p.destination().Stands(c.edits)
+	report := p.report.Proposed
+	stands, err := p.stands(c, out)
 	if err != nil {
-		return false, fmt.Errorf("read %s: %w", p.pipeline.Spec.Output.ProposedBranch(), err)
+		return err
 	}
-	if c.stands = stands; stands {
-		p.report.Proposed.Message = message
-		return true, p.count(c)
+	isNew := c.IsNeeded() && !stands
+	var dry plumbing.Hash
+	switch {
+	case isNew:
+		if dry, err = p.lock(ctx, from, true); err == nil {
+			err = p.describe(c, from.inputs, publish.Dry{RepoURL: p.output.URL(), Commit: dry})
+		}
+	case stands:
+		p.report.Changes, err = c.Files()
 	}
-	commit, err := p.lock(ctx, true)
-	p.dry = publish.Dry{RepoURL: p.output.URL(), Commit: commit}
-	return false, err
-}
-
-// promote brings the proposed branch to one commit on top of the output branch, or to that
-// branch's tip when there is nothing to propose.
-func (p *pass) promote(ctx context.Context, c *change) error {
-	out := p.report.Proposed
-	dry, commit := p.dry.Commit, p.branch.Commit
-	var err error
-	if c.nothing || c.stands {
-		if dry, err = p.lock(ctx, false); err != nil {
+	if err != nil || c.Refused != nil || p.options.DryRun {
+		return err
+	}
+	p.gate.leave()
+	p.report.enter(StagePush)
+	if !isNew {
+		if dry, err = p.lock(ctx, from, false); err != nil {
 			return err
 		}
 	}
+	commit := from.branch.Commit
 	switch {
-	case c.stands:
-		commit, out.Data = p.tip.Proposed.Commit, p.messageData()
-	case c.nothing:
-		err = p.destination().ProposeNothing(ctx)
+	case isNew:
+		commit, err = p.proposeNew(ctx, from, c, out)
+	case stands:
+		commit, report.Data = from.tip.Proposed.Commit, messageData(from.inputs, c)
 	default:
-		commit, err = p.proposeChange(ctx, c)
+		err = out.ProposeNothing(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	out.Commit, out.DrySHA = commit.String(), dry.String()
-	p.note(ctx, commit, dry)
-	if c.nothing || c.stands {
-		p.settle(nil)
-	}
-	if out.Before == out.Commit {
-		p.remember()
+	report.Commit, report.DrySHA = commit.String(), dry.String()
+	p.note(ctx, from, commit, dry)
+	if report.Before == report.Commit {
+		p.remember(from)
 		p.memory.done.proposed, p.memory.done.locked = commit, dry
 	}
-	return nil
+	if isNew {
+		return nil
+	}
+	return p.settle(c, nil)
 }
 
-// proposeChange proposes a change, and notes what came of it.
-func (p *pass) proposeChange(ctx context.Context, c *change) (plumbing.Hash, error) {
-	out, data := p.report.Proposed, p.messageData()
-	pushed, err := p.destination().Propose(ctx, publish.Change{Edits: c.edits, Data: data, Readme: p.readme()})
+// stands reports whether a change is proposed already.
+func (p *pass) stands(c *plan.Change, out *publish.Output) (bool, error) {
+	if !c.IsNeeded() {
+		return false, nil
+	}
+	message, stands, err := out.Stands(c.Edits)
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", p.pipeline.Spec.Output.ProposedBranch(), err)
+	}
+	p.report.Proposed.Message = message
+	return stands, nil
+}
+
+// proposeNew proposes a change with a new commit.
+func (p *pass) proposeNew(ctx context.Context, from *start, c *plan.Change, out *publish.Output) (plumbing.Hash, error) {
+	report, data := p.report.Proposed, messageData(from.inputs, c)
+	pushed, err := out.Propose(ctx, publish.Change{Edits: c.Edits, Data: data, Readme: c.Readme()})
 	p.report.Diags = append(p.report.Diags, pushed.Warnings...)
 	if !pushed.Base.IsZero() {
-		p.branch.Commit, out.Base = pushed.Base, pushed.Base.String() // there may have been none
+		report.Base = pushed.Base.String() // the push made the output branch if there was none
 	}
 	if err != nil {
 		return pushed.Commit, err
 	}
-	out.Message, out.Data = pushed.Message, data
-	return pushed.Commit, p.settlePushed(c, &pushed)
+	report.Message, report.Data = pushed.Message, data
+	return pushed.Commit, p.settle(c, &pushed)
 }
 
-// note tells promotion tools what a commit is up to date with. They do without if it must be:
+// note tells promotion tools what a commit is up to date with. A note that is refused is a warning, because
 // nothing else depends on it.
-func (p *pass) note(ctx context.Context, commit, dry plumbing.Hash) {
-	n := publish.Note{Writer: p.writer(), Pipeline: p.pipeline.Metadata.Name, Commit: commit, Dry: dry}
+func (p *pass) note(ctx context.Context, from *start, commit, dry plumbing.Hash) {
+	n := publish.Note{Writer: p.writer(from), Pipeline: p.pipeline.Metadata.Name, Commit: commit, Dry: dry}
 	if err := p.memory.noted.Note(ctx, p.batches, n); err != nil {
-		p.warn(diag.NoteRefused, "", "allow pushes to "+publish.NotesRef+"; if it cannot be extended, delete it; or ignore this if nothing reads the note",
-			"what is proposed is on %s, its note was not pushed: %v", p.pipeline.Spec.Output.ProposedBranch(), err)
+		p.report.Diags = append(p.report.Diags, diag.Diagnostic{
+			Severity: diag.Warning, Code: diag.NoteRefused,
+			Message: fmt.Sprintf("what is proposed is on %s, its note was not pushed: %v", p.pipeline.Spec.Output.ProposedBranch(), err),
+			Hint:    "allow pushes to " + publish.NotesRef + "; if it cannot be extended, delete it; or ignore this if nothing reads the note",
+		})
 	}
 }
 
-// lock returns a commit of the inputs that holds what this pass renders from, and makes it
-// if need be.
-func (p *pass) lock(ctx context.Context, proposing bool) (commit plumbing.Hash, err error) {
-	inputs := p.renderedFrom()
-	file := inputs.NextLock(&p.tip, p.branch.Commit, proposing)
+// lock returns a commit of the branch of inputs that names what the pass renders, and makes it if there is none.
+func (p *pass) lock(ctx context.Context, from *start, isNew bool) (commit plumbing.Hash, err error) {
+	file := from.inputs.NextLock(&from.tip, from.branch.Commit, isNew)
 	if file == nil {
-		return p.tip.Inputs.Commit, nil
+		return from.tip.Inputs.Commit, nil
 	}
-	lock := publish.Lock{Writer: p.writer(), File: file, About: inputs.About(), Since: p.round}
+	lock := publish.Lock{Writer: p.writer(from), File: file, About: from.inputs.About(), Since: p.since}
 	if p.options.DryRun {
-		return lock.DryCommit(p.tip.Inputs)
+		return lock.DryCommit(from.tip.Inputs)
 	}
-	err = p.outside(ctx, func() (err error) {
+	err = p.gate.outside(ctx, func() (err error) {
 		commit, err = p.batches.Lock(ctx, lock)
 		return err
 	})

@@ -3,74 +3,76 @@ package gitsync
 import (
 	"context"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
-	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/publish"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// push commits a change on top of the tip that was fetched, and nowhere else.
-func (p *pass) push(ctx context.Context, c *change) error {
-	if p.promotes() {
-		return p.promote(ctx, c)
+// destination is where a pass publishes.
+func (p *pass) destination(from *start, rd *object.Reader) *publish.Output {
+	return &publish.Output{Writer: p.writer(from), Inputs: from.inputs, Tip: from.tip, Branch: from.branch, Reader: rd}
+}
+
+// writer is how a pass writes to the output's repository.
+func (p *pass) writer(from *start) publish.Writer {
+	return publish.Writer{Repo: p.output, Pusher: p.pusher, Sign: p.sign, Author: from.inputs.Author()}
+}
+
+// push commits a change on top of the output branch.
+func (p *pass) push(ctx context.Context, from *start, c *plan.Change, out *publish.Output) error {
+	if p.isRefused(from, c) {
+		return nil
 	}
-	pushed, err := p.destination().Push(ctx, publish.Change{Edits: c.edits, Data: p.messageData()})
+	if !c.IsNeeded() {
+		p.remember(from)
+		return p.settle(c, nil)
+	}
+	if err := p.describe(c, from.inputs, publish.Dry{}); err != nil || c.Refused != nil || p.options.DryRun {
+		return err
+	}
+	p.gate.leave()
+	p.report.enter(StagePush)
+	pushed, err := out.Push(ctx, publish.Change{Edits: c.Edits, Data: messageData(from.inputs, c)})
 	p.report.Diags = append(p.report.Diags, pushed.Warnings...)
 	if err != nil || pushed.Commit.IsZero() {
 		return err
 	}
 	p.report.Commit = pushed.Commit.String()
-	return p.settlePushed(c, &pushed)
+	return p.settle(c, &pushed)
 }
 
-// destination is where this pass publishes.
-func (p *pass) destination() *publish.Output {
-	return &publish.Output{Writer: p.writer(), Inputs: p.renderedFrom(), Tip: p.tip, Branch: p.branch, Reader: p.reader}
-}
-
-// renderedFrom is what the pass renders, once it is fetched.
-func (p *pass) renderedFrom() *publish.Inputs {
-	in := &publish.Inputs{Pipeline: &p.pipeline, Version: p.options.Version}
-	for i, src := range p.sources {
-		in.Sources = append(in.Sources, publish.Source{URL: src.Repo.URL(), Ref: src.Ref.RepoRef().String(), Commit: p.commits[i]})
+// describe adds the files that describe a change, and reports what changes.
+func (p *pass) describe(c *plan.Change, inputs *publish.Inputs, dry publish.Dry) error {
+	err := c.Describe(plan.Provenance{Sources: inputs.SourceCommits(), Metadata: inputs.Metadata(dry), UnitMetadata: inputs.UnitMetadata(dry)})
+	if err != nil || c.Refused != nil {
+		return err
 	}
-	return in
+	var warnings diag.List
+	if warnings, err = c.StaleSecrets(); err != nil {
+		return err
+	}
+	p.report.Diags = append(p.report.Diags, warnings...)
+	p.report.Changes, err = c.Files()
+	return err
 }
 
-// writer is how this pass writes to the output's repository.
-func (p *pass) writer() publish.Writer {
-	return publish.Writer{Repo: p.output, Pusher: p.pusher, Sign: p.sign, Author: p.renderedFrom().Author()}
-}
-
-// messageData is what the templates of messages see.
-func (p *pass) messageData() pipeline.Message {
-	data := p.renderedFrom().MessageData()
-	for _, plan := range p.plan {
-		for state, list := range map[UnitState]*[]string{UnitAdded: &data.Added, UnitChanged: &data.Changed, UnitRemoved: &data.Removed, UnitHeld: &data.Held} {
-			if plan.state == state {
-				*list = append(*list, plan.name)
-			}
-		}
+// messageData is what the templates of messages are given.
+func messageData(inputs *publish.Inputs, c *plan.Change) pipeline.Message {
+	data := inputs.MessageData()
+	for state, list := range map[plan.UnitState]*[]string{plan.UnitAdded: &data.Added, plan.UnitChanged: &data.Changed, plan.UnitRemoved: &data.Removed, plan.UnitHeld: &data.Held} {
+		*list = c.UnitsWith(state)
 	}
 	return data
 }
 
-// settlePushed settles the units that were written, also if only their README.md was.
-func (p *pass) settlePushed(c *change, pushed *publish.Pushed) error {
-	out := map[string]plumbing.Hash{}
-	for i := range p.plan {
-		plan := &p.plan[i]
-		_, told := c.edits[p.branch.At(plan.name, branch.ReadmeFile)]
-		if plan.state == UnitUnchanged && !told || plan.state != UnitUnchanged && plan.action != write {
-			continue
-		}
-		dir, err := pushed.Folder(p.branch.At(plan.name))
-		if err != nil {
-			return err
-		}
-		out[plan.name] = dir
+// settle keeps which units are on the branch as they were rendered, after a push or without one.
+func (p *pass) settle(c *plan.Change, pushed *publish.Pushed) (err error) {
+	if pushed == nil {
+		p.memory.settled, err = c.Settle(nil)
+	} else {
+		p.memory.settled, err = c.Settle(pushed.Folder)
 	}
-	p.settle(out)
-	return nil
+	return err
 }

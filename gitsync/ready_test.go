@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 func TestReady(t *testing.T) {
@@ -15,8 +16,8 @@ func TestReady(t *testing.T) {
 	}{
 		"pushed":     {gitsync.Report{Output: out, Commit: "5678"}, "True Succeeded rendered to env@sha1:5678"},
 		"up to date": {gitsync.Report{Output: out}, "True Succeeded env@sha1:1234 is up to date"},
-		"dry run":    {gitsync.Report{Output: out, DryRun: true, Changes: make([]gitsync.FileChange, 2)}, "True Succeeded 2 files would change"},
-		"held": {gitsync.Report{Output: out, Commit: "5678", Diags: diag.List{{Severity: diag.Error}}, Units: []gitsync.UnitReport{{State: gitsync.UnitHeld}}},
+		"dry run":    {gitsync.Report{Output: out, DryRun: true, Changes: make([]plan.FileChange, 2)}, "True Succeeded 2 files would change"},
+		"held": {gitsync.Report{Output: out, Commit: "5678", Diags: diag.List{{Severity: diag.Error}}, Units: []gitsync.UnitReport{{State: plan.UnitHeld}}},
 			"False BuildFailed errors: 1, objects held: 0, units held back: 1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,20 +23,21 @@ type remotes struct {
 // called during a pass.
 func (s *Syncer) SetCredentials(creds Credentials) error {
 	name := s.pipeline.Metadata.Name
-	if len(creds.Sources) != len(s.sources) {
-		return fmt.Errorf("pipeline %s: %d credentials for %d sources", name, len(creds.Sources), len(s.sources))
+	if len(creds.Sources) != len(s.sources.List) {
+		return fmt.Errorf("pipeline %s: %d credentials for %d sources", name, len(creds.Sources), len(s.sources.List))
 	}
 	first := s.output == nil
 	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first && reflect.DeepEqual(creds.Verify, s.creds.Verify)
 	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {
 		return nil
 	}
-	sign, verify, err := s.sign, s.verify, error(nil)
+	var verify []*signature.Verifier
+	sign, err := s.sign, error(nil)
 	if !sameKey {
 		sign, err = creds.Signing.Signer()
 	}
 	if err == nil && !sameRings {
-		verify, err = creds.verifiers(len(s.sources))
+		verify, err = creds.verifiers(len(s.sources.List))
 	}
 	if err == nil {
 		err = s.check(creds) // before a repository that others have too gets one of them
@@ -53,18 +54,21 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 		s.memory.done = nil // what was accepted may not be any more
 	}
 	old := s.remotes
-	s.remotes, s.creds, s.sign, s.verify = next, creds, sign, verify
-	s.use(perSource)
+	s.remotes, s.creds, s.sign = next, creds, sign
+	s.use(perSource, verify)
 	old.close() // what both have stays open
 	return nil
 }
 
-// use gives each source its repository.
-func (s *Syncer) use(perSource []*repo.Repo) {
+// use gives each source its repository and, unless it is nil, its verifier.
+func (s *Syncer) use(perSource []*repo.Repo, verify []*signature.Verifier) {
 	s.batches.Renew(s.pipeline.Metadata.Name, s.pusher, s.output)
-	for i, src := range s.sources {
+	for i, src := range s.sources.List {
 		src.Repo = perSource[i]
-		if len(s.sources) > 1 {
+		if verify != nil {
+			src.Verify = verify[i]
+		}
+		if len(s.sources.List) > 1 {
 			src.Label = src.Repo.URL() // what the pipeline says may hold a user name, which may be a token
 		}
 	}
@@ -72,7 +76,7 @@ func (s *Syncer) use(perSource []*repo.Repo) {
 
 // check finds credentials that cannot be used.
 func (s *Syncer) check(creds Credentials) error {
-	for i, src := range s.sources {
+	for i, src := range s.sources.List {
 		if err := (transport.Remote{URL: src.URL, Auth: creds.Sources[i]}).Check(); err != nil {
 			return err
 		}
@@ -144,7 +148,7 @@ func (s *Syncer) Refs() []RemoteRefs {
 	var out []RemoteRefs
 	for _, r := range s.repos {
 		refs := RemoteRefs{Repo: r}
-		for _, src := range s.sources {
+		for _, src := range s.sources.List {
 			ref := src.Ref.RepoRef()
 			ref.Optional = true
 			if src.Repo == r && ref.Commit == "" && !slices.Contains(refs.Refs, ref) {

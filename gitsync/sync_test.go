@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
@@ -84,7 +85,7 @@ func TestChangeTouchesOneUnit(t *testing.T) {
 			before := r.tree("b")
 			r.commit("two", map[string]string{"in/a/web.yaml": monitor("a", "web", "metrics")})
 			report := next()
-			if diff := cmp.Diff(map[string]gitsync.UnitState{"a/agent": "changed", "b/agent": "unchanged"}, states(report)); diff != "" {
+			if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "changed", "b/agent": "unchanged"}, states(report)); diff != "" {
 				t.Error(diff)
 			}
 			if r.tree("b") != before {
@@ -147,7 +148,7 @@ func TestBadObjectIsHeld(t *testing.T) {
 			bad["in/b/web.yaml"] = monitor("b", "web", "changed")
 			r.commit("bad", bad)
 			report := r.pass()
-			if diff := cmp.Diff(map[string]gitsync.UnitState{"a/agent": "unchanged", "b/agent": "changed"}, states(report)); diff != "" {
+			if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "unchanged", "b/agent": "changed"}, states(report)); diff != "" {
 				t.Errorf("%s\n%v", diff, report.Diags)
 			}
 			if errors := report.Diags.Count(diag.Error); errors != 1 {
@@ -188,7 +189,7 @@ func TestFirstRunLeavesTheBadObjectOut(t *testing.T) {
 	files["in/a/broken.yaml"] = "{"
 	r.commit("one", files)
 	report := r.pass()
-	if diff := cmp.Diff(map[string]gitsync.UnitState{"a/agent": "added", "b/agent": "added"}, states(report)); diff != "" {
+	if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "added", "b/agent": "added"}, states(report)); diff != "" {
 		t.Error(diff)
 	}
 	config := r.show("a/agent/agent-config.secret.yaml")
@@ -333,7 +334,7 @@ func TestUnreachableSource(t *testing.T) {
 	if diff := cmp.Diff([]string{"source-unreachable"}, codes(report, diag.Error)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string]gitsync.UnitState{"a/agent": "changed", "b/agent": "unchanged"}, states(report)); diff != "" {
+	if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "changed", "b/agent": "unchanged"}, states(report)); diff != "" {
 		t.Error(diff)
 	}
 	if !report.Sources[1].Stale {
@@ -379,7 +380,7 @@ func TestMissingPath(t *testing.T) {
 	r.pass()
 	r.pipeline.Spec.Sources[0].Paths = []string{"in/a", "in/c"}
 	report = r.pass()
-	if diff := cmp.Diff(map[string]gitsync.UnitState{"a/agent": "unchanged", "b/agent": "held"}, states(report)); diff != "" {
+	if diff := cmp.Diff(map[string]plan.UnitState{"a/agent": "unchanged", "b/agent": "held"}, states(report)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -393,7 +394,7 @@ func TestDryRun(t *testing.T) {
 	if out := r.out("for-each-ref"); strings.Contains(out, "env") || report.Commit != "" {
 		t.Errorf("something was pushed:\n%s", out)
 	}
-	i := slices.IndexFunc(report.Changes, func(c gitsync.FileChange) bool { return c.Path == "a/agent/agent-config.secret.yaml" })
+	i := slices.IndexFunc(report.Changes, func(c plan.FileChange) bool { return c.Path == "a/agent/agent-config.secret.yaml" })
 	if i < 0 || report.Changes[i].Op != "added" || report.Changes[i].Insertions < 10 {
 		t.Errorf("%+v", report.Changes)
 	}

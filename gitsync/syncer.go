@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/agentry-dev/agentry/generator"
-	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/hold"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
@@ -72,40 +71,23 @@ type Syncer struct {
 	pipeline pipeline.Pipeline
 	options  Options
 	render   generator.Options
-	sources  []*source.Source
+	sources  source.Sources
 	remotes
 	creds   Credentials
-	sign    signature.Func        // nil: commits are not signed
-	verify  []*signature.Verifier // of the sources; nil: any commit is accepted
-	own     *repo.Pool            // nil if Options has one
+	sign    signature.Func // nil: commits are not signed
+	own     *repo.Pool     // nil if Options has one
 	batches *publish.Batches
 	memory  memory
 }
 
-// memory is what makes later passes cheap.
+// memory has the caches of the stages, which make later passes cheap. The sources keep theirs.
 type memory struct {
-	set      *manifest.Set
-	rendered *generator.Output
-	written  map[string]writtenUnit
 	branch   branch.Cache
-	texts    map[parsedText]*manifest.Object
-	done     *done
+	lastGood hold.Cache
+	rendered *generator.Output
+	settled  plan.Settled
 	noted    publish.Noted
-}
-
-// writtenUnit is a unit and the folder that holds it.
-type writtenUnit struct {
-	unit *generator.Unit
-	dir  plumbing.Hash
-}
-
-// done is the outcome of a pass, valid as long as nothing moved.
-type done struct {
-	inputs []plumbing.Hash
-	tip    plumbing.Hash
-	report *Report
-
-	proposed, locked plumbing.Hash // with promotion: the tips of these branches
+	done     *done
 }
 
 // New prepares a pipeline, which must be valid and have its defaults. It contacts nobody.
@@ -130,7 +112,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
 	for _, src := range spec.Sources {
-		s.sources = append(s.sources, &source.Source{Source: src})
+		s.sources.List = append(s.sources.List, &source.Source{Source: src})
 	}
 	if err := s.SetCredentials(creds); err != nil {
 		s.Close()
@@ -161,7 +143,7 @@ func (s *Syncer) Pass(ctx context.Context) (*Report, error) {
 // moved since the last pass, it uses no network of its own.
 func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error) {
 	for attempt := 1; ; attempt++ {
-		report, err := s.attempt(ctx, since, attempt == maxAttempts)
+		report, err := s.attempt(ctx, since)
 		if !errors.Is(err, repo.ErrLostRace) || attempt == maxAttempts || ctx.Err() != nil {
 			return report, err
 		}
@@ -174,34 +156,15 @@ func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error
 }
 
 // attempt makes the pass on the tip that it finds.
-func (s *Syncer) attempt(ctx context.Context, since time.Time, last bool) (*Report, error) {
+func (s *Syncer) attempt(ctx context.Context, since time.Time) (*Report, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, fmt.Errorf("the pass took longer than %s", s.options.Timeout))
 	defer cancel()
-	p := &pass{Syncer: s, round: since, last: last, report: &Report{Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun}}
-	defer func() { p.report.enter("") }()
-	p.report.enter(StageFetch)
-	if err := p.fetch(ctx); err != nil {
-		return p.report, err
-	}
-	if d := s.memory.done; d != nil && d.tip == p.branch.Commit && p.sameInputs(d.inputs) && p.sameProposal(ctx, d) {
-		same := *d.report
-		same.Stages = p.report.Stages
-		p.report = &same
-		return p.report, nil
-	}
-	p.report.enter(StageWait)
-	if err := p.enterGate(ctx); err != nil {
-		return p.report, err
-	}
-	defer p.leaveGate()
-	p.report.enter(StageRender)
-	p.reader = s.output.Reader()
-	defer p.reader.Close()
-	p.lastGood = p.newLastGood(ctx)
+	output := &s.pipeline.Spec.Output
+	p := &pass{Syncer: s, since: since, gate: gate{wait: s.options.Gate}, report: &Report{
+		Pipeline: s.pipeline.Metadata.Name, DryRun: s.options.DryRun,
+		Output: OutputReport{URL: s.output.URL(), Branch: output.Branch, Path: output.Path},
+	}}
 	err := p.run(ctx)
-	if err != nil {
-		return p.report, err
-	}
-	p.report.finish()
-	return p.report, nil
+	p.report.enter("")
+	return p.report, err
 }

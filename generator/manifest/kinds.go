@@ -16,7 +16,7 @@ const (
 	coreVersion   = "v1"
 	promGroup     = "monitoring.coreos.com"
 	promVersion   = promGroup + "/v1"
-	namespaceKind = "Namespace"
+	NamespaceKind = "Namespace"
 )
 
 // typed is the Go value of an object.
@@ -44,7 +44,7 @@ func newValue(apiVersion, kind string) typed {
 			return &corev1.Secret{}
 		case "ConfigMap":
 			return &corev1.ConfigMap{}
-		case namespaceKind:
+		case NamespaceKind:
 			return &corev1.Namespace{}
 		}
 	}
@@ -73,7 +73,7 @@ func newOwn(kind string) typed {
 
 // Kinds returns the kinds that agentry reads.
 func Kinds() []string {
-	return append(append(ownKinds(), promKinds()...), "Secret", "ConfigMap", namespaceKind)
+	return append(append(ownKinds(), promKinds()...), "Secret", "ConfigMap", NamespaceKind)
 }
 
 func ownKinds() []string {

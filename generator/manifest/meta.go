@@ -39,7 +39,7 @@ func readMetadata(w written) (metav1.ObjectMeta, findings) {
 	}
 	f.checkName(meta.Name, w.kind, raw)
 	switch {
-	case w.kind == namespaceKind:
+	case w.kind == NamespaceKind:
 		meta.Namespace = ""
 	case isAbsent(raw["namespace"]) && w.opts.DefaultNamespace != "":
 		meta.Namespace = w.opts.DefaultNamespace
@@ -102,7 +102,7 @@ func quoteIt(value any) string {
 
 func (f *findings) checkName(name, kind string, raw map[string]any) {
 	valid := apivalidation.NameIsDNSSubdomain
-	if kind == namespaceKind {
+	if kind == NamespaceKind {
 		valid = apivalidation.NameIsDNSLabel
 	}
 	switch _, isText := raw["name"].(string); {

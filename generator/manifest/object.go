@@ -31,6 +31,16 @@ func (id ID) String() string {
 	return id.Kind + "/" + id.Namespace + "/" + id.Name
 }
 
+// ParseID reads what [ID.String] returns. It reports whether the text has that form.
+func ParseID(text string) (ID, bool) {
+	kind, rest, _ := strings.Cut(text, "/")
+	if kind == NamespaceKind {
+		return ID{Kind: kind, Name: rest}, true
+	}
+	namespace, name, ok := strings.Cut(rest, "/")
+	return ID{Kind: kind, Namespace: namespace, Name: name}, ok
+}
+
 // Compare orders identities by namespace, name and kind. Everything that agentry renders has this order.
 func (id ID) Compare(other ID) int {
 	for _, c := range [...][2]string{{id.Namespace, other.Namespace}, {id.Name, other.Name}, {id.Kind, other.Kind}} {

@@ -184,6 +184,25 @@ func (b *Branch) Equals(name string, data []byte) (same, exists bool, err error)
 	return Holds(entry, data), true, err
 }
 
+// Read returns the file at a path from the root of the branch, or nil if there is no plain file.
+func (b *Branch) Read(name string) ([]byte, error) {
+	if b.Tree.IsZero() {
+		return nil, nil
+	}
+	entry, err := b.Lookup(name)
+	if errors.Is(err, object.ErrPathNotFound) || err == nil && !entry.Mode.IsFile() {
+		return nil, nil
+	}
+	var data []byte
+	if err == nil {
+		data, err = b.reader.Blob(entry.Hash, MaxOutputBytes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}
+
 // Holds reports whether an entry is a plain file with that content.
 func Holds(e object.Entry, data []byte) bool {
 	return e.Mode == filemode.Regular && e.Hash == plumbing.ComputeHash(plumbing.BlobObject, data)

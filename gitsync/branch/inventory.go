@@ -1,6 +1,7 @@
 package branch
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -29,6 +30,10 @@ const (
 	AttributesFile = ".gitattributes"
 )
 
+// Attributes is the content of AttributesFile. It keeps generated files out of a forge's language statistics and
+// diffs.
+const Attributes = "**/README.md linguist-generated=true\n**/hydrator.metadata linguist-generated=true\n**/.agentry/* linguist-generated=true\n"
+
 // Limits of what is read from the output branch.
 const (
 	maxInventoryBytes = 16 << 20
@@ -53,6 +58,19 @@ type Inventory struct {
 	Damaged bool     // it or UnitsFile is not on the tip and was read from the branch's history
 }
 
+// Base returns the commit of a source that the output was rendered from. It is zero if that is unknown.
+func (inv *Inventory) Base(url, ref string) plumbing.Hash {
+	if inv != nil {
+		for _, s := range inv.Sources {
+			if s.URL == url && s.Ref == ref {
+				return plumbing.NewHash(s.Commit)
+			}
+		}
+	}
+	return plumbing.ZeroHash
+}
+
+// SourceCommit is an input commit.
 type SourceCommit struct {
 	URL    string `json:"url"`
 	Ref    string `json:"ref"`
@@ -112,10 +130,15 @@ func SHA256(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// EncodeJSON encodes with an indentation of two spaces and a final newline.
+// EncodeJSON encodes with an indentation of two spaces, a final newline and no HTML escapes, as Argo CD writes
+// hydrator.metadata.
 func EncodeJSON(v any) ([]byte, error) {
-	data, err := json.MarshalIndent(v, "", "  ")
-	return append(data, '\n'), err
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
 }
 
 // maxHistory is how many commits are searched for a lost inventory.

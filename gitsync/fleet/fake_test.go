@@ -19,6 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
@@ -430,7 +431,7 @@ func (p *fakePasser) report() *gitsync.Report {
 		text += s.Commit
 		report.Sources = append(report.Sources, s)
 	}
-	report.Units = []gitsync.UnitReport{{Name: "monitoring/agent", State: gitsync.UnitChanged}}
+	report.Units = []gitsync.UnitReport{{Name: "monitoring/agent", State: plan.UnitChanged}}
 	if after := hash("rendered " + text); after != before {
 		p.w.set(url, branch, after)
 		report.Commit = after.String()

@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // expander is the passer of a definition with forEach: its passes list folders and make
@@ -33,7 +34,7 @@ func newExpander(def *Definition, pool *repo.Pool, creds gitsync.Credentials) (*
 // PassSince implements passer. What is in the report's diagnostics is what is wrong with
 // folders; an error means that none could be listed, and leaves the pipelines as they are.
 func (e *expander) PassSince(ctx context.Context, since time.Time) (*gitsync.Report, error) {
-	folders, commit, err := gitsync.ListFolders(ctx, e.repo, &e.def.Pipeline, e.keys, since)
+	folders, commit, err := source.ListFolders(ctx, e.repo, &e.def.Pipeline, e.keys, since)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // record enters a pass; of a failed one only its error.
@@ -117,7 +118,7 @@ func units(reports []gitsync.UnitReport, before []UnitStatus) []UnitStatus {
 	out := make([]UnitStatus, 0, len(reports))
 	now := metav1.Now()
 	for _, u := range reports {
-		if u.State == gitsync.UnitRemoved {
+		if u.State == plan.UnitRemoved {
 			continue
 		}
 		out = append(out, UnitStatus{
@@ -130,15 +131,15 @@ func units(reports []gitsync.UnitReport, before []UnitStatus) []UnitStatus {
 
 func unitCondition(u gitsync.UnitReport) condition {
 	switch u.State {
-	case gitsync.UnitHeld, gitsync.UnitLeftOut:
+	case plan.UnitHeld, plan.UnitLeftOut:
 		return ready(metav1.ConditionFalse, meta.BuildFailedReason, u.Reason)
-	case gitsync.UnitPaused:
+	case plan.UnitPaused:
 		return ready(metav1.ConditionTrue, meta.SuspendedReason, "kept as it is: its GrafanaAgent is paused")
 	}
 	return ready(metav1.ConditionTrue, meta.SucceededReason, "rendered")
 }
 
-func held(objects []gitsync.HeldObject) []HeldStatus {
+func held(objects []plan.HeldObject) []HeldStatus {
 	out := make([]HeldStatus, 0, len(objects))
 	for _, h := range objects {
 		out = append(out, HeldStatus{

@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 func TestStatusInJSON(t *testing.T) {
@@ -24,8 +25,8 @@ func TestStatusInJSON(t *testing.T) {
 			report := p.report()
 			bad := diag.Diagnostic{Severity: diag.Error, Code: diag.InvalidSetting, Message: "is wrong", File: "in/a.yaml", Line: 3, Column: 1, Object: diag.Object{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}}
 			report.Diags = diag.List{{Severity: diag.Warning, Code: diag.NoteRefused, Message: "a note"}, bad}
-			report.Units = []gitsync.UnitReport{{Name: "a/agent", State: gitsync.UnitHeld, Reason: "spec is wrong"}, {Name: "b/agent", State: gitsync.UnitRemoved}, {Name: "c/agent", State: gitsync.UnitPaused}}
-			report.Held = []gitsync.HeldObject{{Object: manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}, Units: []string{"a/agent"}, As: branch.CommitRef{Commit: "1234"}, Reason: bad}}
+			report.Units = []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitHeld, Reason: "spec is wrong"}, {Name: "b/agent", State: plan.UnitRemoved}, {Name: "c/agent", State: plan.UnitPaused}}
+			report.Held = []plan.HeldObject{{Object: manifest.ID{Kind: "ServiceMonitor", Namespace: "a", Name: "web"}, Units: []string{"a/agent"}, As: branch.CommitRef{Commit: "1234"}, Reason: bad}}
 			return report, nil
 		}
 		w.run(def("x", urlA))

@@ -54,6 +54,20 @@ func (l *LockFile) SameSources(in *Inputs) bool {
 	return l != nil && slices.Equal(l.Sources, in.SourceCommits())
 }
 
+// Commits are the commits of a source in a lock file; there may be no lock file. Who can write to the branch could
+// have written them.
+func (l *LockFile) Commits(url, ref string) []plumbing.Hash {
+	var out []plumbing.Hash
+	if l != nil {
+		for _, s := range l.Sources {
+			if s.URL == url && s.Ref == ref && plumbing.IsHash(s.Commit) {
+				out = append(out, plumbing.NewHash(s.Commit))
+			}
+		}
+	}
+	return out
+}
+
 // lockFile is what is rendered from.
 func (in *Inputs) lockFile() *LockFile {
 	return &LockFile{Version: lockVersion, Pipeline: in.Pipeline.Metadata.Name, Sources: in.SourceCommits(), Spec: in.renderDigest(), Agentry: in.Version}
@@ -169,7 +183,7 @@ func lockCommit(wr Writer, batch []*lockEntry) func(*object.Reader, *object.Writ
 		}
 		edits := map[string]object.Edit{}
 		for _, e := range batch {
-			data, err := EncodeJSON(e.File)
+			data, err := branch.EncodeJSON(e.File)
 			if err != nil {
 				return plumbing.ZeroHash, err
 			}

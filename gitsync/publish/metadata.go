@@ -1,18 +1,14 @@
 package publish
 
 import (
-	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
@@ -54,7 +50,7 @@ type Dry struct {
 // UnitMetadata names what a unit was rendered from.
 func (in *Inputs) UnitMetadata(dry Dry) Metadata {
 	first := in.Sources[0]
-	m := Metadata{RepoURL: first.URL, DrySHA: first.Commit.Hash.String(), Commands: []string{Command(&in.Pipeline.Spec, 0)}}
+	m := Metadata{RepoURL: first.URL, DrySHA: first.Commit.Hash.String(), Commands: []string{in.Pipeline.Spec.RenderCommand(0)}}
 	if dry != (Dry{}) {
 		m.RepoURL, m.DrySHA = dry.RepoURL, dry.Commit.String()
 	}
@@ -88,16 +84,6 @@ func ReadDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, err
 	return m.DrySHA, nil
 }
 
-// EncodeJSON is [branch.EncodeJSON] without HTML escapes, as Argo CD writes the format.
-func EncodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(v)
-	return b.Bytes(), err
-}
-
 func (src *Source) describe() ReferencedCommit {
 	c := src.Commit
 	subject, body := foreigntext.SplitMessage(c.Message)
@@ -105,47 +91,6 @@ func (src *Source) describe() ReferencedCommit {
 		SHA: c.Hash.String(), RepoURL: src.URL, Author: foreigntext.Person(c.Author),
 		Date: foreigntext.SafeDate(c.Author.When).Format(time.RFC3339), Subject: subject, Body: body,
 	}
-}
-
-// Command is what reproduces the manifests from a checkout of a source.
-func Command(s *pipeline.Spec, source int) string {
-	args := []string{"agentry render", "--compatibility", string(s.Compatibility), "--secrets", string(s.Secrets.Policy)}
-	if s.Secrets.RestartOnChange {
-		args = append(args, "--secrets-restart-on-change")
-	}
-	if s.UnknownFields == pipeline.UnknownFieldsWarn {
-		args = append(args, "--unknown-fields", string(s.UnknownFields))
-	}
-	if s.DefaultNamespace != "" {
-		args = append(args, "--namespace", s.DefaultNamespace)
-	}
-	var pairs []string
-	for k, v := range s.Operator.Labels {
-		pairs = append(pairs, k+"="+v)
-	}
-	slices.Sort(pairs)
-	if len(pairs) > 0 {
-		args = append(args, "--operator-labels", strings.Join(pairs, ","))
-	}
-	if s.Operator.AgentSelector != "" {
-		args = append(args, "--agent-selector", quote(s.Operator.AgentSelector))
-	}
-	if s.SDAggregator.URL != scrape.DefaultSDURL {
-		args = append(args, "--sd-aggregator-url", quote(s.SDAggregator.URL))
-	}
-	args = append(args, "-o", "OUT")
-	for _, path := range s.Sources[source].Paths {
-		args = append(args, quote(path))
-	}
-	return strings.Join(args, " ")
-}
-
-// quote makes a shell word of a text.
-func quote(s string) string {
-	if s != "" && !strings.ContainsAny(s, " \t\n'\"\\$`!*?[]{}()<>|&;#~=%") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // referenced reads the trailers by which a commit names the one that caused it, as Argo
@@ -167,6 +112,3 @@ func referenced(message string) (ReferencedCommit, bool) {
 	}
 	return c, c != (ReferencedCommit{})
 }
-
-// Attributes keep generated files out of a forge's language statistics and diffs.
-const Attributes = "**/README.md linguist-generated=true\n**/hydrator.metadata linguist-generated=true\n**/.agentry/* linguist-generated=true\n"

@@ -109,14 +109,14 @@ func (o *Output) seed(p *Pushed, readme []byte) error {
 	in := o.Inputs
 	output, name := &in.Pipeline.Spec.Output, in.Pipeline.Metadata.Name
 	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: name, Sources: []branch.SourceCommit{}, Root: []branch.FileEntry{
-		{Path: branch.AttributesFile, SHA256: branch.SHA256([]byte(Attributes))}, {Path: branch.ReadmeFile, SHA256: branch.SHA256(readme)},
+		{Path: branch.AttributesFile, SHA256: branch.SHA256([]byte(branch.Attributes))}, {Path: branch.ReadmeFile, SHA256: branch.SHA256(readme)},
 	}}
-	data, err := EncodeJSON(inv)
+	data, err := branch.EncodeJSON(inv)
 	if err != nil {
 		return err
 	}
 	p.tree, err = p.w.EditTree(plumbing.ZeroHash, map[string]object.Edit{
-		o.Branch.At(branch.ReadmeFile): {Data: readme}, o.Branch.At(branch.AttributesFile): {Data: []byte(Attributes)},
+		o.Branch.At(branch.ReadmeFile): {Data: readme}, o.Branch.At(branch.AttributesFile): {Data: []byte(branch.Attributes)},
 		o.Branch.At(branch.InventoryFile): {Data: data}, o.Branch.At(branch.UnitsFile): {Data: []byte("[]\n")},
 	})
 	if err != nil {

@@ -60,8 +60,8 @@ func (b *Base) read(src *Source, head plumbing.Hash, opts manifest.Options, old 
 	return nil
 }
 
-// HasCommit fetches an older commit into the cache, and reports whether a new clone could fetch it too.
-func (s *Source) HasCommit(ctx context.Context, head, id plumbing.Hash) (bool, error) {
+// hasCommit fetches an older commit into the cache, and reports whether a new clone could fetch it too.
+func (s *Source) hasCommit(ctx context.Context, head, id plumbing.Hash) (bool, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
 	cached := rd.Has(id)
@@ -107,21 +107,21 @@ type missingCommits struct {
 	ids  map[plumbing.Hash]bool
 }
 
-// IsAway reports whether the source is known not to have the commit at this head.
-func (s *Source) IsAway(head, id plumbing.Hash) bool {
+// isAway reports whether the source is known not to have the commit at this head.
+func (s *Source) isAway(head, id plumbing.Hash) bool {
 	if s.away.head != head {
 		s.away = missingCommits{head: head, ids: map[plumbing.Hash]bool{}}
 	}
 	return s.away.ids[id]
 }
 
-// SetAway records that the source does not have a commit.
-func (s *Source) SetAway(id plumbing.Hash) { s.away.ids[id] = true }
+// setAway records that the source does not have a commit.
+func (s *Source) setAway(id plumbing.Hash) { s.away.ids[id] = true }
 
-// ReadBase reads the base of a source. It reads only the files that differ from the head; the other files are
+// readBase reads the base of a source. It reads only the files that differ from the head; the other files are
 // the head's. The result is cached until one of the two moves. get returns the commit of the base, or nil if it
 // is not available.
-func (s *Source) ReadBase(id plumbing.Hash, head *object.Commit, opts manifest.Options, get func() (*object.Commit, error)) (*Base, error) {
+func (s *Source) readBase(id plumbing.Hash, head *object.Commit, opts manifest.Options, get func() (*object.Commit, error)) (*Base, error) {
 	old := s.base
 	if old != nil && old.id == id && old.head == head.Hash {
 		return old, nil

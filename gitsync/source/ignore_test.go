@@ -150,7 +150,7 @@ func head(t *testing.T, r *repo.Repo) plumbing.Hash {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit, err := ReadCommit(r, tips[0].Commit)
+	commit, err := (&Source{Repo: r}).commit(tips[0].Commit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,11 +58,8 @@ func (f *File) isOdd() bool {
 // IsIdentity reports whether an object can have that name.
 func IsIdentity(id manifest.ID) bool {
 	named := len(validation.IsDNS1123Subdomain(id.Name)) == 0
-	return named && (id.Kind == NamespaceKind || len(validation.IsDNS1123Label(id.Namespace)) == 0)
+	return named && (id.Kind == manifest.NamespaceKind || len(validation.IsDNS1123Label(id.Namespace)) == 0)
 }
-
-// NamespaceKind is the kind of objects that are in no namespace.
-const NamespaceKind = "Namespace"
 
 // Below reports whether a file or folder with that name was read.
 func (in *Input) Below(name string) bool {

@@ -21,13 +21,12 @@ func TestWhatIsKeptOfFilesIsWhatTheySay(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 2))
-		sources := []*Source{{}, {}}
-		var set *manifest.Set
-		for _, src := range sources {
+		sources := Sources{List: []*Source{{}, {}}}
+		for _, src := range sources.List {
 			src.Input = newInput()
 		}
 		for step := range 40 {
-			in := &sources[random.IntN(2)].Input
+			in := &sources.List[random.IntN(2)].Input
 			for range 1 + random.IntN(3) {
 				name := fmt.Sprintf("%s/%d.yaml", []string{"a", "a/b", "c"}[random.IntN(3)], random.IntN(2))
 				if random.IntN(3) == 0 {
@@ -39,16 +38,16 @@ func TestWhatIsKeptOfFilesIsWhatTheySay(t *testing.T) {
 			if random.IntN(3) == 0 {
 				continue // as when a pass fails before it has a set
 			}
-			var fresh []*Source
-			for _, src := range sources {
+			var fresh Sources
+			for _, src := range sources.List {
 				again := &Source{Input: newInput()}
 				for _, name := range slices.Sorted(maps.Keys(src.Input.Files)) {
 					again.Input.put(src.Input.Files[name])
 				}
-				fresh = append(fresh, again)
+				fresh.List = append(fresh.List, again)
 			}
-			set = Objects(sources, set)
-			if diff := cmp.Diff(kept(fresh, Objects(fresh, nil)), kept(sources, set)); diff != "" {
+			sources.objects = sources.merge()
+			if diff := cmp.Diff(kept(fresh.List, fresh.merge()), kept(sources.List, sources.objects)); diff != "" {
 				t.Fatalf("seed %d, step %d (-files +kept):\n%s", seed, step, diff)
 			}
 		}

@@ -1,32 +1,27 @@
 package source
 
 import (
-	"maps"
-	"slices"
-
-	"github.com/go-git/go-git/v5/plumbing"
-
-	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
 // Source is one source with what was read of it.
 type Source struct {
 	pipeline.Source
-	Repo  *repo.Repo
-	Label string // its URL in diagnostics, if there are several sources
-	Input Input
-	base  *Base // nil until it is needed
-	away  missingCommits
+	Repo   *repo.Repo
+	Label  string              // its URL in diagnostics, if there are several sources
+	Verify *signature.Verifier // of commits; nil accepts any
+	Input  Input
+	base   *Base // nil until it is needed
+	away   missingCommits
 }
 
-// Forget drops what was read of the source. The next pass reads it again.
-func (s *Source) Forget() { s.Input, s.base = Input{}, nil }
+// RefName returns the ref as inventories and lock files name it.
+func (s *Source) RefName() string { return s.Ref.RepoRef().String() }
 
-// Size estimates how many bytes are kept of the source.
-func (s *Source) Size() int64 {
+// size estimates how many bytes are kept of the source.
+func (s *Source) size() int64 {
 	var size int64
 	for _, f := range s.Input.Files {
 		size += f.size()
@@ -49,35 +44,4 @@ const (
 
 func (f *File) size() int64 {
 	return int64(BytesPerFile + bytesPerObject*len(f.Result.Objects) + CopiesOfText*f.bytes)
-}
-
-// ReadCommit reads a commit from the cache.
-func ReadCommit(r *repo.Repo, h plumbing.Hash) (*object.Commit, error) {
-	rd := r.Reader()
-	defer rd.Close()
-	return rd.Commit(h)
-}
-
-// Objects merges the objects of all files of the sources. If possible, it updates the last set, so that the
-// cost depends on the change.
-func Objects(sources []*Source, last *manifest.Set) *manifest.Set {
-	var gone, came []*manifest.Object
-	reshaped := last == nil
-	for _, src := range sources {
-		in := &src.Input
-		gone, came, reshaped = append(gone, in.gone...), append(came, in.came...), reshaped || in.reshaped
-		in.gone, in.came, in.reshaped = nil, nil, false
-	}
-	if !reshaped {
-		if set, ok := last.Change(gone, came); ok {
-			return set
-		}
-	}
-	var results []manifest.Result
-	for _, src := range sources {
-		for _, name := range slices.Sorted(maps.Keys(src.Input.Files)) {
-			results = append(results, src.Input.Files[name].Result)
-		}
-	}
-	return manifest.NewSet(results...)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 )
@@ -115,11 +116,11 @@ func (e Env) printForest(f display.Forest, format string) error {
 
 // leftOut returns the objects that are not rendered, and the units that cannot be rendered without them.
 // Without Git there are no last good versions.
-func leftOut(set *manifest.Set, out *generator.Output) ([]gitsync.HeldObject, []gitsync.UnitReport) {
-	byID := map[manifest.ID]gitsync.HeldObject{}
+func leftOut(set *manifest.Set, out *generator.Output) ([]plan.HeldObject, []gitsync.UnitReport) {
+	byID := map[manifest.ID]plan.HeldObject{}
 	var units []gitsync.UnitReport
 	for _, o := range set.LeftOut() {
-		byID[o.ID] = gitsync.HeldObject{Object: o.ID, Reason: firstError(out.Diags, func(d diag.Diagnostic) bool { return d.Object == o.Ref() })}
+		byID[o.ID] = plan.HeldObject{Object: o.ID, Reason: firstError(out.Diags, func(d diag.Diagnostic) bool { return d.Object == o.Ref() })}
 	}
 	for _, u := range out.Units {
 		if u.Failed {
@@ -127,18 +128,18 @@ func leftOut(set *manifest.Set, out *generator.Output) ([]gitsync.HeldObject, []
 			if reason.Code == "" {
 				reason = firstError(out.Diags, func(d diag.Diagnostic) bool { return slices.Contains(d.Units, u.Name) })
 			}
-			units = append(units, gitsync.UnitReport{Name: u.Name, State: gitsync.UnitLeftOut, Reason: display.Reason(reason)})
+			units = append(units, gitsync.UnitReport{Name: u.Name, State: plan.UnitLeftOut, Reason: display.Reason(reason)})
 		}
 		for _, h := range u.Held {
 			held := byID[h.ID]
-			byID[h.ID] = gitsync.HeldObject{Object: h.ID, Units: append(held.Units, u.Name), Reason: h.Reason}
+			byID[h.ID] = plan.HeldObject{Object: h.ID, Units: append(held.Units, u.Name), Reason: h.Reason}
 		}
 	}
-	held := make([]gitsync.HeldObject, 0, len(byID))
+	held := make([]plan.HeldObject, 0, len(byID))
 	for _, h := range byID {
 		held = append(held, h)
 	}
-	slices.SortFunc(held, func(a, b gitsync.HeldObject) int { return a.Object.Compare(b.Object) })
+	slices.SortFunc(held, func(a, b plan.HeldObject) int { return a.Object.Compare(b.Object) })
 	return held, units
 }
 

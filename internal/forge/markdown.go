@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // Code writes text as code in Markdown: on one line, with nothing in it that a forge would
@@ -47,7 +47,7 @@ func longestRun(text string, of rune) int {
 }
 
 // Held writes which objects are not rendered as they are in the inputs.
-func Held(b *strings.Builder, held []gitsync.HeldObject, limit int) {
+func Held(b *strings.Builder, held []plan.HeldObject, limit int) {
 	var lines []string
 	for _, h := range held {
 		as := "is left out"

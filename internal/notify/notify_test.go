@@ -25,6 +25,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
@@ -141,7 +142,7 @@ func (w *world) pass(reason, text string, change func(*fleet.Outcome)) fleet.Out
 
 func push(out *fleet.Outcome) {
 	out.Report.Commit = output
-	out.Report.Units = []gitsync.UnitReport{{Name: "team-a/agent", State: gitsync.UnitChanged}, {Name: "team-b/agent", State: gitsync.UnitUnchanged}}
+	out.Report.Units = []gitsync.UnitReport{{Name: "team-a/agent", State: plan.UnitChanged}, {Name: "team-b/agent", State: plan.UnitUnchanged}}
 }
 
 func hold(message string) func(*fleet.Outcome) {

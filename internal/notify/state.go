@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // state is what an event is sent for when it changes. Two of them can be compared.
@@ -156,7 +157,7 @@ func finding(f fleet.Finding) string {
 func units(r *gitsync.Report) []string {
 	var out []string
 	for _, u := range r.Units {
-		if slices.Contains([]gitsync.UnitState{gitsync.UnitAdded, gitsync.UnitChanged, gitsync.UnitRemoved}, u.State) {
+		if slices.Contains([]plan.UnitState{plan.UnitAdded, plan.UnitChanged, plan.UnitRemoved}, u.State) {
 			out = append(out, string(u.State)+" "+u.Name)
 		}
 	}

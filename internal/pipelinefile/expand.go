@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/gitsync/source"
 )
 
 // DefaultListTimeout limits the time of listing the folders of one forEach.
@@ -69,7 +69,7 @@ func (p *Pipeline) expandNow(ctx context.Context, opts ExpandOptions) ([]*Pipeli
 		return nil, nil, err
 	}
 	defer r.Close()
-	folders, _, err := gitsync.ListFolders(ctx, r, &p.Pipeline, creds.Verify[0], time.Now())
+	folders, _, err := source.ListFolders(ctx, r, &p.Pipeline, creds.Verify[0], time.Now())
 	if err != nil {
 		return nil, nil, err
 	}

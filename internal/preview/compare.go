@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
@@ -23,9 +24,9 @@ type result struct {
 	refused string // why the head was not rendered
 	units   []unitChange
 	files   []fileChange
-	held    []gitsync.HeldObject // that the base does not hold
-	diags   diag.List            // that the base does not have
-	known   int                  // errors and warnings of the base
+	held    []plan.HeldObject // that the base does not hold
+	diags   diag.List         // that the base does not have
+	known   int               // errors and warnings of the base
 }
 
 // unitChange is a unit that changes.
@@ -69,7 +70,7 @@ func compare(base, head *gitsync.Report, source int) result {
 		}
 	}
 	for _, h := range head.Held {
-		if !slices.ContainsFunc(base.Held, func(b gitsync.HeldObject) bool { return b.Object == h.Object && b.Reason.Message == h.Reason.Message }) {
+		if !slices.ContainsFunc(base.Held, func(b plan.HeldObject) bool { return b.Object == h.Object && b.Reason.Message == h.Reason.Message }) {
 			r.held = append(r.held, h)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 func TestGitAppliesADiffAndGetsTheOtherText(t *testing.T) {
@@ -73,7 +73,7 @@ func TestCommentsStayWithinTheLimitAndSayWhatIsMissing(t *testing.T) {
 		r.units = append(r.units, unitChange{fmt.Sprintf("team/agent-%d", i), "changed"})
 		r.files = append(r.files, fileChange{path: fmt.Sprintf("team/agent-%d/x.yaml", i), op: "changed", diff: strings.Repeat("+x\n", 500), plus: 500})
 		r.diags = append(r.diags, diag.Diagnostic{Severity: diag.Warning, Message: "m", File: fmt.Sprint("f", i)})
-		r.held = append(r.held, gitsync.HeldObject{})
+		r.held = append(r.held, plan.HeldObject{})
 	}
 	for _, limit := range []int{500, 2000, 10000, 65535, 1000000} {
 		text := r.markdown("prod", limit)

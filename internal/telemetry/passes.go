@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // Pass is the outcome of one pass of a pipeline.
@@ -151,7 +152,7 @@ func (c collection) summary(d descriptions, s *summary) {
 		c.gauge(d.findings, float64(n), string(severity))
 	}
 	if !c.folders {
-		for _, state := range gitsync.UnitStates() {
+		for _, state := range plan.UnitStates() {
 			c.gauge(d.units, float64(s.units[state]), string(state))
 		}
 		c.gauge(d.files, float64(s.files))

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 const id = "0123456789012345678901234567890123456789"
@@ -35,8 +36,8 @@ func pass(r *gitsync.Report, failed bool) Pass {
 func holding() *gitsync.Report {
 	return &gitsync.Report{
 		Diags: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}, {Severity: diag.Warning}},
-		Units: []gitsync.UnitReport{{Name: "a/agent", State: gitsync.UnitChanged, Files: 4}, {Name: "b/agent", State: gitsync.UnitHeld, Files: 3}},
-		Held: []gitsync.HeldObject{
+		Units: []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitChanged, Files: 4}, {Name: "b/agent", State: plan.UnitHeld, Files: 3}},
+		Held: []plan.HeldObject{
 			{Object: monitor("checkout"), Units: []string{"a/agent", "b/agent"}, Since: since(3)},
 			{Object: monitor("cart"), Units: []string{"a/agent"}, Since: since(2)},
 			{Object: manifest.ID{Kind: "Namespace", Name: "lost"}},

@@ -19,6 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
@@ -95,7 +96,7 @@ func among(t *testing.T, got, want map[string]float64) {
 func TestPassesOfAService(t *testing.T) {
 	s := NewService("v1")
 	pushed := &gitsync.Report{
-		Commit: id, Changes: []gitsync.FileChange{{Op: "removed"}, {Op: "removed"}, {Op: "added"}},
+		Commit: id, Changes: []plan.FileChange{{Op: "removed"}, {Op: "removed"}, {Op: "added"}},
 		Sources: []gitsync.SourceReport{{Date: time.UnixMilli(999_992_500)}, {Date: time.UnixMilli(999_000_000)}},
 	}
 	s.Passed(t.Context(), passed("prod", pushed, nil))

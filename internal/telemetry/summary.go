@@ -7,13 +7,14 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // summary is what the metrics say of a report.
 type summary struct {
 	ready    bool
 	findings map[diag.Severity]int
-	units    map[gitsync.UnitState]int
+	units    map[plan.UnitState]int
 	files    int
 	held     map[heldKey]int
 	since    map[string]time.Time // by unit: the oldest
@@ -28,7 +29,7 @@ type sourceKey struct{ url, ref string }
 func summarise(r *gitsync.Report) *summary {
 	s := &summary{
 		ready:    r.Ready().Status == metav1.ConditionTrue,
-		findings: map[diag.Severity]int{}, units: map[gitsync.UnitState]int{},
+		findings: map[diag.Severity]int{}, units: map[plan.UnitState]int{},
 		held: map[heldKey]int{}, since: map[string]time.Time{},
 		commits: map[sourceKey]string{}, stale: map[sourceKey]bool{},
 	}
@@ -49,7 +50,7 @@ func summarise(r *gitsync.Report) *summary {
 }
 
 // countHeld counts an object in each of its units.
-func (s *summary) countHeld(objects []gitsync.HeldObject) {
+func (s *summary) countHeld(objects []plan.HeldObject) {
 	for _, h := range objects {
 		units := h.Units
 		if len(units) == 0 {

@@ -48,9 +48,11 @@ func allowed() map[string][]string {
 		"gitsync/foreigntext":   {"gitsync/repo"},
 		"gitsync/signature":     {"generator/diag", "gitsync/foreigntext", "gitsync/repo"},
 		"gitsync/pipeline":      {"generator", "gitsync/repo", "internal/webhook/kind"},
-		"gitsync/source":        {"generator/diag", "generator/manifest", "gitsync/pipeline", "gitsync/repo", "gitsync/sourceignore", "internal/fault"},
+		"gitsync/source":        {"generator/diag", "generator/manifest", "gitsync/pipeline", "gitsync/repo", "gitsync/signature", "gitsync/sourceignore", "internal/fault"},
 		"gitsync/branch":        {"generator/manifest", "generator/workload", "gitsync/pipeline", "gitsync/repo"},
-		"gitsync/publish":       {"generator/build/integration", "generator/build/scrape", "generator/diag", "gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/signature"},
+		"gitsync/hold":          {"generator/diag", "generator/manifest", "gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/source"},
+		"gitsync/plan":          {"generator", "gitsync/branch", "gitsync/foreigntext", "gitsync/hold", "gitsync/pipeline", "gitsync/repo"},
+		"gitsync/publish":       {"generator/build/integration", "generator/diag", "gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/signature"},
 		"sd":                    {"sd", "internal/style"},
 		"sd/kubelet":            {}, // It writes to the cluster: nothing that reads what pods say.
 		"internal":              {"generator", "gitsync", "sd", "internal"},

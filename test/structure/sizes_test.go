@@ -23,32 +23,11 @@ const (
 	maxLinesOfAFile    = 400 // with its comments
 )
 
-// exceptions are the sizes above a limit that are known, with the most that each may be.
-// One that is no longer needed must be removed: the list only gets shorter.
-func exceptions() map[string]int {
-	return map[string]int{
-		"methods of type gitsync.pass":       93,
-		"files with methods of gitsync.pass": 18,
-		"files of package gitsync":           27,
-	}
-}
-
 func TestTypesPackagesFunctionsAndFilesAreSmall(t *testing.T) {
 	sizes := measure(t, productFiles(t))
-	known := exceptions()
 	for _, what := range slices.Sorted(maps.Keys(sizes)) {
-		size := sizes[what]
-		exception, excepted := known[what]
-		switch {
-		case size.n > size.limit && !excepted:
+		if size := sizes[what]; size.n > size.limit {
 			t.Errorf("%s: %d, the limit is %d", what, size.n, size.limit)
-		case size.n > size.limit && size.n > exception:
-			t.Errorf("%s: %d, it was %d and must not grow", what, size.n, exception)
-		}
-	}
-	for what := range known {
-		if size := sizes[what]; size.n <= size.limit {
-			t.Errorf("%s: %d is within the limit: remove the exception", what, size.n)
 		}
 	}
 }

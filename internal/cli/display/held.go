@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // maxWaiting limits the fields that are printed as waiting; JSON has all of them.
@@ -22,7 +23,7 @@ type heldNode struct {
 	Name      string   `json:"name"`
 	Units     []string `json:"units"`
 	// State is held if an earlier version is in effect, otherwise leftout.
-	State gitsync.UnitState `json:"state"`
+	State plan.UnitState `json:"state"`
 	// As is absent if the object is left out, or if its units keep their folders.
 	As    *branch.CommitRef `json:"as,omitempty"`
 	Since *branch.CommitRef `json:"since,omitempty"`
@@ -46,21 +47,21 @@ type reasonNode struct {
 
 // newHeldNodes returns a node for each object. Its state depends on its units: if a unit keeps its folder, a
 // version of the object is in effect although none was rendered.
-func newHeldNodes(objects []gitsync.HeldObject, units []gitsync.UnitReport) []*heldNode {
+func newHeldNodes(objects []plan.HeldObject, units []gitsync.UnitReport) []*heldNode {
 	kept := map[string]bool{}
 	for _, u := range units {
-		kept[u.Name] = u.State == gitsync.UnitHeld || u.State == gitsync.UnitPaused
+		kept[u.Name] = u.State == plan.UnitHeld || u.State == plan.UnitPaused
 	}
 	nodes := make([]*heldNode, 0, len(objects))
 	for _, h := range objects {
 		n := &heldNode{
 			Kind: h.Object.Kind, Namespace: h.Object.Namespace, Name: h.Object.Name, id: h.Object,
-			Units: append([]string{}, h.Units...), State: gitsync.UnitHeld, Why: newReason(h.Reason), Waiting: h.Waiting,
+			Units: append([]string{}, h.Units...), State: plan.UnitHeld, Why: newReason(h.Reason), Waiting: h.Waiting,
 		}
 		if h.As.Commit != "" {
 			n.As = &h.As
 		} else if !slices.ContainsFunc(h.Units, func(u string) bool { return kept[u] }) {
-			n.State = gitsync.UnitLeftOut
+			n.State = plan.UnitLeftOut
 		}
 		if h.Since.Commit != "" {
 			n.Since = &h.Since
@@ -97,7 +98,7 @@ func (n *heldNode) rendered() string {
 	switch {
 	case n.As != nil:
 		return "as of " + commitText(n.As)
-	case n.State == gitsync.UnitHeld:
+	case n.State == plan.UnitHeld:
 		return "as in the folders of its units, which stay as they are"
 	}
 	return ""
@@ -106,7 +107,7 @@ func (n *heldNode) rendered() string {
 // waiting returns the fields that would change if the object were fixed.
 func (n *heldNode) waiting() string {
 	switch {
-	case n.State == gitsync.UnitLeftOut:
+	case n.State == plan.UnitLeftOut:
 		return "" // the state says it
 	case n.Waiting == nil:
 		return "the object"
@@ -136,8 +137,8 @@ func (r reasonNode) String() string {
 func Reason(d diag.Diagnostic) string { return newReason(d).String() }
 
 // stateText returns a state in words.
-func stateText(state gitsync.UnitState) string {
-	if state == gitsync.UnitLeftOut {
+func stateText(state plan.UnitState) string {
+	if state == plan.UnitLeftOut {
 		return "left out"
 	}
 	return string(state)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // Suspended prints that a pipeline is suspended.
@@ -54,11 +55,11 @@ func Pass(w io.Writer, r *gitsync.Report, color bool) error {
 }
 
 // happened reports whether to print a unit's state. If the pass was refused, planned changes are not printed.
-func happened(r *gitsync.Report, state gitsync.UnitState) bool {
+func happened(r *gitsync.Report, state plan.UnitState) bool {
 	switch state {
-	case gitsync.UnitUnchanged:
+	case plan.UnitUnchanged:
 		return false
-	case gitsync.UnitAdded, gitsync.UnitChanged, gitsync.UnitRemoved:
+	case plan.UnitAdded, plan.UnitChanged, plan.UnitRemoved:
 		return r.Commit != "" || r.DryRun
 	}
 	return true

@@ -12,19 +12,20 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 func TestPrintReport(t *testing.T) {
 	const id = "0123456789012345678901234567890123456789"
 	output := gitsync.OutputReport{URL: "https://git.example.com/a.git", Branch: "environments/prod", Before: id}
 	units := []gitsync.UnitReport{
-		{Name: "a/added", State: gitsync.UnitAdded},
-		{Name: "b/same", State: gitsync.UnitUnchanged},
-		{Name: "c/held", State: gitsync.UnitHeld, Reason: "it has an error"},
-		{Name: "d/out", State: gitsync.UnitLeftOut},
-		{Name: "e/paused", State: gitsync.UnitPaused},
+		{Name: "a/added", State: plan.UnitAdded},
+		{Name: "b/same", State: plan.UnitUnchanged},
+		{Name: "c/held", State: plan.UnitHeld, Reason: "it has an error"},
+		{Name: "d/out", State: plan.UnitLeftOut},
+		{Name: "e/paused", State: plan.UnitPaused},
 	}
-	changes := []gitsync.FileChange{{Path: "a/added/x.yaml", Op: "added", Insertions: 3}, {Path: "kustomization.yaml", Op: "changed", Insertions: 1, Deletions: 2}}
+	changes := []plan.FileChange{{Path: "a/added/x.yaml", Op: "added", Insertions: 3}, {Path: "kustomization.yaml", Op: "changed", Insertions: 1, Deletions: 2}}
 	failed := diag.List{{Severity: diag.Error}}
 	first := branch.CommitRef{Commit: "1111111111", Date: time.Date(2026, 1, 2, 9, 4, 5, 0, time.FixedZone("", 3600))}
 	then := branch.CommitRef{Commit: "2222222222", Date: time.Date(2026, 1, 3, 3, 4, 5, 0, time.UTC)}
@@ -63,7 +64,7 @@ func TestPrintReport(t *testing.T) {
 `,
 		},
 		"held objects": {
-			gitsync.Report{Output: output, Units: units[1:3], Diags: failed, Held: []gitsync.HeldObject{
+			gitsync.Report{Output: output, Units: units[1:3], Diags: failed, Held: []plan.HeldObject{
 				{
 					Object: monitor("api"), Units: []string{"a/added", "b/same"}, As: first, Since: then, Reason: wrong,
 					Waiting: []string{"spec.a", "spec.b", "spec.c", "spec.d", "spec.e", "spec.f", "spec.labels[\n]", "spec.h"},
@@ -125,7 +126,7 @@ func TestPrintReport(t *testing.T) {
 
 // TestColorSaysNoMore takes the colours away again.
 func TestColorSaysNoMore(t *testing.T) {
-	report := &gitsync.Report{Pipeline: "prod", Held: []gitsync.HeldObject{{Object: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"}}}}
+	report := &gitsync.Report{Pipeline: "prod", Held: []plan.HeldObject{{Object: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"}}}}
 	var plain, colored strings.Builder
 	if err := errors.Join(Pass(&plain, report, false), Pass(&colored, report, true)); err != nil {
 		t.Fatal(err)

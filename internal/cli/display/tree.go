@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // node is an object with the objects below it.
@@ -23,7 +24,7 @@ type node struct {
 	Paused bool `json:"paused,omitempty"`
 	// State is set for a GrafanaAgent whose unit keeps its folder or is left out, and for an object that is not
 	// rendered as it is in the inputs. [Forest] has the details.
-	State gitsync.UnitState `json:"state,omitempty"`
+	State plan.UnitState    `json:"state,omitempty"`
 	As    *branch.CommitRef `json:"as,omitempty"`
 	// Counts is the number of objects below, by kind. It is absent for leaves.
 	Counts   map[string]int `json:"counts,omitempty"`
@@ -43,9 +44,9 @@ type Forest struct {
 
 // unitNode is a unit that is not rendered.
 type unitNode struct {
-	Name   string            `json:"name"`
-	State  gitsync.UnitState `json:"state"`
-	Reason string            `json:"reason"`
+	Name   string         `json:"name"`
+	State  plan.UnitState `json:"state"`
+	Reason string         `json:"reason"`
 }
 
 // selectable returns the kinds that are rendered only if a selector matches them.
@@ -55,7 +56,7 @@ func selectable() []string {
 }
 
 // NewForest returns the hierarchies, and the objects and units that are not rendered as they are in the inputs.
-func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []gitsync.HeldObject, units []gitsync.UnitReport) Forest {
+func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []plan.HeldObject, units []gitsync.UnitReport) Forest {
 	f := Forest{Agents: []*node{}, Unselected: []*node{}, Held: newHeldNodes(held, units)}
 	selected := map[manifest.ID]bool{}
 	for _, h := range trees {
@@ -74,7 +75,7 @@ func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []gitsync.H
 		}
 	}
 	for _, u := range units {
-		if u.State == gitsync.UnitHeld || u.State == gitsync.UnitLeftOut {
+		if u.State == plan.UnitHeld || u.State == plan.UnitLeftOut {
 			f.Units = append(f.Units, unitNode{u.Name, u.State, u.Reason})
 			f.markAgent(u)
 		}

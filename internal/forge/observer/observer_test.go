@@ -24,6 +24,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
@@ -177,7 +178,7 @@ func (w *world) outcome(status metav1.ConditionStatus, reason, text string, chan
 		Report: &gitsync.Report{
 			Pipeline: "prod-eu", Output: gitsync.OutputReport{URL: "https://git.example.com/org/monitoring", Branch: "env/prod"},
 			Sources: []gitsync.SourceReport{{URL: "https://git.example.com/org/monitoring", Ref: "branch main", Commit: commitA}},
-			Units:   []gitsync.UnitReport{{Name: "a/agent", State: gitsync.UnitUnchanged}},
+			Units:   []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitUnchanged}},
 		},
 		After: fleet.Status{
 			Name: "prod-eu", Owned: true, Units: make([]fleet.UnitStatus, 2),
@@ -193,7 +194,7 @@ func (w *world) outcome(status metav1.ConditionStatus, reason, text string, chan
 
 func pushed(out *fleet.Outcome) {
 	out.Report.Commit = output
-	out.Report.Units = []gitsync.UnitReport{{Name: "a/agent", State: gitsync.UnitChanged}, {Name: "b/agent", State: gitsync.UnitAdded}}
+	out.Report.Units = []gitsync.UnitReport{{Name: "a/agent", State: plan.UnitChanged}, {Name: "b/agent", State: plan.UnitAdded}}
 }
 
 func check(t *testing.T, what string, got []string, want ...string) {
@@ -279,14 +280,14 @@ func proposes(spec *pipeline.Spec) {
 func (w *world) proposal(commit string) fleet.Outcome {
 	return w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", func(o *fleet.Outcome) {
 		o.Report.Units = []gitsync.UnitReport{
-			{Name: "a/agent", State: gitsync.UnitChanged}, {Name: "b/agent", State: gitsync.UnitUnchanged},
-			{Name: "c/agent", State: gitsync.UnitHeld, Reason: "c.yaml:3: @everyone look"},
+			{Name: "a/agent", State: plan.UnitChanged}, {Name: "b/agent", State: plan.UnitUnchanged},
+			{Name: "c/agent", State: plan.UnitHeld, Reason: "c.yaml:3: @everyone look"},
 		}
-		o.Report.Held = []gitsync.HeldObject{{
+		o.Report.Held = []plan.HeldObject{{
 			Object: manifest.ID{Kind: "Probe", Namespace: "c", Name: "p"}, As: branch.CommitRef{Commit: commitB},
 			Reason: diag.Diagnostic{File: "c.yaml", Line: 3, Message: "unknown field `x`"},
 		}}
-		o.Report.Changes = []gitsync.FileChange{{Path: "a/agent/config.yaml", Op: "changed"}}
+		o.Report.Changes = []plan.FileChange{{Path: "a/agent/config.yaml", Op: "changed"}}
 		o.Report.Proposed = &gitsync.Proposal{
 			Branch: "env/prod-next", Base: output, Commit: commit,
 			Data: pipeline.Message{Pipeline: "prod-eu", Sources: []pipeline.MessageSource{{Commit: commitA, Subject: "Add a probe"}}},
@@ -343,8 +344,8 @@ func TestTitlesThatFailOnTheDataDoNotStopThePullRequest(t *testing.T) {
 func TestWhatIsListedInAPullRequestHasALimit(t *testing.T) {
 	r := &gitsync.Report{}
 	for i := range 1000 {
-		r.Units = append(r.Units, gitsync.UnitReport{Name: fmt.Sprint("u", i), State: gitsync.UnitChanged})
-		r.Changes = append(r.Changes, gitsync.FileChange{Path: fmt.Sprint("f", i), Op: "changed"})
+		r.Units = append(r.Units, gitsync.UnitReport{Name: fmt.Sprint("u", i), State: plan.UnitChanged})
+		r.Changes = append(r.Changes, plan.FileChange{Path: fmt.Sprint("f", i), Op: "changed"})
 	}
 	text := body(r)
 	for _, want := range []string{"- `u99` changed\n- and 900 more\n", "- changed `f299`\n- and 700 more\n"} {

@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 )
@@ -124,9 +125,9 @@ func Units(b *strings.Builder, units []gitsync.UnitReport, limit int) {
 	var lines []string
 	for _, u := range units {
 		switch u.State {
-		case gitsync.UnitUnchanged, gitsync.UnitPaused:
-		case gitsync.UnitHeld, gitsync.UnitLeftOut:
-			lines = append(lines, fmt.Sprintf("%s: %s, %s", forge.Code(u.Name), map[gitsync.UnitState]string{gitsync.UnitHeld: "stays as it is", gitsync.UnitLeftOut: "is left out"}[u.State], forge.Code(u.Reason)))
+		case plan.UnitUnchanged, plan.UnitPaused:
+		case plan.UnitHeld, plan.UnitLeftOut:
+			lines = append(lines, fmt.Sprintf("%s: %s, %s", forge.Code(u.Name), map[plan.UnitState]string{plan.UnitHeld: "stays as it is", plan.UnitLeftOut: "is left out"}[u.State], forge.Code(u.Reason)))
 		default:
 			lines = append(lines, fmt.Sprintf("%s %s", forge.Code(u.Name), u.State))
 		}

@@ -9,8 +9,8 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 )
@@ -92,11 +92,11 @@ func verdict(out fleet.Outcome) (forge.State, string, bool) {
 func success(out fleet.Outcome) string {
 	var parts []string
 	if out.Report != nil {
-		count := map[gitsync.UnitState]int{}
+		count := map[plan.UnitState]int{}
 		for _, u := range out.Report.Units {
 			count[u.State]++
 		}
-		for _, s := range []gitsync.UnitState{gitsync.UnitAdded, gitsync.UnitChanged, gitsync.UnitRemoved} {
+		for _, s := range []plan.UnitState{plan.UnitAdded, plan.UnitChanged, plan.UnitRemoved} {
 			if count[s] > 0 {
 				parts = append(parts, fmt.Sprintf("%d %s", count[s], s))
 			}

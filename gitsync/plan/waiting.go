@@ -1,4 +1,4 @@
-package gitsync
+package plan
 
 import (
 	"encoding/json"
@@ -13,30 +13,29 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// maxWaiting is how many differences of an object are listed.
+// maxWaiting is the most differences that are listed of an object.
 const maxWaiting = 50
 
-// waitingFor lists the fields that wait for an object to be right again; nil when what is
-// written of it cannot be told.
-func (p *pass) waitingFor(h *holding) []string {
-	if now := p.head.Get(h.id); now != nil {
+// waitingFields returns the fields of a held object in which the inputs differ from its stand-in. It returns nil
+// if the object is not in the inputs, or is there twice.
+func waitingFields(inputs *manifest.Set, h *held) []string {
+	if now := inputs.Get(h.Object); now != nil {
 		return waiting(plainValue(h.standIn), plainValue(now))
 	}
 	var written []*manifest.Object
-	for _, o := range p.head.LeftOut() {
-		if o.ID == h.id {
+	for _, o := range inputs.LeftOut() {
+		if o.ID == h.Object {
 			written = append(written, o)
 		}
 	}
 	if len(written) != 1 {
 		return nil
 	}
-	// Its value cannot be used, so texts are compared.
-	return waiting(plainText(h.standIn), plainText(written[0]))
+	return waiting(plainText(h.standIn), plainText(written[0])) // it has no value that can be used
 }
 
-// waiting lists the fields in which two versions of an object differ: their paths, and never
-// what they hold.
+// waiting returns the paths of the fields in which two versions of an object differ. It does not return values,
+// which can be secret.
 func waiting(old, now any) []string {
 	if old == nil || now == nil {
 		return nil
@@ -55,7 +54,7 @@ func plainValue(o *manifest.Object) (out any) {
 	return out
 }
 
-// plainText is what an object was written as, decoded; nil where a key is there twice.
+// plainText is the text of an object, decoded; nil if it has a key twice.
 func plainText(o *manifest.Object) (out any) {
 	if yaml.Unmarshal([]byte(o.Text()), &out) != nil {
 		return nil
@@ -94,7 +93,7 @@ func at(list []any, i int) any {
 	return nil
 }
 
-// field is the path of a field, as Kubernetes writes it: with [key] for keys of other letters.
+// field is the path of a field, as Kubernetes writes it: with [key] for keys that have a dot or a slash.
 func field(path, key string) string {
 	if strings.ContainsAny(key, "./") {
 		return path + "[" + key + "]"

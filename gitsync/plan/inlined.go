@@ -1,4 +1,4 @@
-package gitsync
+package plan
 
 import (
 	"bytes"
@@ -12,44 +12,46 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// warnOfInlined tells of agents that go on with old secrets: a reload in which nothing but
-// secrets in the configuration changed is ignored by them, and succeeds.
-func (p *pass) warnOfInlined() error {
-	for i := range p.plan {
-		plan := &p.plan[i]
-		if plan.action != write || plan.state != UnitChanged {
+// StaleSecrets warns of agents that will keep old secrets: an agent ignores a reload if only secrets in its
+// configuration changed.
+func (c *Change) StaleSecrets() (diag.List, error) {
+	var out diag.List
+	p := c.plan
+	for i := range p.Units {
+		u := &p.Units[i]
+		if u.action != write || u.State != UnitChanged {
 			continue
 		}
-		changed, err := p.onlySecretsChanged(plan)
+		changed, err := u.onlySecretsChanged()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		running, err := p.keepRunning(plan, changed)
+		running, err := u.keepRunning(changed)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(running) == 0 {
 			continue
 		}
-		agent := p.set.Get(agentID(plan.name))
+		agent := p.Objects.Set.Get(agentOf(u.Name))
 		d := agent.Diag(diag.Warning, diag.InlinedSecretChanged, "", "nothing but secrets changes in the configuration of %s: the agents that run ignore that, and keep the old ones",
 			strings.Join(running, ", "))
 		d.Hint = "once it is applied, run kubectl -n " + agent.Namespace + " rollout restart " + strings.Join(running, " ") + "; or set secrets.restartOnChange in the pipeline, and it happens by itself"
-		d.Units = []string{plan.name}
-		p.report.Diags = append(p.report.Diags, d)
+		d.Units = []string{u.Name}
+		out = append(out, d)
 	}
-	return nil
+	return out, nil
 }
 
-// onlySecretsChanged are the Secrets of a unit that hold the configuration that they held,
-// but for secrets in it. Of one that an older agentry wrote nothing is known.
-func (p *pass) onlySecretsChanged(plan *unitPlan) (names []string, err error) {
-	for _, f := range plan.unit.Files {
-		listed, ours := plan.folder.Inventory.File(f.Path)
+// onlySecretsChanged returns the Secrets of a unit in whose configuration only secrets change. It skips a Secret
+// that an older version of agentry wrote.
+func (u *Unit) onlySecretsChanged() (names []string, err error) {
+	for _, f := range u.rendered.Files {
+		listed, ours := u.folder.Inventory.File(f.Path)
 		if !ours || f.Masked == "" || f.Masked != listed.Masked || listed.SHA256 == branch.SHA256(f.Data) {
 			continue
 		}
-		old, err := plan.folder.LastWritten(f.Path)
+		old, err := u.folder.LastWritten(f.Path)
 		if errors.Is(err, object.ErrPathNotFound) {
 			continue
 		}
@@ -63,17 +65,17 @@ func (p *pass) onlySecretsChanged(plan *unitPlan) (names []string, err error) {
 	return names, nil
 }
 
-// keepRunning are the workloads, as kubectl names them, that have their configuration from
-// one of the Secrets and whose pods the commit does not replace.
-func (p *pass) keepRunning(plan *unitPlan, secrets []string) (names []string, err error) {
+// keepRunning returns the workloads, as kubectl names them, that have their configuration from one of the Secrets
+// and whose pods stay.
+func (u *Unit) keepRunning(secrets []string) (names []string, err error) {
 	if len(secrets) == 0 {
 		return nil, nil
 	}
-	for _, f := range plan.unit.Files {
+	for _, f := range u.rendered.Files {
 		if !workload.IsWorkload(f.Object.Kind) || !slices.Contains(secrets, workload.ConfigSecret(f.Data)) {
 			continue
 		}
-		old, err := plan.folder.LastWritten(f.Path)
+		old, err := u.folder.LastWritten(f.Path)
 		switch {
 		case errors.Is(err, object.ErrPathNotFound):
 		case err != nil:

@@ -1,4 +1,4 @@
-package gitsync_test
+package source_test
 
 import (
 	"slices"
@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
+	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
@@ -42,7 +42,7 @@ func TestListFolders(t *testing.T) {
 		"clusters/prod/*/": nil,
 	} {
 		p := &pipeline.Pipeline{Spec: pipeline.Spec{ForEach: pattern, Sources: []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}}}}}
-		got, commit, err := gitsync.ListFolders(t.Context(), r, p, signature.Keyring{}, time.Now())
+		got, commit, err := source.ListFolders(t.Context(), r, p, signature.Keyring{}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestFoldersOfUnsignedCommits(t *testing.T) {
 	defer r.Close()
 	const signers = "a@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIQdqlJuRxvJzQAQPLXZKYCIGXUcHjcnmCJnxGxsFJXv\n"
 	p := &pipeline.Pipeline{Spec: pipeline.Spec{ForEach: "clusters/*", Sources: []pipeline.Source{{URL: url, Ref: pipeline.Ref{Branch: "main"}}}}}
-	found, _, err := gitsync.ListFolders(t.Context(), r, p, signature.Keyring{AllowedSigners: []byte(signers)}, time.Now())
+	found, _, err := source.ListFolders(t.Context(), r, p, signature.Keyring{AllowedSigners: []byte(signers)}, time.Now())
 	if err == nil || !strings.Contains(err.Error(), "is not signed") || found != nil {
 		t.Errorf("found %v, %v", found, err)
 	}

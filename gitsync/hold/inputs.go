@@ -1,0 +1,173 @@
+package hold
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/source"
+)
+
+// Inputs are what is rendered: the inputs, with stand-ins for the objects that cannot be read.
+type Inputs struct {
+	*source.Inputs               // as they are
+	Set            *manifest.Set // with stand-ins
+	// Unreadable are the objects that cannot be read.
+	Unreadable map[manifest.ID]*Unreadable
+	// UnreadablePaths are files and paths that cannot be read now, and of which it is unknown what they held at
+	// the base.
+	UnreadablePaths []branch.Place
+
+	lastGood *LastGood
+}
+
+// Unreadable is an object that cannot be read: it is invalid, or defined more than once, or it may be in a file
+// that cannot be read.
+type Unreadable struct {
+	Source  int // the index of its source
+	Reason  diag.Diagnostic
+	Hidden  []branch.Place   // the files and paths that it may be in; empty if its file is known
+	StandIn *manifest.Object // rendered in its place; nil if it is left out
+}
+
+// Replace replaces the objects that cannot be read by their last good versions.
+func Replace(in *source.Inputs, l *LastGood) (*Inputs, error) {
+	out := &Inputs{Inputs: in, Set: in.Objects, Unreadable: map[manifest.ID]*Unreadable{}, lastGood: l}
+	out.findDuplicates()
+	out.findInvalid()
+	for i := range in.Sources {
+		if err := out.findHidden(i); err != nil {
+			return nil, err
+		}
+	}
+	standIns := map[manifest.ID]*manifest.Object{}
+	for id, u := range out.Unreadable {
+		var err error
+		if u.StandIn, err = l.standIn(id); err != nil {
+			return nil, err
+		}
+		if u.StandIn != nil {
+			standIns[id] = u.StandIn
+		}
+	}
+	if len(standIns) > 0 {
+		out.Set = in.Objects.With(standIns)
+	}
+	diags := out.Set.Diags()
+	for _, group := range out.Set.Duplicates() {
+		out.Unreadable[group[0].ID].Reason = firstError(diags, group[0].ID)
+	}
+	return out, nil
+}
+
+// MayBeHidden reports whether an object that is in no readable file may be in a file that cannot be read. An
+// object that another file defined at the base was deleted.
+func (in *Inputs) MayBeHidden(id manifest.ID) bool {
+	for i := range in.Sources {
+		if len(in.UnreadablePaths) == 0 {
+			return false
+		}
+		b, err := in.lastGood.history.Base(i)
+		in.lastGood.fail(err)
+		if err == nil && b.Defines(id) {
+			return false
+		}
+	}
+	return len(in.UnreadablePaths) > 0
+}
+
+// isUndefined reports whether no readable document defines an object, validly or not.
+func (in *Inputs) isUndefined(id manifest.ID) bool {
+	u := in.Unreadable[id]
+	return in.Objects.Get(id) == nil && (u == nil || len(u.Hidden) > 0)
+}
+
+// findDuplicates finds objects that are defined more than once. None of the definitions is used.
+func (in *Inputs) findDuplicates() {
+	for _, group := range in.Objects.Duplicates() {
+		source, _ := in.FileOf(group[0])
+		in.Unreadable[group[0].ID] = &Unreadable{Source: source}
+	}
+}
+
+// findInvalid finds objects that have a name and an error. An object that another document defines validly is
+// not among them.
+func (in *Inputs) findInvalid() {
+	for i, src := range in.Sources {
+		for _, f := range src.Input.OddFiles() {
+			for _, id := range f.Result.Invalid {
+				if source.IsIdentity(id) && in.isUndefined(id) {
+					in.Unreadable[id] = &Unreadable{Source: i, Reason: firstError(f.Result.Diags, id)}
+				}
+			}
+		}
+	}
+}
+
+// firstError returns the first error about an object.
+func firstError(diags diag.List, id manifest.ID) diag.Diagnostic {
+	for _, d := range diags {
+		if d.Severity == diag.Error && ObjectOf(d) == id {
+			return d
+		}
+	}
+	return diag.Diagnostic{}
+}
+
+// ObjectOf returns the object that a diagnostic is about.
+func ObjectOf(d diag.Diagnostic) manifest.ID {
+	return manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
+}
+
+// findHidden finds objects that are in no readable file of a source any more, if the source has a file or path
+// that could be read at the base and cannot be read now. A broken file is not a deletion.
+func (in *Inputs) findHidden(i int) error {
+	places := in.unreadablePlaces(i)
+	if len(places) == 0 {
+		return nil
+	}
+	base, err := in.lastGood.history.Base(i)
+	if err != nil {
+		return err
+	}
+	unknown := base.Commit == nil || slices.ContainsFunc(places, func(p unreadablePlace) bool { return p.isPath && !base.Below(p.Path) })
+	if unknown {
+		for _, p := range places {
+			in.UnreadablePaths = append(in.UnreadablePaths, p.Place)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(base.Files)) {
+		over := slices.DeleteFunc(slices.Clone(places), func(p unreadablePlace) bool { return !p.mayHide(name, base) })
+		for _, o := range base.Files[name].Result.Objects {
+			in.hide(i, o.ID, over)
+		}
+		for _, id := range base.Files[name].Result.Invalid {
+			in.hide(i, id, over)
+		}
+	}
+	for _, r := range in.lastGood.records {
+		over := slices.DeleteFunc(slices.Clone(places), func(p unreadablePlace) bool { return !p.mayHideRecorded(r, base, unknown) })
+		in.hide(i, r.id, over)
+	}
+	return nil
+}
+
+// hide adds an object that may be in one of some places, unless a readable document defines it.
+func (in *Inputs) hide(i int, id manifest.ID, over []unreadablePlace) {
+	if len(over) == 0 || !source.IsIdentity(id) || !in.isUndefined(id) {
+		return
+	}
+	u := in.Unreadable[id]
+	if u == nil {
+		u = &Unreadable{Source: i, Reason: over[0].reason}
+		in.Unreadable[id] = u
+	}
+	for _, p := range over {
+		if !slices.Contains(u.Hidden, p.Place) {
+			u.Hidden = append(u.Hidden, p.Place)
+		}
+	}
+	slices.SortFunc(u.Hidden, branch.Place.Compare)
+}

@@ -1,0 +1,62 @@
+package hold
+
+import (
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/source"
+)
+
+// unreadablePlace is a file or a path that cannot be read. Objects may be hidden in it.
+type unreadablePlace struct {
+	branch.Place
+	isPath bool // a path that the pipeline names and the source does not have
+	reason diag.Diagnostic
+}
+
+// unreadablePlaces returns the files and paths of a source that cannot be read.
+func (in *Inputs) unreadablePlaces(i int) []unreadablePlace {
+	src := in.Sources[i]
+	at := func(name string) branch.Place {
+		return branch.Place{Source: src.Repo.URL(), Ref: src.RefName(), Path: name}
+	}
+	var out []unreadablePlace
+	for _, f := range src.Input.OddFiles() {
+		if f.Unreadable() {
+			p := unreadablePlace{Place: at(f.Path)}
+			if n := slices.IndexFunc(f.Result.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); n >= 0 {
+				p.reason = f.Result.Diags[n]
+			}
+			out = append(out, p)
+		}
+	}
+	for _, m := range in.Missing {
+		if m.Source == i {
+			out = append(out, unreadablePlace{at(m.Path), true, m.Reason})
+		}
+	}
+	return out
+}
+
+// mayHide reports whether an object that a file of the base defined may be in this place now. Any file may have
+// been renamed, but a file that could not be read at the base either is not where it went.
+func (p unreadablePlace) mayHide(name string, base *source.Base) bool {
+	if p.isPath {
+		return pipeline.Within(p.Path, name)
+	}
+	return base.Differs[p.Path]
+}
+
+// mayHideRecorded reports whether an object that the output branch holds may be in this place: it was hidden
+// there before, or the place cannot be read since the base. If the content of the base is unknown, it may be in
+// any place of its source.
+func (p unreadablePlace) mayHideRecorded(r *Record, base *source.Base, unknown bool) bool {
+	if slices.Contains(r.Hidden, p.Place) {
+		return true
+	}
+	isOfSource := r.Source == p.Source && r.Ref == p.Ref ||
+		slices.ContainsFunc(r.Hidden, func(h branch.Place) bool { return h.Source == p.Source && h.Ref == p.Ref })
+	return isOfSource && (unknown || len(r.Hidden) > 0 && !p.isPath && base.Differs[p.Path])
+}

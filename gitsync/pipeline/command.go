@@ -1,0 +1,49 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/build/scrape"
+)
+
+// RenderCommand returns the command that renders the manifests in a checkout of a source.
+func (s *Spec) RenderCommand(source int) string {
+	args := []string{"agentry render", "--compatibility", string(s.Compatibility), "--secrets", string(s.Secrets.Policy)}
+	if s.Secrets.RestartOnChange {
+		args = append(args, "--secrets-restart-on-change")
+	}
+	if s.UnknownFields == UnknownFieldsWarn {
+		args = append(args, "--unknown-fields", string(s.UnknownFields))
+	}
+	if s.DefaultNamespace != "" {
+		args = append(args, "--namespace", s.DefaultNamespace)
+	}
+	var pairs []string
+	for k, v := range s.Operator.Labels {
+		pairs = append(pairs, k+"="+v)
+	}
+	slices.Sort(pairs)
+	if len(pairs) > 0 {
+		args = append(args, "--operator-labels", strings.Join(pairs, ","))
+	}
+	if s.Operator.AgentSelector != "" {
+		args = append(args, "--agent-selector", quote(s.Operator.AgentSelector))
+	}
+	if s.SDAggregator.URL != scrape.DefaultSDURL {
+		args = append(args, "--sd-aggregator-url", quote(s.SDAggregator.URL))
+	}
+	args = append(args, "-o", "OUT")
+	for _, path := range s.Sources[source].Paths {
+		args = append(args, quote(path))
+	}
+	return strings.Join(args, " ")
+}
+
+// quote makes a shell word of a text.
+func quote(s string) string {
+	if s != "" && !strings.ContainsAny(s, " \t\n'\"\\$`!*?[]{}()<>|&;#~=%") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

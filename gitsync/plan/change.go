@@ -1,0 +1,254 @@
+package plan
+
+import (
+	"errors"
+	"path"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+)
+
+// Change is what a pass writes to the output branch.
+type Change struct {
+	Findings
+	Edits     map[string]object.Edit // by path from the root of the branch
+	Units     []string               // that the branch has afterwards, sorted
+	IsPayload bool                   // manifests or kustomizations change
+	plan      *Plan
+}
+
+// Edit returns the edits of manifests and kustomizations. A unit whose files are what was rendered becomes
+// [UnitUnchanged]. [Change.Describe] adds the other files.
+func (p *Plan) Edit() (*Change, error) {
+	c := &Change{plan: p, Edits: map[string]object.Edit{}}
+	for i := range p.Units {
+		if err := c.editUnit(&p.Units[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.editRoot(); err != nil {
+		return nil, err
+	}
+	if err := p.guard(&c.Findings); err != nil {
+		return nil, err
+	}
+	return c, p.refuseOldSecrets(&c.Findings)
+}
+
+// IsNeeded reports whether the output branch has to change.
+func (c *Change) IsNeeded() bool {
+	inv := c.plan.Branch.Inventory
+	return c.IsPayload || inv == nil || inv.Damaged
+}
+
+func (c *Change) editUnit(u *Unit) error {
+	switch u.action {
+	case remove:
+		if err := u.folder.Load(); err != nil {
+			return err
+		}
+		c.IsPayload = true
+		for _, f := range u.folder.Ours() {
+			c.Edits[c.at(u.Name, f)] = object.Edit{Remove: true}
+		}
+	case keep:
+		if u.folder.Exists() {
+			c.Units = append(c.Units, u.Name)
+		}
+		if u.State == UnitHeld {
+			return c.findHeldDrift(u)
+		}
+	case write:
+		c.Units = append(c.Units, u.Name)
+		return c.editFiles(u)
+	}
+	return nil
+}
+
+// UnitsWith returns the names of the units with a state.
+func (c *Change) UnitsWith(state UnitState) (names []string) {
+	for _, u := range c.plan.Units {
+		if u.State == state {
+			names = append(names, u.Name)
+		}
+	}
+	return names
+}
+
+func (c *Change) at(elem ...string) string { return c.plan.Branch.At(elem...) }
+
+// editFiles edits a unit's folder to what was rendered.
+func (c *Change) editFiles(u *Unit) error {
+	changed := u.folder.Damaged
+	wanted := map[string]bool{}
+	for _, f := range u.rendered.Files {
+		wanted[f.Path] = true
+		current, exists := u.folder.Entries[f.Path]
+		if exists && branch.Holds(current, f.Data) {
+			continue
+		}
+		listed, ours := u.folder.Inventory.File(f.Path)
+		if exists && !ours {
+			c.collide(c.at(u.Name, f.Path))
+			continue
+		}
+		if ours {
+			if err := c.findDrift(u, listed); err != nil {
+				return err
+			}
+		}
+		c.Edits[c.at(u.Name, f.Path)] = object.Edit{Data: f.Data}
+		changed = true
+	}
+	for _, f := range u.folder.Inventory.Files {
+		if _, exists := u.folder.Entries[f.Path]; exists && !wanted[f.Path] {
+			c.Edits[c.at(u.Name, f.Path)] = object.Edit{Remove: true}
+			changed = true
+		}
+	}
+	if !changed {
+		u.State = UnitUnchanged
+		return nil
+	}
+	c.IsPayload = true
+	return c.describeUnit(u)
+}
+
+const driftHint = "change the custom resources instead"
+
+// findDrift warns if somebody changed a file of agentry.
+func (c *Change) findDrift(u *Unit, listed branch.FileEntry) error {
+	data, err := u.folder.Read(listed.Path)
+	switch {
+	case errors.Is(err, object.ErrPathNotFound):
+		c.warn(diag.Drift, c.at(u.Name, listed.Path), driftHint, "was removed from the output branch by somebody else: it is put back")
+	case err != nil:
+		return err
+	case branch.SHA256(data) != listed.SHA256 || u.folder.Entries[listed.Path].Mode != filemode.Regular:
+		c.warn(diag.Drift, c.at(u.Name, listed.Path), driftHint, "was changed on the output branch by somebody else: it is put back")
+	}
+	return nil
+}
+
+// findHeldDrift warns if somebody changed files of a held unit. They stay, because nothing can replace them.
+func (c *Change) findHeldDrift(u *Unit) error {
+	if err := u.folder.Load(); err != nil {
+		return err
+	}
+	for _, f := range u.folder.Inventory.Files {
+		data, err := u.folder.Read(f.Path)
+		if err != nil && !errors.Is(err, object.ErrPathNotFound) {
+			return err
+		}
+		if err != nil || branch.SHA256(data) != f.SHA256 {
+			c.warn(diag.Drift, c.at(u.Name, f.Path), "correct the unit's errors, and it is rendered anew", "was changed on the output branch by somebody else, and its unit is held: it stays as it is")
+		}
+	}
+	return nil
+}
+
+// editRoot edits the kustomization that lists the units.
+func (c *Change) editRoot() error {
+	slices.Sort(c.Units)
+	data, b := generator.Kustomization(c.Units), c.plan.Branch
+	name := c.at(generator.KustomizationFile)
+	same, exists, err := b.Equals(name, data)
+	if err != nil || same {
+		return err
+	}
+	listed, ours := b.OwnsRoot(generator.KustomizationFile)
+	if exists && !ours {
+		c.collide(name)
+		return nil
+	}
+	if old, err := b.Read(name); err != nil {
+		return err
+	} else if ours && branch.SHA256(old) != listed.SHA256 {
+		c.warn(diag.Drift, name, driftHint, "was changed on the output branch by somebody else: it is put back")
+	}
+	c.IsPayload = true
+	c.Edits[name] = object.Edit{Data: data}
+	return nil
+}
+
+// collide refuses the commit for a file of somebody else.
+func (c *Change) collide(name string) {
+	c.refuse(diag.AdoptionCollision, name, "move or delete the file, or choose another branch or path",
+		"is on branch %s and not agentry's: nothing is written", c.plan.Pipeline.Spec.Output.Branch)
+}
+
+// findObstacles finds what is in the way of the edits: a folder where a file goes, or a file where a folder
+// goes. It is not agentry's, which writes plain files only. What should be removed and is not a file stays.
+func (c *Change) findObstacles() error {
+	reported := map[string]bool{}
+	for name, edit := range c.Edits {
+		obstacle, err := c.obstacle(name)
+		switch {
+		case err != nil:
+			return err
+		case obstacle == "":
+		case edit.Remove:
+			delete(c.Edits, name)
+		case !reported[obstacle]:
+			reported[obstacle] = true
+			c.collide(obstacle)
+		}
+	}
+	return nil
+}
+
+// obstacle returns the path of what is in the way of a file, or an empty path.
+func (c *Change) obstacle(name string) (string, error) {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		entry, err := c.plan.Branch.Lookup(dir)
+		if err == nil && entry.Mode != filemode.Dir && !c.Edits[dir].Remove {
+			return dir, nil
+		}
+		if err != nil && !errors.Is(err, object.ErrPathNotFound) {
+			return "", err
+		}
+	}
+	entry, err := c.plan.Branch.Lookup(name)
+	if errors.Is(err, object.ErrPathNotFound) {
+		return "", nil
+	}
+	if err == nil && entry.Mode == filemode.Dir {
+		return name, nil
+	}
+	return "", err
+}
+
+// Settle returns the units whose folders are what was rendered. pushed returns the id of a folder in the commit
+// that was pushed; nil means that nothing was pushed. The text of these units is on the branch now, so it drops
+// their bytes, which are most of what a unit is.
+func (c *Change) Settle(pushed func(dir string) (plumbing.Hash, error)) (Settled, error) {
+	out := Settled{}
+	for i := range c.plan.Units {
+		u := &c.plan.Units[i]
+		if u.rendered == nil || u.rendered.Failed || u.rendered.Paused {
+			continue
+		}
+		dir := u.folder.Dir
+		_, readme := c.Edits[c.at(u.Name, branch.ReadmeFile)]
+		switch isUnchanged := u.State == UnitUnchanged; {
+		case pushed != nil && (isUnchanged && readme || !isUnchanged && u.action == write):
+			var err error
+			if dir, err = pushed(c.at(u.Name)); err != nil {
+				return nil, err
+			}
+		case !isUnchanged:
+			continue
+		}
+		out[u.Name] = settledUnit{u.rendered, dir}
+		if !c.plan.DryRun {
+			u.rendered.DropBytes()
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,241 @@
+package plan
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/workload"
+	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+)
+
+// decider makes the decisions about units.
+type decider struct{ *Plan }
+
+func (d decider) decide() error {
+	seen := map[string]bool{}
+	for _, u := range d.Rendered.Units {
+		seen[u.Name] = true
+		unit, err := d.rendered(u)
+		if err != nil {
+			return err
+		}
+		d.Units = append(d.Units, unit)
+	}
+	for name, folder := range d.Branch.Units {
+		if !seen[name] {
+			d.Units = append(d.Units, d.gone(folder))
+		}
+	}
+	slices.SortFunc(d.Units, func(a, b Unit) int { return strings.Compare(a.Name, b.Name) })
+	return d.holdConflicts()
+}
+
+// rendered decides about a unit that has a GrafanaAgent. A unit that changes a field that Kubernetes does not
+// allow to change is rendered again without the object that is to blame.
+func (d decider) rendered(u *generator.Unit) (Unit, error) {
+	folder, err := d.Branch.Unit(u.Name)
+	unit := Unit{Name: u.Name, folder: folder}
+	if err != nil {
+		return unit, err
+	}
+	for refused := false; ; refused = true {
+		unit.rendered = u
+		if err := d.compare(&unit); err != nil || unit.action != write || !folder.Exists() {
+			return unit, err
+		}
+		violation, err := d.immutable(&unit)
+		if err != nil || violation == nil {
+			return unit, err
+		}
+		if refused {
+			unit.hold(violation.Message)
+			return unit, nil
+		}
+		u = d.Rendered.Refuse(u.Name, *violation)
+	}
+}
+
+// compare decides what becomes of the folder of a rendered unit.
+func (d decider) compare(unit *Unit) error {
+	u, exists := unit.rendered, unit.folder.Exists()
+	unit.action = keep
+	last := d.Settled[u.Name]
+	isSettled := exists && last.unit == u && last.dir == unit.folder.Dir
+	if isSettled && !d.isUnsure() {
+		unit.State = UnitUnchanged
+		return nil
+	}
+	switch {
+	case u.Paused:
+		unit.State = UnitPaused
+		return nil
+	case u.Failed && exists:
+		unit.State = UnitHeld
+		return unit.folder.Load()
+	case u.Failed:
+		unit.State = UnitLeftOut
+		return nil
+	case len(u.Files) == 0 && !exists:
+		unit.State = UnitUnchanged // there is nothing to render, and no folder
+		return nil
+	}
+	if err := unit.folder.Load(); err != nil || !exists {
+		unit.action, unit.State, unit.rendered = write, UnitAdded, d.Rendered.ReloadBytes(u)
+		return err
+	}
+	unit.action, unit.State = write, UnitChanged
+	if len(u.Files) == 0 {
+		unit.action, unit.State = remove, UnitRemoved
+	}
+	d.holdUnreadable(unit)
+	switch {
+	case unit.action != write:
+	case isSettled:
+		unit.action, unit.State = keep, UnitUnchanged
+	default:
+		unit.rendered = d.Rendered.ReloadBytes(u)
+	}
+	return nil
+}
+
+// isUnsure reports whether no version can be had of an object that cannot be read, or may be unreadable. Units
+// that were rendered from it are held, and only their inventories tell which units these are.
+func (d decider) isUnsure() bool {
+	for _, u := range d.Objects.Unreadable {
+		if u.StandIn == nil {
+			return true
+		}
+	}
+	return len(d.Objects.UnreadablePaths) > 0
+}
+
+// holdUnreadable holds a unit that was rendered from an object of which no version can be had.
+func (d decider) holdUnreadable(unit *Unit) {
+	for _, text := range unit.folder.Inventory.Inputs {
+		id, ok := manifest.ParseID(text)
+		if !ok || d.Objects.Set.Get(id) != nil || slices.Contains(unit.rendered.Inputs, id) {
+			continue
+		}
+		if u := d.Objects.Unreadable[id]; u != nil {
+			unit.hold(u.Reason.Position() + ": " + u.Reason.Message)
+			return
+		}
+		if d.Objects.MayBeHidden(id) {
+			d.holdVanished(unit, id)
+			return
+		}
+	}
+}
+
+// holdVanished holds a unit for an object that is gone while a file cannot be read.
+func (d decider) holdVanished(unit *Unit, id manifest.ID) {
+	unit.hold(id.String() + " is gone, and a file cannot be read")
+	d.add(diag.Error, diag.VanishedHeld, "", "repair the file; if the object was meant to go, it goes with the next pass",
+		"%s is in no readable file, and not every file can be read: unit %s stays as it is", id, unit.Name)
+}
+
+// immutable finds a change of a field that Kubernetes does not allow to change.
+func (d decider) immutable(unit *Unit) (*diag.Diagnostic, error) {
+	for _, f := range unit.rendered.Files {
+		if !workload.IsWorkload(f.Object.Kind) {
+			continue
+		}
+		old, err := unit.folder.LastWritten(f.Path)
+		if errors.Is(err, object.ErrPathNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		field := workload.ImmutableChange(old, f.Data)
+		if field == "" {
+			continue
+		}
+		agent := d.Objects.Set.Get(agentOf(unit.Name))
+		violation := agent.Diag(diag.Error, diag.ImmutableField, "spec", "%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing object", f.Object, field)
+		violation.Hint = "take the change back; or delete the workload in the cluster (kubectl delete --cascade=orphan keeps its pods) and its file on the output branch"
+		violation.Units = []string{unit.Name}
+		return &violation, nil
+	}
+	return nil, nil
+}
+
+// gone decides about a unit without a rendered GrafanaAgent. It is removed, unless the GrafanaAgent cannot be
+// used, or may be in a file that cannot be read.
+func (d decider) gone(folder *branch.Unit) Unit {
+	unit := Unit{Name: folder.Name, folder: folder, action: remove, State: UnitRemoved}
+	id := agentOf(folder.Name)
+	switch u := d.Objects.Unreadable[id]; {
+	case d.Objects.Set.Get(id) != nil:
+	case u != nil:
+		unit.hold(u.Reason.Position() + ": " + u.Reason.Message)
+	case d.Objects.MayBeHidden(id):
+		d.holdVanished(&unit, id)
+	}
+	return unit
+}
+
+// holdConflicts holds units that would be written with an object that is also in a folder that stays as it is:
+// whoever applies both would refuse one. The generator finds conflicts between units that are both written.
+func (d decider) holdConflicts() error {
+	owners := map[string]string{} // units by object
+	for i := range d.Units {
+		if err := d.addOwned(owners, &d.Units[i]); err != nil {
+			return err
+		}
+	}
+	for again := len(owners) > 0; again; {
+		again = false
+		for i := range d.Units {
+			unit := &d.Units[i]
+			object, owner := unit.conflict(owners)
+			if owner == "" {
+				continue
+			}
+			agent := d.Objects.Set.Get(agentOf(unit.Name))
+			found := agent.Diag(diag.Error, diag.NameConflict, "metadata.name", "%s would be rendered, and is on the output branch for GrafanaAgent %s, whose folder stays as it is", object, owner)
+			found.Units = []string{unit.Name}
+			d.Diags = append(d.Diags, found)
+			unit.fail(found.Message)
+			again = true
+			if err := d.addOwned(owners, unit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addOwned adds the objects in a folder that stays as it is.
+func (d decider) addOwned(owners map[string]string, unit *Unit) error {
+	if unit.State != UnitHeld && unit.State != UnitPaused || !unit.folder.Exists() {
+		return nil
+	}
+	if err := unit.folder.Load(); err != nil {
+		return err
+	}
+	for _, f := range unit.folder.Inventory.Files {
+		if f.Object != "" {
+			owners[f.Object] = unit.Name
+		}
+	}
+	return nil
+}
+
+// conflict finds an object that the unit would write and another unit owns.
+func (u *Unit) conflict(owners map[string]string) (object, owner string) {
+	if u.action != write {
+		return "", ""
+	}
+	for _, f := range u.rendered.Files {
+		if o := owners[f.Object.String()]; f.Manifest && o != "" && o != u.Name {
+			return f.Object.String(), o
+		}
+	}
+	return "", ""
+}

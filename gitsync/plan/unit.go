@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
+)
+
+// UnitState is what a pass does with a unit.
+type UnitState string
+
+// The states of a unit.
+const (
+	UnitUnchanged UnitState = "unchanged"
+	UnitAdded     UnitState = "added"
+	UnitChanged   UnitState = "changed"
+	UnitRemoved   UnitState = "removed"
+	UnitHeld      UnitState = "held"    // an error keeps its folder as it was
+	UnitPaused    UnitState = "paused"  // its GrafanaAgent is paused: its folder stays as it was
+	UnitLeftOut   UnitState = "leftout" // an error keeps it from being rendered for the first time
+)
+
+// UnitStates returns all states.
+func UnitStates() []UnitState {
+	return []UnitState{UnitUnchanged, UnitAdded, UnitChanged, UnitRemoved, UnitHeld, UnitPaused, UnitLeftOut}
+}
+
+// action is what becomes of the folder of a unit.
+type action int
+
+const (
+	keep   action = iota // as it is
+	write                // becomes what was rendered
+	remove               // agentry's files are removed
+)
+
+// Unit is the decision about one unit.
+type Unit struct {
+	Name   string
+	State  UnitState
+	Reason string // why the unit is held or left out
+
+	action   action
+	rendered *generator.Unit // nil if there is no GrafanaAgent
+	folder   *branch.Unit
+}
+
+// Files returns how many files the folder has, without those that describe it.
+func (u *Unit) Files() int {
+	switch {
+	case u.action == remove:
+		return 0
+	case u.rendered != nil && (u.action == write || u.State == UnitUnchanged):
+		return len(u.rendered.Files)
+	case u.folder.Inventory != nil:
+		return len(u.folder.Inventory.Files)
+	}
+	return 0
+}
+
+// isFailed reports whether an error keeps the unit as it was, or out.
+func (u *Unit) isFailed() bool { return u.State == UnitHeld || u.State == UnitLeftOut }
+
+// hold keeps the folder as it is.
+func (u *Unit) hold(reason string) {
+	u.action, u.State, u.Reason = keep, UnitHeld, reason
+}
+
+// fail keeps the folder as it is; a unit that has none is left out.
+func (u *Unit) fail(reason string) {
+	u.hold(reason)
+	if !u.folder.Exists() {
+		u.State = UnitLeftOut
+	}
+}
+
+// uses reports whether the unit is rendered from an object, or in a Namespace.
+func (u *Unit) uses(id manifest.ID) bool {
+	if id.Kind == manifest.NamespaceKind {
+		return slices.ContainsFunc(u.rendered.Inputs, func(input manifest.ID) bool { return input.Namespace == id.Name })
+	}
+	_, found := slices.BinarySearchFunc(u.rendered.Inputs, id, manifest.ID.Compare)
+	return found
+}
+
+// agentOf returns the GrafanaAgent of a unit.
+func agentOf(unit string) manifest.ID {
+	namespace, name, _ := strings.Cut(unit, "/")
+	return manifest.ID{Kind: "GrafanaAgent", Namespace: namespace, Name: name}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
 // hostile would clear a screen, end its line, and give commands to CI runners.
@@ -76,7 +77,7 @@ func TestForeignTextSteersNothing(t *testing.T) {
 		},
 		"tree": func(w io.Writer, text string) error {
 			var f Forest
-			n := node{Kind: text, Namespace: text, Name: text, Paused: true, State: gitsync.UnitState(text)}
+			n := node{Kind: text, Namespace: text, Name: text, Paused: true, State: plan.UnitState(text)}
 			f.Agents = []*node{{Kind: text, Namespace: text, Name: text, Children: []*node{&n}}}
 			f.Unselected = []*node{&n}
 			fill(reflect.ValueOf(&f.Held).Elem(), text)

@@ -42,7 +42,7 @@ func TestBadInputs(t *testing.T) {
 		"bad-names":                           {[]string{"6:3 invalid-rendered-object", "9:3 invalid-rendered-object"}, []string{"sad/agent.with.dots 0"}},
 		"bad-one-team-breaks-all":             {[]string{"47:27 missing-secret"}, []string{"platform/agent 10"}},
 		"bad-unknown-integration":             {[]string{"17:3 unknown-integration", "29:3 invalid-field"}, []string{"sad/agent 2"}},
-		"conflict-derived-names": {[]string{"6:3 name-conflict", "6:3 name-conflict", "18:3 name-conflict", "27:3 name-conflict"},
+		"conflict-derived-names": {[]string{"6:3 name-conflict", "6:3 name-conflict", "18:3 name-conflict", "27:3 name-conflict", "35:1 selected-twice"},
 			[]string{"ns1/web 0", "ns1/web-logs 0", "ns1/web-shard-1 0"}},
 		"conflict-same-agent-name":       {nil, []string{"alpha/agent 5", "beta/agent 7"}},
 		"conflict-same-agent-name-empty": {nil, []string{"alpha/agent 5", "beta/agent 4"}},

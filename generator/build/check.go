@@ -41,6 +41,15 @@ func checkAgent(report *reports, agent *manifest.Object) {
 	if n := Shards(spec); n > MaxShards {
 		report.error(agent, diag.InvalidSetting, "spec.metrics.shards", "%d StatefulSets are more than the %d that are rendered", n, MaxShards)
 	}
+	for _, f := range [...]struct {
+		path string
+		set  *int32
+		as   string
+	}{{"spec.metrics.replicas", m.Replicas, "0: no pods run"}, {"spec.metrics.shards", m.Shards, "1"}} {
+		if f.set != nil && *f.set < 0 {
+			report.warn(agent, diag.InvalidSetting, f.path, "%d counts as %s", *f.set, f.as)
+		}
+	}
 	for _, f := range [...]struct{ path, label string }{
 		{"spec.metrics.enforcedNamespaceLabel", m.EnforcedNamespaceLabel}, {"spec.logs.enforcedNamespaceLabel", spec.Logs.EnforcedNamespaceLabel},
 	} {

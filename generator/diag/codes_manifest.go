@@ -18,6 +18,7 @@ const (
 	InvalidField     Code = "invalid-field"
 	InvalidMetadata  Code = "invalid-metadata"
 	MissingNamespace Code = "missing-namespace"
+	DefaultNamespace Code = "default-namespace"
 	InvalidSecret    Code = "invalid-secret"
 	EncryptedSecret  Code = "encrypted-secret"
 	DuplicateObject  Code = "duplicate-object"
@@ -59,6 +60,8 @@ func manifestCodes() []CodeInfo {
 			"The API server would refuse the object." + leftOut},
 		{MissingNamespace, "An object has no namespace, and no default namespace is set.",
 			"Without one nobody knows what the object belongs to." + leftOut},
+		{DefaultNamespace, "A monitor without a namespace looks for its targets in the default namespace.",
+			"Without a namespaceSelector a monitor looks in its own namespace, and that is the default namespace of the pipeline. If the targets are elsewhere, none are found: set metadata.namespace or the namespaceSelector."},
 		{InvalidSecret, "The data of a Secret or ConfigMap cannot be read.",
 			"The API server would refuse the object. The message never shows the data." + leftOut},
 		{EncryptedSecret, "A Secret is encrypted by SOPS.",

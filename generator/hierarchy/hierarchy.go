@@ -90,6 +90,10 @@ func Build(set *manifest.Set, agents labels.Selector) []*Hierarchy {
 			out = append(out, b.agent(agent))
 		}
 	}
+	for _, h := range out {
+		b.warnMissingNamespaces(h)
+	}
+	warnSelectedTwice(out)
 	b.warnUncollected(out)
 	return out
 }
@@ -108,6 +112,7 @@ func newBuilder(set *manifest.Set) *builder {
 		instances:  map[*manifest.Object]*MetricsInstance{},
 		logs:       map[*manifest.Object]*LogsInstance{},
 		found:      map[*manifest.Object]diag.List{},
+		idle:       map[*manifest.Object]diag.Diagnostic{},
 	}
 }
 
@@ -118,9 +123,10 @@ type builder struct {
 	namespaces map[string][]string // by selector text
 	instances  map[*manifest.Object]*MetricsInstance
 	logs       map[*manifest.Object]*LogsInstance
-	found      map[*manifest.Object]diag.List // diagnostics of an instance's own selectors
-	known      []string                       // see allNamespaces
-	unknown    []string                       // see unknownNamespaces
+	found      map[*manifest.Object]diag.List       // diagnostics of an instance's own selectors
+	idle       map[*manifest.Object]diag.Diagnostic // about instances whose selectors find nothing
+	known      []string                             // see allNamespaces
+	unknown    []string                             // see unknownNamespaces
 }
 
 func (b *builder) agent(agent *manifest.Object) *Hierarchy {
@@ -139,6 +145,7 @@ func (b *builder) agent(agent *manifest.Object) *Hierarchy {
 	}
 	h.Integrations = q.selects("spec.integrations.selector", spec.Integrations.Selector,
 		"spec.integrations.namespaceSelector", spec.Integrations.NamespaceSelector, "Integration", "MetricsIntegration")
+	b.warnIdle(h)
 	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 && len(h.Diags) == 0 && !q.waits {
 		h.Diags = append(h.Diags, agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads"))
 	}
@@ -163,6 +170,8 @@ func (b *builder) metricsInstance(o *manifest.Object) *MetricsInstance {
 		IntegrationMonitors: q.selects("spec.integrationMonitorSelector", spec.IntegrationMonitorSelector,
 			"spec.integrationMonitorNamespaceSelector", spec.IntegrationMonitorNamespaceSelector, "IntegrationMonitor"),
 	}
+	q.noteIdle(len(m.ServiceMonitors)+len(m.PodMonitors)+len(m.Probes)+len(m.IntegrationMonitors), spec.AdditionalScrapeConfigs != nil,
+		"ServiceMonitor, PodMonitor, Probe or IntegrationMonitor")
 	b.instances[o], b.found[o] = m, diags
 	return m
 }
@@ -176,6 +185,7 @@ func (b *builder) logsInstance(o *manifest.Object) *LogsInstance {
 	q := query{builder: b, parent: o, diags: &diags}
 	l := &LogsInstance{Object: o, PodLogs: q.selects("spec.podLogsSelector", spec.PodLogsSelector,
 		"spec.podLogsNamespaceSelector", spec.PodLogsNamespaceSelector, "PodLogs")}
+	q.noteIdle(len(l.PodLogs), spec.AdditionalScrapeConfigs != nil, "PodLogs")
 	b.logs[o], b.found[o] = l, diags
 	return l
 }

@@ -20,7 +20,9 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 		return nil, false
 	}
 	for old, next := range replaced {
-		if !isLeaf(old.Kind) || !maps.Equal(old.Meta.Labels, next.Meta.Labels) {
+		_, namesBefore := namedNamespaces(old)
+		_, names := namedNamespaces(next)
+		if !isLeaf(old.Kind) || !maps.Equal(old.Meta.Labels, next.Meta.Labels) || !slices.Equal(namesBefore, names) {
 			return nil, false
 		}
 	}

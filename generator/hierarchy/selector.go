@@ -19,6 +19,8 @@ type query struct {
 	parent *manifest.Object
 	diags  *diag.List
 	waits  bool // for an object that is left out because of an error
+	// selectors is how many of the parent's selectors are set.
+	selectors int
 }
 
 // selects returns the objects of some kinds that the two selectors choose, ordered by
@@ -27,6 +29,7 @@ func (q *query) selects(path string, sel *metav1.LabelSelector, nsPath string, n
 	if sel == nil {
 		return nil
 	}
+	q.selectors++
 	selector := q.parse(path, sel)
 	namespaces, all := q.inNamespaces(nsPath, nsSel)
 	if selector == nil || !all && namespaces == nil {

@@ -11,6 +11,9 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
@@ -43,11 +46,35 @@ func readMetadata(w written) (metav1.ObjectMeta, findings) {
 		meta.Namespace = ""
 	case isAbsent(raw["namespace"]) && w.opts.DefaultNamespace != "":
 		meta.Namespace = w.opts.DefaultNamespace
+		f.looksInDefault(w)
 	default:
 		f.checkNamespace(meta.Namespace, raw)
 	}
 	f.checkLabels(&meta)
 	return meta, f
+}
+
+// looksInDefault reports a monitor that looks for its targets in its own namespace, which is the default one.
+func (f *findings) looksInDefault(w written) {
+	path, targets := "spec.namespaceSelector", ""
+	switch w.kind {
+	case monitoringv1.ServiceMonitorsKind:
+		targets = "Services"
+	case monitoringv1.PodMonitorsKind, v1alpha1.PodLogsKind:
+		targets = "pods"
+	case monitoringv1.ProbesKind:
+		if path, targets = "spec.targets.ingress.namespaceSelector", "Ingresses"; lookup(w.raw, "spec.targets.ingress") == nil {
+			return
+		}
+	default:
+		return
+	}
+	selector, _ := lookup(w.raw, path).(map[string]any)
+	if names, _ := selector["matchNames"].([]any); selector["any"] != true && len(names) == 0 {
+		*f = append(*f, finding{severity: diag.Info, code: diag.DefaultNamespace, path: "metadata",
+			message: "has no namespace, so it is in the default namespace " + w.opts.DefaultNamespace + ", and looks for " + targets + " only there",
+			hint:    "set metadata.namespace, or " + path})
+	}
 }
 
 // isMetadata reports whether Kubernetes knows a field of metadata.

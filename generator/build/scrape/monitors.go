@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	prommodel "github.com/prometheus/common/model"
@@ -129,15 +130,30 @@ func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	default:
 		j.found.report(diag.Error, diag.ProbeWithoutTargets, "spec.targets", "a Probe needs targets.staticConfig or targets.ingress")
 	}
-	if spec.ProberSpec.URL == "" {
-		j.found.report(diag.Warning, diag.InvalidURL, "spec.prober.url", "is missing: nothing is probed without a prober")
-	}
+	j.checkProber(spec.ProberSpec.URL)
 	j.enforceNamespace(m.Namespace)
 	unrenderedProbe(&j.found, spec)
 	return &j.config, j.found
 }
 
+// checkProber reports a prober that cannot be an address: the agent drops every target then. The value is not
+// shown, because it may hold a password.
+func (j *job) checkProber(url string) {
+	const path = "spec.prober.url"
+	switch {
+	case url == "":
+		j.found.report(diag.Warning, diag.InvalidURL, path, "is missing: nothing is probed without a prober")
+	case strings.Contains(url, "/"):
+		j.found = append(j.found, diag.Finding{Severity: diag.Warning, Code: diag.InvalidURL, Path: path,
+			Message: "must be host:port, without a scheme or a path: nothing is probed",
+			Hint:    "write a scheme other than http to spec.prober.scheme, and a path other than " + defaultProbePath + " to spec.prober.path"})
+	}
+}
+
 func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTargetStaticConfig) {
+	if len(static.Targets) == 0 {
+		j.found.report(diag.Warning, diag.ProbeWithoutTargets, "spec.targets.staticConfig", "lists no targets in static: nothing is probed")
+	}
 	labels := maps.Clone(static.Labels)
 	if labels == nil {
 		labels = map[string]string{}

@@ -1,0 +1,128 @@
+package hierarchy
+
+import (
+	"slices"
+	"strings"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// warnSelectedTwice warns about instances that several GrafanaAgents run. Paused ones count: their agents run too.
+func warnSelectedTwice(all []*Hierarchy) {
+	by := map[*manifest.Object][]*Hierarchy{}
+	var order []*manifest.Object
+	add := func(o *manifest.Object, h *Hierarchy) {
+		if len(by[o]) == 1 {
+			order = append(order, o)
+		}
+		by[o] = append(by[o], h)
+	}
+	for _, h := range all {
+		for _, m := range h.Metrics {
+			add(m.Object, h)
+		}
+		for _, l := range h.Logs {
+			add(l.Object, h)
+		}
+	}
+	for _, o := range order {
+		var agents []*manifest.Object
+		var related []diag.Object
+		for _, h := range by[o] {
+			agents, related = append(agents, h.Agent), append(related, h.Agent.Ref())
+		}
+		d := o.Diag(diag.Warning, diag.SelectedTwice, "metadata", "the GrafanaAgents %s select it: each of them collects its targets and writes the same data", first(agents))
+		d.Hint = "narrow their selectors, so that one of them selects it"
+		d.Related = related
+		for _, h := range by[o] {
+			h.Diags = append(h.Diags, d)
+		}
+	}
+}
+
+// warnMissingNamespaces reports namespaces that monitors name and nobody defines. If the inputs have no
+// Namespaces at all, nobody can know.
+func (b *builder) warnMissingNamespaces(h *Hierarchy) {
+	if len(b.set.Kind("Namespace")) == 0 {
+		return
+	}
+	spec := h.Spec()
+	h.Objects(func(o *manifest.Object) bool {
+		path, names := namedNamespaces(o)
+		ignored := spec.Metrics.IgnoreNamespaceSelectors
+		if o.Kind == v1alpha1.PodLogsKind {
+			ignored = spec.Logs.IgnoreNamespaceSelectors
+		}
+		for _, name := range names {
+			if !ignored && !b.isNamespace(name) {
+				h.Diags = append(h.Diags, b.missingNamespace(o, path, name))
+			}
+		}
+		return true
+	})
+}
+
+// isNamespace reports whether a namespace is in the inputs, or in every cluster.
+func (b *builder) isNamespace(name string) bool {
+	_, found := slices.BinarySearch(b.allNamespaces(), name)
+	return found || name == "default" || strings.HasPrefix(name, "kube-") || b.set.IsLeftOut(manifest.ID{Kind: "Namespace", Name: name})
+}
+
+// missingNamespace is a warning if the name looks like a misspelling: the namespace may be defined elsewhere.
+func (b *builder) missingNamespace(o *manifest.Object, path, name string) diag.Diagnostic {
+	d := o.Diag(diag.Info, diag.MissingTargetNamespace, path, "names the namespace %q, which has no manifest and no object in the inputs", name)
+	if hint := diag.DidYouMean(name, b.allNamespaces()); hint != "" {
+		d.Severity, d.Hint = diag.Warning, hint
+	}
+	return d
+}
+
+// namedNamespaces returns the namespaces in which a monitor looks for its targets by their names, and the field.
+func namedNamespaces(o *manifest.Object) (path string, names []string) {
+	path = "spec.namespaceSelector.matchNames"
+	var selector monitoringv1.NamespaceSelector
+	switch value := o.Value.(type) {
+	case *monitoringv1.ServiceMonitor:
+		selector = value.Spec.NamespaceSelector
+	case *monitoringv1.PodMonitor:
+		selector = value.Spec.NamespaceSelector
+	case *v1alpha1.PodLogs:
+		selector = value.Spec.NamespaceSelector
+	case *v1alpha1.IntegrationMonitor:
+		selector = value.Spec.NamespaceSelector
+	case *monitoringv1.Probe:
+		if ingress := value.Spec.Targets.Ingress; ingress != nil {
+			path, selector = "spec.targets.ingress.namespaceSelector.matchNames", ingress.NamespaceSelector
+		}
+	}
+	if selector.Any {
+		return path, nil
+	}
+	return path, selector.MatchNames
+}
+
+// noteIdle notes an instance whose selectors, even those that choose everything, find nothing. A selector of
+// labels that finds nothing has been reported already.
+func (q *query) noteIdle(found int, handwritten bool, kinds string) {
+	if found == 0 && q.selectors > 0 && len(*q.diags) == 0 && !q.waits && !handwritten {
+		q.idle[q.parent] = q.parent.Diag(diag.Warning, diag.SelectsNothing, "spec",
+			"selects no %s: there is none in the namespaces it looks in, so the instance collects nothing", kinds)
+	}
+}
+
+// warnIdle warns about instances that collect nothing. Integrations may write through them.
+func (b *builder) warnIdle(h *Hierarchy) {
+	if len(h.Integrations) > 0 {
+		return
+	}
+	h.Objects(func(o *manifest.Object) bool {
+		if d, ok := b.idle[o]; ok {
+			h.Diags = append(h.Diags, d)
+		}
+		return true
+	})
+}

@@ -89,7 +89,7 @@ func (r *coreReader) configMap(m *corev1.ConfigMap) {
 func (r *coreReader) checkFields(known ...string) {
 	for _, name := range slices.Sorted(maps.Keys(r.raw)) {
 		if !slices.Contains(known, name) && name != "apiVersion" && name != "kind" && name != "metadata" {
-			r.unknownField(name, name, known)
+			r.unknownField(r.at, name, name, known)
 		}
 	}
 }

@@ -76,6 +76,12 @@ func (p place) find(path string) (key, value *yaml.Node, found bool) {
 	return key, value, rest == ""
 }
 
+// has reports whether the object is written with a field at path.
+func (p place) has(path string) bool {
+	_, _, found := p.find(path)
+	return found
+}
+
 // position returns the position of a path in the file.
 func (p place) position(path string) (line, column int) {
 	if _, value, found := p.find(""); found {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 )
@@ -43,9 +44,13 @@ func (f *findings) failInside(path string, line, column int, message, hint strin
 	last.line, last.column = line, column
 }
 
-// unknownField reports a field that the object's kind does not have. The field itself is pruned.
-func (f *findings) unknownField(path, name string, known []string) {
-	f.fail(diag.UnknownField, path, unknownField, diag.DidYouMean(name, known))
+// unknownField reports a field that the object's kind does not have. It is written beside others in the object.
+func (f *findings) unknownField(at place, path, name string, known []string) {
+	hint := diag.DidYouMean(name, known)
+	if meant, found := diag.Suggest(name, known); found && at.has(strings.TrimSuffix(path, name)+meant) {
+		hint = meant + " is there as well: leave this one out"
+	}
+	f.fail(diag.UnknownField, path, unknownField, hint)
 }
 
 func (f *findings) warn(code diag.Code, path, message, hint string) {

@@ -49,7 +49,7 @@ func (r *crdReader) checkKeyOrName(path string, item any) {
 	object, _ := item.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(known, name) {
-			r.unknownField(path+"."+name, name, known)
+			r.unknownField(r.at, path+"."+name, name, known)
 		}
 	}
 	data, err := json.Marshal(item)

@@ -35,10 +35,7 @@ func (o *Object) Text() string {
 }
 
 // Has reports whether the object is written with a field at path.
-func (o *Object) Has(path string) bool {
-	_, _, found := o.at.find(path)
-	return found
-}
+func (o *Object) Has(path string) bool { return o.at.has(path) }
 
 // Namespaces returns the sorted names of all namespaces that objects are in or that have a manifest.
 func (s *Set) Namespaces() []string {

@@ -37,7 +37,7 @@ func readMetadata(w written) (metav1.ObjectMeta, findings) {
 	delete(meta.Annotations, lastApplied)
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		if !isMetadata(name) {
-			f.unknownField("metadata."+name, name, []string{"name", "namespace", "labels", "annotations"})
+			f.unknownField(w.at, "metadata."+name, name, []string{"name", "namespace", "labels", "annotations"})
 		}
 	}
 	f.checkName(meta.Name, w.kind, raw)

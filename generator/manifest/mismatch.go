@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -120,7 +121,7 @@ func (w written) mappingHint(path string, value any) string {
 			return "write the lines as YAML, without the | or > before them"
 		}
 		if withoutSpace.MatchString(value) {
-			return "put a space behind the colon"
+			return "write it on a line of its own, with a space behind the colon"
 		}
 	}
 	return ""
@@ -132,17 +133,17 @@ const maxQuoted = 100
 // scalarHint says how to write a scalar that YAML reads as another type.
 func (w written) scalarHint(path, types string, value any) string {
 	_, node, found := w.at.find(path)
-	if !found || len(resolved(node).Value) > maxQuoted {
+	if !found || node.Kind == yaml.AliasNode || len(node.Value) > maxQuoted {
 		return ""
 	}
-	written := resolved(node).Value
+	written := node.Value
 	switch value.(type) {
 	case bool, int64, float64:
 		if strings.Contains(types, "string") {
 			return w.textHint(path, written)
 		}
 	case string:
-		if resolved(node).Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && fitsType(written, types) {
+		if node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && fitsType(written, types) {
 			return "remove the quotes"
 		}
 	}
@@ -163,17 +164,19 @@ func (w written) textHint(path, written string) string {
 	if isWhole && portPattern.MatchString(path) {
 		return "write the port's name, or targetPort: " + written
 	}
-	pattern := ""
+	var text schema.Text
 	if kind, err := schema.Of(w.kind); err == nil {
-		pattern = kind.Pattern(path)
+		text = kind.Text(path)
 	}
-	switch fits, err := regexp.MatchString(pattern, written); {
+	switch fits, err := regexp.MatchString(text.Pattern, written); {
 	case durationPattern.MatchString(path) && isWhole:
 		return "write it with its unit: " + written + "s"
 	case durationPattern.MatchString(path):
 		return durationHint
-	case err == nil && !fits && formOf(pattern).hint != "":
-		return formOf(pattern).hint
+	case err == nil && !fits && formOf(text.Pattern).hint != "":
+		return formOf(text.Pattern).hint
+	case len(text.Values) > 0 && !slices.Contains(text.Values, written):
+		return oneOf(written, text.Values)
 	}
 	return fmt.Sprintf("quote it: %q", written)
 }

@@ -64,7 +64,7 @@ func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped ma
 		}
 		if fields++; fields <= MaxFindings+1 {
 			last := path[strings.LastIndexAny(path, ".]")+1:]
-			r.unknownField(path, last, kind.Siblings(path))
+			r.unknownField(r.at, path, last, kind.Siblings(path))
 		}
 	}
 }

@@ -133,17 +133,29 @@ func (k *Kind) Siblings(path string) []string {
 	return slices.Sorted(maps.Keys(parent.Properties))
 }
 
-// Pattern returns the regular expression that the string at path must match, or nothing.
-func (k *Kind) Pattern(path string) string {
+// Text is what a schema says about a string.
+type Text struct {
+	Pattern string   // the regular expression that it must match; empty if there is none
+	Values  []string // those that it can have; none means any
+}
+
+// Text returns what the schema says about the string at path.
+func (k *Kind) Text(path string) (t Text) {
 	parent, name := k.parent(path)
 	if parent == nil {
-		return ""
+		return t
 	}
 	field := descend(parent, name)
 	if field == nil || field.ValueValidation == nil {
-		return ""
+		return t
 	}
-	return field.ValueValidation.Pattern
+	for _, value := range field.ValueValidation.Enum {
+		if text, ok := value.Object.(string); ok {
+			t.Values = append(t.Values, text)
+		}
+	}
+	t.Pattern = field.ValueValidation.Pattern
+	return t
 }
 
 // parent returns the schema of the parent of the field at path, or nil, and the field's name.

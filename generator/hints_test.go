@@ -1,0 +1,304 @@
+package generator_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// mistakes are the manifests of one archive.
+type mistakes struct {
+	name  string
+	files []manifest.File
+	opts  string // the archive's comment
+}
+
+func (c mistakes) render(t *testing.T) diag.List {
+	t.Helper()
+	var results []manifest.Result
+	for _, f := range c.files {
+		results = append(results, manifest.Parse(f, manifest.Options{}))
+	}
+	return renderAll(results, scenarioOptions(t, c.opts)).Diags
+}
+
+// with returns the mistakes with another text of a file.
+func (c mistakes) with(file, text string) mistakes {
+	c.files = slices.Clone(c.files)
+	for i := range c.files {
+		if c.files[i].Path == file {
+			c.files[i].Data = []byte(text)
+		}
+	}
+	return c
+}
+
+func (c mistakes) text(file string) string {
+	for _, f := range c.files {
+		if f.Path == file {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+// corpora are all archives of fixtures with mistakes.
+func corpora(t *testing.T) (all []mistakes) {
+	t.Helper()
+	for _, pattern := range []string{"testdata/*.txtar", "manifest/testdata/*.txtar"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, name := range names {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := mistakes{name: name, opts: string(archive.Comment)}
+			for _, f := range archive.Files {
+				file, isInput := strings.CutPrefix(f.Name, "in/")
+				if isInput || strings.HasPrefix(name, "manifest") && f.Name != "want" {
+					c.files = append(c.files, manifest.File{Path: file, Data: f.Data})
+				}
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+var (
+	words  = regexp.MustCompile(`[\w./$-]+`)
+	aValue = regexp.MustCompile(`(: +|- +|\[|, *)([^\s,\]}:]+)`)
+)
+
+// edits are the hints that say exactly what to write: each with a function that does as it says, to the text from the
+// position of the finding to the end of the line.
+func edits() map[string]func(d diag.Diagnostic, said []string, line string) string {
+	meant := func(_ diag.Diagnostic, said []string, line string) string {
+		for _, at := range words.FindAllStringIndex(line, -1) {
+			if word := line[at[0]:at[1]]; word != said[1] && diag.DidYouMean(word, []string{said[1]}) != "" {
+				return line[:at[0]] + said[1] + line[at[1]:]
+			}
+		}
+		return line
+	}
+	quoted := func(d diag.Diagnostic, said []string, line string) string {
+		_, rest, _ := strings.Cut(d.Message, ": \"")
+		word, _, _ := strings.Cut(rest, "\"")
+		return strings.Replace(line, word, said[1], 1)
+	}
+	value := func(line, text string) string {
+		at := aValue.FindStringSubmatchIndex(line)
+		if at == nil {
+			return line
+		}
+		return line[:at[4]] + text + line[at[5]:]
+	}
+	return map[string]func(diag.Diagnostic, []string, string) string{
+		`^did you mean ([^?]+)\?$`:                     meant,
+		`^use one of ([^,]+)`:                          quoted,
+		`^write a (?:duration|quantity) such as (\w+)`: func(d diag.Diagnostic, said []string, line string) string { return value(line, said[1]) },
+		`^write it with its unit: (\w+)$`:              func(d diag.Diagnostic, said []string, line string) string { return value(line, said[1]) },
+		`^write the port's name, or targetPort: (\d+)$`: func(d diag.Diagnostic, said []string, line string) string {
+			return strings.Replace(line, "port: ", "targetPort: ", 1)
+		},
+		`^quote it: "(.*)"$`: func(d diag.Diagnostic, said []string, line string) string {
+			return strings.Replace(line, said[1], `"`+said[1]+`"`, 1)
+		},
+		`^quote it$`: func(d diag.Diagnostic, said []string, line string) string {
+			at := aValue.FindStringSubmatchIndex(line)
+			return line[:at[4]] + `"` + line[at[4]:at[5]] + `"` + line[at[5]:]
+		},
+		`^(?:remove the quotes|write it without quotes)$`: func(d diag.Diagnostic, said []string, line string) string {
+			return strings.Replace(line, `"`, "", 2)
+		},
+		`^write it on a line of its own, with a space behind the colon$`: func(d diag.Diagnostic, said []string, line string) string {
+			key, rest, _ := strings.Cut(line, ": ")
+			return key + ":\n" + strings.Repeat(" ", d.Column+1) + strings.Replace(rest, ":", ": ", 1)
+		},
+	}
+}
+
+// TestHintsThatSayWhatToWrite does as each hint of the fixtures says: the finding must be gone, and nothing else must
+// be found at its place.
+func TestHintsThatSayWhatToWrite(t *testing.T) {
+	tried := map[string]int{}
+	for _, c := range corpora(t) {
+		before := c.render(t)
+		for _, d := range before {
+			for pattern, edit := range edits() {
+				said := regexp.MustCompile(pattern).FindStringSubmatch(d.Hint)
+				if said == nil || d.Line == 0 {
+					continue
+				}
+				tried[pattern]++
+				t.Run(fmt.Sprintf("%s/%s", c.name, d.Position()), func(t *testing.T) { tryHint(t, c, before, d, said, edit) })
+			}
+		}
+	}
+	for pattern := range edits() {
+		if tried[pattern] == 0 {
+			t.Errorf("no fixture has the hint %s", pattern)
+		}
+	}
+}
+
+func tryHint(t *testing.T, c mistakes, before diag.List, d diag.Diagnostic, said []string, edit func(diag.Diagnostic, []string, string) string) {
+	lines := strings.SplitAfter(c.text(d.File), "\n")
+	line := []rune(lines[d.Line-1])
+	at := max(d.Column-1, 0)
+	lines[d.Line-1] = string(line[:at]) + edit(d, said, string(line[at:]))
+	path, _, _ := strings.Cut(d.Message, ": ")
+	renamed := path[:strings.LastIndexByte(path, '.')+1] + said[len(said)-1]
+	isGone(t, c.with(d.File, strings.Join(lines, "")), before, d, path, renamed)
+}
+
+// isGone fails if the finding is still there, or if the text breaks or has another finding of its kind at one of the
+// paths.
+func isGone(t *testing.T, edited mistakes, before diag.List, d diag.Diagnostic, paths ...string) {
+	t.Helper()
+	for _, now := range edited.render(t) {
+		isNew := !slices.ContainsFunc(before, func(old diag.Diagnostic) bool {
+			return old.File == now.File && old.Object == now.Object && old.Code == now.Code && old.Message == now.Message
+		})
+		isBroken := now.Code == diag.InvalidYAML || now.Code == diag.DuplicateKey || strings.Contains(now.Message, "not valid YAML")
+		isHere := now.Object == d.Object && now.Code == d.Code &&
+			slices.ContainsFunc(paths, func(path string) bool { return strings.HasPrefix(now.Message, path+":") })
+		switch {
+		case now.Same(d):
+			t.Errorf("%s\nhint: %s\nthe finding is still there in\n%s", d, d.Hint, edited.text(d.File))
+		case isNew && now.File == d.File && (isBroken || isHere):
+			t.Errorf("%s\nhint: %s\nnow: %s", d, d.Hint, now)
+		}
+	}
+}
+
+// inWords are hints that leave something to the reader, by how they begin: each with the edit that a reader makes.
+func inWords() map[string][2]string {
+	return map[string][2]string{
+		"begin each item of the list with":                   {"a: b}", "a: [b]}"},
+		"choose another name":                                {"__meta_agentoperator_x: y", "x: y"},
+		"for the Grafana Agent write":                        {"v1alpha2", "v1alpha1"},
+		"give each job a name of its own":                    {"job_name: files", "job_name: more-files"},
+		"it is written namespace/name, and spec.metrics":     {"m/mian", "m/main"},
+		"its keys: other":                                    {"key: t", "key: other"},
+		"key is there as well":                               {", kee: c", ""},
+		"labels is there as well":                            {"  label: {a: b}\n", ""},
+		"stringData is there as well":                        {"stringdata: {a: hunter2}\n", ""},
+		"leave it out":                                       {"    instance: mine\n", ""},
+		"leave one of them out":                              {"    - {name: A, value: \"2\"}\n", ""},
+		"make it a job of its own":                           {"journal: {labels: {job: journal}}", ""},
+		"put it into quotes":                                 {"{on:", "{\"on\":"},
+		"put the path into metrics_path":                     {"http://hunter2:9090/metrics", "hunter2:9090"},
+		"quote a value that begins with an asterisk":         {": *", ": x"},
+		"quote a value that holds a colon":                   {"a: b", "\"a: b\""},
+		"remove all but one":                                 {", password_file: /hunter2", ""},
+		"set instance in one of them":                        {"memcached_address: \"c:11211\"", "memcached_address: \"c:11211\", instance: x"},
+		"set it, or a default namespace":                     {"name: a", "name: a, namespace: b"},
+		"set metadata.name":                                  {"generateName: x-", "name: x"},
+		"the largest unit is the hour":                       {"7d", "168h"},
+		"the stages are YAML in a string":                    {"stages:\n      - tenant: {value: x}\n      - multilines: {}\n", "stages: |\n        - tenant: {value: x}\n"},
+		"the stages are cri":                                 {"bogus", "cri"},
+		"this line is read as a part":                        {"   broken: x", "  broken: x"},
+		"to take what was extracted under":                   {"level: }", "level: \"\"}"},
+		"use letters, digits and _":                          {"1a", "a1"},
+		"use letters, digits and underscores":                {"hunter2-x", "hunter2_x"},
+		"write \"cri: {}\"":                                  {"- cri", "- cri: {}"},
+		"write \"docker: {}\"":                               {"- docker:{}", "- docker: {}"},
+		"write \"multiline:\", with its settings":            {"- multiline\n", "- multiline:\n        firstLine: a\n"},
+		"write $${":                                          {"${broken", "$${broken"},
+		"write drop: true":                                   {"by_label_name", "drop: true, by_label_name"},
+		"write it as a list of one item":                     {"dns_sd_configs: hunter2", "dns_sd_configs: [{names: [hunter2]}]"},
+		"write it to stringData":                             {"data:", "stringData:"},
+		"write its settings, or {} for none":                 {"docker:", "docker: {}"},
+		"write mysql":                                        {"mysqld_exporter", "mysql"},
+		"write static_configs, a service discovery":          {"- job_name: nothing", "- job_name: nothing\n      static_configs: [{targets: [localhost], labels: {__path__: /a}}]"},
+		"write the URL out":                                  {"${URL}", "https://mimir.example.com/push"},
+		"write the variable without quotes":                  {"\"$(SHARD)\"", "$(SHARD)"},
+		"write the lines as YAML":                            {"config: |", "config:"},
+		"write {name: ..., key: ...}":                        {"- {name: other}", "- {name: other, key: a}"},
+		"write api_server, or remove the settings":           {"bearer_token: hunter2", "api_server: https://k"},
+		"a stage is a name with its settings":                {"- cri", "- cri: {}"},
+		"mount a Secret by spec.secrets of the GrafanaAgent": {"bearerToken: hunter2", "bearerTokenFile: /var/lib/grafana-agent/secrets/a"},
+		"or have the agent's container define MYSQLD":        {"config: |", "config: |\n    data_source_name: root@(mysql:3306)/"},
+		"or have the agent's container define POSTGRES":      {"config: {}", "config: {data_source_names: [postgres://a]}"},
+		"list it in spec.secrets or spec.configMaps, or":     {"secrets/sessions/password", "secrets/session/script.lua"},
+		"write ${NAME} and let spec.containers":              {"exporter:hush@(mysql:3306)/", "${NAME}"},
+	}
+}
+
+// elsewhere are the beginnings of hints whose edit is not at the finding: in another object, another file or the cluster.
+func elsewhere() []string {
+	return []string{
+		"IntegrationMonitor/", "add their Namespace manifests", "an undefined ${NAME} becomes empty", "copy it into the GrafanaAgent's namespace",
+		"correct the ", "it must exist before the pods start", "let another GrafanaAgent select it",
+		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it", "with an undefined $(NAME)",
+		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
+		"write the item itself", "write apiVersion: monitoring", "indent with spaces", "rename one",
+	}
+}
+
+// TestHintsInWords makes an edit for each other hint of the fixtures.
+func TestHintsInWords(t *testing.T) {
+	tried := map[string]bool{}
+	for _, c := range corpora(t) {
+		before := c.render(t)
+		for _, d := range before {
+			hint, edit, known := prefixed(inWords(), d.Hint)
+			text := c.text(d.File)
+			switch {
+			case d.Hint == "" || text == "" || saysWhatToWrite(d.Hint) || slices.ContainsFunc(elsewhere(), func(start string) bool { return strings.HasPrefix(d.Hint, start) }):
+				continue
+			case !known:
+				t.Errorf("%s: %s\nno edit is known for the hint: %s", c.name, d, d.Hint)
+				continue
+			}
+			from := len(strings.Join(strings.SplitAfter(text, "\n")[:max(d.Line-1, 0)], ""))
+			if !strings.Contains(text[from:], edit[0]) {
+				from = max(strings.LastIndex(text[:from], edit[0]), 0)
+			}
+			if tried[hint] || !strings.Contains(text[from:], edit[0]) {
+				continue // another finding with this hint is the one that the edit is for
+			}
+			tried[hint] = true
+			t.Run(hint, func(t *testing.T) {
+				path, _, _ := strings.Cut(d.Message, ": ")
+				isGone(t, c.with(d.File, text[:from]+strings.Replace(text[from:], edit[0], edit[1], 1)), before, d, path)
+			})
+		}
+	}
+	for hint := range inWords() {
+		if !tried[hint] {
+			t.Errorf("no fixture fits the hint %q and its edit", hint)
+		}
+	}
+}
+
+func saysWhatToWrite(hint string) bool {
+	for pattern := range edits() {
+		if regexp.MustCompile(pattern).MatchString(hint) {
+			return true
+		}
+	}
+	return false
+}
+
+// prefixed returns the edit whose hint a text begins with.
+func prefixed(edits map[string][2]string, text string) (string, [2]string, bool) {
+	for hint, edit := range edits {
+		if strings.HasPrefix(text, hint) {
+			return hint, edit, true
+		}
+	}
+	return "", [2]string{}, false
+}

@@ -9,9 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Ready is the outcome of a pass in the words that Flux's users know from its objects: the
-// condition Ready with Flux's reasons. It is false when anything is held, refused or has an
-// error. The time of transition is left to whoever keeps conditions.
+// Ready returns the outcome of a pass as Flux's condition Ready, with Flux's reasons. It is false if anything is
+// held, refused or has an error. The caller sets the time of the transition.
 func (r *Report) Ready() metav1.Condition {
 	c := metav1.Condition{Type: meta.ReadyCondition, Status: metav1.ConditionTrue, Reason: meta.SucceededReason}
 	switch errors := r.Diags.Count(diag.Error); {

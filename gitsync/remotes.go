@@ -15,12 +15,11 @@ import (
 type remotes struct {
 	output *repo.Repo
 	pusher *repo.Pusher
-	repos  []*repo.Repo // of the sources and the output, each once
+	repos  []*repo.Repo // those of the sources and the output, each once
 }
 
-// SetCredentials replaces the credentials, as when their files were rotated. The same
-// ones cost next to nothing. After an error the old ones are in use still. Not to be
-// called during a pass.
+// SetCredentials replaces the credentials, such as after a rotation. Equal credentials change nothing. After an error
+// the old ones stay in use. It must not be called during a pass.
 func (s *Syncer) SetCredentials(creds Credentials) error {
 	name := s.pipeline.Metadata.Name
 	if len(creds.Sources) != len(s.sources.List) {
@@ -40,7 +39,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 		verify, err = creds.verifiers(len(s.sources.List))
 	}
 	if err == nil {
-		err = s.check(creds) // before a repository that others have too gets one of them
+		err = s.check(creds) // before a shared repository gets any of them
 	}
 	if err != nil {
 		return fmt.Errorf("pipeline %s: %w", name, err)
@@ -51,16 +50,16 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 		return fmt.Errorf("pipeline %s: %w", name, err)
 	}
 	if !sameRings {
-		s.memory.done = nil // what was accepted may not be any more
+		s.memory.done = nil // new keys may not accept the same commits
 	}
 	old := s.remotes
 	s.remotes, s.creds, s.sign = next, creds, sign
 	s.use(perSource, verify)
-	old.close() // what both have stays open
+	old.close() // repositories that both use stay open
 	return nil
 }
 
-// use gives each source its repository and, unless it is nil, its verifier.
+// use gives each source its repository, and its verifier unless it is nil.
 func (s *Syncer) use(perSource []*repo.Repo, verify []*signature.Verifier) {
 	s.batches.Renew(s.pipeline.Metadata.Name, s.pusher, s.output)
 	for i, src := range s.sources.List {
@@ -69,12 +68,12 @@ func (s *Syncer) use(perSource []*repo.Repo, verify []*signature.Verifier) {
 			src.Verify = verify[i]
 		}
 		if len(s.sources.List) > 1 {
-			src.Label = src.Repo.URL() // what the pipeline says may hold a user name, which may be a token
+			src.Label = src.Repo.URL() // the pipeline's URL may contain a user name, which may be a token
 		}
 	}
 }
 
-// check finds credentials that cannot be used.
+// check returns an error for credentials that cannot be used.
 func (s *Syncer) check(creds Credentials) error {
 	for i, src := range s.sources.List {
 		if err := (transport.Remote{URL: src.URL, Auth: creds.Sources[i]}).Check(); err != nil {
@@ -84,8 +83,8 @@ func (s *Syncer) check(creds Credentials) error {
 	return transport.Remote{URL: s.pipeline.Spec.Output.URL, Auth: creds.Output}.Check()
 }
 
-// open opens each repository once: sources that share URL and credential share it, and
-// the output joins a source of the same URL.
+// open opens each repository once: sources with the same URL and credentials share it, and the output shares it with
+// a source of the same URL.
 func (s *Syncer) open(creds Credentials) (next remotes, perSource []*repo.Repo, err error) {
 	spec := &s.pipeline.Spec
 	output, err := transport.NormaliseURL(spec.Output.URL)
@@ -111,7 +110,7 @@ func (s *Syncer) open(creds Credentials) (next remotes, perSource []*repo.Repo, 
 	return next, perSource, err
 }
 
-// add opens a repository, of which one reference is kept.
+// add opens a repository and keeps one reference to it.
 func (r *remotes) add(pool *repo.Pool, remote transport.Remote) (*repo.Repo, error) {
 	opened, err := pool.Open(remote)
 	if err != nil {
@@ -141,9 +140,9 @@ type RemoteRefs struct {
 	Refs []repo.Ref
 }
 
-// Refs are the refs whose moves may give a pass work, all of them optional: those of the
-// sources, and the output branch. Commits are not among them, since they do not move. The
-// repositories are valid until the next [Syncer.SetCredentials] or [Syncer.Close].
+// Refs returns the branches and tags whose changes may need a pass: those of the sources, and the output branch. All
+// of them are optional. Pinned commits are not included, since they do not change. The repositories are valid until
+// the next [Syncer.SetCredentials] or [Syncer.Close].
 func (s *Syncer) Refs() []RemoteRefs {
 	var out []RemoteRefs
 	for _, r := range s.repos {
@@ -163,7 +162,7 @@ func (s *Syncer) Refs() []RemoteRefs {
 	return out
 }
 
-// verifiers reads the keys of all sources.
+// verifiers parses the keys of all sources.
 func (c Credentials) verifiers(sources int) ([]*signature.Verifier, error) {
 	out := make([]*signature.Verifier, sources)
 	if len(c.Verify) > sources {

@@ -17,12 +17,10 @@ type Report struct {
 	Output   OutputReport
 	// Units are sorted by name.
 	Units []UnitReport
-	// Held are the objects that are not rendered as they are in the inputs, sorted by
-	// identity.
+	// Held are the objects that are not rendered as they are in the inputs, sorted by identity.
 	Held []plan.HeldObject
-	// Set is the inputs, with stand-ins for what cannot be read, and Hierarchies are what of it
-	// the units are rendered from; nil when an error refused the pass before there was any use
-	// for them.
+	// Set is the inputs, with stand-ins for what is unreadable, and Hierarchies are the parts of it that the units
+	// are rendered from. Both are nil if the pass was refused before they were needed.
 	Set         *manifest.Set
 	Hierarchies []*hierarchy.Hierarchy
 	// Rendered are the units as they were rendered, if Options.Review asks for them.
@@ -32,37 +30,34 @@ type Report struct {
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
 	Ignored map[string]int
 	Diags   diag.List
-	// Refused is why nothing was written, though there may have been something to write: the
-	// error that stands in the way of the whole commit, whatever unit it is about. Nil: nothing
-	// does.
+	// Refused is the error that prevented the whole commit, whatever unit it is about. It is nil if there is none.
 	Refused *diag.Diagnostic
-	// Commit is the new commit of the output branch; empty when nothing had to change, the pass
-	// was refused, or the pipeline proposes.
+	// Commit is the new commit of the output branch. It is empty if nothing had to change, the pass was refused, or
+	// the pipeline proposes.
 	Commit string
-	// Proposed is what the pipeline proposes; nil if it writes the output branch itself.
+	// Proposed is what the pipeline proposes. It is nil if the pipeline writes to the output branch itself.
 	Proposed *Proposal
 	// DryRun says that nothing was pushed.
 	DryRun bool
-	// Stages are what the pass was at, one after the other; after a lost race those of the last
-	// attempt.
+	// Stages are the stages of the pass in order. After a lost race, they are those of the last attempt.
 	Stages []Stage
 }
 
 // Stage is a part of a pass.
 type Stage struct {
-	Name         string // one of those below
+	Name         string // one of the constants below
 	Began, Ended time.Time
 }
 
 // The names of stages.
 const (
-	StageFetch  = "fetch"  // asking remotes, or sharing what the round has asked
+	StageFetch  = "fetch"  // asking remotes, or using the answers of the round
 	StageWait   = "wait"   // for [Options.Gate]
 	StageRender = "render" // reading, rendering and comparing
 	StagePush   = "push"   // writing objects and pushing them
 )
 
-// enter ends the stage that a pass is at, and begins another one; with "" none.
+// enter ends the current stage and begins another one, or none if name is "".
 func (r *Report) enter(name string) {
 	now := time.Now()
 	if n := len(r.Stages); n > 0 && r.Stages[n-1].Ended.IsZero() {
@@ -77,10 +72,10 @@ func (r *Report) enter(name string) {
 type SourceReport struct {
 	URL, Ref, Commit string
 	Date             time.Time // the committer's, of the commit
-	Stale            bool      // the source could not be had, and stays at its base
+	Stale            bool      // the source could not be read, and stays at its base
 }
 
-// OutputReport is where the output is.
+// OutputReport says where the output is.
 type OutputReport struct {
 	URL, Branch, Path string
 	Before            string // the tip before the pass; empty for a new branch
@@ -92,7 +87,7 @@ type UnitReport struct {
 	State plan.UnitState
 	// Reason says why a unit is held or left out.
 	Reason string
-	// Files is how many files its folder has, besides those that describe it.
+	// Files is the number of files in its folder, without those that describe it.
 	Files int
 }
 

@@ -20,50 +20,45 @@ import (
 
 // Credentials are the resolved credentials of a pipeline.
 type Credentials struct {
-	Sources []transport.Auth    // in the order of the pipeline's sources
-	Output  transport.Auth      // writes the output, and reads it where it is not a source
+	Sources []transport.Auth    // in the pipeline's order
+	Output  transport.Auth      // writes the output, and reads it if it is not a source
 	Signing signature.Key       // signs the commits, if there is one
-	Verify  []signature.Keyring // accept the input commits of each source; empty ones accept any
+	Verify  []signature.Keyring // the keys of each source; an empty keyring accepts any commit
 }
 
-// Options decide how passes are made, not what they yield.
+// Options decide how passes are made, not their results.
 type Options struct {
-	// Pool holds the repositories and outlives the Syncer. Nil: one of its own in CacheDir.
+	// Pool holds the repositories and outlives the Syncer. Default: a pool in CacheDir that the Syncer owns.
 	Pool *repo.Pool `json:"-"`
 	// CacheDir holds the caches of the repositories if there is no Pool.
 	CacheDir string
-	// Gate is waited for before a pass reads and renders, and released while it waits for
-	// the network: it bounds how many passes of a process compute at once. Nil: no bound.
+	// Gate is called before a pass reads and renders, and released while the pass waits for the network. It limits
+	// how many passes of a process compute at once. Default: no limit.
 	Gate func(context.Context) (release func(), err error) `json:"-"`
-	// Batches gather what pipelines of one repository write to the same refs. Nil: each pass
-	// writes for itself.
+	// Batches collect what pipelines of one repository write to the same refs. Default: each pass writes its own.
 	Batches *publish.Batches `json:"-"`
 	// Version of agentry, for the trailers of commits.
 	Version string
-	// DryRun makes everything but the push, and counts changed lines.
+	// DryRun does everything except the push, and counts changed lines.
 	DryRun bool
-	// Heads are refs that dry passes read in the places of those of sources, by the index of
-	// the source: what would be if they were merged. All else, such as what stands in for what
-	// cannot be rendered, is as without them.
+	// Heads replace refs of sources in dry runs, by the index of the source, to show what merging them would change.
+	// Nothing else differs: the stand-ins are the same.
 	Heads map[int]repo.Ref
-	// Review fills Report.Rendered, with texts of the agents' configurations that hold no
-	// secrets. It needs DryRun.
+	// Review fills Report.Rendered with the agents' configurations, without secrets. It needs DryRun.
 	Review bool
-	// AllowDeletions is the full id of an input commit for which the deletion guard
-	// does not hold.
+	// AllowDeletions is the full id of an input commit to which the deletion guard does not apply.
 	AllowDeletions string
-	// Timeout bounds each attempt of a pass, all of its network operations together. No
-	// source may take more than an equal share of it, so that a silent one leaves time to
-	// go on without it. Default 10 minutes.
+	// Timeout limits each attempt of a pass, with all of its network operations. Each source may use an equal share
+	// of it, so that the pass can go on without a source that does not answer. Default: 10 minutes.
 	Timeout time.Duration
-	// Repo bounds what is fetched if there is no Pool.
+	// Repo limits what is fetched if there is no Pool.
 	Repo repo.Options
 }
 
-// defaultTimeout is that of Options.Timeout.
+// defaultTimeout is the default of Options.Timeout.
 const defaultTimeout = 10 * time.Minute
 
-// maxAttempts is how often a pass is made again after losing the race for the branch.
+// maxAttempts limits how often a pass is tried when others push to the branch at the same time.
 const maxAttempts = 5
 
 // Syncer makes passes of one pipeline. It is not safe for concurrent use.
@@ -80,7 +75,7 @@ type Syncer struct {
 	memory  memory
 }
 
-// memory has the caches of the stages, which make later passes cheap. The sources keep theirs.
+// memory has the caches of the stages, which make later passes cheap. The sources have their own.
 type memory struct {
 	branch   branch.Cache
 	lastGood hold.Cache
@@ -90,7 +85,7 @@ type memory struct {
 	done     *done
 }
 
-// New prepares a pipeline, which must be valid and have its defaults. It contacts nobody.
+// New returns a Syncer for a pipeline, which must be valid and have its defaults. It uses no network.
 func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) {
 	if opts.Timeout <= 0 {
 		opts.Timeout = defaultTimeout
@@ -132,22 +127,21 @@ func (s *Syncer) Close() {
 	}
 }
 
-// Pass fetches, renders and pushes once. An error means that repositories could not be
-// reached or written; what is wrong with the inputs is in the report.
+// Pass fetches, renders and pushes once. It returns an error if a repository could not be read or written. Errors in
+// the inputs are in the report.
 func (s *Syncer) Pass(ctx context.Context) (*Report, error) {
 	return s.PassSince(ctx, time.Now())
 }
 
-// PassSince is Pass, but does not ask remotes for their refs again that were asked after
-// since: the pipelines of one round share what the remotes answered. When nothing has
-// moved since the last pass, it uses no network of its own.
+// PassSince is Pass, but uses the answers of remotes that came after since: the pipelines of one round share them. If
+// nothing has changed since the last pass, it makes no request of its own.
 func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error) {
 	for attempt := 1; ; attempt++ {
 		report, err := s.attempt(ctx, since)
 		if !errors.Is(err, repo.ErrLostRace) || attempt == maxAttempts || ctx.Err() != nil {
 			return report, err
 		}
-		select { // spread those who race; the first retry is at once
+		select { // the first retry is immediate, later ones are spread
 		case <-ctx.Done():
 		case <-time.After(time.Duration(attempt-1) * 50 * time.Millisecond):
 		}
@@ -155,7 +149,7 @@ func (s *Syncer) PassSince(ctx context.Context, since time.Time) (*Report, error
 	}
 }
 
-// attempt makes the pass on the tip that it finds.
+// attempt makes a pass on the current tip.
 func (s *Syncer) attempt(ctx context.Context, since time.Time) (*Report, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, fmt.Errorf("the pass took longer than %s", s.options.Timeout))
 	defer cancel()

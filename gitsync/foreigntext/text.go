@@ -1,5 +1,5 @@
-// Package foreigntext makes what people wrote into input commits fit for commits of agentry: for one
-// line, for a terminal, and for Git and RFC 3339.
+// Package foreigntext makes texts of input commits safe for commits of agentry: one line, without control characters,
+// and valid for Git and RFC 3339.
 package foreigntext
 
 import (
@@ -11,19 +11,19 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// maxSubjectBytes is how much of a subject or a name is taken over from an input commit.
+// maxSubjectBytes limits a subject or a name that is copied from an input commit.
 const maxSubjectBytes = 1 << 10
 
-// MaxBodyBytes is how much of a message's body is taken over from an input commit.
+// MaxBodyBytes limits the body of a message that is copied from an input commit.
 const MaxBodyBytes = 64 << 10
 
-// SplitMessage is the first line of a message and the rest.
+// SplitMessage returns the first line of a message and the rest.
 func SplitMessage(message string) (subject, body string) {
 	subject, body, _ = strings.Cut(strings.TrimSpace(message), "\n")
 	return Cut(OneLine(subject), maxSubjectBytes), Cut(strings.ToValidUTF8(strings.TrimSpace(body), "\ufffd"), MaxBodyBytes)
 }
 
-// OneLine replaces what is no text, or would end the line or steer a terminal.
+// OneLine replaces invalid text, line ends and control characters.
 func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
@@ -34,7 +34,7 @@ func OneLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// Cut shortens a text that is far longer than anybody reads.
+// Cut shortens a text to about limit bytes.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -42,7 +42,7 @@ func Cut(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "") + " ..."
 }
 
-// Person is Name <mail>, or <mail> of somebody without a name.
+// Person returns "Name <mail>", or "<mail>" if there is no name.
 func Person(s object.Signature) string {
 	clean := func(s string) string {
 		return Cut(OneLine(strings.NewReplacer("<", "", ">", "").Replace(s)), maxSubjectBytes)
@@ -50,7 +50,7 @@ func Person(s object.Signature) string {
 	return strings.TrimSpace(fmt.Sprintf("%s <%s>", clean(s.Name), clean(s.Email)))
 }
 
-// SafeDate is a date that Git and RFC 3339 can hold: a commit may say anything.
+// SafeDate returns a date that Git and RFC 3339 can represent. Dates in commits can be anything.
 func SafeDate(when time.Time) time.Time {
 	const year10000 = 253402300800
 	if unix := when.Unix(); unix < 0 || unix >= year10000 {
@@ -65,8 +65,8 @@ func SafeDate(when time.Time) time.Time {
 // Trailer is a line "Key: value" at the end of a commit message.
 type Trailer struct{ Key, Value string }
 
-// Trailers reads the last paragraph of a message, if all of it is trailers
-// (git-interpret-trailers). A line that begins with a space continues the one before.
+// Trailers reads the last paragraph of a message if all of its lines are trailers (see git-interpret-trailers). A
+// line that begins with a space continues the line before.
 func Trailers(message string) []Trailer {
 	message = strings.ReplaceAll(message, "\r\n", "\n")
 	paragraphs := strings.Split(strings.TrimSpace(message), "\n\n")

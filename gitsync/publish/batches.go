@@ -15,10 +15,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/signature"
 )
 
-// Batches gather what the passes of a process write to the refs that all pipelines of a
-// repository share, so that a fleet makes few commits there: lock files, which go with the
-// push that comes next, and notes, which wait a moment for others. A Batches may be used by
-// many goroutines.
+// Batches collect what the passes of a process write to refs that all pipelines of a repository share, so that a
+// fleet makes few commits there. Lock files are written with the next push; notes wait a moment for others. It is
+// safe for concurrent use.
 type Batches struct {
 	delay time.Duration
 
@@ -27,23 +26,22 @@ type Batches struct {
 	timers sync.WaitGroup
 }
 
-// NewBatches gathers notes for a delay after the first of them; with none each pass pushes
-// its own before it ends. Who makes them calls [Batches.Flush] in the end.
+// NewBatches collects notes for the given time after the first one. If it is zero, each pass pushes its own notes
+// before it ends. The caller must call [Batches.Flush] at the end.
 func NewBatches(delay time.Duration) *Batches {
 	return &Batches{delay: delay, groups: map[string]*batchGroup{}}
 }
 
-// batchGroup is what is gathered for one repository. All but the tokens are guarded by
-// Batches.mu.
+// batchGroup has what is collected for one repository. Batches.mu guards all fields except the two token channels.
 type batchGroup struct {
-	locking chan struct{} // holds one token: who has it writes lock files
+	locking chan struct{} // holds one token: its holder writes lock files
 	locks   []*lockEntry
-	noting  chan struct{}            // who has it writes notes
+	noting  chan struct{}            // holds one token: its holder writes notes
 	notes   map[string]Note          // by pipeline
-	push    *notesPush               // what is under way, if anything
-	tips    map[string]plumbing.Hash // the commit that was noted last, by pipeline
+	push    *notesPush               // the push that runs now, or nil
+	tips    map[string]plumbing.Hash // the commit with the last note, by pipeline
 	timer   *time.Timer
-	refused error // of the notes that were pushed last
+	refused error // the error of the last push of notes
 }
 
 func (b *Batches) group(r *repo.Repo) *batchGroup {
@@ -57,7 +55,7 @@ func (b *Batches) group(r *repo.Repo) *batchGroup {
 	return g
 }
 
-// Writer is how something is written to a repository.
+// Writer writes commits to a repository.
 type Writer struct {
 	Repo   *repo.Repo
 	Pusher *repo.Pusher
@@ -65,18 +63,16 @@ type Writer struct {
 	Author object.Signature
 }
 
-// Commit makes a commit of a tree. It reaches the repository with a push.
+// Commit makes a commit of a tree. The next push sends it to the repository.
 func (wr Writer) Commit(w *object.Writer, tree plumbing.Hash, message string, parents ...plumbing.Hash) (plumbing.Hash, error) {
 	return w.Commit(object.CommitOptions{Tree: tree, Parents: parents, Author: wr.Author, Committer: wr.Author, Message: message, Sign: wr.Sign})
 }
 
-// maxRefAttempts is how often a push to a ref that many share is made again when it loses
-// the race.
+// maxRefAttempts limits how often a push to a shared ref is tried when others push at the same time.
 const maxRefAttempts = 10
 
-// extend puts a commit on a ref that many share, and again on what others put there first.
-// build makes the commit on a tip; the zero hash means that there is nothing to add. It
-// returns the ref's tip.
+// extend adds a commit to a shared ref. If others moved the ref, it builds the commit again on the new tip. build
+// makes the commit on a tip; the zero hash means that there is nothing to add. extend returns the ref's tip.
 func (wr Writer) extend(ctx context.Context, ref string, since time.Time, build func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error)) (plumbing.Hash, error) {
 	for attempt := 1; ; attempt++ {
 		tips, err := wr.Repo.FetchSince(ctx, since, repo.Ref{Name: ref, Optional: true})
@@ -87,7 +83,7 @@ func (wr Writer) extend(ctx context.Context, ref string, since time.Time, build 
 		if !errors.Is(err, repo.ErrLostRace) || attempt == maxRefAttempts || ctx.Err() != nil {
 			return commit, err
 		}
-		select { // spread those who race; the first retry is at once
+		select { // the first retry is immediate, later ones are spread
 		case <-ctx.Done():
 		case <-time.After(time.Duration(attempt-1) * 50 * time.Millisecond):
 		}
@@ -109,7 +105,7 @@ func (wr Writer) try(ctx context.Context, ref string, tip repo.Tip, build func(*
 	return commit, wr.Pusher.Push(ctx, w, repo.Update{Ref: ref, Old: tip.Value, New: commit})
 }
 
-// commit makes a commit on a tip.
+// commit makes a commit on top of a tip.
 func (wr Writer) commit(w *object.Writer, tip repo.Tip, tree plumbing.Hash, message string) (plumbing.Hash, error) {
 	var parents []plumbing.Hash
 	if tip.Exists() {
@@ -118,7 +114,7 @@ func (wr Writer) commit(w *object.Writer, tip repo.Tip, tree plumbing.Hash, mess
 	return wr.Commit(w, tree, message, parents...)
 }
 
-// treeOf is the tree of a tip, or none.
+// treeOf returns the tree of a tip, or the zero hash if there is no tip.
 func treeOf(rd *object.Reader, tip repo.Tip) (plumbing.Hash, error) {
 	if !tip.Exists() {
 		return plumbing.ZeroHash, nil
@@ -133,16 +129,16 @@ func treeOf(rd *object.Reader, tip repo.Tip) (plumbing.Hash, error) {
 // lockEntry is a lock file that waits to be written.
 type lockEntry struct {
 	Lock
-	gone bool // nobody waits for it any more; guarded by Batches.mu
+	gone bool // its caller no longer waits; guarded by Batches.mu
 
-	// Set by whoever wrote it, under the token.
+	// The holder of the token sets these.
 	done   bool
 	commit plumbing.Hash
 	err    error
 }
 
-// Lock writes a lock file, together with all that others want to write by the time that the
-// push before is through. It returns a commit that holds the file.
+// Lock writes a lock file, together with all others that arrive until the push before is done. It returns a commit
+// that holds the file.
 func (b *Batches) Lock(ctx context.Context, l Lock) (plumbing.Hash, error) {
 	e := &lockEntry{Lock: l}
 	g := b.group(l.Repo)
@@ -167,7 +163,7 @@ func (b *Batches) Lock(ctx context.Context, l Lock) (plumbing.Hash, error) {
 	g.locks = nil
 	b.mu.Unlock()
 	commit, err := writeLocks(ctx, l.Writer, batch)
-	if err != nil && ctx.Err() != nil { // which says nothing about the others
+	if err != nil && ctx.Err() != nil { // the other entries may still succeed
 		b.mu.Lock()
 		g.locks = append(g.locks, slices.DeleteFunc(batch, func(other *lockEntry) bool { return other == e || other.gone })...)
 		b.mu.Unlock()
@@ -179,8 +175,7 @@ func (b *Batches) Lock(ctx context.Context, l Lock) (plumbing.Hash, error) {
 	return commit, err
 }
 
-// Flush pushes the notes that wait, and waits for those that are under way. Afterwards the
-// Batches may be used on.
+// Flush pushes the notes that wait, and waits for pushes that run. The Batches may be used afterwards.
 func (b *Batches) Flush(ctx context.Context) error {
 	var groups []*batchGroup
 	b.mu.Lock()

@@ -1,7 +1,6 @@
-// Package publish brings what was rendered to the output's repository: it commits a change and pushes or
-// proposes it. With it go the texts that say where a commit comes from, the lock files that a proposal
-// names its inputs by, and the notes that promotion tools read.
+// Package publish commits what was rendered, and pushes or proposes it. It also writes what describes a commit: its
+// message, the lock file that names the inputs of a proposal, and the notes that promotion tools read.
 //
-// All that is written depends on the inputs and on what was fetched alone, so every replica writes the
-// same. What goes to refs that many pipelines share is gathered by [Batches].
+// Everything that is written depends only on the inputs and on what was fetched, so all replicas write the same
+// bytes. [Batches] collects what many pipelines write to the same refs.
 package publish

@@ -17,8 +17,8 @@ import (
 
 // Inputs are what an output is rendered from.
 type Inputs struct {
-	Pipeline *pipeline.Pipeline // valid, and with its defaults
-	Sources  []Source           // in the order of the pipeline's
+	Pipeline *pipeline.Pipeline // valid, with its defaults
+	Sources  []Source           // in the pipeline's order
 	Version  string             // of agentry
 }
 
@@ -28,7 +28,7 @@ type Source struct {
 	Commit   *object.Commit
 }
 
-// SourceCommits name the commits in inventories and lock files.
+// SourceCommits returns the commits as inventories and lock files name them.
 func (in *Inputs) SourceCommits() []branch.SourceCommit {
 	var out []branch.SourceCommit
 	for _, src := range in.Sources {
@@ -37,8 +37,8 @@ func (in *Inputs) SourceCommits() []branch.SourceCommit {
 	return out
 }
 
-// Author is who makes the commits. Their date is that of the newest input commit, so that
-// every replica makes the same ones.
+// Author returns the author of the commits, dated like the newest input commit, so that all replicas make equal
+// commits.
 func (in *Inputs) Author() object.Signature {
 	newest := foreigntext.SafeDate(in.Sources[0].Commit.Committer.When)
 	for _, src := range in.Sources[1:] {
@@ -51,7 +51,7 @@ func (in *Inputs) Author() object.Signature {
 	return object.Signature{Name: name, Email: mail, When: newest.UTC()}
 }
 
-// MessageData is what the templates of messages see, but for the units.
+// MessageData returns the data of the message templates, without the units.
 func (in *Inputs) MessageData() pipeline.Message {
 	data := pipeline.Message{Pipeline: in.Pipeline.Metadata.Name}
 	for _, src := range in.Sources {
@@ -63,8 +63,8 @@ func (in *Inputs) MessageData() pipeline.Message {
 	return data
 }
 
-// Message executes the pipeline's template and adds the trailers. A template that fails
-// on these data must not stop what it describes: the warning tells.
+// Message executes the pipeline's template and adds the trailers. If the template fails, the default message is used,
+// with a warning: a message must not stop a change.
 func (in *Inputs) Message(data pipeline.Message) (message string, warnings diag.List, err error) {
 	text, err := pipeline.FormatMessage(in.Pipeline.Spec.Output.Commit.Message, data)
 	if err != nil {
@@ -77,7 +77,7 @@ func (in *Inputs) Message(data pipeline.Message) (message string, warnings diag.
 	return strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), "\n") + "\n\n" + in.trailers(), warnings, nil
 }
 
-// trailers say where a commit comes from, for people and for agentry itself.
+// trailers name the origin of a commit, for people and for agentry.
 func (in *Inputs) trailers() string {
 	var b strings.Builder
 	for _, src := range in.Sources {
@@ -95,7 +95,7 @@ func (in *Inputs) trailers() string {
 	return b.String()
 }
 
-// About tells a person what the inputs are.
+// About describes the inputs for people.
 func (in *Inputs) About() string {
 	var b strings.Builder
 	for _, src := range in.Sources {
@@ -105,11 +105,11 @@ func (in *Inputs) About() string {
 	return b.String()
 }
 
-// configDigest is the SHA-256 of a specification.
+// configDigest returns the SHA-256 of a specification.
 func configDigest(spec *pipeline.Spec) string {
 	data, err := json.Marshal(*spec)
 	if err != nil {
-		return "unknown" // a Pipeline holds nothing that does not encode
+		return "unknown" // unreachable: every Pipeline can be encoded
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])

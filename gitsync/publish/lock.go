@@ -19,16 +19,15 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// What is proposed names the commit that it was rendered from, its drySha, and
-// gitops-promoter proposes nothing while that stays equal. No input commit will do: there
-// may be several sources, and the pipeline and the version of agentry decide too. So all
-// that a proposal is rendered from is written down in a file on a branch of the output's
-// repository, and the commit that holds this file is the drySha. See docs/promotion.md.
+// A proposal names the commit that it was rendered from, its drySha. gitops-promoter proposes nothing as long as the
+// drySha stays the same. An input commit cannot be the drySha, because there may be several sources, and because the
+// pipeline and the version of agentry matter too. So everything that a proposal is rendered from is listed in a file
+// on a branch of the output's repository, and the commit that adds this file is the drySha. See docs/promotion.md.
 const (
-	// InputsBranch is that branch.
+	// InputsBranch is the branch with the lock files.
 	InputsBranch = "agentry/inputs"
 	inputsRef    = "refs/heads/" + InputsBranch
-	// lockSuffix is of no manifest: Argo CD loads .yaml, .yml and .json.
+	// lockSuffix is not that of a manifest: Argo CD loads .yaml, .yml and .json.
 	lockSuffix = ".lock"
 )
 
@@ -38,24 +37,24 @@ type LockFile struct {
 	Pipeline string `json:"pipeline"`
 	// Sources are the commits that are rendered.
 	Sources []branch.SourceCommit `json:"sources"`
-	// Spec is the SHA-256 of what in the pipeline decides the rendering.
+	// Spec is the SHA-256 of the fields of the pipeline that affect the rendering.
 	Spec string `json:"spec"`
 	// Agentry is the version that renders.
 	Agentry string `json:"agentry"`
-	// Corrects is a commit of the output branch that differs from what was rendered from
-	// these very inputs: somebody changed the branch by hand.
+	// Corrects is a commit of the output branch that somebody changed by hand: it differs from what these inputs
+	// render to.
 	Corrects string `json:"corrects,omitempty"`
 }
 
 const lockVersion = 1
 
-// SameSources reports whether a lock file, if there is one, is of the same commits.
+// SameSources reports whether the lock file names the same commits. l may be nil.
 func (l *LockFile) SameSources(in *Inputs) bool {
 	return l != nil && slices.Equal(l.Sources, in.SourceCommits())
 }
 
-// Commits are the commits of a source in a lock file; there may be no lock file. Who can write to the branch could
-// have written them.
+// Commits returns the commits of a source that the lock file names. l may be nil. The result is not trustworthy:
+// anybody who can write to the branch may have written it.
 func (l *LockFile) Commits(url, ref string) []plumbing.Hash {
 	var out []plumbing.Hash
 	if l != nil {
@@ -68,12 +67,12 @@ func (l *LockFile) Commits(url, ref string) []plumbing.Hash {
 	return out
 }
 
-// lockFile is what is rendered from.
+// lockFile returns the lock file of these inputs.
 func (in *Inputs) lockFile() *LockFile {
 	return &LockFile{Version: lockVersion, Pipeline: in.Pipeline.Metadata.Name, Sources: in.SourceCommits(), Spec: in.renderDigest(), Agentry: in.Version}
 }
 
-// renderDigest is the SHA-256 of what in the specification decides the rendering.
+// renderDigest returns the SHA-256 of the fields of the specification that affect the rendering.
 func (in *Inputs) renderDigest() string {
 	s := &in.Pipeline.Spec
 	decides := struct {
@@ -96,7 +95,7 @@ func (in *Inputs) renderDigest() string {
 	}
 	data, err := json.Marshal(decides)
 	if err != nil {
-		return "unknown" // a Pipeline holds nothing that does not encode
+		return "unknown" // unreachable: every Pipeline can be encoded
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
@@ -104,8 +103,8 @@ func (in *Inputs) renderDigest() string {
 
 func lockName(pipeline string) string { return pipeline + lockSuffix }
 
-// readLock is the lock file of a pipeline at a commit of the inputs; nil when there is none
-// that can be read.
+// readLock returns the lock file of a pipeline at a commit of the branch of inputs, or nil if it is missing or
+// unreadable.
 func readLock(rd *object.Reader, tip repo.Tip, pipeline string) (*LockFile, error) {
 	tree, err := treeOf(rd, tip)
 	if err != nil || tree.IsZero() {
@@ -126,17 +125,16 @@ func readLock(rd *object.Reader, tip repo.Tip, pipeline string) (*LockFile, erro
 type Lock struct {
 	Writer
 	File  *LockFile
-	About string    // the inputs, for people
-	Since time.Time // what the remote answered after it holds
+	About string    // the inputs, described for people
+	Since time.Time // answers of the remote from before are not used
 }
 
-// NextLock returns the lock file that is to be written before the inputs are named by what is
-// proposed, or, when nothing is, by what stands; nil when the tip holds them. output is the tip
-// of the output branch. When nothing new is proposed it takes no new commit that another version
-// or pipeline specification would lead to the same: replicas of two versions would take turns.
+// NextLock returns the lock file to write before a proposal names its inputs, or nil if the tip has it. output is the
+// tip of the output branch. If there is nothing new to propose, only changed sources make a new lock file: replicas
+// of two versions would otherwise replace each other's forever.
 func (in *Inputs) NextLock(tip *Tip, output plumbing.Hash, proposing bool) *LockFile {
 	had, want := tip.Lock, in.lockFile()
-	taken := tip.Inputs.Commit.String() == tip.DrySHA // whoever compares with the output branch sees no change
+	taken := tip.Inputs.Commit.String() == tip.DrySHA // its commit is the drySha of the output branch
 	current := had.SameSources(in)
 	if proposing {
 		current = current && had.Spec == want.Spec && had.Agentry == want.Agentry && !taken
@@ -150,16 +148,14 @@ func (in *Inputs) NextLock(tip *Tip, output plumbing.Hash, proposing bool) *Lock
 	return want
 }
 
-// DryCommit is the commit that writing the lock file makes if nobody else writes one; it is
-// not pushed.
+// DryCommit returns the commit that writing the lock file makes if nobody else writes one. It is not pushed.
 func (l Lock) DryCommit(inputs repo.Tip) (plumbing.Hash, error) {
 	rd := l.Repo.Reader()
 	defer rd.Close()
 	return lockCommit(l.Writer, []*lockEntry{{Lock: l}})(rd, object.NewWriter(rd), inputs)
 }
 
-// writeLocks puts lock files on the branch in one commit, and returns a commit that holds all
-// of them.
+// writeLocks adds lock files to the branch in one commit, and returns a commit that holds all of them.
 func writeLocks(ctx context.Context, wr Writer, batch []*lockEntry) (plumbing.Hash, error) {
 	slices.SortStableFunc(batch, func(a, b *lockEntry) int { return strings.Compare(a.File.Pipeline, b.File.Pipeline) })
 	since := batch[0].Since
@@ -174,7 +170,7 @@ func writeLocks(ctx context.Context, wr Writer, batch []*lockEntry) (plumbing.Ha
 	return wr.extend(ctx, inputsRef, since, lockCommit(wr, batch))
 }
 
-// lockCommit makes the commit on a tip.
+// lockCommit returns a function that makes the commit on top of a tip.
 func lockCommit(wr Writer, batch []*lockEntry) func(*object.Reader, *object.Writer, repo.Tip) (plumbing.Hash, error) {
 	return func(rd *object.Reader, w *object.Writer, tip repo.Tip) (plumbing.Hash, error) {
 		old, err := treeOf(rd, tip)
@@ -200,7 +196,7 @@ func lockCommit(wr Writer, batch []*lockEntry) func(*object.Reader, *object.Writ
 	}
 }
 
-// lockMessage leads from the commit to the commits that it is about.
+// lockMessage returns the commit message, with the input commits as trailers.
 func lockMessage(batch []*lockEntry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Inputs of %s", batch[0].File.Pipeline)
@@ -225,7 +221,7 @@ func lockMessage(batch []*lockEntry) string {
 	return b.String()
 }
 
-// inputsReadme is for the person who opens the branch.
+// inputsReadme explains the branch to people.
 const inputsReadme = `# What agentry renders from
 
 Each file PIPELINE.lock names the commits, the configuration and the version of agentry that a

@@ -12,8 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Metadata is hydrator.metadata, the format of Argo CD's source hydrator, which
-// gitops-promoter reads.
+// Metadata is the file hydrator.metadata. Its format is that of Argo CD's source hydrator; gitops-promoter reads it.
 type Metadata struct {
 	RepoURL    string      `json:"repoURL,omitempty"`
 	DrySHA     string      `json:"drySha,omitempty"`
@@ -30,7 +29,7 @@ type Reference struct {
 	Commit ReferencedCommit `json:"commit"`
 }
 
-// ReferencedCommit is what is told of it.
+// ReferencedCommit describes such a commit.
 type ReferencedCommit struct {
 	SHA     string `json:"sha,omitempty"`
 	RepoURL string `json:"repoURL,omitempty"`
@@ -40,14 +39,14 @@ type ReferencedCommit struct {
 	Body    string `json:"body,omitempty"`
 }
 
-// Dry names the commit that holds the inputs with promotion, and its repository. It is zero
-// without: then that is the commit of the first source.
+// Dry is the drySha and its repository if the pipeline promotes. Without promotion it is zero, and the drySha is the
+// commit of the first source.
 type Dry struct {
 	RepoURL string
 	Commit  plumbing.Hash
 }
 
-// UnitMetadata names what a unit was rendered from.
+// UnitMetadata describes the inputs of a unit.
 func (in *Inputs) UnitMetadata(dry Dry) Metadata {
 	first := in.Sources[0]
 	m := Metadata{RepoURL: first.URL, DrySHA: first.Commit.Hash.String(), Commands: []string{in.Pipeline.Spec.RenderCommand(0)}}
@@ -57,9 +56,9 @@ func (in *Inputs) UnitMetadata(dry Dry) Metadata {
 	return m
 }
 
-// Metadata describes the first source's commit; those of the other sources, and what its
-// message refers to, are references. With promotion drySha is not that commit, which then is
-// the first of the references.
+// Metadata describes the first source's commit. The references are the commits of the other sources, and those that
+// its message names. With promotion, the first source's commit is the first reference, because the drySha is another
+// one.
 func (in *Inputs) Metadata(dry Dry) Metadata {
 	m, first := in.UnitMetadata(dry), in.Sources[0].describe()
 	m.Author, m.Date, m.Subject, m.Body = first.Author, first.Date, first.Subject, first.Body
@@ -74,7 +73,7 @@ func (in *Inputs) Metadata(dry Dry) Metadata {
 	return m
 }
 
-// ReadDrySHA is the drySha that a tree names; empty when it names none.
+// ReadDrySHA returns the drySha that a tree names, or "".
 func ReadDrySHA(rd *object.Reader, tree plumbing.Hash, name string) (string, error) {
 	data, err := branch.ReadFile(rd, tree, name)
 	var m Metadata
@@ -93,8 +92,8 @@ func (src *Source) describe() ReferencedCommit {
 	}
 }
 
-// referenced reads the trailers by which a commit names the one that caused it, as Argo
-// CD's hydrator does; the last of each counts.
+// referenced reads the trailers by which a commit names the commit that caused it, like Argo CD's hydrator. The last
+// trailer of each name wins.
 func referenced(message string) (ReferencedCommit, bool) {
 	var c ReferencedCommit
 	fields := map[string]*string{

@@ -16,21 +16,21 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// NotesRef is where gitops-promoter looks for the inputs that a proposed commit is up to
-// date with, also when they changed nothing.
+// NotesRef has the notes in which gitops-promoter finds the inputs that a proposed commit is up to date with, even if
+// they changed nothing.
 const NotesRef = "refs/notes/hydrator.metadata"
 
 // Limits of the notes.
 const (
-	// maxNotes is how many there may be before ours on commits that are out of sight are
-	// dropped. Each push of notes writes them all.
+	// maxNotes is the number of notes above which ours on unreachable commits are deleted. Each push of notes writes
+	// all of them.
 	maxNotes = 500
-	// maxNoteBytes is how much of a note is read.
+	// maxNoteBytes limits how much of a note is read.
 	maxNoteBytes = 64 << 10
-	// maxNoteHistory is how many commits are looked at to tell what is out of sight.
+	// maxNoteHistory limits how many commits are searched for reachable ones.
 	maxNoteHistory = 10_000
-	// notesTimeout bounds a push of notes that no pass waits for, and partingTimeout one that
-	// the end of a Syncer waits for.
+	// notesTimeout limits a push of notes that no pass waits for, and partingTimeout one that [Syncer.Close] waits
+	// for.
 	notesTimeout   = time.Minute
 	partingTimeout = 5 * time.Second
 )
@@ -42,17 +42,17 @@ type Note struct {
 	Commit, Dry plumbing.Hash
 }
 
-// noteBody is the text of a note. Promotion tools read drySha; the rest says whose it is, for
-// notes of others are never touched.
+// noteBody is the text of a note. Promotion tools read drySha. The other fields say whose note it is, because agentry
+// does not touch notes of others.
 type noteBody struct {
 	DrySHA   string `json:"drySha"`
 	Pipeline string `json:"agentry,omitempty"`
 }
 
-// Noted is the note of a pipeline that was taken last. The zero value is that of none.
+// Noted remembers the last note of a pipeline. The zero value remembers none.
 type Noted struct{ commit, dry plumbing.Hash }
 
-// Note takes a note as [Batches.Note] does, unless it took the same one before.
+// Note adds a note with [Batches.Note], unless it is equal to the last one.
 func (last *Noted) Note(ctx context.Context, b *Batches, n Note) error {
 	next := Noted{n.Commit, n.Dry}
 	if *last == next {
@@ -65,8 +65,8 @@ func (last *Noted) Note(ctx context.Context, b *Batches, n Note) error {
 	return err
 }
 
-// Note takes a note, in place of an older one of the pipeline. The error is that of the last
-// push of notes to the repository, for nobody waits for the next.
+// Note adds a note and replaces an older one of the pipeline. It returns the error of the repository's last push of
+// notes, because nobody waits for the next push.
 func (b *Batches) Note(ctx context.Context, n Note) error {
 	g := b.group(n.Repo)
 	b.mu.Lock()
@@ -84,7 +84,7 @@ func (b *Batches) Note(ctx context.Context, n Note) error {
 	return b.flush(ctx, g)
 }
 
-// Renew makes what waits for a pipeline go with its new credentials.
+// Renew gives new credentials to the waiting note of a pipeline.
 func (b *Batches) Renew(pipeline string, pusher *repo.Pusher, r *repo.Repo) {
 	g := b.group(r)
 	b.aside(pipeline, g, func() {
@@ -95,8 +95,8 @@ func (b *Batches) Renew(pipeline string, pusher *repo.Pusher, r *repo.Repo) {
 	})
 }
 
-// Leave pushes what waits for a pipeline, whose credentials are about to go. Where notes were
-// refused lately it is not tried again: all pipelines of a fleet may be leaving.
+// Leave pushes the waiting note of a pipeline before its credentials are closed. It does not try if the last push was
+// refused: all pipelines of a fleet may be leaving.
 func (b *Batches) Leave(pipeline string, r *repo.Repo) {
 	g := b.group(r)
 	b.mu.Lock()
@@ -106,26 +106,26 @@ func (b *Batches) Leave(pipeline string, r *repo.Repo) {
 	if waits {
 		ctx, cancel := context.WithTimeout(context.Background(), partingTimeout)
 		defer cancel()
-		_ = b.flush(ctx, g) // a note helps promotion tools, and nothing depends on it
+		_ = b.flush(ctx, g) // nothing depends on a note
 	}
 	b.aside(pipeline, g, func() { delete(g.notes, pipeline) })
 }
 
-// notesPush is a push of notes that is under way.
+// notesPush is a push of notes that runs now.
 type notesPush struct {
-	pipelines []string // whose repository, connection or key it may use
+	pipelines []string // their repositories, connections and keys are in use
 	stop      context.CancelCauseFunc
 	done      chan struct{}
 }
 
-// errBrokenOff is what a push of notes ends with that did not come to its end.
+// errBrokenOff is the result of a push of notes that panicked.
 var errBrokenOff = errors.New("the push of notes was broken off")
 
-// errParting ends a push of notes that takes longer than a pipeline can wait for its end.
+// errParting ends a push of notes that a leaving pipeline cannot wait for.
 var errParting = errors.New("a pipeline ended or got new credentials meanwhile")
 
-// aside does something under Batches.mu when no push uses what the pipeline gave with its
-// notes, for that is closed afterwards.
+// aside calls do under Batches.mu as soon as no push uses the pipeline's repository and keys: the caller closes these
+// afterwards.
 func (b *Batches) aside(pipeline string, g *batchGroup, do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,7 +143,7 @@ func (b *Batches) aside(pipeline string, g *batchGroup, do func()) {
 	do()
 }
 
-// expire pushes what was gathered.
+// expire pushes the collected notes when their time is over.
 func (b *Batches) expire(g *batchGroup) {
 	defer b.timers.Done()
 	b.mu.Lock()
@@ -151,11 +151,10 @@ func (b *Batches) expire(g *batchGroup) {
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), notesTimeout)
 	defer cancel()
-	_ = b.flush(ctx, g) // the next pass tells
+	_ = b.flush(ctx, g) // the next pass reports the error
 }
 
-// flush pushes the notes of a repository in one commit. Those that cannot be pushed wait for
-// the next.
+// flush pushes the notes of a repository in one commit. Notes that cannot be pushed wait for the next push.
 func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
 	select {
 	case g.noting <- struct{}{}:
@@ -170,12 +169,12 @@ func (b *Batches) flush(ctx context.Context, g *batchGroup) error {
 		return nil
 	}
 	err := errBrokenOff
-	defer func() { b.end(g, batch, err) }() // also after a panic: others wait for the end
+	defer func() { b.end(g, batch, err) }() // also after a panic: others wait for done
 	err = pushNotes(ctx, batch, tips)
 	return err
 }
 
-// begin takes the notes that wait, and which commits were noted last.
+// begin takes the waiting notes, and returns the commits with the last notes.
 func (b *Batches) begin(g *batchGroup, stop context.CancelCauseFunc) (batch []Note, tips map[string]plumbing.Hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,7 +189,7 @@ func (b *Batches) begin(g *batchGroup, stop context.CancelCauseFunc) (batch []No
 	return batch, maps.Clone(g.tips)
 }
 
-// end keeps the notes that could not be pushed, but for those that newer ones replace.
+// end puts notes that could not be pushed back, except those that newer ones replace.
 func (b *Batches) end(g *batchGroup, batch []Note, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -204,7 +203,7 @@ func (b *Batches) end(g *batchGroup, batch []Note, err error) {
 	g.push = nil
 }
 
-// pushNotes adds notes to those of others.
+// pushNotes adds notes to the ref.
 func pushNotes(ctx context.Context, batch []Note, tips map[string]plumbing.Hash) error {
 	lead := batch[0].Writer
 	for _, n := range batch {
@@ -232,7 +231,7 @@ func pushNotes(ctx context.Context, batch []Note, tips map[string]plumbing.Hash)
 	return err
 }
 
-// addNotes adds what is not there.
+// addNotes adds the notes that are missing.
 func addNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, batch []Note) (plumbing.Hash, error) {
 	before := tree
 	for _, n := range batch {
@@ -255,9 +254,8 @@ func addNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, batch []N
 	return tree, nil
 }
 
-// dropNotes drops our notes on commits that nothing leads to any more, once there are many
-// notes: of proposals that were replaced before anybody took them. Notes of pipelines that
-// this process knows nothing about stay.
+// dropNotes removes our notes on unreachable commits once there are many notes: those of proposals that were replaced
+// before a merge. It keeps notes of pipelines that this process does not know.
 func dropNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, tips map[string]plumbing.Hash) (plumbing.Hash, error) {
 	notes, err := w.Notes(tree)
 	if err != nil || len(notes) <= maxNotes {
@@ -274,7 +272,7 @@ func dropNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, tips map
 		}
 		text, err := rd.Blob(n.Blob, maxNoteBytes)
 		if err != nil {
-			continue // just written, or nothing of ours
+			continue // new, or not ours
 		}
 		var body noteBody
 		if json.Unmarshal(text, &body) != nil {
@@ -287,7 +285,7 @@ func dropNotes(rd *object.Reader, w *object.Writer, tree plumbing.Hash, tips map
 	return w.EditTree(tree, edits)
 }
 
-// history are the commits that tips lead to, as far as they are cached.
+// history returns the cached commits that can be reached from the tips.
 func history(rd *object.Reader, tips map[string]plumbing.Hash) (map[plumbing.Hash]bool, error) {
 	seen := map[plumbing.Hash]bool{}
 	var next []plumbing.Hash

@@ -16,8 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Output is where a pass publishes what it rendered: on top of what was fetched, and nowhere
-// else.
+// Output is where a pass publishes what it rendered: only on top of what it fetched.
 type Output struct {
 	Writer
 	Inputs *Inputs
@@ -28,15 +27,15 @@ type Output struct {
 
 // Change is what is committed.
 type Change struct {
-	Edits  map[string]object.Edit // by path from the root of the branch
-	Data   pipeline.Message       // what the template of the message is given
-	Readme []byte                 // of the output path
+	Edits  map[string]object.Edit // by path on the branch
+	Data   pipeline.Message       // the data of the message template
+	Readme []byte                 // in the output path
 }
 
-// Pushed is a commit that was made and pushed. With an error it holds what was made before.
+// Pushed is a commit that was made and pushed. If there is an error, it has what was made before it.
 type Pushed struct {
-	Commit   plumbing.Hash // zero when nothing had to change
-	Base     plumbing.Hash // its parent; zero when there is none
+	Commit   plumbing.Hash // zero if nothing had to change
+	Base     plumbing.Hash // its parent; zero if there is none
 	Message  string
 	Warnings diag.List
 
@@ -48,8 +47,7 @@ func (o *Output) start() Pushed {
 	return Pushed{Base: o.Branch.Commit, tree: o.Branch.Tree, w: object.NewWriter(o.Reader)}
 }
 
-// Push commits a change to the output branch. The error is [repo.ErrLostRace] when somebody
-// else was there first.
+// Push commits a change to the output branch. It returns [repo.ErrLostRace] if the branch has moved.
 func (o *Output) Push(ctx context.Context, c Change) (p Pushed, err error) {
 	p = o.start()
 	if err := p.edit(c); err != nil || p.tree == o.Branch.Tree && !p.Base.IsZero() {
@@ -84,7 +82,7 @@ func (o *Output) commit(p *Pushed, c Change) (err error) {
 	return nil
 }
 
-// Folder finds a folder of the commit.
+// Folder returns the tree of a folder of the commit.
 func (p *Pushed) Folder(name string) (plumbing.Hash, error) {
 	dir := p.tree
 	for part := range strings.SplitSeq(path.Clean(name), "/") {

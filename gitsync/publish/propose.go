@@ -16,14 +16,14 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// isMetadata reports whether a file says what the payload is and is none of it.
+// isMetadata reports whether a file describes the rendered files and is not one of them.
 func isMetadata(name string) bool {
 	base := path.Base(name)
 	return base == branch.MetadataFile || base == branch.ReadmeFile || base == branch.AttributesFile || strings.Contains("/"+name, "/"+path.Dir(branch.InventoryFile)+"/")
 }
 
-// Stands reports whether the change is proposed already: one commit on top of the output
-// branch that has its payload and nothing else. It returns the message of that commit.
+// Stands reports whether the change is proposed already: the proposed branch has one commit on top of the output
+// branch, with exactly this change. It returns the message of that commit.
 func (o *Output) Stands(edits map[string]object.Edit) (message string, stands bool, err error) {
 	if !o.Tip.Proposed.Exists() || o.Branch.Commit.IsZero() {
 		return "", false, nil
@@ -63,9 +63,8 @@ func (o *Output) Stands(edits map[string]object.Edit) (message string, stands bo
 	return commit.Message, same, nil
 }
 
-// Propose commits a change on top of the output branch, which it makes first if there is none,
-// and moves the proposed branch there. The error is [repo.ErrLostRace] when one of the two branches
-// has moved.
+// Propose commits a change on top of the output branch and moves the proposed branch to it. It creates the output
+// branch if needed. It returns [repo.ErrLostRace] if one of the two branches has moved.
 func (o *Output) Propose(ctx context.Context, c Change) (p Pushed, err error) {
 	p = o.start()
 	var first []repo.Update
@@ -89,8 +88,7 @@ func (o *Output) ProposeNothing(ctx context.Context) error {
 	return o.propose(ctx, object.NewWriter(o.Reader), o.Branch.Commit)
 }
 
-// propose moves the proposed branch from where it was to a commit, provided that the output
-// branch is where it was too.
+// propose moves the proposed branch to a commit. It returns [repo.ErrLostRace] if it or the output branch has moved.
 func (o *Output) propose(ctx context.Context, w *object.Writer, commit plumbing.Hash, first ...repo.Update) error {
 	if commit == o.Tip.Proposed.Commit {
 		return nil
@@ -103,8 +101,8 @@ func (o *Output) propose(ctx context.Context, w *object.Writer, commit plumbing.
 	return o.Pusher.Push(ctx, w, updates...)
 }
 
-// seed is the first commit of an output branch that there is none of: whoever promotes wants
-// a branch to promote to. It holds no manifest, so what applies it finds nothing to do.
+// seed makes the first commit of an output branch that does not exist, because promotion needs a branch to promote
+// to. It holds no manifests, so nothing is applied.
 func (o *Output) seed(p *Pushed, readme []byte) error {
 	in := o.Inputs
 	output, name := &in.Pipeline.Spec.Output, in.Pipeline.Metadata.Name

@@ -7,17 +7,17 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Tip is what was fetched of the output's repository.
+// Tip is what was fetched from the output's repository.
 type Tip struct {
 	Output repo.Tip // the output branch
 
 	// With promotion only:
 	Proposed, Inputs repo.Tip
-	DrySHA           string    // that the output branch names, if it does
-	Lock             *LockFile // of the pipeline at Inputs; nil when there is none
+	DrySHA           string    // the drySha on the output branch, or ""
+	Lock             *LockFile // the pipeline's lock file at Inputs, or nil
 }
 
-// Refs are the refs of the output's repository that a pass starts from.
+// Refs returns the refs of the output's repository that a pass fetches.
 func Refs(output *pipeline.Output) []repo.Ref {
 	refs := []repo.Ref{{Name: "refs/heads/" + output.Branch, Optional: true}}
 	if output.Promotion.Mode.Proposes() {
@@ -26,7 +26,7 @@ func Refs(output *pipeline.Output) []repo.Ref {
 	return refs
 }
 
-// TipOf takes the tips of [Refs].
+// TipOf returns the tips of [Refs] as a Tip.
 func TipOf(tips []repo.Tip) Tip {
 	t := Tip{Output: tips[0]}
 	if len(tips) > 1 {
@@ -35,7 +35,7 @@ func TipOf(tips []repo.Tip) Tip {
 	return t
 }
 
-// ReadPromotion reads what the next proposal of a pipeline is compared with.
+// ReadPromotion reads the lock file and the drySha, which the next proposal is compared with.
 func (t *Tip) ReadPromotion(rd *object.Reader, b *branch.Branch, pipeline string) (err error) {
 	if !b.Commit.IsZero() {
 		if t.DrySHA, err = ReadDrySHA(rd, b.Tree, b.At(branch.MetadataFile)); err != nil {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sshNamespace is what signatures of commits are for.
+// sshNamespace is the namespace of signatures of commits.
 const sshNamespace = "git"
 
 // errOtherKey means that a line of allowed_signers is about another key.
@@ -27,8 +27,8 @@ type allowedSigner struct {
 	key           ssh.PublicKey
 }
 
-// parseAllowedSigners reads the file. A line that cannot be read is an error: it may be the
-// one that says until when a key is good.
+// parseAllowedSigners reads the file. An unreadable line is an error: it may be the one that says how long a key is
+// valid.
 func parseAllowedSigners(data []byte) ([]allowedSigner, error) {
 	var out []allowedSigner
 	n := 0
@@ -72,7 +72,7 @@ func parseAllowedSigner(line string) (allowedSigner, error) {
 	return s, nil
 }
 
-// cutPrincipals takes the first field, which may be quoted.
+// cutPrincipals returns the first field, which may be quoted, and the rest.
 func cutPrincipals(line string) (principals, rest string, err error) {
 	if quoted, ok := strings.CutPrefix(line, `"`); ok {
 		principals, rest, ok = strings.Cut(quoted, `"`)
@@ -112,8 +112,8 @@ func (s *allowedSigner) option(text string, seen map[string]bool) error {
 	return err
 }
 
-// parseSSHTime reads YYYYMMDD[HHMM[SS]][Z]. All of them are in UTC here: that the zone of the
-// machine decides, as with ssh-keygen, would make replicas disagree.
+// parseSSHTime reads YYYYMMDD[HHMM[SS]][Z], always as UTC. ssh-keygen uses the machine's time zone, with which
+// replicas could disagree.
 func parseSSHTime(text string) (time.Time, error) {
 	digits := strings.TrimSuffix(text, "Z")
 	for _, layout := range []string{"20060102", "200601021504", "20060102150405"} {
@@ -126,8 +126,8 @@ func parseSSHTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is no time: YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS", text)
 }
 
-// allows reports whether a line lets a key sign commits as of a date; errOtherKey when it is
-// about another one.
+// allows checks that a line lets a key sign commits at a date. It returns errOtherKey if the line is about another
+// key.
 func (s *allowedSigner) allows(key ssh.PublicKey, date time.Time) error {
 	cert, isCert := key.(*ssh.Certificate)
 	switch {
@@ -149,7 +149,7 @@ func (s *allowedSigner) allows(key ssh.PublicKey, date time.Time) error {
 	return nil
 }
 
-// allowsCertificate checks a certificate that the line's key is said to have signed.
+// allowsCertificate checks a certificate that names the line's key as its authority.
 func (s *allowedSigner) allowsCertificate(cert *ssh.Certificate, date time.Time) error {
 	if cert.CertType != ssh.UserCert {
 		return errors.New("has a certificate that is not a user's")
@@ -168,7 +168,7 @@ func (s *allowedSigner) allowsCertificate(cert *ssh.Certificate, date time.Time)
 	return nil
 }
 
-// matchPatterns is a pattern list of OpenSSH: one must match, and none that is negated.
+// matchPatterns reports whether a pattern list of OpenSSH matches: one pattern must match, and no negated one.
 func matchPatterns(patterns []string, text string) bool {
 	found := false
 	for _, pattern := range patterns {
@@ -184,9 +184,9 @@ func matchPatterns(patterns []string, text string) bool {
 	return found
 }
 
-// matchPattern knows * and ?.
+// matchPattern reports whether a pattern with * and ? matches.
 func matchPattern(pattern, text string) bool {
-	// What else path.Match treats specially is escaped; a slash matches like any other byte.
+	// Other special characters of path.Match are escaped. A slash matches like any other byte.
 	pattern = strings.NewReplacer(`\`, `\\`, "[", `\[`, "/", "\x00").Replace(pattern)
 	ok, err := path.Match(pattern, strings.ReplaceAll(text, "/", "\x00"))
 	return ok && err == nil

@@ -1,5 +1,5 @@
-// Package signature signs commits and verifies their signatures as git does, with keys of SSH and PGP.
+// Package signature signs commits and verifies their signatures like git, with SSH and PGP keys.
 //
-// Equal commits are signed equally, but with keys of ECDSA and DSA, so that replicas make the same
-// commit. No key expires by the clock: the date of the commit decides.
+// Signing equal commits gives equal signatures, so that replicas make the same commit; ECDSA and DSA keys are the
+// exceptions. Keys expire by the date of the commit, not by the clock.
 package signature

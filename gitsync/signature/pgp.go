@@ -14,7 +14,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// pgp signs as git does with gpg.
+// pgp returns a function that signs like git with gpg.
 func (k Key) pgp() (Func, error) {
 	keys, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(k.Key))
 	switch {
@@ -41,7 +41,7 @@ func (k Key) pgp() (Func, error) {
 			return "", err
 		}
 		if date.Before(from) {
-			date = from // gpg believes no signature that is older than its key
+			date = from // gpg rejects a signature that is older than its key
 		}
 		return signPGP(key, text, date)
 	}, nil
@@ -58,7 +58,7 @@ func isSealed(key *openpgp.Entity) bool {
 	return sealed(key.PrivateKey)
 }
 
-// usableFrom is when the last part of a key came into being.
+// usableFrom returns the time when the newest part of a key was created.
 func usableFrom(key *openpgp.Entity) time.Time {
 	from := key.PrimaryKey.CreationTime
 	later := func(t time.Time) {
@@ -76,8 +76,8 @@ func usableFrom(key *openpgp.Entity) time.Time {
 	return from
 }
 
-// signPGP makes a signature that depends on nothing but key, text and date, and reads it
-// again: the library passes over some failures.
+// signPGP makes a signature that depends only on key, text and date, and then verifies it: the library ignores some
+// failures.
 func signPGP(key *openpgp.Entity, text []byte, date time.Time) (string, error) {
 	salted := false
 	config := &packet.Config{
@@ -97,8 +97,7 @@ func signPGP(key *openpgp.Entity, text []byte, date time.Time) (string, error) {
 	return b.String(), nil
 }
 
-// checkPGP verifies a signature as of a date. It must be a binary one over a hash that is not
-// broken.
+// checkPGP verifies a signature at a date. It must be a binary signature with a secure hash.
 func checkPGP(keys openpgp.EntityList, text, signature []byte, date time.Time) (*openpgp.Entity, error) {
 	block, err := armor.Decode(bytes.NewReader(signature))
 	if err != nil {
@@ -116,17 +115,17 @@ func checkPGP(keys openpgp.EntityList, text, signature []byte, date time.Time) (
 		return nil, err
 	}
 	if s, ok := first.(*packet.Signature); ok && s.CreationTime.After(date) {
-		date = s.CreationTime // gpg asked for a passphrase when git had set the date already
+		date = s.CreationTime // gpg may have waited for a passphrase after git set the date
 	}
 	hashes := []crypto.Hash{crypto.SHA256, crypto.SHA384, crypto.SHA512}
 	config := &packet.Config{Time: func() time.Time { return date }}
 	return openpgp.CheckDetachedSignatureAndHash(keys, bytes.NewReader(text), bytes.NewReader(raw), hashes, config)
 }
 
-// maxSignatureBytes is how much of a signature is read.
+// maxSignatureBytes limits how much of a signature is read.
 const maxSignatureBytes = 64 << 10
 
-// pgpIssuer is the key that a signature says it is of.
+// pgpIssuer returns the id of the key that a signature names.
 func pgpIssuer(signature []byte) string {
 	const unknown = "unknown"
 	block, err := armor.Decode(bytes.NewReader(signature))

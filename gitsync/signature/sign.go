@@ -13,8 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Key is a private key that signs commits, of SSH or an armoured one of PGP, and what
-// opens it, if sealed.
+// Key is a private key that signs commits, an SSH key or an armoured PGP key, with its passphrase if it needs one.
 type Key struct {
 	Key        []byte
 	Passphrase []byte
@@ -23,8 +22,8 @@ type Key struct {
 // Func signs the text of a commit.
 type Func func(text []byte) (string, error)
 
-// Signer prepares to sign as git does; nil without a key. Keys of Ed25519 and RSA sign equal
-// commits equally, so that replicas agree; those of ECDSA and DSA do not.
+// Signer returns a function that signs like git, or nil if there is no key. Ed25519 and RSA keys sign equal commits
+// equally, so that replicas agree; ECDSA and DSA keys do not.
 func (k Key) Signer() (Func, error) {
 	if len(k.Key) == 0 {
 		return nil, nil
@@ -43,7 +42,7 @@ func (k Key) Signer() (Func, error) {
 	return sign, nil
 }
 
-// ssh signs as git does with gpg.format=ssh.
+// ssh returns a function that signs like git with gpg.format=ssh.
 func (k Key) ssh() (Func, error) {
 	var key ssh.Signer
 	var err error
@@ -64,7 +63,7 @@ func (k Key) ssh() (Func, error) {
 	}, nil
 }
 
-// committed is the committer's date in the text of a commit.
+// committed returns the committer's date in the text of a commit.
 func committed(text []byte) (time.Time, error) {
 	header, _, _ := bytes.Cut(text, []byte("\n\n"))
 	for line := range strings.Lines(string(header)) {

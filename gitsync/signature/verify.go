@@ -16,27 +16,25 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
-// Which signatures count is what `git verify-commit` says with the same keys. A key that has
-// expired is judged by the committer's date and not by the clock: a pass yields the same
-// today and tomorrow.
+// Signatures are accepted as by `git verify-commit` with the same keys. Keys expire by the committer's date, not by
+// the clock, so that a pass has the same result today and tomorrow.
 
-// Keyring holds the public keys that pipeline.Verify names. A commit that one of them has signed is
-// accepted.
+// Keyring holds the public keys that pipeline.Verify names. A commit that is signed with one of them is accepted.
 type Keyring struct {
 	AllowedSigners []byte // in OpenSSH's allowed_signers format
 	PGPKeys        []byte // armoured, several one after the other
 }
 
-// IsZero reports whether there are no keys: any commit is accepted.
+// IsZero reports whether there are no keys. Any commit is accepted then.
 func (k Keyring) IsZero() bool { return len(k.AllowedSigners)+len(k.PGPKeys) == 0 }
 
-// Verifier accepts commits that are signed by one of its keys.
+// Verifier accepts commits that are signed with one of its keys.
 type Verifier struct {
 	signers []allowedSigner
 	pgp     openpgp.EntityList
 }
 
-// Verifier reads the keys; nil without keys.
+// Verifier parses the keys. It returns nil if there are none.
 func (k Keyring) Verifier() (*Verifier, error) {
 	if k.IsZero() {
 		return nil, nil
@@ -77,16 +75,16 @@ func parsePGPKeys(data []byte) (openpgp.EntityList, error) {
 	return out, nil
 }
 
-// Refused is a commit that is not accepted.
+// Refused is the error for a commit that is not accepted.
 type Refused struct {
 	Code       diag.Code // commit-unsigned or commit-untrusted
 	text, Hint string
 }
 
-// Error says which commit, and why.
+// Error names the commit and the reason.
 func (e *Refused) Error() string { return e.text }
 
-// Accept checks the signature of a commit; what is not accepted is a [*Refused].
+// Accept checks the signature of a commit. It returns a [*Refused] if the commit is not accepted.
 func (v *Verifier) Accept(r *repo.Repo, h plumbing.Hash) error {
 	rd := r.Reader()
 	defer rd.Close()

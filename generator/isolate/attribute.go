@@ -8,9 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// attribute makes a report of the errors that were found while objects were held: each fault
-// once, at the object that brought it in. Objects that are not held were there before and stay,
-// so nobody has to correct them.
+// attribute returns the errors to report, found while objects were held: each fault once, at the object that caused
+// it. An object that is not held was there before and stays, so nobody has to correct it.
 func attribute(errors diag.List, held heldObjects) diag.List {
 	r := reporter{held: held, pairs: map[pair]bool{}, reported: map[cause]int{}, victims: map[cause]map[diag.Object]bool{}}
 	errors = slices.Clone(errors)
@@ -26,13 +25,13 @@ func attribute(errors diag.List, held heldObjects) diag.List {
 	return r.finish()
 }
 
-// pair is an error of one object that is there together with another.
+// pair is an error of an object that is related to another one.
 type pair struct {
 	code       diag.Code
 	from, with diag.Object
 }
 
-// cause is an object that made others wrong.
+// cause is an object that caused errors of others.
 type cause struct {
 	code   diag.Code
 	object diag.Object
@@ -42,7 +41,7 @@ type reporter struct {
 	held     heldObjects
 	pairs    map[pair]bool
 	out      diag.List
-	reported map[cause]int // the index in out
+	reported map[cause]int // index in out
 	victims  map[cause]map[diag.Object]bool
 }
 
@@ -65,7 +64,7 @@ func (r *reporter) isHeld(o diag.Object) bool {
 	return ok
 }
 
-// mutual reports whether the other object has the same error with this one.
+// mutual reports whether the other object has the same error because of this one.
 func (r *reporter) mutual(d diag.Diagnostic, other diag.Object) bool {
 	return r.pairs[pair{d.Code, other, d.Object}]
 }
@@ -89,8 +88,8 @@ func (r *reporter) asNew(d diag.Diagnostic) diag.Diagnostic {
 	return d
 }
 
-// reportVictim reports an error of an object that is not held. If another is held for it, the
-// report is about that one, once for all its victims.
+// reportVictim reports an error of an object that is not held. If another object is held for it, the error is
+// reported there, once for all its victims.
 func (r *reporter) reportVictim(d diag.Diagnostic) {
 	i := slices.IndexFunc(d.Related, r.isHeld)
 	if i < 0 {
@@ -122,7 +121,7 @@ func (r *reporter) atCause(d diag.Diagnostic, c cause) diag.Diagnostic {
 	return moved
 }
 
-// finish adds how many other objects each cause made wrong.
+// finish adds the number of other objects that each cause made wrong.
 func (r *reporter) finish() diag.List {
 	for c, i := range r.reported {
 		switch more := len(r.victims[c]) - 1; {

@@ -12,13 +12,13 @@ import (
 // heldObjects are the objects that are not rendered as they are in the set.
 type heldObjects map[manifest.ID]Held
 
-// replace holds the objects that errors blame.
+// replace holds the objects that caused the errors.
 func (r *run[T]) replace(c choice, errors diag.List) choice {
 	held := maps.Clone(c.held)
-	fresh := map[manifest.ID]bool{} // the sources that are held for one of these errors
+	fresh := map[manifest.ID]bool{} // the Secrets and ConfigMaps that are held for one of these errors
 	for _, d := range errors {
 		if slices.ContainsFunc(d.Related, func(o diag.Object) bool { return fresh[idOf(o)] }) {
-			continue // that may have removed this error too: the next attempt shows it
+			continue // holding it may also remove this error: the next attempt shows that
 		}
 		sources := r.sourcesToBlame(c, held, d)
 		for _, id := range sources {
@@ -32,9 +32,8 @@ func (r *run[T]) replace(c choice, errors diag.List) choice {
 	return r.choose(c, held)
 }
 
-// sourcesToBlame are the changed Secrets and ConfigMaps by which an object became wrong. If the
-// object changed at the same time, either may be to blame: then they are only if the error is
-// gone without their change.
+// sourcesToBlame returns the changed Secrets and ConfigMaps that made an object wrong. If the object changed at the
+// same time, it returns them only if holding them removes the error.
 func (r *run[T]) sourcesToBlame(c choice, held heldObjects, d diag.Diagnostic) []manifest.ID {
 	var sources []manifest.ID
 	try := maps.Clone(held)
@@ -54,8 +53,8 @@ func (r *run[T]) sourcesToBlame(c choice, held heldObjects, d diag.Diagnostic) [
 	return sources
 }
 
-// replaceAround is for errors of objects that did not change: something around them did. Of
-// what they refer to, the instances above them and the GrafanaAgent, it holds the first that
+// replaceAround handles errors of objects that did not change, which something around them caused. It tries to hold
+// the objects that they refer to, the instances above them, and the GrafanaAgent, and keeps the first choice that
 // helps.
 func (r *run[T]) replaceAround(c choice, errors diag.List) choice {
 	stuck, related, agent := map[manifest.ID]diag.Diagnostic{}, map[manifest.ID]diag.Diagnostic{}, map[manifest.ID]diag.Diagnostic{}
@@ -86,7 +85,7 @@ func (r *run[T]) replaceAround(c choice, errors diag.List) choice {
 	return c
 }
 
-// above are the instances that select one of the objects.
+// above returns the instances that select one of the objects.
 func above(h *hierarchy.Hierarchy, objects map[manifest.ID]diag.Diagnostic) map[manifest.ID]diag.Diagnostic {
 	out := map[manifest.ID]diag.Diagnostic{}
 	look := func(instance *manifest.Object, below ...[]*manifest.Object) {
@@ -107,9 +106,9 @@ func above(h *hierarchy.Hierarchy, objects map[manifest.ID]diag.Diagnostic) map[
 	return out
 }
 
-// hold adds an object to those that are held, with its stand-in, or as left out if it is new.
-// An object that is what the unit was last rendered from cannot be the cause of an error: it
-// is not held. Neither is one whose last text is lost, for it must not vanish.
+// hold adds an object with its stand-in, or as left out if it is new. It does not hold an object that is equal to its
+// last good version, because that cannot cause an error. It does not hold one whose last good version cannot be read
+// either, because it must not disappear.
 func (r *run[T]) hold(c choice, held heldObjects, id manifest.ID, reason diag.Diagnostic) {
 	if _, done := held[id]; done {
 		return
@@ -125,7 +124,7 @@ func (r *run[T]) hold(c choice, held heldObjects, id manifest.ID, reason diag.Di
 	held[id] = Held{ID: id, Object: now, StandIn: last, Reason: reason}
 }
 
-// changed reports whether an object is another than the unit was last rendered from.
+// changed reports whether an object differs from its last good version.
 func (r *run[T]) changed(c choice, id manifest.ID) bool {
 	now := c.set.Get(id)
 	last, _ := r.last(id)
@@ -140,7 +139,7 @@ func (r *run[T]) last(id manifest.ID) (*manifest.Object, bool) {
 	return r.LastGood(id)
 }
 
-// choose is what to render when these objects are held; the choice itself if it holds them all.
+// choose returns the choice with these objects held. It returns c if c holds them all.
 func (r *run[T]) choose(c choice, held heldObjects) choice {
 	if len(held) == len(c.held) {
 		return c
@@ -167,7 +166,7 @@ func (r *run[T]) choose(c choice, held heldObjects) choice {
 	return next
 }
 
-// objectID is the object that an error blames.
+// objectID returns the object that an error is about.
 func objectID(d diag.Diagnostic) manifest.ID { return idOf(d.Object) }
 
 func idOf(o diag.Object) manifest.ID {
@@ -177,7 +176,7 @@ func idOf(o diag.Object) manifest.ID {
 func onlyErrors(list diag.List) diag.List   { return only(list, true) }
 func onlyWarnings(list diag.List) diag.List { return only(list, false) }
 
-// only returns the errors of a list, or all else.
+// only returns the errors of a list, or all other diagnostics.
 func only(list diag.List, errors bool) diag.List {
 	var out diag.List
 	for _, d := range list {

@@ -1,12 +1,11 @@
-// Package isolate renders one hierarchy so that a wrong object harms nothing but itself.
+// Package isolate renders one hierarchy so that a wrong object affects nothing else.
 //
-// [Run] renders, looks at the errors, and replaces each object to blame by its last good
-// version: the one from which the unit was last rendered. An object that has none is left
-// out. It renders again until there are no errors, or until nothing is left to replace:
-// then the unit fails, and what the output branch has of it stays.
+// [Run] renders, and replaces each object that caused an error by its last good version, from which the unit was last
+// rendered. An object without one is left out. It renders again until there are no errors, or nothing is left to
+// replace: then the unit fails, and its folder on the output branch stays as it is.
 //
-// The package knows nothing of agents or Kubernetes. How a hierarchy is rendered, and what
-// the last good versions are, are functions that the caller hands in.
+// The package knows nothing of agents or Kubernetes. The caller's functions render a hierarchy and return last good
+// versions.
 package isolate
 
 import (
@@ -21,58 +20,56 @@ import (
 // Held is an object that is not rendered as it is in the set.
 type Held struct {
 	manifest.ID
-	// Object is what is in the set; nil when the object is gone but still referred to.
+	// Object is the object in the set. It is nil if it was removed but is still referred to.
 	Object *manifest.Object
-	// StandIn is rendered in its place; nil when the object is left out.
+	// StandIn is rendered in its place. It is nil if the object is left out.
 	StandIn *manifest.Object
 	// Reason is the error for which it is held.
 	Reason diag.Diagnostic
 }
 
-// Attempt is what one attempt to render a hierarchy gave.
+// Attempt is the result of one attempt to render a hierarchy.
 type Attempt[T any] struct {
 	// Result must not be used if Diags has errors.
 	Result T
 	Diags  diag.List
-	// Dependencies are the objects that were looked up by name; nil for what was not found.
+	// Dependencies are the objects that were looked up by name, with nil for those that were not found.
 	Dependencies map[manifest.ID]*manifest.Object
 }
 
 // Input is what is rendered, and how.
 type Input[T any] struct {
 	Hierarchy *hierarchy.Hierarchy
-	// Set is where the hierarchy comes from.
+	// Set is the set that the hierarchy was built from.
 	Set *manifest.Set
-	// LastGood returns the version of an object from which the unit was last rendered. had is
-	// whether there was one; the object is nil if there was one and its text is lost. A nil
-	// function knows no versions.
+	// LastGood returns the version of an object from which the unit was last rendered, and whether there was one. The
+	// object is nil if its text can no longer be read. If the function is nil, there are no versions.
 	LastGood func(manifest.ID) (o *manifest.Object, had bool)
-	// Render renders a hierarchy of a set. Objects that are left out must have no effect. They
-	// are still in the hierarchy and the set, so that references to them are not errors.
+	// Render renders a hierarchy of a set. Objects that are left out must have no effect. They are still in the
+	// hierarchy and the set, so that references to them are not errors.
 	Render func(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) Attempt[T]
 }
 
-// Outcome is the rendering without errors, or none.
+// Outcome is a rendering without errors, or a failure.
 type Outcome[T any] struct {
-	// Failed is set when there is none: Result is the zero value, and nothing is held.
+	// Failed means that there is no rendering: Result is the zero value, and nothing is held.
 	Failed bool
 	Result T
-	// Hierarchy is what was rendered, with stand-ins in their places.
+	// Hierarchy is what was rendered, with the stand-ins.
 	Hierarchy *hierarchy.Hierarchy
 	// Held is sorted by ID.
 	Held []Held
-	// Diags are to be reported: each error once, at the object that brought it in.
+	// Diags are to be reported: each error once, at the object that caused it.
 	Diags diag.List
-	// Inputs are the objects that the result comes from. They may repeat.
+	// Inputs are the objects that the result was rendered from. They may repeat.
 	Inputs []manifest.ID
 	// Dependencies are those of all attempts.
 	Dependencies map[manifest.ID]*manifest.Object
-	// UsedLastGood is set when the outcome depends on last good versions.
+	// UsedLastGood is true if the outcome depends on last good versions.
 	UsedLastGood bool
 }
 
-// Run renders a hierarchy. What errors are to blame for is held; those given were found in
-// an earlier outcome.
+// Run renders a hierarchy, and holds objects that cause errors. given are errors of an earlier outcome.
 func Run[T any](in Input[T], given diag.List) Outcome[T] {
 	r := &run[T]{Input: in, dependencies: map[manifest.ID]*manifest.Object{}}
 	now := choice{held: heldObjects{}, set: in.Set, hierarchy: in.Hierarchy}
@@ -102,7 +99,7 @@ func Run[T any](in Input[T], given diag.List) Outcome[T] {
 	}
 }
 
-// run is one call of [Run]: its input, and what it gathers from all attempts.
+// run is one call of [Run]: its input, and what it collects from all attempts.
 type run[T any] struct {
 	Input[T]
 	dependencies map[manifest.ID]*manifest.Object
@@ -110,7 +107,7 @@ type run[T any] struct {
 	usedLastGood bool
 }
 
-// choice is a choice of the versions to render. It is never changed.
+// choice is a choice of the versions to render. It is immutable.
 type choice struct {
 	held      heldObjects
 	set       *manifest.Set // with the stand-ins
@@ -118,7 +115,7 @@ type choice struct {
 	leftOut   map[manifest.ID]bool
 }
 
-// same reports whether a choice that was derived from another holds nothing more.
+// same reports whether a choice that was derived from before holds nothing more.
 func (c choice) same(before choice) bool { return len(c.held) == len(before.held) }
 
 func (r *run[T]) attempt(c choice) Attempt[T] {
@@ -127,8 +124,7 @@ func (r *run[T]) attempt(c choice) Attempt[T] {
 	return a
 }
 
-// note keeps errors to be reported, except for those of stand-ins: their text is not in the
-// inputs.
+// note keeps errors to be reported, except those of stand-ins, whose text is not in the inputs.
 func (r *run[T]) note(errors diag.List, c choice) {
 	for _, d := range errors {
 		if c.held[objectID(d)].StandIn == nil && !slices.ContainsFunc(r.errors, d.Same) {
@@ -137,7 +133,7 @@ func (r *run[T]) note(errors diag.List, c choice) {
 	}
 }
 
-// rendered is the outcome of an attempt without errors.
+// rendered returns the outcome of an attempt without errors.
 func (r *run[T]) rendered(a Attempt[T], c choice) Outcome[T] {
 	out := Outcome[T]{
 		Result: a.Result, Hierarchy: c.hierarchy, Dependencies: r.dependencies, UsedLastGood: r.usedLastGood,
@@ -164,7 +160,7 @@ func (r *run[T]) rendered(a Attempt[T], c choice) Outcome[T] {
 	return out
 }
 
-// effective is the hierarchy without what is below instances that are left out.
+// effective returns the hierarchy without the objects below instances that are left out.
 func (c choice) effective() *hierarchy.Hierarchy {
 	h := *c.hierarchy
 	h.Metrics = slices.DeleteFunc(slices.Clone(h.Metrics), func(m *hierarchy.MetricsInstance) bool { return c.leftOut[m.Object.ID] })
@@ -172,8 +168,8 @@ func (c choice) effective() *hierarchy.Hierarchy {
 	return &h
 }
 
-// failed gives the unit up. The last errors may be about stand-ins, when a new version of
-// agentry or of the pipeline refuses what an older one took.
+// failed returns a failed outcome. The last errors can be about stand-ins if a new version of agentry or of the
+// pipeline refuses what an older one accepted.
 func (r *run[T]) failed(last diag.List, c choice) Outcome[T] {
 	for _, d := range last {
 		if h := c.held[objectID(d)]; h.StandIn != nil {
@@ -193,8 +189,7 @@ func (r *run[T]) failed(last diag.List, c choice) Outcome[T] {
 	return out
 }
 
-// hopeless reports whether the GrafanaAgent is left out, or its stand-in is paused and so
-// wants the unit left alone.
+// hopeless reports whether the GrafanaAgent is left out or its stand-in is paused: the unit is not rendered then.
 func (r *run[T]) hopeless(c choice) bool {
 	return c.leftOut[r.Hierarchy.Agent.ID] || c.hierarchy.Spec().Paused
 }

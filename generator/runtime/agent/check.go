@@ -7,9 +7,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Check holds a configuration to the agent's rules. It returns what is to be printed: the
-// configuration, with the names of writers that the agent could not tell apart, with instances
-// in the order in which it starts best, and separate where it would merge them wrongly.
+// Check checks a configuration against the agent's rules. It returns the configuration to print: writers that the
+// agent could not tell apart get names, instances are in the best order for the start, and they are separate if the
+// agent would merge them wrongly.
 func Check(c *model.Config) (*model.Config, []model.Finding) {
 	out := *c
 	var found findings
@@ -44,14 +44,14 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 	return &out, found
 }
 
-// findings are what is wrong with a configuration.
+// findings are the problems of a configuration.
 type findings []model.Finding
 
 func (f *findings) add(more ...model.Finding) { *f = append(*f, more...) }
 
-// putFirst moves the instances that integrations scrape themselves into to the front: the
-// agent sets integrations up while its instances start, and finds only what came early.
-// With more than one, the mode in which instances start fastest gives it the best chance.
+// putFirst moves the instances that integrations scrape themselves into to the front: the agent sets integrations up
+// while its instances start, and finds only those that have started. With more than one, Separate helps, because
+// instances start fastest in that mode.
 func putFirst(m *model.Metrics, wanted []string) {
 	rank := func(i model.Instance) int {
 		if slices.Contains(wanted, i.Name) {

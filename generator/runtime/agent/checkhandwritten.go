@@ -14,8 +14,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/agent/handwritten"
 )
 
-// checkHandWritten checks the hand-written jobs of an instance, alone and against the others. No
-// message holds any of their text.
+// checkHandWritten checks the hand-written jobs of an instance, alone and against the others. No message quotes their
+// text.
 func checkHandWritten(found *findings, c *model.Config, i *model.Instance, truncate time.Duration) {
 	made := make(map[string][]diag.Object, len(i.ScrapeConfigs)+len(i.Additional))
 	for _, job := range i.ScrapeConfigs {
@@ -40,7 +40,7 @@ func checkHandWrittenLogs(found *findings, c *model.Config, i *model.LogsInstanc
 	checkAgainstSchema(found, c, handwritten.Logs, i.Additional, i.Origin)
 }
 
-// checkAgainstSchema checks everything that the agent does with the configurations on their own.
+// checkAgainstSchema makes all checks that do not depend on other jobs.
 func checkAgainstSchema(found *findings, c *model.Config, kind handwritten.Kind, list []model.Raw, instance model.Origin) {
 	var jobs []*yaml.Node
 	for i := range list {
@@ -53,8 +53,7 @@ func checkAgainstSchema(found *findings, c *model.Config, kind handwritten.Kind,
 	}
 }
 
-// inText is a finding in a line of the Secret that a hand-written job stands in, as an instance
-// uses it.
+// inText returns a finding in a line of the Secret with a hand-written job, for the instance that uses it.
 func inText(raw *model.Raw, instance model.Origin, s diag.Severity, code diag.Code, line int, message string, related ...diag.Object) model.Finding {
 	f := raw.Origin.Find(s, code, "", fmt.Sprintf("line %d: %s", line, message), append([]diag.Object{instance.Object}, related...)...)
 	f.TextLine = line
@@ -66,7 +65,7 @@ func checkTiming(found *findings, c *model.Config, i *model.Instance, raw *model
 	if text := raw.Field("scrape_interval"); text != "" && !strings.Contains(text, "$") {
 		d, err := prommodel.ParseDuration(text)
 		if err != nil {
-			return // that is found elsewhere
+			return // reported elsewhere
 		}
 		if d > 0 {
 			every, whose = time.Duration(d), nil

@@ -21,7 +21,7 @@ const (
 	defaultFlushPeriod = time.Minute
 )
 
-// checkInstance checks the times of an instance, of its WAL and of its jobs, against each other.
+// checkInstance compares the times of an instance, of its WAL and of its jobs.
 func checkInstance(found *findings, c *model.Config, i *model.Instance) {
 	truncate := checkWAL(found, i)
 	for _, job := range i.ScrapeConfigs {
@@ -37,7 +37,7 @@ func checkInstance(found *findings, c *model.Config, i *model.Instance) {
 	checkHandWritten(found, c, i, truncate)
 }
 
-// interval is that of a job; zero when it has none or a bad one.
+// interval returns the interval of a job, or zero if it is absent or invalid.
 func interval(text string) time.Duration {
 	d, err := prommodel.ParseDuration(text)
 	if err != nil {
@@ -46,7 +46,7 @@ func interval(text string) time.Duration {
 	return time.Duration(d)
 }
 
-// globalInterval is the interval of jobs that have none.
+// globalInterval returns the interval of jobs that set none.
 func globalInterval(c *model.Config) time.Duration {
 	return cmp.Or(interval(c.Metrics.Global.ScrapeInterval), defaultInterval)
 }
@@ -56,8 +56,8 @@ func withoutInterval(job *model.ScrapeConfig) bool {
 	return err == nil && d == 0 || job.Interval == ""
 }
 
-// checkWAL checks the WAL settings of an instance against each other and returns its
-// truncation frequency. A time that is none has been reported, and is as good as absent.
+// checkWAL compares the WAL settings of an instance and returns its truncation frequency. Invalid times are ignored:
+// they have been reported.
 func checkWAL(found *findings, i *model.Instance) time.Duration {
 	positive := func(field, value string) time.Duration {
 		d, err := time.ParseDuration(value)
@@ -77,7 +77,7 @@ func checkWAL(found *findings, i *model.Instance) time.Duration {
 	return cmp.Or(truncate, defaultTruncate)
 }
 
-// goDuration is a duration that the agent reads with Go's own parser; zero when it is none.
+// goDuration returns a duration that the agent parses with Go's own parser, or zero if it is invalid.
 func goDuration(text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -86,7 +86,7 @@ func goDuration(text string) time.Duration {
 	return d
 }
 
-// checkDestinations warns of instances whose samples go nowhere.
+// checkDestinations warns about instances whose samples are sent nowhere.
 func checkDestinations(found *findings, c *model.Config, m *model.Metrics) {
 	if len(m.Global.RemoteWrite) > 0 {
 		return
@@ -99,5 +99,5 @@ func checkDestinations(found *findings, c *model.Config, m *model.Metrics) {
 	}
 }
 
-// nameOf is namespace/name of an object.
+// nameOf returns namespace/name of an object.
 func nameOf(o diag.Object) string { return o.Namespace + "/" + o.Name }

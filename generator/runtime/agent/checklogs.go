@@ -8,9 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
 )
 
-// checkPipelines checks the pipelines of PodLogs, each and against each other: all run in the
-// same agents, whose own metrics cannot be read when two of them make different metrics of one
-// name.
+// checkPipelines checks the pipelines of PodLogs, alone and against each other: all run in the same agents, whose own
+// metrics cannot be read if two pipelines define one metric differently.
 func checkPipelines(found *findings, l *model.Logs) {
 	type source struct {
 		metric stages.Metric

@@ -13,11 +13,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// The agent refuses writers and clients without a name that are equal to it: it compares
-// them after filling in its defaults, and with their secrets masked. The values here are
-// equal where it finds them equal.
+// The agent refuses equal writers or clients without a name. It compares them after setting its defaults, and with
+// their secrets masked. The functions below make values that are equal if the agent finds them equal.
 
-// filled is a writer with what the agent takes for absent fields.
+// filled returns a writer with the agent's defaults for absent fields.
 func filled(w model.RemoteWrite) model.RemoteWrite {
 	w = bare(w)
 	w.RemoteTimeout = spelled(w.RemoteTimeout, 30*time.Second)
@@ -29,7 +28,7 @@ func filled(w model.RemoteWrite) model.RemoteWrite {
 	return w
 }
 
-// masked is a filled writer without what the agent does not compare.
+// masked returns a filled writer without what the agent does not compare.
 func masked(w model.RemoteWrite) model.RemoteWrite {
 	w = filled(w)
 	w.URL, w.ProxyURL = withoutPassword(w.URL), withoutPassword(w.ProxyURL)
@@ -60,7 +59,7 @@ func filledQueue(q *model.Queue) *model.Queue {
 	}
 }
 
-// filledClient is a client with what the agent takes for absent fields.
+// filledClient returns a client with the agent's defaults for absent fields.
 func filledClient(c model.LogsClient) model.LogsClient {
 	c.Origin, c.HTTPAuth, c.TLS = model.Origin{}, bareAuth(c.HTTPAuth), bareTLS(c.TLS)
 	c.ExternalLabels = orNil(c.ExternalLabels)
@@ -78,7 +77,7 @@ func filledClient(c model.LogsClient) model.LogsClient {
 	return c
 }
 
-// maskedClient is a client as the agent compares it.
+// maskedClient returns a client as the agent compares it.
 func maskedClient(c model.LogsClient) model.LogsClient {
 	c = filledClient(c)
 	c.URL, c.ProxyURL = withoutPassword(c.URL), withoutPassword(c.ProxyURL)
@@ -99,7 +98,7 @@ func withoutPassword(text string) string {
 	return text
 }
 
-// spelled is the one spelling of a duration; of the default one when there is none.
+// spelled returns the canonical spelling of a duration, or of the default if the text is empty.
 func spelled(text string, def time.Duration) string {
 	if text == "" {
 		return def.String()
@@ -113,7 +112,7 @@ func spelled(text string, def time.Duration) string {
 	return text
 }
 
-// bare is a writer without its origin, and with one form of nothing.
+// bare returns a writer without its origin, and with nil for everything empty.
 func bare(w model.RemoteWrite) model.RemoteWrite {
 	w.Origin, w.HTTPAuth, w.TLS = model.Origin{}, bareAuth(w.HTTPAuth), bareTLS(w.TLS)
 	w.Headers = orNil(w.Headers)
@@ -149,10 +148,10 @@ func orNil[M ~map[string]string](m M) M {
 	return m
 }
 
-// classes are the places of equal values, in order. Key is equal for equal values, and cheap: only
-// values of one key are compared.
+// classes groups equal values and returns their indexes, in order. Only values with the same key are compared: key
+// must be equal for equal values, and cheap.
 func classes[T any](list []T, key func(T) string, equal func(a, b T) bool) (out [][]int) {
-	known := map[string][]int{} // the classes of a key
+	known := map[string][]int{} // indexes into out, by key
 	for i := range list {
 		k := key(list[i])
 		at := slices.IndexFunc(known[k], func(class int) bool { return equal(list[out[class][0]], list[i]) })
@@ -167,7 +166,7 @@ func classes[T any](list []T, key func(T) string, equal func(a, b T) bool) (out 
 	return out
 }
 
-// address is where a writer sends to, and with which headers: most differ in it.
+// address returns where a writer sends to, and with which headers. Most writers differ in it.
 func address(w model.RemoteWrite) string { return w.URL + fmt.Sprint(w.Headers) }
 
 func equalWriters(a, b model.RemoteWrite) bool { return reflect.DeepEqual(a, b) }

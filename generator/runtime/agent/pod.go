@@ -23,12 +23,11 @@ const (
 	port              = 8080
 	graceSeconds      = 4800
 	configKey         = "agent.yml"
-	// compressAboveBytes is the operator's threshold; the config reloader knows compressed
-	// files by themselves.
+	// compressAboveBytes is the operator's threshold. The config reloader detects compressed files itself.
 	compressAboveBytes = 100 << 10
 )
 
-// Runtime is the Grafana Agent beside the config reloader of the Prometheus Operator.
+// Runtime returns the Grafana Agent beside the config reloader of the Prometheus Operator.
 func Runtime() runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "agent",
@@ -40,7 +39,7 @@ func Runtime() runtime.Runtime {
 	}
 }
 
-// configVolumes are where the reloader reads the configuration, and where it writes it to.
+// configVolumes returns the volumes that the reloader reads the configuration from and writes it to.
 func configVolumes(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
 	const out = "config-out"
 	return []corev1.Volume{
@@ -57,8 +56,7 @@ func containers(p runtime.Pod) []corev1.Container {
 	return []corev1.Container{reloader(p, append(slices.Clone(env), p.SecretEnv...)), process(p, env)}
 }
 
-// kindEnv are the variables that the configuration of a kind of pods uses, in the operator's
-// order.
+// kindEnv returns the variables in the configuration of a kind of pods, in the operator's order.
 func kindEnv(p runtime.Pod) []corev1.EnvVar {
 	shard, shards := constant("SHARD", strconv.Itoa(p.Shard)), constant("SHARDS", strconv.Itoa(p.Shards))
 	node := fromField("HOSTNAME", "spec.nodeName")
@@ -71,8 +69,8 @@ func kindEnv(p runtime.Pod) []corev1.EnvVar {
 	return []corev1.EnvVar{shard, shards, node}
 }
 
-// reloader is the container that watches the mounted configuration, replaces $(NAME) by
-// environment variables and tells the agent to reload.
+// reloader returns the container that watches the mounted configuration, replaces $(NAME) by environment variables
+// and makes the agent reload.
 func reloader(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
 	no, yes := false, true
 	return corev1.Container{
@@ -95,7 +93,7 @@ func reloader(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
 	}
 }
 
-// process is the agent's container. It is privileged where it reads the logs of its node.
+// process returns the agent's container. It is privileged if it reads the logs of its node.
 func process(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
 	args := []string{
 		"-config.file=" + podspec.ConfigDir + "/" + configKey,
@@ -133,7 +131,7 @@ func process(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
 	}
 }
 
-// imageOf returns the full image if it is set, else the repository with the version.
+// imageOf returns the full image if it is set, otherwise the repository with the version.
 func imageOf(full *string, repository, version, defaultVersion string) string {
 	if full != nil && *full != "" {
 		return *full
@@ -144,10 +142,10 @@ func imageOf(full *string, repository, version, defaultVersion string) string {
 	return repository + ":" + version
 }
 
-// constant is an environment variable.
+// constant returns an environment variable with a fixed value.
 func constant(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
 
-// fromField is an environment variable that is different in each pod.
+// fromField returns an environment variable that differs in each pod.
 func fromField(name, path string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }

@@ -10,20 +10,18 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// bytesPerJob is a guess at the size of one scrape job, to allocate once.
+// bytesPerJob is the typical size of a scrape job, to allocate once.
 const bytesPerJob = 3 << 10
 
-// Print returns the configuration as YAML, ending in a newline. An empty
-// configuration is {}.
+// Print returns the configuration as YAML, ending in a newline. An empty configuration is {}.
 func Print(c *model.Config) []byte { return encode(c, &writer{}) }
 
-// PrintRedacted is Print with a placeholder for every secret value: a text to review,
-// not to run.
+// PrintRedacted is Print with a placeholder for every secret value, for reviewers.
 func PrintRedacted(c *model.Config) []byte { return encode(c, &writer{redact: true}) }
 
-// Masked returns the SHA-256 sums of the configuration without its secret values and of
-// these values, in hexadecimal; inlined is empty when there are none. The agent compares
-// configurations by the former, so it overlooks that only a secret changed.
+// Masked returns the SHA-256 sums, in hexadecimal, of the configuration without its secret values and of these
+// values; inlined is empty if there are none. The agent compares configurations by the former, so it does not notice
+// if only a secret changed.
 func Masked(c *model.Config) (rest, inlined string) {
 	w := &writer{redact: true, inlined: sha256.New()}
 	none := w.inlined.Sum(nil)
@@ -84,13 +82,13 @@ func encodeGlobal(w *writer, g *model.Global) {
 	list(w, "remote_write", g.RemoteWrite, encodeRemoteWrite)
 }
 
-// The config reloader puts in what is different in each pod.
+// The config reloader replaces these by values that differ in each pod.
 const (
 	replica = "replica-$(STATEFULSET_ORDINAL_NUMBER)"
 	shard   = "$(SHARD)"
 )
 
-// withReplica are the external labels, and the one that tells replicas apart.
+// withReplica returns the external labels and the label that distinguishes replicas.
 func withReplica(g *model.Global) map[string]string {
 	if g.ReplicaLabel == "" {
 		return g.ExternalLabels
@@ -117,7 +115,7 @@ func encodeInstance(w *writer, i *model.Instance) {
 	jobs(w, i.ScrapeConfigs, i.Additional, encodeScrape)
 }
 
-// jobs writes scrape_configs: those that are built, then those that are hand-written.
+// jobs writes scrape_configs: first those that were built, then the hand-written ones.
 func jobs[T any](w *writer, built []*T, additional []model.Raw, encode func(*writer, *T)) {
 	if len(built)+len(additional) == 0 {
 		return
@@ -159,7 +157,7 @@ func (w *writer) raw(r model.Raw) {
 	}
 	w.item()
 	for line := range bytes.Lines(text) {
-		if len(line) > 1 { // blanks can be content of a block scalar
+		if len(line) > 1 { // an empty line can be part of a block scalar
 			w.newline()
 		}
 		w.buf = append(w.buf, line...)
@@ -312,7 +310,7 @@ func relabel(w *writer, k string, rules []*model.Relabel) {
 	list(w, k, rules, func(w *writer, r **model.Relabel) { encodeRelabel(w, *r) })
 }
 
-// readable is an expression that matches the same and that the agent can read.
+// readable returns an expression with the same meaning that the agent can read.
 func readable(regex model.Text) model.Text {
 	if yamltext.ReadsAsNull(regex.Value) {
 		regex.Value = "(?:" + regex.Value + ")"

@@ -51,8 +51,8 @@ func encodeLogsScrape(w *writer, s *model.LogsScrapeConfig) {
 	relabel(w, "relabel_configs", s.Relabel)
 }
 
-// encodeIntegrations writes the integrations, whose variables are live. Every string is in
-// quotes: the agent reads this block twice, and plain scalars change on the way.
+// encodeIntegrations writes the integrations, in which variables are expanded. All strings are quoted: the agent
+// reads this block twice, which changes plain scalars.
 func encodeIntegrations(w *writer, i *model.Integrations) {
 	w.open("metrics")
 	w.open("autoscrape")

@@ -18,8 +18,8 @@ func encodeStages(w *writer, pipeline []model.Stage) {
 	}
 }
 
-// encodeStage writes a stage: a mapping of one key, or of none where nothing is set. The agent
-// refuses several, as the operator writes them, and passes over none.
+// encodeStage writes a stage: a mapping of one key, or an empty one if nothing is set. The agent refuses several
+// keys, which the operator writes, and ignores an empty mapping.
 func encodeStage(w *writer, s *model.Stage) {
 	if s.CRI {
 		w.empty("cri")
@@ -109,7 +109,7 @@ func encodeMatch(w *writer, s *model.MatchStage) {
 
 func encodePack(w *writer, s *model.PackStage) {
 	w.strs("labels", s.Labels)
-	if s.IngestTimestamp { // false cannot be told from absent, which the agent takes for true
+	if s.IngestTimestamp { // false may mean absent, which the agent reads as true
 		w.boolean("ingest_timestamp", true)
 	}
 }

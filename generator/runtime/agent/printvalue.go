@@ -85,8 +85,8 @@ func (w *writer) plainValue(v model.Value) {
 	w.buf = append(w.buf, '\n')
 }
 
-// appendNumber appends a number in a spelling that every reader takes for the same: YAML
-// 1.1 knows no exponent without a sign and a point.
+// appendNumber appends a number in a spelling that every reader understands: YAML 1.1 needs a sign and a point with
+// an exponent.
 func appendNumber(buf []byte, text string) []byte {
 	if !strings.ContainsAny(text, ".eE") {
 		return append(buf, text...)
@@ -95,7 +95,7 @@ func appendNumber(buf []byte, text string) []byte {
 	if err != nil {
 		return append(buf, text...)
 	}
-	const exact = 1 << 53 // above, not every integer is a float64
+	const exact = 1 << 53 // larger integers may have no float64
 	if f == float64(int64(f)) && f < exact && f > -exact {
 		return strconv.AppendInt(buf, int64(f), 10)
 	}

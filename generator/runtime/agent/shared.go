@@ -10,11 +10,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// separate keeps instances apart where the agent's default mode would break them. In
-// it, the agent merges all instances with equal settings; a group never gets ready with a
-// job name twice, with two writers that differ only in a secret, whatever they are called,
-// or with rules that compare labels, which do not survive being written out again. Only
-// then is distinct mode worth moving the WAL.
+// separate keeps instances apart if the agent's default mode would break them. That mode merges all instances with
+// equal settings. A group never becomes ready if it has a job name twice, two writers that differ only in a secret
+// (even with other names), or rules that compare labels, because these change when the agent writes them out again.
+// Distinct mode is used only then, because it moves the WAL.
 func separate(found *findings, c *model.Config, m *model.Metrics) {
 	why := twice(m)
 	for i := range m.Configs {
@@ -30,10 +29,10 @@ func separate(found *findings, c *model.Config, m *model.Metrics) {
 	}
 }
 
-// twice finds a job that two instances of one group have.
+// twice returns a message about a job that two instances of one group have, or "".
 func twice(m *model.Metrics) string {
 	groups := groups(m)
-	first := make([]map[string]string, len(m.Configs)) // job name -> instance, by the first of a group
+	first := make([]map[string]string, len(m.Configs)) // by the first instance of a group: job name -> instance
 	for n := range m.Configs {
 		i, of := &m.Configs[n], groups[n]
 		if first[of] == nil {
@@ -59,7 +58,7 @@ func twice(m *model.Metrics) string {
 	return ""
 }
 
-// ungroupable says why an instance breaks even in a group of its own.
+// ungroupable returns why an instance breaks even in a group of its own, or "".
 func ungroupable(i model.Instance, global *model.Global) string {
 	writes := writesOf(&i, global)
 	masks := make([]model.RemoteWrite, len(writes))
@@ -93,16 +92,15 @@ func comparesLabels(r *model.Relabel) bool {
 	return strings.EqualFold(r.Action, "keepequal") || strings.EqualFold(r.Action, "dropequal")
 }
 
-// settings is what instances are grouped by: all but the name and the jobs counts, after
-// defaults, whatever remote writes are called and whichever comes first (hashConfig of the agent's
-// group manager).
+// settings are what the agent groups instances by (hashConfig of its group manager): everything except the name and
+// the jobs, after defaults. Names and order of remote writes do not count.
 type settings struct {
 	truncate, minWALTime, maxWALTime, flush time.Duration
 	stale                                   bool
 	writes                                  []model.RemoteWrite
 }
 
-// groups are, for each instance, the first of those that the agent puts into one group with it.
+// groups returns, for each instance, the index of the first one in its group.
 func groups(m *model.Metrics) []int {
 	all := make([]settings, len(m.Configs))
 	for n := range m.Configs {
@@ -128,7 +126,7 @@ func groups(m *model.Metrics) []int {
 	return out
 }
 
-// addresses are where the remote writes go, in order.
+// addresses returns where the remote writes go, in order.
 func (s settings) addresses() string {
 	var all []string
 	for _, w := range s.writes {
@@ -138,7 +136,7 @@ func (s settings) addresses() string {
 	return strings.Join(all, "\n")
 }
 
-// equal reports whether the agent groups instances of two settings.
+// equal reports whether the agent groups instances with these settings.
 func (s settings) equal(other settings) bool {
 	if s.truncate != other.truncate || s.minWALTime != other.minWALTime || s.maxWALTime != other.maxWALTime || s.flush != other.flush ||
 		s.stale != other.stale || len(s.writes) != len(other.writes) {

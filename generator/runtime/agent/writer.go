@@ -12,11 +12,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// indentStep is how many spaces one level of nesting takes.
+// indentStep is the number of spaces for one level of nesting.
 const indentStep = 2
 
-// writer appends block-style YAML to a buffer. A mapping's keys are written at the
-// current indentation; the first key of a list item follows its dash.
+// writer appends block-style YAML to a buffer. Keys of a mapping are written at the current indentation; the first
+// key of a list item follows its dash.
 type writer struct {
 	buf     []byte
 	level   int  // nesting depth of the next key
@@ -24,11 +24,11 @@ type writer struct {
 	expand  bool // strings are written without protecting dollars
 	quote   bool // strings are always written in quotes
 	redact  bool // secret values are replaced
-	// inlined is told every secret value, if it is not nil.
+	// inlined gets every secret value, if it is not nil.
 	inlined hash.Hash
 }
 
-// inline returns a secret value, or what stands in its place.
+// inline returns a secret value or its placeholder.
 func (w *writer) inline(value string) string {
 	if w.inlined != nil {
 		fmt.Fprintf(w.inlined, "%d %s\n", len(value), value)
@@ -39,8 +39,7 @@ func (w *writer) inline(value string) string {
 	return value
 }
 
-// appendString appends a string that no expansion touches: a dollar that either would touch is
-// written as \x24.
+// appendString appends a string that must not be expanded: a dollar that would be is written as \x24.
 func appendString(buf []byte, s string) []byte {
 	if expand.Touches(s) {
 		return yamltext.AppendQuoted(buf, s, true)
@@ -76,7 +75,7 @@ func (w *writer) open(k string) {
 
 func (w *writer) close() { w.level-- }
 
-// item starts a list item; the next key stands on the same line.
+// item starts a list item. The next key is written on the same line.
 func (w *writer) item() {
 	w.newline()
 	w.buf = append(w.buf, '-', ' ')
@@ -84,7 +83,7 @@ func (w *writer) item() {
 	w.level++
 }
 
-// endItem ends a list item; one that got no keys is {}.
+// endItem ends a list item. An item without keys is {}.
 func (w *writer) endItem() {
 	if w.pending {
 		w.buf = append(w.buf, '{', '}', '\n')
@@ -112,7 +111,7 @@ func (w *writer) scalar(s string) {
 	w.buf = append(w.buf, '\n')
 }
 
-// str writes the pair also when the value is empty.
+// str writes the pair even if the value is empty.
 func (w *writer) str(k, v string) {
 	w.key(k)
 	w.buf = append(w.buf, ' ')
@@ -132,7 +131,7 @@ func (w *writer) text(k string, v model.Text) {
 	}
 }
 
-// secret writes value or key_file, whichever the policy chose.
+// secret writes the value or key_file, depending on the policy.
 func (w *writer) secret(k, fileKey string, s model.Secret) {
 	switch {
 	case s.File != "":
@@ -157,7 +156,7 @@ func (w *writer) boolean(k string, v bool) {
 	w.buf = append(w.buf, '\n')
 }
 
-// identity writes a credential that says who, and that the agent does not hide.
+// identity writes a user name or an id, which the agent does not hide.
 func (w *writer) identity(k, fileKey string, s model.Secret) {
 	redact, inlined := w.redact, w.inlined
 	w.redact, w.inlined = redact && inlined == nil, nil
@@ -198,8 +197,8 @@ func (w *writer) strs(k string, list []string) {
 	w.close()
 }
 
-// maxSimpleKeyBytes is safely below the 1024 characters that YAML allows a key before
-// its colon; longer ones need the explicit form.
+// maxSimpleKeyBytes is below the 1024 characters that YAML allows for a key before its colon. Longer keys need the
+// explicit form.
 const maxSimpleKeyBytes = 1000
 
 // mapKey writes a key that a user chose, with its colon.
@@ -267,7 +266,7 @@ func list[T any](w *writer, k string, items []T, encode func(*writer, *T)) {
 	w.close()
 }
 
-// block writes a key with a mapping, or {} when encode writes nothing.
+// block writes a key with a mapping, or {} if encode writes nothing.
 func block[T any](w *writer, k string, v *T, encode func(*writer, *T)) {
 	if v == nil {
 		return

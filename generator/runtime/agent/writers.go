@@ -9,11 +9,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// nameWriters refuses two writers of one name, and names writers that the agent could
-// not tell apart: it compares unnamed ones with their secrets masked.
+// nameWriters refuses two writers with one name, and names writers that the agent could not tell apart: it compares
+// unnamed ones with their secrets masked.
 func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite {
 	named := map[string]int{}
-	var places []int // of those without a name
+	var places []int // writers without a name
 	var masks, full []model.RemoteWrite
 	for i := range list {
 		name := list[i].Name
@@ -42,15 +42,15 @@ func nameWriters(found *findings, list []model.RemoteWrite) []model.RemoteWrite 
 	return out
 }
 
-// nameClients refuses a client that is there twice, and names clients that the agent
-// could not tell apart: it compares unnamed ones with their secrets masked.
+// nameClients refuses equal clients, and names clients that the agent could not tell apart: it compares unnamed ones
+// with their secrets masked.
 func nameClients(found *findings, list []model.LogsClient) []model.LogsClient {
 	full := make([]model.LogsClient, len(list))
 	for i := range list {
 		full[i] = filledClient(list[i])
 	}
 	url := func(c model.LogsClient) string { return c.URL }
-	var places []int // of those that are different
+	var places []int // clients that are different
 	for _, same := range classes(full, url, equalClients) {
 		places = append(places, same[0])
 		for _, n := range same[1:] {

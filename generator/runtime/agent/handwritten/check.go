@@ -10,19 +10,19 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/relabel"
 )
 
-// Kind is what reads a scrape configuration.
+// Kind is the program that reads a scrape configuration.
 type Kind string
 
-// The kinds, which are the names of their types in the schema.
+// The kinds. Each is the name of its type in the schema.
 const (
 	Metrics Kind = "metrics"
 	Logs    Kind = "logs"
 )
 
-// MaxFindings is how many findings are reported about a list of scrape configurations.
+// MaxFindings limits the findings about a list of scrape configurations.
 const MaxFindings = 50
 
-// Finding is what is wrong in a line.
+// Finding is a problem in a line.
 type Finding struct {
 	Severity      diag.Severity
 	Code          diag.Code
@@ -30,10 +30,9 @@ type Finding struct {
 	Message, Hint string
 }
 
-// Check checks the items of a list of scrape configurations, which must have no aliases and
-// no nulls. Strict is whether the agent is the one of the schema: else what it does not know
-// is a warning, for a newer one may know it. What is found without an error is accepted by
-// the agent.
+// Check checks the items of a list of scrape configurations, which must have no aliases and no nulls. strict means
+// that the agent is the one that the schema describes: otherwise unknown fields are warnings, because a newer agent
+// may know them. The agent accepts a list without errors.
 func Check(kind Kind, items []*yaml.Node, strict bool) []Finding {
 	c := &checker{types: schema(), strict: strict}
 	for _, i := range items {
@@ -53,8 +52,7 @@ type checker struct {
 	relabel  relabel.Checker
 }
 
-// report adds a finding. Past the limit only a note is kept that there are more, which is
-// an error if one of them is.
+// report adds a finding. After the limit it only notes that there are more. The note is an error if one of these is.
 func (c *checker) report(s diag.Severity, code diag.Code, n *yaml.Node, hint, format string, args ...any) {
 	if k := len(c.findings); k > MaxFindings && (s != diag.Error || c.findings[k-1].Severity == diag.Error) {
 		return
@@ -70,10 +68,10 @@ func (c *checker) report(s diag.Severity, code diag.Code, n *yaml.Node, hint, fo
 	}
 }
 
-// full reports whether what is found from now on is not shown.
+// full reports whether further findings are dropped.
 func (c *checker) full() bool { return len(c.findings) > MaxFindings }
 
-// refuse reports what the agent of the schema refuses; another may take it.
+// refuse reports what the agent of the schema refuses: a warning if the agent may be another one.
 func (c *checker) refuse(code diag.Code, n *yaml.Node, hint, format string, args ...any) {
 	severity := diag.Error
 	if !c.strict {
@@ -82,17 +80,17 @@ func (c *checker) refuse(code diag.Code, n *yaml.Node, hint, format string, args
 	c.report(severity, code, n, hint, format, args...)
 }
 
-// wrong is refuse for what needs no code of its own.
+// wrong is refuse without a code of its own.
 func (c *checker) wrong(n *yaml.Node, hint, format string, args ...any) {
 	c.refuse(diag.InvalidScrapeConfigs, n, hint, format, args...)
 }
 
-// warn reports what the agent takes, but to no good effect.
+// warn reports what the agent accepts, but what does not work.
 func (c *checker) warn(n *yaml.Node, hint, format string, args ...any) {
 	c.report(diag.Warning, diag.InvalidScrapeConfigs, n, hint, format, args...)
 }
 
-// failed reports whether there is an error among the findings since.
+// failed reports whether there is an error among the findings from an index on.
 func (c *checker) failed(since int) bool {
 	for _, f := range c.findings[since:] {
 		if f.Severity == diag.Error {
@@ -102,8 +100,7 @@ func (c *checker) failed(since int) bool {
 	return false
 }
 
-// value checks a value by its type. Path is how messages call it: the names of the fields
-// that lead to it.
+// value checks a value by its type. path has the names of the fields that lead to it, for messages.
 func (c *checker) value(of string, n *yaml.Node, path string) {
 	c.tagged(n)
 	container, rest := item(of)
@@ -123,7 +120,7 @@ func (c *checker) value(of string, n *yaml.Node, path string) {
 	}
 }
 
-// tagged refuses explicit types, which the agent's reader and ours understand differently.
+// tagged refuses explicit types, because the agent's YAML reader and ours treat them differently.
 func (c *checker) tagged(n *yaml.Node) {
 	plain := []string{"", "!!seq", "!!map", "!!str", "!!merge"}
 	if n.Style&yaml.TaggedStyle != 0 || n.Kind != yaml.ScalarNode {
@@ -133,7 +130,7 @@ func (c *checker) tagged(n *yaml.Node) {
 	}
 }
 
-// anything checks that a value can be read at all.
+// anything checks only that a value can be read.
 func (c *checker) anything(n *yaml.Node) {
 	var seen map[any]bool
 	if n.Kind == yaml.MappingNode {
@@ -180,7 +177,7 @@ func (c *checker) mapping(of string, n *yaml.Node, path string) {
 	}
 }
 
-// object checks a mapping with known fields: one by one, then as a whole.
+// object checks the fields of a mapping, and then the mapping as a whole.
 func (c *checker) object(of string, n *yaml.Node, path string) {
 	if n.Kind != yaml.MappingNode {
 		if !live(n) {
@@ -217,7 +214,7 @@ func (c *checker) member(t *schemaType, key, value *yaml.Node, path string) {
 	}
 }
 
-// oneOf checks a value of which the agent knows all that there are.
+// oneOf checks a value that must be one of a list.
 func (c *checker) oneOf(n *yaml.Node, path string, values []string) {
 	text, known := literal(n)
 	if known && !slices.Contains(values, text) {

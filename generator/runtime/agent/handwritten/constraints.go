@@ -4,23 +4,23 @@ import (
 	"maps"
 )
 
-// constraint is what the agent's code demands of a type besides the types of its fields.
+// constraint is what the agent's code requires of a type, in addition to the types of its fields.
 type constraint struct {
 	required  []string
-	values    map[string][]string // all values that it takes
+	values    map[string][]string // all valid values, by field
 	rule      rule
-	inherited []rule // those of inlined types
+	inherited []rule // the rules of inlined types
 }
 
-// constraints are by the names of types.
+// constraints returns the constraints by the name of their type.
 func constraints() map[string]constraint {
 	all := prometheusConstraints()
 	maps.Copy(all, promtailConstraints())
 	return all
 }
 
-// prometheusConstraints are those of Prometheus's configuration and service discoveries
-// (UnmarshalYAML of the agent's fork of January 2024) and of common/config v0.53.0.
+// prometheusConstraints are those of Prometheus's configuration and service discoveries (UnmarshalYAML of the agent's
+// fork of January 2024) and of common/config v0.53.0.
 func prometheusConstraints() map[string]constraint {
 	type values = map[string][]string
 	return map[string]constraint{
@@ -60,8 +60,8 @@ func prometheusConstraints() map[string]constraint {
 	}
 }
 
-// promtailConstraints are those of Promtail's scrape configurations and stages, and of its targets,
-// which they refuse when they start (Loki k190).
+// promtailConstraints are those of Promtail's scrape configurations and stages, and those that its targets check when
+// they start (Loki k190).
 func promtailConstraints() map[string]constraint {
 	type values = map[string][]string
 	return map[string]constraint{
@@ -91,7 +91,7 @@ func promtailConstraints() map[string]constraint {
 	}
 }
 
-// roles are what Prometheus finds in Kubernetes.
+// roles are the kinds of targets that Prometheus discovers in Kubernetes.
 func roles() []string {
 	return []string{"pod", "service", "endpoints", "endpointslice", "node", "ingress"}
 }

@@ -6,8 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// object is a mapping as its rule sees it. A field whose value has variables counts as
-// given, and its text as unknown.
+// object is a mapping as its rule sees it. A field whose value has variables is given, and its text is unknown.
 type object struct {
 	*checker
 	typ  *schemaType
@@ -18,10 +17,10 @@ type object struct {
 // rule checks a mapping as a whole.
 type rule func(o object)
 
-// get is the value of a field; nil when it is absent.
+// get returns the value of a field, or nil if it is absent.
 func (o object) get(field string) *yaml.Node { return child(o.node, field) }
 
-// child is the value of a key of a mapping; nil when it has none.
+// child returns the value of a key of a mapping, or nil.
 func child(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -36,7 +35,7 @@ func child(n *yaml.Node, key string) *yaml.Node {
 
 func (o object) has(field string) bool { return o.get(field) != nil }
 
-// given reports whether a field is there and not empty.
+// given reports whether a field is present and not empty.
 func (o object) given(field string) bool {
 	switch n := o.get(field); {
 	case n == nil:
@@ -48,8 +47,7 @@ func (o object) given(field string) bool {
 	}
 }
 
-// text is the text of a field, or its default when it is absent; known is false when only
-// the pod knows it.
+// text returns the text of a field, or its default if it is absent. known is false if only the pod knows it.
 func (o object) text(field, byDefault string) (text string, known bool) {
 	n := o.get(field)
 	if n == nil {
@@ -58,13 +56,13 @@ func (o object) text(field, byDefault string) (text string, known bool) {
 	return literal(n)
 }
 
-// is reports whether a field is known to be a boolean of a value.
+// is reports whether a field is known to have this boolean value.
 func (o object) is(field string, value bool) bool {
 	n := o.get(field)
 	return n != nil && resolve(n) == value
 }
 
-// items are the items of a list.
+// items returns the items of a list.
 func (o object) items(field string) []*yaml.Node {
 	if n := o.get(field); n != nil && n.Kind == yaml.SequenceNode {
 		return n.Content
@@ -72,7 +70,7 @@ func (o object) items(field string) []*yaml.Node {
 	return nil
 }
 
-// sub is the mapping of a field; false when it is absent or something else.
+// sub returns the mapping in a field. It returns false if the field is absent or something else.
 func (o object) sub(field string) (object, bool) {
 	n := o.get(field)
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -81,7 +79,7 @@ func (o object) sub(field string) (object, bool) {
 	return object{o.checker, nil, n, join(o.path, field)}, true
 }
 
-// at is the node to blame for a field: its value, or the mapping that lacks it.
+// at returns the node that a finding about a field points to: its value, or the mapping if it is absent.
 func (o object) at(field string) *yaml.Node {
 	if n := o.get(field); n != nil {
 		return n
@@ -91,7 +89,7 @@ func (o object) at(field string) *yaml.Node {
 
 func (o object) name(field string) string { return join(o.path, field) }
 
-// require refuses that fields are missing or empty. Names with a | are alternatives.
+// require refuses missing or empty fields. In a name, | separates alternatives.
 func (o object) require(fields []string) {
 	for _, f := range fields {
 		switch {
@@ -104,7 +102,7 @@ func (o object) require(fields []string) {
 	}
 }
 
-// exclusive refuses fields of which the agent takes one at most.
+// exclusive refuses more than one of the fields.
 func (o object) exclusive(fields ...string) {
 	var found []string
 	for _, f := range fields {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// relabelRule is for a relabelling rule. With variables it is not known yet.
+// relabelRule checks a relabelling rule, unless it has variables.
 func relabelRule(o object) {
 	for i := 1; i < len(o.node.Content); i += 2 {
 		v := o.node.Content[i]
@@ -47,7 +47,7 @@ func relabelRule(o object) {
 	}
 }
 
-// ruleField is the agent's spelling of a field.
+// ruleField returns the agent's spelling of a field.
 func ruleField(field string) string {
 	switch field {
 	case "sourceLabels":

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// kubernetes is for kubernetes_sd_configs.
+// kubernetes checks kubernetes_sd_configs.
 func kubernetes(o object) {
 	file := o.given("kubeconfig_file")
 	namespaces, _ := o.sub("namespaces")
@@ -30,7 +30,7 @@ func kubernetes(o object) {
 	o.selectors()
 }
 
-// hasClient reports whether any setting of the HTTP client is not the default.
+// hasClient reports whether any setting of the HTTP client differs from the default.
 func (o object) hasClient() bool {
 	for _, f := range [...]string{"basic_auth", "authorization", "oauth2", "proxy_url", "proxy_connect_header"} {
 		if o.has(f) {
@@ -48,7 +48,7 @@ func (o object) hasClient() bool {
 		o.is("proxy_from_environment", true) || o.is("follow_redirects", false) || o.is("enable_http2", false)
 }
 
-// selectors checks for what a role lets one select by.
+// selectors checks that the role has selectors of these kinds.
 func (o object) selectors() {
 	role, known := o.text("role", "")
 	if !known || !slices.Contains(roles(), role) {
@@ -86,7 +86,7 @@ func selector(o object) {
 	}
 }
 
-// region warns that the agent asks the cloud where it is while it loads its configuration.
+// region warns that the agent asks the cloud for the region while it loads its configuration.
 func region(o object) {
 	if !o.given("region") {
 		o.warn(o.node, "write the region", "%s is missing: the agent asks the metadata service of the node, and refuses its whole configuration if that does not answer", o.name("region"))
@@ -142,7 +142,7 @@ func dns(o object) {
 	}
 }
 
-// number0 reports whether a number comes out as zero.
+// number0 reports whether a number is zero.
 func number0(n *yaml.Node) bool {
 	f, ok := number(resolve(n))
 	return ok && int64(f) == 0
@@ -173,7 +173,7 @@ func triton(o object) {
 	}
 }
 
-// What the client of Scaleway takes.
+// Values that Scaleway's client accepts.
 var (
 	uuid              = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 	scalewayAccessKey = regexp.MustCompile(`^SCW[A-Z0-9]{17}$`)

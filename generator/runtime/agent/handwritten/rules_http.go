@@ -8,16 +8,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Rules of what most service discoveries and scrape configurations have in common: how to
-// talk to a server.
+// Rules that most service discoveries and scrape configurations share: how to connect to a server.
 
-// httpClient is for credentials, of which the agent takes one kind.
+// httpClient checks that there is only one kind of credentials.
 func httpClient(o object) {
 	o.credentials(o.has("basic_auth"))
 }
 
-// credentials checks the kinds of credentials against each other. Basic authentication may
-// be spelled in another way than as basic_auth.
+// credentials checks that there is only one kind of credentials. With basic, username and password count as basic
+// authentication.
 func (o object) credentials(basic bool) {
 	o.exclusive("bearer_token", "bearer_token_file")
 	var kinds []string
@@ -64,7 +63,7 @@ func proxy(o object) {
 	}
 }
 
-// exclusiveWith refuses a field besides one that is there.
+// exclusiveWith refuses a field if another one is present.
 func (o object) exclusiveWith(one, other string) {
 	if o.given(other) {
 		o.wrong(o.get(other), "remove one of them", "%s and %s exclude each other", o.name(one), o.name(other))
@@ -84,7 +83,7 @@ func tlsClient(o object) {
 	}
 }
 
-// staticTargets refuses URLs as targets, unless rules may take them apart.
+// staticTargets refuses URLs as targets, unless rules may rewrite them.
 func staticTargets(o object) {
 	if len(o.items("relabel_configs")) > 0 {
 		return
@@ -99,7 +98,7 @@ func staticTargets(o object) {
 	}
 }
 
-// notBlank is for fields that have a default, and must not be emptied.
+// notBlank is the rule for fields that have a default and must not be emptied.
 func notBlank(field string) rule {
 	return func(o object) {
 		if text, known := o.text(field, "default"); known && strings.TrimSpace(text) == "" {
@@ -108,7 +107,7 @@ func notBlank(field string) rule {
 	}
 }
 
-// notEmpty is for fields that may be absent, but not empty.
+// notEmpty is the rule for fields that may be absent, but not empty.
 func notEmpty(fields ...string) rule {
 	return func(o object) {
 		for _, f := range fields {
@@ -119,7 +118,7 @@ func notEmpty(fields ...string) rule {
 	}
 }
 
-// parsedURL is for fields that must be URLs, of any form.
+// parsedURL is the rule for fields that must be URLs of any form.
 func parsedURL(field string) rule {
 	return func(o object) {
 		if text, known := o.text(field, ""); known {
@@ -130,8 +129,8 @@ func parsedURL(field string) rule {
 	}
 }
 
-// absoluteURL is for fields that must be URLs with a scheme, one of some if any are named,
-// and a host.
+// absoluteURL is the rule for fields that must be URLs with a scheme and a host. If schemes are given, it must be one
+// of them.
 func absoluteURL(field string, schemes ...string) rule {
 	return func(o object) {
 		text, known := o.text(field, "")

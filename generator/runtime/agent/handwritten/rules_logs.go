@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// logsJob is for a scrape configuration of Promtail: it needs something to read from.
+// logsJob checks that a scrape configuration of Promtail has something to read from.
 func logsJob(o object) {
 	hasTarget := false
 	var targets []string
@@ -29,7 +29,7 @@ func logsJob(o object) {
 	pipelineStages(o.checker, o.get("pipeline_stages"))
 }
 
-// jobNames compares the names of jobs, which for some kinds of targets must be unique.
+// jobNames compares the names of jobs, which must be unique for some kinds of targets.
 func (c *checker) jobNames(items []*yaml.Node) {
 	seen := map[string]*yaml.Node{}
 	for _, job := range items {
@@ -88,7 +88,7 @@ func syslog(o object) {
 	}
 }
 
-// kafkaVersion is a version of Kafka as its client reads it.
+// kafkaVersion matches the versions that Kafka's client accepts.
 var kafkaVersion = regexp.MustCompile(`^(0\.\d+\.\d+\.\d+|[1-9]\d*\.\d+\.\d+)$`)
 
 func kafka(o object) {

@@ -17,8 +17,7 @@ import (
 
 const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
-// resolve is what the agent's reader of YAML, which knows version 1.1, makes of a scalar: a
-// string, a bool, or a number.
+// resolve returns a scalar as the agent's YAML 1.1 reader decodes it: a string, a bool, or a number.
 func resolve(n *yaml.Node) any {
 	text := n.Value
 	if n.Kind != yaml.ScalarNode || n.Style&(quoted|yaml.TaggedStyle) != 0 || text == "" || strings.Contains(text, "\n") {
@@ -52,7 +51,7 @@ func live(n *yaml.Node) bool {
 	return len(refs) > 0 || !ok
 }
 
-// literal is the text of a scalar as the agent reads it; known is false if it has variables.
+// literal returns the text of a scalar as the agent reads it. known is false if it has variables.
 func literal(n *yaml.Node) (text string, known bool) {
 	if n.Kind != yaml.ScalarNode || live(n) {
 		return "", false
@@ -75,12 +74,12 @@ func (c *checker) scalar(of string, n *yaml.Node, path string) {
 	}
 }
 
-// bare reports whether the agent wants something else than a text.
+// bare reports whether the type is not a text.
 func bare(of string) bool {
 	return of == "bool" || strings.HasPrefix(of, "int") && of != "interval" || strings.HasPrefix(of, "uint") || strings.HasPrefix(of, "float")
 }
 
-// content checks what a scalar without variables says.
+// content checks a scalar without variables.
 func (c *checker) content(of string, n *yaml.Node, text, path string) {
 	if of != "string" && !fits(of, resolve(n)) {
 		c.mismatch(n, path, wanted(of))
@@ -100,7 +99,7 @@ func (c *checker) content(of string, n *yaml.Node, text, path string) {
 			c.wrong(n, "", "%s: is not a size, like 10MB", path)
 		}
 	case "secret":
-		// For types that are structures the agent's reader takes these for nulls even in quotes.
+		// The agent's reader takes these for nulls, even in quotes, if the type is a structure.
 		if text == "null" || text == "~" {
 			c.wrong(n, "", "%s: is a null to the agent, also in quotes", path)
 		}
@@ -140,7 +139,7 @@ func fits(of string, v any) bool {
 		return ok
 	case of == "duration":
 		if _, ok := v.(string); ok {
-			return true // its content is for goDuration
+			return true // goDuration checks its content
 		}
 		of = "int64"
 	case !bare(of):
@@ -165,7 +164,7 @@ func number(v any) (f float64, ok bool) {
 	return 0, false
 }
 
-// bounds are the least and the greatest number of a type.
+// bounds returns the least and the greatest number of a type.
 func bounds(of string) (low, high float64) {
 	switch of {
 	case "int", "int64":
@@ -178,7 +177,7 @@ func bounds(of string) (low, high float64) {
 	return math.Inf(-1), math.Inf(1)
 }
 
-// wanted is what messages call a value of a type.
+// wanted returns the name of a type, for messages.
 func wanted(of string) string {
 	switch {
 	case of == "bool":

@@ -14,17 +14,17 @@ var reflected []byte
 
 // schemaType is the type of a mapping.
 type schemaType struct {
-	// Inline are types whose fields, and rules, are this type's, too.
+	// Inline are types whose fields and rules this type has, too.
 	Inline []string `json:"inline"`
-	// Fields are types by the names of fields: the name of another type, one of those that
-	// scalar knows, any, or a list or a map of any of them.
+	// Fields are the types of the fields: the name of another type, one of those that scalar knows, any, or a list or
+	// a map of any of them.
 	Fields map[string]string `json:"fields"`
 
 	names []string // of all fields, sorted
 	constraint
 }
 
-// schema is all types by their name.
+// schema returns all types by their name.
 var schema = sync.OnceValue(func() map[string]*schemaType {
 	var file struct {
 		Types map[string]*schemaType `json:"types"`
@@ -32,7 +32,7 @@ var schema = sync.OnceValue(func() map[string]*schemaType {
 	if err := json.Unmarshal(reflected, &file); err != nil {
 		panic("handwritten: the embedded schema: " + err.Error())
 	}
-	// A group of static targets decodes itself, into something else than its fields.
+	// A group of static targets has a decoder of its own, whose fields reflection does not show.
 	file.Types["targets"] = &schemaType{Fields: map[string]string{"targets": "list of string", "labels": "labels"}}
 	known := constraints()
 	for name, t := range file.Types {
@@ -47,7 +47,7 @@ var schema = sync.OnceValue(func() map[string]*schemaType {
 	return file.Types
 })
 
-// inherit takes over the fields and rules of a type that is inlined.
+// inherit adds the fields and rules of inlined types.
 func (t *schemaType) inherit(types map[string]*schemaType, known map[string]constraint, name string) {
 	from := types[name]
 	for field, of := range from.Fields {
@@ -61,7 +61,7 @@ func (t *schemaType) inherit(types map[string]*schemaType, known map[string]cons
 	}
 }
 
-// item takes a list or a map apart.
+// item splits the type of a list or a map.
 func item(of string) (container, rest string) {
 	for _, c := range [...]string{"list of ", "map of "} {
 		if rest, ok := strings.CutPrefix(of, c); ok {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// isSize reports whether the agent reads a text as a number of bytes: numbers with units
-// one after the other, as in 1GiB512MB.
+// isSize reports whether the agent reads a text as a number of bytes: numbers with units, one after the other, such
+// as 1GiB512MB.
 func isSize(text string) bool {
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "+"), "-")
 	return text == "0" || sum(text, "iB") || sum(text, "B")
 }
 
-// sum reports whether a text is a sum of numbers with the units that a suffix makes.
+// sum reports whether a text is a sum of numbers with units that end in the suffix.
 func sum(text, suffix string) bool {
 	total := 0.0
 	for rest := text; rest != ""; {

@@ -35,7 +35,7 @@ func pipelineStages(c *checker, list *yaml.Node) {
 	p.stageList(list.Content)
 }
 
-// stageList checks stages, those of match stages included.
+// stageList checks stages, including those of match stages.
 func (p *pipeline) stageList(list []*yaml.Node) {
 	for _, s := range list {
 		if p.stages++; p.stages > stage.MaxStages {
@@ -68,9 +68,9 @@ func (p *pipeline) stage(s *yaml.Node) {
 		return
 	}
 	switch name.Value {
-	case "cri", "drop", "limit", "multiline", "pack", "sampling": // take numbers for texts, and the like
+	case "cri", "drop", "limit", "multiline", "pack", "sampling": // accept numbers as texts, and the reverse
 		p.settings(name.Value, config, true)
-	case "docker", "decolorize": // take anything
+	case "docker", "decolorize": // accept anything
 	case "labelallow", "labeldrop":
 		p.labelList(name.Value, config)
 	case "labels", "static_labels", "structured_metadata", "non_indexed_labels":
@@ -107,7 +107,7 @@ func (p *pipeline) settings(name string, config *yaml.Node, weak bool) {
 	}
 }
 
-// known reports whether there are no variables in a mapping, but for what match stages hold.
+// known reports whether a mapping has no variables, outside the stages of match stages.
 func known(n *yaml.Node) bool {
 	if live(n) {
 		return false
@@ -123,7 +123,7 @@ func known(n *yaml.Node) bool {
 	return true
 }
 
-// hold holds a stage to the rules of package stage.
+// hold checks a stage with package stages.
 func (p *pipeline) hold(s *model.Stage, config *yaml.Node, name string) {
 	for _, f := range p.rules.Stage(s) {
 		at, path := locate(p.check.types, config, f.Path)
@@ -135,9 +135,8 @@ func (p *pipeline) hold(s *model.Stage, config *yaml.Node, name string) {
 	}
 }
 
-// locate finds what a path of package stage means in the settings of a stage, as near as it
-// can. It returns the names of fields on the way there, which do not hold those that users
-// chose.
+// locate returns the node for a path of package stages in the settings of a stage, or the nearest one, and the names
+// of the agent's fields on the way. Names that users chose are left out of these.
 func locate(types map[string]*schemaType, config *yaml.Node, path string) (*yaml.Node, string) {
 	path, _, _ = strings.Cut(path, ">")
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
@@ -161,7 +160,7 @@ func locate(types map[string]*schemaType, config *yaml.Node, path string) (*yaml
 	return n, shown
 }
 
-// step goes into a mapping by the resource's name of a field.
+// step returns the value for the resource's name of a field.
 func step(n *yaml.Node, part string) (*yaml.Node, string) {
 	if n.Kind != yaml.MappingNode {
 		return nil, ""
@@ -188,7 +187,7 @@ func isFieldName(types map[string]*schemaType, key string) bool {
 	return false
 }
 
-// labelList checks a list of names of labels.
+// labelList checks a list of label names.
 func (p *pipeline) labelList(name string, config *yaml.Node) {
 	before := len(p.check.findings)
 	p.check.value("list of text", config, "pipeline_stages."+name)
@@ -210,7 +209,7 @@ func (p *pipeline) labelList(name string, config *yaml.Node) {
 	p.hold(s, config, name)
 }
 
-// labelMap checks a mapping by names of labels.
+// labelMap checks a mapping with label names as keys.
 func (p *pipeline) labelMap(name string, config *yaml.Node) {
 	before := len(p.check.findings)
 	p.check.value("map of text", config, "pipeline_stages."+name)

@@ -12,9 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// stageObject checks the settings of a stage by their types. The agent ignores fields that it
-// does not know, and takes names in any letter case. Weak is that it takes numbers for
-// texts, and texts for numbers.
+// stageObject checks the settings of a stage by their types. The agent ignores unknown fields, and the letter case of
+// names. weak means that it accepts numbers as texts, and texts as numbers.
 func (p *pipeline) stageObject(of string, n *yaml.Node, path string, weak bool) (object, bool) {
 	t, at := p.check.types[of], "pipeline_stages."+path
 	o := object{p.check, t, &yaml.Node{Kind: yaml.MappingNode, Line: n.Line}, at}
@@ -46,7 +45,7 @@ func (p *pipeline) stageObject(of string, n *yaml.Node, path string, weak bool) 
 	return o, true
 }
 
-// fieldOf finds the field that a key means; empty if there is none.
+// fieldOf returns the field that a key means, or "".
 func fieldOf(t *schemaType, key string) string {
 	if t.Fields[key] != "" {
 		return key
@@ -59,7 +58,7 @@ func fieldOf(t *schemaType, key string) string {
 	return ""
 }
 
-// weakly reports whether a value is taken although it has another type.
+// weakly reports whether a value is accepted although it has another type.
 func weakly(of string, n *yaml.Node) bool {
 	if n.Kind != yaml.ScalarNode || n.Style&yaml.TaggedStyle != 0 {
 		return false
@@ -86,13 +85,13 @@ func weakly(of string, n *yaml.Node) bool {
 	return false
 }
 
-// str is the text of a field, empty when it is absent.
+// str returns the text of a field, or "" if it is absent.
 func (o object) str(field string) string {
 	text, _ := o.text(field, "")
 	return text
 }
 
-// float is the number of a field, 0 when it is absent.
+// float returns the number of a field, or 0 if it is absent.
 func (o object) float(field string) float64 {
 	n := o.get(field)
 	if n == nil {
@@ -110,12 +109,12 @@ func (o object) truth(field string) bool {
 	return o.is(field, true) || b
 }
 
-// whole is a number as the resource has it, where only its sign counts.
+// whole returns a number as the resource has it. Only its sign matters.
 func (o object) whole(field string) int {
 	return int(math.Ceil(min(o.float(field), math.MaxInt32)))
 }
 
-// strings are the texts of a list, or of the one item that stands for it.
+// strings returns the texts of a list, or of a single item in place of a list.
 func (o object) strings(field string) (out []string) {
 	for _, n := range o.items(field) {
 		out = append(out, n.Value)
@@ -126,7 +125,7 @@ func (o object) strings(field string) (out []string) {
 	return out
 }
 
-// texts are the texts of a mapping.
+// texts returns the texts of a mapping.
 func (o object) texts(field string) map[string]string {
 	m, _ := o.sub(field)
 	if m.node == nil {
@@ -139,7 +138,7 @@ func (o object) texts(field string) map[string]string {
 	return out
 }
 
-// spec is a stage of the model; nil for those that it does not have.
+// spec returns a stage of the model, or nil if the model does not have it.
 func (o object) spec(name string) *model.Stage {
 	s := &model.Stage{}
 	switch name {
@@ -173,10 +172,10 @@ func (o object) spec(name string) *model.Stage {
 	return s
 }
 
-// source is that of a drop stage, which may be several.
+// source returns the sources of a drop stage, joined.
 func (o object) source() string { return strings.Join(o.strings("source"), ";") }
 
-// match leaves the nested stages to stageList: a stage that is always right stands for them.
+// match returns a match stage with one valid stage: stageList checks the nested ones.
 func (o object) match() *model.MatchStage {
 	m := &model.MatchStage{Selector: o.str("selector"), PipelineName: o.str("pipeline_name"), Action: o.str("action"),
 		DropCounterReason: o.str("drop_counter_reason")}
@@ -207,7 +206,7 @@ func (p *pipeline) metricsStage(config *yaml.Node) {
 	}
 }
 
-// metric checks one metric, and spells it as the resource does; false if it has variables.
+// metric checks one metric, and returns it as the resource spells it. It returns false if it has variables.
 func (p *pipeline) metric(n *yaml.Node) (s model.MetricStage, ok bool) {
 	o, ok := p.stageObject("metric", n, "metrics", false)
 	if !ok {

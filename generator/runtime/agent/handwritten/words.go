@@ -9,16 +9,16 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// suggestion is the hint that names what is probably meant.
+// suggestion returns a hint with the likely name.
 func (c *checker) suggestion(word string, names []string) string {
-	const longest = 100 // nobody misspells more
+	const longest = 100 // longer words are not misspellings
 	if len(word) > longest || c.full() {
 		return ""
 	}
 	return diag.DidYouMean(word, names)
 }
 
-// join is the path of a field.
+// join returns the path of a field.
 func join(path, field string) string {
 	if path == "" {
 		return field
@@ -26,7 +26,7 @@ func join(path, field string) string {
 	return path + "." + field
 }
 
-// called is what messages call the mappings at a path.
+// called returns how messages call the mappings at a path.
 func called(path string) string {
 	if path == "" {
 		return "the agent's scrape configurations"
@@ -34,7 +34,7 @@ func called(path string) string {
 	return "mappings of " + path
 }
 
-// alternatives lists what a value may be.
+// alternatives lists the valid values.
 func alternatives(values []string) string {
 	values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
 	if len(values) == 1 {
@@ -66,7 +66,7 @@ func (c *checker) mismatch(n *yaml.Node, path, want string) {
 	c.wrong(n, "", "%s: is a number that the agent has no room for", path)
 }
 
-// typeOf is what messages call a value.
+// typeOf returns how messages call a value.
 func typeOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

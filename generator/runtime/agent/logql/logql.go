@@ -1,14 +1,7 @@
-// Package logql checks the selectors of match stages the way the agent reads them.
+// Package logql checks the selectors of match stages like the agent.
 //
-// That is not the LogQL of queries. The agent's stages (clients/pkg/logentry/logql of Loki
-// k190) know one set of label matchers and any number of line filters:
-//
-//	selector = "{" matcher { "," matcher } "}" { filter }
-//	matcher  = name ( "=" | "!=" | "=~" | "!~" ) string
-//	filter   = ( "|=" | "!=" | "|~" | "!~" ) string
-//
-// Strings are those of Go in double quotes, and white space and comments are Go's. There are
-// no parsers, no label filters, no formatting stages and no strings in backquotes.
+// This is not the LogQL of queries. The agent's stages (clients/pkg/logentry/logql of Loki k190) know one set of
+// label matchers and any number of line filters:
 package logql
 
 import (
@@ -21,7 +14,7 @@ import (
 	"text/scanner"
 )
 
-// Error is what is wrong with a selector. Line and Column count from 1.
+// Error is a problem of a selector. Line and Column count from 1.
 type Error struct {
 	Line, Column int
 	Message      string
@@ -31,8 +24,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
 }
 
-// Check returns what the agent would refuse in a selector, or break on; the error is an
-// *Error.
+// Check returns an *Error for a selector that the agent would refuse or panic on.
 func Check(selector string) error {
 	p := &parser{}
 	p.scanner.Init(strings.NewReader(selector))
@@ -60,12 +52,11 @@ const (
 	text kind = "a string in double quotes"
 )
 
-// parser reads a selector token by token. It goes on after the first error, which is the one
-// that counts, only as far as is convenient.
+// parser reads a selector token by token. It may go on after an error: only the first one counts.
 type parser struct {
 	scanner scanner.Scanner
 	token   kind
-	value   string // of a string what it stands for, of all else the text
+	value   string // the content of a string, or the text of another token
 	at      scanner.Position
 	err     *Error
 }
@@ -76,8 +67,7 @@ func (p *parser) fail(at scanner.Position, format string, args ...any) {
 	}
 }
 
-// next reads a token. Operators of two characters are put together as the agent does it: from
-// a token of one and the character behind it.
+// next reads a token. Like the agent, it joins an operator of two characters from a token and the character after it.
 func (p *parser) next() {
 	r := p.scanner.Scan()
 	p.at, p.value = p.scanner.Position, p.scanner.TokenText()
@@ -157,7 +147,7 @@ func (p *parser) filter() {
 	}
 }
 
-// string reads the string behind an operator.
+// string reads the string after an operator.
 func (p *parser) string(operator kind) (at scanner.Position, value string, ok bool) {
 	at, value = p.at, p.value
 	if p.token != text {
@@ -168,7 +158,7 @@ func (p *parser) string(operator kind) (at scanner.Position, value string, ok bo
 	return at, value, p.err == nil
 }
 
-// found describes the token at hand.
+// found describes the current token, for messages.
 func (p *parser) found() string {
 	switch p.token {
 	case end:
@@ -179,8 +169,8 @@ func (p *parser) found() string {
 	return p.value
 }
 
-// matcherRegexp compiles an expression as a label matcher does: anchored, and once more as it
-// stands. The agent does not return such an error, it panics.
+// matcherRegexp compiles an expression like a label matcher: anchored, and once more as it is written. The agent does
+// not return the error of the latter, it panics.
 func matcherRegexp(expr string) error {
 	if regexp.QuoteMeta(expr) == expr {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Metric is a metric that a pipeline makes of lines, as the agent exposes it. All of one
-// name in an agent must agree in the rest, or its own metrics cannot be read any more.
+// Metric is a metric that a pipeline makes of lines, as the agent exposes it. All metrics of one name in an agent
+// must have the same type and help, otherwise its own metrics cannot be read.
 type Metric struct{ Name, Type, Help string }
 
-// Metrics calls yield for the metrics of a pipeline, those of nested stages included.
+// Metrics calls yield for the metrics of a pipeline, including those of nested stages.
 func Metrics(pipeline []model.Stage, yield func(Metric)) {
 	for i := range pipeline {
 		s := &pipeline[i]
@@ -34,7 +34,7 @@ func exposed(name string, s *model.MetricStage) Metric {
 	return Metric{Name: prefix + name, Type: Type(s.Type), Help: s.Description}
 }
 
-// Type is the type of a metric in the operator's spelling, in whatever case it is written.
+// Type returns the type of a metric in the operator's spelling, ignoring letter case.
 func Type(t string) string {
 	switch strings.ToLower(t) {
 	case counter:

@@ -23,7 +23,7 @@ func json(p *problems, path string, s *model.JSONStage) {
 	}
 }
 
-// jmesPath checks the expression for a name. An empty one is the name itself.
+// jmesPath checks the expression for a name. If it is empty, the name is the expression.
 func jmesPath(p *problems, path, name, expression string) {
 	given, hint := expression != "", ""
 	if !given {
@@ -41,8 +41,7 @@ func jmesPath(p *problems, path, name, expression string) {
 	}
 }
 
-// compileJMESPath is for expressions on which the library itself, and with it the agent,
-// would panic.
+// compileJMESPath compiles an expression. It returns an error where the library, and so the agent, would panic.
 func compileJMESPath(expression string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -72,7 +71,7 @@ func replace(p *problems, path string, s *model.ReplaceStage) {
 	replacement(p, path+".replace", s.Replace)
 }
 
-// textPath is the path of a line and column, as far as they are known, of the text at a path.
+// textPath returns the path of a line and column, as far as they are known, in the text at a path.
 func textPath(path string, line, column int) string {
 	return fmt.Sprintf("%s>%d:%d", path, max(line, 1), max(column, 1))
 }

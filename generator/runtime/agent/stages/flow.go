@@ -67,7 +67,7 @@ func limit(p *problems, path string, s *model.LimitStage) {
 	}
 }
 
-// match checks a match stage without those that it holds.
+// match checks a match stage without its nested stages.
 func match(p *problems, path string, s *model.MatchStage) {
 	selector(p, path+".selector", s.Selector)
 	switch s.Action {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Types of metrics, and the prefix of their names where none is set.
+// Types of metrics, and the default prefix of their names.
 const (
 	counter       = "counter"
 	gauge         = "gauge"
@@ -88,8 +88,8 @@ func checkAction(p *problems, path, action string, actions ...string) string {
 	return lower
 }
 
-// checkMetricName checks the name that a metric is exposed by. The agent takes any, but then
-// its own metrics cannot be scraped any more.
+// checkMetricName checks the name of an exposed metric. The agent accepts any name, but then its own metrics cannot
+// be scraped.
 func checkMetricName(p *problems, path, kind string, m Metric, before *before) {
 	if !prommodel.IsValidLegacyMetricName(m.Name) {
 		p.fail(path, "%q is not a metric name: the agent's own metrics could not be read any more", m.Name)
@@ -122,10 +122,10 @@ func checkUnused(p *problems, path, kind string, s *model.MetricStage) {
 	}
 }
 
-// number is how JSON writes one.
+// number matches a number in JSON.
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-// bounds checks the buckets of a metric, which for a histogram must ascend.
+// bounds checks the buckets of a metric, which must ascend for a histogram.
 func bounds(p *problems, path string, texts []string, ascend bool) {
 	last, lastText := 0.0, ""
 	for i, text := range texts {

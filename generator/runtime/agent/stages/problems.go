@@ -10,10 +10,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// problems are what is wrong with a stage.
+// problems are the problems of a stage.
 type problems []problem
 
-// problem is one finding, before it is known whether it may quote the stage.
+// problem is a finding before it is known whether it may quote the stage.
 type problem struct {
 	severity           diag.Severity
 	code               diag.Code
@@ -25,17 +25,17 @@ func (p *problems) add(s diag.Severity, code diag.Code, path, hint, format strin
 	*p = append(*p, problem{s, code, path, hint, format, args})
 }
 
-// fail reports what the agent would refuse, or break on.
+// fail reports what the agent would refuse, or crash on.
 func (p *problems) fail(path, format string, args ...any) {
 	p.add(diag.Error, diag.InvalidStage, path, "", format, args...)
 }
 
-// warn reports what the agent takes, but to no good effect.
+// warn reports what the agent accepts, but what does not work.
 func (p *problems) warn(path, format string, args ...any) {
 	p.add(diag.Warning, diag.StageIgnored, path, "", format, args...)
 }
 
-// required reports whether a text is there that the agent insists on.
+// required refuses an empty text. It returns false then.
 func (p *problems) required(path, text string) bool {
 	if text == "" {
 		p.fail(path, "is required")
@@ -43,7 +43,7 @@ func (p *problems) required(path, text string) bool {
 	return text != ""
 }
 
-// regexp compiles a regular expression; nil if it is none.
+// regexp compiles a regular expression. It returns nil if it is invalid.
 func (p *problems) regexp(path, expression string) *regexp.Regexp {
 	if p.tooLong(path, expression) {
 		return nil
@@ -56,7 +56,7 @@ func (p *problems) regexp(path, expression string) *regexp.Regexp {
 	return re
 }
 
-// tooLong reports an expression that is longer than any that is read.
+// tooLong refuses an expression above the limit.
 func (p *problems) tooLong(path, expression string) bool {
 	if len(expression) <= MaxExpressionBytes {
 		return false
@@ -65,7 +65,7 @@ func (p *problems) tooLong(path, expression string) bool {
 	return true
 }
 
-// duration reads a duration of Go's; ok is false if it is absent or not one.
+// duration parses a duration of Go's. ok is false if it is absent or invalid.
 func (p *problems) duration(path, text string) (d time.Duration, ok bool) {
 	if text == "" {
 		return 0, false
@@ -81,15 +81,15 @@ func (p *problems) duration(path, text string) (d time.Duration, ok bool) {
 	return d, err == nil
 }
 
-// blank is what stands for what is hidden; blanks are places where nothing needs to.
+// blank replaces hidden text. blanks removes it where a sentence does not need it.
 const blank = "…"
 
 var blanks = strings.NewReplacer(`"…" is`, "is", `"…" has`, "has", `, is "…"`, "", ": …", "", "every line is older than …", "every line is older than that")
 
-// word is a word of our own, which is no secret.
+// word is a fixed word of a message, which is no secret.
 type word string
 
-// hide takes out of a finding what may be the user's.
+// hide removes the user's text from a finding.
 func hide(hint string, args []any) (string, []any) {
 	if strings.ContainsAny(hint, `'"`) {
 		hint = ""

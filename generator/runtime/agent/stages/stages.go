@@ -1,8 +1,7 @@
-// Package stages holds the stages of pipelines to the rules of the agent's own, which are
-// Promtail's (clients/pkg/logentry/stages of Loki k190): for one bad stage an agent refuses its
-// whole configuration.
+// Package stages checks pipeline stages by the agent's rules, which are Promtail's (clients/pkg/logentry/stages of
+// Loki k190): the agent refuses its whole configuration for one bad stage.
 //
-// Promises: no I/O and no clock; a pipeline in which no error is found is accepted by the agent.
+// It uses no I/O and no clock. The agent accepts a pipeline without errors.
 package stages
 
 import (
@@ -14,19 +13,19 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// MaxExpressionBytes is how long a regular expression, JMESPath expression, selector or template
-// may be: what reads them recurses.
+// MaxExpressionBytes limits a regular expression, JMESPath expression, selector or template, because their parsers
+// are recursive.
 const MaxExpressionBytes = 64 << 10
 
-// Check returns what is wrong with a pipeline.
+// Check returns the problems of a pipeline.
 func Check(pipeline []model.Stage) []diag.Finding {
 	var c Checker
 	c.pipeline(pipeline)
 	return c.findings
 }
 
-// Checker holds to the rules pipelines that are not those of a resource. It is given their stages
-// one by one, in their order. What it finds quotes nothing of them. The zero value is ready.
+// Checker checks a hand-written pipeline, stage by stage, in order. Its findings do not quote the stages. The zero
+// value is ready to use.
 type Checker struct {
 	findings []diag.Finding
 	hidden   bool
@@ -35,12 +34,11 @@ type Checker struct {
 
 // before is what later stages of a pipeline depend on.
 type before struct {
-	defined map[string]definition // metrics so far, by their full name
-	bound   string                // where the label le is set, or empty
+	defined map[string]definition // metrics of earlier stages, by their full name
+	bound   string                // where the label le is set, or ""
 }
 
-// Stage checks one stage. Paths in findings begin with a point and the resource's name of
-// the stage.
+// Stage checks one stage. The paths of findings begin with a point and the resource's name of the stage.
 func (c *Checker) Stage(s *model.Stage) []diag.Finding {
 	c.findings, c.hidden = nil, true
 	c.stage(s)
@@ -59,7 +57,7 @@ func (c *Checker) pipeline(list []model.Stage) {
 	}
 }
 
-// stage checks one stage: that it is of one kind, and its settings.
+// stage checks that a stage is of one kind, and its settings.
 func (c *Checker) stage(s *model.Stage) {
 	var p problems
 	var found []string
@@ -82,15 +80,15 @@ func (c *Checker) stage(s *model.Stage) {
 	}
 }
 
-// kind is a kind of stage by the name of its field in the resource.
+// kind is a kind of stage, with the name of its field in the resource.
 type kind struct {
 	name string
 	is   func(*model.Stage) bool
-	// check puts what it finds out for later stages into before.
+	// check also updates before, for later stages.
 	check func(p *problems, path string, s *model.Stage, before *before)
 }
 
-// kinds are all kinds in the order of the resource's fields.
+// kinds returns all kinds in the order of the resource's fields.
 func kinds() [18]kind {
 	return [...]kind{
 		{"cri", func(s *model.Stage) bool { return s.CRI }, nothing},

@@ -15,8 +15,7 @@ import (
 // builtins are the functions of every Go template.
 const builtins = "and call eq ge gt html index js le len lt ne not or print printf println slice urlquery"
 
-// sprigFunctions are those that the agent adds: of github.com/Masterminds/sprig/v3 v3.2.3,
-// and its own.
+// sprigFunctions are those that the agent adds: of github.com/Masterminds/sprig/v3 v3.2.3, and its own.
 const sprigFunctions = `
 Hash Replace Sha2Hash ToLower ToUpper Trim TrimLeft TrimPrefix TrimRight TrimSpace TrimSuffix abbrev
 abbrevboth add add1 add1f addf adler32sum ago all any append atoi b32dec b32enc b64dec b64enc base bcrypt
@@ -43,7 +42,7 @@ func functionNames() []string { return strings.Fields(builtins + sprigFunctions)
 // environment are the functions that read the agent's environment.
 const environment = "env expandenv"
 
-// functions are all that a template may call, by name.
+// functions returns all functions that a template may call, by name.
 var functions = sync.OnceValue(func() map[string]any {
 	all := map[string]any{}
 	for _, name := range functionNames() {
@@ -59,15 +58,14 @@ func template(p *problems, path string, s *model.TemplateStage) {
 	}
 }
 
-// replacement checks the template of a replace stage, which the agent only tries to read
-// when there is a line to change.
+// replacement checks the template of a replace stage. The agent parses it only when a line matches.
 func replacement(p *problems, path, text string) {
 	if f := parseTemplate(p, path, text); f != nil {
 		p.add(diag.Error, diag.InvalidStage, f.Path, f.Hint, "would replace nothing, as it is not a Go template: %s", f.Message)
 	}
 }
 
-// parseTemplate reads a template as the agent does; the finding, if any, has no severity yet.
+// parseTemplate parses a template like the agent. The finding, if any, has no severity yet.
 func parseTemplate(p *problems, path, text string) *diag.Finding {
 	if !strings.Contains(text, "{{") || p.tooLong(path, text) {
 		return nil
@@ -88,7 +86,7 @@ func parseTemplate(p *problems, path, text string) *diag.Finding {
 	return f
 }
 
-// checkEnvironment reports a template that puts the agent's environment into the logs.
+// checkEnvironment reports a template that writes the agent's environment into the logs.
 func checkEnvironment(p *problems, path, text string) {
 	if !strings.Contains(text, "env") {
 		return

@@ -11,8 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// zones are the names of the IANA time zones, one a line, that Go carries with it: so does
-// the agent.
+// zones are the names of the IANA time zones, one per line, that Go and the agent include.
 //
 //go:embed zones.txt
 var zones string
@@ -44,8 +43,8 @@ func timestamp(p *problems, path string, s *model.TimestampStage) {
 	}
 }
 
-// format warns of a layout that is no name of a format but nearly one, or that has no part
-// of Go's reference time: it fits no time.
+// format warns about a layout that is a misspelled name of a format, or that has no part of Go's reference time: it
+// matches no time.
 func format(p *problems, path, format string) {
 	names := formats()
 	if slices.Contains(names, format) {
@@ -57,7 +56,7 @@ func format(p *problems, path, format string) {
 			return
 		}
 	}
-	// No part of this reads as in the reference time, Mon Jan 2 15:04:05.000 MST 2006.
+	// Formatting this time changes every part of the reference time, Mon Jan 2 15:04:05.000 MST 2006.
 	other := time.Date(2019, time.November, 28, 17, 46, 39, 123456789, time.FixedZone("XYZ", 9*60*60+30*60))
 	if other.Format(format) == format {
 		p.add(diag.Warning, diag.StageIgnored, path, diag.DidYouMean(format, names),

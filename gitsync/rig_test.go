@@ -27,6 +27,7 @@ type rig struct {
 	creds    gitsync.Credentials
 	options  gitsync.Options
 	commits  int
+	trusted  string // a line of allowed_signers
 }
 
 func newRig(t *testing.T) *rig {

@@ -2,6 +2,8 @@ package gitsync_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,9 +72,20 @@ func (r *rig) gitAccepts(commit string, keys signature.Keyring, env ...string) b
 	return cmd.Run() == nil
 }
 
+// signedBase renders a first commit with the signature of a key that stays trusted: [rig.accepts] adds it.
+func (r *rig) signedBase() string {
+	r.t.Helper()
+	file, key := keyFile(r.t)
+	r.trusted = "base@example.com " + key + "\n"
+	base := r.signed(sshSigner(r.t, file), twoTeams())
+	r.pass()
+	return base
+}
+
 // accepts makes a pass with the keys and reports whether it rendered the commit.
 func (r *rig) accepts(commit string, keys signature.Keyring) (bool, *gitsync.Report) {
 	r.t.Helper()
+	keys.AllowedSigners = append([]byte(r.trusted), keys.AllowedSigners...)
 	r.creds.Verify = []signature.Keyring{keys}
 	report := r.pass()
 	src := report.Sources[0]
@@ -87,8 +100,7 @@ func (r *rig) accepts(commit string, keys signature.Keyring) (bool, *gitsync.Rep
 func TestAllowedSigners(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	base := r.commit("one", twoTeams())
-	r.pass()
+	base := r.signedBase()
 	file, key := keyFile(t)
 	_, other := keyFile(t)
 	commit := r.signed(sshSigner(t, file), map[string]string{"in/a/web.yaml": monitor("a", "web", "signed")})
@@ -162,12 +174,88 @@ func TestUnsignedCommit(t *testing.T) {
 	}
 }
 
+// TestForgedBase holds that whoever can write to the output branch cannot choose what is rendered. The forger puts a
+// commit of a side branch into the inventory as the base, and makes the tip one that is not accepted.
+func TestForgedBase(t *testing.T) {
+	t.Parallel()
+	for name, sign := range map[string]bool{"a commit that is not signed": false, "a signed commit that is not in the history of the ref": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			file, key := keyFile(t)
+			r.creds.Verify = []signature.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
+			good := r.signed(sshSigner(t, file), twoTeams())
+			r.pass()
+			evil := r.sideCommit(sign, file, map[string]string{"in/a/web.yaml": monitor("a", "web", "evil")})
+			r.commit("not signed", map[string]string{"in/a/web.yaml": monitor("a", "web", "unsigned")})
+			r.forge(".agentry/inventory", good, evil)
+			_, err := r.syncer().Pass(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "is not signed") {
+				t.Errorf("the pass went on: %v", err)
+			}
+			if text := r.show("a/agent/agent-config.secret.yaml"); strings.Contains(text, "evil") {
+				t.Error("the forged base was rendered")
+			}
+		})
+	}
+}
+
+// TestForgedStandIn holds that whoever can write to the output branch cannot put words into the mouth of a source
+// with keys: the text of a held object is read from the source.
+func TestForgedStandIn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	file, key := keyFile(t)
+	r.creds.Verify = []signature.Keyring{{AllowedSigners: []byte("ann@example.com " + key + "\n")}}
+	good := r.signed(sshSigner(t, file), twoTeams())
+	r.pass()
+	r.signed(sshSigner(t, file), map[string]string{"in/a/web.yaml": bad("a"), "in/b/web.yaml": monitor("b", "web", "p1")})
+	if held := r.pass().Held; len(held) != 1 || held[0].As.Commit != good {
+		t.Fatalf("held: %v", held)
+	}
+	text := r.out("ls-tree", "-r", "--name-only", "env", ".agentry/held")
+	forged := strings.ReplaceAll(r.show(text), "port: http", "port: evil")
+	next := fmt.Sprintf(".agentry/held/%x", sha256.Sum256([]byte(forged)))[:len(text)]
+	r.forge(".agentry/inventory", text, next)
+	r.edit(map[string]string{next: forged})
+	r.signed(sshSigner(t, file), map[string]string{"in/b/web.yaml": monitor("b", "web", "p2")})
+	r.pass()
+	if text := r.show("a/agent/agent-config.secret.yaml"); strings.Contains(text, "evil") {
+		t.Error("the forged text was rendered")
+	}
+}
+
+// sideCommit commits on a branch that no ref of the pipeline names.
+func (r *rig) sideCommit(sign bool, key string, files map[string]string) string {
+	r.t.Helper()
+	main := r.git("rev-parse", "HEAD")
+	var id string
+	if sign {
+		id = r.signed(sshSigner(r.t, key), files)
+	} else {
+		id = r.commit("evil", files)
+	}
+	r.git("push", "-q", "origin", id+":refs/heads/side")
+	r.git("reset", "-q", "--hard", main)
+	r.git("push", "-q", "-f", "origin", "main")
+	return id
+}
+
+// forge replaces text in a file of the output branch, as somebody with the right to push can.
+func (r *rig) forge(name, old, next string) {
+	r.t.Helper()
+	was := r.show(name)
+	if !strings.Contains(was, old) {
+		r.t.Fatalf("%s holds no %s:\n%s", name, old, was)
+	}
+	r.edit(map[string]string{name: strings.ReplaceAll(was, old, next)})
+}
+
 // TestForgedSignatures holds that nothing of a signature can be used for another commit.
 func TestForgedSignatures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.commit("one", twoTeams())
-	r.pass()
+	r.signedBase()
 	file, key := keyFile(t)
 	keys := signature.Keyring{AllowedSigners: []byte("ann@example.com " + key + "\n")}
 	good := r.signed(sshSigner(t, file), map[string]string{"in/a/web.yaml": monitor("a", "web", "signed")})
@@ -203,8 +291,7 @@ func TestForgedSignatures(t *testing.T) {
 func TestVerifyWithPGP(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	base := r.commit("one", twoTeams())
-	r.pass()
+	base := r.signedBase()
 	ann, bob := newGPG(t, "ed25519"), newGPG(t, "rsa2048")
 	for name, c := range map[string]struct {
 		by   *gpg
@@ -275,8 +362,7 @@ func TestUnusableKeyrings(t *testing.T) {
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.commit("one", twoTeams())
-	r.pass()
+	r.signedBase()
 	ca, caKey := keyFile(t)
 	for name, c := range map[string]struct {
 		args    []string // of ssh-keygen

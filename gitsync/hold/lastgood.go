@@ -257,10 +257,16 @@ func (l *LastGood) recorded(r *Record) (*manifest.Object, error) {
 	return o, nil
 }
 
+// verifies reports whether a source has keys. Then texts on the output branch do not count, because no key of the
+// source signed them.
+func (l *LastGood) verifies() bool {
+	return slices.ContainsFunc(l.history.Sources, func(s *source.Source) bool { return s.Verify != nil })
+}
+
 // fromText reads the version of a record from the output branch. It searches the history of the branch if
 // somebody changed or removed the file.
 func (l *LastGood) fromText(r *Record) (*manifest.Object, error) {
-	if r.File == "" {
+	if r.File == "" || l.verifies() {
 		return nil, nil
 	}
 	if o := l.cache.objects[r.textID()]; o != nil {

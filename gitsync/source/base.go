@@ -1,15 +1,12 @@
 package source
 
 import (
-	"context"
-	"errors"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
@@ -59,64 +56,6 @@ func (b *Base) read(src *Source, head plumbing.Hash, opts manifest.Options, old 
 	}
 	return nil
 }
-
-// hasCommit fetches an older commit into the cache, and reports whether a new clone could fetch it too.
-func (s *Source) hasCommit(ctx context.Context, head, id plumbing.Hash) (bool, error) {
-	rd := s.Repo.Reader()
-	defer rd.Close()
-	cached := rd.Has(id)
-	old := repo.Ref{Commit: id.String(), Branch: s.Ref.Branch}
-	// Fetch the head too, because the cache can be cloned anew for the old commit.
-	if _, err := s.Repo.Fetch(ctx, repo.Ref{Commit: head.String(), Branch: s.Ref.Branch}, old); err != nil || !cached {
-		return err == nil, err
-	}
-	if known, err := isAncestor(rd, id, head); known || err != nil {
-		return known, err
-	}
-	return s.Repo.HasCommit(ctx, old)
-}
-
-// isAncestor reports whether a commit is in the cached history of another one.
-func isAncestor(rd *object.Reader, id, of plumbing.Hash) (bool, error) {
-	seen := map[plumbing.Hash]bool{of: true}
-	for next := []plumbing.Hash{of}; len(next) > 0; next = next[1:] {
-		if next[0] == id {
-			return true, nil
-		}
-		c, err := rd.Commit(next[0])
-		if errors.Is(err, object.ErrNotFound) {
-			continue // the end of a shallow history
-		}
-		if err != nil {
-			return false, err
-		}
-		for _, parent := range c.Parents {
-			if !seen[parent] {
-				seen[parent] = true
-				next = append(next, parent)
-			}
-		}
-	}
-	return false, nil
-}
-
-// missingCommits are the commits that a source did not have at its current head. They are not requested again
-// before the head moves.
-type missingCommits struct {
-	head plumbing.Hash
-	ids  map[plumbing.Hash]bool
-}
-
-// isAway reports whether the source is known not to have the commit at this head.
-func (s *Source) isAway(head, id plumbing.Hash) bool {
-	if s.away.head != head {
-		s.away = missingCommits{head: head, ids: map[plumbing.Hash]bool{}}
-	}
-	return s.away.ids[id]
-}
-
-// setAway records that the source does not have a commit.
-func (s *Source) setAway(id plumbing.Hash) { s.away.ids[id] = true }
 
 // readBase reads the base of a source. It reads only the files that differ from the head; the other files are
 // the head's. The result is cached until one of the two moves. get returns the commit of the base, or nil if it

@@ -73,17 +73,22 @@ func (s *Source) Choose(ctx context.Context, since time.Time, tip Tip, last Rend
 	var stale *diag.Diagnostic
 	if tip.Err != nil {
 		var err error
-		if tip.Commit, stale, err = s.stay(ctx, since, tip.Err, last); err != nil {
+		if tip.Commit, stale, err = s.stay(ctx, since, tip, last); err != nil {
 			return nil, nil, err
 		}
 	}
 	commit, err := s.commit(tip.Commit)
+	if err == nil {
+		s.head = commit.Hash
+	}
 	return commit, stale, err
 }
 
-// stay returns the best commit of a source that was rendered before and can still be had. The error is the
-// cause if there is none.
-func (s *Source) stay(ctx context.Context, since time.Time, cause error, last Rendered) (plumbing.Hash, *diag.Diagnostic, error) {
+// stay returns the best commit of a source that was rendered before and can still be had. A source with keys must
+// also trust it, by the history of the tip, or of the last commit of this process if the tip is unknown. The error
+// is that of the tip if there is none.
+func (s *Source) stay(ctx context.Context, since time.Time, tip Tip, last Rendered) (plumbing.Hash, *diag.Diagnostic, error) {
+	cause, head := tip.Err, cmp.Or(tip.Commit, s.head)
 	stale := diag.Diagnostic{
 		Severity: diag.Error, Code: diag.SourceUnreachable, File: s.Repo.URL(),
 		Hint: cmp.Or(pipeline.Remedy(cause), "check the URL, the ref, the network and the credentials"),
@@ -99,14 +104,16 @@ func (s *Source) stay(ctx context.Context, since time.Time, cause error, last Re
 		if _, err := s.Repo.FetchSince(ctx, since, repo.Ref{Commit: id.String()}); err != nil {
 			continue
 		}
-		if s.Verify != nil && id != last.Base && s.Verify.Accept(s.Repo, id) != nil {
-			continue // it was not rendered: somebody else wrote it into the lock file
+		if s.Verify != nil {
+			if trusted, err := s.trusts(ctx, id, head); !trusted || err != nil {
+				continue
+			}
 		}
 		stale.Message = cause.Error() + "; the pass goes on with commit " + pipeline.ShortID(id.String()) + ", which was rendered last"
 		return id, &stale, nil
 	}
 	if isRefused {
-		cause = fmt.Errorf("%w; no commit of it was rendered before: %s", cause, refused.Hint)
+		cause = fmt.Errorf("%w; no commit of it that is accepted was rendered before: %s", cause, refused.Hint)
 	}
 	return plumbing.ZeroHash, nil, cause
 }

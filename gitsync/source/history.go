@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
@@ -40,25 +41,74 @@ func (h *History) Base(i int) (*Base, error) {
 
 // Commit returns a commit that is older than the head of a source, or nil if it cannot be had any more, for
 // example after a forced push. The result does not depend on the cache: the commit is in the history of the
-// head, or the remote has it.
+// head, or the remote has it. A source with keys must also trust the commit.
 func (h *History) Commit(i int, id plumbing.Hash) (*object.Commit, error) {
 	src, head := h.Sources[i], h.Commits[i].Hash
-	if src.isAway(head, id) {
-		return nil, nil
+	known := src.olderThan(head)
+	if _, ok := known[id]; !ok {
+		err := h.Online(func(ctx context.Context) (err error) {
+			known[id], err = src.hasCommit(ctx, head, id)
+			return err
+		})
+		if errors.Is(err, ErrNoAnswer) || errors.Is(err, transport.ErrRefNotFound) || errors.Is(err, limit.ErrTooLarge) {
+			known[id], err = false, nil
+		}
+		if err != nil {
+			delete(known, id)
+			return nil, err
+		}
 	}
-	var ok bool
-	err := h.Online(func(ctx context.Context) (err error) {
-		ok, err = src.hasCommit(ctx, head, id)
-		return err
-	})
-	if errors.Is(err, ErrNoAnswer) || errors.Is(err, transport.ErrRefNotFound) || errors.Is(err, limit.ErrTooLarge) || err == nil && !ok {
-		src.setAway(id)
+	if !known[id] {
 		return nil, nil
-	}
-	if err != nil {
-		return nil, err
 	}
 	return src.commit(id)
+}
+
+// olderCommits has the commits that were looked for at a head: true if a commit can be had. They are not requested
+// again before the head moves.
+type olderCommits struct {
+	head plumbing.Hash
+	ids  map[plumbing.Hash]bool
+}
+
+func (s *Source) olderThan(head plumbing.Hash) map[plumbing.Hash]bool {
+	if s.older.head != head {
+		s.older = olderCommits{head: head, ids: map[plumbing.Hash]bool{}}
+	}
+	return s.older.ids
+}
+
+// hasCommit fetches an older commit into the cache, and reports whether a new clone could fetch it too.
+func (s *Source) hasCommit(ctx context.Context, head, id plumbing.Hash) (bool, error) {
+	rd := s.Repo.Reader()
+	defer rd.Close()
+	cached := rd.Has(id)
+	old := repo.Ref{Commit: id.String(), Branch: s.Ref.Branch}
+	// Fetch the head too, because the cache can be cloned anew for the old commit.
+	_, err := s.Repo.Fetch(ctx, repo.Ref{Commit: head.String(), Branch: s.Ref.Branch}, old)
+	if err != nil {
+		return false, err
+	}
+	if s.Verify != nil {
+		return s.trusts(ctx, id, head)
+	}
+	if !cached {
+		return true, nil
+	}
+	if found, err := s.Repo.HasAncestor(id, head); found || err != nil {
+		return found, err
+	}
+	return s.Repo.HasCommit(ctx, old)
+}
+
+// trusts reports whether a source with keys accepts a commit that only the output branch or a lock file names.
+// Whoever can write there could have chosen it, so a key must have signed it, and it must be in the history of the
+// head.
+func (s *Source) trusts(ctx context.Context, id, head plumbing.Hash) (bool, error) {
+	if head.IsZero() || s.Verify.Accept(s.Repo, id) != nil {
+		return false, nil
+	}
+	return s.Repo.IsAncestor(ctx, id, head)
 }
 
 // File returns a file of a source at an older commit, or nil if the file cannot be had, or is not that blob.

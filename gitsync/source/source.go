@@ -4,6 +4,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/signature"
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // Source is one source with what was read of it.
@@ -14,7 +15,8 @@ type Source struct {
 	Verify *signature.Verifier // of commits; nil accepts any
 	Input  Input
 	base   *Base // nil until it is needed
-	away   missingCommits
+	older  olderCommits
+	head   plumbing.Hash // the last commit that [Source.Choose] accepted
 }
 
 // RefName returns the ref as inventories and lock files name it.

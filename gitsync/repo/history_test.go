@@ -3,6 +3,8 @@ package repo_test
 import (
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -50,5 +52,26 @@ func TestHasCommit(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestIsAncestor has a cache that holds one commit of the history.
+func TestIsAncestor(t *testing.T) {
+	t.Parallel()
+	g := gittest.NewRepo(t)
+	old := g.Commit("main", map[string]string{"a.yaml": "1"})
+	g.Commit("main", map[string]string{"a.yaml": "2"})
+	head := g.Commit("main", map[string]string{"a.yaml": "3"})
+	g.Git("branch", "side", old)
+	side := g.Commit("side", map[string]string{"a.yaml": "4"})
+	for name, remote := range remotes(t, g) {
+		r := open(t, remote, repo.Options{Depth: 1})
+		fetch(t, r, repo.Ref{Branch: "main"})
+		for commit, want := range map[string]bool{head: true, old: true, side: false} {
+			got, err := r.IsAncestor(testContext(t), plumbing.NewHash(commit), plumbing.NewHash(head))
+			if err != nil || got != want {
+				t.Errorf("%s: %s: %v, %v, want %v", name, commit, got, err, want)
+			}
+		}
 	}
 }

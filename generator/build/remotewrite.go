@@ -132,7 +132,7 @@ func (w writer) basicAuth(s *monitoringv1.BasicAuth) *model.BasicAuth {
 
 func (w writer) oauth2(s *v1alpha1.OAuth2) *model.OAuth2 {
 	w.checkTarget(".oauth2.tokenUrl", s.TokenURL)
-	id := w.in.ValueOnly(w.path+".oauth2.clientId", s.ClientID)
+	id := w.in.ValueOnly(w.path+scrape.Leaf(".oauth2.clientId", s.ClientID), s.ClientID)
 	secret := w.in.File(w.path+".oauth2.clientSecret", monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
 	const needed = "is missing: the agent refuses oauth2 without a client id and a client secret"
 	if !scrape.Given(s.ClientID) || scrape.IsOptional(s.ClientID) && !id.Present() || id.Set && id.Value == "" {
@@ -267,8 +267,8 @@ func (w writer) tls(s *v1alpha1.TLSConfig) *model.TLS {
 	}
 	key := monitoringv1.SecretOrConfigMap{Secret: s.KeySecret}
 	t := &model.TLS{
-		CAFile:     file(s.CAFile, ".ca", s.CA),
-		CertFile:   file(s.CertFile, ".cert", s.Cert),
+		CAFile:     file(s.CAFile, scrape.Leaf(".ca", s.CA), s.CA),
+		CertFile:   file(s.CertFile, scrape.Leaf(".cert", s.Cert), s.Cert),
 		KeyFile:    file(s.KeyFile, ".keySecret", key),
 		ServerName: orDefault(s.ServerName, ""),
 	}

@@ -62,8 +62,12 @@ func (q *query) selects(path string, sel *metav1.LabelSelector, nsPath string, n
 }
 
 // mayBeLeftOut reports whether a selector would choose an object that is left out because of
-// an error. If it finds nothing else, that error is the cause.
+// an error, or could choose one that a broken document defines. If it finds nothing else, that error is the
+// cause.
 func (b *builder) mayBeLeftOut(namespaces []string, all bool, selector labels.Selector, kinds ...string) bool {
+	if slices.ContainsFunc(kinds, b.set.MayLack) {
+		return true
+	}
 	return slices.ContainsFunc(b.set.LeftOut(), func(o *manifest.Object) bool {
 		return slices.Contains(kinds, o.Kind) && (all || slices.Contains(namespaces, o.Namespace)) && selector.Matches(labels.Set(o.Meta.Labels))
 	})
@@ -166,7 +170,7 @@ func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 		return
 	}
 	unknown := q.unknownNamespaces()
-	if len(unknown) == 0 {
+	if len(unknown) == 0 || q.set.MayLack("Namespace") {
 		return
 	}
 	more := ""

@@ -45,9 +45,9 @@ func warnSelectedTwice(all []*Hierarchy) {
 }
 
 // warnMissingNamespaces reports namespaces that monitors name and nobody defines. If the inputs have no
-// Namespaces at all, nobody can know.
+// Namespaces at all, or one may be in a broken document, nobody can know.
 func (b *builder) warnMissingNamespaces(h *Hierarchy) {
-	if len(b.set.Kind("Namespace")) == 0 {
+	if len(b.set.Kind("Namespace")) == 0 || b.set.MayLack("Namespace") {
 		return
 	}
 	spec := h.Spec()

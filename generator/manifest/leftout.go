@@ -23,6 +23,11 @@ func (s *Set) IsLeftOut(id ID) bool {
 	return found
 }
 
+// MayLack reports whether a document that cannot be read may define an object of a kind.
+func (s *Set) MayLack(kind string) bool {
+	return slices.Contains(s.broken, kind) || slices.Contains(s.broken, "")
+}
+
 // absent returns those of the objects that the set does not have, by identity.
 func (s *Set) absent(objects []*Object) []*Object {
 	var out []*Object

@@ -24,20 +24,20 @@ func (p *parser) list(raw map[string]any, list place) {
 	items, ok := raw["items"].([]any)
 	if !ok && raw["items"] != nil {
 		line, column := list.position("items")
-		p.broken(diag.NotAnObject, line, column, "items is not a list", "")
+		p.broken(diag.NotAnObject, line, column, "items is not a list", "", list.text)
 		return
 	}
 	for i, item := range items {
 		at := place{list.document, strings.TrimPrefix(fmt.Sprintf("%s.items[%d]", list.prefix, i), ".")}
 		if i == MaxListItems {
 			line, column := at.position("")
-			p.broken(diag.TooManyDocuments, line, column, fmt.Sprintf("the list has more than %d items", MaxListItems), "")
+			p.broken(diag.TooManyDocuments, line, column, fmt.Sprintf("the list has more than %d items", MaxListItems), "", at.text)
 			return
 		}
 		object, ok := item.(map[string]any)
 		if !ok {
 			line, column := at.position("")
-			p.broken(diag.NotAnObject, line, column, "the item is not an object", "")
+			p.broken(diag.NotAnObject, line, column, "the item is not an object", "", at.text)
 			continue
 		}
 		inherit(object, raw)

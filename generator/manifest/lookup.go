@@ -68,6 +68,6 @@ func IsManifestPath(name string) bool {
 // TooLarge returns the result for a file that is larger than [MaxFileBytes], for callers that do not read such a file.
 func TooLarge(f File) Result {
 	p := &parser{file: f}
-	p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has more than %d bytes", MaxFileBytes), "")
+	p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has more than %d bytes", MaxFileBytes), "", "")
 	return p.result
 }

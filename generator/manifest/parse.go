@@ -18,6 +18,8 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -80,6 +82,9 @@ type Result struct {
 	// Broken counts documents that could not be read as an object. It is unknown what they define: an object
 	// that is missing could be in one of them, so it must not be deleted.
 	Broken int
+	// BrokenKinds are the kinds that these documents name; "" is for one that names none. If nothing is known of
+	// them, it is empty.
+	BrokenKinds []string
 }
 
 // Parse reads one file. The result does not refer to the file's bytes.
@@ -89,18 +94,18 @@ func Parse(f File, opts Options) Result {
 	}
 	p := &parser{file: f, opts: opts}
 	if len(f.Data) > MaxFileBytes {
-		p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has %d bytes, more than %d", len(f.Data), MaxFileBytes), "")
+		p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has %d bytes, more than %d", len(f.Data), MaxFileBytes), "", "")
 		return p.result
 	}
 	if IsLFSPointer(f.Data) {
 		p.broken(diag.LFSPointer, 1, 1, "is a pointer of Git LFS, whose content is not in the repository",
-			"store manifests as plain files: `git lfs untrack` their pattern, then `git add --renormalize .` and commit")
+			"store manifests as plain files: `git lfs untrack` their pattern, then `git add --renormalize .` and commit", "")
 		return p.result
 	}
 	count := 0
 	for doc := range stream.Documents(f.Data) {
 		if count++; count > MaxDocuments {
-			p.broken(diag.TooManyDocuments, doc.Line, doc.Column, fmt.Sprintf("the file has more than %d documents", MaxDocuments), "")
+			p.broken(diag.TooManyDocuments, doc.Line, doc.Column, fmt.Sprintf("the file has more than %d documents", MaxDocuments), "", "")
 			break
 		}
 		p.document(doc)
@@ -118,13 +123,31 @@ type parser struct {
 	result Result
 }
 
-// broken reports a document that cannot be read.
-func (p *parser) broken(code diag.Code, line, column int, message, hint string) {
+// broken reports a document that cannot be read. text is what it says, as far as that is known.
+func (p *parser) broken(code diag.Code, line, column int, message, hint, text string) {
 	p.result.Broken++
+	p.result.BrokenKinds = append(p.result.BrokenKinds, kindsNamed(text)...)
 	p.result.Diags = append(p.result.Diags, diag.Diagnostic{
 		Severity: diag.Error, Code: code, Message: message, Hint: hint,
 		Source: p.file.Source, File: p.file.Path, Line: line, Column: column,
 	})
+}
+
+// kindLine finds the kind of an object in a text that need not be YAML. An object in a list is indented.
+var kindLine = regexp.MustCompile(`(?m)^[ \t-]*["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z]+)`)
+
+// kindsNamed returns the kinds that a text names, or an empty one.
+func kindsNamed(text string) []string {
+	var kinds []string
+	for _, match := range kindLine.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(kinds, match[1]) {
+			kinds = append(kinds, match[1])
+		}
+	}
+	if len(kinds) == 0 {
+		return []string{""}
+	}
+	return kinds
 }
 
 // document reads one document of the file.
@@ -134,13 +157,13 @@ func (p *parser) document(d stream.Document) {
 	doc := &document{source: p.file.Source, file: p.file.Path, text: text, line: d.Line, column: d.Column}
 	if !utf8.ValidString(text) {
 		line, column := doc.inFile(offsetPosition(text, firstInvalid(text)))
-		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", "")
+		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", "", text)
 		return
 	}
 	value, notes, err := yamlvalue.Decode(text)
 	if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
 		line, column := doc.inFile(max(bad.Line, 1), bad.Column)
-		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.Hint)
+		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.Hint, text)
 		return
 	}
 	for _, n := range notes {

@@ -63,6 +63,7 @@ func (p *parser) add(w written, value typed) {
 		p.result.Objects = append(p.result.Objects, object)
 	case object.Name == "":
 		p.result.Broken++
+		p.result.BrokenKinds = append(p.result.BrokenKinds, object.Kind)
 	case use:
 		p.result.Invalid = append(p.result.Invalid, object.ID)
 		p.result.LeftOut = append(p.result.LeftOut, object)
@@ -83,7 +84,7 @@ func (p *parser) nameless(raw map[string]any, at place) {
 		return
 	}
 	line, column := at.position("")
-	p.broken(diag.NotAnObject, line, column, "the document looks like an object, but has no "+missing, "")
+	p.broken(diag.NotAnObject, line, column, "the document looks like an object, but has no "+missing, "", at.text)
 }
 
 // foreign counts an object of a kind that agentry does not read. It reports the object if that looks like a mistake.

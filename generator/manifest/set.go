@@ -13,7 +13,8 @@ type Set struct {
 	byKind     map[string][]*Object
 	duplicates [][]*Object
 	leftOut    []*Object
-	shadowing  bool // an object of the set has other definitions, which are left out
+	broken     []string // the kinds that broken documents name; "" is any
+	shadowing  bool     // an object of the set has other definitions, which are left out
 	names      *names
 }
 
@@ -44,6 +45,10 @@ func NewSet(results ...Result) *Set {
 	}
 	for _, r := range results {
 		s.leftOut = append(s.leftOut, r.LeftOut...)
+		s.broken = append(s.broken, r.BrokenKinds...)
+		if r.Broken > 0 && len(r.BrokenKinds) == 0 {
+			s.broken = append(s.broken, "")
+		}
 	}
 	written := append(s.leftOut, slices.Concat(s.duplicates...)...)
 	s.leftOut = s.absent(written)
@@ -106,7 +111,7 @@ func find(sorted []*Object, id ID) (int, bool) {
 // Replace returns a set in which the objects replace those with the same identities. It only copies pointers.
 // It returns false if the set lacks one of the identities; then call [NewSet] with all results.
 func (s *Set) Replace(objects []*Object) (*Set, bool) {
-	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, shadowing: s.shadowing, names: s.names}
+	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, broken: s.broken, shadowing: s.shadowing, names: s.names}
 	copied := map[string]bool{}
 	for _, o := range objects {
 		i, found := find(out.objects, o.ID)
@@ -182,7 +187,7 @@ func (s *Set) With(objects map[ID]*Object) *Set {
 	for id, o := range objects {
 		present[id] = o != nil
 	}
-	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, names: &names{of: s.names, present: present}}
+	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, broken: s.broken, names: &names{of: s.names, present: present}}
 	out.objects = with(s.objects, objects)
 	kinds := map[string]map[ID]*Object{}
 	for id, o := range objects {

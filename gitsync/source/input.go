@@ -210,7 +210,7 @@ func (in *Input) drop(name string) {
 
 // count adds a file to the sums, or subtracts it.
 func (in *Input) count(f *File, sign int) {
-	in.reshaped = in.reshaped || len(f.Result.LeftOut) > 0
+	in.reshaped = in.reshaped || len(f.Result.LeftOut)+f.Result.Broken > 0
 	for kind, n := range f.Result.Ignored {
 		add(in.Ignored, kind, sign*n)
 	}

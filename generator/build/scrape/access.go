@@ -67,8 +67,8 @@ func (a access) safeTLS(c *monitoringv1.SafeTLSConfig) *model.TLS {
 func (a access) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) *model.TLS {
 	keyRef := monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}
 	t := &model.TLS{
-		CAFile:   a.file("tlsConfig.ca", ca, c.CA),
-		CertFile: a.file("tlsConfig.cert", cert, c.Cert),
+		CAFile:   a.file(Leaf("tlsConfig.ca", c.CA), ca, c.CA),
+		CertFile: a.file(Leaf("tlsConfig.cert", c.Cert), cert, c.Cert),
 		KeyFile:  a.file("tlsConfig.keySecret", key, keyRef),
 	}
 	if half, missing := HalfTLS(t, cert != "" || Given(c.Cert), key != "" || Given(keyRef), c.Cert, keyRef); half {
@@ -89,6 +89,18 @@ func (a access) file(field, name string, ref monitoringv1.SecretOrConfigMap) str
 		return name
 	}
 	return a.secrets.File(a.path+field, ref)
+}
+
+// Leaf returns the path of what is set in a reference. Package secretref names it so too: what both find is one
+// fault.
+func Leaf(path string, ref monitoringv1.SecretOrConfigMap) string {
+	switch {
+	case ref.Secret != nil:
+		return path + ".secret"
+	case ref.ConfigMap != nil:
+		return path + ".configMap"
+	}
+	return path
 }
 
 // Given reports whether there is a reference.

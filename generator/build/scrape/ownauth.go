@@ -69,7 +69,7 @@ func (a access) authorization(s *monitoringv1.SafeAuthorization) *model.Authoriz
 
 func (a access) oauth2(o *v1alpha1.OAuth2) *model.OAuth2 {
 	a.found.checkHTTPURL(a.path+"oauth2.tokenUrl", o.TokenURL)
-	id := a.secrets.ValueOnly(a.path+"oauth2.clientId", o.ClientID)
+	id := a.secrets.ValueOnly(a.path+Leaf("oauth2.clientId", o.ClientID), o.ClientID)
 	if !Given(o.ClientID) || IsOptional(o.ClientID) && !id.Present() || id.Set && id.Value == "" {
 		a.incomplete("oauth2.clientId", Referred(o.ClientID)...)
 	}

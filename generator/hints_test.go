@@ -217,6 +217,7 @@ func inWords() map[string][2]string {
 		"write \"docker: {}\"":                               {"- docker:{}", "- docker: {}"},
 		"write \"multiline:\", with its settings":            {"- multiline\n", "- multiline:\n        firstLine: a\n"},
 		"write $${":                                          {"${broken", "$${broken"},
+		"write a scheme other than http to spec.prober":      {"http://blackbox.m:9115/probe", "blackbox.m:9115"},
 		"write drop: true":                                   {"by_label_name", "drop: true, by_label_name"},
 		"write it as a list of one item":                     {"dns_sd_configs: hunter2", "dns_sd_configs: [{names: [hunter2]}]"},
 		"write it to stringData":                             {"data:", "stringData:"},
@@ -241,7 +242,7 @@ func inWords() map[string][2]string {
 func elsewhere() []string {
 	return []string{
 		"IntegrationMonitor/", "add their Namespace manifests", "an undefined ${NAME} becomes empty", "copy it into the GrafanaAgent's namespace",
-		"correct the ", "it must exist before the pods start", "let another GrafanaAgent select it",
+		"correct the ", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors",
 		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it", "with an undefined $(NAME)",
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
 		"write the item itself", "write apiVersion: monitoring", "indent with spaces", "rename one",

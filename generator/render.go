@@ -1,10 +1,12 @@
 package generator
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
@@ -95,6 +97,21 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	}
 	out.collect()
 	return out
+}
+
+// NoAgent returns a finding if nothing is rendered because the set has no GrafanaAgent, or none that is selected.
+func (out *Output) NoAgent(severity diag.Severity, hint string) diag.List {
+	set := out.renderer.set
+	isAgent := func(o *manifest.Object) bool { return o.Kind == v1alpha1.GrafanaAgentKind }
+	all := set.Kind(v1alpha1.GrafanaAgentKind)
+	if len(out.Units) > 0 || len(all) == 0 && slices.ContainsFunc(set.LeftOut(), isAgent) {
+		return nil
+	}
+	d := diag.Diagnostic{Severity: severity, Code: diag.NoAgent, Message: "there is no GrafanaAgent, so nothing is rendered", Hint: hint}
+	if len(all) > 0 {
+		d.Message = fmt.Sprintf("no GrafanaAgent of %d has labels %s, so nothing is rendered", len(all), out.renderer.opts.AgentSelector)
+	}
+	return diag.List{d}
 }
 
 // Refuse holds the objects that an error blames which the caller found in what is rendered for

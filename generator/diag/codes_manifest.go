@@ -2,6 +2,7 @@ package diag
 
 // Codes of what is found while manifests are read.
 const (
+	EmptyInput       Code = "empty-input"
 	UnreadableFile   Code = "unreadable-file"
 	FileTooLarge     Code = "file-too-large"
 	SymlinkRefused   Code = "symlink-refused"
@@ -28,6 +29,8 @@ const (
 func manifestCodes() []CodeInfo {
 	const leftOut = " The object is held, or left out if it has no last good version."
 	return []CodeInfo{
+		{EmptyInput, "A path that is named holds no manifest.",
+			"A pipe may have failed, or the path is misspelt. render takes it for a mistake and writes nothing. If it is meant, use --allow-empty."},
 		{UnreadableFile, "A file or folder cannot be read.",
 			"Nobody knows what it holds, so no object that may be in it counts as deleted. Make it readable."},
 		{FileTooLarge, "A file is larger than a manifest may be.",

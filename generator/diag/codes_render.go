@@ -2,6 +2,7 @@ package diag
 
 // Codes of what is found while hierarchies are built and rendered.
 const (
+	NoAgent                Code = "no-grafana-agent"
 	SelectsNothing         Code = "selects-nothing"
 	InvalidSelector        Code = "invalid-selector"
 	UnknownNamespace       Code = "unknown-namespace"
@@ -49,6 +50,7 @@ const (
 // renderCodes documents what is found while hierarchies are rendered.
 func renderCodes() []CodeInfo {
 	return []CodeInfo{
+		{NoAgent, "There is no GrafanaAgent in the inputs, or none that is selected.", "Nothing is rendered. render and sync take it for a mistake, because everything that was rendered before would be deleted: they write nothing. If it is meant, use --allow-empty, or limits.allowEmpty in the pipeline."},
 		{SelectsNothing, "A selector matches no object.", "Usually there is a typo in a label. The selector is rendered as it is. Correct it, or label the objects that it should select."},
 		{InvalidSelector, "A label selector is not valid.", "Use the operators In, NotIn, Exists and DoesNotExist, with values for the first two, and valid label keys and values."},
 		{UnknownNamespace, "A namespace selector uses labels, and some namespaces have no manifest in the inputs.", "Such a namespace counts as having only the label kubernetes.io/metadata.name. Add its Namespace manifest to the inputs."},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -36,7 +37,7 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 	if err != nil {
 		return err
 	}
-	out := in.render()
+	out := in.render(diag.Warning)
 	if err := env.printer(format, in).Print(env.Stdout, out.Diags); err != nil {
 		return err
 	}

@@ -23,6 +23,8 @@ type input struct {
 	diags   diag.List
 	ignored map[string]int // objects of kinds that are not read
 	read    *folder.Input
+	// mayBeEmpty means that input without a manifest or a GrafanaAgent is meant.
+	mayBeEmpty bool
 }
 
 // load reads the paths of the command line. It skips folders that agentry wrote, so that rendering into a
@@ -47,7 +49,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if err != nil {
 		return nil, err
 	}
-	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read}
+	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read, mayBeEmpty: flags.Bool("allow-empty")}
 	for _, r := range read.Results {
 		in.diags = append(in.diags, r.Diags...)
 		for kind, n := range r.Ignored {
@@ -57,12 +59,28 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	return in, nil
 }
 
-// render renders the input, and adds the diagnostics of parsing to those of rendering.
-func (in *input) render() *generator.Output {
+// render renders the input, and adds the diagnostics of parsing to those of rendering. If the input is empty, that has
+// the given severity.
+func (in *input) render(empty diag.Severity) *generator.Output {
 	out := generator.Render(in.set, in.options, nil)
 	out.Diags = append(out.Diags, in.diags...)
+	if !in.mayBeEmpty {
+		out.Diags = append(out.Diags, in.empty(out, empty)...)
+	}
 	out.Diags.Sort()
 	return out
+}
+
+// empty reports paths without a manifest or, if there are none, that there is no GrafanaAgent.
+func (in *input) empty(out *generator.Output, severity diag.Severity) (found diag.List) {
+	const hint = "--allow-empty accepts it"
+	for _, name := range in.read.Empty {
+		found = append(found, diag.Diagnostic{Severity: severity, Code: diag.EmptyInput, File: name, Message: "holds no manifest", Hint: hint})
+	}
+	if len(found) == 0 {
+		found = out.NoAgent(severity, "name the folder that has one as well; "+hint)
+	}
+	return found
 }
 
 // text returns an input file for a printer to quote.

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/outdir"
@@ -30,7 +31,8 @@ render, laid out as the output branch is: files of an earlier render that are no
 rendered are removed, other files are left alone, and a folder that holds files which
 agentry did not write is refused.
 
-An object with an error is left out, and the exit code is 1.`,
+An object with an error is left out, and the exit code is 1. If a path holds no manifest, or if
+no GrafanaAgent is left, nothing is written: a pipe may have failed. --allow-empty accepts that.`,
 		Example: "agentry render -o out .",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to the folder `DIR`"},
@@ -47,7 +49,7 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	if err != nil {
 		return err
 	}
-	out := in.render()
+	out := in.render(diag.Error)
 	if err := env.report(env.Stderr, in, out.Diags); err != nil {
 		return err
 	}
@@ -59,6 +61,8 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 		return failed
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case !in.mayBeEmpty && (len(out.Units) == 0 || len(in.read.Empty) > 0):
+		return failed
 	}
 	if folder := flags.String("output"); folder != "" {
 		err = writeFolder(folder, out.Units, in.options.Secrets == secretref.Plaintext)

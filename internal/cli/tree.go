@@ -50,7 +50,7 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	if err != nil {
 		return err
 	}
-	out := in.render()
+	out := in.render(diag.Warning)
 	held, units := leftOut(in.set, out)
 	if err := env.printForest(display.NewForest(in.set, out.Hierarchies, held, units), format); err != nil {
 		return err

@@ -44,6 +44,8 @@ type Input struct {
 	Results []manifest.Result
 	// Files counts the files that were found.
 	Files int
+	// Empty are the paths that hold no manifest: no file, or only files without a document.
+	Empty []string
 	// Hidden counts the files that a .sourceignore hides.
 	Hidden int
 
@@ -89,6 +91,12 @@ func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	holding := w.holding(in.Results)
+	for _, name := range paths {
+		if path, _ := realPath(name); !holding[name] && !holding[path] {
+			in.Empty = append(in.Empty, name)
+		}
 	}
 	in.Results = append(in.Results, w.result)
 	for _, f := range w.files {

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,6 +133,21 @@ func (w *walk) follow(ctx context.Context, link place, top string) (links []plac
 		w.file(target)
 	}
 	return nil
+}
+
+// holding returns the files that hold something, and the folders above them, by path. The results are those of the files.
+func (w *walk) holding(results []manifest.Result) map[string]bool {
+	holding := map[string]bool{}
+	for i, f := range w.files {
+		r := results[i]
+		if len(r.Objects)+len(r.LeftOut)+len(r.Ignored)+r.Broken == 0 {
+			continue
+		}
+		for p := cmp.Or(f.path, f.name); !holding[p]; p = filepath.Dir(p) {
+			holding[p] = true
+		}
+	}
+	return holding
 }
 
 // file adds a file, once. A file that is hidden under one name may be shown under another.

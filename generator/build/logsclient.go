@@ -22,7 +22,7 @@ func (w writer) logsClient(s *v1alpha1.LogsClientSpec) model.LogsClient {
 		Timeout: s.Timeout, ProxyURL: s.ProxyURL, ExternalLabels: w.clientLabels(s),
 	}
 	w.checkTarget(".url", s.URL)
-	w.checkURL(".proxyUrl", s.ProxyURL)
+	w.checkProxy(s.ProxyURL)
 	w.report.goDuration(w.in.Object(), w.path+".batchWait", s.BatchWait)
 	w.report.goDuration(w.in.Object(), w.path+".timeout", s.Timeout)
 	w.clientAuth(&out, s)

@@ -11,19 +11,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// literals refuses plain-text credentials under a policy that does not allow them in the output.
-func (c integrationChecks) literals(o *manifest.Object, r *running) (out []diag.Finding) {
-	if c.secrets.In(o).LiteralsAllowed() {
-		return nil
-	}
-	for _, path := range r.Literals {
-		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path,
-			Message: "is a secret in clear, which the secrets policy reference keeps out of the output",
-			Hint:    "write ${NAME} and let spec.containers of the GrafanaAgent define NAME for the container grafana-agent from a Secret, or use a field that names a file"})
-	}
-	return out
-}
-
 // resolve checks that the instances that an integration refers to are in its pod.
 func (c integrationChecks) resolve(r *running) []diag.Finding {
 	var out []diag.Finding

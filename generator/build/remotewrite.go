@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -58,7 +59,7 @@ func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 		Name:   s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, ProxyURL: s.ProxyURL, Headers: s.Headers,
 	}
 	w.checkTarget(".url", s.URL)
-	w.checkURL(".proxyUrl", s.ProxyURL)
+	w.checkProxy(s.ProxyURL)
 	w.report.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
 	w.checkHeaders(s.Headers)
 	for i := range s.WriteRelabelConfigs {
@@ -191,6 +192,7 @@ func (w writer) queue(q *v1alpha1.QueueConfig) *model.Queue {
 
 // checkTarget checks the URL that requests are sent to.
 func (w writer) checkTarget(field, value string) {
+	w.report.literalURL(w.in, w.path+field, value, authHint)
 	u, err := url.Parse(value)
 	switch {
 	case expand.Touches(value):
@@ -204,23 +206,20 @@ func (w writer) checkTarget(field, value string) {
 	}
 }
 
+func (w writer) checkProxy(url string) {
+	w.checkURL(".proxyUrl", url)
+	w.report.literalURL(w.in, w.path+".proxyUrl", url, proxyHint)
+}
+
 func (w writer) checkURL(field, value string) {
 	if value == "" {
 		return
 	}
 	if _, err := url.Parse(value); err != nil {
-		w.wrong(diag.InvalidURL, field, "is not a URL: %v", urlProblem(err))
+		w.wrong(diag.InvalidURL, field, "is not a URL%s", credential.URLProblem(value, err))
 	} else if yamltext.ReadsAsNull(value) {
 		w.wrong(diag.InvalidURL, field, "the agent takes %q for no value", value)
 	}
-}
-
-// urlProblem returns the reason without the URL, which can contain a password.
-func urlProblem(err error) error {
-	if e, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns it unwrapped
-		return e.Err
-	}
-	return err
 }
 
 // checkHeaders refuses the headers that the agent reserves (Prometheus: remote_write configuration).
@@ -242,10 +241,8 @@ func (w writer) bearer(token, file string) *model.Authorization {
 	if token != "" && file != "" {
 		w.wrong(diag.AuthConflict, ".bearerToken", "at most one of bearerToken and bearerTokenFile may be set")
 	}
-	if token != "" && !w.in.LiteralsAllowed() {
-		d := w.in.Object().Diag(diag.Error, diag.LiteralToken, w.path+".bearerToken", "is a secret in clear, which the secrets policy reference keeps out of the output")
-		d.Hint = "mount a Secret by spec.secrets of the GrafanaAgent and name its file in bearerTokenFile, or use the policy plaintext"
-		w.report.add(d)
+	if token != "" {
+		w.report.literal(w.in, w.path+".bearerToken", "is a secret", "mount a Secret by spec.secrets of the GrafanaAgent and name its file in bearerTokenFile, or use the policy plaintext")
 	}
 	if token == "" && file == "" {
 		return nil
@@ -289,6 +286,7 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 	w := b.writer(in, path)
 	out := model.KubernetesSD{APIServer: s.Host}
 	w.checkURL(".host", s.Host)
+	w.report.literalURL(in, path+".host", s.Host, authHint)
 	if s.BasicAuth != nil {
 		out.BasicAuth = &model.BasicAuth{
 			Username: w.basicAuthHalf(".basicAuth.username", s.BasicAuth.Username),

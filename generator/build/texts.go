@@ -57,7 +57,7 @@ func eachText(path string, v model.Value, f func(path, text string)) {
 	case model.Variable:
 		f(path, string(v))
 	case model.Credential:
-		f(path, string(v))
+		eachText(path, v.Value, f)
 	case model.String:
 		f(path, string(v))
 	}

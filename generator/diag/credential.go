@@ -13,9 +13,9 @@ const credentialWord = `passw|passphrase|pwd|token|secret|credential|basic_?auth
 
 var (
 	// namesCredential matches the key of a field that can hold a credential.
-	namesCredential = regexp.MustCompile(`(?i)` + credentialWord + `|auth|key$|uri$|headers?$|^(?:env|args|command|value)$`)
+	namesCredential = regexp.MustCompile(`(?i)` + credentialWord + `|auth|key$|uri$|headers?$|^(?:env|args|command|config|value)$`)
 	// credentialText matches lines that name such a field.
-	credentialText = regexp.MustCompile(`(?i)` + credentialWord + `|(?:auth\w*|key|uri|headers?|\b(?:env|args|command|value))["']?\s*:`)
+	credentialText = regexp.MustCompile(`(?i)` + credentialWord + `|(?:auth\w*|key|uri|headers?|\b(?:env|args|command|config|value))["']?\s*:`)
 	// setting matches a credential in the parameters of a URL or of a data source name.
 	setting = regexp.MustCompile(`(?i)(?:pass\w*|pwd|token|secret|key|sig|signature|auth\w*)\s*=`)
 	// userInfo matches a user or a password before a host. Passwords can hold slashes.

@@ -58,6 +58,8 @@ func TestNoCredentialIsQuoted(t *testing.T) {
 		"  regex: Authorization Basic aHVzaA==",
 		"  env:\n  - name: X\n    value: hush",
 		"  args: [-p, hush]",
+		"  config: {pin: hush}",
+		"  config:\n    modules:\n      pin: hush",
 		"    redis_password: hush",
 		`  config: {data_source_name: "u:hush@(mysql:3306)/"}`,
 		"    data_source_names: [x]",

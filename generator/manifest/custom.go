@@ -102,17 +102,20 @@ func (r *crdReader) invalid(err *field.Error) {
 		}
 		message = "is required"
 	case field.ErrorTypeNotSupported:
-		message = fmt.Sprintf("%q is not supported", fmt.Sprint(err.BadValue))
+		message = "is not supported"
+		if text := fmt.Sprint(err.BadValue); diag.MayQuote(path, text) {
+			message = fmt.Sprintf("%q is not supported", text)
+		}
 		hint = oneOf(fmt.Sprint(err.BadValue), quoted(err.Detail))
 	case field.ErrorTypeDuplicate:
-		message, hint = "another entry has the same "+key(err.BadValue), "leave one of them out"
+		message, hint = "another entry has the same "+key(path, err.BadValue), "leave one of them out"
 	case field.ErrorTypeTypeInvalid:
 		message, hint = r.mismatch(path, message)
 	case field.ErrorTypeInvalid:
 		if f := formOf(message); f.must != "" {
 			message, hint = f.must, f.hint
 		}
-		if value != "" && len(value) <= maxQuoted && !strings.Contains(value, "://") {
+		if value != "" && len(value) <= maxQuoted && !strings.Contains(value, "://") && diag.MayQuote(path, value) {
 			message = fmt.Sprintf("%q %s", value, message)
 		}
 	}
@@ -121,9 +124,12 @@ func (r *crdReader) invalid(err *field.Error) {
 
 // key returns the key of an entry of a list: some of its fields, or the whole entry (x-kubernetes-list-type map
 // and set).
-func key(value any) string {
+func key(path string, value any) string {
 	fields, ok := value.(map[string]any)
-	if !ok {
+	switch {
+	case !ok && !diag.MayQuote(path, fmt.Sprint(value)):
+		return "value"
+	case !ok:
 		return fmt.Sprintf("value, %#v", value)
 	}
 	var parts []string

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/stagehint"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/schema"
 )
@@ -160,6 +161,9 @@ var (
 
 // textHint says how to write a number or boolean where a string is wanted, so that the string is right as well.
 func (w written) textHint(path, written string) string {
+	if !diag.MayQuote(path, written) {
+		return "put it into quotes"
+	}
 	isWhole := wholePattern.MatchString(written)
 	if isWhole && portPattern.MatchString(path) {
 		return "write the port's name, or targetPort: " + written

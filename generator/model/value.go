@@ -16,8 +16,12 @@ type Number string
 // Variable is a text with variables that stands for a number or a boolean.
 type Variable string
 
-// Credential is a text that is not shown to reviewers.
-type Credential string
+// Credential is a [String] or [Number] that is not shown to reviewers.
+type Credential struct {
+	Value Value
+	// Masked means that the agent does not show it either, so it does not notice when nothing else changes.
+	Masked bool
+}
 
 // Map is a mapping; its pairs are written in their order.
 type Map []Pair

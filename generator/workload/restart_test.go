@@ -13,7 +13,7 @@ import (
 // withDSN is a configuration of integrations with a credential in it, padded to a length
 // above or below that from which it is compressed.
 func withDSN(dsn string, padding int) *model.Config {
-	mysql := model.Map{{Key: "data_source_name", Value: model.Credential(dsn)}, {Key: "lock_wait_timeout", Value: model.String(strings.Repeat("x", padding))}}
+	mysql := model.Map{{Key: "data_source_name", Value: model.Credential{Value: model.String(dsn), Masked: true}}, {Key: "lock_wait_timeout", Value: model.String(strings.Repeat("x", padding))}}
 	return &model.Config{Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{mysql}}}}}
 }
 

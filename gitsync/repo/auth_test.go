@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"math/big"
@@ -116,7 +117,7 @@ func TestTokensThatRenew(t *testing.T) {
 	url, _ := g.ServeHTTP(gittest.HTTPOptions{User: "x-access-token", Password: "new-s3cret", Wrap: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if _, password, _ := req.BasicAuth(); password == "echo-s3cret" {
-				http.Error(w, "I do not like "+password, http.StatusTeapot)
+				http.Error(w, "I do not like "+password+" in "+req.Header.Get("Authorization"), http.StatusTeapot)
 				return
 			}
 			next.ServeHTTP(w, req)
@@ -131,7 +132,10 @@ func TestTokensThatRenew(t *testing.T) {
 
 	source.list = []string{"echo-s3cret"}
 	_, err = r.List(testContext(t))
-	wantError(t, err, transport.ErrUnreachable, "I do not like ***")
+	wantError(t, err, transport.ErrUnreachable, "I do not like *** in Basic ")
+	if strings.Contains(err.Error(), base64.StdEncoding.EncodeToString([]byte("echo-s"))) { // the user before it has a multiple of three bytes
+		t.Errorf("the header is shown: %v", err)
+	}
 	source.err = errors.Join(transport.ErrAuth, errors.New("the app is suspended"))
 	_, err = r.List(testContext(t))
 	wantError(t, err, transport.ErrAuth, "the app is suspended")

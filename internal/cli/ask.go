@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/internal/server"
 )
 
@@ -116,6 +117,7 @@ func (a *asker) ask(ctx context.Context, method, path string, in, out any) error
 func (a *asker) refused(status int, text []byte) error {
 	var problem server.Problem
 	known := json.Unmarshal(text, &problem) == nil && problem.Error != ""
+	problem.Error = httpclient.Redact(problem.Error, a.token)
 	switch {
 	case status == http.StatusNotFound && known:
 		return errUnknownPipeline

@@ -118,10 +118,7 @@ func message(body []byte, secret string) string {
 	} else if strings.HasPrefix(strings.TrimSpace(text), "<") {
 		text = "" // a page for people
 	}
-	if secret != "" {
-		text = strings.ReplaceAll(text, secret, "***")
-	}
-	return cutLine(text, MaxMessageBytes)
+	return cutLine(httpclient.Redact(text, secret), MaxMessageBytes)
 }
 
 // flat writes what may be a text, a list or an object.

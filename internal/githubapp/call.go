@@ -62,7 +62,7 @@ func (s *Source) callAt(ctx context.Context, now time.Time, do request) (clock t
 	clock, _ = http.ParseTime(res.Header.Get("Date")) // zero if there is none
 	switch {
 	case res.StatusCode/100 != 2:
-		return clock, refusal(res.Response)
+		return clock, refusal(res.Response, signature)
 	case errors.Is(err, httpclient.ErrTooLarge):
 		return clock, fmt.Errorf("%s: %w", s.host, httpclient.ErrTooLarge)
 	case err != nil: // it can quote what was read
@@ -72,7 +72,7 @@ func (s *Source) callAt(ctx context.Context, now time.Time, do request) (clock t
 }
 
 // refusal returns the error of a response that is not a success, with GitHub's message.
-func refusal(res *http.Response) error {
+func refusal(res *http.Response, signature string) error {
 	var said struct {
 		Message string `json:"message"`
 	}
@@ -82,7 +82,7 @@ func refusal(res *http.Response) error {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(said.Message, "?"))
+	}, strings.ToValidUTF8(httpclient.Redact(said.Message, signature), "?"))
 	if len(words) > maxWords {
 		words = strings.ToValidUTF8(words[:maxWords], "") + " ..."
 	}

@@ -155,10 +155,7 @@ func (e secretError) Error() string { return e.text }
 func (e secretError) Unwrap() error { return e.err }
 
 func withoutSecrets(err error, secret pipelinefile.RegistrySecret) error {
-	text := err.Error()
-	if secret.Password != "" {
-		text = strings.ReplaceAll(text, secret.Password, "***")
-	}
+	text := httpclient.Redact(err.Error(), secret.Password)
 	const maxErrorBytes = 500
 	if len(text) > maxErrorBytes {
 		text = strings.ToValidUTF8(text[:maxErrorBytes], "") + "…"

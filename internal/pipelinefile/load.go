@@ -164,12 +164,16 @@ func (p *Pipeline) resolve(name string) string {
 	return filepath.Join(filepath.Dir(p.file), name)
 }
 
-// yamlLine finds the position in the YAML library's messages, which is not available otherwise.
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
+var (
+	// yamlLine finds the position in the YAML library's messages, which is not available otherwise.
+	yamlLine = regexp.MustCompile(`^yaml: line (\d+): (.*)$`)
+	// yamlAnchor finds the name of an anchor in them, which may be a password that begins with an asterisk.
+	yamlAnchor = regexp.MustCompile(`anchor '.*' `)
+)
 
 func syntaxError(file string, err error) diag.Diagnostic {
-	d := invalid(file, nil, err.Error())
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+	d := invalid(file, nil, yamlAnchor.ReplaceAllString(err.Error(), "anchor "))
+	if m := yamlLine.FindStringSubmatch(d.Message); m != nil {
 		d.Line, _ = strconv.Atoi(m[1])
 		d.Message = m[2]
 	}

@@ -100,7 +100,7 @@ func (c *Catalogue) Check(in Input) Checked {
 	}
 	if t == nil {
 		out.Config = k.mapping(nil, config, configPath)
-		out.Findings = k.findings
+		out.Literals, out.Findings = k.literals, k.findings
 		return out
 	}
 	k.typ, out.Type, out.Name = t, t, t.Name

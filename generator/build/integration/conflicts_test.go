@@ -74,7 +74,7 @@ func TestMark(t *testing.T) {
 	}
 	want := model.Map{
 		{Key: "autoscrape", Value: model.Map{{Key: "enable", Value: model.Bool(false)}}},
-		{Key: "data_source_name", Value: model.Credential("root@(db:3306)/")},
+		{Key: "data_source_name", Value: model.Credential{Value: model.String("root@(db:3306)/"), Masked: true}},
 		{Key: "extra_labels", Value: model.Map{
 			{Key: "__meta_agentoperator_integration_cr_label_a", Value: model.String("b")},
 			{Key: "__meta_agentoperator_integration_cr_label_app_kubernetes_io_name", Value: model.String("db")},

@@ -4,38 +4,46 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// secret marks a credential, so that it is redacted for reviewers, and records its path if it is plain text.
-func (k *checker) secret(n *node, text, path string, known bool) model.Value {
-	if n.kind != secretKind && n.Name != "api_key" { // the agent does not mark api_key as a secret
-		return model.String(text)
-	}
-	if known && holdsCredential(path, text) {
+// protect marks a value that is a credential or contains one, so that reviewers do not see it, and records its path if
+// it is written in clear. text is the value's text.
+func (k *checker) protect(n *node, path, text string, v model.Value) model.Value {
+	isSecret := n != nil && (n.kind == secretKind || n.Name == "api_key") // which the agent does not mark as a secret
+	switch {
+	case isSecret && isSource(path):
+		if credential.InSource(text) {
+			k.literals = append(k.literals, path)
+		}
+	case isSecret || (n == nil || n.kind == anyKind || n.kind == stringKind) && namesSecret(n, path):
+		if credential.Written(authType.ReplaceAllString(text, "")) {
+			k.literals = append(k.literals, path)
+		}
+	case credential.InURL(text):
 		k.literals = append(k.literals, path)
+	default:
+		return v
 	}
-	return model.Credential(text)
+	return model.Credential{Value: v, Masked: isSecret}
 }
 
-// The two ways to write a password into an address: user:password@host, and settings such as password=x. An @
-// after a slash belongs to a path.
+// isSource reports whether a secret field is a data source name, which can be without a password.
+func isSource(path string) bool {
+	return strings.Contains(path, "data_source") || strings.Contains(path, "connection_string") || strings.Contains(path, "_uri")
+}
+
 var (
-	userInfo = regexp.MustCompile(`^[^/@:]*:[^@]+@`)
-	setting  = regexp.MustCompile(`(?i)\b(?:password|pwd|passwd)\s*=\s*[^\s;&]`)
+	// secretName matches the fields of credentials in configurations of which the catalogue does not know the fields.
+	secretName = regexp.MustCompile(`(?i)(?:^|[._-])(?:password|passphrase|token|credentials|secret|(?:secret|private|api)[_-]?key)(?:\[[0-9]+\])*$`)
+	// secretHeader matches headers with a credential.
+	secretHeader = regexp.MustCompile(`(?i)headers?\.(?:\S*authorization|\S*token|\S*secret|\S*api-?key|cookie)(?:\[[0-9]+\])*$`)
+	// authType matches what is in front of the credential of an Authorization header.
+	authType = regexp.MustCompile(`(?i)^\s*(?:basic|bearer|token)\s+`)
 )
 
-// holdsCredential reports whether the text of a secret field is a credential. A data source name is one only if
-// it contains a password.
-func holdsCredential(path, text string) bool {
-	for _, part := range [...]string{"data_source", "connection_string", "_uri"} {
-		if !strings.Contains(path, part) {
-			continue
-		}
-		if _, rest, ok := strings.Cut(text, "://"); ok {
-			text = rest
-		}
-		return userInfo.MatchString(text) || setting.MatchString(text)
-	}
-	return text != ""
+// namesSecret reports whether the name of a field says that it is a credential.
+func namesSecret(n *node, path string) bool {
+	return secretHeader.MatchString(path) || n == nil && secretName.MatchString(path)
 }

@@ -77,7 +77,7 @@ func (o object) blamed(path string) bool {
 // parses refuses a text that is not a URL.
 func (o object) parses(field string) {
 	if text, known := o.text(field); known {
-		if _, ok := parseURL(text); !ok {
+		if _, err := url.Parse(text); err != nil {
 			o.wrong(o.at(field), "", "%s is not a URL: the agent would not start", field)
 		}
 	}

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"errors"
 	"math"
 	"net/url"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	prommodel "github.com/prometheus/common/model"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/model"
 )
@@ -36,7 +36,7 @@ func (k *checker) scalar(n *node, v any, path string) model.Value {
 		return model.String("")
 	}
 	k.number(n, text, path)
-	return model.Number(text)
+	return k.protect(n, path, text, model.Number(text))
 }
 
 func (k *checker) boolean(n *node, v bool, path string) {
@@ -115,7 +115,7 @@ func (k *checker) text(n *node, text, path string) model.Value {
 		return model.String(text)
 	}
 	if n == nil || n.kind == anyKind {
-		return model.String(text)
+		return k.protect(n, path, text, model.String(text))
 	}
 	bare := n.kind == intKind || n.kind == floatKind || n.kind == boolKind
 	switch {
@@ -128,7 +128,7 @@ func (k *checker) text(n *node, text, path string) model.Value {
 	case known:
 		k.content(n, plain, path)
 	}
-	return k.secret(n, text, path, known)
+	return k.protect(n, path, text, model.String(text))
 }
 
 // bareVariable matches texts with variables that are one YAML scalar without quotes.
@@ -151,8 +151,8 @@ func (k *checker) content(n *node, text, path string) {
 			k.wrong(path, "", "is not a regular expression: %v", err)
 		}
 	case urlKind:
-		if detail, ok := parseURL(text); !ok {
-			k.wrong(path, "", "is not a URL%s", detail)
+		if _, err := url.Parse(text); err != nil {
+			k.wrong(path, "", "is not a URL%s", credential.URLProblem(text, err))
 		}
 	case durationKind, timeoutKind:
 		if _, err := time.ParseDuration(text); err != nil {
@@ -187,16 +187,4 @@ func oneOf(text string, values []string) string {
 		return hint
 	}
 	return "it is one of " + strings.Trim(strings.Join(values, ", "), ", ")
-}
-
-// parseURL reports whether the agent can parse a URL. If not, detail says why, unless that would quote a password.
-func parseURL(text string) (detail string, ok bool) {
-	_, err := url.Parse(text)
-	if err == nil {
-		return "", true
-	}
-	if e := (*url.Error)(nil); errors.As(err, &e) && !strings.Contains(text, "@") {
-		return ": " + e.Err.Error(), false
-	}
-	return "", false
 }

@@ -1,11 +1,11 @@
 package scrape
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 )
 
@@ -38,10 +38,7 @@ func (f *findings) checkHTTPURL(path, value string) {
 func (f *findings) parseURL(path, value string) *url.URL {
 	u, err := url.Parse(value)
 	if err != nil {
-		if e := (*url.Error)(nil); errors.As(err, &e) {
-			err = e.Err // without the URL itself, which can contain a password
-		}
-		f.report(diag.Error, diag.InvalidURL, path, "is not a URL: %v", err)
+		f.report(diag.Error, diag.InvalidURL, path, "is not a URL%s", credential.URLProblem(value, err))
 	} else if yamltext.ReadsAsNull(value) {
 		f.report(diag.Error, diag.InvalidURL, path, "the agent takes %q for no value", value)
 	}

@@ -169,10 +169,10 @@ func (w *writer) raw(r model.Raw) {
 }
 
 func encodeRemoteWrite(w *writer, r *model.RemoteWrite) {
-	w.str("url", r.URL)
+	w.str("url", w.url(r.URL))
 	w.optStr("name", r.Name)
 	w.optStr("remote_timeout", r.RemoteTimeout)
-	w.optStr("proxy_url", r.ProxyURL)
+	w.optStr("proxy_url", w.url(r.ProxyURL))
 	w.labels("headers", r.Headers)
 	relabel(w, "write_relabel_configs", r.WriteRelabel)
 	encodeAuth(w, &r.HTTPAuth)
@@ -227,7 +227,7 @@ func encodeAuthorization(w *writer, a *model.Authorization) {
 func encodeOAuth2(w *writer, o *model.OAuth2) {
 	w.identity("client_id", "", o.ClientID)
 	w.secret("client_secret", "client_secret_file", o.ClientSecret)
-	w.optStr("token_url", o.TokenURL)
+	w.optStr("token_url", w.url(o.TokenURL))
 	w.strs("scopes", o.Scopes)
 	w.labels("endpoint_params", o.EndpointParams)
 }
@@ -256,7 +256,7 @@ func encodeScrape(w *writer, s *model.ScrapeConfig) {
 	w.optStr("metrics_path", s.MetricsPath)
 	w.optStr("scheme", s.Scheme)
 	w.params("params", s.Params)
-	w.optStr("proxy_url", s.ProxyURL)
+	w.optStr("proxy_url", w.url(s.ProxyURL))
 	w.optBool("enable_http2", s.EnableHTTP2)
 	encodeAuth(w, &s.HTTPAuth)
 	encodeTLS(w, s.TLS)
@@ -288,7 +288,7 @@ func (w *writer) limit(k string, v *int64) {
 
 func encodeKubernetesSD(w *writer, k *model.KubernetesSD) {
 	w.str("role", k.Role)
-	w.optStr("api_server", k.APIServer)
+	w.optStr("api_server", w.url(k.APIServer))
 	if len(k.Namespaces) > 0 {
 		w.open("namespaces")
 		w.strs("names", k.Namespaces)
@@ -299,7 +299,7 @@ func encodeKubernetesSD(w *writer, k *model.KubernetesSD) {
 }
 
 func encodeHTTPSD(w *writer, h *model.HTTPSD) {
-	w.str("url", h.URL)
+	w.str("url", w.url(h.URL))
 	w.optStr("refresh_interval", h.RefreshInterval)
 	w.boolean("follow_redirects", false)
 	encodeAuth(w, &h.HTTPAuth)

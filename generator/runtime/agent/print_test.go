@@ -165,7 +165,7 @@ func TestMasked(t *testing.T) {
 		auth := model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "u", Set: true}, Password: model.Secret{Value: password, Set: password != ""}}}
 		return &model.Config{
 			Metrics:      &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: url, HTTPAuth: auth}}}},
-			Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{{{Key: "data_source_name", Value: model.Credential(dsn)}}}}}},
+			Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{{{Key: "data_source_name", Value: model.Credential{Value: model.String(dsn), Masked: true}}}}}}},
 		}
 	}
 	rest, inlined := Masked(config("http://a", "p", "dsn"))
@@ -185,7 +185,10 @@ func TestMasked(t *testing.T) {
 	if _, i := Masked(&model.Config{Metrics: &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: "x"}}}}}); i != "" {
 		t.Errorf("no secrets: %s", i)
 	}
-	if text := string(PrintRedacted(config("http://a", "hush", "hush"))); strings.Contains(text, "hush") {
+	if r, i := Masked(config("http://u:p@a", "p", "dsn")); r == rest || i != inlined {
+		t.Errorf("the URL changed, with a password: %s %s", r, i)
+	}
+	if text := string(PrintRedacted(config("http://u:hush@a", "hush", "hush"))); strings.Contains(text, "hush") {
 		t.Errorf("a secret is shown:\n%s", text)
 	}
 }

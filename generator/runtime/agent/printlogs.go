@@ -19,13 +19,13 @@ func encodeLogsInstance(w *writer, i *model.LogsInstance) {
 }
 
 func encodeLogsClient(w *writer, c *model.LogsClient) {
-	w.str("url", c.URL)
+	w.str("url", w.url(c.URL))
 	w.optStr("name", c.Name)
 	w.optStr("tenant_id", c.TenantID)
 	w.optStr("batchwait", c.BatchWait)
 	w.optInt("batchsize", c.BatchSize)
 	w.optStr("timeout", c.Timeout)
-	w.optStr("proxy_url", c.ProxyURL)
+	w.optStr("proxy_url", w.url(c.ProxyURL))
 	encodeAuth(w, &c.HTTPAuth)
 	encodeTLS(w, c.TLS)
 	block(w, "backoff_config", c.Backoff, encodeBackoff)

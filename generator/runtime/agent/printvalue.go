@@ -73,7 +73,7 @@ func (w *writer) plainValue(v model.Value) {
 		w.scalar(string(v))
 		return
 	case model.Credential:
-		w.scalar(w.inline(string(v)))
+		w.credential(v)
 		return
 	case model.Variable:
 		w.buf = append(w.buf, v...)
@@ -83,6 +83,24 @@ func (w *writer) plainValue(v model.Value) {
 		w.buf = appendNumber(w.buf, string(v))
 	}
 	w.buf = append(w.buf, '\n')
+}
+
+// credential writes a credential, or what stands in its place.
+func (w *writer) credential(c model.Credential) {
+	text := ""
+	switch v := c.Value.(type) {
+	case model.String:
+		text = string(v)
+	case model.Number:
+		text = string(v)
+	}
+	if c.Masked || w.inlined == nil {
+		if shown := w.inline(text); w.redact {
+			w.scalar(shown)
+			return
+		}
+	}
+	w.plainValue(c.Value)
 }
 
 // appendNumber appends a number in a spelling that every reader understands: YAML 1.1 needs a sign and a point with

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -37,6 +38,14 @@ func (w *writer) inline(value string) string {
 		return "<redacted>"
 	}
 	return value
+}
+
+// url returns a URL as reviewers see it. To the agent a password in it is like any other text.
+func (w *writer) url(v string) string {
+	if w.redact && w.inlined == nil {
+		return credential.Redacted(v)
+	}
+	return v
 }
 
 // appendString appends a string that must not be expanded: a dollar that would be is written as \x24.

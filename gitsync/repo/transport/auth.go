@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
@@ -96,16 +95,12 @@ func sameSource(a, b TokenSource) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
-// secrets returns what must never be shown, the longest first: if one secret contains another, replacing the
-// shorter one first would leave the rest.
+// secrets returns what must never be shown. A user without a password can be a token.
 func (a Auth) secrets(token string) []string {
-	var out []string
-	for _, s := range []string{a.Password, a.BearerToken, token, string(a.SSHPassphrase), a.ProxyPassword} {
-		if s != "" {
-			out = append(out, s)
-		}
+	out := []string{a.Password, a.BearerToken, token, string(a.SSHPassphrase), a.ProxyPassword}
+	if len(a.SSHKey) == 0 && a.Password+a.BearerToken+token == "" {
+		out = append(out, a.Username)
 	}
-	slices.SortFunc(out, func(x, y string) int { return len(y) - len(x) })
 	return out
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 // Errors that callers check for. Errors of sessions wrap one of them, or [limit.ErrTooLarge].
@@ -97,9 +98,7 @@ const maxRemoteText = 2 << 10
 // remoteText makes a remote's text safe for an error: one paragraph of printable text of at most maxRemoteText
 // bytes, without the secrets.
 func remoteText(s string, secrets []string) string {
-	for _, secret := range secrets {
-		s = strings.ReplaceAll(s, secret, "***")
-	}
+	s = httpclient.Redact(s, secrets...)
 	s = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == '\t' {
 			return ' '

@@ -1,0 +1,61 @@
+package build
+
+import (
+	"strconv"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/credential"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// The secrets policy reference keeps credentials out of the output, also those that are written in custom resources.
+
+const inClear = "in clear, which the secrets policy reference keeps out of the output"
+
+// literal refuses a plain-text credential under a policy that does not allow it in the output.
+func (r *reports) literal(in secretref.Scope, path, what, hint string) {
+	if !in.LiteralsAllowed() {
+		r.found(in.Object(), diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path, Message: what + " " + inClear, Hint: hint})
+	}
+}
+
+// literalURL refuses a URL that contains a credential.
+func (r *reports) literalURL(in secretref.Scope, path, url, hint string) {
+	if credential.InURL(url) {
+		r.literal(in, path, "contains a credential", hint)
+	}
+}
+
+const (
+	authHint  = "leave the user and the password out of the URL, and refer to a Secret in basicAuth"
+	proxyHint = "the agent reads no credential of a proxy from a file: use a proxy that asks for none, or the policy plaintext"
+)
+
+// literalsOfJob refuses the credentials in the URLs of a job.
+func (b *builder) literalsOfJob(in secretref.Scope, job *model.ScrapeConfig) {
+	path := job.Origin.Path
+	b.report.literalURL(in, path+".proxyUrl", job.ProxyURL, proxyHint)
+	if job.OAuth2 != nil {
+		b.report.literalURL(in, path+".oauth2.tokenUrl", job.OAuth2.TokenURL, "leave the user and the password out of the URL")
+	}
+	if job.Static != nil {
+		for i, target := range job.Static.Targets {
+			b.report.literalURL(in, path+".targets.staticConfig.static["+strconv.Itoa(i)+"]", target, "put the user and the password into the prober's module")
+		}
+	}
+}
+
+// literals refuses plain-text credentials in the configuration of an integration.
+func (c integrationChecks) literals(o *manifest.Object, r *running) (out []diag.Finding) {
+	if c.secrets.In(o).LiteralsAllowed() {
+		return nil
+	}
+	for _, path := range r.Literals {
+		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path,
+			Message: "is or contains a secret " + inClear,
+			Hint:    "write ${NAME} and let spec.containers of the GrafanaAgent define NAME for the container grafana-agent from a Secret, or use a field that names a file"})
+	}
+	return out
+}

@@ -1,0 +1,98 @@
+// Package credential finds credentials that are written in clear: passwords in URLs and in data source names, and texts
+// that are more than references to environment variables. It knows texts, not fields.
+package credential
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+var (
+	// variable matches a reference that holds no text of its own: ${NAME}, $(NAME), and ${NAME:-} without a default.
+	variable = regexp.MustCompile(`\$\{#?\w+(?::?[-=+?])?\}|\$\(\w+\)`)
+	// setting matches a credential in the parameters of a URL or of a data source name.
+	setting = regexp.MustCompile(`(?i)(?:(?:password|passwd|pwd|secret|token|api_?key)\s*=|session_token:)\s*\$?[^\s;&,$]`)
+	// port matches what follows the colon of a host.
+	port   = regexp.MustCompile(`^[0-9$]+[/?]`)
+	scheme = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9+.-]*$`)
+)
+
+// withoutVariables puts a dollar in the place of each reference to a variable.
+func withoutVariables(text string) string { return variable.ReplaceAllLiteralString(text, "$") }
+
+// Written reports whether a credential has text of its own, besides references to variables.
+func Written(text string) bool { return strings.Trim(withoutVariables(text), "$ ") != "" }
+
+// InURL reports whether a URL contains a credential. It returns false for a text that is no URL.
+func InURL(text string) bool {
+	text = withoutVariables(text)
+	before, rest, found := strings.Cut(text, "://")
+	if !found || !scheme.MatchString(before) {
+		return false
+	}
+	if setting.MatchString(text) {
+		return true
+	}
+	if !strings.HasPrefix(strings.ToLower(before), "http") {
+		return hasPassword(rest)
+	}
+	authority, _, _ := strings.Cut(strings.NewReplacer("?", "/", "#", "/").Replace(rest), "/")
+	if user, _, found := strings.Cut(authority, "@"); found {
+		_, password, found := strings.Cut(user, ":")
+		if !found {
+			password = user // it is a token
+		}
+		return strings.Trim(password, "$") != ""
+	}
+	return strings.Contains(authority, ":") && hasPassword(rest) // of which the slash is a part
+}
+
+// InSource reports whether a data source name contains a password: as user:password@host or as a setting.
+func InSource(text string) bool {
+	text = withoutVariables(text)
+	if _, rest, found := strings.Cut(text, "://"); found {
+		return hasPassword(rest) || setting.MatchString(text)
+	}
+	return hasPassword(text) || setting.MatchString(text)
+}
+
+// hasPassword reports whether a text begins with user:password@. Users and passwords can hold slashes, an address in
+// front of a path with an at sign is neither.
+func hasPassword(text string) bool {
+	user, rest, _ := strings.Cut(text, ":")
+	password, _, found := strings.Cut(rest, "@")
+	return found && !strings.ContainsAny(user, "@([") && !port.MatchString(password) && strings.Trim(password, "$") != ""
+}
+
+// Redacted returns a text without the credentials that [InURL] finds.
+func Redacted(text string) string {
+	const placeholder = "<redacted>"
+	before, rest, _ := strings.Cut(text, "://")
+	if !InURL(text) {
+		return text
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		text = before + "://" + placeholder + rest[at:]
+	}
+	if setting.MatchString(withoutVariables(text)) {
+		return placeholder
+	}
+	return text
+}
+
+// quoted matches what an error quotes, and the space behind it.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*" ?`)
+
+// URLProblem returns, behind a colon, why a text is no URL. It quotes nothing of a text that may contain a password.
+func URLProblem(text string, err error) string {
+	problem := err.Error()
+	if e := (*url.Error)(nil); errors.As(err, &e) {
+		problem = e.Err.Error()
+	}
+	if strings.Contains(text, "@") {
+		problem = strings.TrimSpace(quoted.ReplaceAllString(problem, ""))
+	}
+	return ": " + problem
+}

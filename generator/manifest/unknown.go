@@ -62,11 +62,26 @@ func (r *crdReader) unknownFields(kind *schema.Kind, paths []string, mistyped ma
 			}
 			continue
 		}
-		if fields++; fields <= MaxFindings+1 {
+		if fields++; fields <= MaxFindings+1 && !r.valueAsKey(path) {
 			last := path[strings.LastIndexAny(path, ".]")+1:]
 			r.unknownField(r.at, path, last, kind.Siblings(path))
 		}
 	}
+}
+
+// valueAsKey reports a key without a value where credentials stand: {hunter2} is a key to YAML. The finding does not
+// name it.
+func (r *crdReader) valueAsKey(path string) bool {
+	parent := path[:max(strings.LastIndexByte(path, '.'), 0)]
+	if diag.MayQuote(parent, "") {
+		return false
+	}
+	_, node, found := r.at.find(path)
+	if !found || node.ShortTag() != "!!null" {
+		return false
+	}
+	r.fail(diag.UnknownField, parent, "a key without a value is an "+unknownField, "write the field's name, a colon and the value")
+	return true
 }
 
 // misspelt reports whether a required field is there under a wrong name. Then the unknown field is one error that

@@ -234,6 +234,9 @@ func inWords() map[string][2]string {
 		"or have the agent's container define MYSQLD":        {"config: |", "config: |\n    data_source_name: root@(mysql:3306)/"},
 		"or have the agent's container define POSTGRES":      {"config: {}", "config: {data_source_names: [postgres://a]}"},
 		"list it in spec.secrets or spec.configMaps, or":     {"secrets/sessions/password", "secrets/session/script.lua"},
+		"leave the user and the password out of the URL":     {"user:hush@mimir", "mimir"},
+		"the agent reads no credential of a proxy":           {"user:hush@proxy", "proxy"},
+		"put the user and the password into the prober's":    {"user:hush@web", "web"},
 		"write ${NAME} and let spec.containers":              {"exporter:hush@(mysql:3306)/", "${NAME}"},
 	}
 }

@@ -34,15 +34,15 @@ const (
 )
 
 // literalsOfJob refuses the credentials in the URLs of a job.
-func (b *builder) literalsOfJob(in secretref.Scope, job *model.ScrapeConfig) {
+func (r *reports) literalsOfJob(in secretref.Scope, job *model.ScrapeConfig) {
 	path := job.Origin.Path
-	b.report.literalURL(in, path+".proxyUrl", job.ProxyURL, proxyHint)
+	r.literalURL(in, path+".proxyUrl", job.ProxyURL, proxyHint)
 	if job.OAuth2 != nil {
-		b.report.literalURL(in, path+".oauth2.tokenUrl", job.OAuth2.TokenURL, "leave the user and the password out of the URL")
+		r.literalURL(in, path+".oauth2.tokenUrl", job.OAuth2.TokenURL, "leave the user and the password out of the URL")
 	}
 	if job.Static != nil {
 		for i, target := range job.Static.Targets {
-			b.report.literalURL(in, path+".targets.staticConfig.static["+strconv.Itoa(i)+"]", target, "put the user and the password into the prober's module")
+			r.literalURL(in, path+".targets.staticConfig.static["+strconv.Itoa(i)+"]", target, "put the user and the password into the prober's module")
 		}
 	}
 }

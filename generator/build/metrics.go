@@ -163,7 +163,7 @@ func (b *builder) integrationMonitor(o, instance *manifest.Object) *model.Scrape
 	job, findings := b.jobs.IntegrationMonitor(manifest.As[v1alpha1.IntegrationMonitor](o), instance.Namespace+"/"+instance.Name, b.secrets.In(o))
 	b.report.found(o, findings...)
 	job.Origin = model.Origin{Object: o.Ref(), Path: "spec"}
-	b.literalsOfJob(b.secrets.In(o), job)
+	b.report.literalsOfJob(b.secrets.In(o), job)
 	return job
 }
 
@@ -199,7 +199,7 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 	add := func(job *model.ScrapeConfig, findings []diag.Finding) {
 		b.report.found(o, findings...)
 		job.Origin = model.Origin{Object: o.Ref(), Path: endpointPath(o.Kind, len(out))}
-		b.literalsOfJob(in, job)
+		b.report.literalsOfJob(in, job)
 		out = append(out, job)
 	}
 	switch m := o.Value.(type) {

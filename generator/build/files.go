@@ -81,7 +81,7 @@ func readsOfOthers(agent, o *manifest.Object) (out diag.List) {
 	for _, f := range filesOf(o) {
 		severity, where := diag.Info, ""
 		if holdsCredentials(f.name) {
-			severity, where = diag.Warning, ", where the credentials of others are"
+			severity, where = diag.Warning, ", in a folder with credentials of others"
 		}
 		out = append(out, o.Diag(severity, diag.ReadsAgentFile, f.path, "%s is a file in the pods of GrafanaAgent %s/%s, of another namespace%s",
 			f.name, agent.Namespace, agent.Name, where))

@@ -33,7 +33,7 @@ func (w *written) fail(n *yaml.Node, message string) *yaml.Node {
 // out returns the copy of a node. It returns nil for null and after an error.
 func (w *written) out(n *yaml.Node, depth int) *yaml.Node {
 	if w.left--; w.left < 0 || depth > maxDepth {
-		return w.fail(n, "nested too deep or, with its aliases written out, too large")
+		return w.fail(n, "is nested too deep, or too large once its aliases are written out")
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -86,7 +86,7 @@ func (w *written) mapping(n *yaml.Node, depth int) *yaml.Node {
 			merged = append(merged, value)
 			continue
 		case have[key.Value]:
-			return w.fail(n.Content[i], "a key is there twice in one mapping")
+			return w.fail(n.Content[i], "a key appears twice in one mapping")
 		}
 		have[key.Value] = true
 		if value != nil {

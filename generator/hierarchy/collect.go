@@ -16,7 +16,7 @@ import (
 // reach is what an IntegrationMonitor looks for.
 type reach struct {
 	monitor    *manifest.Object
-	selector   labels.Selector // nil when it is invalid, which is reported where the job is built
+	selector   labels.Selector // nil if it is invalid, which the job's builder reports
 	namespaces []string        // sorted
 	anywhere   bool            // in all namespaces
 	scopeAll   bool            // of all GrafanaAgents
@@ -50,7 +50,7 @@ func (r reach) where() string {
 	return strings.Join(r.namespaces, ", ")
 }
 
-// reaches lists the IntegrationMonitors of a hierarchy, each once.
+// reaches returns the reaches of a hierarchy's IntegrationMonitors, each once.
 func (h *Hierarchy) reaches() []reach {
 	var out []reach
 	seen := map[*manifest.Object]bool{}
@@ -65,8 +65,8 @@ func (h *Hierarchy) reaches() []reach {
 	return out
 }
 
-// warnUncollected predicts what IntegrationMonitors will scrape. It warns about those that
-// will scrape nothing, and about MetricsIntegrations that none of them scrapes.
+// warnUncollected predicts what IntegrationMonitors will scrape. It warns about those that will scrape nothing, and
+// about MetricsIntegrations that none of them scrapes.
 func (b *builder) warnUncollected(all []*Hierarchy) {
 	reaches := make([][]reach, len(all))
 	collectedByAll := map[*manifest.Object]bool{} // by a monitor of any GrafanaAgent
@@ -83,7 +83,7 @@ func (b *builder) warnUncollected(all []*Hierarchy) {
 	}
 }
 
-// collect notes which MetricsIntegrations a monitor would scrape.
+// collect adds the MetricsIntegrations that a monitor would scrape.
 func (b *builder) collect(r reach, collected map[*manifest.Object]bool) {
 	if r.selector == nil {
 		return
@@ -95,7 +95,7 @@ func (b *builder) collect(r reach, collected map[*manifest.Object]bool) {
 
 func (b *builder) warnUncollectedIn(h *Hierarchy, reaches []reach, collectedByAll map[*manifest.Object]bool) {
 	if b.mayBeLeftOut(nil, true, labels.Everything(), "MetricsInstance", "IntegrationMonitor") {
-		return // one of those may have collected them
+		return // a monitor that is left out may have collected them
 	}
 	var run []*manifest.Object
 	for _, o := range h.Integrations {
@@ -134,7 +134,7 @@ func (b *builder) warnUncollectedIn(h *Hierarchy, reaches []reach, collectedByAl
 	}
 }
 
-// maxNamed is how many objects a message names.
+// maxNamed limits the objects that a message names.
 const maxNamed = 3
 
 // first names the first objects of a list, and says how many more there are.
@@ -150,7 +150,7 @@ func first(objects []*manifest.Object) string {
 	return text
 }
 
-// warnCollectsNothing is about a monitor that scrapes none of the MetricsIntegrations that run.
+// warnCollectsNothing warns about a monitor that scrapes none of the MetricsIntegrations that run.
 func (h *Hierarchy) warnCollectsNothing(r reach, run []*manifest.Object) {
 	seen := 0
 	for _, o := range run {
@@ -171,7 +171,7 @@ func (h *Hierarchy) warnCollectsNothing(r reach, run []*manifest.Object) {
 	}
 }
 
-// warnNotCollected is about a MetricsIntegration whose metrics nobody collects.
+// warnNotCollected warns about a MetricsIntegration that no monitor scrapes.
 func (h *Hierarchy) warnNotCollected(o *manifest.Object, reaches []reach) {
 	d := o.Diag(diag.Warning, diag.NotCollected, "metadata.labels", "no IntegrationMonitor of GrafanaAgent %s selects it: it runs, and nobody collects its metrics", h.Name())
 	for _, r := range reaches {

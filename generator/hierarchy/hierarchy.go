@@ -8,16 +8,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Hierarchy is one GrafanaAgent with all that it discovers.
+// Hierarchy is one GrafanaAgent with everything that it discovers.
 type Hierarchy struct {
 	Agent   *manifest.Object
 	Metrics []*MetricsInstance
 	Logs    []*LogsInstance
 	// Integrations are Integrations and MetricsIntegrations, ordered by namespace, name and kind.
 	Integrations []*manifest.Object
-	// Diags are what building this hierarchy found: invalid selectors (errors), selectors
-	// that select nothing and MetricsIntegrations that nobody collects (warnings). A selector
-	// that finds nothing because of another object's error is not among them.
+	// Diags are the findings about selectors and about MetricsIntegrations that nobody collects. A selector that
+	// finds nothing because of another object's error is not among them.
 	Diags diag.List
 }
 
@@ -36,18 +35,18 @@ type LogsInstance struct {
 	PodLogs []*manifest.Object
 }
 
-// Name is namespace/name of the GrafanaAgent: the name of its unit.
+// Name returns namespace/name of the GrafanaAgent: the name of its unit.
 func (h *Hierarchy) Name() string {
 	return h.Agent.Namespace + "/" + h.Agent.Name
 }
 
-// Spec is the GrafanaAgent's specification.
+// Spec returns the GrafanaAgent's specification.
 func (h *Hierarchy) Spec() *v1alpha1.GrafanaAgentSpec {
 	return &manifest.As[v1alpha1.GrafanaAgent](h.Agent).Spec
 }
 
-// Objects calls yield for the agent and everything below it, parents first. An object
-// that two parents select comes twice.
+// Objects calls yield for the agent and everything below it, parents first. It yields an object twice if two parents
+// select it.
 func (h *Hierarchy) Objects(yield func(*manifest.Object) bool) {
 	if !yield(h.Agent) {
 		return
@@ -79,9 +78,9 @@ func each(list []*manifest.Object, yield func(*manifest.Object) bool) bool {
 	return true
 }
 
-// Build returns one hierarchy for each GrafanaAgent of the set whose labels match
-// agents (the operator's -agent-selector; nil matches all), ordered by namespace and
-// name. Paused agents get a hierarchy too; the caller must not render them.
+// Build returns one hierarchy for each GrafanaAgent of the set that the selector agents matches (the operator's
+// -agent-selector; nil matches all), ordered by namespace and name. Paused agents get a hierarchy too; the caller
+// must not render them.
 func Build(set *manifest.Set, agents labels.Selector) []*Hierarchy {
 	b := newBuilder(set)
 	var out []*Hierarchy
@@ -98,8 +97,7 @@ func Build(set *manifest.Set, agents labels.Selector) []*Hierarchy {
 	return out
 }
 
-// Of returns the hierarchy of one GrafanaAgent, without the warnings for which all others
-// have to be known.
+// Of returns the hierarchy of one GrafanaAgent, without the warnings that depend on other GrafanaAgents.
 func Of(set *manifest.Set, agent *manifest.Object) *Hierarchy {
 	return newBuilder(set).agent(agent)
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// scanLimit is how many candidates are compared one by one. For more, the label index of
-// their kind is built.
+// scanLimit is the number of candidates up to which all are compared. For more, the label index of their kind is
+// built.
 const scanLimit = 256
 
-// index finds the objects of one kind. The objects are sorted by namespace and name, so
-// a namespace is a range; labels and their keys have posting lists, made when first needed.
+// index finds the objects of one kind. The objects are sorted by namespace and name, so a namespace is a range.
+// Labels and their keys have posting lists, built when first needed.
 type index struct {
 	objects []*manifest.Object
 	ranges  map[string]span
 	byLabel map[label][]int32 // positions in objects, ascending
 	byKey   map[string][]int32
-	found   map[string][]*manifest.Object // what selectors found everywhere, by their text
+	found   map[string][]*manifest.Object // results of everywhere, by the text of the selector
 }
 
 // span is a range [from, to) of positions.
@@ -48,14 +48,14 @@ func newIndex(objects []*manifest.Object) *index {
 	return ix
 }
 
-// endOfNamespace is where the namespace ends that begins at from. It looks at few objects:
-// strides double until one is too long, and are halved then.
+// endOfNamespace returns the end of the namespace that begins at from. It compares few objects: the stride doubles
+// until it is too long, and is then halved.
 func endOfNamespace(objects []*manifest.Object, from int) int {
 	stride := 1
 	for from+stride < len(objects) && objects[from+stride].Namespace == objects[from].Namespace {
 		stride *= 2
 	}
-	last := from + stride/2 // is in it
+	last := from + stride/2 // is in the namespace
 	rest := objects[last:min(from+stride, len(objects))]
 	return last + sort.Search(len(rest), func(i int) bool { return rest[i].Namespace != objects[from].Namespace })
 }
@@ -71,8 +71,8 @@ func (ix *index) count(namespaces []string, all bool) int {
 	return n
 }
 
-// find returns the matching objects of the given namespaces, which are sorted, or of all.
-// The caller must not change the result.
+// find returns the matching objects of the given namespaces, which are sorted, or of all. The caller must not change
+// the result.
 func (ix *index) find(namespaces []string, all bool, sel labels.Selector) []*manifest.Object {
 	if all {
 		return ix.everywhere(sel)
@@ -80,8 +80,8 @@ func (ix *index) find(namespaces []string, all bool, sel labels.Selector) []*man
 	return ix.in(namespaces, sel)
 }
 
-// everywhere returns the matching objects of all namespaces. Equal selectors share one
-// result, as fleets repeat them; the caller must not change it.
+// everywhere returns the matching objects of all namespaces. Equal selectors share one result, because fleets repeat
+// them; the caller must not change it.
 func (ix *index) everywhere(sel labels.Selector) []*manifest.Object {
 	if sel.Empty() {
 		return ix.objects
@@ -95,8 +95,7 @@ func (ix *index) everywhere(sel labels.Selector) []*manifest.Object {
 	return found
 }
 
-// in returns the matching objects of the given namespaces, which are sorted. The caller
-// must not change the result.
+// in returns the matching objects of the given namespaces, which are sorted. The caller must not change the result.
 func (ix *index) in(namespaces []string, sel labels.Selector) []*manifest.Object {
 	var spans []span
 	total := 0
@@ -110,7 +109,7 @@ func (ix *index) in(namespaces []string, sel labels.Selector) []*manifest.Object
 	case !sel.Empty():
 		return ix.match(spans, total, sel)
 	case len(spans) == 1:
-		// A copy: a hierarchy may live long, and must not keep all objects of its set alive.
+		// A copy: a hierarchy can outlive its set, and must not keep all of its objects in memory.
 		return slices.Clone(ix.objects[spans[0].from:spans[0].to])
 	}
 	out := make([]*manifest.Object, 0, total)
@@ -120,9 +119,8 @@ func (ix *index) in(namespaces []string, sel labels.Selector) []*manifest.Object
 	return out
 }
 
-// match returns the matching objects of ascending spans of so many objects in total. It
-// compares each, or only those on the shortest posting list that the selector's
-// requirements give.
+// match returns the matching objects of ascending spans with total objects. It compares all of them, or only those of
+// the selector's shortest posting list.
 func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest.Object {
 	var out []*manifest.Object
 	if total > scanLimit {
@@ -145,8 +143,7 @@ func (ix *index) match(spans []span, total int, sel labels.Selector) []*manifest
 	return out
 }
 
-// within returns the positions that lie in one of the ascending spans, searching for
-// whichever of the two lists is the longer.
+// within returns the positions that are in one of the ascending spans. It searches in the longer of the two lists.
 func within(postings []int32, spans []span) []int32 {
 	var out []int32
 	if len(postings) < len(spans) {
@@ -170,8 +167,8 @@ func within(postings []int32, spans []span) []int32 {
 	return out
 }
 
-// postings returns the positions of all objects that fulfil the most selective
-// requirement that asks for a label or one of several values; false when there is none.
+// postings returns the positions of all objects that meet the most selective requirement for a label or its values.
+// It returns false if there is no such requirement.
 func (ix *index) postings(sel labels.Selector) ([]int32, bool) {
 	ix.build()
 	requirements, _ := sel.Requirements()
@@ -202,8 +199,8 @@ func (ix *index) postings(sel labels.Selector) ([]int32, bool) {
 	return ix.anyOf(r.Key(), r.ValuesUnsorted()), true
 }
 
-// anyOf merges the posting lists of one key's values. An object has one value for a key, so
-// it appears twice only if a value does.
+// anyOf merges the posting lists of values of one key. An object has one value for a key, so only a repeated value
+// gives duplicates.
 func (ix *index) anyOf(key string, values []string) []int32 {
 	if len(values) == 1 {
 		return ix.byLabel[label{key, values[0]}]

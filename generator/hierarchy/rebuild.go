@@ -7,14 +7,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// maxReplaced is how many objects may be replaced before [Build] is the cheaper way.
+// maxReplaced limits the objects to replace. For more, [Build] is cheaper.
 const maxReplaced = 64
 
 // Rebuild replaces the changed leaves; false means: run [Build].
 //
-// before was built of a set with the same identities, and replaced maps its objects to those of
-// the new set. Hierarchies without a changed object are returned as they are. A change that may
-// decide what is selected, or which warnings there are, is not for Rebuild.
+// before was built from a set with the same identities, and replaced maps its objects to those of the new set.
+// Hierarchies without a changed object are returned as they are. Rebuild returns false if a change could affect what
+// is selected, or the warnings.
 func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object) ([]*Hierarchy, bool) {
 	if len(replaced) > maxReplaced {
 		return nil, false
@@ -37,8 +37,8 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 	return out, true
 }
 
-// isLeaf reports whether objects of a kind select nothing, and are selected by their labels and
-// namespaces alone. MetricsIntegrations are no leaves, because there are warnings about them.
+// isLeaf reports whether objects of a kind select nothing, and are selected only by labels and namespace.
+// MetricsIntegrations are not leaves, because there are warnings about them.
 func isLeaf(kind string) bool {
 	switch kind {
 	case "ServiceMonitor", "PodMonitor", "Probe", "PodLogs", "Integration", "Secret", "ConfigMap":
@@ -47,7 +47,7 @@ func isLeaf(kind string) bool {
 	return false
 }
 
-// replacer replaces objects in hierarchies. What hierarchies share before, they share afterwards.
+// replacer replaces objects in hierarchies. Parts that hierarchies share stay shared.
 type replacer struct {
 	replaced map[*manifest.Object]*manifest.Object
 	lists    map[listKey][]*manifest.Object
@@ -93,7 +93,7 @@ func (r replacer) logsInstance(l *LogsInstance) *LogsInstance {
 	return l
 }
 
-// list gives the list itself if nothing in it is replaced. It is sorted by identity.
+// list returns the list itself if nothing in it is replaced. It is sorted by identity.
 func (r replacer) list(list []*manifest.Object) []*manifest.Object {
 	if len(list) == 0 {
 		return list
@@ -106,7 +106,7 @@ func (r replacer) list(list []*manifest.Object) []*manifest.Object {
 	first, last := list[0].ID, list[len(list)-1].ID
 	for old, next := range r.replaced {
 		if old.ID.Compare(first) < 0 || old.ID.Compare(last) > 0 {
-			continue // most lists are one namespace's
+			continue // most lists are of one namespace
 		}
 		i, found := slices.BinarySearchFunc(list, old.ID, func(o *manifest.Object, id manifest.ID) int { return o.ID.Compare(id) })
 		if !found {

@@ -18,13 +18,13 @@ type query struct {
 	*builder
 	parent *manifest.Object
 	diags  *diag.List
-	waits  bool // for an object that is left out because of an error
+	waits  bool // an object that it could select is left out because of an error
 	// selectors is how many of the parent's selectors are set.
 	selectors int
 }
 
-// selects returns the objects of some kinds that the two selectors choose, ordered by
-// namespace, name and kind. An invalid selector is an error and selects nothing.
+// selects returns the objects of some kinds that the two selectors choose, ordered by namespace, name and kind. An
+// invalid selector is an error and selects nothing.
 func (q *query) selects(path string, sel *metav1.LabelSelector, nsPath string, nsSel *metav1.LabelSelector, kinds ...string) []*manifest.Object {
 	if sel == nil {
 		return nil
@@ -61,9 +61,8 @@ func (q *query) selects(path string, sel *metav1.LabelSelector, nsPath string, n
 	return found
 }
 
-// mayBeLeftOut reports whether a selector would choose an object that is left out because of
-// an error, or could choose one that a broken document defines. If it finds nothing else, that error is the
-// cause.
+// mayBeLeftOut reports whether a selector would choose an object that is left out because of an error, or could
+// choose one that a broken document defines. If it finds nothing else, that error is the cause.
 func (b *builder) mayBeLeftOut(namespaces []string, all bool, selector labels.Selector, kinds ...string) bool {
 	if slices.ContainsFunc(kinds, b.set.MayLack) {
 		return true
@@ -73,8 +72,7 @@ func (b *builder) mayBeLeftOut(namespaces []string, all bool, selector labels.Se
 	})
 }
 
-// elsewhere names what a selector would choose if it looked into all namespaces, as a hint.
-// It is empty if there is nothing.
+// elsewhere returns a hint with the objects that a selector would choose in other namespaces, or "".
 func (q *query) elsewhere(selector labels.Selector, nsPath string, nsSel *metav1.LabelSelector, kinds []string) string {
 	var found []*manifest.Object
 	for _, kind := range kinds {
@@ -107,7 +105,7 @@ func merge(a, b []*manifest.Object) []*manifest.Object {
 	return out
 }
 
-// parse compiles a label selector by Kubernetes' own rules; nil when it is invalid.
+// parse compiles a label selector by Kubernetes' own rules. It returns nil if it is invalid.
 func (q *query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(sel)
 	if err != nil {
@@ -117,8 +115,8 @@ func (q *query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
 	return selector
 }
 
-// inNamespaces returns the sorted names of the namespaces that a selector chooses, or
-// all. It returns nil, false when the selector is invalid.
+// inNamespaces returns the sorted names of the namespaces that a selector chooses, or all. It returns nil, false if
+// the selector is invalid.
 func (q *query) inNamespaces(path string, sel *metav1.LabelSelector) (names []string, all bool) {
 	if sel == nil {
 		return []string{q.parent.Namespace}, false
@@ -148,8 +146,8 @@ func (q *query) inNamespaces(path string, sel *metav1.LabelSelector) (names []st
 	return names, false
 }
 
-// namespaceLabels is what the API server would show: the manifest's labels, if there
-// is one, and the name as a label, which nobody can change.
+// namespaceLabels returns the labels that the API server would show: those of the manifest, if there is one, and the
+// name as a label, which nobody can change.
 func (b *builder) namespaceLabels(name string) labels.Set {
 	set := labels.Set{corev1.LabelMetadataName: name}
 	if o := b.set.Get(manifest.ID{Kind: "Namespace", Name: name}); o != nil {
@@ -162,8 +160,8 @@ func (b *builder) namespaceLabels(name string) labels.Set {
 	return set
 }
 
-// warnUnknownNamespaces warns when a selector asks for labels of namespaces that have no
-// manifest in the inputs: they count as having no labels.
+// warnUnknownNamespaces warns about a selector that needs labels of namespaces without a manifest in the inputs:
+// these count as having no labels.
 func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	requirements, _ := selector.Requirements()
 	if !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName }) {
@@ -183,7 +181,7 @@ func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	*q.diags = append(*q.diags, d)
 }
 
-// unknownNamespaces lists the namespaces that have no manifest, once.
+// unknownNamespaces returns the namespaces that have no manifest.
 func (b *builder) unknownNamespaces() []string {
 	if b.unknown == nil {
 		b.unknown = []string{}
@@ -196,7 +194,7 @@ func (b *builder) unknownNamespaces() []string {
 	return b.unknown
 }
 
-// allNamespaces lists the namespaces of the set once.
+// allNamespaces returns the namespaces of the set.
 func (b *builder) allNamespaces() []string {
 	if b.known == nil {
 		b.known = b.set.Namespaces()

@@ -84,7 +84,7 @@ func (r *reporter) asNew(d diag.Diagnostic) diag.Diagnostic {
 	if r.held[idOf(d.Object)].StandIn != nil {
 		how = "changed"
 	}
-	d.Message += "; this one " + how + ", " + strings.Join(before, " and ") + " was there before and stays"
+	d.Message += "; this one " + how + ", " + strings.Join(before, " and ") + " existed before and stays"
 	return d
 }
 
@@ -126,9 +126,9 @@ func (r *reporter) finish() diag.List {
 	for c, i := range r.reported {
 		switch more := len(r.victims[c]) - 1; {
 		case more == 1:
-			r.out[i].Message += "; 1 more object is wrong for it"
+			r.out[i].Message += "; 1 more object is wrong because of it"
 		case more > 1:
-			r.out[i].Message += fmt.Sprintf("; %d more objects are wrong for it", more)
+			r.out[i].Message += fmt.Sprintf("; %d more objects are wrong because of it", more)
 		}
 	}
 	return r.out

@@ -49,7 +49,7 @@ func (r *crdReader) read(value typed) typed {
 	mistyped := mistypedPaths(errs)
 	r.unknownFields(kind, unknown, mistyped)
 	for _, err := range errs {
-		if isSaid(err, mistyped) {
+		if repeatsMismatch(err, mistyped) {
 			continue
 		}
 		if r.opts.Compatibility == Operator && err.Type != field.ErrorTypeRequired && lookup(r.raw, err.Field) == "" {

@@ -45,7 +45,7 @@ func (s *Set) absent(objects []*Object) []*Object {
 func (s *Set) Diags() diag.List {
 	var list diag.List
 	for _, group := range s.duplicates {
-		before := s.standsIn(group)
+		before := s.standIn(group)
 		for i, o := range group {
 			other := group[0]
 			if i == 0 {
@@ -70,21 +70,21 @@ func (s *Set) Diags() diag.List {
 func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
 	place := other.definedAt(o)
 	if isNew {
-		return fmt.Sprintf("%s is new here; it was defined at %s before, and that is what counts", o.ID, place)
+		return fmt.Sprintf("%s is already defined at %s; that definition stays", o.ID, place)
 	}
 	text := fmt.Sprintf("%s is defined here and at %s; neither is used", o.ID, place)
 	if n > 2 {
 		text = fmt.Sprintf("%s is defined %d times, here and at %s; none is used", o.ID, n, place)
 	}
 	if s.Get(o.ID) != nil {
-		text += ", and what it was before stays"
+		text += "; its last good version stays"
 	}
 	return text
 }
 
-// standsIn returns the definition that is in the set although there are duplicates. Of equal definitions it
+// standIn returns the definition that is in the set although there are duplicates. Of equal definitions it
 // returns the one in the same file, or nil if there are several.
-func (s *Set) standsIn(group []*Object) *Object {
+func (s *Set) standIn(group []*Object) *Object {
 	used := s.Get(group[0].ID)
 	if used == nil {
 		return nil

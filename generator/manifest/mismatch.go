@@ -34,8 +34,8 @@ func mistypedPaths(errs field.ErrorList) map[string]bool {
 	return paths
 }
 
-// isSaid reports whether an error only repeats that a value has the wrong type, as that it is none of several types.
-func isSaid(err *field.Error, mistyped map[string]bool) bool {
+// repeatsMismatch reports whether an error only repeats that a value has the wrong type, as that it is none of several types.
+func repeatsMismatch(err *field.Error, mistyped map[string]bool) bool {
 	path, ok := strings.CutSuffix(err.Detail, `" must validate at least one schema (anyOf)`)
 	return ok && mistyped[strings.TrimPrefix(path, `"`)]
 }

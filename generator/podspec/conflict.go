@@ -29,7 +29,7 @@ func (m *merger) conflict(e, other *mount) {
 	if interchangeable(e, other) {
 		return
 	}
-	blamed := false
+	reported := false
 	pairs := [][2]*mount{{e, other}, {other, e}}
 	if e.owner == other.owner {
 		pairs = pairs[:1]
@@ -37,14 +37,14 @@ func (m *merger) conflict(e, other *mount) {
 	for _, pair := range pairs {
 		if _, strict := pair[0].owner.Value.(*v1alpha1.MetricsIntegration); strict {
 			m.report(pair[0].owner, diag.Error, diag.MountConflict, pair[0].path,
-				"%s is where %s mounts another volume", e.MountPath, place(pair[1], pair[0].owner))
+				"%s mounts another volume at %s", place(pair[1], pair[0].owner), e.MountPath)
 			m.relate(pair[1].owner)
-			blamed = true
+			reported = true
 		}
 	}
-	if !blamed {
+	if !reported {
 		m.report(e.owner, diag.Warning, diag.MountConflict, e.path,
-			"the mount is left out: %s is where %s mounts another volume, whose files are seen instead", e.MountPath, place(other, e.owner))
+			"the mount is left out: %s mounts another volume at %s", place(other, e.owner), e.MountPath)
 		m.relate(other.owner)
 	}
 }
@@ -83,10 +83,10 @@ func (m *merger) addFiles(v secretref.Volume) {
 		return
 	}
 	if other := m.inTheWay(v, v.Short); other != nil {
-		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not at %s, where %s mounts a volume", v.Short, place(other, v.Object))
+		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not mounted at %s: %s mounts a volume there", v.Short, place(other, v.Object))
 		m.relate(other.owner)
 	} else if taken := m.reserved(v.Short); taken != "" {
-		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not at %s: %s", v.Short, taken)
+		m.report(v.Object, diag.Warning, diag.MountConflict, "spec", "its files are not mounted at %s: %s", v.Short, taken)
 		m.relate(m.agent)
 	} else {
 		mountAt(v.Short)
@@ -96,11 +96,11 @@ func (m *merger) addFiles(v secretref.Volume) {
 // checkFiles reports an error about each object whose mount is in the way of a volume of files.
 func (m *merger) checkFiles(v secretref.Volume) {
 	if other := m.inTheWay(v, v.Path); other != nil {
-		m.report(other.owner, diag.Error, diag.MountConflict, other.path, "%s is where the files of spec.secrets and spec.configMaps of %s are mounted", other.MountPath, v.Object.ID)
+		m.report(other.owner, diag.Error, diag.MountConflict, other.path, "the files of spec.secrets and spec.configMaps of %s are mounted at %s", v.Object.ID, other.MountPath)
 		m.relate(v.Object)
 	}
 	if taken := m.reserved(v.Path); taken != "" {
-		m.report(v.Object, diag.Error, diag.MountConflict, "spec", "%s is where its files are mounted: %s", v.Path, taken)
+		m.report(v.Object, diag.Error, diag.MountConflict, "spec", "its files are mounted at %s: %s", v.Path, taken)
 		m.relate(m.agent)
 	}
 }

@@ -127,7 +127,7 @@ func TestIntegrations(t *testing.T) {
 			agentObject("agent", "") + one("a", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]") +
 				one("b", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]"),
 			append(append([]string{"/x m-a-h empty"}, tail...),
-				"warning[mount-conflict] Integration/m/b spec.volumeMounts[0]: the mount is left out: /x is where Integration/m/a (in.yaml:9) mounts another volume, whose files are seen instead"),
+				"warning[mount-conflict] Integration/m/b spec.volumeMounts[0]: the mount is left out: Integration/m/a (in.yaml:9) mounts another volume at /x"),
 		},
 		"two mounts of one folder of the host are one": {
 			agentObject("agent", "") + one("a", ", volumes: [{name: h, hostPath: {path: /proc}}], volumeMounts: [{name: h, mountPath: /x}]") +
@@ -138,14 +138,14 @@ func TestIntegrations(t *testing.T) {
 			agentObject("agent", "") + one("b", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]") +
 				own("a", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]"),
 			append(append([]string{"/x m-b-h empty"}, tail...),
-				"error[mount-conflict] MetricsIntegration/m/a spec.volumeMounts[0]: /x is where Integration/m/b (in.yaml:9) mounts another volume"),
+				"error[mount-conflict] MetricsIntegration/m/a spec.volumeMounts[0]: Integration/m/b (in.yaml:9) mounts another volume at /x"),
 		},
 		"two MetricsIntegrations are both in error": {
 			agentObject("agent", "") + own("a", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]") +
 				own("b", ", volumes: [{name: h, emptyDir: {}}], volumeMounts: [{name: h, mountPath: /x}]"),
 			append(append([]string{"/x m-a-h empty"}, tail...),
-				"error[mount-conflict] MetricsIntegration/m/b spec.volumeMounts[0]: /x is where MetricsIntegration/m/a (in.yaml:9) mounts another volume",
-				"error[mount-conflict] MetricsIntegration/m/a spec.volumeMounts[0]: /x is where MetricsIntegration/m/b (in.yaml:14) mounts another volume"),
+				"error[mount-conflict] MetricsIntegration/m/b spec.volumeMounts[0]: MetricsIntegration/m/a (in.yaml:9) mounts another volume at /x",
+				"error[mount-conflict] MetricsIntegration/m/a spec.volumeMounts[0]: MetricsIntegration/m/b (in.yaml:14) mounts another volume at /x"),
 		},
 		"an integration may mount a volume of its own for the WAL": {
 			agentObject("agent", "") + one("a", ", volumes: [{name: h, hostPath: {path: /wal}}], volumeMounts: [{name: h, mountPath: /var/lib/grafana-agent/data}]"),
@@ -230,12 +230,12 @@ func TestFiles(t *testing.T) {
 		"the first RFC's path gives way": {
 			secretref.Plaintext, own("a", whole) + one("b", volume("/etc/grafana-agent/secrets/db")),
 			append(append([]string{"/etc/grafana-agent/secrets/db m-b-h empty", files}, tail...),
-				"warning[mount-conflict] MetricsIntegration/m/a spec: its files are not at /etc/grafana-agent/secrets/db, where Integration/m/b (in.yaml:19) mounts a volume"),
+				"warning[mount-conflict] MetricsIntegration/m/a spec: its files are not mounted at /etc/grafana-agent/secrets/db: Integration/m/b (in.yaml:19) mounts a volume there"),
 		},
 		"the second RFC's does not": {
 			secretref.Plaintext, own("a", whole) + one("b", volume("/etc/grafana-agent/integrations/secrets/mine")),
 			append(append([]string{"/etc/grafana-agent/integrations/secrets/mine m-b-h empty", files, short}, tail...),
-				"error[mount-conflict] Integration/m/b spec.volumeMounts[0]: /etc/grafana-agent/integrations/secrets/mine is where the files of spec.secrets and spec.configMaps of MetricsIntegration/m/a are mounted"),
+				"error[mount-conflict] Integration/m/b spec.volumeMounts[0]: the files of spec.secrets and spec.configMaps of MetricsIntegration/m/a are mounted at /etc/grafana-agent/integrations/secrets/mine"),
 		},
 		"but a folder beside it is fine": {
 			secretref.Plaintext, own("a", whole) + one("b", volume("/etc/grafana-agent/integrations/mine")),

@@ -61,7 +61,7 @@ func (s Scope) validKey(path string, ref Ref) bool {
 func (s Scope) validFile(path string, ref Ref, file string) bool {
 	if len(file) > maxFileNameBytes {
 		s.report(diag.InvalidObject, path, "use shorter names",
-			"%s becomes a file with a name of %d bytes, and %d are possible", ref, len(file), maxFileNameBytes)
+			"%s becomes a file whose name has %d bytes, more than %d", ref, len(file), maxFileNameBytes)
 		return false
 	}
 	return true
@@ -91,14 +91,14 @@ func (s Scope) collision(path string, ref Ref, known *use) {
 
 func (s Scope) collides(path string, ref Ref, otherPath string, otherRef Ref, other Scope) {
 	f := diag.Finding{Code: diag.SecretKeyCollision, Path: path,
-		Hint: "rename one of the two: agents find them under names in which only letters, digits and _ are kept"}
+		Hint: "rename one of the two: their file names in the pod keep only letters, digits and _"}
 	user := otherPath
 	if other.object != s.object {
 		user = other.object.SeenFrom(s.object, otherPath)
 		f.Related = []diag.Object{other.object.Ref()}
 	}
 	f.Message = fmt.Sprintf("%s and %s (used by %s) would be one file in the pod, %s", ref, otherRef, user, ref.FileName())
-	s.tell(f, "collision\n"+other.object.ID.String()+"\n"+ref.id().String()+"\n"+otherRef.id().String())
+	s.addOnce(f, "collision\n"+other.object.ID.String()+"\n"+ref.id().String()+"\n"+otherRef.id().String())
 }
 
 // lookup returns the content of a reference. A Secret that is missing is an error only if it is required,
@@ -185,5 +185,5 @@ func (s Scope) missing(path string, code diag.Code, ref Ref, hint, format string
 			f.Hint += "; the secrets policy reference needs no secret in the inputs"
 		}
 	}
-	s.tell(f, once)
+	s.addOnce(f, once)
 }

@@ -94,7 +94,7 @@ type Resolver struct {
 	listed    []*listed
 	looked    map[manifest.ID]*manifest.Object
 	diags     diag.List
-	reported  map[string]bool // see [Scope.tell]
+	reported  map[string]bool // see [Scope.addOnce]
 	left      map[manifest.ID]bool
 }
 
@@ -230,7 +230,7 @@ func (s Scope) inline(path string, ref Ref) model.Secret {
 		return model.Secret{}
 	}
 	if !utf8.Valid(u.data) {
-		s.tell(diag.Finding{Code: diag.SecretNotText, Path: path, Related: ref.objects(),
+		s.addOnce(diag.Finding{Code: diag.SecretNotText, Path: path, Related: ref.objects(),
 			Message: ref.String() + " is not UTF-8 text, and must be written into the configuration"}, "")
 		return model.Secret{}
 	}
@@ -241,11 +241,11 @@ func envName(ref Ref) string { return "AGENTRY" + ref.FileName() }
 
 // report adds an error about the scope's object, without related objects.
 func (s Scope) report(code diag.Code, path, hint, format string, args ...any) {
-	s.tell(diag.Finding{Code: code, Path: path, Hint: hint, Message: fmt.Sprintf(format, args...)}, "")
+	s.addOnce(diag.Finding{Code: code, Path: path, Hint: hint, Message: fmt.Sprintf(format, args...)}, "")
 }
 
-// tell adds an error about the scope's object, unless one with the same key was added. The default key is the message.
-func (s Scope) tell(f diag.Finding, key string) {
+// addOnce adds an error about the scope's object, unless one with the same key was added. The default key is the message.
+func (s Scope) addOnce(f diag.Finding, key string) {
 	f.Severity = diag.Error
 	d := s.object.Found(f)
 	key = s.object.ID.String() + "\n" + cmp.Or(key, d.Message)

@@ -21,7 +21,7 @@ func Overlaps(fleet []*Pipeline) []Overlap {
 	var found []Overlap
 	for j, p := range fleet {
 		mine := p.claims()
-		for _, i := range seen.rivals(mine) {
+		for _, i := range seen.conflicting(mine) {
 			first := fleet[i]
 			found = append(found, Overlap{
 				First: i, Second: j,
@@ -82,8 +82,8 @@ func parents(prefix, name string) []string {
 // claims maps a name to the pipelines that claim it, and to those that claim a name below it.
 type claims map[string]struct{ own, below []int }
 
-// rivals returns the pipelines whose claims conflict with the wanted ones.
-func (c claims) rivals(wanted []claim) []int {
+// conflicting returns the pipelines whose claims conflict with the wanted ones.
+func (c claims) conflicting(wanted []claim) []int {
 	var found []int
 	for _, w := range wanted {
 		at := c[w.own]

@@ -59,8 +59,8 @@ func Within(outer, inner string) bool {
 	return outer == "." || inner == outer || strings.HasPrefix(inner, outer+"/")
 }
 
-// among reports whether the next pass would read the output as input.
-func (o Output) among(s Source) bool {
+// isReadBy reports whether the next pass would read the output as input.
+func (o Output) isReadBy(s Source) bool {
 	for _, out := range o.places() {
 		if out.repository != RepositoryAddress(s.URL) || out.branch != s.Ref.branch() {
 			continue

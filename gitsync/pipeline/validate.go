@@ -194,7 +194,7 @@ func validateOutput(path string, s *Spec) findings {
 	f.check(err == nil, path+".commit.message", "", "%v", err)
 	f.add(validateSigning(path+".commit", o.Commit))
 	for i, source := range s.Sources {
-		if o.among(source) {
+		if o.isReadBy(source) {
 			f = append(f, FieldError{
 				Path: path + ".path", Code: diag.PipelineConflict,
 				Message: fmt.Sprintf("lies among the inputs that spec.sources[%d] reads", i), Hint: "write to another branch or folder",

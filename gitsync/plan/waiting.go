@@ -17,7 +17,7 @@ import (
 const maxWaiting = 50
 
 // waitingFields returns the fields of a held object in which the inputs differ from its stand-in. It returns nil
-// if the object is not in the inputs, or is there twice.
+// if the object is not in the inputs, or appears twice.
 func waitingFields(inputs *manifest.Set, h *held) []string {
 	if now := inputs.Get(h.Object); now != nil {
 		return waiting(plainValue(h.standIn), plainValue(now))
@@ -54,7 +54,7 @@ func plainValue(o *manifest.Object) (out any) {
 	return out
 }
 
-// plainText is the text of an object, decoded; nil if it has a key twice.
+// plainText returns the text of an object, decoded, or nil if it has a key twice.
 func plainText(o *manifest.Object) (out any) {
 	if yaml.Unmarshal([]byte(o.Text()), &out) != nil {
 		return nil

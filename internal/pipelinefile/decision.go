@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// maxNamesTold limits the pipelines that a message names.
-const maxNamesTold = 10
+// maxNames limits the pipelines that a message names.
+const maxNames = 10
 
 // decision decides which pipelines of a fleet's files can run together. A new pipeline never displaces a
 // running one: if two have the same name or place, the one that ran before stays, and the other one's file
@@ -28,7 +28,7 @@ func decide(files []*file) *decision {
 	for _, f := range files {
 		d.fresh[f] = f.next != nil && !f.current
 	}
-	for d.giveWay() { // a file's older version can conflict with other files
+	for d.resolveConflicts() { // a file's older version can conflict with other files
 	}
 	for _, f := range files {
 		if d.fresh[f] {
@@ -39,7 +39,7 @@ func decide(files []*file) *decision {
 	}
 	fleet, owners := d.candidates()
 	for _, fault := range rolloutFaults(fleet, true) {
-		d.tell(owners[fault.at], fleet[fault.at], fault.problem)
+		d.report(owners[fault.at], fleet[fault.at], fault.problem)
 	}
 	return d
 }
@@ -60,15 +60,15 @@ func (d *decision) candidates() (fleet []*Pipeline, owners []*file) {
 	return fleet, owners
 }
 
-// giveWay resolves the conflicts of the candidates, and reports whether there were any.
-func (d *decision) giveWay() bool {
+// resolveConflicts resolves the conflicts of the candidates, and reports whether there were any.
+func (d *decision) resolveConflicts() bool {
 	fleet, owners := d.candidates()
 	back := map[*file]bool{}
 	moved := false
 	yield := func(loser, winner int, o pipeline.Overlap) {
 		moved = true
 		f, p := owners[loser], fleet[loser]
-		d.tell(f, p, overlapProblem(o, fleet[winner], p))
+		d.report(f, p, overlapProblem(o, fleet[winner], p))
 		if d.canGoBack(f) {
 			back[f] = true
 		} else {
@@ -88,7 +88,7 @@ func (d *decision) giveWay() bool {
 		for _, i := range append([]int{fault.at}, fault.circle...) {
 			if f := owners[i]; d.canGoBack(f) {
 				moved, back[f] = true, true
-				d.tell(f, fleet[fault.at], fault.problem)
+				d.report(f, fleet[fault.at], fault.problem)
 			}
 		}
 	}
@@ -118,8 +118,8 @@ func isSamePlace(a, b *Pipeline) bool {
 		x.Branch == y.Branch && x.Path == y.Path && x.Promotion.Mode == y.Promotion.Mode && oci(x) == oci(y)
 }
 
-// tell reports a problem of a file, once.
-func (d *decision) tell(f *file, p *Pipeline, problem pipeline.FieldError) {
+// report adds a problem of a file, once.
+func (d *decision) report(f *file, p *Pipeline, problem pipeline.FieldError) {
 	next := p.Diag(problem)
 	if !slices.ContainsFunc(d.problems[f], next.Same) {
 		d.problems[f] = append(d.problems[f], next)
@@ -139,8 +139,8 @@ func (f *file) keeps() diag.Diagnostic {
 	for i, p := range f.good {
 		names[i] = p.Metadata.Name
 	}
-	if more := len(names) - maxNamesTold; more > 0 {
-		names = append(names[:maxNamesTold], fmt.Sprintf("and %d more", more))
+	if more := len(names) - maxNames; more > 0 {
+		names = append(names[:maxNames], fmt.Sprintf("and %d more", more))
 	}
 	return diag.Diagnostic{Severity: diag.Warning, Code: diag.PipelineKept, File: f.name, Message: message + strings.Join(names, ", ")}
 }

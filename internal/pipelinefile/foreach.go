@@ -160,8 +160,8 @@ func settle(fleet []*Pipeline, established func(*Pipeline) bool) ([]*Pipeline, d
 	return kept, found
 }
 
-// mayGive reports whether the template can have a pipeline with that name.
-func (t *template) mayGive(name string) bool { return t.names != nil && t.names.MatchString(name) }
+// canName reports whether the template can have a pipeline with that name.
+func (t *template) canName(name string) bool { return t.names != nil && t.names.MatchString(name) }
 
 // actions matches the parts of a text that a template fills in.
 var actions = regexp.MustCompile(`\{\{.*?\}\}`)

@@ -92,7 +92,7 @@ func (r *rollouts) unknown() {
 			continue
 		}
 		for n, name := range p.Spec.Rollout.After {
-			if _, known := r.byName[name]; known || r.mayCome(name) {
+			if _, known := r.byName[name]; known || r.isPossible(name) {
 				continue
 			}
 			r.found = append(r.found, rolloutFault{at: i, problem: pipeline.FieldError{
@@ -103,9 +103,9 @@ func (r *rollouts) unknown() {
 	}
 }
 
-// mayCome reports whether a template can have a pipeline with that name.
-func (r *rollouts) mayCome(name string) bool {
-	return slices.ContainsFunc(r.fleet, func(p *Pipeline) bool { return p.each != nil && p.each.mayGive(name) })
+// isPossible reports whether a template can have a pipeline with that name.
+func (r *rollouts) isPossible(name string) bool {
+	return slices.ContainsFunc(r.fleet, func(p *Pipeline) bool { return p.each != nil && p.each.canName(name) })
 }
 
 func afterPath(n int) string { return fmt.Sprintf("spec.rollout.after[%d]", n) }

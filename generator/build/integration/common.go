@@ -83,7 +83,7 @@ func (k *checker) timeout(auto object) {
 	}
 	k.report(diag.Error, diag.TimeoutAboveInterval, path, "", "the scrape timeout (%v) is longer than the scrape interval (%v): the agent would not start", timeout, interval)
 	if !written1 || !written2 {
-		k.blameAgent()
+		k.relateAgent()
 	}
 }
 

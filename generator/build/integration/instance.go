@@ -124,7 +124,7 @@ func (o object) underivable(field, format string, args ...any) {
 	if o.has(field) {
 		path = o.at(field)
 	}
-	if o.blamed(path) {
+	if o.hasFinding(path) {
 		return // the reason has been reported
 	}
 	o.refuse(diag.IntegrationInstance, path, "set instance", "no instance can be inferred, as "+format+": the agent would not start", args...)

@@ -69,8 +69,8 @@ func (o object) atLeastOne(field string) {
 	}
 }
 
-// blamed reports whether there is a finding for a path.
-func (o object) blamed(path string) bool {
+// hasFinding reports whether there is a finding for a path.
+func (o object) hasFinding(path string) bool {
 	return slices.ContainsFunc(o.findings, func(f diag.Finding) bool { return f.Path == path })
 }
 
@@ -85,7 +85,7 @@ func (o object) parses(field string) {
 
 // absoluteURL refuses a text that is neither a URL with a scheme nor an absolute path.
 func (o object) absoluteURL(field string) {
-	if text, known := o.text(field); known && !o.blamed(o.at(field)) {
+	if text, known := o.text(field); known && !o.hasFinding(o.at(field)) {
 		if _, err := url.ParseRequestURI(text); err != nil {
 			o.wrong(o.at(field), "", "%s is not an absolute URL, as in http://host/path", field)
 		}

@@ -33,12 +33,12 @@ func (k *checker) refuse(code diag.Code, path, hint, format string, args ...any)
 	}
 	k.report(severity, code, path, hint, format, args...)
 	if k.in.Strict {
-		k.blameAgent()
+		k.relateAgent()
 	}
 }
 
-// blameAgent relates the last finding to the GrafanaAgent, whose setting is involved.
-func (k *checker) blameAgent() {
+// relateAgent relates the last finding to the GrafanaAgent, whose setting is involved.
+func (k *checker) relateAgent() {
 	if k.in.Agent != (diag.Object{}) {
 		k.findings[len(k.findings)-1].Related = []diag.Object{k.in.Agent}
 	}

@@ -26,7 +26,7 @@ func checkHandWritten(found *findings, c *model.Config, i *model.Instance, trunc
 		name := raw.Name()
 		by, twice := made[name]
 		if name != "" && twice {
-			found.add(inText(raw, i.Origin, diag.Error, diag.DuplicateJob, raw.Job.Line, "the job_name is there twice in "+i.Origin.Object.String(), by...))
+			found.add(inText(raw, i.Origin, diag.Error, diag.DuplicateJob, raw.Job.Line, "the job_name appears twice in "+i.Origin.Object.String(), by...))
 		} else {
 			made[name] = nil
 		}

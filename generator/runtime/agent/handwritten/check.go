@@ -140,7 +140,7 @@ func (c *checker) anything(n *yaml.Node) {
 		c.tagged(v)
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
 			if key := resolve(v); seen[key] {
-				c.wrong(v, "", "a key is there twice in one mapping")
+				c.wrong(v, "", "a key appears twice in one mapping")
 			} else {
 				seen[key] = true
 			}

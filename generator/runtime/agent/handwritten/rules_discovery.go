@@ -65,9 +65,9 @@ func (o object) selectors() {
 		switch {
 		case !known:
 		case !slices.Contains(allowed, kind):
-			o.wrong(s.at("role"), "", "%s: with role %s only %s can be selected by", s.name("role"), role, alternatives(allowed))
+			o.wrong(s.at("role"), "", "%s: with role %s only %s can be selected", s.name("role"), role, alternatives(allowed))
 		case seen[kind]:
-			o.wrong(s.at("role"), "", "%s: is there twice", s.name("role"))
+			o.wrong(s.at("role"), "", "%s: appears twice", s.name("role"))
 		}
 		seen[kind] = true
 	}

@@ -40,9 +40,9 @@ func (c *checker) jobNames(items []*yaml.Node) {
 		switch before := seen[name.Value]; {
 		case before == nil:
 		case child(before, "loki_push_api") != nil && child(job, "loki_push_api") != nil:
-			c.wrong(name, "", "the job_name is there twice, which jobs with loki_push_api cannot have")
+			c.wrong(name, "", "the job_name appears twice, which jobs with loki_push_api do not allow")
 		case readsFiles(before) && readsFiles(job):
-			c.warn(name, "give each job a name of its own", "the job_name is there twice: the agent runs only the last of the jobs")
+			c.warn(name, "give each job a name of its own", "the job_name appears twice: the agent runs only the last of the jobs")
 		}
 		seen[name.Value] = job
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"k8s.io/apimachinery/pkg/labels"
@@ -168,6 +169,8 @@ func validateRepositoryPath(field, p string) findings {
 	var f findings
 	f.check(!strings.HasPrefix(p, "/") && !strings.Contains(p, `\`), field, "", "must be relative to the repository's root and slash-separated")
 	f.check(p != "", field, "write . for the repository's root", "must not be empty")
+	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+	f.check(!strings.ContainsFunc(p, unprintable), field, "", "must not hold line breaks and other characters that cannot be printed")
 	for part := range strings.SplitSeq(path.Clean("./"+p), "/") {
 		f.check(part != "..", field, "", "must not leave the repository")
 		f.check(!strings.EqualFold(part, ".git"), field, "", "must not reach into .git")

@@ -1,7 +1,8 @@
 // Package outdir writes a render to a folder, so that the folder has exactly the rendered files.
 //
 // It owns only the files in the folder's list (.agentry/rendered): listed files that are no longer rendered are
-// removed, and other files are never changed. It refuses a folder that has files but no list, and a render that
+// removed, and other files are never changed. The folder can come from a repository of somebody else, so a list that
+// names what no render writes is refused, and a listed file that is no manifest is not removed. It refuses a folder that has files but no list, and a render that
 // would overwrite a file that is not listed. All files are first written to a staging folder beside their
 // target, and then moved, so that every file is complete. Nothing is written outside the folder, even through
 // links in it.
@@ -73,9 +74,22 @@ func list(folder fs.FS) (map[string]bool, error) {
 	}
 	owned := map[string]bool{}
 	for p := range strings.Lines(string(text)) {
-		owned[strings.TrimSuffix(p, "\n")] = true
+		switch p = strings.TrimSuffix(p, "\n"); {
+		case p == "": // a render of nothing
+			continue
+		case !isRendered(p):
+			return nil, fmt.Errorf("%s names %q, which agentry does not write: remove the list, or name another folder", listName, p)
+		}
+		owned[p] = true
 	}
 	return owned, nil
+}
+
+// isRendered reports whether a render can write a file of this name: a manifest, or a text for reviewers beside it.
+func isRendered(p string) bool {
+	hidden := func(part string) bool { return strings.HasPrefix(part, ".") }
+	return filepath.IsLocal(filepath.FromSlash(p)) && path.Clean(p) == p && !slices.ContainsFunc(strings.Split(p, "/"), hidden) &&
+		slices.Contains([]string{".yaml", ".txt"}, path.Ext(p))
 }
 
 // Write makes the folder contain exactly the files. It also keeps those files of the earlier render for which
@@ -227,6 +241,9 @@ func (w *writer) commit(files []File) error {
 // remove deletes files, and folders that become empty.
 func (w *writer) remove(paths []string) error {
 	for _, p := range paths {
+		if !w.isManifest(p) {
+			continue // somebody put it there
+		}
 		if err := w.root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -237,6 +254,15 @@ func (w *writer) remove(paths []string) error {
 		}
 	}
 	return nil
+}
+
+// isManifest reports whether a file begins as all manifests do that are rendered, or is a text for reviewers.
+func (w *writer) isManifest(p string) bool {
+	if path.Ext(p) == ".txt" {
+		return true
+	}
+	data, err := w.root.ReadFile(p)
+	return err == nil && bytes.HasPrefix(data, []byte("apiVersion: "))
 }
 
 func (w *writer) writeList(paths []string) error {

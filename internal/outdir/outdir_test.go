@@ -16,11 +16,11 @@ type tree map[string]string
 
 func TestTheFolderMirrorsTheRender(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new", "folder")
-	render(t, folder, tree{"kustomization.yaml": "1", "a/x/one.yaml": "1", "a/y/two.yaml": "1"})
+	render(t, folder, tree{"kustomization.yaml": "apiVersion: 1", "a/x/one.yaml": "apiVersion: 1", "a/y/two.yaml": "apiVersion: 1"})
 	add(t, folder, "README", "mine")
 	add(t, folder, "a/y/notes.txt", "mine")
-	render(t, folder, tree{"kustomization.yaml": "2", "b/x/one.yaml": "1"})
-	want := tree{"kustomization.yaml": "2", "b/x/one.yaml": "1", "README": "mine", "a/y/notes.txt": "mine"}
+	render(t, folder, tree{"kustomization.yaml": "apiVersion: 2", "b/x/one.yaml": "apiVersion: 1"})
+	want := tree{"kustomization.yaml": "apiVersion: 2", "b/x/one.yaml": "apiVersion: 1", "README": "mine", "a/y/notes.txt": "mine"}
 	if diff := cmp.Diff(want, content(t, folder)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -31,17 +31,42 @@ func TestTheFolderMirrorsTheRender(t *testing.T) {
 
 func TestKeptFilesStayOurs(t *testing.T) {
 	folder := t.TempDir()
-	render(t, folder, tree{"a/x/one.yaml": "1", "b/x/one.yaml": "1"})
+	render(t, folder, tree{"a/x/one.yaml": "apiVersion: 1", "b/x/one.yaml": "apiVersion: 1"})
 	paused := func(p string) bool { return strings.HasPrefix(p, "a/x/") }
 	if err := Write(folder, nil, paused); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(tree{"a/x/one.yaml": "1"}, content(t, folder)); diff != "" {
+	if diff := cmp.Diff(tree{"a/x/one.yaml": "apiVersion: 1"}, content(t, folder)); diff != "" {
 		t.Errorf("while it is kept (-want +got):\n%s", diff)
 	}
 	render(t, folder, tree{})
 	if diff := cmp.Diff(tree{}, content(t, folder)); diff != "" {
 		t.Errorf("afterwards (-want +got):\n%s", diff)
+	}
+}
+
+// TestAForgedListRemovesNothing: the folder can come from a repository whose author wrote the list.
+func TestAForgedListRemovesNothing(t *testing.T) {
+	for _, name := range []string{".git/config", "a/.b/c.yaml", "../x.yaml", "/x.yaml", "a//x.yaml", "Makefile", "main.go", ".env", "\x1b.yaml\t"} {
+		folder := t.TempDir()
+		add(t, folder, ".agentry/rendered", name+"\n")
+		add(t, folder, ".git/config", "mine")
+		add(t, folder, "Makefile", "mine")
+		was := content(t, folder)
+		if err := Write(folder, []File{{Path: "a.yaml", Data: []byte("x")}}, never); err == nil || !strings.Contains(err.Error(), "agentry does not write") {
+			t.Errorf("%q: %v", name, err)
+		}
+		if diff := cmp.Diff(was, content(t, folder)); diff != "" {
+			t.Errorf("%q (-before +after):\n%s", name, diff)
+		}
+	}
+	folder := t.TempDir()
+	add(t, folder, ".agentry/rendered", "values.yaml\nold.yaml\ngone.yaml\n")
+	add(t, folder, "values.yaml", "a: b")
+	add(t, folder, "old.yaml", "apiVersion: v1")
+	render(t, folder, tree{})
+	if diff := cmp.Diff(tree{"values.yaml": "a: b"}, content(t, folder)); diff != "" {
+		t.Errorf("no manifest (-want +got):\n%s", diff)
 	}
 }
 

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// address is where a repository is.
+// address is the location of a repository.
 type address struct {
-	site  string // of people: scheme, host and path below which the repositories are
-	api   string // of programs, with a slash at the end
-	owner string // may hold slashes at GitLab
+	site  string // the site: scheme, host and path above the repositories
+	api   string // the URL of the API, with a slash at the end
+	owner string // contains slashes in subgroups of GitLab
 	name  string
 }
 
-// String is for errors.
+// String returns the page of the repository, for errors.
 func (a address) String() string { return a.site + "/" + a.path() }
 
 func (a address) path() string { return a.owner + "/" + a.name }
 
-// maxURLBytes is the longest page that a status points to: GitLab allows no more.
+// maxURLBytes limits the address of the page in a status: GitLab allows no more.
 const maxURLBytes = 255
 
-// parseAddress checks a configuration.
+// parseAddress checks the configuration and returns the address.
 func parseAddress(k kind, cfg Config) (address, error) {
 	u, err := url.Parse(cfg.URL)
 	switch {
 	case err != nil:
-		return address{}, errors.New("the forge's URL cannot be parsed") // it may hold a secret
+		return address{}, errors.New("the forge's URL cannot be parsed") // the error could quote a secret
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
 		return address{}, errors.New("the forge's URL needs https or http and a host")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":

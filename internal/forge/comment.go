@@ -7,23 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// comment is one in a pull request.
+// comment is a comment of a pull request.
 type comment struct {
 	id   int64
 	text string
 }
 
-// knownComment names a comment of ours.
+// knownComment identifies a comment of agentry.
 type knownComment struct {
 	number int
 	marker string
 }
 
-// maxKnown is how many comments are remembered; beyond it they are looked for again.
+// maxKnown limits the comments whose ids are remembered. Others are searched for.
 const maxKnown = 10000
 
-// Comment implements Forge. A comment with the marker that may not be edited, as it is
-// somebody else's, is not ours: the next one is taken, or a new one written.
+// Comment implements Forge. A comment that has the marker but may not be edited is somebody else's: then the next one
+// is used, or a new one is written.
 func (r *repository) Comment(ctx context.Context, number int, c Comment) error {
 	text := Truncate(c.Marker+"\n"+c.Text, r.limits().text)
 	key := knownComment{number, c.Marker}
@@ -67,7 +67,7 @@ func (r *repository) Comment(ctx context.Context, number int, c Comment) error {
 	})
 }
 
-// edit changes a comment, and reports whether it is there and may be.
+// edit changes a comment. It returns false if the comment is gone or may not be edited.
 func (r *repository) edit(ctx context.Context, number int, id int64, text string) (bool, error) {
 	err := r.call(ctx, "update a comment", func(ctx context.Context) error { return r.editComment(ctx, number, id, text) })
 	if hasStatus(err, http.StatusNotFound, http.StatusForbidden, http.StatusGone) {
@@ -90,7 +90,7 @@ func (r *repository) remember(key knownComment, id int64) {
 	r.known[key] = id
 }
 
-// marked lists the comments that begin with a marker, oldest first.
+// marked returns the comments that begin with a marker, oldest first.
 func (r *repository) marked(ctx context.Context, number int, marker string) ([]comment, error) {
 	var out []comment
 	for page := 1; (page-1)*perPage < MaxComments; page++ {
@@ -116,11 +116,11 @@ func (r *repository) marked(ctx context.Context, number int, marker string) ([]c
 	return out, nil
 }
 
-// cutNote says that a text was cut.
+// cutNote is appended to a text that was cut.
 const cutNote = "\n\n_The rest is cut: it is longer than the site allows._\n"
 
-// Truncate keeps the beginning of Markdown, whole lines of it, within limit bytes. It closes a block of
-// code that it cuts, and says that something is missing.
+// Truncate returns the first lines of Markdown, within limit bytes. If it cuts a block of code, it closes it; if it
+// cuts anything, it appends a note.
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text

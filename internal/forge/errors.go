@@ -13,18 +13,18 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// ErrExists is the answer to opening a pull request that is open.
+// ErrExists means that the pull request to open is open already.
 var ErrExists = errors.New("there is such a pull request already")
 
-// ErrNothing is the answer to opening a pull request between branches that do not differ.
+// ErrNothing means that there is nothing to merge: the branches are equal.
 var ErrNothing = errors.New("the branches do not differ")
 
-// APIError is an answer that is no success.
+// APIError is an answer that is not a success.
 type APIError struct {
-	Status  int    // of HTTP
-	Method  string // and
+	Status  int    // the HTTP status
+	Method  string // of the request
 	Path    string // of the request
-	Message string // of the site; bounded, on one line, without the token
+	Message string // the site's, shortened to one line, without the token
 }
 
 // Error implements error.
@@ -36,8 +36,7 @@ func (e *APIError) Error() string {
 	return text
 }
 
-// RateLimitError says that the site wants no more requests for a while. Nothing is sent
-// before Until.
+// RateLimitError means that the site allows no requests for a while. Nothing is sent before Until.
 type RateLimitError struct {
 	Host  string
 	Until time.Time
@@ -48,11 +47,11 @@ func (e *RateLimitError) Error() string {
 	return fmt.Sprintf("%s allows no more requests until %s", e.Host, e.Until.UTC().Format(time.RFC3339))
 }
 
-// RetryAfter is how long to wait before the next try.
+// RetryAfter returns how long to wait before the next try.
 func (e *RateLimitError) RetryAfter() time.Duration { return time.Until(e.Until) }
 
-// IsPermanent reports whether the same call would be refused again: the site understood it and
-// did not take it. What a rotated token or a granted right puts right is not permanent.
+// IsPermanent reports whether the site would refuse the same call again. An error that a new token or more rights
+// could fix is not permanent.
 func IsPermanent(err error) bool {
 	if errors.Is(err, ErrExists) || errors.Is(err, ErrNothing) || errors.Is(err, httpclient.ErrTooLarge) {
 		return true
@@ -68,7 +67,7 @@ func IsPermanent(err error) bool {
 	return false
 }
 
-// hasStatus reports whether a site answered with one of these.
+// hasStatus reports whether the error is an answer with one of these statuses.
 func hasStatus(err error, statuses ...int) bool {
 	api, ok := errors.AsType[*APIError](err)
 	for _, s := range statuses {
@@ -79,14 +78,13 @@ func hasStatus(err error, statuses ...int) bool {
 	return false
 }
 
-// says reports whether a site's message holds a text.
-func says(err error, text string) bool {
+// mentions reports whether the site's message contains a text.
+func mentions(err error, text string) bool {
 	api, ok := errors.AsType[*APIError](err)
 	return ok && strings.Contains(strings.ToLower(api.Message), text)
 }
 
-// plainError takes off what net/http and the clients put around an error: its address is said
-// already.
+// plainError removes what net/http and the clients add to an error: the address is in the message already.
 func plainError(err error) error {
 	if api, ok := errors.AsType[*APIError](err); ok {
 		return api
@@ -100,7 +98,7 @@ func plainError(err error) error {
 	return httpclient.PlainError(err)
 }
 
-// message finds what a site says in the body of an error: each has another shape.
+// message returns the site's message in the body of an error. Each forge has another format.
 func message(body []byte, secret string) string {
 	var answer struct {
 		Message any `json:"message"`
@@ -116,12 +114,12 @@ func message(body []byte, secret string) string {
 			}
 		}
 	} else if strings.HasPrefix(strings.TrimSpace(text), "<") {
-		text = "" // a page for people
+		text = "" // an HTML page
 	}
 	return cutLine(httpclient.Redact(text, secret), MaxMessageBytes)
 }
 
-// flat writes what may be a text, a list or an object.
+// flat returns a text, a list or an object as text.
 func flat(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -140,7 +138,7 @@ func flat(v any) string {
 	return string(data)
 }
 
-// cutLine makes one line of at most limit bytes of a text; what is cut ends in an ellipsis.
+// cutLine returns a text as one line of at most limit bytes. A cut text ends in an ellipsis.
 func cutLine(text string, limit int) string {
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if len(text) <= limit {

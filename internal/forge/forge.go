@@ -11,30 +11,29 @@ import (
 
 // Forge is one repository at the site that hosts it. It is safe for concurrent use.
 type Forge interface {
-	// SetStatus sets a commit status, and replaces that of the same context.
+	// SetStatus sets a commit status, and replaces the one with the same context.
 	SetStatus(ctx context.Context, commit string, s Status) error
-	// PullRequests lists the open ones onto a branch, newest first, at most MaxPullRequests.
+	// PullRequests returns the open pull requests onto a branch, newest first, at most MaxPullRequests.
 	PullRequests(ctx context.Context, base string) ([]PullRequest, error)
-	// FindPullRequest finds the open one from a branch of this repository onto another; nil
-	// if there is none.
+	// FindPullRequest returns the open pull request between two branches of this repository, or nil.
 	FindPullRequest(ctx context.Context, head, base string) (*PullRequest, error)
-	// OpenPullRequest opens one. ErrExists: there is one already.
+	// OpenPullRequest opens a pull request. It returns ErrExists if there is one already.
 	OpenPullRequest(ctx context.Context, p Proposal) (*PullRequest, error)
 	// UpdatePullRequest changes title and body.
 	UpdatePullRequest(ctx context.Context, number int, title, body string) error
-	// ClosePullRequest closes one without merging it.
+	// ClosePullRequest closes a pull request without merging it.
 	ClosePullRequest(ctx context.Context, number int) error
-	// Comment writes the comment that holds the marker, once in a pull request.
+	// Comment writes or updates the comment with the marker, one in each pull request.
 	Comment(ctx context.Context, number int, c Comment) error
-	// HeadRef is the ref that holds the head of a pull request, from a fork too.
+	// HeadRef returns the ref of the head of a pull request, which can be from a fork.
 	HeadRef(number int) string
-	// CommitURL is the page of a commit.
+	// CommitURL returns the address of a commit's page.
 	CommitURL(commit string) string
-	// MaxTextBytes is how long a comment or the body of a pull request may be.
+	// MaxTextBytes limits a comment or the body of a pull request.
 	MaxTextBytes() int
 }
 
-// State is what a commit status says.
+// State is the state of a commit status.
 type State string
 
 // The states that all forges have.
@@ -44,26 +43,26 @@ const (
 	Failure State = "failure"
 )
 
-// Status is a commit status. What is longer than the forge allows is cut.
+// Status is a commit status. Texts that are too long for the forge are cut.
 type Status struct {
-	Context     string // such as agentry/prod-eu
+	Context     string // for example agentry/prod-eu
 	State       State
 	Description string
-	URL         string // a page with more; may be empty
+	URL         string // the address of a page with details, or ""
 }
 
-// PullRequest is an open one. GitLab calls it a merge request.
+// PullRequest is an open pull request. GitLab calls it a merge request.
 type PullRequest struct {
 	Number      int
 	Head        string // the commit
 	Branch      string // of Head
 	Base        string // the branch it goes to
-	Fork        bool   // Head is in another repository, or in one that is gone
+	Fork        bool   // Head is in another repository, or in a deleted one
 	Title, Body string
 	URL         string
 }
 
-// Proposal is a pull request to be opened, between two branches of the repository.
+// Proposal is a pull request to open, between two branches of the repository.
 type Proposal struct {
 	Head, Base  string
 	Title, Body string
@@ -72,47 +71,46 @@ type Proposal struct {
 
 // Comment is a comment that is found again by its marker and updated.
 type Comment struct {
-	// Marker is a line that people do not see, such as `<!-- agentry:preview:prod-eu -->`. It
-	// is put before Text.
+	// Marker is an invisible line, such as `<!-- agentry:preview:prod-eu -->`. It is put before Text.
 	Marker string
-	// Text is Markdown. What is longer than MaxTextBytes with the marker is cut at the end.
+	// Text is Markdown. It is cut if it is longer than MaxTextBytes with the marker.
 	Text string
-	// OnlyUpdate writes nothing where there is no such comment yet.
+	// OnlyUpdate means that no new comment is written.
 	OnlyUpdate bool
 }
 
-// The limits of what is read, and of calls.
+// Limits of what is read, and of calls.
 const (
-	// MaxPullRequests is how many open pull requests are listed.
+	// MaxPullRequests limits the open pull requests that are listed.
 	MaxPullRequests = 1000
-	// MaxComments is how many comments of a pull request are searched for a marker.
+	// MaxComments limits the comments of a pull request that are searched for a marker.
 	MaxComments = 2000
-	// MaxBodyBytes is how large an answer may be.
+	// MaxBodyBytes limits an answer.
 	MaxBodyBytes = 16 << 20
-	// MaxMessageBytes is how much of what a site says an error holds.
+	// MaxMessageBytes limits how much of a site's message an error contains.
 	MaxMessageBytes = 300
-	// DefaultTimeout is that of a call.
+	// DefaultTimeout is the default limit of a call.
 	DefaultTimeout = 30 * time.Second
-	// maxRedirects is how many are followed, within the site.
+	// maxRedirects limits the redirects that are followed, within the site.
 	maxRedirects = 3
 )
 
-// Config says which repository, and how to reach it.
+// Config is a repository and how to reach it.
 type Config struct {
 	Type pipeline.ForgeType
-	// URL is the site's address, such as https://gitlab.example.com; for GitHub also that of
-	// its API.
+	// URL is the site's address, such as https://gitlab.example.com. For GitHub, it can be that of the API.
 	URL string
-	// Repository is its path there, such as owner/name.
+	// Repository is the repository's path at the site, such as owner/name.
 	Repository string
-	// Token gives the access token. It is asked for every call, as it may rotate. Nil: anonymous.
+	// Token returns the access token. It is called for each request, because the token can change. Nil means
+	// anonymous.
 	Token func(ctx context.Context) (string, error)
-	// Identity stands for the token where rate limits are shared: what has the same Identity
-	// at the same site has one limit. It is no secret.
+	// Identity identifies the token without being secret: configurations with the same Identity at the same site
+	// share one rate limit.
 	Identity string
-	// Connection is how the site is reached.
+	// Connection says how to reach the site.
 	Connection httpclient.Connection
-	// Timeout of a call. Default: DefaultTimeout.
+	// Timeout limits a call. Default: DefaultTimeout.
 	Timeout time.Duration
 }
 
@@ -132,15 +130,15 @@ type backend interface {
 	commitURL(commit string) string
 }
 
-// limits are what a forge allows, in bytes: where it counts characters it is as much or less.
+// limits are a forge's limits, in bytes. Forges that count characters allow at least as much.
 type limits struct {
 	description, context, title, text int
 }
 
-// perPage is how many entries an answer has; all three forges allow it by default.
+// perPage is the number of entries in an answer. All three forges allow it by default.
 const perPage = 50
 
-// Forge makes the client for a repository. It contacts nobody.
+// Forge returns the client of a repository. It sends no request.
 func (s *Sites) Forge(cfg Config) (Forge, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = DefaultTimeout

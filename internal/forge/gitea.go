@@ -21,14 +21,14 @@ func newGitea(client *http.Client, at address) (backend, error) {
 	return &giteaRepo{http: client, at: at}, nil
 }
 
-// client makes one for a call, as its context belongs to it. It asks for no version: what is
-// called here is older than any that is kept.
+// client returns a client for one call, because a client has one context. It does not ask for the site's version: all
+// supported versions have these calls.
 func (g *giteaRepo) client(ctx context.Context) *gitea.Client {
-	c, _ := gitea.NewClient(g.at.site, gitea.SetGiteaVersion(""), gitea.SetHTTPClient(g.http), gitea.SetContext(ctx)) // these options have no errors
+	c, _ := gitea.NewClient(g.at.site, gitea.SetGiteaVersion(""), gitea.SetHTTPClient(g.http), gitea.SetContext(ctx)) // these options return no errors
 	return c
 }
 
-// limits: where Gitea's database is MySQL, older versions keep comments in 64 KiB less one.
+// limits: older versions of Gitea with MySQL store comments of less than 64 KiB.
 func (g *giteaRepo) limits() limits {
 	return limits{description: 255, context: 255, title: 255, text: 65535}
 }
@@ -44,7 +44,7 @@ func (g *giteaRepo) setStatus(ctx context.Context, commit string, s Status) erro
 	return err
 }
 
-// pullRequests lists all open ones: older versions do not know the parameter for the base.
+// pullRequests lists all open pull requests: older versions do not know the parameter for the base.
 func (g *giteaRepo) pullRequests(ctx context.Context, _ string, page int) ([]PullRequest, bool, error) {
 	list, _, err := g.client(ctx).ListRepoPullRequests(g.at.owner, g.at.name, gitea.ListPullRequestsOptions{
 		State: gitea.StateOpen, Sort: "newest", ListOptions: gitea.ListOptions{Page: page, PageSize: perPage},
@@ -58,7 +58,7 @@ func (g *giteaRepo) pullRequests(ctx context.Context, _ string, page int) ([]Pul
 			out = append(out, giteaPullRequest(p))
 		}
 	}
-	// A site may give fewer to a page than it is asked for, so only an empty one is the last.
+	// A site may return fewer entries than requested, so only an empty page is the last.
 	return out, len(list) > 0, nil
 }
 
@@ -70,8 +70,7 @@ func giteaPullRequest(p *gitea.PullRequest) PullRequest {
 	}
 }
 
-// find leaves it to the list: the call for one by its branches does not know branches with a
-// slash.
+// find returns errSearch: Gitea's call for a pull request by its branches fails for branches with a slash.
 func (g *giteaRepo) find(context.Context, string, string) (*PullRequest, error) {
 	return nil, errSearch
 }
@@ -88,7 +87,7 @@ func (g *giteaRepo) open(ctx context.Context, p Proposal) (*PullRequest, error) 
 	switch {
 	case hasStatus(err, http.StatusConflict):
 		return nil, ErrExists
-	case hasStatus(err, http.StatusUnprocessableEntity) && says(err, "no changes"):
+	case hasStatus(err, http.StatusUnprocessableEntity) && mentions(err, "no changes"):
 		return nil, ErrNothing
 	case err != nil:
 		return nil, err
@@ -99,8 +98,7 @@ func (g *giteaRepo) open(ctx context.Context, p Proposal) (*PullRequest, error) 
 	return &out, nil
 }
 
-// labels finds the labels of the repository by name, and makes those that are missing, as
-// the other forges do by themselves.
+// labels returns the ids of the repository's labels, and creates missing ones. The other forges do that themselves.
 func (g *giteaRepo) labels(c *gitea.Client, names []string) ([]int64, error) {
 	const maxPages = 20
 	ids := map[string]int64{}
@@ -141,7 +139,7 @@ func (g *giteaRepo) close(ctx context.Context, number int) error {
 	return err
 }
 
-// comments lists all at once where Gitea knows no pages of them, as up to now.
+// comments returns all comments at once if Gitea has no pages of them, as today.
 func (g *giteaRepo) comments(ctx context.Context, number, page int) ([]comment, bool, error) {
 	list, _, err := g.client(ctx).ListIssueComments(g.at.owner, g.at.name, int64(number), gitea.ListIssueCommentOptions{
 		ListOptions: gitea.ListOptions{Page: page, PageSize: perPage},

@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-github/v88/github"
 )
 
-// githubRepo is a repository at GitHub. Issues and pull requests share their numbers and
-// comments there.
+// githubRepo is a repository at GitHub. Issues and pull requests share their numbers and comments.
 type githubRepo struct {
 	client *github.Client
 	at     address
@@ -18,7 +17,7 @@ type githubRepo struct {
 var _ backend = (*githubRepo)(nil)
 
 func newGitHub(client *http.Client, at address) (backend, error) {
-	// The guard keeps the rate limits, as one credential has one for all repositories.
+	// The guard follows the rate limit, which all repositories of a credential share.
 	c, err := github.NewClient(github.WithHTTPClient(client), github.WithURLs(&at.api, &at.api), github.WithDisableRateLimitCheck())
 	if err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func (g *githubRepo) pullRequests(ctx context.Context, base string, page int) ([
 	return out, resp.NextPage > page, nil
 }
 
-// pullRequest translates one. The repository of its head is null once that was deleted.
+// pullRequest converts a pull request. The repository of its head is null if it was deleted.
 func (g *githubRepo) pullRequest(p *github.PullRequest) PullRequest {
 	from := p.GetHead().GetRepo()
 	return PullRequest{
@@ -88,16 +87,16 @@ func (g *githubRepo) open(ctx context.Context, p Proposal) (*PullRequest, error)
 		Title: &p.Title, Head: &p.Head, Base: &p.Base, Body: &p.Body,
 	})
 	switch {
-	case hasStatus(err, http.StatusUnprocessableEntity) && says(err, "already exists"):
+	case hasStatus(err, http.StatusUnprocessableEntity) && mentions(err, "already exists"):
 		return nil, ErrExists
-	case hasStatus(err, http.StatusUnprocessableEntity) && says(err, "no commits between"):
+	case hasStatus(err, http.StatusUnprocessableEntity) && mentions(err, "no commits between"):
 		return nil, ErrNothing
 	case err != nil:
 		return nil, err
 	}
 	out := g.pullRequest(made)
 	if len(p.Labels) > 0 {
-		// The pull request is there: that it lacks its labels is no reason to open it again.
+		// The pull request is open: without its labels too, it must not be opened again.
 		_, _, err = g.client.Issues.AddLabelsToIssue(ctx, g.at.owner, g.at.name, out.Number, p.Labels)
 	}
 	if err != nil {

@@ -19,7 +19,7 @@ type gitlabRepo struct {
 var _ backend = (*gitlabRepo)(nil)
 
 func newGitLab(client *http.Client, at address) (backend, error) {
-	c, err := gitlab.NewAuthSourceClient(gitlab.Unauthenticated{}, // the guard has the token
+	c, err := gitlab.NewAuthSourceClient(gitlab.Unauthenticated{}, // the guard adds the token
 		gitlab.WithBaseURL(at.api), gitlab.WithHTTPClient(client), gitlab.WithoutRetries(), gitlab.WithCustomLimiter(noLimit{}),
 		gitlab.WithURLWarningLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
@@ -28,8 +28,7 @@ func newGitLab(client *http.Client, at address) (backend, error) {
 	return &gitlabRepo{client: c, at: at}, nil
 }
 
-// noLimit keeps the client from asking the site for its limits: the guard reads them from the
-// answers.
+// noLimit replaces the client's own rate limiter: the guard reads the limits from the answers.
 type noLimit struct{}
 
 // Wait implements gitlab.RateLimiter.
@@ -45,8 +44,8 @@ func (g *gitlabRepo) headRef(number int) string {
 
 func (g *gitlabRepo) commitURL(commit string) string { return g.at.String() + "/-/commit/" + commit }
 
-// setStatus sets a status. GitLab's statuses are jobs, which refuse the state that they have: a pending
-// one cannot be set to pending again, and one whose description alone changes stays.
+// setStatus sets a status. GitLab refuses to set the state that a status has already, such as pending, even if the
+// description changes.
 func (g *gitlabRepo) setStatus(ctx context.Context, commit string, s Status) error {
 	states := map[State]gitlab.BuildStateValue{Pending: gitlab.Pending, Success: gitlab.Success, Failure: gitlab.Failed}
 	opts := &gitlab.SetCommitStatusOptions{State: states[s.State], Name: &s.Context, Description: &s.Description}
@@ -54,7 +53,7 @@ func (g *gitlabRepo) setStatus(ctx context.Context, commit string, s Status) err
 		opts.TargetURL = &s.URL
 	}
 	_, _, err := g.client.Commits.SetCommitStatus(g.at.path(), commit, opts, gitlab.WithContext(ctx))
-	if hasStatus(err, http.StatusBadRequest) && says(err, "cannot transition status") {
+	if hasStatus(err, http.StatusBadRequest) && mentions(err, "cannot transition status") {
 		return nil
 	}
 	return err

@@ -15,11 +15,11 @@ import (
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
-// Sites share connections and rate limits between repositories. The zero value is ready for
-// use, and safe for concurrent use.
+// Sites share connections and rate limits between repositories. The zero value is ready to use, and safe for
+// concurrent use.
 type Sites struct {
 	pool     httpclient.Pool
-	maxBytes int64 // of an answer; 0: MaxBodyBytes
+	maxBytes int64 // the limit of an answer; 0 means MaxBodyBytes
 
 	mu     sync.Mutex
 	meters map[meterKey]*meter
@@ -27,17 +27,17 @@ type Sites struct {
 
 type meterKey struct{ api, identity string }
 
-// guard is below the clients: see the package's documentation.
+// guard is the transport below the clients: see the package comment.
 type guard struct {
 	next   http.RoundTripper
-	prefix string // before the token
+	prefix string // written before the token
 	token  func(context.Context) (string, error)
 	meter  *meter
 }
 
 var _ http.RoundTripper = (*guard)(nil)
 
-// client makes the client below those of the forges.
+// client returns the HTTP client for a forge's client.
 func (s *Sites) client(k kind, cfg Config, at address) (*http.Client, error) {
 	api, err := url.Parse(at.api)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Sites) client(k kind, cfg Config, at address) (*http.Client, error) {
 	return client, nil
 }
 
-// meter is what counts the requests with one token to one API.
+// meter returns the meter of the requests with one credential to one API.
 func (s *Sites) meter(api, identity, host string) *meter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,15 +73,15 @@ func (s *Sites) meter(api, identity, host string) *meter {
 	return s.meters[key]
 }
 
-// RoundTrip implements http.RoundTripper, but for one thing: an answer that is no success is an
-// error, so that it is the same one whichever client asked.
+// RoundTrip implements http.RoundTripper, except that an answer that is not a success is an error, so that all
+// clients return the same one.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := g.meter.allows(); err != nil {
 		return nil, err
 	}
 	var token string
 	req = req.Clone(req.Context())
-	req.Header.Del("Private-Token") // of GitLab's client, which is given none
+	req.Header.Del("Private-Token") // GitLab's client sets it, without a token
 	if g.token != nil {
 		var err error
 		if token, err = g.token(req.Context()); err != nil {
@@ -102,12 +102,12 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, g.refusal(req, resp, token)
 }
 
-// maxErrorBytes is how much is read of an answer that is an error.
+// maxErrorBytes limits how much of an error's body is read.
 const maxErrorBytes = 64 << 10
 
 func (g *guard) refusal(req *http.Request, resp *http.Response, token string) error {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes)) // what could be read is better than nothing
-	_ = resp.Body.Close()                                           // was only read
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes)) // a part of the message is enough
+	_ = resp.Body.Close()                                           // nothing was written
 	api := &APIError{Status: resp.StatusCode, Method: req.Method, Path: req.URL.Path, Message: message(body, token)}
 	tooMany := resp.StatusCode == http.StatusTooManyRequests
 	if resp.StatusCode == http.StatusForbidden {

@@ -9,16 +9,16 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
-// kind is what differs between forges besides their clients.
+// kind is what differs between forges, except for their clients.
 type kind struct {
 	name pipeline.ForgeType
-	// api finds the address of the pages and that of the API from the address that was given.
+	// api returns the addresses of the site's pages and of its API, from the configured address.
 	api func(*url.URL) (site, api string)
-	// tokenPrefix stands before the token in the header Authorization.
+	// tokenPrefix is written before the token in the header Authorization.
 	tokenPrefix string
-	// hasSubgroups says that the owner of a repository may hold slashes.
+	// hasSubgroups means that the owner of a repository can contain slashes.
 	hasSubgroups bool
-	// open makes the client of a repository. It contacts nobody.
+	// open returns the client of a repository. It sends no request.
 	open func(*http.Client, address) (backend, error)
 }
 
@@ -31,7 +31,7 @@ func kinds() []kind {
 	}
 }
 
-// kindOf finds a forge by its name.
+// kindOf returns the kind of a name.
 func kindOf(name pipeline.ForgeType) (kind, bool) {
 	all := kinds()
 	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
@@ -41,12 +41,12 @@ func kindOf(name pipeline.ForgeType) (kind, bool) {
 	return all[i], true
 }
 
-// below is for an API at a path of the site.
+// below is for a site with its API at a path.
 func below(path string) func(*url.URL) (site, api string) {
 	return func(u *url.URL) (site, api string) { return u.String(), u.String() + path }
 }
 
-// githubAddress finds the address of a GitHub's pages and of its API from either.
+// githubAddress returns the addresses of GitHub's pages and of its API, from either.
 func githubAddress(u *url.URL) (site, api string) {
 	switch host := strings.ToLower(u.Host); {
 	case host == "github.com" || host == "api.github.com":

@@ -8,8 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-// Code writes text as code in Markdown: on one line, with nothing in it that a forge would
-// make a link, a mention or a tag of. It is how what comes from repositories is shown.
+// Code returns text as code in Markdown, on one line, so that a forge makes no links, mentions or HTML tags of it.
+// All texts from repositories are written like this.
 func Code(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -27,7 +27,7 @@ func Code(text string) string {
 	return fence + text + fence
 }
 
-// Block writes lines as a block of code, of a language such as diff.
+// Block returns lines as a block of code in a language, such as diff.
 func Block(language, text string) string {
 	fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
 	return fence + language + "\n" + strings.TrimRight(strings.ToValidUTF8(text, "?"), "\n") + "\n" + fence + "\n"
@@ -46,7 +46,7 @@ func longestRun(text string, of rune) int {
 	return longest
 }
 
-// Held writes which objects are not rendered as they are in the inputs.
+// Held writes the objects that are not rendered as they are in the inputs.
 func Held(b *strings.Builder, held []plan.HeldObject, limit int) {
 	var lines []string
 	for _, h := range held {
@@ -59,7 +59,7 @@ func Held(b *strings.Builder, held []plan.HeldObject, limit int) {
 	Section(b, "Held", lines, limit)
 }
 
-// Section writes a list under a heading, if there is one, and counts what there is no room for.
+// Section writes a list with its heading, if there is one, up to limit entries, and the number of the others.
 func Section(b *strings.Builder, heading string, lines []string, limit int) {
 	if len(lines) == 0 {
 		return

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// RateLimit is what a site said last about how much is left.
+// RateLimit is a site's rate limit as of its last answer.
 type RateLimit struct {
 	Host      string
 	Limit     int
 	Remaining int
-	Reset     time.Time // when Remaining is Limit again
-	Blocked   time.Time // nothing is sent before; zero if it is
+	Reset     time.Time // when Remaining becomes Limit again
+	Blocked   time.Time // nothing is sent before it; zero if requests are allowed
 }
 
-// The bounds of what a site may want us to wait.
+// Limits of the time to wait.
 const (
-	// defaultWait is for a refusal that names no time, as GitHub asks for.
+	// defaultWait is for a refusal without a time, as GitHub recommends.
 	defaultWait = time.Minute
-	// maxWait is never waited longer for: limits are by the hour.
+	// maxWait is the longest time to wait: limits are by the hour.
 	maxWait = time.Hour
 )
 
@@ -36,8 +36,8 @@ type meter struct {
 	until time.Time
 }
 
-// RateLimits are those of all sites that told theirs, sorted by host; where several credentials
-// are used at one host it is the one with the least left.
+// RateLimits returns the known limits of all sites, sorted by host. For a host with several credentials it returns
+// the one with the fewest requests left.
 func (s *Sites) RateLimits() []RateLimit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *Sites) RateLimits() []RateLimit {
 	return out
 }
 
-// allows reports whether a request may be sent now.
+// allows returns an error if no request may be sent now.
 func (m *meter) allows() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,9 +70,8 @@ func (m *meter) allows() error {
 	return nil
 }
 
-// read takes note of what an answer says about the limit: X-RateLimit-* of GitHub and
-// RateLimit-* of GitLab. The last request that is allowed blocks the next one before it is
-// sent.
+// read reads the headers of an answer about the limit: X-RateLimit-* of GitHub and RateLimit-* of GitLab. If no
+// requests are left, the next one is not sent.
 func (m *meter) read(h http.Header) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,7 +91,7 @@ func (m *meter) read(h http.Header) {
 	}
 }
 
-// exceeded takes note of a refusal.
+// exceeded blocks requests after a refusal, and returns the error.
 func (m *meter) exceeded(h http.Header) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,16 +106,15 @@ func (m *meter) exceeded(h http.Header) error {
 	return &RateLimitError{Host: m.host, Until: m.until}
 }
 
-// block is called with mu held.
+// block must be called with mu held.
 func (m *meter) block(until time.Time) {
 	if until.After(m.until) {
 		m.until = until
 	}
 }
 
-// moment is when a time of day comes that an answer names. The answer's own date says how far off
-// that is, whatever our clock shows now, and what is waited for is that long, however it is set
-// meanwhile. Nothing is waited for longer than maxWait.
+// moment converts a time in an answer to local time: the answer's Date header tells how far it is from now, so that
+// neither clock has to be right. The result is at most maxWait from now.
 func moment(h http.Header, at time.Time) time.Time {
 	now := time.Now()
 	theirs, err := http.ParseTime(h.Get("Date"))
@@ -126,7 +124,7 @@ func moment(h http.Header, at time.Time) time.Time {
 	return now.Add(max(0, min(at.Sub(theirs), maxWait)))
 }
 
-// RetryAfter reads the header of that name, in seconds or as a date.
+// RetryAfter returns the time of the header Retry-After, which has seconds or a date.
 func RetryAfter(h http.Header) (time.Time, bool) {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
@@ -138,7 +136,7 @@ func RetryAfter(h http.Header) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// either is a header of a rate limit, of one fashion or the other.
+// either returns a header of a rate limit in GitHub's or GitLab's spelling.
 func either(h http.Header, name string) string {
 	return cmp.Or(h.Get("X-RateLimit-"+name), h.Get("RateLimit-"+name))
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// repository is what the forges have in common, on top of what they differ in.
+// repository implements what all forges have in common.
 type repository struct {
 	backend
 	at      address
 	timeout time.Duration
 
 	mu    sync.Mutex
-	known map[knownComment]int64 // comments that were found or written
+	known map[knownComment]int64 // the ids of comments that were found or written
 }
 
 var _ Forge = (*repository)(nil)
@@ -81,7 +81,7 @@ func (r *repository) FindPullRequest(ctx context.Context, head, base string) (fo
 	return nil, nil
 }
 
-// errSearch is a backend's answer that it has no search of its own.
+// errSearch is returned by a backend without a search.
 var errSearch = errors.New("all pull requests have to be listed")
 
 // OpenPullRequest implements Forge.
@@ -116,7 +116,7 @@ func (r *repository) CommitURL(commit string) string { return r.commitURL(commit
 // MaxTextBytes implements Forge.
 func (r *repository) MaxTextBytes() int { return r.limits().text }
 
-// call gives one request its deadline, and its error a place.
+// call limits the time of a request, and adds what it does to its error.
 func (r *repository) call(ctx context.Context, doing string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("no answer in %s", r.timeout))
 	defer cancel()

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// MaxMessageBytes bounds a message: Flux refuses more than as many characters.
+	// MaxMessageBytes limits a message: Flux refuses more than as many characters.
 	MaxMessageBytes = 39000
-	// maxListed is how many units or objects a message names.
+	// maxListed limits the units or objects that a message names.
 	maxListed = 50
-	// maxLineBytes bounds each of its lines.
+	// maxLineBytes limits each of its lines.
 	maxLineBytes = 500
 )
 
-// message is an event without the identity that it is sent under.
+// message is an event without an identity.
 type message struct {
 	pipeline   string
 	severity   string
 	reason     string
 	text       string
 	metadata   map[string]string
-	onlyStatus bool // there is no news but that another commit is fine
+	onlyStatus bool // nothing has changed, except that another commit is fine
 	at         time.Time
 }
 
-// event gives the message an identity: that of an object of Flux, or the pipeline's.
+// event adds an identity: that of an object of Flux, or the pipeline's.
 func (m message) event(object *pipeline.NotifyObject, instance string) eventv1.Event {
 	e := eventv1.Event{
 		InvolvedObject: corev1.ObjectReference{APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Name: m.pipeline},
@@ -64,7 +64,7 @@ func (m message) event(object *pipeline.NotifyObject, instance string) eventv1.E
 	return e
 }
 
-// fluxAPI is the group and the version of a kind of Flux.
+// fluxAPI returns the group and the version of a kind of Flux.
 func fluxAPI(kind string) (group, version string) {
 	if kind == "Kustomization" {
 		return "kustomize.toolkit.fluxcd.io", "v1"
@@ -72,7 +72,7 @@ func fluxAPI(kind string) (group, version string) {
 	return "source.toolkit.fluxcd.io", "v1"
 }
 
-// list writes lines under a heading, and counts those that there is no room for.
+// list writes lines under a heading, and the number of those that are left out.
 func list(b *strings.Builder, heading string, lines []string) {
 	if len(lines) == 0 {
 		return
@@ -87,7 +87,7 @@ func list(b *strings.Builder, heading string, lines []string) {
 	}
 }
 
-// cutMessage keeps a message within what Flux takes.
+// cutMessage cuts a message that is too long for Flux.
 func cutMessage(text string) string { return cut(text, MaxMessageBytes) }
 
 func cut(text string, limit int) string {
@@ -103,7 +103,7 @@ func cut(text string, limit int) string {
 	return text[:end] + more
 }
 
-// revision is a commit as Flux writes it.
+// revision returns a commit in Flux's notation.
 func revision(branch, commit string) string {
 	if commit == "" {
 		return ""

@@ -15,18 +15,18 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// Options decide how events get out. The zero value of a field means its default.
+// Options are the settings of an Observer.
 type Options struct {
-	// Secrets reads what the fields of a pipeline point at. It is called when something is sent, as files
-	// may rotate. Required.
+	// Secrets reads the credentials of a pipeline. It is called for each delivery, because files can change.
+	// Required.
 	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
-	// Instance names this replica in events, such as the pod.
+	// Instance is the name of this replica in events, such as the pod's.
 	Instance string
-	// Log gets a line for what cannot be sent. Default: none.
+	// Log logs deliveries that fail. Default: none.
 	Log *slog.Logger
 }
 
-// Observer sends events and calls Receivers. It never makes a pass wait.
+// Observer sends events and calls Receivers. Passes never wait for it.
 type Observer struct {
 	options Options
 	box     *outbox.Box
@@ -38,15 +38,15 @@ type Observer struct {
 
 var _ fleet.Observer = (*Observer)(nil)
 
-// New makes an observer that sends nothing before Run.
+// New returns an observer. It sends nothing before Run.
 func New(opts Options) *Observer {
 	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), reported: map[string]state{}}
 }
 
-// Run sends until ctx ends, and then what waits, for a few seconds.
+// Run sends until ctx ends, and then what is queued, for a few seconds.
 func (o *Observer) Run(ctx context.Context) error { return o.box.Run(ctx) }
 
-// Stats count what was sent.
+// Stats returns the counts of deliveries.
 func (o *Observer) Stats() outbox.Stats { return o.box.Stats() }
 
 // Passed implements fleet.Observer.
@@ -71,18 +71,18 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 	}
 	if isPush(out) {
 		for i, r := range out.Definition.Spec.Output.Receivers {
-			o.kick(out.Definition, i, r, out.Report)
+			o.callReceiver(out.Definition, i, r, out.Report)
 		}
 	}
 }
 
-// send puts an event into the queue of its address.
+// send queues an event for an address.
 func (o *Observer) send(d *fleet.Definition, i int, sink pipeline.Notify, e message) {
 	if sink.Severity == eventv1.EventSeverityError && e.severity != eventv1.EventSeverityError {
 		return
 	}
 	if e.onlyStatus && sink.Object == nil {
-		return // there is a commit status to be set by Flux, and no news for anybody else
+		return // such an event only makes Flux set a commit status
 	}
 	event := e.event(sink.Object, o.options.Instance)
 	o.box.Put(outbox.Job{Recipient: sink.URL, What: "event", Pipeline: e.pipeline, Do: func(ctx context.Context) error {
@@ -94,8 +94,8 @@ func (o *Observer) send(d *fleet.Definition, i int, sink pipeline.Notify, e mess
 	}})
 }
 
-// kick puts the call of a Receiver into its queue; one for several pushes will do.
-func (o *Observer) kick(d *fleet.Definition, i int, r pipeline.Receiver, report *gitsync.Report) {
+// callReceiver queues the call of a Receiver. One call is enough for several pushes.
+func (o *Observer) callReceiver(d *fleet.Definition, i int, r pipeline.Receiver, report *gitsync.Report) {
 	body := receiverCall{Pipeline: report.Pipeline, Revision: revision(report.Output.Branch, report.Commit)}
 	o.box.Put(outbox.Job{Recipient: r.URL, Key: r.URL, What: "receiver", Pipeline: report.Pipeline, Do: func(ctx context.Context) error {
 		if r.Timeout != nil && r.Timeout.Duration > 0 {
@@ -111,13 +111,13 @@ func (o *Observer) kick(d *fleet.Definition, i int, r pipeline.Receiver, report 
 	}})
 }
 
-// receiverCall is the body for a Receiver, which takes anything that is signed.
+// receiverCall is the body for a Receiver, which accepts any signed body.
 type receiverCall struct {
 	Pipeline string `json:"pipeline"`
 	Revision string `json:"revision"`
 }
 
-// endpoint finds the secrets of one address.
+// endpoint returns the credentials of one address.
 func (o *Observer) endpoint(d *fleet.Definition, of func(*pipelinefile.Secrets) []pipelinefile.EndpointSecret, i int) (pipelinefile.EndpointSecret, error) {
 	all, err := o.options.Secrets(d)
 	if err != nil {

@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	// PostTimeout is that of one call.
+	// PostTimeout limits one call.
 	PostTimeout = 10 * time.Second
-	// maxAnswerBytes is how much is read of an answer, so that its connection can be used again.
+	// maxAnswerBytes limits how much of an answer is read, to reuse its connection.
 	maxAnswerBytes = 16 << 10
 )
 
-// The headers of a call, as Flux's controllers have them.
+// The headers of a call, as sent by Flux's controllers.
 const (
 	headerComponent = "Gotk-Component"
 	headerSignature = "X-Signature"
 	component       = "agentry"
 )
 
-// post sends JSON. Its errors name the host and nothing else of the address.
+// post sends JSON. Its errors contain only the host of the address.
 func post(ctx context.Context, pool *httpclient.Pool, address string, secret pipelinefile.EndpointSecret, body any) error {
 	at, err := url.Parse(address)
 	if err != nil {
@@ -65,12 +65,12 @@ func post(ctx context.Context, pool *httpclient.Pool, address string, secret pip
 	if err != nil {
 		return fmt.Errorf("call %s: %w", at.Host, httpclient.PlainError(err))
 	}
-	_, _ = io.Copy(io.Discard, resp.Body) // what it says is of no use
-	_ = resp.Body.Close()                 // was only read
+	_, _ = io.Copy(io.Discard, resp.Body) // the content is not used
+	_ = resp.Body.Close()                 // nothing was written
 	return checkAnswer(at.Host, resp)
 }
 
-// checkAnswer says what an answer means.
+// checkAnswer returns the error of an answer, or nil.
 func checkAnswer(host string, resp *http.Response) error {
 	err := fmt.Errorf("call %s: %d %s", host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	switch code := resp.StatusCode; {
@@ -87,24 +87,24 @@ func checkAnswer(host string, resp *http.Response) error {
 		}
 		return err
 	case code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusNotFound || code == http.StatusRequestTimeout || code >= 500:
-		return err // a secret that rotates, an object or a route that is about to be there
+		return err // a secret may be rotating, or an object or route may appear soon
 	}
 	return outbox.Permanent(err)
 }
 
-// laterError is an answer that says when to come again.
+// laterError is an answer that says when to try again.
 type laterError struct {
 	error
 	until time.Time
 }
 
-// RetryAfter is for the outbox.
+// RetryAfter is called by the outbox.
 func (e laterError) RetryAfter() time.Duration { return time.Until(e.until) }
 
-// Unwrap gives the error itself.
+// Unwrap returns the error itself.
 func (e laterError) Unwrap() error { return e.error }
 
-// sign is the value of X-Signature.
+// sign returns the value of X-Signature.
 func sign(key, body []byte) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write(body)

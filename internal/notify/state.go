@@ -16,9 +16,9 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-// state is what an event is sent for when it changes. Two of them can be compared.
+// state is the state of a pipeline. An event is sent when it changes. It is comparable.
 type state struct {
-	settled bool // what follows is known; not while the pipeline only starts, or runs elsewhere
+	settled bool // the other fields are known: the pipeline has made a pass in this replica
 	ready   metav1.ConditionStatus
 	reason  string
 	stalled bool
@@ -26,7 +26,7 @@ type state struct {
 	inputs  string // the input commits
 }
 
-// stateOf reads the state after an outcome.
+// stateOf returns the state after an outcome.
 func stateOf(out fleet.Outcome) state {
 	ready := apimeta.FindStatusCondition(out.After.Conditions, meta.ReadyCondition)
 	if ready == nil || !out.After.Owned && !out.Removed {
@@ -48,7 +48,7 @@ func stateOf(out fleet.Outcome) state {
 	return s
 }
 
-// sameNews reports whether there is nothing new but commits.
+// sameNews reports whether only the commits differ.
 func (s state) sameNews(other state) bool {
 	s.inputs = other.inputs
 	return s == other
@@ -59,8 +59,8 @@ func isPush(out fleet.Outcome) bool {
 	return out.IsPass() && out.Report != nil && out.Report.Commit != "" && !out.Report.DryRun
 }
 
-// describe makes the event for an outcome, if there is one. What was sent before a restart is
-// not known: that all is well is then no news, and what is wrong is sent again.
+// describe returns the event for an outcome, if there is one. After a restart, the last event is unknown: then a
+// problem is sent again, and a good state is not.
 func describe(out fleet.Outcome, before state, known bool, now state) (message, bool) {
 	m := message{pipeline: out.After.Name, at: time.Now(), severity: eventv1.EventSeverityInfo, metadata: metadata(out)}
 	pushed := isPush(out)
@@ -85,8 +85,8 @@ func describe(out fleet.Outcome, before state, known bool, now state) (message, 
 	return m, true
 }
 
-// metadata are the keys that Flux knows. The revision is the output commit and the origin
-// revision is the first source's, which is what a commit status is set on.
+// metadata returns the metadata that Flux knows. The revision is the output commit; the origin revision is the first
+// source's commit, on which Flux sets a commit status.
 func metadata(out fleet.Outcome) map[string]string {
 	all := map[string]string{}
 	set := func(key, value string) {
@@ -110,7 +110,7 @@ func metadata(out fleet.Outcome) map[string]string {
 	return all
 }
 
-// text is what people read: first what happened, then what it is about.
+// text returns the text for people: first what happened, then the details.
 func text(out fleet.Outcome, pushed bool) string {
 	var b strings.Builder
 	ready := apimeta.FindStatusCondition(out.After.Conditions, meta.ReadyCondition)
@@ -153,7 +153,7 @@ func finding(f fleet.Finding) string {
 	return fmt.Sprintf("%s (%s:%d)", f.Message, f.File, f.Line)
 }
 
-// units are those that a commit is about.
+// units returns the units that a commit is about.
 func units(r *gitsync.Report) []string {
 	var out []string
 	for _, u := range r.Units {

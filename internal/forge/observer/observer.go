@@ -1,11 +1,9 @@
-// Package observer reports to forges what passes find and do: the commit status
-// `agentry/<pipeline>` on input commits, and the pull request of pipelines that propose what they
-// render by one.
+// Package observer reports the results of passes to forges: the commit status `agentry/<pipeline>` of input commits,
+// and the pull request of a pipeline that proposes by pull requests.
 //
-// Both say how things are, so that only the newest is sent, and nothing twice. Everything goes
-// through queues, one for each repository: no pass waits for a forge. What it says is what
-// reports say, which is never a byte of a Secret; what comes from repositories is shown as code,
-// so that it makes no links and calls nobody.
+// Only the newest report is sent, and nothing is sent twice. Reports wait in queues, one for each repository, so that
+// no pass waits for a forge. They contain no byte of a Secret, as gitsync's reports. Texts from repositories are
+// written as code, so that they become no links and mention nobody.
 package observer
 
 import (
@@ -19,24 +17,22 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// Options decide how forges get reports. The zero value of a field means its default.
+// Options are the settings of an Observer.
 type Options struct {
-	// Sites are shared with whoever talks to the same forges. Required.
+	// Sites are shared with other users of the same forges. Required.
 	Sites *forge.Sites
-	// Secrets reads what the fields of a pipeline point at. It is called when something is
-	// sent, as files may rotate. Required.
+	// Secrets reads the credentials of a pipeline. It is called for each report, because files can change. Required.
 	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
-	// Page is the address of a page about a pipeline, for statuses; it may return "". Default: the
-	// pages of output commits.
+	// Page returns the address of a page about a pipeline, for statuses, or "". Default: the pages of output commits.
 	Page func(pipeline string) string
-	// MayPublish reports whether this replica, and no other, may report. It is asked right before each
-	// call. Default: it may.
+	// MayPublish reports whether this replica, and no other, may report. It is called right before each call.
+	// Default: always true.
 	MayPublish func() bool
-	// Log gets a line for what cannot be sent. Default: none.
+	// Log logs reports that cannot be sent. Default: none.
 	Log *slog.Logger
 }
 
-// Observer sets statuses and keeps pull requests.
+// Observer sets statuses and keeps pull requests up to date.
 type Observer struct {
 	options Options
 	box     *outbox.Box
@@ -45,7 +41,7 @@ type Observer struct {
 	reported map[target]report
 }
 
-// target is what a report is about: a source of a pipeline, or with -1 its pull request.
+// target is what a report is about: a source of a pipeline, or its pull request.
 type target struct {
 	pipeline string
 	source   int
@@ -54,7 +50,7 @@ type target struct {
 // proposal is the source of a target that is a pull request.
 const proposal = -1
 
-// report is what was sent, or is about to be.
+// report is what was sent, or is queued.
 type report struct {
 	commit string
 	state  forge.State
@@ -63,7 +59,7 @@ type report struct {
 
 var _ fleet.Observer = (*Observer)(nil)
 
-// New makes an observer that sends nothing before Run.
+// New returns an observer. It sends nothing before Run.
 func New(opts Options) *Observer {
 	if opts.MayPublish == nil {
 		opts.MayPublish = func() bool { return true }
@@ -71,10 +67,10 @@ func New(opts Options) *Observer {
 	return &Observer{options: opts, box: outbox.New(outbox.Options{Log: opts.Log}), reported: map[target]report{}}
 }
 
-// Run sends reports until ctx ends, and then those that wait, for a few seconds.
+// Run sends reports until ctx ends, and then those that are queued, for a few seconds.
 func (o *Observer) Run(ctx context.Context) error { return o.box.Run(ctx) }
 
-// Stats count what was sent.
+// Stats returns the counts of reports.
 func (o *Observer) Stats() outbox.Stats { return o.box.Stats() }
 
 // Passed implements fleet.Observer.
@@ -90,10 +86,10 @@ func (o *Observer) Passed(_ context.Context, out fleet.Outcome) {
 		return
 	}
 	o.reportStatus(out)
-	o.tellProposal(out)
+	o.reportProposal(out)
 }
 
-// forget drops what is known of a pipeline that is gone.
+// forget drops the reports of a pipeline that was removed.
 func (o *Observer) forget(out fleet.Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,8 +98,8 @@ func (o *Observer) forget(out fleet.Outcome) {
 	}
 }
 
-// put queues a report, unless it was sent already. One that cannot be sent, or is another
-// replica's by then, is forgotten, so that the next pass here tries again.
+// put queues a report unless it was sent already. If it cannot be sent, or another replica has become active, it is
+// forgotten, so that the next pass tries again.
 func (o *Observer) put(t target, f report, same func(old, new report) bool, job outbox.Job) {
 	o.mu.Lock()
 	old, known := o.reported[t]
@@ -133,8 +129,8 @@ func (o *Observer) put(t target, f report, same func(old, new report) bool, job 
 	o.box.Put(job)
 }
 
-// connect makes the client of a forge: of a source, or with -1 of the output. It is nil where the
-// credentials know none.
+// connect returns the client of a source's forge, or with [proposal] of the output's. It returns nil if there is no
+// forge.
 func (o *Observer) connect(d *fleet.Definition, source int) (forge.Forge, error) {
 	secrets, err := o.options.Secrets(d)
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 )
 
-// DefaultTitle is that of promotion.title.
+// DefaultTitle is the default of promotion.title.
 const DefaultTitle = `Render {{ .Pipeline }}: {{ (index .Sources 0).Subject }}`
 
-// The limits of what a pull request shows; forges have one for the whole besides.
+// Limits of a pull request's text, in addition to the forge's.
 const (
 	maxUnits   = 100
 	maxHeld    = 50
 	maxChanges = 300
 )
 
-// tellProposal opens, updates or closes the pull request of a pipeline that proposes by one.
-func (o *Observer) tellProposal(out fleet.Outcome) {
+// reportProposal opens, updates or closes the pull request of a pipeline.
+func (o *Observer) reportProposal(out fleet.Outcome) {
 	d, r := out.Definition, out.Report
 	if d.Spec.Output.Promotion.Mode != pipeline.PromotePullRequest || r == nil || out.Err != nil || r.DryRun || r.Proposed == nil || r.Proposed.Commit == "" {
-		return // nothing is known about what is proposed
+		return // what is proposed is unknown
 	}
 	name := out.After.Name
 	want := forge.Proposal{Head: r.Proposed.Branch, Base: r.Output.Branch, Labels: d.Spec.Output.Promotion.Labels}
@@ -59,10 +59,10 @@ func (o *Observer) propose(ctx context.Context, d *fleet.Definition, want forge.
 		return f.ClosePullRequest(ctx, found.Number)
 	case found == nil:
 		_, err := f.OpenPullRequest(ctx, want)
-		if errors.Is(err, forge.ErrExists) { // another replica was faster
+		if errors.Is(err, forge.ErrExists) { // another replica opened it first
 			return errors.New("there is a pull request that was not there before")
 		}
-		if errors.Is(err, forge.ErrNothing) { // it was merged meanwhile
+		if errors.Is(err, forge.ErrNothing) { // it was merged in the meantime
 			return nil
 		}
 		return err
@@ -72,14 +72,13 @@ func (o *Observer) propose(ctx context.Context, d *fleet.Definition, want forge.
 	return f.UpdatePullRequest(ctx, found.Number, want.Title, want.Body)
 }
 
-// sameText compares texts as forges keep them.
+// sameText reports whether two texts are equal once a forge has stored them.
 func sameText(a, b string) bool {
 	plain := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 	return plain(a) == plain(b)
 }
 
-// title executes the pipeline's template. One that fails on these data must not stop what it
-// describes.
+// title executes the pipeline's template. If the template fails, the default is used: a title must not stop a change.
 func title(template string, r *gitsync.Report) string {
 	if template == "" {
 		template = DefaultTitle
@@ -92,8 +91,7 @@ func title(template string, r *gitsync.Report) string {
 	return first
 }
 
-// body says what is proposed, the most important first, as what is too long for the forge is cut
-// at the end.
+// body describes the proposal, the most important first, because the end is cut if it is too long for the forge.
 func body(r *gitsync.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Merging this changes what %s holds to what is rendered from:\n\n", forge.Code(r.Output.Branch))
@@ -120,7 +118,7 @@ func body(r *gitsync.Report) string {
 	return b.String()
 }
 
-// Units writes which units change.
+// Units writes the units that change.
 func Units(b *strings.Builder, units []gitsync.UnitReport, limit int) {
 	var lines []string
 	for _, u := range units {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 )
 
-// StatusContext is the context of a pipeline's commit status.
+// StatusContext returns the context of a pipeline's commit status.
 func StatusContext(pipeline string) string { return "agentry/" + pipeline }
 
 // reportStatus sets the status of the input commits.
@@ -54,7 +54,7 @@ func (o *Observer) setStatus(ctx context.Context, d *fleet.Definition, source in
 		s.URL = o.options.Page(d.Metadata.Name)
 	}
 	if s.URL == "" && pushed != "" {
-		// A link is a courtesy: without one the status is still worth setting.
+		// The status is set even if there is no link.
 		if output, err := o.connect(d, proposal); err == nil && output != nil {
 			s.URL = output.CommitURL(pushed)
 		}
@@ -62,13 +62,13 @@ func (o *Observer) setStatus(ctx context.Context, d *fleet.Definition, source in
 	return f.SetStatus(ctx, commit, s)
 }
 
-// sameStatus reports whether there is nothing to send. A later pass over the same commit, which has
-// nothing to do any more, does not replace what the one that had it said.
+// sameStatus reports whether there is nothing to send. A later pass over the same commit that had nothing to do does
+// not replace the status of the pass that changed something.
 func sameStatus(old, now report) bool {
 	return old == now || old.commit == now.commit && old.state == forge.Success && now.state == forge.Success
 }
 
-// verdict is what the status of the input commits is; none while nothing is known of them.
+// verdict returns the status of the input commits, or false while it is unknown.
 func verdict(out fleet.Outcome) (forge.State, string, bool) {
 	ready := apimeta.FindStatusCondition(out.After.Conditions, meta.ReadyCondition)
 	if ready == nil {
@@ -88,7 +88,7 @@ func verdict(out fleet.Outcome) (forge.State, string, bool) {
 	return "", "", false
 }
 
-// success says what a pass did.
+// success describes what a pass did.
 func success(out fleet.Outcome) string {
 	var parts []string
 	if out.Report != nil {
@@ -115,7 +115,7 @@ func success(out fleet.Outcome) string {
 	return text + ", no changes"
 }
 
-// failure says what is held and why: of the first object, as there is little room.
+// failure describes what is held and why. It names only the first object, because a status is short.
 func failure(out fleet.Outcome, fallback string) string {
 	held := out.After.Held
 	if len(held) == 0 {

@@ -1,12 +1,13 @@
-// Package outbox delivers what others are to know while the fleet goes on: it keeps jobs in bounded queues and does them
-// with deadlines and retries.
+// Package outbox delivers messages in the background: it keeps jobs in bounded queues, and does them with deadlines
+// and retries.
 //
-// Each recipient has a queue: its jobs are done one after the other in their order, and a recipient that is down delays no
-// other. A job with a key says how things are: a newer one replaces it, and it is tried until it succeeds, is refused for
-// good or is replaced. A job without a key says what happened: none replaces another, a full queue drops the oldest and
-// counts it, and what is too old to matter is given up.
+// Each recipient has a queue, whose jobs are done one after the other, so a recipient that does not answer delays no
+// other. A job with a key describes a state: a newer one with the same key replaces it, and it is tried until it
+// succeeds, is refused for good or is replaced. A job without a key describes an event: it is never replaced. A full
+// queue drops its oldest event, and an event that is too old is given up.
 //
-// client-go's workqueue says whose turn it is: it never gives one recipient to two workers, and brings it back after a pause.
+// client-go's workqueue schedules the recipients: it never gives one recipient to two workers, and brings it back
+// after a pause.
 package outbox
 
 import (
@@ -24,20 +25,19 @@ import (
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// Options decide how jobs are done. The zero value of a field means its default.
+// Options are the settings of a Box.
 type Options struct {
-	// MaxWaiting is how many jobs a queue holds. Default 256.
+	// MaxWaiting limits the jobs of a queue. Default 256.
 	MaxWaiting int
 	// Workers is how many jobs are done at once. Default 8.
 	Workers int
-	// Timeout bounds one try of a job. Default 1 minute.
+	// Timeout limits one try of a job. Default 1 minute.
 	Timeout time.Duration
-	// MaxAge is how old a job without a key may get before it is given up. Default 1 hour.
+	// MaxAge is the age at which a job without a key is given up. Default 1 hour.
 	MaxAge time.Duration
-	// Grace is how long what waits may still be tried, once, after Run is to end. Default 5
-	// seconds.
+	// Grace limits the time after the end of Run in which each waiting job is tried once more. Default 5 seconds.
 	Grace time.Duration
-	// Log gets a line for a job that fails at first, and one when it is given up. Default: none.
+	// Log logs the first failure of a job, and when it is given up. Default: none.
 	Log *slog.Logger
 }
 
@@ -53,31 +53,30 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Job is something to do.
+// Job is a delivery.
 type Job struct {
-	// Recipient is whom it is for. It is never shown: an address may be a secret.
+	// Recipient identifies the queue. It is never shown: an address can be a secret.
 	Recipient string
-	// Key stands for what a later job with the same Key replaces, for the same recipient. Empty:
-	// nothing replaces it.
+	// Key identifies the state that the job describes: a later job with the same key and recipient replaces it. If it
+	// is empty, nothing replaces the job.
 	Key string
-	// What and Pipeline say in logs what it is.
+	// What and Pipeline describe the job in logs.
 	What, Pipeline string
-	// Do does it. An error must show no secret. An error with a method Permanent() bool that
-	// is true is not tried again; one with RetryAfter() time.Duration not before that.
+	// Do does the job. Its error must contain no secret. If the error has a method Permanent() bool that returns
+	// true, it is not tried again; if it has RetryAfter() time.Duration, not before that time.
 	Do func(ctx context.Context) error
 }
 
-// Stats count jobs.
+// Stats counts jobs.
 type Stats struct {
-	Waiting int // now, those that are being tried included
-	// Oldest is since when the longest of those waits, what it replaced included. Zero if none
-	// waits.
+	Waiting int // now, including those that are being tried
+	// Oldest is the time since which the oldest of these waits, or a job that it replaced. It is zero if none waits.
 	Oldest time.Time
 
 	Done    int // succeeded
-	Retried int // tries after which there was another one
+	Retried int // tries that were followed by another one
 	Failed  int // given up
-	Dropped int // by full queues, or put after the end
+	Dropped int // dropped from full queues, or put after the end
 }
 
 // Box holds the queues. It is safe for concurrent use.
@@ -85,9 +84,9 @@ type Box struct {
 	options Options
 
 	mu     sync.Mutex
-	ctx    context.Context                          // of jobs; nil before Run
-	ready  workqueue.TypedDelayingInterface[string] // the recipients whose turn it is or will be; nil before Run
-	closed bool                                     // there are no more retries
+	ctx    context.Context                          // the context of jobs; nil before Run
+	ready  workqueue.TypedDelayingInterface[string] // schedules the recipients; nil before Run
+	closed bool                                     // jobs are not retried any more
 	queues map[string]*queue                        // by recipient
 	stats  Stats
 }
@@ -95,18 +94,18 @@ type Box struct {
 // queue has the jobs of one recipient.
 type queue struct {
 	waiting []queued
-	trying  *queued // under way, or to be tried again
+	trying  *queued // running, or waiting for its next try
 }
 
 type queued struct {
 	Job
 	put     time.Time
-	since   time.Time // of the first of those that it replaced
+	since   time.Time // when the first job that it replaced was put
 	tries   int
 	backoff wait.Backoff
 }
 
-// all are the jobs that are not ended.
+// all returns the jobs that are not done.
 func (q *queue) all() []queued {
 	if q.trying == nil {
 		return q.waiting
@@ -114,17 +113,17 @@ func (q *queue) all() []queued {
 	return append([]queued{*q.trying}, q.waiting...)
 }
 
-// find is the place of a waiting job with a key; -1 if there is none.
+// find returns the index of a waiting job with a key, or -1.
 func (q *queue) find(key string) int {
 	return slices.IndexFunc(q.waiting, func(j queued) bool { return key != "" && j.Key == key })
 }
 
-// New makes an empty box. Jobs wait in it until Run.
+// New returns an empty box. Jobs wait in it until Run.
 func New(opts Options) *Box {
 	return &Box{options: opts.withDefaults(), queues: map[string]*queue{}}
 }
 
-// Put adds a job. It never waits.
+// Put adds a job. It never blocks.
 func (b *Box) Put(j Job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,7 +159,7 @@ func (b *Box) Put(j Job) {
 	}
 }
 
-// Stats counts.
+// Stats returns the counts.
 func (b *Box) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -176,8 +175,8 @@ func (b *Box) Stats() Stats {
 	return s
 }
 
-// Run does jobs until ctx ends. Then each that waits is tried once more, as far as the grace
-// goes, and the rest is lost. It may be called once.
+// Run does jobs until ctx ends. Then each waiting job is tried once more during the grace period; the others are
+// lost. It may be called once.
 func (b *Box) Run(ctx context.Context) error {
 	jobs, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -197,7 +196,7 @@ func (b *Box) Run(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true
 	for recipient := range b.queues {
-		ready.Add(recipient) // those that pause too
+		ready.Add(recipient) // including recipients that pause
 	}
 	b.endIfEmpty()
 	b.mu.Unlock()
@@ -207,7 +206,7 @@ func (b *Box) Run(ctx context.Context) error {
 	return nil
 }
 
-// endIfEmpty lets the workers go when nothing waits after the end. It is called with mu held.
+// endIfEmpty stops the workers when nothing waits after the end. It must be called with mu held.
 func (b *Box) endIfEmpty() {
 	if b.closed && len(b.queues) == 0 {
 		b.ready.ShutDown()
@@ -232,8 +231,8 @@ func (b *Box) work() {
 	}
 }
 
-// take is the first job of a recipient; nil if there is none. One that was tried before and has been replaced since is
-// dropped.
+// take returns the first job of a recipient, or nil. It drops a job that was tried before and has been replaced
+// since.
 func (b *Box) take(recipient string) (*queue, *queued) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -257,7 +256,7 @@ func (b *Box) take(recipient string) (*queue, *queued) {
 	return q, q.trying
 }
 
-// account counts a try, and returns how long the recipient pauses. It is called with mu held.
+// account counts a try, and returns how long the recipient pauses. It must be called with mu held.
 func (b *Box) account(q *queue, err error) time.Duration {
 	j := q.trying
 	j.tries++
@@ -286,7 +285,7 @@ func (b *Box) account(q *queue, err error) time.Duration {
 	return pause
 }
 
-// try does a job once. One that panics must not take the service with it.
+// try does a job once. A panic becomes an error.
 func (b *Box) try(j Job) (err error) {
 	if b.ctx.Err() != nil {
 		return context.Cause(b.ctx)
@@ -301,15 +300,15 @@ func (b *Box) try(j Job) (err error) {
 	return j.Do(ctx)
 }
 
-// Permanent marks an error as one that another try would meet again.
+// Permanent marks an error that another try would not avoid.
 func Permanent(err error) error { return permanent{err} }
 
 type permanent struct{ error }
 
-// Permanent is for the box.
+// Permanent is called by the box.
 func (permanent) Permanent() bool { return true }
 
-// Unwrap gives the error that was marked.
+// Unwrap returns the error that was marked.
 func (p permanent) Unwrap() error { return p.error }
 
 func isPermanent(err error) bool {

@@ -18,11 +18,11 @@ const maxRows = 500
 //go:embed page.html
 var pageText string
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Report
 	Path string
-	// Chosen is set when one agent was asked for.
+	// Chosen is the agent that the request names, or empty.
 	Chosen string
 	Rows   []row
 	Hidden int
@@ -34,7 +34,7 @@ type row struct {
 	Agent merge.Owner
 }
 
-// Ago is how long ago a time was, in words.
+// Ago returns how long ago a time was, in words.
 func (p page) Ago(t time.Time) string {
 	if t.IsZero() {
 		return "never"
@@ -42,7 +42,7 @@ func (p page) Ago(t time.Time) string {
 	return p.Age(t) + " ago"
 }
 
-// Age is how long it is since a time.
+// Age returns the time since t.
 func (p page) Age(t time.Time) string { return p.now.Sub(t).Truncate(time.Second).String() }
 
 func newPage(r Report, owner *merge.Owner, now time.Time) page {

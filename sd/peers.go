@@ -24,8 +24,8 @@ const (
 	peerTimeout   = 2 * time.Second
 )
 
-// Peers is how to reach the other replicas. They are asked once, at the start, for the last answers of
-// pods that do not answer. Otherwise the targets of these pods would vanish with the old replica.
+// Peers says how to reach the other replicas. They are asked once, at the start, for the last answers of pods that do
+// not answer. Otherwise the targets of these pods would disappear with the old replica.
 type Peers struct {
 	// Host is the DNS name of a headless Service of all ready replicas. Port is where they serve the
 	// document.
@@ -55,9 +55,9 @@ func PeerTLS(certificate func() *tls.Certificate) func() *tls.Config {
 		own := certificate()
 		return &tls.Config{
 			MinVersion: tls.VersionTLS12,
-			// Also to peers that do not name its authority.
+			// Also for peers that do not list our authority.
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own, nil },
-			InsecureSkipVerify:   true, // Neither authority nor name matters, only the certificate itself:
+			InsecureSkipVerify:   true, // Only the certificate itself is checked, not its authority or name:
 			VerifyConnection: func(state tls.ConnectionState) error {
 				if !state.PeerCertificates[0].Equal(own.Leaf) {
 					return errors.New("the peer shows another certificate than ours")
@@ -93,8 +93,8 @@ func newMemory(o Options, pods *poll.Client) *memory {
 	}
 }
 
-// recall returns what the first peer that is ready knows about each pod. If no peer is ready nothing
-// is known, as at the very first start.
+// recall returns what the first ready peer knows about each pod. If no peer is ready, as at the very first start,
+// nothing is known.
 func (m *memory) recall(ctx context.Context, pods []poll.Pod) []*merge.Fragment {
 	ctx, cancel := context.WithTimeout(ctx, recallTimeout)
 	defer cancel()

@@ -25,24 +25,23 @@ type Report struct {
 	Agents  []AgentReport    `json:"agents"`
 }
 
-// AgentReport is what is known about one GrafanaAgent.
+// AgentReport is the state of one GrafanaAgent.
 type AgentReport struct {
 	merge.Owner
 	Targets int `json:"targets"`
-	// Integrations compares what the Service says with what the pods run.
+	// Integrations compares the Service's expectations with what the pods run.
 	Integrations []Expectation `json:"integrations"`
 	Pods         []PodReport   `json:"pods"`
 }
 
-// Expectation is how many targets of an integration there should be, and how many the last good
-// answers list.
+// Expectation is how many targets of an integration there should be, and how many the last good answers list.
 type Expectation struct {
 	Integration string `json:"integration"`
 	Expected    int    `json:"expected"`
 	Seen        int    `json:"seen"`
 }
 
-// PodReport is what is known about one pod.
+// PodReport is the state of one pod.
 type PodReport struct {
 	Name     string     `json:"name"`
 	Address  string     `json:"address"`
@@ -51,7 +50,7 @@ type PodReport struct {
 	State    poll.State `json:"state"`
 	Since    time.Time  `json:"since"`
 	LastGood time.Time  `json:"lastGood,omitzero"`
-	// FromPeer is set while all that is known about the pod came from another replica.
+	// FromPeer is set while everything known about the pod came from another replica.
 	FromPeer bool      `json:"fromPeer,omitempty"`
 	LastTry  time.Time `json:"lastTry,omitzero"`
 	NextTry  time.Time `json:"nextTry,omitzero"`
@@ -69,7 +68,7 @@ func (p PodReport) Troubled() bool {
 	return p.State == poll.StateFailing || p.State == poll.StateNew || len(p.Dropped) > 0
 }
 
-// report gathers what is known.
+// report collects the state.
 func (a *Aggregator) report() Report {
 	found := a.source.Found()
 	r := Report{Version: a.version, Watches: found.Watches}

@@ -175,7 +175,7 @@ func (c *fileChange) show(kind string, old, now *generator.File) {
 	c.diff, c.plus, c.less = unified(text(old), text(now))
 }
 
-// compareKeys tells which keys of a Secret differ.
+// compareKeys returns the keys of a Secret that differ.
 func compareKeys(old, now []byte) []string {
 	before, after := secretKeys(old), secretKeys(now)
 	var out []string
@@ -197,7 +197,7 @@ func compareKeys(old, now []byte) []string {
 	return out
 }
 
-// secretKeys are the values of a rendered Secret by key.
+// secretKeys returns the values of a rendered Secret by key.
 func secretKeys(text []byte) map[string]string {
 	var s struct {
 		Data       map[string]string `json:"data"`
@@ -221,7 +221,7 @@ func (r *result) isEmpty() bool {
 	return r.refused == "" && len(r.files) == 0 && len(r.held) == 0 && len(r.diags) == 0
 }
 
-// verdict is the commit status.
+// verdict returns the commit status.
 func (r *result) verdict() (forge.State, string) {
 	errors := r.diags.Count(diag.Error)
 	switch {
@@ -233,7 +233,7 @@ func (r *result) verdict() (forge.State, string) {
 	return forge.Success, r.summary()
 }
 
-// summary is one line about everything.
+// summary returns one line about everything.
 func (r *result) summary() string {
 	var parts []string
 	count := func(n int, one, many string) {

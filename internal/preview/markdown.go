@@ -18,8 +18,8 @@ const (
 	restSize    = 200      // reserved for counting what is missing
 )
 
-// markdown is the comment, of at most limit bytes: the most important comes first, and what does not
-// fit is counted.
+// markdown returns the comment, of at most limit bytes. The most important comes first, and what does not fit is
+// counted.
 func (r *result) markdown(pipeline string, limit int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### agentry: %s\n\n", forge.Code(pipeline))
@@ -81,7 +81,7 @@ func (r *result) writeFiles(room int) string {
 	return b.String()
 }
 
-// markdown is one object, with its diff or only with the number of its lines.
+// markdown returns one object, with its diff or only with the number of its lines.
 func (f fileChange) markdown(whole bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- %s %s", f.op, forge.Code(f.path))

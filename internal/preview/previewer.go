@@ -41,23 +41,22 @@ const (
 	keepLists = time.Hour
 )
 
-// Options decide how previews are made.
+// Options are the settings of a Previewer.
 type Options struct {
 	// Sites are the clients of forges, which others share. Required.
 	Sites *forge.Sites
 	// Pool is the fleet's pool of repositories. Required.
 	Pool *repo.Pool
-	// Secrets reads the credentials of a pipeline. It is called for each round, as files may rotate.
-	// Required.
+	// Secrets reads the credentials of a pipeline. It is called for each round, because files can change. Required.
 	Secrets func(d *fleet.Definition) (*pipelinefile.Secrets, error)
 	// Gate bounds how many passes of the process compute at once, as in [gitsync.Options].
 	Gate func(context.Context) (release func(), err error)
 	// Version of agentry.
 	Version string
-	// MayPublish reports whether this replica, and no other, may publish. It is asked right before each
-	// call. Default: it may.
+	// MayPublish reports whether this replica, and no other, may publish. It is called right before each call.
+	// Default: always true.
 	MayPublish func() bool
-	// Log gets a line for what cannot be previewed. Default: none.
+	// Log logs pull requests that cannot be previewed. Default: none.
 	Log *slog.Logger
 }
 
@@ -71,13 +70,13 @@ type Previewer struct {
 // listKey is a branch of a repository at its forge, as one credential sees it.
 type listKey struct{ forge, base string }
 
-// list are the pull requests that were open at a time.
+// list has the pull requests that were open at a time.
 type list struct {
 	at    time.Time
 	pulls []forge.PullRequest
 }
 
-// source is what Run remembers about a source between rounds.
+// source has what Run remembers about a source between rounds.
 type source struct {
 	digest     string // of the definition that previews are about
 	forge      forge.Forge
@@ -95,12 +94,12 @@ type published struct {
 	base   string // as in source
 	digest string // of the text, without the name of the base
 	at     time.Time
-	broken bool // nothing was published, and it is not tried before the next push
+	broken bool // nothing was published, and the next push is tried
 }
 
 var _ fleet.Observer = (*Previewer)(nil)
 
-// New makes a previewer. It begins with Run.
+// New returns a previewer. It does nothing before Run.
 func New(opts Options) *Previewer {
 	if opts.MayPublish == nil {
 		opts.MayPublish = func() bool { return true }
@@ -142,7 +141,7 @@ func (p *Previewer) Run(ctx context.Context) error {
 // round previews the pull requests of a source. What fails is tried again in the next round.
 func (p *Previewer) round(ctx context.Context, t turn) {
 	if !p.options.MayPublish() {
-		return // another replica publishes, or it is not known which one
+		return // another replica publishes, or the active one is unknown
 	}
 	defer fault.Recover(p.options.Log, "previews", t.key.pipeline, nil)
 	log := p.options.Log.With("pipeline", t.key.pipeline, "source", t.key.source)
@@ -166,7 +165,7 @@ func (p *Previewer) round(ctx context.Context, t turn) {
 	r.previewAll(ctx, r.outdated(ctx, &p.schedule, pulls))
 }
 
-// list lists the open pull requests, unless another pipeline just did and no trigger came since.
+// list lists the open pull requests, unless another pipeline has just done so and no trigger came since.
 func (p *Previewer) list(ctx context.Context, t turn, base string) ([]forge.PullRequest, error) {
 	key := listKey{t.account, base}
 	if known, ok := p.lists[key]; ok && known.at.After(t.triggered) && time.Since(known.at) < t.interval/2 {
@@ -191,8 +190,8 @@ func (p *Previewer) list(ctx context.Context, t turn, base string) ([]forge.Pull
 // errNoForge is the error of a source whose credentials have no forge.
 var errNoForge = errors.New("the source has no forge")
 
-// connect makes the client of a source's forge, unless neither the definition nor the connection has
-// changed. The token is read for each call.
+// connect sets the client of a source's forge, unless neither the definition nor the connection has changed. The
+// token is read for each call.
 func (p *Previewer) connect(t turn) error {
 	d, source := t.def, t.key.source
 	secrets, err := p.options.Secrets(d)
@@ -228,10 +227,10 @@ func (p *Previewer) connect(t turn) error {
 	return nil
 }
 
-// StatusContext is the context of the commit status of previews.
+// StatusContext returns the context of the commit status of previews.
 func StatusContext(pipeline string) string { return "agentry/" + pipeline + "/preview" }
 
-// marker identifies the comment about a source.
+// marker returns the marker of the comment about a source.
 func marker(key watchKey) string {
 	if key.source == 0 {
 		return "<!-- agentry:preview:" + key.pipeline + " -->"
@@ -239,8 +238,7 @@ func marker(key watchKey) string {
 	return fmt.Sprintf("<!-- agentry:preview:%s:%d -->", key.pipeline, key.source)
 }
 
-// baseBranch is the branch whose pull requests are previewed: the one that the source reads, or the
-// default one.
+// baseBranch returns the branch whose pull requests are previewed: the one that the source reads, or the default one.
 func baseBranch(s pipeline.Source) string {
 	if s.Ref.Branch != "" {
 		return s.Ref.Branch
@@ -252,7 +250,7 @@ func baseBranch(s pipeline.Source) string {
 func digestOf(d *fleet.Definition) string {
 	text, err := json.Marshal(d.Pipeline)
 	if err != nil {
-		return "" // a Pipeline holds nothing that does not encode
+		return "" // unreachable: every Pipeline can be encoded
 	}
 	sum := sha256.Sum256(text)
 	return string(sum[:])

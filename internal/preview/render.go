@@ -16,7 +16,7 @@ type renderer struct {
 	def     *fleet.Definition
 	source  int
 	base    *gitsync.Syncer // kept for the round: it renders again only if something moved
-	// fingerprint is of the last pass of base: equal if comparisons with it are.
+	// fingerprint is that of the last pass of base. Comparisons with equal fingerprints are equal.
 	fingerprint string
 }
 
@@ -50,8 +50,8 @@ func (r *renderer) renderBase(ctx context.Context) (*gitsync.Report, error) {
 	return report, nil
 }
 
-// fingerprint identifies what a comparison sees of the base: what it renders and finds, and the commits
-// of the other sources, with which heads are rendered too.
+// fingerprint identifies everything of the base that a comparison depends on: what it renders and finds, and the
+// commits of the other sources, with which heads are rendered too.
 func fingerprint(report *gitsync.Report, source int) string {
 	sum := sha256.New()
 	part := func(format string, args ...any) { fmt.Fprintf(sum, format+"\x00", args...) }

@@ -32,7 +32,7 @@ func (r *round) forgetClosed(open []forge.PullRequest) {
 	r.previews = previews
 }
 
-// unseen are pull requests with a new head, as many as are rendered in a round.
+// unseen returns pull requests with a new head, at most as many as are rendered in a round.
 func (r *round) unseen(pulls []forge.PullRequest) []forge.PullRequest {
 	out := slices.DeleteFunc(slices.Clone(pulls), func(pr forge.PullRequest) bool { return r.previews[pr.Number].head == pr.Head })
 	return out[:min(len(out), MaxPerRound)]
@@ -58,9 +58,8 @@ func (r *round) previewAll(ctx context.Context, pulls []forge.PullRequest) {
 	}
 }
 
-// outdated are the pull requests that were compared with another output than the pipeline renders now,
-// as many as may be updated. A base that moved need not render anything else: most pushes to a large
-// repository concern other pipelines.
+// outdated returns pull requests that were compared with another output than the pipeline renders now, at most as
+// many as may be updated. It compares the output, because most pushes to a large repository concern other pipelines.
 func (r *round) outdated(ctx context.Context, s *schedule, pulls []forge.PullRequest) []forge.PullRequest {
 	if r.inputs == r.baseInputs && !slices.ContainsFunc(pulls, r.isOutdated) {
 		return nil
@@ -152,7 +151,7 @@ func (r result) digest(pipeline string, limit int) string {
 	return string(sum[:])
 }
 
-// recovered makes a panic an error. It is deferred.
+// recovered turns a panic into an error. It is deferred.
 func (r *round) recovered(err *error) {
 	value := recover()
 	if value == nil {

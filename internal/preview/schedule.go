@@ -11,7 +11,7 @@ import (
 
 // schedule decides when the pull requests of which source are listed. It is safe for concurrent use.
 type schedule struct {
-	wake chan struct{} // next may answer otherwise
+	wake chan struct{} // the result of next may have changed
 
 	mu      sync.Mutex
 	watches map[watchKey]*watch
@@ -43,8 +43,8 @@ type turn struct {
 	triggered, nextRefresh time.Time
 }
 
-// set makes the schedule of a pipeline what an outcome says: pipelines are followed from their first
-// pass until they are removed, suspended or another replica's.
+// set updates the schedule of a pipeline after an outcome: pipelines are previewed from their first pass until they
+// are removed, suspended or run by another replica.
 func (s *schedule) set(out fleet.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +73,7 @@ func (s *schedule) set(out fleet.Outcome) {
 	}
 }
 
-// moved notes the commits of a pass. If they differ from those before, previews may be out of date. s.mu
-// is held.
+// moved records the commits of a pass. If they have changed, previews may be out of date. s.mu must be held.
 func (s *schedule) moved(w *watch, sources []fleet.SourceStatus) {
 	var commits []string
 	for _, src := range sources {
@@ -115,8 +114,8 @@ func (s *schedule) changed() {
 	}
 }
 
-// next begins the round that has been due for the longest; if none is due, ok is false, and wait says
-// how long none will be.
+// next begins the round that has been due for the longest. If none is due, ok is false, and wait is the time until
+// one is.
 func (s *schedule) next() (t turn, ok bool, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 // contextLines are shown around each change.
 const contextLines = 3
 
-// unified is the difference of two texts as a unified diff without file names, and the number of
-// lines that are added and removed.
+// unified returns the difference of two texts as a unified diff without file names, and the number of added and
+// removed lines.
 func unified(before, after string) (text string, plus, less int) {
 	var p patch
 	for _, d := range textdiff.Do(before, after) {

@@ -2,5 +2,5 @@
 
 package service
 
-// monotonicMicros is for systemd, which is on Linux only.
+// monotonicMicros is for systemd, which exists only on Linux.
 func monotonicMicros() int64 { return 0 }

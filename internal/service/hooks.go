@@ -10,21 +10,21 @@ import (
 // hookRefresh is how often the secrets of webhooks are read again.
 const hookRefresh = 10 * time.Second
 
-// hookSecrets are the webhooks of one pipeline as they were read last.
+// hookSecrets are the webhooks of one pipeline, as they were last read.
 type hookSecrets struct {
 	hooks []webhook.Hook
-	err   string // as it was logged
+	err   string // the error that was logged
 }
 
-// refreshHooks reads the secrets of all webhooks again, as their files may have changed.
+// refreshHooks reads the secrets of all webhooks again, because their files can change.
 func (s *service) refreshHooks() {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	s.setHooks()
 }
 
-// setHooks gives the handler all webhooks. A pipeline whose secrets cannot be read keeps its previous
-// webhooks. s.reloading is held.
+// setHooks gives the handler all webhooks. A pipeline whose secrets cannot be read keeps its previous webhooks.
+// s.reloading must be held.
 func (s *service) setHooks() {
 	next := map[string]hookSecrets{}
 	var all []webhook.Hook

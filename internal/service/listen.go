@@ -10,7 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/rotate"
 )
 
-// Address is a place to listen on, over TLS if it has a certificate, whose files may change.
+// Address is an address to listen on, with TLS if it has a certificate, whose files can change.
 type Address struct {
 	Address           string
 	CertFile, KeyFile string
@@ -57,8 +57,8 @@ func (s *service) open(ctx context.Context, a Address) (out server.Listener, err
 	return out, err
 }
 
-// token reads the bearer token of the admin listener. Only a listener on loopback may have none; then
-// the token is nil.
+// token reads the bearer token of the admin listener. It returns nil if there is no token, which is only allowed on
+// loopback.
 func (s *service) token() (func() string, error) {
 	if s.options.TokenFile == "" {
 		if !server.IsLoopback(s.options.AdminListen.Address) {
@@ -73,12 +73,12 @@ func (s *service) token() (func() string, error) {
 	return value.Get, nil
 }
 
-// keepFile logs why a file that has changed is not used.
+// keepFile logs why a changed file is not used.
 func (s *service) keepFile(err error) {
 	s.log.Error("a changed file cannot be used; the previous content stays in use", "err", err)
 }
 
-// instance names this process among replicas: by its pod, or its machine.
+// instance returns the name of this process among replicas: its pod, or its machine.
 func instance() string {
 	name, err := os.Hostname()
 	if err != nil {

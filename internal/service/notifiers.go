@@ -15,16 +15,16 @@ import (
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
 
-// notifier publishes what passes did, without delaying them.
+// notifier publishes the results of passes, without delaying them.
 type notifier struct {
 	name     string
 	observer fleet.Observer
 	run      func(context.Context) error
-	stats    func() outbox.Stats // of its outbox; nil: it has none
+	stats    func() outbox.Stats // the counts of its outbox; nil if it has none
 }
 
-// newNotifiers makes the notifiers. Only the active replica publishes. Previews see to that themselves, as
-// they must know when another replica becomes active.
+// newNotifiers returns the notifiers. Only the active replica publishes. Previews check that themselves, because they
+// must know when another replica becomes active.
 func (s *service) newNotifiers(sites *forge.Sites) []notifier {
 	events := notify.New(notify.Options{Secrets: s.secretsOf, Instance: instance(), Log: s.log})
 	forges := observer.New(observer.Options{Sites: sites, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Log: s.log})
@@ -38,7 +38,7 @@ func (s *service) newNotifiers(sites *forge.Sites) []notifier {
 	switch traces, err := telemetry.NewTraces(s.options.Version, s.log); {
 	case err != nil:
 		s.log.Warn("traces are not exported", "err", err)
-	case traces != nil: // of every replica, as each makes passes of its own
+	case traces != nil: // also of passive replicas
 		out = append(out, notifier{"traces", traces, traces.Run, nil})
 	}
 	return out
@@ -47,7 +47,7 @@ func (s *service) newNotifiers(sites *forge.Sites) []notifier {
 func (s *service) newPreviewer(sites *forge.Sites) *preview.Previewer {
 	return preview.New(preview.Options{
 		Sites: sites, Pool: s.pool, Secrets: s.secretsOf, MayPublish: s.mayPublish(), Version: s.options.Version, Log: s.log,
-		Gate: func(ctx context.Context) (func(), error) { return s.fleet.Gate(ctx) }, // there is no fleet yet
+		Gate: func(ctx context.Context) (func(), error) { return s.fleet.Gate(ctx) }, // s.fleet is set later
 	})
 }
 
@@ -64,7 +64,8 @@ func (s *service) notify(ctx context.Context) {
 	running.Wait()
 }
 
-// mayPublish is asked right before something is published; nil if there are no replicas.
+// mayPublish returns a function that is called right before something is published. It returns nil if there are no
+// replicas.
 func (s *service) mayPublish() func() bool {
 	if s.replica == nil {
 		return nil

@@ -9,19 +9,19 @@ import (
 	"github.com/agentry-dev/agentry/internal/replica"
 )
 
-// Replicas says which replicas run the pipelines, one at a time, by a Lease in a Kubernetes cluster.
+// Replicas elects the replica that runs the pipelines, with a Lease in a Kubernetes cluster.
 type Replicas struct {
-	// Namespace has the Lease; empty: there are no other replicas.
+	// Namespace is the namespace of the Lease. If it is empty, there are no other replicas.
 	Namespace string
-	// Name is that of the Lease, which the replicas of one fleet share.
+	// Name is the name of the Lease, which all replicas of a fleet share.
 	Name string
-	// Identity is this replica's own name; empty: the variable POD_NAME, or the host's name.
+	// Identity is the name of this replica. Default: the variable POD_NAME, or the host's name.
 	Identity string
-	// Kubeconfig is a file that says how to reach the cluster; empty: as a pod in it.
+	// Kubeconfig is a file that says how to reach the cluster. Default: as a pod in it.
 	Kubeconfig string
 }
 
-// newReplica makes this process a replica; nil if there are no others.
+// newReplica makes this process a replica. It returns nil if there are no others.
 func newReplica(o Options) (*replica.Replica, error) {
 	if o.Replicas.Namespace == "" {
 		return nil, nil
@@ -40,8 +40,8 @@ func newReplica(o Options) (*replica.Replica, error) {
 	})
 }
 
-// whileActive gives an observer only the outcomes that this replica may publish, so that every event is
-// published once. While the Lease cannot be renewed, that is none.
+// whileActive gives an observer only the outcomes that this replica may publish, so that every event is published
+// once. While the Lease cannot be renewed, there are none.
 type whileActive struct {
 	replica  *replica.Replica
 	observer fleet.Observer
@@ -64,7 +64,7 @@ func (s *service) whileActive(o fleet.Observer) fleet.Observer {
 	return whileActive{s.replica, o}
 }
 
-// reasonPullRequest is the reason of a trigger for the previews of a repository. The fleet does not see it.
+// reasonPullRequest is the reason of a trigger for the previews of a repository. It is not passed to the fleet.
 const reasonPullRequest = "pull-request"
 
 // directed is the service as its replica sees it.
@@ -75,7 +75,7 @@ var _ replica.Fleet = directed{}
 // SetActive implements [replica.Fleet].
 func (d directed) SetActive(active bool) { d.fleet.SetActive(active) }
 
-// Trigger implements [replica.Fleet]. While this replica is passive, nothing happens.
+// Trigger implements [replica.Fleet]. It does nothing while this replica is passive.
 func (d directed) Trigger(t fleet.Trigger) {
 	if t.Reason == reasonPullRequest {
 		d.previews.Trigger(t.Repository)

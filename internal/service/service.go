@@ -1,5 +1,5 @@
-// Package service is `agentry serve`: a fleet, its inputs (pipeline files, webhooks, signals) and its
-// outputs (HTTP, metrics, notifications, systemd). It connects them, and stops them in order.
+// Package service is `agentry serve`: it connects a fleet with its inputs (pipeline files, webhooks, signals) and its
+// outputs (HTTP, metrics, notifications, systemd), and stops them in order.
 //
 //	pipelinefile.Loader ──▶ fleet.Fleet ──▶ telemetry, notify, forge, oci, preview
 //	internal/webhook ──▶    │      ◀── internal/server (page, API, triggers)
@@ -29,7 +29,7 @@ import (
 type Options struct {
 	// Path is a pipeline file, or a folder of them.
 	Path string
-	// Getenv reads environment variables: credentials, and what systemd sets.
+	// Getenv reads environment variables: credentials, and those that systemd sets.
 	Getenv  pipelinefile.Getenv
 	Version string
 	// CacheDir holds the caches of the repositories.
@@ -39,23 +39,23 @@ type Options struct {
 	MemoryBytes int64
 	Jitter      float64
 	Grace       time.Duration
-	// Listen is the address for webhooks; empty: none. AdminListen is that of everything else.
+	// Listen is the address for webhooks; if it is empty, there are none. AdminListen is the address for everything
+	// else.
 	Listen, AdminListen Address
-	// TokenFile holds the bearer token of the admin listener. It is required unless that listens on
-	// loopback.
+	// TokenFile holds the bearer token of the admin listener. It is required unless that listener is on loopback.
 	TokenFile string
-	// Replicas says which replicas run the pipelines, one at a time.
+	// Replicas elects the replica that runs the pipelines.
 	Replicas Replicas
-	// MaxWebhookBytes bounds the body of a webhook; 0 is the default of its type.
+	// MaxWebhookBytes limits the body of a webhook; 0 is the default of its type.
 	MaxWebhookBytes int64
-	// Reload is sent to when the configuration is to be read again and everything triggered.
+	// Reload receives a value when the configuration is to be read again and all pipelines are to be triggered.
 	Reload <-chan struct{}
 	Log    *slog.Logger
 
-	git repo.Options // of tests, which have less patience
+	git repo.Options // set by tests, for shorter timeouts
 }
 
-// ConfigurationError says that there is no pipeline that could run.
+// ConfigurationError means that there is no pipeline that could run.
 type ConfigurationError struct{ Problems diag.List }
 
 // Error implements error.
@@ -71,7 +71,7 @@ type service struct {
 	options   Options
 	log       *slog.Logger
 	fleet     *fleet.Fleet
-	replica   *replica.Replica // nil: there are no others, and this one is always active
+	replica   *replica.Replica // nil if there are no others: this one is always active
 	loader    *pipelinefile.Loader
 	hooks     *webhook.Handler
 	metrics   *telemetry.Service
@@ -80,8 +80,8 @@ type service struct {
 	notifiers []notifier
 	systemd   systemd
 
-	reloading sync.Mutex // guards what is below
-	logged    string     // the problems of the configuration that were logged last
+	reloading sync.Mutex // guards the fields below
+	logged    string     // the configuration's problems that were last logged
 	secrets   map[string]hookSecrets
 }
 
@@ -146,8 +146,8 @@ func newService(o Options) (*service, error) {
 	return s, nil
 }
 
-// run runs all parts. When ctx ends, they stop in this order: the inputs; the fleet, after its passes;
-// the notifiers, after what those passes led to; the replica, as only the active one may notify.
+// run runs all parts. When ctx ends, they stop in this order: the inputs; the fleet, after its passes; the notifiers,
+// after the notifications of those passes; the replica, because only the active one may notify.
 func (s *service) run(ctx context.Context, listeners []server.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -160,7 +160,7 @@ func (s *service) run(ctx context.Context, listeners []server.Listener) error {
 	var inputs sync.WaitGroup
 	var serveErr error
 	inputs.Go(func() {
-		defer cancel() // also when a listener broke
+		defer cancel() // also after an error of a listener
 		serveErr = server.Serve(ctx, s.log, listeners...)
 	})
 	inputs.Go(func() { s.loader.Watch(ctx, func([]fleet.Definition, diag.List) { s.reload() }) })
@@ -180,7 +180,7 @@ func (s *service) run(ctx context.Context, listeners []server.Listener) error {
 	return serveErr
 }
 
-// background runs a function that outlives ctx, until stop, which waits for it.
+// background runs a function that outlives ctx. stop ends it, and waits for it.
 func (s *service) background(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
@@ -200,7 +200,7 @@ func (s *service) started(listeners []server.Listener) {
 	s.systemd.notify("READY=1")
 }
 
-// watch waits for reload signals, and reads the secrets of webhooks again from time to time.
+// watch waits for reload signals, and reads the secrets of webhooks regularly.
 func (s *service) watch(ctx context.Context) {
 	ticker := time.NewTicker(hookRefresh)
 	defer ticker.Stop()
@@ -220,7 +220,7 @@ func (s *service) watch(ctx context.Context) {
 	}
 }
 
-// reload reads the configuration and gives it to the fleet, which leaves unchanged pipelines alone.
+// reload reads the configuration and passes it to the fleet, which does not restart unchanged pipelines.
 func (s *service) reload() {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -231,7 +231,7 @@ func (s *service) reload() {
 	s.setHooks()
 }
 
-// logProblems logs what is wrong with the configuration, when that changes.
+// logProblems logs the problems of the configuration when they change.
 func (s *service) logProblems(problems diag.List) {
 	text := ""
 	for _, d := range problems {

@@ -12,11 +12,11 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// systemd is notified of the service's state if a unit of Type=notify-reload started it: see
-// sd_notify(3). Errors are ignored: the service works without.
+// systemd notifies systemd of the service's state if a unit of Type=notify-reload started it: see sd_notify(3).
+// Errors are ignored: the service works without it.
 type systemd struct {
 	socket string
-	every  time.Duration // between signs of life to the watchdog; 0: there is none
+	every  time.Duration // between signals to the watchdog; 0 if there is none
 }
 
 func newSystemd(getenv pipelinefile.Getenv) systemd {
@@ -48,12 +48,12 @@ func (s systemd) notify(state string) {
 	_, _ = conn.Write([]byte(state))
 }
 
-// reloading says that a reload has begun, and when by the clock that systemd uses.
+// reloading says that a reload has begun, with the time of the clock that systemd uses.
 func (s systemd) reloading() {
 	s.notify(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", monotonicMicros()))
 }
 
-// watchdog sends a sign of life as long as alive returns.
+// watchdog sends signals regularly as long as alive returns.
 func (s systemd) watchdog(ctx context.Context, alive func()) {
 	if s.socket == "" || s.every <= 0 {
 		return

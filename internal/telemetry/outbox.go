@@ -8,8 +8,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/notify/outbox"
 )
 
-// Outbox shows how many deliveries of one kind wait, and what became of the others. It is called
-// once for each kind, which is one word such as events.
+// Outbox shows how many deliveries of one kind wait, and the results of the others. It is called once for each kind,
+// which is one word such as events.
 func (s *Service) Outbox(kind string, stats func() outbox.Stats) {
 	labels := prometheus.Labels{"outbox": kind}
 	desc := func(name, help string, more ...string) *prometheus.Desc {
@@ -23,7 +23,7 @@ func (s *Service) Outbox(kind string, stats func() outbox.Stats) {
 	})
 }
 
-// outboxState asks a box at each scrape.
+// outboxState reads the counts of a box at each scrape.
 type outboxState struct {
 	stats                           func() outbox.Stats
 	waiting, oldest, ended, retries *prometheus.Desc

@@ -1,9 +1,8 @@
-// Package telemetry reports passes in metrics, and in traces where a collector is named.
+// Package telemetry reports passes as metrics, and as traces if a collector is configured.
 //
-// [Passes] keeps the last pass of each pipeline and is a [prometheus.Collector]: a service
-// registers it, a command that ends writes it to a file. What there is a series for is
-// bounded by the pipelines, their sources, their units and the kinds that agentry reads: no
-// metric has a label for the name of an object, and none holds a byte of a Secret.
+// [Passes] keeps the last pass of each pipeline and is a [prometheus.Collector]: a service registers it, a command
+// writes it to a file. The number of series is limited by the pipelines, their sources, their units and the kinds
+// that agentry reads. No metric has the name of an object in a label, and none contains a byte of a Secret.
 package telemetry
 
 import (
@@ -22,24 +21,24 @@ import (
 type Pass struct {
 	Pipeline string
 	Report   *gitsync.Report
-	// Failed says that a repository could not be reached or written, or that the
-	// configuration is wrong, so that the report says little.
+	// Failed means that a repository could not be read or written, or that the configuration is wrong. Then the
+	// report is incomplete.
 	Failed bool
 	Ended  time.Time
 	Took   time.Duration
-	// Folders says that the pipeline only lists folders and makes pipelines of them (forEach):
-	// it renders nothing, and passes only when its source moves.
+	// Folders means that the pipeline only lists folders to make pipelines of them (forEach): it renders nothing, and
+	// makes a pass only when its source changes.
 	Folders bool
 }
 
-// Passes are the last pass of each pipeline. It is safe for concurrent use.
+// Passes has the last pass of each pipeline. It is safe for concurrent use.
 type Passes struct {
 	mu   sync.Mutex
 	last map[string]outcome
-	good map[string]*summary // of the last pass that did not fail
+	good map[string]*summary // the last pass that did not fail
 }
 
-// outcome is what is kept of a pass: a report holds all that was rendered.
+// outcome is the part of a pass that is kept: a report has everything that was rendered.
 type outcome struct {
 	failed  bool
 	ended   time.Time
@@ -54,8 +53,7 @@ func NewPasses() *Passes {
 	return &Passes{last: map[string]outcome{}, good: map[string]*summary{}}
 }
 
-// Observe takes note of a pass. Of one that failed only that is known: what is held and
-// rendered is what the pass before found.
+// Observe records a pass. If it failed, the results of the pass before stay.
 func (p *Passes) Observe(pass Pass) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +63,7 @@ func (p *Passes) Observe(pass Pass) {
 	}
 }
 
-// Forget drops a pipeline: it is gone, or another replica runs it.
+// Forget drops a pipeline that was removed or that another replica runs.
 func (p *Passes) Forget(pipeline string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,8 +71,8 @@ func (p *Passes) Forget(pipeline string) {
 	delete(p.good, pipeline)
 }
 
-// WriteFile writes the metrics to a file for the textfile collector of node_exporter, which
-// sees the old file or the whole new one.
+// WriteFile writes the metrics to a file for the textfile collector of node_exporter. It replaces the file
+// atomically.
 func (p *Passes) WriteFile(name string) error {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(p); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// Service are the metrics of `agentry serve`: what its passes did, what it asks of remotes,
-// and, at each scrape, how its fleet is. Series of pipelines and remotes that are gone go.
+// Service has the metrics of `agentry serve`: of its passes, of its requests to remotes and, at each scrape, of the
+// state of its fleet. Series of removed pipelines and remotes are dropped.
 type Service struct {
 	registry *prometheus.Registry
 	passes   *Passes
@@ -28,7 +28,7 @@ type Service struct {
 	lastPush, lag                                  *prometheus.GaugeVec
 
 	mu      sync.Mutex
-	remotes map[string]bool // that have series
+	remotes map[string]bool // the remotes that have series
 }
 
 var _ fleet.Observer = (*Service)(nil)
@@ -76,7 +76,7 @@ func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "agentry_" + name, Help: help}, labels)
 }
 
-// Registry has all metrics; others may register theirs.
+// Registry returns the registry with all metrics, to which others can be added.
 func (s *Service) Registry() *prometheus.Registry { return s.registry }
 
 // Passed implements [fleet.Observer].
@@ -120,7 +120,7 @@ func (s *Service) pushed(name string, o fleet.Outcome) {
 			newest = src.Date
 		}
 	}
-	// Clocks of committers may be ahead of ours.
+	// A committer's clock can be ahead of ours.
 	s.lag.WithLabelValues(name).Set(max(0, ended.Sub(newest).Seconds()))
 }
 
@@ -132,7 +132,7 @@ func (s *Service) forget(pipeline string) {
 	s.lag.DeleteLabelValues(pipeline)
 }
 
-// Git takes note of a request; it is for [repo.Options.Observe].
+// Git records a request, for [repo.Options.Observe].
 func (s *Service) Git(r repo.Request) {
 	s.mu.Lock()
 	s.remotes[r.Remote] = true
@@ -145,7 +145,7 @@ func (s *Service) Git(r repo.Request) {
 	}
 }
 
-// gitResult is what became of a request in one word.
+// gitResult returns the result of a request in one word.
 func gitResult(err error) string {
 	if err == nil {
 		return "ok"
@@ -171,7 +171,7 @@ func gitResult(err error) string {
 	return "error"
 }
 
-// keepRemotes drops the series of remotes that are not among these.
+// keepRemotes drops the series of all other remotes.
 func (s *Service) keepRemotes(known map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

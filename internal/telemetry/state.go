@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
-// Fleet is whose state is shown; [fleet.Fleet] is one.
+// Fleet is the fleet whose state is shown; [fleet.Fleet] implements it.
 type Fleet interface {
 	Status() []fleet.Status
 	Remotes() []fleet.RemoteStatus
@@ -21,19 +21,19 @@ type Fleet interface {
 
 var _ Fleet = (*fleet.Fleet)(nil)
 
-// RateLimit is what the API of a site says is left of a limit.
+// RateLimit is the rate limit of a site's API.
 type RateLimit struct {
 	Host      string
 	Remaining int
 }
 
-// Watch shows the state of a fleet from now on. Limits, if not nil, are those of the sites
-// whose API is used. It is called once.
+// Watch adds metrics of the state of a fleet. limits returns the rate limits of sites; it may be nil. Watch is called
+// once.
 func (s *Service) Watch(f Fleet, limits func() []RateLimit) {
 	s.registry.MustRegister(&state{service: s, fleet: f, limits: limits, d: describedState()})
 }
 
-// state asks the fleet at each scrape.
+// state reads the state of the fleet at each scrape.
 type state struct {
 	service *Service
 	fleet   Fleet
@@ -99,8 +99,8 @@ func (s *state) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// remotes shows remotes by their URL. Several of one URL, which differ by credential, show as
-// the one in the worst state.
+// remotes shows remotes by their URL. Of several remotes with one URL, which differ by credential, it shows the one
+// in the worst state.
 func (s *state) remotes(gauge func(d *prometheus.Desc, value float64, labels ...string)) {
 	worst := map[string]fleet.RemoteStatus{}
 	known := map[string]bool{}
@@ -131,7 +131,7 @@ func when(t *metav1.Time) time.Time {
 	return t.Time
 }
 
-// statesOf are the states that a pipeline counts in.
+// statesOf returns the states that a pipeline is counted in.
 func statesOf(p fleet.Status) []string {
 	switch {
 	case !p.Owned:

@@ -10,14 +10,14 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-// summary is what the metrics say of a report.
+// summary is what the metrics need of a report.
 type summary struct {
 	ready    bool
 	findings map[diag.Severity]int
 	units    map[plan.UnitState]int
 	files    int
 	held     map[heldKey]int
-	since    map[string]time.Time // by unit: the oldest
+	since    map[string]time.Time // the oldest, by unit
 	commits  map[sourceKey]string
 	stale    map[sourceKey]bool
 }
@@ -42,7 +42,7 @@ func summarise(r *gitsync.Report) *summary {
 	}
 	s.countHeld(r.Held)
 	for _, src := range r.Sources {
-		// A reference counts once, also if a pipeline reads it twice, with other paths.
+		// A ref counts once even if a pipeline reads it twice, with different paths.
 		k := sourceKey{src.URL, src.Ref}
 		s.commits[k], s.stale[k] = src.Commit, s.stale[k] || src.Stale
 	}

@@ -23,17 +23,16 @@ import (
 )
 
 const (
-	// traceGrace is how long what waits may still be sent after Run is to end.
+	// traceGrace limits how long waiting traces are sent after the end of Run.
 	traceGrace = 5 * time.Second
-	// maxTraceTries is how long a batch is tried: what a collector missed for longer is given up.
+	// maxTraceTries limits how long a batch is tried before it is given up.
 	maxTraceTries = time.Minute
-	// maxErrorBytes bounds what is logged of an error.
+	// maxErrorBytes limits how much of an error is logged.
 	maxErrorBytes = 300
 )
 
-// Traces sends a trace of each pass to an OpenTelemetry collector: a span for the pass, and one
-// for each of its stages. It is OpenTelemetry's own exporter, OTLP over HTTP, which reads the
-// standard variables from the environment of the process.
+// Traces sends a trace of each pass to an OpenTelemetry collector: a span for the pass, and one for each of its
+// stages. It uses OpenTelemetry's own exporter, OTLP over HTTP, which reads the standard environment variables.
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -42,13 +41,13 @@ type Traces struct {
 
 var _ fleet.Observer = (*Traces)(nil)
 
-// NewTraces is nil if the environment names no collector, or wants no traces: nothing runs then.
+// NewTraces returns nil if the environment names no collector or disables traces.
 func NewTraces(version string, log *slog.Logger) (*Traces, error) {
 	address := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
 	if address == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return nil, nil
 	}
-	// The exporter would log what it cannot use, and send to localhost.
+	// The exporter would only log an invalid address, and send to localhost.
 	if u, err := url.Parse(strings.TrimSpace(address)); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("the endpoint for traces is no http or https URL")
 	}
@@ -69,8 +68,8 @@ func NewTraces(version string, log *slog.Logger) (*Traces, error) {
 	return &Traces{provider: p, tracer: p.Tracer("github.com/agentry-dev/agentry", trace.WithInstrumentationVersion(version)), log: log}, nil
 }
 
-// Run ends when ctx does, and sends what waits, as far as the grace goes. Until then the exporter
-// sends by itself, in batches, of a queue that drops what is too much.
+// Run waits until ctx ends, and then sends the waiting traces during the grace period. Before that, the exporter
+// sends by itself, in batches, from a queue that drops what exceeds it.
 func (t *Traces) Run(ctx context.Context) error {
 	<-ctx.Done()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceGrace)
@@ -88,7 +87,7 @@ func (t *Traces) Passed(ctx context.Context, o fleet.Outcome) {
 	}
 	attributes := []attribute.KeyValue{attribute.String("agentry.pipeline", o.After.Name), attribute.String("agentry.trigger", o.Trigger)}
 	if r := o.Report; r != nil {
-		if len(r.Sources) > 0 { // of several the first stands for all, as in hydrator.metadata
+		if len(r.Sources) > 0 { // only the first source, as in hydrator.metadata
 			attributes = append(attributes, attribute.String("agentry.source.commit", r.Sources[0].Commit))
 		}
 		attributes = append(attributes, attribute.String("agentry.output.commit", r.Commit),
@@ -108,8 +107,8 @@ func (t *Traces) Passed(ctx context.Context, o fleet.Outcome) {
 	}
 }
 
-// quiet logs what the exporter cannot send, without what may be a secret. The SDK would give it to
-// a handler of the whole process.
+// quiet logs traces that cannot be sent, without possible secrets. The SDK would pass the error to a handler of the
+// whole process.
 type quiet struct {
 	sdktrace.SpanExporter
 	log *slog.Logger
@@ -123,10 +122,10 @@ func (q quiet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) e
 	return nil
 }
 
-// urls are addresses in a text: the path of a collector's may be a secret.
+// urls matches addresses in a text: the path of a collector's can be a secret.
 var urls = regexp.MustCompile(`(https?://)(?:[^/\s"]*@)?([^/?#\s"]*)[^\s"]*`)
 
-// withoutSecrets is what went wrong, without what a collector says of it: it may repeat the headers.
+// withoutSecrets returns the error without the collector's answer, which may repeat the headers.
 func withoutSecrets(err error) error {
 	text, _, _ := strings.Cut(err.Error(), "body:")
 	text = urls.ReplaceAllString(strings.TrimRight(text, " (:"), "$1$2")

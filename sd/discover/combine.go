@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/sd/poll"
 )
 
-// combine makes one list of the pods in slices. A pod is listed once, although several slices may have
-// it: while slices are split or merged, or if it has an address of each family.
+// combine returns one list of the pods in slices. A pod is listed once even if several slices have it: while slices
+// are split or merged, or if it has an address of each family.
 func combine(parts []part) ([]poll.Pod, []Agent) {
 	type identity struct {
 		owner     merge.Owner
@@ -40,14 +40,14 @@ func combine(parts []part) ([]poll.Pod, []Agent) {
 	}), list
 }
 
-// most takes the larger expectations, because slices may differ while their Service changes.
+// most keeps the larger expectations, because slices can differ while their Service changes.
 func most(into, from map[string]int) {
 	for name, n := range from {
 		into[name] = max(into[name], n)
 	}
 }
 
-// better is the address to ask, of two of one pod. IPv4 comes first, because the agent listens on
+// better returns the preferred one of two addresses of one pod. IPv4 is preferred, because the agent listens on
 // 0.0.0.0, which excludes IPv6. Package netip orders addresses in this way.
 func better(a, b poll.Pod) poll.Pod {
 	ready := a.Ready || b.Ready

@@ -18,7 +18,7 @@ type Source interface {
 	// Run watches until ctx ends, and calls changed after each change of what Found returns.
 	// The function must return at once, without a call of Found.
 	Run(ctx context.Context, changed func())
-	// Found is what is known now.
+	// Found returns what is known now.
 	Found() Found
 	// Sees reports whether the source was ever able to list the pods of the agent. If not, an empty
 	// list means nothing.
@@ -27,7 +27,7 @@ type Source interface {
 
 // Found is what a source knows.
 type Found struct {
-	// Synced is set once all pods are known, and stays.
+	// Synced is set when all pods are known for the first time, and stays set.
 	Synced bool
 	Pods   []poll.Pod
 	// Agents are in the order of their owners.
@@ -38,12 +38,12 @@ type Found struct {
 // Agent is a GrafanaAgent, and what its Service expects of its pods.
 type Agent struct {
 	Owner merge.Owner
-	// DaemonSet and Deployment are how many targets of each integration one pod of the workload
-	// should list.
+	// DaemonSet and Deployment are the numbers of targets of each integration that one pod of the workload should
+	// list.
 	DaemonSet, Deployment map[string]int
 }
 
-// WatchState is whether a watch works.
+// WatchState is the state of a watch.
 type WatchState string
 
 // The states of a watch.
@@ -64,12 +64,12 @@ type Watch struct {
 	// Name is the namespace, empty for all of them, or the name and port of --dns.
 	Name  string     `json:"name"`
 	State WatchState `json:"state"`
-	// Known is whether it was ever answered.
+	// Known reports whether it was ever answered.
 	Known bool `json:"known"`
-	// Error is why it is forbidden or failing.
+	// Error is the reason if it is forbidden or failing.
 	Error string `json:"error,omitempty"`
-	// Heard is when its last answer or event came.
+	// Heard is the time of its last answer or event.
 	Heard time.Time `json:"heard"`
-	// Ignored says which endpoints were left out, and why.
+	// Ignored lists the endpoints that were left out, with the reason.
 	Ignored []string `json:"ignored,omitempty"`
 }

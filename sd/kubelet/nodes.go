@@ -50,12 +50,12 @@ func extract(n *corev1.Node) node {
 	return out
 }
 
-// usable is Kubernetes's rule for Endpoints.
+// usable reports whether Kubernetes accepts the address in Endpoints.
 func usable(ip netip.Addr) bool {
 	return ip.Zone() == "" && !ip.Is4In6() && !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() && !ip.IsLinkLocalMulticast()
 }
 
-// nodeWatch knows the nodes. It is the source of the reflector, and the store that it fills.
+// nodeWatch has the nodes. It is the source of the reflector, and the store that it fills.
 type nodeWatch struct {
 	client corev1client.NodeInterface
 	status *status

@@ -42,8 +42,8 @@ func foreign(kind string, object metav1.Object) error {
 	return nil
 }
 
-// withService changes a Service, which may be empty, to what it should be. What others may add stays,
-// and so does what the API server chose, such as IP families.
+// withService returns a Service, which may be empty, with the required fields. It keeps what others added and what
+// the API server chose, such as IP families.
 func withService(found *corev1.Service) *corev1.Service {
 	out := found.DeepCopy()
 	addLabels(&out.ObjectMeta)
@@ -56,7 +56,7 @@ func withService(found *corev1.Service) *corev1.Service {
 	return out
 }
 
-// withEndpoints changes Endpoints in the same way.
+// withEndpoints does the same with Endpoints.
 func withEndpoints(found *corev1.Endpoints, nodes []node) *corev1.Endpoints {
 	out := found.DeepCopy()
 	addLabels(&out.ObjectMeta)
@@ -74,7 +74,7 @@ func addLabels(meta *metav1.ObjectMeta) {
 	maps.Copy(meta.Labels, labels())
 }
 
-// addresses are those of the nodes, in the operator's order.
+// addresses returns those of the nodes, in the operator's order.
 func addresses(nodes []node) []corev1.EndpointAddress {
 	var out []corev1.EndpointAddress
 	for _, n := range nodes {

@@ -21,16 +21,16 @@ const (
 	partService part = "service" // writing the Service and its Endpoints
 )
 
-// status is what works and what fails in a replica. It logs changes, not every attempt.
+// status has the state of a replica. It logs changes, not every attempt.
 type status struct {
 	log    *slog.Logger
 	writes *prometheus.CounterVec
 
 	mu       sync.Mutex
-	leader   string // the identity of whoever leads
+	leader   string // the identity of the leader
 	leading  bool
 	failures map[part]error
-	// The rest is of the last write of this replica, or of its check that none is needed.
+	// The other fields are about the last write of this replica, or its check that no write was needed.
 	at        time.Time
 	addresses int
 	homeless  []string // the nodes without a usable address
@@ -40,7 +40,7 @@ func newStatus(log *slog.Logger) *status {
 	return &status{log: log, writes: newWrites(), failures: map[part]error{}}
 }
 
-// follow notes who leads.
+// follow records the leader.
 func (s *status) follow(leader string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,8 +48,8 @@ func (s *status) follow(leader string) {
 	s.log.Info("a leader is elected", "leader", leader)
 }
 
-// lead notes that this replica begins or stops leading. A replica that does not lead only stands for
-// election, so nothing else of it can fail.
+// lead records that this replica begins or stops leading. A passive replica only stands for election, so nothing else
+// can fail.
 func (s *status) lead(begins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *status) lead(begins bool) {
 	s.log.Info("not leading any more")
 }
 
-// report notes whether a part works.
+// report records whether a part works.
 func (s *status) report(p part, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *status) report(p part, err error) {
 	}
 }
 
-// reason is equal for equal failures. The texts of network errors differ every time.
+// reason returns a text that is equal for equal failures. The texts of network errors differ every time.
 func reason(err error) string {
 	var answer apierrors.APIStatus
 	if errors.As(err, &answer) {
@@ -93,7 +93,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// synced notes that the API server has what the nodes need.
+// synced records that the API server has what the nodes need.
 func (s *status) synced(nodes []node) {
 	var homeless []string
 	for _, n := range nodes {
@@ -114,7 +114,7 @@ func (s *status) wrote(kind string) {
 	s.log.Info("written", "kind", kind)
 }
 
-// missing says why the replica is not ready. It is empty if the replica is ready.
+// missing returns why the replica is not ready, or nil.
 func (s *status) missing() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Reason is why a group was dropped.
+// Reason is the reason for dropping a group.
 type Reason string
 
 // The reasons, which are label values of a metric.
@@ -54,7 +54,7 @@ func identity() []string {
 	}
 }
 
-// fault is why one group is dropped.
+// fault is the error of a group that is dropped.
 type fault struct {
 	reason Reason
 	text   string
@@ -64,7 +64,7 @@ func faultf(reason Reason, format string, args ...any) *fault {
 	return &fault{reason: reason, text: short(fmt.Sprintf(format, args...))}
 }
 
-// label is one of a group.
+// label is a label of a group.
 type label struct{ name, value []byte }
 
 // checker checks the groups of one answer.
@@ -74,8 +74,8 @@ type checker struct {
 	owner    []label
 	limits   Limits
 	identity []string
-	// decoded and text belong to the group that is checked, and out is where groups are written. They
-	// are reused, because a round has thousands of groups.
+	// decoded and text belong to the current group, and groups are written to out. They are reused, because a round
+	// has thousands of groups.
 	decoded decoded
 	text    []byte
 	out     []byte
@@ -114,10 +114,10 @@ func (c *checker) group(raw []byte) (Group, *fault) {
 	}
 	key := c.key(labels)
 	labels = slices.DeleteFunc(labels, func(l label) bool {
-		return len(l.value) == 0 || hasPrefix(l.name, ownerPrefix) // A label without a value is no label.
+		return len(l.value) == 0 || hasPrefix(l.name, ownerPrefix) // A label without a value is absent.
 	})
 	labels = append(labels, c.owner...)
-	c.decoded.labels = labels // To be grown once.
+	c.decoded.labels = labels // Keeps the capacity.
 	sortLabels(labels)
 	start := len(c.out)
 	c.out = appendGroup(c.out, c.target, labels)
@@ -175,7 +175,7 @@ func legacyName(name []byte) bool {
 	return len(name) > 0
 }
 
-// key hashes what tells the group from others of the pod. The labels are in order.
+// key hashes the labels that identify the group within its pod. The labels are in order.
 func (c *checker) key(labels []label) [keySize]byte {
 	c.text = c.text[:0]
 	for _, l := range labels {

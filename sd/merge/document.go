@@ -54,10 +54,10 @@ func compareEntries(a, b Entry) int {
 	return bytes.Compare(a.Fragment.bytes(), b.Fragment.bytes())
 }
 
-// All is the whole document.
+// All returns the whole document.
 func (d *Document) All() *View { return d.all }
 
-// Of is the part of one owner. It has no groups if the owner is not known.
+// Of returns the part of one owner. It has no groups if the owner is not known.
 func (d *Document) Of(owner Owner) *View {
 	if v, ok := d.owners[owner]; ok {
 		return v
@@ -74,7 +74,7 @@ type View struct {
 	zipped    func() []byte
 }
 
-// What stands around the groups.
+// The text before and after the groups.
 const (
 	opening = "["
 	closing = "]\n"
@@ -96,10 +96,10 @@ func newView(fragments []*Fragment) *View {
 	return v
 }
 
-// Size is the number of bytes that WriteTo writes.
+// Size returns the number of bytes that WriteTo writes.
 func (v *View) Size() int { return v.size }
 
-// Targets is how many targets it lists.
+// Targets returns the number of targets in it.
 func (v *View) Targets() int { return v.targets }
 
 // Tag identifies the bytes, as an ETag without quotes.
@@ -119,7 +119,7 @@ func (v *View) WriteTo(w io.Writer) (int64, error) {
 	return out.n, out.err
 }
 
-// Gzip is the compressed answer. The first call makes it.
+// Gzip returns the compressed answer. The first call computes it.
 func (v *View) Gzip() []byte { return v.zipped() }
 
 func (v *View) gzip() []byte {

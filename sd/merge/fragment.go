@@ -18,8 +18,8 @@ type Group struct {
 	json        []byte
 }
 
-// Fragment is what is known about one pod in its canonical form: its groups, sorted, each once. It is
-// immutable. Nil is the fragment without groups.
+// Fragment has the canonical groups of one pod, sorted, each once. It is immutable. Nil is the fragment without
+// groups.
 type Fragment struct {
 	groups []Group
 	data   []byte // The groups with separators; they share it.
@@ -48,8 +48,8 @@ func newFragment(groups []Group) *Fragment {
 	return f
 }
 
-// Holding is the fragment together with those groups of the previous answer whose key it lacks. For
-// keys in both, the fragment's own groups count.
+// Holding returns the fragment together with those groups of the previous answer whose key it lacks. For keys in
+// both, it has the fragment's own groups.
 func (f *Fragment) Holding(previous *Fragment) *Fragment {
 	if previous == nil || f == nil {
 		return f
@@ -73,7 +73,7 @@ func (f *Fragment) Holding(previous *Fragment) *Fragment {
 // Equal reports whether two fragments have the same bytes.
 func (f *Fragment) Equal(other *Fragment) bool { return bytes.Equal(f.bytes(), other.bytes()) }
 
-// Targets is how many targets it has.
+// Targets returns the number of its targets.
 func (f *Fragment) Targets() int {
 	if f == nil {
 		return 0
@@ -81,7 +81,7 @@ func (f *Fragment) Targets() int {
 	return len(f.groups)
 }
 
-// Size is its size in bytes.
+// Size returns its size in bytes.
 func (f *Fragment) Size() int { return len(f.bytes()) }
 
 // Integrations counts the targets by the agent's name of the integration.

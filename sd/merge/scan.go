@@ -12,7 +12,7 @@ type scanner struct {
 	at   int
 }
 
-// peek is the next byte, and 0 at the end: nothing in JSON is that byte.
+// peek returns the next byte, or 0 at the end: no byte of JSON is 0.
 func (s *scanner) peek() byte {
 	if s.at < len(s.text) {
 		return s.text[s.at]

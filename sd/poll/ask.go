@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// question is what a poll needs to know of a pod, so that it needs no lock.
+// question has what a poll needs to know about a pod, so that it needs no lock.
 type question struct {
 	addr  netip.AddrPort
 	owner merge.Owner
@@ -19,7 +19,7 @@ type question struct {
 	sum   [sha256.Size]byte // of the last good answer
 }
 
-// answer is what a pod said in a good answer.
+// answer is a good answer of a pod.
 type answer struct {
 	unchanged bool // since the last good answer; then nothing else is set
 	fragment  *merge.Fragment

@@ -23,7 +23,7 @@ type Pod struct {
 	Ready bool
 }
 
-// id is what makes a pod another pod.
+// id identifies a pod: if it changes, it is another pod.
 type id struct {
 	owner merge.Owner
 	addr  netip.AddrPort
@@ -32,7 +32,7 @@ type id struct {
 
 func (p Pod) id() id { return id{p.Owner, p.Addr, p.UID} }
 
-// State is what is known of a pod.
+// State is the state of a pod.
 type State string
 
 // The states. A pod that is gone has none: it is forgotten.
@@ -47,7 +47,7 @@ const (
 func States() []State { return []State{StateNew, StateGood, StateEmpty, StateFailing} }
 
 const (
-	// firstRetry is the first wait of a pod that never answered, or stumbled.
+	// firstRetry is the first wait of a pod that never answered, or that failed once.
 	firstRetry = time.Second
 	// longestBackOff bounds the waits of a pod that answered before.
 	longestBackOff = 5 * time.Minute
@@ -57,14 +57,14 @@ const (
 type pod struct {
 	Pod
 	state State
-	// shown is what the document has of the pod: the last good answer, and what only the one before
-	// it had. So a target goes when two good answers in a row lack it.
+	// shown is what the document has of the pod: the last good answer, and groups that only the one before it had. So
+	// a target is dropped when two good answers in a row lack it.
 	shown *merge.Fragment
 	// answer is the last good answer, and sum the hash of its bytes.
 	answer *merge.Fragment
 	sum    [sha256.Size]byte
 	drops  []merge.Drop
-	// since is when the pod entered its state, good when it answered last.
+	// since is when the pod entered its state, good when it last answered.
 	since, good, tried time.Time
 	failure            *Failure
 	failures           int // in a row
@@ -78,12 +78,12 @@ type pod struct {
 	index   int    // in the queue's heap; -1 while in flight
 	holds   *queue // whose worker the poll in flight holds; nil if the poll is slow
 	due     time.Time
-	grid    time.Time // the due time without jitter
+	grid    time.Time // the due time, without jitter
 	turned  bool      // turned ready while in flight
 	rounded bool      // was spread over the interval
 }
 
-// accept takes a good answer. It returns whether the document changes.
+// accept records a good answer. It returns whether the document changes.
 func (p *pod) accept(now time.Time, a answer) (changed bool) {
 	before := p.shown
 	if a.unchanged {
@@ -101,7 +101,7 @@ func (p *pod) accept(now time.Time, a answer) (changed bool) {
 	return !p.shown.Equal(before)
 }
 
-// fail notes a poll that failed. What is shown stays.
+// fail records a failed poll. What is shown stays.
 func (p *pod) fail(now time.Time, f *Failure) {
 	p.enter(now, StateFailing)
 	p.failure = f
@@ -128,7 +128,7 @@ func (p *pod) plan(now, origin time.Time, interval time.Duration) {
 	p.due = origin.Add(p.due.Sub(origin).Truncate(interval / batches))
 }
 
-// next sets when to poll next, to the moment.
+// next sets the exact time of the next poll.
 func (p *pod) next(now time.Time, interval time.Duration) {
 	if p.state == StateFailing {
 		p.rounded = false
@@ -152,7 +152,7 @@ func (p *pod) next(now time.Time, interval time.Duration) {
 	p.due = p.grid.Add(jitter(interval))
 }
 
-// backOff is how long a failing pod waits.
+// backOff returns how long a failing pod waits.
 func (p *pod) backOff(interval time.Duration) time.Duration {
 	wait, most := firstRetry, interval
 	switch {
@@ -175,23 +175,23 @@ func (p *pod) stumbled() bool {
 	return p.state == StateFailing && p.failures == 1 && p.answered() && p.failure.Reason != ReasonTimeout
 }
 
-// jitter is up to a twentieth of d, either way.
+// jitter returns a random duration of at most a twentieth of d, positive or negative.
 func jitter(d time.Duration) time.Duration {
 	return time.Duration((rand.Float64() - 0.5) / 10 * float64(d))
 }
 
-// Status is what is known about a pod, for people and metrics.
+// Status is the state of a pod, for people and metrics.
 type Status struct {
 	Pod
 	State State
-	// Since is when it entered this state, Good when it answered last, Tried when it was asked last,
-	// Next when it will be asked. Zero means never.
+	// Since is when it entered this state, Good when it last answered, Tried when it was last asked, Next when it
+	// will be asked. Zero means never.
 	Since, Good, Tried, Next time.Time
-	// Failure is why the last poll failed, and Failures how many did in a row.
+	// Failure is the error of the last poll, and Failures the number of failures in a row.
 	Failure  *Failure
 	Failures int
-	// Answer is its last good answer, Shown what the document has of it. If Good is zero, the pod gave
-	// that answer to another replica.
+	// Answer is its last good answer, Shown what the document has of it. If Good is zero, the pod gave that answer to
+	// another replica.
 	Answer, Shown *merge.Fragment
 	// Drops are the groups of the last good answer that were left out.
 	Drops []merge.Drop

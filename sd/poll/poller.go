@@ -78,7 +78,7 @@ const publishEvery = 100 * time.Millisecond
 // Poller polls pods.
 type Poller struct {
 	options  Options
-	origin   time.Time // that due times are counted from
+	origin   time.Time // due times are counted from it
 	wake     chan struct{}
 	document atomic.Pointer[merge.Document]
 	buffers  sync.Pool
@@ -86,11 +86,11 @@ type Poller struct {
 
 	mu   sync.Mutex
 	pods map[id]*pod
-	// order is that of the pods in the document, nil after some came or went.
+	// order has the pods in the order of the document. It is nil after pods came or went.
 	order []*pod
 	// The queues of pods that answer, of new pods and those that turned ready, and of failing pods.
 	healthy, fresh, failing queue
-	// slow is how many polls gave their worker back.
+	// slow is the number of polls that gave their worker back.
 	slow int
 	// size is the sum of the sizes of the document's fragments.
 	size int
@@ -111,18 +111,18 @@ func New(options Options) *Poller {
 	return p
 }
 
-// Document is the document of all last good answers. It is nil until the first round ended, in
-// which each pod of the first Set was tried once.
+// Document returns the document of all last good answers. It is nil until the end of the first round, in which each
+// pod of the first Set is tried once.
 func (p *Poller) Document() *merge.Document { return p.document.Load() }
 
-// Waiting is how many pods the round still waits for; false before the first Set.
+// Waiting returns how many pods the round still waits for. It returns false before the first Set.
 func (p *Poller) Waiting() (int, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting, p.started
 }
 
-// Status is what is known of each pod, in no order.
+// Status returns the state of each pod, in no order.
 func (p *Poller) Status() []Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +168,7 @@ func (p *Poller) add(now time.Time, new Pod) {
 	p.options.Log.Debug("pod found", "pod", new.Name, "addr", new.Addr, "agent", new.Owner)
 }
 
-// update takes over what changed about a pod. A pod that turned ready is polled soon.
+// update records the changes of a pod. A pod that turned ready is polled soon.
 func (p *Poller) update(now time.Time, known *pod, pod Pod) {
 	turned := pod.Ready && !known.Ready
 	known.Pod = pod
@@ -254,5 +254,5 @@ func (p *Poller) step(ctx context.Context) time.Duration {
 // first, so that pods that answer slowly leave workers to them.
 func (p *Poller) queues() []*queue { return []*queue{&p.fresh, &p.failing, &p.healthy} }
 
-// busy is how many workers are in use.
+// busy returns the number of workers in use.
 func (p *Poller) busy() int { return p.healthy.inFlight + p.fresh.inFlight + p.failing.inFlight }

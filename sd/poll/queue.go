@@ -33,7 +33,7 @@ func (q *queue) next(now time.Time) *pod {
 	return p
 }
 
-// nextDue is when the next pod is due, if the queue has a worker left for it.
+// nextDue returns when the next pod is due, if the queue has a worker left for it.
 func (q *queue) nextDue() (time.Time, bool) {
 	if len(q.pods) == 0 || q.inFlight >= q.limit {
 		return time.Time{}, false

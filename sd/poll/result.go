@@ -7,7 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/sd/merge"
 )
 
-// done takes the result of a poll.
+// done handles the result of a poll.
 func (p *Poller) done(ctx context.Context, polled *pod, took time.Duration, a answer, failure *Failure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *Poller) requeue(now time.Time, polled *pod) {
 	}
 }
 
-// accept takes a good answer, unless the document has no room for it.
+// accept accepts a good answer, unless the document has no room for it.
 func (p *Poller) accept(now time.Time, polled *pod, a answer) *Failure {
 	old := polled.shown.Size()
 	if grown := a.fragment.Size() - old; grown > 0 && p.size+grown > p.options.MaxDocument {
@@ -65,7 +65,7 @@ func (p *Poller) accept(now time.Time, polled *pod, a answer) *Failure {
 	return nil
 }
 
-// dropped is how many groups were dropped.
+// dropped returns the number of dropped groups.
 func dropped(drops []merge.Drop) (n int) {
 	for _, d := range drops {
 		n += d.Count
@@ -93,7 +93,7 @@ func (p *Poller) logChange(polled *pod, before State, droppedBefore int) {
 	}
 }
 
-// fail notes that a poll failed, and logs the first failure in a row.
+// fail records a failed poll, and logs the first failure in a row.
 func (p *Poller) fail(now time.Time, polled *pod, failure *Failure) {
 	was := polled.state
 	polled.fail(now, failure)

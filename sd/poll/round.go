@@ -19,7 +19,7 @@ func (p *Poller) await(pods iter.Seq[*pod]) {
 	}
 }
 
-// tried notes that a pod was tried or is gone, so that the round no longer waits for it.
+// tried records that a pod was tried or is gone, so that the round no longer waits for it.
 func (p *Poller) tried(pod *pod) {
 	if !pod.awaited {
 		return
@@ -80,9 +80,8 @@ func (p *Poller) startRecall(ctx context.Context) {
 	})
 }
 
-// adopt takes the answer that a pod gave to another replica for its last good one, unless the pod
-// answered in the meantime or the document has no room. The pod still counts as one that never
-// answered, so that it is tried soon.
+// adopt uses the answer that a pod gave to another replica as its last good one, unless the pod answered in the
+// meantime or the document has no room. The pod still counts as one that never answered, so that it is tried soon.
 func (p *Poller) adopt(pod *pod, said *merge.Fragment) {
 	if pod.answered() || p.pods[pod.id()] != pod || p.size+said.Size() > p.options.MaxDocument {
 		return
@@ -91,7 +90,7 @@ func (p *Poller) adopt(pod *pod, said *merge.Fragment) {
 	p.size += said.Size()
 }
 
-// publish makes a document of what all pods show.
+// publish builds a document of what all pods show.
 func (p *Poller) publish(now time.Time) {
 	if p.order == nil {
 		p.order = slices.SortedFunc(maps.Values(p.pods), func(a, b *pod) int {

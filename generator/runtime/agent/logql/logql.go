@@ -2,6 +2,13 @@
 //
 // This is not the LogQL of queries. The agent's stages (clients/pkg/logentry/logql of Loki k190) know one set of
 // label matchers and any number of line filters:
+//
+//	selector = "{" matcher { "," matcher } "}" { filter }
+//	matcher  = name ( "=" | "!=" | "=~" | "!~" ) string
+//	filter   = ( "|=" | "!=" | "|~" | "!~" ) string
+//
+// Strings are those of Go in double quotes, and white space and comments are Go's. There are no parsers, label
+// filters, formatting stages or strings in backquotes.
 package logql
 
 import (

@@ -52,3 +52,26 @@ func Lookup(code Code) (CodeInfo, bool) {
 	}
 	return all[i], true
 }
+
+// Severities returns the severities that diagnostics with the code have, the most serious one first.
+func (c Code) Severities() []Severity {
+	switch c {
+	case BooleanKey, EncryptedSecret, UnknownKind, PlainManifests,
+		SelectsNothing, UnknownNamespace, SelectedTwice, RendersNothing, NotRendered, FileAccessDenied, EnforcedLabel, OptionalMissing,
+		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError,
+		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, PodWarning,
+		Drift, NoteRefused, InlinedSecretChanged, PipelineKept:
+		return []Severity{Warning}
+	case DefaultNamespace, OldIntegrationName, StopsTheOthers:
+		return []Severity{Info}
+	case MissingTargetNamespace, ReadsAgentFile:
+		return []Severity{Warning, Info}
+	case UnknownField, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
+		SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
+		SourcePathMissing, PipelineInvalid:
+		return []Severity{Error, Warning}
+	case InvalidSetting:
+		return []Severity{Error, Warning, Info}
+	}
+	return []Severity{Error}
+}

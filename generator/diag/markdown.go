@@ -14,10 +14,20 @@ func Markdown(topics []Topic) string {
 		}
 		b.WriteString("\n## " + t.Title + "\n")
 		for _, c := range t.Codes {
-			b.WriteString("\n### " + string(c.Code) + "\n\n" + c.Summary + "\n\n" + c.Help + "\n")
+			b.WriteString("\n### " + string(c.Code) + "\n\n" + c.Summary + "\n\n*" + severityWords(c.Code) + ".* " + c.Help + "\n")
 		}
 	}
 	return b.String()
+}
+
+// severityWords returns the severities of a code in words: Error or warning.
+func severityWords(c Code) string {
+	var words []string
+	for _, s := range c.Severities() {
+		words = append(words, string(s))
+	}
+	text := strings.Join(words, " or ")
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 const markdownHead = `# Diagnostics

@@ -20,7 +20,7 @@ const (
 	// readTimeout is for a request with its body. Webhooks have a shorter limit.
 	readTimeout    = 30 * time.Second
 	writeTimeout   = time.Minute
-	idleTimeout    = 2 * time.Minute
+	idleTimeout    = time.Minute
 	maxHeaderBytes = 16 << 10
 	// ShutdownTimeout is how long running requests may continue when the service stops.
 	ShutdownTimeout = 5 * time.Second
@@ -40,6 +40,7 @@ func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
 	defer cancel(nil)
 	var running sync.WaitGroup
 	for _, l := range listeners {
+		l.Listener = limited(l.Listener)
 		server := newServer(l, log)
 		running.Go(func() {
 			if err := serve(server, l); !errors.Is(err, http.ErrServerClosed) {

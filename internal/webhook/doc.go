@@ -5,7 +5,7 @@
 // read, only hashed as it streams by. A request is genuine when it is signed with, or carries,
 // a secret of that address. Secrets are compared in constant time, and an unknown address does
 // the same work and gets the same answer as a wrong secret: nobody learns which repositories
-// there are. Bodies are bounded in size and time, requests in number for each client and, once
+// there are. Bodies are bounded in size, time and number, requests in number for each client and, once
 // they are genuine, for each repository; a delivery that was seen before triggers nothing.
 //
 // Answers are a status without a body:
@@ -15,7 +15,7 @@
 //	401  the request carries no signature or token, or its timestamp is too far off
 //	404  no such address, or a wrong secret
 //	405  not a POST
-//	408  the body came too slowly
+//	408  the body came too slowly, or too many came at once
 //	413  the body is too large
 //	429  too many requests; polling finds the change
 package webhook

@@ -23,7 +23,8 @@ const (
 	DefaultMaxBodyBytes = 1 << 20
 	// BodyTimeout is how long a body may take.
 	BodyTimeout = 10 * time.Second
-	// MaxBodies is how many bodies are read at once.
+	// MaxBodies is how many bodies are read at once. If there are more, the oldest of the client with most of them is
+	// given up.
 	MaxBodies = 128
 
 	// ClientPerSecond and ClientBurst bound the requests of an address, whatever they are;
@@ -71,7 +72,7 @@ type Options struct {
 // Handler answers webhooks. It is safe for concurrent use.
 type Handler struct {
 	options Options
-	bodies  chan struct{}
+	bodies  *bodies
 
 	mu       sync.Mutex
 	clients  *recent[string, *rate.Limiter]
@@ -87,7 +88,7 @@ type Handler struct {
 func New(o Options) *Handler {
 	h := &Handler{
 		options: o,
-		bodies:  make(chan struct{}, MaxBodies),
+		bodies:  newBodies(MaxBodies),
 		clients: newRecent[string, *rate.Limiter](maxClients),
 		seen:    newRecent[[sha256.Size]byte, time.Time](MaxDeliveries),
 		now:     time.Now,
@@ -140,12 +141,14 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 	if signature.IsEmpty() {
 		return http.StatusUnauthorized, Unauthorized
 	}
-	select {
-	case h.bodies <- struct{}{}:
-		defer func() { <-h.bodies }()
-	default:
-		return http.StatusTooManyRequests, Limited
+	if r.ContentLength > h.bodyLimit(k) {
+		return http.StatusRequestEntityTooLarge, TooLarge
 	}
+	// Servers of tests have no deadlines; those of the service do.
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Now().Add(BodyTimeout))
+	done := h.bodies.begin(clientOf(r.RemoteAddr), func() { _ = connection.SetReadDeadline(time.Now()) })
+	defer done()
 	keys, real := h.keysOf(at)
 	digest, genuine, err := h.check(w, r, h.bodyLimit(k), signature, keys)
 	switch {
@@ -170,11 +173,6 @@ var errOutOfTime = errors.New("the time that is signed is not now")
 
 // check reads the body to its end and compares the signature with all keys.
 func (h *Handler) check(w http.ResponseWriter, r *http.Request, limit int64, signature kind.Signature, keys []key) (digest [sha256.Size]byte, genuine bool, err error) {
-	if r.ContentLength > limit {
-		return digest, false, &http.MaxBytesError{Limit: limit}
-	}
-	// Servers of tests have no deadlines; those of the service do.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(BodyTimeout))
 	sum, macs := sha256.New(), make([]hash.Hash, len(keys))
 	hashes := []io.Writer{sum}
 	for i, k := range keys {

@@ -119,35 +119,79 @@ type errDeadline struct{}
 func (errDeadline) Error() string        { return "i/o timeout" }
 func (errDeadline) Is(target error) bool { return target.Error() == "i/o timeout" }
 
-// TestBodiesAtOnce holds as many bodies open as may be.
-func TestBodiesAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(0, hooks("generic")...)
-		w.options.Observe = nil // It is called by many here.
-		var open []*io.PipeWriter
-		for i := range MaxBodies {
-			body, feed := io.Pipe()
-			open = append(open, feed)
-			go func() {
-				r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)
-				r.Body, r.RemoteAddr = body, fmt.Sprintf("10.0.0.%d:1", i)
-				r.Header.Set("X-Signature", sha("wrong", ""))
-				w.ServeHTTP(httptest.NewRecorder(), r)
-			}()
-		}
-		synctest.Wait()
-		send := func() int {
-			return w.send(delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}).Code
-		}
-		if got := send(); got != 429 {
-			t.Errorf("one body too many got %d", got)
-		}
-		for _, feed := range open {
-			_ = feed.Close()
-		}
-		synctest.Wait()
-		if got := send(); got != 202 {
-			t.Errorf("afterwards %d", got)
-		}
-	})
+// TestSlowBodiesGiveWay holds more bodies open than may be: genuine requests are answered at once.
+func TestSlowBodiesGiveWay(t *testing.T) {
+	for name, client := range map[string]func(i int) string{
+		"of many clients":     func(i int) string { return fmt.Sprintf("10.0.%d.1:1", i) },
+		"of one client":       func(int) string { return "10.0.0.1:1" },
+		"by the same address": func(int) string { return "192.0.2.1:1234" }, // that of httptest's requests, as behind a proxy
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(0, hooks("generic")...)
+				w.options.Observe = nil // It is called by many here.
+				answers := make(chan int, MaxBodies+20)
+				for i := range MaxBodies + 20 {
+					body, feed := io.Pipe()
+					out := &deadlines{ResponseRecorder: httptest.NewRecorder(), expire: feed}
+					go func() {
+						r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)
+						r.Body, r.RemoteAddr = body, client(i)
+						r.Header.Set("X-Signature", sha("wrong", ""))
+						w.ServeHTTP(out, r)
+						answers <- out.Code
+					}()
+				}
+				synctest.Wait()
+				if got := w.send(delivery{path: "/hook/generic/" + shop, header: map[string]string{"X-Signature": sha(secret, "")}}).Code; got != 202 {
+					t.Errorf("a genuine request got %d", got)
+				}
+				synctest.Wait()
+				if n := len(answers); n != 21 {
+					t.Errorf("%d were given up; 21 are too many", n)
+				}
+				time.Sleep(BodyTimeout)
+				synctest.Wait()
+				for range MaxBodies + 20 {
+					if got := <-answers; got != 408 {
+						t.Errorf("a slow one got %d", got)
+					}
+				}
+				if n := len(w.bodies.reading); n != 0 {
+					t.Errorf("%d bodies are still counted", n)
+				}
+			})
+		})
+	}
+}
+
+// TestTheClientWithMostBodiesGivesWay: the oldest of them, whoever comes.
+func TestTheClientWithMostBodiesGivesWay(t *testing.T) {
+	var given []string
+	b := newBodies(4)
+	for i, client := range []string{"genuine", "attacker", "attacker", "attacker", "another", "attacker"} {
+		b.begin(client, func() { given = append(given, fmt.Sprint(client, i)) })
+	}
+	if diff := cmp.Diff([]string{"attacker1", "attacker2"}, given); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTooLargeBodiesAreRefusedUnread, by what they say of themselves.
+func TestTooLargeBodiesAreRefusedUnread(t *testing.T) {
+	w := newWorld(100, hooks("generic")...)
+	r := httptest.NewRequest(http.MethodPost, "http://h/hook/generic/"+shop, nil)
+	r.Body, r.ContentLength = io.NopCloser(errReader{t}), 101
+	r.Header.Set("X-Signature", sha(secret, ""))
+	out := httptest.NewRecorder()
+	if w.ServeHTTP(out, r); out.Code != 413 {
+		t.Errorf("got %d", out.Code)
+	}
+}
+
+type errReader struct{ t *testing.T }
+
+func (r errReader) Read([]byte) (int, error) {
+	r.t.Error("the body was read")
+	return 0, io.EOF
 }

@@ -40,6 +40,9 @@ type Options struct {
 	SDAggregator scrape.SDAggregator
 	// Integrations is the catalogue of integrations; nil is the agent's own.
 	Integrations *integration.Catalogue
+	// Admit is asked before anything is rendered whether about so many bytes of memory may be used. Its error is
+	// [Output.Refused], and nothing is rendered. Nil: they may.
+	Admit func(bytes int64) error
 	// LastGood is what units were last rendered from; nil when nothing is known of it.
 	LastGood LastGood
 }
@@ -62,6 +65,8 @@ type Output struct {
 	Units []*Unit
 	// Diags are all findings, the units' included, sorted and without doubles.
 	Diags diag.List
+	// Refused is the error of [Options.Admit].
+	Refused error
 	// Hierarchies belong to Units, one each.
 	Hierarchies []*hierarchy.Hierarchy
 
@@ -84,6 +89,11 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	out := &Output{renderer: renderer{set, opts}, Hierarchies: known.hierarchies}
 	if out.Hierarchies == nil {
 		out.Hierarchies = hierarchy.Build(set, opts.AgentSelector)
+	}
+	if opts.Admit != nil {
+		if out.Refused = opts.Admit(memoryFor(out.Hierarchies, set)); out.Refused != nil {
+			return out
+		}
 	}
 	out.Units = make([]*Unit, len(out.Hierarchies))
 	fault.Each(len(out.Units), func(i int) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/hold"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -17,6 +18,7 @@ type pass struct {
 	*Syncer
 	since  time.Time // what remotes answered after it is not asked again
 	gate   gate
+	budget *budget.Pass
 	report *Report
 }
 
@@ -33,6 +35,8 @@ func (p *pass) run(ctx context.Context) error {
 		return err
 	}
 	defer p.gate.leave()
+	p.budget = p.output.Budget().Pass(ctx)
+	defer p.budget.End()
 	p.report.enter(StageRender)
 	rd := p.output.Reader()
 	defer rd.Close()
@@ -73,7 +77,11 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	}
 	options := p.render
 	options.LastGood, options.Review = in.LastGood, p.options.Review
+	options.Admit = p.budget.Take
 	in.Rendered = generator.Render(in.Objects.Set, options, p.memory.rendered)
+	if in.Rendered.Refused != nil {
+		return nil, fmt.Errorf("render the inputs: %w", in.Rendered.Refused)
+	}
 	planned, err := plan.Decide(in)
 	if err != nil {
 		return nil, err
@@ -102,13 +110,13 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 // read reads the inputs, and replaces what cannot be read by its last good version.
 func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	parse := p.pipeline.Spec.ParseOptions()
-	inputs, err := p.sources.Read(from.commits, parse)
+	inputs, err := p.sources.Read(p.budget, from.commits, parse)
 	if err != nil {
 		return err
 	}
 	p.report.Diags = append(p.report.Diags, inputs.Diags...)
 	p.report.Ignored = inputs.Ignored
-	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Online: p.online(ctx)}
+	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget, Online: p.online(ctx)}
 	in.LastGood = hold.NewLastGood(from.branch, history, &p.memory.lastGood)
 	in.Objects, err = hold.Replace(inputs, in.LastGood)
 	return err

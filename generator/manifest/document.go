@@ -9,10 +9,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is one document of a file, shared by the objects that were read from it. To save memory it keeps
-// only its text: positions are found by parsing it again.
+// document is one document of a file, shared by the objects that were read from it.
 type document struct {
 	source, file string
+	*content
+}
+
+// content is the text of a document, shared by all files with the same content. To save memory it keeps only the
+// text: positions are found by parsing it again.
+type content struct {
 	text         string
 	line, column int // position of the text's first character in the file, from 1
 
@@ -29,7 +34,7 @@ type place struct {
 }
 
 // inFile converts a position in the text to one in the file. A column of 0 means unknown.
-func (d *document) inFile(line, column int) (int, int) {
+func (d *content) inFile(line, column int) (int, int) {
 	if line == 1 && column > 0 {
 		column += d.column - 1
 	}
@@ -40,7 +45,7 @@ func (d *document) inFile(line, column int) (int, int) {
 var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
 
 // root returns the parsed text. It has no content if parsing failed.
-func (d *document) root() *yaml.Node {
+func (d *content) root() *yaml.Node {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if root := d.tree.Value(); root != nil {

@@ -68,6 +68,8 @@ type Object struct {
 	Value any
 	// Digest changes whenever Value could change.
 	Digest [32]byte
+	// Bytes estimates the memory that the object takes, without its text and strings.
+	Bytes int
 
 	at place
 }

@@ -116,6 +116,34 @@ func Parse(f File, opts Options) Result {
 	return p.result
 }
 
+// At returns the result of a file with the same content at another path. The two share what they can.
+func (r Result) At(path string) Result {
+	documents := map[*document]*document{}
+	move := func(objects []*Object) []*Object {
+		out := make([]*Object, len(objects))
+		for i, o := range objects {
+			moved := *o
+			if documents[o.at.document] == nil {
+				documents[o.at.document] = &document{o.at.source, path, o.at.content}
+			}
+			moved.at.document = documents[o.at.document]
+			out[i] = &moved
+		}
+		return out
+	}
+	r.Objects, r.LeftOut, r.Diags = move(r.Objects), move(r.LeftOut), slices.Clone(r.Diags)
+	for i := range r.Diags {
+		r.Diags[i].File = path
+	}
+	return r
+}
+
+// ParsingBytes is how much memory [Parse] can need for a file of that size, besides the result.
+func ParsingBytes(size int64) int64 {
+	const bytesPerValue = 400
+	return 3*size + bytesPerValue*min(size, yamlvalue.MaxValues)
+}
+
 // parser collects the result of one file.
 type parser struct {
 	file   File
@@ -154,7 +182,7 @@ func kindsNamed(text string) []string {
 func (p *parser) document(d stream.Document) {
 	// One copy, which the object and its strings share, so that the file's bytes can be freed.
 	text := string(d.Text)
-	doc := &document{source: p.file.Source, file: p.file.Path, text: text, line: d.Line, column: d.Column}
+	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}}
 	if !utf8.ValidString(text) {
 		line, column := doc.inFile(offsetPosition(text, firstInvalid(text)))
 		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", "", text)

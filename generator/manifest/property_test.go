@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -238,6 +240,43 @@ func TestConcurrentParse(t *testing.T) {
 	for range 4 {
 		if err := <-done; err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestAtIsParseAtAnotherPath moves the results of all fixtures.
+func TestAtIsParseAtAnotherPath(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(names) < 10 {
+		t.Fatal(names, err)
+	}
+	shape := func(r Result) any {
+		var out []string
+		for _, list := range [][]*Object{r.Objects, r.LeftOut} {
+			for _, o := range list {
+				line, column := o.Position("spec")
+				out = append(out, fmt.Sprint(o.ID, o.Digest, o.File(), line, column, o.Text()))
+			}
+		}
+		return []any{out, r.Diags, r.Ignored, r.Invalid, r.Broken}
+	}
+	for _, name := range names {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			opts := Options{DefaultNamespace: "m"}
+			here := Parse(File{Source: "s", Path: "here.yaml", Data: f.Data}, opts)
+			before := shape(here)
+			there := Parse(File{Source: "s", Path: "there.yaml", Data: f.Data}, opts)
+			if diff := cmp.Diff(shape(there), shape(here.At("there.yaml"))); diff != "" {
+				t.Errorf("%s: %s (-read there +moved):\n%s", name, f.Name, diff)
+			}
+			if diff := cmp.Diff(before, shape(here)); diff != "" {
+				t.Errorf("%s: %s: what was moved has changed:\n%s", name, f.Name, diff)
+			}
 		}
 	}
 }

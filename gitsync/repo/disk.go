@@ -23,10 +23,15 @@ func isDisk(err error) bool {
 	return false
 }
 
-// explainDisk wraps an error of the disk in [ErrCache].
+// explainDisk wraps an error of the disk in [ErrCache], and one for too many open files in [ErrFiles].
 func explainDisk(err error) error {
-	if err == nil || errors.Is(err, ErrCache) || !isDisk(err) {
+	switch {
+	case err == nil || errors.Is(err, ErrCache) || errors.Is(err, ErrFiles):
 		return err
+	case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("%w: %w", ErrFiles, err)
+	case isDisk(err):
+		return fmt.Errorf("%w: %w", ErrCache, err)
 	}
-	return fmt.Errorf("%w: %w", ErrCache, err)
+	return err
 }

@@ -10,6 +10,9 @@ var (
 	// the cache is lost, and the next call tries again.
 	ErrCache = errors.New("cache directory cannot be used")
 
+	// ErrFiles means that the process or the machine has too many open files.
+	ErrFiles = errors.New("too many files are open")
+
 	// ErrLostRace means that a ref has moved to a value that is neither the expected one nor the new one.
 	ErrLostRace = errors.New("ref was moved by someone else")
 	// ErrHeldBack means that a ref was not moved because another ref of the same push could not be moved.

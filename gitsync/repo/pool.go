@@ -24,7 +24,7 @@ type pooled struct {
 
 // NewPool returns an empty pool with its caches below dir.
 func NewPool(dir string, opts Options) *Pool {
-	return &Pool{dir: dir, opts: opts, repos: map[string]*pooled{}}
+	return &Pool{dir: dir, opts: opts.withDefaults(), repos: map[string]*pooled{}}
 }
 
 // Open is the function [Open], but returns the same Repo for the same normalised URL and read credential. Each

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/repo/store"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
@@ -25,8 +26,11 @@ type Options struct {
 	MaxFetchBytes int64
 	// MaxCloneBytes limits the pack of a clone. If it is larger, the fetch is an error. Default 2 GiB.
 	MaxCloneBytes int64
-	// MaxObjectBytes limits the files of a fetched pack in its whole history. Default 256 MiB.
+	// MaxObjectBytes limits the files of a fetched pack in its whole history. Those that Git stores as a difference to
+	// another version may have half as many. Default 256 MiB.
 	MaxObjectBytes int64
+	// MaxUnpackedBytes limits what all objects of a fetched pack have together, unpacked. Default 16 GiB.
+	MaxUnpackedBytes int64
 	// StallTimeout limits how long a remote may take for 1 KiB. After a request, when it works before it
 	// answers, the limit is four times as long. Default 30 s.
 	StallTimeout time.Duration
@@ -34,6 +38,8 @@ type Options struct {
 	MaxPacks int
 	// ReaderCacheBytes is how much a Reader caches. Default 16 MiB.
 	ReaderCacheBytes int64
+	// Budget bounds the memory of the process that uses the Repo. Nil: one of its own.
+	Budget *budget.Budget `json:"-"`
 	// Observe is called after each request to the remote, unless it is nil. It must not block.
 	Observe func(Request) `json:"-"`
 }
@@ -53,9 +59,13 @@ func (o Options) withDefaults() Options {
 	if o.MaxPacks <= 0 {
 		o.MaxPacks = 100
 	}
+	if o.Budget == nil {
+		o.Budget = budget.New(0)
+	}
 	orDefault(&o.MaxFetchBytes, 64<<20)
 	orDefault(&o.MaxCloneBytes, 2<<30)
 	orDefault(&o.MaxObjectBytes, 256<<20)
+	orDefault(&o.MaxUnpackedBytes, 16<<30)
 	orDefault(&o.ReaderCacheBytes, 16<<20)
 	return o
 }
@@ -148,6 +158,9 @@ func (r *Repo) takeClient(auth transport.Auth) (*sharedClient, error) {
 		return transport.NewClient(transport.Remote{URL: r.raw, Auth: auth}, r.opts.StallTimeout)
 	})
 }
+
+// Budget returns the budget of the process, which all repositories of a [Pool] share.
+func (r *Repo) Budget() *budget.Budget { return r.opts.Budget }
 
 // Reader opens a Reader of the cache, for one goroutine. The caller must close it.
 func (r *Repo) Reader() *object.Reader { return r.objects.Reader() }

@@ -89,7 +89,9 @@ func (f *fetch) save(st store.Store, req transport.FetchRequest, answer *transpo
 			return err
 		}
 	}
-	err := st.Receive(answer.Pack, w.maxBytes, f.repo.opts.MaxObjectBytes)
+	err := st.Receive(f.ctx, answer.Pack, store.Limits{
+		PackBytes: w.maxBytes, ObjectBytes: f.repo.opts.MaxObjectBytes, AllBytes: f.repo.opts.MaxUnpackedBytes, Work: f.repo.opts.Budget.Work,
+	})
 	cut := answer.Err() != nil || w.clone && errors.Is(err, store.ErrBadPack)
 	if err != nil && (cut || f.ctx.Err() != nil) {
 		return f.session.Explain("fetch", errors.Join(answer.Err(), err))

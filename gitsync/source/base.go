@@ -6,6 +6,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
@@ -27,8 +28,8 @@ type Found struct {
 }
 
 // read parses the files that differ. It reuses files that are parsed already.
-func (b *Base) read(src *Source, head plumbing.Hash, opts manifest.Options, old *Base) error {
-	changes, _, err := src.diff(b.Commit.Tree, head)
+func (b *Base) read(pass *budget.Pass, src *Source, head plumbing.Hash, opts manifest.Options, old *Base) error {
+	changes, _, err := src.diff(pass, b.Commit.Tree, head)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (b *Base) read(src *Source, head plumbing.Hash, opts manifest.Options, old 
 		}
 		b.Files[c.Path] = f
 	}
-	if err := src.parse(fresh, opts); err != nil {
+	if err := src.parse(pass, fresh, opts); err != nil {
 		return err
 	}
 	for _, f := range b.Files {
@@ -60,7 +61,7 @@ func (b *Base) read(src *Source, head plumbing.Hash, opts manifest.Options, old 
 // readBase reads the base of a source. It reads only the files that differ from the head; the other files are
 // the head's. The result is cached until one of the two moves. get returns the commit of the base, or nil if it
 // is not available.
-func (s *Source) readBase(id plumbing.Hash, head *object.Commit, opts manifest.Options, get func() (*object.Commit, error)) (*Base, error) {
+func (s *Source) readBase(pass *budget.Pass, id plumbing.Hash, head *object.Commit, opts manifest.Options, get func() (*object.Commit, error)) (*Base, error) {
 	old := s.base
 	if old != nil && old.id == id && old.head == head.Hash {
 		return old, nil
@@ -71,7 +72,7 @@ func (s *Source) readBase(id plumbing.Hash, head *object.Commit, opts manifest.O
 		b.Commit, err = get()
 	}
 	if err == nil && b.Commit != nil {
-		err = b.read(s, head.Tree, opts, old)
+		err = b.read(pass, s, head.Tree, opts, old)
 	}
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -19,6 +20,7 @@ type History struct {
 	*Inputs
 	Bases  []plumbing.Hash  // the commits that the output was last rendered from, zero if unknown
 	Parse  manifest.Options // of manifests
+	Budget *budget.Pass
 	Online Online
 }
 
@@ -32,7 +34,7 @@ var ErrNoAnswer = errors.New("no answer in time")
 // Base returns a source at its base. The result is cached until the base or the head moves.
 func (h *History) Base(i int) (*Base, error) {
 	src, id := h.Sources[i], h.Bases[i]
-	b, err := src.readBase(id, h.Commits[i], h.Parse, func() (*object.Commit, error) { return h.Commit(i, id) })
+	b, err := src.readBase(h.Budget, id, h.Commits[i], h.Parse, func() (*object.Commit, error) { return h.Commit(i, id) })
 	if err != nil {
 		return nil, fmt.Errorf("read %s of %s, which was rendered last: %w", id, src.Repo.URL(), err)
 	}
@@ -128,5 +130,5 @@ func (h *History) File(i int, commit plumbing.Hash, name, blob string) (*File, e
 		return nil, err
 	}
 	f := src.File(name, entry)
-	return f, src.ParseFile(rd, f, h.Parse)
+	return f, src.parseFile(h.Budget, rd, f, h.Parse)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -17,10 +18,10 @@ import (
 
 // diff returns the readable files in which two trees differ, and the rules of the second tree's .sourceignore
 // files. A file differs too if a changed .sourceignore file hides or shows it.
-func (s *Source) diff(from, to plumbing.Hash) ([]object.Change, sourceignore.Rules, error) {
+func (s *Source) diff(pass *budget.Pass, from, to plumbing.Hash) ([]object.Change, sourceignore.Rules, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
-	d := treeDiff{Source: s, rd: rd, from: from, to: to, seen: map[string]bool{}}
+	d := treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, seen: map[string]bool{}}
 	for _, prefix := range distinct(s.Paths) {
 		if err := d.compare(prefix); err != nil {
 			return nil, nil, err
@@ -51,6 +52,7 @@ func (s *Source) diff(from, to plumbing.Hash) ([]object.Change, sourceignore.Rul
 // treeDiff is one run of diff.
 type treeDiff struct {
 	*Source
+	pass     *budget.Pass
 	rd       *object.Reader
 	from, to plumbing.Hash
 	raw      []object.Change // before rules apply, including .sourceignore files
@@ -71,13 +73,16 @@ func (d *treeDiff) compare(prefix string) error {
 		if c.New, err = d.entry(d.to, c.Path); err != nil {
 			return err
 		}
-		if c.Old != c.New {
-			d.add(c)
+		if c.Old == c.New {
+			continue
+		}
+		if err := d.add(c); err != nil {
+			return err
 		}
 	}
 	return object.DiffTrees(d.rd, d.from, d.to, object.WalkOptions{Prefix: prefix}, func(c object.Change) error {
 		if isInput(c.Path, prefix, c.Old) || isInput(c.Path, prefix, c.New) {
-			d.add(c)
+			return d.add(c)
 		}
 		return nil
 	})
@@ -93,15 +98,19 @@ func (d *treeDiff) entry(tree plumbing.Hash, name string) (object.Entry, error) 
 }
 
 // add adds a difference once: several prefixes can be below one .sourceignore file.
-func (d *treeDiff) add(c object.Change) {
+func (d *treeDiff) add(c object.Change) error {
 	if d.seen[c.Path] {
-		return
+		return nil
+	}
+	if err := d.pass.Take(BytesPerFile); err != nil {
+		return err
 	}
 	d.seen[c.Path] = true
 	d.raw = append(d.raw, c)
 	if path.Base(c.Path) == sourceignore.FileName {
 		d.ignores = append(d.ignores, c)
 	}
+	return nil
 }
 
 // findRules derives the rules of both trees from those of the tree that was read last.
@@ -114,7 +123,7 @@ func (d *treeDiff) findRules() (err error) {
 		d.new = d.Input.rules
 		d.old, err = d.turn(d.new, func(c object.Change) object.Entry { return c.Old })
 	default:
-		if _, d.old, err = d.diff(d.Input.tree, d.from); err != nil {
+		if _, d.old, err = d.diff(d.pass, d.Input.tree, d.from); err != nil {
 			return err
 		}
 		d.new, err = d.turn(d.old, func(c object.Change) object.Entry { return c.New })

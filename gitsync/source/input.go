@@ -14,8 +14,8 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
-	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 	"github.com/agentry-dev/agentry/internal/fault"
@@ -30,6 +30,7 @@ type Input struct {
 	folders map[string]int   // the number of files below each folder
 	odd     map[string]*File // the files for which [File.isOdd] is true
 	Ignored map[string]int   // objects of kinds that are not read, in all files
+	bytes   int64            // of all files: see [File.size]
 	// gone and came are the objects of files that changed since the set of objects was built. reshaped is set
 	// if they are not sufficient to update the set.
 	gone, came []*manifest.Object
@@ -40,7 +41,8 @@ type Input struct {
 type File struct {
 	Path   string
 	Blob   plumbing.Hash
-	bytes  int // of the text
+	bytes  int  // of the text, if objects keep it
+	shared bool // with another file of the same content
 	Result manifest.Result
 }
 
@@ -70,16 +72,25 @@ func newInput() Input {
 	return Input{Files: map[string]*File{}, folders: map[string]int{}, odd: map[string]*File{}, Ignored: map[string]int{}}
 }
 
-// Update reads the difference between the tree that was read last and a new one.
-func (s *Source) Update(tree plumbing.Hash, opts manifest.Options) error {
+// Update reads the difference between the tree that was read last and a new one. If that is too much for the pass,
+// everything is forgotten: it may be that only the old and the new tree together are.
+func (s *Source) Update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Options) error {
+	err := s.update(pass, tree, opts)
+	if errors.Is(err, budget.ErrExceeded) {
+		s.forget()
+	}
+	return err
+}
+
+func (s *Source) update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Options) error {
 	in := &s.Input
 	if in.Files == nil {
 		*in = newInput()
 	}
-	if in.tree == tree {
-		return nil
+	if err := pass.Take(in.bytes); err != nil || in.tree == tree {
+		return err
 	}
-	changes, rules, err := s.diff(in.tree, tree)
+	changes, rules, err := s.diff(pass, in.tree, tree)
 	if err != nil {
 		return err
 	}
@@ -89,7 +100,7 @@ func (s *Source) Update(tree plumbing.Hash, opts manifest.Options) error {
 			fresh = append(fresh, s.File(c.Path, c.New))
 		}
 	}
-	if err := s.parse(fresh, opts); err != nil {
+	if err := s.parse(pass, fresh, opts); err != nil {
 		return err
 	}
 	for _, c := range changes {
@@ -159,25 +170,46 @@ func refuseMode(mode filemode.FileMode) *diag.Diagnostic {
 	return nil
 }
 
-// parse reads and parses blobs on all processors. Each worker has its own Reader.
-func (s *Source) parse(files []*File, opts manifest.Options) error {
-	workers := max(1, min(runtime.GOMAXPROCS(0), len(files)/8+1))
+// parse reads and parses blobs on all processors, equal ones once. Each worker has its own Reader.
+func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) error {
+	blobs := map[plumbing.Hash]*File{}
 	next := make(chan *File, len(files))
 	for _, f := range files {
-		next <- f
+		if blobs[f.Blob] == nil && !f.Blob.IsZero() {
+			blobs[f.Blob] = f
+			next <- f
+		}
 	}
 	close(next)
+	workers := max(1, min(runtime.GOMAXPROCS(0), len(next)/8+1))
 	errs := make([]error, workers)
 	fault.Each(workers, func(w int) {
 		rd := s.Repo.Reader()
 		defer rd.Close()
 		for f := range next {
-			if errs[w] = s.ParseFile(rd, f, opts); errs[w] != nil {
+			if errs[w] = s.parseFile(pass, rd, f, opts); errs[w] != nil {
 				return
 			}
 		}
 	})
-	return errors.Join(errs...)
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if first := blobs[f.Blob]; first != nil && first != f {
+			f.bytes, f.shared = first.bytes, true
+			if err := pass.Take(first.copySize() - BytesPerFile); err != nil {
+				return err
+			}
+			f.Result = first.Result.At(f.Path)
+		}
+	}
+	for _, f := range files {
+		s.warnOfKustomization(f)
+	}
+	return nil
 }
 
 // OddFiles returns the odd files in the order of their paths.
@@ -211,6 +243,7 @@ func (in *Input) drop(name string) {
 // count adds a file to the sums, or subtracts it.
 func (in *Input) count(f *File, sign int) {
 	in.reshaped = in.reshaped || len(f.Result.LeftOut)+f.Result.Broken > 0
+	in.bytes += int64(sign) * f.size()
 	for kind, n := range f.Result.Ignored {
 		add(in.Ignored, kind, sign*n)
 	}
@@ -226,26 +259,50 @@ func add(sums map[string]int, key string, n int) {
 	}
 }
 
-func (s *Source) ParseFile(rd *object.Reader, f *File, opts manifest.Options) error {
+// parseFile reads and parses a file.
+func (s *Source) parseFile(pass *budget.Pass, rd *object.Reader, f *File, opts manifest.Options) error {
 	if f.Blob.IsZero() {
 		return nil // it was refused before
 	}
-	data, err := rd.Blob(f.Blob, manifest.MaxFileBytes)
-	if errors.Is(err, limit.ErrTooLarge) {
-		f.Result = manifest.TooLarge(manifest.File{Source: s.Label, Path: f.Path})
-		return nil
+	if err := s.parseBlob(pass, rd, f, opts); err != nil {
+		return err
 	}
+	return pass.Take(f.size() - BytesPerFile) // which it was charged for when it was found
+}
+
+func (s *Source) parseBlob(pass *budget.Pass, rd *object.Reader, f *File, opts manifest.Options) error {
+	size, err := rd.BlobSize(f.Blob)
 	if err != nil {
 		return err
 	}
-	f.bytes = len(data)
+	if size > manifest.MaxFileBytes {
+		f.Result = manifest.TooLarge(manifest.File{Source: s.Label, Path: f.Path})
+		return nil
+	}
+	done, err := pass.Work(manifest.ParsingBytes(size))
+	if err != nil {
+		return err
+	}
+	defer done()
+	data, err := rd.Blob(f.Blob, manifest.MaxFileBytes)
+	if err != nil {
+		return err
+	}
 	f.Result = manifest.Parse(manifest.File{Source: s.Label, Path: f.Path, Data: data}, opts)
-	if base := path.Base(f.Path); base == "kustomization.yaml" || base == "kustomization.yml" {
-		f.Result.Diags = append(f.Result.Diags, diag.Diagnostic{
-			Severity: diag.Warning, Code: diag.PlainManifests, Source: s.Label, File: f.Path,
-			Message: "the folder's files are read as plain manifests: kustomizations are not built",
-			Hint:    "build it first and commit the result, if patches or generators matter",
-		})
+	if len(f.Result.Objects)+len(f.Result.LeftOut) > 0 {
+		f.bytes = len(data)
 	}
 	return nil
+}
+
+// warnOfKustomization warns about a kustomization, which is not built.
+func (s *Source) warnOfKustomization(f *File) {
+	if base := path.Base(f.Path); f.Blob.IsZero() || base != "kustomization.yaml" && base != "kustomization.yml" {
+		return
+	}
+	f.Result.Diags = append(f.Result.Diags, diag.Diagnostic{
+		Severity: diag.Warning, Code: diag.PlainManifests, Source: s.Label, File: f.Path,
+		Message: "the folder's files are read as plain manifests: kustomizations are not built",
+		Hint:    "build it first and commit the result, if patches or generators matter",
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -106,5 +107,9 @@ func TestAPanicOfAParserIsTheCallers(t *testing.T) {
 			t.Errorf("recovered %v", err)
 		}
 	}()
-	_ = (&Source{}).parse(make([]*File, 100), manifest.Options{}) // there is no repository
+	var files []*File
+	for i := range 100 {
+		files = append(files, &File{Blob: plumbing.Hash{1, byte(i)}})
+	}
+	_ = (&Source{}).parse(nil, files, manifest.Options{}) // there is no repository
 }

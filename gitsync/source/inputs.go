@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
@@ -37,10 +38,10 @@ type Missing struct {
 }
 
 // Read reads the sources at their commits. It reads and parses only blobs that are new since the last call.
-func (s *Sources) Read(commits []*object.Commit, opts manifest.Options) (*Inputs, error) {
+func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifest.Options) (*Inputs, error) {
 	in := &Inputs{Sources: s.List, Commits: commits, Ignored: map[string]int{}}
 	for i, src := range s.List {
-		if err := src.Update(commits[i].Tree, opts); err != nil {
+		if err := src.Update(pass, commits[i].Tree, opts); err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", commits[i].Hash, src.Repo.URL(), err)
 		}
 		for _, f := range src.Input.OddFiles() {
@@ -129,7 +130,7 @@ func (s *Sources) merge() *manifest.Set {
 func (s *Sources) Forget() {
 	s.objects = nil
 	for _, src := range s.List {
-		src.Input, src.base = Input{}, nil
+		src.forget()
 	}
 }
 

@@ -1,10 +1,12 @@
 package source
 
 import (
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/signature"
-	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // Source is one source with what was read of it.
@@ -22,12 +24,12 @@ type Source struct {
 // RefName returns the ref as inventories and lock files name it.
 func (s *Source) RefName() string { return s.Ref.RepoRef().String() }
 
+// forget drops what was read of the source.
+func (s *Source) forget() { s.Input, s.base = Input{}, nil }
+
 // size estimates how many bytes are kept of the source.
 func (s *Source) size() int64 {
-	var size int64
-	for _, f := range s.Input.Files {
-		size += f.size()
-	}
+	size := s.Input.bytes
 	if s.base != nil {
 		for _, f := range s.base.Files {
 			size += f.size()
@@ -37,13 +39,30 @@ func (s *Source) size() int64 {
 }
 
 // Estimates of the bytes kept between passes, measured with ServiceMonitors, ConfigMaps and ignored kinds: for
-// a file, for an object, and for each byte of text, which is kept as values too.
+// a file, for a finding, for an object that shares its value with another one, and for each byte of text, which is kept as
+// values too.
 const (
-	BytesPerFile   = 600
-	bytesPerObject = 2 << 10
-	CopiesOfText   = 2
+	BytesPerFile    = 600
+	bytesPerFinding = 500
+	bytesPerCopy    = 200
+	CopiesOfText    = 2
 )
 
 func (f *File) size() int64 {
-	return int64(BytesPerFile + bytesPerObject*len(f.Result.Objects) + CopiesOfText*f.bytes)
+	if f.shared {
+		return f.copySize()
+	}
+	size := f.copySize() + int64(CopiesOfText*f.bytes)
+	for _, objects := range [...][]*manifest.Object{f.Result.Objects, f.Result.LeftOut} {
+		for _, o := range objects {
+			size += int64(o.Bytes)
+		}
+	}
+	return size
+}
+
+// copySize estimates the bytes that are kept of another file with the same content.
+func (f *File) copySize() int64 {
+	r := &f.Result
+	return int64(BytesPerFile + bytesPerCopy*(len(r.Objects)+len(r.LeftOut)+len(r.Ignored)) + bytesPerFinding*len(r.Diags))
 }

@@ -33,6 +33,7 @@ type served struct {
 	repo          *gittest.Repo
 	repository    string // its URL
 	config, cache string // folders
+	env           []string
 	admin, hooks  string // URLs
 	lines         chan logLine
 }
@@ -108,6 +109,7 @@ func (w *served) start() {
 	w.t.Helper()
 	w.cmd = exec.Command("agentry", "serve", "-f", w.config, "--cache-dir", w.cache, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--log-format", "json", "--log-level", "debug")
+	w.cmd.Env = append(os.Environ(), w.env...)
 	stderr, err := w.cmd.StderrPipe()
 	if err != nil {
 		w.t.Fatal(err)

@@ -5,17 +5,18 @@ import (
 	"unicode/utf8"
 )
 
-// decodeBlock decodes YAML as people write it by hand for Kubernetes: block mappings and sequences indented by
+// decode decodes YAML as people write it by hand for Kubernetes: block mappings and sequences indented by
 // spaces, scalars and flow collections on one line, literal block scalars. It returns false for everything else
 // and wherever it is not certain: anchors, tags, multi-line scalars, duplicate keys, tabs, all errors.
 //
 // Every rule here is narrower than that of the scanner of go.yaml.in/yaml/v2. Run FuzzBlock for a long time
 // after widening one.
-func decodeBlock(text string) (any, bool) {
-	if !isPlainText(text) {
+//
+// It also gives up at the first value above MaxValues.
+func (b *block) decode() (any, bool) {
+	if !isPlainText(b.text) {
 		return nil, false
 	}
-	b := &block{text: text}
 	b.next()
 	value, ok := b.node()
 	if !ok || !b.end || b.values > MaxValues {
@@ -82,7 +83,7 @@ func (b *block) lineAt(offset int) (line string, after int) {
 func (b *block) node() (any, bool) {
 	b.depth++
 	defer func() { b.depth-- }()
-	if b.end || b.depth > MaxDepth {
+	if b.end || b.depth > MaxDepth || b.values > MaxValues {
 		return nil, false
 	}
 	if isItem(b.content) {
@@ -153,6 +154,9 @@ func (b *block) item(indent int) (any, bool) {
 // deeper than the key or dash. It leaves the position at the line after the value.
 func (b *block) value(indent int, rest string, ofKey bool) (any, bool) {
 	rest = strings.TrimLeft(rest, " ")
+	if b.values > MaxValues {
+		return nil, false
+	}
 	if rest == "" || rest[0] == '#' {
 		return b.below(indent, ofKey)
 	}

@@ -13,7 +13,7 @@ func cutFlow(line string, depth int, values *int) (value any, rest string, ok bo
 	return cutFlowMapping(line, depth, values)
 }
 
-// maxFlowDepth limits the nesting of flow collections in decodeBlock. It adds to the depth of the block around
+// maxFlowDepth limits the nesting of flow collections in block.decode. It adds to the depth of the block around
 // them; together they stay below MaxDepth.
 const maxFlowDepth = 10
 
@@ -90,10 +90,9 @@ func cutFlowKey(line string) (key, rest string, ok bool) {
 
 // cutFlowValue cuts a value, a collection or a scalar, off the front.
 func cutFlowValue(line string, depth int, values *int) (value any, rest string, ok bool) {
-	if line == "" {
+	if *values++; line == "" || *values > MaxValues {
 		return nil, "", false
 	}
-	*values++
 	switch line[0] {
 	case '[', '{':
 		return cutFlow(line, depth+1, values)

@@ -20,7 +20,7 @@ func FuzzBlock(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, ok := decodeBlock(text)
+		got, ok := (&block{text: text}).decode()
 		if !ok {
 			return
 		}

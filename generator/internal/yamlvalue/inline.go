@@ -2,7 +2,7 @@ package yamlvalue
 
 import "strings"
 
-// maxKey is the longest key in bytes that decodeBlock accepts. YAML allows 1024 characters up to the colon.
+// maxKey is the longest key in bytes that block.decode accepts. YAML allows 1024 characters up to the colon.
 const maxKey = 512
 
 // cutBlockKey cuts a key and its colon off the front of a line.

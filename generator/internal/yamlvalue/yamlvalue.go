@@ -59,14 +59,23 @@ type Note struct {
 
 // Decode decodes one document. The error is always an *Error. Strings of the value can share memory with the text.
 func Decode(text string) (any, []Note, error) {
-	if value, ok := decodeBlock(text); ok {
+	b := block{text: text}
+	value, ok := b.decode()
+	switch {
+	case ok:
 		return value, nil, nil
+	case b.values > MaxValues:
+		return nil, nil, errTooManyValues()
 	}
 	return decodeAny(text)
 }
 
-// decodeAny is [Decode] without the parser for block style.
+// decodeAny is [Decode] without the parser for block style. The other parsers read the whole text before they return, so
+// the values are limited before: see bound.
 func decodeAny(text string) (any, []Note, error) {
+	if len(text) > MaxValues && bound(text) > MaxValues {
+		return nil, nil, errTooManyValues()
+	}
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		if value, err := decodeJSON(text); value != nil || err != nil {
 			return value, nil, err

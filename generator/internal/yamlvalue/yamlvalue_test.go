@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func TestCorpusIsReadAsKubernetesReadsIt(t *testing.T) {
 			t.Errorf("value (-want +got):\n%s\nof\n%s", diff, document)
 		}
 		all++
-		if _, ok := decodeBlock(document); ok {
+		if _, ok := (&block{text: document}).decode(); ok {
 			short++
 		}
 	}
@@ -101,7 +102,7 @@ func TestShortCut(t *testing.T) {
 		"a value on the marker": {"--- {a: 1}\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := decodeBlock(test.in)
+			got, ok := (&block{text: test.in}).decode()
 			if ok != (test.want != nil) {
 				t.Fatalf("taken: %v", ok)
 			}
@@ -290,4 +291,46 @@ func TestBooleanKeysAreNoted(t *testing.T) {
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
+}
+
+// TestTooManyValuesCostLittle: a parser that sees the limit only in its result needs more than a gigabyte for some of these.
+func TestTooManyValuesCostLittle(t *testing.T) {
+	const bytes = 8 << 20
+	for name, item := range map[string]string{"scalars": "1,", "maps": "{a: 1},", "lists": "[],", "pairs": "a: 1,", "keys": "? {} : {},", "quoted": `"\x41",`} {
+		for form, prefix := range map[string]string{"flow": "x: [", "with an anchor": "y: &a 1\nx: [", "JSON": `{"x": [`} {
+			var before, after runtime.MemStats
+			text := prefix + strings.Repeat(item, (bytes-len(prefix))/len(item))
+			runtime.ReadMemStats(&before)
+			_, _, err := Decode(text)
+			runtime.ReadMemStats(&after)
+			if bad := (*Error)(nil); !errors.As(err, &bad) || bad.Reason != Limit {
+				t.Errorf("%s, %s: error %v, want one of a limit", name, form, err)
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took > 256<<20 {
+				t.Errorf("%s, %s: took %d MiB", name, form, took>>20)
+			}
+		}
+	}
+}
+
+func TestBoundIsNeverTooLow(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "a", "- a", "- - a", "-\n-\n", "a: b", "a:\n  b:\n    c: d", "- a:\n    b: c", "[a: b, c]", "{a, b}", "? a\n? b\n", "{a: {b: [c]}}",
+		`{"a":[1,{"b":null}],"c":"d"}`, "a:\r\n  - b\r\n", "? - a\n: - b\n", "a: |\n  text\nb: >\n  text", "a:\n- b\n- c", "a: {}\nb: []",
+	} {
+		value, _, err := decodeYAML(text)
+		if err != nil && !strings.HasPrefix(text, "?") {
+			t.Errorf("%q: %v", text, err)
+		}
+		if got, least := bound(text), count(value); got < least {
+			t.Errorf("%q: %d, but it has %d", text, got, least)
+		}
+	}
+}
+
+func count(value any) int {
+	n := 0
+	_ = checkLimits(value, 0, &n)
+	return n
 }

@@ -15,7 +15,8 @@ import (
 type WalkOptions struct {
 	// Prefix is the path to start at. It can be a file. A tree without it counts as empty. Reported paths include it.
 	Prefix string
-	// MaxFiles limits the reported files. The walk ends with limit.ErrTooLarge above it. Default 1,000,000.
+	// MaxFiles limits the reported files, and as many directories are read: a few small trees can name each other any
+	// number of times. The walk ends with limit.ErrTooLarge above it. Default 1,000,000.
 	MaxFiles int
 	// MaxDepth limits the depth of directories. The walk ends with limit.ErrTooLarge above it. Default 64.
 	MaxDepth int
@@ -39,6 +40,7 @@ func DiffTrees(rd *Reader, from, to plumbing.Hash, opts WalkOptions, f func(Chan
 	if d.depth <= 0 {
 		d.depth = 64
 	}
+	d.dirs = d.files + d.depth
 	a, err := lookupIfThere(rd, from, opts.Prefix)
 	if err != nil {
 		return err
@@ -66,6 +68,7 @@ func lookupIfThere(rd *Reader, tree plumbing.Hash, name string) (Entry, error) {
 type differ struct {
 	rd    *Reader
 	files int // how many can still be reported
+	dirs  int // how many can still be read
 	depth int
 	f     func(Change) error
 }
@@ -96,6 +99,9 @@ func (d *differ) entries(name string, a, b Entry, depth int) error {
 func (d *differ) trees(name string, from, to plumbing.Hash, depth int) error {
 	if depth > d.depth {
 		return fmt.Errorf("%w: directories are nested too deep, at %s", limit.ErrTooLarge, name)
+	}
+	if d.dirs--; d.dirs < 0 {
+		return fmt.Errorf("%w: too many directories, at %s", limit.ErrTooLarge, name)
 	}
 	a, err := d.rd.Tree(from)
 	if err != nil {

@@ -73,6 +73,19 @@ func (rd *Reader) Commit(h plumbing.Hash) (*Commit, error) {
 	return &Commit{h, c.TreeHash, c.ParentHashes, c.Author, c.Committer, c.Message}, nil
 }
 
+// BlobSize returns the size of a file, without unpacking it.
+func (rd *Reader) BlobSize(h plumbing.Hash) (int64, error) {
+	p := rd.find(h)
+	if p == nil {
+		return 0, fmt.Errorf("%w: %s %s", ErrNotFound, plumbing.BlobObject, h)
+	}
+	size, err := rd.size(rd.view(p), h)
+	if err != nil {
+		return 0, rd.db.corrupt(plumbing.BlobObject, h, err)
+	}
+	return size, nil
+}
+
 // Blob reads a file's content. A file of more than maxBytes is [limit.ErrTooLarge] and is not unpacked; zero
 // means no limit.
 func (rd *Reader) Blob(h plumbing.Hash, maxBytes int64) ([]byte, error) {
@@ -138,11 +151,7 @@ func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64)
 	if p == nil {
 		return nil, fmt.Errorf("%w: %s %s", ErrNotFound, t, h)
 	}
-	view := rd.views[p]
-	if view == nil {
-		view = p.View(rd.cache)
-		rd.views[p] = view
-	}
+	view := rd.view(p)
 	if maxBytes > 0 {
 		size, err := rd.size(view, h)
 		if err != nil {
@@ -160,6 +169,14 @@ func (rd *Reader) object(t plumbing.ObjectType, h plumbing.Hash, maxBytes int64)
 		return nil, fmt.Errorf("%w: %s is a %s and no %s", ErrNotFound, h, obj.Type(), t)
 	}
 	return obj, nil
+}
+
+// view returns the view of a pack.
+func (rd *Reader) view(p *sharedPack) *packfile.Packfile {
+	if rd.views[p] == nil {
+		rd.views[p] = p.View(rd.cache)
+	}
+	return rd.views[p]
 }
 
 // size returns the declared size of an object, without unpacking it.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
-	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
@@ -17,48 +17,30 @@ import (
 // ErrBadPack means that a received pack is malformed or was cut off.
 var ErrBadPack = errors.New("received pack is unusable")
 
-// Receive adds the pack that is read from in, unless it has no objects. A pack of more than maxBytes, or with
-// an object of more than maxObject, is [limit.ErrTooLarge]; an invalid one is [ErrBadPack].
-func (s Store) Receive(in io.Reader, maxBytes, maxObject int64) (err error) {
+// Receive adds the pack that is read from in, unless it has no objects. A pack above the limits is [limit.ErrTooLarge];
+// an invalid one is [ErrBadPack].
+func (s Store) Receive(ctx context.Context, in io.Reader, limits Limits) (err error) {
 	tmp, err := os.CreateTemp(s.packDir(), "tmp_pack_")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, tmp.Close(), removeIfThere(tmp.Name())) }()
-	limited := limit.Reader(in, maxBytes, fmt.Sprintf("the pack has more than %d bytes", maxBytes))
+	limited := limit.Reader(in, limits.PackBytes, fmt.Sprintf("the pack has more than %d bytes", limits.PackBytes))
 	if _, err := io.Copy(tmp, limited); err != nil {
 		return err
 	}
-	index, err := indexPack(tmp, maxObject)
+	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	idx, err := index(ctx, tmp, limits)
 	if err != nil {
 		return err
 	}
-	if n, err := index.Count(); err != nil || n == 0 {
+	if n, err := idx.Count(); err != nil || n == 0 {
 		return err
 	}
-	_, err = s.save(tmp.Name(), index)
+	_, err = s.save(tmp.Name(), idx)
 	return err
-}
-
-func indexPack(file *os.File, maxObject int64) (*idxfile.MemoryIndex, error) {
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	if err := checkSizes(file, maxObject); err != nil {
-		return nil, err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	writer := &idxfile.Writer{}
-	parser, err := packfile.NewParser(packfile.NewScanner(file), writer)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := parser.Parse(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBadPack, err)
-	}
-	return writer.Index()
 }
 
 // save gives the pack in tmp its name. It writes the index first, because a pack exists once its .pack does.

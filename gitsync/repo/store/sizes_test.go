@@ -11,7 +11,7 @@ func FuzzDeltaStart(f *testing.F) {
 		if n, err := d.Write(raw); n != len(raw) || err != nil {
 			t.Errorf("wrote %d of %d: %v", n, len(raw), err)
 		}
-		_ = d.targetSize()
+		_, _ = d.sizes()
 	})
 }
 
@@ -29,7 +29,7 @@ func TestDeltaStart(t *testing.T) {
 		for i := range raw { // in pieces
 			_, _ = d.Write([]byte(raw[i : i+1]))
 		}
-		if got := d.targetSize(); got != want {
+		if _, got := d.sizes(); got != want {
 			t.Errorf("%q: got %d, want %d", raw, got, want)
 		}
 	}

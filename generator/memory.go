@@ -1,0 +1,62 @@
+package generator
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Estimates of the memory that rendering takes, measured: for a unit, and for a job in a configuration. Each byte of hand-written
+// jobs is a value, a model and a text for some time.
+const (
+	bytesPerUnit      = 64 << 10
+	bytesPerJob       = 6 << 10
+	copiesOfWrittenBy = 8
+)
+
+// memoryFor estimates the memory that rendering takes. A small text can render to any size, because each of many agents can
+// select each of many monitors.
+func memoryFor(hierarchies []*hierarchy.Hierarchy, set *manifest.Set) int64 {
+	var size int64
+	for _, h := range hierarchies {
+		size += bytesPerUnit
+		for o := range h.Objects {
+			size += int64(o.Bytes) + bytesPerJob*int64(jobs(o)) + copiesOfWrittenBy*int64(handWritten(o, set))
+		}
+	}
+	return size
+}
+
+// jobs returns how many jobs an object becomes.
+func jobs(o *manifest.Object) int {
+	switch value := o.Value.(type) {
+	case *monitoringv1.ServiceMonitor:
+		return len(value.Spec.Endpoints)
+	case *monitoringv1.PodMonitor:
+		return len(value.Spec.PodMetricsEndpoints)
+	}
+	return 1
+}
+
+// handWritten returns the bytes of the hand-written jobs that an instance adds.
+func handWritten(o *manifest.Object, set *manifest.Set) int {
+	var ref *corev1.SecretKeySelector
+	switch value := o.Value.(type) {
+	case *v1alpha1.MetricsInstance:
+		ref = value.Spec.AdditionalScrapeConfigs
+	case *v1alpha1.LogsInstance:
+		ref = value.Spec.AdditionalScrapeConfigs
+	}
+	if ref == nil {
+		return 0
+	}
+	secret := set.Get(manifest.ID{Kind: "Secret", Namespace: o.Namespace, Name: ref.Name})
+	if secret == nil {
+		return 0
+	}
+	return len(manifest.As[corev1.Secret](secret).Data[ref.Key])
+}

@@ -1,0 +1,217 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/limit"
+)
+
+// Limits are those of a pack that is received. A small pack can unpack to any number of bytes, any number of times.
+type Limits struct {
+	PackBytes   int64 // of the pack
+	ObjectBytes int64 // of an object; half as many of one that is a delta, or has deltas: they are unpacked into memory
+	AllBytes    int64 // of all objects
+	// Work waits until so many bytes of memory may be used: see budget.Budget. Nil: they may.
+	Work func(ctx context.Context, bytes int64) (done func(), err error)
+}
+
+const (
+	// maxObjects limits the objects of a pack.
+	maxObjects = 2_000_000
+	// maxChain limits how many deltas build on each other, as in Git.
+	maxChain = 4095
+	// bytesPerEntry estimates the memory that indexing needs for an object.
+	bytesPerEntry = 160
+)
+
+// entry is an object of a pack that is being indexed.
+type entry struct {
+	offset int64
+	size   int64 // of the object; of a delta, that of its result
+	hash   plumbing.Hash
+	crc    uint32
+	kind   plumbing.ObjectType // of a delta, that of the object that it builds on in the end
+	below  int32               // how many deltas build on it, directly or not; without those that name it by hash
+}
+
+// indexer indexes a pack. It unpacks each object once, and of those that deltas build on as few as possible are in memory.
+// It ends when its context does.
+type indexer struct {
+	ctx     context.Context
+	limits  Limits
+	scanner *packfile.Scanner
+	entries []entry // in the order of their offsets
+	whole   []int32 // those that are no deltas
+	// deltas are the entries that build on an entry, and named those that build on the object with a hash.
+	deltas map[int32][]int32
+	named  map[plumbing.Hash][]int32
+
+	all, largest int64 // bytes of all objects, and of the largest delta or result of one
+	resolved     int   // deltas whose hash is known
+	held         int64 // bytes of objects that are in memory
+}
+
+// index reads a pack. Errors are limit.ErrTooLarge, [ErrBadPack], or the end of ctx.
+func index(ctx context.Context, file *os.File, limits Limits) (*idxfile.MemoryIndex, error) {
+	x := &indexer{ctx: ctx, limits: limits, scanner: packfile.NewScanner(file), deltas: map[int32][]int32{}, named: map[plumbing.Hash][]int32{}}
+	checksum, err := x.scan()
+	if err != nil {
+		return nil, x.explain(err)
+	}
+	if x.limits.Work != nil {
+		done, err := x.limits.Work(ctx, 2*x.largest+bytesPerEntry*int64(len(x.entries)))
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
+	if err := x.resolveAll(); err != nil {
+		return nil, x.explain(err)
+	}
+	writer := &idxfile.Writer{}
+	_ = writer.OnHeader(uint32(len(x.entries))) // it only makes room
+	for _, e := range x.entries {
+		writer.Add(e.hash, uint64(e.offset), e.crc)
+	}
+	if err := writer.OnFooter(checksum); err != nil {
+		return nil, err
+	}
+	return writer.Index()
+}
+
+// explain says what an error of go-git's parser means here.
+func (x *indexer) explain(err error) error {
+	if x.ctx.Err() != nil {
+		return context.Cause(x.ctx)
+	}
+	if isLimit(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrBadPack, err)
+}
+
+// scan reads the pack from start to end. It hashes all objects but deltas, and returns the pack's checksum.
+func (x *indexer) scan() (checksum plumbing.Hash, err error) {
+	_, count, err := x.scanner.Header()
+	if err != nil {
+		return checksum, err
+	}
+	if count > maxObjects {
+		return checksum, fmt.Errorf("%w: the pack has %d objects, at most %d are allowed", limit.ErrTooLarge, count, maxObjects)
+	}
+	for range count {
+		h, err := x.scanner.NextObjectHeader()
+		if err != nil {
+			return checksum, err
+		}
+		if err := x.scanObject(h); err != nil {
+			return checksum, err
+		}
+	}
+	for i := len(x.entries) - 1; i >= 0; i-- { // a delta comes after its base
+		for _, d := range x.deltas[int32(i)] {
+			x.entries[i].below += x.entries[d].below + 1
+		}
+	}
+	if checksum, err = x.scanner.Checksum(); err != nil && err != io.EOF {
+		return checksum, err
+	}
+	return checksum, nil
+}
+
+// scanObject reads the object of a header.
+func (x *indexer) scanObject(h *packfile.ObjectHeader) error {
+	e := entry{offset: h.Offset, size: h.Length, kind: h.Type}
+	if h.Type.IsDelta() {
+		return x.scanDelta(h, e)
+	}
+	if err := x.admit(h.Length, x.limits.ObjectBytes); err != nil {
+		return err
+	}
+	hasher := plumbing.NewHasher(h.Type, h.Length)
+	if err := x.read(h, hasher, &e.crc); err != nil {
+		return err
+	}
+	e.hash = hasher.Sum()
+	x.whole, x.entries = append(x.whole, int32(len(x.entries))), append(x.entries, e)
+	return nil
+}
+
+func (x *indexer) scanDelta(h *packfile.ObjectHeader, e entry) error {
+	var start deltaStart
+	if err := x.admit(h.Length, x.limits.ObjectBytes/2); err != nil {
+		return err
+	}
+	if err := x.read(h, &start, &e.crc); err != nil {
+		return err
+	}
+	var base int64
+	base, e.size = start.sizes()
+	for _, size := range []int64{base, e.size} {
+		if err := x.admit(size, x.limits.ObjectBytes/2); err != nil {
+			return err
+		}
+		x.largest = max(x.largest, size)
+	}
+	x.largest = max(x.largest, h.Length)
+	number := int32(len(x.entries))
+	if h.Type == plumbing.REFDeltaObject {
+		x.named[h.Reference] = append(x.named[h.Reference], number)
+	} else {
+		i, found := slices.BinarySearchFunc(x.entries, h.OffsetReference, func(e entry, offset int64) int { return cmp.Compare(e.offset, offset) })
+		if !found {
+			return fmt.Errorf("a delta builds on no object")
+		}
+		x.deltas[int32(i)] = append(x.deltas[int32(i)], number)
+	}
+	x.entries = append(x.entries, e)
+	return nil
+}
+
+// admit counts the bytes of an object before they are unpacked.
+func (x *indexer) admit(size, most int64) error {
+	switch x.all += max(0, size); {
+	case size < 0:
+		return fmt.Errorf("a delta has no size")
+	case size > most:
+		return fmt.Errorf("%w: an object of the pack has %d bytes, at most %d are allowed", limit.ErrTooLarge, size, most)
+	case x.all > x.limits.AllBytes:
+		return fmt.Errorf("%w: the pack unpacks to more than %d bytes", limit.ErrTooLarge, x.limits.AllBytes)
+	}
+	return nil
+}
+
+// read unpacks the object of a header.
+func (x *indexer) read(h *packfile.ObjectHeader, to io.Writer, crc *uint32) error {
+	n, sum, err := x.scanner.NextObject(&endingWriter{x.ctx, to})
+	if err == nil && n != h.Length {
+		err = fmt.Errorf("an object has %d bytes and not %d", n, h.Length)
+	}
+	if crc != nil {
+		*crc = sum
+	}
+	return err
+}
+
+// endingWriter is a writer that ends with its context.
+type endingWriter struct {
+	ctx context.Context
+	io.Writer
+}
+
+// Write implements [io.Writer].
+func (w *endingWriter) Write(p []byte) (int, error) {
+	if w.ctx.Err() != nil {
+		return 0, context.Cause(w.ctx)
+	}
+	return w.Writer.Write(p)
+}

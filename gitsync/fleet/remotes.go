@@ -202,7 +202,7 @@ func (rs *remotes) conclude(r *remote, tips map[repo.Ref]plumbing.Hash, err erro
 		r.failures++
 		r.retries++
 		r.err = err
-		r.due = time.Now().Add(backoff(r.retries, rs.engine.random))
+		r.due = time.Now().Add(retryDelay(err, r.retries, rs.engine.random))
 	} else {
 		r.failures, r.retries, r.err = 0, 0, nil
 		r.tips, r.good = tips, time.Now()
@@ -240,7 +240,7 @@ func (rs *remotes) status() []RemoteStatus {
 
 // isPermanent reports whether an error lasts until somebody does something.
 func isPermanent(err error) bool {
-	return isAny(err, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound, repo.ErrRejected, transport.ErrRefNotFound, repo.ErrEmptyRepository, limit.ErrTooLarge, repo.ErrCache)
+	return isAny(err, transport.ErrAuth, transport.ErrHostKey, transport.ErrRepositoryNotFound, repo.ErrRejected, transport.ErrRefNotFound, repo.ErrEmptyRepository, limit.ErrTooLarge, repo.ErrCache, repo.ErrFiles)
 }
 
 // isOfRemote reports whether an error says something about the remote as a whole, and not

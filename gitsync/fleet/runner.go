@@ -129,7 +129,7 @@ func (p *runner) conclude(r *run, minGap time.Duration, random func() float64) {
 	p.last.failures++
 	if p.request.isZero() {
 		p.request = request{reason: ReasonRetry}
-		p.notBefore = time.Now().Add(max(minGap, backoff(p.last.failures, random)))
+		p.notBefore = time.Now().Add(max(minGap, retryDelay(r.err, p.last.failures, random)))
 	}
 }
 

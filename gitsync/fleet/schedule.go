@@ -3,13 +3,27 @@ package fleet
 import (
 	"context"
 	"time"
+
+	"github.com/agentry-dev/agentry/gitsync/repo"
 )
 
 const (
 	// minBackoff and maxBackoff bound the delay until a failing remote or pipeline is tried again.
 	minBackoff = time.Second
 	maxBackoff = 5 * time.Minute
+	// maxLocalBackoff is maxBackoff for what this machine lacks: a try disturbs nobody, and people wait for it after they
+	// have made room.
+	maxLocalBackoff = 15 * time.Second
 )
+
+// retryDelay is how long to wait after an error, the last of so many failures in a row.
+func retryDelay(err error, failures int, random func() float64) time.Duration {
+	delay := backoff(failures, random)
+	if isAny(err, repo.ErrCache, repo.ErrFiles) {
+		return min(delay, maxLocalBackoff)
+	}
+	return delay
+}
 
 // backoff is how long to wait after so many failures in a row: a random time of up to 1, 2, 4 seconds
 // and so on, so that remotes or pipelines that failed together are not retried together.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
@@ -205,6 +207,21 @@ func TestFailuresAreRetriedAfterAGrowingWhileUntilACommitComes(t *testing.T) {
 		same(t, "ready", w.ready("x"), "True Succeeded")
 		s, _ := w.fleet.Pipeline("x")
 		same(t, "failures", s.Failures, 0)
+	})
+}
+
+func TestADiskThatWasFullIsTriedAgainSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.during = func(*fakePasser) (*gitsync.Report, error) { return nil, fmt.Errorf("fetch: %w", repo.ErrCache) }
+		w.run(def("x", urlA))
+		after(2 * time.Hour)
+		same(t, "ready", w.ready("x"), "False Failed Stalled")
+		w.mu.Lock()
+		w.during = nil
+		w.mu.Unlock()
+		after(maxLocalBackoff + time.Second)
+		same(t, "ready", w.ready("x"), "True Succeeded")
 	})
 }
 

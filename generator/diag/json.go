@@ -8,7 +8,8 @@ type JSON struct{}
 
 var _ Printer = JSON{}
 
-type jsonDiagnostic struct {
+// JSONDiagnostic is a diagnostic as [JSON] prints it.
+type JSONDiagnostic struct {
 	Severity Severity `json:"severity"`
 	Code     Code     `json:"code"`
 	Message  string   `json:"message"`
@@ -24,15 +25,20 @@ type jsonDiagnostic struct {
 
 // Print implements Printer.
 func (JSON) Print(w io.Writer, list List) error {
-	out := make([]jsonDiagnostic, 0, len(list))
+	return WriteJSON(w, NewJSON(list))
+}
+
+// NewJSON returns the diagnostics as part of a larger document.
+func NewJSON(list List) []JSONDiagnostic {
+	out := make([]JSONDiagnostic, 0, len(list))
 	for _, d := range list {
 		out = append(out, newJSONDiagnostic(d))
 	}
-	return WriteJSON(w, out)
+	return out
 }
 
-func newJSONDiagnostic(d Diagnostic) jsonDiagnostic {
-	j := jsonDiagnostic{
+func newJSONDiagnostic(d Diagnostic) JSONDiagnostic {
+	j := JSONDiagnostic{
 		Severity: d.Severity, Code: d.Code, Message: d.Message, Hint: d.Hint,
 		File: d.File, Line: d.Line, Column: d.Column, Source: d.Source, Units: d.Units, Related: d.Related,
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 )
@@ -24,13 +25,14 @@ func syncCommand(env Env) command.Command {
 		Name:  "sync",
 		Usage: "make one pass from Git to Git: fetch, render, push",
 		Description: `The pipeline file says what is read and where the result goes; docs/pipeline.md
-describes it. If it holds several pipelines, each makes a pass. A pass that changes
-nothing makes no commit.
+describes it. If it holds several pipelines, each makes a pass, and a summary ends the
+output. A pass that changes nothing makes no commit.
 
 Objects with errors are held: their last good versions are rendered in their places, and
 the exit code is 1. docs/holding.md says how, and docs/metrics.md what the metrics are.`,
 		Example: "agentry sync -f pipeline.yaml --dry-run",
 		Flags: append(pipelineFlags(),
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the results: text, or json for one document at the end"},
 			strictFlag("push nothing and exit 1 if there is an error or a warning, as onInvalid: fail with failOn: warning"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would change, and push nothing"},
 			&cli.StringFlag{Name: "allow-deletions", Usage: "do not hold this render of the input `COMMIT` back for what it deletes"},
@@ -52,6 +54,10 @@ func pipelineFlags() []cli.Flag {
 }
 
 func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
+	format, err := command.Choice(flags, "format", []string{"text", "json"})
+	if err != nil {
+		return err
+	}
 	fleet, options, err := env.passes(ctx, flags)
 	worst := command.ExitDone
 	if len(fleet) > 0 { // an error in one folder of forEach does not stop the other pipelines
@@ -67,15 +73,18 @@ func syncAll(ctx context.Context, env Env, flags *cli.Context) error {
 	if options.DryRun && command.IsTyped(flags, env.LookupEnv, "metrics-file") {
 		return command.Usagef("leave out one of them", "--metrics-file is for passes that push, and --dry-run pushes nothing")
 	}
+	run := &fleetSync{Env: env, options: options, metrics: metrics, json: format == "json", several: len(fleet) > 1}
 	for _, p := range fleet {
+		if ctx.Err() != nil {
+			run.add(display.Idle(p.Metadata.Name, display.NotRun))
+			continue
+		}
 		if flags.Bool("strict") {
 			p.Spec.OnInvalid, p.Spec.FailOn = pipeline.OnInvalidFail, pipeline.FailOnWarning
 		}
-		worst = max(worst, command.ExitCode(ctx, env.Stderr, env.sync(ctx, p, options, metrics)))
-		if ctx.Err() != nil {
-			break
-		}
+		worst = max(worst, command.ExitCode(ctx, env.Stderr, run.sync(ctx, p)))
 	}
+	worst = max(worst, command.ExitCode(ctx, env.Stderr, run.end()))
 	if file != "" && !options.DryRun {
 		worst = max(worst, command.ExitCode(ctx, env.Stderr, metrics.WriteFile(file)))
 	}

@@ -80,12 +80,12 @@ func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 		return command.Usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"), len(fleet))
 	}
 	if fleet[0].Spec.Suspend {
-		return display.Suspended(env.Stderr, fleet[0].Metadata.Name)
+		return display.PrintSuspended(env.Stderr, fleet[0].Metadata.Name)
 	}
 	options.DryRun = true
 	report, err := env.pass(ctx, fleet[0], options)
 	if err != nil {
-		return err
+		return cmp.Or(env.findings(report), err)
 	}
 	if report.Set == nil { // the pass was refused before it rendered
 		return cmp.Or(env.findings(report), error(command.ErrFindings))

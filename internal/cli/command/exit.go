@@ -69,18 +69,26 @@ func ExitCode(ctx context.Context, stderr io.Writer, err error) int {
 		return ExitInterrupted
 	}
 	fmt.Fprintln(stderr, "agentry:", diag.Plain(err.Error()))
-	code, hint := ExitUsage, ""
-	if u, ok := errors.AsType[usageError](err); ok {
-		hint = u.hint
+	code := ExitUsage
+	if _, ok := errors.AsType[repositoryError](err); ok {
+		code = ExitRepository
 	}
-	if r, ok := errors.AsType[repositoryError](err); ok {
-		code, hint = ExitRepository, r.hint
-	}
-	if hint != "" {
+	if hint := Hint(err); hint != "" {
 		fmt.Fprintln(stderr, "hint:", diag.Plain(hint))
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		fmt.Fprintf(stderr, "panic: %s\n%s", f.Value, f.Stack)
 	}
 	return code
+}
+
+// Hint returns what to do about an error; nothing if that is unknown.
+func Hint(err error) string {
+	if r, ok := errors.AsType[repositoryError](err); ok {
+		return r.hint
+	}
+	if u, ok := errors.AsType[usageError](err); ok {
+		return u.hint
+	}
+	return ""
 }

@@ -59,7 +59,7 @@ func TestForeignTextSteersNothing(t *testing.T) {
 			fill(reflect.ValueOf(&r.Held).Elem(), text)
 			fill(reflect.ValueOf(&r.Changes).Elem(), text)
 			fill(reflect.ValueOf(&r.Ignored).Elem(), text)
-			return errors.Join(Pass(w, r, false), Suspended(w, text))
+			return errors.Join(Pass(w, r, false), PrintSuspended(w, text))
 		},
 		"status": func(w io.Writer, text string) error {
 			var s fleet.Status

@@ -12,8 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-// Suspended prints that a pipeline is suspended.
-func Suspended(w io.Writer, name string) error {
+// PrintSuspended prints that a pipeline is suspended.
+func PrintSuspended(w io.Writer, name string) error {
 	_, err := fmt.Fprintf(w, "%s: suspended\n", diag.OneLine(name))
 	return err
 }
@@ -60,25 +60,27 @@ func happened(r *gitsync.Report, state plan.UnitState) bool {
 	case plan.UnitUnchanged:
 		return false
 	case plan.UnitAdded, plan.UnitChanged, plan.UnitRemoved:
-		return r.Commit != "" || r.DryRun
+		_, _, commit := destination(r)
+		return commit != "" || r.DryRun
 	}
 	return true
 }
 
 // outcome returns the result of a pass in one line.
 func outcome(r *gitsync.Report) string {
-	place := fmt.Sprintf("%s of %s", r.Output.Branch, r.Output.URL)
+	branch, before, commit := destination(r)
+	place := fmt.Sprintf("%s of %s", branch, r.Output.URL)
 	switch {
-	case r.Commit != "" && !r.DryRun:
-		return fmt.Sprintf("pushed %s to %s", short(r.Commit), place)
+	case commit != "" && !r.DryRun:
+		return fmt.Sprintf("pushed %s to %s", short(commit), place)
 	case len(r.Changes) > 0 && r.DryRun:
 		return "would push to " + place
 	case r.Diags.HasErrors():
 		return "pushed nothing to " + place
-	case r.Output.Before == "":
+	case before == "":
 		return "nothing to render to " + place
 	}
-	return fmt.Sprintf("nothing to change on %s, at %s", place, short(r.Output.Before))
+	return fmt.Sprintf("nothing to change on %s, at %s", place, short(before))
 }
 
 func unitLine(u gitsync.UnitReport) string {

@@ -1,0 +1,172 @@
+package display
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
+)
+
+// Outcome is what became of a pipeline when all were synced.
+type Outcome string
+
+// The outcomes, in the order of the summary.
+const (
+	Pushed    Outcome = "pushed"
+	WouldPush Outcome = "would-push" // in a dry run
+	Unchanged Outcome = "unchanged"
+	Refused   Outcome = "refused" // an error stands in the way of the commit
+	Failed    Outcome = "failed"  // the pass did not end
+	Suspended Outcome = "suspended"
+	NotRun    Outcome = "not-run" // the command was interrupted before
+)
+
+// Results is what `agentry sync --format json` prints.
+type Results struct {
+	Pipelines []Result `json:"pipelines"`
+}
+
+// Result is what a pass of one pipeline found and did.
+type Result struct {
+	Name    string  `json:"name"`
+	Outcome Outcome `json:"outcome"`
+	// Ready is false if an object or a unit is held or left out, and if the pass was refused or failed.
+	Ready   bool   `json:"ready"`
+	Message string `json:"message,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Hint    string `json:"hint,omitempty"`
+	// Branch is the one that is pushed to, and Commit its new tip.
+	Branch  string       `json:"branch,omitempty"`
+	Commit  string       `json:"commit,omitempty"`
+	Sources []sourceNode `json:"sources"`
+	Output  outputNode   `json:"output"`
+	Units   []unitNode   `json:"units"`
+	Held    []*heldNode  `json:"held"`
+	Changes []changeNode `json:"changes"`
+	// Diagnostics have the keys of `agentry check --format json`.
+	Diagnostics []diag.JSONDiagnostic `json:"diagnostics"`
+}
+
+type sourceNode struct {
+	URL    string    `json:"url"`
+	Ref    string    `json:"ref"`
+	Commit string    `json:"commit"`
+	Date   time.Time `json:"date"`
+	Stale  bool      `json:"stale"`
+}
+
+type outputNode struct {
+	URL    string `json:"url"`
+	Branch string `json:"branch"`
+	Path   string `json:"path"`
+	Before string `json:"before"`
+}
+
+type changeNode struct {
+	Path       string `json:"path"`
+	Op         string `json:"op"`
+	Insertions int    `json:"insertions"`
+	Deletions  int    `json:"deletions"`
+}
+
+// Idle returns the result of a pipeline that made no pass.
+func Idle(name string, outcome Outcome) Result {
+	return NewResult(&gitsync.Report{Pipeline: name}, outcome)
+}
+
+// NewResult returns the result of a pass that ended so.
+func NewResult(r *gitsync.Report, outcome Outcome) Result {
+	branch, _, commit := destination(r)
+	out := Result{
+		Name: r.Pipeline, Outcome: outcome, Branch: branch, Commit: commit, Output: outputNode(r.Output),
+		Sources: []sourceNode{}, Units: []unitNode{}, Held: newHeldNodes(r.Held, r.Units), Changes: []changeNode{},
+		Diagnostics: diag.NewJSON(r.Diags),
+	}
+	if outcome != Failed && outcome != Suspended && outcome != NotRun {
+		ready := r.Ready()
+		out.Ready, out.Message = ready.Status == metav1.ConditionTrue, ready.Message
+	}
+	for _, s := range r.Sources {
+		out.Sources = append(out.Sources, sourceNode(s))
+	}
+	for _, u := range r.Units {
+		out.Units = append(out.Units, unitNode{u.Name, u.State, u.Reason})
+	}
+	for _, c := range r.Changes {
+		out.Changes = append(out.Changes, changeNode(c))
+	}
+	return out
+}
+
+// OutcomeOf returns the outcome of a pass that did not fail.
+func OutcomeOf(r *gitsync.Report) Outcome {
+	_, _, commit := destination(r)
+	switch {
+	case r.Refused != nil:
+		return Refused
+	case commit != "":
+		return Pushed
+	case r.DryRun && len(r.Changes) > 0:
+		return WouldPush
+	}
+	return Unchanged
+}
+
+// destination returns the branch that a pass pushes to, and its tip before the pass and after a push: the proposed
+// branch if the pipeline has something to promote.
+func destination(r *gitsync.Report) (branch, before, commit string) {
+	p := r.Proposed
+	if p == nil || !p.Open() && !(r.DryRun && len(r.Changes) > 0) {
+		return r.Output.Branch, r.Output.Before, r.Commit
+	}
+	if p.Commit != p.Before {
+		commit = p.Commit
+	}
+	return p.Branch, p.Before, commit
+}
+
+// Summary counts the outcomes of several pipelines, and names those that need somebody.
+//
+//	4 pipelines: 2 pushed, 1 unchanged, 1 failed
+//	  failed: gone
+//	  not ready: shop
+func (r Results) Summary(w io.Writer) error {
+	var counts []string
+	for _, o := range []Outcome{Pushed, WouldPush, Unchanged, Refused, Failed, Suspended, NotRun} {
+		if names := r.names(func(p Result) bool { return p.Outcome == o }); len(names) > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", len(names), o.words()))
+		}
+	}
+	var b strings.Builder
+	printf(&b, "%s: %s\n", Amount(len(r.Pipelines), "pipeline"), strings.Join(counts, ", "))
+	for _, o := range []Outcome{Failed, NotRun} {
+		if names := r.names(func(p Result) bool { return p.Outcome == o }); len(names) > 0 {
+			printf(&b, "  %s: %s\n", o.words(), strings.Join(names, ", "))
+		}
+	}
+	ended := []Outcome{Pushed, WouldPush, Unchanged, Refused}
+	if names := r.names(func(p Result) bool { return !p.Ready && slices.Contains(ended, p.Outcome) }); len(names) > 0 {
+		printf(&b, "  not ready: %s\n", strings.Join(names, ", "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r Results) names(of func(Result) bool) []string {
+	var out []string
+	for _, p := range r.Pipelines {
+		if of(p) {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// words returns the outcome as people read it.
+func (o Outcome) words() string { return strings.ReplaceAll(string(o), "-", " ") }

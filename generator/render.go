@@ -155,30 +155,36 @@ func (r renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit 
 	if h.Spec().Paused {
 		return &Unit{Name: h.Name(), Paused: true, Hierarchy: h, basis: newBasis(h, r.set, nil, false)}
 	}
-	in := isolate.Input[[]workload.Object]{Hierarchy: h, Set: r.set, Render: r.attempt}
+	in := isolate.Input[rendered]{Hierarchy: h, Set: r.set, Render: r.attempt}
 	if last := r.opts.LastGood; last != nil {
 		in.LastGood = func(id manifest.ID) (*manifest.Object, bool) { return last.Last(h.Name(), id) }
 	}
-	rendered := isolate.Run(in, errors)
-	u := newUnit(h, rendered)
-	u.basis = newBasis(h, r.set, rendered.Dependencies, rendered.UsedLastGood)
+	outcome := isolate.Run(in, errors)
+	u := newUnit(h, outcome)
+	u.basis = newBasis(h, r.set, outcome.Dependencies, outcome.UsedLastGood)
 	return u
 }
 
+// rendered is what a hierarchy renders to.
+type rendered struct {
+	objects []workload.Object
+	jobs    map[manifest.ID]int
+}
+
 // attempt renders a hierarchy without the objects that are left out.
-func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) isolate.Attempt[[]workload.Object] {
+func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) isolate.Attempt[rendered] {
 	config := build.Build(h, set, build.Options{
 		Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
 	})
 	config.Check(r.opts.Runtime.Check)
-	out := isolate.Attempt[[]workload.Object]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
+	out := isolate.Attempt[rendered]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
 	if out.Diags.HasErrors() {
 		return out
 	}
 	objects, diags := workload.Build(h, config, workload.Options{
 		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange, Review: r.opts.Review,
 	})
-	out.Result, out.Diags = objects, append(out.Diags, diags...)
+	out.Result, out.Diags = rendered{objects, config.Jobs()}, append(out.Diags, diags...)
 	return out
 }
 

@@ -20,6 +20,8 @@ type Unit struct {
 	Files []File
 	// Inputs are the objects that the unit was rendered from, Secrets included, sorted.
 	Inputs []manifest.ID
+	// Jobs are the numbers of scrape jobs of the instances that run.
+	Jobs map[manifest.ID]int
 	// Paused units (spec.paused) have no Files: what is on the output branch stays.
 	Paused bool
 	// Held are the objects that are not rendered as they are in the set, sorted by ID.
@@ -61,10 +63,10 @@ type File struct {
 }
 
 // newUnit makes a unit of what its hierarchy was rendered to.
-func newUnit(h *hierarchy.Hierarchy, rendered isolate.Outcome[[]workload.Object]) *Unit {
+func newUnit(h *hierarchy.Hierarchy, out isolate.Outcome[rendered]) *Unit {
 	u := &Unit{
-		Name: h.Name(), Files: files(rendered.Result), Inputs: rendered.Inputs, Held: rendered.Held, Failed: rendered.Failed,
-		Hierarchy: rendered.Hierarchy, diags: rendered.Diags,
+		Name: h.Name(), Files: files(out.Result.objects), Inputs: out.Inputs, Jobs: out.Result.jobs, Held: out.Held, Failed: out.Failed,
+		Hierarchy: out.Hierarchy, diags: out.Diags,
 	}
 	for i := range u.diags {
 		u.diags[i].Units = []string{u.Name}

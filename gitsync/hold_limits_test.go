@@ -2,12 +2,14 @@ package gitsync_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -145,5 +147,53 @@ func TestOnInvalidFailIgnoresWarnings(t *testing.T) {
 	report := l.pass()
 	if diff := cmp.Diff([]string{"kustomization-not-built"}, codes(report, diag.Warning)); diff != "" || report.Commit == "" {
 		t.Errorf("commit %q %s", report.Commit, diff)
+	}
+}
+
+// TestGuardCountsWhatIsSelected removes monitors, and leaves the agents: nothing is deleted, but nothing is scraped.
+func TestGuardCountsWhatIsSelected(t *testing.T) {
+	t.Parallel()
+	twoPorts := func(name string) string {
+		return strings.Replace(monitor("a", name, "http"), "{port: http}", "{port: http}, {port: admin}", 1)
+	}
+	for name, c := range map[string]struct {
+		input  map[string]string // empties files
+		want   string            // of the refusal; empty: it is written
+		report string
+	}{
+		"most monitors": {
+			map[string]string{"in/a/web.yaml": "", "in/a/m1.yaml": "", "in/a/m2.yaml": "", "in/a/m3.yaml": ""},
+			"the commit would take 4 of 6 ServiceMonitors, 7 of 11 jobs from GrafanaAgent a/agent, more than 50%", "",
+		},
+		"most of their jobs": {
+			map[string]string{"in/a/m1.yaml": monitor("a", "m1", "x"), "in/a/m2.yaml": monitor("a", "m2", "x"), "in/a/m3.yaml": monitor("a", "m3", "x"), "in/a/m4.yaml": monitor("a", "m4", "x"), "in/a/m5.yaml": monitor("a", "m5", "x")},
+			"", "-5 jobs",
+		},
+		"a few":              {map[string]string{"in/a/m1.yaml": "", "in/a/m2.yaml": ""}, "", "-2 ServiceMonitors, -4 jobs"},
+		"the last one":       {map[string]string{"in/b/web.yaml": ""}, "", "-1 ServiceMonitor, -1 job"},
+		"all of an instance": {map[string]string{"in/a/agent.yaml": strings.Replace(agent("a"), "serviceMonitorSelector: {}", "serviceMonitorSelector: {matchLabels: {no: one}}", 1)}, "6 of 6 ServiceMonitors, 11 of 11 jobs from GrafanaAgent a/agent", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			files := twoTeams()
+			for i := range 5 {
+				id := fmt.Sprintf("m%d", i+1)
+				files["in/a/"+id+".yaml"] = twoPorts(id)
+			}
+			l.input(files)
+			l.pass()
+			l.input(c.input)
+			report := l.pass()
+			if c.want != "" {
+				if report.Refused == nil || report.Refused.Code != diag.DeletionGuard || !strings.Contains(report.Refused.Message, c.want) {
+					t.Errorf("not refused: %+v", report.Refused)
+				}
+				return
+			}
+			if report.Commit == "" || !slices.ContainsFunc(report.Units, func(u gitsync.UnitReport) bool { return u.Lost == c.report }) {
+				t.Errorf("%v, %v", report.Units, report.Diags)
+			}
+		})
 	}
 }

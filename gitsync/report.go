@@ -87,6 +87,8 @@ type UnitReport struct {
 	State plan.UnitState
 	// Reason says why a unit is held or left out.
 	Reason string
+	// Lost is what a changed unit is not rendered from any more, such as "-2 ServiceMonitors, -4 jobs".
+	Lost string
 	// Files is the number of files in its folder, without those that describe it.
 	Files int
 }
@@ -113,6 +115,6 @@ func (r *Report) add(f plan.Findings) {
 func (r *Report) addPlan(p *plan.Plan) {
 	for i := range p.Units {
 		u := &p.Units[i]
-		r.Units = append(r.Units, UnitReport{Name: u.Name, State: u.State, Reason: u.Reason, Files: u.Files()})
+		r.Units = append(r.Units, UnitReport{Name: u.Name, State: u.State, Reason: u.Reason, Lost: u.Lost, Files: u.Files()})
 	}
 }

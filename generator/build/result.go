@@ -28,6 +28,25 @@ type Result struct {
 	unused *model.Config   // the configuration of metrics pods that have nothing to do
 }
 
+// Jobs returns the number of scrape jobs of each MetricsInstance and LogsInstance that runs.
+func (r *Result) Jobs() map[manifest.ID]int {
+	out := map[manifest.ID]int{}
+	count := func(o model.Origin, jobs int) {
+		out[manifest.ID{Kind: o.Object.Kind, Namespace: o.Object.Namespace, Name: o.Object.Name}] += jobs
+	}
+	if r.Metrics != nil {
+		for _, i := range r.Metrics.Metrics.Configs {
+			count(i.Origin, len(i.ScrapeConfigs)+len(i.Additional))
+		}
+	}
+	if r.Logs != nil {
+		for _, i := range r.Logs.Logs.Configs {
+			count(i.Origin, len(i.ScrapeConfigs)+len(i.Additional))
+		}
+	}
+	return out
+}
+
 // Check checks the configurations with check, a runtime's, and replaces each with what check returns.
 func (r *Result) Check(check func(*model.Config) (*model.Config, []model.Finding)) {
 	one := func(c *model.Config) *model.Config {

@@ -88,7 +88,7 @@ func outputCodes() []CodeInfo {
 		},
 		{
 			Code:    DeletionGuard,
-			Summary: "The commit would delete more units or workloads than `limits.deletions` allows.",
+			Summary: "The commit would take away more units, workloads, selected objects or scrape jobs than `limits.deletions` allows.",
 			Help: "Nothing is pushed. If the deletion is meant, allow it for exactly this input commit: `--allow-deletions COMMIT`, " +
 				"`limits.allowFor: COMMIT` in the pipeline file, or the trailer `Agentry-Allow-Deletions: true` in that commit's message.",
 		},

@@ -99,6 +99,8 @@ type UnitInventory struct {
 	// object that disappears from them because its file is unreadable was not deleted. Stand-ins are included,
 	// objects that were left out are not.
 	Inputs []string `json:"inputs"`
+	// Jobs are the numbers of scrape jobs of the instances that have any, by Kind/namespace/name.
+	Jobs map[string]int `json:"jobs,omitempty"`
 	// Readme means that agentry owns the README.md beside it. It is not in Files, because it can change without
 	// the other files.
 	Readme bool `json:"readme,omitempty"`

@@ -225,8 +225,8 @@ type Secrets struct {
 
 // Limits protect the output branch.
 type Limits struct {
-	// Deletions is the share of the units, and of the workloads, that one commit may delete. Deleting a single
-	// one is always allowed. Default: 50%.
+	// Deletions is the share of the units, of the workloads, and of the selected objects and scrape jobs, that one
+	// commit may take away. Taking a single one is always allowed. Default: 50%.
 	Deletions string `json:"deletions,omitempty"`
 	// AllowFor is the full id of an input commit that the limit does not apply to.
 	AllowFor string `json:"allowFor,omitempty"`

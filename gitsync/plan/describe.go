@@ -85,6 +85,14 @@ func (c *Change) describeUnit(u *Unit) error {
 		inv.Files = append(inv.Files, entry)
 	}
 	inv.Inputs = c.plan.inputsOf(u)
+	for id, jobs := range u.rendered.Jobs {
+		if inv.Jobs == nil {
+			inv.Jobs = map[string]int{}
+		}
+		if jobs > 0 {
+			inv.Jobs[id.String()] = jobs
+		}
+	}
 	if _, exists := u.folder.Entries[branch.ReadmeFile]; !exists || u.folder.Inventory.Readme {
 		inv.Readme = true // else it is somebody else's
 		c.Edits[c.at(u.Name, branch.ReadmeFile)] = object.Edit{Data: c.plan.unitReadme(u)}

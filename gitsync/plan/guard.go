@@ -12,11 +12,8 @@ import (
 // allowTrailer in the message of an input commit lifts the deletion guard for it.
 const allowTrailer = "Agentry-Allow-Deletions"
 
-// count is a number of units and of workload objects.
-type count struct{ units, workloads int }
-
-// guard refuses a commit that deletes more than a share of the units or of the workload objects, and at least
-// two.
+// guard refuses a commit that takes away too much. It compares what goes with what there is, in total and for each unit
+// that stays. What each unit loses is noted in the unit.
 func (p *Plan) guard(f *Findings) error {
 	if p.Branch.Inventory == nil {
 		return nil
@@ -25,23 +22,45 @@ func (p *Plan) guard(f *Findings) error {
 	if err != nil {
 		return err
 	}
-	gone, err := p.deletions()
-	if err != nil || gone.units < 2 && gone.workloads < 2 || p.allowsDeletions() {
-		return err
-	}
-	all, err := p.existing()
-	if err != nil {
-		return err
-	}
-	for _, n := range []struct {
-		what         string
-		gone, before int
-	}{{"units", gone.units, all.units}, {"workload objects", gone.workloads, all.workloads}} {
-		if n.gone >= 2 && n.gone*100 > percent*n.before {
-			f.refuse(diag.DeletionGuard, "", p.allowHint(),
-				"the commit would delete %d of %d %s, more than %d%%: nothing is written", n.gone, n.before, n.what, percent)
-			return nil
+	var total loss
+	reason := ""
+	for i := range p.Units {
+		u := &p.Units[i]
+		if u.action == keep || !u.folder.Exists() {
+			continue
 		}
+		lost, err := lossOf(u)
+		if err != nil {
+			return err
+		}
+		u.Lost = lost.String()
+		if lost.isTooMuch(percent) && reason == "" {
+			reason = fmt.Sprintf("take %s from GrafanaAgent %s", lost.shares(), u.Name)
+		}
+		total.add(lost)
+	}
+	if !total.isLarge() || p.allowsDeletions() {
+		return nil
+	}
+	for i := range p.Units {
+		if u := &p.Units[i]; u.action == keep && u.folder.Exists() {
+			kept, err := lossOf(u)
+			if err != nil {
+				return err
+			}
+			total.add(kept)
+		}
+	}
+	switch {
+	case total.units.isAbove(percent):
+		reason = fmt.Sprintf("delete %d of %d units", total.units.gone, total.units.before)
+	case total.workloads.isAbove(percent):
+		reason = fmt.Sprintf("delete %d of %d workload objects", total.workloads.gone, total.workloads.before)
+	case reason == "" && total.isTooMuch(percent):
+		reason = "take " + total.shares() + " from all GrafanaAgents"
+	}
+	if reason != "" {
+		f.refuse(diag.DeletionGuard, "", p.allowHint(), "the commit would %s, more than %d%%: nothing is written", reason, percent)
 	}
 	return nil
 }
@@ -49,45 +68,6 @@ func (p *Plan) guard(f *Findings) error {
 func (p *Plan) allowHint() string {
 	id := p.Objects.Commits[0].Hash.String()
 	return fmt.Sprintf("if that is meant, run sync with --allow-deletions %s, set limits.allowFor to it, or put the trailer %q into that commit's message", id, allowTrailer+": true")
-}
-
-// deletions counts what the commit deletes.
-func (p *Plan) deletions() (n count, err error) {
-	for i := range p.Units {
-		u := &p.Units[i]
-		if u.action == keep || !u.folder.Exists() {
-			continue
-		}
-		if err := u.folder.Load(); err != nil {
-			return n, err
-		}
-		if u.action == remove {
-			n.units++
-			n.workloads += u.folder.Workloads(nil)
-			continue
-		}
-		rendered := map[string]bool{}
-		for _, f := range u.rendered.Files {
-			rendered[f.Path] = true
-		}
-		n.workloads += u.folder.Workloads(rendered)
-	}
-	return n, nil
-}
-
-// existing counts what the branch has.
-func (p *Plan) existing() (n count, err error) {
-	for _, u := range p.Branch.Units {
-		if !u.Exists() {
-			continue
-		}
-		if err := u.Load(); err != nil {
-			return n, err
-		}
-		n.units++
-		n.workloads += u.Workloads(nil)
-	}
-	return n, nil
 }
 
 // allowsDeletions reports whether somebody allowed deletions for one of the input commits.

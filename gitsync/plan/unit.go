@@ -42,6 +42,7 @@ type Unit struct {
 	Name   string
 	State  UnitState
 	Reason string // why the unit is held or left out
+	Lost   string // what a changed unit is not rendered from any more, such as "-2 ServiceMonitors, -4 jobs"
 
 	action   action
 	rendered *generator.Unit // nil if there is no GrafanaAgent

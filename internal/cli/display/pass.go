@@ -2,6 +2,7 @@ package display
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 
@@ -85,8 +86,8 @@ func outcome(r *gitsync.Report) string {
 
 func unitLine(u gitsync.UnitReport) string {
 	line := stateText(u.State) + " " + u.Name
-	if u.Reason != "" {
-		line += ": " + u.Reason
+	if note := cmp.Or(u.Reason, u.Lost); note != "" {
+		line += ": " + note
 	}
 	return line
 }

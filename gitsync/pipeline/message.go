@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"regexp"
 	"strings"
 	"text/template"
 )
@@ -46,13 +48,38 @@ func FormatMessage(text string, data Message) (string, error) {
 	}
 	var b strings.Builder
 	if err := t.Execute(&limitedWriter{out: &b, left: MaxMessageBytes}, data); err != nil {
-		return "", err
+		return "", explain(err)
 	}
 	message := strings.TrimSpace(b.String())
 	if message == "" {
 		return "", errors.New("the message is empty")
 	}
 	return message + "\n", nil
+}
+
+// missingField matches the error of text/template for a field that does not exist.
+var missingField = regexp.MustCompile(`at <(.*)>: can't evaluate field (\w+) in type (\S+)$`)
+
+// explain replaces the name of a Go type in an error by the fields that exist.
+func explain(err error) error {
+	match := missingField.FindStringSubmatch(err.Error())
+	if match == nil {
+		return err
+	}
+	at, field := match[1], match[2]
+	for _, t := range [...]reflect.Type{reflect.TypeFor[Message](), reflect.TypeFor[MessageSource]()} {
+		if match[3] == t.String() {
+			var names []string
+			for i := range t.NumField() {
+				names = append(names, t.Field(i).Name)
+			}
+			return fmt.Errorf("%s: there is no field %s; the fields are %s", at, field, strings.Join(names, ", "))
+		}
+	}
+	if strings.HasPrefix(match[3], "[]") {
+		return fmt.Errorf("%s: a list has no field %s; write for example (index .Sources 0).Commit", at, field)
+	}
+	return fmt.Errorf("%s: a text has no field %s", at, field)
 }
 
 // ShortID abbreviates a commit id for people.

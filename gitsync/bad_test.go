@@ -162,8 +162,8 @@ func (l *lab) branchIs(want *generator.Output) {
 	}
 }
 
-// TestTwiceIsToldWhereItIsNew defines an object a second time, in another file.
-func TestTwiceIsToldWhereItIsNew(t *testing.T) {
+// TestADuplicateIsReportedAtTheNewDefinition defines an object a second time, in another file.
+func TestADuplicateIsReportedAtTheNewDefinition(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
 	l.input(map[string]string{"in/copy.yaml": monitor("a", "web", "other"), "in/b/web.yaml": monitor("b", "web", "other")})
@@ -177,9 +177,9 @@ func TestTwiceIsToldWhereItIsNew(t *testing.T) {
 	}
 }
 
-// TestFollowersAreNoErrors commits a new instance that is wrong, with an integration that needs
+// TestConsequencesOfAnErrorAreWarnings commits a new instance that is wrong, with an integration that needs
 // it, and another that needs nobody.
-func TestFollowersAreNoErrors(t *testing.T) {
+func TestConsequencesOfAnErrorAreWarnings(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.input(map[string]string{"in/agent.yaml": strings.Replace(agent("a"), "spec:\n", "spec:\n  integrations: {selector: {}}\n", 1)})

@@ -206,8 +206,7 @@ func TestTheGateIsOpenForTheNetwork(t *testing.T) {
 	}
 }
 
-// TestWhatIsKept is told, and can be forgotten without being missed.
-func TestWhatIsKept(t *testing.T) {
+func TestCachesAreMeasuredAndCanBeDropped(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.input(twoTeams())

@@ -115,8 +115,8 @@ func TestStandInUnderAStricterPolicy(t *testing.T) {
 	}
 }
 
-// TestGuardCountsWhatIsThere adds to the inventories, so that a deletion looks small.
-func TestGuardCountsWhatIsThere(t *testing.T) {
+// TestTheGuardIgnoresForgedInventories adds to the inventories, so that a deletion looks small.
+func TestTheGuardIgnoresForgedInventories(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	files := twoTeams()

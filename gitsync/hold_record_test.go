@@ -202,9 +202,9 @@ func TestNoSecretInRecords(t *testing.T) {
 	}
 }
 
-// TestNoUnjudgedRecord keeps a text off the branch that the policy would not let be rendered:
+// TestRecordsHoldNoTextThatThePolicyForbids keeps a text off the branch that the policy would not let be rendered:
 // that it was at the base does not make it good.
-func TestNoUnjudgedRecord(t *testing.T) {
+func TestRecordsHoldNoTextThatThePolicyForbids(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
 	withToken := strings.Replace(agent("a"), `mimir/push"`, `mimir/push", bearerToken: hunter2`, 1)

@@ -52,7 +52,7 @@ func sees(t *testing.T, report *gitsync.Report, want map[string]plan.UnitState) 
 	}
 }
 
-func TestInventoryLeadsNowhere(t *testing.T) {
+func TestPathsInInventoriesStayInTheOutput(t *testing.T) {
 	t.Parallel()
 	l := rendered(t)
 	l.tamper(func(files tree) {
@@ -71,7 +71,7 @@ func TestInventoryLeadsNowhere(t *testing.T) {
 	}
 }
 
-func TestListOfUnitsLeadsNowhere(t *testing.T) {
+func TestPathsInTheListOfUnitsStayInTheOutput(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.pipeline.Spec.Output.Path = "mine/here"

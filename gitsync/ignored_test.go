@@ -50,9 +50,9 @@ func TestSourceIgnore(t *testing.T) {
 	sees(t, l.passOf(s), unitStates{"a/agent": "unchanged", "b/agent": "removed"})
 }
 
-// TestSourceIgnoreThatNobodyUnderstands: what it meant to hide is not known, so nothing new is
+// TestAnInvalidSourceIgnoreHidesAndDeletesNothing: what it meant to hide is not known, so nothing new is
 // read below it, and nothing there counts as deleted.
-func TestSourceIgnoreThatNobodyUnderstands(t *testing.T) {
+func TestAnInvalidSourceIgnoreHidesAndDeletesNothing(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]entry{
 		"too large":         {text: strings.Repeat("#", sourceignore.MaxBytes+1)},

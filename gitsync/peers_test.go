@@ -224,9 +224,9 @@ func TestSwitchingToPromotionNeedsNoCommit(t *testing.T) {
 	r.settled(r.pass())
 }
 
-// TestALostRaceIsKnownByTheRefAndNotByTheServersText: kargo#3071, #5286. Others are faster, and the
+// TestALostRaceIsDetectedByTheRefNotByTheServersMessage: kargo#3071, #5286. Others are faster, and the
 // server says so in words that nobody knows.
-func TestALostRaceIsKnownByTheRefAndNotByTheServersText(t *testing.T) {
+func TestALostRaceIsDetectedByTheRefNotByTheServersMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.commit("one", twoTeams())

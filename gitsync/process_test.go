@@ -228,9 +228,9 @@ func TestTwoProcesses(t *testing.T) {
 	r.out("fsck", "--strict")
 }
 
-// TestKilled kills processes at random points of their passes; the next pass puts right
+// TestKilledProcessesLoseNothing kills processes at random points of their passes; the next pass puts right
 // whatever they left.
-func TestKilled(t *testing.T) {
+func TestKilledProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.overHTTP(gittest.HTTPOptions{})

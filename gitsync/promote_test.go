@@ -454,8 +454,8 @@ func TestNoNameOfABranch(t *testing.T) {
 	}
 }
 
-// TestNotesOfThoseWhoLeave pushes what waits for others when there is nobody to wait for.
-func TestNotesOfThoseWhoLeave(t *testing.T) {
+// TestNotesOfPipelinesThatLeaveArePushed pushes what waits for others when there is nobody to wait for.
+func TestNotesOfPipelinesThatLeaveArePushed(t *testing.T) {
 	t.Parallel()
 	r := newPromotion(t)
 	r.options.Batches = publish.NewBatches(time.Hour)

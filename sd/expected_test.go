@@ -34,8 +34,8 @@ func (c *crashes) Fetch(_ context.Context, addr netip.AddrPort, into *bytes.Buff
 	return nil
 }
 
-// TestACrashedIntegrationIsMissed within two intervals, by what the alert compares.
-func TestACrashedIntegrationIsMissed(t *testing.T) {
+// TestTheAlertNoticesACrashedIntegration within two intervals, by what the alert compares.
+func TestTheAlertNoticesACrashedIntegration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner := merge.Owner{Namespace: "ns", Name: "ga"}
 		source := fixed{

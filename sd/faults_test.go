@@ -101,9 +101,9 @@ func TestEveryFaultHarmsOnlyItsPod(t *testing.T) {
 	r.until("all answer again", func() bool { return len(r.targets("")) == len(pods) })
 }
 
-// TestAFaultFromTheBeginning has pods that never said anything else: what is good of it is
+// TestPodsThatAreFaultyFromTheStart has pods that never said anything else: what is good of it is
 // served. Once they are gone, so is all that they held.
-func TestAFaultFromTheBeginning(t *testing.T) {
+func TestPodsThatAreFaultyFromTheStart(t *testing.T) {
 	r := newWorld(t)
 	r.untilTargets("")
 	descriptors := openDescriptors(t)

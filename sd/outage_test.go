@@ -10,9 +10,9 @@ import (
 	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
-// TestAStartIsNeverSeenHalf has a client that asks all the time: it is told to wait, and then
+// TestNoPartialDocumentIsServedAtTheStart has a client that asks all the time: it is told to wait, and then
 // all that there is.
-func TestAStartIsNeverSeenHalf(t *testing.T) {
+func TestNoPartialDocumentIsServedAtTheStart(t *testing.T) {
 	const pods, hanging = 60, 6
 	r := newWorldOn(t, func(api *fakeapi.Server) { api.Hang(true) })
 	for i := range hanging {

@@ -65,7 +65,7 @@ func silenced(t *testing.T) (r *world, known string) {
 	return r, r.document(r.sd.URL)
 }
 
-func TestAReplicaThatStartsTakesFromAPeerWhatSilentPodsSaid(t *testing.T) {
+func TestANewReplicaGetsAnswersOfSilentPodsFromAPeer(t *testing.T) {
 	r, known := silenced(t)
 	if got := r.with(nil); got == known {
 		t.Error("it knows what silent pods said, from nobody")

@@ -84,7 +84,7 @@ func TestOnlyOneKindNeedsToMatch(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyCollects(t *testing.T) {
+func TestUncollectedIntegrationsAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		agent, monitors string
 		want            []string
@@ -172,8 +172,8 @@ spec: {scope: %s, selector: {}, namespaceSelector: {any: true}}
 	}
 }
 
-// TestTheFirstThatNobodyCollectsAreNamed holds what the one warning about all of them says.
-func TestTheFirstThatNobodyCollectsAreNamed(t *testing.T) {
+// TestTheWarningNamesTheFirstUncollectedIntegrations holds what the one warning about all of them says.
+func TestTheWarningNamesTheFirstUncollectedIntegrations(t *testing.T) {
 	more := "---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsIntegration\nmetadata: {name: %s, namespace: shop, labels: {run: \"yes\"}}\nspec: {name: mysql}\n"
 	text := fmt.Sprintf(integrations, "")
 	for added, want := range map[string]string{
@@ -191,8 +191,8 @@ func TestTheFirstThatNobodyCollectsAreNamed(t *testing.T) {
 	}
 }
 
-// TestForeseenPositions holds where the warnings point.
-func TestForeseenPositions(t *testing.T) {
+// TestPositionsOfCollectionWarnings holds where the warnings point.
+func TestPositionsOfCollectionWarnings(t *testing.T) {
 	text := fmt.Sprintf(integrations, "") + monitor("m", "selector: {matchLabels: {team: shpo}}, namespaceSelector: {any: true}")
 	h := Build(parse(t, text), nil)[0]
 	h.Diags.Sort()

@@ -110,8 +110,8 @@ func told(list []*Hierarchy) []string {
 	return out
 }
 
-// TestWhatIsSharedStaysShared: thousands of instances may select the same monitors.
-func TestWhatIsSharedStaysShared(t *testing.T) {
+// TestSharedListsStayShared: thousands of instances may select the same monitors.
+func TestSharedListsStayShared(t *testing.T) {
 	const instance = "---\napiVersion: monitoring.grafana.com/v1alpha1\nkind: MetricsInstance\nmetadata: {name: %s, namespace: one}\nspec: {serviceMonitorSelector: {}, serviceMonitorNamespaceSelector: {}}\n"
 	const monitors = "---\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: one}\nspec: {selector: {}, endpoints: []}\n"
 	const agents = "apiVersion: monitoring.grafana.com/v1alpha1\nkind: GrafanaAgent\nmetadata: {name: agent, namespace: one}\nspec: {metrics: {instanceSelector: {}}}\n"

@@ -146,8 +146,8 @@ spec: {name: redis, type: {unique: false}, config: {}}
 	}
 }
 
-// TestEveryParentIsTold holds that a selector that was seen before warns again.
-func TestEveryParentIsTold(t *testing.T) {
+// TestEveryParentWithTheSelectorGetsTheWarning holds that a selector that was seen before warns again.
+func TestEveryParentWithTheSelectorGetsTheWarning(t *testing.T) {
 	text := fmt.Sprintf(fleet, "{}", "{matchLabels: {kubernetes.io/metadata.name: gone}}")
 	second := strings.Split(text, "---\n")[1]
 	text += "---\n" + strings.Replace(second, "name: i,", "name: j,", 1)

@@ -27,10 +27,10 @@ func randomFile(random *rand.Rand, name string) manifest.Result {
 	return manifest.Parse(manifest.File{Path: name, Data: []byte(text)}, manifest.Options{})
 }
 
-// TestAChangedSetIsWhatANewOneIs edits files at random: a set that is changed by what is gone
+// TestAChangedSetEqualsANewOne edits files at random: a set that is changed by what is gone
 // and what came must be the one that is made of all files, and share its names with the set
 // before if and only if it has the same.
-func TestAChangedSetIsWhatANewOneIs(t *testing.T) {
+func TestAChangedSetEqualsANewOne(t *testing.T) {
 	t.Parallel()
 	changed, refused, renamed := 0, 0, 0
 	for seed := range uint64(300) {

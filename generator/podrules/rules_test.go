@@ -227,7 +227,7 @@ func TestVolume(t *testing.T) {
 	}
 }
 
-func TestVolumeDoubts(t *testing.T) {
+func TestVolumeWarnings(t *testing.T) {
 	for text, want := range map[string]string{
 		"secret: {secretName: a, items: [{key: a, path: a}, {key: b, path: ab}, {key: c, path: b/a}]}":                "",
 		"secret: {secretName: a, items: [{key: a, path: a}, {key: b, path: a/}]}":                                     `"a" and "a"`,

@@ -109,9 +109,9 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestUnrendered holds that only what is there is copied for fields that are never rendered:
+// TestUnrenderedFieldsCopyOnlyExistingSecrets holds that only what is there is copied for fields that are never rendered:
 // a Secret that is not in Git concerns nobody, and an empty selector is none.
-func TestUnrendered(t *testing.T) {
+func TestUnrenderedFieldsCopyOnlyExistingSecrets(t *testing.T) {
 	s := scope(t, Plaintext, "m")
 	if len(s.Diags()) > 0 || len(s.Data()) > 0 {
 		t.Errorf("%v, data %v", s.Diags(), s.Data())
@@ -136,9 +136,9 @@ func TestCollision(t *testing.T) {
 	}
 }
 
-// TestCollisionIsToldOnce holds who is told of two Secrets that share their files' names: the
+// TestACollisionIsReportedOnce holds who is told of two Secrets that share their files' names: the
 // object that refers to both, or both objects, and neither for every key.
-func TestCollisionIsToldOnce(t *testing.T) {
+func TestACollisionIsReportedOnce(t *testing.T) {
 	here := scope(t, Reference, "m")
 	beside := here.Resolver.In(here.set.Get(manifest.ID{Kind: "ServiceMonitor", Namespace: "m", Name: "beside"}))
 	here.Value("spec.a", key("s-x", "k"))

@@ -229,9 +229,9 @@ func TestImmutableChange(t *testing.T) {
 	}
 }
 
-// TestMostOfAPodIsTaken holds that a GrafanaAgent that uses most of what there is gets no error:
+// TestAFullyUsedGrafanaAgentHasNoErrors holds that a GrafanaAgent that uses most of what there is gets no error:
 // the rules are not stricter than Kubernetes, which test/e2e/validity asks about this very file.
-func TestMostOfAPodIsTaken(t *testing.T) {
+func TestAFullyUsedGrafanaAgentHasNoErrors(t *testing.T) {
 	const file = "../../test/fixtures/testdata/pods.yaml"
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/agentry-dev/agentry/test/clocktest"
 )
 
-// TestTimesAreToldByTheClockAsItGoes: after the clock was set, what is due in a minute is shown so,
+// TestTimesInTheStatusFollowTheClock: after the clock was set, what is due in a minute is shown so,
 // and not in a year.
-func TestTimesAreToldByTheClockAsItGoes(t *testing.T) {
+func TestTimesInTheStatusFollowTheClock(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	noted := time.Now()
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour, year, -year} {

@@ -115,7 +115,7 @@ func TestAReloadWhileAPipelineIsBeingOpened(t *testing.T) {
 	})
 }
 
-func TestWhatIsRemovedAndComesBackDuringAPassDoesNotOverlap(t *testing.T) {
+func TestARestoredPipelineWaitsForItsRunningPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.takes = 20 * time.Second

@@ -49,7 +49,7 @@ func TestARemoteThatIsDownStopsNobodyElse(t *testing.T) {
 	})
 }
 
-func TestAShortOutageIsNotSpokenOf(t *testing.T) {
+func TestAShortOutageIsNotReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.run(def("x", urlA))
@@ -66,7 +66,7 @@ func TestAShortOutageIsNotSpokenOf(t *testing.T) {
 	})
 }
 
-func TestARefusedCredentialIsSpokenOfAtOnce(t *testing.T) {
+func TestARefusedCredentialIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.break_(urlA, transport.ErrAuth)
@@ -88,7 +88,7 @@ func TestATriggerAsksARemoteThatIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestASourceThatIsDownHoldsUpNobodyButIsTold(t *testing.T) {
+func TestAnUnreachableSourceIsReportedAndDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.break_(urlB, errNoAnswer)
@@ -154,7 +154,7 @@ func TestASilentRemoteStopsNobodyElse(t *testing.T) {
 	})
 }
 
-func TestARefThatCannotBeResolvedIsMissedOnlyByWhoWantsIt(t *testing.T) {
+func TestAMissingRefFailsOnlyThePipelinesThatReadIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		bad := def("bad", urlA).with(func(s *pipeline.Spec) { s.Sources[0].Ref = pipeline.Ref{SemVer: "bad"} })
@@ -279,7 +279,7 @@ func TestWorkersAndWritersAreBounded(t *testing.T) {
 	})
 }
 
-func TestWhoWritesToASlowRemoteKeepsNoWorker(t *testing.T) {
+func TestAPushToASlowRemoteHoldsNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.Workers = 1 })
 		pushing := 0

@@ -52,7 +52,7 @@ func TestALaterPipelineWaitsUntilTheEarlierIsGood(t *testing.T) {
 	})
 }
 
-func TestWhatARolloutCannotWaitForIsSaid(t *testing.T) {
+func TestARolloutThatCannotEndIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.run(

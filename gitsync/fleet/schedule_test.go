@@ -36,7 +36,7 @@ func TestAnIdleFleetListsOncePerIntervalAndPassesOnce(t *testing.T) {
 	})
 }
 
-func TestAMoveIsSeenByTheNextRoundAndOnlyByWhomItConcerns(t *testing.T) {
+func TestARefChangeTriggersOnlyThePipelinesThatReadIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.run(def("x", urlA), def("y", urlB))

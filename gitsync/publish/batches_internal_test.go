@@ -99,9 +99,9 @@ func TestLocksGoTogether(t *testing.T) {
 	}
 }
 
-// TestLockOfSomebodyWhoGivesUp holds that the end of one pass is not the end of those that
+// TestACancelledPassDoesNotCancelLocksOfOthers holds that the end of one pass is not the end of those that
 // wait with it.
-func TestLockOfSomebodyWhoGivesUp(t *testing.T) {
+func TestACancelledPassDoesNotCancelLocksOfOthers(t *testing.T) {
 	t.Parallel()
 	bare, wr := newWriter(t)
 	b := NewBatches(time.Hour)
@@ -236,9 +236,9 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-// TestNobodyLeavesDuringAPush has a pipeline leave, and another get new credentials, while
+// TestLeavingWaitsForTheRunningPush has a pipeline leave, and another get new credentials, while
 // their notes are being pushed: what these gave is in use until the push is over.
-func TestNobodyLeavesDuringAPush(t *testing.T) {
+func TestLeavingWaitsForTheRunningPush(t *testing.T) {
 	t.Parallel()
 	for what, part := range map[string]func(*Batches, Writer){
 		"leave": func(b *Batches, wr Writer) { b.Leave("p", wr.Repo) },
@@ -283,8 +283,8 @@ func TestNobodyLeavesDuringAPush(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForAPushForLong cuts a push short that a pipeline would wait for.
-func TestNobodyWaitsForAPushForLong(t *testing.T) {
+// TestLeavingCancelsASlowPush cuts a push short that a pipeline would wait for.
+func TestLeavingCancelsASlowPush(t *testing.T) {
 	t.Parallel()
 	bare, wr := newWriter(t)
 	bare.Hook("pre-receive", "sleep 40")

@@ -114,7 +114,7 @@ func TestCorruptCachesAreReplaced(t *testing.T) {
 }
 
 // Rot in the middle of a pack shows only when that object is read.
-func TestRotIsReportedAndCured(t *testing.T) {
+func TestDamagedPacksAreReportedAndRepaired(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": strings.Repeat("a line of text\n", 2000)})

@@ -146,7 +146,7 @@ func fetchOnFullDisk(t *testing.T, dir, url string) {
 	}
 }
 
-func TestADirectoryThatIsNone(t *testing.T) {
+func TestACacheDirectoryThatIsAFileIsAnError(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})

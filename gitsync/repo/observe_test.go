@@ -12,9 +12,9 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestRequestsAreTold follows one repository through its requests: what needs no remote is
+// TestRequestsAreObserved follows one repository through its requests: what needs no remote is
 // none.
-func TestRequestsAreTold(t *testing.T) {
+func TestRequestsAreObserved(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})

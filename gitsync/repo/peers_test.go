@@ -140,9 +140,9 @@ func TestKnownHostsOfSeveralHostsMayShareAFile(t *testing.T) {
 	wantError(t, err, transport.ErrHostKey, two.Address)
 }
 
-// TestUsersOfASharedCloneDoNotMix: gitops-promoter#1495. Ten branches are fetched, read and
+// TestUsersOfASharedCloneAreIndependent: gitops-promoter#1495. Ten branches are fetched, read and
 // pushed at once by those who share a repository, and each has what it wrote.
-func TestUsersOfASharedCloneDoNotMix(t *testing.T) {
+func TestUsersOfASharedCloneAreIndependent(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	const branches, rounds = 10, 5

@@ -179,7 +179,7 @@ func TestProxiesThatCannotBe(t *testing.T) {
 }
 
 // A proxy that talks without end is left.
-func TestProxiesThatTalkTooMuch(t *testing.T) {
+func TestLongAnswersOfProxiesAreErrors(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

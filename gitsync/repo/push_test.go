@@ -382,7 +382,7 @@ func TestPushOfMissingObjectsIsRejected(t *testing.T) {
 	}
 }
 
-func TestWhatWasPushedNeedsNoFetch(t *testing.T) {
+func TestPushedCommitsNeedNoFetch(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)
 	g.Commit("main", map[string]string{"a.yaml": "1"})

@@ -109,11 +109,11 @@ func (h *ignoreHistory) step() string {
 	return h.repo.Commit("main", changes)
 }
 
-// TestWhatIsReadByStepsIsWhatIsReadAtOnce: whatever .sourceignore files come, change and go,
+// TestIncrementalReadsEqualFullReads: whatever .sourceignore files come, change and go,
 // and whatever paths a pipeline names, an update from the last tree gives what a first read
 // gives, which is what Flux would see; and the differences between any two trees lead from
 // the files of one to those of the other.
-func TestWhatIsReadByStepsIsWhatIsReadAtOnce(t *testing.T) {
+func TestIncrementalReadsEqualFullReads(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
 		h := &ignoreHistory{rand: rand.New(rand.NewPCG(seed, 1)), repo: gittest.NewRepo(t), files: map[string]string{}}

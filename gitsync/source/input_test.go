@@ -15,10 +15,10 @@ import (
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// TestWhatIsKeptOfFilesIsWhatTheySay adds, changes and removes files at random: the sums and
+// TestCachedFilesEqualParsedFiles adds, changes and removes files at random: the sums and
 // lists that are kept of them, and the set of their objects, must be those of the files that
 // are there.
-func TestWhatIsKeptOfFilesIsWhatTheySay(t *testing.T) {
+func TestCachedFilesEqualParsedFiles(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 2))

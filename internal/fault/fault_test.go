@@ -77,7 +77,7 @@ func TestAFaultOfTheRuntimeIsNamed(t *testing.T) {
 	}
 }
 
-func TestNoPanicIsNoError(t *testing.T) {
+func TestWithoutAPanicThereIsNoError(t *testing.T) {
 	t.Parallel()
 	err := func() (err error) {
 		defer Recover(slog.New(slog.DiscardHandler), "test", "x", &err)

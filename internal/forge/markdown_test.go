@@ -19,7 +19,7 @@ func TestCodeShowsTextAsItIsAndAsNothingElse(t *testing.T) {
 	}
 }
 
-func TestBlockCannotBeLeft(t *testing.T) {
+func TestTextCannotEndItsCodeBlock(t *testing.T) {
 	if got, want := Block("diff", "+```\n+# out\n"), "````diff\n+```\n+# out\n````\n"; got != want {
 		t.Errorf("got %s", got)
 	}

@@ -40,9 +40,9 @@ func TestNothingIsSentAfterTheRateLimit(t *testing.T) {
 	}
 }
 
-// TestABlockIsBySomethingThatNobodySets: the moment that a site names is one of the day. Our clock
+// TestRateLimitsDoNotDependOnTheLocalClock: the moment that a site names is one of the day. Our clock
 // may be wrong about that by a year, and may be set while it is waited for.
-func TestABlockIsBySomethingThatNobodySets(t *testing.T) {
+func TestRateLimitsDoNotDependOnTheLocalClock(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour, year, -year} {
 		theirs := time.Now().Add(off).UTC()

@@ -336,7 +336,7 @@ func TestReceiversAreCalledAfterAPushAndOnlyThen(t *testing.T) {
 	}
 }
 
-func TestWhatGoesWrongShowsNoSecret(t *testing.T) {
+func TestErrorsShowNoSecret(t *testing.T) {
 	const secret = "s3cret"
 	elsewhere := newSink(t)
 	elsewhere.Start()

@@ -342,7 +342,7 @@ func TestArtifactsHaveASize(t *testing.T) {
 	}
 }
 
-func TestWhatARegistryRefusesShowsNoPassword(t *testing.T) {
+func TestErrorsOfARegistryShowNoPassword(t *testing.T) {
 	h := newHub(t)
 	_, rd, commit := branch(t, map[string]string{"hydrator.metadata": metadata})
 	a, err := Build(rd, commit, "", "main")

@@ -29,7 +29,7 @@ func TestTheFolderMirrorsTheRender(t *testing.T) {
 	}
 }
 
-func TestKeptFilesStayOurs(t *testing.T) {
+func TestKeptFilesStayInTheInventory(t *testing.T) {
 	folder := t.TempDir()
 	render(t, folder, tree{"a/x/one.yaml": "apiVersion: 1", "b/x/one.yaml": "apiVersion: 1"})
 	paused := func(p string) bool { return strings.HasPrefix(p, "a/x/") }
@@ -70,7 +70,7 @@ func TestAForgedListRemovesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOursIsRefused(t *testing.T) {
+func TestForeignFilesAreRefused(t *testing.T) {
 	for name, before := range map[string]tree{
 		"a folder with a file":       {"README": "mine"},
 		"a file in the way":          {".agentry/rendered": "b.yaml\n", "a.yaml": "mine"},

@@ -109,7 +109,7 @@ func TestFoldersInEachOthersWay(t *testing.T) {
 	}
 }
 
-func TestAFolderThatWentHasNoClaim(t *testing.T) {
+func TestARemovedFolderClaimsNothing(t *testing.T) {
 	template := one(t, strings.Replace(eachCluster, "forEach: clusters/*", "forEach: clusters/*/*", 1))
 	template.Expand([]string{"clusters/ap/prod"})
 	template.Expand([]string{"clusters/eu/dev"})

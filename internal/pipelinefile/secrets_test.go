@@ -123,8 +123,8 @@ func wantTokens(t *testing.T, s Secrets, want ...string) {
 	}
 }
 
-// TestMissingSecretsAreTold takes each file away, and spoils it.
-func TestMissingSecretsAreTold(t *testing.T) {
+// TestMissingSecretsAreReported takes each file away, and spoils it.
+func TestMissingSecretsAreReported(t *testing.T) {
 	for name, want := range map[string]string{
 		"token": "forge.tokenFile|auth.passwordFile|auth.bearerTokenFile", "ca.pem": "caFile|auth.caFile", "hook": "secretFile", "user": "oci.usernameFile",
 	} {

@@ -28,7 +28,7 @@ func (l *lab) only() *watch {
 	return nil
 }
 
-func TestABaseThatMovesMakesPreviewsAnew(t *testing.T) {
+func TestPreviewsAreUpdatedWhenTheirBaseMoves(t *testing.T) {
 	l := newLab(t, nil)
 	first := l.merge(map[string]string{"README.md": "start\n"})
 	head := l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
@@ -69,8 +69,8 @@ func TestABaseThatMovesMakesPreviewsAnew(t *testing.T) {
 	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 unit changed")
 }
 
-// TestAPassOfAnotherBaseMakesARound without waiting for the interval.
-func TestAPassOfAnotherBaseMakesARound(t *testing.T) {
+// TestAPassOverOtherInputsStartsARound without waiting for the interval.
+func TestAPassOverOtherInputsStartsARound(t *testing.T) {
 	l := newLab(t, nil)
 	l.merge(map[string]string{"README.md": "start\n"})
 	l.round()

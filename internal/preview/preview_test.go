@@ -235,7 +235,7 @@ func check(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-func TestPullRequestIsToldWhatItWouldChange(t *testing.T) {
+func TestPullRequestShowsItsChangesInAComment(t *testing.T) {
 	l := newLab(t, nil)
 	l.sync()
 	refs := l.git.Git("for-each-ref", "refs/heads/env", "refs/notes")
@@ -297,7 +297,7 @@ func TestOnlyASecretChanges(t *testing.T) {
 	}
 }
 
-func TestErrorsAreToldWithTheirPlaces(t *testing.T) {
+func TestErrorsAreShownWithTheirPositions(t *testing.T) {
 	l := newLab(t, nil)
 	l.sync()
 	head := l.open(3, "main", false, map[string]string{"monitor.yaml": strings.Replace(monitor("web"), "port: web", "port: web, interval: never", 1)})
@@ -352,7 +352,7 @@ func TestPipelinesOverOneRepositoryListItsPullRequestsOnce(t *testing.T) {
 	}
 }
 
-func TestNothingIsPreviewedThatAnotherReplicaHolds(t *testing.T) {
+func TestPassiveReplicasMakeNoPreviews(t *testing.T) {
 	l := newLab(t, nil)
 	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
 	l.p.options.MayPublish = func() bool { return false }
@@ -362,9 +362,9 @@ func TestNothingIsPreviewedThatAnotherReplicaHolds(t *testing.T) {
 	}
 }
 
-// TestNothingIsToldWhenThePipelineGoesWhileItIsRendered: what was begun as the holder ends in
+// TestNothingIsPublishedIfAnotherReplicaTakesOverDuringTheRender: what was begun as the holder ends in
 // silence.
-func TestNothingIsToldWhenThePipelineGoesWhileItIsRendered(t *testing.T) {
+func TestNothingIsPublishedIfAnotherReplicaTakesOverDuringTheRender(t *testing.T) {
 	l := newLab(t, nil)
 	l.open(1, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
 	l.round()

@@ -52,8 +52,8 @@ func TestAReplicaThatIsKilledIsFollowed(t *testing.T) {
 	})
 }
 
-// TestAProcessThatStartsAgain with its identity waits: the former may be alive.
-func TestAProcessThatStartsAgain(t *testing.T) {
+// TestARestartedReplicaWaitsForItsLease: the earlier process with its identity may still run.
+func TestARestartedReplicaWaitsForItsLease(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a := w.start("a", 0)
 		w.until("a is active", takeover, w.one(a))
@@ -193,8 +193,8 @@ func TestTheAPIServerIsAway(t *testing.T) {
 	})
 }
 
-// TestHandWork: somebody deletes the Lease, or puts a label on it, and nothing changes.
-func TestHandWork(t *testing.T) {
+// TestManualChangesOfTheLeaseAreHarmless: somebody deletes the Lease, or puts a label on it, and nothing changes.
+func TestManualChangesOfTheLeaseAreHarmless(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		a := w.start("a", 0)
 		w.until("a is active", takeover, w.one(a))

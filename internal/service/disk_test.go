@@ -16,10 +16,10 @@ import (
 	"github.com/agentry-dev/agentry/test/gittest"
 )
 
-// TestACacheThatRots: packs of the mirror are cut off, emptied, changed or deleted under the
+// TestADamagedCacheIsRepaired: packs of the mirror are cut off, emptied, changed or deleted under the
 // running service. What it writes is right all the same, without a restart; with a cold memory it
 // reads the whole mirror for that, with a warm one what is new.
-func TestACacheThatRots(t *testing.T) {
+func TestADamagedCacheIsRepaired(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("damages a cache in many ways, which takes half a minute: make race runs it")

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestWhatCannotBeToldIsSeen: a receiver of events that is down keeps no pipeline from being ready,
+// TestFailedDeliveriesShowInMetricsOnly: a receiver of events that is down keeps no pipeline from being ready,
 // and metrics say that somebody is not told.
-func TestWhatCannotBeToldIsSeen(t *testing.T) {
+func TestFailedDeliveriesShowInMetricsOnly(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool
 	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {

@@ -53,8 +53,8 @@ func options(t *testing.T, dir string, env map[string]string) Options {
 	}
 }
 
-// TestSystemdIsTold plays the service manager: a socket, a signal to reload, the end.
-func TestSystemdIsTold(t *testing.T) {
+// TestSystemdIsNotified plays the service manager: a socket, a signal to reload, the end.
+func TestSystemdIsNotified(t *testing.T) {
 	dir := folder(t)
 	// The path of a socket must be short.
 	sockets, err := os.MkdirTemp("", "sd")

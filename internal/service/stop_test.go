@@ -106,9 +106,9 @@ func TestClocksOfCommitters(t *testing.T) {
 	w.end()
 }
 
-// TestTheCacheIsOfNoConsequence: a service that is started without the cache of the one before
+// TestALostCacheChangesNothing: a service that is started without the cache of the one before
 // makes nothing new.
-func TestTheCacheIsOfNoConsequence(t *testing.T) {
+func TestALostCacheChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := overHTTP(t)

@@ -289,7 +289,7 @@ func documented(manual, name string) []string {
 	return labels
 }
 
-func TestWhatIsToBeToldIsCounted(t *testing.T) {
+func TestOutboxMetrics(t *testing.T) {
 	s := NewService("v1")
 	waits := outbox.Stats{Waiting: 2, Oldest: time.Now().Add(-time.Hour), Done: 3, Failed: 4, Dropped: 5, Retried: 6}
 	s.Outbox("events", func() outbox.Stats { return waits })

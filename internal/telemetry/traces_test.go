@@ -167,7 +167,7 @@ func attributesOf(list []*common.KeyValue) map[string]any {
 	return out
 }
 
-func TestWhetherThereAreTraces(t *testing.T) {
+func TestTracesNeedACollector(t *testing.T) {
 	for name, test := range map[string]struct {
 		env  map[string]string
 		are  bool

@@ -287,7 +287,7 @@ func TestReplays(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedIsNotRemembered(t *testing.T) {
+func TestAForgedDeliveryDoesNotBlockAGenuineOne(t *testing.T) {
 	w := newWorld(0, hooks("github")...)
 	send := func(signature string) int {
 		return w.send(delivery{path: "/hook/github/" + shop, header: map[string]string{

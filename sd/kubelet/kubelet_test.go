@@ -216,7 +216,7 @@ func TestANodeWithoutAddressDoesNotStopTheRest(t *testing.T) {
 	})
 }
 
-func TestWhatIsSomebodyElsesIsLeftAlone(t *testing.T) {
+func TestObjectsOfOthersAreNotChanged(t *testing.T) {
 	for name, object := range map[string]runtime.Object{
 		"a Service": &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubelet", Labels: map[string]string{managedByLabel: "prometheus-operator"}}},
 		"Endpoints": &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubelet"}},
@@ -274,7 +274,7 @@ func TestAConflictIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestWritesThatFailAreTriedEverLessOften(t *testing.T) {
+func TestFailedWritesBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, aNode("a", internal("10.0.0.2")))
 		r := w.start("one")

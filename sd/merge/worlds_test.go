@@ -16,9 +16,9 @@ import (
 	"github.com/agentry-dev/agentry/test/sd/strict"
 )
 
-// TestWorlds makes pods that say something good among much that no client would take. What is
+// TestGoodGroupsAmongBadOnesAreServed makes pods that say something good among much that no client would take. What is
 // good is known from the making; it is served, to the last label, and nothing else.
-func TestWorlds(t *testing.T) {
+func TestGoodGroupsAmongBadOnesAreServed(t *testing.T) {
 	served := 0
 	worlds := 400
 	if testing.Short() {

@@ -267,7 +267,7 @@ func TestAFailingPodKeepsItsLastGoodAnswer(t *testing.T) {
 	}
 }
 
-func TestWhatVanishesFromAnswersStaysForOneMore(t *testing.T) {
+func TestATargetIsDroppedAfterTwoAnswersWithoutIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.set(1, runs(1, "agent", "redis"))
@@ -304,7 +304,7 @@ func TestWhatVanishesFromAnswersStaysForOneMore(t *testing.T) {
 	})
 }
 
-func TestGoneIsAtOnce(t *testing.T) {
+func TestRemovedPodsAreForgottenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.set(1, runs(1, "agent"))
@@ -507,7 +507,7 @@ func TestTheDocumentHasALimit(t *testing.T) {
 	})
 }
 
-func TestDroppedGroupsAreCountedAtEachPollAndToldOnce(t *testing.T) {
+func TestDroppedGroupsAreCountedAtEachPollAndLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.set(1, says(`[{"targets":["169.254.169.254:80"]}]`))

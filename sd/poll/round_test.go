@@ -64,7 +64,7 @@ func fragment(t *testing.T, n int, integrations ...string) *merge.Fragment {
 	return f
 }
 
-func TestWhatSilentPodsSaidToOthersIsTaken(t *testing.T) {
+func TestAnswersOfSilentPodsComeFromPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.set(1, runs(1, "agent"))
@@ -123,7 +123,7 @@ func TestWhatSilentPodsSaidToOthersIsTaken(t *testing.T) {
 	})
 }
 
-func TestNobodyIsAskedWhenAllPodsAnswer(t *testing.T) {
+func TestPeersAreNotAskedIfAllPodsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.set(1, runs(1, "agent"))
@@ -145,7 +145,7 @@ func TestNobodyIsAskedWhenAllPodsAnswer(t *testing.T) {
 	})
 }
 
-func TestWhatOthersSayHasItsPlaceInTheDocumentLimit(t *testing.T) {
+func TestAnswersFromPeersCountForTheDocumentLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.set(1, runs(1, "agent"))

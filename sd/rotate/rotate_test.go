@@ -48,7 +48,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeUsedAtFirst(t *testing.T) {
+func TestUnusableFilesAreErrorsAtTheStart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("not one\ntoken, nor PEM"), 0o600); err != nil {
 		t.Fatal(err)

@@ -125,9 +125,9 @@ func TestAgentrySelectors(t *testing.T) {
 	})
 }
 
-// TestAgentryIsLetOut to whom it speaks: repositories, forges and receivers of events outside of the cluster, Flux's
+// TestNetworkPolicyAllowsWhatAgentryConnectsTo: repositories, forges and receivers of events outside of the cluster, Flux's
 // notification-controller in it at its pods' ports, and the collector of traces.
-func TestAgentryIsLetOut(t *testing.T) {
+func TestNetworkPolicyAllowsWhatAgentryConnectsTo(t *testing.T) {
 	flux := labels.Set{"app": "notification-controller"}
 	other := labels.Set{"app": "other"}
 	for name, test := range map[string]struct {

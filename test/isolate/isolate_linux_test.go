@@ -21,7 +21,7 @@ func TestEveryAddressOfThePodsIsThisHost(t *testing.T) {
 	}
 }
 
-func TestNothingElseIsThere(t *testing.T) {
+func TestNamespacesAreEmpty(t *testing.T) {
 	if os.Getpid() != 1 {
 		t.Errorf("process %d of its namespace", os.Getpid())
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// TestWhatIsForeseenHappens renders random MetricsIntegrations and IntegrationMonitors, and
+// TestPredictedTargetsAreThoseThatPrometheusKeeps renders random MetricsIntegrations and IntegrationMonitors, and
 // lets Prometheus choose from the targets that the rendered pods would have: what nobody
 // collects then is what there is a warning about, and what is collected says so.
-func TestWhatIsForeseenHappens(t *testing.T) {
+func TestPredictedTargetsAreThoseThatPrometheusKeeps(t *testing.T) {
 	r := rand.New(rand.NewSource(7))
 	collected, lost := 0, 0
 	for world := range 150 {

@@ -46,8 +46,8 @@ func TestAShortSoak(t *testing.T) {
 	}
 }
 
-// TestTheOracleSeesWhatIsWrong has a world at rest in which somebody does what agentry never may.
-func TestTheOracleSeesWhatIsWrong(t *testing.T) {
+// TestTheOracleFindsFaults has a world at rest in which somebody does what agentry never may.
+func TestTheOracleFindsFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers and replicas for ten seconds: make race runs it")
 	}
@@ -130,8 +130,8 @@ func (test wrong) hold(t *testing.T, w *world) {
 	}
 }
 
-// TestTheOracleSeesRefsThatMayNotMove has moves of a replica that lose something.
-func TestTheOracleSeesRefsThatMayNotMove(t *testing.T) {
+// TestTheOracleFindsLostCommits has moves of a replica that lose something.
+func TestTheOracleFindsLostCommits(t *testing.T) {
 	r, err := newRemote(filepath.Join(t.TempDir(), "r.git"))
 	if err != nil {
 		t.Fatal(err)

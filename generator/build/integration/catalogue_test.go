@@ -57,9 +57,9 @@ func TestEveryRuleHasAnObject(t *testing.T) {
 	}
 }
 
-// TestFactsAreOfFields holds that what is kept by hand says something of fields that there
+// TestFactsNameExistingFields holds that what is kept by hand says something of fields that there
 // are, but for those of node_exporter's older names.
-func TestFactsAreOfFields(t *testing.T) {
+func TestFactsNameExistingFields(t *testing.T) {
 	for name, typ := range Default().types {
 		for _, f := range typ.Fields {
 			if f.Type == "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// TestOneIdleReaderKeepsItsCache: the one that was closed last, which the next user gets.
-func TestOneIdleReaderKeepsItsCache(t *testing.T) {
+// TestTheLastClosedReaderKeepsItsCache: the one that was closed last, which the next user gets.
+func TestTheLastClosedReaderKeepsItsCache(t *testing.T) {
 	d := NewDatabase(1 << 20)
 	o := &plumbing.MemoryObject{}
 	if _, err := o.Write([]byte("text")); err != nil {

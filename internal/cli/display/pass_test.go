@@ -124,8 +124,8 @@ func TestPrintReport(t *testing.T) {
 	}
 }
 
-// TestColorSaysNoMore takes the colours away again.
-func TestColorSaysNoMore(t *testing.T) {
+// TestColorsAddNoText takes the colours away again.
+func TestColorsAddNoText(t *testing.T) {
 	report := &gitsync.Report{Pipeline: "prod", Held: []plan.HeldObject{{Object: manifest.ID{Kind: "Probe", Namespace: "a", Name: "b"}}}}
 	var plain, colored strings.Builder
 	if err := errors.Join(Pass(&plain, report, false), Pass(&colored, report, true)); err != nil {

@@ -204,7 +204,7 @@ func check(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-func TestStatusOfInputCommitsIsSetOncePerNews(t *testing.T) {
+func TestStatusOfInputCommitsIsSetOncePerChange(t *testing.T) {
 	w := newWorld(t, nil)
 	ok := metav1.ConditionTrue
 	status := "POST statuses/" + commitA + " agentry/prod-eu|"
@@ -247,7 +247,7 @@ func TestStatusIsNotSetWhereNothingIsKnown(t *testing.T) {
 	}
 }
 
-func TestNothingIsToldOnceAnotherReplicaHoldsThePipeline(t *testing.T) {
+func TestNothingIsPublishedByAPassiveReplica(t *testing.T) {
 	w := newWorld(t, nil)
 	out := w.outcome(metav1.ConditionTrue, meta.SucceededReason, "", nil)
 	w.observer.options.MayPublish = func() bool { return false }

@@ -63,7 +63,7 @@ func expect(t *testing.T, b *Box, want Stats) {
 	}
 }
 
-func TestJobsOfALaneAreDoneInOrderAndALaneThatFailsHoldsUpNoOther(t *testing.T) {
+func TestQueuesKeepTheirOrderAndDoNotDelayEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, r := New(Options{}), &record{}
 		var up atomic.Bool
@@ -112,7 +112,7 @@ func TestANewerJobReplacesTheOneWithItsKey(t *testing.T) {
 	})
 }
 
-func TestAFullLaneDropsTheOldestAndCountsIt(t *testing.T) {
+func TestAFullQueueDropsAndCountsTheOldestJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		b, r := New(Options{MaxWaiting: 2, Log: slog.New(slog.NewTextHandler(&log, nil))}), &record{}
@@ -216,8 +216,8 @@ func TestATryHasADeadline(t *testing.T) {
 	})
 }
 
-// TestHowLongTheRecipientIsNotTold: a newer job in the place of another does not make it shorter.
-func TestHowLongTheRecipientIsNotTold(t *testing.T) {
+// TestAReplacedJobKeepsItsWaitingTime: a newer job in the place of another does not make it shorter.
+func TestAReplacedJobKeepsItsWaitingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{})
 		age := func() time.Duration {
@@ -292,7 +292,7 @@ func TestNoMoreAtOnceThanWorkers(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsIsTriedOnceMoreAtTheEndAndNoLonger(t *testing.T) {
+func TestWaitingJobsAreTriedOnceMoreAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, r := New(Options{Grace: time.Second, Workers: 8}), &record{}
 		b.Put(Job{Recipient: "down", Do: func(context.Context) error { r.add("down"); return errors.New("down") }})

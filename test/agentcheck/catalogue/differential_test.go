@@ -19,10 +19,10 @@ import (
 	"github.com/agentry-dev/agentry/test/agentcheck/rendered"
 )
 
-// TestWhatPassesIsAccepted renders scrape configurations at random: what agentry lets pass
+// TestTheAgentAcceptsWhatAgentryAccepts renders scrape configurations at random: what agentry lets pass
 // the agent must accept. AGENTCHECK_SCRAPECONFIGS is how long to go on, such as 5m, and
 // AGENTCHECK_SEED where to begin.
-func TestWhatPassesIsAccepted(t *testing.T) {
+func TestTheAgentAcceptsWhatAgentryAccepts(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.FromSlash(scrapeFolder + "testdata/agent.txtar"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"github.com/agentry-dev/agentry/test/e2e/harness"
 )
 
-// TestWhatIsNotHandedOverGoes shows what the procedure is for: applying the branch takes nothing
+// TestObjectsWithoutHandoverAreDeletedWithTheirOwner shows what the procedure is for: applying the branch takes nothing
 // from its owners, and they take it with them.
-func TestWhatIsNotHandedOverGoes(t *testing.T) {
+func TestObjectsWithoutHandoverAreDeletedWithTheirOwner(t *testing.T) {
 	w := newWorld(t)
 	defer w.deleteDefinitions(t)
 	c := readCase(t, "real-cloud-quickstart")
@@ -56,9 +56,9 @@ func TestWhatIsNotHandedOverGoes(t *testing.T) {
 	}
 }
 
-// TestReferencesNeedTheHandingOver: as long as the operator's fields are the operator's, a volume
+// TestReferenceVolumesNeedTheHandover: as long as the operator's fields are the operator's, a volume
 // that becomes another kind of volume is both, and refused.
-func TestReferencesNeedTheHandingOver(t *testing.T) {
+func TestReferenceVolumesNeedTheHandover(t *testing.T) {
 	w := newWorld(t)
 	defer w.deleteDefinitions(t)
 	c := readCase(t, "real-cloud-quickstart")

@@ -131,8 +131,8 @@ func (l listed) covers(change string) bool {
 	return true
 }
 
-// TestWhatDiffersIsDocumented holds the lists above against the manual.
-func TestWhatDiffersIsDocumented(t *testing.T) {
+// TestDifferencesAreDocumented holds the lists above against the manual.
+func TestDifferencesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(harness.Root(), "docs", "compatibility.md"))
 	if err != nil {
 		t.Fatal(err)

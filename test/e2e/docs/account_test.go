@@ -30,8 +30,8 @@ func typedElsewhere() map[string]map[string]other {
 	}
 }
 
-// TestOthersExist: who is said to type or read something is there, and its package knows the page.
-func TestOthersExist(t *testing.T) {
+// TestTestsThatPagesNameExist: who is said to type or read something is there, and its package knows the page.
+func TestTestsThatPagesNameExist(t *testing.T) {
 	for name, languages := range typedElsewhere() {
 		for _, o := range languages {
 			text, err := os.ReadFile(filepath.Join(harness.Root(), o.file))

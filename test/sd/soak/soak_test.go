@@ -27,8 +27,8 @@ func TestAShortSoak(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreHeldAgainstTheModel has documents that are wrong.
-func TestDocumentsAreHeldAgainstTheModel(t *testing.T) {
+// TestTheModelFindsWrongDocuments has documents that are wrong.
+func TestTheModelFindsWrongDocuments(t *testing.T) {
 	before, after := map[string]int{"stays": 1, "goes": 2, "moves": 3}, map[string]int{"stays": 1, "comes": 4, "moves": 5}
 	for name, test := range map[string]struct {
 		served []string
@@ -50,9 +50,9 @@ func TestDocumentsAreHeldAgainstTheModel(t *testing.T) {
 	}
 }
 
-// TestWhatAPodHadNoTimeToSay is a pod that changes and breaks between two moments in which the
+// TestAChangeThatAPodNeverServedIsNotExpected is a pod that changes and breaks between two moments in which the
 // world is as the model: it must be served as before.
-func TestWhatAPodHadNoTimeToSay(t *testing.T) {
+func TestAChangeThatAPodNeverServedIsNotExpected(t *testing.T) {
 	m := newModel(1)
 	p := &modelPod{served: []string{"redis"}, said: []string{"redis"}}
 	m.faults = slices.DeleteFunc(m.faults, func(f rig.Fault) bool { return f.Failure == "" })

@@ -82,7 +82,7 @@ func kindOf(t *testing.T, object map[string]any) *Kind {
 	return kind
 }
 
-func TestAcceptIsSureOfWhatPeopleWrite(t *testing.T) {
+func TestAcceptDecidesTypicalManifests(t *testing.T) {
 	accepted, valid := 0, 0
 	for _, object := range objects(t) {
 		kind := kindOf(t, object)

@@ -11,7 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-func TestWhatANewerAgentMayKnowIsAWarning(t *testing.T) {
+func TestUnknownFieldsAreWarningsForOtherAgents(t *testing.T) {
 	const text = "job_name: j\nscrape_protocols: []\nkubernetes_sd_configs: [{role: pods}]\n"
 	for strict, want := range map[bool]diag.Severity{true: diag.Error, false: diag.Warning} {
 		found := Check(Metrics, items(t, text), strict)
@@ -21,7 +21,7 @@ func TestWhatANewerAgentMayKnowIsAWarning(t *testing.T) {
 	}
 }
 
-func TestOnlySoManyFindings(t *testing.T) {
+func TestFindingsHaveALimit(t *testing.T) {
 	const wrong, odd = "hunter: 2\n", "- {}\n"
 	for text, want := range map[string]diag.Severity{
 		strings.Repeat(odd, MaxFindings):                            "",

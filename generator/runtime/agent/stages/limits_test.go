@@ -58,7 +58,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestOnlySoManyFindings(t *testing.T) {
+func TestFindingsHaveALimit(t *testing.T) {
 	const warning, failure = "- {}\n", "- output: {source: ''}\n"
 	for stages, want := range map[string]diag.Severity{
 		strings.Repeat(warning, stage.MaxFindings):               "",

@@ -22,7 +22,7 @@ type limitedListener struct {
 
 	mu     sync.Mutex
 	all    int
-	counts map[netip.Addr]int
+	counts map[string]int
 }
 
 func limited(l net.Listener) net.Listener {
@@ -30,7 +30,7 @@ func limited(l net.Listener) net.Listener {
 	if files := maxFiles(); files > 0 {
 		most = max(addressPart, min(most, files/filesPart))
 	}
-	return &limitedListener{Listener: l, most: most, mostOfAddress: most / addressPart, counts: map[netip.Addr]int{}}
+	return &limitedListener{Listener: l, most: most, mostOfAddress: most / addressPart, counts: map[string]int{}}
 }
 
 // Accept implements [net.Listener].
@@ -40,31 +40,31 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		address := addressOf(c)
-		if l.take(address) {
-			return &limitedConn{Conn: c, done: sync.OnceFunc(func() { l.give(address) })}, nil
+		client := ClientOf(c.RemoteAddr().String())
+		if l.take(client) {
+			return &limitedConn{Conn: c, done: sync.OnceFunc(func() { l.give(client) })}, nil
 		}
 		_ = c.Close()
 	}
 }
 
-func (l *limitedListener) take(address netip.Addr) bool {
+func (l *limitedListener) take(client string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.all >= l.most || l.counts[address] >= l.mostOfAddress {
+	if l.all >= l.most || l.counts[client] >= l.mostOfAddress {
 		return false
 	}
 	l.all++
-	l.counts[address]++
+	l.counts[client]++
 	return true
 }
 
-func (l *limitedListener) give(address netip.Addr) {
+func (l *limitedListener) give(client string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all--
-	if l.counts[address]--; l.counts[address] == 0 {
-		delete(l.counts, address)
+	if l.counts[client]--; l.counts[client] == 0 {
+		delete(l.counts, client)
 	}
 }
 
@@ -80,16 +80,16 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// addressOf returns the address of a client; of IPv6 the network that one customer has.
-func addressOf(c net.Conn) netip.Addr {
-	at, err := netip.ParseAddrPort(c.RemoteAddr().String())
+// ClientOf returns what a client is known by: its address, of IPv6 the network that one customer has.
+func ClientOf(remote string) string {
+	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
-		return netip.Addr{}
+		return ""
 	}
 	ip := at.Addr().Unmap().WithZone("")
-	if ip.Is6() {
-		network, _ := ip.Prefix(64) // 64 bits are never too many
-		return network.Addr()
+	if ip.Is4() {
+		return ip.String()
 	}
-	return ip
+	network, _ := ip.Prefix(64) // 64 bits are never too many
+	return network.String()
 }

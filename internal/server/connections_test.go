@@ -85,3 +85,17 @@ func TestConnectionsLeaveFilesForPasses(t *testing.T) {
 		t.Errorf("%d connections, %d of an address, with %d files", l.most, l.mostOfAddress, maxFiles())
 	}
 }
+
+func TestClients(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:80":              "192.0.2.1",
+		"[::ffff:192.0.2.1]:80":     "192.0.2.1",
+		"[2001:db8::1]:80":          "2001:db8::/64",
+		"[2001:db8::ffff:1%eth0]:1": "2001:db8::/64",
+		"nobody":                    "",
+	} {
+		if got := ClientOf(remote); got != want {
+			t.Errorf("%s: %s, want %s", remote, got, want)
+		}
+	}
+}

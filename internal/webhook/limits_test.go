@@ -46,20 +46,6 @@ func TestRates(t *testing.T) {
 	})
 }
 
-func TestClients(t *testing.T) {
-	for remote, want := range map[string]string{
-		"192.0.2.1:80":              "192.0.2.1",
-		"[::ffff:192.0.2.1]:80":     "192.0.2.1",
-		"[2001:db8::1]:80":          "2001:db8::/64",
-		"[2001:db8::ffff:1%eth0]:1": "2001:db8::/64",
-		"nobody":                    "",
-	} {
-		if got := clientOf(remote); got != want {
-			t.Errorf("%s: %s, want %s", remote, got, want)
-		}
-	}
-}
-
 // TestMapsAreBounded fills what strangers can fill.
 func TestMapsAreBounded(t *testing.T) {
 	w := newWorld(0)

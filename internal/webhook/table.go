@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"crypto/rand"
-	"net/netip"
 	"net/url"
 	"path"
 	"slices"
@@ -114,20 +113,6 @@ func (h *Handler) allowClient(client string) bool {
 	}
 	h.mu.Unlock()
 	return limiter.Allow()
-}
-
-// clientOf is what a client is known by: its address, of IPv6 the network that one customer has.
-func clientOf(remote string) string {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return ""
-	}
-	ip := at.Addr().Unmap().WithZone("")
-	if ip.Is4() {
-		return ip.String()
-	}
-	network, _ := ip.Prefix(64) // 64 bits are never too many.
-	return network.String()
 }
 
 // known reports whether a delivery was seen before.

@@ -7,8 +7,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// conflicts finds objects that two units, or a unit and the inputs, would both own. A unit that
-// has the object on the output branch already stays; the others involved are taken out.
+// conflicts finds objects that two units, or a unit and the inputs, would both own. A unit that has the object on the
+// output branch already stays; the others are taken out.
 func conflicts(out *Output, set *manifest.Set, lastGood LastGood) diag.List {
 	owners := map[manifest.ID]int{}
 	var diags diag.List
@@ -65,7 +65,7 @@ func (u *Unit) fail() *Unit {
 	return &failed
 }
 
-// asRendered is the unit before a conflict took it out.
+// asRendered returns the unit as it was before a conflict took it out.
 func (u *Unit) asRendered() *Unit {
 	if u.unopposed != nil {
 		return u.unopposed
@@ -73,8 +73,8 @@ func (u *Unit) asRendered() *Unit {
 	return u
 }
 
-// sameOwners reports whether there is no conflict between units because there was none in
-// prev: no object is rendered or in the inputs that was not then.
+// sameOwners reports whether there is no conflict between units because there was none in prev: no object is rendered
+// or in the inputs that was not then.
 func (out *Output) sameOwners(prev *Output) bool {
 	if prev == nil || prev.refused || len(prev.between) > 0 || len(prev.Units) != len(out.Units) || !out.renderer.set.SameNames(prev.renderer.set) {
 		return false
@@ -87,14 +87,14 @@ func (out *Output) sameOwners(prev *Output) bool {
 	return true
 }
 
-// ownsOnly reports whether every manifest of a unit was in an earlier render of it too.
+// ownsOnly reports whether every manifest of a unit was in its earlier render too.
 func (u *Unit) ownsOnly(before *Unit) bool {
 	rest := before.Files
 	for _, f := range u.Files {
 		if !f.Manifest {
 			continue
 		}
-		// Both are sorted by path, and an object has one.
+		// Both are sorted by path, and each object has one path.
 		i := slices.IndexFunc(rest, func(old File) bool { return old.Manifest && old.Object == f.Object })
 		if i < 0 {
 			return false

@@ -8,14 +8,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// basis is what a unit was rendered from. A unit whose basis did not change is taken over into
-// the next output.
+// basis is what a unit was rendered from. A unit with an unchanged basis is reused in the next output.
 type basis struct {
-	objects      []*manifest.Object               // of the hierarchy, in its order
-	dependencies map[manifest.ID]*manifest.Object // nil for what was not found
-	leftOut      map[manifest.ID]bool             // of these, what the set leaves out for an error
-	diags        string                           // what building the hierarchy found, as text
-	usedLastGood bool                             // on last good versions, which may be others the next time
+	objects      []*manifest.Object               // those of the hierarchy, in its order
+	dependencies map[manifest.ID]*manifest.Object // nil for those that were not found
+	leftOut      map[manifest.ID]bool             // those of them that the set leaves out because of an error
+	diags        string                           // of the hierarchy, as text
+	usedLastGood bool                             // it depends on last good versions, which may change
 }
 
 func newBasis(h *hierarchy.Hierarchy, set *manifest.Set, dependencies map[manifest.ID]*manifest.Object, usedLastGood bool) basis {
@@ -32,8 +31,7 @@ func newBasis(h *hierarchy.Hierarchy, set *manifest.Set, dependencies map[manife
 	return b
 }
 
-// is reports whether a hierarchy is this basis: all its objects, and what they refer to, are
-// the very same.
+// is reports whether a hierarchy has this basis: all of its objects, and those that they refer to, are the same.
 func (b *basis) is(h *hierarchy.Hierarchy, set *manifest.Set) bool {
 	n, equal := 0, true
 	h.Objects(func(o *manifest.Object) bool {
@@ -52,7 +50,7 @@ func (b *basis) is(h *hierarchy.Hierarchy, set *manifest.Set) bool {
 	return b.diags == diagText(h.Diags)
 }
 
-// dependsOn reports whether the basis refers to one of some objects.
+// dependsOn reports whether the basis refers to one of the objects.
 func (b *basis) dependsOn(objects map[manifest.ID]bool) bool {
 	if len(objects) < len(b.dependencies) {
 		for id := range objects {
@@ -70,15 +68,15 @@ func (b *basis) dependsOn(objects map[manifest.ID]bool) bool {
 	return false
 }
 
-// known is what is known about a set from an earlier render.
+// known has the results for a set that an earlier render already gave.
 type known struct {
-	before      *Output // nil when there is none
+	before      *Output // nil if there is none
 	units       map[string]*Unit
-	hierarchies []*hierarchy.Hierarchy // of the set; nil when they have to be built
-	replaced    map[manifest.ID]bool   // the objects in which the set differs, if there are hierarchies
+	hierarchies []*hierarchy.Hierarchy // those of the set; nil if they have to be built
+	replaced    map[manifest.ID]bool   // the objects that differ, if there are hierarchies
 }
 
-// known finds what a render has in common with the render of another set.
+// known returns the results of this output that are valid for another set.
 func (out *Output) known(set *manifest.Set) known {
 	if out == nil {
 		return known{}
@@ -101,7 +99,7 @@ func (out *Output) known(set *manifest.Set) known {
 	return k
 }
 
-// unit is what hierarchy i of a set renders to, if that is known; nil if it is not.
+// unit returns the unit of hierarchy i of a set, or nil if it must be rendered.
 func (k *known) unit(i int, h *hierarchy.Hierarchy, set *manifest.Set) *Unit {
 	u := k.units[h.Name()]
 	switch {

@@ -5,7 +5,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime/agent"
 )
 
-// Runtimes are the programs that pods can run; the first is the default.
+// Runtimes returns the programs that pods can run. The first is the default.
 func Runtimes() []runtime.Runtime {
 	return []runtime.Runtime{agent.Runtime()}
 }

@@ -1,19 +1,19 @@
 package model
 
-// Text is a string that may be absent; the empty string is a value.
+// Text is a string that may be absent. The empty string is a value.
 type Text struct {
 	Value string
 	Set   bool
 }
 
-// Present is a Text that is there, even when it is empty.
+// Present returns a Text that is present, even if it is empty.
 func Present(s string) Text { return Text{Value: s, Set: true} }
 
-// NonEmpty is a Text that is absent when s is empty.
+// NonEmpty returns a Text that is absent if s is empty.
 func NonEmpty(s string) Text { return Text{Value: s, Set: s != ""} }
 
-// Secret is a credential in one of three forms, of which one is used: a File of the pod, the
-// name of an environment variable of the pod (Env), or the Value itself (Set).
+// Secret is a credential in one of three forms: a File of the pod, the name of an environment variable of the pod
+// (Env), or the Value itself (Set).
 type Secret struct {
 	File  string
 	Env   string
@@ -21,7 +21,7 @@ type Secret struct {
 	Set   bool
 }
 
-// Present reports whether there is a credential at all.
+// Present reports whether there is a credential.
 func (s Secret) Present() bool { return s.Set || s.File != "" || s.Env != "" }
 
 // Expandable is a map in whose values references to environment variables are expanded.
@@ -31,8 +31,8 @@ type Expandable map[string]string
 type Config struct {
 	// Origin is the GrafanaAgent.
 	Origin Origin
-	// KnownVersion is true when the pods run the version of the runtime whose rules are known:
-	// what it does not know is wrong then, and else perhaps known to another.
+	// KnownVersion means that the pods run the version of the runtime whose rules are known. Then unknown fields are
+	// errors; otherwise another version may know them.
 	KnownVersion bool
 	Server       Server
 	Metrics      *Metrics
@@ -48,22 +48,22 @@ type Server struct {
 // Metrics is the metrics block.
 type Metrics struct {
 	WALDirectory string
-	Separate     bool // instances share nothing, even where their settings are equal
+	Separate     bool // instances share nothing, even if their settings are equal
 	Global       Global
 	Configs      []Instance
 }
 
-// Global is what all instances have in common. RemoteWrite is used by instances that have none.
+// Global has the settings of all instances. RemoteWrite is used by instances that have none.
 type Global struct {
 	ScrapeInterval, ScrapeTimeout string
 	ExternalLabels                Expandable
-	// ReplicaLabel is the external label that tells replicas of a shard apart; it wins over
-	// ExternalLabels. Empty is none.
+	// ReplicaLabel is the external label that distinguishes the replicas of a shard. It takes precedence over
+	// ExternalLabels. If it is empty, there is none.
 	ReplicaLabel string
 	RemoteWrite  []RemoteWrite
 }
 
-// Instance is one of metrics.configs.
+// Instance is an entry of metrics.configs.
 type Instance struct {
 	Origin               Origin
 	Name                 string
@@ -71,13 +71,13 @@ type Instance struct {
 	MinWALTime           string
 	MaxWALTime           string
 	RemoteFlushDeadline  string
-	WriteStaleOnShutdown bool // written only when true
+	WriteStaleOnShutdown bool // written only if true
 	RemoteWrite          []RemoteWrite
 	ScrapeConfigs        []*ScrapeConfig
 	Additional           []Raw
 }
 
-// RemoteWrite is one of remote_write.
+// RemoteWrite is an entry of remote_write.
 type RemoteWrite struct {
 	Origin        Origin
 	Name          string
@@ -93,14 +93,13 @@ type RemoteWrite struct {
 	Metadata *Metadata
 }
 
-// SigV4 is AWS request signing. Empty means credentials from the environment, so it is
-// written as {}.
+// SigV4 is AWS request signing. If it is empty, credentials come from the environment, so it is written as {}.
 type SigV4 struct {
 	Region, Profile, RoleARN string
 	AccessKey, SecretKey     Secret
 }
 
-// Queue is queue_config; zero fields are left out.
+// Queue is queue_config. Zero fields are left out.
 type Queue struct {
 	Capacity, MinShards, MaxShards, MaxSamplesPerSend int64
 	BatchSendDeadline, MinBackoff, MaxBackoff         string
@@ -112,7 +111,7 @@ type Metadata struct {
 	SendInterval string
 }
 
-// HTTPAuth is how a client says who it is. The agent refuses more than one of them.
+// HTTPAuth is the credentials of a client. The agent accepts only one kind.
 type HTTPAuth struct {
 	BasicAuth     *BasicAuth
 	Authorization *Authorization
@@ -125,7 +124,7 @@ type BasicAuth struct {
 	Username, Password Secret
 }
 
-// Authorization is the Authorization header; the agent's default type is Bearer.
+// Authorization is the Authorization header. The agent's default type is Bearer.
 type Authorization struct {
 	Type        string
 	Credentials Secret
@@ -174,8 +173,8 @@ type ScrapeConfig struct {
 	MetricRelabel         []*Relabel
 }
 
-// HTTPSD is the one http_sd_configs entry of a job. Redirects are never followed: the
-// agent would send its credentials along.
+// HTTPSD is the only http_sd_configs entry of a job. Redirects are never followed, because the agent would send its
+// credentials along.
 type HTTPSD struct {
 	URL             string
 	RefreshInterval string
@@ -183,7 +182,7 @@ type HTTPSD struct {
 	TLS *TLS
 }
 
-// KubernetesSD is the one kubernetes_sd_configs entry of a job. No Namespaces means all.
+// KubernetesSD is the only kubernetes_sd_configs entry of a job. No Namespaces means all.
 type KubernetesSD struct {
 	Role       string
 	APIServer  string
@@ -192,14 +191,13 @@ type KubernetesSD struct {
 	TLS *TLS
 }
 
-// Static is the one static_configs entry of a job.
+// Static is the only static_configs entry of a job.
 type Static struct {
 	Targets []string
 	Labels  map[string]string
 }
 
-// Relabel is one relabelling rule. With Shard its expression is the number of the pod's
-// shard, and Regex is empty.
+// Relabel is one relabelling rule. With Shard, its expression is the number of the pod's shard, and Regex is empty.
 type Relabel struct {
 	SourceLabels []string
 	Separator    Text
@@ -217,7 +215,7 @@ type Logs struct {
 	Configs            []LogsInstance
 }
 
-// LogsInstance is one of logs.configs.
+// LogsInstance is an entry of logs.configs.
 type LogsInstance struct {
 	Origin        Origin
 	Name          string
@@ -227,7 +225,7 @@ type LogsInstance struct {
 	TargetConfig  *TargetConfig
 }
 
-// LogsClient is one place that logs are sent to; zero fields are left out.
+// LogsClient is a destination of logs. Zero fields are left out.
 type LogsClient struct {
 	Origin         Origin
 	Name           string
@@ -243,7 +241,7 @@ type LogsClient struct {
 	Backoff *Backoff
 }
 
-// Backoff is backoff_config; zero fields are left out.
+// Backoff is backoff_config. Zero fields are left out.
 type Backoff struct {
 	MinPeriod, MaxPeriod string
 	MaxRetries           int64
@@ -263,11 +261,10 @@ type LogsScrapeConfig struct {
 	Relabel    []*Relabel
 }
 
-// Integrations is the integrations block of integrations-next. It never scrapes by
-// itself, unless an integration says so.
+// Integrations is the integrations block of integrations-next. Integrations scrape themselves only if they say so.
 type Integrations struct {
 	Lists []IntegrationList
-	// Instances are the instances of metrics that integrations scrape themselves into.
+	// Instances are the metrics instances that integrations scrape themselves into.
 	Instances []string
 }
 

@@ -4,22 +4,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Raw is one scrape configuration that a user wrote by hand: it stays text.
+// Raw is a scrape configuration that a user wrote by hand. It stays text.
 type Raw struct {
-	// Origin is the Secret that it stands in, and the field.
+	// Origin is the Secret with the text, and the field.
 	Origin Origin
-	// Text is a block mapping without indentation, with what the user wrote as it is.
+	// Text is a block mapping without indentation, as the user wrote it.
 	Text []byte
-	// Redacted is the text without its credentials; nil when it holds none.
+	// Redacted is the text without its credentials, or nil if it has none.
 	Redacted []byte
-	// Job is the text as it is read, without aliases and nulls. It is not to be changed.
+	// Job is the parsed text, without aliases and nulls. It must not be changed.
 	Job *yaml.Node
 }
 
-// Name is the name of the job.
+// Name returns the name of the job.
 func (r *Raw) Name() string { return r.Field("job_name") }
 
-// Child is the value of a field; nil when there is none.
+// Child returns the value of a field, or nil.
 func (r *Raw) Child(name string) *yaml.Node {
 	for i := 0; i+1 < len(r.Job.Content); i += 2 {
 		if r.Job.Content[i].Value == name {
@@ -29,7 +29,7 @@ func (r *Raw) Child(name string) *yaml.Node {
 	return nil
 }
 
-// Field is the text of a scalar field; empty when there is none.
+// Field returns the text of a scalar field, or "".
 func (r *Raw) Field(name string) string {
 	if v := r.Child(name); v != nil && v.Kind == yaml.ScalarNode {
 		return v.Value

@@ -1,7 +1,7 @@
 package model
 
-// Stage is one step of a pipeline of logs. One of its kinds is set; none is a stage that does
-// nothing, and several are what its author wrote.
+// Stage is one step of a pipeline of logs. One of its kinds is set. A stage without a kind does nothing; one with
+// several kinds is what its author wrote.
 type Stage struct {
 	Path       string // in the object that the pipeline comes from
 	CRI        bool
@@ -10,7 +10,7 @@ type Stage struct {
 	JSON       *JSONStage
 	LabelAllow []string
 	LabelDrop  []string
-	Labels     map[string]string // to what was extracted; empty is the same name
+	Labels     map[string]string // label to extracted name; empty means the same name
 	Limit      *LimitStage
 	Match      *MatchStage
 	Metrics    map[string]MetricStage
@@ -24,20 +24,20 @@ type Stage struct {
 	Timestamp  *TimestampStage
 }
 
-// DropStage drops lines for which all that is set holds.
+// DropStage drops lines for which all set conditions are true.
 type DropStage struct {
 	Source, Expression, Value string
 	OlderThan, LongerThan     string
 	DropCounterReason         string
 }
 
-// JSONStage extracts values by JMESPath expressions; an empty one is the name itself.
+// JSONStage extracts values by JMESPath expressions. An empty expression is the name itself.
 type JSONStage struct {
 	Source      string
 	Expressions map[string]string
 }
 
-// LimitStage holds a pipeline to so many lines a second.
+// LimitStage limits the lines per second of a pipeline.
 type LimitStage struct {
 	Rate, Burst int
 	Drop        bool
@@ -46,15 +46,13 @@ type LimitStage struct {
 // MatchStage runs stages for the lines that a selector matches, or drops these lines.
 type MatchStage struct {
 	Selector, PipelineName, Action, DropCounterReason string
-	// Stages are nil when none are written.
+	// Stages are nil if none are written.
 	Stages []Stage
-	// Unreadable is true when some stages are written that cannot be read: nothing follows from
-	// their number.
+	// Unreadable means that some written stages cannot be read, so their number is unknown.
 	Unreadable bool
 }
 
-// MetricStage makes a metric of lines. The type is counter, gauge or histogram, in any case of
-// letters.
+// MetricStage makes a metric of lines. The type is counter, gauge or histogram, in any letter case.
 type MetricStage struct {
 	Type, Description, Prefix, Source, MaxIdleDuration string
 	MatchAll, CountEntryBytes                          *bool
@@ -68,7 +66,7 @@ type MultilineStage struct {
 	MaxLines               int
 }
 
-// OutputStage makes an extracted value the line.
+// OutputStage replaces the line by an extracted value.
 type OutputStage struct{ Source string }
 
 // PackStage puts labels into the line.
@@ -86,7 +84,7 @@ type ReplaceStage struct{ Source, Expression, Replace string }
 // TemplateStage sets an extracted value by a template.
 type TemplateStage struct{ Source, Template string }
 
-// TenantStage chooses the tenant; one of its fields is set.
+// TenantStage chooses the tenant. One of its fields is set.
 type TenantStage struct{ Label, Source, Value string }
 
 // TimestampStage reads the time of a line.

@@ -1,10 +1,10 @@
 package model
 
-// Value is a piece of the settings of an integration, of which nothing but the integration knows
-// the meaning: a [String], [Bool], [Number], [Variable], [Credential], [Map] or [List].
+// Value is a part of the settings of an integration, whose meaning only the integration knows: a [String], [Bool],
+// [Number], [Variable], [Credential], [Map] or [List].
 type Value interface{ value() }
 
-// String is a text, in which variables are expanded.
+// String is a text in which variables are expanded.
 type String string
 
 // Bool is true or false.
@@ -13,17 +13,17 @@ type Bool bool
 // Number is a decimal number as JSON writes it, of any size.
 type Number string
 
-// Variable is a text with variables that stands for a number or a boolean.
+// Variable is a text with variables that becomes a number or a boolean.
 type Variable string
 
 // Credential is a [String] or [Number] that is not shown to reviewers.
 type Credential struct {
 	Value Value
-	// Masked means that the agent does not show it either, so it does not notice when nothing else changes.
+	// Masked means that the agent does not show it either, so it does not notice if nothing else changes.
 	Masked bool
 }
 
-// Map is a mapping; its pairs are written in their order.
+// Map is a mapping. Its pairs are written in their order.
 type Map []Pair
 
 // Pair is a key of a [Map] with its value.
@@ -46,7 +46,7 @@ func (List) value()       {}
 // Set appends a pair.
 func (m *Map) Set(key string, v Value) { *m = append(*m, Pair{key, v}) }
 
-// Get returns the value of a key; nil when there is none.
+// Get returns the value of a key, or nil.
 func (m Map) Get(key string) Value {
 	for i := range m {
 		if m[i].Key == key {

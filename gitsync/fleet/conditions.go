@@ -16,18 +16,18 @@ import (
 // inputs are everything that the conditions of a pipeline depend on.
 type inputs struct {
 	elsewhere, suspended bool
-	refused              string // why it may not run beside the others
+	refused              string // why it may not run with the others
 	problem              string // why it cannot be opened
 	outputDown           string // the error of the remote that it writes to
 	sourceDown           string // the error of a remote that it only reads
 	downPermanently      bool
-	waits                string // for what the rollout holds it back
+	waits                string // what the rollout waits for
 	busy                 bool   // it is in a pass, or will be
-	result               string // of the last successful pass, in words
+	result               string // that of the last successful pass, in words
 	last                 lastPass
 }
 
-// condition is one without its time.
+// condition is a condition without its time.
 type condition struct {
 	kind    string
 	status  metav1.ConditionStatus
@@ -49,8 +49,7 @@ func stalled(reason, message string) condition {
 	return condition{meta.StalledCondition, metav1.ConditionTrue, reason, message}
 }
 
-// conditions are those of a pipeline. The first case that applies is the one that somebody has to
-// deal with first.
+// conditions returns the conditions of a pipeline. The first case that applies wins: it is the one to fix first.
 func conditions(in inputs) []condition {
 	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
 	switch {
@@ -81,7 +80,7 @@ func conditions(in inputs) []condition {
 	return out
 }
 
-// failed are the conditions of a pipeline whose pass will be retried.
+// failed returns the conditions of a pipeline whose pass will be retried.
 func failed(message string, permanent bool) []condition {
 	out := ready(metav1.ConditionFalse, meta.FailedReason, message).and(reconciling(meta.ProgressingWithRetryReason, message))
 	if permanent {
@@ -90,7 +89,7 @@ func failed(message string, permanent bool) []condition {
 	return out
 }
 
-// passConditions are those of a pipeline that depend on nothing but its last pass, which succeeded.
+// passConditions returns the conditions that depend only on the last pass, which succeeded.
 func passConditions(in inputs) []condition {
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	switch {
@@ -106,7 +105,7 @@ func passConditions(in inputs) []condition {
 	return ready(yes, meta.SucceededReason, in.result).and()
 }
 
-// timed gives conditions their times: that of the earlier one while the status is the same.
+// timed sets the times of conditions: that of the earlier one as long as the status is the same.
 func timed(list []condition, before []metav1.Condition, now metav1.Time) []metav1.Condition {
 	out := make([]metav1.Condition, 0, len(list))
 	for _, c := range list {
@@ -119,8 +118,7 @@ func timed(list []condition, before []metav1.Condition, now metav1.Time) []metav
 	return out
 }
 
-// Condition finds a condition by its type; nil if there is none, which for Reconciling and
-// Stalled means that they are not true.
+// Condition returns a condition by its type, or nil. For Reconciling and Stalled, nil means that they are not true.
 func (s *Status) Condition(kind string) *metav1.Condition {
 	return conditionOf(s.Conditions, kind)
 }
@@ -132,8 +130,8 @@ func conditionOf(list []metav1.Condition, kind string) *metav1.Condition {
 	return nil
 }
 
-// state is what is logged and reported when it changes: the status and reason of Ready, and whether
-// and why the pipeline is stalled.
+// state identifies what is logged and reported when it changes: the status and reason of Ready, and whether and why
+// the pipeline is stalled.
 func (s *Status) state() string {
 	var b strings.Builder
 	for _, kind := range []string{meta.ReadyCondition, meta.StalledCondition} {
@@ -149,7 +147,7 @@ func (s *Status) isReady() bool {
 	return c != nil && c.Status == metav1.ConditionTrue
 }
 
-// log writes the line for a change of state.
+// log logs a change of state.
 func (s *Status) log(log *slog.Logger) {
 	c := s.Condition(meta.ReadyCondition)
 	level, message := slog.LevelInfo, "pipeline is ready"
@@ -164,7 +162,7 @@ func (s *Status) log(log *slog.Logger) {
 	log.Log(context.Background(), level, message, "pipeline", s.Name, "reason", c.Reason, "message", c.Message)
 }
 
-// withRemedy is an error in words for a condition: with what to do, where somebody has to act.
+// withRemedy returns an error as text for a condition, with what to do about it.
 func withRemedy(err error) string {
 	if way := pipeline.Remedy(err); way != "" {
 		return err.Error() + "; " + way

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// releaseAfter is how long no pass must have ended until unused memory goes back to the system.
+// releaseAfter is how long the fleet must be idle before unused memory is returned to the system.
 const releaseAfter = 10 * time.Second
 
 // memory bounds what all instances together keep between passes. Least recently used instances
@@ -31,14 +31,14 @@ type usage struct {
 
 func newMemory(limit int64) *memory { return &memory{limit: limit, kept: map[*instance]usage{}} }
 
-// bytes is what all instances together keep.
+// bytes returns what all instances together keep.
 func (m *memory) bytes() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.total
 }
 
-// used notes what an instance keeps after a pass, and evicts others if that is too much.
+// used records what an instance keeps after a pass, and evicts others if that is too much.
 func (m *memory) used(inst *instance, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +54,7 @@ func (m *memory) drop(inst *instance) {
 	m.set(inst, usage{})
 }
 
-// stop ends what is to be done later.
+// stop cancels the pending release.
 func (m *memory) stop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +69,7 @@ func (m *memory) set(inst *instance, u usage) {
 	}
 }
 
-// evict makes instances forget until all together keep no more than they may. m.mu is held.
+// evict makes instances forget their caches until all together are within the limit. m.mu is held.
 func (m *memory) evict() {
 	if m.total <= m.limit {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Status is the state of all pipelines, in the order of the configuration.
+// Status returns the state of all pipelines, in the order of the configuration.
 func (f *Fleet) Status() []Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -20,7 +20,7 @@ func (f *Fleet) Status() []Status {
 	return out
 }
 
-// Pipeline is the state of one pipeline.
+// Pipeline returns the state of one pipeline.
 func (f *Fleet) Pipeline(name string) (Status, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -31,8 +31,8 @@ func (f *Fleet) Pipeline(name string) (Status, bool) {
 	return p.published(f.remotes.look(p.instance)), true
 }
 
-// Definitions are all pipelines, those made of folders included, in the order of the
-// configuration. They must not be changed.
+// Definitions returns all pipelines, including those made of folders, in the order of the configuration. They must
+// not be changed.
 func (f *Fleet) Definitions() []*Definition {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,30 +43,30 @@ func (f *Fleet) Definitions() []*Definition {
 	return out
 }
 
-// Problems are what is wrong with the configuration as a whole: the problems given to [Fleet.Set], and
-// names that are defined twice.
+// Problems returns the problems of the configuration as a whole: those given to [Fleet.Set], and names that are
+// defined twice.
 func (f *Fleet) Problems() diag.List {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Concat(f.problems, f.doubles)
 }
 
-// MemoryBytes is an estimate of what all pipelines together keep between passes.
+// MemoryBytes returns an estimate of what all pipelines together keep between passes.
 func (f *Fleet) MemoryBytes() int64 { return f.memory.bytes() }
 
-// Remotes is the state of all remotes, by URL. It takes the lock of the fleet, so that health checks
-// notice a deadlock.
+// Remotes returns the state of all remotes, by URL. It takes the lock of the fleet, so that health checks notice a
+// deadlock.
 func (f *Fleet) Remotes() []RemoteStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.remotes.status()
 }
 
-// jsonTime is a time for JSON, nil if there is none.
+// jsonTime returns a time for JSON, or nil if it is zero.
 func jsonTime(t time.Time) *metav1.Time { return timeOfDay(t, time.Now()) }
 
-// timeOfDay converts a moment to what the wall clock, as it is set now, showed or will show then: it may
-// have been set since the moment was noted.
+// timeOfDay converts a moment to the time that the wall clock shows at it, as it is set now: it may have been set
+// since.
 func timeOfDay(t, now time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil

@@ -26,8 +26,8 @@ type remote struct {
 
 	underWay   bool   // a round runs
 	asked      bool   // a round is wanted now
-	nextReason string // why it is wanted; empty when it is not
-	reason     string // of the last round, which may still run
+	nextReason string // why it is wanted; empty if it is not
+	reason     string // the reason of the last round, which may still run
 	due        time.Time
 	alarm      alarm
 
@@ -42,7 +42,7 @@ type remote struct {
 	err      error
 }
 
-// refs are what is listed in a round, each once.
+// refs returns what is listed in a round, each ref once.
 func (r *remote) refs() []repo.Ref {
 	all := map[repo.Ref]bool{}
 	for _, m := range r.users {
@@ -53,7 +53,7 @@ func (r *remote) refs() []repo.Ref {
 	return slices.Collect(maps.Keys(all))
 }
 
-// interval is the shortest of its users.
+// interval returns the shortest interval of its users.
 func (r *remote) interval() time.Duration {
 	var shortest time.Duration
 	for _, m := range r.users {
@@ -90,14 +90,14 @@ func (r *remote) status() RemoteStatus {
 	return out
 }
 
-// member is a remote and what an instance wants of it.
+// member is a remote, and the refs of it that an instance uses.
 type member struct {
 	remote   *remote
 	refs     []repo.Ref
 	interval time.Duration
 }
 
-// tip is what was known of a ref.
+// tip is the known commit of a ref.
 type tip struct {
 	remote *remote
 	ref    repo.Ref
@@ -105,7 +105,7 @@ type tip struct {
 	known  bool          // false while the remote fails
 }
 
-// view is what was known of the remotes of an instance at one moment.
+// view is what is known about the remotes of an instance at one moment.
 type view struct {
 	tips []tip
 	// since is a moment after which every remote was listed, even with an error: a pass that builds on
@@ -121,7 +121,7 @@ type view struct {
 	sourceErr   error // a remote that it only reads is down
 }
 
-// look gives the view of an instance; of nil, the zero one.
+// look returns the view of an instance. For nil it returns the zero view.
 func (rs *remotes) look(inst *instance) view {
 	if inst == nil {
 		return view{}
@@ -181,7 +181,7 @@ func (v view) hasMoved(tried []tip) bool {
 	return false
 }
 
-// commit is the commit of a source that a pass would render now; empty if it is not known.
+// commit returns the commit of a source that a pass would render now, or "" if it is unknown.
 func (v view) commit(src *pipeline.Source) string {
 	want := sourceRef(*src)
 	if want.Commit != "" {
@@ -196,18 +196,18 @@ func (v view) commit(src *pipeline.Source) string {
 	return ""
 }
 
-// sourceRef is what is read of a source, as package repo has it.
+// sourceRef returns the ref of a source in the form of package repo.
 func sourceRef(src pipeline.Source) repo.Ref {
 	r := src.Ref
 	return repo.Ref{Branch: r.Branch, Tag: r.Tag, SemVer: r.SemVer, Commit: r.Commit, Name: r.Name}
 }
 
-// outputRef is the output branch as [gitsync.Syncer.Refs] has it.
+// outputRef returns the output branch in the form of [gitsync.Syncer.Refs].
 func outputRef(def *Definition) repo.Ref {
 	return repo.Ref{Name: "refs/heads/" + def.Spec.Output.Branch, Optional: true}
 }
 
-// normalURL is a URL as repositories have it.
+// normalURL returns a URL in the form of package repo.
 func normalURL(url string) string {
 	normal, err := transport.NormaliseURL(url)
 	if err != nil {

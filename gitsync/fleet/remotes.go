@@ -224,7 +224,7 @@ func (rs *remotes) pushed(r *remote, ref repo.Ref, commit plumbing.Hash) {
 	r.tips[ref] = commit
 }
 
-// status is the state of all remotes, by URL.
+// status returns the state of all remotes, by URL.
 func (rs *remotes) status() []RemoteStatus {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

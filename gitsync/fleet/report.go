@@ -15,7 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
-// record enters a pass; of a failed one only its error.
+// record records a pass. Of a failed pass it records only the error.
 func (s *Status) record(r *run) {
 	s.LastPass = &PassStatus{Began: metav1.NewTime(r.began), Took: metav1.Duration{Duration: r.took}, Trigger: r.request.reason}
 	if r.request.token != "" {
@@ -46,7 +46,7 @@ func (s *Status) record(r *run) {
 	s.History = history(s.History, s, r)
 }
 
-// summary is what conditions depend on after a pass that succeeded.
+// summary returns what conditions depend on after a successful pass.
 func (r *run) summary() lastPass {
 	return lastPass{
 		began: r.began, succeeded: true, refused: refusal(r.def, r.report),
@@ -54,8 +54,7 @@ func (r *run) summary() lastPass {
 	}
 }
 
-// refusal is why a pass that succeeded was not allowed to write, and what to do about it; empty if it
-// was.
+// refusal returns why a successful pass was not allowed to write, and what to do about it, or "".
 func refusal(def *Definition, report *gitsync.Report) string {
 	if report.Refused == nil {
 		return ""
@@ -67,7 +66,7 @@ func refusal(def *Definition, report *gitsync.Report) string {
 	return text
 }
 
-// firstError is the first error of a pass, in words; empty if there is none.
+// firstError returns the first error of a pass as text, or "".
 func firstError(diags diag.List) string {
 	for _, d := range diags {
 		if d.Severity == diag.Error {
@@ -77,7 +76,7 @@ func firstError(diags diag.List) string {
 	return ""
 }
 
-// inWords is a diagnostic as a sentence for a condition: position, object, message and hint.
+// inWords returns a diagnostic as a sentence for a condition: position, object, message and hint.
 func inWords(d diag.Diagnostic) string {
 	text := d.Advice()
 	if d.Object != (diag.Object{}) {
@@ -101,7 +100,7 @@ func findings(diags diag.List) Findings {
 	return out
 }
 
-// NewFinding is a diagnostic as a status shows it.
+// NewFinding returns a diagnostic in the form of a status.
 func NewFinding(d diag.Diagnostic) Finding {
 	return Finding{
 		Severity: string(d.Severity), Code: string(d.Code), Message: d.Message, Hint: d.Hint,
@@ -109,7 +108,7 @@ func NewFinding(d diag.Diagnostic) Finding {
 	}
 }
 
-// units lists all units but removed ones. Their conditions keep their times.
+// units returns all units that were not removed. Conditions that have not changed keep their times.
 func units(reports []gitsync.UnitReport, before []UnitStatus) []UnitStatus {
 	known := make(map[string][]metav1.Condition, len(before))
 	for _, u := range before {
@@ -168,7 +167,7 @@ func history(before meta.History, s *Status, r *run) meta.History {
 	return out
 }
 
-// originRevision is a commit as Flux writes it: <branch or tag>@sha1:<commit>.
+// originRevision returns a commit in Flux's notation: <branch or tag>@sha1:<commit>.
 func originRevision(ref pipeline.Ref, commit string) string {
 	if name := cmp.Or(ref.Branch, ref.Tag, ref.Name); name != "" {
 		return name + "@sha1:" + commit

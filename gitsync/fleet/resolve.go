@@ -69,8 +69,7 @@ func pointers(defs []Definition) []*Definition {
 	return out
 }
 
-// conflicts says why pipelines cannot run: they write where an earlier one writes, or wait for each
-// other.
+// conflicts returns why pipelines cannot run: they write to the place of an earlier one, or wait for each other.
 func conflicts(defs []*Definition) map[string]string {
 	var writers []*Definition
 	var outputs []*pipeline.Pipeline
@@ -104,7 +103,7 @@ func conflicts(defs []*Definition) map[string]string {
 	return refused
 }
 
-// circle finds pipelines that wait for each other, beginning and ending with the given one.
+// circle returns the pipelines that wait for each other, beginning and ending with the given one.
 func circle(name string, after func(string) []string) []string {
 	seen := map[string]bool{}
 	var walk func(path []string) []string

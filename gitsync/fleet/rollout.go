@@ -16,7 +16,7 @@ type window struct {
 	underWay int         // passes that may push yet
 }
 
-// windows has a window for each rollout.maxPerMinute; those of before go on.
+// windows returns a window for each rollout.maxPerMinute. It keeps those of before.
 func windows(defs []*Definition, before map[int]*window) map[int]*window {
 	next := map[int]*window{}
 	for _, def := range defs {
@@ -26,8 +26,7 @@ func windows(defs []*Definition, before map[int]*window) map[int]*window {
 	return next
 }
 
-// wait is how long the next pass must wait; busy says that it must wait until one that is
-// under way has ended.
+// wait returns how long the next pass must wait. busy means that it must wait for the end of a running pass.
 func (w *window) wait(now time.Time) (wait time.Duration, busy bool) {
 	w.pushed = slices.DeleteFunc(w.pushed, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 	switch {
@@ -39,7 +38,7 @@ func (w *window) wait(now time.Time) (wait time.Duration, busy bool) {
 	return time.Minute - now.Sub(w.pushed[len(w.pushed)-w.max]), false
 }
 
-// turn says why the next pass must wait, and how long; 0: until another pass has ended.
+// turn returns why the next pass must wait, and for how long; 0 means until another pass has ended.
 func (w *window) turn(now time.Time) (reason string, wait time.Duration) {
 	wait, busy := w.wait(now)
 	if busy || wait > 0 {
@@ -57,7 +56,7 @@ func (w *window) end(now time.Time, pushed bool) {
 	}
 }
 
-// awaited says for which pipeline of rollout.after p has to wait, and why; empty if for none.
+// awaited returns why p has to wait for a pipeline of rollout.after, or "".
 func (p *runner) awaited(v view, all map[string]*runner) string {
 	for _, name := range p.def.rollout().After {
 		other := all[name]
@@ -76,7 +75,7 @@ func (p *runner) awaited(v view, all map[string]*runner) string {
 	return ""
 }
 
-// ahead is the commit that p would render before other has rendered it, of a source that both read.
+// ahead returns the commit that p would render before other has rendered it, of a source that both read.
 func (p *runner) ahead(other *runner, v view) string {
 	for i := range p.def.Spec.Sources {
 		src := &p.def.Spec.Sources[i]
@@ -96,7 +95,7 @@ func sameSource(a, b *pipeline.Source) bool {
 	return a.Ref == b.Ref && pipeline.RepositoryAddress(a.URL) == pipeline.RepositoryAddress(b.URL)
 }
 
-// short is a commit id as people write it.
+// short returns an abbreviated commit id.
 func short(commit string) string {
 	if len(commit) > 8 {
 		return commit[:8]

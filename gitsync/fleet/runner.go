@@ -46,12 +46,12 @@ const (
 	phaseReporting // a pass has ended, but not all observers know yet
 )
 
-// lastPass is what conditions depend on besides the status.
+// lastPass has what conditions depend on, in addition to the status.
 type lastPass struct {
 	began      time.Time
 	succeeded  bool   // one has succeeded since the pipeline was new or changed
 	failure    string // why the last one failed; empty if it did not
-	permanent  bool   // somebody has to do something about the failure
+	permanent  bool   // a retry cannot fix the failure
 	refused    string // why nothing was written, though the pass succeeded
 	errors     int    // in the inputs
 	firstError string
@@ -146,7 +146,7 @@ func (p *runner) update(v view, log *slog.Logger) (changed bool) {
 	return true
 }
 
-// published is the status with the time of the next pass.
+// published returns the status with the time of the next pass.
 func (p *runner) published(v view) Status {
 	out := p.status
 	if p.instance == nil {
@@ -164,7 +164,7 @@ func (p *runner) published(v view) Status {
 	return out
 }
 
-// inputs gathers what the conditions depend on.
+// inputs collects what the conditions depend on.
 func (p *runner) inputs(v view) inputs {
 	in := inputs{
 		elsewhere: !p.owned, suspended: p.def.Spec.Suspend, refused: p.refused, problem: p.problem, waits: p.waits,
@@ -180,7 +180,7 @@ func (p *runner) inputs(v view) inputs {
 	return in
 }
 
-// result says what the last successful pass left.
+// result describes the result of the last successful pass.
 func (p *runner) result() string {
 	switch {
 	case p.def.Expand != nil:
@@ -191,7 +191,7 @@ func (p *runner) result() string {
 	return fmt.Sprintf("the output is %s@sha1:%s", p.status.Output.Branch, p.status.Output.Commit)
 }
 
-// rollout is what holds the pipeline back. That of a pattern holds back only the pipelines made of it.
+// rollout returns what holds the pipeline back. The rollout of a pattern applies only to the pipelines made of it.
 func (d *Definition) rollout() pipeline.Rollout {
 	if d.Expand != nil {
 		return pipeline.Rollout{}

@@ -30,7 +30,7 @@ const (
 	maxNameBytes, maxIdentityBytes = 63, 128
 )
 
-// Fleet is what a Replica directs.
+// Fleet is the fleet that a Replica directs.
 type Fleet interface {
 	// SetActive says whether to make passes. A fleet makes none before the first call.
 	SetActive(active bool)
@@ -52,7 +52,7 @@ type Options struct {
 type Replica struct {
 	options Options
 	log     *slog.Logger
-	holder  string        // tells this process from all others
+	holder  string        // unique to this process
 	wake    chan struct{} // a trigger waits to be written
 	now     func() time.Time
 

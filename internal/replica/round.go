@@ -67,8 +67,8 @@ func (r *Replica) round(ctx context.Context, f Fleet) error {
 	return err
 }
 
-// decide says what to do about the Lease as it is now; nil: there is none. One that somebody deleted counts
-// as it was: its holder may not know yet.
+// decide returns what to do about the Lease; nil means that there is none. A deleted Lease counts as unchanged,
+// because its holder may not know yet.
 func (r *Replica) decide(lease *coordinationv1.Lease) (s step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +108,7 @@ func (r *Replica) observe(lease *coordinationv1.Lease, now time.Time) {
 	}
 }
 
-// settle takes in a good round that began at a moment and left the Lease like this.
+// settle records a successful round that began at a moment and left the Lease like this.
 func (r *Replica) settle(lease *coordinationv1.Lease, began time.Time, sent map[string]string, f Fleet) {
 	r.mu.Lock()
 	was, before := r.active, r.named
@@ -137,7 +137,7 @@ func (r *Replica) settle(lease *coordinationv1.Lease, began time.Time, sent map[
 	}
 }
 
-// held is the Lease as this replica takes or renews it; lease is nil if there is none.
+// held returns the Lease as this replica takes or renews it. lease is nil if there is none.
 func (r *Replica) held(lease *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	out := lease.DeepCopy()
 	if out == nil {

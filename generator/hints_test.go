@@ -192,6 +192,8 @@ func inWords() map[string][2]string {
 		"give each job a name of its own":                    {"job_name: files", "job_name: more-files"},
 		"it is written namespace/name, and spec.metrics":     {"m/mian", "m/main"},
 		"its keys: other":                                    {"key: t", "key: other"},
+		"its keys: ca.crt":                                   {"key: none", "key: ca.crt"},
+		"its keys: password":                                 {"key: other", "key: password"},
 		"key is there as well":                               {", kee: c", ""},
 		"labels is there as well":                            {"  label: {a: b}\n", ""},
 		"stringData is there as well":                        {"stringdata: {a: hunter2}\n", ""},
@@ -248,7 +250,7 @@ func elsewhere() []string {
 		"correct the ", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors",
 		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it", "with an undefined $(NAME)",
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
-		"write the item itself", "write apiVersion: monitoring", "indent with spaces", "rename one",
+		"the pods can mount only", "write the item itself", "write apiVersion: monitoring", "indent with spaces", "rename one",
 	}
 }
 

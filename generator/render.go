@@ -72,7 +72,9 @@ type Output struct {
 
 	renderer renderer
 	between  diag.List // what was found between units
-	refused  bool      // a unit was rendered again, and not compared with the others
+	// misplaced is what was found of references to Secrets that are not where they are needed.
+	misplaced diag.List
+	refused   bool // a unit was rendered again, and not compared with the others
 }
 
 // Render renders all hierarchies of a set. Units of prev whose inputs are the same
@@ -105,6 +107,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	if !out.sameOwners(prev) {
 		out.between = conflicts(out, set, opts.LastGood)
 	}
+	out.misplaced = misplaced(out)
 	out.collect()
 	return out
 }
@@ -137,7 +140,7 @@ func (out *Output) Refuse(unit string, d diag.Diagnostic) *Unit {
 
 // collect gathers what was found.
 func (out *Output) collect() {
-	list := append(slices.Clone(out.renderer.set.Diags()), out.between...)
+	list := slices.Concat(out.renderer.set.Diags(), out.between, out.misplaced)
 	for _, u := range out.Units {
 		list = append(list, u.diags...)
 	}

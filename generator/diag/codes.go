@@ -57,7 +57,7 @@ func Lookup(code Code) (CodeInfo, bool) {
 func (c Code) Severities() []Severity {
 	switch c {
 	case BooleanKey, EncryptedSecret, UnknownKind, PlainManifests,
-		SelectsNothing, UnknownNamespace, SelectedTwice, RendersNothing, NotRendered, FileAccessDenied, EnforcedLabel, OptionalMissing,
+		SelectsNothing, UnknownNamespace, MissingServiceAccount, SelectedTwice, RendersNothing, NotRendered, FileAccessDenied, EnforcedLabel, OptionalMissing,
 		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError,
 		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, PodWarning,
 		Drift, NoteRefused, InlinedSecretChanged, PipelineKept:
@@ -67,7 +67,7 @@ func (c Code) Severities() []Severity {
 	case MissingTargetNamespace, ReadsAgentFile:
 		return []Severity{Warning, Info}
 	case UnknownField, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
-		SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
+		MissingSecret, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
 		SourcePathMissing, PipelineInvalid:
 		return []Severity{Error, Warning}
 	case InvalidSetting:

@@ -7,6 +7,7 @@ const (
 	InvalidSelector        Code = "invalid-selector"
 	UnknownNamespace       Code = "unknown-namespace"
 	MissingTargetNamespace Code = "namespace-not-defined"
+	MissingServiceAccount  Code = "missing-service-account"
 	SelectedTwice          Code = "selected-twice"
 	RendersNothing         Code = "renders-nothing"
 	NotRendered            Code = "field-not-rendered"
@@ -55,6 +56,7 @@ func renderCodes() []CodeInfo {
 		{InvalidSelector, "A label selector is not valid.", "Use the operators In, NotIn, Exists and DoesNotExist, with values for the first two, and valid label keys and values."},
 		{UnknownNamespace, "A namespace selector uses labels, and some namespaces have no manifest in the inputs.", "Such a namespace counts as having only the label kubernetes.io/metadata.name. Add its Namespace manifest to the inputs."},
 		{MissingTargetNamespace, "A monitor names a namespace that has no manifest and no object in the inputs, although other namespaces have a manifest.", "It is a warning if the name looks like a misspelling of a namespace that is there, else only for information: the namespace may be defined elsewhere. Correct the name in the namespaceSelector, or add the Namespace to the inputs."},
+		{MissingServiceAccount, "A GrafanaAgent names a ServiceAccount that is not in the inputs, although other ones of its namespace are.", "Without it no pod starts. Correct spec.serviceAccountName, or add the ServiceAccount."},
 		{SelectedTwice, "Several GrafanaAgents select one instance.", "Each of them runs it: targets are scraped and logs are read once for each of them, and all of it is written. Narrow the selectors, so that only one GrafanaAgent selects the instance."},
 		{RendersNothing, "A GrafanaAgent selects no instance and no integration, so it has no workloads.", "Only its shared Secret is rendered. Set spec.metrics.instanceSelector, or label the instances."},
 		{NotRendered, "A field is set that is not rendered in this compatibility mode.", "The output is the same without it. The Grafana Agent Operator ignores the field too. Remove it, or accept that it has no effect."},
@@ -73,8 +75,8 @@ func renderCodes() []CodeInfo {
 		{IncompleteBasicAuth, "basicAuth lacks its username or its password.", "Set both."},
 		{IncompleteTLS, "A client certificate has no key, or a key has no certificate.", "Set both or none."},
 		{ProbeWithoutTargets, "A Probe has no targets.", "Set spec.targets.staticConfig or spec.targets.ingress."},
-		{MissingSecret, "A reference names a Secret or ConfigMap that is not in the inputs.", "Under the policy plaintext it must be there: add it, correct the name, or use the policy reference, which needs no secret in Git."},
-		{MissingKey, "A reference names a key that the Secret or ConfigMap does not have.", "Correct the key, or add it."},
+		{MissingSecret, "A reference names a Secret or ConfigMap that is not in the inputs.", "Under the policy plaintext that is an error: add it, correct the name, or use the policy reference, which needs no secret in Git. Under the policy reference it is a warning, if one with that name is in another namespace of the inputs."},
+		{MissingKey, "A reference names a key that the Secret or ConfigMap does not have.", "Correct the key, or add it. It is a warning for an encrypted Secret, of which only the names of the keys can be read."},
 		{OptionalMissing, "An optional reference does not resolve, so its setting is left out.", "If you intend that, there is nothing to do."},
 		{SecretNotText, "A secret value that must be written into the configuration is not UTF-8 text.", "Use a text value, or a field that takes a file."},
 		{SecretKeyCollision, "Two references would have the same file name in the agent's pod.", "One tenant would get the other's credentials. The object that used the name before keeps it; if that is not known, neither is rendered. Rename one of the Secrets, ConfigMaps or keys."},

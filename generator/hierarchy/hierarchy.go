@@ -144,6 +144,7 @@ func (b *builder) agent(agent *manifest.Object) *Hierarchy {
 	h.Integrations = q.selects("spec.integrations.selector", spec.Integrations.Selector,
 		"spec.integrations.namespaceSelector", spec.Integrations.NamespaceSelector, "Integration", "MetricsIntegration")
 	b.warnIdle(h)
+	b.warnServiceAccount(h)
 	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 && len(h.Diags) == 0 && !q.waits {
 		h.Diags = append(h.Diags, agent.Diag(diag.Warning, diag.RendersNothing, "spec", "selects no MetricsInstance, LogsInstance or integration: there are no workloads"))
 	}

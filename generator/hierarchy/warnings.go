@@ -126,3 +126,28 @@ func (b *builder) warnIdle(h *Hierarchy) {
 		return true
 	})
 }
+
+// warnServiceAccount warns if the pods' ServiceAccount is not in the inputs, although another one of the
+// namespace is.
+func (b *builder) warnServiceAccount(h *Hierarchy) {
+	name := h.Spec().ServiceAccountName
+	if name == "" || name == "default" {
+		return
+	}
+	var others []string
+	for id := range b.set.Named() {
+		if id.Kind == "ServiceAccount" && id.Namespace == h.Agent.Namespace {
+			others = append(others, id.Name)
+		}
+	}
+	if len(others) == 0 || slices.Contains(others, name) || b.set.MayLack("ServiceAccount") {
+		return
+	}
+	slices.Sort(others)
+	d := h.Agent.Diag(diag.Warning, diag.MissingServiceAccount, "spec.serviceAccountName",
+		"the ServiceAccount %q is not in the inputs, although others of the namespace are: without it no pod starts", name)
+	if d.Hint = diag.DidYouMean(name, others); d.Hint == "" {
+		d.Hint = "there are " + strings.Join(others[:min(len(others), maxNamed)], ", ")
+	}
+	h.Diags = append(h.Diags, d)
+}

@@ -71,3 +71,55 @@ func TooLarge(f File) Result {
 	p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has more than %d bytes", MaxFileBytes), "", "")
 	return p.result
 }
+
+// Named is an object of which only the name is used: a ServiceAccount, or a Secret that is encrypted or that
+// another program makes. Keys are a Secret's, as far as they can be read.
+type Named struct {
+	ID
+	Keys []string
+}
+
+// nameForeign notes an object of a kind that agentry does not read, if its name is of use.
+func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any) {
+	named := Named{ID: ID{Kind: "Secret"}}
+	named.Name, _ = lookup(raw, "metadata.name").(string)
+	named.Namespace, _ = lookup(raw, "metadata.namespace").(string)
+	switch {
+	case apiVersion == coreVersion && kind == "ServiceAccount":
+		named.Kind = kind
+	case apiVersion == "bitnami.com/v1alpha1" && kind == "SealedSecret":
+		data, _ := lookup(raw, "spec.encryptedData").(map[string]any)
+		named.Keys = slices.Sorted(maps.Keys(data))
+	case kind == "ExternalSecret":
+		if name, ok := lookup(raw, "spec.target.name").(string); ok {
+			named.Name = name
+		}
+	default:
+		return
+	}
+	if named.Namespace == "" {
+		named.Namespace = p.opts.DefaultNamespace
+	}
+	p.name(named)
+}
+
+// nameEncrypted notes an encrypted Secret.
+func (p *parser) nameEncrypted(id ID, raw map[string]any) {
+	keys := map[string]bool{}
+	for _, field := range []string{"data", "stringData"} {
+		data, _ := raw[field].(map[string]any)
+		for key := range data {
+			keys[key] = true
+		}
+	}
+	p.name(Named{id, slices.Sorted(maps.Keys(keys))})
+}
+
+func (p *parser) name(n Named) {
+	if n.Name != "" && n.Namespace != "" {
+		p.result.Named = append(p.result.Named, n)
+	}
+}
+
+// Named returns the objects of which only the name is used, by identity.
+func (s *Set) Named() map[ID]Named { return s.named }

@@ -73,6 +73,8 @@ type Options struct {
 type Result struct {
 	Objects []*Object
 	Diags   diag.List
+	// Named are objects of which only the name is used.
+	Named []Named
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
 	Ignored map[string]int
 	// Invalid are the objects that were left out because of an error, if they have a name.

@@ -58,6 +58,9 @@ func (p *parser) add(w written, value typed) {
 	if use && found.onlyUnknownFields() {
 		object.Digest, object.Value, object.Bytes = digest, value, size
 	}
+	if !use {
+		p.nameEncrypted(object.ID, w.raw)
+	}
 	switch failed := found.failed(); {
 	case use && !failed:
 		p.result.Objects = append(p.result.Objects, object)
@@ -91,6 +94,7 @@ func (p *parser) nameless(raw map[string]any, at place) {
 func (p *parser) foreign(raw map[string]any, at place) {
 	apiVersion, kind := raw["apiVersion"].(string), raw["kind"].(string)
 	p.ignore(apiVersion, kind)
+	p.nameForeign(apiVersion, kind, raw)
 	message, hint := unknownKind(apiVersion, kind)
 	if message == "" {
 		return

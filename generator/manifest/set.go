@@ -13,6 +13,7 @@ type Set struct {
 	byKind     map[string][]*Object
 	duplicates [][]*Object
 	leftOut    []*Object
+	named      map[ID]Named
 	broken     []string // the kinds that broken documents name; "" is any
 	shadowing  bool     // an object of the set has other definitions, which are left out
 	names      *names
@@ -33,7 +34,7 @@ func (n *names) same(other *names) bool {
 // otherwise editing the wrong one would have no effect. See [Set.Duplicates].
 func NewSet(results ...Result) *Set {
 	all := sorted(results)
-	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}, names: &names{}}
+	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}, named: map[ID]Named{}, names: &names{}}
 	for i, end := 0, 0; i < len(all); i = end {
 		for end = i + 1; end < len(all) && all[end].ID == all[i].ID; end++ {
 		}
@@ -46,6 +47,9 @@ func NewSet(results ...Result) *Set {
 	for _, r := range results {
 		s.leftOut = append(s.leftOut, r.LeftOut...)
 		s.broken = append(s.broken, r.BrokenKinds...)
+		for _, n := range r.Named {
+			s.named[n.ID] = n
+		}
 		if r.Broken > 0 && len(r.BrokenKinds) == 0 {
 			s.broken = append(s.broken, "")
 		}
@@ -111,7 +115,7 @@ func find(sorted []*Object, id ID) (int, bool) {
 // Replace returns a set in which the objects replace those with the same identities. It only copies pointers.
 // It returns false if the set lacks one of the identities; then call [NewSet] with all results.
 func (s *Set) Replace(objects []*Object) (*Set, bool) {
-	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, broken: s.broken, shadowing: s.shadowing, names: s.names}
+	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, named: s.named, broken: s.broken, shadowing: s.shadowing, names: s.names}
 	copied := map[string]bool{}
 	for _, o := range objects {
 		i, found := find(out.objects, o.ID)
@@ -187,7 +191,7 @@ func (s *Set) With(objects map[ID]*Object) *Set {
 	for id, o := range objects {
 		present[id] = o != nil
 	}
-	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, broken: s.broken, names: &names{of: s.names, present: present}}
+	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, named: s.named, broken: s.broken, names: &names{of: s.names, present: present}}
 	out.objects = with(s.objects, objects)
 	kinds := map[string]map[ID]*Object{}
 	for id, o := range objects {

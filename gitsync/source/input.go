@@ -242,7 +242,7 @@ func (in *Input) drop(name string) {
 
 // count adds a file to the sums, or subtracts it.
 func (in *Input) count(f *File, sign int) {
-	in.reshaped = in.reshaped || len(f.Result.LeftOut)+f.Result.Broken > 0
+	in.reshaped = in.reshaped || len(f.Result.LeftOut)+len(f.Result.Named)+f.Result.Broken > 0
 	in.bytes += int64(sign) * f.size()
 	for kind, n := range f.Result.Ignored {
 		add(in.Ignored, kind, sign*n)

@@ -7,6 +7,7 @@
 #
 # There is no git in them: agentry speaks its protocols itself, and only file:// remotes would need it.
 
+# Both are tags. `make pin-images` adds the digests that they have now: pin them before you build what others run.
 ARG GO_IMAGE=golang:1.26-bookworm
 ARG BASE_IMAGE=gcr.io/distroless/static-debian12:nonroot
 
@@ -14,6 +15,8 @@ ARG BASE_IMAGE=gcr.io/distroless/static-debian12:nonroot
 FROM --platform=$BUILDPLATFORM ${GO_IMAGE} AS build
 WORKDIR /src
 COPY go.mod go.sum ./
+# Where Go modules come from, if not from proxy.golang.org.
+ARG GOPROXY
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 ARG TARGETOS
 ARG TARGETARCH
@@ -24,7 +27,14 @@ RUN --mount=type=bind,target=/src \
     --mount=type=cache,target=/go/pkg/mod \
     --mount=type=cache,target=/root/.cache/go-build \
     GOOS=$TARGETOS GOARCH=$TARGETARCH GOARM=${TARGETVARIANT#v} \
-    go build -trimpath -ldflags="-s -w" -o /out/ ./cmd/...
+    go build -trimpath -tags urfave_cli_no_docs -ldflags="-s -w" -o /out/ ./cmd/...
+# The licences of everything that is linked: they must go with every copy.
+RUN --mount=type=bind,target=/src \
+    --mount=type=cache,target=/go/pkg/mod \
+    --mount=type=cache,target=/root/.cache/go-build \
+    mkdir /licenses && cp LICENSE /licenses/ && \
+    GOOS=$TARGETOS GOARCH=$TARGETARCH go list -deps -json ./cmd/... > /tmp/packages.json && \
+    go run ./internal/notices "$(go env GOROOT)" < /tmp/packages.json > /licenses/THIRD-PARTY-NOTICES.txt
 
 FROM ${BASE_IMAGE} AS base
 LABEL org.opencontainers.image.source="https://github.com/agentry-dev/agentry" \
@@ -35,6 +45,7 @@ USER 65532:65532
 FROM base AS sd-aggregator
 LABEL org.opencontainers.image.title="sd-aggregator" \
       org.opencontainers.image.description="One http_sd document for every running integration of Grafana Agents"
+COPY --from=build /licenses /licenses
 COPY --from=build /out/sd-aggregator /sd-aggregator
 EXPOSE 8080 8081
 ENTRYPOINT ["/sd-aggregator"]
@@ -42,6 +53,7 @@ ENTRYPOINT ["/sd-aggregator"]
 FROM base AS agentry
 LABEL org.opencontainers.image.title="agentry" \
       org.opencontainers.image.description="Renders Grafana Agent Operator custom resources from Git to Git"
+COPY --from=build /licenses /licenses
 COPY --from=build /out/agentry /agentry
 EXPOSE 9292 9393
 ENTRYPOINT ["/agentry"]

@@ -14,13 +14,29 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-all race prometheus chart agentcheck promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
+.PHONY: help build release pin-images test test-all race prometheus chart agentcheck promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/agentry
 	go build -o bin/ ./cmd/...
+
+# The command line's library can write manual pages, which nobody asks for. Sizes are in bytes: raise one only with a reason.
+release: ## Build bin/release: static programs without debug information, and the licences of what is in them
+	CGO_ENABLED=0 go build -trimpath -tags urfave_cli_no_docs -ldflags "-s -w" -o bin/release/ ./cmd/...
+	cp LICENSE bin/release/
+	go list -deps -json ./cmd/... > bin/release/packages.json
+	go run ./internal/notices "$$(go env GOROOT)" < bin/release/packages.json > bin/release/THIRD-PARTY-NOTICES.txt
+	rm bin/release/packages.json
+	@for limit in agentry:58000000 sd-aggregator:40000000; do f=bin/release/$${limit%:*}; size=$$(wc -c < $$f); \
+		echo "$$f: $$size bytes"; [ $$size -le $${limit#*:} ] || { echo "$$f is larger than $${limit#*:} bytes" >&2; exit 1; }; done
+
+# Asks the registries, so it needs docker and network.
+pin-images: ## Write the digests that the tags of the Dockerfile's images have now into the Dockerfile
+	@sed -n 's/^ARG [A-Z]*_IMAGE=\([^@]*\).*/\1/p' Dockerfile | while read -r image; do \
+		digest=$$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$$image") || exit 1; \
+		sed -i "s|=$$image\(@.*\)\{0,1\}$$|=$$image@$$digest|" Dockerfile; echo "$$image@$$digest"; done
 
 # What takes longer than a few seconds says so, and is left to race.
 test: test-deps lint ## Check a change: lint, and the tests that are quick

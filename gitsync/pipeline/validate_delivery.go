@@ -6,9 +6,12 @@ import (
 	"strings"
 )
 
+// maxOCITag is the length of a tag. A repetition of that size in the expression would cost each start of agentry.
+const maxOCITag = 128
+
 var (
 	ociURLForm = regexp.MustCompile(`^oci://[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)+$`)
-	ociTagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	ociTagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 )
 
 // validateVerify checks where the keys that verify input commits are.
@@ -91,7 +94,7 @@ func validateOCI(path string, o *OCI) findings {
 		return f
 	}
 	f.check(ociURLForm.MatchString(o.URL), path+".url", "write it like oci://registry.example.com/clusters/prod", "must be a repository of a registry, without a tag")
-	f.check(ociTagForm.MatchString(o.Tag), path+".tag", "", "must be up to 128 letters, digits, dots, dashes and underscores, and start with none of dot and dash")
+	f.check(len(o.Tag) <= maxOCITag && ociTagForm.MatchString(o.Tag), path+".tag", "", "must be up to 128 letters, digits, dots, dashes and underscores, and start with none of dot and dash")
 	user := credential{"username", o.UsernameFile, o.UsernameEnv}
 	password := credential{"password", o.PasswordFile, o.PasswordEnv}
 	ca := credential{"ca", o.CAFile, o.CAEnv}

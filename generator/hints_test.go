@@ -187,6 +187,7 @@ func isGone(t *testing.T, edited mistakes, before diag.List, d diag.Diagnostic, 
 func inWords() map[string][2]string {
 	return map[string][2]string{
 		"begin each item of the list with":                   {"a: b}", "a: [b]}"},
+		"render it first, as with helm":                      {"{{ .Values.image }}", "x"},
 		"choose another name":                                {"__meta_agentoperator_x: y", "x: y"},
 		"for the Grafana Agent write":                        {"v1alpha2", "v1alpha1"},
 		"give each job a name of its own":                    {"job_name: files", "job_name: more-files"},
@@ -247,7 +248,7 @@ func inWords() map[string][2]string {
 func elsewhere() []string {
 	return []string{
 		"IntegrationMonitor/", "add their Namespace manifests", "an undefined ${NAME} becomes empty", "copy it into the GrafanaAgent's namespace",
-		"correct the ", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors",
+		"correct the ", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors", "hide the file", "save the file", "encrypt Secrets",
 		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it", "with an undefined $(NAME)",
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
 		"the pods can mount only", "write the item itself", "write apiVersion: monitoring", "indent with spaces", "rename one",

@@ -56,7 +56,7 @@ func Lookup(code Code) (CodeInfo, bool) {
 // Severities returns the severities that diagnostics with the code have, the most serious one first.
 func (c Code) Severities() []Severity {
 	switch c {
-	case BooleanKey, EncryptedSecret, UnknownKind, PlainManifests,
+	case BooleanKey, UnknownKind, PlainManifests,
 		SelectsNothing, UnknownNamespace, MissingServiceAccount, SelectedTwice, RendersNothing, NotRendered, FileAccessDenied, EnforcedLabel, OptionalMissing,
 		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError,
 		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, PodWarning,
@@ -66,7 +66,7 @@ func (c Code) Severities() []Severity {
 		return []Severity{Info}
 	case MissingTargetNamespace, ReadsAgentFile:
 		return []Severity{Warning, Info}
-	case UnknownField, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
+	case EmptyInput, NoAgent, UnknownField, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
 		MissingSecret, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
 		SourcePathMissing, PipelineInvalid:
 		return []Severity{Error, Warning}

@@ -22,6 +22,7 @@ const (
 	DefaultNamespace Code = "default-namespace"
 	InvalidSecret    Code = "invalid-secret"
 	EncryptedSecret  Code = "encrypted-secret"
+	EncryptedFile    Code = "encrypted-file"
 	DuplicateObject  Code = "duplicate-object"
 )
 
@@ -67,8 +68,10 @@ func manifestCodes() []CodeInfo {
 			"Without a namespaceSelector a monitor looks in its own namespace, and that is the default namespace of the pipeline. If the targets are elsewhere, none are found: set metadata.namespace or the namespaceSelector."},
 		{InvalidSecret, "The data of a Secret or ConfigMap cannot be read.",
 			"The API server would refuse the object. The message never shows the data." + leftOut},
-		{EncryptedSecret, "A Secret is encrypted by SOPS.",
-			"agentry reads it as if it were not there. References to it are rendered, and the cluster resolves them."},
+		{EncryptedSecret, "An object is encrypted by SOPS.",
+			"agentry reads a Secret or ConfigMap as if it were not there. References to it are rendered, and the cluster resolves them. For other kinds an encrypted value is an error." + leftOut},
+		{EncryptedFile, "A file is encrypted by git-crypt.",
+			"Nobody knows what it holds, so no object that may be in it counts as deleted. Hide it with .sourceignore if it is no manifest."},
 		{DuplicateObject, "Two documents define the same object.",
 			"Nobody can know which one is meant, so neither is used; the last good version stays. Remove one of them."},
 	}

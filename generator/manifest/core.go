@@ -20,11 +20,15 @@ func readCore(w written, value typed, found findings) (all findings, use bool) {
 	use = true
 	switch value := value.(type) {
 	case *corev1.Secret:
-		use = r.secret(value)
+		if use = r.isReadable(); use {
+			r.secret(value)
+		}
 	case *corev1.ConfigMap:
-		r.configMap(value)
+		if use = r.isReadable(); use {
+			r.configMap(value)
+		}
 	case *corev1.Namespace:
-		r.checkFields("spec")
+		r.checkFields("spec", "sops")
 	}
 	return r.findings, use
 }
@@ -35,12 +39,16 @@ type coreReader struct {
 	findings
 }
 
-// secret reads a Secret. It returns false for an encrypted one.
-func (r *coreReader) secret(s *corev1.Secret) bool {
-	if r.raw["sops"] != nil {
-		r.warn(diag.EncryptedSecret, "sops", "the Secret is encrypted, and read as if it were not there", "")
-		return false
+// isReadable reports whether the object is not encrypted.
+func (r *coreReader) isReadable() bool {
+	if r.raw["sops"] == nil {
+		return true
 	}
+	r.warn(diag.EncryptedSecret, "sops", "the "+r.kind+" is encrypted, and read as if it were not there", "")
+	return false
+}
+
+func (r *coreReader) secret(s *corev1.Secret) {
 	r.checkFields("data", "stringData", "type", "immutable")
 	s.Data = r.binary("data")
 	for key, value := range r.texts(r.raw["stringData"], "stringData", diag.InvalidSecret) {
@@ -63,7 +71,6 @@ func (r *coreReader) secret(s *corev1.Secret) bool {
 		size += len(value)
 	}
 	r.checkSize(size)
-	return true
 }
 
 func (r *coreReader) configMap(m *corev1.ConfigMap) {

@@ -38,6 +38,10 @@ func (r *crdReader) read(value typed) typed {
 		return value
 	}
 	delete(r.raw, "metadata") // readMetadata has read it
+	if _, found := r.raw["sops"].(map[string]any); found {
+		delete(r.raw, "sops") // SOPS adds it, also where it encrypts nothing
+		r.refuseEncrypted("", r.raw)
+	}
 	if r.kind == v1alpha1.MetricsIntegrationKind {
 		r.checkIntegration()
 	}
@@ -66,6 +70,30 @@ func (r *crdReader) read(value typed) typed {
 		r.fail(diag.InvalidField, "", err.Error(), "")
 	}
 	return value
+}
+
+// refuseEncrypted reports the first value that SOPS has encrypted: the object cannot be read without it.
+func (r *crdReader) refuseEncrypted(path string, value any) bool {
+	switch value := value.(type) {
+	case string:
+		if strings.HasPrefix(value, "ENC[") {
+			r.fail(diag.EncryptedSecret, path, "is encrypted by SOPS, and agentry decrypts nothing", "encrypt Secrets only, as with encrypted_regex: ^(data|stringData)$")
+			return true
+		}
+	case []any:
+		for i, item := range value {
+			if r.refuseEncrypted(fmt.Sprintf("%s[%d]", path, i), item) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if r.refuseEncrypted(strings.TrimPrefix(path+"."+key, "."), value[key]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // convert decodes a Go value through JSON. This finds errors that a schema cannot express, such as a number

@@ -16,6 +16,7 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -97,6 +98,11 @@ func Parse(f File, opts Options) Result {
 	p := &parser{file: f, opts: opts}
 	if len(f.Data) > MaxFileBytes {
 		p.broken(diag.FileTooLarge, 0, 0, fmt.Sprintf("the file has %d bytes, more than %d", len(f.Data), MaxFileBytes), "", "")
+		return p.result
+	}
+	if bytes.HasPrefix(f.Data, []byte("\x00GITCRYPT\x00")) {
+		p.broken(diag.EncryptedFile, 1, 1, "is encrypted by git-crypt, so nobody knows what it holds",
+			"encrypt Secrets with SOPS instead; or hide the file with .sourceignore if it is no manifest", "")
 		return p.result
 	}
 	if IsLFSPointer(f.Data) {
@@ -187,25 +193,39 @@ func (p *parser) document(d stream.Document) {
 	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}}
 	if !utf8.ValidString(text) {
 		line, column := doc.inFile(offsetPosition(text, firstInvalid(text)))
-		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", "", text)
+		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", orHide("save the file as UTF-8", text), text)
 		return
 	}
 	value, notes, err := yamlvalue.Decode(text)
 	if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
 		line, column := doc.inFile(max(bad.Line, 1), bad.Column)
-		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.Hint, text)
+		p.broken(codeOf(bad.Reason), line, column, bad.Message, orHide(bad.Hint, text), text)
 		return
-	}
-	for _, n := range notes {
-		p.note(doc, n)
 	}
 	switch value := value.(type) {
 	case nil: // null counts as an empty document
 	case map[string]any:
+		if isRead(value) {
+			for _, n := range notes {
+				p.note(doc, n)
+			}
+		}
 		p.object(value, place{document: doc})
 	default:
 		p.ignore("", "")
 	}
+}
+
+// orHide adds to a hint what to do about a document that does not look like a manifest.
+func orHide(hint, text string) string {
+	if strings.Contains(text, "kind") || strings.Contains(hint, ".sourceignore") {
+		return hint
+	}
+	const hide = "hide the file with .sourceignore if it is no manifest"
+	if hint == "" {
+		return hide
+	}
+	return hint + "; " + hide
 }
 
 // note warns about a key that YAML reads as a boolean.

@@ -32,6 +32,13 @@ func (p *parser) object(raw map[string]any, at place) {
 	}
 }
 
+// isRead reports whether a document is an object of a kind that agentry reads, or a list.
+func isRead(raw map[string]any) bool {
+	apiVersion, _ := raw["apiVersion"].(string)
+	kind, _ := raw["kind"].(string)
+	return newValue(apiVersion, kind) != nil || isList(apiVersion, kind)
+}
+
 // written is an object of a kind that agentry knows, as it was written.
 type written struct {
 	opts             Options

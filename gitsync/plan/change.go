@@ -38,6 +38,7 @@ func (p *Plan) Edit() (*Change, error) {
 	if err := p.guard(&c.Findings); err != nil {
 		return nil, err
 	}
+	p.refuseEmpty(&c.Findings)
 	return c, p.refuseOldSecrets(&c.Findings)
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -63,6 +64,19 @@ func (p *Plan) guard(f *Findings) error {
 		f.refuse(diag.DeletionGuard, "", p.allowHint(), "the commit would %s, more than %d%%: nothing is written", reason, percent)
 	}
 	return nil
+}
+
+// refuseEmpty refuses a commit that leaves no unit, or that begins with none.
+func (p *Plan) refuseEmpty(f *Findings) {
+	isLeft := func(u Unit) bool { return u.action != remove }
+	isNew := p.Branch.Inventory == nil || len(p.Units) > 0
+	isExplained := f.Refused != nil || len(p.Objects.Missing) > 0
+	if !isNew || isExplained || slices.ContainsFunc(p.Units, isLeft) || p.Pipeline.Spec.Limits.AllowEmpty || p.allowsDeletions() {
+		return
+	}
+	for _, d := range p.Rendered.NoAgent(diag.Error, "correct sources[].paths; or set limits.allowEmpty if it is meant") {
+		f.refuse(d.Code, "", d.Hint, "%s", d.Message)
+	}
 }
 
 func (p *Plan) allowHint() string {

@@ -202,21 +202,21 @@ func unrenderedServiceMonitor(f *findings, s *monitoringv1.ServiceMonitorSpec) {
 	f.unrendered("spec.",
 		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
 		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
-		field{"labelLimit", s.LabelLimit != nil},
-		field{"labelNameLengthLimit", s.LabelNameLengthLimit != nil},
-		field{"labelValueLengthLimit", s.LabelValueLengthLimit != nil},
-		field{"keepDroppedTargets", s.KeepDroppedTargets != nil},
-		field{"attachMetadata", s.AttachMetadata != nil},
+		field{"labelLimit", differs(s.LabelLimit, 0)},
+		field{"labelNameLengthLimit", differs(s.LabelNameLengthLimit, 0)},
+		field{"labelValueLengthLimit", differs(s.LabelValueLengthLimit, 0)},
+		field{"keepDroppedTargets", differs(s.KeepDroppedTargets, 0)},
+		field{"attachMetadata", s.AttachMetadata != nil && differs(s.AttachMetadata.Node, false)},
 		field{"scrapeClass", s.ScrapeClassName != nil},
-		field{"bodySizeLimit", s.BodySizeLimit != nil},
-		field{"serviceDiscoveryRole", s.ServiceDiscoveryRole != nil},
-		field{"selectorMechanism", s.SelectorMechanism != nil},
+		field{"bodySizeLimit", differs(s.BodySizeLimit, "0")},
+		field{"serviceDiscoveryRole", differs(s.ServiceDiscoveryRole, monitoringv1.EndpointsRole)},
+		field{"selectorMechanism", differs(s.SelectorMechanism, monitoringv1.SelectorMechanismRelabel)},
 	)
 	unrenderedHistograms(f, &s.NativeHistogramConfig)
 }
 
 func unrenderedEndpoint(f *findings, path string, ep *monitoringv1.Endpoint) {
-	f.unrendered(path, field{"trackTimestampsStaleness", ep.TrackTimestampsStaleness != nil},
+	f.unrendered(path, field{"trackTimestampsStaleness", differs(ep.TrackTimestampsStaleness, false)},
 		field{"authorization", ep.Authorization != nil})
 	unrenderedHTTP(f, path, &ep.HTTPConfigWithoutTLS)
 	unrenderedProxy(f, path, &ep.ProxyConfig)
@@ -229,20 +229,20 @@ func unrenderedPodMonitor(f *findings, s *monitoringv1.PodMonitorSpec) {
 	f.unrendered("spec.",
 		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
 		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
-		field{"labelLimit", s.LabelLimit != nil},
-		field{"labelNameLengthLimit", s.LabelNameLengthLimit != nil},
-		field{"labelValueLengthLimit", s.LabelValueLengthLimit != nil},
-		field{"keepDroppedTargets", s.KeepDroppedTargets != nil},
-		field{"attachMetadata", s.AttachMetadata != nil},
+		field{"labelLimit", differs(s.LabelLimit, 0)},
+		field{"labelNameLengthLimit", differs(s.LabelNameLengthLimit, 0)},
+		field{"labelValueLengthLimit", differs(s.LabelValueLengthLimit, 0)},
+		field{"keepDroppedTargets", differs(s.KeepDroppedTargets, 0)},
+		field{"attachMetadata", s.AttachMetadata != nil && differs(s.AttachMetadata.Node, false)},
 		field{"scrapeClass", s.ScrapeClassName != nil},
-		field{"bodySizeLimit", s.BodySizeLimit != nil},
-		field{"selectorMechanism", s.SelectorMechanism != nil},
+		field{"bodySizeLimit", differs(s.BodySizeLimit, "0")},
+		field{"selectorMechanism", differs(s.SelectorMechanism, monitoringv1.SelectorMechanismRelabel)},
 	)
 	unrenderedHistograms(f, &s.NativeHistogramConfig)
 }
 
 func unrenderedPodEndpoint(f *findings, path string, ep *monitoringv1.PodMetricsEndpoint) {
-	f.unrendered(path, field{"trackTimestampsStaleness", ep.TrackTimestampsStaleness != nil},
+	f.unrendered(path, field{"trackTimestampsStaleness", differs(ep.TrackTimestampsStaleness, false)},
 		field{"portNumber", ep.PortNumber != nil}, field{"authorization", ep.Authorization != nil})
 	unrenderedHTTP(f, path, &ep.HTTPConfigWithoutTLS)
 	unrenderedProxy(f, path, &ep.ProxyConfig)
@@ -252,14 +252,14 @@ func unrenderedPodEndpoint(f *findings, path string, ep *monitoringv1.PodMetrics
 func unrenderedProbe(f *findings, s *monitoringv1.ProbeSpec) {
 	f.unrendered("spec.",
 		field{"metricRelabelings", len(s.MetricRelabelConfigs) > 0},
-		field{"sampleLimit", s.SampleLimit != nil},
-		field{"targetLimit", s.TargetLimit != nil},
+		field{"sampleLimit", differs(s.SampleLimit, 0)},
+		field{"targetLimit", differs(s.TargetLimit, 0)},
 		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
 		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
-		field{"labelLimit", s.LabelLimit != nil},
-		field{"labelNameLengthLimit", s.LabelNameLengthLimit != nil},
-		field{"labelValueLengthLimit", s.LabelValueLengthLimit != nil},
-		field{"keepDroppedTargets", s.KeepDroppedTargets != nil},
+		field{"labelLimit", differs(s.LabelLimit, 0)},
+		field{"labelNameLengthLimit", differs(s.LabelNameLengthLimit, 0)},
+		field{"labelValueLengthLimit", differs(s.LabelValueLengthLimit, 0)},
+		field{"keepDroppedTargets", differs(s.KeepDroppedTargets, 0)},
 		field{"scrapeClass", s.ScrapeClassName != nil},
 		field{"params", len(s.Params) > 0},
 		field{"authorization", s.Authorization != nil || s.HTTPConfigWithoutTLS.Authorization != nil},

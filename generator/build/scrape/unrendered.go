@@ -9,11 +9,14 @@ import (
 // Fields that today's CRDs have and the operator never renders get a warning that names them. The fields of
 // monitors are listed in monitors.go, beside the code that renders the others.
 
-// field is an optional field, and whether the monitor sets it.
+// field is an optional field, and whether the monitor sets it to something else than its default.
 type field struct {
 	name string
 	set  bool
 }
+
+// differs reports whether a field is set, and not to its default: then it has no effect in other programs either.
+func differs[T comparable](value *T, standard T) bool { return value != nil && *value != standard }
 
 func (f *findings) unrendered(path string, fields ...field) {
 	for _, one := range fields {
@@ -25,25 +28,25 @@ func (f *findings) unrendered(path string, fields ...field) {
 
 func unrenderedHistograms(f *findings, c *monitoringv1.NativeHistogramConfig) {
 	f.unrendered("spec.",
-		field{"scrapeNativeHistograms", c.ScrapeNativeHistograms != nil},
-		field{"scrapeClassicHistograms", c.ScrapeClassicHistograms != nil},
-		field{"nativeHistogramBucketLimit", c.NativeHistogramBucketLimit != nil},
+		field{"scrapeNativeHistograms", differs(c.ScrapeNativeHistograms, false)},
+		field{"scrapeClassicHistograms", differs(c.ScrapeClassicHistograms, false)},
+		field{"nativeHistogramBucketLimit", differs(c.NativeHistogramBucketLimit, 0)},
 		field{"nativeHistogramMinBucketFactor", c.NativeHistogramMinBucketFactor != nil},
-		field{"convertClassicHistogramsToNHCB", c.ConvertClassicHistogramsToNHCB != nil},
+		field{"convertClassicHistogramsToNHCB", differs(c.ConvertClassicHistogramsToNHCB, false)},
 	)
 }
 
 func unrenderedHTTP(f *findings, path string, c *monitoringv1.HTTPConfigWithoutTLS) {
 	f.unrendered(path,
 		field{"oauth2", c.OAuth2 != nil},
-		field{"followRedirects", c.FollowRedirects != nil},
+		field{"followRedirects", differs(c.FollowRedirects, true)},
 	)
 }
 
 func unrenderedProxy(f *findings, path string, c *monitoringv1.ProxyConfig) {
 	f.unrendered(path,
-		field{"noProxy", c.NoProxy != nil},
-		field{"proxyFromEnvironment", c.ProxyFromEnvironment != nil},
+		field{"noProxy", differs(c.NoProxy, "")},
+		field{"proxyFromEnvironment", differs(c.ProxyFromEnvironment, false)},
 		field{"proxyConnectHeader", len(c.ProxyConnectHeader) > 0},
 	)
 }
@@ -53,7 +56,7 @@ func unrenderedTLS(f *findings, path string, c *monitoringv1.SafeTLSConfig) {
 		return
 	}
 	f.unrendered(path+"tlsConfig.",
-		field{"minVersion", c.MinVersion != nil},
+		field{"minVersion", differs(c.MinVersion, monitoringv1.TLSVersion12)},
 		field{"maxVersion", c.MaxVersion != nil},
 	)
 }

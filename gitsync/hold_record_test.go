@@ -243,7 +243,7 @@ func TestHeldReport(t *testing.T) {
 	if diff := cmp.Diff(want, report.Held); diff != "" {
 		t.Error(diff)
 	}
-	if message := report.Ready().Message; message != "errors: 2, objects held: 2, units held back: 0" {
+	if message := report.Ready().Message; message != "errors: 2, objects held or left out: 2, units held or left out: 0" {
 		t.Error(message)
 	}
 	const readme = "a/agent/README.md"
@@ -255,7 +255,7 @@ func TestHeldReport(t *testing.T) {
 	// Its payload is what it was, but not what is to be said of it.
 	l.input(elsewhere(3, webA, monitor("a", "web", "http")))
 	sees(t, l.pass(), unitStates{"a/agent": "unchanged", "b/agent": "changed"})
-	if text := l.remote.read("env")[readme].text; !strings.Contains(text, "Nothing: every object") {
+	if text := l.remote.read("env")[readme].text; !strings.Contains(text, "Nothing, as of the last change") {
 		t.Errorf("%s", text)
 	}
 	l.forget()

@@ -13,10 +13,9 @@ import (
 // held, refused or has an error. The caller sets the time of the transition.
 func (r *Report) Ready() metav1.Condition {
 	c := metav1.Condition{Type: meta.ReadyCondition, Status: metav1.ConditionTrue, Reason: meta.SucceededReason}
-	switch errors := r.Diags.Count(diag.Error); {
-	case errors > 0:
-		c.Status, c.Reason = metav1.ConditionFalse, meta.BuildFailedReason
-		c.Message = fmt.Sprintf("errors: %d, objects held: %d, units held back: %d", errors, len(r.Held), len(r.HeldUnits()))
+	switch counts := r.Counts(); {
+	case counts != (Counts{}):
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, meta.BuildFailedReason, counts.String()
 	case r.Refused != nil:
 		c.Status, c.Reason = metav1.ConditionFalse, meta.BuildFailedReason
 		c.Message = fmt.Sprintf("warnings: %d, which spec.failOn counts as errors", r.Diags.Count(diag.Warning))
@@ -28,4 +27,17 @@ func (r *Report) Ready() metav1.Condition {
 		c.Message = fmt.Sprintf("%s@sha1:%s is up to date", r.Output.Branch, r.Output.Before)
 	}
 	return c
+}
+
+// Counts are the numbers of errors, and of what is held or left out for them.
+type Counts struct{ Errors, Objects, Units int }
+
+// Counts counts what is wrong.
+func (r *Report) Counts() Counts {
+	return Counts{r.Diags.Count(diag.Error), len(r.Held), len(r.HeldUnits())}
+}
+
+// String returns the counts as all programs and pages show them.
+func (c Counts) String() string {
+	return fmt.Sprintf("errors: %d, objects held or left out: %d, units held or left out: %d", c.Errors, c.Objects, c.Units)
 }

@@ -18,7 +18,7 @@ func TestReady(t *testing.T) {
 		"up to date": {gitsync.Report{Output: out}, "True Succeeded env@sha1:1234 is up to date"},
 		"dry run":    {gitsync.Report{Output: out, DryRun: true, Changes: make([]plan.FileChange, 2)}, "True Succeeded 2 files would change"},
 		"held": {gitsync.Report{Output: out, Commit: "5678", Diags: diag.List{{Severity: diag.Error}}, Units: []gitsync.UnitReport{{State: plan.UnitHeld}}},
-			"False BuildFailed errors: 1, objects held: 0, units held back: 1"},
+			"False BuildFailed errors: 1, objects held or left out: 0, units held or left out: 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c2 := c.report.Ready()

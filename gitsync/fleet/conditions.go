@@ -10,6 +10,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -95,8 +96,8 @@ func passConditions(in inputs) []condition {
 	switch {
 	case in.last.refused != "":
 		return ready(no, meta.BuildFailedReason, in.last.refused).and(stalled(meta.BuildFailedReason, in.last.refused))
-	case in.last.errors+in.last.held > 0:
-		text := fmt.Sprintf("errors in the inputs: %d; units that are held or left out: %d", in.last.errors, in.last.held)
+	case in.last.counts != (gitsync.Counts{}):
+		text := in.last.counts.String()
 		if in.last.firstError != "" {
 			text += "; first: " + in.last.firstError
 		}

@@ -50,7 +50,7 @@ func (s *Status) record(r *run) {
 func (r *run) summary() lastPass {
 	return lastPass{
 		began: r.began, succeeded: true, refused: refusal(r.def, r.report),
-		errors: r.report.Diags.Count(diag.Error), firstError: firstError(r.report.Diags), held: len(r.report.HeldUnits()),
+		counts: r.report.Counts(), firstError: firstError(r.report.Diags),
 	}
 }
 

@@ -54,7 +54,7 @@ const wantStatus = `{
       "status": "False",
       "lastTransitionTime": "2000-01-01T00:00:00Z",
       "reason": "BuildFailed",
-      "message": "errors in the inputs: 1; units that are held or left out: 1; first: in/a.yaml:3:1: ServiceMonitor/a/web: is wrong"
+      "message": "errors: 1, objects held or left out: 1, units held or left out: 1; first: in/a.yaml:3:1: ServiceMonitor/a/web: is wrong"
     }
   ],
   "sources": [

@@ -9,6 +9,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
@@ -53,9 +54,8 @@ type lastPass struct {
 	failure    string // why the last one failed; empty if it did not
 	permanent  bool   // a retry cannot fix the failure
 	refused    string // why nothing was written, though the pass succeeded
-	errors     int    // in the inputs
+	counts     gitsync.Counts
 	firstError string
-	held       int // units that are held or left out
 	failures   int // in a row
 }
 

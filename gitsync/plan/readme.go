@@ -60,14 +60,15 @@ func (p *Plan) unitReadme(u *Unit) []byte {
 	case p.holdsIn(u.Name):
 		b.WriteString(p.readmeTable(u))
 	case u.State != UnitHeld:
-		b.WriteString("Nothing: every object is rendered as it is in the sources.\n")
+		b.WriteString("Nothing, as of the last change of this folder. `agentry status` says what is held or left out now.\n")
 	}
 	return []byte(b.String())
 }
 
 func (p *Plan) readmeTable(u *Unit) string {
 	var b strings.Builder
-	b.WriteString("These objects are not rendered as they are in the sources. They go on by themselves once they are corrected.\n\n" +
+	b.WriteString("As of the last change of this folder, these objects are not rendered as they are in the sources. They go on by themselves once\n" +
+		"they are corrected. `agentry status` says what is held or left out now.\n\n" +
 		"| object | rendered as of | held since | waiting | why |\n|---|---|---|---|---|\n")
 	for _, h := range p.held {
 		if h.isFor(u.Name) {

@@ -51,7 +51,7 @@ func TestPrintReport(t *testing.T) {
   paused e/paused
   2 files: 1 added, 1 changed, 0 removed
   ignored 3 objects of other kinds
-  not ready, BuildFailed: errors: 1, objects held: 0, units held back: 2
+  not ready, BuildFailed: errors: 1, objects held or left out: 0, units held or left out: 2
 `,
 		},
 		"dry run": {
@@ -96,7 +96,7 @@ func TestPrintReport(t *testing.T) {
     units:    b/same
     since:    2222222 (2026-01-03 03:04 UTC)
     why:      new.yaml: it has an error
-  not ready, BuildFailed: errors: 1, objects held: 4, units held back: 1
+  not ready, BuildFailed: errors: 1, objects held or left out: 4, units held or left out: 1
 `,
 		},
 		"nothing to do": {
@@ -106,7 +106,7 @@ func TestPrintReport(t *testing.T) {
 		"refused": {
 			gitsync.Report{Output: output, Units: units[:3], Diags: failed},
 			"prod: pushed nothing to environments/prod of https://git.example.com/a.git\n  held c/held: it has an error\n" +
-				"  not ready, BuildFailed: errors: 1, objects held: 0, units held back: 1\n",
+				"  not ready, BuildFailed: errors: 1, objects held or left out: 0, units held or left out: 1\n",
 		},
 		"nothing at all": {
 			gitsync.Report{Output: gitsync.OutputReport{URL: output.URL, Branch: output.Branch}},

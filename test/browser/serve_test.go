@@ -43,7 +43,7 @@ func moment(d time.Duration) *metav1.Time {
 // pipeline is one that is fine, but for the changes.
 func pipeline(name string, changes ...func(*fleet.Status)) fleet.Status {
 	s := fleet.Status{
-		Name: name, Origin: "/etc/agentry/pipelines/" + name + ".yaml:1", Owned: true, ShardKey: name,
+		Name: name, Origin: "/etc/agentry/pipelines/" + name + ".yaml:1", Owned: true,
 		Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "rendered 12 units from main@sha1:2f1e0d3")},
 		Sources:    []fleet.SourceStatus{{URL: "https://git.example.com/platform/monitoring", Ref: "branch main", Commit: "2f1e0d3c4b5a69788796a5b4c3d2e1f00f1e2d3c"}},
 		Output:     &fleet.OutputStatus{URL: "https://git.example.com/platform/rendered", Branch: "environments/" + name, Path: ".", Commit: "9c8b7a6f5e4d3c2b1a0f9e8d7c6b5a4f3e2d1c0b"},

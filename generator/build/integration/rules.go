@@ -1,6 +1,9 @@
 package integration
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -46,7 +49,7 @@ var rules = map[string]rule{
 	"cloudwatch.discovery.jobs.metrics":                       cloudwatchMetric,
 	"cloudwatch.static.roles":                                 cloudwatchRole,
 	"cloudwatch.static.metrics":                               cloudwatchMetric,
-	"memcached.tls_config":                                    tlsConfig,
+	"memcached.tls_config":                                    memcachedTLS,
 	"mssql.query_config":                                      mssqlQueries,
 	"mssql.query_config.metrics":                              mssqlMetric,
 	"process.process_names":                                   processMatcher,
@@ -267,6 +270,23 @@ func tlsConfig(o object) {
 		o.wrong(o.path, "", "a client certificate needs its key as well")
 	case key && !cert:
 		o.wrong(o.path, "", "a client key needs its certificate as well")
+	}
+}
+
+// memcachedTLS is the rule for a TLS block that the agent loads when it starts.
+func memcachedTLS(o object) {
+	tlsConfig(o)
+	const hint = "paste the text of the file, or name the file in %s_file"
+	if ca, known := o.text("ca"); known && ca != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(ca)) {
+		o.wrong(o.at("ca"), fmt.Sprintf(hint, "ca"), "ca is not a certificate in PEM: the agent would not start")
+	}
+	cert, certKnown := o.text("cert")
+	key, keyKnown := o.text("key")
+	if !certKnown || !keyKnown || cert == "" || key == "" {
+		return
+	}
+	if _, err := tls.X509KeyPair([]byte(cert), []byte(key)); err != nil {
+		o.wrong(o.at("cert"), fmt.Sprintf(hint, "cert"), "cert and key are not a certificate and its key in PEM: the agent would not start")
 	}
 }
 

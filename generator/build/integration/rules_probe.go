@@ -2,6 +2,7 @@ package integration
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 )
@@ -77,6 +78,11 @@ func blackboxICMP(o object) {
 // snmp checks that targets use modules, credentials and parameters that exist, where the configuration lists
 // all of them.
 func snmp(o object) {
+	if text, known := o.text("config_file"); known {
+		if _, err := path.Match(text, ""); err != nil { // the exporter takes it for a pattern
+			o.wrong(o.at("config_file"), "write a backslash before [", "config_file is not a pattern of file names: the agent would not start")
+		}
+	}
 	config := o.object("snmp_config")
 	modules, auths := config.keys("modules"), config.keys("auths")
 	listed := !o.given("config_file") && len(modules)+len(auths) > 0

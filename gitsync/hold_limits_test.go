@@ -197,3 +197,26 @@ func TestGuardCountsWhatIsSelected(t *testing.T) {
 		})
 	}
 }
+
+// TestGuardOfAnInstance takes all jobs from one of two instances, which is little of all that its agent has.
+func TestGuardOfAnInstance(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	files := twoTeams()
+	second := strings.Replace(agent("a")[strings.Index(agent("a"), "---\n"):], "name: main", "name: small", 1)
+	second = strings.Replace(second, "serviceMonitorSelector: {}", `serviceMonitorSelector: {matchLabels: {size: small}}`, 1)
+	files["in/a/small.yaml"] = second
+	for _, name := range []string{"one", "two"} {
+		files["in/a/"+name+".yaml"] = strings.Replace(monitor("a", name, "http"), "namespace: a", "namespace: a, labels: {size: small}", 1)
+	}
+	for _, name := range []string{"three", "four", "five"} {
+		files["in/a/"+name+".yaml"] = monitor("a", name, "http")
+	}
+	l.input(files)
+	l.pass()
+	l.input(map[string]string{"in/a/small.yaml": strings.Replace(second, "size: small", "size: none", 1)})
+	const want = "the commit would take all jobs from MetricsInstance/a/small of GrafanaAgent a/agent: nothing is written"
+	if report := l.pass(); report.Refused == nil || report.Refused.Message != want {
+		t.Errorf("%+v", report.Refused)
+	}
+}

@@ -35,8 +35,12 @@ func (p *Plan) guard(f *Findings) error {
 			return err
 		}
 		u.Lost = lost.String()
-		if lost.isTooMuch(percent) && reason == "" {
-			reason = fmt.Sprintf("take %s from GrafanaAgent %s", lost.shares(), u.Name)
+		switch {
+		case reason != "":
+		case lost.isTooMuch(percent):
+			reason = fmt.Sprintf("take %s from GrafanaAgent %s, more than %d%%", lost.shares(), u.Name, percent)
+		case lost.emptied != "" && percent < 100:
+			reason = fmt.Sprintf("take all jobs from %s of GrafanaAgent %s", lost.emptied, u.Name)
 		}
 		total.add(lost)
 	}
@@ -54,14 +58,14 @@ func (p *Plan) guard(f *Findings) error {
 	}
 	switch {
 	case total.units.isAbove(percent):
-		reason = fmt.Sprintf("delete %d of %d units", total.units.gone, total.units.before)
+		reason = fmt.Sprintf("delete %d of %d units, more than %d%%", total.units.gone, total.units.before, percent)
 	case total.workloads.isAbove(percent):
-		reason = fmt.Sprintf("delete %d of %d workload objects", total.workloads.gone, total.workloads.before)
+		reason = fmt.Sprintf("delete %d of %d workload objects, more than %d%%", total.workloads.gone, total.workloads.before, percent)
 	case reason == "" && total.isTooMuch(percent):
-		reason = "take " + total.shares() + " from all GrafanaAgents"
+		reason = fmt.Sprintf("take %s from all GrafanaAgents, more than %d%%", total.shares(), percent)
 	}
 	if reason != "" {
-		f.refuse(diag.DeletionGuard, "", p.allowHint(), "the commit would %s, more than %d%%: nothing is written", reason, percent)
+		f.refuse(diag.DeletionGuard, "", p.allowHint(), "the commit would %s: nothing is written", reason)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ type loss struct {
 	units, workloads share
 	objects          map[string]share // selected objects, by kind
 	jobs             share            // scrape jobs
-	isEmptied        bool             // an instance that had several jobs has none
+	emptied          string           // an instance that had several jobs and has none
 }
 
 // share is how many of a number of things are taken away.
@@ -59,7 +59,9 @@ func lossOf(u *Unit) (loss, error) {
 		if id, ok := manifest.ParseID(text); ok && u.action == write {
 			now := u.rendered.Jobs[id]
 			n.gone = max(0, before-now)
-			out.isEmptied = out.isEmptied || now == 0 && before >= 2
+			if now == 0 && before >= 2 {
+				out.emptied = max(out.emptied, id.String())
+			}
 		}
 		out.jobs = out.jobs.add(n)
 	}
@@ -73,7 +75,6 @@ func isSelected(kind string) bool {
 
 func (l *loss) add(other loss) {
 	l.units, l.workloads, l.jobs = l.units.add(other.units), l.workloads.add(other.workloads), l.jobs.add(other.jobs)
-	l.isEmptied = l.isEmptied || other.isEmptied
 	if l.objects == nil {
 		l.objects = map[string]share{}
 	}
@@ -94,9 +95,9 @@ func (l *loss) isLarge() bool {
 	return max(l.units.gone, l.workloads.gone, l.jobs.gone, l.allObjects().gone) >= 2
 }
 
-// isTooMuch reports whether more than a percentage of the objects or of the jobs is gone, or all jobs of an instance.
+// isTooMuch reports whether more than a percentage of the objects or of the jobs is gone.
 func (l *loss) isTooMuch(percent int) bool {
-	return l.allObjects().isAbove(percent) || l.jobs.isAbove(percent) || l.isEmptied && percent < 100
+	return l.allObjects().isAbove(percent) || l.jobs.isAbove(percent)
 }
 
 // String lists what is gone, such as "-65 ServiceMonitors, -130 jobs".

@@ -135,7 +135,7 @@ func (w *served) inMemory() (peak func() int64) {
 // that the chart gives.
 func TestBombsTakeNoOtherPipelineWithThem(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes minutes")
+		t.Skip("fetches and parses 16 bombs, which takes minutes: make race runs it")
 	}
 	hostile := gittest.NewRepo(t)
 	w := &served{t: t, repo: gittest.NewRepo(t), config: t.TempDir(), cache: t.TempDir(), env: []string{softLimit, "GOMAXPROCS=4"}}

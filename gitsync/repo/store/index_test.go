@@ -70,7 +70,7 @@ func (p *packer) delta(base, size int, text string) (at, resultSize int) {
 }
 
 // file ends the pack and writes it.
-func (p *packer) file(t *testing.T) *os.File {
+func (p *packer) file(t testing.TB) *os.File {
 	t.Helper()
 	binary.BigEndian.PutUint32(p.Bytes()[8:], p.count)
 	sum := sha1.Sum(p.Bytes())
@@ -107,7 +107,7 @@ func listed(t *testing.T, idx *idxfile.MemoryIndex) []string {
 }
 
 // gits is the index that git makes of a pack.
-func gits(t *testing.T, pack string) *idxfile.MemoryIndex {
+func gits(t testing.TB, pack string) *idxfile.MemoryIndex {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "git.idx")
 	if out, err := exec.Command("git", "index-pack", "-o", name, pack).CombinedOutput(); err != nil {
@@ -230,23 +230,21 @@ func TestIndexingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestIndexingTakesNotMuchLongerThanGit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute")
+// BenchmarkIndex indexes a large file with many small differences, against git. The goal is three times git's time.
+func BenchmarkIndex(b *testing.B) {
+	file := heavy(20<<20, 40).file(b)
+	var own, git time.Duration
+	for b.Loop() {
+		began := time.Now()
+		gits(b, file.Name())
+		git += time.Since(began)
+		began = time.Now()
+		if _, err := index(b.Context(), file, generous()); err != nil {
+			b.Fatal(err)
+		}
+		own += time.Since(began)
 	}
-	file := heavy(20<<20, 40).file(t)
-	began := time.Now()
-	gits(t, file.Name())
-	git := time.Since(began)
-	began = time.Now()
-	if _, err := index(t.Context(), file, generous()); err != nil {
-		t.Fatal(err)
-	}
-	ours := time.Since(began)
-	t.Logf("git took %s, we %s", git, ours)
-	if ours > 3*git+time.Second {
-		t.Errorf("git took %s, we %s", git, ours)
-	}
+	b.ReportMetric(own.Seconds()/git.Seconds(), "index/git")
 }
 
 func TestMalformedPacks(t *testing.T) {

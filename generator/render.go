@@ -22,6 +22,8 @@ import (
 
 // Options decide how hierarchies are rendered.
 type Options struct {
+	// Compatibility is which program's jobs are rendered; default manifest.Operator.
+	Compatibility manifest.Compatibility
 	// Runtime is what the pods run, one of [Runtimes]; default the first of them.
 	Runtime runtime.Runtime
 	// Secrets is the policy for secret bytes; default secretref.Reference.
@@ -83,6 +85,9 @@ type Output struct {
 func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	if opts.Secrets == "" {
 		opts.Secrets = secretref.Reference
+	}
+	if opts.Compatibility == "" {
+		opts.Compatibility = manifest.Operator
 	}
 	if opts.Runtime.Name == "" {
 		opts.Runtime = Runtimes()[0]
@@ -177,7 +182,7 @@ type rendered struct {
 // attempt renders a hierarchy without the objects that are left out.
 func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) isolate.Attempt[rendered] {
 	config := build.Build(h, set, build.Options{
-		Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
+		Compatibility: r.opts.Compatibility, Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
 	})
 	config.Check(r.opts.Runtime.Check)
 	out := isolate.Attempt[rendered]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}

@@ -8,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
@@ -15,6 +16,7 @@ import (
 // renderOptions are what the pipeline says about rendering.
 func renderOptions(s *pipeline.Spec) (generator.Options, error) {
 	out := generator.Options{
+		Compatibility:         manifest.Compatibility(s.Compatibility),
 		Secrets:               secretref.Policy(s.Secrets.Policy),
 		RestartOnSecretChange: s.Secrets.RestartOnChange,
 		OperatorLabels:        s.Operator.Labels,

@@ -2,6 +2,7 @@ package build
 
 import (
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build/fields"
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -16,6 +17,8 @@ const DataDirectory = "/var/lib/grafana-agent/data"
 
 // Options are the settings of [Build].
 type Options struct {
+	// Compatibility is which program's jobs are rendered.
+	Compatibility manifest.Compatibility
 	// Policy is the secrets policy.
 	Policy secretref.Policy
 	// SDAggregator is where IntegrationMonitors find their targets.
@@ -69,6 +72,7 @@ func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *bui
 func (b *builder) build(r *Result) {
 	b.secrets.LeaveOut(b.left)
 	checkAgent(b.report, b.hierarchy.Agent)
+	b.report.found(b.hierarchy.Agent, fields.Check(b.options.Compatibility, b.hierarchy.Agent)...)
 	b.use(discovering(b.hierarchy))
 	apiServer := b.apiServer(b.secrets.In(b.hierarchy.Agent))
 	b.use(secretref.Metrics)

@@ -25,37 +25,35 @@ func filesOf(o *manifest.Object) (out []file) {
 			out = append(out, file{path, name})
 		}
 	}
-	tls := func(path, ca, cert, key string) {
-		add(path+".tlsConfig.caFile", ca)
-		add(path+".tlsConfig.certFile", cert)
-		add(path+".tlsConfig.keyFile", key)
-	}
-	own := func(path, token string, t *v1alpha1.TLSConfig) {
+	client := func(path, token string, t *monitoringv1.TLSConfig) {
 		add(path+".bearerTokenFile", token)
 		if t != nil {
-			tls(path, t.CAFile, t.CertFile, t.KeyFile)
+			add(path+".tlsConfig.caFile", t.CAFile)
+			add(path+".tlsConfig.certFile", t.CertFile)
+			add(path+".tlsConfig.keyFile", t.KeyFile)
 		}
 	}
 	switch v := o.Value.(type) {
 	case *monitoringv1.ServiceMonitor:
 		for i := range v.Spec.Endpoints {
-			at, ep := "spec.endpoints["+strconv.Itoa(i)+"]", &v.Spec.Endpoints[i]
-			add(at+".bearerTokenFile", ep.BearerTokenFile)
-			if t := ep.TLSConfig; t != nil {
-				tls(at, t.CAFile, t.CertFile, t.KeyFile)
-			}
+			ep := &v.Spec.Endpoints[i]
+			client("spec.endpoints["+strconv.Itoa(i)+"]", ep.BearerTokenFile, ep.TLSConfig)
 		}
 	case *v1alpha1.IntegrationMonitor:
-		own("spec", "", v.Spec.TLSConfig)
+		client("spec", "", v.Spec.TLSConfig.Prometheus())
 	case *v1alpha1.MetricsInstance:
 		for i := range v.Spec.RemoteWrite {
 			w := &v.Spec.RemoteWrite[i]
-			own("spec.remoteWrite["+strconv.Itoa(i)+"]", w.BearerTokenFile, w.TLSConfig)
+			at := "spec.remoteWrite[" + strconv.Itoa(i) + "]"
+			client(at, w.BearerTokenFile, w.TLSConfig)
+			if w.Authorization != nil {
+				add(at+".authorization.credentialsFile", w.Authorization.CredentialsFile)
+			}
 		}
 	case *v1alpha1.LogsInstance:
 		for i := range v.Spec.Clients {
 			c := &v.Spec.Clients[i]
-			own("spec.clients["+strconv.Itoa(i)+"]", c.BearerTokenFile, c.TLSConfig)
+			client("spec.clients["+strconv.Itoa(i)+"]", c.BearerTokenFile, c.TLSConfig.Prometheus())
 		}
 	}
 	return out

@@ -27,7 +27,7 @@ func (w writer) logsClient(s *v1alpha1.LogsClientSpec) model.LogsClient {
 	w.report.goDuration(w.in.Object(), w.path+".timeout", s.Timeout)
 	w.clientAuth(&out, s)
 	if s.TLSConfig != nil {
-		out.TLS = w.tls(s.TLSConfig)
+		out.TLS = w.tls(s.TLSConfig.Prometheus())
 	}
 	if c := s.BackoffConfig; c != nil {
 		w.report.goDuration(w.in.Object(), w.path+".backoffConfig.minPeriod", c.MinPeriod)
@@ -65,7 +65,7 @@ func (w writer) clientAuth(out *model.LogsClient, s *v1alpha1.LogsClientSpec) {
 	}
 	if s.OAuth2 != nil {
 		methods = append(methods, "oauth2")
-		out.OAuth2 = w.oauth2(s.OAuth2)
+		out.OAuth2 = w.oauth2(s.OAuth2.Prometheus())
 	}
 	if a := w.bearer(s.BearerToken, s.BearerTokenFile); a != nil {
 		methods = append(methods, "bearerToken or bearerTokenFile")

@@ -7,6 +7,7 @@ import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build/fields"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
@@ -126,6 +127,7 @@ func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) model.In
 		RemoteWrite:          b.remoteWrites(in, "spec.remoteWrite", spec.RemoteWrite),
 	}
 	b.report.add(readsOfOthers(b.hierarchy.Agent, m.Object)...)
+	b.report.found(m.Object, fields.Check(b.options.Compatibility, m.Object)...)
 	for _, f := range [...]struct{ field, value string }{
 		{"walTruncateFrequency", i.WALTruncateFrequency}, {"remoteFlushDeadline", i.RemoteFlushDeadline}, {"minWALTime", i.MinWALTime}, {"maxWALTime", i.MaxWALTime},
 	} {
@@ -194,6 +196,7 @@ func (b *builder) monitor(o *manifest.Object) []*model.ScrapeConfig {
 
 func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 	b.report.add(readsOfOthers(b.hierarchy.Agent, o)...)
+	b.report.found(o, fields.Check(b.options.Compatibility, o)...)
 	in := b.secrets.In(o)
 	var out []*model.ScrapeConfig
 	add := func(job *model.ScrapeConfig, findings []diag.Finding) {

@@ -131,8 +131,8 @@ func (w writer) basicAuth(s *monitoringv1.BasicAuth) *model.BasicAuth {
 	return out
 }
 
-func (w writer) oauth2(s *v1alpha1.OAuth2) *model.OAuth2 {
-	w.checkTarget(".oauth2.tokenUrl", s.TokenURL)
+func (w writer) oauth2(s *monitoringv1.OAuth2) *model.OAuth2 {
+	w.checkTarget(".oauth2.tokenUrl", string(s.TokenURL))
 	id := w.in.ValueOnly(w.path+scrape.Leaf(".oauth2.clientId", s.ClientID), s.ClientID)
 	secret := w.in.File(w.path+".oauth2.clientSecret", monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
 	const needed = "is missing: the agent refuses oauth2 without a client id and a client secret"
@@ -145,7 +145,7 @@ func (w writer) oauth2(s *v1alpha1.OAuth2) *model.OAuth2 {
 	return &model.OAuth2{
 		ClientID:       id,
 		ClientSecret:   model.Secret{File: secret},
-		TokenURL:       s.TokenURL,
+		TokenURL:       string(s.TokenURL),
 		Scopes:         s.Scopes,
 		EndpointParams: s.EndpointParams,
 	}
@@ -176,13 +176,6 @@ func (w writer) checkPart(field string, ref *corev1.SecretKeySelector, part, oth
 func (w writer) queue(q *v1alpha1.QueueConfig) *model.Queue {
 	for field, value := range map[string]string{"batchSendDeadline": q.BatchSendDeadline, "minBackoff": q.MinBackoff, "maxBackoff": q.MaxBackoff} {
 		w.report.duration(w.in.Object(), w.path+".queueConfig."+field, value)
-	}
-	const why = "is not rendered: the Grafana Agent Operator ignores it"
-	if q.MaxRetries != 0 {
-		w.report.warn(w.in.Object(), diag.NotRendered, w.path+".queueConfig.maxRetries", why)
-	}
-	if q.RetryOnRateLimit {
-		w.report.warn(w.in.Object(), diag.NotRendered, w.path+".queueConfig.retryOnRateLimit", why)
 	}
 	return &model.Queue{
 		Capacity: int64(q.Capacity), MinShards: int64(q.MinShards), MaxShards: int64(q.MaxShards), MaxSamplesPerSend: int64(q.MaxSamplesPerSend),
@@ -255,7 +248,7 @@ func (w writer) bearer(token, file string) *model.Authorization {
 }
 
 // tls builds a TLS block. File names take precedence over references.
-func (w writer) tls(s *v1alpha1.TLSConfig) *model.TLS {
+func (w writer) tls(s *monitoringv1.TLSConfig) *model.TLS {
 	file := func(name, field string, ref monitoringv1.SecretOrConfigMap) string {
 		if name != "" {
 			return name
@@ -299,9 +292,6 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 	}
 	if s.Host == "" && (out.BasicAuth != nil || out.Authorization != nil || s.TLSConfig != nil) {
 		b.report.error(in.Object(), diag.InvalidURL, path+".host", "is missing: the agent refuses credentials for the API server without its URL")
-	}
-	if s.Authorization != nil {
-		b.report.warn(in.Object(), diag.NotRendered, path+".authorization", "is not rendered: the Grafana Agent Operator ignores it")
 	}
 	if s.TLSConfig != nil {
 		out.TLS = w.tls(s.TLSConfig)

@@ -11,6 +11,7 @@ const (
 	SelectedTwice          Code = "selected-twice"
 	RendersNothing         Code = "renders-nothing"
 	NotRendered            Code = "field-not-rendered"
+	NeedsNewerPrometheus   Code = "needs-newer-prometheus"
 	FileAccessDenied       Code = "file-access-denied"
 	ReadsAgentFile         Code = "reads-agent-file"
 	InvalidDuration        Code = "invalid-duration"
@@ -59,7 +60,8 @@ func renderCodes() []CodeInfo {
 		{MissingServiceAccount, "A GrafanaAgent names a ServiceAccount that is not in the inputs, although other ones of its namespace are.", "Without it no pod starts. Correct spec.serviceAccountName, or add the ServiceAccount."},
 		{SelectedTwice, "Several GrafanaAgents select one instance.", "Each of them runs it: targets are scraped and logs are read once for each of them, and all of it is written. Narrow the selectors, so that only one GrafanaAgent selects the instance."},
 		{RendersNothing, "A GrafanaAgent selects no instance and no integration, so it has no workloads.", "Only its shared Secret is rendered. Set spec.metrics.instanceSelector, or label the instances."},
-		{NotRendered, "A field is set that is not rendered in this compatibility mode.", "The output is the same without it. The Grafana Agent Operator ignores the field too. Remove it, or accept that it has no effect."},
+		{NotRendered, "A field is set that is not rendered in this compatibility mode, or that no Grafana Agent has.", "The output is the same without it. In compatibility mode operator: the Grafana Agent Operator ignores the field too; mode current may render it. In mode current: the field came with a Prometheus that is newer than the agent's. Remove it, or accept that it has no effect."},
+		{NeedsNewerPrometheus, "A field or value came with a Prometheus that is newer than the agent's, and decides what is scraped or how it is authenticated.", "No Grafana Agent has it. Without it something else would be scraped, or credentials would be missing, so the object is left out. Remove the field, or write it in another way."},
 		{FileAccessDenied, "A ServiceMonitor or IntegrationMonitor uses files of the agent although the GrafanaAgent denies it.", "The whole monitor is left out (spec.metrics.arbitraryFSAccessThroughSMs.deny). Use references to Secrets instead of file names."},
 		{ReadsAgentFile, "An object names a file of the agent, and is not in the GrafanaAgent's namespace.", "The agent sends the content of the file to the server that the object names. It is a warning if the file holds credentials of others, else only for information. Use references to Secrets, or deny it by spec.metrics.arbitraryFSAccessThroughSMs."},
 		{InvalidDuration, "A duration cannot be parsed.", "Write a number and a unit, as in 30s, 1m30s, 2h."},

@@ -40,13 +40,13 @@ const (
 	MaxFindings = 50
 )
 
-// Compatibility says whose behaviour to follow where today's CRDs and the Grafana Agent Operator differ.
+// Compatibility says whose behaviour to follow where today's Prometheus Operator and the Grafana Agent Operator differ.
 type Compatibility string
 
 const (
 	// Operator follows the Grafana Agent Operator v0.44.8: an empty string counts as absent, so it is never invalid.
 	Operator Compatibility = "operator"
-	// Current follows today's CRDs exactly.
+	// Current follows today's Prometheus Operator and its CRDs.
 	Current Compatibility = "current"
 )
 

@@ -46,9 +46,7 @@ func References(o *manifest.Object) []Field {
 			ep := &v.Spec.Endpoints[i]
 			path := "spec.endpoints[" + strconv.Itoa(i) + "]."
 			w.http(path, &ep.HTTPConfigWithoutTLS)
-			if ep.TLSConfig != nil {
-				w.tls(path+"tlsConfig", &ep.TLSConfig.SafeTLSConfig)
-			}
+			w.fullTLS(path+"tlsConfig", ep.TLSConfig)
 		}
 	case *monitoringv1.PodMonitor:
 		for i := range v.Spec.PodMetricsEndpoints {
@@ -119,15 +117,14 @@ func (w *walk) tls(path string, t *monitoringv1.SafeTLSConfig) {
 	}
 }
 
-func (w *walk) ownTLS(path string, t *v1alpha1.TLSConfig) {
+// fullTLS adds the references of settings that may also name files.
+func (w *walk) fullTLS(path string, t *monitoringv1.TLSConfig) {
 	if t != nil {
-		w.either(path+".ca", t.CA)
-		w.either(path+".cert", t.Cert)
-		w.secret(path+".keySecret", t.KeySecret)
+		w.tls(path, &t.SafeTLSConfig)
 	}
 }
 
-func (w *walk) oauth2(path string, o *v1alpha1.OAuth2) {
+func (w *walk) oauth2(path string, o *monitoringv1.OAuth2) {
 	if o != nil {
 		w.either(path+".clientId", o.ClientID)
 		w.secret(path+".clientSecret", &o.ClientSecret)
@@ -143,10 +140,7 @@ func (w *walk) http(path string, c *monitoringv1.HTTPConfigWithoutTLS) {
 	if c.Authorization != nil {
 		w.secret(path+"authorization.credentials", c.Authorization.Credentials)
 	}
-	if c.OAuth2 != nil {
-		w.either(path+"oauth2.clientId", c.OAuth2.ClientID)
-		w.secret(path+"oauth2.clientSecret", &c.OAuth2.ClientSecret)
-	}
+	w.oauth2(path+"oauth2", c.OAuth2)
 }
 
 func (w *walk) integrationMonitor(s *v1alpha1.IntegrationMonitorSpec) {
@@ -154,14 +148,14 @@ func (w *walk) integrationMonitor(s *v1alpha1.IntegrationMonitorSpec) {
 	if s.Authorization != nil {
 		w.secret("spec.authorization.credentials", s.Authorization.Credentials)
 	}
-	w.oauth2("spec.oauth2", s.OAuth2)
-	w.ownTLS("spec.tlsConfig", s.TLSConfig)
+	w.oauth2("spec.oauth2", s.OAuth2.Prometheus())
+	w.fullTLS("spec.tlsConfig", s.TLSConfig.Prometheus())
 }
 
 func (w *walk) agent(s *v1alpha1.GrafanaAgentSpec) {
 	if api := s.APIServerConfig; api != nil {
 		w.basicAuth("spec.apiServer.basicAuth", api.BasicAuth)
-		w.ownTLS("spec.apiServer.tlsConfig", api.TLSConfig)
+		w.fullTLS("spec.apiServer.tlsConfig", api.TLSConfig)
 		if api.Authorization != nil {
 			w.secret("spec.apiServer.authorization.credentials", api.Authorization.Credentials)
 		}
@@ -197,7 +191,7 @@ func (w *walk) remoteWrites(path string, list []v1alpha1.RemoteWriteSpec) {
 			w.secret(at+".sigv4.accessKey", rw.SigV4.AccessKey)
 			w.secret(at+".sigv4.secretKey", rw.SigV4.SecretKey)
 		}
-		w.ownTLS(at+".tlsConfig", rw.TLSConfig)
+		w.fullTLS(at+".tlsConfig", rw.TLSConfig)
 	}
 }
 
@@ -205,7 +199,7 @@ func (w *walk) clients(path string, list []v1alpha1.LogsClientSpec) {
 	for i := range list {
 		c, at := &list[i], path+"["+strconv.Itoa(i)+"]"
 		w.basicAuth(at+".basicAuth", c.BasicAuth)
-		w.oauth2(at+".oauth2", c.OAuth2)
-		w.ownTLS(at+".tlsConfig", c.TLSConfig)
+		w.oauth2(at+".oauth2", c.OAuth2.Prometheus())
+		w.fullTLS(at+".tlsConfig", c.TLSConfig.Prometheus())
 	}
 }

@@ -38,7 +38,8 @@ type Spec struct {
 	Suspend bool `json:"suspend,omitempty"`
 	// Interval is how often the service polls. `sync`, which makes one pass, ignores it. Default: 1m.
 	Interval *metav1.Duration `json:"interval,omitempty"`
-	// Compatibility is which program's output is reproduced: `operator` is Grafana Agent Operator v0.44.8.
+	// Compatibility is which program's jobs are rendered: `operator` is Grafana Agent Operator v0.44.8, `current`
+	// today's Prometheus Operator.
 	// Default: operator.
 	Compatibility Compatibility `json:"compatibility,omitempty"`
 	// OnInvalid says what an error in the input does: `hold` renders the last good version of the objects with
@@ -81,7 +82,7 @@ type Compatibility string
 const (
 	// CompatibilityOperator reproduces Grafana Agent Operator v0.44.8.
 	CompatibilityOperator Compatibility = "operator"
-	// CompatibilityCurrent is reserved.
+	// CompatibilityCurrent renders monitors as today's Prometheus Operator does.
 	CompatibilityCurrent Compatibility = "current"
 )
 

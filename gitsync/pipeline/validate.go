@@ -93,7 +93,7 @@ func validateSpec(s *Spec) findings {
 	var f findings
 	f.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m", "must be at least %s", MinInterval)
 	f.add(validateForEach(s.ForEach))
-	oneOf(&f, "spec.compatibility", s.Compatibility, []Compatibility{CompatibilityOperator}, CompatibilityCurrent)
+	oneOf(&f, "spec.compatibility", s.Compatibility, []Compatibility{CompatibilityOperator, CompatibilityCurrent})
 	oneOf(&f, "spec.onInvalid", s.OnInvalid, []OnInvalid{OnInvalidHold, OnInvalidFail})
 	oneOf(&f, "spec.unknownFields", s.UnknownFields, []UnknownFields{UnknownFieldsError, UnknownFieldsWarn})
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})

@@ -23,7 +23,7 @@ func renderFlags() []cli.Flag {
 		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of a field that its kind does not have: error, or warn to render the object without it"},
 		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
 		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret changes that stands in their configuration"},
-		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityOperator), Usage: "`MODE` of rendering: operator, as Grafana Agent Operator v0.44.8"},
+		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityOperator), Usage: "`MODE` of rendering: operator, as Grafana Agent Operator v0.44.8, or current, monitors as today's Prometheus Operator"},
 		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
 		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
 		&cli.StringFlag{Name: "sd-aggregator-url", Value: scrape.DefaultSDURL, Usage: "`URL` at which agents find the sd-aggregator, for IntegrationMonitors"},
@@ -41,9 +41,11 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	if _, err := command.Choice(flags, "compatibility", []string{string(pipeline.CompatibilityOperator)}, string(pipeline.CompatibilityCurrent)); err != nil {
+	mode, err := compatibility(flags)
+	if err != nil {
 		return o, err
 	}
+	o.Compatibility = mode
 	o.Secrets = secretref.Policy(policy)
 	o.RestartOnSecretChange = flags.Bool("secrets-restart-on-change")
 	if o.OperatorLabels, err = parseLabels(flags.String("operator-labels")); err != nil {
@@ -65,8 +67,18 @@ func parseOptions(flags *cli.Context) (manifest.Options, error) {
 	if err != nil {
 		return manifest.Options{}, err
 	}
+	mode, err := compatibility(flags)
+	if err != nil {
+		return manifest.Options{}, err
+	}
 	namespace := flags.String("namespace")
-	return manifest.Options{DefaultNamespace: namespace, UnknownFields: manifest.UnknownFields(unknown)}, checkNamespace(namespace)
+	return manifest.Options{DefaultNamespace: namespace, Compatibility: mode, UnknownFields: manifest.UnknownFields(unknown)}, checkNamespace(namespace)
+}
+
+// compatibility returns the mode of rendering.
+func compatibility(flags *cli.Context) (manifest.Compatibility, error) {
+	mode, err := command.Choice(flags, "compatibility", []string{string(pipeline.CompatibilityOperator), string(pipeline.CompatibilityCurrent)})
+	return manifest.Compatibility(mode), err
 }
 
 func checkNamespace(name string) error {

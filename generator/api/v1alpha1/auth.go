@@ -17,10 +17,12 @@ type APIServerConfig struct {
 	BearerToken string `json:"bearerToken,omitempty"`
 	// File in the agent's pod that holds the bearer token.
 	BearerTokenFile string `json:"bearerTokenFile,omitempty"`
-	// TLS settings.
-	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
-	// Authorization header.
+	// TLS settings. minVersion and maxVersion: agentry only.
+	TLSConfig *monitoringv1.TLSConfig `json:"tlsConfig,omitempty"`
+	// Authorization header. The operator never rendered it.
 	Authorization *monitoringv1.Authorization `json:"authorization,omitempty"`
+	// Proxy to reach the API server through. agentry only.
+	monitoringv1.ProxyConfig `json:",inline"`
 }
 
 // OAuth2 is the client credentials flow.
@@ -39,6 +41,14 @@ type OAuth2 struct {
 	Scopes []string `json:"scopes,omitempty"`
 	// Additional parameters of the token request.
 	EndpointParams map[string]string `json:"endpointParams,omitempty"`
+}
+
+// Prometheus returns the settings as the Prometheus Operator's type, which knows more.
+func (o *OAuth2) Prometheus() *monitoringv1.OAuth2 {
+	if o == nil {
+		return nil
+	}
+	return &monitoringv1.OAuth2{ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: monitoringv1.URL(o.TokenURL), Scopes: o.Scopes, EndpointParams: o.EndpointParams}
 }
 
 // SafeTLSConfig is TLS settings that read no file of the agent's pod.
@@ -67,6 +77,17 @@ type TLSConfig struct {
 	KeyFile string `json:"keyFile,omitempty"`
 }
 
+// Prometheus returns the settings as the Prometheus Operator's type, which knows more.
+func (t *TLSConfig) Prometheus() *monitoringv1.TLSConfig {
+	if t == nil {
+		return nil
+	}
+	return &monitoringv1.TLSConfig{
+		SafeTLSConfig:  monitoringv1.SafeTLSConfig{CA: t.CA, Cert: t.Cert, KeySecret: t.KeySecret, ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify},
+		TLSFilesConfig: monitoringv1.TLSFilesConfig{CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile},
+	}
+}
+
 // SigV4Config signs requests for AWS. An empty one takes everything from the environment.
 type SigV4Config struct {
 	// AWS region.
@@ -79,4 +100,8 @@ type SigV4Config struct {
 	Profile string `json:"profile,omitempty"`
 	// Role to assume.
 	RoleARN string `json:"roleARN,omitempty"`
+	// External ID for the role. No Grafana Agent has it.
+	ExternalID string `json:"externalId,omitempty"`
+	// Use the FIPS endpoint of AWS. No Grafana Agent has it.
+	UseFIPSSTSEndpoint *bool `json:"useFIPSSTSEndpoint,omitempty"`
 }

@@ -134,10 +134,65 @@ type MetricsSubsystemSpec struct {
 	// Targets a job may have, whatever monitors say.
 	// +kubebuilder:validation:Minimum=0
 	EnforcedTargetLimit *uint64 `json:"enforcedTargetLimit,omitempty"`
+	// What the Prometheus object has and the operator's GrafanaAgent had not.
+	PrometheusSettings `json:",inline"`
 	// Which MetricsInstances to run, by their labels.
 	InstanceSelector *metav1.LabelSelector `json:"instanceSelector,omitempty"`
 	// Which namespaces to look for MetricsInstances in, by their labels.
 	InstanceNamespaceSelector *metav1.LabelSelector `json:"instanceNamespaceSelector,omitempty"`
+}
+
+// PrometheusSettings are fields of the Prometheus Operator's Prometheus object, for compatibility mode current. agentry
+// only.
+type PrometheusSettings struct {
+	// Settings that monitors share, by name. References are resolved in the GrafanaAgent's namespace.
+	// +listType=map
+	// +listMapKey=name
+	ScrapeClasses []monitoringv1.ScrapeClass `json:"scrapeClasses,omitempty"`
+	// Labels of pods that every ServiceMonitor and PodMonitor copies, beside its own podTargetLabels.
+	PodTargetLabels []string `json:"podTargetLabels,omitempty"`
+	// What ServiceMonitors that do not say find their targets by. Absent: Endpoints.
+	ServiceDiscoveryRole *monitoringv1.ServiceDiscoveryRole `json:"serviceDiscoveryRole,omitempty"`
+	// Monitors that enforcedNamespaceLabel does not concern.
+	ExcludedFromEnforcement []monitoringv1.ObjectReference `json:"excludedFromEnforcement,omitempty"`
+	// How targets are distributed over shards. Absent: by their address.
+	ShardingStrategy *monitoringv1.ShardingStrategy `json:"shardingStrategy,omitempty"`
+
+	// Labels a sample may have, whatever monitors say.
+	// +kubebuilder:validation:Minimum=0
+	EnforcedLabelLimit *int64 `json:"enforcedLabelLimit,omitempty"`
+	// Bytes a label name may have, whatever monitors say.
+	// +kubebuilder:validation:Minimum=0
+	EnforcedLabelNameLengthLimit *int64 `json:"enforcedLabelNameLengthLimit,omitempty"`
+	// Bytes a label value may have, whatever monitors say.
+	// +kubebuilder:validation:Minimum=0
+	EnforcedLabelValueLengthLimit *int64 `json:"enforcedLabelValueLengthLimit,omitempty"`
+	// Dropped targets that are kept in memory, whatever monitors say.
+	// +kubebuilder:validation:Minimum=0
+	EnforcedKeepDroppedTargets *int64 `json:"enforcedKeepDroppedTargets,omitempty"`
+	// Size of an answer, whatever monitors say.
+	EnforcedBodySizeLimit monitoringv1.ByteSize `json:"enforcedBodySizeLimit,omitempty"`
+
+	// Samples a scrape may return where a monitor sets no limit.
+	// +kubebuilder:validation:Minimum=0
+	SampleLimit *int64 `json:"sampleLimit,omitempty"`
+	// Targets a job may have where a monitor sets no limit.
+	// +kubebuilder:validation:Minimum=0
+	TargetLimit *int64 `json:"targetLimit,omitempty"`
+	// Labels a sample may have where a monitor sets no limit.
+	// +kubebuilder:validation:Minimum=0
+	LabelLimit *int64 `json:"labelLimit,omitempty"`
+	// Bytes a label name may have where a monitor sets no limit.
+	// +kubebuilder:validation:Minimum=0
+	LabelNameLengthLimit *int64 `json:"labelNameLengthLimit,omitempty"`
+	// Bytes a label value may have where a monitor sets no limit.
+	// +kubebuilder:validation:Minimum=0
+	LabelValueLengthLimit *int64 `json:"labelValueLengthLimit,omitempty"`
+	// Dropped targets that are kept in memory where a monitor sets no limit.
+	// +kubebuilder:validation:Minimum=0
+	KeepDroppedTargets *int64 `json:"keepDroppedTargets,omitempty"`
+	// Size of an answer where a monitor sets no limit.
+	BodySizeLimit *monitoringv1.ByteSize `json:"bodySizeLimit,omitempty"`
 }
 
 // LogsSubsystemSpec selects LogsInstances and sets what holds for all of them.

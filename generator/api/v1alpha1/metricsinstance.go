@@ -41,6 +41,10 @@ type MetricsInstanceSpec struct {
 	ProbeSelector *metav1.LabelSelector `json:"probeSelector,omitempty"`
 	// Which namespaces to look for Probes in, by their labels.
 	ProbeNamespaceSelector *metav1.LabelSelector `json:"probeNamespaceSelector,omitempty"`
+	// Which ScrapeConfigs to run, by their labels. agentry only, for compatibility mode current.
+	ScrapeConfigSelector *metav1.LabelSelector `json:"scrapeConfigSelector,omitempty"`
+	// Which namespaces to look for ScrapeConfigs in, by their labels. agentry only.
+	ScrapeConfigNamespaceSelector *metav1.LabelSelector `json:"scrapeConfigNamespaceSelector,omitempty"`
 	// Which IntegrationMonitors to scrape, by their labels. agentry only.
 	IntegrationMonitorSelector *metav1.LabelSelector `json:"integrationMonitorSelector,omitempty"`
 	// Which namespaces to look for IntegrationMonitors in, by their labels. agentry only.

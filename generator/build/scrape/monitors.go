@@ -53,10 +53,6 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	j.enforceNamespace(m.Namespace)
 	j.add(b.rules.shard...)
 	j.metricRules(ep.MetricRelabelConfigs)
-	if endpoint == 0 {
-		unrenderedServiceMonitor(&j.found, spec)
-	}
-	unrenderedEndpoint(&j.found, j.path, ep)
 	return &j.config, j.found
 }
 
@@ -92,10 +88,6 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 	j.enforceNamespace(m.Namespace)
 	j.add(b.rules.shard...)
 	j.metricRules(ep.MetricRelabelConfigs)
-	if endpoint == 0 {
-		unrenderedPodMonitor(&j.found, spec)
-	}
-	unrenderedPodEndpoint(&j.found, j.path, ep)
 	return &j.config, j.found
 }
 
@@ -132,7 +124,6 @@ func (b *Builder) Probe(m *monitoringv1.Probe, secrets Secrets) (*model.ScrapeCo
 	}
 	j.checkProber(spec.ProberSpec.URL)
 	j.enforceNamespace(m.Namespace)
-	unrenderedProbe(&j.found, spec)
 	return &j.config, j.found
 }
 
@@ -196,77 +187,4 @@ func (j *job) filterRunning(wanted *bool) {
 
 func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
-}
-
-func unrenderedServiceMonitor(f *findings, s *monitoringv1.ServiceMonitorSpec) {
-	f.unrendered("spec.",
-		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
-		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
-		field{"labelLimit", differs(s.LabelLimit, 0)},
-		field{"labelNameLengthLimit", differs(s.LabelNameLengthLimit, 0)},
-		field{"labelValueLengthLimit", differs(s.LabelValueLengthLimit, 0)},
-		field{"keepDroppedTargets", differs(s.KeepDroppedTargets, 0)},
-		field{"attachMetadata", s.AttachMetadata != nil && differs(s.AttachMetadata.Node, false)},
-		field{"scrapeClass", s.ScrapeClassName != nil},
-		field{"bodySizeLimit", differs(s.BodySizeLimit, "0")},
-		field{"serviceDiscoveryRole", differs(s.ServiceDiscoveryRole, monitoringv1.EndpointsRole)},
-		field{"selectorMechanism", differs(s.SelectorMechanism, monitoringv1.SelectorMechanismRelabel)},
-	)
-	unrenderedHistograms(f, &s.NativeHistogramConfig)
-}
-
-func unrenderedEndpoint(f *findings, path string, ep *monitoringv1.Endpoint) {
-	f.unrendered(path, field{"trackTimestampsStaleness", differs(ep.TrackTimestampsStaleness, false)},
-		field{"authorization", ep.Authorization != nil})
-	unrenderedHTTP(f, path, &ep.HTTPConfigWithoutTLS)
-	unrenderedProxy(f, path, &ep.ProxyConfig)
-	if ep.TLSConfig != nil {
-		unrenderedTLS(f, path, &ep.TLSConfig.SafeTLSConfig)
-	}
-}
-
-func unrenderedPodMonitor(f *findings, s *monitoringv1.PodMonitorSpec) {
-	f.unrendered("spec.",
-		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
-		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
-		field{"labelLimit", differs(s.LabelLimit, 0)},
-		field{"labelNameLengthLimit", differs(s.LabelNameLengthLimit, 0)},
-		field{"labelValueLengthLimit", differs(s.LabelValueLengthLimit, 0)},
-		field{"keepDroppedTargets", differs(s.KeepDroppedTargets, 0)},
-		field{"attachMetadata", s.AttachMetadata != nil && differs(s.AttachMetadata.Node, false)},
-		field{"scrapeClass", s.ScrapeClassName != nil},
-		field{"bodySizeLimit", differs(s.BodySizeLimit, "0")},
-		field{"selectorMechanism", differs(s.SelectorMechanism, monitoringv1.SelectorMechanismRelabel)},
-	)
-	unrenderedHistograms(f, &s.NativeHistogramConfig)
-}
-
-func unrenderedPodEndpoint(f *findings, path string, ep *monitoringv1.PodMetricsEndpoint) {
-	f.unrendered(path, field{"trackTimestampsStaleness", differs(ep.TrackTimestampsStaleness, false)},
-		field{"portNumber", ep.PortNumber != nil}, field{"authorization", ep.Authorization != nil})
-	unrenderedHTTP(f, path, &ep.HTTPConfigWithoutTLS)
-	unrenderedProxy(f, path, &ep.ProxyConfig)
-	unrenderedTLS(f, path, ep.TLSConfig)
-}
-
-func unrenderedProbe(f *findings, s *monitoringv1.ProbeSpec) {
-	f.unrendered("spec.",
-		field{"metricRelabelings", len(s.MetricRelabelConfigs) > 0},
-		field{"sampleLimit", differs(s.SampleLimit, 0)},
-		field{"targetLimit", differs(s.TargetLimit, 0)},
-		field{"scrapeProtocols", len(s.ScrapeProtocols) > 0},
-		field{"fallbackScrapeProtocol", s.FallbackScrapeProtocol != nil},
-		field{"labelLimit", differs(s.LabelLimit, 0)},
-		field{"labelNameLengthLimit", differs(s.LabelNameLengthLimit, 0)},
-		field{"labelValueLengthLimit", differs(s.LabelValueLengthLimit, 0)},
-		field{"keepDroppedTargets", differs(s.KeepDroppedTargets, 0)},
-		field{"scrapeClass", s.ScrapeClassName != nil},
-		field{"params", len(s.Params) > 0},
-		field{"authorization", s.Authorization != nil || s.HTTPConfigWithoutTLS.Authorization != nil},
-	)
-	f.unrendered("spec.prober.", field{"proxyUrl", s.ProberSpec.ProxyURL != nil})
-	unrenderedHistograms(f, &s.NativeHistogramConfig)
-	unrenderedProxy(f, "spec.prober.", &s.ProberSpec.ProxyConfig)
-	unrenderedHTTP(f, "spec.", &s.HTTPConfigWithoutTLS)
-	unrenderedTLS(f, "spec.", s.TLSConfig)
 }

@@ -19,7 +19,6 @@ func (a access) ownTLS(c *v1alpha1.TLSConfig) *model.TLS {
 	if c == nil {
 		return nil
 	}
-	safe := monitoringv1.SafeTLSConfig{CA: c.CA, Cert: c.Cert, KeySecret: c.KeySecret, ServerName: c.ServerName, InsecureSkipVerify: c.InsecureSkipVerify}
 	for _, f := range [...]struct {
 		field string
 		ref   monitoringv1.SecretOrConfigMap
@@ -28,7 +27,7 @@ func (a access) ownTLS(c *v1alpha1.TLSConfig) *model.TLS {
 			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field, "refers to a Secret and to a ConfigMap; only one of them may be set")
 		}
 	}
-	return a.tls(&safe, c.CAFile, c.CertFile, c.KeyFile)
+	return a.fullTLS(c.Prometheus())
 }
 
 // credentials returns the credentials of one of agentry's own types. The agent accepts only one kind.

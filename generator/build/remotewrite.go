@@ -56,8 +56,9 @@ func (w writer) lacks(code diag.Code, field, message string, ref monitoringv1.Se
 func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	out := model.RemoteWrite{
 		Origin: w.origin(),
-		Name:   s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, ProxyURL: s.ProxyURL, Headers: s.Headers,
+		Name:   s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, Headers: s.Headers,
 	}
+	out.ProxyURL = s.ProxyURL
 	w.checkTarget(".url", s.URL)
 	w.checkProxy(s.ProxyURL)
 	w.report.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
@@ -262,9 +263,14 @@ func (w writer) tls(s *monitoringv1.TLSConfig) *model.TLS {
 		KeyFile:    file(s.KeyFile, ".keySecret", key),
 		ServerName: orDefault(s.ServerName, ""),
 	}
-	t.InsecureSkipVerify = s.InsecureSkipVerify != nil && *s.InsecureSkipVerify
+	if s.InsecureSkipVerify != nil && *s.InsecureSkipVerify {
+		t.InsecureSkipVerify = s.InsecureSkipVerify
+	}
 	if half, missing := scrape.HalfTLS(t, s.CertFile != "" || scrape.Given(s.Cert), s.KeyFile != "" || scrape.Given(key), s.Cert, key); half {
 		w.report.fail(w.in.Object(), diag.IncompleteTLS, w.path+".tlsConfig", "a client certificate needs its key, and a key its certificate", missing...)
+	}
+	if *t == (model.TLS{}) {
+		return nil
 	}
 	return t
 }

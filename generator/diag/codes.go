@@ -67,7 +67,7 @@ func (c Code) Severities() []Severity {
 	case MissingTargetNamespace, ReadsAgentFile:
 		return []Severity{Warning, Info}
 	case EmptyInput, NoAgent, UnknownField, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
-		MissingSecret, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
+		IncompleteAuth, MissingSecret, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
 		SourcePathMissing, PipelineInvalid:
 		return []Severity{Error, Warning}
 	case InvalidSetting:

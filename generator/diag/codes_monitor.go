@@ -15,6 +15,6 @@ func monitorCodes() []CodeInfo {
 		{ReservedLabel, "A rule of an IntegrationMonitor sets a label whose value is fixed.",
 			"The labels job, instance, monitor, metrics_instance and, with scope: all, cluster always say what was scraped, and by which monitor. Remove the rule, or let it set another label."},
 		{IncompleteAuth, "A part of a credential is missing.",
-			"basicAuth needs a username and a password, authorization its credentials (and a type other than Basic), oauth2 a client id and a client secret."},
+			"basicAuth needs a username and a password, authorization its credentials (and a type other than Basic), oauth2 a client id and a client secret. It is a warning if the request is only sent without an Authorization header."},
 	}
 }

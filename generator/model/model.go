@@ -83,12 +83,10 @@ type RemoteWrite struct {
 	Name          string
 	URL           string
 	RemoteTimeout string
-	ProxyURL      string
 	Headers       map[string]string
 	WriteRelabel  []*Relabel
-	HTTPAuth
+	HTTPClient
 	SigV4    *SigV4
-	TLS      *TLS
 	Queue    *Queue
 	Metadata *Metadata
 }
@@ -111,40 +109,6 @@ type Metadata struct {
 	SendInterval string
 }
 
-// HTTPAuth is the credentials of a client. The agent accepts only one kind.
-type HTTPAuth struct {
-	BasicAuth     *BasicAuth
-	Authorization *Authorization
-	OAuth2        *OAuth2
-	BearerToken   Secret
-}
-
-// BasicAuth is HTTP basic authentication.
-type BasicAuth struct {
-	Username, Password Secret
-}
-
-// Authorization is the Authorization header. The agent's default type is Bearer.
-type Authorization struct {
-	Type        string
-	Credentials Secret
-}
-
-// OAuth2 is the client credentials flow.
-type OAuth2 struct {
-	ClientID       Secret
-	ClientSecret   Secret
-	TokenURL       string
-	Scopes         []string
-	EndpointParams map[string]string
-}
-
-// TLS is tls_config. Empty fields are left out.
-type TLS struct {
-	CAFile, CertFile, KeyFile, ServerName string
-	InsecureSkipVerify                    bool
-}
-
 // ScrapeConfig is one scrape job.
 type ScrapeConfig struct {
 	Origin          Origin
@@ -156,10 +120,7 @@ type ScrapeConfig struct {
 	MetricsPath     string
 	Scheme          string
 	Params          map[string][]string
-	ProxyURL        string
-	EnableHTTP2     *bool
-	HTTPAuth
-	TLS                   *TLS
+	HTTPClient
 	Kubernetes            *KubernetesSD
 	HTTP                  *HTTPSD
 	Static                *Static
@@ -173,13 +134,11 @@ type ScrapeConfig struct {
 	MetricRelabel         []*Relabel
 }
 
-// HTTPSD is the only http_sd_configs entry of a job. Redirects are never followed, because the agent would send its
-// credentials along.
+// HTTPSD is an entry of http_sd_configs.
 type HTTPSD struct {
 	URL             string
 	RefreshInterval string
-	HTTPAuth
-	TLS *TLS
+	HTTPClient
 }
 
 // KubernetesSD is the only kubernetes_sd_configs entry of a job. No Namespaces means all.
@@ -187,8 +146,7 @@ type KubernetesSD struct {
 	Role       string
 	APIServer  string
 	Namespaces []string
-	HTTPAuth
-	TLS *TLS
+	HTTPClient
 }
 
 // Static is the only static_configs entry of a job.

@@ -13,6 +13,7 @@ type access struct {
 	secrets Secrets
 	path    string // the path of the endpoint, ending in a dot unless it is empty
 	found   *findings
+	current bool // credentials are what the secrets policy makes of them, as with today's Prometheus Operator
 }
 
 // auth returns the credentials of a job. The agent refuses the whole file if a job has more than one kind.
@@ -77,8 +78,11 @@ func (a access) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) *model.
 	if c.ServerName != nil {
 		t.ServerName = *c.ServerName
 	}
-	if c.InsecureSkipVerify != nil {
-		t.InsecureSkipVerify = *c.InsecureSkipVerify
+	if c.InsecureSkipVerify != nil && *c.InsecureSkipVerify {
+		t.InsecureSkipVerify = c.InsecureSkipVerify
+	}
+	if *t == (model.TLS{}) {
+		return nil // the operator writes none
 	}
 	return t
 }

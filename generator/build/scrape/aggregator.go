@@ -58,12 +58,11 @@ func (a SDAggregator) HTTPSD(secrets Secrets) (model.HTTPSD, []diag.Finding) {
 	}
 	var found findings
 	to := access{secrets: secrets, path: settingsPath, found: &found}
-	return model.HTTPSD{
-		URL:             strings.TrimRight(a.URL, "/") + sdPath,
-		RefreshInterval: prommodel.Duration(a.RefreshInterval).String(),
-		TLS:             to.ownTLS(a.TLS),
-		HTTPAuth:        model.HTTPAuth{Authorization: to.authorization(a.Authorization)},
-	}, found
+	out := model.HTTPSD{URL: strings.TrimRight(a.URL, "/") + sdPath, RefreshInterval: prommodel.Duration(a.RefreshInterval).String()}
+	no := false
+	out.FollowRedirects = &no // the agent would send its credentials along
+	out.TLS, out.Authorization = to.ownTLS(a.TLS), to.authorization(a.Authorization)
+	return out, found
 }
 
 // CheckSDURL returns an error if the URL cannot be that of an sd-aggregator.

@@ -174,8 +174,11 @@ func TestSDAggregatorCredentials(t *testing.T) {
 	want := model.HTTPSD{
 		URL:             "http://sd-aggregator.monitoring.svc:8080/operator/api/v1/metrics/integrations/sd",
 		RefreshInterval: "1m30s",
-		HTTPAuth:        model.HTTPAuth{Authorization: &model.Authorization{Credentials: model.Secret{File: "/secret/sd/token"}}},
-		TLS:             &model.TLS{CAFile: "/configmap/ca/ca.crt", ServerName: "sd.example.com"},
+		HTTPClient: model.HTTPClient{
+			FollowRedirects: new(bool),
+			HTTPAuth:        model.HTTPAuth{Authorization: &model.Authorization{Credentials: model.Secret{File: "/secret/sd/token"}}},
+			TLS:             &model.TLS{CAFile: "/configmap/ca/ca.crt", ServerName: "sd.example.com"},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(findings) > 0 {
 		t.Errorf("%v\n-want +got:\n%s", findings, diff)

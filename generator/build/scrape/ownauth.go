@@ -48,56 +48,75 @@ func (a access) credentials(basic *monitoringv1.BasicAuth, authorization *monito
 		methods = append(methods, "oauth2")
 		out.OAuth2 = a.oauth2(oauth2)
 	}
+	a.oneKind(methods)
+	return out
+}
+
+// oneKind reports more than one kind of credentials.
+func (a access) oneKind(methods []string) {
 	if len(methods) > 1 {
 		a.found.report(diag.Error, diag.AuthConflict, a.path+methods[1],
 			"at most one kind of credentials may be set, not %s: the agent refuses the whole configuration", strings.Join(methods, " and "))
 	}
-	return out
 }
 
 func (a access) authorization(s *monitoringv1.SafeAuthorization) *model.Authorization {
 	if s == nil {
 		return nil
 	}
-	kind := strings.TrimSpace(s.Type)
+	return &model.Authorization{Type: a.authorizationType(s.Type), Credentials: a.credential("authorization.credentials", s.Credentials)}
+}
+
+func (a access) authorizationType(text string) string {
+	kind := strings.TrimSpace(text)
 	if strings.EqualFold(kind, "basic") {
-		a.found.report(diag.Error, diag.IncompleteAuth, a.path+"authorization.type", "the agent refuses the type %q; use basicAuth", s.Type)
+		a.found.report(diag.Error, diag.IncompleteAuth, a.path+"authorization.type", "the agent refuses the type %q; use basicAuth", text)
 	}
-	return &model.Authorization{Type: kind, Credentials: a.credential("authorization.credentials", s.Credentials)}
+	return kind
 }
 
 func (a access) oauth2(o *v1alpha1.OAuth2) *model.OAuth2 {
-	a.found.checkHTTPURL(a.path+"oauth2.tokenUrl", o.TokenURL)
-	id := a.secrets.ValueOnly(a.path+Leaf("oauth2.clientId", o.ClientID), o.ClientID)
-	if !Given(o.ClientID) || IsOptional(o.ClientID) && !id.Present() || id.Set && id.Value == "" {
-		a.incomplete("oauth2.clientId", Referred(o.ClientID)...)
-	}
-	return &model.OAuth2{
-		ClientID:       id,
-		ClientSecret:   a.credential("oauth2.clientSecret", &o.ClientSecret),
-		TokenURL:       o.TokenURL,
-		Scopes:         o.Scopes,
-		EndpointParams: o.EndpointParams,
-	}
+	out := a.oauth2Flow(o.ClientID, &o.ClientSecret, o.TokenURL)
+	out.Scopes, out.EndpointParams = o.Scopes, o.EndpointParams
+	return out
 }
 
-// credential returns the file of a credential. The job needs it, so an optional reference that is absent is an
-// error too.
+// oauth2Flow returns what every oauth2 block needs.
+func (a access) oauth2Flow(clientID monitoringv1.SecretOrConfigMap, secret *corev1.SecretKeySelector, tokenURL string) *model.OAuth2 {
+	a.found.checkHTTPURL(a.path+"oauth2.tokenUrl", tokenURL)
+	id := a.secrets.ValueOnly(a.path+Leaf("oauth2.clientId", clientID), clientID)
+	if !Given(clientID) || IsOptional(clientID) && !id.Present() || id.Set && id.Value == "" {
+		a.incomplete("oauth2.clientId", Referred(clientID)...)
+	}
+	return &model.OAuth2{ClientID: id, ClientSecret: a.credential("oauth2.clientSecret", secret), TokenURL: tokenURL}
+}
+
+// credential returns a credential: a file, or with current, what the secrets policy makes of it.
 func (a access) credential(field string, ref *corev1.SecretKeySelector) model.Secret {
+	return a.needed(field, ref, func(path string, either monitoringv1.SecretOrConfigMap) model.Secret {
+		if a.current {
+			return a.secrets.Value(path, either.Secret)
+		}
+		return model.Secret{File: a.secrets.File(path, either)}
+	})
+}
+
+// needed resolves a credential. The client needs it, so an optional reference that is absent is an error too.
+func (a access) needed(field string, ref *corev1.SecretKeySelector, resolve func(string, monitoringv1.SecretOrConfigMap) model.Secret) model.Secret {
 	if ref == nil || ref.Name == "" || ref.Key == "" {
 		a.incomplete(field)
 		return model.Secret{}
 	}
 	either := monitoringv1.SecretOrConfigMap{Secret: ref}
-	file := a.secrets.File(a.path+field, either)
-	if file == "" && IsOptional(either) {
+	out := resolve(a.path+field, either)
+	if !out.Present() && IsOptional(either) {
 		a.incomplete(field, Referred(either)...)
 	}
-	return model.Secret{File: file}
+	return out
 }
 
 // incomplete reports a credential that lacks a part. missing are absent objects that could be the reason.
 func (a access) incomplete(field string, missing ...diag.Object) {
-	kind, _, _ := strings.Cut(field, ".")
+	kind, _, _ := strings.Cut(strings.ReplaceAll(field, "[", "."), ".")
 	a.found.fail(diag.IncompleteAuth, a.path+field, "is missing: "+kind+" does not work without it", missing...)
 }

@@ -31,12 +31,8 @@ func filled(w model.RemoteWrite) model.RemoteWrite {
 // masked returns a filled writer without what the agent does not compare.
 func masked(w model.RemoteWrite) model.RemoteWrite {
 	w = filled(w)
-	w.URL, w.ProxyURL = withoutPassword(w.URL), withoutPassword(w.ProxyURL)
-	if a := w.Authorization; a != nil && a.Credentials.Set {
-		c := *a
-		c.Credentials.Value = "<secret>"
-		w.Authorization = &c
-	}
+	w.URL = withoutPassword(w.URL)
+	w.HTTPAuth, w.Proxy = maskedAuth(w.HTTPAuth), maskedProxy(w.Proxy)
 	if s := w.SigV4; s != nil && s.SecretKey.Present() {
 		c := *s
 		c.SecretKey = model.Secret{Value: "<secret>", Set: true}
@@ -81,14 +77,46 @@ func filledClient(c model.LogsClient) model.LogsClient {
 func maskedClient(c model.LogsClient) model.LogsClient {
 	c = filledClient(c)
 	c.URL, c.ProxyURL = withoutPassword(c.URL), withoutPassword(c.ProxyURL)
-	mask := model.Secret{Value: "<secret>", Set: true}
-	if c.BearerToken.Set {
-		c.BearerToken = mask
-	}
-	if c.BasicAuth != nil && c.BasicAuth.Password.Set {
-		c.BasicAuth = &model.BasicAuth{Username: c.BasicAuth.Username, Password: mask}
-	}
+	c.HTTPAuth = maskedAuth(c.HTTPAuth)
 	return c
+}
+
+func maskedSecret(s model.Secret) model.Secret {
+	if s.Set {
+		s.Value = "<secret>"
+	}
+	return s
+}
+
+func maskedAuth(a model.HTTPAuth) model.HTTPAuth {
+	a.BearerToken = maskedSecret(a.BearerToken)
+	if b := a.BasicAuth; b != nil {
+		a.BasicAuth = &model.BasicAuth{Username: b.Username, Password: maskedSecret(b.Password)}
+	}
+	if h := a.Authorization; h != nil {
+		a.Authorization = &model.Authorization{Type: h.Type, Credentials: maskedSecret(h.Credentials)}
+	}
+	if a.OAuth2 != nil {
+		o := *a.OAuth2
+		o.ClientSecret, o.Proxy = maskedSecret(o.ClientSecret), maskedProxy(o.Proxy)
+		a.OAuth2 = &o
+	}
+	return a
+}
+
+func maskedProxy(p model.Proxy) model.Proxy {
+	p.ProxyURL = withoutPassword(p.ProxyURL)
+	if len(p.ConnectHeader) == 0 {
+		return p
+	}
+	header := p.ConnectHeader
+	p.ConnectHeader = map[string][]model.Secret{}
+	for name, values := range header {
+		for _, v := range values {
+			p.ConnectHeader[name] = append(p.ConnectHeader[name], maskedSecret(v))
+		}
+	}
+	return p
 }
 
 func withoutPassword(text string) string {
@@ -114,12 +142,24 @@ func spelled(text string, def time.Duration) string {
 
 // bare returns a writer without its origin, and with nil for everything empty.
 func bare(w model.RemoteWrite) model.RemoteWrite {
-	w.Origin, w.HTTPAuth, w.TLS = model.Origin{}, bareAuth(w.HTTPAuth), bareTLS(w.TLS)
+	w.Origin, w.HTTPClient = model.Origin{}, bareClient(w.HTTPClient)
 	w.Headers = orNil(w.Headers)
 	if w.Queue != nil && *w.Queue == (model.Queue{}) {
 		w.Queue = nil
 	}
 	return w
+}
+
+func bareClient(c model.HTTPClient) model.HTTPClient {
+	return model.HTTPClient{
+		FollowRedirects: unless(c.FollowRedirects, true), EnableHTTP2: unless(c.EnableHTTP2, true),
+		Proxy: bareProxy(c.Proxy), HTTPAuth: bareAuth(c.HTTPAuth), TLS: bareTLS(c.TLS),
+	}
+}
+
+func bareProxy(p model.Proxy) model.Proxy {
+	p.NoProxy, p.FromEnv = model.NonEmpty(p.NoProxy.Value), unless(p.FromEnv, false)
+	return p
 }
 
 func bareAuth(a model.HTTPAuth) model.HTTPAuth {
@@ -129,16 +169,30 @@ func bareAuth(a model.HTTPAuth) model.HTTPAuth {
 		if len(o.Scopes) == 0 {
 			o.Scopes = nil
 		}
+		o.Proxy, o.TLS = bareProxy(o.Proxy), bareTLS(o.TLS)
 		a.OAuth2 = &o
 	}
 	return a
 }
 
 func bareTLS(t *model.TLS) *model.TLS {
-	if t != nil && *t == (model.TLS{}) {
+	if t == nil {
 		return nil
 	}
-	return t
+	out := *t
+	out.InsecureSkipVerify = unless(out.InsecureSkipVerify, false)
+	if out == (model.TLS{}) {
+		return nil
+	}
+	return &out
+}
+
+// unless returns nil for the default, which means the same.
+func unless(b *bool, def bool) *bool {
+	if b != nil && *b == def {
+		return nil
+	}
+	return b
 }
 
 func orNil[M ~map[string]string](m M) M {

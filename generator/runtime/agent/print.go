@@ -172,12 +172,14 @@ func encodeRemoteWrite(w *writer, r *model.RemoteWrite) {
 	w.str("url", w.url(r.URL))
 	w.optStr("name", r.Name)
 	w.optStr("remote_timeout", r.RemoteTimeout)
-	w.optStr("proxy_url", w.url(r.ProxyURL))
+	encodeProxy(w, &r.Proxy)
 	w.labels("headers", r.Headers)
 	relabel(w, "write_relabel_configs", r.WriteRelabel)
+	w.optBool("follow_redirects", r.FollowRedirects)
+	w.optBool("enable_http2", r.EnableHTTP2)
 	encodeAuth(w, &r.HTTPAuth)
 	block(w, "sigv4", r.SigV4, encodeSigV4)
-	encodeTLS(w, r.TLS)
+	block(w, "tls_config", r.TLS, encodeTLS)
 	if r.Queue != nil && *r.Queue != (model.Queue{}) {
 		block(w, "queue_config", r.Queue, encodeQueue)
 	}
@@ -207,46 +209,6 @@ func encodeMetadata(w *writer, m *model.Metadata) {
 	w.optStr("send_interval", m.SendInterval)
 }
 
-func encodeAuth(w *writer, a *model.HTTPAuth) {
-	block(w, "basic_auth", a.BasicAuth, encodeBasicAuth)
-	block(w, "authorization", a.Authorization, encodeAuthorization)
-	block(w, "oauth2", a.OAuth2, encodeOAuth2)
-	w.secret("bearer_token", "bearer_token_file", a.BearerToken)
-}
-
-func encodeBasicAuth(w *writer, b *model.BasicAuth) {
-	w.identity("username", "username_file", b.Username)
-	w.secret("password", "password_file", b.Password)
-}
-
-func encodeAuthorization(w *writer, a *model.Authorization) {
-	w.optStr("type", a.Type)
-	w.secret("credentials", "credentials_file", a.Credentials)
-}
-
-func encodeOAuth2(w *writer, o *model.OAuth2) {
-	w.identity("client_id", "", o.ClientID)
-	w.secret("client_secret", "client_secret_file", o.ClientSecret)
-	w.optStr("token_url", w.url(o.TokenURL))
-	w.strs("scopes", o.Scopes)
-	w.labels("endpoint_params", o.EndpointParams)
-}
-
-func encodeTLS(w *writer, t *model.TLS) {
-	if t == nil || *t == (model.TLS{}) {
-		return
-	}
-	w.open("tls_config")
-	w.optStr("ca_file", t.CAFile)
-	w.optStr("cert_file", t.CertFile)
-	w.optStr("key_file", t.KeyFile)
-	w.optStr("server_name", t.ServerName)
-	if t.InsecureSkipVerify {
-		w.boolean("insecure_skip_verify", true)
-	}
-	w.close()
-}
-
 func encodeScrape(w *writer, s *model.ScrapeConfig) {
 	w.str("job_name", s.JobName)
 	w.optBool("honor_labels", s.HonorLabels)
@@ -256,10 +218,7 @@ func encodeScrape(w *writer, s *model.ScrapeConfig) {
 	w.optStr("metrics_path", s.MetricsPath)
 	w.optStr("scheme", s.Scheme)
 	w.params("params", s.Params)
-	w.optStr("proxy_url", w.url(s.ProxyURL))
-	w.optBool("enable_http2", s.EnableHTTP2)
-	encodeAuth(w, &s.HTTPAuth)
-	encodeTLS(w, s.TLS)
+	encodeClient(w, &s.HTTPClient)
 	only(w, "kubernetes_sd_configs", s.Kubernetes, encodeKubernetesSD)
 	only(w, "http_sd_configs", s.HTTP, encodeHTTPSD)
 	if s.Static != nil {
@@ -294,16 +253,13 @@ func encodeKubernetesSD(w *writer, k *model.KubernetesSD) {
 		w.strs("names", k.Namespaces)
 		w.close()
 	}
-	encodeAuth(w, &k.HTTPAuth)
-	encodeTLS(w, k.TLS)
+	encodeClient(w, &k.HTTPClient)
 }
 
 func encodeHTTPSD(w *writer, h *model.HTTPSD) {
 	w.str("url", w.url(h.URL))
 	w.optStr("refresh_interval", h.RefreshInterval)
-	w.boolean("follow_redirects", false)
-	encodeAuth(w, &h.HTTPAuth)
-	encodeTLS(w, h.TLS)
+	encodeClient(w, &h.HTTPClient)
 }
 
 func relabel(w *writer, k string, rules []*model.Relabel) {

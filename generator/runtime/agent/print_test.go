@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	yamlv2 "go.yaml.in/yaml/v2"
 	yamlv3 "go.yaml.in/yaml/v3"
 
@@ -83,11 +84,11 @@ func TestPrint(t *testing.T) {
 				Name: "mon/a",
 				RemoteWrite: []model.RemoteWrite{{
 					URL: "http://mimir/push", SigV4: &model.SigV4{}, Queue: &model.Queue{}, Metadata: &model.Metadata{},
-					HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "pa$$word", Set: true}, Password: model.Secret{File: "/f"}}},
+					HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "pa$$word", Set: true}, Password: model.Secret{File: "/f"}}}},
 				}},
 				ScrapeConfigs: []*model.ScrapeConfig{{
 					JobName: "j", HonorLabels: &yes, SampleLimit: &limit,
-					HTTPAuth:   model.HTTPAuth{BearerToken: model.Secret{Env: "TOKEN"}},
+					HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BearerToken: model.Secret{Env: "TOKEN"}}},
 					Params:     map[string][]string{"module": {""}, "none": nil},
 					Kubernetes: &model.KubernetesSD{Role: "pod", Namespaces: []string{"default", "on"}},
 					Relabel: []*model.Relabel{
@@ -164,7 +165,7 @@ func TestMasked(t *testing.T) {
 	config := func(url, password, dsn string) *model.Config {
 		auth := model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "u", Set: true}, Password: model.Secret{Value: password, Set: password != ""}}}
 		return &model.Config{
-			Metrics:      &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: url, HTTPAuth: auth}}}},
+			Metrics:      &model.Metrics{Global: model.Global{RemoteWrite: []model.RemoteWrite{{URL: url, HTTPClient: model.HTTPClient{HTTPAuth: auth}}}}},
 			Integrations: &model.Integrations{Lists: []model.IntegrationList{{Name: "mysql", Configs: []model.Map{{{Key: "data_source_name", Value: model.Credential{Value: model.String(dsn), Masked: true}}}}}}},
 		}
 	}
@@ -190,5 +191,38 @@ func TestMasked(t *testing.T) {
 	}
 	if text := string(PrintRedacted(config("http://u:hush@a", "hush", "hush"))); strings.Contains(text, "hush") {
 		t.Errorf("a secret is shown:\n%s", text)
+	}
+}
+
+func TestPrintClient(t *testing.T) {
+	yes, no := true, false
+	w := &writer{}
+	encodeClient(w, &model.HTTPClient{
+		FollowRedirects: &no, EnableHTTP2: &yes,
+		Proxy: model.Proxy{ProxyURL: "http://p", NoProxy: model.Present(""), ConnectHeader: map[string][]model.Secret{
+			"B": {{Env: "E"}}, "A": {{Value: "a$$b", Set: true}, {Value: "", Set: true}},
+		}},
+		HTTPAuth: model.HTTPAuth{OAuth2: &model.OAuth2{TokenURL: "http://t", Proxy: model.Proxy{FromEnv: &yes}, TLS: &model.TLS{MinVersion: "TLS12"}}},
+		TLS:      &model.TLS{},
+	})
+	want := `follow_redirects: false
+proxy_url: http://p
+no_proxy: ""
+proxy_connect_header:
+  A:
+    - "a\x24\x24b"
+    - ""
+  B:
+    - '$(E)'
+enable_http2: true
+oauth2:
+  token_url: http://t
+  proxy_from_environment: true
+  tls_config:
+    min_version: TLS12
+tls_config: {}
+`
+	if diff := cmp.Diff(want, string(w.buf)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -27,7 +27,7 @@ func encodeLogsClient(w *writer, c *model.LogsClient) {
 	w.optStr("timeout", c.Timeout)
 	w.optStr("proxy_url", w.url(c.ProxyURL))
 	encodeAuth(w, &c.HTTPAuth)
-	encodeTLS(w, c.TLS)
+	block(w, "tls_config", c.TLS, encodeTLS)
 	block(w, "backoff_config", c.Backoff, encodeBackoff)
 	w.expand = true
 	w.labels("external_labels", c.ExternalLabels)

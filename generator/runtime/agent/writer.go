@@ -145,17 +145,23 @@ func (w *writer) secret(k, fileKey string, s model.Secret) {
 	switch {
 	case s.File != "":
 		w.str(fileKey, s.File)
-	case s.Env != "":
+	case s.Present():
 		w.key(k)
+		encodeSecret(w, s)
+	}
+}
+
+// encodeSecret writes a secret that is not a file, after its key or dash.
+func encodeSecret(w *writer, s model.Secret) {
+	if s.Env != "" {
 		w.buf = append(w.buf, " '$("...)
 		w.buf = append(w.buf, s.Env...)
 		w.buf = append(w.buf, ")'\n"...)
-	case s.Set:
-		w.key(k)
-		w.buf = append(w.buf, ' ')
-		w.buf = yamltext.AppendQuoted(w.buf, w.inline(s.Value), true)
-		w.buf = append(w.buf, '\n')
+		return
 	}
+	w.buf = append(w.buf, ' ')
+	w.buf = yamltext.AppendQuoted(w.buf, w.inline(s.Value), true)
+	w.buf = append(w.buf, '\n')
 }
 
 func (w *writer) boolean(k string, v bool) {

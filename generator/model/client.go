@@ -1,0 +1,54 @@
+package model
+
+// HTTPClient is how an agent sends requests: the settings that jobs, discoveries and writers share.
+type HTTPClient struct {
+	FollowRedirects, EnableHTTP2 *bool
+	Proxy
+	HTTPAuth
+	TLS *TLS
+}
+
+// Proxy is the way to a server. Its headers are for CONNECT requests.
+type Proxy struct {
+	ProxyURL      string
+	NoProxy       Text
+	FromEnv       *bool
+	ConnectHeader map[string][]Secret
+}
+
+// HTTPAuth is the credentials of a client. The agent accepts only one kind.
+type HTTPAuth struct {
+	BasicAuth     *BasicAuth
+	Authorization *Authorization
+	OAuth2        *OAuth2
+	BearerToken   Secret
+}
+
+// BasicAuth is HTTP basic authentication.
+type BasicAuth struct {
+	Username, Password Secret
+}
+
+// Authorization is the Authorization header. The agent's default type is Bearer.
+type Authorization struct {
+	Type        string
+	Credentials Secret
+}
+
+// OAuth2 is the client credentials flow.
+type OAuth2 struct {
+	ClientID       Secret
+	ClientSecret   Secret
+	TokenURL       string
+	Scopes         []string
+	EndpointParams map[string]string
+	Proxy
+	TLS *TLS
+}
+
+// TLS is tls_config. Empty fields are left out.
+type TLS struct {
+	CAFile, CertFile, KeyFile, ServerName string
+	InsecureSkipVerify                    *bool
+	MinVersion, MaxVersion                string // TLS10 to TLS13
+}

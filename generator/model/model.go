@@ -60,7 +60,20 @@ type Global struct {
 	// ReplicaLabel is the external label that distinguishes the replicas of a shard. It takes precedence over
 	// ExternalLabels. If it is empty, there is none.
 	ReplicaLabel string
-	RemoteWrite  []RemoteWrite
+	// ZoneLabel is the external label that names the zone of a shard. It takes precedence over ExternalLabels. If it is
+	// empty, there is none.
+	ZoneLabel   string
+	RemoteWrite []RemoteWrite
+	Limits
+}
+
+// Limits are what a target may answer with and a job may have. Absent ones are left out.
+type Limits struct {
+	BodySize                     string
+	Samples, Targets             *int64
+	Labels, LabelName, LabelText *int64
+	// KeepDropped is how many targets that relabelling drops are kept for display.
+	KeepDropped *int64
 }
 
 // Instance is an entry of metrics.configs.
@@ -115,23 +128,23 @@ type ScrapeConfig struct {
 	JobName         string
 	HonorLabels     *bool
 	HonorTimestamps *bool
-	Interval        string
-	Timeout         string
-	MetricsPath     string
-	Scheme          string
-	Params          map[string][]string
+	// TrackStaleness ends series with a timestamp of their own when they are gone.
+	TrackStaleness *bool
+	Interval       string
+	Timeout        string
+	MetricsPath    string
+	Scheme         string
+	Params         map[string][]string
 	HTTPClient
-	Kubernetes            *KubernetesSD
-	HTTP                  *HTTPSD
-	Static                *Static
-	BodySizeLimit         string
-	SampleLimit           *int64
-	TargetLimit           *int64
-	LabelLimit            *int64
-	LabelNameLengthLimit  *int64
-	LabelValueLengthLimit *int64
-	Relabel               []*Relabel // may be shared between jobs
-	MetricRelabel         []*Relabel
+	Kubernetes *KubernetesSD
+	HTTP       *HTTPSD
+	Static     *Static
+	Limits
+	// HistogramBuckets and ClassicHistograms are for native histograms.
+	HistogramBuckets  *int64
+	ClassicHistograms *bool
+	Relabel           []*Relabel // may be shared between jobs
+	MetricRelabel     []*Relabel
 }
 
 // HTTPSD is an entry of http_sd_configs.
@@ -146,7 +159,15 @@ type KubernetesSD struct {
 	Role       string
 	APIServer  string
 	Namespaces []string
+	// AttachNode adds the labels of the node to targets.
+	AttachNode *bool
+	Selectors  []RoleSelector
 	HTTPClient
+}
+
+// RoleSelector selects the objects of a role that are watched.
+type RoleSelector struct {
+	Role, Label, Field string
 }
 
 // Static is the only static_configs entry of a job.
@@ -155,7 +176,21 @@ type Static struct {
 	Labels  map[string]string
 }
 
-// Relabel is one relabelling rule. With Shard, its expression is the number of the pod's shard, and Regex is empty.
+// ShardValue is what differs between the shards of a GrafanaAgent.
+type ShardValue int
+
+const (
+	// NoShardValue is nothing.
+	NoShardValue ShardValue = iota
+	// ShardNumber is the number of the shard.
+	ShardNumber
+	// Zone is the name of the shard's zone.
+	Zone
+	// ShardInZone is the number of the shard among those of its zone.
+	ShardInZone
+)
+
+// Relabel is one relabelling rule. With Shard, its expression begins with this value of the pod, and Regex follows.
 type Relabel struct {
 	SourceLabels []string
 	Separator    Text
@@ -164,7 +199,7 @@ type Relabel struct {
 	Replacement  Text
 	Action       string
 	Modulus      uint64
-	Shard        bool
+	Shard        ShardValue
 }
 
 // Logs is the logs block.

@@ -121,17 +121,17 @@ func (j *job) integrationLimits(spec *v1alpha1.IntegrationMonitorSpec) {
 		}
 		return v
 	}
-	j.config.SampleLimit = limit(spec.SampleLimit, j.settings.EnforcedSampleLimit)
-	j.config.TargetLimit = limit(spec.TargetLimit, j.settings.EnforcedTargetLimit)
-	j.config.LabelLimit = positive(spec.LabelLimit)
-	j.config.LabelNameLengthLimit = positive(spec.LabelNameLengthLimit)
-	j.config.LabelValueLengthLimit = positive(spec.LabelValueLengthLimit)
+	j.config.Samples = limit(spec.SampleLimit, j.settings.EnforcedSampleLimit)
+	j.config.Targets = limit(spec.TargetLimit, j.settings.EnforcedTargetLimit)
+	j.config.Labels = positive(spec.LabelLimit)
+	j.config.LabelName = positive(spec.LabelNameLengthLimit)
+	j.config.LabelText = positive(spec.LabelValueLengthLimit)
 	if spec.BodySizeLimit == nil || *spec.BodySizeLimit == "" {
 		return
 	}
-	j.config.BodySizeLimit = string(*spec.BodySizeLimit)
-	if !validSize(j.config.BodySizeLimit) {
-		j.found.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit", "%q is not a size below 8EiB, like 512KB or 10MB", j.config.BodySizeLimit)
+	j.config.BodySize = string(*spec.BodySizeLimit)
+	if !validSize(j.config.BodySize) {
+		j.found.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit", "%q is not a size below 8EiB, like 512KB or 10MB", j.config.BodySize)
 	}
 }
 

@@ -48,7 +48,7 @@ func newRules(shards int) rules {
 			Separator: model.Present("/"), TargetLabel: "__path__", Replacement: model.Present("/var/log/pods/*$1/*.log")},
 		shard: []*model.Relabel{
 			{SourceLabels: []string{"__address__"}, TargetLabel: "__tmp_hash", Action: "hashmod", Modulus: uint64(shards)},
-			{SourceLabels: []string{"__tmp_hash"}, Shard: true, Action: "keep"},
+			{SourceLabels: []string{"__tmp_hash"}, Shard: model.ShardNumber, Action: "keep"},
 		},
 	}
 }

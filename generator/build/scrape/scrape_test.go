@@ -93,7 +93,7 @@ func TestPorts(t *testing.T) {
 		var got []string
 		for _, r := range j.Relabel {
 			switch {
-			case r.Action == "keep" && !r.Shard:
+			case r.Action == "keep" && r.Shard == 0:
 				got = append(got, r.SourceLabels[0][len(metaPrefix):]+"="+r.Regex.Value)
 			case r.TargetLabel == "endpoint":
 				got = append(got, "endpoint="+r.Replacement.Value)

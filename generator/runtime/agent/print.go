@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"strconv"
 
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
@@ -77,27 +78,35 @@ func encodeGlobal(w *writer, g *model.Global) {
 	w.optStr("scrape_interval", g.ScrapeInterval)
 	w.optStr("scrape_timeout", g.ScrapeTimeout)
 	w.expand = true
-	w.labels("external_labels", withReplica(g))
+	w.labels("external_labels", withShard(g))
 	w.expand = false
+	encodeLimits(w, &g.Limits)
 	list(w, "remote_write", g.RemoteWrite, encodeRemoteWrite)
 }
 
 // The config reloader replaces these by values that differ in each pod.
 const (
 	replica = "replica-$(STATEFULSET_ORDINAL_NUMBER)"
-	shard   = "$(SHARD)"
+	zone    = "$(TOPOLOGY_ZONE)"
 )
 
-// withReplica returns the external labels and the label that distinguishes replicas.
-func withReplica(g *model.Global) map[string]string {
-	if g.ReplicaLabel == "" {
+// shardValues are the texts that the config reloader replaces, by what they stand for.
+var shardValues = map[model.ShardValue]string{model.ShardNumber: "$(SHARD)", model.Zone: zone, model.ShardInZone: "$(INZONE_SHARD)"}
+
+// withShard returns the external labels and those that distinguish replicas and zones.
+func withShard(g *model.Global) map[string]string {
+	if g.ReplicaLabel == "" && g.ZoneLabel == "" {
 		return g.ExternalLabels
 	}
-	out := map[string]string{g.ReplicaLabel: replica}
-	for name, value := range g.ExternalLabels {
-		if name != g.ReplicaLabel {
-			out[name] = value
-		}
+	out := maps.Clone(map[string]string(g.ExternalLabels))
+	if out == nil {
+		out = map[string]string{}
+	}
+	if g.ZoneLabel != "" {
+		out[g.ZoneLabel] = zone
+	}
+	if g.ReplicaLabel != "" {
+		out[g.ReplicaLabel] = replica
 	}
 	return out
 }
@@ -213,6 +222,7 @@ func encodeScrape(w *writer, s *model.ScrapeConfig) {
 	w.str("job_name", s.JobName)
 	w.optBool("honor_labels", s.HonorLabels)
 	w.optBool("honor_timestamps", s.HonorTimestamps)
+	w.optBool("track_timestamps_staleness", s.TrackStaleness)
 	w.optStr("scrape_interval", s.Interval)
 	w.optStr("scrape_timeout", s.Timeout)
 	w.optStr("metrics_path", s.MetricsPath)
@@ -229,14 +239,21 @@ func encodeScrape(w *writer, s *model.ScrapeConfig) {
 		w.endItem()
 		w.close()
 	}
-	w.optStr("body_size_limit", s.BodySizeLimit)
-	w.limit("sample_limit", s.SampleLimit)
-	w.limit("target_limit", s.TargetLimit)
-	w.limit("label_limit", s.LabelLimit)
-	w.limit("label_name_length_limit", s.LabelNameLengthLimit)
-	w.limit("label_value_length_limit", s.LabelValueLengthLimit)
+	encodeLimits(w, &s.Limits)
+	w.limit("native_histogram_bucket_limit", s.HistogramBuckets)
+	w.optBool("scrape_classic_histograms", s.ClassicHistograms)
 	relabel(w, "relabel_configs", s.Relabel)
 	relabel(w, "metric_relabel_configs", s.MetricRelabel)
+}
+
+func encodeLimits(w *writer, l *model.Limits) {
+	w.optStr("body_size_limit", l.BodySize)
+	w.limit("sample_limit", l.Samples)
+	w.limit("target_limit", l.Targets)
+	w.limit("label_limit", l.Labels)
+	w.limit("label_name_length_limit", l.LabelName)
+	w.limit("label_value_length_limit", l.LabelText)
+	w.limit("keep_dropped_targets", l.KeepDropped)
 }
 
 func (w *writer) limit(k string, v *int64) {
@@ -253,6 +270,16 @@ func encodeKubernetesSD(w *writer, k *model.KubernetesSD) {
 		w.strs("names", k.Namespaces)
 		w.close()
 	}
+	if k.AttachNode != nil {
+		w.open("attach_metadata")
+		w.boolean("node", *k.AttachNode)
+		w.close()
+	}
+	list(w, "selectors", k.Selectors, func(w *writer, s *model.RoleSelector) {
+		w.str("role", s.Role)
+		w.optStr("label", s.Label)
+		w.optStr("field", s.Field)
+	})
 	encodeClient(w, &k.HTTPClient)
 }
 
@@ -277,11 +304,12 @@ func readable(regex model.Text) model.Text {
 func encodeRelabel(w *writer, r *model.Relabel) {
 	w.strs("source_labels", r.SourceLabels)
 	w.text("separator", r.Separator)
-	if r.Shard {
+	if r.Shard != model.NoShardValue {
 		w.key("regex")
-		w.buf = append(w.buf, " "+shard+"\n"...)
+		w.buf = append(w.buf, " "+shardValues[r.Shard]+r.Regex.Value+"\n"...)
+	} else {
+		w.text("regex", readable(r.Regex))
 	}
-	w.text("regex", readable(r.Regex))
 	w.optStr("target_label", r.TargetLabel)
 	w.text("replacement", r.Replacement)
 	w.optStr("action", r.Action)

@@ -87,12 +87,12 @@ func TestPrint(t *testing.T) {
 					HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "pa$$word", Set: true}, Password: model.Secret{File: "/f"}}}},
 				}},
 				ScrapeConfigs: []*model.ScrapeConfig{{
-					JobName: "j", HonorLabels: &yes, SampleLimit: &limit,
+					JobName: "j", HonorLabels: &yes, Limits: model.Limits{Samples: &limit},
 					HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BearerToken: model.Secret{Env: "TOKEN"}}},
 					Params:     map[string][]string{"module": {""}, "none": nil},
 					Kubernetes: &model.KubernetesSD{Role: "pod", Namespaces: []string{"default", "on"}},
 					Relabel: []*model.Relabel{
-						{SourceLabels: []string{"__tmp_hash"}, Shard: true, Action: "keep"},
+						{SourceLabels: []string{"__tmp_hash"}, Shard: model.ShardNumber, Action: "keep"},
 						{SourceLabels: []string{"a"}, Regex: model.Present("${x}"), Separator: model.Present(""), Modulus: 18446744073709551615},
 						{},
 					},

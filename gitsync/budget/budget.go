@@ -16,13 +16,14 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 )
 
-// DefaultMemory is the memory of a process without a memory limit (GOMEMLIMIT), in bytes.
-const DefaultMemory = 2 << 30
+// defaultMemory is the memory of a machine that does not say how much it has, in bytes.
+const defaultMemory = 2 << 30
 
 // Parts of the memory of the process.
 const (
@@ -41,17 +42,32 @@ type Budget struct {
 	large                chan struct{} // has room for one pass that needs more than its share
 }
 
-// New returns the budget of a process with so many bytes of memory. Zero means its memory limit, or [DefaultMemory].
+// New returns the budget of a process with so many bytes of memory. Zero means its memory limit (GOMEMLIMIT), or else nine
+// tenths of the memory of its cgroup or machine.
 func New(memory int64) *Budget {
 	if memory <= 0 {
 		memory = debug.SetMemoryLimit(-1)
 	}
 	if memory == math.MaxInt64 {
-		memory = DefaultMemory
+		memory = available(memlimit.FromCgroup, memlimit.FromSystem) / 10 * 9
 	}
 	b := &Budget{pass: memory / passPart, share: memory / sharePart, workMax: memory / workPart, large: make(chan struct{}, 1)}
 	b.work = semaphore.NewWeighted(b.workMax)
 	return b
+}
+
+// available returns the least of some limits of memory.
+func available(limits ...memlimit.Provider) int64 {
+	least := uint64(math.MaxInt64)
+	for _, limit := range limits {
+		if bytes, err := limit(); err == nil && bytes > 0 {
+			least = min(least, bytes)
+		}
+	}
+	if least == math.MaxInt64 {
+		return defaultMemory
+	}
+	return int64(least)
 }
 
 // Work waits until so many bytes may be used for a moment. Work that needs more than there is runs alone.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 const memory = 32 << 20 // a pass may need 8 MiB, and 1 MiB beside others
@@ -25,6 +27,26 @@ func TestAPassMayNeedAQuarter(t *testing.T) {
 	p.End()
 	if err := b.Pass(t.Context()).Take(memory / 4); err != nil {
 		t.Errorf("the next pass: %v", err)
+	}
+}
+
+func TestTheLeastLimitOfMemoryCounts(t *testing.T) {
+	t.Parallel()
+	none := func() (uint64, error) { return 0, memlimit.ErrNoLimit }
+	for name, test := range map[string]struct {
+		cgroup, machine memlimit.Provider
+		want            int64
+	}{
+		"a container":                    {memlimit.Limit(1 << 30), memlimit.Limit(64 << 30), 1 << 30},
+		"a machine":                      {none, memlimit.Limit(64 << 30), 64 << 30},
+		"a limit above the machine":      {memlimit.Limit(128 << 30), memlimit.Limit(64 << 30), 64 << 30},
+		"a limit above all numbers":      {memlimit.Limit(1<<64 - 1), memlimit.Limit(64 << 30), 64 << 30},
+		"a machine that says nothing":    {none, none, defaultMemory},
+		"a machine that says nothing, 0": {none, memlimit.Limit(0), defaultMemory},
+	} {
+		if got := available(test.cgroup, test.machine); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
 	}
 }
 

@@ -94,7 +94,8 @@ func (b bomb) write(repo *gittest.Repo, branch string) {
 	repo.GitIn(blobs.String()+commit.String(), "fast-import", "--quiet")
 }
 
-// inMemory limits the memory of the service, where this machine allows that, and returns what it takes at most.
+// inMemory limits the memory of the service, where this machine allows that, and returns what it takes at most. That is the soft
+// limit and little more, because the collector uses what it may. The pages of the program do not count: the kernel drops them.
 func (w *served) inMemory() (peak func() int64) {
 	group := "/sys/fs/cgroup/memory/agentry-test-" + strconv.Itoa(w.cmd.Process.Pid)
 	limit, procs := filepath.Join(group, "memory.limit_in_bytes"), filepath.Join(group, "cgroup.procs")
@@ -117,18 +118,24 @@ func (w *served) inMemory() (peak func() int64) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		for line := range strings.Lines(string(status)) {
-			if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-				kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")), 10, 64)
-				if err != nil {
-					w.t.Fatal(err)
-				}
-				return kib << 10
-			}
-		}
-		w.t.Fatal("the process is gone")
-		return 0
+		return kib(w.t, string(status), "VmHWM:")<<10 - kib(w.t, string(status), "RssFile:")<<10
 	}
+}
+
+// kib returns a value of /proc/PID/status.
+func kib(t *testing.T, status, name string) int64 {
+	t.Helper()
+	for line := range strings.Lines(status) {
+		if text, ok := strings.CutPrefix(line, name); ok {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatal("the process is gone")
+	return 0
 }
 
 // TestBombsTakeNoOtherPipelineWithThem runs repositories that take much memory beside one that does not, with the memory

@@ -197,7 +197,7 @@ func (p *parser) document(d stream.Document) {
 		return
 	}
 	value, notes, err := yamlvalue.Decode(text)
-	if bad := (*yamlvalue.Error)(nil); errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*yamlvalue.Error](err); ok {
 		line, column := doc.inFile(max(bad.Line, 1), bad.Column)
 		p.broken(codeOf(bad.Reason), line, column, bad.Message, orHide(bad.Hint, text), text)
 		return

@@ -20,7 +20,12 @@ var (
 )
 
 // withoutVariables puts a dollar in the place of each reference to a variable.
-func withoutVariables(text string) string { return variable.ReplaceAllLiteralString(text, "$") }
+func withoutVariables(text string) string {
+	if !strings.Contains(text, "$") {
+		return text // most texts, and the regular expression copies them
+	}
+	return variable.ReplaceAllLiteralString(text, "$")
+}
 
 // Written reports whether a credential has text of its own, besides references to variables.
 func Written(text string) bool { return strings.Trim(withoutVariables(text), "$ ") != "" }

@@ -31,6 +31,6 @@
 // # Why not client-go's leaderelection
 //
 // It has no room for triggers, and a leader that loses its Lease has to stop: it does not tell "another one
-// has it" from "the API server is away". It also links client-go's clientset: 12.9 MB of 57 in the program,
+// has it" from "the API server is away". It also links client-go's clientset: 12.9 MB more in the program,
 // and 16 MB of memory in every command.
 package replica

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,4 +63,18 @@ func explained(t *testing.T) []string {
 		out = append(out, string(m[1]))
 	}
 	return out
+}
+
+// TestProgramsDoNotLinkCEL keeps 6.8 MB out of the programs: packages of Kubernetes that validate custom resources
+// import the CEL interpreter, and no CRD here has CEL rules.
+func TestProgramsDoNotLinkCEL(t *testing.T) {
+	command := exec.Command("go", "list", "-deps", "./cmd/...")
+	command.Dir = filepath.Join("..", "..")
+	linked, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(linked), "github.com/google/cel-go/") {
+		t.Error("cel-go is linked; find the import with: go list -deps -f '{{.ImportPath}}: {{.Imports}}' ./cmd/... | grep cel-go")
+	}
 }

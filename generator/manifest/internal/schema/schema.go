@@ -1,9 +1,12 @@
 // Package schema does to an object what the API server does when a custom resource is created: it sets
 // defaults, prunes unknown fields and validates.
 //
-// [Kind.Check] uses Kubernetes' own packages, so that its findings are exactly those of a cluster. They are
-// slow, so [Kind.Accept] is tried first: a small compiled matcher over the same schema, which sets the same
-// defaults. It either is certain that Check finds nothing, or gives up. Most objects are valid and need only
+// [Kind.Check] finds what the API server finds: it prunes and validates with the API server's own packages. Two
+// small parts of these would link the CEL interpreter, 6.8 MB, for rules that no CRD here has; defaults.go and
+// validate.go do their work, and a test compares them with the API server's.
+//
+// Check is slow, so [Kind.Accept] is tried first: a small compiled matcher over the same schema, which sets the
+// same defaults. It either is certain that Check finds nothing, or gives up. Most objects are valid and need only
 // Accept. A test checks that Check accepts everything that Accept accepts.
 package schema
 
@@ -19,11 +22,10 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
 // crds holds the schemas of the CRDs without descriptions, one file for each kind. Their few CEL validation rules are
@@ -54,7 +56,7 @@ type Kind struct {
 
 type slow struct {
 	structural *structuralschema.Structural
-	validator  validation.SchemaValidator
+	validator  *validate.SchemaValidator
 }
 
 // Of returns the schema of a kind. An error means a broken build, never a broken input.
@@ -80,10 +82,10 @@ func load(kind string) (*Kind, error) {
 		return nil, fmt.Errorf("compile schema of %s: %w", kind, err)
 	}
 	fast.properties["metadata"] = &node{types: object, unknown: true}
-	return &Kind{fast: fast, slow: sync.OnceValues(func() (*slow, error) { return loadSlow(&props) })}, nil
+	return &Kind{fast: fast, slow: sync.OnceValues(func() (*slow, error) { return loadSlow(&props, data) })}, nil
 }
 
-func loadSlow(props *apiextensionsv1.JSONSchemaProps) (*slow, error) {
+func loadSlow(props *apiextensionsv1.JSONSchemaProps, data []byte) (*slow, error) {
 	var internal apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil); err != nil {
 		return nil, err
@@ -92,7 +94,7 @@ func loadSlow(props *apiextensionsv1.JSONSchemaProps) (*slow, error) {
 	if err != nil {
 		return nil, err
 	}
-	validator, _, err := validation.NewSchemaValidator(&internal)
+	validator, err := newValidator(data)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +115,11 @@ func (k *Kind) Check(object map[string]any) (unknown []string, errs field.ErrorL
 		return nil, field.ErrorList{field.InternalError(nil, err)}
 	}
 	// The order is that of apiextensions' customresource_handler.go.
-	defaulting.PruneNonNullableNullsWithoutDefaults(object, slow.structural)
-	defaulting.Default(object, slow.structural)
+	setDefaults(object, slow.structural)
 	unknown = pruning.PruneWithOptions(object, slow.structural, true, structuralschema.UnknownFieldPathOptions{
 		TrackUnknownFieldPaths: true,
 	})
-	errs = validation.ValidateCustomResource(nil, object, slow.validator)
+	errs = fieldErrors(slow.validator.Validate(object).Errors)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, slow.structural, object)...)
 	return unknown, errs
 }
@@ -189,13 +190,7 @@ func nextName(path string) (name, rest string, found bool) {
 
 // descend returns the schema of a field, or of a list's items.
 func descend(s *structuralschema.Structural, name string) *structuralschema.Structural {
-	if property, found := s.Properties[name]; found {
-		s = &property
-	} else if s.AdditionalProperties != nil {
-		s = s.AdditionalProperties.Structural
-	} else {
-		return nil
-	}
+	s = fieldOf(s, name)
 	for s != nil && s.Items != nil {
 		s = s.Items
 	}

@@ -26,6 +26,7 @@ type MetricsInstance struct {
 	ServiceMonitors     []*manifest.Object
 	PodMonitors         []*manifest.Object
 	Probes              []*manifest.Object
+	ScrapeConfigs       []*manifest.Object
 	IntegrationMonitors []*manifest.Object
 }
 
@@ -55,7 +56,7 @@ func (h *Hierarchy) Objects(yield func(*manifest.Object) bool) {
 		if !yield(m.Object) {
 			return
 		}
-		for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes, m.IntegrationMonitors} {
+		for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs, m.IntegrationMonitors} {
 			if !each(list, yield) {
 				return
 			}
@@ -166,11 +167,13 @@ func (b *builder) metricsInstance(o *manifest.Object) *MetricsInstance {
 			"spec.podMonitorNamespaceSelector", spec.PodMonitorNamespaceSelector, "PodMonitor"),
 		Probes: q.selects("spec.probeSelector", spec.ProbeSelector,
 			"spec.probeNamespaceSelector", spec.ProbeNamespaceSelector, "Probe"),
+		ScrapeConfigs: q.selects("spec.scrapeConfigSelector", spec.ScrapeConfigSelector,
+			"spec.scrapeConfigNamespaceSelector", spec.ScrapeConfigNamespaceSelector, "ScrapeConfig"),
 		IntegrationMonitors: q.selects("spec.integrationMonitorSelector", spec.IntegrationMonitorSelector,
 			"spec.integrationMonitorNamespaceSelector", spec.IntegrationMonitorNamespaceSelector, "IntegrationMonitor"),
 	}
-	q.noteIdle(len(m.ServiceMonitors)+len(m.PodMonitors)+len(m.Probes)+len(m.IntegrationMonitors), spec.AdditionalScrapeConfigs != nil,
-		"ServiceMonitor, PodMonitor, Probe or IntegrationMonitor")
+	q.noteIdle(len(m.ServiceMonitors)+len(m.PodMonitors)+len(m.Probes)+len(m.ScrapeConfigs)+len(m.IntegrationMonitors), spec.AdditionalScrapeConfigs != nil,
+		"ServiceMonitor, PodMonitor, Probe, ScrapeConfig or IntegrationMonitor")
 	b.instances[o], b.found[o] = m, diags
 	return m
 }

@@ -41,7 +41,7 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 // MetricsIntegrations are not leaves, because there are warnings about them.
 func isLeaf(kind string) bool {
 	switch kind {
-	case "ServiceMonitor", "PodMonitor", "Probe", "PodLogs", "Integration", "Secret", "ConfigMap":
+	case "ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PodLogs", "Integration", "Secret", "ConfigMap":
 		return true
 	}
 	return false
@@ -75,7 +75,7 @@ func (r replacer) hierarchy(h *Hierarchy) *Hierarchy {
 func (r replacer) metricsInstance(m *MetricsInstance) *MetricsInstance {
 	next := *m
 	same := true
-	for _, list := range []*[]*manifest.Object{&next.ServiceMonitors, &next.PodMonitors, &next.Probes, &next.IntegrationMonitors} {
+	for _, list := range []*[]*manifest.Object{&next.ServiceMonitors, &next.PodMonitors, &next.Probes, &next.ScrapeConfigs, &next.IntegrationMonitors} {
 		was := *list
 		*list = r.list(was)
 		same = same && isSame(was, *list)

@@ -98,7 +98,7 @@ func above(h *hierarchy.Hierarchy, objects map[manifest.ID]diag.Diagnostic) map[
 		}
 	}
 	for _, m := range h.Metrics {
-		look(m.Object, m.ServiceMonitors, m.PodMonitors, m.Probes, m.IntegrationMonitors)
+		look(m.Object, m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs, m.IntegrationMonitors)
 	}
 	for _, l := range h.Logs {
 		look(l.Object, l.PodLogs)

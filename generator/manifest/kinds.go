@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	prometheusv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -16,6 +17,7 @@ const (
 	coreVersion   = "v1"
 	promGroup     = "monitoring.coreos.com"
 	promVersion   = promGroup + "/v1"
+	promAlpha     = promGroup + "/v1alpha1"
 	NamespaceKind = "Namespace"
 )
 
@@ -38,6 +40,10 @@ func newValue(apiVersion, kind string) typed {
 		case monitoringv1.ProbesKind:
 			return &monitoringv1.Probe{}
 		}
+	case promAlpha:
+		if isScrapeConfig(apiVersion, kind) {
+			return &prometheusv1alpha1.ScrapeConfig{}
+		}
 	case coreVersion:
 		switch kind {
 		case "Secret":
@@ -49,6 +55,11 @@ func newValue(apiVersion, kind string) typed {
 		}
 	}
 	return nil
+}
+
+// isScrapeConfig reports whether a kind is the one that only mode [Current] reads.
+func isScrapeConfig(apiVersion, kind string) bool {
+	return apiVersion == promAlpha && kind == prometheusv1alpha1.ScrapeConfigsKind
 }
 
 func newOwn(kind string) typed {
@@ -84,20 +95,24 @@ func ownKinds() []string {
 }
 
 func promKinds() []string {
-	return []string{monitoringv1.ServiceMonitorsKind, monitoringv1.PodMonitorsKind, monitoringv1.ProbesKind}
+	return []string{monitoringv1.ServiceMonitorsKind, monitoringv1.PodMonitorsKind, monitoringv1.ProbesKind,
+		prometheusv1alpha1.ScrapeConfigsKind}
 }
 
 // otherPromKinds are the Prometheus Operator's kinds that agentry does not use.
 func otherPromKinds() []string {
 	return []string{
 		"Prometheus", "PrometheusAgent", "PrometheusRule", "Alertmanager", "AlertmanagerConfig", "ThanosRuler",
-		"ScrapeConfig",
 	}
 }
 
 // unknownKind explains why an object of a group that agentry reads is not read. The message is empty if there
 // is nothing to explain.
 func unknownKind(apiVersion, kind string) (message, hint string) {
+	if isScrapeConfig(apiVersion, kind) {
+		return "ScrapeConfigs are ignored in compatibility mode operator: the Grafana Agent Operator does not know them",
+			"to scrape them, set compatibility: current in the pipeline (or --compatibility current), and let the scrapeConfigSelector of a MetricsInstance select them"
+	}
 	group, _, _ := strings.Cut(apiVersion, "/")
 	var version string
 	var known []string
@@ -106,6 +121,9 @@ func unknownKind(apiVersion, kind string) (message, hint string) {
 		version, known = v1alpha1.APIVersion, ownKinds()
 	case promGroup:
 		version, known = promVersion, promKinds()
+		if kind == prometheusv1alpha1.ScrapeConfigsKind {
+			version = promAlpha
+		}
 	default:
 		return "", ""
 	}

@@ -24,7 +24,7 @@ func (p *parser) object(raw map[string]any, at place) {
 		p.list(raw, at)
 	default:
 		value := newValue(apiVersion, kind)
-		if value == nil {
+		if value == nil || isScrapeConfig(apiVersion, kind) && p.opts.Compatibility == Operator {
 			p.foreign(raw, at)
 			return
 		}

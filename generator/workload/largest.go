@@ -48,6 +48,7 @@ var jobKinds = map[string]diag.Object{
 	"serviceMonitor":     {APIVersion: "monitoring.coreos.com/v1", Kind: "ServiceMonitor"},
 	"podMonitor":         {APIVersion: "monitoring.coreos.com/v1", Kind: "PodMonitor"},
 	"probe":              {APIVersion: "monitoring.coreos.com/v1", Kind: "Probe"},
+	"scrapeConfig":       {APIVersion: "monitoring.coreos.com/v1alpha1", Kind: "ScrapeConfig"},
 	"integrationMonitor": {APIVersion: v1alpha1.APIVersion, Kind: v1alpha1.IntegrationMonitorKind},
 	"podLogs":            {APIVersion: v1alpha1.APIVersion, Kind: v1alpha1.PodLogsKind},
 }

@@ -22,7 +22,7 @@ func TestAllHoldsEveryKind(t *testing.T) {
 		}
 	}
 	want := []string{
-		"PodMonitor", "Probe", "ServiceMonitor", "GrafanaAgent", "IntegrationMonitor", "Integration",
+		"PodMonitor", "Probe", "ScrapeConfig", "ServiceMonitor", "GrafanaAgent", "IntegrationMonitor", "Integration",
 		"LogsInstance", "MetricsInstance", "MetricsIntegration", "PodLogs",
 	}
 	if diff := cmp.Diff(want, kinds); diff != "" {

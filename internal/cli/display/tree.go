@@ -52,7 +52,7 @@ type unitNode struct {
 // selectable returns the kinds that are rendered only if a selector matches them.
 func selectable() []string {
 	return []string{"MetricsInstance", "LogsInstance", "Integration", "MetricsIntegration",
-		"ServiceMonitor", "PodMonitor", "Probe", "IntegrationMonitor", "PodLogs"}
+		"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "IntegrationMonitor", "PodLogs"}
 }
 
 // NewForest returns the hierarchies, and the objects and units that are not rendered as they are in the inputs.
@@ -96,7 +96,7 @@ func newTree(h *hierarchy.Hierarchy) *node {
 	agent := newNode(h.Agent)
 	agent.Paused = h.Spec().Paused
 	for _, m := range h.Metrics {
-		agent.add(newNode(m.Object).add(leaves(m.ServiceMonitors, m.PodMonitors, m.Probes, m.IntegrationMonitors)...))
+		agent.add(newNode(m.Object).add(leaves(m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs, m.IntegrationMonitors)...))
 	}
 	for _, l := range h.Logs {
 		agent.add(newNode(l.Object).add(leaves(l.PodLogs)...))

@@ -22,6 +22,7 @@ import (
 const (
 	ownPackage  = "github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	promPackage = "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	promAlpha   = "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 
 	crdDir    = "generator/api/crds"
 	schemaDir = "generator/manifest/internal/schema/crds"
@@ -31,11 +32,11 @@ const (
 )
 
 // promKinds are the only kinds of the Prometheus Operator that agentry reads.
-var promKinds = []string{"ServiceMonitor", "PodMonitor", "Probe"}
+var promKinds = []string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig"}
 
 // writeCRDs writes the CRD and the schema of every kind that agentry reads below out.
 func writeCRDs(out string) error {
-	roots, err := loader.LoadRoots(ownPackage, promPackage)
+	roots, err := loader.LoadRoots(ownPackage, promPackage, promAlpha)
 	if err != nil {
 		return err
 	}

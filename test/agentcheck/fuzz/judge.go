@@ -123,7 +123,7 @@ func names(message string, touched map[string]bool) bool {
 }
 
 // leaves are the kinds of objects whose mistakes are their own.
-var leaves = []string{"ServiceMonitor", "PodMonitor", "Probe", "PodLogs", "Integration", "MetricsIntegration", "IntegrationMonitor"}
+var leaves = []string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PodLogs", "Integration", "MetricsIntegration", "IntegrationMonitor"}
 
 // lost are units whose files are gone although only monitors and the like were changed.
 func lost(before, after fixtures.Answer, touched map[string]bool, policy string) (out []failure) {

@@ -25,7 +25,8 @@ type node struct {
 
 	items              *node
 	minItems, maxItems int
-	unique             bool // list type set or map: only lists with at most one item are sure
+	unique             bool   // list type set or map: items are sure only if [node.distinct] can tell them apart
+	key                string // the only key of a list type map
 
 	enum                 map[string]bool // nil: any string
 	pattern              *regexp.Regexp
@@ -55,6 +56,7 @@ func compile(props *apiextensionsv1.JSONSchemaProps) (*node, error) {
 	*rest = *props                           // a shallow copy: fields are cleared, and what they point to is not changed
 	rest.Default, rest.Nullable = nil, false // the parent sets the default; null is never sure
 	rest.Description, rest.XMapType = "", nil
+	rest.XValidations = nil // see [crds]
 	for _, step := range []func(*apiextensionsv1.JSONSchemaProps) error{
 		n.compileType, n.compileObject, n.compileArray, n.compileString, n.compileNumber,
 	} {
@@ -136,6 +138,9 @@ func (n *node) compileArray(s *apiextensionsv1.JSONSchemaProps) error {
 	}
 	if s.XListType != nil {
 		n.unique = *s.XListType != "atomic"
+		if len(s.XListMapKeys) == 1 {
+			n.key = s.XListMapKeys[0]
+		}
 		s.XListType, s.XListMapKeys = nil, nil
 	}
 	if s.MinItems != nil {
@@ -262,13 +267,29 @@ func (n *node) acceptObject(value map[string]any) bool {
 }
 
 func (n *node) acceptArray(value []any) bool {
-	if len(value) < n.minItems || len(value) > n.maxItems || n.unique && len(value) > 1 || n.items == nil {
+	if len(value) < n.minItems || len(value) > n.maxItems || n.items == nil {
 		return false
 	}
 	for _, item := range value {
 		if !n.items.accept(item) {
 			return false
 		}
+	}
+	return !n.unique || len(value) < 2 || n.distinct(value)
+}
+
+// distinct reports whether the items of a set, or the keys of a map, are different strings.
+func (n *node) distinct(value []any) bool {
+	seen := make(map[string]bool, len(value))
+	for _, item := range value {
+		if object, ok := item.(map[string]any); ok && n.key != "" {
+			item = object[n.key]
+		}
+		text, ok := item.(string)
+		if !ok || seen[text] {
+			return false
+		}
+		seen[text] = true
 	}
 	return true
 }

@@ -24,10 +24,11 @@ type mistakes struct {
 func (c mistakes) render(t *testing.T) diag.List {
 	t.Helper()
 	var results []manifest.Result
+	opts := scenarioOptions(t, c.opts)
 	for _, f := range c.files {
-		results = append(results, manifest.Parse(f, manifest.Options{}))
+		results = append(results, manifest.Parse(f, manifest.Options{Compatibility: opts.Compatibility}))
 	}
-	return renderAll(results, scenarioOptions(t, c.opts)).Diags
+	return renderAll(results, opts).Diags
 }
 
 // with returns the mistakes with another text of a file.
@@ -251,7 +252,7 @@ func elsewhere() []string {
 		"correct the ", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors", "hide the file", "save the file", "encrypt Secrets",
 		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it", "with an undefined $(NAME)",
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
-		"the pods can mount only", "write the item itself", "write apiVersion: monitoring", "indent with spaces", "rename one",
+		"the pods can mount only", "write the item itself", "write apiVersion: monitoring", "to scrape them, set compatibility", "indent with spaces", "rename one",
 	}
 }
 

@@ -58,7 +58,7 @@ func rewrite(t *testing.T, archive *txtar.Archive) {
 	var results []manifest.Result
 	for _, f := range archive.Files {
 		if file, ok := strings.CutPrefix(f.Name, "in/"); ok {
-			results = append(results, manifest.Parse(manifest.File{Path: file, Data: f.Data}, manifest.Options{}))
+			results = append(results, manifest.Parse(manifest.File{Path: file, Data: f.Data}, manifest.Options{Compatibility: opts.Compatibility}))
 		}
 	}
 	out := renderAll(results, opts)
@@ -105,6 +105,8 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 	for line := range strings.Lines(comment) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch name {
+		case "compatibility":
+			opts.Compatibility = manifest.Compatibility(value)
 		case "secrets":
 			opts.Secrets = secretref.Policy(value)
 		case "restart on secret change":

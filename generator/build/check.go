@@ -7,7 +7,6 @@ import (
 	prommodel "github.com/prometheus/common/model"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
-	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
@@ -16,7 +15,7 @@ import (
 func globalInterval(spec *v1alpha1.GrafanaAgentSpec) time.Duration {
 	d, err := prommodel.ParseDuration(spec.Metrics.ScrapeInterval)
 	if err != nil || d == 0 {
-		return scrape.DefaultInterval
+		return time.Minute // the agent's default
 	}
 	return time.Duration(d)
 }

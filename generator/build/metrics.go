@@ -26,7 +26,6 @@ func (b *builder) metricsSettings(apiServer model.KubernetesSD) scrape.Settings 
 		EnforcedNamespaceLabel:   spec.EnforcedNamespaceLabel,
 		EnforcedSampleLimit:      spec.EnforcedSampleLimit,
 		EnforcedTargetLimit:      spec.EnforcedTargetLimit,
-		Interval:                 globalInterval(b.spec),
 		APIServer:                apiServer,
 		Agent:                    b.hierarchy.Agent.Ref(),
 		SD:                       b.discovery(),

@@ -8,6 +8,11 @@
 // (rules), and the instance keys that the agent infers (inferences). test/agentcheck compares all of it with
 // the agent's code.
 //
+// There is no Go type for each integration. As types, the fields would be written down three times: to decode them
+// with their positions, to check them and to print them. What users add could have no type at all, and nearly all code
+// treats one field like the next. The few rules about one field read it by its name. What comes out is a
+// [model.Map], whose values are a closed set of types, so that a runtime cannot forget one.
+//
 // It does not check what only the pod can know: files, sockets, clusters, brokers. It also does not check the
 // names of Azure clouds, the modules in snmp's embedded configuration, and the query classes and types of DNS
 // probes.

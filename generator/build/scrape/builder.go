@@ -1,9 +1,7 @@
 package scrape
 
 import (
-	"fmt"
 	"math"
-	"time"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	prommodel "github.com/prometheus/common/model"
@@ -23,8 +21,6 @@ type Settings struct {
 	EnforcedNamespaceLabel   string
 	EnforcedSampleLimit      *uint64
 	EnforcedTargetLimit      *uint64
-	// Interval is the interval of jobs that set none. The agent's default is 1m.
-	Interval time.Duration
 	// APIServer is a template for service discovery: how the agent reaches the Kubernetes API. Each job sets
 	// Role and Namespaces.
 	APIServer model.KubernetesSD
@@ -34,9 +30,6 @@ type Settings struct {
 	// SD is how the jobs of IntegrationMonitors find their targets: see [SDAggregator.HTTPSD].
 	SD model.HTTPSD
 }
-
-// DefaultInterval is the agent's scrape interval where none is set.
-const DefaultInterval = time.Minute
 
 // Secrets resolves the references of one monitor in its namespace; path is the path of the reference in the
 // monitor. Implementations report references that do not resolve to their creator.
@@ -60,9 +53,6 @@ type Builder struct {
 // NewBuilder returns a Builder. It builds the rules that all jobs share.
 func NewBuilder(s Settings) *Builder {
 	s.Shards = max(s.Shards, 1)
-	if s.Interval == 0 {
-		s.Interval = DefaultInterval
-	}
 	b := &Builder{settings: s, rules: newRules(s.Shards)}
 	b.discovery = newDiscovery(&s, b.rules.shard)
 	return b
@@ -76,9 +66,6 @@ type job struct {
 	secrets Secrets
 	path    string // the path of the endpoint, ending in a dot unless it is empty
 }
-
-// owner returns namespace/name of the GrafanaAgent.
-func (s *Settings) owner() string { return s.Agent.Namespace + "/" + s.Agent.Name }
 
 func (j *job) add(r ...*model.Relabel) {
 	j.config.Relabel = append(j.config.Relabel, r...)
@@ -113,36 +100,23 @@ func (j *job) kubernetes(role, namespace string, sel monitoringv1.NamespaceSelec
 	j.config.Kubernetes = &sd
 }
 
-// timing sets interval and timeout; zero counts as absent. The agent refuses the whole file if the timeout of a
-// job exceeds its interval.
+// timing sets interval and timeout.
 func (j *job) timing(interval, timeout monitoringv1.Duration) {
-	j.config.Interval, j.config.Timeout = string(interval), string(timeout)
-	every, whose := j.settings.Interval, []diag.Object{j.settings.Agent}
-	if interval != "" {
-		d, err := prommodel.ParseDuration(string(interval))
-		if err != nil {
-			j.found.report(diag.Error, diag.InvalidDuration, j.path+"interval", "%q is not a duration, like 30s or 1m30s", interval)
-			return
-		}
-		if d > 0 {
-			every, whose = time.Duration(d), nil
-		}
-	}
-	if timeout == "" {
-		return
-	}
-	d, err := prommodel.ParseDuration(string(timeout))
-	switch {
-	case err != nil:
-		j.found.report(diag.Error, diag.InvalidDuration, j.path+"scrapeTimeout", "%q is not a duration, like 10s", timeout)
-	case time.Duration(d) > every:
-		message := fmt.Sprintf("the timeout %s is longer than the scrape interval %s", timeout, prommodel.Duration(every))
-		if whose != nil {
-			message += " of GrafanaAgent " + j.settings.owner()
-		}
-		j.found.fail(diag.TimeoutAboveInterval, j.path+"scrapeTimeout", message, whose...)
-	}
+	j.config.Interval, j.config.Timeout = j.duration("interval", interval), j.duration("scrapeTimeout", timeout)
 }
+
+// duration returns a duration as it is written, and reports one that is none.
+func (j *job) duration(field string, d monitoringv1.Duration) string {
+	if d != "" {
+		if _, err := prommodel.ParseDuration(string(d)); err != nil {
+			j.found.report(diag.Error, diag.InvalidDuration, j.path+field, "%q is not a duration, like 30s or 1m30s", d)
+		}
+	}
+	return string(d)
+}
+
+// owner returns namespace/name of the GrafanaAgent.
+func (s *Settings) owner() string { return s.Agent.Namespace + "/" + s.Agent.Name }
 
 // limit returns a sample or target limit by the operator's rule: an enforced limit always wins, even 0, which
 // removes the monitor's own (reference defect A1).

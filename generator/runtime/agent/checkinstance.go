@@ -29,12 +29,26 @@ func checkInstance(found *findings, c *model.Config, i *model.Instance) {
 			found.add(job.Origin.Find(diag.Error, diag.IntervalAboveWAL, ".interval", fmt.Sprintf("job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
 				job.JobName, prommodel.Duration(every), prommodel.Duration(truncate), i.Origin.Object), i.Origin.Object))
 		}
+		checkTimeout(found, c, job)
 	}
 	if every := globalInterval(c); every > truncate && slices.ContainsFunc(i.ScrapeConfigs, func(job *model.ScrapeConfig) bool { return withoutInterval(job) }) {
 		found.add(i.Origin.Find(diag.Error, diag.IntervalAboveWAL, ".walTruncateFrequency", fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
 			prommodel.Duration(truncate), prommodel.Duration(every), nameOf(c.Origin.Object)), c.Origin.Object))
 	}
 	checkHandWritten(found, c, i, truncate)
+}
+
+// checkTimeout compares the timeout of a job with its interval: the agent refuses the whole file for a longer one.
+func checkTimeout(found *findings, c *model.Config, job *model.ScrapeConfig) {
+	timeout, every := interval(job.Timeout), interval(job.Interval)
+	of, whose := "", []diag.Object(nil)
+	if withoutInterval(job) {
+		every, of, whose = globalInterval(c), " of GrafanaAgent "+nameOf(c.Origin.Object), []diag.Object{c.Origin.Object}
+	}
+	if timeout > every && every > 0 {
+		found.add(job.Origin.Find(diag.Error, diag.TimeoutAboveInterval, ".scrapeTimeout",
+			fmt.Sprintf("the timeout %s is longer than the scrape interval %s%s", job.Timeout, prommodel.Duration(every), of), whose...))
+	}
 }
 
 // interval returns the interval of a job, or zero if it is absent or invalid.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	promv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -17,8 +18,8 @@ import (
 // file is a field that names a file of the agent's pod.
 type file struct{ path, name string }
 
-// filesOf returns the fields of an object that name files of the agent's pod, as credentials or as certificates
-// to trust.
+// filesOf returns the fields of an object that name files of the agent's pod, as credentials, as
+// certificates to trust or as lists of targets.
 func filesOf(o *manifest.Object) (out []file) {
 	add := func(path, name string) {
 		if name != "" {
@@ -38,6 +39,12 @@ func filesOf(o *manifest.Object) (out []file) {
 		for i := range v.Spec.Endpoints {
 			ep := &v.Spec.Endpoints[i]
 			client("spec.endpoints["+strconv.Itoa(i)+"]", ep.BearerTokenFile, ep.TLSConfig)
+		}
+	case *promv1alpha1.ScrapeConfig:
+		for i := range v.Spec.FileSDConfigs {
+			for n, name := range v.Spec.FileSDConfigs[i].Files {
+				add("spec.fileSDConfigs["+strconv.Itoa(i)+"].files["+strconv.Itoa(n)+"]", string(name))
+			}
 		}
 	case *v1alpha1.IntegrationMonitor:
 		client("spec", "", v.Spec.TLSConfig.Prometheus())

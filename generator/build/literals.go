@@ -3,6 +3,7 @@ package build
 import (
 	"strconv"
 
+	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -12,12 +13,10 @@ import (
 
 // The secrets policy reference keeps credentials out of the output, also those that are written in custom resources.
 
-const inClear = "in clear, which the secrets policy reference keeps out of the output"
-
 // literal refuses a plain-text credential under a policy that does not allow it in the output.
 func (r *reports) literal(in secretref.Scope, path, what, hint string) {
 	if !in.LiteralsAllowed() {
-		r.found(in.Object(), diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path, Message: what + " " + inClear, Hint: hint})
+		r.found(in.Object(), diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path, Message: what + " " + scrape.InClear, Hint: hint})
 	}
 }
 
@@ -28,17 +27,12 @@ func (r *reports) literalURL(in secretref.Scope, path, url, hint string) {
 	}
 }
 
-const (
-	authHint  = "leave the user and the password out of the URL, and refer to a Secret in basicAuth"
-	proxyHint = "the agent reads no credential of a proxy from a file: use a proxy that asks for none, or the policy plaintext"
-)
-
 // literalsOfJob refuses the credentials in the URLs of a job.
 func (r *reports) literalsOfJob(in secretref.Scope, job *model.ScrapeConfig) {
 	path := job.Origin.Path
-	r.literalURL(in, path+".proxyUrl", job.ProxyURL, proxyHint)
+	r.literalURL(in, path+".proxyUrl", job.ProxyURL, scrape.ProxyHint)
 	if job.OAuth2 != nil {
-		r.literalURL(in, path+".oauth2.tokenUrl", job.OAuth2.TokenURL, "leave the user and the password out of the URL")
+		r.literalURL(in, path+".oauth2.tokenUrl", job.OAuth2.TokenURL, scrape.LeaveOutHint)
 	}
 	if job.Static != nil {
 		for i, target := range job.Static.Targets {
@@ -54,7 +48,7 @@ func (c integrationChecks) literals(o *manifest.Object, r *running) (out []diag.
 	}
 	for _, path := range r.Literals {
 		out = append(out, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path,
-			Message: "is or contains a secret " + inClear,
+			Message: "is or contains a secret " + scrape.InClear,
 			Hint:    "write ${NAME} and let spec.containers of the GrafanaAgent define NAME for the container grafana-agent from a Secret, or use a field that names a file"})
 	}
 	return out

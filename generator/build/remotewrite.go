@@ -186,7 +186,7 @@ func (w writer) queue(q *v1alpha1.QueueConfig) *model.Queue {
 
 // checkTarget checks the URL that requests are sent to.
 func (w writer) checkTarget(field, value string) {
-	w.report.literalURL(w.in, w.path+field, value, authHint)
+	w.report.literalURL(w.in, w.path+field, value, scrape.AuthHint)
 	u, err := url.Parse(value)
 	switch {
 	case expand.Touches(value):
@@ -202,7 +202,7 @@ func (w writer) checkTarget(field, value string) {
 
 func (w writer) checkProxy(url string) {
 	w.checkURL(".proxyUrl", url)
-	w.report.literalURL(w.in, w.path+".proxyUrl", url, proxyHint)
+	w.report.literalURL(w.in, w.path+".proxyUrl", url, scrape.ProxyHint)
 }
 
 func (w writer) checkURL(field, value string) {
@@ -285,7 +285,7 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 	w := b.writer(in, path)
 	out := model.KubernetesSD{APIServer: s.Host}
 	w.checkURL(".host", s.Host)
-	w.report.literalURL(in, path+".host", s.Host, authHint)
+	w.report.literalURL(in, path+".host", s.Host, scrape.AuthHint)
 	if s.BasicAuth != nil {
 		out.BasicAuth = &model.BasicAuth{
 			Username: w.basicAuthHalf(".basicAuth.username", s.BasicAuth.Username),

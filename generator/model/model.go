@@ -139,6 +139,8 @@ type ScrapeConfig struct {
 	Kubernetes *KubernetesSD
 	HTTP       *HTTPSD
 	Static     *Static
+	// Discoveries are how a ScrapeConfig finds targets. Those of one mechanism follow each other.
+	Discoveries []Discovery
 	Limits
 	// HistogramBuckets and ClassicHistograms are for native histograms.
 	HistogramBuckets  *int64

@@ -1,7 +1,7 @@
 package model
 
-// Value is a part of the settings of an integration, whose meaning only the integration knows: a [String], [Bool],
-// [Number], [Variable], [Credential], [Map] or [List].
+// Value is a part of the settings of an integration or a service discovery, whose meaning only these know: a [String],
+// [Bool], [Number], [Variable], [Credential], [Secret], [Identity], [Map] or [List].
 type Value interface{ value() }
 
 // String is a text in which variables are expanded.
@@ -23,6 +23,9 @@ type Credential struct {
 	Masked bool
 }
 
+// Identity is a [Secret] that the agent does not hide: the id of a key.
+type Identity struct{ Secret }
+
 // Map is a mapping. Its pairs are written in their order.
 type Map []Pair
 
@@ -40,6 +43,7 @@ func (Bool) value()       {}
 func (Number) value()     {}
 func (Variable) value()   {}
 func (Credential) value() {}
+func (Secret) value()     {}
 func (Map) value()        {}
 func (List) value()       {}
 

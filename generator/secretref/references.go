@@ -1,9 +1,11 @@
 package secretref
 
 import (
+	"reflect"
 	"strconv"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	promv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
@@ -61,6 +63,8 @@ func References(o *manifest.Object) []Field {
 			w.secret("spec.authorization.credentials", v.Spec.Authorization.Credentials)
 		}
 		w.tls("spec.tlsConfig", v.Spec.TLSConfig)
+	case *promv1alpha1.ScrapeConfig:
+		w.everything("spec", reflect.ValueOf(&v.Spec))
 	}
 	return w.found
 }

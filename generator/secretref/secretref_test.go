@@ -192,3 +192,42 @@ func TestPods(t *testing.T) {
 		t.Errorf("env %v", vars)
 	}
 }
+
+// TestReferencesOfScrapeConfigs holds that no credential of a service discovery is forgotten.
+func TestReferencesOfScrapeConfigs(t *testing.T) {
+	const text = `apiVersion: monitoring.coreos.com/v1alpha1
+kind: ScrapeConfig
+metadata: {name: a, namespace: m}
+spec:
+  basicAuth: {username: {name: s, key: u}}
+  proxyUrl: http://p
+  proxyConnectHeader: {B: [{name: s, key: b0}, {name: s, key: b1}], A: [{name: s, key: a}]}
+  params: {a: [b]}
+  staticConfigs: [{targets: [a], labels: {b: c}}]
+  oauth2: {clientId: {configMap: {name: c, key: id}}, clientSecret: {name: s, key: o, optional: true}, tokenUrl: "http://t", tlsConfig: {ca: {secret: {name: s, key: ca}}}}
+  consulSDConfigs: [{server: a}, {server: b, tokenRef: {name: s, key: t}}]
+  ovhcloudSDConfigs: [{applicationKey: k, applicationSecret: {name: s, key: as}, consumerKey: {name: "", key: ck}, service: VPS}]
+`
+	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{Compatibility: manifest.Current})
+	if len(r.Diags) > 0 {
+		t.Fatal(r.Diags)
+	}
+	var got []string
+	for _, f := range References(r.Objects[0]) {
+		got = append(got, fmt.Sprintf("%s: %s %t", f.Path, f.Ref, f.Ref.Optional))
+	}
+	want := []string{
+		"spec.consulSDConfigs[1].tokenRef: Secret m/s, key t false",
+		"spec.ovhcloudSDConfigs[0].applicationSecret: Secret m/s, key as false",
+		"spec.basicAuth.username: Secret m/s, key u false",
+		"spec.oauth2.clientId.configMap: ConfigMap m/c, key id false",
+		"spec.oauth2.clientSecret: Secret m/s, key o true",
+		"spec.oauth2.tlsConfig.ca.secret: Secret m/s, key ca false",
+		"spec.proxyConnectHeader[A][0]: Secret m/s, key a false",
+		"spec.proxyConnectHeader[B][0]: Secret m/s, key b0 false",
+		"spec.proxyConnectHeader[B][1]: Secret m/s, key b1 false",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	promv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -20,6 +21,7 @@ var roots = []reflect.Type{
 	reflect.TypeFor[monitoringv1.ServiceMonitorSpec](),
 	reflect.TypeFor[monitoringv1.PodMonitorSpec](),
 	reflect.TypeFor[monitoringv1.ProbeSpec](),
+	reflect.TypeFor[promv1alpha1.ScrapeConfigSpec](),
 	reflect.TypeFor[v1alpha1.PrometheusSettings](),
 	reflect.TypeFor[v1alpha1.PrometheusWriter](),
 }
@@ -104,6 +106,33 @@ func TestCheck(t *testing.T) {
 		for _, mode := range []manifest.Compatibility{manifest.Operator, manifest.Current} {
 			check(t, mode, m, text, want[mode])
 		}
+	}
+}
+
+func TestCheckScrapeConfigs(t *testing.T) {
+	for text, want := range map[string][]string{
+		`{"consulSDConfigs": [{"server": "c"}, {"server": "c", "filter": "a", "healthFilter": "b"}]}`: {
+			"spec.consulSDConfigs[1].filter error needs-newer-prometheus", "spec.consulSDConfigs[1].healthFilter error needs-newer-prometheus",
+		},
+		`{"dnsSDConfigs": [{"names": ["a"], "type": "NS"}, {"names": ["a"], "type": "MX"}]}`: {"spec.dnsSDConfigs[0].type error needs-newer-prometheus"},
+		`{"azureSDConfigs": [{"authenticationMethod": "SDK"}, {"authenticationMethod": "OAuth"}, {"authenticationMethod": "WorkloadIdentity"}]}`: {
+			"spec.azureSDConfigs[0].authenticationMethod error needs-newer-prometheus", "spec.azureSDConfigs[2].authenticationMethod error needs-newer-prometheus",
+		},
+		`{"openstackSDConfigs": [{"role": "LoadBalancer"}, {"role": "Instance"}]}`: {"spec.openstackSDConfigs[0].role error needs-newer-prometheus"},
+		`{"hetznerSDConfigs": [{"labelSelector": "a"}, {"labelSelector": ""}], "linodeSDConfigs": [{"region": "r"}], "kumaSDConfigs": [{"clientID": "i"}]}`: {
+			"spec.hetznerSDConfigs[0].labelSelector error needs-newer-prometheus", "spec.kumaSDConfigs[0].clientID error needs-newer-prometheus",
+			"spec.linodeSDConfigs[0].region error needs-newer-prometheus",
+		},
+		`{"dockerSDConfigs": [{"matchFirstNetwork": true}, {"matchFirstNetwork": false}]}`: {"spec.dockerSDConfigs[0].matchFirstNetwork error needs-newer-prometheus"},
+		`{"enableCompression": false, "nameValidationScheme": "UTF8", "nameEscapingScheme": "Underscores", "fallbackScrapeProtocol": "PrometheusText0.0.4"}`: {
+			"spec.enableCompression warning field-not-rendered", "spec.fallbackScrapeProtocol warning field-not-rendered", "spec.nameValidationScheme warning field-not-rendered",
+		},
+	} {
+		c := &promv1alpha1.ScrapeConfig{}
+		if err := json.Unmarshal([]byte(text), &c.Spec); err != nil {
+			t.Fatal(err)
+		}
+		check(t, manifest.Current, c, text, want)
 	}
 }
 

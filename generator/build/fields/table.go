@@ -19,7 +19,7 @@ type entry struct {
 func of[T any](rules ...Rule) entry { return entry{reflect.TypeFor[T](), rules} }
 
 // Table returns all rules.
-func table() []entry { return slices.Concat(monitors(), clients(), own()) }
+func table() []entry { return slices.Concat(monitors(), scrapeConfigs(), clients(), own()) }
 
 // byType returns the rules by type and field.
 func byType() map[reflect.Type]map[string][]*Rule {

@@ -40,6 +40,8 @@ type Secrets interface {
 	File(path string, ref monitoringv1.SecretOrConfigMap) string
 	// ValueOnly is for fields that cannot be given as a file.
 	ValueOnly(path string, ref monitoringv1.SecretOrConfigMap) model.Secret
+	// LiteralsAllowed reports whether the policy allows credentials that are written in custom resources.
+	LiteralsAllowed() bool
 }
 
 // Builder builds the jobs of one GrafanaAgent. It is not safe for concurrent use.

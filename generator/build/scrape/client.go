@@ -26,6 +26,22 @@ type Client struct {
 	FollowRedirects, EnableHTTP2 *bool
 }
 
+// SafeClient returns the settings of a client that names no files of the agent.
+func SafeClient(basic *monitoringv1.BasicAuth, authorization *monitoringv1.SafeAuthorization, oauth2 *monitoringv1.OAuth2, tls *monitoringv1.SafeTLSConfig) Client {
+	c := Client{BasicAuth: basic, OAuth2: oauth2, TLS: fullTLS(tls)}
+	if authorization != nil {
+		c.Authorization = &monitoringv1.Authorization{SafeAuthorization: *authorization}
+	}
+	return c
+}
+
+func fullTLS(c *monitoringv1.SafeTLSConfig) *monitoringv1.TLSConfig {
+	if c == nil {
+		return nil
+	}
+	return &monitoringv1.TLSConfig{SafeTLSConfig: *c}
+}
+
 // HTTPClient returns the settings of an HTTP client as today's Prometheus Operator renders them, and what the agent
 // would refuse. path is the path of the settings, ending in a dot unless it is empty.
 func HTTPClient(secrets Secrets, path string, c Client) (model.HTTPClient, []diag.Finding) {
@@ -89,13 +105,12 @@ func (a access) fullAuthorization(c *monitoringv1.Authorization) *model.Authoriz
 
 func (a access) clientOAuth2(o *monitoringv1.OAuth2) *model.OAuth2 {
 	out := a.oauth2Flow(o.ClientID, &o.ClientSecret, string(o.TokenURL))
+	a.literalURL(a.path+"oauth2.tokenUrl", out.TokenURL, LeaveOutHint)
 	out.Scopes, out.EndpointParams = o.Scopes, o.EndpointParams
 	inside := a
 	inside.path += "oauth2."
 	out.Proxy = inside.proxy(&o.ProxyConfig)
-	if o.TLSConfig != nil {
-		out.TLS = inside.clientTLS(&monitoringv1.TLSConfig{SafeTLSConfig: *o.TLSConfig})
-	}
+	out.TLS = inside.clientTLS(fullTLS(o.TLSConfig))
 	return out
 }
 
@@ -107,6 +122,7 @@ func (a access) proxy(c *monitoringv1.ProxyConfig) (out model.Proxy) {
 	if c.ProxyURL != nil {
 		out.ProxyURL = *c.ProxyURL
 		a.found.checkURL(a.path+"proxyUrl", out.ProxyURL)
+		a.literalURL(a.path+"proxyUrl", out.ProxyURL, ProxyHint)
 	}
 	if c.NoProxy != nil {
 		out.NoProxy = model.Present(*c.NoProxy)

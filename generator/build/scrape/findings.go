@@ -44,3 +44,20 @@ func (f *findings) parseURL(path, value string) *url.URL {
 	}
 	return u
 }
+
+// InClear says what the policy reference refuses, after "is a secret" or the like.
+const InClear = "in clear, which the secrets policy reference keeps out of the output"
+
+// Hints about credentials in URLs.
+const (
+	LeaveOutHint = "leave the user and the password out of the URL"
+	AuthHint     = LeaveOutHint + ", and refer to a Secret in basicAuth"
+	ProxyHint    = "the agent reads no credential of a proxy from a file: use a proxy that asks for none, or the policy plaintext"
+)
+
+// literalURL refuses a URL that contains a credential, if the policy does.
+func (a access) literalURL(path, value, hint string) {
+	if !a.secrets.LiteralsAllowed() && credential.InURL(value) {
+		*a.found = append(*a.found, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path, Message: "contains a credential " + InClear, Hint: hint})
+	}
+}

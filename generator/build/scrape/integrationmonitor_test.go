@@ -45,6 +45,8 @@ func (fileSecrets) File(_ string, ref monitoringv1.SecretOrConfigMap) string {
 	return ""
 }
 
+func (s fileSecrets) LiteralsAllowed() bool { return false }
+
 func (s fileSecrets) ValueOnly(_ string, ref monitoringv1.SecretOrConfigMap) model.Secret {
 	return model.Secret{Env: strings.ToUpper(strings.NewReplacer("/", "_", "-", "_").Replace(s.File("", ref)))}
 }

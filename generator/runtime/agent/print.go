@@ -239,6 +239,7 @@ func encodeScrape(w *writer, s *model.ScrapeConfig) {
 		w.endItem()
 		w.close()
 	}
+	discoveries(w, s.Discoveries)
 	encodeLimits(w, &s.Limits)
 	w.limit("native_histogram_bucket_limit", s.HistogramBuckets)
 	w.optBool("scrape_classic_histograms", s.ClassicHistograms)

@@ -36,6 +36,10 @@ func (w *writer) value(v model.Value) {
 		w.level++
 		w.items(v)
 		w.level--
+	case model.Secret:
+		encodeSecret(w, v)
+	case model.Identity:
+		encodeIdentity(w, v.Secret)
 	default:
 		w.buf = append(w.buf, ' ')
 		w.plainValue(v)

@@ -173,9 +173,20 @@ func (w *writer) boolean(k string, v bool) {
 
 // identity writes a user name or an id, which the agent does not hide.
 func (w *writer) identity(k, fileKey string, s model.Secret) {
+	switch {
+	case s.File != "":
+		w.str(fileKey, s.File)
+	case s.Present():
+		w.key(k)
+		encodeIdentity(w, s)
+	}
+}
+
+// encodeIdentity writes an identity after its key.
+func encodeIdentity(w *writer, s model.Secret) {
 	redact, inlined := w.redact, w.inlined
 	w.redact, w.inlined = redact && inlined == nil, nil
-	w.secret(k, fileKey, s)
+	encodeSecret(w, s)
 	w.redact, w.inlined = redact, inlined
 }
 

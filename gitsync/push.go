@@ -26,8 +26,12 @@ func (p *pass) push(ctx context.Context, from *start, c *plan.Change, out *publi
 		return nil
 	}
 	if !c.IsNeeded() {
+		p.seen = from.branch.Commit
 		p.remember(from)
 		return p.settle(c, nil)
+	}
+	if err := p.refuseContest(from, out.Reader); err != nil || p.report.Refused != nil {
+		return err
 	}
 	if err := p.describe(c, from.inputs, publish.Dry{}); err != nil || c.Refused != nil || p.options.DryRun {
 		return err
@@ -39,7 +43,7 @@ func (p *pass) push(ctx context.Context, from *start, c *plan.Change, out *publi
 	if err != nil || pushed.Commit.IsZero() {
 		return err
 	}
-	p.report.Commit = pushed.Commit.String()
+	p.seen, p.report.Commit = pushed.Commit, pushed.Commit.String()
 	return p.settle(c, &pushed)
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/hold"
@@ -73,6 +75,7 @@ type Syncer struct {
 	own     *repo.Pool     // nil if Options has one
 	batches *publish.Batches
 	memory  memory
+	seen    plumbing.Hash // the last tip of the output branch that was as this pipeline renders it; zero: none
 }
 
 // memory has the caches of the stages, which make later passes cheap. The sources have their own.

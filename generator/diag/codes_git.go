@@ -11,6 +11,7 @@ const (
 	Drift                Code = "drift"
 	DeletionGuard        Code = "deletion-guard"
 	AdoptionRefused      Code = "adoption-refused"
+	OutputContested      Code = "output-contested"
 	AdoptionCollision    Code = "adoption-collision"
 	NoteRefused          Code = "note-refused"
 	SubmoduleRefused     Code = "submodule-refused"
@@ -96,6 +97,12 @@ func outputCodes() []CodeInfo {
 			Code:    AdoptionRefused,
 			Summary: "The output path holds files, but no inventory of agentry.",
 			Help:    "Nothing is written. Choose another branch or path, or set `output.adopt: true` to write beside the files that are there.",
+		},
+		{
+			Code:    OutputContested,
+			Summary: "Another pipeline, or another specification of this one, writes to the same place of the same branch.",
+			Help: "Nothing is written, because the two would replace each other's output for ever. Run the pipeline in one place, or give one of them another branch or path. " +
+				"If this one was renamed, or shall take the branch over, set `output.adopt: true`.",
 		},
 		{
 			Code:    AdoptionCollision,

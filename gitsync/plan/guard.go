@@ -128,8 +128,8 @@ func (p *Plan) refuseOldSecrets(f *Findings) error {
 	return nil
 }
 
-// RefuseAdoption refuses to write to a path that has files of others and no inventory, unless the pipeline
-// adopts them. The branch must be open.
+// RefuseAdoption refuses to write to a path that has files of others and no inventory, or that of another pipeline,
+// unless the pipeline adopts them. The branch must be open.
 func RefuseAdoption(in Inputs, url string) (f Findings) {
 	output := &in.Pipeline.Spec.Output
 	hint := "choose another branch or path, or set output.adopt: true to move in beside the files that are there"
@@ -138,6 +138,11 @@ func RefuseAdoption(in Inputs, url string) (f Findings) {
 	}
 	if in.Branch.HasOthers && !output.Adopt {
 		f.refuse(diag.AdoptionRefused, "", hint, "branch %s of %s holds files at %q and no inventory of agentry: nothing is written", output.Branch, url, output.Path)
+	}
+	name := in.Pipeline.Metadata.Name
+	if inv := in.Branch.Inventory; inv != nil && inv.Pipeline != name && !output.Adopt && !output.Promotion.Mode.Proposes() {
+		f.refuse(diag.OutputContested, "", "give one of the two another output.branch or output.path; or, if this one was renamed or shall take the branch over, set output.adopt: true until it has written once",
+			"pipeline %s writes to branch %s of %s at %q, this one is %s: nothing is written", foreigntext.OneLine(inv.Pipeline), output.Branch, url, output.Path, name)
 	}
 	return f
 }

@@ -81,9 +81,9 @@ func (in *Inputs) Message(data pipeline.Message) (message string, warnings diag.
 func (in *Inputs) trailers() string {
 	var b strings.Builder
 	for _, src := range in.Sources {
-		fmt.Fprintf(&b, "Agentry-Source-Repo: %s\nAgentry-Source-Commit: %s\n", src.URL, src.Commit.Hash)
+		fmt.Fprintf(&b, "%s: %s\n%s: %s\n", repoTrailer, src.URL, commitTrailer, src.Commit.Hash)
 	}
-	fmt.Fprintf(&b, "Agentry-Version: %s\nAgentry-Config-Digest: %s\n", in.Version, configDigest(&in.Pipeline.Spec))
+	fmt.Fprintf(&b, "%s: %s\n%s: %s\n", versionTrailer, in.Version, configTrailer, configDigest(&in.Pipeline.Spec))
 	var authors []string
 	for _, src := range in.Sources {
 		who := foreigntext.Person(src.Commit.Author)

@@ -1,0 +1,67 @@
+package publish
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentry-dev/agentry/gitsync/foreigntext"
+)
+
+// The trailers that name the origin of a commit.
+const (
+	repoTrailer    = "Agentry-Source-Repo"
+	commitTrailer  = "Agentry-Source-Commit"
+	versionTrailer = "Agentry-Version"
+	configTrailer  = "Agentry-Config-Digest"
+)
+
+// Origin is what a commit of the output branch was rendered from.
+type Origin struct {
+	Repos, Commits []string // of the sources
+	Version        string   // of agentry
+	Config         string   // the digest of the specification; empty if the commit is not agentry's
+}
+
+// Origin returns what the inputs are.
+func (in *Inputs) Origin() Origin {
+	o := Origin{Version: in.Version, Config: configDigest(&in.Pipeline.Spec)}
+	for _, src := range in.Sources {
+		o.Repos, o.Commits = append(o.Repos, src.URL), append(o.Commits, src.Commit.Hash.String())
+	}
+	return o
+}
+
+// OriginOf reads the trailers of a message. Anybody can have written them.
+func OriginOf(message string) Origin {
+	var o Origin
+	for _, t := range foreigntext.Trailers(message) {
+		switch t.Key {
+		case repoTrailer:
+			o.Repos = append(o.Repos, t.Value)
+		case commitTrailer:
+			o.Commits = append(o.Commits, t.Value)
+		case versionTrailer:
+			o.Version = t.Value
+		case configTrailer:
+			o.Config = t.Value
+		}
+	}
+	return o
+}
+
+// Contests reports whether only another specification or version explains another output: the commits of the same
+// sources are not others.
+func (o Origin) Contests(other Origin) bool {
+	isOlder := slices.Equal(o.Repos, other.Repos) && !slices.Equal(o.Commits, other.Commits)
+	return o.Config != "" && (o.Config != other.Config || o.Version != other.Version) && !isOlder
+}
+
+// Equal reports whether two commits have the same origin.
+func (o Origin) Equal(other Origin) bool {
+	return o.Config == other.Config && o.Version == other.Version && slices.Equal(o.Repos, other.Repos) && slices.Equal(o.Commits, other.Commits)
+}
+
+// String returns the specification and the version, as errors show them.
+func (o Origin) String() string {
+	return fmt.Sprintf("%s %.12s, %s %s", configTrailer, foreigntext.OneLine(o.Config), versionTrailer, foreigntext.OneLine(o.Version))
+}

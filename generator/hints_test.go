@@ -228,6 +228,8 @@ func inWords() map[string][2]string {
 		"write its settings, or {} for none":                 {"docker:", "docker: {}"},
 		"write mysql":                                        {"mysqld_exporter", "mysql"},
 		"write static_configs, a service discovery":          {"- job_name: nothing", "- job_name: nothing\n      static_configs: [{targets: [localhost], labels: {__path__: /a}}]"},
+		"Flux would replace":                                 {"${INTERVAL:=30s}", "30s"},
+		"write the value; or annotate":                       {"${APP}", "web"},
 		"write the URL out":                                  {"${URL}", "https://mimir.example.com/push"},
 		"write the variable without quotes":                  {"\"$(SHARD)\"", "$(SHARD)"},
 		"write the lines as YAML":                            {"config: |", "config:"},

@@ -112,7 +112,7 @@ func (v variable) hint() string {
 	if v.container == reloader {
 		return "with an undefined $(NAME) the config reloader refuses every new configuration; define it by spec.containers for the container " + reloader
 	}
-	return "an undefined ${NAME} becomes empty; define it by spec.containers for the container " + agentContainer
+	return "an undefined ${NAME} becomes empty; define it by spec.containers for the container " + agentContainer + ", or write the value if Flux was meant to replace it"
 }
 
 // check checks a text of an object in which variables are expanded.

@@ -56,7 +56,7 @@ func Lookup(code Code) (CodeInfo, bool) {
 // Severities returns the severities that diagnostics with the code have, the most serious one first.
 func (c Code) Severities() []Severity {
 	switch c {
-	case BooleanKey, UnknownKind, PlainManifests,
+	case BooleanKey, UnknownKind, PlainManifests, FluxVariable,
 		SelectsNothing, UnknownNamespace, MissingServiceAccount, SelectedTwice, RendersNothing, NotRendered, FileAccessDenied, EnforcedLabel, OptionalMissing,
 		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError,
 		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, PodWarning,

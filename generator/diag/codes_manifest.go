@@ -24,6 +24,7 @@ const (
 	EncryptedSecret  Code = "encrypted-secret"
 	EncryptedFile    Code = "encrypted-file"
 	DuplicateObject  Code = "duplicate-object"
+	FluxVariable     Code = "flux-variable"
 )
 
 // manifestCodes documents what is found while manifests are read.
@@ -74,5 +75,7 @@ func manifestCodes() []CodeInfo {
 			"Nobody knows what it holds, so no object that may be in it counts as deleted. Hide it with .sourceignore if it is no manifest."},
 		{DuplicateObject, "Two documents define the same object.",
 			"Nobody can know which one is meant, so neither is used; the last good version stays. Remove one of them."},
+		{FluxVariable, "A variable such as ${CLUSTER} stands in a field, and nothing replaces it.",
+			"Flux replaces such variables when it applies a Kustomization with spec.postBuild. agentry reads the file as it is, so the field would hold the variable's name. Write the value. If it is meant as text, annotate the object with kustomize.toolkit.fluxcd.io/substitute: disabled, as Flux needs it, too."},
 	}
 }

@@ -61,6 +61,7 @@ func (p *parser) add(w written, value typed) {
 	}
 	object.Meta = value.GetObjectMeta().(*metav1.ObjectMeta)
 	*object.Meta = meta
+	found.variablesOfFlux(w, &meta)
 	p.result.Diags = append(p.result.Diags, found.diags(object)...)
 	if use && found.onlyUnknownFields() {
 		object.Digest, object.Value, object.Bytes = digest, value, size

@@ -1,0 +1,99 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// fluxVariable is a variable that Flux's kustomize-controller replaces when it applies a Kustomization with
+// spec.postBuild: ${NAME}, also with a shell's operators, as in ${NAME:=30s}. The name, which is the second group, has
+// the form that spec.postBuild.substitute demands. A second dollar before it makes it text.
+var fluxVariable = regexp.MustCompile(`(^|[^$])\$\{([A-Za-z_][A-Za-z0-9_]*)([-:=,^/#%][^}]*)?\}`)
+
+// fluxKeepsText is the annotation of objects in which Flux replaces nothing.
+const fluxKeepsText = "kustomize.toolkit.fluxcd.io/substitute"
+
+// expandedElsewhere are fields in which ${NAME} can mean something else: the agent's environment, a group of a
+// regular expression, or the shell of a container. What is wrong with it there is found later.
+var expandedElsewhere = map[string]bool{
+	"relabelings": true, "metricRelabelings": true, "relabelConfigs": true, "writeRelabelConfigs": true, "metricRelabelConfigs": true,
+	"externalLabels": true, "enforcedNamespaceLabel": true, "pipelineStages": true, "matchStages": true, "config": true, "remoteWrite": true, "clients": true, "proxyUrl": true,
+	"containers": true, "initContainers": true, "volumes": true,
+}
+
+// variablesOfFlux says of what was found in fields with a variable of Flux that the variable is the cause, and
+// reports such a variable in any other field: it would be used as text.
+func (f *findings) variablesOfFlux(w written, meta *metav1.ObjectMeta) {
+	if !strings.Contains(w.at.text, "${") || meta.Annotations[fluxKeepsText] == "disabled" {
+		return
+	}
+	search := substitutionSearch{findings: f, caused: map[string]int{}}
+	for i, found := range *f {
+		search.caused[found.path] = i
+	}
+	search.value("metadata.name", meta.Name, false)
+	search.value("metadata.namespace", meta.Namespace, false)
+	for _, key := range slices.Sorted(maps.Keys(meta.Labels)) {
+		search.value("metadata.labels["+key+"]", meta.Labels[key], false)
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.raw)) {
+		if key != "data" && key != "stringData" && key != "binaryData" { // a Secret's or ConfigMap's text is its user's
+			search.value(key, w.raw[key], false)
+		}
+	}
+}
+
+// substitutionSearch finds variables of Flux in an object.
+type substitutionSearch struct {
+	*findings
+	caused map[string]int // findings by path
+}
+
+func (s *substitutionSearch) value(path string, value any, elsewhere bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			s.value(join(path, key), value[key], elsewhere || expandedElsewhere[key])
+		}
+	case []any:
+		for i, item := range value {
+			s.value(fmt.Sprintf("%s[%d]", path, i), item, elsewhere)
+		}
+	case string:
+		if strings.Contains(value, "${") {
+			s.text(path, value, elsewhere)
+		}
+	}
+}
+
+func (s *substitutionSearch) text(path, text string, elsewhere bool) {
+	match := fluxVariable.FindStringSubmatch(text)
+	if match == nil || !diag.MayQuote("", match[2]) {
+		return
+	}
+	variable := "${" + match[2] + "}" // without a default, which may be a credential
+	const hint = "write the value; or annotate the object with " + fluxKeepsText + ": disabled if it is meant as text"
+	if i, found := s.caused[path]; found {
+		(*s.findings)[i].hint = "Flux would replace " + variable + ", and agentry reads it as it is: write the value"
+	} else if !elsewhere {
+		s.warn(diag.FluxVariable, path, variable+" is used as text: Flux would replace it, and nothing does so here", hint)
+	}
+}
+
+// join returns the path of a field of an object.
+func join(path, key string) string {
+	switch {
+	case path == "":
+		return key
+	case strings.ContainsAny(key, "./"):
+		return path + "[" + key + "]"
+	}
+	return path + "." + key
+}

@@ -145,7 +145,7 @@ func (out *Output) Refuse(unit string, d diag.Diagnostic) *Unit {
 
 // collect gathers what was found.
 func (out *Output) collect() {
-	list := slices.Concat(out.renderer.set.Diags(), out.between, out.misplaced)
+	list := slices.Concat(out.SpareUnused(out.renderer.set.Diags()), out.between, out.misplaced)
 	for _, u := range out.Units {
 		list = append(list, u.diags...)
 	}

@@ -84,24 +84,27 @@ func hasBelow(files sourceFiles, dir string) bool {
 	return false
 }
 
-// usable are the objects that can be read, and those that are there and cannot.
+// usable are the objects that can be read, and those that are there and cannot. Several definitions of a Namespace with
+// the same labels are one.
 func usable(sources []sourceFiles) (docs, map[manifest.ID]bool) {
-	objects, unusable, count := docs{}, map[manifest.ID]bool{}, map[manifest.ID]int{}
+	objects, unusable, ambiguous := docs{}, map[manifest.ID]bool{}, map[manifest.ID]bool{}
 	for _, files := range sources {
 		for _, list := range files {
 			for _, d := range list {
 				switch {
 				case d.readable():
+					if other, there := objects[d.id()]; there && (d.kind != "Namespace" || d.team != other.team) {
+						ambiguous[d.id()] = true
+					}
 					objects[d.id()] = d
-					count[d.id()]++
 				case d.fault == invalid:
 					unusable[d.id()] = true
 				}
 			}
 		}
 	}
-	for id, n := range count {
-		if delete(unusable, id); n > 1 {
+	for id := range maps.Clone(objects) {
+		if delete(unusable, id); ambiguous[id] {
 			delete(objects, id)
 			unusable[id] = true
 		}

@@ -82,6 +82,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	if in.Rendered.Refused != nil {
 		return nil, fmt.Errorf("render the inputs: %w", in.Rendered.Refused)
 	}
+	p.report.Diags = in.Rendered.SpareUnused(p.report.Diags)
 	planned, err := plan.Decide(in)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func (c Code) Severities() []Severity {
 		return []Severity{Info}
 	case MissingTargetNamespace, ReadsAgentFile:
 		return []Severity{Warning, Info}
-	case EmptyInput, NoAgent, UnknownField, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
+	case EmptyInput, NoAgent, UnknownField, InvalidMetadata, InvalidSecret, DuplicateObject, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
 		IncompleteAuth, MissingSecret, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
 		SourcePathMissing, PipelineInvalid:
 		return []Severity{Error, Warning}

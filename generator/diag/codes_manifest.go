@@ -30,6 +30,7 @@ const (
 // manifestCodes documents what is found while manifests are read.
 func manifestCodes() []CodeInfo {
 	const leftOut = " The object is held, or left out if it has no last good version."
+	const unused = " For a Secret, ConfigMap or Namespace that nothing uses it is a warning."
 	return []CodeInfo{
 		{EmptyInput, "A path that is named holds no manifest.",
 			"A pipe may have failed, or the path is misspelt. render takes it for a mistake and writes nothing. If it is meant, use --allow-empty."},
@@ -62,19 +63,19 @@ func manifestCodes() []CodeInfo {
 		{InvalidField, "A field has the wrong type or a value that the kind's CRD does not allow.",
 			"The API server would refuse the object." + leftOut},
 		{InvalidMetadata, "A name, namespace, label or annotation is not one that Kubernetes allows.",
-			"The API server would refuse the object." + leftOut},
+			"The API server would refuse the object." + leftOut + unused},
 		{MissingNamespace, "An object has no namespace, and no default namespace is set.",
 			"Without one nobody knows what the object belongs to." + leftOut},
 		{DefaultNamespace, "A monitor without a namespace looks for its targets in the default namespace.",
 			"Without a namespaceSelector a monitor looks in its own namespace, and that is the default namespace of the pipeline. If the targets are elsewhere, none are found: set metadata.namespace or the namespaceSelector."},
 		{InvalidSecret, "The data of a Secret or ConfigMap cannot be read.",
-			"The API server would refuse the object. The message never shows the data." + leftOut},
+			"The API server would refuse the object. The message never shows the data." + leftOut + unused},
 		{EncryptedSecret, "An object is encrypted by SOPS.",
 			"agentry reads a Secret or ConfigMap as if it were not there. References to it are rendered, and the cluster resolves them. For other kinds an encrypted value is an error." + leftOut},
 		{EncryptedFile, "A file is encrypted by git-crypt.",
 			"Nobody knows what it holds, so no object that may be in it counts as deleted. Hide it with .sourceignore if it is no manifest."},
 		{DuplicateObject, "Two documents define the same object.",
-			"Nobody can know which one is meant, so neither is used; the last good version stays. Remove one of them."},
+			"Nobody can know which one is meant, so neither is used; the last good version stays. Remove one of them. Namespaces with the same labels are one." + unused},
 		{FluxVariable, "A variable such as ${CLUSTER} stands in a field, and nothing replaces it.",
 			"Flux replaces such variables when it applies a Kustomization with spec.postBuild. agentry reads the file as it is, so the field would hold the variable's name. Write the value. If it is meant as text, annotate the object with kustomize.toolkit.fluxcd.io/substitute: disabled, as Flux needs it, too."},
 	}

@@ -16,6 +16,10 @@ import (
 func randomFile(random *rand.Rand, name string) manifest.Result {
 	text := ""
 	for range random.IntN(4) {
+		if random.IntN(4) == 0 {
+			text += fmt.Sprintf("---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ns%d, labels: {team: t%d}}\n", random.IntN(3), random.IntN(2))
+			continue
+		}
 		kind := []string{"ServiceMonitor", "PodMonitor"}[random.IntN(2)]
 		spec := map[string]string{"ServiceMonitor": "{selector: {}, endpoints: []}", "PodMonitor": "{selector: {}, podMetricsEndpoints: []}"}[kind]
 		if random.IntN(12) == 0 {
@@ -86,6 +90,7 @@ func contents(s *manifest.Set) map[string][]string {
 	list("all", s.All())
 	list("service monitors", s.Kind("ServiceMonitor"))
 	list("pod monitors", s.Kind("PodMonitor"))
+	list("namespaces", s.Kind("Namespace"))
 	list("left out", s.LeftOut())
 	for i, group := range s.Duplicates() {
 		list(fmt.Sprint("duplicates ", i), group)

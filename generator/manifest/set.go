@@ -14,8 +14,9 @@ type Set struct {
 	duplicates [][]*Object
 	leftOut    []*Object
 	named      map[ID]Named
-	broken     []string // the kinds that broken documents name; "" is any
-	shadowing  bool     // an object of the set has other definitions, which are left out
+	broken     []string    // the kinds that broken documents name; "" is any
+	shadowing  bool        // an object of the set has other definitions, which are left out
+	repeated   map[ID]bool // Namespaces with several equal definitions, of which the set has the first
 	names      *names
 }
 
@@ -31,16 +32,20 @@ func (n *names) same(other *names) bool {
 }
 
 // NewSet merges results in any order. Objects with the same identity are all left out, even equal ones:
-// otherwise editing the wrong one would have no effect. See [Set.Duplicates].
+// otherwise editing the wrong one would have no effect. See [Set.Duplicates]. Only Namespaces with the same labels are
+// one: each of several folders may define the Namespace that it needs.
 func NewSet(results ...Result) *Set {
 	all := sorted(results)
-	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}, named: map[ID]Named{}, names: &names{}}
+	s := &Set{objects: make([]*Object, 0, len(all)), byKind: map[string][]*Object{}, named: map[ID]Named{}, names: &names{}, repeated: map[ID]bool{}}
 	for i, end := 0, 0; i < len(all); i = end {
 		for end = i + 1; end < len(all) && all[end].ID == all[i].ID; end++ {
 		}
-		if end-i > 1 {
+		if !AreOne(all[i:end]) {
 			s.duplicates = append(s.duplicates, slices.Clone(all[i:end]))
 			continue
+		}
+		if end-i > 1 {
+			s.repeated[all[i].ID] = true
 		}
 		s.add(all[i])
 	}
@@ -88,6 +93,15 @@ func sorted(results []Result) []*Object {
 	return all
 }
 
+// AreOne reports whether definitions of the same identity define one object: there is one, or they are Namespaces with
+// the same labels, which are all that is read of a Namespace.
+func AreOne(definitions []*Object) bool {
+	first := definitions[0]
+	return len(definitions) == 1 || !slices.ContainsFunc(definitions, func(o *Object) bool {
+		return o.Kind != NamespaceKind || !maps.Equal(o.Meta.Labels, first.Meta.Labels)
+	})
+}
+
 func (s *Set) add(o *Object) {
 	s.objects = append(s.objects, o)
 	s.byKind[o.Kind] = append(s.byKind[o.Kind], o)
@@ -115,7 +129,7 @@ func find(sorted []*Object, id ID) (int, bool) {
 // Replace returns a set in which the objects replace those with the same identities. It only copies pointers.
 // It returns false if the set lacks one of the identities; then call [NewSet] with all results.
 func (s *Set) Replace(objects []*Object) (*Set, bool) {
-	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, named: s.named, broken: s.broken, shadowing: s.shadowing, names: s.names}
+	out := &Set{objects: slices.Clone(s.objects), byKind: maps.Clone(s.byKind), duplicates: s.duplicates, leftOut: s.leftOut, named: s.named, broken: s.broken, shadowing: s.shadowing, repeated: s.repeated, names: s.names}
 	copied := map[string]bool{}
 	for _, o := range objects {
 		i, found := find(out.objects, o.ID)
@@ -139,7 +153,7 @@ func (s *Set) Replace(objects []*Object) (*Set, bool) {
 func (s *Set) Change(gone, came []*Object) (*Set, bool) {
 	changes := make(map[ID]*Object, len(came))
 	for _, o := range gone {
-		if s.Get(o.ID) != o {
+		if s.Get(o.ID) != o || s.repeated[o.ID] {
 			return nil, false
 		}
 		changes[o.ID] = nil
@@ -191,7 +205,7 @@ func (s *Set) With(objects map[ID]*Object) *Set {
 	for id, o := range objects {
 		present[id] = o != nil
 	}
-	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, named: s.named, broken: s.broken, names: &names{of: s.names, present: present}}
+	out := &Set{byKind: maps.Clone(s.byKind), duplicates: s.duplicates, named: s.named, broken: s.broken, repeated: s.repeated, names: &names{of: s.names, present: present}}
 	out.objects = with(s.objects, objects)
 	kinds := map[string]map[ID]*Object{}
 	for id, o := range objects {

@@ -225,11 +225,12 @@ func (l *LastGood) atBase(id manifest.ID) (*manifest.Object, error) {
 			}
 		}
 	}
-	if len(all) != 1 {
+	if len(all) == 0 || !manifest.AreOne(all) {
 		return nil, nil
 	}
-	l.origins[all[0]] = origin
-	return all[0], nil
+	last := all[len(all)-1]
+	l.origins[last] = origin
+	return last, nil
 }
 
 // CommitRef names an input commit in records and reports.

@@ -63,7 +63,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 // the given severity.
 func (in *input) render(empty diag.Severity) *generator.Output {
 	out := generator.Render(in.set, in.options, nil)
-	out.Diags = append(out.Diags, in.diags...)
+	out.Diags = append(out.Diags, out.SpareUnused(in.diags)...)
 	if !in.mayBeEmpty {
 		out.Diags = append(out.Diags, in.empty(out, empty)...)
 	}

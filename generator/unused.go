@@ -1,0 +1,39 @@
+package generator
+
+import (
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// SpareUnused makes warnings of the errors in Secrets, ConfigMaps and Namespaces that nothing uses: repositories hold
+// many that are not agentry's business. A Secret or ConfigMap is used if a hierarchy refers to it, a Namespace if an
+// object of another kind is in it.
+func (out *Output) SpareUnused(list diag.List) diag.List {
+	list = slices.Clone(list)
+	for i, d := range list {
+		id := manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
+		if d.Severity == diag.Error && id.Name != "" && isReferredTo(id.Kind) && !out.uses(id) {
+			list[i].Severity = diag.Warning
+		}
+	}
+	return list
+}
+
+// isReferredTo reports whether objects of a kind matter only where something uses them.
+func isReferredTo(kind string) bool {
+	return kind == "Secret" || kind == "ConfigMap" || kind == manifest.NamespaceKind
+}
+
+func (out *Output) uses(id manifest.ID) bool {
+	if id.Kind != manifest.NamespaceKind {
+		return slices.ContainsFunc(out.Units, func(u *Unit) bool {
+			_, found := u.basis.dependencies[id]
+			return found
+		})
+	}
+	isIn := func(o *manifest.Object) bool { return o.Namespace == id.Name && !isReferredTo(o.Kind) }
+	set := out.renderer.set
+	return slices.ContainsFunc(set.All(), isIn) || slices.ContainsFunc(set.LeftOut(), isIn)
+}

@@ -7,6 +7,8 @@ const (
 	FileTooLarge     Code = "file-too-large"
 	SymlinkRefused   Code = "symlink-refused"
 	PlainManifests   Code = "kustomization-not-built"
+	BuildFailed      Code = "build-failed"
+	BuildRefused     Code = "build-refused"
 	NotUTF8          Code = "not-utf8"
 	InvalidYAML      Code = "invalid-yaml"
 	DuplicateKey     Code = "duplicate-key"
@@ -40,8 +42,12 @@ func manifestCodes() []CodeInfo {
 			"It is not read, and no object that may be in it counts as deleted. Split it, or keep it out of the paths that are read."},
 		{SymlinkRefused, "A symbolic link leads out of the folder that is read, or in a circle.",
 			"It is not followed. Put a copy of the file in its place, or name the link's target as a path of its own."},
-		{PlainManifests, "A folder has a kustomization.yaml, but kustomize is not run.",
-			"The folder's files are read as plain manifests. If patches or generators matter, run kustomize first and let agentry read the result."},
+		{PlainManifests, "A folder has a kustomization.yaml, but it is not built.",
+			"build: plain is set, so the folder's files are read as plain manifests, and patches as objects. With build: auto, the default, the kustomization is built."},
+		{BuildFailed, "A kustomization cannot be built.",
+			"None of its objects is read, and none counts as deleted: they are held, or left out if there are no last good versions. Other kustomizations are built. kustomize's own words are not shown, as they can hold values of Secrets: run kustomize build to see them."},
+		{BuildRefused, "A kustomization needs what agentry does not do while it builds: read from other machines or outside of the repository, run plugins, or render charts.",
+			"None of its objects is read, as if it could not be built. Put a copy of what it needs into the repository."},
 		{NotUTF8, "A document holds bytes that are not UTF-8.",
 			"The document is left out, and no object that may be in it counts as deleted. Save the file as UTF-8."},
 		{InvalidYAML, "A document is not valid YAML or JSON.",

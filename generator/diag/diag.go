@@ -52,6 +52,7 @@ type Diagnostic struct {
 	File     string
 	Line     int
 	Column   int
+	BuiltBy  string // the file of the kustomization that made the object of what File says; may be empty
 	Object   Object
 	Units    []string // namespace/name of the GrafanaAgents that it concerns
 	// Related are the other objects that the problem depends on: the other one of a pair, or the Secret or
@@ -66,7 +67,7 @@ func (d Diagnostic) String() string {
 
 // Same reports whether two diagnostics report the same problem of the same object.
 func (d Diagnostic) Same(other Diagnostic) bool {
-	return d.Object == other.Object && d.Source == other.Source && d.String() == other.String()
+	return d.Object == other.Object && d.Source == other.Source && d.BuiltBy == other.BuiltBy && d.String() == other.String()
 }
 
 // Advice returns the message with the hint, on one line.
@@ -119,6 +120,7 @@ func (l List) Sort() {
 			cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.BuiltBy, b.BuiltBy),
 			cmp.Compare(a.Code, b.Code),
 			cmp.Compare(a.Object.String(), b.Object.String()),
 			cmp.Compare(a.Message, b.Message),

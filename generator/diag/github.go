@@ -53,6 +53,9 @@ func githubMessage(d Diagnostic) string {
 	if name := d.Object.String(); name != "" {
 		m = OneLine(name) + ": " + m
 	}
+	if d.BuiltBy != "" {
+		m += "\nbuilt by: " + OneLine(d.BuiltBy)
+	}
 	if d.Hint != "" {
 		m += "\nhint: " + d.Hint
 	}

@@ -17,6 +17,7 @@ type JSONDiagnostic struct {
 	File     string   `json:"file"`
 	Line     int      `json:"line"`
 	Column   int      `json:"column"`
+	BuiltBy  string   `json:"builtBy"`
 	Object   *Object  `json:"object"`
 	Source   string   `json:"source"`
 	Units    []string `json:"units"`
@@ -40,7 +41,7 @@ func NewJSON(list List) []JSONDiagnostic {
 func newJSONDiagnostic(d Diagnostic) JSONDiagnostic {
 	j := JSONDiagnostic{
 		Severity: d.Severity, Code: d.Code, Message: d.Message, Hint: d.Hint,
-		File: d.File, Line: d.Line, Column: d.Column, Source: d.Source, Units: d.Units, Related: d.Related,
+		File: d.File, Line: d.Line, Column: d.Column, BuiltBy: d.BuiltBy, Source: d.Source, Units: d.Units, Related: d.Related,
 	}
 	if d.Object != (Object{}) {
 		j.Object = &d.Object

@@ -54,6 +54,9 @@ func (t Text) one(d Diagnostic) string {
 	}
 	b.WriteString(indented(d.Message) + "\n")
 	b.WriteString(t.quote(d))
+	if d.BuiltBy != "" {
+		b.WriteString("  built by: " + OneLine(d.BuiltBy) + "\n")
+	}
 	if d.Source != "" {
 		b.WriteString("  source: " + OneLine(d.Source) + "\n")
 	}

@@ -13,6 +13,7 @@ import (
 type document struct {
 	source, file string
 	*content
+	origin Origin // nil if it was not built
 }
 
 // content is the text of a document, shared by all files with the same content. To save memory it keeps only the
@@ -74,9 +75,9 @@ func (p place) find(path string) (key, value *yaml.Node, found bool) {
 	if len(root.Content) == 0 {
 		return nil, nil, false
 	}
-	key, value, rest := walk(root.Content[0], p.prefix)
+	key, value, rest := Walk(root.Content[0], p.prefix)
 	if rest == "" && path != "" {
-		key, value, rest = walk(value, path)
+		key, value, rest = Walk(value, path)
 	}
 	return key, value, rest == ""
 }
@@ -89,10 +90,21 @@ func (p place) has(path string) bool {
 
 // position returns the position of a path in the file.
 func (p place) position(path string) (line, column int) {
-	if _, value, found := p.find(""); found {
-		return p.inFile(positionIn(p.text, value, path))
+	_, line, column = p.locate(path)
+	return line, column
+}
+
+// locate returns the file and the position of a path.
+func (p place) locate(path string) (file string, line, column int) {
+	if p.origin != nil {
+		return p.origin.Find(p.text, strings.TrimSuffix(strings.TrimPrefix(p.prefix+"."+path, "."), "."))
 	}
-	return p.inFile(1, 1)
+	line, column = 1, 1
+	if _, value, found := p.find(""); found {
+		line, column = PositionIn(p.text, value, path)
+	}
+	line, column = p.inFile(line, column)
+	return p.file, line, column
 }
 
 // offsetPosition returns the line and column (from 1, in bytes) of an offset.

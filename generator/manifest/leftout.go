@@ -101,6 +101,6 @@ func (s *Set) standIn(group []*Object) *Object {
 
 // definedAt returns where the object begins, for a message about another object.
 func (o *Object) definedAt(other *Object) string {
-	line, column := o.Position("")
-	return o.placeSeenFrom(other, line, column)
+	file, line, column := o.at.locate("")
+	return o.placeSeenFrom(other, file, line, column)
 }

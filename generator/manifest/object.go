@@ -17,6 +17,19 @@ type File struct {
 	Data   []byte
 }
 
+// Built is one document that was built from files.
+type Built struct {
+	Text   []byte
+	Origin Origin
+}
+
+// Origin finds where the fields of a built document were written.
+type Origin interface {
+	// Find returns the file and the position of the field at path in the document with that text, or of its nearest parent. The
+	// line is 0 if only the file is known.
+	Find(text, path string) (file string, line, column int)
+}
+
 // ID identifies an object, in whatever file it is. It has no group, because all kinds that agentry reads have
 // different names.
 type ID struct {
@@ -96,12 +109,12 @@ func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format strin
 	if path != "" {
 		message = strings.TrimSuffix(path, ">") + ": " + message
 	}
-	line, column := o.Position(path)
-	return diag.Diagnostic{
-		Severity: severity, Code: code, Message: message,
-		Source: o.at.source, File: o.at.file, Line: line, Column: column,
-		Object: o.Ref(),
+	d := diag.Diagnostic{Severity: severity, Code: code, Message: message, Source: o.at.source, Object: o.Ref()}
+	d.File, d.Line, d.Column = o.at.locate(path)
+	if d.File != o.at.file {
+		d.BuiltBy = o.at.file
 	}
+	return d
 }
 
 // Found returns a finding as a diagnostic about the object.
@@ -123,6 +136,10 @@ func (o *Object) Found(f diag.Finding) diag.Diagnostic {
 // of the value.
 func (o *Object) Position(path string) (line, column int) { return o.at.position(path) }
 
+// Written returns the file that a person wrote the object to, and the position in it. It differs from [Object.File] if
+// the object was built.
+func (o *Object) Written() (file string, line, column int) { return o.at.locate("") }
+
 // ValuePosition returns the position in the file of a line and column (from 1) in the text of the field at path.
 func (o *Object) ValuePosition(path string, line, column int) (int, int) {
 	return o.at.position(fmt.Sprintf("%s>%d:%d", path, line, column))
@@ -130,14 +147,17 @@ func (o *Object) ValuePosition(path string, line, column int) (int, int) {
 
 // SeenFrom names the object in a message about another object, with the position of its field at path.
 func (o *Object) SeenFrom(other *Object, path string) string {
-	line, _ := o.Position(path)
-	return o.ID.String() + " (" + o.placeSeenFrom(other, line, 0) + ")"
+	file, line, _ := o.at.locate(path)
+	return o.ID.String() + " (" + o.placeSeenFrom(other, file, line, 0) + ")"
 }
 
-// placeSeenFrom returns a position in the object's file. It names the source only if the other object has a
-// different one.
-func (o *Object) placeSeenFrom(other *Object, line, column int) string {
-	place := diag.Diagnostic{File: o.at.file, Line: line, Column: column}.Position()
+// placeSeenFrom returns a position of the object. It names the source, and what built the object, only if the other
+// object has a different one.
+func (o *Object) placeSeenFrom(other *Object, file string, line, column int) string {
+	place := diag.Diagnostic{File: file, Line: line, Column: column}.Position()
+	if file != o.at.file && o.at.file != other.at.file {
+		place += " by " + o.at.file
+	}
 	if o.at.source != other.at.source {
 		place += " of " + o.at.source
 	}

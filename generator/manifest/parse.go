@@ -118,7 +118,27 @@ func Parse(f File, opts Options) Result {
 		}
 		p.document(doc)
 	}
-	if opts.UnknownFields == IgnoreUnknownFields {
+	return p.finish()
+}
+
+// ParseBuilt reads documents that were built from files. Their objects belong to the file that says how they are built,
+// and findings name the place where a person wrote what is wrong. [MaxFileBytes] does not bound them.
+func ParseBuilt(f File, docs []Built, opts Options) Result {
+	if opts.Compatibility == "" {
+		opts.Compatibility = Operator
+	}
+	p := &parser{file: f, opts: opts}
+	line := 1
+	for _, doc := range docs {
+		p.origin = doc.Origin
+		p.document(stream.Document{Text: doc.Text, Line: line, Column: 1})
+		line += bytes.Count(doc.Text, []byte("\n")) + 1 // keeps their order
+	}
+	return p.finish()
+}
+
+func (p *parser) finish() Result {
+	if p.opts.UnknownFields == IgnoreUnknownFields {
 		return p.result.IgnoreUnknownFields(nil)
 	}
 	return p.result
@@ -132,7 +152,7 @@ func (r Result) At(path string) Result {
 		for i, o := range objects {
 			moved := *o
 			if documents[o.at.document] == nil {
-				documents[o.at.document] = &document{o.at.source, path, o.at.content}
+				documents[o.at.document] = &document{o.at.source, path, o.at.content, o.at.origin}
 			}
 			moved.at.document = documents[o.at.document]
 			out[i] = &moved
@@ -156,6 +176,7 @@ func ParsingBytes(size int64) int64 {
 type parser struct {
 	file   File
 	opts   Options
+	origin Origin // of the document at hand, if it was built
 	result Result
 }
 
@@ -163,10 +184,17 @@ type parser struct {
 func (p *parser) broken(code diag.Code, line, column int, message, hint, text string) {
 	p.result.Broken++
 	p.result.BrokenKinds = append(p.result.BrokenKinds, kindsNamed(text)...)
-	p.result.Diags = append(p.result.Diags, diag.Diagnostic{
-		Severity: diag.Error, Code: code, Message: message, Hint: hint,
-		Source: p.file.Source, File: p.file.Path, Line: line, Column: column,
-	})
+	p.report(diag.Diagnostic{Severity: diag.Error, Code: code, Message: message, Hint: hint, Line: line, Column: column}, text)
+}
+
+// report adds a diagnostic about a document with that text.
+func (p *parser) report(d diag.Diagnostic, text string) {
+	d.Source, d.File = p.file.Source, p.file.Path
+	if p.origin != nil {
+		d.BuiltBy = d.File
+		d.File, d.Line, d.Column = p.origin.Find(text, "")
+	}
+	p.result.Diags = append(p.result.Diags, d)
 }
 
 // kindLine finds the kind of an object in a text that need not be YAML. An object in a list is indented.
@@ -190,7 +218,7 @@ func kindsNamed(text string) []string {
 func (p *parser) document(d stream.Document) {
 	// One copy, which the object and its strings share, so that the file's bytes can be freed.
 	text := string(d.Text)
-	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}}
+	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin}
 	if !utf8.ValidString(text) {
 		line, column := doc.inFile(offsetPosition(text, firstInvalid(text)))
 		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", orHide("save the file as UTF-8", text), text)
@@ -231,10 +259,10 @@ func orHide(hint, text string) string {
 // note warns about a key that YAML reads as a boolean.
 func (p *parser) note(doc *document, n yamlvalue.Note) {
 	line, column := doc.inFile(n.Line, n.Column)
-	p.result.Diags = append(p.result.Diags, diag.Diagnostic{
+	p.report(diag.Diagnostic{
 		Severity: diag.Warning, Code: diag.BooleanKey, Message: fmt.Sprintf("the key %s is a boolean, and is read as %q", n.Key, n.Value),
-		Hint: fmt.Sprintf("quote it: %q", n.Key), Source: p.file.Source, File: p.file.Path, Line: line, Column: column,
-	})
+		Hint: fmt.Sprintf("quote it: %q", n.Key), Line: line, Column: column,
+	}, doc.text)
 }
 
 func codeOf(reason yamlvalue.Reason) diag.Code {

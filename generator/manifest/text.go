@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// positionIn returns the position in a text of a path below a node: of the key, or of the value if it has no
-// key. It follows paths into a text that a scalar holds.
-func positionIn(text string, node *yaml.Node, path string) (line, column int) {
-	key, value, rest := walk(node, path)
+// PositionIn returns the position in a text of a path below a node: of the key, or of the value if it has no
+// key. It follows paths into a text that a scalar holds. Paths are those of [Object.Diag].
+func PositionIn(text string, node *yaml.Node, path string) (line, column int) {
+	key, value, rest := Walk(node, path)
 	if inner, ok := strings.CutPrefix(rest, ">"); ok && resolved(value).Kind == yaml.ScalarNode {
 		value = resolved(value)
 		line, column = positionInText(value.Value, inner)
@@ -38,7 +38,7 @@ func positionInText(text, path string) (line, column int) {
 	if len(root.Content) == 0 {
 		return 1, 1
 	}
-	return positionIn(text, root.Content[0], path)
+	return PositionIn(text, root.Content[0], path)
 }
 
 // around converts a position in the text that a scalar holds to a position in the text around it. If the scalar

@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/folder"
@@ -38,11 +39,16 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if err != nil {
 		return nil, err
 	}
+	mode, err := command.Choice(flags, "build", inputs.Modes())
+	if err != nil {
+		return nil, err
+	}
 	if len(paths) == 0 {
 		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input", "no PATH is given")
 	}
 	read, err := folder.Read(ctx, paths, folder.Options{
 		Manifest: parsing,
+		Build:    inputs.Mode(mode),
 		Stdin:    e.Stdin,
 		Skip:     outdir.Is,
 	})

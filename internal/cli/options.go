@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -19,6 +20,7 @@ import (
 func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
+		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations, kustomize demands one in each PATH, plain builds nothing"},
 		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
 		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of a field that its kind does not have: error, or warn to render the object without it"},
 		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},

@@ -2,6 +2,7 @@ package folder
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -16,13 +17,17 @@ const stdin = "-"
 type file struct {
 	name string // as in reports
 	path string // on disk
+	root *built // nil unless it stands for what its kustomization builds
 }
 
 // errTooLarge is a file of more than [manifest.MaxFileBytes].
 var errTooLarge = errors.New("too large")
 
 // parse reads and parses the file, and returns its text as well.
-func (f file) parse(opts Options) (manifest.Result, []byte) {
+func (f file) parse(ctx context.Context, opts Options) (manifest.Result, []byte) {
+	if f.root != nil {
+		return f.root.build(ctx, opts.Manifest), nil
+	}
 	data, err := f.read(opts.Stdin)
 	switch {
 	case errors.Is(err, errTooLarge):

@@ -5,6 +5,8 @@
 // internal folders of a mounted ConfigMap. A path that is named itself is read whatever its
 // name. No file is read twice, even if several paths and links lead to it.
 //
+// Kustomizations are built if [Options] say so, as package inputs says: what belongs to one is not read by itself.
+//
 // It ignores what .sourceignore files hide, as package sourceignore says. They are read from
 // the top of the repository that a path is in; outside of repositories, from the outermost
 // folder that was named.
@@ -23,6 +25,7 @@ import (
 	"io"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -30,6 +33,8 @@ import (
 type Options struct {
 	// Manifest says how manifests are parsed.
 	Manifest manifest.Options
+	// Build says what is built. The paths are the roots, or are searched for them. Empty builds nothing.
+	Build inputs.Mode
 	// Stdin is read for the path "-". Nil is an empty one.
 	Stdin io.Reader
 	// Skip, if it is not nil, reports whether a folder is not read. It gets the path of every folder
@@ -73,18 +78,21 @@ func (in *Input) Text(name string) []byte {
 // Read reads the manifests at the paths, in which "-" is standard input.
 func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 	w := newWalk(paths, opts.Skip)
+	if err := w.findRoots(ctx, opts.Build); err != nil {
+		return nil, err
+	}
 	for _, path := range paths {
 		if err := w.add(ctx, path); err != nil {
 			return nil, err
 		}
 	}
-	in := &Input{Results: make([]manifest.Result, len(w.files)), Files: len(w.files), Hidden: len(w.hidden), files: map[string]file{}}
+	in := &Input{Results: make([]manifest.Result, len(w.files)), Hidden: len(w.hidden), files: map[string]file{}}
 	fault.Each(len(w.files), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}
 		var data []byte
-		in.Results[i], data = w.files[i].parse(opts)
+		in.Results[i], data = w.files[i].parse(ctx, opts)
 		if w.files[i].name == stdin {
 			in.stdin = data // there is one such file, so one worker writes
 		}
@@ -100,7 +108,14 @@ func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 	}
 	in.Results = append(in.Results, w.result)
 	for _, f := range w.files {
-		in.files[f.name] = f
+		if f.root == nil {
+			in.files[f.name] = f
+			continue
+		}
+		for _, part := range f.root.parts {
+			in.files[part.name] = part
+		}
 	}
+	in.Files = len(in.files)
 	return in, nil
 }

@@ -236,7 +236,7 @@ func asNobody(t *testing.T) {
 
 func TestUnreadableFileTakesNothingDown(t *testing.T) {
 	f := file{name: "gone.yaml", path: filepath.Join(t.TempDir(), "gone.yaml")}
-	result, _ := f.parse(Options{})
+	result, _ := f.parse(t.Context(), Options{})
 	if result.Broken != 1 || len(result.Diags) != 1 || result.Diags[0].String() !=
 		"gone.yaml: error[unreadable-file]: cannot be read: no such file or directory" {
 		t.Errorf("result %+v", result)

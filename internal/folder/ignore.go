@@ -9,14 +9,17 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
 // root is the folder that the rules of .sourceignore files are relative to: the repository that a path
-// is in, else the outermost folder that was named.
+// is in, else the current folder if kustomizations are built, else the outermost folder that was named.
 type root struct {
 	path  string // on disk
 	rules sourceignore.Rules
 	read  map[string]bool // folders in it whose .sourceignore was read, or does not exist
+
+	layout *inputs.Layout // nil if nothing is built
 }
 
 // place is a file or a folder, and its path in its root.
@@ -28,7 +31,7 @@ type place struct {
 
 // inner is a place in a folder.
 func (p place) inner(name string) place {
-	return place{file{filepath.Join(p.name, name), filepath.Join(p.path, name)}, p.root, path.Join(p.in, name)}
+	return place{file{name: filepath.Join(p.name, name), path: filepath.Join(p.path, name)}, p.root, path.Join(p.in, name)}
 }
 
 // hidden reports whether rules hide the file.
@@ -41,16 +44,16 @@ func (p place) hiddenWhole() bool { return p.hidden() || p.root.rules.Ignores(pa
 func (w *walk) locate(f file, isDir bool) place {
 	folder := f
 	if !isDir {
-		folder = file{filepath.Dir(f.name), filepath.Dir(f.path)}
+		folder = file{name: filepath.Dir(f.name), path: filepath.Dir(f.path)}
 	}
-	top := cmp.Or(repository(folder.path), w.outermost(folder.path), folder.path)
+	top := cmp.Or(repository(folder.path), w.here(folder.path), w.outermost(folder.path), folder.path)
 	r := w.roots[top]
 	if r == nil {
 		r = &root{path: top, rules: sourceignore.Rules{}, read: map[string]bool{}}
 		w.roots[top] = r
 	}
 	at := place{f, r, r.relative(f.path)}
-	for up := (place{folder, r, r.relative(folder.path)}); ; up = (place{file{filepath.Join(up.name, ".."), filepath.Dir(up.path)}, r, path.Dir(up.in)}) {
+	for up := (place{folder, r, r.relative(folder.path)}); ; up = (place{file{name: filepath.Join(up.name, ".."), path: filepath.Dir(up.path)}, r, path.Dir(up.in)}) {
 		w.ignoreFile(up)
 		if up.in == "." {
 			return at
@@ -80,13 +83,21 @@ func repository(folder string) string {
 	}
 }
 
+// here is the current folder if kustomizations are built and a path is below it: their bases can be anywhere in it.
+func (w *walk) here(name string) string {
+	if here, err := realPath("."); w.builds && err == nil && within(here, name) {
+		return here
+	}
+	return ""
+}
+
 // outermost is the outermost of the named folders that contain a path, so that the order of the paths
 // makes no difference; empty if none does.
 func (w *walk) outermost(name string) string {
 	found := ""
 	for _, folder := range w.named {
-		if within(folder, name) && (found == "" || len(folder) < len(found)) {
-			found = folder
+		if within(folder.path, name) && (found == "" || len(folder.path) < len(found)) {
+			found = folder.path
 		}
 	}
 	return found

@@ -22,8 +22,9 @@ type walk struct {
 	result manifest.Result // what concerns no file
 	seen   map[string]bool // files and folders, by path
 	hidden map[string]bool // files that .sourceignore files hide, by path
-	named  []string        // folders, by path
+	named  []file          // folders
 	roots  map[string]*root
+	builds bool // kustomizations
 }
 
 // newWalk notes all folders that are named, for outermost.
@@ -35,7 +36,7 @@ func newWalk(names []string, skip func(string) bool) *walk {
 	for _, name := range names {
 		path, err := realPath(name)
 		if info, statErr := os.Stat(path); err == nil && statErr == nil && info.IsDir() {
-			w.named = append(w.named, path) // add reports what is wrong with the others
+			w.named = append(w.named, file{name: filepath.Clean(name), path: path}) // add reports what is wrong with the others
 		}
 	}
 	return w
@@ -58,7 +59,7 @@ func (w *walk) add(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %s", name, reason(err))
 	}
-	at := w.locate(file{filepath.Clean(name), path}, info.IsDir())
+	at := w.locate(file{name: filepath.Clean(name), path: path}, info.IsDir())
 	if !info.IsDir() {
 		w.file(at)
 		return nil
@@ -80,7 +81,7 @@ func (w *walk) tree(ctx context.Context, top place) error {
 // folder finds the files of a folder, and returns its links, which it does not follow. It searches
 // hidden folders too, as a rule may show a file in them.
 func (w *walk) folder(ctx context.Context, at place) (links []place) {
-	if w.seen[at.path] || ctx.Err() != nil || w.skip(filepath.ToSlash(at.name)) {
+	if w.seen[at.path] || ctx.Err() != nil || w.skip(filepath.ToSlash(at.name)) || at.root.layout.Covers(at.in) {
 		return nil
 	}
 	w.seen[at.path] = true
@@ -120,7 +121,7 @@ func (w *walk) follow(ctx context.Context, link place, top string) (links []plac
 		return nil
 	}
 	info, err := os.Stat(path)
-	target := place{file{link.name, path}, link.root, link.in}
+	target := place{file{name: link.name, path: path}, link.root, link.in}
 	switch {
 	case err != nil:
 		w.merge(unreadable(filepath.ToSlash(link.name), err))
@@ -153,13 +154,13 @@ func (w *walk) holding(results []manifest.Result) map[string]bool {
 // file adds a file, once. A file that is hidden under one name may be shown under another.
 func (w *walk) file(at place) {
 	switch {
-	case w.seen[at.path]:
+	case w.seen[at.path] || at.root.layout.Covers(at.in):
 	case at.hidden():
 		w.hidden[at.path] = true
 	default:
 		w.seen[at.path] = true
 		delete(w.hidden, at.path)
-		w.files = append(w.files, file{filepath.ToSlash(at.name), at.path})
+		w.files = append(w.files, file{name: filepath.ToSlash(at.name), path: at.path})
 	}
 }
 
@@ -168,13 +169,13 @@ func (w *walk) kustomization(at place, entries []os.DirEntry) {
 	i := slices.IndexFunc(entries, func(e os.DirEntry) bool {
 		return !at.inner(e.Name()).hidden() && (e.Name() == "kustomization.yaml" || e.Name() == "kustomization.yml" || e.Name() == "Kustomization")
 	})
-	if i < 0 {
+	if i < 0 || w.builds {
 		return
 	}
 	w.result.Diags = append(w.result.Diags, diag.Diagnostic{
 		Severity: diag.Warning, Code: diag.PlainManifests, File: filepath.ToSlash(filepath.Join(at.name, entries[i].Name())),
 		Message: "the folder's files are read as plain manifests: kustomizations are not built",
-		Hint:    "build it first and read the result, if patches or generators matter",
+		Hint:    "use --build auto, if patches or generators matter",
 	})
 }
 

@@ -50,14 +50,15 @@ func allowed() map[string][]string {
 		"gitsync/foreigntext":   {"gitsync/repo"},
 		"gitsync/signature":     {"generator/diag", "gitsync/foreigntext", "gitsync/repo"},
 		"gitsync/pipeline":      {"generator", "gitsync/budget", "gitsync/repo", "internal/webhook/kind"},
-		"gitsync/source":        {"generator/diag", "generator/manifest", "gitsync/budget", "gitsync/pipeline", "gitsync/repo", "gitsync/signature", "gitsync/sourceignore", "internal/fault"},
+		"inputs":                {"generator/diag", "generator/manifest", "gitsync/sourceignore", "internal/fault"},
+		"gitsync/source":        {"generator/diag", "generator/manifest", "inputs", "gitsync/budget", "gitsync/pipeline", "gitsync/repo", "gitsync/signature", "gitsync/sourceignore", "internal/fault"},
 		"gitsync/branch":        {"generator/manifest", "generator/workload", "gitsync/pipeline", "gitsync/repo"},
 		"gitsync/hold":          {"generator/diag", "generator/manifest", "gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/source"},
 		"gitsync/plan":          {"generator", "gitsync/branch", "gitsync/foreigntext", "gitsync/hold", "gitsync/pipeline", "gitsync/repo"},
 		"gitsync/publish":       {"generator/build/integration", "generator/diag", "gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/signature"},
 		"sd":                    {"sd", "internal/style"},
 		"sd/kubelet":            {}, // It writes to the cluster: nothing that reads what pods say.
-		"internal":              {"generator", "gitsync", "sd", "internal"},
+		"internal":              {"generator", "gitsync", "inputs", "sd", "internal"},
 		"cmd":                   {"generator", "gitsync", "sd", "internal"},
 		"test":                  {"generator", "gitsync", "sd", "internal", "test"},
 	}

@@ -125,8 +125,8 @@ func (n *node) mark(held map[manifest.ID]*heldNode) {
 }
 
 func newNode(o *manifest.Object) *node {
-	line, _ := o.Position("")
-	return &node{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, File: o.File(), Line: line}
+	file, line, _ := o.Written()
+	return &node{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, File: file, Line: line}
 }
 
 func leaves(lists ...[]*manifest.Object) []*node {

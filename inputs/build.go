@@ -1,0 +1,72 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// Options say how roots are built.
+type Options struct {
+	Manifest manifest.Options
+	// Source is the repository in diagnostics, if there are several.
+	Source string
+	// Show returns a file's name in diagnostics. Nil leaves it as it is.
+	Show func(name string) string
+	// Open opens the files again when positions are looked for.
+	Open kustomize.Open
+}
+
+// Built is the result of a root.
+type Built struct {
+	Result manifest.Result
+	Bytes  int        // of the documents
+	Reads  tree.Reads // what it depends on
+}
+
+// Build builds a root. Its objects are parsed as those of a file with the root's name. If it cannot be built, it is like
+// a file that cannot be read. An error is about reading the files.
+func Build(ctx context.Context, files tree.Files, root Root, opts Options) (Built, error) {
+	show := opts.Show
+	if show == nil {
+		show = func(name string) string { return name }
+	}
+	t := tree.New(ctx, files)
+	docs, err := kustomize.Build(t, root.Folder, opts.Open)
+	failed, isFailed := errors.AsType[*kustomize.Error](err)
+	if err != nil && !isFailed {
+		return Built{}, err
+	}
+	out := Built{Reads: t.Reads()}
+	if isFailed {
+		d := failed.Diagnostic
+		if d.Source = opts.Source; d.File != root.Name && d.File != root.Folder {
+			d.BuiltBy = show(root.Name)
+		}
+		d.File = show(d.File)
+		out.Result = manifest.Result{Diags: diag.List{d}, Broken: 1}
+		return out, nil
+	}
+	for i := range docs {
+		out.Bytes += len(docs[i].Text)
+		docs[i].Origin = shown{docs[i].Origin, show}
+	}
+	out.Result = manifest.ParseBuilt(manifest.File{Source: opts.Source, Path: show(root.Name)}, docs, opts.Manifest)
+	return out, nil
+}
+
+// shown is an origin with the names of files as in diagnostics.
+type shown struct {
+	manifest.Origin
+	show func(string) string
+}
+
+// Find implements [manifest.Origin].
+func (s shown) Find(text, path string) (file string, line, column int) {
+	file, line, column = s.Origin.Find(text, path)
+	return s.show(file), line, column
+}

@@ -1,0 +1,152 @@
+// Package kustomize builds kustomizations with kustomize's own library, from the files of a repository.
+//
+// It builds everything that Flux's kustomize-controller builds: overlays, components, generators, patches, replacements
+// and transformers of kustomize's own. It refuses what reaches beyond the repository: bases and files on other machines,
+// plugins that are programs, charts, and paths that lead out of the repository. Each [Error] says where and what to do.
+//
+// kustomize's own errors can quote a patch or a Secret, so none of them is passed on: see explain.
+package kustomize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/fault"
+)
+
+const (
+	// MaxObjects limits the objects of one kustomization.
+	MaxObjects = 50_000
+	// MaxBuiltBytes limits the text of one kustomization's objects.
+	MaxBuiltBytes = 64 << 20
+)
+
+// Open opens the files that a build read, so that positions can be found later. The function closes them.
+type Open func() (tree.Files, func(), error)
+
+// Build builds the kustomization in a folder. An [*Error] says why it cannot be built; any other error is about reading
+// the files.
+func Build(t *tree.Tree, folder string, open Open) ([]manifest.Built, error) {
+	c := newChecker(t)
+	if err := c.folder(folder, false); err != nil {
+		return nil, err
+	}
+	root := c.files[folder]
+	wanted := root.BuildMetadata
+	annotated := root.Kustomization
+	annotated.BuildMetadata = append(slices.Clone(wanted), types.OriginAnnotations, types.TransformerAnnotations)
+	view := &files{tree: t, checked: c.files, changed: map[string][]byte{root.name: []byte(marshal(annotated))}}
+	built, err := run(view, folder, c.schemas())
+	switch {
+	case view.failed != nil:
+		return nil, explain(view.failed, root.name)
+	case fault.Is(err):
+		return nil, failed(root.name, "kustomize's library stops at it by a fault of its own", "run kustomize build to see more")
+	case err != nil:
+		return nil, c.explain(err, root.name)
+	}
+	return c.documents(built, root, open)
+}
+
+// schemas reports whether one of the kustomizations sets schemas, which kustomize keeps for the whole process.
+func (c *checker) schemas() bool {
+	for _, f := range c.files {
+		if len(f.OpenAPI) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// schemaLock keeps builds with schemas of their own apart from all others: kustomize has one set of schemas for the
+// whole process.
+var schemaLock sync.RWMutex
+
+// run runs kustomize, which panics in places.
+func run(view *files, folder string, schemas bool) (built resmap.ResMap, err error) {
+	if schemas {
+		schemaLock.Lock()
+		defer schemaLock.Unlock()
+		defer openapi.ResetOpenAPI()
+	} else {
+		schemaLock.RLock()
+		defer schemaLock.RUnlock()
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			err = fault.Of(value)
+		}
+	}()
+	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsNone // the tree has no files outside of the repository
+	return krusty.MakeKustomizer(options).Run(view, path.Join("/", folder))
+}
+
+// documents returns the objects that were built, without the annotations by which they are traced.
+func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manifest.Built, error) {
+	if built.Size() > MaxObjects {
+		return nil, failed(root.name, fmt.Sprintf("gives more than %d objects", MaxObjects), "split it")
+	}
+	trace := &trace{root: root.name, open: open}
+	out := make([]manifest.Built, 0, built.Size())
+	size := 0
+	for _, r := range built.Resources() {
+		origin, err := trace.of(r)
+		if err == nil {
+			err = untrace(r, root.BuildMetadata)
+		}
+		if err != nil {
+			return nil, failed(root.name, "kustomize traces an object wrongly", "remove annotations of kustomize from the objects")
+		}
+		text, err := r.AsYAML()
+		if err != nil {
+			return nil, failed(root.name, "an object cannot be written as YAML", "run kustomize build to see more")
+		}
+		if size += len(text); size > MaxBuiltBytes {
+			return nil, failed(root.name, fmt.Sprintf("gives more than %d bytes of objects", MaxBuiltBytes), "split it")
+		}
+		out = append(out, manifest.Built{Text: text, Origin: origin})
+	}
+	return out, nil
+}
+
+// untrace removes the annotations that the kustomization itself does not ask for.
+func untrace(r *resource.Resource, wanted []string) error {
+	if !slices.Contains(wanted, types.OriginAnnotations) {
+		if err := r.SetOrigin(nil); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(wanted, types.TransformerAnnotations) {
+		return r.ClearTransformations()
+	}
+	return nil
+}
+
+// explain returns an error of the files as one of the build.
+func explain(err error, name string) error {
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, tree.ErrTooLarge):
+		return failed(name, tree.ErrTooLarge.Error(), "split it")
+	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, errAliases), errors.Is(err, tree.ErrOutside):
+		return failed(name, err.Error(), "")
+	}
+	return err
+}

@@ -1,0 +1,265 @@
+package kustomize
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// maxDepth limits how many kustomizations stand on each other.
+const maxDepth = 64
+
+// Refs are what a kustomization is made of.
+type Refs struct {
+	Folders     map[string]bool // with kustomizations of their own
+	Files       map[string]bool
+	IsComponent bool // it is a part of other kustomizations
+}
+
+// Inspect returns what the kustomization in a folder is made of, as far as that can be read: [Build] reports errors in
+// it. An error is about reading the files.
+func Inspect(t *tree.Tree, folder string) (Refs, error) {
+	c := newChecker(t)
+	err := c.folder(folder, false)
+	if _, ok := errors.AsType[*Error](err); ok {
+		err = nil
+	}
+	return c.refs, err
+}
+
+// checker reads a kustomization and all that it names, before kustomize does. It refuses what kustomize must not do:
+// reach other machines, run programs, read outside of the repository.
+type checker struct {
+	tree  *tree.Tree
+	refs  Refs
+	files map[string]*file // by the folder
+	done  map[string]bool  // folders whose entries were checked; those of transformers end in a slash
+	stack []string         // of folders
+}
+
+func newChecker(t *tree.Tree) *checker {
+	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}}, files: map[string]*file{}, done: map[string]bool{}}
+}
+
+// Find returns the file of the kustomization in a folder, or "" if there is none.
+func Find(t *tree.Tree, folder string) (string, error) {
+	found := ""
+	for _, base := range konfig.RecognizedKustomizationFileNames() {
+		name := path.Join(folder, base)
+		_, isDir, err := t.Resolve(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || err == nil && isDir:
+		case err != nil:
+			return "", err
+		case found != "":
+			return "", &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name,
+				Message: "the folder has two kustomizations, this one and " + path.Base(found), Hint: "remove one of them"}}
+		default:
+			found = name
+		}
+	}
+	return found, nil
+}
+
+// Error is why a kustomization cannot be built.
+type Error struct{ diag.Diagnostic }
+
+func (e *Error) Error() string { return e.Diagnostic.String() }
+
+func failed(name, message, hint string) error {
+	return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Message: message, Hint: hint}}
+}
+
+// at returns an error about a field of a kustomization.
+func (f *file) at(code diag.Code, field, message, hint string) error {
+	d := diag.Diagnostic{Severity: diag.Error, Code: code, File: f.name, Message: field + ": " + message, Hint: hint}
+	_, value, rest := manifest.Walk(f.root, field)
+	d.Line, d.Column = value.Line, value.Column
+	if rest == field {
+		d.Line, d.Column = 0, 0
+	}
+	return &Error{d}
+}
+
+// folder checks the kustomization in a folder, once. A plugin's folder has configurations of transformers.
+func (c *checker) folder(dir string, isPlugin bool) error {
+	key := dir
+	if isPlugin {
+		key += "/"
+	}
+	if c.done[key] {
+		return nil
+	}
+	name, err := Find(c.tree, dir)
+	if err == nil && name == "" {
+		return failed(dir, "the folder has no kustomization", "add one, or name the files in it")
+	}
+	if err != nil {
+		return explain(err, dir)
+	}
+	f, err := load(c.tree, name)
+	if err != nil {
+		return err
+	}
+	if len(c.stack) == 0 {
+		c.refs.IsComponent = f.Kind == types.ComponentKind
+	}
+	if len(c.stack) == maxDepth {
+		return failed(name, fmt.Sprintf("more than %d kustomizations stand on each other", maxDepth), "name the bases directly")
+	}
+	c.stack = append(c.stack, dir)
+	defer func() { c.stack = c.stack[:len(c.stack)-1] }()
+	if err := f.refuse(isPlugin); err != nil {
+		return err
+	}
+	for _, e := range f.entries() {
+		if isPlugin {
+			e.use = plugin
+		}
+		if err := c.entry(f, dir, e); err != nil {
+			return err
+		}
+	}
+	c.files[dir], c.done[key] = f, true
+	c.refs.Files[name] = true
+	return nil
+}
+
+// unknownField is what encoding/json says about a field that kustomizations do not have.
+var unknownField = regexp.MustCompile(`json: unknown field "([A-Za-z0-9_-]{1,64})"`)
+
+// load reads a kustomization. Errors hold no values, which can be a Secret's.
+func load(t *tree.Tree, name string) (*file, error) {
+	data, err := t.ReadFile(name)
+	if err != nil {
+		return nil, explain(err, name)
+	}
+	f := &file{name: name, root: &yaml.Node{}}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		line := 0
+		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+			line, _ = strconv.Atoi(m[1])
+		}
+		return nil, &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Line: line, Message: "the kustomization is not valid YAML"}}
+	}
+	if len(document.Content) > 0 {
+		f.root = document.Content[0]
+	}
+	if err := bounded(data); err != nil {
+		return nil, failed(name, err.Error(), "")
+	}
+	if err := f.Unmarshal(data); err != nil {
+		if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
+			return nil, f.at(diag.BuildFailed, m[1], "unknown field", diag.DidYouMean(m[1], fieldNames()))
+		}
+		return nil, failed(name, "a field of the kustomization has a value of the wrong type", "run kustomize build to see which one")
+	}
+	return f, nil
+}
+
+var yamlLine = regexp.MustCompile(`line ([0-9]{1,9})`)
+
+func fieldNames() []string {
+	return []string{"resources", "components", "namespace", "namePrefix", "nameSuffix", "labels", "commonLabels", "commonAnnotations", "patches",
+		"patchesStrategicMerge", "patchesJson6902", "images", "replicas", "replacements", "configMapGenerator", "secretGenerator", "generatorOptions",
+		"generators", "transformers", "validators", "configurations", "crds", "vars", "openapi", "helmCharts", "helmGlobals", "buildMetadata", "sortOptions"}
+}
+
+// refuse refuses fields that agentry does not build.
+func (f *file) refuse(isPlugin bool) error {
+	for _, field := range []struct {
+		name string
+		used bool
+	}{
+		{"helmCharts", len(f.HelmCharts) > 0}, {"helmChartInflationGenerator", len(f.HelmChartInflationGenerator) > 0},
+	} {
+		if field.used {
+			return f.at(diag.BuildRefused, field.name, "charts of a kustomization are not rendered", "render the chart and commit the result")
+		}
+	}
+	if isPlugin {
+		only := types.Kustomization{TypeMeta: f.TypeMeta, MetaData: f.MetaData, Resources: f.Resources}
+		if text, other := marshal(f.Kustomization), marshal(only); text != other {
+			return failed(f.name, "a folder of transformers may only list them as resources", "list them, without other fields")
+		}
+	}
+	return nil
+}
+
+// entry checks one path that a kustomization names.
+func (c *checker) entry(f *file, dir string, e entry) error {
+	switch {
+	case isRemote(e.path):
+		return f.at(diag.BuildRefused, e.field, "is on another machine, and agentry builds only from the repository",
+			"put a copy into the repository, or add its repository under sources")
+	case isInline(e.path):
+		return c.config([]byte(e.path), f.name)
+	case path.IsAbs(e.path):
+		return f.at(diag.BuildRefused, e.field, "is an absolute path", "write it relative to the kustomization")
+	}
+	real, isDir, err := c.tree.Resolve(path.Join(dir, e.path))
+	switch {
+	case errors.Is(err, tree.ErrOutside):
+		return f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(), "put a copy into the repository")
+	case errors.Is(err, fs.ErrNotExist):
+		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is not in the repository, or hidden by a .sourceignore", "correct the path, or add the file")
+	case err != nil:
+		return explain(err, f.name)
+	case isDir && e.use == text:
+		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder, and must be a file", "")
+	case !isDir && e.use == component:
+		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a file, and must be a folder with a Component", "")
+	case !isDir && e.use == plugin:
+		c.refs.Files[real] = true
+		data, err := c.tree.ReadFile(real)
+		if err != nil {
+			return explain(err, real)
+		}
+		return c.config(data, real)
+	case !isDir:
+		c.refs.Files[real] = true
+		return nil
+	}
+	return c.base(f, e, real)
+}
+
+// base checks the kustomization that an entry names.
+func (c *checker) base(f *file, e entry, real string) error {
+	if slices.ContainsFunc(c.stack, func(s string) bool { return s == real || real == "." || strings.HasPrefix(s, real+"/") }) {
+		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" leads in a circle: it is this folder, or above one that is being built", "name a folder beside it")
+	}
+	if name, err := Find(c.tree, real); err == nil && name == "" {
+		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder without a kustomization", "add one, or name the files in it")
+	}
+	c.refs.Folders[real] = true
+	return c.folder(real, e.use == plugin)
+}
+
+// config refuses a configuration of a transformer that reads from other machines.
+func (c *checker) config(data []byte, name string) error {
+	for doc := range documents(data) {
+		if remote := remoteIn(doc, false); remote != nil {
+			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: remote.Line, Column: remote.Column,
+				Message: "a transformer reads from another machine, and agentry builds only from the repository", Hint: "put a copy into the repository"}}
+		}
+		if _, version, _ := manifest.Walk(doc, "apiVersion"); version.Kind == yaml.ScalarNode && version.Value != konfig.BuiltinPluginApiVersion {
+			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line, Column: version.Column,
+				Message: "a plugin is a program, and agentry runs none", Hint: "use a transformer of kustomize's own (apiVersion: builtin), or commit what the plugin makes"}}
+		}
+	}
+	return nil
+}

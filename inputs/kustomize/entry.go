@@ -1,0 +1,117 @@
+package kustomize
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+// file is a kustomization with what it names.
+type file struct {
+	types.Kustomization
+	name string     // from the top of the repository
+	root *yaml.Node // for positions
+}
+
+// use says what an entry of a kustomization is to it.
+type use int
+
+const (
+	objects   use = iota // a file of manifests, or a folder with a kustomization
+	component            // a folder with a kustomization of kind Component
+	plugin               // a file or a folder with configurations of transformers
+	text                 // any file
+)
+
+// entry is a path that a kustomization names.
+type entry struct {
+	path  string
+	use   use
+	field string // where it stands, as in resources[2]
+}
+
+// entries returns all paths that a kustomization names.
+func (f *file) entries() []entry {
+	var out []entry
+	add := func(use use, field string, paths ...string) {
+		for i, p := range paths {
+			out = append(out, entry{p, use, field + index(i)})
+		}
+	}
+	add(objects, "resources", f.Resources...)
+	add(objects, "bases", f.Bases...)
+	add(component, "components", f.Components...)
+	add(text, "crds", f.Crds...)
+	add(text, "configurations", f.Configurations...)
+	add(plugin, "generators", f.Generators...)
+	add(plugin, "transformers", f.Transformers...)
+	add(plugin, "validators", f.Validators...)
+	one := func(field string, i int, name, p string) {
+		if p != "" {
+			out = append(out, entry{p, text, field + index(i) + name})
+		}
+	}
+	for i, p := range f.Patches {
+		one("patches", i, ".path", p.Path)
+	}
+	for i, p := range f.PatchesJson6902 {
+		one("patchesJson6902", i, ".path", p.Path)
+	}
+	for i, p := range f.PatchesStrategicMerge {
+		one("patchesStrategicMerge", i, "", string(p))
+	}
+	for i, r := range f.Replacements {
+		one("replacements", i, ".path", r.Path)
+	}
+	for i, g := range f.ConfigMapGenerator {
+		out = append(out, sources("configMapGenerator"+index(i), g.KvPairSources)...)
+	}
+	for i, g := range f.SecretGenerator {
+		out = append(out, sources("secretGenerator"+index(i), g.KvPairSources)...)
+	}
+	if p := f.OpenAPI["path"]; p != "" {
+		out = append(out, entry{p, text, "openapi.path"})
+	}
+	return out
+}
+
+// sources returns the files of a generator of ConfigMaps or Secrets.
+func sources(field string, s types.KvPairSources) []entry {
+	var out []entry
+	for i, p := range s.FileSources {
+		if _, name, found := strings.Cut(p, "="); found {
+			p = name
+		}
+		out = append(out, entry{p, text, field + ".files" + index(i)})
+	}
+	for i, p := range s.EnvSources {
+		out = append(out, entry{p, text, field + ".envs" + index(i)})
+	}
+	if s.EnvSource != "" {
+		out = append(out, entry{s.EnvSource, text, field + ".env"})
+	}
+	return out
+}
+
+// isInline reports whether a text is YAML itself, and not the path of a file.
+func isInline(s string) bool { return strings.Contains(s, "\n") || strings.Contains(s, ": ") }
+
+// scp is user@host, which git reads as a remote.
+var scp = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*@`)
+
+// isRemote reports whether kustomize would take a text for a path on another machine. It must not miss any.
+func isRemote(s string) bool {
+	if u, err := url.Parse(s); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		return true
+	}
+	lower := strings.TrimPrefix(strings.ToLower(s), "git::")
+	for _, prefix := range []string{"ssh://", "https://", "http://", "file://", "github.com/", "github.com:", "git::"} {
+		if strings.HasPrefix(lower, prefix) {
+			return true
+		}
+	}
+	return scp.MatchString(lower) || !isInline(s) && strings.Contains(s, "://")
+}

@@ -1,0 +1,74 @@
+package kustomize
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// cause is an error of kustomize that is known to quote only names of objects, and what to say instead.
+type cause struct {
+	pattern       *regexp.Regexp
+	message, hint string // $1 is the first group
+}
+
+// name matches what kustomize writes for an object: Kind.version.group/name.namespace.
+const name = `([A-Za-z0-9.\[\]_-]{1,300}/[A-Za-z0-9.\[\]_-]{1,300})`
+
+// unknownParts are the parts of such a name that say that something is not set.
+var unknownParts = regexp.MustCompile(`\.\[no[A-Za-z]{2,4}\]`)
+
+func causes() []cause {
+	known := func(pattern, message, hint string) cause { return cause{regexp.MustCompile(pattern), message, hint} }
+	return []cause{
+		known(`already registered id: `+name, "gives $1 twice", "remove one of them, or merge them by a patch"),
+		known(`(?:no matches for Id|no resource matches strategic merge patch) "?`+name, "a patch is for $1, which is not there", "correct the patch's kind, name and namespace"),
+		known(`unable to find patch target`, "a patch is for an object that is not there", "correct the patch's target"),
+		known(`must specify a target`, "a JSON patch has no target", "say which objects it is for"),
+		known(`unable to parse SM or JSON patch`, "a patch is neither part of an object nor a list of operations", "correct it"),
+		known(`does not exist; cannot merge or replace`, "a generator changes an object that is not there", "remove behavior from it"),
+		known(`invalid literal source`, "a literal of a generator is not key=value", "write it as key=value"),
+		known(`missing metadata\.name`, "an object has no metadata.name", "set it"),
+		known(`accumulating resources from '([^'\s]{1,200})': missing Resource metadata`, "$1 is no Kubernetes object", "remove it from the resources"),
+		known(`testing (?:path|value) \S{0,200} failed`, "the test of a JSON patch fails", "correct the patch"),
+		known(`operation does not apply|doc is missing (?:path|key)`, "a JSON patch does not fit the object that it is for", "correct the paths of its operations"),
+		known(`unable to find field|is missing for replacement source`, "a replacement names a field that is not there", "correct its fieldPath, or set options.create"),
+		known(`nothing selected by`, "a replacement selects no object", "correct its source"),
+		known(`multiple matches for selector`, "a replacement selects several objects", "say more about its source"),
+		known(`kustomization\.yaml is empty`, "the kustomization is empty", "list resources in it"),
+		known(`namespace transformation produces ID conflict`, "objects of several namespaces have the same name, so they cannot have one namespace", "rename one of them"),
+	}
+}
+
+// explain says why kustomize refused the kustomization. The first cause is a broken file, if there is one.
+func (c *checker) explain(err error, root string) error {
+	for _, file := range slices.Sorted(maps.Keys(c.refs.Files)) {
+		text, found := c.tree.Texts()[file]
+		if !found || c.isKustomization(file) || !manifest.IsManifestPath(path.Base(file)) {
+			continue
+		}
+		r := manifest.Parse(manifest.File{Path: file, Data: text}, manifest.Options{DefaultNamespace: "default"})
+		for _, d := range r.Diags {
+			if r.Broken > 0 && d.Severity == diag.Error && d.Object == (diag.Object{}) {
+				d.Message = "the file cannot be built: " + d.Message
+				return &Error{d}
+			}
+		}
+	}
+	for _, known := range causes() {
+		if m := known.pattern.FindStringSubmatchIndex(err.Error()); m != nil {
+			message := string(known.pattern.ExpandString(nil, known.message, err.Error(), m))
+			return failed(root, unknownParts.ReplaceAllString(message, ""), known.hint)
+		}
+	}
+	return failed(root, "kustomize refuses it", "run kustomize build "+path.Dir(root)+" to see why: its own words can hold values of Secrets, so they are not shown here")
+}
+
+func (c *checker) isKustomization(file string) bool {
+	f := c.files[path.Dir(file)]
+	return f != nil && f.name == file
+}

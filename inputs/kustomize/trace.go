@@ -1,0 +1,266 @@
+package kustomize
+
+import (
+	"path"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/resource"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// trace finds where the objects of one kustomization were written.
+type trace struct {
+	root string // the file of the kustomization
+	open Open
+	mu   sync.Mutex // guards open
+}
+
+// origin is where one object was written. It implements [manifest.Origin].
+type origin struct {
+	*trace
+	file    string   // with the object, or the kustomization with its generator
+	changes []string // the files of kustomizations and transformers that changed it, the last one first
+}
+
+var _ manifest.Origin = (*origin)(nil)
+
+// of reads kustomize's annotations. Their paths are relative to the kustomization.
+func (t *trace) of(r *resource.Resource) (*origin, error) {
+	out := &origin{trace: t}
+	from, err := r.GetOrigin()
+	if err != nil {
+		return nil, err
+	}
+	dir := path.Dir(t.root)
+	switch {
+	case from == nil:
+	case from.Path != "":
+		out.file = path.Join(dir, from.Path)
+	case from.ConfiguredIn != "":
+		out.file = path.Join(dir, from.ConfiguredIn)
+	}
+	transformations, err := r.GetTransformations()
+	if err != nil {
+		return nil, err
+	}
+	for i := len(transformations) - 1; i >= 0; i-- {
+		file := path.Join(dir, transformations[i].ConfiguredIn)
+		if n := len(out.changes); n == 0 || out.changes[n-1] != file {
+			out.changes = append(out.changes, file)
+		}
+	}
+	return out, nil
+}
+
+// field is what is looked for: a field of a built document.
+type field struct {
+	document *yaml.Node // that was built
+	path     string     // as asked for
+	there    string     // the part of the path that the document has
+	value    *yaml.Node
+}
+
+// Find implements [manifest.Origin]: the field is in the object's own file if it has the same value there. Otherwise it
+// is in the last patch or kustomization that sets it.
+func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	stored, done, err := o.open()
+	if err != nil {
+		return o.root, 0, 0
+	}
+	defer done()
+	f := field{path: fieldPath}
+	for f.document = range documents([]byte(text)) {
+		break
+	}
+	if f.document == nil {
+		return o.root, 0, 0
+	}
+	_, value, rest := manifest.Walk(f.document, fieldPath)
+	f.value = value
+	f.there = strings.TrimSuffix(strings.TrimSuffix(fieldPath, rest), ".")
+	read := func(name string) string {
+		text, _ := stored.ReadFile(name) // a link, for example, has no position
+		return string(text)
+	}
+	base := read(o.file)
+	if line, column := f.inBase(base); line > 0 {
+		return o.file, line, column
+	}
+	for _, name := range o.changes {
+		if file, line, column := f.inChange(name, read); line > 0 {
+			return file, line, column
+		}
+	}
+	if doc := f.written(base); doc != nil && rest != "" {
+		line, column := manifest.PositionIn(base, doc, fieldPath)
+		return o.file, line, column
+	}
+	return o.root, 0, 0
+}
+
+// written returns the document that the object was written as: that of the same kind whose name is part of its name.
+func (f field) written(text string) *yaml.Node {
+	_, kind, _ := manifest.Walk(f.document, "kind")
+	_, name, _ := manifest.Walk(f.document, "metadata.name")
+	var best *yaml.Node
+	length := -1
+	for doc := range documents([]byte(text)) {
+		_, otherKind, a := manifest.Walk(doc, "kind")
+		_, other, b := manifest.Walk(doc, "metadata.name")
+		if a+b == "" && otherKind.Value == kind.Value && strings.Contains(name.Value, other.Value) && len(other.Value) > length {
+			best, length = doc, len(other.Value)
+		}
+	}
+	return best
+}
+
+// inBase returns the position of the field in the object's own file, if it has the same value there.
+func (f field) inBase(text string) (line, column int) {
+	doc := f.written(text)
+	if doc == nil {
+		return 0, 0
+	}
+	_, value, rest := manifest.Walk(doc, f.there)
+	if rest != "" || !equal(value, f.value) && f.there != "" {
+		return 0, 0
+	}
+	return manifest.PositionIn(text, doc, f.path)
+}
+
+// inChange returns the position of the field in a kustomization or transformer that changed the object, or in one of
+// its patches.
+func (f field) inChange(name string, read func(string) string) (file string, line, column int) {
+	text := read(name)
+	for doc := range documents([]byte(text)) {
+		var k struct {
+			Patches, PatchesJson6902 []struct{ Path string }
+			PatchesStrategicMerge    []string
+			Path                     string
+		}
+		_ = doc.Decode(&k) // fields of another type name no files
+		names := append([]string{k.Path}, k.PatchesStrategicMerge...)
+		for _, p := range append(k.Patches, k.PatchesJson6902...) {
+			names = append(names, p.Path)
+		}
+		for i := len(names) - 1; i >= 0; i-- {
+			if names[i] == "" || isInline(names[i]) {
+				continue
+			}
+			patch := path.Join(path.Dir(name), names[i])
+			for doc := range documents([]byte(read(patch))) {
+				if at := f.inPatch(doc); at != nil {
+					return patch, at.Line, at.Column
+				}
+			}
+		}
+		if at := f.inPatch(doc); at != nil {
+			return name, at.Line, at.Column
+		}
+		if at := f.inInline(doc); at != nil {
+			return name, at.Line, at.Column
+		}
+	}
+	return "", 0, 0
+}
+
+// inInline returns the text of a patch that stands in a kustomization and sets the field.
+func (f field) inInline(doc *yaml.Node) *yaml.Node {
+	for _, name := range []string{"patches", "patchesJson6902", "patchesStrategicMerge", "patch"} {
+		_, list, rest := manifest.Walk(doc, name)
+		if rest != "" {
+			continue
+		}
+		for _, item := range append([]*yaml.Node{list}, list.Content...) {
+			if _, inner, rest := manifest.Walk(item, "patch"); rest == "" {
+				item = inner
+			}
+			if item.Kind != yaml.ScalarNode {
+				continue
+			}
+			for patch := range documents([]byte(item.Value)) {
+				if at := f.inPatch(patch); at != nil && item.Style == yaml.LiteralStyle {
+					return &yaml.Node{Line: item.Line + at.Line, Column: 0}
+				} else if at != nil {
+					return item
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// inPatch returns where a patch, or a kustomization, sets the field to its value: at the same path, else anywhere by
+// the same name.
+func (f field) inPatch(doc *yaml.Node) *yaml.Node {
+	if f.there == "" {
+		return nil
+	}
+	if key, value, rest := manifest.Walk(doc, f.there); rest == "" && equal(value, f.value) {
+		if key != nil {
+			return key
+		}
+		return value
+	}
+	last := f.there[strings.LastIndexAny(f.there, "./")+1:]
+	last, _, _ = strings.Cut(last, "[")
+	return named(doc, last, f.value)
+}
+
+// named finds a field with a name and a value. In an operation of a JSON patch the name is the end of its path.
+func named(node *yaml.Node, name string, value *yaml.Node) *yaml.Node {
+	var at *yaml.Node
+	path := ""
+	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+		key, inner := node.Content[i], node.Content[i+1]
+		switch {
+		case key.Value == name && equal(inner, value):
+			return key
+		case key.Value == "path":
+			path = inner.Value
+		case key.Value == "value" && equal(inner, value):
+			at = key
+		}
+	}
+	if at != nil && (strings.HasSuffix(path, "/"+name) || strings.Contains(path, "/"+name+"/")) {
+		return at
+	}
+	for _, inner := range node.Content {
+		if found := named(inner, name, value); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// equal reports whether two nodes have the same values.
+func equal(a, b *yaml.Node) bool {
+	for a.Kind == yaml.AliasNode {
+		a = a.Alias
+	}
+	if a.Kind != b.Kind || len(a.Content) != len(b.Content) {
+		return false
+	}
+	if a.Kind == yaml.ScalarNode {
+		return a.Value == b.Value
+	}
+	if a.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(a.Content); i += 2 {
+			_, other, rest := manifest.Walk(b, "["+a.Content[i].Value+"]")
+			if rest != "" || !equal(a.Content[i+1], other) {
+				return false
+			}
+		}
+		return true
+	}
+	for i := range a.Content {
+		if !equal(a.Content[i], b.Content[i]) {
+			return false
+		}
+	}
+	return true
+}

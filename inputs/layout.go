@@ -1,0 +1,252 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// Mode says what is built.
+type Mode string
+
+const (
+	// Auto builds kustomizations, and reads files that belong to none as they are.
+	Auto Mode = "auto"
+	// Plain reads all files as they are.
+	Plain Mode = "plain"
+	// Kustomize builds the paths, each of which must have a kustomization.
+	Kustomize Mode = "kustomize"
+)
+
+// Modes returns all modes.
+func Modes() []string { return []string{string(Auto), string(Plain), string(Kustomize)} }
+
+// Layout says which folders are roots, and which files belong to kustomizations. It is immutable.
+type Layout struct {
+	Roots   []Root          // by name
+	covered map[string]bool // folders with kustomizations, and files that kustomizations name
+	reads   tree.Reads      // of the search for kustomizations
+	refs    map[string]refs // of kustomizations, by folder
+}
+
+// Root is a folder that is built.
+type Root struct {
+	Folder string
+	Name   string // of its kustomization, which is the name of its result
+}
+
+// refs are what a kustomization refers to.
+type refs struct {
+	kustomize.Refs
+	reads tree.Reads
+}
+
+// Covers reports whether a file belongs to a kustomization, and is not read as it is.
+func (l *Layout) Covers(name string) bool {
+	if l == nil || len(l.covered) == 0 {
+		return false
+	}
+	for ; ; name = path.Dir(name) {
+		if l.covered[name] {
+			return true
+		}
+		if name == "." {
+			return false
+		}
+	}
+}
+
+// Changed returns the folders and files that only one of two layouts covers, without those below others.
+func (l *Layout) Changed(other *Layout) []string {
+	var out []string
+	for _, pair := range [][2]*Layout{{l, other}, {other, l}} {
+		for name := range pair[0].names() {
+			if pair[1] == nil || !pair[1].covered[name] {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (l *Layout) names() map[string]bool {
+	if l == nil {
+		return nil
+	}
+	return l.covered
+}
+
+// Search says where roots are looked for.
+type Search struct {
+	Files tree.Files
+	Paths []string
+	Mode  Mode
+	// Skip, if it is not nil, reports whether a folder is not searched.
+	Skip func(folder string) bool
+	// Before, if it is not nil, is the layout of other files, of which Changed differ. It makes the search faster.
+	Before  *Layout
+	Changed []string
+}
+
+// Find finds the roots. As for Flux, a path with a kustomization is a root, and what lies below it belongs to it. In a
+// path without one, each folder with one is a root, except a base of others: Flux would apply it twice. The layout is nil
+// if nothing is built.
+func (s Search) Find(ctx context.Context) (*Layout, error) {
+	if s.Mode == Plain || s.Mode == "" {
+		return nil, nil
+	}
+	if s.Before != nil && s.Before.isSame(s.Files, s.Changed) {
+		return s.Before, nil
+	}
+	r := search{Search: s, ctx: ctx, tree: tree.New(ctx, s.Files),
+		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}}, named: map[string]bool{}, found: map[string]string{}}
+	for _, p := range s.Paths {
+		if err := r.path(path.Clean(p)); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.choose(); err != nil {
+		return nil, err
+	}
+	r.layout.reads = r.tree.Reads()
+	return r.layout, nil
+}
+
+// isSame reports whether a search would find the same again.
+func (l *Layout) isSame(files tree.Files, changed []string) bool {
+	if !l.reads.Same(files, changed) {
+		return false
+	}
+	for _, r := range l.refs {
+		if !r.reads.Same(files, changed) {
+			return false
+		}
+	}
+	return true
+}
+
+// search is one run of a [Search].
+type search struct {
+	Search
+	ctx    context.Context
+	tree   *tree.Tree
+	layout *Layout
+	named  map[string]bool   // folders that are paths themselves
+	found  map[string]string // folders with their kustomizations
+}
+
+// path searches a path that is named.
+func (s *search) path(name string) error {
+	real, isDir, err := s.tree.Resolve(name)
+	if err != nil || !isDir || real != name || s.Skip != nil && s.Skip(name) {
+		return infrastructure(err) // it is read as a file, or reported as missing or as a link
+	}
+	if s.Mode == Kustomize {
+		s.named[name], s.found[name] = true, path.Join(name, "kustomization.yaml")
+	}
+	return s.folder(name, true)
+}
+
+// folder searches a folder and those below it.
+func (s *search) folder(dir string, isNamed bool) error {
+	name, err := kustomize.Find(s.tree, dir)
+	if failed, ok := errors.AsType[*kustomize.Error](err); ok {
+		name, err = failed.File, nil // Build says what is wrong
+	}
+	if err != nil {
+		return infrastructure(err)
+	}
+	if name != "" {
+		s.found[dir], s.named[dir] = name, isNamed || s.named[dir]
+		return nil
+	}
+	if s.named[dir] {
+		return nil
+	}
+	entries, err := s.tree.List(dir)
+	if err != nil {
+		return infrastructure(err)
+	}
+	for _, e := range entries {
+		below := path.Join(dir, e.Name)
+		if !e.IsDir || strings.HasPrefix(e.Name, ".") || s.Skip != nil && s.Skip(below) {
+			continue
+		}
+		if err := s.folder(below, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// infrastructure drops errors about what is not there.
+func infrastructure(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, tree.ErrOutside) {
+		return nil
+	}
+	return err
+}
+
+// choose chooses the roots: what is named, what no other kustomization stands on, and of those that only stand on each
+// other the first.
+func (s *search) choose() error {
+	folders := slices.Sorted(maps.Keys(s.found))
+	stoodOn := map[string]bool{}
+	for _, dir := range folders {
+		s.layout.covered[dir] = true
+		r, err := s.refsOf(dir)
+		if err != nil {
+			return err
+		}
+		for base := range r.Folders {
+			s.layout.covered[base] = true
+			stoodOn[base] = stoodOn[base] || base != dir
+		}
+		for file := range r.Files {
+			s.layout.covered[file] = true
+		}
+	}
+	reached := map[string]bool{}
+	add := func(dir string) {
+		s.layout.Roots = append(s.layout.Roots, Root{dir, s.found[dir]})
+		for base := range s.layout.refs[dir].Folders {
+			reached[base] = true
+		}
+	}
+	isPart := func(dir string) bool { return s.layout.refs[dir].IsComponent && !s.named[dir] }
+	for _, dir := range folders {
+		if s.named[dir] || !stoodOn[dir] && !isPart(dir) {
+			add(dir)
+		}
+	}
+	for _, dir := range folders {
+		if !s.named[dir] && stoodOn[dir] && !reached[dir] && !isPart(dir) {
+			add(dir)
+		}
+	}
+	slices.SortFunc(s.layout.Roots, func(a, b Root) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// refsOf returns what a kustomization refers to, as far as it can be read.
+func (s *search) refsOf(dir string) (refs, error) {
+	if s.Before != nil {
+		if r, found := s.Before.refs[dir]; found && r.reads.Same(s.Files, s.Changed) {
+			s.layout.refs[dir] = r
+			return r, nil
+		}
+	}
+	t := tree.New(s.ctx, s.Files)
+	found, err := kustomize.Inspect(t, dir)
+	r := refs{found, t.Reads()}
+	s.layout.refs[dir] = r
+	return r, err
+}

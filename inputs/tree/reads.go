@@ -1,0 +1,111 @@
+package tree
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Reads are what was read of a [Tree]: for each file or folder its content, or only that it is there or absent.
+type Reads map[string]string
+
+const (
+	aFile   = "file"
+	aFolder = "folder"
+)
+
+func kindOf(isDir bool) string {
+	if isDir {
+		return aFolder
+	}
+	return aFile
+}
+
+// note notes a read. A content says more than that there is one.
+func (r Reads) note(name, what string) {
+	if _, found := r[name]; !found || what != aFile && what != aFolder {
+		r[name] = what
+	}
+}
+
+func content(text []byte) string { return "content " + digest(text) }
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return string(sum[:16])
+}
+
+func listing(entries []fs.DirEntry) string {
+	var names strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&names, "%q %v\n", e.Name(), e.Type())
+	}
+	return "listing " + digest([]byte(names.String()))
+}
+
+// Digest is a digest of what was read, in hexadecimal digits.
+func (r Reads) Digest() string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		fmt.Fprintf(h, "%q %q\n", name, r[name])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Concern reports whether the change of a file can change one of the reads.
+func (r Reads) Concern(name string) bool {
+	for ; ; name = path.Dir(name) {
+		if _, found := r[name]; found {
+			return true
+		}
+		if name == "." {
+			return false
+		}
+	}
+}
+
+// Same reports whether the same would be read of other files, of which the changed ones are known.
+func (r Reads) Same(files Files, changed []string) bool {
+	return !slices.ContainsFunc(changed, r.Concern) || r.Hold(files)
+}
+
+// Hold reports whether the same would be read of other files.
+func (r Reads) Hold(files Files) bool {
+	for name, what := range r {
+		if what != reread(files, name, what) {
+			return false
+		}
+	}
+	return true
+}
+
+// reread reads again what was read before.
+func reread(files Files, name, before string) string {
+	info, err := files.Lstat(name)
+	if err != nil || name != "." && !info.IsDir() && !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink {
+		return "absent"
+	}
+	kind, _, _ := strings.Cut(before, " ")
+	switch {
+	case kind == "listing" && info.IsDir():
+		if entries, err := files.ReadDir(name); err == nil {
+			return listing(entries)
+		}
+	case kind == "content" && info.Mode().IsRegular():
+		if text, err := files.ReadFile(name); err == nil {
+			return content(text)
+		}
+	case kind == "link" && info.Mode().Type() == fs.ModeSymlink:
+		if target, err := files.ReadLink(name); err == nil {
+			return "link " + digest([]byte(target))
+		}
+	case info.Mode().Type() != fs.ModeSymlink:
+		return kindOf(info.IsDir())
+	}
+	return ""
+}

@@ -1,0 +1,175 @@
+package tree_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+func link(target string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink}
+}
+
+func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+
+func repository() fstest.MapFS {
+	return fstest.MapFS{
+		"base/app.yaml":        file("app"),
+		"base/hidden.yaml":     file("hidden"),
+		"base/.sourceignore":   file("hidden.yaml\n"),
+		"links/app.yaml":       link("../base/app.yaml"),
+		"links/base":           link("../base"),
+		"links/twice":          link("base"),
+		"links/out":            link("../../etc/passwd"),
+		"links/root":           link("/etc/passwd"),
+		"links/a":              link("b"),
+		"links/b":              link("a"),
+		"module":               &fstest.MapFile{Mode: fs.ModeIrregular},
+		"closed/.sourceignore": link("../base/.sourceignore"),
+		"closed/app.yaml":      file("app"),
+	}
+}
+
+func TestPathsAndLinksStayInTheRepository(t *testing.T) {
+	for name, want := range map[string]string{
+		"base/app.yaml":               "base/app.yaml",
+		"base/../base/app.yaml":       "base/app.yaml",
+		"links/app.yaml":              "base/app.yaml",
+		"links/base/app.yaml":         "base/app.yaml",
+		"links/twice/app.yaml":        "base/app.yaml",
+		"links/base/../module":        "does not exist",
+		"links/base/../base/app.yaml": "base/app.yaml",
+		"base/hidden.yaml":            "does not exist",
+		"closed/app.yaml":             "does not exist",
+		"module":                      "does not exist",
+		"nowhere/app.yaml":            "does not exist",
+		"base/app.yaml/x":             "does not exist",
+		"../base":                     "outside",
+		"links/out":                   "outside",
+		"links/root":                  "outside",
+		"links/a":                     "fails",
+	} {
+		real, _, err := tree.New(context.Background(), repository()).Resolve(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			real = "does not exist"
+		case errors.Is(err, tree.ErrOutside):
+			real = "outside"
+		case err != nil:
+			real = "fails"
+		}
+		if real != want {
+			t.Errorf("%s is %q, want %q (%v)", name, real, want, err)
+		}
+	}
+}
+
+// TestDisksAreReadAsCommitsAre: os.Root.FS has links of its own.
+func TestDisksAreReadAsCommitsAre(t *testing.T) {
+	dir := t.TempDir()
+	for _, err := range []error{
+		os.Mkdir(filepath.Join(dir, "a"), 0o755),
+		os.WriteFile(filepath.Join(dir, "a", "x.yaml"), []byte("x"), 0o644),
+		os.Symlink("a/x.yaml", filepath.Join(dir, "in.yaml")),
+		os.Symlink("../../etc/hostname", filepath.Join(dir, "a", "out.yaml")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	view := tree.New(context.Background(), root.FS().(tree.Files))
+	if text, err := view.ReadFile("in.yaml"); string(text) != "x" || err != nil {
+		t.Errorf("in.yaml is %q, %v", text, err)
+	}
+	if _, err := view.ReadFile("a/out.yaml"); !errors.Is(err, tree.ErrOutside) {
+		t.Errorf("a link out of the folder: %v", err)
+	}
+	if names, err := view.List("a"); len(names) != 2 || err != nil {
+		t.Errorf("a has %v, %v", names, err)
+	}
+}
+
+// TestReadsAreWhatABuildDependsOn: a change that a build cannot see does not repeat it, and any other does.
+func TestReadsAreWhatABuildDependsOn(t *testing.T) {
+	read := func(t *testing.T, files fstest.MapFS) tree.Reads {
+		view := tree.New(context.Background(), files)
+		for _, name := range []string{"links/app.yaml", "base/other.yaml", "closed"} {
+			view.ReadFile(name) // what fails is noted too
+		}
+		if _, err := view.List("links"); err != nil {
+			t.Fatal(err)
+		}
+		return view.Reads()
+	}
+	for name, c := range map[string]struct {
+		changed string
+		to      *fstest.MapFile
+		holds   bool
+	}{
+		"a file that was not read":        {"base/more/x.yaml", file("x"), true},
+		"the text of a listed file":       {"links/b", link("c"), true},
+		"the text of a file":              {"base/app.yaml", file("other"), false},
+		"a file that was not there":       {"base/other.yaml", file("x"), false},
+		"a link to another file":          {"links/app.yaml", link("../closed/app.yaml"), false},
+		"a link that becomes a file":      {"links/app.yaml", file("app"), false},
+		"a file in a folder":              {"links/new.yaml", file("x"), false},
+		"a rule":                          {"base/.sourceignore", file("app.yaml"), false},
+		"a rule where there was none":     {".sourceignore", file("base/"), false},
+		"a folder that becomes a file":    {"closed", file("x"), false},
+		"a file that is one no more":      {"base/app.yaml", &fstest.MapFile{Mode: fs.ModeIrregular}, false},
+		"a file in a folder that is read": {"closed/app.yaml", file("y"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := read(t, repository())
+			after := repository()
+			if name == "a folder that becomes a file" {
+				maps.DeleteFunc(after, func(name string, _ *fstest.MapFile) bool { return filepath.Dir(name) == "closed" })
+			}
+			after[c.changed] = c.to
+			if got := before.Hold(after); got != c.holds {
+				t.Errorf("the reads hold: %v, want %v", got, c.holds)
+			}
+			if !c.holds && !before.Concern(c.changed) {
+				t.Error("the change does not concern the reads")
+			}
+			if again := read(t, after); c.holds != (again.Digest() == before.Digest()) {
+				t.Errorf("the digests do not say the same: %s", cmp.Diff(before, again))
+			}
+		})
+	}
+}
+
+func TestReadsAreBounded(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	view := tree.New(ctx, repository())
+	for range tree.MaxSteps {
+		if _, err := view.ReadFile("base/app.yaml"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := view.ReadFile("base/app.yaml"); !errors.Is(err, tree.ErrTooMuch) {
+		t.Errorf("one step more: %v", err)
+	}
+	cancel()
+	if _, err := tree.New(ctx, repository()).ReadFile("base/app.yaml"); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
+	}
+	large := fstest.MapFS{"x.yaml": &fstest.MapFile{Data: make([]byte, 8<<20+1)}}
+	if _, err := tree.New(context.Background(), large).ReadFile("x.yaml"); !errors.Is(err, tree.ErrTooLarge) {
+		t.Errorf("a large file: %v", err)
+	}
+}

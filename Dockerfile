@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 
-# The images of agentry and of the sd-aggregator: one static program each, on distroless, for any platform that Go knows.
+# The images of agentry, with its program for charts, and of the sd-aggregator: static programs on distroless, for any platform that Go knows.
 #
 #   docker buildx build --target sd-aggregator --platform linux/amd64,linux/arm64 -t REGISTRY/sd-aggregator:TAG --push .
 #   docker buildx build --target agentry       --platform linux/amd64,linux/arm64 -t REGISTRY/agentry:TAG --push .
@@ -54,6 +54,6 @@ FROM base AS agentry
 LABEL org.opencontainers.image.title="agentry" \
       org.opencontainers.image.description="Renders Grafana Agent Operator custom resources from Git to Git"
 COPY --from=build /licenses /licenses
-COPY --from=build /out/agentry /agentry
+COPY --from=build /out/agentry /out/agentry-charts /
 EXPOSE 9292 9393
 ENTRYPOINT ["/agentry"]

@@ -41,6 +41,9 @@ func allowed() map[string][]string {
 		"generator/isolate":           {"generator/diag", "generator/manifest", "generator/hierarchy"},
 		"generator":                   {"generator", "internal/fault"},
 
+		"inputs/helm":        {},
+		"inputs/helm/worker": {"inputs/helm"},
+
 		"internal/webhook/kind": {},
 		"internal/httpclient":   {},
 		"internal/fault":        {},
@@ -59,7 +62,7 @@ func allowed() map[string][]string {
 		"sd":                    {"sd", "internal/style"},
 		"sd/kubelet":            {}, // It writes to the cluster: nothing that reads what pods say.
 		"internal":              {"generator", "gitsync", "inputs", "sd", "internal"},
-		"cmd":                   {"generator", "gitsync", "sd", "internal"},
+		"cmd":                   {"generator", "gitsync", "inputs", "sd", "internal"},
 		"test":                  {"generator", "gitsync", "sd", "internal", "test"},
 	}
 }

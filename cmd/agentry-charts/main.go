@@ -1,0 +1,11 @@
+// Command agentry-charts renders Helm charts for agentry, which starts it: see package inputs/helm. It does nothing else.
+package main
+
+import (
+	"os"
+
+	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/helm/worker"
+)
+
+func main() { os.Exit(worker.Serve(os.Stdin, os.Stdout, helm.Limits{})) }

@@ -1,0 +1,117 @@
+package helm
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Release is one rendering of a chart.
+type Release struct {
+	Name      string
+	Namespace string
+	// Chart is the chart's files.
+	Chart []File
+	// Values are the user's; the chart's own are below them.
+	Values map[string]any
+	// Cluster is what templates find in .Capabilities.
+	Cluster Cluster
+}
+
+// File is a file of a chart; its name is relative to the chart's folder, with slashes.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Cluster is what a chart can ask about the cluster that it is meant for.
+type Cluster struct {
+	// Version is Kubernetes' version, such as 1.31. Default: [DefaultVersion].
+	Version string
+	// APIVersions are offered besides Kubernetes' own, as GROUP/VERSION or GROUP/VERSION/KIND. Those of the monitors and
+	// of agents always are, because most charts ask for them before they make a monitor.
+	APIVersions []string
+}
+
+// Answer is what becomes of a release: documents or a failure.
+type Answer struct {
+	Documents []Document
+	Failure   *Failure
+}
+
+// DefaultVersion is the version of Kubernetes that charts see if nobody says another one.
+const DefaultVersion = "1.35"
+
+// Document is one object of a chart.
+type Document struct {
+	// Template is the file that it came from, relative to the chart's folder: templates/x.yaml, charts/sub/templates/x.yaml.
+	Template   string
+	APIVersion string
+	Kind       string
+	Text       string
+	// Random says that it depends on randomness or the time: another rendering gives another one.
+	Random bool
+	// Lookup says that its template asked the cluster for an object, and was told that there is none.
+	Lookup bool
+}
+
+// Failure is a chart that cannot be rendered. It quotes no value.
+type Failure struct {
+	// Template is the file that failed, relative to the chart's folder; empty if no single one did.
+	Template string
+	// Line is the line in Template, if it is known.
+	Line   int
+	Reason string
+}
+
+// Error implements error.
+func (f *Failure) Error() string {
+	var at strings.Builder
+	if f.Template != "" {
+		at.WriteString(f.Template)
+		if f.Line > 0 {
+			fmt.Fprintf(&at, ":%d", f.Line)
+		}
+		at.WriteString(": ")
+	}
+	return at.String() + f.Reason
+}
+
+// Limits bound one rendering.
+type Limits struct {
+	// Time is for all of it. Default: 30s.
+	Time time.Duration
+	// MemoryBytes is what a worker may use. Default: 768 MiB.
+	MemoryBytes int64
+	// OutputBytes is what a chart may render to. Default: 32 MiB.
+	OutputBytes int64
+}
+
+const (
+	defaultTime   = 30 * time.Second
+	defaultMemory = 768 << 20
+	defaultOutput = 32 << 20
+)
+
+// WithDefaults sets what is not set.
+func (l Limits) WithDefaults() Limits {
+	if l.Time == 0 {
+		l.Time = defaultTime
+	}
+	if l.MemoryBytes == 0 {
+		l.MemoryBytes = defaultMemory
+	}
+	if l.OutputBytes == 0 {
+		l.OutputBytes = defaultOutput
+	}
+	return l
+}
+
+// InChart takes the name of the chart off a template's.
+func InChart(name string) string {
+	_, rest, ok := strings.Cut(name, "/")
+	if !ok {
+		return name
+	}
+	return rest
+}

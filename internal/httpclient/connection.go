@@ -30,6 +30,8 @@ type Connection struct {
 	ProxyURL      string
 	ProxyUsername string
 	ProxyPassword string
+	// PublicOnly refuses addresses that are not in the internet: those of this machine and of its networks.
+	PublicOnly bool
 }
 
 // Transport makes connections with time limits for all but the answer, which callers bound. Its errors show neither keys
@@ -47,7 +49,7 @@ func (c Connection) Transport() (*http.Transport, error) {
 	if proxy != nil {
 		through = http.ProxyURL(proxy)
 	}
-	return &http.Transport{
+	t := &http.Transport{
 		Proxy:                 through,
 		TLSClientConfig:       config,
 		ForceAttemptHTTP2:     true,
@@ -55,7 +57,11 @@ func (c Connection) Transport() (*http.Transport, error) {
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
-	}, nil
+	}
+	if c.PublicOnly {
+		publicOnly(t)
+	}
+	return t, nil
 }
 
 // TLS is whom to trust and which certificate to show.

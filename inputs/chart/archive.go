@@ -1,0 +1,74 @@
+package chart
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/agentry-dev/agentry/inputs/helm"
+)
+
+const (
+	// MaxArchiveBytes limits an archive as it is fetched.
+	MaxArchiveBytes = 32 << 20
+	// MaxUnpackedBytes limits what it unpacks to.
+	MaxUnpackedBytes = 128 << 20
+	// MaxFiles limits its files and folders.
+	MaxFiles = 10_000
+)
+
+// Unpack reads the archive of a chart. The names of files are relative to the chart's folder. Links are left out: nothing
+// can follow them.
+func Unpack(archive []byte) ([]helm.File, error) {
+	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		return nil, errors.New("the archive is not a gzipped tar file")
+	}
+	left := int64(MaxUnpackedBytes)
+	entries := tar.NewReader(io.LimitReader(unzipped, MaxUnpackedBytes+MaxFiles<<10)) // and the headers
+	var out []helm.File
+	for n := 0; ; n++ {
+		head, err := entries.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			if len(out) == 0 {
+				return nil, errors.New("the archive holds no files")
+			}
+			return out, nil
+		case err != nil:
+			return nil, errors.New("the archive is damaged, truncated or too large")
+		case n >= MaxFiles:
+			return nil, fmt.Errorf("the archive holds more than %d files", MaxFiles)
+		case head.Typeflag != tar.TypeReg:
+			continue
+		}
+		name, err := inFolder(head.Name)
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(io.LimitReader(entries, left+1))
+		if err != nil {
+			return nil, errors.New("the archive is damaged, truncated or too large")
+		}
+		if left -= int64(len(data)); left < 0 {
+			return nil, fmt.Errorf("the archive unpacks to more than %d MiB", MaxUnpackedBytes>>20)
+		}
+		out = append(out, helm.File{Name: name, Data: bytes.TrimPrefix(data, []byte("\ufeff"))})
+	}
+}
+
+// inFolder takes the chart's folder off a name.
+func inFolder(name string) (string, error) {
+	slashed := strings.ReplaceAll(name, `\`, "/") // packed on Windows
+	_, below, found := strings.Cut(slashed, "/")
+	clean := path.Clean(below)
+	if !found || path.IsAbs(slashed) || strings.Contains("/"+slashed+"/", "/../") || clean == "." || path.IsAbs(below) || strings.Contains(clean, ":") {
+		return "", fmt.Errorf("the archive holds the file %.100q, which is not in the chart's folder", name)
+	}
+	return clean, nil
+}

@@ -1,0 +1,113 @@
+package chart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+
+	"github.com/agentry-dev/agentry/internal/httpclient"
+)
+
+// transport sends requests to the site of a source with its credentials, and to others without.
+type transport struct {
+	site               *url.URL
+	own, elsewhere     http.RoundTripper
+	username, password string
+}
+
+var _ http.RoundTripper = (*transport)(nil)
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !httpclient.SameSite(req.URL, t.site) {
+		if req.URL.Scheme != "https" && t.site.Scheme != "http" {
+			return nil, fmt.Errorf("%s leads to %s, which has no TLS", t.site.Host, req.URL.Host)
+		}
+		return t.elsewhere.RoundTrip(req)
+	}
+	if t.username+t.password != "" && req.Header.Get("Authorization") == "" {
+		req = req.Clone(req.Context())
+		req.SetBasicAuth(t.username, t.password)
+	}
+	return t.own.RoundTrip(req)
+}
+
+// client makes the client for a source.
+func (s *Store) client(ctx context.Context, of Source, maxBytes int64) (*http.Client, error) {
+	site, err := of.site()
+	if err != nil {
+		return nil, err
+	}
+	if site.Scheme == "oci" {
+		site.Scheme = "https"
+		if of.Insecure {
+			site.Scheme = "http"
+		}
+	}
+	opts := httpclient.Options{MaxAnswerBytes: maxBytes}
+	own, err := s.pool.Client(of.Connection, opts)
+	if err != nil {
+		return nil, err
+	}
+	// Neither the certificate nor a credential of the proxy's is for others; what a public site leads to is public.
+	other := of.Connection
+	other.ClientCertPEM, other.ClientKeyPEM = nil, nil
+	other.PublicOnly = s.isPublic(ctx, site.Hostname())
+	elsewhere, err := s.pool.Client(other, opts)
+	if err != nil {
+		return nil, err
+	}
+	t := &transport{site: site, own: own.Transport, elsewhere: elsewhere.Transport}
+	if !of.isOCI() { // the registry's library has them
+		t.username, t.password = of.Username, of.Password
+	}
+	return &http.Client{Transport: t, Timeout: s.opts.Timeout}, nil
+}
+
+// isPublic reports whether a host may be in the internet. One that cannot be found out is: then more is refused.
+func (s *Store) isPublic(ctx context.Context, host string) bool {
+	addresses, err := s.lookup(ctx, "ip", host)
+	if err != nil || len(addresses) == 0 {
+		return true
+	}
+	for _, a := range addresses {
+		if httpclient.IsPublic(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// lookup finds the addresses of a host.
+type lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
+
+// download reads the body of an answer.
+func download(ctx context.Context, client *http.Client, from string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
+	if err != nil {
+		return nil, errors.New("the address of the chart is not a URL")
+	}
+	req.Header.Set("User-Agent", "agentry")
+	body, err := answer(client, req)
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+		return nil, fmt.Errorf("%s takes longer than %s", req.URL.Host, client.Timeout)
+	}
+	return body, httpclient.PlainError(err)
+}
+
+func answer(client *http.Client, req *http.Request) ([]byte, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", req.URL.Host, resp.Status)
+	}
+	return io.ReadAll(resp.Body)
+}

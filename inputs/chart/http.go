@@ -1,0 +1,129 @@
+package chart
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// maxIndexBytes limits an index: the largest public ones have 30 MiB.
+const maxIndexBytes = 64 << 20
+
+// cachedIndex is an index with the time that it was read.
+type cachedIndex struct {
+	*index
+	at time.Time
+}
+
+func (s *Store) resolveHTTP(ctx context.Context, of Source) (Pin, error) {
+	e, err := s.find(ctx, of, of.Version)
+	if err != nil {
+		return Pin{}, err
+	}
+	digest := e.Digest
+	if digest != "" && !strings.HasPrefix(digest, algorithm) {
+		digest = algorithm + digest // as Helm writes it
+	}
+	if digest != "" && !isDigest(digest) {
+		return Pin{}, fmt.Errorf("the index has a digest of version %s that is not sha256: and 64 digits", e.Version)
+	}
+	// The archive shows whether the index tells the truth, and its digest if the index has none.
+	pin := Pin{Version: e.Version, Digest: digest}
+	if digest != "" {
+		_, err = s.archive(ctx, of, pin)
+		return pin, err
+	}
+	archive, err := s.fetchEntry(ctx, of, e)
+	if err != nil {
+		return Pin{}, err
+	}
+	pin.Digest = digestOf(archive)
+	return pin, s.keep(pin.Digest, archive)
+}
+
+func (s *Store) fetchHTTP(ctx context.Context, of Source, pin Pin) ([]byte, error) {
+	e, err := s.find(ctx, of, pin.Version)
+	if err != nil {
+		return nil, err
+	}
+	return s.fetchEntry(ctx, of, e)
+}
+
+func (s *Store) fetchEntry(ctx context.Context, of Source, e entry) ([]byte, error) {
+	if len(e.URLs) == 0 {
+		return nil, fmt.Errorf("the index names no address of version %s", e.Version)
+	}
+	client, err := s.client(ctx, of, MaxArchiveBytes)
+	if err != nil {
+		return nil, err
+	}
+	from, err := against(of.URL, e.URLs[0])
+	if err != nil {
+		return nil, err
+	}
+	archive, err := download(ctx, client, from)
+	if err != nil {
+		return nil, fmt.Errorf("fetch version %s: %w", e.Version, err)
+	}
+	return archive, nil
+}
+
+// find finds a version in the index of a repository.
+func (s *Store) find(ctx context.Context, of Source, version string) (entry, error) {
+	client, err := s.client(ctx, of, maxIndexBytes)
+	if err != nil {
+		return entry{}, err
+	}
+	x, err := s.index(ctx, of, client)
+	if err != nil {
+		return entry{}, err
+	}
+	return x.find(of.Name, version)
+}
+
+func (s *Store) index(ctx context.Context, of Source, client *http.Client) (*index, error) {
+	key := digestOf([]byte(strings.Join([]string{of.URL, of.Username, of.Password, string(of.Connection.CAPEM), of.Connection.ProxyURL}, "\n")))
+	s.mu.Lock()
+	defer s.mu.Unlock() // one index at a time: they are large
+	for k, kept := range s.indexes {
+		if time.Since(kept.at) > s.opts.Fresh {
+			delete(s.indexes, k)
+		}
+	}
+	if kept := s.indexes[key]; kept != nil {
+		return kept.index, nil
+	}
+	from, err := against(of.URL, "index.yaml")
+	if err != nil {
+		return nil, err
+	}
+	text, err := download(ctx, client, from)
+	if err != nil {
+		return nil, fmt.Errorf("read the repository's index: %w", err)
+	}
+	x, err := parseIndex(text)
+	if err == nil {
+		s.indexes[key] = &cachedIndex{x, time.Now()}
+	}
+	return x, err
+}
+
+// against returns an address that an index gives, which can be relative to the repository.
+func against(repository, address string) (string, error) {
+	base, err := url.Parse(strings.TrimSuffix(repository, "/") + "/")
+	if err != nil {
+		return "", fmt.Errorf("the repository's URL is not a URL")
+	}
+	query := base.RawQuery
+	ref, err := base.Parse(address)
+	if err != nil || ref.Scheme != "http" && ref.Scheme != "https" || ref.User != nil {
+		return "", fmt.Errorf("the index gives an address that is no plain URL of http or https")
+	}
+	if ref.RawQuery == "" && ref.Host == base.Host {
+		ref.RawQuery = query
+	}
+	return ref.String(), nil
+}

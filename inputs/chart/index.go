@@ -1,0 +1,78 @@
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/Masterminds/semver/v3"
+	"go.yaml.in/yaml/v3"
+)
+
+// index is what of a repository's index.yaml is used.
+type index struct {
+	Entries map[string][]entry `yaml:"entries"`
+}
+
+// entry is a version of a chart.
+type entry struct {
+	Version string   `yaml:"version"`
+	Digest  string   `yaml:"digest"`
+	URLs    []string `yaml:"urls"`
+}
+
+func parseIndex(text []byte) (*index, error) {
+	var out index
+	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&out); err != nil {
+		return nil, errors.New("its index.yaml is not the index of a repository")
+	}
+	return &out, nil
+}
+
+// find finds the version that is meant.
+func (x *index) find(name, version string) (entry, error) {
+	entries := x.Entries[name]
+	if len(entries) == 0 {
+		return entry{}, errors.New("the repository has no such chart")
+	}
+	var versions []string
+	for _, e := range entries {
+		versions = append(versions, e.Version)
+	}
+	chosen, err := choose(versions, version)
+	if err != nil {
+		return entry{}, err
+	}
+	return entries[slices.Index(versions, chosen)], nil
+}
+
+// choose returns the version of a list that is written like wanted, or else the highest in the range wanted. Pre-releases
+// are taken only by ranges that name one, as by Helm and Flux.
+func choose(versions []string, wanted string) (string, error) {
+	if slices.Contains(versions, wanted) && wanted != "" {
+		return wanted, nil
+	}
+	if wanted == "" {
+		wanted = "*"
+	}
+	in, err := semver.NewConstraint(wanted)
+	if err != nil {
+		return "", fmt.Errorf("%.100q is neither a version of the chart nor a range of versions", wanted)
+	}
+	best, chosen := (*semver.Version)(nil), ""
+	for _, text := range versions {
+		v, err := semver.NewVersion(text)
+		if err != nil || !in.Check(v) {
+			continue
+		}
+		// Versions that differ in metadata only are equal, and any order of a list must give the same one.
+		if best == nil || v.GreaterThan(best) || v.Equal(best) && text > chosen {
+			best, chosen = v, text
+		}
+	}
+	if best == nil {
+		return "", fmt.Errorf("the repository has no version of the chart in %.100q", wanted)
+	}
+	return chosen, nil
+}

@@ -1,0 +1,150 @@
+package chart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// chartMediaType is the layer of a manifest that is the chart's archive.
+const chartMediaType = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+
+// maxTags bounds the tags of a chart that are looked at.
+const maxTags = 20_000
+
+// ociRepository is a repository of a registry, ready to be asked.
+type ociRepository struct {
+	name.Repository
+	options []remote.Option
+}
+
+func (s *Store) registry(ctx context.Context, of Source) (*ociRepository, error) {
+	opts := []name.Option{name.StrictValidation}
+	if of.Insecure {
+		opts = append(opts, name.Insecure)
+	}
+	repository, err := name.NewRepository(strings.TrimPrefix(of.URL, Scheme), opts...)
+	if err != nil {
+		return nil, errors.New("the chart's URL is not oci://HOST/PATH")
+	}
+	client, err := s.client(ctx, of, MaxArchiveBytes)
+	if err != nil {
+		return nil, err
+	}
+	auth := authn.Anonymous
+	if of.Username+of.Password != "" {
+		auth = authn.FromConfig(authn.AuthConfig{Username: of.Username, Password: of.Password})
+	}
+	return &ociRepository{repository, []remote.Option{
+		remote.WithContext(ctx), remote.WithAuth(auth), remote.WithTransport(client.Transport), remote.WithUserAgent("agentry"),
+		remote.WithRetryBackoff(remote.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 2}),
+	}}, nil
+}
+
+func (s *Store) resolveOCI(ctx context.Context, of Source) (Pin, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	r, err := s.registry(ctx, of)
+	if err != nil {
+		return Pin{}, err
+	}
+	var at name.Reference
+	version := of.Version
+	if of.Digest != "" {
+		if !isDigest(of.Digest) {
+			return Pin{}, fmt.Errorf("the digest %.100q is not sha256: and 64 digits", of.Digest)
+		}
+		at, version = r.Digest(of.Digest), of.Digest
+	} else {
+		tag, err := r.tag(of.Version)
+		if err != nil {
+			return Pin{}, err
+		}
+		at, version = r.Tag(tag), fromTag(tag)
+	}
+	image, err := remote.Image(at, r.options...)
+	if err != nil {
+		return Pin{}, err
+	}
+	manifest, err := image.Manifest()
+	if err != nil {
+		return Pin{}, err
+	}
+	layer, err := chartLayer(manifest)
+	return Pin{Version: version, Digest: layer}, err
+}
+
+// tag finds the tag of a version: one that is written like it, or the highest in the range.
+func (r *ociRepository) tag(version string) (string, error) {
+	puller, err := remote.NewPuller(r.options...)
+	if err != nil {
+		return "", err
+	}
+	ctx := context.Background() // that of the options counts
+	lister, err := puller.Lister(ctx, r.Repository)
+	if err != nil {
+		return "", err
+	}
+	var versions []string
+	for lister.HasNext() {
+		page, err := lister.Next(ctx)
+		if err != nil {
+			return "", err
+		}
+		for _, tag := range page.Tags {
+			versions = append(versions, fromTag(tag))
+		}
+		if len(versions) > maxTags {
+			return "", fmt.Errorf("the chart has more than %d tags", maxTags)
+		}
+	}
+	chosen, err := choose(versions, version)
+	return strings.ReplaceAll(chosen, "+", "_"), err
+}
+
+// fromTag is the version of a tag: registries know no +.
+func fromTag(tag string) string { return strings.ReplaceAll(tag, "_", "+") }
+
+// chartLayer returns the digest of a chart's archive. Without a layer of Helm's type it is the first one, as for Flux.
+func chartLayer(m *v1.Manifest) (string, error) {
+	for _, l := range m.Layers {
+		if l.MediaType == chartMediaType {
+			return l.Digest.String(), nil
+		}
+	}
+	if len(m.Layers) == 0 {
+		return "", errors.New("the artifact has no layer")
+	}
+	return m.Layers[0].Digest.String(), nil
+}
+
+func (s *Store) fetchOCI(ctx context.Context, of Source, pin Pin) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	r, err := s.registry(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	layer, err := remote.Layer(r.Digest(pin.Digest), r.options...)
+	if err != nil {
+		return nil, err
+	}
+	body, err := layer.Compressed() // which fails if the bytes have another digest
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	archive, err := io.ReadAll(io.LimitReader(body, MaxArchiveBytes+1))
+	if len(archive) > MaxArchiveBytes {
+		return nil, fmt.Errorf("the archive is larger than %d MiB", MaxArchiveBytes>>20)
+	}
+	return archive, err
+}

@@ -1,0 +1,68 @@
+package chart
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/agentry-dev/agentry/internal/httpclient"
+)
+
+// Scheme is the scheme of OCI registries, as in Helm and Flux.
+const Scheme = "oci://"
+
+// Source says where a chart is and which version is meant.
+type Source struct {
+	// URL is that of a repository with an index.yaml, https or http; or oci://HOST/PATH of the chart itself.
+	URL string
+	// Name is the chart's name in the index of an HTTP repository.
+	Name string
+	// Version is a version, or a range of versions such as 6.x. Empty: the highest that is no pre-release. For a chart in a
+	// registry it can be any tag too.
+	Version string
+	// Digest, if it is not empty, is that of the manifest of a chart in a registry; Version is not looked at then.
+	Digest string
+	// Insecure allows a registry without TLS.
+	Insecure bool
+
+	Connection httpclient.Connection
+	Username   string
+	Password   string
+}
+
+// Pin is a chart that was found: the same bytes for ever.
+type Pin struct {
+	Version string `json:"version"`
+	// Digest is sha256:... of the archive.
+	Digest string `json:"digest"`
+}
+
+// isOCI reports whether the chart is in a registry.
+func (s Source) isOCI() bool { return strings.HasPrefix(s.URL, Scheme) }
+
+// String names a source in errors, without what could be secret.
+func (s Source) String() string {
+	at := "an unreadable URL"
+	if u, err := url.Parse(s.URL); err == nil {
+		at = u.Scheme + "://" + u.Host + u.Path
+	}
+	if s.isOCI() {
+		return fmt.Sprintf("chart %s", at)
+	}
+	return fmt.Sprintf("chart %s of %s", s.Name, at)
+}
+
+// site checks the URL.
+func (s Source) site() (*url.URL, error) {
+	u, err := url.Parse(s.URL)
+	switch {
+	case err != nil || u.Host == "" || u.Fragment != "":
+		return nil, errors.New("the repository's URL is not a URL")
+	case u.User != nil:
+		return nil, errors.New("the repository's URL holds a user name or password")
+	case u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "oci":
+		return nil, fmt.Errorf("the repository's URL has scheme %s: use https or oci", u.Scheme)
+	}
+	return u, nil
+}

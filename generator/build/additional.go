@@ -54,14 +54,19 @@ func (b *builder) additional(in secretref.Scope, ref *corev1.SecretKeySelector) 
 		}
 		c.checkVariables(item)
 	}
-	return c.encode(items)
+	return c.encode(items, b.shard)
 }
 
-func (c handWritten) encode(items []*yaml.Node) []model.Raw {
+// encode returns the jobs, after more has added to them.
+func (c handWritten) encode(items []*yaml.Node, more func(*model.Raw)) []model.Raw {
 	var out []model.Raw
 	for _, item := range items {
-		text, err := encodeNode(item)
-		raw := model.Raw{Origin: c.origin, Text: text, Job: item}
+		raw := model.Raw{Origin: c.origin, Job: item}
+		if more(&raw); raw.Relabel != nil {
+			rulesLast(item)
+		}
+		var err error
+		raw.Text, err = encodeNode(item)
 		if shown, hides := redacted(item); err == nil && hides {
 			raw.Redacted, err = encodeNode(shown)
 		}

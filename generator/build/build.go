@@ -33,7 +33,7 @@ type Options struct {
 // configurations must not be used.
 func Build(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
 	b := newBuilder(h, set, options)
-	r := &Result{Secrets: b.secrets, set: set, seen: map[string]bool{}}
+	r := &Result{Secrets: b.secrets, Zones: b.zones(), set: set, seen: map[string]bool{}}
 	b.build(r)
 	for _, list := range [...]diag.List{h.Diags, b.report.diags, b.secrets.Diags()} {
 		r.add(list)
@@ -54,6 +54,8 @@ type builder struct {
 	relabel   scrape.RelabelChecker
 	// jobs builds the jobs of metrics pods, logJobs those of logs pods.
 	jobs, logJobs *scrape.Builder
+	// monitorJobs builds the jobs of monitors, as the operator does that is followed.
+	monitorJobs monitorJobs
 	// built caches the jobs of monitors: they are the same for every instance that selects one.
 	built map[*manifest.Object][]*model.ScrapeConfig
 	// builtLogs caches the jobs of PodLogs.
@@ -72,11 +74,12 @@ func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *bui
 func (b *builder) build(r *Result) {
 	b.secrets.LeaveOut(b.left)
 	checkAgent(b.report, b.hierarchy.Agent)
+	b.checkZones()
 	b.report.found(b.hierarchy.Agent, fields.Check(b.options.Compatibility, b.hierarchy.Agent)...)
 	b.use(discovering(b.hierarchy))
 	apiServer := b.apiServer(b.secrets.In(b.hierarchy.Agent))
 	b.use(secretref.Metrics)
-	b.jobs = scrape.NewBuilder(b.metricsSettings(apiServer))
+	b.jobs, b.monitorJobs = b.jobBuilders(b.metricsSettings(apiServer))
 	if r.Metrics = b.metrics(); len(r.Metrics.Metrics.Configs) == 0 {
 		r.Metrics, r.unused = nil, r.Metrics
 	}

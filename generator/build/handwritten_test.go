@@ -3,6 +3,8 @@ package build
 import (
 	"strings"
 	"testing"
+
+	"github.com/agentry-dev/agentry/generator/model"
 )
 
 func TestVariables(t *testing.T) {
@@ -83,7 +85,7 @@ static_configs:
 	if bad != nil {
 		t.Fatal(bad)
 	}
-	raw := handWritten{}.encode(items)[0]
+	raw := handWritten{}.encode(items, func(*model.Raw) {})[0]
 	if string(raw.Text) != text {
 		t.Errorf("changed:\n%s", raw.Text)
 	}
@@ -91,7 +93,7 @@ static_configs:
 		t.Errorf("shown:\n%s", raw.Redacted)
 	}
 	items, _, _ = parseJobs([]byte("- {job_name: x, bearer_token_file: /token}"))
-	if raw := (handWritten{}).encode(items)[0]; raw.Redacted != nil {
+	if raw := (handWritten{}).encode(items, func(*model.Raw) {})[0]; raw.Redacted != nil {
 		t.Errorf("nothing to hide: %s", raw.Redacted)
 	}
 }

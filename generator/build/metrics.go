@@ -60,6 +60,9 @@ func (b *builder) metricsBlock(monitors bool) *model.Metrics {
 		ReplicaLabel:   b.replicaLabel(monitors),
 		RemoteWrite:    b.remoteWrites(b.secrets.In(b.hierarchy.Agent), "spec.metrics.remoteWrite", spec.RemoteWrite),
 	}}
+	if monitors && b.current() {
+		metrics.Global.ZoneLabel, metrics.Global.Limits = b.zoneLabel(), b.globalLimits()
+	}
 	for _, m := range b.hierarchy.Metrics {
 		if !b.left[m.Object.ID] {
 			metrics.Configs = append(metrics.Configs, b.instance(m, monitors))
@@ -207,14 +210,14 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 	switch m := o.Value.(type) {
 	case *monitoringv1.ServiceMonitor:
 		for i := range m.Spec.Endpoints {
-			add(b.jobs.ServiceMonitor(m, i, in))
+			add(b.monitorJobs.ServiceMonitor(m, i, in))
 		}
 	case *monitoringv1.PodMonitor:
 		for i := range m.Spec.PodMetricsEndpoints {
-			add(b.jobs.PodMonitor(m, i, in))
+			add(b.monitorJobs.PodMonitor(m, i, in))
 		}
 	case *monitoringv1.Probe:
-		add(b.jobs.Probe(m, in))
+		add(b.monitorJobs.Probe(m, in))
 	}
 	return out
 }

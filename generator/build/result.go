@@ -18,6 +18,8 @@ type Result struct {
 	Logs *model.Config
 	// Deployment and DaemonSet are for the pods of integrations that run once, and on every node.
 	Deployment, DaemonSet *Integrations
+	// Zones are those that the shards of metrics pods are spread over: shard i is in zone i modulo their number.
+	Zones []string
 	// Secrets knows what the pods must mount, and which Secrets and ConfigMaps were looked up.
 	Secrets *secretref.Resolver
 	// Diags are all diagnostics, including those of the hierarchy's selectors.

@@ -1,13 +1,15 @@
 package diag
 
-// Codes of IntegrationMonitors and what they scrape.
+// Codes of IntegrationMonitors and what they scrape, and of monitors in compatibility mode current.
 const (
 	NotCollected   Code = "not-collected"
 	ReservedLabel  Code = "reserved-label"
 	IncompleteAuth Code = "incomplete-auth"
+
+	UnknownScrapeClass Code = "unknown-scrape-class"
 )
 
-// monitorCodes documents what is found in and about IntegrationMonitors.
+// monitorCodes documents what is found in and about IntegrationMonitors, and about monitors in mode current.
 func monitorCodes() []CodeInfo {
 	return []CodeInfo{
 		{NotCollected, "A MetricsIntegration runs, but no IntegrationMonitor scrapes it.",
@@ -16,5 +18,7 @@ func monitorCodes() []CodeInfo {
 			"The labels job, instance, monitor, metrics_instance and, with scope: all, cluster always say what was scraped, and by which monitor. Remove the rule, or let it set another label."},
 		{IncompleteAuth, "A part of a credential is missing.",
 			"basicAuth needs a username and a password, authorization its credentials (and a type other than Basic), oauth2 a client id and a client secret. It is a warning if the request is only sent without an Authorization header."},
+		{UnknownScrapeClass, "A monitor names a scrape class that its GrafanaAgent does not have.",
+			"The monitor is left out, because the class may hold credentials or rules that it needs. Correct spec.scrapeClass, or add the class to spec.metrics.scrapeClasses of the GrafanaAgent."},
 	}
 }

@@ -12,6 +12,8 @@ type Raw struct {
 	Text []byte
 	// Redacted is the text without its credentials, or nil if it has none.
 	Redacted []byte
+	// Relabel are rules that follow those of the text, which ends with them.
+	Relabel []*Relabel
 	// Job is the parsed text, without aliases and nulls. It must not be changed.
 	Job *yaml.Node
 }

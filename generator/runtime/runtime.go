@@ -52,6 +52,9 @@ type Pod struct {
 	Kind secretref.Group
 	// Shard is the number of the pod's shard, and Shards how many there are.
 	Shard, Shards int
+	// Zone is the zone of the shard, or empty, and ShardInZone its number among the shards of the zone.
+	Zone        string
+	ShardInZone int
 	// PortName is the name of the port where the program listens.
 	PortName string
 	// SecretEnv are the variables that replace secrets in the configuration.

@@ -24,6 +24,8 @@ type pods struct {
 	mounted  mounted // the volumes and mounts that only these pods have
 	shard    int
 	shards   int
+	zone     string // the zone of the shard, or ""
+	inZone   int    // its number among the shards of the zone
 }
 
 // metricsPods describes the pods of all shards; the caller sets the shard.
@@ -117,18 +119,22 @@ func (a grafanaAgent) deployment(p pods) (*appsv1.Deployment, []diag.Finding) {
 func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) {
 	in := a.volumes(p)
 	generated := a.runtime().Containers(runtime.Pod{
-		Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards,
+		Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards, Zone: p.zone, ShardInZone: p.inZone,
 		PortName: a.portName(), SecretEnv: a.secrets.Env(p.kind), Mounts: in.mounts,
 	})
 	containers, findings := mergeContainers(generated, a.spec.Containers)
 	grace, s := a.runtime().GraceSeconds, a.spec
+	nodes := s.NodeSelector
+	if p.zone != "" {
+		nodes = with(nodes, map[string]string{corev1.LabelTopologyZone: p.zone})
+	}
 	return corev1.PodTemplateSpec{ObjectMeta: a.podMeta(p.selector, p.config), Spec: corev1.PodSpec{
 		Containers:                    containers,
 		InitContainers:                s.InitContainers,
 		Volumes:                       in.volumes,
 		TerminationGracePeriodSeconds: &grace,
 		ImagePullSecrets:              s.ImagePullSecrets,
-		NodeSelector:                  s.NodeSelector,
+		NodeSelector:                  nodes,
 		ServiceAccountName:            s.ServiceAccountName,
 		Affinity:                      s.Affinity,
 		Tolerations:                   s.Tolerations,

@@ -67,6 +67,9 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 		out.addChecked(a.operatedService(), nil)
 		for shard := range pods.shards {
 			pods.shard = shard
+			if zones := config.Zones; len(zones) > 0 {
+				pods.zone, pods.inZone = zones[shard%len(zones)], shard/len(zones)
+			}
 			out.addChecked(a.statefulSet(pods))
 		}
 	}

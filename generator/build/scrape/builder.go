@@ -50,12 +50,13 @@ type Builder struct {
 	rules     rules
 	discovery discovery
 	relabel   RelabelChecker
+	capture   string // how rules write their first group
 }
 
 // NewBuilder returns a Builder. It builds the rules that all jobs share.
 func NewBuilder(s Settings) *Builder {
 	s.Shards = max(s.Shards, 1)
-	b := &Builder{settings: s, rules: newRules(s.Shards)}
+	b := &Builder{settings: s, rules: newRules(s.Shards), capture: "$1"}
 	b.discovery = newDiscovery(&s, b.rules.shard)
 	return b
 }

@@ -130,7 +130,7 @@ func (j *job) integrationLimits(spec *v1alpha1.IntegrationMonitorSpec) {
 		return
 	}
 	j.config.BodySize = string(*spec.BodySizeLimit)
-	if !validSize(j.config.BodySize) {
+	if !ValidSize(j.config.BodySize) {
 		j.found.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit", "%q is not a size below 8EiB, like 512KB or 10MB", j.config.BodySize)
 	}
 }

@@ -210,7 +210,7 @@ func TestSizes(t *testing.T) {
 		"0": true, "0B": true, "512MB": true, "1.5KiB": true, ".5GB": true, "7EiB": true, "1B": true,
 		"": false, "10": false, "8EB": false, "8EiB": false, "10Mb": false, "1iB": false, "x10MB": false, "1e3MB": false, "-1MB": false, "1 MB": false,
 	} {
-		if got := validSize(size); got != want {
+		if got := ValidSize(size); got != want {
 			t.Errorf("%q: %t", size, got)
 		}
 	}

@@ -80,12 +80,16 @@ func (j *job) metricRule(i int, r *model.Relabel) {
 
 func (j *job) check(r *model.Relabel, field string, i int) {
 	for _, p := range j.relabel.Check(r) {
-		path := j.path + field + "[" + strconv.Itoa(i) + "]"
-		if p.Field != "" {
-			path += "." + p.Field
-		}
-		j.found = append(j.found, diag.Finding{Severity: p.Severity, Code: p.Code, Path: path, Message: p.Message, Hint: p.Hint})
+		j.found.rule(p, j.path+field+"["+strconv.Itoa(i)+"]")
 	}
+}
+
+// rule reports a problem of the rule at a path.
+func (f *findings) rule(p Problem, path string) {
+	if p.Field != "" {
+		path += "." + p.Field
+	}
+	*f = append(*f, diag.Finding{Severity: p.Severity, Code: p.Code, Path: path, Message: p.Message, Hint: p.Hint})
 }
 
 // RelabelChecker finds what the agent's Prometheus refuses in a relabelling rule.

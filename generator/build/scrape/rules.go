@@ -96,7 +96,7 @@ func (j *job) copyLabels(role, path string, names []string) {
 			continue
 		}
 		j.add(&model.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + label},
-			Regex: model.Present("(.+)"), TargetLabel: label, Replacement: model.Present("$1")})
+			Regex: model.Present("(.+)"), TargetLabel: label, Replacement: model.Present(j.capture)})
 	}
 }
 
@@ -104,7 +104,7 @@ func (j *job) copyLabels(role, path string, names []string) {
 func (j *job) jobLabel(role, name string) {
 	if name != "" {
 		j.add(&model.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + sanitize(name)},
-			Regex: model.Present("(.+)"), TargetLabel: "job", Replacement: model.Present("$1")})
+			Regex: model.Present("(.+)"), TargetLabel: "job", Replacement: model.Present(j.capture)})
 	}
 }
 

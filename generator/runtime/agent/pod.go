@@ -53,7 +53,11 @@ func configVolumes(secret string) ([]corev1.Volume, []corev1.VolumeMount) {
 
 func containers(p runtime.Pod) []corev1.Container {
 	env := append([]corev1.EnvVar{fromField("POD_NAME", "metadata.name"), constant("AGENT_DEPLOY_MODE", "operator")}, kindEnv(p)...)
-	return []corev1.Container{reloader(p, append(slices.Clone(env), p.SecretEnv...)), process(p, env)}
+	reload := append(slices.Clone(env), p.SecretEnv...)
+	if p.Zone != "" {
+		reload = append(reload, constant("TOPOLOGY_ZONE", p.Zone), constant("INZONE_SHARD", strconv.Itoa(p.ShardInZone)))
+	}
+	return []corev1.Container{reloader(p, reload), process(p, env)}
 }
 
 // kindEnv returns the variables in the configuration of a kind of pods, in the operator's order.

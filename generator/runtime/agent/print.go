@@ -174,7 +174,20 @@ func (w *writer) raw(r model.Raw) {
 	if n := len(w.buf); n > 0 && w.buf[n-1] != '\n' {
 		w.buf = append(w.buf, '\n')
 	}
+	if r.Relabel != nil {
+		w.follow(r)
+	}
 	w.endItem()
+}
+
+// follow writes rules after those that a text ends with.
+func (w *writer) follow(r model.Raw) {
+	start := len(w.buf)
+	relabel(w, "relabel_configs", r.Relabel)
+	if r.Child("relabel_configs") != nil {
+		_, items, _ := bytes.Cut(w.buf[start:], []byte("\n"))
+		w.buf = append(w.buf[:start], items...)
+	}
 }
 
 func encodeRemoteWrite(w *writer, r *model.RemoteWrite) {

@@ -1,0 +1,81 @@
+package scrape
+
+import (
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// ownLimits are the limits of a monitor.
+type ownLimits struct {
+	samples, targets, labels, labelName, labelText, keepDropped *int64
+	bodySize                                                    *monitoringv1.ByteSize
+}
+
+// limits sets the limits of a job by the rule of today's Prometheus Operator: the lower one of the monitor's and the
+// enforced one. Where the monitor has none, the global limits hold, which the enforced ones are part of.
+func (j *currentJob) limits(own ownLimits) {
+	e := &j.current.today.Enforced
+	j.config.Limits = model.Limits{
+		BodySize: j.bodySize(own.bodySize),
+		Samples:  lower(own.samples, e.Samples), Targets: lower(own.targets, e.Targets), Labels: lower(own.labels, e.Labels),
+		LabelName: lower(own.labelName, e.LabelName), LabelText: lower(own.labelText, e.LabelText), KeepDropped: lower(own.keepDropped, e.KeepDropped),
+	}
+}
+
+// lower returns the limit of a job. Zero means no limit.
+func lower(own, enforced *int64) *int64 {
+	switch {
+	case enforced == nil || *enforced == 0:
+		return own
+	case own == nil || *own == 0:
+		return nil
+	case *enforced < *own:
+		return enforced
+	}
+	return own
+}
+
+// bodySize returns the limit of an answer's size. Unlike the others, the enforced one is that of every job without one
+// of its own.
+func (j *currentJob) bodySize(own *monitoringv1.ByteSize) string {
+	enforced := j.current.today.Enforced.BodySize
+	if own == nil || *own == "" {
+		return enforced
+	}
+	bytes, ok := sizeOf(string(*own))
+	if !ok {
+		j.found.report(diag.Error, diag.InvalidSetting, "spec.bodySizeLimit", "%q is not a size below 8EiB, like 512KB or 10MB", *own)
+	}
+	if most, limited := sizeOf(enforced); limited && bytes > most {
+		return enforced
+	}
+	return string(*own)
+}
+
+// GlobalLimits returns the limits of jobs that have none: the GrafanaAgent's defaults, lowered to what it enforces.
+func GlobalLimits(standard, enforced model.Limits) model.Limits {
+	one := func(standard, enforced *int64) *int64 {
+		switch {
+		case standard == nil || *standard <= 0:
+			standard = enforced
+		case enforced != nil && *enforced > 0:
+			standard = lower(standard, enforced)
+		}
+		if standard == nil || *standard <= 0 {
+			return nil
+		}
+		return standard
+	}
+	out := model.Limits{
+		BodySize: standard.BodySize,
+		Samples:  one(standard.Samples, enforced.Samples), Targets: one(standard.Targets, enforced.Targets), Labels: one(standard.Labels, enforced.Labels),
+		LabelName: one(standard.LabelName, enforced.LabelName), LabelText: one(standard.LabelText, enforced.LabelText),
+		KeepDropped: one(standard.KeepDropped, enforced.KeepDropped),
+	}
+	if out.BodySize == "" {
+		out.BodySize = enforced.BodySize
+	}
+	return out
+}

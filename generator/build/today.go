@@ -1,0 +1,172 @@
+package build
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// monitorJobs builds the jobs of monitors, as one of the two operators does.
+type monitorJobs interface {
+	ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, secrets scrape.Secrets) (*model.ScrapeConfig, []diag.Finding)
+	PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets scrape.Secrets) (*model.ScrapeConfig, []diag.Finding)
+	Probe(m *monitoringv1.Probe, secrets scrape.Secrets) (*model.ScrapeConfig, []diag.Finding)
+}
+
+var (
+	_ monitorJobs = (*scrape.Builder)(nil)
+	_ monitorJobs = (*scrape.Current)(nil)
+)
+
+// current reports whether today's Prometheus Operator is followed.
+func (b *builder) current() bool { return b.options.Compatibility == manifest.Current }
+
+// jobBuilders returns the builder of the jobs of metrics pods, and the one for monitors among them.
+func (b *builder) jobBuilders(settings scrape.Settings) (*scrape.Builder, monitorJobs) {
+	if !b.current() {
+		jobs := scrape.NewBuilder(settings)
+		return jobs, jobs
+	}
+	agent := b.hierarchy.Agent
+	current, findings := scrape.NewCurrent(settings, b.today(), b.secrets.In(agent))
+	b.report.found(agent, findings...)
+	return current.Builder, current
+}
+
+// today returns the settings of the Prometheus object.
+func (b *builder) today() scrape.Today {
+	spec := &b.spec.Metrics
+	out := scrape.Today{
+		Classes: spec.ScrapeClasses, PodTargetLabels: spec.PodTargetLabels, Excluded: spec.ExcludedFromEnforcement,
+		Enforced: enforcedLimits(spec), Zones: len(b.zones()),
+	}
+	if spec.ServiceDiscoveryRole != nil {
+		out.Role = *spec.ServiceDiscoveryRole
+	}
+	return out
+}
+
+// enforcedLimits returns the limits that no job may exceed.
+func enforcedLimits(spec *v1alpha1.MetricsSubsystemSpec) model.Limits {
+	signed := func(v *uint64) *int64 {
+		if v == nil {
+			return nil
+		}
+		n := int64(min(*v, math.MaxInt64))
+		return &n
+	}
+	return model.Limits{
+		BodySize: string(spec.EnforcedBodySizeLimit), Samples: signed(spec.EnforcedSampleLimit), Targets: signed(spec.EnforcedTargetLimit),
+		Labels: spec.EnforcedLabelLimit, LabelName: spec.EnforcedLabelNameLengthLimit, LabelText: spec.EnforcedLabelValueLengthLimit,
+		KeepDropped: spec.EnforcedKeepDroppedTargets,
+	}
+}
+
+// globalLimits returns the limits of jobs that set none, also of those that no monitor is behind.
+func (b *builder) globalLimits() model.Limits {
+	spec := &b.spec.Metrics
+	standard := model.Limits{
+		Samples: spec.SampleLimit, Targets: spec.TargetLimit, Labels: spec.LabelLimit,
+		LabelName: spec.LabelNameLengthLimit, LabelText: spec.LabelValueLengthLimit, KeepDropped: spec.KeepDroppedTargets,
+	}
+	if spec.BodySizeLimit != nil {
+		standard.BodySize = string(*spec.BodySizeLimit)
+	}
+	for _, f := range [...]struct{ field, size string }{{"bodySizeLimit", standard.BodySize}, {"enforcedBodySizeLimit", string(spec.EnforcedBodySizeLimit)}} {
+		if f.size != "" && !scrape.ValidSize(f.size) {
+			b.report.error(b.hierarchy.Agent, diag.InvalidSetting, "spec.metrics."+f.field, "%q is not a size below 8EiB, like 512KB or 10MB", f.size)
+		}
+	}
+	return scrape.GlobalLimits(standard, enforcedLimits(spec))
+}
+
+// zones returns the zones that shards are spread over, or nil.
+func (b *builder) zones() []string {
+	s := b.spec.Metrics.ShardingStrategy
+	if !b.current() || s == nil || s.Topology == nil || s.Mode == nil || *s.Mode != monitoringv1.TopologyShardingStrategyMode {
+		return nil
+	}
+	return s.Topology.Values
+}
+
+// zoneLabel returns the external label that names the zone of a shard, or "".
+func (b *builder) zoneLabel() string {
+	if b.zones() == nil {
+		return ""
+	}
+	const path = "spec.metrics.shardingStrategy.topology.externalLabelName"
+	name := orDefault(b.spec.Metrics.ShardingStrategy.Topology.ExternalLabelName, "zone")
+	if name != "" {
+		b.report.labelName(b.hierarchy.Agent, path, name)
+	}
+	return name
+}
+
+// checkZones checks what the Prometheus Operator's CRD and Kubernetes demand of zones.
+func (b *builder) checkZones() {
+	const path = "spec.metrics.shardingStrategy.topology"
+	agent, s := b.hierarchy.Agent, b.spec.Metrics.ShardingStrategy
+	if b.current() && s != nil && s.Topology != nil && b.zones() == nil && (s.Mode == nil || *s.Mode != monitoringv1.TopologyShardingStrategyMode) {
+		b.report.error(agent, diag.InvalidSetting, path, "is for the mode Topology only: write mode: Topology")
+	}
+	zones, shards := b.zones(), Shards(b.spec)
+	if len(zones) > shards {
+		b.report.error(agent, diag.InvalidSetting, path+".values", "%d zones need at least as many shards, and there are %d: nobody would scrape the others", len(zones), shards)
+	}
+	for i, zone := range zones {
+		at := path + ".values[" + strconv.Itoa(i) + "]"
+		if problems := validation.IsValidLabelValue(zone); zone == "" || len(problems) > 0 {
+			b.report.error(agent, diag.InvalidSetting, at, "%q is not the name of a zone, which is the value of a node's label", zone)
+		}
+		if slices.Contains(zones[:i], zone) {
+			b.report.error(agent, diag.InvalidSetting, at, "%q stands in the list twice: its targets would be scraped twice", zone)
+		}
+	}
+}
+
+// shard adds the rules of sharding to a hand-written job, unless it shards itself.
+func (b *builder) shard(raw *model.Raw) {
+	shards := Shards(b.spec)
+	if !b.current() || shards == 1 {
+		return
+	}
+	rules := raw.Child("relabel_configs")
+	if rules == nil || !slices.ContainsFunc(rules.Content, isHashmod) {
+		raw.Relabel = scrape.Sharding("__address__", shards, len(b.zones()))
+	}
+}
+
+func isHashmod(rule *yaml.Node) bool {
+	for i := 0; i+1 < len(rule.Content); i += 2 {
+		if rule.Content[i].Value == "action" {
+			return strings.EqualFold(rule.Content[i+1].Value, "hashmod")
+		}
+	}
+	return false
+}
+
+// rulesLast moves the rules of a hand-written job to its end, where others can follow.
+func rulesLast(job *yaml.Node) {
+	for i := 0; i+1 < len(job.Content); i += 2 {
+		if job.Content[i].Value == "relabel_configs" {
+			key, rules := job.Content[i], job.Content[i+1]
+			rules.Style &^= yaml.FlowStyle
+			job.Content = slices.Delete(job.Content, i, i+2)
+			if len(rules.Content) > 0 {
+				job.Content = append(job.Content, key, rules)
+			}
+			return
+		}
+	}
+}

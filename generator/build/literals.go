@@ -27,13 +27,18 @@ func (r *reports) literalURL(in secretref.Scope, path, url, hint string) {
 	}
 }
 
-// literalsOfJob refuses the credentials in the URLs of a job.
+// literalsOfJob refuses the credentials in the URLs of a job. In mode current [scrape.HTTPClient] does.
 func (r *reports) literalsOfJob(in secretref.Scope, job *model.ScrapeConfig) {
 	path := job.Origin.Path
 	r.literalURL(in, path+".proxyUrl", job.ProxyURL, scrape.ProxyHint)
 	if job.OAuth2 != nil {
 		r.literalURL(in, path+".oauth2.tokenUrl", job.OAuth2.TokenURL, scrape.LeaveOutHint)
 	}
+}
+
+// literalsOfTargets refuses the credentials in the targets of a Probe.
+func (r *reports) literalsOfTargets(in secretref.Scope, job *model.ScrapeConfig) {
+	path := job.Origin.Path
 	if job.Static != nil {
 		for i, target := range job.Static.Targets {
 			r.literalURL(in, path+".targets.staticConfig.static["+strconv.Itoa(i)+"]", target, "put the user and the password into the prober's module")

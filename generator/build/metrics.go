@@ -204,7 +204,10 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 	add := func(job *model.ScrapeConfig, findings []diag.Finding) {
 		b.report.found(o, findings...)
 		job.Origin = model.Origin{Object: o.Ref(), Path: endpointPath(o.Kind, len(out))}
-		b.report.literalsOfJob(in, job)
+		if !b.current() {
+			b.report.literalsOfJob(in, job)
+		}
+		b.report.literalsOfTargets(in, job)
 		out = append(out, job)
 	}
 	switch m := o.Value.(type) {

@@ -23,7 +23,11 @@ func (b *builder) remoteWrites(in secretref.Scope, path string, specs []v1alpha1
 	var out []model.RemoteWrite
 	for i := range specs {
 		w := b.writer(in, path+"["+strconv.Itoa(i)+"]")
-		out = append(out, w.build(&specs[i]))
+		if b.current() {
+			out = append(out, w.today(&specs[i]))
+		} else {
+			out = append(out, w.build(&specs[i]))
+		}
 	}
 	return out
 }
@@ -53,31 +57,40 @@ func (w writer) lacks(code diag.Code, field, message string, ref monitoringv1.Se
 	w.report.fail(w.in.Object(), code, w.path+field, message, scrape.Referred(ref)...)
 }
 
+// build builds a remote write as the Grafana Agent Operator does.
 func (w writer) build(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
+	out := w.plain(s, scrape.OwnRelabel)
+	out.ProxyURL = s.ProxyURL
+	w.auth(&out, s)
+	if s.TLSConfig != nil {
+		out.TLS = w.tls(s.TLSConfig)
+	}
+	if q := s.QueueConfig; q != nil {
+		if out.Queue = w.queue(q); *out.Queue == (model.Queue{}) {
+			out.Queue = nil
+		}
+	}
+	return out
+}
+
+// plain builds what is the same with both operators. They differ in what relabel makes of a rule.
+func (w writer) plain(s *v1alpha1.RemoteWriteSpec, relabel func(*v1alpha1.RelabelConfig) *model.Relabel) model.RemoteWrite {
 	out := model.RemoteWrite{
 		Origin: w.origin(),
 		Name:   s.Name, URL: s.URL, RemoteTimeout: s.RemoteTimeout, Headers: s.Headers,
 	}
-	out.ProxyURL = s.ProxyURL
 	w.checkTarget(".url", s.URL)
 	w.checkProxy(s.ProxyURL)
 	w.report.duration(w.in.Object(), w.path+".remoteTimeout", s.RemoteTimeout)
 	w.checkHeaders(s.Headers)
 	for i := range s.WriteRelabelConfigs {
-		r := scrape.OwnRelabel(&s.WriteRelabelConfigs[i])
+		r := relabel(&s.WriteRelabelConfigs[i])
 		for _, p := range w.rules.Check(r) {
 			d := w.in.Object().Diag(p.Severity, p.Code, fieldPath(w.path+".writeRelabelConfigs["+strconv.Itoa(i)+"]", p.Field), "%s", p.Message)
 			d.Hint = p.Hint
 			w.report.add(d)
 		}
 		out.WriteRelabel = append(out.WriteRelabel, r)
-	}
-	w.auth(&out, s)
-	if s.TLSConfig != nil {
-		out.TLS = w.tls(s.TLSConfig)
-	}
-	if q := s.QueueConfig; q != nil {
-		out.Queue = w.queue(q)
 	}
 	if m := s.MetadataConfig; m != nil {
 		out.Metadata = &model.Metadata{Send: m.Send != nil && *m.Send, SendInterval: m.SendInterval}
@@ -280,6 +293,9 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 	s := b.spec.APIServerConfig
 	if s == nil {
 		return model.KubernetesSD{}
+	}
+	if b.current() {
+		return b.todaysAPIServer(in, s)
 	}
 	const path = "spec.apiServer"
 	w := b.writer(in, path)

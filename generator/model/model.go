@@ -99,7 +99,10 @@ type RemoteWrite struct {
 	Headers       map[string]string
 	WriteRelabel  []*Relabel
 	HTTPClient
+	SendExemplars, SendNativeHistograms *bool
+
 	SigV4    *SigV4
+	AzureAD  *AzureAD
 	Queue    *Queue
 	Metadata *Metadata
 }
@@ -110,16 +113,32 @@ type SigV4 struct {
 	AccessKey, SecretKey     Secret
 }
 
+// AzureAD is the credentials for Azure: a managed identity, by its id, or OAuth.
+type AzureAD struct {
+	Cloud           string
+	ManagedIdentity string
+	OAuth           *AzureOAuth
+}
+
+// AzureOAuth is an application of Azure.
+type AzureOAuth struct {
+	ClientID, TenantID string
+	ClientSecret       Secret
+}
+
 // Queue is queue_config. Zero fields are left out.
 type Queue struct {
 	Capacity, MinShards, MaxShards, MaxSamplesPerSend int64
 	BatchSendDeadline, MinBackoff, MaxBackoff         string
+	RetryOn429                                        *bool
+	SampleAgeLimit                                    string
 }
 
 // Metadata is metadata_config.
 type Metadata struct {
-	Send         bool
-	SendInterval string
+	Send              bool
+	SendInterval      string
+	MaxSamplesPerSend *int32
 }
 
 // ScrapeConfig is one scrape job.

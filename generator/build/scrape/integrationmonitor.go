@@ -93,7 +93,7 @@ func (b *Builder) IntegrationMonitor(m *v1alpha1.IntegrationMonitor, instance st
 	j.enforceNamespace(m.Namespace)
 	j.add(b.discovery.shard...)
 	for i := range spec.MetricRelabelConfigs {
-		j.metricRule(i, asWritten(&spec.MetricRelabelConfigs[i]))
+		j.metricRule(i, WrittenRelabel(&spec.MetricRelabelConfigs[i]))
 	}
 	return &j.config, j.found
 }
@@ -153,7 +153,7 @@ func (j *job) integrationLabels(names []string, all bool) {
 // integrationRules adds the rules that the monitor's author wrote, in order.
 func (j *job) integrationRules(rules []v1alpha1.RelabelConfig, all bool) {
 	for i := range rules {
-		r := asWritten(&rules[i])
+		r := WrittenRelabel(&rules[i])
 		j.check(r, "relabelings", i)
 		if !j.reserved("spec.relabelings["+strconv.Itoa(i)+"].targetLabel", r, all) {
 			j.add(r)

@@ -26,8 +26,8 @@ func Relabel(c *monitoringv1.RelabelConfig) *model.Relabel {
 	return r
 }
 
-// asWritten converts a rule of a kind that the operator does not have. It keeps empty strings.
-func asWritten(c *v1alpha1.RelabelConfig) *model.Relabel {
+// WrittenRelabel converts a rule as it is written: it keeps empty strings.
+func WrittenRelabel(c *v1alpha1.RelabelConfig) *model.Relabel {
 	text := func(s *string) model.Text {
 		if s == nil {
 			return model.Text{}

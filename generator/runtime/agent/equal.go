@@ -24,7 +24,14 @@ func filled(w model.RemoteWrite) model.RemoteWrite {
 	if w.Metadata == nil {
 		w.Metadata = &model.Metadata{Send: true}
 	}
-	w.Metadata = &model.Metadata{Send: w.Metadata.Send, SendInterval: spelled(w.Metadata.SendInterval, time.Minute)}
+	w.Metadata = &model.Metadata{Send: w.Metadata.Send, SendInterval: spelled(w.Metadata.SendInterval, time.Minute),
+		MaxSamplesPerSend: or(w.Metadata.MaxSamplesPerSend, 2000)}
+	w.SendExemplars, w.SendNativeHistograms = or(w.SendExemplars, true), or(w.SendNativeHistograms, false)
+	if a := w.AzureAD; a != nil {
+		c := *a
+		c.Cloud = cmp.Or(c.Cloud, "AzurePublic")
+		w.AzureAD = &c
+	}
 	return w
 }
 
@@ -37,6 +44,12 @@ func masked(w model.RemoteWrite) model.RemoteWrite {
 		c := *s
 		c.SecretKey = model.Secret{Value: "<secret>", Set: true}
 		w.SigV4 = &c
+	}
+	if a := w.AzureAD; a != nil && a.OAuth != nil {
+		c, o := *a, *a.OAuth
+		o.ClientSecret = model.Secret{Value: "<secret>", Set: true}
+		c.OAuth = &o
+		w.AzureAD = &c
 	}
 	return w
 }
@@ -52,7 +65,17 @@ func filledQueue(q *model.Queue) *model.Queue {
 		BatchSendDeadline: spelled(out.BatchSendDeadline, 5*time.Second),
 		MinBackoff:        spelled(out.MinBackoff, 30*time.Millisecond),
 		MaxBackoff:        spelled(out.MaxBackoff, 5*time.Second),
+		RetryOn429:        or(out.RetryOn429, true),
+		SampleAgeLimit:    spelled(out.SampleAgeLimit, 0),
 	}
+}
+
+// or returns a value, or the default if it is absent.
+func or[T any](v *T, standard T) *T {
+	if v == nil {
+		return &standard
+	}
+	return v
 }
 
 // filledClient returns a client with the agent's defaults for absent fields.

@@ -196,15 +196,16 @@ func encodeRemoteWrite(w *writer, r *model.RemoteWrite) {
 	w.optStr("remote_timeout", r.RemoteTimeout)
 	encodeProxy(w, &r.Proxy)
 	w.labels("headers", r.Headers)
+	w.optBool("send_exemplars", r.SendExemplars)
+	w.optBool("send_native_histograms", r.SendNativeHistograms)
 	relabel(w, "write_relabel_configs", r.WriteRelabel)
 	w.optBool("follow_redirects", r.FollowRedirects)
 	w.optBool("enable_http2", r.EnableHTTP2)
 	encodeAuth(w, &r.HTTPAuth)
 	block(w, "sigv4", r.SigV4, encodeSigV4)
 	block(w, "tls_config", r.TLS, encodeTLS)
-	if r.Queue != nil && *r.Queue != (model.Queue{}) {
-		block(w, "queue_config", r.Queue, encodeQueue)
-	}
+	block(w, "azuread", r.AzureAD, encodeAzureAD)
+	block(w, "queue_config", r.Queue, encodeQueue)
 	block(w, "metadata_config", r.Metadata, encodeMetadata)
 }
 
@@ -216,6 +217,20 @@ func encodeSigV4(w *writer, s *model.SigV4) {
 	w.secret("secret_key", "", s.SecretKey)
 }
 
+func encodeAzureAD(w *writer, a *model.AzureAD) {
+	w.optStr("cloud", a.Cloud)
+	if a.ManagedIdentity != "" {
+		w.open("managed_identity")
+		w.str("client_id", a.ManagedIdentity)
+		w.close()
+	}
+	block(w, "oauth", a.OAuth, func(w *writer, o *model.AzureOAuth) {
+		w.str("client_id", o.ClientID)
+		w.secret("client_secret", "", o.ClientSecret)
+		w.str("tenant_id", o.TenantID)
+	})
+}
+
 func encodeQueue(w *writer, q *model.Queue) {
 	w.optInt("capacity", q.Capacity)
 	w.optInt("min_shards", q.MinShards)
@@ -224,11 +239,16 @@ func encodeQueue(w *writer, q *model.Queue) {
 	w.optStr("batch_send_deadline", q.BatchSendDeadline)
 	w.optStr("min_backoff", q.MinBackoff)
 	w.optStr("max_backoff", q.MaxBackoff)
+	w.optBool("retry_on_http_429", q.RetryOn429)
+	w.optStr("sample_age_limit", q.SampleAgeLimit)
 }
 
 func encodeMetadata(w *writer, m *model.Metadata) {
 	w.boolean("send", m.Send)
 	w.optStr("send_interval", m.SendInterval)
+	if m.MaxSamplesPerSend != nil {
+		w.integer("max_samples_per_send", int64(*m.MaxSamplesPerSend))
+	}
 }
 
 func encodeScrape(w *writer, s *model.ScrapeConfig) {

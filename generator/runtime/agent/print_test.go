@@ -83,7 +83,7 @@ func TestPrint(t *testing.T) {
 			Configs: []model.Instance{{
 				Name: "mon/a",
 				RemoteWrite: []model.RemoteWrite{{
-					URL: "http://mimir/push", SigV4: &model.SigV4{}, Queue: &model.Queue{}, Metadata: &model.Metadata{},
+					URL: "http://mimir/push", SigV4: &model.SigV4{}, Metadata: &model.Metadata{},
 					HTTPClient: model.HTTPClient{HTTPAuth: model.HTTPAuth{BasicAuth: &model.BasicAuth{Username: model.Secret{Value: "pa$$word", Set: true}, Password: model.Secret{File: "/f"}}}},
 				}},
 				ScrapeConfigs: []*model.ScrapeConfig{{

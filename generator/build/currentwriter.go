@@ -1,0 +1,125 @@
+package build
+
+import (
+	"regexp"
+	"strings"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/build/scrape"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// today builds a remote write as today's Prometheus Operator does.
+func (w writer) today(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
+	out := w.plain(s, scrape.WrittenRelabel)
+	out.SendExemplars, out.SendNativeHistograms = s.SendExemplars, s.SendNativeHistograms
+	proxy := monitoringv1.ProxyConfig{NoProxy: s.NoProxy, ProxyFromEnvironment: s.ProxyFromEnvironment, ProxyConnectHeader: s.ProxyConnectHeader}
+	if s.ProxyURL != "" {
+		proxy.ProxyURL = &s.ProxyURL
+	}
+	out.HTTPClient = w.client(s.BearerToken, scrape.Client{
+		BasicAuth: s.BasicAuth, Authorization: s.Authorization, OAuth2: s.OAuth2, BearerTokenFile: s.BearerTokenFile,
+		TLS: s.TLSConfig, Proxy: proxy, FollowRedirects: s.FollowRedirects, EnableHTTP2: s.EnableHTTP2,
+	})
+	var methods []string
+	if out.HTTPAuth != (model.HTTPAuth{}) {
+		methods = append(methods, "credentials of HTTP")
+	}
+	if s.SigV4 != nil {
+		methods = append(methods, "sigv4")
+		out.SigV4 = w.sigV4(s.SigV4)
+	}
+	if s.AzureAD != nil {
+		methods = append(methods, "azureAd")
+		out.AzureAD = w.azureAD(s.AzureAD)
+	}
+	if len(methods) > 1 {
+		w.wrong(diag.AuthConflict, "", "at most one kind of credentials may be set, not %s", strings.Join(methods, " and "))
+	}
+	if q := s.QueueConfig; q != nil {
+		out.Queue = w.queue(q)
+		out.Queue.RetryOn429 = q.RetryOnRateLimit
+		if q.SampleAgeLimit != nil {
+			out.Queue.SampleAgeLimit = string(*q.SampleAgeLimit)
+			w.report.duration(w.in.Object(), w.path+".queueConfig.sampleAgeLimit", out.Queue.SampleAgeLimit)
+		}
+	}
+	if s.MetadataConfig != nil {
+		out.Metadata.MaxSamplesPerSend = s.MetadataConfig.MaxSamplesPerSend
+	}
+	return out
+}
+
+// client returns the HTTP client of a writer or of the API server. token is a bearer token in clear text.
+func (w writer) client(token string, c scrape.Client) model.HTTPClient {
+	out, findings := scrape.HTTPClient(w.in, w.path+".", c)
+	w.report.found(w.in.Object(), findings...)
+	if token == "" {
+		return out
+	}
+	if out.HTTPAuth != (model.HTTPAuth{}) {
+		w.wrong(diag.AuthConflict, ".bearerToken", "at most one kind of credentials may be set")
+	}
+	out.BearerToken = w.bearer(token, "").Credentials
+	return out
+}
+
+// The agent refuses other spellings of identifiers.
+var (
+	azureID     = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	azureTenant = regexp.MustCompile(`^[0-9a-zA-Z.-]+$`)
+)
+
+// azureAD returns the credentials for Azure. Package fields reports the kinds that no agent has.
+func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
+	out := &model.AzureAD{Cloud: orDefault(s.Cloud, "")}
+	id := func(field, value string) {
+		if !azureID.MatchString(value) {
+			w.wrong(diag.InvalidSetting, ".azureAd."+field, "%q is not the id of an application, like 11111111-2222-4333-8444-555555555555", value)
+		}
+	}
+	switch m, o := s.ManagedIdentity, s.OAuth; {
+	case m != nil && o != nil:
+		w.wrong(diag.AuthConflict, ".azureAd", "at most one of managedIdentity and oauth may be set: the agent refuses both together")
+	case m != nil && (m.ClientID == nil || *m.ClientID == ""):
+		w.wrong(diag.NeedsNewerPrometheus, ".azureAd.managedIdentity.clientId",
+			"is missing, and no Grafana Agent does without: an identity of the system came with Prometheus 3.5.0, and the agent's is 2.48.1")
+	case m != nil:
+		id("managedIdentity.clientId", *m.ClientID)
+		out.ManagedIdentity = *m.ClientID
+	case o != nil:
+		id("oauth.clientId", o.ClientID)
+		if !azureTenant.MatchString(o.TenantID) {
+			w.wrong(diag.InvalidSetting, ".azureAd.oauth.tenantId", "%q is not the id of a tenant", o.TenantID)
+		}
+		secret := monitoringv1.SecretOrConfigMap{Secret: &o.ClientSecret}
+		out.OAuth = &model.AzureOAuth{ClientID: o.ClientID, TenantID: o.TenantID, ClientSecret: w.in.ValueOnly(w.path+".azureAd.oauth.clientSecret", secret)}
+		if given := out.OAuth.ClientSecret; scrape.IsOptional(secret) && !given.Present() || given.Set && given.Value == "" {
+			w.lacks(diag.IncompleteAuth, ".azureAd.oauth.clientSecret", "is missing: azureAd does not work without it", secret)
+		}
+	case s.SDK == nil && s.WorkloadIdentity == nil:
+		w.wrong(diag.IncompleteAuth, ".azureAd", "needs managedIdentity or oauth")
+	}
+	return out
+}
+
+// todaysAPIServer builds the settings that all kubernetes_sd_configs share, as today's Prometheus Operator does. Unlike
+// there, references are looked up in the GrafanaAgent's namespace.
+func (b *builder) todaysAPIServer(in secretref.Scope, s *v1alpha1.APIServerConfig) model.KubernetesSD {
+	const path = "spec.apiServer"
+	w := b.writer(in, path)
+	out := model.KubernetesSD{APIServer: s.Host}
+	w.checkURL(".host", s.Host)
+	w.report.literalURL(in, path+".host", s.Host, scrape.AuthHint)
+	out.HTTPClient = w.client(s.BearerToken, scrape.Client{
+		BasicAuth: s.BasicAuth, Authorization: s.Authorization, BearerTokenFile: s.BearerTokenFile, TLS: s.TLSConfig, Proxy: s.ProxyConfig,
+	})
+	if s.Host == "" {
+		b.report.error(in.Object(), diag.InvalidURL, path+".host", "is missing: the agent refuses settings for the API server without its URL")
+	}
+	return out
+}

@@ -54,7 +54,7 @@ func (b *builder) additional(in secretref.Scope, ref *corev1.SecretKeySelector) 
 		}
 		c.checkVariables(item)
 	}
-	return c.encode(items, b.shard)
+	return c.encode(items, b.prometheus().shard)
 }
 
 // encode returns the jobs, after more has added to them.

@@ -33,7 +33,7 @@ type Options struct {
 // configurations must not be used.
 func Build(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *Result {
 	b := newBuilder(h, set, options)
-	r := &Result{Secrets: b.secrets, Zones: b.zones(), set: set, seen: map[string]bool{}}
+	r := &Result{Secrets: b.secrets, Zones: b.prometheus().zones(), set: set, seen: map[string]bool{}}
 	b.build(r)
 	for _, list := range [...]diag.List{h.Diags, b.report.diags, b.secrets.Diags()} {
 		r.add(list)
@@ -48,6 +48,7 @@ type builder struct {
 	set       *manifest.Set
 	secrets   *secretref.Resolver
 	left      map[manifest.ID]bool
+	current   bool // today's Prometheus Operator is followed
 	options   Options
 	pods      secretref.Group // the pods whose configuration is being built
 	report    *reports
@@ -66,7 +67,7 @@ type builder struct {
 const MaxShards = 1000
 
 func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *builder {
-	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Policy, h.Agent.Namespace), left: options.Left, options: options, report: &reports{},
+	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Policy, h.Agent.Namespace), left: options.Left, current: options.Compatibility == manifest.Current, options: options, report: &reports{},
 		built: map[*manifest.Object][]*model.ScrapeConfig{}, builtLogs: map[*manifest.Object]*model.LogsScrapeConfig{}}
 }
 
@@ -74,7 +75,7 @@ func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *bui
 func (b *builder) build(r *Result) {
 	b.secrets.LeaveOut(b.left)
 	checkAgent(b.report, b.hierarchy.Agent)
-	b.checkZones()
+	b.prometheus().checkZones()
 	b.report.found(b.hierarchy.Agent, fields.Check(b.options.Compatibility, b.hierarchy.Agent)...)
 	b.use(discovering(b.hierarchy))
 	apiServer := b.apiServer(b.secrets.In(b.hierarchy.Agent))

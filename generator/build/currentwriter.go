@@ -10,7 +10,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 // today builds a remote write as today's Prometheus Operator does.
@@ -109,17 +108,15 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 
 // todaysAPIServer builds the settings that all kubernetes_sd_configs share, as today's Prometheus Operator does. Unlike
 // there, references are looked up in the GrafanaAgent's namespace.
-func (b *builder) todaysAPIServer(in secretref.Scope, s *v1alpha1.APIServerConfig) model.KubernetesSD {
-	const path = "spec.apiServer"
-	w := b.writer(in, path)
+func (w writer) todaysAPIServer(s *v1alpha1.APIServerConfig) model.KubernetesSD {
 	out := model.KubernetesSD{APIServer: s.Host}
 	w.checkURL(".host", s.Host)
-	w.report.literalURL(in, path+".host", s.Host, scrape.AuthHint)
+	w.report.literalURL(w.in, w.path+".host", s.Host, scrape.AuthHint)
 	out.HTTPClient = w.client(s.BearerToken, scrape.Client{
 		BasicAuth: s.BasicAuth, Authorization: s.Authorization, BearerTokenFile: s.BearerTokenFile, TLS: s.TLSConfig, Proxy: s.ProxyConfig,
 	})
 	if s.Host == "" {
-		b.report.error(in.Object(), diag.InvalidURL, path+".host", "is missing: the agent refuses settings for the API server without its URL")
+		w.wrong(diag.InvalidURL, ".host", "is missing: the agent refuses settings for the API server without its URL")
 	}
 	return out
 }

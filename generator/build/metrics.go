@@ -43,6 +43,23 @@ func (b *builder) discovery() model.HTTPSD {
 	return sd
 }
 
+// prometheus returns what the GrafanaAgent has of the Prometheus object.
+func (b *builder) prometheus() prometheus {
+	return prometheus{b.report, b.hierarchy.Agent, b.spec, b.current}
+}
+
+// jobBuilders returns the builder of the jobs of metrics pods, and the one for monitors among them.
+func (b *builder) jobBuilders(settings scrape.Settings) (*scrape.Builder, monitorJobs) {
+	if !b.current {
+		jobs := scrape.NewBuilder(settings)
+		return jobs, jobs
+	}
+	agent := b.hierarchy.Agent
+	jobs, findings := scrape.NewCurrent(settings, b.prometheus().today(), b.secrets.In(agent))
+	b.report.found(agent, findings...)
+	return jobs.Builder, jobs
+}
+
 // metrics builds the configuration of the metrics pods.
 func (b *builder) metrics() *model.Config {
 	metrics := b.metricsBlock(true)
@@ -60,8 +77,8 @@ func (b *builder) metricsBlock(monitors bool) *model.Metrics {
 		ReplicaLabel:   b.replicaLabel(monitors),
 		RemoteWrite:    b.remoteWrites(b.secrets.In(b.hierarchy.Agent), "spec.metrics.remoteWrite", spec.RemoteWrite),
 	}}
-	if monitors && b.current() {
-		metrics.Global.ZoneLabel, metrics.Global.Limits = b.zoneLabel(), b.globalLimits()
+	if monitors && b.current {
+		metrics.Global.ZoneLabel, metrics.Global.Limits = b.prometheus().zoneLabel(), b.prometheus().globalLimits()
 	}
 	for _, m := range b.hierarchy.Metrics {
 		if !b.left[m.Object.ID] {
@@ -204,7 +221,7 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 	add := func(job *model.ScrapeConfig, findings []diag.Finding) {
 		b.report.found(o, findings...)
 		job.Origin = model.Origin{Object: o.Ref(), Path: endpointPath(o.Kind, len(out))}
-		if !b.current() {
+		if !b.current {
 			b.report.literalsOfJob(in, job)
 		}
 		b.report.literalsOfTargets(in, job)

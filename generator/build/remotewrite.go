@@ -23,7 +23,7 @@ func (b *builder) remoteWrites(in secretref.Scope, path string, specs []v1alpha1
 	var out []model.RemoteWrite
 	for i := range specs {
 		w := b.writer(in, path+"["+strconv.Itoa(i)+"]")
-		if b.current() {
+		if b.current {
 			out = append(out, w.today(&specs[i]))
 		} else {
 			out = append(out, w.build(&specs[i]))
@@ -294,8 +294,8 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 	if s == nil {
 		return model.KubernetesSD{}
 	}
-	if b.current() {
-		return b.todaysAPIServer(in, s)
+	if b.current {
+		return b.writer(in, "spec.apiServer").todaysAPIServer(s)
 	}
 	const path = "spec.apiServer"
 	w := b.writer(in, path)

@@ -29,27 +29,20 @@ var (
 	_ monitorJobs = (*scrape.Current)(nil)
 )
 
-// current reports whether today's Prometheus Operator is followed.
-func (b *builder) current() bool { return b.options.Compatibility == manifest.Current }
-
-// jobBuilders returns the builder of the jobs of metrics pods, and the one for monitors among them.
-func (b *builder) jobBuilders(settings scrape.Settings) (*scrape.Builder, monitorJobs) {
-	if !b.current() {
-		jobs := scrape.NewBuilder(settings)
-		return jobs, jobs
-	}
-	agent := b.hierarchy.Agent
-	current, findings := scrape.NewCurrent(settings, b.today(), b.secrets.In(agent))
-	b.report.found(agent, findings...)
-	return current.Builder, current
+// prometheus is what a GrafanaAgent has of the Prometheus object, for mode current. In mode operator nothing counts.
+type prometheus struct {
+	report  *reports
+	agent   *manifest.Object
+	spec    *v1alpha1.GrafanaAgentSpec
+	current bool
 }
 
-// today returns the settings of the Prometheus object.
-func (b *builder) today() scrape.Today {
-	spec := &b.spec.Metrics
+// today returns the settings of jobs.
+func (p prometheus) today() scrape.Today {
+	spec := &p.spec.Metrics
 	out := scrape.Today{
 		Classes: spec.ScrapeClasses, PodTargetLabels: spec.PodTargetLabels, Excluded: spec.ExcludedFromEnforcement,
-		Enforced: enforcedLimits(spec), Zones: len(b.zones()),
+		Enforced: enforcedLimits(spec), Zones: len(p.zones()),
 	}
 	if spec.ServiceDiscoveryRole != nil {
 		out.Role = *spec.ServiceDiscoveryRole
@@ -74,8 +67,8 @@ func enforcedLimits(spec *v1alpha1.MetricsSubsystemSpec) model.Limits {
 }
 
 // globalLimits returns the limits of jobs that set none, also of those that no monitor is behind.
-func (b *builder) globalLimits() model.Limits {
-	spec := &b.spec.Metrics
+func (p prometheus) globalLimits() model.Limits {
+	spec := &p.spec.Metrics
 	standard := model.Limits{
 		Samples: spec.SampleLimit, Targets: spec.TargetLimit, Labels: spec.LabelLimit,
 		LabelName: spec.LabelNameLengthLimit, LabelText: spec.LabelValueLengthLimit, KeepDropped: spec.KeepDroppedTargets,
@@ -85,65 +78,65 @@ func (b *builder) globalLimits() model.Limits {
 	}
 	for _, f := range [...]struct{ field, size string }{{"bodySizeLimit", standard.BodySize}, {"enforcedBodySizeLimit", string(spec.EnforcedBodySizeLimit)}} {
 		if f.size != "" && !scrape.ValidSize(f.size) {
-			b.report.error(b.hierarchy.Agent, diag.InvalidSetting, "spec.metrics."+f.field, "%q is not a size below 8EiB, like 512KB or 10MB", f.size)
+			p.report.error(p.agent, diag.InvalidSetting, "spec.metrics."+f.field, "%q is not a size below 8EiB, like 512KB or 10MB", f.size)
 		}
 	}
 	return scrape.GlobalLimits(standard, enforcedLimits(spec))
 }
 
 // zones returns the zones that shards are spread over, or nil.
-func (b *builder) zones() []string {
-	s := b.spec.Metrics.ShardingStrategy
-	if !b.current() || s == nil || s.Topology == nil || s.Mode == nil || *s.Mode != monitoringv1.TopologyShardingStrategyMode {
+func (p prometheus) zones() []string {
+	s := p.spec.Metrics.ShardingStrategy
+	if !p.current || s == nil || s.Topology == nil || s.Mode == nil || *s.Mode != monitoringv1.TopologyShardingStrategyMode {
 		return nil
 	}
 	return s.Topology.Values
 }
 
 // zoneLabel returns the external label that names the zone of a shard, or "".
-func (b *builder) zoneLabel() string {
-	if b.zones() == nil {
+func (p prometheus) zoneLabel() string {
+	if p.zones() == nil {
 		return ""
 	}
 	const path = "spec.metrics.shardingStrategy.topology.externalLabelName"
-	name := orDefault(b.spec.Metrics.ShardingStrategy.Topology.ExternalLabelName, "zone")
+	name := orDefault(p.spec.Metrics.ShardingStrategy.Topology.ExternalLabelName, "zone")
 	if name != "" {
-		b.report.labelName(b.hierarchy.Agent, path, name)
+		p.report.labelName(p.agent, path, name)
 	}
 	return name
 }
 
 // checkZones checks what the Prometheus Operator's CRD and Kubernetes demand of zones.
-func (b *builder) checkZones() {
+func (p prometheus) checkZones() {
 	const path = "spec.metrics.shardingStrategy.topology"
-	agent, s := b.hierarchy.Agent, b.spec.Metrics.ShardingStrategy
-	if b.current() && s != nil && s.Topology != nil && b.zones() == nil && (s.Mode == nil || *s.Mode != monitoringv1.TopologyShardingStrategyMode) {
-		b.report.error(agent, diag.InvalidSetting, path, "is for the mode Topology only: write mode: Topology")
+	agent, s := p.agent, p.spec.Metrics.ShardingStrategy
+	if p.current && s != nil && s.Topology != nil && p.zones() == nil && (s.Mode == nil || *s.Mode != monitoringv1.TopologyShardingStrategyMode) {
+		p.report.error(agent, diag.InvalidSetting, path, "is for the mode Topology only: write mode: Topology")
 	}
-	zones, shards := b.zones(), Shards(b.spec)
+	zones, shards := p.zones(), Shards(p.spec)
 	if len(zones) > shards {
-		b.report.error(agent, diag.InvalidSetting, path+".values", "%d zones need at least as many shards, and there are %d: nobody would scrape the others", len(zones), shards)
+		p.report.error(agent, diag.InvalidSetting, path+".values", "%d zones need at least as many shards, and there are %d: nobody would scrape the others", len(zones), shards)
 	}
 	for i, zone := range zones {
 		at := path + ".values[" + strconv.Itoa(i) + "]"
 		if problems := validation.IsValidLabelValue(zone); zone == "" || len(problems) > 0 {
-			b.report.error(agent, diag.InvalidSetting, at, "%q is not the name of a zone, which is the value of a node's label", zone)
+			p.report.error(agent, diag.InvalidSetting, at, "%q is not the name of a zone, which is the value of a node's label", zone)
 		}
 		if slices.Contains(zones[:i], zone) {
-			b.report.error(agent, diag.InvalidSetting, at, "%q stands in the list twice: its targets would be scraped twice", zone)
+			p.report.error(agent, diag.InvalidSetting, at, "%q stands in the list twice: its targets would be scraped twice", zone)
 		}
 	}
 }
 
 // shard adds the rules of sharding to a hand-written job, unless it shards itself.
-func (b *builder) shard(raw *model.Raw) {
-	shards := Shards(b.spec)
-	if !b.current() || shards == 1 {
+func (p prometheus) shard(raw *model.Raw) {
+	shards := Shards(p.spec)
+	if !p.current || shards == 1 {
 		return
 	}
 	rules := raw.Child("relabel_configs")
 	if rules == nil || !slices.ContainsFunc(rules.Content, isHashmod) {
-		raw.Relabel = scrape.Sharding("__address__", shards, len(b.zones()))
+		raw.Relabel = scrape.Sharding("__address__", shards, len(p.zones()))
 	}
 }
 

@@ -1,7 +1,7 @@
 package scrape
 
 import (
-	"net"
+	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -149,11 +149,21 @@ var hostName = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(?:\.[a-zA-Z0
 
 // hostPort reports whether a text is a host with or without a port.
 func hostPort(text string) bool {
-	isHost := func(s string) bool { return net.ParseIP(s) != nil || len(s) <= 255 && hostName.MatchString(s) }
-	host, port, err := net.SplitHostPort(text)
-	if err != nil {
-		return isHost(text)
+	isHost := func(s string) bool {
+		_, err := netip.ParseAddr(s)
+		return err == nil || len(s) <= 255 && hostName.MatchString(s)
 	}
-	n, err := strconv.Atoi(port)
-	return isHost(host) && err == nil && n > 0 && n < 1<<16
+	if isHost(text) {
+		return true
+	}
+	at := strings.LastIndexByte(text, ':')
+	if at < 0 {
+		return false
+	}
+	host, bracketed := strings.CutPrefix(text[:at], "[")
+	if bracketed {
+		host = strings.TrimSuffix(host, "]")
+	}
+	n, err := strconv.Atoi(text[at+1:])
+	return isHost(host) && bracketed == strings.Contains(host, ":") && err == nil && n > 0 && n < 1<<16
 }

@@ -175,13 +175,13 @@ func (w *writer) raw(r model.Raw) {
 		w.buf = append(w.buf, '\n')
 	}
 	if r.Relabel != nil {
-		w.follow(r)
+		follow(w, r)
 	}
 	w.endItem()
 }
 
 // follow writes rules after those that a text ends with.
-func (w *writer) follow(r model.Raw) {
+func follow(w *writer, r model.Raw) {
 	start := len(w.buf)
 	relabel(w, "relabel_configs", r.Relabel)
 	if r.Child("relabel_configs") != nil {

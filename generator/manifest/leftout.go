@@ -3,7 +3,9 @@ package manifest
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 )
@@ -58,7 +60,7 @@ func (s *Set) Diags() diag.List {
 				continue
 			}
 			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s", s.duplicated(o, other, len(group), before != nil))
-			d.Hint = "remove all but one"
+			d.Hint = "remove all but one" + ifClusters(o.at.file, other.at.file)
 			d.Related = []diag.Object{other.Ref()}
 			list = append(list, d)
 		}
@@ -80,6 +82,30 @@ func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
 		text += "; its last good version stays"
 	}
 	return text
+}
+
+// ifClusters returns what to do if the folders of two files are those of two clusters: their paths are the same but for
+// one folder, as in clusters/a/agent.yaml and clusters/b/agent.yaml.
+func ifClusters(file, other string) string {
+	a, b := strings.Split(file, "/"), strings.Split(other, "/")
+	if len(a) != len(b) {
+		return ""
+	}
+	differs := -1
+	for i := range a {
+		if a[i] != b[i] && differs >= 0 {
+			return ""
+		}
+		if a[i] != b[i] {
+			differs = i
+		}
+	}
+	if differs < 0 || differs == len(a)-1 {
+		return ""
+	}
+	folders := []string{path.Join(a[:differs+1]...), path.Join(b[:differs+1]...)}
+	slices.Sort(folders)
+	return fmt.Sprintf("; if %s and %s are for two clusters, read each alone: name one as PATH, or in paths of a pipeline", folders[0], folders[1])
 }
 
 // standIn returns the definition that is in the set although there are duplicates. Of equal definitions it

@@ -64,10 +64,24 @@ const (
 type Options struct {
 	// DefaultNamespace is the namespace of objects without one. If it is empty, such an object is an error.
 	DefaultNamespace string
+	// NamespaceFrom takes the default namespace from a file's path instead, where it matches: a pattern such as
+	// namespaces/{namespace}/**, in which * is any name and ** are any folders. See [CheckNamespaceFrom].
+	NamespaceFrom string
+	inFolder      bool // DefaultNamespace is that of the file's folder
 	// Compatibility defaults to [Operator].
 	Compatibility Compatibility
 	// UnknownFields defaults to [RefuseUnknownFields].
 	UnknownFields UnknownFields
+}
+
+// Of returns the options for a file. Two files with the same content and the same options have the same result, but for
+// the path.
+func (o Options) Of(path string) Options {
+	if namespace := namespaceFrom(o.NamespaceFrom, path); namespace != "" {
+		o.DefaultNamespace, o.inFolder = namespace, true
+	}
+	o.NamespaceFrom = ""
+	return o
 }
 
 // Result is the content of a file.
@@ -92,6 +106,7 @@ type Result struct {
 
 // Parse reads one file. The result does not refer to the file's bytes.
 func Parse(f File, opts Options) Result {
+	opts = opts.Of(f.Path)
 	if opts.Compatibility == "" {
 		opts.Compatibility = Operator
 	}

@@ -52,6 +52,11 @@ func Replace(in *source.Inputs, l *LastGood) (*Inputs, error) {
 			standIns[id] = u.StandIn
 		}
 	}
+	for _, o := range in.Namespaces {
+		if in.Objects.Get(o.ID) == nil && out.Unreadable[o.ID] == nil {
+			standIns[o.ID] = o
+		}
+	}
 	if len(standIns) > 0 {
 		out.Set = in.Objects.With(standIns)
 	}

@@ -19,6 +19,9 @@ func (s *Spec) RenderCommand(source int) string {
 	if s.DefaultNamespace != "" {
 		args = append(args, "--namespace", s.DefaultNamespace)
 	}
+	if s.NamespaceFrom != "" {
+		args = append(args, "--namespace-from", quote(s.NamespaceFrom))
+	}
 	var pairs []string
 	for k, v := range s.Operator.Labels {
 		pairs = append(pairs, k+"="+v)

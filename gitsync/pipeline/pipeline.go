@@ -52,6 +52,11 @@ type Spec struct {
 	UnknownFields UnknownFields `json:"unknownFields,omitempty"`
 	// DefaultNamespace is the namespace of objects without one. Default: none, such an object is an error.
 	DefaultNamespace string `json:"defaultNamespace,omitempty"`
+	// NamespaceFrom takes the default namespace from a file's path instead, where it matches: a pattern such as
+	// `namespaces/{namespace}/**`, in which `*` is any name and `**` are any folders. Default: none.
+	NamespaceFrom string `json:"namespaceFrom,omitempty"`
+	// Namespaces are the labels of Namespaces that have no manifest, by name. Selectors of namespaces use them.
+	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
 	// ForEach makes one pipeline for each folder of the first source that the pattern matches, such as
 	// `clusters/*`. In all other fields, except the commit's message and the pull request's title, `{{
 	// .path.path }}` and `{{ .path.basename }}` stand for the folder. Only `serve` and `sync` support it.

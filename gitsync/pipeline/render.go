@@ -14,6 +14,7 @@ import (
 func (s *Spec) ParseOptions() manifest.Options {
 	return manifest.Options{
 		DefaultNamespace: s.DefaultNamespace,
+		NamespaceFrom:    s.NamespaceFrom,
 		Compatibility:    manifest.Compatibility(s.Compatibility),
 		UnknownFields:    manifest.UnknownFields(s.UnknownFields),
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // FieldError is an invalid value in a pipeline.
@@ -89,6 +90,22 @@ func orList[T ~string](values []T) string {
 	return strings.Join(names, " or ")
 }
 
+// validateNamespaces checks where namespaces come from.
+func validateNamespaces(s *Spec) findings {
+	var f findings
+	if s.DefaultNamespace != "" {
+		f.all("spec.defaultNamespace", validation.IsDNS1123Label(s.DefaultNamespace))
+	}
+	if s.NamespaceFrom != "" {
+		err := manifest.CheckNamespaceFrom(s.NamespaceFrom)
+		f.check(err == nil, "spec.namespaceFrom", "", "%v", err)
+	}
+	for _, d := range manifest.Namespaces(s.Namespaces, "").Diags {
+		f.check(false, "spec.namespaces["+d.Object.Name+"]", d.Hint, "%s", d.Message)
+	}
+	return f
+}
+
 func validateSpec(s *Spec) findings {
 	var f findings
 	f.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m", "must be at least %s", MinInterval)
@@ -98,9 +115,7 @@ func validateSpec(s *Spec) findings {
 	oneOf(&f, "spec.unknownFields", s.UnknownFields, []UnknownFields{UnknownFieldsError, UnknownFieldsWarn})
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})
 	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well", "warning has no effect without onInvalid: fail")
-	if s.DefaultNamespace != "" {
-		f.all("spec.defaultNamespace", validation.IsDNS1123Label(s.DefaultNamespace))
-	}
+	f.add(validateNamespaces(s))
 	f.check(len(s.Sources) > 0, "spec.sources", "", "at least one source is required")
 	for i, source := range s.Sources {
 		f.add(validateSource(fmt.Sprintf("spec.sources[%d]", i), source))

@@ -81,6 +81,8 @@ func (in *Inputs) renderDigest() string {
 		FailOn           pipeline.FailOn
 		UnknownFields    pipeline.UnknownFields
 		DefaultNamespace string
+		NamespaceFrom    string                       `json:",omitempty"` // so are fields that came later: without them the digest is as it was
+		Namespaces       map[string]map[string]string `json:",omitempty"`
 		Paths            [][]string
 		Path             string
 		Operator         pipeline.Operator
@@ -88,7 +90,7 @@ func (in *Inputs) renderDigest() string {
 		SDAggregator     pipeline.SDAggregator
 		Integrations     []integration.Entry
 	}{
-		s.Compatibility, s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
+		s.Compatibility, s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
 	}
 	for _, src := range s.Sources {
 		decides.Paths = append(decides.Paths, src.Paths)

@@ -172,11 +172,15 @@ func refuseMode(mode filemode.FileMode) *diag.Diagnostic {
 
 // parse reads and parses blobs on all processors, equal ones once. Each worker has its own Reader.
 func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) error {
-	blobs := map[plumbing.Hash]*File{}
+	type content struct {
+		blob plumbing.Hash
+		opts manifest.Options
+	}
+	first := map[content]*File{}
 	next := make(chan *File, len(files))
 	for _, f := range files {
-		if blobs[f.Blob] == nil && !f.Blob.IsZero() {
-			blobs[f.Blob] = f
+		if c := (content{f.Blob, opts.Of(f.Path)}); first[c] == nil && !f.Blob.IsZero() {
+			first[c] = f
 			next <- f
 		}
 	}
@@ -198,12 +202,12 @@ func (s *Source) parse(pass *budget.Pass, files []*File, opts manifest.Options) 
 		}
 	}
 	for _, f := range files {
-		if first := blobs[f.Blob]; first != nil && first != f {
-			f.bytes, f.shared = first.bytes, true
-			if err := pass.Take(first.copySize() - BytesPerFile); err != nil {
+		if equal := first[content{f.Blob, opts.Of(f.Path)}]; equal != nil && equal != f {
+			f.bytes, f.shared = equal.bytes, true
+			if err := pass.Take(equal.copySize() - BytesPerFile); err != nil {
 				return err
 			}
-			f.Result = first.Result.At(f.Path)
+			f.Result = equal.Result.At(f.Path)
 		}
 	}
 	for _, f := range files {

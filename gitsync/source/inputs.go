@@ -16,8 +16,10 @@ import (
 
 // Sources are the sources of a pipeline, with what was read of them. They are not safe for concurrent use.
 type Sources struct {
-	List    []*Source
-	objects *manifest.Set // of the last Read
+	List []*Source
+	// Namespaces are those that the pipeline defines. Manifests replace them.
+	Namespaces []*manifest.Object
+	objects    *manifest.Set // of the last Read
 }
 
 // Inputs are what the sources define at their commits.
@@ -25,9 +27,11 @@ type Inputs struct {
 	Sources []*Source
 	Commits []*object.Commit // of each source
 	Objects *manifest.Set    // of all sources
-	Missing []Missing
-	Ignored map[string]int // objects of kinds that are not read, by "apiVersion Kind"
-	Diags   diag.List      // of files, not of objects
+	// Namespaces are those that the pipeline defines, for the ones that no source does.
+	Namespaces []*manifest.Object
+	Missing    []Missing
+	Ignored    map[string]int // objects of kinds that are not read, by "apiVersion Kind"
+	Diags      diag.List      // of files, not of objects
 }
 
 // Missing is a path that the pipeline names and a source does not have.
@@ -39,7 +43,7 @@ type Missing struct {
 
 // Read reads the sources at their commits. It reads and parses only blobs that are new since the last call.
 func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifest.Options) (*Inputs, error) {
-	in := &Inputs{Sources: s.List, Commits: commits, Ignored: map[string]int{}}
+	in := &Inputs{Sources: s.List, Commits: commits, Namespaces: s.Namespaces, Ignored: map[string]int{}}
 	for i, src := range s.List {
 		if err := src.Update(pass, commits[i].Tree, opts); err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", commits[i].Hash, src.Repo.URL(), err)

@@ -21,6 +21,7 @@ func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
 		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations, kustomize demands one in each PATH, plain builds nothing"},
+		&cli.StringFlag{Name: "namespace-from", Usage: "`PATTERN` of paths such as namespaces/{namespace}/**, which gives objects without a namespace that of their folder"},
 		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
 		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of a field that its kind does not have: error, or warn to render the object without it"},
 		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
@@ -73,8 +74,15 @@ func parseOptions(flags *cli.Context) (manifest.Options, error) {
 	if err != nil {
 		return manifest.Options{}, err
 	}
-	namespace := flags.String("namespace")
-	return manifest.Options{DefaultNamespace: namespace, Compatibility: mode, UnknownFields: manifest.UnknownFields(unknown)}, checkNamespace(namespace)
+	namespace, pattern := flags.String("namespace"), flags.String("namespace-from")
+	if pattern != "" {
+		if err := manifest.CheckNamespaceFrom(pattern); err != nil {
+			return manifest.Options{}, command.Usagef("write it like namespaces/{namespace}/**", "--namespace-from %v", err)
+		}
+	}
+	return manifest.Options{
+		DefaultNamespace: namespace, NamespaceFrom: pattern, Compatibility: mode, UnknownFields: manifest.UnknownFields(unknown),
+	}, checkNamespace(namespace)
 }
 
 // compatibility returns the mode of rendering.

@@ -185,7 +185,7 @@ func BenchmarkSetToConfig(b *testing.B) {
 		size := 0
 		for b.Loop() {
 			h := hierarchy.Build(set, nil)[0]
-			size = len(agentruntime.Print(build.Build(h, set, build.Options{Policy: secretref.Reference}).Metrics))
+			size = len(agentruntime.Print(build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: secretref.Reference}}).Metrics))
 		}
 		b.SetBytes(int64(size))
 		b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N)/float64(n), "ms/monitor")

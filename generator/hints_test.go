@@ -254,7 +254,7 @@ func elsewhere() []string {
 		"correct the ", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors", "hide the file", "save the file", "encrypt Secrets",
 		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it", "with an undefined $(NAME)",
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
-		"the pods can mount only", "write the item itself", "write apiVersion: monitoring", "to scrape them, set compatibility", "indent with spaces", "rename one",
+		"the pods can mount only", "Kubernetes writes this key in the cluster", "write the item itself", "write apiVersion: monitoring", "to scrape them, set compatibility", "indent with spaces", "rename one",
 	}
 }
 

@@ -10,12 +10,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// misplaced warns, under the policy reference, about references that the cluster will most likely not resolve:
+// misplaced warns about references, under the policy reference, that the cluster will most likely not resolve:
 // to a Secret or ConfigMap of which the inputs have one only in another namespace, and to a key that an
 // encrypted Secret does not have.
 func misplaced(out *Output) diag.List {
 	set := out.renderer.set
-	if out.renderer.opts.Secrets != secretref.Reference || set.MayLack("Secret") {
+	policies := out.renderer.opts.policies()
+	if !policies.Any(secretref.Reference) || set.MayLack("Secret") {
 		return nil
 	}
 	places := namesakes(set)
@@ -36,7 +37,7 @@ func misplaced(out *Output) diag.List {
 		u.Hierarchy.Objects(func(o *manifest.Object) bool {
 			for _, f := range secretref.References(o) {
 				id := manifest.ID{Kind: f.Ref.Kind, Namespace: f.Ref.Namespace, Name: f.Ref.Name}
-				if !suspect[id] || f.Ref.Optional {
+				if !suspect[id] || f.Ref.Optional || policies.Of(id, nil) != secretref.Reference {
 					continue
 				}
 				if d, ok := doubtful(o, f, set.Named()[id], places[manifest.ID{Kind: id.Kind, Name: id.Name}]); ok {

@@ -28,6 +28,8 @@ type Options struct {
 	Runtime runtime.Runtime
 	// Secrets is the policy for secret bytes; default secretref.Reference.
 	Secrets secretref.Policy
+	// SecretRules give single Secrets another policy; the first that matches wins.
+	SecretRules []secretref.Rule
 	// OperatorLabels are the -labels of the operator that is being replaced.
 	OperatorLabels map[string]string
 	// RestartOnSecretChange makes pods restart when a secret in their configuration changes:
@@ -47,6 +49,10 @@ type Options struct {
 	Admit func(bytes int64) error
 	// LastGood is what units were last rendered from; nil when nothing is known of it.
 	LastGood LastGood
+}
+
+func (o *Options) policies() secretref.Policies {
+	return secretref.Policies{Default: o.Secrets, Rules: o.SecretRules}
 }
 
 // LastGood knows what units were last rendered from and to. It is only asked about objects that are
@@ -182,7 +188,7 @@ type rendered struct {
 // attempt renders a hierarchy without the objects that are left out.
 func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) isolate.Attempt[rendered] {
 	config := build.Build(h, set, build.Options{
-		Compatibility: r.opts.Compatibility, Policy: r.opts.Secrets, SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
+		Compatibility: r.opts.Compatibility, Secrets: r.opts.policies(), SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
 	})
 	config.Check(r.opts.Runtime.Check)
 	out := isolate.Attempt[rendered]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
@@ -190,7 +196,7 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map
 		return out
 	}
 	objects, diags := workload.Build(h, config, workload.Options{
-		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, Policy: r.opts.Secrets, RestartOnSecretChange: r.opts.RestartOnSecretChange, Review: r.opts.Review,
+		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange, Review: r.opts.Review,
 	})
 	out.Result, out.Diags = rendered{objects, config.Jobs()}, append(out.Diags, diags...)
 	return out

@@ -109,6 +109,11 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 			opts.Compatibility = manifest.Compatibility(value)
 		case "secrets":
 			opts.Secrets = secretref.Policy(value)
+		case "secret rule": // such as: reference names db-*
+			f := strings.Fields(value)
+			rule := secretref.Rule{Policy: secretref.Policy(f[0])}
+			*map[string]*[]string{"namespaces": &rule.Namespaces, "names": &rule.Names, "types": &rule.Types}[f[1]] = f[2:]
+			opts.SecretRules = append(opts.SecretRules, rule)
 		case "restart on secret change":
 			opts.RestartOnSecretChange = value == "true"
 		case "operator label":

@@ -88,6 +88,25 @@ func TestSecretsPolicyTightened(t *testing.T) {
 	}
 }
 
+// TestSecretRuleForAHeldUnit has a unit that stays as it was rendered when its Secret had no rule.
+func TestSecretRuleForAHeldUnit(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.pipeline.Spec.Secrets.Policy = pipeline.SecretsPlaintext
+	l.input(twoTeams())
+	l.pass()
+	l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"db-*"}}, Policy: pipeline.SecretsReference}}
+	l.input(elsewhere(2, agentA, paused("a")))
+	l.refusedAt(diag.SecretsHeld, "a/agent")
+	l.input(elsewhere(3, agentA, agent("a")))
+	l.pass()
+	l.input(elsewhere(4, agentA, paused("a")))
+	l.pass()
+	if text := l.remote.read("env")["a/agent/.agentry/inventory"].text; !strings.Contains(text, `"secretRules"`) {
+		t.Error(text)
+	}
+}
+
 // TestStandInUnderAStricterPolicy has a stand-in that a new policy does not allow: it is not
 // rendered, and what was rendered of it in clear stops the commit.
 func TestStandInUnderAStricterPolicy(t *testing.T) {

@@ -18,6 +18,7 @@ func renderOptions(s *pipeline.Spec) (generator.Options, error) {
 	out := generator.Options{
 		Compatibility:         manifest.Compatibility(s.Compatibility),
 		Secrets:               secretref.Policy(s.Secrets.Policy),
+		SecretRules:           secretRules(s.Secrets.Rules),
 		RestartOnSecretChange: s.Secrets.RestartOnChange,
 		OperatorLabels:        s.Operator.Labels,
 		SDAggregator:          sdAggregator(&s.SDAggregator),
@@ -34,6 +35,13 @@ func renderOptions(s *pipeline.Spec) (generator.Options, error) {
 		}
 	}
 	return out, nil
+}
+
+func secretRules(rules []pipeline.SecretRule) (out []secretref.Rule) {
+	for _, r := range rules {
+		out = append(out, secretref.Rule{Namespaces: r.Match.Namespaces, Names: r.Match.Names, Types: r.Match.Types, Policy: secretref.Policy(r.Policy)})
+	}
+	return out
 }
 
 // sdAggregator is what the renderer needs to know of the sd-aggregator.

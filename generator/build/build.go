@@ -19,8 +19,8 @@ const DataDirectory = "/var/lib/grafana-agent/data"
 type Options struct {
 	// Compatibility is which program's jobs are rendered.
 	Compatibility manifest.Compatibility
-	// Policy is the secrets policy.
-	Policy secretref.Policy
+	// Secrets are the secrets policies.
+	Secrets secretref.Policies
 	// SDAggregator is where IntegrationMonitors find their targets.
 	SDAggregator scrape.SDAggregator
 	// Integrations is the catalogue. Nil means the default catalogue.
@@ -67,7 +67,7 @@ type builder struct {
 const MaxShards = 1000
 
 func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *builder {
-	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Policy, h.Agent.Namespace), left: options.Left, current: options.Compatibility == manifest.Current, options: options, report: &reports{},
+	return &builder{hierarchy: h, spec: h.Spec(), set: set, secrets: secretref.New(set, options.Secrets, h.Agent.Namespace), left: options.Left, current: options.Compatibility == manifest.Current, options: options, report: &reports{},
 		built: map[*manifest.Object][]*model.ScrapeConfig{}, builtLogs: map[*manifest.Object]*model.LogsScrapeConfig{}}
 }
 

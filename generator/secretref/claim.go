@@ -24,7 +24,7 @@ func (s Scope) claim(path string, ref Ref) *use {
 	if !s.validName(path, ref) || !s.validKey(path, ref) || !s.validFile(path, ref, name) || !s.reachable(path, ref) {
 		return nil
 	}
-	data, ok := s.lookup(path, ref, s.policy == Plaintext)
+	data, ok := s.lookup(path, ref, s.policyOf(ref) == Plaintext)
 	if !ok {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (s Scope) claim(path string, ref Ref) *use {
 		s.collision(path, ref, known)
 		return nil
 	}
-	u := &use{ref: ref, object: s.object, path: path, data: data}
+	u := &use{ref: ref, policy: s.policyOf(ref), object: s.object, path: path, data: data}
 	s.uses[name] = u
 	return u
 }
@@ -70,7 +70,7 @@ func (s Scope) validFile(path string, ref Ref, file string) bool {
 // reachable reports a reference to another namespace under Reference: pods can mount only objects of their own
 // namespace.
 func (s Scope) reachable(path string, ref Ref) bool {
-	if s.policy != Reference || ref.Namespace == s.namespace {
+	if s.policyOf(ref) != Reference || ref.Namespace == s.namespace {
 		return true
 	}
 	s.report(diag.SecretAcrossNS, path,
@@ -109,6 +109,9 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 		return nil, ok
 	}
 	data, ok := content(o, ref.Key)
+	if !ok && !required && slices.Contains(filledByCluster(o), ref.Key) {
+		return nil, true
+	}
 	if !ok {
 		s.missing(path, diag.MissingKey, ref, keyHint(o, ref.Key), "it has no such key")
 		return nil, false
@@ -131,9 +134,12 @@ const maxKeys = 20
 
 // keyHint returns the hint for a key that a Secret or ConfigMap does not have.
 func keyHint(o *manifest.Object, key string) string {
-	var keys []string
+	keys := filledByCluster(o)
+	if slices.Contains(keys, key) {
+		return "Kubernetes writes this key in the cluster: give the Secret the policy reference, by a rule of secrets.rules in the pipeline"
+	}
 	if o.Kind == "Secret" {
-		keys = slices.Sorted(maps.Keys(manifest.As[corev1.Secret](o).Data))
+		keys = append(keys, slices.Sorted(maps.Keys(manifest.As[corev1.Secret](o).Data))...)
 	} else {
 		cm := manifest.As[corev1.ConfigMap](o)
 		keys = slices.Sorted(maps.Keys(cm.Data))
@@ -181,7 +187,7 @@ func (s Scope) missing(path string, code diag.Code, ref Ref, hint, format string
 		once = ref.id().String()
 	case code == diag.MissingSecret:
 		once = ref.id().String()
-		if s.policy == Plaintext {
+		if s.policyOf(ref) == Plaintext {
 			f.Hint += "; the secrets policy reference needs no secret in the inputs"
 		}
 	}

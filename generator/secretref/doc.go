@@ -5,7 +5,7 @@
 // Operator does: the content is written into the configuration, or copied into one shared Secret that all pods
 // mount. Under [Reference] no byte of a Secret is read: the pod mounts the cluster's own Secrets and ConfigMaps
 // at the same paths, and the few credentials for which the agent has no file field become environment
-// variables.
+// variables. Rules give single Secrets another policy than the default ([Policies]).
 //
 // Integrations also list Secrets and ConfigMaps that they read as files. Those are mounted as a [Volume] each.
 //

@@ -86,10 +86,11 @@ func (s Scope) mountable(path string, ref Ref) (keys []string, ok bool) {
 	if !s.validName(path, ref) || oneKey && !s.validKey(path, ref) || !s.reachable(path, ref) {
 		return nil, false
 	}
+	policy := s.policyOf(ref)
 	switch {
-	case s.policy == Plaintext && oneKey:
+	case policy == Plaintext && oneKey:
 		return []string{ref.Key}, s.claim(path, ref) != nil
-	case s.policy == Plaintext:
+	case policy == Plaintext:
 		return s.claimAll(path, ref)
 	case oneKey:
 		_, ok = s.lookup(path, ref, false)

@@ -9,15 +9,13 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
-// Data returns the content of the shared Secret, which all pods mount. Under Plaintext it has all references,
-// by file name; under Reference it is empty.
+// Data returns the content of the shared Secret, which all pods mount: all references that are Plaintext, by file name.
 func (r *Resolver) Data() map[string][]byte {
-	if r.policy != Plaintext {
-		return nil
-	}
-	data := make(map[string][]byte, len(r.uses))
+	data := map[string][]byte{}
 	for name, u := range r.uses {
-		data[name] = u.data
+		if u.policy == Plaintext {
+			data[name] = u.data
+		}
 	}
 	return data
 }
@@ -26,24 +24,23 @@ func (r *Resolver) Data() map[string][]byte {
 func (r *Resolver) Sizes() map[diag.Object]int {
 	out := map[diag.Object]int{}
 	for name, u := range r.uses {
-		out[u.ref.objects()[0]] += len(name) + len(u.data)
+		if u.policy == Plaintext {
+			out[u.ref.objects()[0]] += len(name) + len(u.data)
+		}
 	}
 	return out
 }
 
-// Projections returns, under Reference, the sources of the volume that the pods of a group mount at [Dir]: one
-// for each Secret or ConfigMap. All are optional, so that a missing one fails only its own job and the pod
+// Projections returns the sources of the volume that the pods of a group mount at [Dir]: one for each Secret or
+// ConfigMap whose policy is Reference. All are optional, so that a missing one fails only its own job and the pod
 // starts.
 func (r *Resolver) Projections(pods Group) []corev1.VolumeProjection {
-	if r.policy != Reference {
-		return nil
-	}
 	var out []corev1.VolumeProjection
 	index := map[[2]string]int{}
 	yes := true
 	for _, name := range slices.Sorted(maps.Keys(r.uses)) {
 		u := r.uses[name]
-		if u.file&pods == 0 {
+		if u.policy != Reference || u.file&pods == 0 {
 			continue
 		}
 		id := [2]string{u.ref.Kind, u.ref.Name}
@@ -70,12 +67,9 @@ func (r *Resolver) Projections(pods Group) []corev1.VolumeProjection {
 	return out
 }
 
-// Env returns, under Reference, the environment variables that the config reloader of a group's pods writes
+// Env returns the environment variables that the config reloader of a group's pods writes
 // into the configuration, sorted by name.
 func (r *Resolver) Env(pods Group) []corev1.EnvVar {
-	if r.policy != Reference {
-		return nil
-	}
 	var out []corev1.EnvVar
 	for _, name := range slices.Sorted(maps.Keys(r.uses)) {
 		u := r.uses[name]

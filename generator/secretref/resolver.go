@@ -14,15 +14,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Policy is a secrets policy: it says what of a Secret may be rendered.
-type Policy string
-
-// The policies; see the package comment.
-const (
-	Reference Policy = "reference"
-	Plaintext Policy = "plaintext"
-)
-
 // Dir is the folder in the pods with the files of all references.
 const Dir = "/var/lib/grafana-agent/secrets"
 
@@ -76,6 +67,7 @@ func (r Ref) same(other Ref) bool {
 // use is the first reference that claimed a file name.
 type use struct {
 	ref    Ref
+	policy Policy
 	object *manifest.Object
 	path   string
 	data   []byte
@@ -87,7 +79,7 @@ type use struct {
 // It is not safe for concurrent use.
 type Resolver struct {
 	set       *manifest.Set
-	policy    Policy
+	policies  Policies
 	namespace string // the namespace of the GrafanaAgent
 	group     Group
 	uses      map[string]*use
@@ -99,8 +91,8 @@ type Resolver struct {
 }
 
 // New returns a Resolver for a GrafanaAgent in the namespace.
-func New(set *manifest.Set, policy Policy, namespace string) *Resolver {
-	return &Resolver{set: set, policy: policy, namespace: namespace, group: All,
+func New(set *manifest.Set, policies Policies, namespace string) *Resolver {
+	return &Resolver{set: set, policies: policies, namespace: namespace, group: All,
 		uses: map[string]*use{}, looked: map[manifest.ID]*manifest.Object{}, reported: map[string]bool{}}
 }
 
@@ -129,17 +121,18 @@ type Scope struct {
 	object *manifest.Object
 }
 
-// In returns the Scope of an object. Under Plaintext it copies all references of the object, even those that
+// In returns the Scope of an object. It copies all references of the object that are Plaintext, even those that
 // are never rendered, as the operator does. As with the operator, a missing key is always an error, and a
 // missing Secret or ConfigMap is one only where it is rendered: the Secret of a container's environment does
 // not have to be in Git.
 func (r *Resolver) In(o *manifest.Object) Scope {
 	s := Scope{Resolver: r, object: o}
-	if r.policy == Plaintext {
-		for _, f := range References(o) {
-			if s.Look(f.Ref.id()) != nil {
-				s.claim(f.Path, f.Ref)
-			}
+	if !r.policies.Any(Plaintext) {
+		return s
+	}
+	for _, f := range References(o) {
+		if r.policyOf(f.Ref) == Plaintext && s.Look(f.Ref.id()) != nil {
+			s.claim(f.Path, f.Ref)
 		}
 	}
 	return s
@@ -162,7 +155,7 @@ func (s Scope) secretOrConfigMap(r monitoringv1.SecretOrConfigMap) (Ref, bool) {
 // Value resolves a reference for a field that can be given as a value or as a file.
 func (s Scope) Value(path string, sel *corev1.SecretKeySelector) model.Secret {
 	ref := s.ref("Secret", sel.Name, sel.Key, sel.Optional)
-	if s.policy == Reference {
+	if s.policyOf(ref) == Reference {
 		return model.Secret{File: s.file(path, ref)}
 	}
 	return s.inline(path, ref)
@@ -184,7 +177,7 @@ func (s Scope) ValueOnly(path string, sel monitoringv1.SecretOrConfigMap) model.
 	if !ok {
 		return model.Secret{}
 	}
-	if s.policy == Plaintext {
+	if s.policyOf(ref) == Plaintext {
 		return s.inline(path, ref)
 	}
 	u := s.claim(path, ref)
@@ -258,5 +251,19 @@ func (s Scope) addOnce(f diag.Finding, key string) {
 // Object returns the object that the scope belongs to.
 func (s Scope) Object() *manifest.Object { return s.object }
 
-// LiteralsAllowed reports whether the policy allows rendering secrets that are written in a custom resource.
-func (s Scope) LiteralsAllowed() bool { return s.policy == Plaintext }
+// LiteralsAllowed reports whether the default policy allows rendering secrets that are written in a custom resource.
+func (s Scope) LiteralsAllowed() bool { return s.policies.Default == Plaintext }
+
+// policyOf returns the policy of what a reference is to.
+func (r *Resolver) policyOf(ref Ref) Policy {
+	if len(r.policies.Rules) == 0 {
+		return r.policies.Default
+	}
+	return r.policies.Of(ref.id(), r.Look(ref.id()))
+}
+
+// CanInline reports whether the value of a Secret can be in the configuration.
+func (r *Resolver) CanInline() bool { return r.policies.Any(Plaintext) }
+
+// HasShared reports whether there is a shared Secret: always if the default policy is Plaintext, as with the operator.
+func (r *Resolver) HasShared() bool { return r.policies.Default == Plaintext || len(r.Data()) > 0 }

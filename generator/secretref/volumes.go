@@ -1,6 +1,7 @@
 package secretref
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,36 +24,58 @@ type Volume struct {
 
 // Volumes returns the volumes that the pods of a group mount for the lists of their integrations.
 //
-// Under Plaintext these are, as with the operator, one volume with the listed keys of the GrafanaAgent's shared
-// Secret; and one for each whole Secret and ConfigMap, at the path of the first RFC's layout. Under Reference
-// there is one for each of the cluster's own objects, because a single projected volume can neither hold all
-// keys of an object in a folder nor have a mount inside it. These are optional, so that a missing object fails
-// only its own integration and the pod starts.
+// If all is Plaintext these are, as with the operator, one volume with the listed keys of the GrafanaAgent's shared
+// Secret; and one for each whole Secret and ConfigMap, at the path of the first RFC's layout. Otherwise there is one for
+// each object, because a single projected volume can neither hold all keys of an object in a folder nor have a mount
+// inside it: over the cluster's own object under Reference, and over the shared Secret under Plaintext. Those of the
+// cluster are optional, so that a missing object fails only its own integration and the pod starts.
 func (r *Resolver) Volumes(pods Group, agent string) []Volume {
-	if r.policy == Plaintext {
+	isReference := func(l *listed) bool { return l.pods&pods != 0 && r.policyOf(l.ref) == Reference }
+	if !slices.ContainsFunc(r.listed, isReference) {
 		return r.copied(pods, agent)
 	}
 	var out []Volume
-	index := map[[2]string]int{}
+	index := map[manifest.ID]int{}
 	for _, l := range r.listed {
-		if l.pods&pods == 0 {
+		copied := !isReference(l)
+		if l.pods&pods == 0 || copied && len(l.keys) == 0 {
 			continue
 		}
-		id := [2]string{l.ref.Kind, l.ref.Name}
-		i, ok := index[id]
+		i, ok := index[l.ref.id()]
 		if !ok {
 			i = len(out)
-			index[id] = i
+			index[l.ref.id()] = i
 			whole := l.ref
 			whole.Key = ""
-			out = append(out, Volume{Name: whole.volumeName(), Source: whole.source(), Path: whole.dir(), Object: l.object})
+			v := Volume{Name: whole.volumeName(), Source: whole.source(), Path: whole.dir(), Object: l.object}
+			if copied {
+				v.Source = copies(agent, nil)
+			}
+			out = append(out, v)
 		}
-		if l.whole() {
+		if l.whole() && !r.nameClash(l, pods) {
 			out[i].Short = l.ref.shortDir()
+		}
+		switch {
+		case copied:
+			all := append(items(&out[i].Source), l.copies()...)
+			slices.SortStableFunc(all, func(a, b corev1.KeyToPath) int { return strings.Compare(a.Key, b.Key) })
+			setItems(&out[i].Source, slices.Compact(all)) // a key can be listed twice: alone, and with the whole
+		case l.whole():
 			setItems(&out[i].Source, nil)
-		} else if out[i].Short == "" {
+		case out[i].Short == "":
 			setItems(&out[i].Source, append(items(&out[i].Source), corev1.KeyToPath{Key: l.ref.Key, Path: l.ref.Key}))
 		}
+	}
+	return out
+}
+
+// copies returns the keys of the shared Secret with what is listed, each with its own key as the path.
+func (l *listed) copies() (out []corev1.KeyToPath) {
+	for _, key := range l.keys {
+		ref := l.ref
+		ref.Key = key
+		out = append(out, corev1.KeyToPath{Key: ref.FileName(), Path: key})
 	}
 	return out
 }
@@ -70,14 +93,13 @@ func (r *Resolver) copied(pods Group, agent string) []Volume {
 		if first == nil {
 			first = l.object
 		}
-		var own []corev1.KeyToPath
-		for _, key := range l.keys {
+		own := l.copies()
+		for _, item := range own {
 			ref := l.ref
-			ref.Key = key
-			own = append(own, corev1.KeyToPath{Key: ref.FileName(), Path: key})
+			ref.Key = item.Path
 			if path := ref.filesPath(); !seen[path] {
 				seen[path] = true
-				all = append(all, corev1.KeyToPath{Key: ref.FileName(), Path: path})
+				all = append(all, corev1.KeyToPath{Key: item.Key, Path: path})
 			}
 		}
 		if l.whole() && !r.nameClash(l, pods) {

@@ -74,7 +74,7 @@ func configured(t *testing.T, policy secretref.Policy, text string) (*hierarchy.
 	r := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(text)}, manifest.Options{})
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
-	config := build.Build(h, set, build.Options{Policy: policy})
+	config := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: policy}})
 	if r.Diags.HasErrors() || config.Diags.HasErrors() {
 		t.Fatal(r.Diags, config.Diags)
 	}
@@ -85,7 +85,7 @@ func configured(t *testing.T, policy secretref.Policy, text string) (*hierarchy.
 func rendered(t *testing.T, policy secretref.Policy, text string) []Object {
 	t.Helper()
 	h, config := configured(t, policy, text)
-	objects, diags := Build(h, config, Options{Runtime: agent.Runtime(), Policy: policy})
+	objects, diags := Build(h, config, Options{Runtime: agent.Runtime()})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -219,7 +219,7 @@ func TestSDService(t *testing.T) {
 	h, config := configured(t, secretref.Reference, everything)
 	config.DaemonSet.Expected = map[string]int{"node_exporter": 1}
 	config.Deployment.Expected = map[string]int{"mysql": 1, "redis": 2}
-	objects, _ := Build(h, config, Options{Runtime: agent.Runtime(), Policy: secretref.Reference})
+	objects, _ := Build(h, config, Options{Runtime: agent.Runtime()})
 	for _, o := range objects {
 		if o.ID.Name == "agent-integrations-sd" {
 			if diff := cmp.Diff(sdService, string(o.YAML)); diff != "" {

@@ -13,7 +13,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/yamltext"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 const (
@@ -112,7 +111,7 @@ func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inli
 // mayInline reports whether a configuration can contain secrets; the others need not be printed again to find
 // out. Under the policy reference only the configurations of integrations can, because users write them freely.
 func (a grafanaAgent) mayInline(c *model.Config) bool {
-	return a.options.Policy == secretref.Plaintext || c.Integrations != nil
+	return a.secrets.CanInline() || c.Integrations != nil
 }
 
 // compress compresses with gzip as the operator does: default level, no name, no time.

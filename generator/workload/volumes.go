@@ -42,13 +42,17 @@ func (a grafanaAgent) volumes(p pods) mounted {
 	return m
 }
 
-// secretsSource returns the source of the volume with the files of references: the shared Secret, or the
-// cluster's own objects. It returns false if there are no references.
+// secretsSource returns the source of the volume with the files of references: the shared Secret, the cluster's own
+// objects, or both. It returns false if there are no references.
 func (a grafanaAgent) secretsSource(kind secretref.Group) (corev1.VolumeSource, bool) {
-	if a.options.Policy == secretref.Plaintext {
-		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: a.sharedSecretName()}}, true
-	}
 	sources := a.secrets.Projections(kind)
+	if a.secrets.HasShared() {
+		if len(sources) == 0 {
+			return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: a.sharedSecretName()}}, true
+		}
+		shared := corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: a.sharedSecretName()}}
+		sources = append([]corev1.VolumeProjection{{Secret: &shared}}, sources...)
+	}
 	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: sources}}, len(sources) > 0
 }
 

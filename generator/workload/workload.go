@@ -22,7 +22,6 @@ type Options struct {
 	Runtime runtime.Runtime
 	// Labels are added to objects, pods and selectors (the operator's -labels).
 	Labels map[string]string
-	Policy secretref.Policy
 	// RestartOnSecretChange adds a checksum of the secrets in the configuration to the pods, because an agent
 	// does not notice if only these change.
 	RestartOnSecretChange bool
@@ -59,7 +58,7 @@ const (
 func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Object, diag.List) {
 	a := grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets}
 	out := newOutput(a)
-	if options.Policy == secretref.Plaintext {
+	if a.secrets.HasShared() {
 		out.add(a.sharedSecret())
 	}
 	if config.Metrics != nil {

@@ -47,8 +47,8 @@ spec: {remoteWrite: [{url: "https://x.example.com"}]}
 	}
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
-	config := build.Build(h, set, build.Options{Policy: secretref.Plaintext})
-	options := Options{Runtime: agent.Runtime(), Policy: secretref.Plaintext}
+	config := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: secretref.Plaintext}})
+	options := Options{Runtime: agent.Runtime()}
 	out := newOutput(grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets})
 	out.objects, out.diags = Build(h, config, options)
 	return out
@@ -240,8 +240,8 @@ func TestAFullyUsedGrafanaAgentHasNoErrors(t *testing.T) {
 	parsed := manifest.Parse(manifest.File{Path: file, Data: text}, manifest.Options{})
 	set := manifest.NewSet(parsed)
 	h := hierarchy.Build(set, nil)[0]
-	config := build.Build(h, set, build.Options{Policy: secretref.Plaintext})
-	objects, diags := Build(h, config, Options{Runtime: agent.Runtime(), Policy: secretref.Plaintext})
+	config := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: secretref.Plaintext}})
+	objects, diags := Build(h, config, Options{Runtime: agent.Runtime()})
 	if len(parsed.Diags)+len(diags) > 0 || len(objects) < 10 {
 		t.Errorf("%d objects, with %v %v", len(objects), parsed.Diags, diags)
 	}

@@ -92,9 +92,10 @@ type UnitInventory struct {
 	Version int `json:"version"`
 	// State is complete, or incomplete if objects with errors were left out.
 	State string `json:"state"`
-	// Secrets is the secrets policy that the files were rendered with.
-	Secrets pipeline.SecretsPolicy `json:"secrets"`
-	Files   []FileEntry            `json:"files"`
+	// Secrets and SecretRules are the secrets policies that the files were rendered with.
+	Secrets     pipeline.SecretsPolicy `json:"secrets"`
+	SecretRules []pipeline.SecretRule  `json:"secretRules,omitempty"`
+	Files       []FileEntry            `json:"files"`
 	// Inputs are the objects that the unit was rendered from, as Kind/namespace/name, and their Namespaces. An
 	// object that disappears from them because its file is unreadable was not deleted. Stand-ins are included,
 	// objects that were left out are not.

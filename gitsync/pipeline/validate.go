@@ -126,12 +126,29 @@ func validateSpec(s *Spec) findings {
 		f.add(validateNotify(fmt.Sprintf("spec.notify[%d]", i), n))
 	}
 	f.add(validateOperator("spec.operator", s.Operator))
-	oneOf(&f, "spec.secrets.policy", s.Secrets.Policy, []SecretsPolicy{SecretsReference, SecretsPlaintext}, SecretsSOPS)
+	f.add(validateSecrets("spec.secrets", s.Secrets))
 	f.add(validateSDAggregator("spec.sdAggregator", &s.SDAggregator))
 	f.add(validateIntegrations("spec.integrations", s.Integrations))
 	_, err := s.Limits.MaxDeletions()
 	f.check(err == nil, "spec.limits.deletions", "write it like 50%", "must be a percentage from 0%% to 100%%")
 	f.check(s.Limits.AllowFor == "" || commitForm.MatchString(s.Limits.AllowFor), "spec.limits.allowFor", "git rev-parse prints it", "must be a full commit id")
+	return f
+}
+
+func validateSecrets(field string, s Secrets) findings {
+	var f findings
+	policies := []SecretsPolicy{SecretsReference, SecretsPlaintext}
+	oneOf(&f, field+".policy", s.Policy, policies, SecretsSOPS)
+	for i, r := range s.Rules {
+		at := fmt.Sprintf("%s.rules[%d]", field, i)
+		oneOf(&f, at+".policy", r.Policy, policies, SecretsSOPS)
+		patterns := slices.Concat(r.Match.Namespaces, r.Match.Names, r.Match.Types)
+		f.check(len(patterns) > 0, at+".match", "set namespaces, names or types; a policy for all Secrets is secrets.policy", "matches every Secret")
+		for _, pattern := range patterns {
+			_, err := path.Match(pattern, "")
+			f.check(err == nil && pattern != "", at+".match", "use * for any text", "%q is not a pattern", pattern)
+		}
+	}
 	return f
 }
 

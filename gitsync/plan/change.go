@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
@@ -113,7 +114,8 @@ func (c *Change) editFiles(u *Unit) error {
 			changed = true
 		}
 	}
-	if !changed {
+	// The inventory must say which rules the files are rendered with: see refuseOldSecrets.
+	if !changed && slices.EqualFunc(u.folder.Inventory.SecretRules, c.plan.Pipeline.Spec.Secrets.Rules, pipeline.SecretRule.Equal) {
 		u.State = UnitUnchanged
 		return nil
 	}

@@ -73,7 +73,7 @@ func (c *Change) putText(name string, data []byte, ours bool) error {
 
 // describeUnit writes the inventory and the README.md of a unit whose manifests change.
 func (c *Change) describeUnit(u *Unit) error {
-	inv := branch.UnitInventory{Version: branch.InventoryVersion, State: branch.StateComplete, Secrets: c.plan.Pipeline.Spec.Secrets.Policy}
+	inv := branch.UnitInventory{Version: branch.InventoryVersion, State: branch.StateComplete, Secrets: c.plan.Pipeline.Spec.Secrets.Policy, SecretRules: c.plan.Pipeline.Spec.Secrets.Rules}
 	if slices.ContainsFunc(u.rendered.Held, func(h generator.Held) bool { return h.StandIn == nil }) {
 		inv.State = branch.StateIncomplete
 	}

@@ -106,9 +106,10 @@ func (p *Plan) allowsDeletions() bool {
 }
 
 // refuseOldSecrets refuses a commit that would keep a folder with secrets in clear if the pipeline's secrets
-// policy does not allow them any more.
+// policies do not allow them any more.
 func (p *Plan) refuseOldSecrets(f *Findings) error {
-	if p.Pipeline.Spec.Secrets.Policy != pipeline.SecretsReference {
+	now := p.Pipeline.Spec.Secrets
+	if !now.Allows(pipeline.SecretsReference) {
 		return nil
 	}
 	for i := range p.Units {
@@ -119,11 +120,13 @@ func (p *Plan) refuseOldSecrets(f *Findings) error {
 		if err := u.folder.Load(); err != nil {
 			return err
 		}
-		if u.folder.Inventory.Secrets != pipeline.SecretsPlaintext {
+		then := pipeline.Secrets{Policy: u.folder.Inventory.Secrets, Rules: u.folder.Inventory.SecretRules}
+		same := then.Policy == now.Policy && slices.EqualFunc(then.Rules, now.Rules, pipeline.SecretRule.Equal)
+		if same || !then.Allows(pipeline.SecretsPlaintext) {
 			continue
 		}
-		f.refuse(diag.SecretsHeld, p.Branch.At(u.Name), "correct its errors or unpause it, so that it is rendered anew; or keep the policy plaintext",
-			"unit %s is %s and holds secrets in clear, which the policy reference does not allow: nothing is written", u.Name, u.State)
+		f.refuse(diag.SecretsHeld, p.Branch.At(u.Name), "correct its errors or unpause it, so that it is rendered anew; or take the change of secrets.policy and secrets.rules back",
+			"unit %s is %s and has files from before the secrets policy changed, which can hold secrets in clear: nothing is written", u.Name, u.State)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ spec: {selector: {}, endpoints: [{port: web%s}]}
 	}
 	set := manifest.NewSet(r)
 	h := hierarchy.Build(set, nil)[0]
-	built := build.Build(h, set, build.Options{Policy: secretref.Plaintext})
+	built := build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: secretref.Plaintext}})
 	built.Check(agent.Check)
 	var out []string
 	for _, d := range built.Diags {

@@ -1,0 +1,72 @@
+package secretref
+
+import (
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Policy is a secrets policy: it says what of a Secret may be rendered.
+type Policy string
+
+// The policies; see the package comment.
+const (
+	Reference Policy = "reference"
+	Plaintext Policy = "plaintext"
+)
+
+// Rule gives the Secrets that it matches a policy of their own.
+type Rule struct {
+	// Namespaces, Names and Types are what the Secret must have one of each; an empty list matches all. They are patterns
+	// of [path.Match]. A Secret that is not in the inputs has no type.
+	Namespaces, Names, Types []string
+	Policy                   Policy
+}
+
+// Policies are the policies of Secrets: that of the first rule that matches, else the default, which ConfigMaps have too.
+type Policies struct {
+	Default Policy
+	Rules   []Rule
+}
+
+// Any reports whether a Secret can have a policy.
+func (p Policies) Any(policy Policy) bool {
+	return p.Default == policy || slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Policy == policy })
+}
+
+// Of returns the policy of a Secret or ConfigMap. o is nil if it is not in the inputs.
+func (p Policies) Of(id manifest.ID, o *manifest.Object) Policy {
+	if id.Kind == "Secret" {
+		for _, r := range p.Rules {
+			if matches(r.Namespaces, id.Namespace) && matches(r.Names, id.Name) && (len(r.Types) == 0 || o != nil && matches(r.Types, typeOf(o))) {
+				return r.Policy
+			}
+		}
+	}
+	return p.Default
+}
+
+func matches(patterns []string, text string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, _ := path.Match(pattern, text)
+		return ok
+	})
+}
+
+func typeOf(o *manifest.Object) string {
+	if t := manifest.As[corev1.Secret](o).Type; t != "" {
+		return string(t)
+	}
+	return string(corev1.SecretTypeOpaque)
+}
+
+// filledByCluster returns the keys of a Secret that Kubernetes writes, which therefore are not in the inputs.
+func filledByCluster(o *manifest.Object) []string {
+	if o.Kind != "Secret" || typeOf(o) != string(corev1.SecretTypeServiceAccountToken) {
+		return nil
+	}
+	return []string{corev1.ServiceAccountTokenKey, corev1.ServiceAccountRootCAKey, corev1.ServiceAccountNamespaceKey}
+}

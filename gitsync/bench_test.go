@@ -159,7 +159,7 @@ func (c *gitCLI) round(round int) time.Duration {
 	c.git("", "fetch", "-q", "origin", "+refs/heads/main:refs/heads/main", "+refs/heads/env:refs/heads/env")
 	elapsed := time.Since(start)
 	c.git("", "read-tree", "env")
-	for _, name := range []string{".agentry/inventory", "hydrator.metadata", "team-003/agent/.agentry/inventory", "team-003/agent/hydrator.metadata", "team-003/agent/agent-config.secret.yaml"} {
+	for _, name := range []string{"hydrator.metadata", "team-003/agent/.agentry/inventory", "team-003/agent/agent-config.secret.yaml"} {
 		text := c.git("", "cat-file", "blob", "env:"+name) + fmt.Sprintf("\n# %d", round)
 		c.git("", "update-index", "--add", "--cacheinfo", "100644,"+c.git(text, "hash-object", "-w", "--stdin")+","+name)
 	}

@@ -107,6 +107,9 @@ func TestDamagedInventories(t *testing.T) {
 		"the unit's inventory is empty":   {"a/agent/.agentry/inventory", "{}"},
 		"the unit's inventory is a list":  {"a/agent/.agentry/inventory", "[]"},
 		"the unit's inventory is garbage": {"a/agent/.agentry/inventory", "garbage"},
+		"the bases are gone":              {"hydrator.metadata", ""},
+		"the bases are garbage":           {"hydrator.metadata", "garbage"},
+		"the bases are those of others":   {"hydrator.metadata", `{"drySha": "c67d318169400ea0dcd2bdb4fbe86399f2488050"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +135,7 @@ func TestDamagedInventories(t *testing.T) {
 			if again := l.pass(); again.Commit != "" {
 				t.Errorf("and again: %v", again.Changes)
 			}
-			for _, file := range []string{".agentry/units", ".agentry/inventory", "a/agent/.agentry/inventory"} {
+			for _, file := range []string{".agentry/units", ".agentry/inventory", "a/agent/.agentry/inventory", "hydrator.metadata"} {
 				if text := l.remote.read("env")[file].text; len(text) < 10 {
 					t.Errorf("%s was not put back: %q", file, text)
 				}
@@ -145,7 +148,7 @@ func TestInventoryOfANewerVersion(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{".agentry/inventory", "a/agent/.agentry/inventory"} {
 		l := rendered(t)
-		l.tamper(func(files tree) { files[file] = entry{text: `{"version": 2}`} })
+		l.tamper(func(files tree) { files[file] = entry{text: `{"version": 3}`} })
 		l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
 		before := l.remote.tip("env")
 		_, err := l.syncer().Pass(t.Context())
@@ -164,7 +167,6 @@ func TestInTheWay(t *testing.T) {
 			"a/agent":                          "a/agent",
 			"a/agent/agent.statefulset.yaml/x": "a/agent/agent.statefulset.yaml",
 			"a/agent/.agentry":                 "a/agent/.agentry",
-			"a/agent/hydrator.metadata":        "a/agent/hydrator.metadata",
 			"a/agent/.agentry/inventory":       "a/agent/.agentry/inventory",
 			"hydrator.metadata":                "hydrator.metadata",
 			"kustomization.yaml":               "kustomization.yaml",

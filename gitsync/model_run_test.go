@@ -306,7 +306,7 @@ func (m *model) touchOutput() {
 func (m *model) hand(n int) {
 	r := m.stage.remotes[0]
 	files := r.read("env")
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return strings.Contains(name, ".agentry/") })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return strings.Contains(name, ".agentry/") || name == "hydrator.metadata" })
 	if len(names) == 0 {
 		return
 	}

@@ -49,7 +49,7 @@ func (p *pass) push(ctx context.Context, from *start, c *plan.Change, out *publi
 
 // describe adds the files that describe a change, and reports what changes.
 func (p *pass) describe(c *plan.Change, inputs *publish.Inputs, dry publish.Dry) error {
-	err := c.Describe(plan.Provenance{Sources: inputs.SourceCommits(), Metadata: inputs.Metadata(dry), UnitMetadata: inputs.UnitMetadata(dry)})
+	err := c.Describe(inputs.Metadata(dry))
 	if err != nil || c.Refused != nil {
 		return err
 	}

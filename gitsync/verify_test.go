@@ -175,7 +175,7 @@ func TestUnsignedCommit(t *testing.T) {
 }
 
 // TestForgedBase holds that whoever can write to the output branch cannot choose what is rendered. The forger puts a
-// commit of a side branch into the inventory as the base, and makes the tip one that is not accepted.
+// commit of a side branch into hydrator.metadata as the base, and makes the tip one that is not accepted.
 func TestForgedBase(t *testing.T) {
 	t.Parallel()
 	for name, sign := range map[string]bool{"a commit that is not signed": false, "a signed commit that is not in the history of the ref": true} {
@@ -188,7 +188,7 @@ func TestForgedBase(t *testing.T) {
 			r.pass()
 			evil := r.sideCommit(sign, file, map[string]string{"in/a/web.yaml": monitor("a", "web", "evil")})
 			r.commit("not signed", map[string]string{"in/a/web.yaml": monitor("a", "web", "unsigned")})
-			r.forge(".agentry/inventory", good, evil)
+			r.forge("hydrator.metadata", good, evil)
 			_, err := r.syncer().Pass(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "is not signed") {
 				t.Errorf("the pass went on: %v", err)

@@ -40,13 +40,14 @@ const (
 	MaxOutputBytes    = 256 << 20 // a review text of thousands of monitors has tens of MiB
 )
 
-// Inventory is .agentry/inventory at the output path. Every commit rewrites it, so the units are in a file of
-// their own, .agentry/units, to keep it small.
+// Inventory is .agentry/inventory at the output path. It changes with what is held. The units are in a file of their
+// own, .agentry/units, to keep it small.
 type Inventory struct {
 	Version  int    `json:"version"`
 	Pipeline string `json:"pipeline"`
-	// Sources are the bases: the input commits that the output was rendered from.
-	Sources []SourceCommit `json:"sources"`
+	// Sources are the bases: the input commits that the output was rendered from. They are in MetadataFile, the one file
+	// that every commit rewrites. Version 1 had them here.
+	Sources []SourceCommit `json:"sources,omitempty"`
 	// Root are the files that agentry owns beside this folder.
 	Root []FileEntry `json:"root"`
 	// Held are the objects that are not rendered as they are in the sources.
@@ -54,8 +55,8 @@ type Inventory struct {
 	// HeldIn are the units whose README.md mentions something that is held.
 	HeldIn []string `json:"heldIn,omitempty"`
 
-	units   []string // of UnitsFile
-	Damaged bool     // it or UnitsFile is not on the tip and was read from the branch's history
+	units   []string // of UnitsFile; not encoded
+	Damaged bool     `json:"-"` // it, UnitsFile or Bases are not on the tip and were read from the branch's history
 }
 
 // Base returns the commit of a source that the output was rendered from. It is zero if that is unknown.
@@ -68,6 +69,11 @@ func (inv *Inventory) Base(url, ref string) plumbing.Hash {
 		}
 	}
 	return plumbing.ZeroHash
+}
+
+// Bases is what agentry adds to the format of MetadataFile.
+type Bases struct {
+	Sources []SourceCommit `json:"agentrySources,omitempty"`
 }
 
 // SourceCommit is an input commit.
@@ -108,7 +114,7 @@ type UnitInventory struct {
 }
 
 const (
-	InventoryVersion = 1
+	InventoryVersion = 2
 	StateComplete    = "complete"
 	StateIncomplete  = "incomplete"
 )
@@ -147,7 +153,7 @@ func EncodeJSON(v any) ([]byte, error) {
 // maxHistory is how many commits are searched for a lost inventory.
 const maxHistory = 50
 
-// findInventory reads the inventory of a commit and the list of units. A file that somebody removed or damaged
+// findInventory reads the inventory of a commit, the list of units and the bases. A file that somebody removed or damaged
 // is read from the newest ancestor that has it. It returns nil if there is none.
 func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*Inventory, error) {
 	var inv Inventory
@@ -165,6 +171,18 @@ func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*I
 		return json.Unmarshal(data, &inv.units) == nil && inv.units != nil, nil
 	})
 	inv.Damaged = inv.Damaged || age != 0
+	if err != nil || inv.Version == 1 {
+		return &inv, err
+	}
+	age, err = newest(rd, tip, path.Join(outputPath, MetadataFile), func(data []byte) (bool, error) {
+		var bases Bases
+		if json.Unmarshal(data, &bases) != nil || len(bases.Sources) == 0 {
+			return false, nil
+		}
+		inv.Sources = bases.Sources
+		return true, nil
+	})
+	inv.Damaged = inv.Damaged || age > 0 // a branch on which nothing was rendered yet has none
 	return &inv, err
 }
 

@@ -102,7 +102,10 @@ func (u *Unit) Read(name string) ([]byte, error) {
 
 // Ours returns the names of the unit's files that agentry owns.
 func (u *Unit) Ours() []string {
-	out := []string{InventoryFile, MetadataFile}
+	out := []string{InventoryFile}
+	if u.HasMetadata() {
+		out = append(out, MetadataFile)
+	}
 	if u.Inventory.Readme {
 		out = append(out, ReadmeFile)
 	}
@@ -110,6 +113,12 @@ func (u *Unit) Ours() []string {
 		out = append(out, f.Path)
 	}
 	return out
+}
+
+// HasMetadata reports whether the unit has a hydrator.metadata, which version 1 wrote into each unit.
+func (u *Unit) HasMetadata() bool {
+	_, exists := u.Entries[MetadataFile]
+	return exists && u.Inventory.Version == 1
 }
 
 // Workloads counts the workloads of a folder, except those in the given files.

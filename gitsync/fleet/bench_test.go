@@ -363,7 +363,7 @@ func (c *benchGit) round(p, round int) time.Duration {
 	c.git("", "fetch", "-q", "origin", "+refs/heads/main:refs/heads/main", "+"+branch+":"+branch)
 	took := time.Since(start)
 	c.git("", "read-tree", branch)
-	for _, name := range []string{".agentry/inventory", "hydrator.metadata", "team-0/agent/.agentry/inventory", "team-0/agent/hydrator.metadata", "team-0/agent/agent-config.secret.yaml"} {
+	for _, name := range []string{"hydrator.metadata", "team-0/agent/.agentry/inventory", "team-0/agent/agent-config.secret.yaml"} {
 		text := c.git("", "cat-file", "blob", branch+":"+name) + fmt.Sprintf("\n# %d", round)
 		c.git("", "update-index", "--add", "--cacheinfo", "100644,"+c.git(text, "hash-object", "-w", "--stdin")+","+name)
 	}

@@ -8,20 +8,10 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
-// Provenance is where a commit comes from, as the files that describe it say.
-type Provenance struct {
-	Sources []branch.SourceCommit // for the inventory
-	// Metadata and UnitMetadata are hydrator.metadata of the output path and of units. They are encoded as JSON.
-	Metadata, UnitMetadata any
-}
-
 // Describe adds the files that describe the output: inventories, hydrator.metadata, records and texts of held
-// objects, and README.md.
-func (c *Change) Describe(from Provenance) error {
-	b, inv := c.plan.Branch, branch.Inventory{Version: branch.InventoryVersion, Pipeline: c.plan.Pipeline.Metadata.Name, Sources: from.Sources}
-	if err := c.describeUnits(from.UnitMetadata); err != nil {
-		return err
-	}
+// objects, and README.md. The metadata, which says where a commit comes from, is encoded as JSON.
+func (c *Change) Describe(metadata any) error {
+	b, inv := c.plan.Branch, branch.Inventory{Version: branch.InventoryVersion, Pipeline: c.plan.Pipeline.Metadata.Name}
 	if err := c.recordHeld(&inv); err != nil {
 		return err
 	}
@@ -41,7 +31,7 @@ func (c *Change) Describe(from Provenance) error {
 		c.Edits[c.at(name)] = object.Edit{Data: root[name]}
 	}
 	units := append([]string{}, c.Units...) // JSON encodes nil as null
-	for name, v := range map[string]any{branch.InventoryFile: inv, branch.UnitsFile: units, branch.MetadataFile: from.Metadata} {
+	for name, v := range map[string]any{branch.InventoryFile: inv, branch.UnitsFile: units, branch.MetadataFile: metadata} {
 		if err := c.put(c.at(name), v, b.Inventory != nil); err != nil {
 			return err
 		}
@@ -97,21 +87,10 @@ func (c *Change) describeUnit(u *Unit) error {
 		inv.Readme = true // else it is somebody else's
 		c.Edits[c.at(u.Name, branch.ReadmeFile)] = object.Edit{Data: c.plan.unitReadme(u)}
 	}
-	return c.put(c.at(u.Name, branch.InventoryFile), inv, u.folder.Known)
-}
-
-// describeUnits writes hydrator.metadata of the units whose manifests change.
-func (c *Change) describeUnits(metadata any) error {
-	for i := range c.plan.Units {
-		u := &c.plan.Units[i]
-		if _, changes := c.Edits[c.at(u.Name, branch.InventoryFile)]; !changes || u.action != write {
-			continue
-		}
-		if err := c.put(c.at(u.Name, branch.MetadataFile), metadata, u.folder.Known); err != nil {
-			return err
-		}
+	if u.folder.HasMetadata() {
+		c.Edits[c.at(u.Name, branch.MetadataFile)] = object.Edit{Remove: true}
 	}
-	return nil
+	return c.put(c.at(u.Name, branch.InventoryFile), inv, u.folder.Known)
 }
 
 // recordHeld writes the records and the texts of held objects, and removes the texts that no record needs.

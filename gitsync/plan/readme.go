@@ -51,7 +51,7 @@ func (p *Plan) unitReadme(u *Unit) []byte {
 	id := agentOf(u.Name)
 	fmt.Fprintf(&b, "# GrafanaAgent %s/%s\n\nPipeline `%s` renders this folder from the custom resource `%s` and all that it selects, in:\n\n%s\n",
 		id.Namespace, id.Name, p.Pipeline.Metadata.Name, id, p.readmeSources())
-	b.WriteString("`.agentry/inventory` lists these objects, and `hydrator.metadata` names the commit of the last change.\n" +
+	b.WriteString("`.agentry/inventory` lists these objects, and `git log .` names the commits of the sources.\n" +
 		"Changes made here by hand are put back; change the sources instead.\n\n## Held\n\n")
 	if u.State == UnitHeld {
 		fmt.Fprintf(&b, "The whole folder stays as it was:\n\n    %s\n\n", foreigntext.OneLine(u.Reason))

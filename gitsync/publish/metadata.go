@@ -22,6 +22,7 @@ type Metadata struct {
 	Subject    string      `json:"subject,omitempty"`
 	Body       string      `json:"body,omitempty"`
 	References []Reference `json:"references,omitempty"`
+	branch.Bases
 }
 
 // Reference is a commit that another one depends on.
@@ -46,22 +47,18 @@ type Dry struct {
 	Commit  plumbing.Hash
 }
 
-// UnitMetadata describes the inputs of a unit.
-func (in *Inputs) UnitMetadata(dry Dry) Metadata {
-	first := in.Sources[0]
-	m := Metadata{RepoURL: first.URL, DrySHA: first.Commit.Hash.String(), Commands: []string{in.Pipeline.Spec.RenderCommand(0)}}
-	if dry != (Dry{}) {
-		m.RepoURL, m.DrySHA = dry.RepoURL, dry.Commit.String()
-	}
-	return m
-}
-
 // Metadata describes the first source's commit. The references are the commits of the other sources, and those that
 // its message names. With promotion, the first source's commit is the first reference, because the drySha is another
 // one.
 func (in *Inputs) Metadata(dry Dry) Metadata {
-	m, first := in.UnitMetadata(dry), in.Sources[0].describe()
-	m.Author, m.Date, m.Subject, m.Body = first.Author, first.Date, first.Subject, first.Body
+	first := in.Sources[0].describe()
+	m := Metadata{
+		RepoURL: first.RepoURL, DrySHA: first.SHA, Commands: []string{in.Pipeline.Spec.RenderCommand(0)},
+		Author: first.Author, Date: first.Date, Subject: first.Subject, Body: first.Body, Bases: branch.Bases{Sources: in.SourceCommits()},
+	}
+	if dry != (Dry{}) {
+		m.RepoURL, m.DrySHA = dry.RepoURL, dry.Commit.String()
+	}
 	for i, src := range in.Sources {
 		if i > 0 || dry != (Dry{}) {
 			m.References = append(m.References, Reference{src.describe()})

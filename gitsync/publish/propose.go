@@ -106,7 +106,7 @@ func (o *Output) propose(ctx context.Context, w *object.Writer, commit plumbing.
 func (o *Output) seed(p *Pushed, readme []byte) error {
 	in := o.Inputs
 	output, name := &in.Pipeline.Spec.Output, in.Pipeline.Metadata.Name
-	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: name, Sources: []branch.SourceCommit{}, Root: []branch.FileEntry{
+	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: name, Root: []branch.FileEntry{
 		{Path: branch.AttributesFile, SHA256: branch.SHA256([]byte(branch.Attributes))}, {Path: branch.ReadmeFile, SHA256: branch.SHA256(readme)},
 	}}
 	data, err := branch.EncodeJSON(inv)

@@ -19,12 +19,11 @@ const (
 )
 
 type inventory struct {
-	Version  int               `json:"version"`
-	Pipeline string            `json:"pipeline"`
-	Sources  []inventorySource `json:"sources"`
-	Root     []inventoryEntry  `json:"root"`
-	Held     []record          `json:"held"`
-	HeldIn   []string          `json:"heldIn"`
+	Version  int              `json:"version"`
+	Pipeline string           `json:"pipeline"`
+	Root     []inventoryEntry `json:"root"`
+	Held     []record         `json:"held"`
+	HeldIn   []string         `json:"heldIn"`
 }
 
 type inventorySource struct {
@@ -68,6 +67,7 @@ type hydrator struct {
 			SHA string `json:"sha"`
 		} `json:"commit"`
 	} `json:"references"`
+	Sources []inventorySource `json:"agentrySources"`
 }
 
 type lockFile struct {
@@ -82,6 +82,7 @@ type branch struct {
 	commit   string
 	files    map[string]string // below the output path
 	inventory
+	hydrator
 	units []string
 }
 
@@ -95,8 +96,13 @@ func readBranch(p *pipeline, r *remote, commit string) (*branch, error) {
 	if err := b.read(inventoryName, &b.inventory); err != nil {
 		return nil, err
 	}
-	if b.Version != 1 || b.Pipeline != p.name {
+	if b.Version != 2 || b.Pipeline != p.name {
 		return nil, fmt.Errorf("the inventory at %s is of version %d and of pipeline %q", commit, b.Version, b.Pipeline)
+	}
+	if b.files[metadataName] != "" { // a branch that only has proposals has none
+		if err := b.read(metadataName, &b.hydrator); err != nil {
+			return nil, err
+		}
 	}
 	return b, b.read(unitsName, &b.units)
 }
@@ -151,7 +157,7 @@ func (b *branch) owned(without func(unit string) bool) (map[string]bool, error) 
 		if err != nil {
 			return nil, err
 		}
-		own := append([]string{inventoryName, metadataName}, paths(u.Files)...)
+		own := append([]string{inventoryName}, paths(u.Files)...)
 		if u.Readme {
 			own = append(own, readmeName)
 		}

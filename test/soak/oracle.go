@@ -278,22 +278,15 @@ func (o *oracle) atHeads(b *branch) *branch {
 
 // metadata checks hydrator.metadata of a branch that is written directly.
 func (o *oracle) metadata(b *branch) error {
-	var h hydrator
-	if err := b.read(metadataName, &h); err != nil {
-		return err
-	}
-	if len(b.Sources) == 0 || h.DrySHA != b.Sources[0].Commit || h.RepoURL != b.Sources[0].URL {
-		return fmt.Errorf("%s: drySha is %s of %s, the inventory has %v", b.commit, h.DrySHA, h.RepoURL, b.Sources)
+	if len(b.Sources) == 0 || b.DrySHA != b.Sources[0].Commit || b.RepoURL != b.Sources[0].URL {
+		return fmt.Errorf("%s: drySha is %s of %s, the bases are %v", b.commit, b.DrySHA, b.RepoURL, b.Sources)
 	}
 	for _, s := range b.Sources[1:] {
-		if !refers(h, s.Commit) {
+		if !refers(b.hydrator, s.Commit) {
 			return fmt.Errorf("%s: hydrator.metadata does not refer to %+v", b.commit, s)
 		}
 	}
-	return o.unitMetadata(b, func(drySHA string) bool {
-		_, err := o.repos[b.pipeline.sources[0].remote].git("cat-file", "-e", drySHA+"^{commit}")
-		return err == nil
-	})
+	return nil
 }
 
 func refers(h hydrator, commit string) bool {
@@ -303,20 +296,6 @@ func refers(h hydrator, commit string) bool {
 		}
 	}
 	return false
-}
-
-// unitMetadata checks hydrator.metadata of all units.
-func (o *oracle) unitMetadata(b *branch, known func(drySHA string) bool) error {
-	for _, name := range b.units {
-		var h hydrator
-		if err := b.read(path.Join(name, metadataName), &h); err != nil {
-			return err
-		}
-		if !known(h.DrySHA) {
-			return fmt.Errorf("%s: unit %s has the drySha %q, which is no commit", b.commit, name, h.DrySHA)
-		}
-	}
-	return nil
 }
 
 // proposal checks what docs/promotion.md says of the branch that proposals are on.
@@ -340,24 +319,17 @@ func (o *oracle) proposal(b *branch) error {
 // lockOf checks that drySha of a proposal names its sources, and is another than that of the branch.
 func (o *oracle) lockOf(b *branch) error {
 	p, r := b.pipeline, b.remote
-	var h, before hydrator
-	if err := b.read(metadataName, &h); err != nil {
-		return err
-	}
-	if old, err := readBranch(p, r, r.tip(p.ref())); err == nil && old.read(metadataName, &before) == nil && before.DrySHA == h.DrySHA {
-		return fmt.Errorf("%s proposes something with the drySha %s, which %s has too", b.commit, h.DrySHA, p.branch)
+	if old, err := readBranch(p, r, r.tip(p.ref())); err == nil && old.DrySHA == b.DrySHA {
+		return fmt.Errorf("%s proposes something with the drySha %s, which %s has too", b.commit, b.DrySHA, p.branch)
 	}
 	var lock lockFile
-	if err := readJSON(r, h.DrySHA, p.name+".lock", &lock); err != nil {
+	if err := readJSON(r, b.DrySHA, p.name+".lock", &lock); err != nil {
 		return fmt.Errorf("drySha of %s: %w", b.commit, err)
 	}
 	if lock.Pipeline != p.name || !slices.Equal(lock.Sources, b.Sources) {
-		return fmt.Errorf("drySha %s of %s locks %v, the inventory names %v", h.DrySHA, b.commit, lock.Sources, b.Sources)
+		return fmt.Errorf("drySha %s of %s locks %v, the bases are %v", b.DrySHA, b.commit, lock.Sources, b.Sources)
 	}
-	return o.unitMetadata(b, func(drySHA string) bool {
-		_, err := r.git("cat-file", "-e", drySHA+":"+p.name+".lock")
-		return err == nil
-	})
+	return nil
 }
 
 // noteOf checks that the note of the tip says that it is up to date with the heads.

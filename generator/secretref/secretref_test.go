@@ -203,6 +203,7 @@ spec:
   proxyUrl: http://p
   proxyConnectHeader: {B: [{name: s, key: b0}, {name: s, key: b1}], A: [{name: s, key: a}]}
   params: {a: [b]}
+  nativeHistogramMinBucketFactor: "1.5"
   staticConfigs: [{targets: [a], labels: {b: c}}]
   oauth2: {clientId: {configMap: {name: c, key: id}}, clientSecret: {name: s, key: o, optional: true}, tokenUrl: "http://t", tlsConfig: {ca: {secret: {name: s, key: ca}}}}
   consulSDConfigs: [{server: a}, {server: b, tokenRef: {name: s, key: t}}]

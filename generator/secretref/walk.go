@@ -49,6 +49,9 @@ func (w *walk) fields(path string, v reflect.Value) {
 	t := v.Type()
 	for i := range t.NumField() {
 		f := v.Field(i)
+		if !t.Field(i).IsExported() {
+			continue
+		}
 		switch f.Kind() {
 		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Struct:
 		default:

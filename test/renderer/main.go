@@ -2,7 +2,7 @@
 // which live in a module of their own and cannot call the renderer: a process for each fixture
 // would cost more than the fixture.
 //
-// Each line of standard input is a JSON string, the manifests of a fixture as one YAML stream. Each
+// The argument is the compatibility mode. Each line of standard input is a JSON string, the manifests of a fixture as one YAML stream. Each
 // is answered by a line of JSON: an Answer by secrets policy.
 package main
 
@@ -15,6 +15,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -40,16 +41,17 @@ type Finding struct {
 	Object   string
 	Message  string
 	Position string
+	Related  string // objects, separated by spaces
 }
 
 func main() {
-	if err := run(os.Stdin, os.Stdout); err != nil {
+	if err := run(os.Stdin, os.Stdout, manifest.Compatibility(os.Args[1])); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(in io.Reader, out io.Writer) error {
+func run(in io.Reader, out io.Writer, mode manifest.Compatibility) error {
 	fixtures, answers := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	for {
 		var fixture string
@@ -62,7 +64,7 @@ func run(in io.Reader, out io.Writer) error {
 		}
 		all := map[secretref.Policy]Answer{}
 		for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference} {
-			all[policy] = twice(fixture, policy)
+			all[policy] = twice(fixture, mode, policy)
 		}
 		if err := answers.Encode(all); err != nil {
 			return err
@@ -71,8 +73,8 @@ func run(in io.Reader, out io.Writer) error {
 }
 
 // twice renders a fixture two times, from the text on, and compares.
-func twice(fixture string, policy secretref.Policy) Answer {
-	first, second := once(fixture, policy), once(fixture, policy)
+func twice(fixture string, mode manifest.Compatibility, policy secretref.Policy) Answer {
+	first, second := once(fixture, mode, policy), once(fixture, mode, policy)
 	for path, text := range first.Files {
 		if second.Files[path] != text {
 			first.Differs = path
@@ -87,17 +89,21 @@ func twice(fixture string, policy secretref.Policy) Answer {
 	return first
 }
 
-func once(fixture string, policy secretref.Policy) (a Answer) {
+func once(fixture string, mode manifest.Compatibility, policy secretref.Policy) (a Answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			a.Panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
 		}
 	}()
 	a.Files = map[string]string{}
-	parsed := manifest.Parse(manifest.File{Path: "input.yaml", Data: []byte(fixture)}, manifest.Options{})
-	out := generator.Render(manifest.NewSet(parsed), generator.Options{Secrets: policy}, nil)
+	parsed := manifest.Parse(manifest.File{Path: "input.yaml", Data: []byte(fixture)}, manifest.Options{Compatibility: mode})
+	out := generator.Render(manifest.NewSet(parsed), generator.Options{Compatibility: mode, Secrets: policy}, nil)
 	for _, d := range append(parsed.Diags, out.Diags...) {
-		a.Findings = append(a.Findings, Finding{d.Severity, d.Code, d.Object.String(), d.Message, d.Position()})
+		var related []string
+		for _, o := range d.Related {
+			related = append(related, o.String())
+		}
+		a.Findings = append(a.Findings, Finding{d.Severity, d.Code, d.Object.String(), d.Message, d.Position(), strings.Join(related, " ")})
 	}
 	slices.SortFunc(a.Findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(x.Position, y.Position), cmp.Compare(x.Code, y.Code), cmp.Compare(x.Message, y.Message))

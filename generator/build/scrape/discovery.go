@@ -154,7 +154,7 @@ func (d *discovering) secret(name, field string, ref *corev1.SecretKeySelector) 
 	}
 	value := d.valueOnly(field, ref)
 	if value.Set && value.Value == "" {
-		d.incomplete(field)
+		d.incomplete(field, Referred(monitoringv1.SecretOrConfigMap{Secret: ref})...)
 	}
 	d.out.Settings.Set(name, value)
 }

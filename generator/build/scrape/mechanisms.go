@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	promv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	prommodel "github.com/prometheus/common/model"
 
@@ -278,7 +279,8 @@ func scalewaySD(d *discovering, c *promv1alpha1.ScalewaySDConfig) {
 	d.text("access_key", "accessKey", c.AccessKey)
 	secret := d.credential("secretKey", &c.SecretKey)
 	if secret.Set && !uuid.MatchString(secret.Value) {
-		d.wrong("secretKey", "is not a UUID: the agent refuses the whole configuration")
+		d.found.fail(diag.InvalidSetting, d.path+"secretKey", "is not a UUID: the agent refuses the whole configuration",
+			Referred(monitoringv1.SecretOrConfigMap{Secret: &c.SecretKey})...)
 	}
 	if secret.File != "" {
 		d.out.Settings.Set("secret_key_file", model.String(secret.File))

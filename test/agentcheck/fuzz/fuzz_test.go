@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	fuzzTime  = flag.Duration("fuzz.time", 20*time.Second, "how long TestFixtures makes fixtures")
+	fuzzTime  = flag.Duration("fuzz.time", 20*time.Second, "how long TestFixtures makes fixtures for each compatibility mode")
 	fuzzSeed  = flag.Uint64("fuzz.seed", 1, "the seed of the first fixture; each next one has the next number")
 	fuzzOne   = flag.Bool("fuzz.one", false, "make only the fixture of the seed")
 	fuzzFrom  = flag.String("fuzz.from", "", "begin with fixtures only whose names hold this")
@@ -24,7 +24,7 @@ const root = "../../.."
 // TestFixtures makes fixtures in which one to three things are wrong, and asks the agent about all
 // that is rendered. A failure names the seed of its fixture, which makes it again:
 //
-//	go test ./fuzz -run TestFixtures -fuzz.seed SEED -fuzz.one
+//	go test ./fuzz -run TestFixtures/MODE -fuzz.seed SEED -fuzz.one
 //
 // For more fixtures than a normal run has time for:
 //
@@ -35,7 +35,14 @@ func TestFixtures(t *testing.T) {
 		t.Fatal(err)
 	}
 	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s fixtures.Seed) bool { return !strings.Contains(s.Name, *fuzzFrom) })
-	r, err := fixtures.Start(root, filepath.Join(t.TempDir(), "renderer"))
+	for _, mode := range []string{"operator", "current"} {
+		t.Run(mode, func(t *testing.T) { inMode(t, corpus, mode) })
+	}
+}
+
+func inMode(t *testing.T, corpus *fixtures.Corpus, mode string) {
+	t.Helper()
+	r, err := fixtures.Start(root, filepath.Join(t.TempDir(), "renderer"), mode)
 	if err != nil {
 		t.Fatal(err)
 	}

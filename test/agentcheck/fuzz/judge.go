@@ -105,6 +105,7 @@ func blamed(before, after fixtures.Answer, touched map[string]bool, policy strin
 	}
 	for _, f := range after.Findings {
 		if f.Severity == "error" && f.Object != "" && !touched[f.Object] && !had[f.Object+f.Code] && !crossObject[f.Code] && !names(f.Message, touched) &&
+			!slices.ContainsFunc(strings.Fields(f.Related), func(o string) bool { return touched[o] }) &&
 			!strings.Contains(f.Message, "undefined variable") {
 			out = append(out, failure{"blame " + f.Code, fmt.Sprintf("%s: %s is blamed, which was not changed: %s: %s", policy, f.Object, f.Code, f.Message)})
 		}

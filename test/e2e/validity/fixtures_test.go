@@ -42,7 +42,7 @@ func TestRandomFixtures(t *testing.T) {
 		t.Fatal(err)
 	}
 	corpus.Seeds = slices.DeleteFunc(corpus.Seeds, func(s fixtures.Seed) bool { return !strings.Contains(s.Name, *fixturesFrom) })
-	renderer, err := fixtures.Start(harness.Root(), filepath.Join(t.TempDir(), "renderer"))
+	renderer, err := fixtures.Start(harness.Root(), filepath.Join(t.TempDir(), "renderer"), "operator")
 	if err != nil {
 		t.Fatal(err)
 	}

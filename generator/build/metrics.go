@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	promv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build/fields"
@@ -161,7 +162,7 @@ func (b *builder) instance(m *hierarchy.MetricsInstance, monitors bool) model.In
 
 // monitors returns the jobs of all monitors that an instance selects.
 func (b *builder) monitors(m *hierarchy.MetricsInstance) (out []*model.ScrapeConfig) {
-	for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes} {
+	for _, list := range [...][]*manifest.Object{m.ServiceMonitors, m.PodMonitors, m.Probes, m.ScrapeConfigs} {
 		for _, o := range list {
 			out = append(out, b.monitor(o)...)
 		}
@@ -200,7 +201,7 @@ func (b *builder) leftOut(o *manifest.Object) bool {
 	return is
 }
 
-// monitor returns the jobs of a ServiceMonitor, PodMonitor or Probe; none if it is left out.
+// monitor returns the jobs of a ServiceMonitor, PodMonitor, Probe or ScrapeConfig; none if it is left out.
 func (b *builder) monitor(o *manifest.Object) []*model.ScrapeConfig {
 	if b.leftOut(o) {
 		return nil
@@ -238,6 +239,10 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 		}
 	case *monitoringv1.Probe:
 		add(b.monitorJobs.Probe(m, in))
+	case *promv1alpha1.ScrapeConfig:
+		if today, ok := b.monitorJobs.(*scrape.Current); ok { // mode operator reads none
+			add(today.ScrapeConfig(m, in))
+		}
 	}
 	return out
 }

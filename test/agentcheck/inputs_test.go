@@ -12,6 +12,7 @@ import (
 // input is something to render: a file or a folder.
 type input struct {
 	name, path string
+	mode       string // of compatibility
 	example    bool
 }
 
@@ -20,13 +21,14 @@ func inputs(t *testing.T) []input {
 	t.Helper()
 	var out []input
 	for _, path := range glob(t, "../conformance/operator/*/input.yaml") {
-		out = append(out, input{name: "operator/" + filepath.Base(filepath.Dir(path)), path: path})
+		out = append(out, input{name: "operator/" + filepath.Base(filepath.Dir(path)), path: path, mode: "operator"})
 	}
 	for _, path := range glob(t, "../../generator/testdata/*.txtar") {
-		out = append(out, input{name: "generator/" + filepath.Base(path), path: unpack(t, path)})
+		dir, mode := unpack(t, path)
+		out = append(out, input{name: "generator/" + filepath.Base(path), path: dir, mode: mode})
 	}
 	for _, path := range glob(t, "../../examples/*") {
-		out = append(out, input{name: "examples/" + filepath.Base(path), path: path, example: true})
+		out = append(out, input{name: "examples/" + filepath.Base(path), path: path, mode: "operator", example: true})
 	}
 	return out
 }
@@ -40,14 +42,17 @@ func glob(t *testing.T, pattern string) []string {
 	return names
 }
 
-// unpack writes the files below in/ of a scenario to a folder.
-func unpack(t *testing.T, name string) (dir string) {
+// unpack writes the files below in/ of a scenario to a folder. It returns the folder and the compatibility mode.
+func unpack(t *testing.T, name string) (dir, mode string) {
 	t.Helper()
 	archive, err := txtar.ParseFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir = t.TempDir()
+	dir, mode = t.TempDir(), "operator"
+	if strings.Contains(string(archive.Comment), "compatibility: current\n") {
+		mode = "current"
+	}
 	for _, f := range archive.Files {
 		file, ok := strings.CutPrefix(f.Name, "in/")
 		if !ok {
@@ -61,5 +66,5 @@ func unpack(t *testing.T, name string) (dir string) {
 			t.Fatal(err)
 		}
 	}
-	return dir
+	return dir, mode
 }

@@ -42,7 +42,7 @@ func discoveries() []entry {
 		),
 		of[promv1alpha1.DNSSDConfig](
 			Rule{Names: "names refreshInterval port"},
-			Rule{Names: "type", Fate: Refused, Since: "2.49.0", Only: "NS", Why: "it would ask for SRV records"},
+			Rule{Names: "type", Fate: Refused, Since: "2.49.0", Only: "NS", Why: "the agent would ask for SRV records"},
 		),
 		of[promv1alpha1.KumaSDConfig](
 			Rule{Names: "server refreshInterval fetchTimeout" + client},
@@ -66,8 +66,8 @@ func clouds() []entry {
 		of[promv1alpha1.Filter](Rule{Names: "name values"}),
 		of[promv1alpha1.AzureSDConfig](
 			Rule{Names: "environment subscriptionID tenantID clientID clientSecret resourceGroup refreshInterval port" + client},
-			Rule{Names: "authenticationMethod", Fate: Refused, Since: "2.52.0", Only: "SDK", Why: "it would use OAuth, which needs other settings"},
-			Rule{Names: "authenticationMethod", Fate: Refused, Since: "3.11.0", Only: "WorkloadIdentity", Why: "it would use OAuth, which needs other settings"},
+			Rule{Names: "authenticationMethod", Fate: Refused, Since: "2.52.0", Only: "SDK", Why: "the agent would use OAuth, which needs other settings"},
+			Rule{Names: "authenticationMethod", Fate: Refused, Since: "3.11.0", Only: "WorkloadIdentity", Why: "the agent would use OAuth, which needs other settings"},
 		),
 		of[promv1alpha1.GCESDConfig](Rule{Names: "project zone filter refreshInterval port tagSeparator"}),
 		of[promv1alpha1.OpenStackSDConfig](

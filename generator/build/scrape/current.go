@@ -67,9 +67,14 @@ func (c *Current) newJob(name, path string, monitor *metav1.ObjectMeta, resource
 	return j
 }
 
-// finish adds the rules that end every job: the class's, the monitor's, the enforced namespace and the sharding.
+// finish adds the rules that end every job: the class's, and those of end.
 func (j *currentJob) finish(field string, rules, metricRules []monitoringv1.RelabelConfig, shard []*model.Relabel) {
 	j.add(j.class.relabel...)
+	j.end(field, rules, metricRules, shard)
+}
+
+// end adds the monitor's rules, the enforced namespace and the sharding.
+func (j *currentJob) end(field string, rules, metricRules []monitoringv1.RelabelConfig, shard []*model.Relabel) {
 	j.currentRules(field, rules)
 	enforced := j.enforced()
 	if enforced != nil {

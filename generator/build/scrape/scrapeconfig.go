@@ -1,0 +1,58 @@
+package scrape
+
+import (
+	"slices"
+	"strings"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	promv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+)
+
+// ScrapeConfig returns the job of a ScrapeConfig, and findings about it. Its author writes every rule: there are none
+// for namespaces, pods or services.
+func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*model.ScrapeConfig, []diag.Finding) {
+	spec := &m.Spec
+	j := c.newJob("scrapeConfig/"+m.Namespace+"/"+m.Name, "spec.", &m.ObjectMeta, "scrapeconfigs", spec.ScrapeClassName, secrets)
+	j.config.HonorLabels = unlessOverridden(spec.HonorLabels, j.settings.OverrideHonorLabels)
+	j.config.HonorTimestamps = unlessOverridden(spec.HonorTimestamps, j.settings.OverrideHonorTimestamps)
+	j.config.TrackStaleness = spec.TrackTimestampsStaleness
+	j.config.MetricsPath, j.config.Params, j.config.Scheme = orEmpty(spec.MetricsPath), spec.Params, scheme(spec.Scheme)
+	j.timing(orEmpty(spec.ScrapeInterval), orEmpty(spec.ScrapeTimeout))
+	j.client(&monitoringv1.HTTPConfigWithoutTLS{BasicAuth: spec.BasicAuth, OAuth2: spec.OAuth2, EnableHTTP2: spec.EnableHTTP2},
+		spec.Authorization, "", withoutFiles(spec.TLSConfig), &spec.ProxyConfig)
+	j.limits(ownLimits{spec.SampleLimit, spec.TargetLimit, spec.LabelLimit, spec.LabelNameLengthLimit, spec.LabelValueLengthLimit, spec.KeepDroppedTargets, spec.BodySizeLimit})
+	j.histograms(&spec.NativeHistogramConfig)
+	discoverAll(&j.job, spec)
+
+	j.add(j.class.relabel...)
+	if spec.JobName != nil {
+		j.add(&model.Relabel{TargetLabel: "job", Replacement: model.Present(*spec.JobName), Action: "replace"})
+	}
+	shard := c.shared.shard
+	if c.settings.Shards == 1 || slices.ContainsFunc(spec.RelabelConfigs, hashes) || slices.ContainsFunc(j.class.spec.Relabelings, hashes) {
+		shard = nil
+	}
+	j.end("relabelings", spec.RelabelConfigs, spec.MetricRelabelConfigs, shard)
+	return &j.config, j.found
+}
+
+// hashes reports whether a rule shards targets by itself.
+func hashes(r monitoringv1.RelabelConfig) bool { return strings.EqualFold(r.Action, "hashmod") }
+
+// unlessOverridden returns a setting that was written; false if the GrafanaAgent overrides it.
+func unlessOverridden(own *bool, overridden bool) *bool {
+	if own == nil || !overridden {
+		return own
+	}
+	return new(bool)
+}
+
+func orEmpty[S ~string](s *S) S {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

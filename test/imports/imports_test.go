@@ -41,7 +41,7 @@ func allowed() map[string][]string {
 		"generator/isolate":           {"generator/diag", "generator/manifest", "generator/hierarchy"},
 		"generator":                   {"generator", "internal/fault"},
 
-		"inputs/chart":       {"inputs/helm", "internal/httpclient"},
+		"inputs/chart":       {"inputs/helm", "inputs/tree", "internal/httpclient"},
 		"inputs/helm":        {},
 		"inputs/helm/worker": {"inputs/helm"},
 

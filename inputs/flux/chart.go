@@ -1,0 +1,149 @@
+package flux
+
+import (
+	"bytes"
+	"path"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/helm"
+)
+
+// Chart says which chart a release wants: one of Remote and Folder.
+type Chart struct {
+	// Remote is a chart that is fetched.
+	Remote *chart.Source
+	// Source is the GitRepository that Folder is in.
+	Source ObjectRef
+	Folder string
+	// ValuesFiles replace the chart's values.yaml: files of the chart, or of the GitRepository if the chart is a folder there.
+	ValuesFiles   []string
+	IgnoreMissing bool
+}
+
+// Chart finds out which chart a release wants.
+func (r *HelmRelease) Chart(objects Objects) (Chart, error) {
+	if r.Spec.Chart != nil {
+		return resolveChart("spec.chart.spec", r.Spec.Chart.Spec, r.namespaceOf(r.Spec.Chart.Spec.SourceRef), objects)
+	}
+	const field = "spec.chartRef"
+	ref := *r.Spec.ChartRef
+	namespace := r.namespaceOf(ref)
+	object := objects(ref.Kind, namespace, ref.Name)
+	switch {
+	case ref.Kind != "OCIRepository" && ref.Kind != "HelmChart":
+		return Chart{}, problem(field+".kind", "use an OCIRepository or a HelmChart", "charts of kind %s are not read", ref.Kind)
+	case object == nil:
+		return Chart{}, missing(field, ref.Kind, namespace, ref.Name)
+	case ref.Kind == "OCIRepository":
+		return ociChart(field, object)
+	}
+	var of struct {
+		Spec HelmChartSpec `json:"spec"`
+	}
+	if err := convert(object, &of); err != nil {
+		return Chart{}, problem(field, "", "HelmChart %s/%s has a field of the wrong type", namespace, ref.Name)
+	}
+	return resolveChart(field, of.Spec, namespace, objects)
+}
+
+func missing(field, kind, namespace, name string) error {
+	return problem(field, "add it to the inputs", "%s %s/%s is not in the inputs", kind, namespace, name)
+}
+
+func convert(object map[string]any, into any) error {
+	text, err := yaml.Marshal(object)
+	if err != nil {
+		return err
+	}
+	return yaml.Unmarshal(text, into)
+}
+
+func resolveChart(field string, c HelmChartSpec, namespace string, objects Objects) (Chart, error) {
+	out := Chart{ValuesFiles: c.ValuesFiles, IgnoreMissing: c.IgnoreMissingValuesFiles}
+	ref := c.SourceRef
+	switch {
+	case c.Verify != nil:
+		return Chart{}, unverified(field)
+	case ref.Kind == "GitRepository":
+		out.Source, out.Folder = ObjectRef{ref.Kind, ref.Name, namespace}, path.Clean(c.Chart)
+		return out, nil
+	case ref.Kind != "HelmRepository":
+		return Chart{}, problem(field+".sourceRef.kind", "use a GitRepository, HelmRepository or OCIRepository", "charts of kind %s are not read", ref.Kind)
+	}
+	repository := objects(ref.Kind, namespace, ref.Name)
+	if repository == nil {
+		return Chart{}, missing(field+".sourceRef", ref.Kind, namespace, ref.Name)
+	}
+	url := text(repository, "spec.url")
+	out.Remote = &chart.Source{URL: url, Name: c.Chart, Version: c.Version}
+	if text(repository, "spec.type") == "oci" {
+		out.Remote.URL, out.Remote.Name = url+"/"+c.Chart, ""
+		out.Remote.Insecure = flag(repository, "insecure")
+	}
+	return out, nil
+}
+
+func ociChart(field string, repository map[string]any) (Chart, error) {
+	spec, _ := repository["spec"].(map[string]any)
+	if spec["verify"] != nil {
+		return Chart{}, unverified(field)
+	}
+	source := &chart.Source{URL: text(repository, "spec.url"), Insecure: flag(repository, "insecure"), Digest: text(repository, "spec.ref.digest")}
+	source.Version = text(repository, "spec.ref.semver")
+	if source.Version == "" {
+		source.Version = text(repository, "spec.ref.tag")
+	}
+	if source.Version == "" {
+		source.Version = "latest" // as for Flux
+	}
+	return Chart{Remote: source}, nil
+}
+
+// unverified refuses what cannot be checked, rather than not to check it.
+func unverified(field string) error {
+	return problem(field+".verify", "pin the chart to a version and remove verify, if that is good enough for you", "signatures of charts cannot be verified yet")
+}
+
+// WithValuesFiles replaces a chart's values.yaml by files, of which later ones are over earlier ones.
+func WithValuesFiles(files []helm.File, c Chart, read func(name string) ([]byte, bool)) ([]helm.File, error) {
+	if len(c.ValuesFiles) == 0 {
+		return files, nil
+	}
+	values := map[string]any{}
+	for _, name := range c.ValuesFiles {
+		text, found := read(path.Clean(name))
+		switch {
+		case !found && c.IgnoreMissing:
+			continue
+		case !found:
+			return nil, problem("spec.chart.spec.valuesFiles", "", "the file %s is not there", name)
+		}
+		var more map[string]any
+		if err := yaml.Unmarshal(text, &more); err != nil {
+			return nil, problem("spec.chart.spec.valuesFiles", "", "the file %s holds no values of Helm", name)
+		}
+		values = merge(values, more)
+	}
+	text, err := yaml.Marshal(values)
+	if err != nil {
+		return nil, err
+	}
+	const defaults = "values.yaml"
+	out := slices.DeleteFunc(slices.Clone(files), func(f helm.File) bool { return f.Name == defaults })
+	return append(out, helm.File{Name: defaults, Data: text}), nil
+}
+
+// InChart reads a file of a chart, for WithValuesFiles.
+func InChart(files []helm.File) func(string) ([]byte, bool) {
+	return func(name string) ([]byte, bool) {
+		for _, f := range files {
+			if f.Name == name {
+				return bytes.Clone(f.Data), true
+			}
+		}
+		return nil, false
+	}
+}

@@ -1,0 +1,174 @@
+// Package flux reads the custom resources of Flux that say what is applied, as far as they decide it.
+//
+// A HelmRelease is a value: it says which chart it wants ([HelmRelease.Chart]), makes a release of the chart's files and of
+// the values that it refers to ([HelmRelease.Release]), and changes what the chart gives ([HelmRelease.PostRender]). What it
+// refers to is found by a function; nothing is fetched and rendered here. Values can be secret: no [Problem] quotes one.
+package flux
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/inputs/helm"
+)
+
+// HelmReleaseVersion is the API version of HelmReleases that are built.
+const HelmReleaseVersion = "helm.toolkit.fluxcd.io/v2"
+
+// HelmRelease is a HelmRelease, as far as it decides what is rendered.
+type HelmRelease struct {
+	Metadata Metadata        `json:"metadata"`
+	Spec     HelmReleaseSpec `json:"spec"`
+}
+
+// Metadata names an object.
+type Metadata struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
+// HelmReleaseSpec is the specification of a HelmRelease.
+type HelmReleaseSpec struct {
+	Suspend         bool              `json:"suspend"`
+	Chart           *HelmChartRef     `json:"chart"`
+	ChartRef        *ObjectRef        `json:"chartRef"`
+	ReleaseName     string            `json:"releaseName"`
+	TargetNamespace string            `json:"targetNamespace"`
+	Values          json.RawMessage   `json:"values"`
+	ValuesFrom      []ValuesReference `json:"valuesFrom"`
+	PostRenderers   []PostRenderer    `json:"postRenderers"`
+}
+
+// HelmChartRef is a HelmChart within a HelmRelease.
+type HelmChartRef struct {
+	Spec HelmChartSpec `json:"spec"`
+}
+
+// HelmChartSpec says where a chart is: in a HelmChart too.
+type HelmChartSpec struct {
+	Chart                    string    `json:"chart"`
+	Version                  string    `json:"version"`
+	SourceRef                ObjectRef `json:"sourceRef"`
+	ValuesFiles              []string  `json:"valuesFiles"`
+	IgnoreMissingValuesFiles bool      `json:"ignoreMissingValuesFiles"`
+	Verify                   *struct{} `json:"verify"`
+}
+
+// ObjectRef refers to an object.
+type ObjectRef struct {
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
+// ValuesReference refers to values in a ConfigMap or Secret.
+type ValuesReference struct {
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	ValuesKey  string `json:"valuesKey"`
+	TargetPath string `json:"targetPath"`
+	Optional   bool   `json:"optional"`
+	Literal    bool   `json:"literal"`
+}
+
+// PostRenderer changes what a chart gives.
+type PostRenderer struct {
+	Kustomize *struct {
+		Patches []types.Patch `json:"patches"`
+		Images  []types.Image `json:"images"`
+	} `json:"kustomize"`
+}
+
+// Problem is why a HelmRelease cannot be built. It quotes no value.
+type Problem struct {
+	Field  string // such as spec.chart.spec.sourceRef
+	Reason string
+	Hint   string
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Field + ": " + p.Reason }
+
+func problem(field, hint, format string, args ...any) error {
+	return &Problem{Field: field, Reason: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// Objects finds an object of the inputs; nil if there is none. Namespace is never empty.
+type Objects func(kind, namespace, name string) map[string]any
+
+// ParseHelmRelease reads a HelmRelease. Fields that decide nothing here are ignored.
+func ParseHelmRelease(text []byte) (*HelmRelease, error) {
+	var out HelmRelease
+	if err := yaml.Unmarshal(text, &out); err != nil {
+		return nil, problem("spec", "compare it with Flux's reference of HelmRelease", "a field has a value of the wrong type")
+	}
+	if (out.Spec.Chart == nil) == (out.Spec.ChartRef == nil) {
+		return nil, problem("spec", "", "needs either chart or chartRef")
+	}
+	return &out, nil
+}
+
+// Namespace is where the release's objects go.
+func (r *HelmRelease) Namespace() string {
+	if r.Spec.TargetNamespace != "" {
+		return r.Spec.TargetNamespace
+	}
+	return r.Metadata.Namespace
+}
+
+// ReleaseName is the name that Flux gives the release.
+func (r *HelmRelease) ReleaseName() string {
+	name := r.Spec.ReleaseName
+	if name == "" {
+		name = r.Metadata.Name
+		if r.Spec.TargetNamespace != "" {
+			name = r.Spec.TargetNamespace + "-" + name
+		}
+	}
+	const maxName, hashed = 53, 12 // Helm's limit, and how Flux keeps to it
+	if len(name) > maxName {
+		sum := sha256.Sum256([]byte(name))
+		name = name[:maxName-hashed-1] + "-" + hex.EncodeToString(sum[:])[:hashed]
+	}
+	return name
+}
+
+// Release puts together what is rendered.
+func (r *HelmRelease) Release(chart []helm.File, objects Objects, cluster helm.Cluster) (helm.Release, error) {
+	values, err := r.values(objects)
+	if err != nil {
+		return helm.Release{}, err
+	}
+	return helm.Release{Name: r.ReleaseName(), Namespace: r.Namespace(), Chart: chart, Values: values, Cluster: cluster}, nil
+}
+
+func (r *HelmRelease) namespaceOf(ref ObjectRef) string {
+	if ref.Namespace != "" {
+		return ref.Namespace
+	}
+	return r.Metadata.Namespace
+}
+
+// text returns a string of an object, "" if it has none there.
+func text(object map[string]any, path string) string {
+	var value any = object
+	for step := range strings.SplitSeq(path, ".") {
+		m, _ := value.(map[string]any)
+		value = m[step]
+	}
+	s, _ := value.(string)
+	return s
+}
+
+// flag returns a boolean of an object.
+func flag(object map[string]any, path string) bool {
+	spec, _ := object["spec"].(map[string]any)
+	b, _ := spec[path].(bool)
+	return b
+}

@@ -1,0 +1,74 @@
+package flux
+
+import (
+	"context"
+	"path"
+
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// Charts renders HelmReleases.
+type Charts struct {
+	Workers *helm.Workers
+	Cluster helm.Cluster
+	// Pin says which version of a chart that is fetched is used.
+	Pin func(context.Context, chart.Source) (chart.Pin, error)
+	// Fetch gets the files of a pinned chart.
+	Fetch func(context.Context, chart.Source, chart.Pin) ([]helm.File, error)
+	// Open opens the files of a GitRepository; nil if nobody knows where it is.
+	Open func(ObjectRef) *tree.Tree
+}
+
+// Render gives what a HelmRelease gives, nothing if it is suspended. Its errors are a [*Problem], a [*helm.Failure] or a
+// [*chart.Error], or about reading files.
+func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([]helm.Document, error) {
+	if r.Spec.Suspend {
+		return nil, nil
+	}
+	wanted, err := r.Chart(objects)
+	if err != nil {
+		return nil, err
+	}
+	files, err := c.files(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	release, err := r.Release(files, objects, c.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := c.Workers.Render(ctx, release)
+	if err != nil {
+		return nil, err
+	}
+	return r.PostRender(docs)
+}
+
+// files are those of a chart, with the values files that replace its own.
+func (c *Charts) files(ctx context.Context, wanted Chart) ([]helm.File, error) {
+	if wanted.Remote != nil {
+		pin, err := c.Pin(ctx, *wanted.Remote)
+		if err != nil {
+			return nil, err
+		}
+		files, err := c.Fetch(ctx, *wanted.Remote, pin)
+		if err != nil {
+			return nil, err
+		}
+		return WithValuesFiles(files, wanted, InChart(files))
+	}
+	of := c.Open(wanted.Source)
+	if of == nil {
+		return nil, problem("spec.chart.spec.sourceRef", "say which repository it is", "nothing says where GitRepository %s/%s is", wanted.Source.Namespace, wanted.Source.Name)
+	}
+	files, err := chart.Folder(of, wanted.Folder)
+	if err != nil {
+		return nil, problem("spec.chart.spec.chart", "", "%s", err.Error())
+	}
+	return WithValuesFiles(files, wanted, func(name string) ([]byte, bool) {
+		text, err := of.ReadFile(path.Clean(name)) // relative to the repository, as for Flux
+		return text, err == nil
+	})
+}

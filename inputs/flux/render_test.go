@@ -1,0 +1,92 @@
+package flux
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/helm/worker"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// asWorker makes this program the one that renders charts.
+const asWorker = "AGENTRY_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asWorker) != "" {
+		os.Exit(worker.Serve(os.Stdin, os.Stdout, helm.Limits{}))
+	}
+	os.Exit(m.Run())
+}
+
+func newCharts(t *testing.T) *Charts {
+	t.Helper()
+	store := chart.NewStore(chart.Options{Folder: t.TempDir()})
+	c := &Charts{Workers: helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{asWorker + "=1"}}), Pin: store.Resolve, Fetch: store.Get}
+	t.Cleanup(c.Workers.Close)
+	return c
+}
+
+func TestAReleaseOfAFolder(t *testing.T) {
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"charts/shop/Chart.yaml":       "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"charts/shop/values.yaml":      "team: none\nport: http\n",
+		"charts/shop/templates/m.yaml": "kind: ServiceMonitor\nmetadata: {name: {{ .Release.Name }}}\nspec: {{ .Values | toJson }}\n",
+		"clusters/prod/values.yaml":    "team: prod\n",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	c := newCharts(t)
+	c.Open = func(ref ObjectRef) *tree.Tree {
+		if ref.Name != "apps" || ref.Namespace != "flux-system" {
+			return nil
+		}
+		return tree.New(t.Context(), files)
+	}
+	objects := objectsOf(t, "kind: Secret\nmetadata: {name: keys, namespace: apps}\nstringData: {values.yaml: 'password: hunter2'}\n")
+	const source = "sourceRef: {kind: GitRepository, name: apps, namespace: flux-system}"
+	docs, err := c.Render(t.Context(), release(t, "chart: {spec: {chart: ./charts/shop, valuesFiles: [clusters/prod/values.yaml], "+source+"}}\nvaluesFrom: [{kind: Secret, name: keys}]\nvalues: {port: web}"), objects)
+	want := `spec: {"password":"hunter2","port":"web","team":"prod"}`
+	if err != nil || len(docs) != 1 || docs[0].Template != "templates/m.yaml" || !strings.Contains(docs[0].Text, want) {
+		t.Errorf("got %+v %v", docs, err)
+	}
+	for spec, want := range map[string]string{
+		"chart: {spec: {chart: charts, " + source + "}}":                                       "spec.chart.spec.chart: the folder charts holds no chart",
+		"chart: {spec: {chart: ../shop, " + source + "}}":                                      "spec.chart.spec.chart: ",
+		"chart: {spec: {chart: charts/shop, sourceRef: {kind: GitRepository, name: other}}}":   "spec.chart.spec.sourceRef: nothing says where GitRepository apps/other is",
+		"chart: {spec: {chart: charts/shop, valuesFiles: [../../etc/passwd], " + source + "}}": "spec.chart.spec.valuesFiles: the file ../../etc/passwd is not there",
+	} {
+		if _, err := c.Render(t.Context(), release(t, spec), objects); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v", spec, err)
+		}
+	}
+	if docs, err := c.Render(t.Context(), release(t, "suspend: true\nchart: {spec: {chart: absent, "+source+"}}"), objects); err != nil || len(docs) > 0 {
+		t.Errorf("suspended: got %v %v", docs, err)
+	}
+}
+
+func TestAReleaseOfARepositoryThatIsAway(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close()
+	c := newCharts(t)
+	objects := objectsOf(t, "kind: HelmRepository\nmetadata: {name: shop, namespace: apps}\nspec: {url: "+s.URL+"}\n")
+	r := release(t, "chart: {spec: {chart: shop, sourceRef: {kind: HelmRepository, name: shop}}}")
+	if _, err := c.Render(t.Context(), r, objects); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("got %v", err)
+	}
+	// What is pinned and fetched goes on.
+	c.Pin = func(context.Context, chart.Source) (chart.Pin, error) { return chart.Pin{Version: "1.0.0"}, nil }
+	c.Fetch = func(context.Context, chart.Source, chart.Pin) ([]helm.File, error) {
+		return []helm.File{{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n")}, {Name: "templates/a.yaml", Data: []byte("kind: A\n")}}, nil
+	}
+	if docs, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {
+		t.Errorf("got %v %v", docs, err)
+	}
+}

@@ -1,0 +1,111 @@
+package flux
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/strvals"
+	"sigs.k8s.io/yaml"
+)
+
+// values are the values of a release: those of its references, one over the other, and its own over them.
+func (r *HelmRelease) values(objects Objects) (map[string]any, error) {
+	values := map[string]any{}
+	for i, ref := range r.Spec.ValuesFrom {
+		field := fmt.Sprintf("spec.valuesFrom[%d]", i)
+		text, found, err := ref.read(field, r.Metadata.Namespace, objects)
+		switch {
+		case err != nil:
+			return nil, err
+		case !found:
+			continue
+		case ref.TargetPath != "":
+			err = ref.set(values, text)
+		default:
+			var more map[string]any
+			if err = yaml.Unmarshal([]byte(text), &more); err == nil {
+				values = merge(values, more)
+			}
+		}
+		if err != nil { // which can quote a value
+			return nil, problem(field, "", "the values of %s %s are not values of Helm", ref.Kind, ref.Name)
+		}
+	}
+	if len(r.Spec.Values) > 0 {
+		var own map[string]any
+		if err := json.Unmarshal(r.Spec.Values, &own); err != nil {
+			return nil, problem("spec.values", "", "must be a map")
+		}
+		values = merge(values, own)
+	}
+	return values, nil
+}
+
+// read reads the values that a reference names; found is false if they are absent and may be.
+func (ref ValuesReference) read(field, namespace string, objects Objects) (text string, found bool, err error) {
+	const defaultKey = "values.yaml"
+	key := ref.ValuesKey
+	if key == "" {
+		key = defaultKey
+	}
+	if ref.Kind != "ConfigMap" && ref.Kind != "Secret" {
+		return "", false, problem(field+".kind", "use ConfigMap or Secret", "%q holds no values", ref.Kind)
+	}
+	object := objects(ref.Kind, namespace, ref.Name)
+	if text, found = dataOf(object, key); found || ref.Optional {
+		return text, found, nil
+	}
+	if object == nil {
+		return "", false, problem(field, "add it to the inputs, or set optional: true", "%s %s/%s is not in the inputs", ref.Kind, namespace, ref.Name)
+	}
+	return "", false, problem(field, "add it, or set optional: true", "%s %s/%s has no key %s", ref.Kind, namespace, ref.Name, key)
+}
+
+// dataOf reads a key of a ConfigMap or Secret.
+func dataOf(object map[string]any, key string) (string, bool) {
+	for _, field := range []string{"stringData", "data", "binaryData"} {
+		data, _ := object[field].(map[string]any)
+		text, ok := data[key].(string)
+		switch {
+		case !ok:
+			continue
+		case field == "stringData" || field == "data" && object["kind"] == "ConfigMap":
+			return text, true
+		}
+		plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+		return string(plain), err == nil
+	}
+	return "", false
+}
+
+// set puts a single value at the reference's path, as helm --set does; in quotes it stays a string.
+func (ref ValuesReference) set(values map[string]any, value string) error {
+	if ref.Literal {
+		return strvals.ParseLiteralInto(ref.TargetPath+"="+value, values)
+	}
+	for _, quote := range []string{"'", `"`} {
+		if len(value) > 1 && strings.HasPrefix(value, quote) && strings.HasSuffix(value, quote) {
+			return strvals.ParseIntoString(ref.TargetPath+"="+strings.Trim(value, `'"`), values)
+		}
+	}
+	return strvals.ParseInto(ref.TargetPath+"="+value, values)
+}
+
+// merge puts over's values over those below. It changes neither.
+func merge(below, over map[string]any) map[string]any {
+	out := make(map[string]any, len(below)+len(over))
+	for k, v := range below {
+		out[k] = v
+	}
+	for k, v := range over {
+		if more, ok := v.(map[string]any); ok {
+			if less, ok := out[k].(map[string]any); ok {
+				v = merge(less, more)
+			}
+		}
+		out[k] = v
+	}
+	return out
+}

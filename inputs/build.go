@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
@@ -19,6 +20,8 @@ type Options struct {
 	Show func(name string) string
 	// Open opens the files again when positions are looked for.
 	Open kustomize.Open
+	// Charts renders charts. Nil refuses them.
+	Charts *chart.Renderer
 }
 
 // Built is the result of a root.
@@ -36,7 +39,7 @@ func Build(ctx context.Context, files tree.Files, root Root, opts Options) (Buil
 		show = func(name string) string { return name }
 	}
 	t := tree.New(ctx, files)
-	docs, err := kustomize.Build(t, root.Folder, opts.Open)
+	docs, err := kustomize.Build(ctx, t, root.Folder, opts.Open, opts.Charts)
 	failed, isFailed := errors.AsType[*kustomize.Error](err)
 	if err != nil && !isFailed {
 		return Built{}, err

@@ -46,7 +46,7 @@ func manifestCodes() []CodeInfo {
 			"build: plain is set, so the folder's files are read as plain manifests, and patches as objects. With build: auto, the default, the kustomization is built."},
 		{BuildFailed, "A kustomization cannot be built.",
 			"None of its objects is read, and none counts as deleted: they are held, or left out if there are no last good versions. Other kustomizations are built. kustomize's own words are not shown, as they can hold values of Secrets: run kustomize build to see them."},
-		{BuildRefused, "A kustomization needs what agentry does not do while it builds: read from other machines or outside of the repository, run plugins, or render charts.",
+		{BuildRefused, "A kustomization needs what agentry does not do while it builds: read bases from other machines or anything outside of the repository, or run plugins.",
 			"None of its objects is read, as if it could not be built. Put a copy of what it needs into the repository."},
 		{NotUTF8, "A document holds bytes that are not UTF-8.",
 			"The document is left out, and no object that may be in it counts as deleted. Save the file as UTF-8."},

@@ -125,7 +125,7 @@ func WithValuesFiles(files []helm.File, c Chart, read func(name string) ([]byte,
 		if err := yaml.Unmarshal(text, &more); err != nil {
 			return nil, problem("spec.chart.spec.valuesFiles", "", "the file %s holds no values of Helm", name)
 		}
-		values = merge(values, more)
+		values = helm.Merge(values, more)
 	}
 	text, err := yaml.Marshal(values)
 	if err != nil {

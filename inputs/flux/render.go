@@ -11,12 +11,7 @@ import (
 
 // Charts renders HelmReleases.
 type Charts struct {
-	Workers *helm.Workers
-	Cluster helm.Cluster
-	// Pin says which version of a chart that is fetched is used.
-	Pin func(context.Context, chart.Source) (chart.Pin, error)
-	// Fetch gets the files of a pinned chart.
-	Fetch func(context.Context, chart.Source, chart.Pin) ([]helm.File, error)
+	*chart.Renderer
 	// Open opens the files of a GitRepository; nil if nobody knows where it is.
 	Open func(ObjectRef) *tree.Tree
 }
@@ -49,11 +44,7 @@ func (c *Charts) Render(ctx context.Context, r *HelmRelease, objects Objects) ([
 // files are those of a chart, with the values files that replace its own.
 func (c *Charts) files(ctx context.Context, wanted Chart) ([]helm.File, error) {
 	if wanted.Remote != nil {
-		pin, err := c.Pin(ctx, *wanted.Remote)
-		if err != nil {
-			return nil, err
-		}
-		files, err := c.Fetch(ctx, *wanted.Remote, pin)
+		files, err := c.Fetch(ctx, *wanted.Remote)
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 func newCharts(t *testing.T) *Charts {
 	t.Helper()
 	store := chart.NewStore(chart.Options{Folder: t.TempDir()})
-	c := &Charts{Workers: helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{asWorker + "=1"}}), Pin: store.Resolve, Fetch: store.Get}
+	workers := helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{asWorker + "=1"}})
+	c := &Charts{Renderer: &chart.Renderer{Workers: workers, Pin: store.Resolve, Get: store.Get}}
 	t.Cleanup(c.Workers.Close)
 	return c
 }
@@ -83,7 +84,7 @@ func TestAReleaseOfARepositoryThatIsAway(t *testing.T) {
 	}
 	// What is pinned and fetched goes on.
 	c.Pin = func(context.Context, chart.Source) (chart.Pin, error) { return chart.Pin{Version: "1.0.0"}, nil }
-	c.Fetch = func(context.Context, chart.Source, chart.Pin) ([]helm.File, error) {
+	c.Get = func(context.Context, chart.Source, chart.Pin) ([]helm.File, error) {
 		return []helm.File{{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n")}, {Name: "templates/a.yaml", Data: []byte("kind: A\n")}}, nil
 	}
 	if docs, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {

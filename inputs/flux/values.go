@@ -8,6 +8,8 @@ import (
 
 	"helm.sh/helm/v4/pkg/strvals"
 	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
 // values are the values of a release: those of its references, one over the other, and its own over them.
@@ -26,7 +28,7 @@ func (r *HelmRelease) values(objects Objects) (map[string]any, error) {
 		default:
 			var more map[string]any
 			if err = yaml.Unmarshal([]byte(text), &more); err == nil {
-				values = merge(values, more)
+				values = helm.Merge(values, more)
 			}
 		}
 		if err != nil { // which can quote a value
@@ -38,7 +40,7 @@ func (r *HelmRelease) values(objects Objects) (map[string]any, error) {
 		if err := json.Unmarshal(r.Spec.Values, &own); err != nil {
 			return nil, problem("spec.values", "", "must be a map")
 		}
-		values = merge(values, own)
+		values = helm.Merge(values, own)
 	}
 	return values, nil
 }
@@ -91,21 +93,4 @@ func (ref ValuesReference) set(values map[string]any, value string) error {
 		}
 	}
 	return strvals.ParseInto(ref.TargetPath+"="+value, values)
-}
-
-// merge puts over's values over those below. It changes neither.
-func merge(below, over map[string]any) map[string]any {
-	out := make(map[string]any, len(below)+len(over))
-	for k, v := range below {
-		out[k] = v
-	}
-	for k, v := range over {
-		if more, ok := v.(map[string]any); ok {
-			if less, ok := out[k].(map[string]any); ok {
-				v = merge(less, more)
-			}
-		}
-		out[k] = v
-	}
-	return out
 }

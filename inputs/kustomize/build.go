@@ -1,8 +1,8 @@
 // Package kustomize builds kustomizations with kustomize's own library, from the files of a repository.
 //
 // It builds everything that Flux's kustomize-controller builds: overlays, components, generators, patches, replacements
-// and transformers of kustomize's own. It refuses what reaches beyond the repository: bases and files on other machines,
-// plugins that are programs, charts, and paths that lead out of the repository. Each [Error] says where and what to do.
+// and transformers of kustomize's own. It renders charts (helmCharts) by package chart. It refuses what reaches beyond the repository: bases and files on other machines,
+// plugins that are programs, and paths that lead out of the repository. Each [Error] says where and what to do.
 //
 // kustomize's own errors can quote a patch or a Secret, so none of them is passed on: see explain.
 package kustomize
@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/tree"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
@@ -37,17 +38,22 @@ const (
 type Open func() (tree.Files, func(), error)
 
 // Build builds the kustomization in a folder. An [*Error] says why it cannot be built; any other error is about reading
-// the files.
-func Build(t *tree.Tree, folder string, open Open) ([]manifest.Built, error) {
+// the files. Charts are rendered by the renderer; nil refuses them.
+func Build(ctx context.Context, t *tree.Tree, folder string, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
 	c := newChecker(t)
 	if err := c.folder(folder, false); err != nil {
+		return nil, err
+	}
+	changed, err := c.charts(ctx, renderer)
+	if err != nil {
 		return nil, err
 	}
 	root := c.files[folder]
 	wanted := root.BuildMetadata
 	annotated := root.Kustomization
 	annotated.BuildMetadata = append(slices.Clone(wanted), types.OriginAnnotations, types.TransformerAnnotations)
-	view := &files{tree: t, checked: c.files, changed: map[string][]byte{root.name: []byte(marshal(annotated))}}
+	changed[root.name] = []byte(marshal(annotated))
+	view := &files{tree: t, checked: c.files, changed: changed}
 	built, err := run(view, folder, c.schemas())
 	switch {
 	case view.failed != nil:

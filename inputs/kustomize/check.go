@@ -181,15 +181,8 @@ func fieldNames() []string {
 
 // refuse refuses fields that agentry does not build.
 func (f *file) refuse(isPlugin bool) error {
-	for _, field := range []struct {
-		name string
-		used bool
-	}{
-		{"helmCharts", len(f.HelmCharts) > 0}, {"helmChartInflationGenerator", len(f.HelmChartInflationGenerator) > 0},
-	} {
-		if field.used {
-			return f.at(diag.BuildRefused, field.name, "charts of a kustomization are not rendered", "render the chart and commit the result")
-		}
+	if len(f.HelmChartInflationGenerator) > 0 {
+		return f.at(diag.BuildRefused, "helmChartInflationGenerator", "this old field is not read", "use helmCharts")
 	}
 	if isPlugin {
 		only := types.Kustomization{TypeMeta: f.TypeMeta, MetaData: f.MetaData, Resources: f.Resources}

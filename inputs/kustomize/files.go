@@ -38,6 +38,9 @@ func (f *files) note(err error) error {
 
 // ReadFile implements [filesys.FileSystem].
 func (f *files) ReadFile(name string) ([]byte, error) {
+	if text, found := f.changed[inside(name)]; found {
+		return text, nil
+	}
 	real, isDir, err := f.tree.Resolve(inside(name))
 	if err != nil || isDir {
 		return nil, f.note(errors.Join(err, &fs.PathError{Op: "read", Path: inside(name), Err: fs.ErrNotExist}))

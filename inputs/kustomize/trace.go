@@ -22,6 +22,7 @@ type trace struct {
 type origin struct {
 	*trace
 	file    string   // with the object, or the kustomization with its generator
+	isChart bool     // the file is a template
 	changes []string // the files of kustomizations and transformers that changed it, the last one first
 }
 
@@ -38,7 +39,7 @@ func (t *trace) of(r *resource.Resource) (*origin, error) {
 	switch {
 	case from == nil:
 	case from.Path != "":
-		out.file = path.Join(dir, from.Path)
+		out.file, _, out.isChart = strings.Cut(path.Join(dir, from.Path), renderedAs)
 	case from.ConfiguredIn != "":
 		out.file = path.Join(dir, from.ConfiguredIn)
 	}
@@ -99,6 +100,9 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 	if doc := f.written(base); doc != nil && rest != "" {
 		line, column := manifest.PositionIn(base, doc, fieldPath)
 		return o.file, line, column
+	}
+	if o.isChart {
+		return o.file, 0, 0
 	}
 	return o.root, 0, 0
 }

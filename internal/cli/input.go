@@ -46,9 +46,12 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if len(paths) == 0 {
 		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input", "no PATH is given")
 	}
+	charts, done := newCharts()
+	defer done()
 	read, err := folder.Read(ctx, paths, folder.Options{
 		Manifest: parsing,
 		Build:    inputs.Mode(mode),
+		Charts:   charts,
 		Stdin:    e.Stdin,
 		Skip:     outdir.Is,
 	})

@@ -74,7 +74,7 @@ func (w *walk) show(r *root, name string) string {
 }
 
 // build builds the folder.
-func (b *built) build(ctx context.Context, opts manifest.Options) manifest.Result {
+func (b *built) build(ctx context.Context, opts Options) manifest.Result {
 	open := func() (tree.Files, func(), error) {
 		opened, err := os.OpenRoot(b.top)
 		if err != nil {
@@ -87,7 +87,7 @@ func (b *built) build(ctx context.Context, opts manifest.Options) manifest.Resul
 		return unreadable(b.show(b.Name), err)
 	}
 	defer done()
-	out, err := inputs.Build(ctx, files, b.Root, inputs.Options{Manifest: opts, Show: b.show, Open: open})
+	out, err := inputs.Build(ctx, files, b.Root, inputs.Options{Manifest: opts.Manifest, Show: b.show, Open: open, Charts: opts.Charts})
 	if err != nil {
 		return unreadable(b.show(b.Name), err)
 	}

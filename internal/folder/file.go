@@ -26,7 +26,7 @@ var errTooLarge = errors.New("too large")
 // parse reads and parses the file, and returns its text as well.
 func (f file) parse(ctx context.Context, opts Options) (manifest.Result, []byte) {
 	if f.root != nil {
-		return f.root.build(ctx, opts.Manifest), nil
+		return f.root.build(ctx, opts), nil
 	}
 	data, err := f.read(opts.Stdin)
 	switch {

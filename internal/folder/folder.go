@@ -26,6 +26,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	Manifest manifest.Options
 	// Build says what is built. The paths are the roots, or are searched for them. Empty builds nothing.
 	Build inputs.Mode
+	// Charts renders the charts of kustomizations. Nil refuses them.
+	Charts *chart.Renderer
 	// Stdin is read for the path "-". Nil is an empty one.
 	Stdin io.Reader
 	// Skip, if it is not nil, reports whether a folder is not read. It gets the path of every folder

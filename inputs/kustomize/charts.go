@@ -1,0 +1,174 @@
+package kustomize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/helm"
+)
+
+// renderedAs stands between the name of a chart's template and the number of a rendering of it, in names of files that
+// only kustomize sees.
+const renderedAs = "@rendered-"
+
+// charts renders the charts of the kustomizations. It returns what they give as files, and the kustomizations with these
+// as resources, in place of the charts.
+func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
+		f := c.files[dir]
+		if len(f.HelmCharts) == 0 {
+			continue
+		}
+		resources := slices.Clone(f.Resources)
+		for i, of := range f.HelmCharts {
+			field := "helmCharts" + index(i)
+			if renderer == nil {
+				return nil, f.at(diag.BuildRefused, field, "charts of a kustomization are not rendered here", "render the chart and commit the result")
+			}
+			docs, err := c.chart(ctx, renderer, f, dir, field, of)
+			if err != nil {
+				return nil, err
+			}
+			for j, d := range docs {
+				name := path.Join(f.chartHome(of), of.Name, d.Template) + fmt.Sprint(renderedAs, i, "-", j)
+				out[path.Join(dir, name)] = []byte(d.Text)
+				resources = append(resources, name)
+			}
+		}
+		f.Resources, f.HelmCharts, f.HelmGlobals = resources, nil, nil
+		out[f.name] = []byte(marshal(f.Kustomization))
+	}
+	return out, nil
+}
+
+// chartHome is the folder with the chart, relative to the kustomization.
+func (f *file) chartHome(of types.HelmChart) string {
+	home := types.HelmDefaultHome
+	if f.HelmGlobals != nil && f.HelmGlobals.ChartHome != "" {
+		home = f.HelmGlobals.ChartHome
+	}
+	if of.Version != "" && of.Repo != "" {
+		home = path.Join(home, of.Name+"-"+of.Version)
+	}
+	return home
+}
+
+// chart renders one chart.
+func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, dir, field string, of types.HelmChart) ([]helm.Document, error) {
+	if of.ReleaseName == "" {
+		return nil, f.at(diag.BuildRefused, field, "the chart has no releaseName, and Helm would make up another name each time", "set releaseName")
+	}
+	files, err := c.chartFiles(ctx, renderer, f, dir, field, of)
+	if err != nil {
+		return nil, err
+	}
+	values, err := c.chartValues(f, dir, field, of)
+	if err != nil {
+		return nil, err
+	}
+	cluster := renderer.Cluster
+	cluster.APIVersions = slices.Concat(cluster.APIVersions, of.ApiVersions)
+	if of.KubeVersion != "" {
+		cluster.Version = of.KubeVersion
+	}
+	namespace := of.Namespace
+	if namespace == "" {
+		namespace = "default"
+	}
+	docs, err := renderer.Workers.Render(ctx, helm.Release{Name: of.ReleaseName, Namespace: namespace, Chart: files, Values: values, Cluster: cluster})
+	if failure, ok := errors.AsType[*helm.Failure](err); ok {
+		return nil, f.at(diag.BuildFailed, field, fmt.Sprintf("chart %s: %s", of.Name, failure), "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lasting(docs, func(d helm.Document) error {
+		return f.at(diag.BuildFailed, field, fmt.Sprintf("chart %s: %s: the %s depends on randomness or the time", of.Name, d.Template, d.Kind), "set the values that the chart makes up")
+	})
+}
+
+// lasting leaves out Secrets and ConfigMaps that would be other ones each time, and refuses what else agentry reads.
+func lasting(docs []helm.Document, refuse func(helm.Document) error) ([]helm.Document, error) {
+	for _, d := range docs {
+		if isData := d.Kind == "Secret" || d.Kind == "ConfigMap"; d.Random && !isData && slices.Contains(manifest.Kinds(), d.Kind) {
+			return nil, refuse(d)
+		}
+	}
+	return slices.DeleteFunc(docs, func(d helm.Document) bool { return d.Random && slices.Contains(manifest.Kinds(), d.Kind) }), nil
+}
+
+// chartFiles are those of the chart's folder in the repository, or else of the chart that is fetched.
+func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *file, dir, field string, of types.HelmChart) ([]helm.File, error) {
+	folder := path.Join(dir, f.chartHome(of), of.Name)
+	_, isDir, err := c.tree.Resolve(folder)
+	switch {
+	case err == nil && isDir:
+		files, err := chart.Folder(c.tree, folder)
+		if err != nil {
+			return nil, explain(err, f.name)
+		}
+		return files, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, explain(err, f.name)
+	case of.Repo == "":
+		return nil, f.at(diag.BuildFailed, field, fmt.Sprintf("the folder %s holds no chart, and no repo is named", folder), "add the chart, or name its repo")
+	}
+	source := chart.Source{URL: of.Repo, Name: of.Name, Version: of.Version}
+	if strings.HasPrefix(of.Repo, chart.Scheme) {
+		source.URL, source.Name = strings.TrimSuffix(of.Repo, "/")+"/"+of.Name, ""
+	}
+	files, err := renderer.Fetch(ctx, source)
+	if away, ok := errors.AsType[*chart.Error](err); ok {
+		return nil, f.at(diag.BuildFailed, field, away.Error(), "")
+	}
+	return files, err
+}
+
+// chartValues are the values that a kustomization gives a chart.
+func (c *checker) chartValues(f *file, dir, field string, of types.HelmChart) (map[string]any, error) {
+	values := map[string]any{}
+	read := func(field, name string) error {
+		if err := c.entry(f, dir, entry{name, text, field}); err != nil {
+			return err
+		}
+		data, err := c.tree.ReadFile(path.Join(dir, name))
+		if err != nil {
+			return explain(err, f.name)
+		}
+		var more map[string]any
+		if err := errors.Join(bounded(data), sigsyaml.Unmarshal(data, &more)); err != nil {
+			return f.at(diag.BuildFailed, field, "the file holds no values of Helm", "")
+		}
+		values = helm.Merge(values, more)
+		return nil
+	}
+	if of.ValuesFile != "" && of.ValuesMerge != "replace" {
+		if err := read(field+".valuesFile", of.ValuesFile); err != nil {
+			return nil, err
+		}
+	}
+	if of.ValuesMerge == "merge" {
+		values = helm.Merge(of.ValuesInline, values)
+	} else {
+		values = helm.Merge(values, of.ValuesInline)
+	}
+	for i, name := range of.AdditionalValuesFiles {
+		if err := read(field+".additionalValuesFiles"+index(i), name); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}

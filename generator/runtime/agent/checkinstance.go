@@ -26,7 +26,7 @@ func checkInstance(found *findings, c *model.Config, i *model.Instance) {
 	truncate := checkWAL(found, i)
 	for _, job := range i.ScrapeConfigs {
 		if every := interval(job.Interval); every > truncate {
-			found.add(job.Origin.Find(diag.Error, diag.IntervalAboveWAL, ".interval", fmt.Sprintf("job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
+			found.add(job.Origin.Find(diag.Error, diag.IntervalAboveWAL, intervalField(job), fmt.Sprintf("job %s is scraped every %s, which is longer than the walTruncateFrequency %s of %s",
 				job.JobName, prommodel.Duration(every), prommodel.Duration(truncate), i.Origin.Object), i.Origin.Object))
 		}
 		checkTimeout(found, c, job)
@@ -49,6 +49,14 @@ func checkTimeout(found *findings, c *model.Config, job *model.ScrapeConfig) {
 		found.add(job.Origin.Find(diag.Error, diag.TimeoutAboveInterval, ".scrapeTimeout",
 			fmt.Sprintf("the timeout %s is longer than the scrape interval %s%s", job.Timeout, prommodel.Duration(every), of), whose...))
 	}
+}
+
+// intervalField returns the field of a job's interval, below its origin.
+func intervalField(job *model.ScrapeConfig) string {
+	if job.Origin.Object.Kind == "ScrapeConfig" {
+		return ".scrapeInterval"
+	}
+	return ".interval"
 }
 
 // interval returns the interval of a job, or zero if it is absent or invalid.

@@ -174,6 +174,13 @@ func (r renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit 
 		in.LastGood = func(id manifest.ID) (*manifest.Object, bool) { return last.Last(h.Name(), id) }
 	}
 	outcome := isolate.Run(in, errors)
+	if r.opts.Compatibility == manifest.Current {
+		for i := range outcome.Diags {
+			if outcome.Diags[i].Code == diag.FileAccessDenied {
+				outcome.Diags[i].Severity = diag.Error // but nothing to isolate: no older version of the monitor may take its place
+			}
+		}
+	}
 	u := newUnit(h, outcome)
 	u.basis = newBasis(h, r.set, outcome.Dependencies, outcome.UsedLastGood)
 	return u

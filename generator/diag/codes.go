@@ -57,7 +57,7 @@ func Lookup(code Code) (CodeInfo, bool) {
 func (c Code) Severities() []Severity {
 	switch c {
 	case BooleanKey, UnknownKind, PlainManifests, FluxVariable,
-		SelectsNothing, UnknownNamespace, MissingServiceAccount, SelectedTwice, RendersNothing, NotRendered, FileAccessDenied, EnforcedLabel, OptionalMissing,
+		SelectsNothing, UnknownNamespace, MissingServiceAccount, SelectedTwice, RendersNothing, NotRendered, EnforcedLabel, OptionalMissing,
 		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError,
 		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, PodWarning,
 		Drift, NoteRefused, InlinedSecretChanged, PipelineKept:
@@ -68,7 +68,7 @@ func (c Code) Severities() []Severity {
 		return []Severity{Warning, Info}
 	case EmptyInput, NoAgent, UnknownField, InvalidMetadata, InvalidSecret, DuplicateObject, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
 		IncompleteAuth, MissingSecret, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
-		SourcePathMissing, PipelineInvalid:
+		SourcePathMissing, PipelineInvalid, FileAccessDenied:
 		return []Severity{Error, Warning}
 	case InvalidSetting:
 		return []Severity{Error, Warning, Info}

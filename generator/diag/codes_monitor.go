@@ -7,6 +7,7 @@ const (
 	IncompleteAuth Code = "incomplete-auth"
 
 	UnknownScrapeClass Code = "unknown-scrape-class"
+	InvalidPEM         Code = "invalid-pem"
 )
 
 // monitorCodes documents what is found in and about IntegrationMonitors, and about monitors in mode current.
@@ -20,5 +21,7 @@ func monitorCodes() []CodeInfo {
 			"basicAuth needs a username and a password, authorization its credentials (and a type other than Basic), oauth2 a client id and a client secret. It is a warning if the request is only sent without an Authorization header."},
 		{UnknownScrapeClass, "A monitor names a scrape class that its GrafanaAgent does not have.",
 			"The monitor is left out, because the class may hold credentials or rules that it needs. Correct spec.scrapeClass, or add the class to spec.metrics.scrapeClasses of the GrafanaAgent."},
+		{InvalidPEM, "A TLS setting refers to a certificate or a key that no client can use.",
+			"The content must be PEM, and a key must be the one of its certificate. It is looked at in compatibility mode current under the secrets policy plaintext, if the Secret or ConfigMap is in the inputs."},
 	}
 }

@@ -251,6 +251,20 @@ func (s Scope) addOnce(f diag.Finding, key string) {
 // Object returns the object that the scope belongs to.
 func (s Scope) Object() *manifest.Object { return s.object }
 
+// Known returns the content of a reference under Plaintext, or nil. It reports nothing.
+func (s Scope) Known(sel monitoringv1.SecretOrConfigMap) []byte {
+	ref, ok := s.secretOrConfigMap(sel)
+	if !ok || s.policyOf(ref) != Plaintext {
+		return nil
+	}
+	o := s.Look(ref.id())
+	if o == nil {
+		return nil
+	}
+	data, _ := content(o, ref.Key)
+	return data
+}
+
 // LiteralsAllowed reports whether the default policy allows rendering secrets that are written in a custom resource.
 func (s Scope) LiteralsAllowed() bool { return s.policies.Default == Plaintext }
 

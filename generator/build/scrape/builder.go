@@ -41,6 +41,8 @@ type Secrets interface {
 	File(path string, ref monitoringv1.SecretOrConfigMap) string
 	// ValueOnly is for fields that cannot be given as a file.
 	ValueOnly(path string, ref monitoringv1.SecretOrConfigMap) model.Secret
+	// Known returns the content of a reference if the policy shows it, or nil. It reports nothing.
+	Known(ref monitoringv1.SecretOrConfigMap) []byte
 	// LiteralsAllowed reports whether the policy allows credentials that are written in custom resources.
 	LiteralsAllowed() bool
 }

@@ -2,6 +2,8 @@ package scrape
 
 import (
 	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,6 +165,21 @@ func (a access) valueOnly(field string, ref *corev1.SecretKeySelector) model.Sec
 	})
 }
 
+// checkPEM refuses certificates and keys that no client can use, as far as they are known.
+func (a access) checkPEM(c *monitoringv1.TLSConfig) {
+	keyRef := monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}
+	if ca := a.secrets.Known(c.CA); ca != nil && !x509.NewCertPool().AppendCertsFromPEM(ca) {
+		a.found.fail(diag.InvalidPEM, a.path+Leaf("tlsConfig.ca", c.CA), "refers to something that is not a certificate in PEM", Referred(c.CA)...)
+	}
+	cert, key := a.secrets.Known(c.Cert), a.secrets.Known(keyRef)
+	if cert == nil || key == nil {
+		return
+	}
+	if _, err := tls.X509KeyPair(cert, key); err != nil {
+		a.found.fail(diag.InvalidPEM, a.path+Leaf("tlsConfig.cert", c.Cert), "and keySecret do not refer to a certificate and its key in PEM", append(Referred(c.Cert), Referred(keyRef)...)...)
+	}
+}
+
 var tlsVersions = []string{"TLS10", "TLS11", "TLS12", "TLS13"}
 
 // clientTLS returns TLS settings as they are written: false and an empty block too.
@@ -186,6 +203,7 @@ func (a access) clientTLS(c *monitoringv1.TLSConfig) *model.TLS {
 		t = &model.TLS{}
 	}
 	t.InsecureSkipVerify = c.InsecureSkipVerify
+	a.checkPEM(c)
 	for _, v := range [...]struct {
 		field string
 		from  *monitoringv1.TLSVersion

@@ -32,6 +32,8 @@ func (namedSecrets) File(_ string, ref monitoringv1.SecretOrConfigMap) string {
 	return ""
 }
 
+func (namedSecrets) Known(monitoringv1.SecretOrConfigMap) []byte { return nil }
+
 func (namedSecrets) LiteralsAllowed() bool { return false }
 
 func (namedSecrets) ValueOnly(_ string, ref monitoringv1.SecretOrConfigMap) model.Secret {

@@ -45,6 +45,8 @@ func (fileSecrets) File(_ string, ref monitoringv1.SecretOrConfigMap) string {
 	return ""
 }
 
+func (s fileSecrets) Known(monitoringv1.SecretOrConfigMap) []byte { return nil }
+
 func (s fileSecrets) LiteralsAllowed() bool { return false }
 
 func (s fileSecrets) ValueOnly(_ string, ref monitoringv1.SecretOrConfigMap) model.Secret {

@@ -21,6 +21,7 @@ func (noSecrets) Value(string, *corev1.SecretKeySelector) model.Secret {
 	return model.Secret{Value: "v", Set: true}
 }
 func (noSecrets) File(string, monitoringv1.SecretOrConfigMap) string { return "" }
+func (noSecrets) Known(monitoringv1.SecretOrConfigMap) []byte        { return nil }
 func (noSecrets) LiteralsAllowed() bool                              { return true }
 func (noSecrets) ValueOnly(string, monitoringv1.SecretOrConfigMap) model.Secret {
 	return model.Secret{Value: "v", Set: true}

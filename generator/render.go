@@ -175,15 +175,22 @@ func (r renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit 
 	}
 	outcome := isolate.Run(in, errors)
 	if r.opts.Compatibility == manifest.Current {
-		for i := range outcome.Diags {
-			if outcome.Diags[i].Code == diag.FileAccessDenied {
-				outcome.Diags[i].Severity = diag.Error // but nothing to isolate: no older version of the monitor may take its place
-			}
-		}
+		refuseDenied(outcome.Diags)
 	}
 	u := newUnit(h, outcome)
 	u.basis = newBasis(h, r.set, outcome.Dependencies, outcome.UsedLastGood)
 	return u
+}
+
+// refuseDenied makes errors of monitors that read files although the GrafanaAgent denies it. They are left out already:
+// no older version of them may take their place.
+func refuseDenied(list diag.List) {
+	denied := diag.Finding{Severity: diag.Error, Code: diag.FileAccessDenied}
+	for i := range list {
+		if list[i].Code == denied.Code {
+			list[i].Severity = denied.Severity
+		}
+	}
 }
 
 // rendered is what a hierarchy renders to.

@@ -111,6 +111,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 // read reads the inputs, and replaces what cannot be read by its last good version.
 func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	parse := p.pipeline.Spec.ParseOptions()
+	p.sources.MayBeEmpty = p.pipeline.Spec.Limits.AllowEmpty || in.AllowsDeletions(from.commits)
 	inputs, err := p.sources.Read(p.budget, from.commits, parse)
 	if err != nil {
 		return err

@@ -23,6 +23,8 @@ func (r *Report) Ready() metav1.Condition {
 		c.Message = fmt.Sprintf("rendered to %s@sha1:%s", r.Output.Branch, r.Commit)
 	case r.DryRun && len(r.Changes) > 0:
 		c.Message = fmt.Sprintf("%d files would change", len(r.Changes))
+	case r.Proposed.Open():
+		c.Message = fmt.Sprintf("proposed as %s@sha1:%s, not merged into %s yet", r.Proposed.Branch, r.Proposed.Commit, r.Output.Branch)
 	default:
 		c.Message = fmt.Sprintf("%s@sha1:%s is up to date", r.Output.Branch, r.Output.Before)
 	}

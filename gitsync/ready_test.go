@@ -16,7 +16,11 @@ func TestReady(t *testing.T) {
 	}{
 		"pushed":     {gitsync.Report{Output: out, Commit: "5678"}, "True Succeeded rendered to env@sha1:5678"},
 		"up to date": {gitsync.Report{Output: out}, "True Succeeded env@sha1:1234 is up to date"},
-		"dry run":    {gitsync.Report{Output: out, DryRun: true, Changes: make([]plan.FileChange, 2)}, "True Succeeded 2 files would change"},
+		"proposed": {gitsync.Report{Output: out, Proposed: &gitsync.Proposal{Branch: "env-next", Base: "1234", Commit: "5678"}},
+			"True Succeeded proposed as env-next@sha1:5678, not merged into env yet"},
+		"nothing to propose": {gitsync.Report{Output: out, Proposed: &gitsync.Proposal{Branch: "env-next", Base: "1234", Commit: "1234"}},
+			"True Succeeded env@sha1:1234 is up to date"},
+		"dry run": {gitsync.Report{Output: out, DryRun: true, Changes: make([]plan.FileChange, 2)}, "True Succeeded 2 files would change"},
 		"held": {gitsync.Report{Output: out, Commit: "5678", Diags: diag.List{{Severity: diag.Error}}, Units: []gitsync.UnitReport{{State: plan.UnitHeld}}},
 			"False BuildFailed errors: 1, objects held or left out: 0, units held or left out: 1"},
 	} {

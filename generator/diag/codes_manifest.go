@@ -35,7 +35,7 @@ func manifestCodes() []CodeInfo {
 	const unused = " For a Secret, ConfigMap or Namespace that nothing uses it is a warning."
 	return []CodeInfo{
 		{EmptyInput, "A path that is named holds no manifest.",
-			"A pipe may have failed, or the path is misspelt. render takes it for a mistake and writes nothing. If it is meant, use --allow-empty."},
+			"A pipe may have failed, or the path is misspelt. render takes it for a mistake and writes nothing; sync keeps what was rendered of the objects in it. If it is meant, use --allow-empty, or limits.allowEmpty in the pipeline."},
 		{UnreadableFile, "A file or folder cannot be read.",
 			"Nobody knows what it holds, so no object that may be in it counts as deleted. Make it readable."},
 		{FileTooLarge, "A file is larger than a manifest may be.",

@@ -261,7 +261,7 @@ type Limits struct {
 	// Deletions is the share of the units, of the workloads, and of the selected objects and scrape jobs, that one
 	// commit may take away. Taking a single one is always allowed. Default: 50%.
 	Deletions string `json:"deletions,omitempty"`
-	// AllowEmpty allows inputs without a GrafanaAgent. Default: false, nothing is written then.
+	// AllowEmpty allows paths without a manifest, and inputs without a GrafanaAgent. Default: false, nothing is deleted then.
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
 	// AllowFor is the full id of an input commit that the limit does not apply to.
 	AllowFor string `json:"allowFor,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
 )
 
 // allowTrailer in the message of an input commit lifts the deletion guard for it.
@@ -44,7 +45,7 @@ func (p *Plan) guard(f *Findings) error {
 		}
 		total.add(lost)
 	}
-	if !total.isLarge() || p.allowsDeletions() {
+	if !total.isLarge() || p.AllowsDeletions(p.Objects.Commits) {
 		return nil
 	}
 	for i := range p.Units {
@@ -76,7 +77,7 @@ func (p *Plan) refuseEmpty(f *Findings) {
 	isNew := p.Branch.Inventory == nil || len(p.Units) > 0
 	// An agent may be in what cannot be read: a first run with errors writes nothing for them alone.
 	isExplained := f.Refused != nil || len(p.Objects.Missing) > 0 || p.Branch.Inventory == nil && p.Objects.Diags.HasErrors()
-	if !isNew || isExplained || slices.ContainsFunc(p.Units, isLeft) || p.Pipeline.Spec.Limits.AllowEmpty || p.allowsDeletions() {
+	if !isNew || isExplained || slices.ContainsFunc(p.Units, isLeft) || p.Pipeline.Spec.Limits.AllowEmpty || p.AllowsDeletions(p.Objects.Commits) {
 		return
 	}
 	for _, d := range p.Rendered.NoAgent(diag.Error, "correct sources[].paths; or set limits.allowEmpty if it is meant") {
@@ -89,11 +90,11 @@ func (p *Plan) allowHint() string {
 	return fmt.Sprintf("if that is meant, run sync with --allow-deletions %s, set limits.allowFor to it, or put the trailer %q into that commit's message", id, allowTrailer+": true")
 }
 
-// allowsDeletions reports whether somebody allowed deletions for one of the input commits.
-func (p *Plan) allowsDeletions() bool {
-	for _, c := range p.Objects.Commits {
+// AllowsDeletions reports whether somebody allowed deletions for one of the input commits.
+func (in *Inputs) AllowsDeletions(commits []*object.Commit) bool {
+	for _, c := range commits {
 		id := c.Hash.String()
-		if id == p.AllowDeletions || id == p.Pipeline.Spec.Limits.AllowFor {
+		if id == in.AllowDeletions || id == in.Pipeline.Spec.Limits.AllowFor {
 			return true
 		}
 		for _, t := range foreigntext.Trailers(c.Message) {

@@ -19,6 +19,8 @@ type Sources struct {
 	List []*Source
 	// Namespaces are those that the pipeline defines. Manifests replace them.
 	Namespaces []*manifest.Object
+	// MayBeEmpty accepts paths that hold no manifest.
+	MayBeEmpty bool
 	objects    *manifest.Set // of the last Read
 }
 
@@ -54,7 +56,7 @@ func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifes
 		for kind, n := range src.Input.Ignored {
 			in.Ignored[kind] += n
 		}
-		if err := in.findMissing(i); err != nil {
+		if err := in.findMissing(i, s.MayBeEmpty); err != nil {
 			return nil, err
 		}
 	}
@@ -63,9 +65,9 @@ func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifes
 	return in, nil
 }
 
-// findMissing finds paths that hold nothing to read. A path that does not exist is an error: it is more likely
-// misspelt than emptied, so none of its objects counts as deleted.
-func (in *Inputs) findMissing(i int) error {
+// findMissing finds paths that hold nothing to read: they are more likely misspelt than emptied, so none of their
+// objects counts as deleted. mayBeEmpty accepts those that exist.
+func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 	src, commit := in.Sources[i], in.Commits[i]
 	for _, want := range src.Paths {
 		want = path.Clean(want)
@@ -75,17 +77,19 @@ func (in *Inputs) findMissing(i int) error {
 		rd := src.Repo.Reader()
 		_, err := rd.Lookup(commit.Tree, want)
 		rd.Close()
-		found := diag.Diagnostic{Code: diag.SourcePathMissing, File: want, Hint: "correct sources[].paths, or create the folder"}
+		found := diag.Diagnostic{Severity: diag.Error, Code: diag.SourcePathMissing, File: want, Hint: "correct sources[].paths, or create the folder"}
 		at := fmt.Sprintf("in commit %s of %s", pipeline.ShortID(commit.Hash.String()), src.Repo.URL())
 		switch {
+		case err == nil && mayBeEmpty:
+			continue
 		case err == nil:
-			found.Severity, found.Message = diag.Warning, "holds no manifest "+at
+			found.Code, found.Message, found.Hint = diag.EmptyInput, "holds no manifest "+at, "correct sources[].paths; or set limits.allowEmpty if it is meant"
 		case errors.Is(err, object.ErrPathNotFound):
-			found.Severity, found.Message = diag.Error, "is not "+at
-			in.Missing = append(in.Missing, Missing{i, want, found})
+			found.Message = "is not " + at
 		default:
 			return err
 		}
+		in.Missing = append(in.Missing, Missing{i, want, found})
 		in.Diags = append(in.Diags, found)
 	}
 	return nil

@@ -160,6 +160,7 @@ func TestOnInvalidFailIgnoresWarnings(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.pipeline.Spec.OnInvalid = pipeline.OnInvalidFail
+	l.pipeline.Spec.Sources[0].Build = pipeline.BuildPlain
 	files := twoTeams()
 	files["in/kustomization.yaml"] = "resources: []\n"
 	l.input(files)

@@ -36,6 +36,17 @@ type Layout struct {
 	refs    map[string]refs // of kustomizations, by folder
 }
 
+// All returns the roots, of which a nil layout has none.
+func (l *Layout) All() []Root {
+	if l == nil {
+		return nil
+	}
+	return l.Roots
+}
+
+// Files returns the files that a root is made of, as far as kustomizations name them.
+func (l *Layout) Files(r Root) []string { return slices.Sorted(maps.Keys(l.refs[r.Folder].Files)) }
+
 // Root is a folder that is built.
 type Root struct {
 	Folder string

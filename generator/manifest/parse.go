@@ -146,7 +146,10 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	line := 1
 	for _, doc := range docs {
 		p.origin = doc.Origin
-		p.document(stream.Document{Text: doc.Text, Line: line, Column: 1})
+		for d := range stream.Documents(doc.Text) { // one, with the text that it has in a file of its own
+			d.Line += line - 1
+			p.document(d)
+		}
 		line += bytes.Count(doc.Text, []byte("\n")) + 1 // keeps their order
 	}
 	return p.finish()

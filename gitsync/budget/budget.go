@@ -113,6 +113,9 @@ func (p *Pass) Take(bytes int64) error {
 	}
 }
 
+// Context is that of the pass.
+func (p *Pass) Context() context.Context { return p.ctx }
+
 // Work is [Budget.Work] for the pass.
 func (p *Pass) Work(bytes int64) (done func(), err error) { return p.budget.Work(p.ctx, bytes) }
 

@@ -37,6 +37,9 @@ func (s *Spec) RenderCommand(source int) string {
 		args = append(args, "--sd-aggregator-url", quote(s.SDAggregator.URL))
 	}
 	args = append(args, "-o", "OUT")
+	if build := s.Sources[source].Build; build != "" && build != BuildAuto {
+		args = append(args, "--build", string(build))
+	}
 	for _, path := range s.Sources[source].Paths {
 		args = append(args, quote(path))
 	}

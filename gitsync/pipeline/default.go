@@ -55,6 +55,7 @@ func (s *Source) setDefaults() {
 	if len(s.Paths) == 0 {
 		s.Paths = []string{"."}
 	}
+	setDefault(&s.Build, BuildAuto)
 	if s.Forge != nil {
 		s.Forge.setDefaults(s.URL)
 	}

@@ -132,6 +132,9 @@ type Source struct {
 	Ref Ref `json:"ref"`
 	// Paths are the folders and files that are read. Default: the whole repository.
 	Paths []string `json:"paths,omitempty"`
+	// Build says what is built. auto builds kustomizations, and reads files that belong to none as they are, as Flux
+	// does. kustomize demands a kustomization in each path. plain reads all files as they are. Default: auto.
+	Build Build `json:"build,omitempty"`
 	// Auth is for reading. Default: none.
 	Auth Auth `json:"auth,omitempty"`
 	// Verify accepts only signed commits. Default: any commit is accepted.
@@ -144,6 +147,16 @@ type Source struct {
 	// Previews report in open pull requests what these would change. They need forge. Default: none.
 	Previews *Previews `json:"previews,omitempty"`
 }
+
+// Build is the way in which the files of a source become objects.
+type Build string
+
+// The values of [Build].
+const (
+	BuildAuto      Build = "auto"
+	BuildPlain     Build = "plain"
+	BuildKustomize Build = "kustomize"
+)
 
 // Ref selects a commit. Exactly one field is set. The fields mean the same as in a GitRepository of Flux.
 type Ref struct {

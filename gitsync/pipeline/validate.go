@@ -159,6 +159,7 @@ func validateSource(path string, s Source) findings {
 	for i, p := range s.Paths {
 		f.add(validateRepositoryPath(fmt.Sprintf("%s.paths[%d]", path, i), p))
 	}
+	f.check(slices.Contains([]Build{"", BuildAuto, BuildPlain, BuildKustomize}, s.Build), path+".build", "use auto, plain or kustomize", "is not known")
 	f.add(validateAuth(path+".auth", s.URL, s.Auth))
 	f.add(validateVerify(path+".verify", s.Verify))
 	f.add(validateWebhook(path+".webhook", s.URL, s.Webhook))

@@ -29,12 +29,12 @@ type Found struct {
 
 // read parses the files that differ. It reuses files that are parsed already.
 func (b *Base) read(pass *budget.Pass, src *Source, head plumbing.Hash, opts manifest.Options, old *Base) error {
-	changes, _, err := src.diff(pass, b.Commit.Tree, head)
+	d, err := src.diff(pass, b.Commit.Tree, head)
 	if err != nil {
 		return err
 	}
 	var fresh []*File
-	for _, c := range changes {
+	for _, c := range d.changes {
 		b.Differs[c.Path] = true
 		if c.Old == (object.Entry{}) {
 			continue
@@ -48,6 +48,9 @@ func (b *Base) read(pass *budget.Pass, src *Source, head plumbing.Hash, opts man
 		b.Files[c.Path] = f
 	}
 	if err := src.parse(pass, fresh, opts); err != nil {
+		return err
+	}
+	if err := b.rebuild(pass, d, opts, old); err != nil {
 		return err
 	}
 	for _, f := range b.Files {

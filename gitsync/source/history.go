@@ -120,6 +120,12 @@ func (h *History) File(i int, commit plumbing.Hash, name, blob string) (*File, e
 	if c == nil || err != nil {
 		return nil, err
 	}
+	if r, err := src.rootAt(h.Budget, c.Tree, name, h.Parse); r != nil || err != nil {
+		if r != nil && r.Blob.String() != blob {
+			r = nil
+		}
+		return r, err
+	}
 	rd := src.Repo.Reader()
 	defer rd.Close()
 	entry, err := rd.Lookup(c.Tree, name)

@@ -14,39 +14,46 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
+	"github.com/agentry-dev/agentry/inputs"
 )
 
-// diff returns the readable files in which two trees differ, and the rules of the second tree's .sourceignore
-// files. A file differs too if a changed .sourceignore file hides or shows it.
-func (s *Source) diff(pass *budget.Pass, from, to plumbing.Hash) ([]object.Change, sourceignore.Rules, error) {
+// diff finds the readable files in which two trees differ. A file differs too if a changed .sourceignore file hides or
+// shows it, or if it belongs to a kustomization in one of them.
+func (s *Source) diff(pass *budget.Pass, from, to plumbing.Hash) (*treeDiff, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
-	d := treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, seen: map[string]bool{}}
+	d := &treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, seen: map[string]bool{}}
 	for _, prefix := range distinct(s.Paths) {
 		if err := d.compare(prefix); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if err := d.findRules(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var out []object.Change
+	if err := d.findLayouts(); err != nil {
+		return nil, err
+	}
 	for _, c := range d.raw {
-		out = d.keep(out, c)
+		d.keep(c)
 	}
 	if from.IsZero() || to.IsZero() {
-		return out, d.new, nil // all files are differences already
+		return d, nil // all files are differences already
 	}
+	folders := d.oldLayout.Changed(d.newLayout)
 	for _, c := range d.ignores {
-		hidden, err := d.below(path.Dir(c.Path))
+		folders = append(folders, path.Dir(c.Path))
+	}
+	for _, folder := range folders {
+		hidden, err := d.below(folder)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, c := range hidden {
-			out = d.keep(out, c)
+			d.keep(c)
 		}
 	}
-	return out, d.new, nil
+	return d, nil
 }
 
 // treeDiff is one run of diff.
@@ -58,7 +65,11 @@ type treeDiff struct {
 	raw      []object.Change // before rules apply, including .sourceignore files
 	ignores  []object.Change // .sourceignore files only
 	seen     map[string]bool
+	changes  []object.Change // what is left of raw
 	old, new sourceignore.Rules
+
+	anywhere             []string // the files that differ in the whole repository, if anything is built
+	oldLayout, newLayout *inputs.Layout
 }
 
 // compare finds the differences below a prefix, and of the .sourceignore files above it.
@@ -123,9 +134,11 @@ func (d *treeDiff) findRules() (err error) {
 		d.new = d.Input.rules
 		d.old, err = d.turn(d.new, func(c object.Change) object.Entry { return c.Old })
 	default:
-		if _, d.old, err = d.diff(d.pass, d.Input.tree, d.from); err != nil {
+		between, err := d.diff(d.pass, d.Input.tree, d.from)
+		if err != nil {
 			return err
 		}
+		d.old = between.new
 		d.new, err = d.turn(d.old, func(c object.Change) object.Entry { return c.New })
 	}
 	return err
@@ -167,19 +180,18 @@ func (d *treeDiff) parseRules(folder string, e object.Entry) (sourceignore.File,
 	return sourceignore.Parse(folder, text), nil
 }
 
-// keep adds what is left of a difference without hidden files. Of .sourceignore files, only unusable ones are
-// files, which cannot be read.
-func (d *treeDiff) keep(out []object.Change, c object.Change) []object.Change {
-	if !shows(d.old, c.Path, c.Old) {
+// keep adds what is left of a difference without hidden files, and without those of kustomizations. Of .sourceignore
+// files, only unusable ones are files, which cannot be read.
+func (d *treeDiff) keep(c object.Change) {
+	if !shows(d.old, c.Path, c.Old) || d.oldLayout.Covers(c.Path) {
 		c.Old = object.Entry{}
 	}
-	if !shows(d.new, c.Path, c.New) {
+	if !shows(d.new, c.Path, c.New) || d.newLayout.Covers(c.Path) {
 		c.New = object.Entry{}
 	}
-	if c.Old == c.New {
-		return out
+	if c.Old != c.New {
+		d.changes = append(d.changes, c)
 	}
-	return append(out, c)
 }
 
 func shows(rules sourceignore.Rules, name string, e object.Entry) bool {

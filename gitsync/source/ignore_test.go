@@ -183,12 +183,12 @@ func checkDiff(t *testing.T, s *Source, from, to plumbing.Hash) {
 			t.Fatal(err)
 		}
 	}
-	changes, _, err := s.diff(s.Repo.Budget().Pass(t.Context()), from, to)
+	d, err := s.diff(s.Repo.Budget().Pass(t.Context()), from, to)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := visible(&old.Input)
-	for _, c := range changes {
+	for _, c := range d.changes {
 		if want := got[c.Path]; want != "" && want != c.Old.Hash.String() || want == "" && c.Old != (object.Entry{}) {
 			t.Errorf("%s was %q and is said to have been %v", c.Path, want, c.Old)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
+	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -26,6 +27,7 @@ import (
 type Input struct {
 	tree    plumbing.Hash
 	rules   sourceignore.Rules // of the tree
+	layout  *inputs.Layout     // of the tree; nil if nothing is built
 	Files   map[string]*File
 	folders map[string]int   // the number of files below each folder
 	odd     map[string]*File // the files for which [File.isOdd] is true
@@ -37,12 +39,14 @@ type Input struct {
 	reshaped   bool
 }
 
-// File is one parsed file. It depends only on its blob.
+// File is one parsed file. It depends only on its blob. A root, which is built by its kustomization, is one too: its blob
+// stands for everything that was read to build it.
 type File struct {
 	Path   string
 	Blob   plumbing.Hash
-	bytes  int  // of the text, if objects keep it
-	shared bool // with another file of the same content
+	root   *root // nil if it is not built
+	bytes  int   // of the text, if objects keep it
+	shared bool  // with another file of the same content
 	Result manifest.Result
 }
 
@@ -90,10 +94,11 @@ func (s *Source) update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Opt
 	if err := pass.Take(in.bytes); err != nil || in.tree == tree {
 		return err
 	}
-	changes, rules, err := s.diff(pass, in.tree, tree)
+	d, err := s.diff(pass, in.tree, tree)
 	if err != nil {
 		return err
 	}
+	changes := d.changes
 	var fresh []*File
 	for _, c := range changes {
 		if c.New != (object.Entry{}) {
@@ -103,6 +108,14 @@ func (s *Source) update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Opt
 	if err := s.parse(pass, fresh, opts); err != nil {
 		return err
 	}
+	built, gone, err := s.rebuild(pass, d, opts)
+	if err != nil {
+		return err
+	}
+	for _, name := range gone {
+		in.drop(name)
+	}
+	fresh = append(fresh, built...)
 	for _, c := range changes {
 		if c.New == (object.Entry{}) {
 			in.drop(c.Path)
@@ -111,7 +124,7 @@ func (s *Source) update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Opt
 	for _, f := range fresh {
 		in.put(f)
 	}
-	in.tree, in.rules = tree, rules
+	in.tree, in.rules, in.layout = tree, d.new, d.newLayout
 	return nil
 }
 
@@ -301,12 +314,12 @@ func (s *Source) parseBlob(pass *budget.Pass, rd *object.Reader, f *File, opts m
 
 // warnOfKustomization warns about a kustomization, which is not built.
 func (s *Source) warnOfKustomization(f *File) {
-	if base := path.Base(f.Path); f.Blob.IsZero() || base != "kustomization.yaml" && base != "kustomization.yml" {
+	if base := path.Base(f.Path); s.Build != pipeline.BuildPlain || f.Blob.IsZero() || base != "kustomization.yaml" && base != "kustomization.yml" {
 		return
 	}
 	f.Result.Diags = append(f.Result.Diags, diag.Diagnostic{
 		Severity: diag.Warning, Code: diag.PlainManifests, Source: s.Label, File: f.Path,
 		Message: "the folder's files are read as plain manifests: kustomizations are not built",
-		Hint:    "build it first and commit the result, if patches or generators matter",
+		Hint:    "set build: auto, if patches or generators matter",
 	})
 }

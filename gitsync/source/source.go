@@ -64,5 +64,9 @@ func (f *File) size() int64 {
 // copySize estimates the bytes that are kept of another file with the same content.
 func (f *File) copySize() int64 {
 	r := &f.Result
-	return int64(BytesPerFile + bytesPerCopy*(len(r.Objects)+len(r.LeftOut)+len(r.Ignored)) + bytesPerFinding*len(r.Diags))
+	reads := 0
+	if f.root != nil {
+		reads = bytesPerRead * len(f.root.reads)
+	}
+	return int64(reads + BytesPerFile + bytesPerCopy*(len(r.Objects)+len(r.LeftOut)+len(r.Ignored)) + bytesPerFinding*len(r.Diags))
 }

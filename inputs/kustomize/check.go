@@ -19,8 +19,13 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// maxDepth limits how many kustomizations stand on each other.
-const maxDepth = 64
+const (
+	// maxDepth limits how many kustomizations stand on each other.
+	maxDepth = 64
+	// maxLoads limits the files and kustomizations that kustomize loads for one. It loads a base as often as it is named,
+	// also by others, so a few small files can name each other any number of times.
+	maxLoads = 20_000
+)
 
 // Refs are what a kustomization is made of.
 type Refs struct {
@@ -46,12 +51,13 @@ type checker struct {
 	tree  *tree.Tree
 	refs  Refs
 	files map[string]*file // by the folder
+	loads map[string]int   // of each folder, with all below
 	done  map[string]bool  // folders whose entries were checked; those of transformers end in a slash
 	stack []string         // of folders
 }
 
 func newChecker(t *tree.Tree) *checker {
-	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}}, files: map[string]*file{}, done: map[string]bool{}}
+	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{}, done: map[string]bool{}}
 }
 
 // Find returns the file of the kustomization in a folder, or "" if there is none.
@@ -129,7 +135,11 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		if isPlugin {
 			e.use = plugin
 		}
-		if err := c.entry(f, dir, e); err != nil {
+		loads, err := c.entry(f, dir, e)
+		if c.loads[dir] += loads; err == nil && c.loads[dir] > maxLoads {
+			err = f.at(diag.BuildRefused, e.field, fmt.Sprintf("up to here, more than %d files and bases are loaded, each as often as it is named", maxLoads), "split the kustomization")
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -193,41 +203,42 @@ func (f *file) refuse(isPlugin bool) error {
 	return nil
 }
 
-// entry checks one path that a kustomization names.
-func (c *checker) entry(f *file, dir string, e entry) error {
+// entry checks one path that a kustomization names, and returns how much is loaded for it.
+func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 	switch {
 	case isRemote(e.path):
-		return f.at(diag.BuildRefused, e.field, "is on another machine, and agentry builds only from the repository",
+		return 0, f.at(diag.BuildRefused, e.field, "is on another machine, and agentry builds only from the repository",
 			"put a copy into the repository, or add its repository under sources")
 	case isInline(e.path):
-		return c.config([]byte(e.path), f.name)
+		return 1, c.config([]byte(e.path), f.name)
 	case path.IsAbs(e.path):
-		return f.at(diag.BuildRefused, e.field, "is an absolute path", "write it relative to the kustomization")
+		return 0, f.at(diag.BuildRefused, e.field, "is an absolute path", "write it relative to the kustomization")
 	}
 	real, isDir, err := c.tree.Resolve(path.Join(dir, e.path))
 	switch {
 	case errors.Is(err, tree.ErrOutside):
-		return f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(), "put a copy into the repository")
+		return 0, f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" "+tree.ErrOutside.Error(), "put a copy into the repository")
 	case errors.Is(err, fs.ErrNotExist):
-		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is not in the repository, or hidden by a .sourceignore", "correct the path, or add the file")
+		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is not in the repository, or hidden by a .sourceignore", "correct the path, or add the file")
 	case err != nil:
-		return explain(err, f.name)
+		return 0, explain(err, f.name)
 	case isDir && e.use == text:
-		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder, and must be a file", "")
+		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder, and must be a file", "")
 	case !isDir && e.use == component:
-		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a file, and must be a folder with a Component", "")
+		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a file, and must be a folder with a Component", "")
 	case !isDir && e.use == plugin:
 		c.refs.Files[real] = true
 		data, err := c.tree.ReadFile(real)
 		if err != nil {
-			return explain(err, real)
+			return 0, explain(err, real)
 		}
-		return c.config(data, real)
+		return 1, c.config(data, real)
 	case !isDir:
 		c.refs.Files[real] = true
-		return nil
+		return 1, nil
 	}
-	return c.base(f, e, real)
+	err = c.base(f, e, real)
+	return 1 + c.loads[real], err
 }
 
 // base checks the kustomization that an entry names.

@@ -1,0 +1,229 @@
+package source
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/budget"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/fault"
+)
+
+// root is what a file has that is built by a kustomization.
+type root struct {
+	inputs.Root
+	reads tree.Reads
+	tree  plumbing.Hash // the last one in which the same was read
+	files []string      // that it is made of, as far as that is known before
+}
+
+// Estimates of the memory of a build, measured: for any, for each byte that is read, and for what is noted of a read.
+const (
+	bytesPerBuild = 4 << 20
+	buildFactor   = 60
+	bytesPerRead  = 150
+)
+
+// builds reports whether anything of the source is built.
+func (s *Source) builds() bool { return s.Build != pipeline.BuildPlain && s.Build != "" }
+
+// findLayouts finds the roots of both trees from those of the tree that was read last.
+func (d *treeDiff) findLayouts() (err error) {
+	if !d.builds() {
+		return nil
+	}
+	if d.anywhere, err = d.differing(d.from, d.to); err != nil {
+		return err
+	}
+	switch d.Input.tree {
+	case d.from:
+		d.oldLayout = d.Input.layout
+		d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere)
+	case d.to:
+		d.newLayout = d.Input.layout
+		d.oldLayout, err = d.layout(d.from, d.newLayout, d.anywhere)
+	default:
+		if d.oldLayout, err = d.layout(d.from, nil, nil); err == nil {
+			d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere)
+		}
+	}
+	return err
+}
+
+// differing lists the files of the whole repository in which two trees differ. It lists none if there is nothing to
+// compare with.
+func (d *treeDiff) differing(from, to plumbing.Hash) ([]string, error) {
+	var out []string
+	if from.IsZero() || to.IsZero() {
+		return nil, nil
+	}
+	err := object.DiffTrees(d.rd, from, to, object.WalkOptions{}, func(c object.Change) error {
+		out = append(out, c.Path)
+		return nil
+	})
+	return out, err
+}
+
+// layout finds the roots of a tree. It is faster with the layout of another tree, and what differs.
+func (d *treeDiff) layout(at plumbing.Hash, before *inputs.Layout, changed []string) (*inputs.Layout, error) {
+	if at.IsZero() {
+		return nil, nil
+	}
+	search := inputs.Search{Files: d.rd.Files(at), Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed}
+	found, err := search.Find(d.pass.Context())
+	if err != nil {
+		return nil, fmt.Errorf("look for kustomizations: %w", err)
+	}
+	return found, nil
+}
+
+// rebuild builds the roots for which something else is read now than in the tree before, and returns the names of those
+// that are gone.
+func (s *Source) rebuild(pass *budget.Pass, d *treeDiff, opts manifest.Options) (fresh []*File, gone []string, err error) {
+	if !d.builds() {
+		return nil, nil, nil
+	}
+	rd := s.Repo.Reader()
+	defer rd.Close()
+	wanted := map[string]bool{}
+	for _, r := range d.newLayout.All() {
+		wanted[r.Name] = true
+		if f := s.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Root == r && f.root.reads.Same(rd.Files(d.to), d.anywhere) {
+			f.root.tree = d.to
+			continue
+		}
+		fresh = append(fresh, newRoot(r, d.to, d.newLayout))
+	}
+	for name, f := range s.Input.Files {
+		if f.root != nil && !wanted[name] {
+			gone = append(gone, name)
+		}
+	}
+	slices.Sort(gone)
+	return fresh, gone, s.build(pass, fresh, opts)
+}
+
+// newRoot returns a root that is not built yet.
+func newRoot(r inputs.Root, at plumbing.Hash, l *inputs.Layout) *File {
+	return &File{Path: r.Name, root: &root{Root: r, tree: at, files: l.Files(r)}}
+}
+
+// rebuild builds the roots that differ at the base.
+func (b *Base) rebuild(pass *budget.Pass, d *treeDiff, opts manifest.Options, old *Base) error {
+	var fresh []*File
+	rd := d.Repo.Reader()
+	defer rd.Close()
+	same := map[string]bool{}
+	for _, r := range d.oldLayout.All() {
+		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Root == r && f.root.reads.Same(rd.Files(b.Commit.Tree), d.anywhere) {
+			same[r.Name] = true
+			continue
+		}
+		f := newRoot(r, b.Commit.Tree, d.oldLayout)
+		if old != nil && old.id == b.id && old.Files[r.Name] != nil && old.Files[r.Name].root != nil {
+			f = old.Files[r.Name]
+		} else {
+			fresh = append(fresh, f)
+		}
+		b.Files[r.Name], b.Differs[r.Name] = f, true
+	}
+	for _, r := range d.newLayout.All() {
+		if !same[r.Name] {
+			b.Differs[r.Name] = true
+		}
+	}
+	return d.build(pass, fresh, opts)
+}
+
+// rootAt builds the root with a name at an older commit. It returns nil if the name is not a root's there.
+func (s *Source) rootAt(pass *budget.Pass, at plumbing.Hash, name string, opts manifest.Options) (*File, error) {
+	if !s.builds() {
+		return nil, nil
+	}
+	rd := s.Repo.Reader()
+	defer rd.Close()
+	d := &treeDiff{Source: s, pass: pass, rd: rd}
+	changed, err := d.differing(s.Input.tree, at)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.layout(at, s.Input.layout, changed)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range found.All() {
+		if r.Name == name {
+			f := newRoot(r, at, found)
+			return f, s.build(pass, []*File{f}, opts)
+		}
+	}
+	return nil, nil
+}
+
+// build builds roots on all processors. Each has its own Reader.
+func (s *Source) build(pass *budget.Pass, roots []*File, opts manifest.Options) error {
+	errs := make([]error, len(roots))
+	ctx, cancel := context.WithCancel(pass.Context())
+	defer cancel()
+	fault.Each(len(roots), func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
+		if errs[i] = s.buildOne(ctx, pass, roots[i], opts); errs[i] != nil {
+			cancel()
+		}
+	})
+	if err := pass.Context().Err(); err != nil {
+		return err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// work estimates the memory of the build.
+func (r *root) work(rd *object.Reader) int64 {
+	bytes := int64(bytesPerBuild)
+	for _, name := range r.files {
+		if info, err := rd.Files(r.tree).Lstat(name); err == nil {
+			bytes += buildFactor * info.Size()
+		}
+	}
+	return bytes
+}
+
+func (s *Source) buildOne(ctx context.Context, pass *budget.Pass, f *File, opts manifest.Options) error {
+	rd := s.Repo.Reader()
+	defer rd.Close()
+	done, err := pass.Work(f.root.work(rd))
+	if err != nil {
+		return err
+	}
+	defer done()
+	open := func() (tree.Files, func(), error) {
+		rd := s.Repo.Reader()
+		return rd.Files(f.root.tree), func() { rd.Close() }, nil
+	}
+	built, err := inputs.Build(ctx, rd.Files(f.root.tree), f.root.Root, inputs.Options{Manifest: opts, Source: s.Label, Open: open})
+	if err != nil {
+		return fmt.Errorf("build %s: %w", f.Path, err)
+	}
+	f.Result, f.bytes, f.root.reads = built.Result, built.Bytes, built.Reads
+	sum, err := hex.DecodeString(built.Reads.Digest())
+	if err != nil {
+		return err
+	}
+	copy(f.Blob[:], sum)
+	return pass.Take(f.size())
+}

@@ -1,0 +1,145 @@
+package kustomize_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+)
+
+// TestNothingIsFetched: whatever kustomize would take for another machine is refused at its place, before it can.
+func TestNothingIsFetched(t *testing.T) {
+	t.Parallel()
+	const url = "http://169.254.169.254/latest"
+	for name, text := range map[string]string{
+		"a base":                        "resources: [" + url + "]",
+		"a base in other letters":       "Resources: ['HTTPS://example.com/a']",
+		"an old base":                   "bases: ['git::https://example.com/a']",
+		"of a user":                     "resources: ['git@example.com:a/b']",
+		"of GitHub":                     "resources: [GitHub.com/a/b]",
+		"a repository on disk":          "resources: ['file:///etc']",
+		"a component":                   "components: ['ssh://example.com/a']",
+		"a patch":                       "patches: [{path: " + url + "}]",
+		"an old patch":                  "patchesStrategicMerge: [" + url + "]",
+		"a JSON patch":                  "patchesJson6902: [{path: " + url + ", target: {version: v1, kind: Secret, name: x}}]",
+		"a replacement":                 "replacements: [{path: " + url + "}]",
+		"a file of a Secret":            "secretGenerator: [{name: x, files: ['key=" + url + "']}]",
+		"an env file":                   "configMapGenerator: [{name: x, env: '" + url + "'}]",
+		"env files":                     "configMapGenerator: [{name: x, envs: ['" + url + "']}]",
+		"a CRD":                         "crds: [" + url + "]",
+		"a configuration":               "configurations: [" + url + "]",
+		"a schema":                      "openapi: {path: " + url + "}",
+		"a validator":                   "validators: [" + url + "]",
+		"a transformer that looks like": "transformers: ['" + url + ": x']",
+		"a patch of a transformer":      "transformers: ['{apiVersion: builtin, kind: PatchTransformer, metadata: {name: x}, path: \"" + url + "\"}']",
+		"a generator in other letters":  "generators: ['{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: x}, Files: [\"a=" + url + "\"]}']",
+		"a generator by an alias":       "generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: x, annotations: {x: &a '" + url + "'}}\n  envs: [*a]\n",
+		"a generator by a merge":        "generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: x}\n  <<: {envs: ['" + url + "']}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ours(files(map[string]string{"top/kustomization.yaml": text + "\n"}), "top")
+			failed, ok := errors.AsType[*kustomize.Error](err)
+			if !ok || failed.Code != diag.BuildRefused || failed.File != "top/kustomization.yaml" || failed.Hint == "" {
+				t.Errorf("it is not refused: %v", err)
+			}
+		})
+	}
+}
+
+// TestErrorsHoldNoValues: kustomize's own errors quote patches and literals.
+func TestErrorsHoldNoValues(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2"
+	for name, of := range map[string]map[string]string{
+		"a literal":        {"top/kustomization.yaml": "secretGenerator: [{name: x, literals: [hunter2]}]"},
+		"a patch":          {"top/kustomization.yaml": "patches: [{patch: hunter2}]"},
+		"a broken patch":   {"top/kustomization.yaml": "patches: [{patch: '{hunter2'}]"},
+		"a resource":       {"top/kustomization.yaml": "resources: [a.yaml]", "top/a.yaml": "apiVersion: v1\nkind: Secret\nstringData: {x: hunter2}\n"},
+		"no object":        {"top/kustomization.yaml": "resources: [a.yaml]", "top/a.yaml": "password: hunter2\n"},
+		"broken YAML":      {"top/kustomization.yaml": "resources: [a.yaml]", "top/a.yaml": "apiVersion: v1\nkind: Secret\nx: 'hunter2\n"},
+		"a kustomization":  {"top/kustomization.yaml": "secretGenerator: hunter2"},
+		"an unknown field": {"top/kustomization.yaml": "secretGenerator: [{name: x, 'hunter2 x': y}]"},
+		"a test": {"top/kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: Secret}, patch: '[{op: test, path: /stringData/x, value: other}]'}]",
+			"top/a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringData: {x: hunter2}\n"},
+	} {
+		_, err := ours(files(of), "top")
+		if _, ok := errors.AsType[*kustomize.Error](err); !ok || strings.Contains(fmt.Sprintf("%v %+v", err, err), secret) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBuildsAreBounded: a few small files can ask for any amount of work.
+func TestBuildsAreBounded(t *testing.T) {
+	t.Parallel()
+	twice := map[string]string{"l0/kustomization.yaml": "resources: [x.yaml]", "l0/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}
+	for i := range 40 {
+		for _, side := range []string{"a", "b"} {
+			below := []string{fmt.Sprintf("../l%da", i), fmt.Sprintf("../l%db", i)}
+			if i == 0 {
+				below = []string{"../l0"}
+			}
+			twice[fmt.Sprintf("l%d%s/kustomization.yaml", i+1, side)] = "namePrefix: " + side + "-\nresources: [" + strings.Join(below, ", ") + "]\n"
+		}
+	}
+	for name, c := range map[string]struct {
+		files fstest.MapFS
+		top   string
+	}{
+		"bases of bases": {files(twice), "l40a"},
+		"aliases": {files(map[string]string{"top/kustomization.yaml": "resources: [x.yaml]", "top/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nx0: &x0 [a, a, a, a, a, a, a, a, a, a]\n" +
+			laughs(9)}), "top"},
+	} {
+		if _, err := ours(c.files, c.top); err == nil {
+			t.Errorf("%s: it is built", name)
+		}
+	}
+}
+
+func laughs(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "x%d: &x%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d, ", i), 10), ", "))
+	}
+	return b.String()
+}
+
+func TestLinksStayInTheRepository(t *testing.T) {
+	t.Parallel()
+	repository := files(map[string]string{"base/kustomization.yaml": "resources: [x.yaml]", "base/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
+		"top/kustomization.yaml": "resources: [in]", "out/kustomization.yaml": "resources: [out]"})
+	repository["top/in"] = &fstest.MapFile{Data: []byte("../base"), Mode: fs.ModeSymlink}
+	repository["out/out"] = &fstest.MapFile{Data: []byte("../../base"), Mode: fs.ModeSymlink}
+	if text, err := ours(repository, "top"); err != nil || !strings.Contains(text, "name: x") {
+		t.Errorf("a link in the repository: %q, %v", text, err)
+	}
+	_, err := ours(repository, "out")
+	if failed, ok := errors.AsType[*kustomize.Error](err); !ok || failed.Code != diag.BuildRefused || failed.Line != 1 {
+		t.Errorf("a link out of the repository: %v", err)
+	}
+}
+
+// FuzzBuild builds kustomizations that may say anything. It must end with objects or an explained error, and read
+// nothing but the files.
+func FuzzBuild(f *testing.F) {
+	for _, text := range []string{"resources: [x.yaml]", "patches: [{patch: '[]', target: {kind: ConfigMap}}]\nresources: [../base]", "namespace: x\nlabels: [{pairs: {a: b}}]",
+		"configMapGenerator: [{name: x, literals: [a=b]}]", "replacements: [{source: {kind: ConfigMap, fieldPath: data}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x]}]}]"} {
+		f.Add(text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: hunter2}\n")
+	}
+	f.Fuzz(func(t *testing.T, top, x string) {
+		_, err := ours(files(map[string]string{"top/kustomization.yaml": top, "top/x.yaml": x, "base/kustomization.yaml": "resources: [y.yaml]",
+			"base/y.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"}), "top")
+		if _, ok := errors.AsType[*kustomize.Error](err); err != nil && !ok {
+			t.Errorf("an error that nobody explains: %v", err)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") && !strings.Contains(top, "hunter2") {
+			t.Errorf("a value is in the error: %v", err)
+		}
+	})
+}

@@ -139,6 +139,7 @@ func Parse(f File, opts Options) Result {
 // ParseBuilt reads documents that were built from files. Their objects belong to the file that says how they are built,
 // and findings name the place where a person wrote what is wrong. [MaxFileBytes] does not bound them.
 func ParseBuilt(f File, docs []Built, opts Options) Result {
+	opts = opts.Of(f.Path)
 	if opts.Compatibility == "" {
 		opts.Compatibility = Operator
 	}

@@ -126,7 +126,7 @@ func TestServiceFieldsAreRead(t *testing.T) {
 	yes, no := true, false
 	duration := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 	wantSource := pipeline.Source{
-		URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"clusters/prod", "shared"},
+		URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"clusters/prod", "shared"}, Build: pipeline.BuildAuto,
 		Auth: pipeline.Auth{
 			CAFile: "ca.pem", ClientCertFile: "cert.pem", ClientKeyFile: "key.pem",
 			GitHubApp: &pipeline.GitHubApp{AppID: 12, InstallationID: 34, PrivateKeyFile: "app.pem", URL: "https://git.example.com/api/v3"},

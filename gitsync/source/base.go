@@ -50,7 +50,7 @@ func (b *Base) read(pass *budget.Pass, src *Source, head plumbing.Hash, opts man
 	if err := src.parse(pass, fresh, opts); err != nil {
 		return err
 	}
-	if err := b.rebuild(pass, d, opts, old); err != nil {
+	if err := b.rebuild(d, opts, old); err != nil {
 		return err
 	}
 	for _, f := range b.Files {

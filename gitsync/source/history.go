@@ -120,7 +120,7 @@ func (h *History) File(i int, commit plumbing.Hash, name, blob string) (*File, e
 	if c == nil || err != nil {
 		return nil, err
 	}
-	if r, err := src.rootAt(h.Budget, c.Tree, name, h.Parse); r != nil || err != nil {
+	if r, err := rootAt(src, h.Budget, c.Tree, name, h.Parse); r != nil || err != nil {
 		if r != nil && r.Blob.String() != blob {
 			r = nil
 		}

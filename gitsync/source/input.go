@@ -108,7 +108,7 @@ func (s *Source) update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Opt
 	if err := s.parse(pass, fresh, opts); err != nil {
 		return err
 	}
-	built, gone, err := s.rebuild(pass, d, opts)
+	built, gone, err := d.rebuild(opts)
 	if err != nil {
 		return err
 	}

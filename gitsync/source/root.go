@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
-	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/tree"
@@ -31,9 +30,6 @@ const (
 	buildFactor   = 60
 	bytesPerRead  = 150
 )
-
-// builds reports whether anything of the source is built.
-func (s *Source) builds() bool { return s.Build != pipeline.BuildPlain && s.Build != "" }
 
 // findLayouts finds the roots of both trees from those of the tree that was read last.
 func (d *treeDiff) findLayouts() (err error) {
@@ -87,28 +83,25 @@ func (d *treeDiff) layout(at plumbing.Hash, before *inputs.Layout, changed []str
 
 // rebuild builds the roots for which something else is read now than in the tree before, and returns the names of those
 // that are gone.
-func (s *Source) rebuild(pass *budget.Pass, d *treeDiff, opts manifest.Options) (fresh []*File, gone []string, err error) {
-	if !d.builds() {
-		return nil, nil, nil
-	}
-	rd := s.Repo.Reader()
+func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string, err error) {
+	rd := d.Repo.Reader()
 	defer rd.Close()
 	wanted := map[string]bool{}
 	for _, r := range d.newLayout.All() {
 		wanted[r.Name] = true
-		if f := s.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Root == r && f.root.reads.Same(rd.Files(d.to), d.anywhere) {
+		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Root == r && f.root.reads.Same(rd.Files(d.to), d.anywhere) {
 			f.root.tree = d.to
 			continue
 		}
 		fresh = append(fresh, newRoot(r, d.to, d.newLayout))
 	}
-	for name, f := range s.Input.Files {
+	for name, f := range d.Input.Files {
 		if f.root != nil && !wanted[name] {
 			gone = append(gone, name)
 		}
 	}
 	slices.Sort(gone)
-	return fresh, gone, s.build(pass, fresh, opts)
+	return fresh, gone, d.build(fresh, opts)
 }
 
 // newRoot returns a root that is not built yet.
@@ -117,7 +110,7 @@ func newRoot(r inputs.Root, at plumbing.Hash, l *inputs.Layout) *File {
 }
 
 // rebuild builds the roots that differ at the base.
-func (b *Base) rebuild(pass *budget.Pass, d *treeDiff, opts manifest.Options, old *Base) error {
+func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 	var fresh []*File
 	rd := d.Repo.Reader()
 	defer rd.Close()
@@ -140,11 +133,11 @@ func (b *Base) rebuild(pass *budget.Pass, d *treeDiff, opts manifest.Options, ol
 			b.Differs[r.Name] = true
 		}
 	}
-	return d.build(pass, fresh, opts)
+	return d.build(fresh, opts)
 }
 
 // rootAt builds the root with a name at an older commit. It returns nil if the name is not a root's there.
-func (s *Source) rootAt(pass *budget.Pass, at plumbing.Hash, name string, opts manifest.Options) (*File, error) {
+func rootAt(s *Source, pass *budget.Pass, at plumbing.Hash, name string, opts manifest.Options) (*File, error) {
 	if !s.builds() {
 		return nil, nil
 	}
@@ -162,26 +155,26 @@ func (s *Source) rootAt(pass *budget.Pass, at plumbing.Hash, name string, opts m
 	for _, r := range found.All() {
 		if r.Name == name {
 			f := newRoot(r, at, found)
-			return f, s.build(pass, []*File{f}, opts)
+			return f, d.build([]*File{f}, opts)
 		}
 	}
 	return nil, nil
 }
 
 // build builds roots on all processors. Each has its own Reader.
-func (s *Source) build(pass *budget.Pass, roots []*File, opts manifest.Options) error {
+func (d *treeDiff) build(roots []*File, opts manifest.Options) error {
 	errs := make([]error, len(roots))
-	ctx, cancel := context.WithCancel(pass.Context())
+	ctx, cancel := context.WithCancel(d.pass.Context())
 	defer cancel()
 	fault.Each(len(roots), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}
-		if errs[i] = s.buildOne(ctx, pass, roots[i], opts); errs[i] != nil {
+		if errs[i] = d.buildOne(ctx, roots[i], opts); errs[i] != nil {
 			cancel()
 		}
 	})
-	if err := pass.Context().Err(); err != nil {
+	if err := d.pass.Context().Err(); err != nil {
 		return err
 	}
 	for _, err := range errs {
@@ -203,19 +196,19 @@ func (r *root) work(rd *object.Reader) int64 {
 	return bytes
 }
 
-func (s *Source) buildOne(ctx context.Context, pass *budget.Pass, f *File, opts manifest.Options) error {
-	rd := s.Repo.Reader()
+func (d *treeDiff) buildOne(ctx context.Context, f *File, opts manifest.Options) error {
+	rd := d.Repo.Reader()
 	defer rd.Close()
-	done, err := pass.Work(f.root.work(rd))
+	done, err := d.pass.Work(f.root.work(rd))
 	if err != nil {
 		return err
 	}
 	defer done()
 	open := func() (tree.Files, func(), error) {
-		rd := s.Repo.Reader()
+		rd := d.Repo.Reader()
 		return rd.Files(f.root.tree), func() { rd.Close() }, nil
 	}
-	built, err := inputs.Build(ctx, rd.Files(f.root.tree), f.root.Root, inputs.Options{Manifest: opts, Source: s.Label, Open: open})
+	built, err := inputs.Build(ctx, rd.Files(f.root.tree), f.root.Root, inputs.Options{Manifest: opts, Source: d.Label, Open: open})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)
 	}
@@ -225,5 +218,5 @@ func (s *Source) buildOne(ctx context.Context, pass *budget.Pass, f *File, opts 
 		return err
 	}
 	copy(f.Blob[:], sum)
-	return pass.Take(f.size())
+	return d.pass.Take(f.size())
 }

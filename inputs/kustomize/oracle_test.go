@@ -41,7 +41,7 @@ func kustomizeItself(t *testing.T, files fstest.MapFS, folder string) (string, e
 // ours builds with this package.
 func ours(files fstest.MapFS, folder string) (string, error) {
 	open := func() (tree.Files, func(), error) { return files, func() {}, nil }
-	docs, err := kustomize.Build(tree.New(context.Background(), files), folder, open)
+	docs, err := kustomize.Build(context.Background(), tree.New(context.Background(), files), folder, open, nil)
 	var texts []string
 	for _, d := range docs {
 		texts = append(texts, string(d.Text))

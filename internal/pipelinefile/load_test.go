@@ -66,7 +66,7 @@ func TestDefaults(t *testing.T) {
 		OnInvalid:     "hold",
 		FailOn:        "error",
 		UnknownFields: "error",
-		Sources:       []pipeline.Source{{URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"."}}},
+		Sources:       []pipeline.Source{{URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"."}, Build: pipeline.BuildAuto}},
 		Output: pipeline.Output{
 			URL: "https://git.example.com/a.git", Branch: "environments/prod", Path: ".",
 			Commit:    pipeline.Commit{Author: "agentry <agentry@localhost>", Message: pipeline.DefaultMessage},

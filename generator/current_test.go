@@ -65,6 +65,16 @@ func TestCurrentConformance(t *testing.T) {
 	}
 }
 
+// TestCurrentDeparturesAreDocumented holds the list above against the manual.
+func TestCurrentDeparturesAreDocumented(t *testing.T) {
+	manual := string(read(t, "../docs/compatibility.md"))
+	for name := range currentDepartures {
+		if !strings.Contains(manual, "`"+name+"`") {
+			t.Errorf("docs/compatibility.md does not give the reason for %s", name)
+		}
+	}
+}
+
 // expectation is what the Prometheus Operator made of a case.
 type expectation struct {
 	Global        map[string]any `json:"global"`

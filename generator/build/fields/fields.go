@@ -4,6 +4,8 @@
 // the Prometheus object; a field of another type is rendered in every mode.
 package fields
 
+//go:generate go test . -run TestManualIsUpToDate -update
+
 import (
 	"fmt"
 	"slices"

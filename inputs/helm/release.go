@@ -24,23 +24,11 @@ type File struct {
 	Data []byte
 }
 
-// Cluster is what a chart can ask about the cluster that it is meant for.
-type Cluster struct {
-	// Version is Kubernetes' version, such as 1.31. Default: [DefaultVersion].
-	Version string
-	// APIVersions are offered besides Kubernetes' own, as GROUP/VERSION or GROUP/VERSION/KIND. Those of the monitors and
-	// of agents always are, because most charts ask for them before they make a monitor.
-	APIVersions []string
-}
-
 // Answer is what becomes of a release: documents or a failure.
 type Answer struct {
 	Documents []Document
 	Failure   *Failure
 }
-
-// DefaultVersion is the version of Kubernetes that charts see if nobody says another one.
-const DefaultVersion = "1.35"
 
 // Document is one object of a chart.
 type Document struct {

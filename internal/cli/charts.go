@@ -8,12 +8,12 @@ import (
 )
 
 // newCharts renders charts for one command; done ends its processes. Charts that are fetched are kept in the user's cache.
-func newCharts() (charts *chart.Renderer, done func()) {
+func newCharts(cluster helm.Cluster) (charts *chart.Renderer, done func()) {
 	folder, err := cacheDir("")
 	if err != nil {
 		folder = "" // no home: a chart that is fetched says so
 	}
 	store := chart.NewStore(chart.Options{Folder: filepath.Join(folder, "charts")})
 	workers := helm.NewWorkers(helm.Options{})
-	return &chart.Renderer{Workers: workers, Pin: store.Resolve, Get: store.Get}, workers.Close
+	return &chart.Renderer{Workers: workers, Cluster: cluster, Pin: store.Resolve, Get: store.Get}, workers.Close
 }

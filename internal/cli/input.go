@@ -46,7 +46,11 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if len(paths) == 0 {
 		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input", "no PATH is given")
 	}
-	charts, done := newCharts()
+	cluster, err := clusterOptions(flags)
+	if err != nil {
+		return nil, err
+	}
+	charts, done := newCharts(cluster)
 	defer done()
 	read, err := folder.Read(ctx, paths, folder.Options{
 		Manifest: parsing,

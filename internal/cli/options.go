@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 )
 
@@ -22,6 +23,8 @@ func renderFlags() []cli.Flag {
 		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
 		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations, kustomize demands one in each PATH, plain builds nothing"},
 		&cli.StringFlag{Name: "namespace-from", Usage: "`PATTERN` of paths such as namespaces/{namespace}/**, which gives objects without a namespace that of their folder"},
+		&cli.StringFlag{Name: "kube-version", Value: helm.DefaultVersion, Usage: "`VERSION` of Kubernetes that Helm charts see"},
+		&cli.StringFlag{Name: "api-versions", Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
 		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
 		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of a field that its kind does not have: error, or warn to render the object without it"},
 		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
@@ -62,6 +65,22 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 		return o, command.Usagef("write it like "+scrape.DefaultSDURL, "--sd-aggregator-url: %v", err)
 	}
 	return o, nil
+}
+
+// clusterOptions returns what charts see of the cluster.
+func clusterOptions(flags *cli.Context) (helm.Cluster, error) {
+	c := helm.Cluster{Version: flags.String("kube-version")}
+	if versions := flags.String("api-versions"); versions != "" {
+		c.APIVersions = strings.Split(versions, ",")
+	}
+	if field, err := c.Check(); err != nil {
+		flag := "--api-versions"
+		if field == "version" {
+			flag = "--kube-version"
+		}
+		return c, command.Usagef("write it as in agentry render --help", "%s: %v", flag, err)
+	}
+	return c, nil
 }
 
 // parseOptions returns the options for reading manifests.

@@ -102,7 +102,7 @@ func installable(c *chart.Chart, caps *common.Capabilities) error {
 		return failure("a chart of type %s cannot be installed", c.Metadata.Type)
 	}
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
-		return failure("the chart wants Kubernetes %s, and the cluster's version is %s: see cluster.version", want, caps.KubeVersion.Version)
+		return failure("the chart wants Kubernetes %s, and the cluster's version is %s: cluster.version in the pipeline, or --kube-version, says so", want, caps.KubeVersion.Version)
 	}
 	var missing []string
 	for _, d := range c.Metadata.Dependencies {

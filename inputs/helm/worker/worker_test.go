@@ -143,7 +143,7 @@ func TestChartsThatFailSayWhereAndQuoteNoValue(t *testing.T) {
 		"the schema":           {"-- values.schema.json --\n{\"properties\": {\"password\": {\"pattern\": \"^[0-9]+$\"}}}\n", "values.schema.json: the values break the chart's schema: values.password (pattern)"},
 		"a library":            {"-- Chart.yaml --\napiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n", "Chart.yaml: a chart of type library cannot be installed"},
 		"no Chart.yaml's name": {"-- Chart.yaml --\napiVersion: v2\nversion: 1.0.0\n", "Chart.yaml: the chart cannot be loaded: validation"},
-		"another Kubernetes":   {"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\nkubeVersion: '>=1.40'\n", "Chart.yaml: the chart wants Kubernetes >=1.40, and the cluster's version is v1.35: see cluster.version"},
+		"another Kubernetes":   {"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\nkubeVersion: '>=1.40'\n", "Chart.yaml: the chart wants Kubernetes >=1.40, and the cluster's version is v1.35: cluster.version in the pipeline, or --kube-version, says so"},
 		"a missing dependency": {"-- Chart.yaml --\napiVersion: v2\nname: a\nversion: 1.0.0\ndependencies: [{name: redis, version: 1.0.0}]\n", "Chart.yaml: dependencies are missing in the folder charts: redis"},
 	} {
 		_, err := workers.Render(t.Context(), helm.Release{Name: "r", Chart: chartOf(c.chart), Values: map[string]any{"password": secret}})

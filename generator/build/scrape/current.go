@@ -133,7 +133,7 @@ func (j *currentJob) attach(own *monitoringv1.AttachMetadata) {
 func (j *currentJob) selectTargets(what string, sel *metav1.LabelSelector, mechanism *monitoringv1.SelectorMechanism, roles ...string) {
 	text, err := metav1.LabelSelectorAsSelector(sel)
 	if err != nil {
-		j.found.report(diag.Error, diag.InvalidSelector, selectorPath(what), "is not valid: %v", err)
+		j.found.badSelector(selectorPath(what), sel)
 		return
 	}
 	if mechanism == nil || *mechanism != monitoringv1.SelectorMechanismRole {

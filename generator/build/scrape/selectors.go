@@ -33,6 +33,21 @@ func (s selectors) labels(role, path string, sel metav1.LabelSelector) (out []*m
 	return out
 }
 
+// badSelector reports the parts of a selector that Kubernetes would refuse, in the order of their names.
+func (f *findings) badSelector(path string, sel *metav1.LabelSelector) {
+	check := func(at string, part *metav1.LabelSelector) {
+		if _, err := metav1.LabelSelectorAsSelector(part); err != nil {
+			f.report(diag.Error, diag.InvalidSelector, at, "is not valid: %v", err)
+		}
+	}
+	for _, key := range sortedKeys(sel.MatchLabels) {
+		check(path+".matchLabels["+key+"]", &metav1.LabelSelector{MatchLabels: map[string]string{key: sel.MatchLabels[key]}})
+	}
+	for i := range sel.MatchExpressions {
+		check(path+".matchExpressions["+strconv.Itoa(i)+"]", &metav1.LabelSelector{MatchExpressions: sel.MatchExpressions[i : i+1]})
+	}
+}
+
 // value checks a value that becomes a regular expression. A value that no label can have is rendered as it is,
 // as with the operator (reference defect A15).
 func (s selectors) value(path, value string) {

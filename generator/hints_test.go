@@ -243,6 +243,11 @@ func inWords() map[string][2]string {
 		"leave the user and the password out of the URL":     {"user:hush@mimir", "mimir"},
 		"the agent reads no credential of a proxy":           {"user:hush@proxy", "proxy"},
 		"put the user and the password into the prober's":    {"user:hush@web", "web"},
+		"refer to a Secret: valueFrom":                       {"value: hush", "valueFrom: {secretKeyRef: {name: a, key: b}}"},
+		"write $(NAME), and let env of the container":        {"=hush", "=$(NAME)"},
+		"refer to a Secret in basicAuth or oauth2":           {"X-Api-Key: hush, Cookie: session=hush", ""},
+		"use clientSecret, which refers to a Secret":         {"password: hush, ", ""},
+		"refer to a Secret in basicAuth or authorization":    {"params: {access_token: [hush]}", "path: /x"},
 		"write ${NAME} and let spec.containers":              {"exporter:hush@(mysql:3306)/", "${NAME}"},
 	}
 }

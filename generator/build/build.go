@@ -75,10 +75,13 @@ func newBuilder(h *hierarchy.Hierarchy, set *manifest.Set, options Options) *bui
 func (b *builder) build(r *Result) {
 	b.secrets.LeaveOut(b.left)
 	checkAgent(b.report, b.hierarchy.Agent)
+	in := b.secrets.In(b.hierarchy.Agent)
+	b.report.literalsOfContainers(in, "spec.containers", b.spec.Containers)
+	b.report.literalsOfContainers(in, "spec.initContainers", b.spec.InitContainers)
 	b.prometheus().checkZones()
 	b.report.found(b.hierarchy.Agent, fields.Check(b.options.Compatibility, b.hierarchy.Agent)...)
 	b.use(discovering(b.hierarchy))
-	apiServer := b.apiServer(b.secrets.In(b.hierarchy.Agent))
+	apiServer := b.apiServer(in)
 	b.use(secretref.Metrics)
 	b.jobs, b.monitorJobs = b.jobBuilders(b.metricsSettings(apiServer))
 	if r.Metrics = b.metrics(); len(r.Metrics.Metrics.Configs) == 0 {

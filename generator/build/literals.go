@@ -1,7 +1,11 @@
 package build
 
 import (
+	"maps"
+	"slices"
 	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -24,6 +28,52 @@ func (r *reports) literal(in secretref.Scope, path, what, hint string) {
 func (r *reports) literalURL(in secretref.Scope, path, url, hint string) {
 	if credential.InURL(url) {
 		r.literal(in, path, "contains a credential", hint)
+	}
+}
+
+const endpointHint = "use clientSecret, which refers to a Secret"
+
+// literalFields refuses the credentials among headers or parameters, by their names.
+func (r *reports) literalFields(in secretref.Scope, path string, fields map[string]string, hint string) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if credential.InField(name, fields[name]) {
+			r.literal(in, path+"["+name+"]", "is, by its name, a credential", hint)
+		}
+	}
+}
+
+// literalsOfRequests refuses the credentials among the parameters of a job's requests.
+func (r *reports) literalsOfRequests(in secretref.Scope, job *model.ScrapeConfig) {
+	path := job.Origin.Path
+	for _, name := range slices.Sorted(maps.Keys(job.Params)) {
+		if slices.ContainsFunc(job.Params[name], func(value string) bool { return credential.InField(name, value) }) {
+			r.literal(in, path+".params["+name+"]", "is, by its name, a credential", "refer to a Secret in basicAuth or authorization, which parameters cannot")
+		}
+	}
+	if job.OAuth2 != nil {
+		r.literalFields(in, path+".oauth2.endpointParams", job.OAuth2.EndpointParams, endpointHint)
+	}
+}
+
+// literalsOfContainers refuses the credentials that the containers of a GrafanaAgent get as variables and arguments.
+func (r *reports) literalsOfContainers(in secretref.Scope, path string, list []corev1.Container) {
+	for i, c := range list {
+		at := path + "[" + strconv.Itoa(i) + "]"
+		for n, env := range c.Env {
+			if credential.InField(env.Name, env.Value) {
+				r.literal(in, at+".env["+strconv.Itoa(n)+"].value", env.Name+" is, by its name, a credential", "refer to a Secret: valueFrom: {secretKeyRef: {name: ..., key: ...}}")
+			}
+		}
+		for _, list := range [...]struct {
+			field string
+			words []string
+		}{{".command", c.Command}, {".args", c.Args}} {
+			for n, word := range list.words {
+				if credential.InArgument(word) {
+					r.literal(in, at+list.field+"["+strconv.Itoa(n)+"]", "gives a flag what is, by its name, a credential", "write $(NAME), and let env of the container define NAME from a Secret")
+				}
+			}
+		}
 	}
 }
 

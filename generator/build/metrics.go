@@ -186,6 +186,7 @@ func (b *builder) integrationMonitor(o, instance *manifest.Object) *model.Scrape
 	b.report.found(o, findings...)
 	job.Origin = model.Origin{Object: o.Ref(), Path: "spec"}
 	b.report.literalsOfJob(b.secrets.In(o), job)
+	b.report.literalsOfRequests(b.secrets.In(o), job)
 	return job
 }
 
@@ -226,6 +227,7 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 			b.report.literalsOfJob(in, job)
 		}
 		b.report.literalsOfTargets(in, job)
+		b.report.literalsOfRequests(in, job)
 		out = append(out, job)
 	}
 	switch m := o.Value.(type) {

@@ -156,6 +156,7 @@ func (w writer) oauth2(s *monitoringv1.OAuth2) *model.OAuth2 {
 	if secret == "" && s.ClientSecret.Optional != nil && *s.ClientSecret.Optional {
 		w.lacks(diag.IncompleteBasicAuth, ".oauth2.clientSecret", needed, monitoringv1.SecretOrConfigMap{Secret: &s.ClientSecret})
 	}
+	w.report.literalFields(w.in, w.path+".oauth2.endpointParams", s.EndpointParams, endpointHint)
 	return &model.OAuth2{
 		ClientID:       id,
 		ClientSecret:   model.Secret{File: secret},
@@ -231,6 +232,7 @@ func (w writer) checkURL(field, value string) {
 
 // checkHeaders refuses the headers that the agent reserves (Prometheus: remote_write configuration).
 func (w writer) checkHeaders(headers map[string]string) {
+	w.report.literalFields(w.in, w.path+".headers", headers, "refer to a Secret in basicAuth or oauth2, or name a file in bearerTokenFile: headers cannot")
 	for name := range headers {
 		switch strings.ToLower(name) {
 		case "authorization":

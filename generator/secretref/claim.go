@@ -185,6 +185,10 @@ func (s Scope) missing(path string, code diag.Code, ref Ref, hint, format string
 		f.Code, f.Hint = diag.FollowsError, "correct the "+ref.Kind
 		f.Message = fmt.Sprintf("%s is left out because of an error", ref)
 		once = ref.id().String()
+	case code == diag.MissingSecret && s.set.MayLack(ref.Kind):
+		f.Code, f.Hint = diag.FollowsError, "correct the document that cannot be read"
+		f.Message = fmt.Sprintf("%s is not in the inputs: it may be in a document that cannot be read", ref)
+		once = ref.id().String()
 	case code == diag.MissingSecret:
 		once = ref.id().String()
 		if s.policyOf(ref) == Plaintext {

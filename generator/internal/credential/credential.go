@@ -14,6 +14,10 @@ var (
 	variable = regexp.MustCompile(`\$\{#?\w+(?::?[-=+?])?\}|\$\(\w+\)`)
 	// setting matches a credential in the parameters of a URL or of a data source name.
 	setting = regexp.MustCompile(`(?i)(?:(?:password|passwd|pwd|secret|token|api_?key)\s*=|session_token:)\s*\$?[^\s;&,$]`)
+	// name matches the names of headers, parameters, variables and flags that hold a credential.
+	name = regexp.MustCompile(`(?i)(?:password|passwd|passphrase|pwd|token|secret|credentials?|cookie|(?:api|access|private|secret|auth|signing)[-_.]?key)$`)
+	// harmless matches what such a name often has for a value that is no credential: a switch or a file.
+	harmless = regexp.MustCompile(`(?i)^(?:true|false|yes|no|on|off|none|null|[0-9]|/[^\s]*/[^\s]*)$`)
 	// port matches what follows the colon of a host.
 	port   = regexp.MustCompile(`^[0-9$]+[/?]`)
 	scheme = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9+.-]*$`)
@@ -29,6 +33,17 @@ func withoutVariables(text string) string {
 
 // Written reports whether a credential has text of its own, besides references to variables.
 func Written(text string) bool { return strings.Trim(withoutVariables(text), "$ ") != "" }
+
+// InField reports whether the value of a header, parameter, variable or flag is a credential, as its name says.
+func InField(field, value string) bool {
+	return name.MatchString(field) && Written(value) && !harmless.MatchString(value)
+}
+
+// InArgument reports whether an argument of a command gives a flag a credential, as in --password=... .
+func InArgument(argument string) bool {
+	flag, value, found := strings.Cut(argument, "=")
+	return found && strings.HasPrefix(flag, "-") && InField(flag, value)
+}
 
 // InURL reports whether a URL contains a credential. It returns false for a text that is no URL.
 func InURL(text string) bool {

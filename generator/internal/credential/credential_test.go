@@ -77,6 +77,27 @@ func TestWritten(t *testing.T) {
 	}
 }
 
+func TestInField(t *testing.T) {
+	for field, want := range map[string]bool{
+		"X-Api-Key": true, "apikey": true, "access_token": true, "DB_PASSWORD": true, "PRIVATE-TOKEN": true, "Cookie": true, "client_secret": true,
+		"X-Scope-OrgID": false, "key": false, "module": false, "TOKEN_FILE": false, "passwordless": false, "bypass": false,
+	} {
+		if got := InField(field, "hush"); got != want {
+			t.Errorf("%s: %v", field, got)
+		}
+	}
+	for value, want := range map[string]bool{"hush": true, "${X}": false, "$(X)": false, "": false, "true": false, "0": false, "123456": true, "/run/secrets/x": false, "/b64": true} {
+		if got := InField("token", value); got != want {
+			t.Errorf("%s: %v", value, got)
+		}
+	}
+	for argument, want := range map[string]bool{"--token=hush": true, "-db.password=hush": true, "--token": false, "token=hush": false, "--token=$(X)": false, "--use-token=true": false} {
+		if got := InArgument(argument); got != want {
+			t.Errorf("%s: %v", argument, got)
+		}
+	}
+}
+
 func TestRedacted(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://u:pw@h/x":           "https://<redacted>@h/x",

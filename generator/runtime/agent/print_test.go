@@ -192,6 +192,16 @@ func TestMasked(t *testing.T) {
 	if text := string(PrintRedacted(config("http://u:hush@a", "hush", "hush"))); strings.Contains(text, "hush") {
 		t.Errorf("a secret is shown:\n%s", text)
 	}
+	fields := &model.Config{Metrics: &model.Metrics{
+		Global:  model.Global{RemoteWrite: []model.RemoteWrite{{URL: "http://a", Headers: map[string]string{"X-Api-Key": "hush", "X-Scope-OrgID": "team"}}}},
+		Configs: []model.Instance{{Name: "i", ScrapeConfigs: []*model.ScrapeConfig{{JobName: "j", Params: map[string][]string{"token": {"hush"}, "module": {"http"}}}}}},
+	}}
+	if text := string(PrintRedacted(fields)); strings.Contains(text, "hush") || !strings.Contains(text, "team") || !strings.Contains(text, "http") {
+		t.Errorf("a credential in a header or parameter is shown, or more is hidden:\n%s", text)
+	}
+	if text := string(Print(fields)); strings.Count(text, "hush") != 2 {
+		t.Errorf("not printed:\n%s", text)
+	}
 }
 
 func TestPrintClient(t *testing.T) {

@@ -48,6 +48,14 @@ func (w *writer) url(v string) string {
 	return v
 }
 
+// reviewed returns the value of a header or parameter as reviewers see it.
+func reviewed(w *writer, name, v string) string {
+	if w.redact && w.inlined == nil && credential.InField(name, v) {
+		return "<redacted>"
+	}
+	return v
+}
+
 // appendString appends a string that must not be expanded: a dollar that would be is written as \x24.
 func appendString(buf []byte, s string) []byte {
 	if expand.Touches(s) {
@@ -249,7 +257,7 @@ func (w *writer) labels(k string, m map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		w.mapKey(name)
 		w.buf = append(w.buf, ' ')
-		w.scalar(m[name])
+		w.scalar(reviewed(w, name, m[name]))
 	}
 	w.close()
 }
@@ -271,7 +279,7 @@ func (w *writer) params(k string, m map[string][]string) {
 		for _, v := range m[name] {
 			w.newline()
 			w.buf = append(w.buf, '-', ' ')
-			w.scalar(v)
+			w.scalar(reviewed(w, name, v))
 		}
 		w.level--
 	}

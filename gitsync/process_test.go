@@ -20,6 +20,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/helm/worker"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -37,6 +39,9 @@ type process struct {
 func TestMain(m *testing.M) {
 	if text := os.Getenv(passEnv); text != "" {
 		os.Exit(passProcess(text))
+	}
+	if os.Getenv(chartsEnv) != "" {
+		os.Exit(worker.Serve(os.Stdin, os.Stdout, helm.Limits{}))
 	}
 	os.Exit(m.Run())
 }

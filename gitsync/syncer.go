@@ -19,6 +19,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/gitsync/source"
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
 // Credentials are the resolved credentials of a pipeline.
@@ -40,6 +42,8 @@ type Options struct {
 	Gate func(context.Context) (release func(), err error) `json:"-"`
 	// Batches collect what pipelines of one repository write to the same refs. Default: each pass writes its own.
 	Batches *publish.Batches `json:"-"`
+	// Charts renders Helm charts, and outlives the Syncer. Default: processes that the Syncer owns.
+	Charts *helm.Workers `json:"-"`
 	// Version of agentry, for the trailers of commits.
 	Version string
 	// DryRun does everything except the push, and counts changed lines.
@@ -74,6 +78,7 @@ type Syncer struct {
 	creds   Credentials
 	sign    signature.Func // nil: commits are not signed
 	own     *repo.Pool     // nil if Options has one
+	charts  *helm.Workers  // nil if Options has them
 	batches *publish.Batches
 	memory  memory
 	seen    plumbing.Hash // the last tip of the output branch that was as this pipeline renders it; zero: none
@@ -99,6 +104,10 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		s.own = repo.NewPool(opts.CacheDir, opts.Repo)
 		s.options.Pool = s.own
 	}
+	if opts.Charts == nil {
+		s.charts = helm.NewWorkers(helm.Options{})
+		s.options.Charts = s.charts
+	}
 	if s.batches = opts.Batches; s.batches == nil {
 		s.batches = publish.NewBatches(0)
 	}
@@ -112,7 +121,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
 	for _, src := range spec.Sources {
-		s.sources.List = append(s.sources.List, &source.Source{Source: src})
+		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: &chart.Renderer{Workers: s.options.Charts, Cluster: spec.Cluster}})
 	}
 	if err := s.SetCredentials(creds); err != nil {
 		s.Close()
@@ -127,6 +136,9 @@ func (s *Syncer) Close() {
 		s.batches.Leave(s.pipeline.Metadata.Name, s.output)
 	}
 	s.remotes.close()
+	if s.charts != nil {
+		s.charts.Close()
+	}
 	if s.own != nil {
 		s.own.Close()
 	}

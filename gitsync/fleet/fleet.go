@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
 // Options decide how a fleet runs. The zero value of a field means its default.
@@ -121,16 +122,20 @@ func New(opts Options) *Fleet {
 		closePool = pool.Close
 	}
 	batches := publish.NewBatches(noteDelay)
+	charts := helm.NewWorkers(helm.Options{})
 	return newFleet(opts, engine{
 		open: func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
-			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Version: opts.Version, Timeout: opts.PassTimeout})
+			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, Version: opts.Version, Timeout: opts.PassTimeout})
 		},
 		expand: func(def *Definition, creds gitsync.Credentials) (multiplier, error) {
 			return newExpander(def, pool, creds)
 		},
 		fetch:  fetch,
 		random: rand.Float64,
-		close:  closePool,
+		close: func() {
+			charts.Close()
+			closePool()
+		},
 	})
 }
 

@@ -22,6 +22,12 @@ func (s *Spec) RenderCommand(source int) string {
 	if s.NamespaceFrom != "" {
 		args = append(args, "--namespace-from", quote(s.NamespaceFrom))
 	}
+	if s.Cluster.Version != "" {
+		args = append(args, "--kube-version", s.Cluster.Version)
+	}
+	if len(s.Cluster.APIVersions) > 0 {
+		args = append(args, "--api-versions", strings.Join(s.Cluster.APIVersions, ","))
+	}
 	var pairs []string
 	for k, v := range s.Operator.Labels {
 		pairs = append(pairs, k+"="+v)

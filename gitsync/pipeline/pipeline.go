@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
 // APIVersion and Kind begin every pipeline file.
@@ -60,6 +61,8 @@ type Spec struct {
 	NamespaceFrom string `json:"namespaceFrom,omitempty"`
 	// Namespaces are the labels of Namespaces that have no manifest, by name. Selectors of namespaces use them.
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
+	// Cluster is what Helm charts find out about the cluster.
+	Cluster helm.Cluster `json:"cluster,omitempty"`
 	// ForEach makes one pipeline for each folder of the first source that the pattern matches, such as
 	// `clusters/*`. In all other fields, except the commit's message and the pull request's title, `{{
 	// .path.path }}` and `{{ .path.basename }}` stand for the folder. Only `serve` and `sync` support it.

@@ -116,6 +116,9 @@ func validateSpec(s *Spec) findings {
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})
 	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well", "warning has no effect without onInvalid: fail")
 	f.add(validateNamespaces(s))
+	if field, err := s.Cluster.Check(); err != nil {
+		f.check(false, "spec.cluster."+field, "", "%v", err)
+	}
 	f.check(len(s.Sources) > 0, "spec.sources", "", "at least one source is required")
 	for i, source := range s.Sources {
 		f.add(validateSource(fmt.Sprintf("spec.sources[%d]", i), source))

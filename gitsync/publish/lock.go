@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
 // A proposal names the commit that it was rendered from, its drySha. gitops-promoter proposes nothing as long as the
@@ -83,6 +84,7 @@ func (in *Inputs) renderDigest() string {
 		DefaultNamespace string
 		NamespaceFrom    string                       `json:",omitempty"` // so are fields that came later: without them the digest is as it was
 		Namespaces       map[string]map[string]string `json:",omitempty"`
+		Cluster          *helm.Cluster                `json:",omitempty"`
 		Paths            [][]string
 		Path             string
 		Operator         pipeline.Operator
@@ -90,7 +92,10 @@ func (in *Inputs) renderDigest() string {
 		SDAggregator     pipeline.SDAggregator
 		Integrations     []integration.Entry
 	}{
-		s.Compatibility, s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
+		s.Compatibility, s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
+	}
+	if s.Cluster.Version != "" || len(s.Cluster.APIVersions) > 0 {
+		decides.Cluster = &s.Cluster
 	}
 	for _, src := range s.Sources {
 		decides.Paths = append(decides.Paths, src.Paths)

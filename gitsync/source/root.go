@@ -208,7 +208,7 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, opts manifest.Options)
 		rd := d.Repo.Reader()
 		return rd.Files(f.root.tree), func() { rd.Close() }, nil
 	}
-	built, err := inputs.Build(ctx, rd.Files(f.root.tree), f.root.Root, inputs.Options{Manifest: opts, Source: d.Label, Open: open})
+	built, err := inputs.Build(ctx, rd.Files(f.root.tree), f.root.Root, inputs.Options{Manifest: opts, Source: d.Label, Open: open, Charts: d.Charts})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)
 	}

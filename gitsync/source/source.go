@@ -7,6 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/signature"
+	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
 // Source is one source with what was read of it.
@@ -15,6 +16,7 @@ type Source struct {
 	Repo   *repo.Repo
 	Label  string              // its URL in diagnostics, if there are several sources
 	Verify *signature.Verifier // of commits; nil accepts any
+	Charts *chart.Renderer     // of the repository; nil refuses charts
 	Input  Input
 	base   *Base // nil until it is needed
 	older  olderCommits

@@ -126,6 +126,9 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *f
 	case of.Repo == "":
 		return nil, f.at(diag.BuildFailed, field, fmt.Sprintf("the folder %s holds no chart, and no repo is named", folder), "add the chart, or name its repo")
 	}
+	if renderer.Pin == nil {
+		return nil, f.at(diag.BuildRefused, field, "a pipeline does not fetch charts yet", fmt.Sprintf("put the chart into the folder %s", folder))
+	}
 	source := chart.Source{URL: of.Repo, Name: of.Name, Version: of.Version}
 	if strings.HasPrefix(of.Repo, chart.Scheme) {
 		source.URL, source.Name = strings.TrimSuffix(of.Repo, "/")+"/"+of.Name, ""

@@ -115,7 +115,10 @@ func (p prometheus) checkZones() {
 	}
 	zones, shards := p.zones(), Shards(p.spec)
 	if len(zones) > shards {
-		p.report.error(agent, diag.InvalidSetting, path+".values", "%d zones need at least as many shards, and there are %d: nobody would scrape the others", len(zones), shards)
+		p.report.error(agent, diag.InvalidSetting, path+".values", "%d zones need at least as many shards, and spec.metrics.shards is %d: nobody would scrape the others", len(zones), shards)
+	}
+	if n := len(zones); n > 0 && shards > n && shards%n > 0 {
+		p.report.warn(agent, diag.InvalidSetting, path+".values", "%d shards are no multiple of %d zones: those from number %d on scrape nothing", shards, n, shards-shards%n)
 	}
 	for i, zone := range zones {
 		at := path + ".values[" + strconv.Itoa(i) + "]"

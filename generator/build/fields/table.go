@@ -161,7 +161,7 @@ func own() []entry {
 			Rule{Names: "roundRobinDNS", Fate: Dropped, Since: "3.1.0", Silent: "false"},
 		),
 		of[v1alpha1.SigV4Config](
-			Rule{Names: "externalId", Fate: Refused, Since: "3.11.0", Why: "it would send with other credentials"},
+			Rule{Names: "externalId", Fate: Refused, Since: "3.11.0", Why: "samples would be sent with other credentials"},
 			Rule{Names: "useFIPSSTSEndpoint", Fate: Dropped, Since: "2.54.0", Silent: "false"},
 		),
 		of[v1alpha1.QueueConfig](
@@ -172,9 +172,9 @@ func own() []entry {
 		of[v1alpha1.MetadataConfig](Rule{Names: "maxSamplesPerSend", Fate: Current}),
 		of[monitoringv1.AzureAD](
 			Rule{Names: "cloud managedIdentity oauth"},
-			Rule{Names: "sdk", Fate: Refused, Since: "2.52.0", Why: "it would send without credentials"},
-			Rule{Names: "workloadIdentity", Fate: Refused, Since: "3.7.0", Why: "it would send without credentials"},
-			Rule{Names: "scope", Fate: Refused, Since: "3.9.0", Why: "it would send with other credentials"},
+			Rule{Names: "sdk", Fate: Refused, Since: "2.52.0", Why: "samples would be sent without credentials"},
+			Rule{Names: "workloadIdentity", Fate: Refused, Since: "3.7.0", Why: "samples would be sent without credentials"},
+			Rule{Names: "scope", Fate: Refused, Since: "3.9.0", Why: "samples would be sent with other credentials"},
 		),
 		of[monitoringv1.ManagedIdentity](Rule{Names: "clientId"}),
 		of[monitoringv1.AzureOAuth](Rule{Names: "clientId clientSecret tenantId"}),

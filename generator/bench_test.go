@@ -177,15 +177,21 @@ func BenchmarkLoad(b *testing.B) {
 }
 
 // BenchmarkSetToConfig is the object set to the bytes of the configuration.
-func BenchmarkSetToConfig(b *testing.B) {
+func BenchmarkSetToConfig(b *testing.B) { setToConfig(b, manifest.Operator) }
+
+// BenchmarkSetToConfigCurrent is the same as today's Prometheus Operator does it.
+func BenchmarkSetToConfigCurrent(b *testing.B) { setToConfig(b, manifest.Current) }
+
+func setToConfig(b *testing.B, mode manifest.Compatibility) {
 	sizes(b, func(b *testing.B, n int) {
 		agent, monitors := fleet(n)
 		set := loadAll(append([]manifest.File{agent}, monitors...))
+		options := build.Options{Compatibility: mode, Secrets: secretref.Policies{Default: secretref.Reference}}
 		b.ReportAllocs()
 		size := 0
 		for b.Loop() {
 			h := hierarchy.Build(set, nil)[0]
-			size = len(agentruntime.Print(build.Build(h, set, build.Options{Secrets: secretref.Policies{Default: secretref.Reference}}).Metrics))
+			size = len(agentruntime.Print(build.Build(h, set, options).Metrics))
 		}
 		b.SetBytes(int64(size))
 		b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N)/float64(n), "ms/monitor")

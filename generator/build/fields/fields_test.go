@@ -123,7 +123,9 @@ func TestCheckScrapeConfigs(t *testing.T) {
 			"spec.hetznerSDConfigs[0].labelSelector error needs-newer-prometheus", "spec.kumaSDConfigs[0].clientID error needs-newer-prometheus",
 			"spec.linodeSDConfigs[0].region error needs-newer-prometheus",
 		},
-		`{"dockerSDConfigs": [{"matchFirstNetwork": true}, {"matchFirstNetwork": false}]}`: {"spec.dockerSDConfigs[0].matchFirstNetwork error needs-newer-prometheus"},
+		`{"dockerSDConfigs": [{"matchFirstNetwork": true}, {"matchFirstNetwork": false}]}`: {
+			"spec.dockerSDConfigs[0].matchFirstNetwork error needs-newer-prometheus", "spec.dockerSDConfigs[1].matchFirstNetwork error needs-newer-prometheus",
+		},
 		`{"enableCompression": false, "nameValidationScheme": "UTF8", "nameEscapingScheme": "Underscores", "fallbackScrapeProtocol": "PrometheusText0.0.4"}`: {
 			"spec.enableCompression warning field-not-rendered", "spec.fallbackScrapeProtocol warning field-not-rendered", "spec.nameValidationScheme warning field-not-rendered",
 		},

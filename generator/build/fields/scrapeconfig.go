@@ -51,7 +51,7 @@ func discoveries() []entry {
 		of[promv1alpha1.EurekaSDConfig](Rule{Names: "server refreshInterval" + client}),
 		of[promv1alpha1.DockerSDConfig](
 			Rule{Names: "host port hostNetworkingHost filters refreshInterval" + client},
-			Rule{Names: "matchFirstNetwork", Fate: Refused, Since: "2.54.0", Silent: "false", Why: "targets of all networks would be found"},
+			Rule{Names: "matchFirstNetwork", Fate: Refused, Since: "2.54.0", Why: "targets of all networks are found"},
 		),
 		of[promv1alpha1.NomadSDConfig](Rule{Names: "allowStale namespace refreshInterval region server tagSeparator" + client}),
 		of[promv1alpha1.DockerSwarmSDConfig](Rule{Names: "host role port filters refreshInterval" + client}),

@@ -104,7 +104,7 @@ type Search struct {
 	Skip func(folder string) bool
 	// Before, if it is not nil, is the layout of other files, of which Changed differ. It makes the search faster.
 	Before  *Layout
-	Changed []string
+	Changed []tree.Change
 }
 
 // Find finds the roots. As for Flux, a path with a kustomization is a root, and what lies below it belongs to it. In a
@@ -132,7 +132,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 }
 
 // isSame reports whether a search would find the same again.
-func (l *Layout) isSame(files tree.Files, changed []string) bool {
+func (l *Layout) isSame(files tree.Files, changed []tree.Change) bool {
 	if !l.reads.Same(files, changed) {
 		return false
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
 // diff finds the readable files in which two trees differ. A file differs too if a changed .sourceignore file hides or
@@ -68,7 +69,7 @@ type treeDiff struct {
 	changes  []object.Change // what is left of raw
 	old, new sourceignore.Rules
 
-	anywhere             []string // the files that differ in the whole repository, if anything is built
+	anywhere             []tree.Change // the files that differ in the whole repository, if anything is built
 	oldLayout, newLayout *inputs.Layout
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
@@ -56,20 +57,20 @@ func (d *treeDiff) findLayouts() (err error) {
 
 // differing lists the files of the whole repository in which two trees differ. It lists none if there is nothing to
 // compare with.
-func (d *treeDiff) differing(from, to plumbing.Hash) ([]string, error) {
-	var out []string
+func (d *treeDiff) differing(from, to plumbing.Hash) ([]tree.Change, error) {
+	var out []tree.Change
 	if from.IsZero() || to.IsZero() {
 		return nil, nil
 	}
 	err := object.DiffTrees(d.rd, from, to, object.WalkOptions{}, func(c object.Change) error {
-		out = append(out, c.Path)
+		out = append(out, tree.Change{Path: c.Path, Edited: c.Old.Mode == c.New.Mode && c.Old.Mode.IsFile() && c.Old.Mode != filemode.Symlink})
 		return nil
 	})
 	return out, err
 }
 
 // layout finds the roots of a tree. It is faster with the layout of another tree, and what differs.
-func (d *treeDiff) layout(at plumbing.Hash, before *inputs.Layout, changed []string) (*inputs.Layout, error) {
+func (d *treeDiff) layout(at plumbing.Hash, before *inputs.Layout, changed []tree.Change) (*inputs.Layout, error) {
 	if at.IsZero() {
 		return nil, nil
 	}

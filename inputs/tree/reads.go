@@ -57,9 +57,20 @@ func (r Reads) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Concern reports whether the change of a file can change one of the reads.
-func (r Reads) Concern(name string) bool {
-	for ; ; name = path.Dir(name) {
+// Change is a file in which two commits differ.
+type Change struct {
+	Path string
+	// Edited means that it is a file in both, and only its content differs.
+	Edited bool
+}
+
+// Concern reports whether a change can change one of the reads.
+func (r Reads) Concern(c Change) bool {
+	if c.Edited {
+		what, found := r[c.Path]
+		return found && what != aFile
+	}
+	for name := c.Path; ; name = path.Dir(name) {
 		if _, found := r[name]; found {
 			return true
 		}
@@ -69,8 +80,8 @@ func (r Reads) Concern(name string) bool {
 	}
 }
 
-// Same reports whether the same would be read of other files, of which the changed ones are known.
-func (r Reads) Same(files Files, changed []string) bool {
+// Same reports whether the same would be read of other files, whose changes are known.
+func (r Reads) Same(files Files, changed []Change) bool {
 	return !slices.ContainsFunc(changed, r.Concern) || r.Hold(files)
 }
 

@@ -48,7 +48,7 @@ func overlay(i, round int) string {
 // BenchmarkOverlays is a pass after an edit of one of 1,000 overlays, against that of an equal edit of plain manifests.
 func BenchmarkOverlays(b *testing.B) {
 	built, plain := overlayFiles()
-	rigs := [2]*fleetRig{newFleetRig(b, 1), newFleetRig(b, 1)}
+	rigs := [2]*fleetRig{newFleetRig(b, 2), newFleetRig(b, 2)}
 	var syncers [2]*gitsync.Syncer
 	for i, files := range []map[string]string{built, plain} {
 		rigs[i].repo.Commit("main", files)

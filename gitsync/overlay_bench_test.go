@@ -50,6 +50,7 @@ func BenchmarkOverlays(b *testing.B) {
 	built, plain := overlayFiles()
 	rigs := [2]*fleetRig{newFleetRig(b, 2), newFleetRig(b, 2)}
 	var syncers [2]*gitsync.Syncer
+	var cold [2]time.Duration
 	for i, files := range []map[string]string{built, plain} {
 		rigs[i].repo.Commit("main", files)
 		rigs[i].repo.Git("repack", "-adq")
@@ -57,7 +58,7 @@ func BenchmarkOverlays(b *testing.B) {
 		defer syncers[i].Close()
 		start := time.Now()
 		rigs[i].pass(syncers[i])
-		b.ReportMetric(time.Since(start).Seconds(), []string{"cold-built-s", "cold-plain-s"}[i])
+		cold[i] = time.Since(start)
 	}
 	var own, other []time.Duration
 	for round := 1; b.Loop(); round++ {
@@ -77,4 +78,6 @@ func BenchmarkOverlays(b *testing.B) {
 		}
 	}
 	reportRatio(b, own, other, "plain")
+	b.ReportMetric(cold[0].Seconds(), "cold-built-s")
+	b.ReportMetric(cold[1].Seconds(), "cold-plain-s")
 }

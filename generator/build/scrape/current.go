@@ -3,6 +3,7 @@ package scrape
 import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -31,6 +32,16 @@ type Current struct {
 	classes map[string]*class
 	// standard is the class of monitors that name none. It can be empty.
 	standard *class
+	// selected is the selector of the last monitor: its endpoints share it.
+	selected targetRules
+}
+
+// targetRules are what becomes of a selector.
+type targetRules struct {
+	of     *metav1.LabelSelector
+	rules  []*model.Relabel
+	parsed labels.Selector
+	err    error
 }
 
 // NewCurrent returns a builder, and findings about the GrafanaAgent's scrape classes. Their references are resolved by
@@ -131,20 +142,24 @@ func (j *currentJob) attach(own *monitoringv1.AttachMetadata) {
 // selectTargets adds the monitor's selector: as rules on the labels of what (service, pod or ingress), or as selectors
 // of the discovery of roles.
 func (j *currentJob) selectTargets(what string, sel *metav1.LabelSelector, mechanism *monitoringv1.SelectorMechanism, roles ...string) {
-	text, err := metav1.LabelSelectorAsSelector(sel)
-	if err != nil {
+	s := &j.current.selected
+	if s.of != sel {
+		*s = targetRules{of: sel, rules: presentLabels(what, sel)}
+		s.parsed, s.err = metav1.LabelSelectorAsSelector(sel)
+	}
+	if s.err != nil {
 		j.found.badSelector(selectorPath(what), sel)
 		return
 	}
 	if mechanism == nil || *mechanism != monitoringv1.SelectorMechanismRole {
-		j.add(presentLabels(what, sel)...)
+		j.add(s.rules...)
 		return
 	}
-	if text.Empty() {
+	if s.parsed.Empty() {
 		return
 	}
 	for _, role := range roles {
-		j.config.Kubernetes.Selectors = append(j.config.Kubernetes.Selectors, model.RoleSelector{Role: role, Label: text.String()})
+		j.config.Kubernetes.Selectors = append(j.config.Kubernetes.Selectors, model.RoleSelector{Role: role, Label: s.parsed.String()})
 	}
 }
 

@@ -83,8 +83,8 @@ func value(kind dto.MetricType, m *dto.Metric) float64 {
 	return m.GetGauge().GetValue()
 }
 
-// among checks some series.
-func among(t *testing.T, got, want map[string]float64) {
+// wantValues checks some series.
+func wantValues(t *testing.T, got, want map[string]float64) {
 	t.Helper()
 	for name, value := range want {
 		if v, ok := got[name]; !ok || v != value {
@@ -105,7 +105,7 @@ func TestPassesOfAService(t *testing.T) {
 	s.Passed(t.Context(), passed("prod", nil, errors.New("no network")))
 	s.Passed(t.Context(), fleet.Outcome{After: fleet.Status{Name: "asleep", Owned: true}})
 	got := series(t, s)
-	among(t, got, map[string]float64{
+	wantValues(t, got, map[string]float64{
 		"reconcile_duration_seconds{result=success}":                 2,
 		"reconcile_duration_seconds{result=held}":                    1,
 		"reconcile_duration_seconds{result=failure}":                 1,
@@ -136,7 +136,7 @@ func TestPassesOfAService(t *testing.T) {
 func TestAnInputFromTheFutureHasNoLag(t *testing.T) {
 	s := NewService("v1")
 	s.Passed(t.Context(), passed("prod", &gitsync.Report{Commit: id, Sources: []gitsync.SourceReport{{Date: time.UnixMilli(2_000_000_000)}}}, nil))
-	among(t, series(t, s), map[string]float64{"source_lag_seconds{pipeline=prod}": 0})
+	wantValues(t, series(t, s), map[string]float64{"source_lag_seconds{pipeline=prod}": 0})
 }
 
 // TestFoldersAreNoOutput: what makes pipelines of folders renders nothing, and stands still while
@@ -147,7 +147,7 @@ func TestFoldersAreNoOutput(t *testing.T) {
 	listed.Definition.Expand = func([]string) ([]fleet.Definition, diag.List) { return nil, nil }
 	s.Passed(t.Context(), listed)
 	got := series(t, s)
-	among(t, got, map[string]float64{"ready{pipeline=each}": 1, "last_pass_success{pipeline=each}": 1, "findings{pipeline=each,severity=error}": 0})
+	wantValues(t, got, map[string]float64{"ready{pipeline=each}": 1, "last_pass_success{pipeline=each}": 1, "findings{pipeline=each,severity=error}": 0})
 	for name := range got {
 		for _, not := range []string{"last_pass_timestamp", "last_pass_duration", "units", "output_files"} {
 			if strings.HasPrefix(name, not) {
@@ -171,7 +171,7 @@ func TestRequestsToGit(t *testing.T) {
 	}
 	s.Git(repo.Request{Remote: shopURL, Operation: repo.OperationList, Took: time.Second})
 	push := "git_requests_total{operation=push,remote=" + shopURL + ",result="
-	among(t, series(t, s), map[string]float64{
+	wantValues(t, series(t, s), map[string]float64{
 		push + "ok}": 2, push + "lost_race}": 3, push + "unauthorized}": 1, push + "unreachable}": 1, push + "error}": 1, push + "rejected}": 1,
 		"git_requests_total{operation=list,remote=" + shopURL + ",result=ok}": 1,
 		"push_conflicts_total{remote=" + shopURL + "}":                        3,
@@ -200,7 +200,7 @@ func TestStateOfTheFleet(t *testing.T) {
 		problems: diag.List{{Severity: diag.Error}, {Severity: diag.Warning}},
 	}, func() []RateLimit { return []RateLimit{{"github.com", 4999}} })
 	got := series(t, s)
-	among(t, got, map[string]float64{
+	wantValues(t, got, map[string]float64{
 		"pipelines{state=ready}": 1, "pipelines{state=not_ready}": 1, "pipelines{state=pending}": 1, "pipelines{state=suspended}": 1,
 		"pipelines{state=elsewhere}": 1, "pipelines{state=stalled}": 1, "pipelines{state=reconciling}": 1,
 		"pipeline_failures{pipeline=b}": 4, "configuration_problems{}": 1, "kept_bytes{}": 1 << 20,

@@ -90,8 +90,8 @@ func newTraces(t *testing.T, log io.Writer) *Traces {
 	return traces
 }
 
-// tell has outcomes told, and everything sent.
-func tell(t *testing.T, traces *Traces, outcomes ...fleet.Outcome) {
+// export reports outcomes, and waits until all traces are sent.
+func export(t *testing.T, traces *Traces, outcomes ...fleet.Outcome) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	for _, o := range outcomes {
@@ -115,7 +115,7 @@ func TestATraceOfAPass(t *testing.T) {
 		Stages: []gitsync.Stage{{Name: gitsync.StageFetch, Began: time.Unix(1, 0), Ended: time.Unix(2, 0)}, {Name: gitsync.StagePush, Began: time.Unix(2, 0), Ended: time.Unix(3, 5)}},
 	}, errors.New("no network"))
 	o.Trigger = fleet.ReasonWebhook
-	tell(t, newTraces(t, &log), fleet.Outcome{After: fleet.Status{Name: "asleep"}}, o)
+	export(t, newTraces(t, &log), fleet.Outcome{After: fleet.Status{Name: "asleep"}}, o)
 	req, body := <-c.requests, <-c.bodies
 	if req.URL.Path != "/otlp/v1/traces" || req.Header.Get("Authorization") != "Bearer s3cret" || req.Header.Get("X-Tenant") != "eu" || req.Header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("%s %v", req.URL, req.Header)
@@ -205,15 +205,15 @@ func TestACollectorThatIsAwayShowsNoSecret(t *testing.T) {
 	c.refuse.Store(1)
 	var log bytes.Buffer
 	setenv(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL + "/s3cret", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=s3cret"})
-	tell(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil), passed("prod", &gitsync.Report{}, nil))
+	export(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil), passed("prod", &gitsync.Report{}, nil))
 	if len(c.bodies) != 1 || len((<-c.bodies).ResourceSpans[0].ScopeSpans[0].Spans) != 2 {
 		t.Error("the traces did not arrive")
 	}
 	c.refuse.Store(1)
 	c.with = http.StatusForbidden
-	tell(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil))
+	export(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil))
 	c.Close()
-	tell(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil))
+	export(t, newTraces(t, &log), passed("prod", &gitsync.Report{}, nil))
 	text := log.String()
 	if host := strings.TrimPrefix(c.URL, "http://"); strings.Contains(text, "s3cret") || strings.Count(text, host) < 2 || !strings.Contains(text, "403 Forbidden") {
 		t.Error(text)

@@ -131,6 +131,9 @@ func (out *Output) NoAgent(severity diag.Severity, hint string) diag.List {
 	if len(out.Units) > 0 || len(all) == 0 && slices.ContainsFunc(set.LeftOut(), isAgent) {
 		return nil
 	}
+	if severity == diag.Warning && len(all) == 0 && set.MayLack(v1alpha1.GrafanaAgentKind) {
+		return nil // it may be in what cannot be read, which is reported
+	}
 	d := diag.Diagnostic{Severity: severity, Code: diag.NoAgent, Message: "there is no GrafanaAgent, so nothing is rendered", Hint: hint}
 	if len(all) > 0 {
 		d.Message = fmt.Sprintf("no GrafanaAgent of %d has labels %s, so nothing is rendered", len(all), out.renderer.opts.AgentSelector)

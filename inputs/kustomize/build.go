@@ -77,16 +77,27 @@ func (c *checker) schemas() bool {
 }
 
 // schemaLock keeps builds with schemas of their own apart from all others: kustomize has one set of schemas for the
-// whole process.
-var schemaLock sync.RWMutex
+// whole process. It parses them when it needs them, while other builds read them; so they are parsed before.
+var (
+	schemaLock   sync.RWMutex
+	schemaParsed sync.Once
+)
 
 // run runs kustomize, which panics in places.
 func run(view *files, folder string, schemas bool) (built resmap.ResMap, err error) {
 	if schemas {
 		schemaLock.Lock()
 		defer schemaLock.Unlock()
-		defer openapi.ResetOpenAPI()
+		defer func() {
+			openapi.ResetOpenAPI()
+			openapi.Schema()
+		}()
 	} else {
+		schemaParsed.Do(func() {
+			schemaLock.Lock()
+			defer schemaLock.Unlock()
+			openapi.Schema()
+		})
 		schemaLock.RLock()
 		defer schemaLock.RUnlock()
 	}

@@ -31,11 +31,11 @@ const namespaceHole = "{namespace}"
 // CheckNamespaceFrom returns what is wrong with a value of [Options.NamespaceFrom].
 func CheckNamespaceFrom(pattern string) error {
 	if strings.Count(pattern, namespaceHole) != 1 {
-		return errors.New("must hold " + namespaceHole + " once, as in namespaces/{namespace}/**")
+		return errors.New("must hold " + namespaceHole + " once, as namespaces/{namespace}/** does")
 	}
 	for part := range strings.SplitSeq(pattern, "/") {
 		if part == "" || part == "." || part == ".." {
-			return errors.New("must be a relative path without empty parts, . and ..")
+			return errors.New("must be a relative path in which no part is empty or leads up")
 		}
 		if rest := strings.Replace(part, namespaceHole, "", 1); part != "**" && part != "*" && strings.ContainsAny(rest, "*{}") {
 			return errors.New("* and ** must stand alone between slashes")

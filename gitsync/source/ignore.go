@@ -135,9 +135,9 @@ func (d *treeDiff) findRules() (err error) {
 		d.new = d.Input.rules
 		d.old, err = d.turn(d.new, func(c object.Change) object.Entry { return c.Old })
 	default:
-		between, err := d.diff(d.pass, d.Input.tree, d.from)
-		if err != nil {
-			return err
+		between, failed := d.diff(d.pass, d.Input.tree, d.from)
+		if failed != nil {
+			return failed
 		}
 		d.old = between.new
 		d.new, err = d.turn(d.old, func(c object.Change) object.Entry { return c.New })

@@ -57,7 +57,7 @@ func (s *Store) resolveOCI(ctx context.Context, of Source) (Pin, error) {
 		return Pin{}, err
 	}
 	var at name.Reference
-	version := of.Version
+	var version string
 	if of.Digest != "" {
 		if !isDigest(of.Digest) {
 			return Pin{}, fmt.Errorf("the digest %.100q is not sha256: and 64 digits", of.Digest)

@@ -42,7 +42,7 @@ func (f *file) entries() []entry {
 		}
 	}
 	add(objects, "resources", f.Resources...)
-	add(objects, "bases", f.Bases...)
+	add(objects, "bases", f.Bases...) //lint:ignore SA1019 kustomize still reads it
 	add(component, "components", f.Components...)
 	add(text, "crds", f.Crds...)
 	add(text, "configurations", f.Configurations...)
@@ -57,9 +57,11 @@ func (f *file) entries() []entry {
 	for i, p := range f.Patches {
 		one("patches", i, ".path", p.Path)
 	}
+	//lint:ignore SA1019 kustomize still reads it
 	for i, p := range f.PatchesJson6902 {
 		one("patchesJson6902", i, ".path", p.Path)
 	}
+	//lint:ignore SA1019 kustomize still reads it
 	for i, p := range f.PatchesStrategicMerge {
 		one("patchesStrategicMerge", i, "", string(p))
 	}

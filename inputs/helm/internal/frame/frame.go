@@ -61,7 +61,7 @@ func Read(r io.Reader, limit int64) (kind byte, data []byte, err error) {
 // Decode reads the value of a frame.
 func Decode(data []byte, into any) error {
 	mode, err := cbor.DecOptions{
-		DefaultMapType: reflect.TypeFor[map[string]any](), IntDec: cbor.IntDecConvertSigned, UTF8: cbor.UTF8DecodeInvalid,
+		DefaultMapType: reflect.TypeFor[map[string]any](), IntDec: cbor.IntDecConvertSignedOrFail, UTF8: cbor.UTF8DecodeInvalid,
 		MaxMapPairs: 1 << 20, MaxArrayElements: 1 << 20, MaxNestedLevels: 256,
 	}.DecMode()
 	if err != nil {

@@ -18,13 +18,14 @@ type Cluster struct {
 }
 
 var (
-	versionForm    = regexp.MustCompile(`^v?1\.[0-9]{1,3}(\.[0-9]{1,3})?([-+][0-9A-Za-z.+-]{1,64})?$`)
+	versionForm    = regexp.MustCompile(`^v?1\.[0-9]{1,3}(\.[0-9]{1,3})?([-+][0-9A-Za-z.+-]+)?$`)
 	apiVersionForm = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]*/)?v[0-9][0-9a-z]*(/[A-Z][A-Za-z0-9]*)?$`)
 )
 
 // Check returns the field that is invalid, and why.
 func (c Cluster) Check() (field string, err error) {
-	if c.Version != "" && !versionForm.MatchString(c.Version) {
+	const longest = 100
+	if c.Version != "" && (len(c.Version) > longest || !versionForm.MatchString(c.Version)) {
 		return "version", fmt.Errorf("%.100q is no version of Kubernetes such as \"1.31\"", c.Version)
 	}
 	for i, v := range c.APIVersions {

@@ -91,12 +91,11 @@ func wrongs() map[string]wrong {
 		"a unit is not listed":           {file: unitsName, text: instead(`"mon/second",`, ``), want: "list of units"},
 		"a file of nobody":               {file: unit + "stale.service.yaml", text: instead("^", "left over"), want: "is in no inventory"},
 		"a secret":                       {file: "README.md", text: instead("$", secretBytes), want: "holds a secret"},
-		"another base":                   {file: inventoryName, text: instead(`"commit": "....`, `"commit": "0000`), want: "the inventory has"},
+		"another base":                   {file: metadataName, text: instead(`"commit": "....`, `"commit": "0000`), want: "the bases are"},
 		"a base of another pipeline":     {file: inventoryName, text: instead(`"pipeline": "p0`, `"pipeline": "p1`), want: "of pipeline"},
 		"an object that was never there": {file: inventoryName, text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web", "source": "x", "commit": "0"}], "root"`), want: "is none of the pipeline"},
 		"an object left out":             {file: inventoryName, text: instead(`"root"`, `"held": [{"object": "ServiceMonitor/mon/web"}], "root"`), want: "is no render of its inventory"},
 		"another drySha":                 {file: metadataName, text: instead(`"drySha": "....`, `"drySha": "0000`), want: "drySha"},
-		"a unit's drySha":                {file: unit + metadataName, text: instead(`"drySha": "....`, `"drySha": "0000`), want: "is no commit"},
 		"a proposal on another":          {next: true, file: unit + "agent.statefulset.yaml", text: instead("replicas: 1", "replicas: 2"), want: "is on top of"},
 	}
 }

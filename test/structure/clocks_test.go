@@ -26,6 +26,7 @@ func timesOfDay() map[string]string {
 		"gitsync/foreigntext/text.go":          dated,
 		"gitsync/signature/allowed_signers.go": dated,
 		"gitsync/fleet/query.go":               "made when it is asked for, from how far off the moment is",
+		"inputs/helm/worker/render.go":         "two moments in the past, which charts get for the time of day",
 		"internal/cli/display/held.go":         shown,
 		"internal/cli/display/status.go":       shown,
 		"internal/cli/trigger.go":              "a token, which only has to differ from the one before",

@@ -102,7 +102,7 @@ const root = "../.."
 func productFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string
-	for _, folder := range []string{"cmd", "generator", "gitsync", "internal", "sd"} {
+	for _, folder := range []string{"cmd", "generator", "gitsync", "inputs", "internal", "sd"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 				return err

@@ -75,6 +75,7 @@ const (
 	inputs  = "inputs, by agentry check"
 	objects = "objects, by the API server"
 	ofCI    = "of CI systems, as YAML"
+	built   = "of kustomize, as YAML" // internal/cli builds such
 )
 
 // readBy is what a manifest is.
@@ -109,6 +110,8 @@ func readBy(b page.Block) (string, error) {
 		return objects, nil
 	case has("jobs", "render"):
 		return ofCI, nil
+	case has("helmCharts"):
+		return built, nil
 	}
 	return "", fmt.Errorf("no test reads it, a %s %s with %q", version, kind, slices.Sorted(maps.Keys(top)))
 }

@@ -69,7 +69,7 @@ func wrote(file, text string) func(*session, string) {
 func (s *session) checkout() {
 	s.t.Helper()
 	s.Dir = harness.Cached(s.t, "checkout")
-	for _, name := range []string{"Makefile", "go.mod", "go.sum", "cmd", "charts", "docs", "examples", "generator", "gitsync", "internal", "sd", "test/demo"} {
+	for _, name := range []string{"Makefile", "go.mod", "go.sum", "cmd", "charts", "docs", "examples", "generator", "gitsync", "inputs", "internal", "sd", "test/demo"} {
 		if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
 			s.t.Fatal(err)
 		}

@@ -50,8 +50,8 @@ func TestRootsAreWhatFluxWouldApply(t *testing.T) {
 			[]string{"prod", "base"}, inputs.Auto, []string{"base", "prod"}, nil,
 		},
 		"a file that a kustomization elsewhere names": {
-			repository(map[string]string{"prod": "resources: [../shared/x.yaml]\npatches: [{path: ../patches/p.yaml}]"}, "shared/x.yaml", "shared/y.yaml", "patches/p.yaml"),
-			[]string{"."}, inputs.Auto, []string{"prod"}, []string{"shared/y.yaml"},
+			repository(map[string]string{"prod": "resources: [../common/x.yaml]\npatches: [{path: ../patches/p.yaml}]"}, "common/x.yaml", "common/y.yaml", "patches/p.yaml"),
+			[]string{"."}, inputs.Auto, []string{"prod"}, []string{"common/y.yaml"},
 		},
 		"a circle is a root, so that it is reported": {
 			repository(map[string]string{"a": "resources: [../b]", "b": "resources: [../a]"}),

@@ -177,8 +177,17 @@ func droppedField(warning string) string {
 	return field
 }
 
-// renderCurrent renders an input whose Prometheus object is turned into agentry's.
+// renderCurrent renders an input of the Prometheus Operator.
 func renderCurrent(t *testing.T, input []byte) *generator.Output {
+	t.Helper()
+	result := manifest.Parse(manifest.File{Path: "input.yaml", Data: withAgents(t, input)}, manifest.Options{Compatibility: manifest.Current, UnknownFields: manifest.IgnoreUnknownFields})
+	out := generator.Render(manifest.NewSet(result), generator.Options{Compatibility: manifest.Current, Secrets: secretref.Plaintext}, nil)
+	out.Diags = append(out.Diags, result.Diags...)
+	return out
+}
+
+// withAgents returns an input whose Prometheus object is turned into agentry's.
+func withAgents(t *testing.T, input []byte) []byte {
 	t.Helper()
 	var docs []string
 	for doc := range strings.SplitSeq("\n"+string(input), "\n---\n") {
@@ -198,10 +207,7 @@ func renderCurrent(t *testing.T, input []byte) *generator.Output {
 			docs = append(docs, string(text))
 		}
 	}
-	result := manifest.Parse(manifest.File{Path: "input.yaml", Data: []byte(strings.Join(docs, "\n---\n"))}, manifest.Options{Compatibility: manifest.Current, UnknownFields: manifest.IgnoreUnknownFields})
-	out := generator.Render(manifest.NewSet(result), generator.Options{Compatibility: manifest.Current, Secrets: secretref.Plaintext}, nil)
-	out.Diags = append(out.Diags, result.Diags...)
-	return out
+	return []byte(strings.Join(docs, "\n---\n"))
 }
 
 // fromPrometheus returns the GrafanaAgent and the MetricsInstances with the settings of a Prometheus object. Each

@@ -19,7 +19,7 @@ import (
 
 // example renders a folder of examples. Secrets in clear are left out where they are not
 // needed, as its pipeline does.
-func example(t *testing.T, name string, policy secretref.Policy) *generator.Output {
+func example(t *testing.T, name string, mode manifest.Compatibility, policy secretref.Policy) *generator.Output {
 	t.Helper()
 	root := filepath.Join("..", "examples", name)
 	var results []manifest.Result
@@ -35,13 +35,13 @@ func example(t *testing.T, name string, policy secretref.Policy) *generator.Outp
 			return err
 		}
 		within, err := filepath.Rel(root, file)
-		results = append(results, manifest.Parse(manifest.File{Path: filepath.ToSlash(within), Data: data}, manifest.Options{}))
+		results = append(results, manifest.Parse(manifest.File{Path: filepath.ToSlash(within), Data: data}, manifest.Options{Compatibility: mode}))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return renderAll(results, generator.Options{Secrets: policy})
+	return renderAll(results, generator.Options{Compatibility: mode, Secrets: policy})
 }
 
 // TestPlatformExample holds examples/platform to what its README promises: the objects of
@@ -63,7 +63,7 @@ func TestPlatformExample(t *testing.T) {
 
 func checkExample(t *testing.T, policy secretref.Policy, objects map[string]string) {
 	t.Helper()
-	out := example(t, "platform", policy)
+	out := example(t, "platform", manifest.Current, policy)
 	got := map[string]string{}
 	for _, u := range out.Units {
 		counts := map[string]int{}

@@ -188,7 +188,7 @@ func isGone(t *testing.T, edited mistakes, before diag.List, d diag.Diagnostic, 
 func inWords() map[string][2]string {
 	return map[string][2]string{
 		"begin each item of the list with":                   {"a: b}", "a: [b]}"},
-		"render it first, as with helm":                      {"{{ .Values.image }}", "x"},
+		"render it first, as with helm":                      {"{{- if .Values.metrics }}", "#"},
 		"choose another name":                                {"__meta_agentoperator_x: y", "x: y"},
 		"for the Grafana Agent write":                        {"v1alpha2", "v1alpha1"},
 		"give each job a name of its own":                    {"job_name: files", "job_name: more-files"},
@@ -199,6 +199,7 @@ func inWords() map[string][2]string {
 		"key is there as well":                               {", kee: c", ""},
 		"labels is there as well":                            {"  label: {a: b}\n", ""},
 		"stringData is there as well":                        {"stringdata: {a: hunter2}\n", ""},
+		"name an image of Alloy, or none":                    {"  image: registry.example.com/grafana/agent:v0.44.8\n", ""},
 		"leave it out":                                       {"    instance: mine\n", ""},
 		"leave one of them out":                              {"    - {name: A, value: \"2\"}\n", ""},
 		"make it a job of its own":                           {"journal: {labels: {job: journal}}", ""},
@@ -208,7 +209,7 @@ func inWords() map[string][2]string {
 		"quote a value that holds a colon":                   {"a: b", "\"a: b\""},
 		"remove all but one":                                 {", password_file: /hunter2", ""},
 		"set instance in one of them":                        {"memcached_address: \"c:11211\"", "memcached_address: \"c:11211\", instance: x"},
-		"set it, or a default namespace":                     {"name: a", "name: a, namespace: b"},
+		"set it, or a default namespace":                     {"kind: ConfigMap\n---\n", "kind: ConfigMap\nmetadata: {namespace: b}\n---\n"},
 		"set metadata.name":                                  {"generateName: x-", "name: x"},
 		"the largest unit is the hour":                       {"7d", "168h"},
 		"the stages are YAML in a string":                    {"stages:\n      - tenant: {value: x}\n      - multilines: {}\n", "stages: |\n        - tenant: {value: x}\n"},
@@ -229,7 +230,7 @@ func inWords() map[string][2]string {
 		"write mysql":                                        {"mysqld_exporter", "mysql"},
 		"write static_configs, a service discovery":          {"- job_name: nothing", "- job_name: nothing\n      static_configs: [{targets: [localhost], labels: {__path__: /a}}]"},
 		"Flux would replace":                                 {"${INTERVAL:=30s}", "30s"},
-		"write the value; or annotate":                       {"${APP}", "web"},
+		"write the value, or read the repository with build": {"${APP}", "web"},
 		"write the URL out":                                  {"${URL}", "https://mimir.example.com/push"},
 		"write the variable without quotes":                  {"\"$(SHARD)\"", "$(SHARD)"},
 		"write the lines as YAML":                            {"config: |", "config:"},
@@ -249,17 +250,35 @@ func inWords() map[string][2]string {
 		"use clientSecret, which refers to a Secret":         {"password: hush, ", ""},
 		"refer to a Secret in basicAuth or authorization":    {"params: {access_token: [hush]}", "path: /x"},
 		"write ${NAME} and let spec.containers":              {"exporter:hush@(mysql:3306)/", "${NAME}"},
+		"add {apiGroups: [discovery.k8s.io]":                 {"rules:\n", "rules:\n  - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, watch]}\n"},
+		"add {apiGroups: [\"\"], resources: [nodes], verbs":  {"verbs: [get, list]", "verbs: [get, list, watch]"},
+		"bind it to a Role or ClusterRole with":              {"namespace: m}]\n", "namespace: m}]\n" + ingressesOfShop},
 	}
 }
+
+// ingressesOfShop are a role and its binding.
+const ingressesOfShop = `---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: ingresses, namespace: shop}
+rules: [{apiGroups: [networking.k8s.io], resources: [ingresses], verbs: [list, watch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: ingresses, namespace: shop}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: ingresses}
+subjects: [{kind: ServiceAccount, name: agent, namespace: m}]
+`
 
 // elsewhere are the beginnings of hints whose edit is not at the finding: in another object, another file or the cluster.
 func elsewhere() []string {
 	return []string{
 		"IntegrationMonitor/", "add their Namespace manifests", "an undefined ${NAME} becomes empty", "copy it into the GrafanaAgent's namespace",
-		"correct the ", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors", "hide the file", "save the file", "encrypt Secrets",
+		"correct the ", "name it in the patches", "if it is a patch", "it must exist before the pods start", "let another GrafanaAgent select it", "narrow their selectors", "hide the file", "save the file", "encrypt Secrets",
 		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it", "with an undefined $(NAME)",
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
 		"the pods can mount only", "Kubernetes writes this key in the cluster", "write the item itself", "write apiVersion: monitoring", "to scrape them, set compatibility", "indent with spaces", "rename one",
+		"let the Secret exist before the pods start", "render its GrafanaAgent with the runtime agent",
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
@@ -35,8 +36,6 @@ type Options struct {
 	// RestartOnSecretChange makes pods restart when a secret in their configuration changes:
 	// their agents would not notice.
 	RestartOnSecretChange bool
-	// Review asks for [File.Redacted].
-	Review bool
 	// AgentSelector is the operator's -agent-selector; nil selects every GrafanaAgent.
 	AgentSelector labels.Selector
 	// SDAggregator is how agents find the targets of MetricsIntegrations; the zero value
@@ -82,7 +81,9 @@ type Output struct {
 	between  diag.List // what was found between units
 	// misplaced is what was found of references to Secrets that are not where they are needed.
 	misplaced diag.List
-	refused   bool // a unit was rendered again, and not compared with the others
+	// missing are the rights that pods lack.
+	missing diag.List
+	refused bool // a unit was rendered again, and not compared with the others
 }
 
 // Render renders all hierarchies of a set. Units of prev whose inputs are the same
@@ -119,6 +120,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 		out.between = conflicts(out, set, opts.LastGood)
 	}
 	out.misplaced = misplaced(out)
+	out.missing = missingRights(out)
 	out.collect()
 	return out
 }
@@ -154,7 +156,7 @@ func (out *Output) Refuse(unit string, d diag.Diagnostic) *Unit {
 
 // collect gathers what was found.
 func (out *Output) collect() {
-	list := slices.Concat(out.SpareUnused(out.renderer.set.Diags()), out.between, out.misplaced)
+	list := slices.Concat(out.SpareUnused(out.renderer.set.Diags()), out.between, out.misplaced, out.missing)
 	for _, u := range out.Units {
 		list = append(list, u.diags...)
 	}
@@ -200,6 +202,7 @@ func refuseDenied(list diag.List) {
 type rendered struct {
 	objects []workload.Object
 	jobs    map[manifest.ID]int
+	needs   []rbac.Need
 }
 
 // attempt renders a hierarchy without the objects that are left out.
@@ -213,9 +216,9 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map
 		return out
 	}
 	objects, diags := workload.Build(h, config, workload.Options{
-		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange, Review: r.opts.Review,
+		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange,
 	})
-	out.Result, out.Diags = rendered{objects, config.Jobs()}, append(out.Diags, diags...)
+	out.Result, out.Diags = rendered{objects, config.Jobs(), rbac.Needs(config.All()...)}, append(out.Diags, diags...)
 	return out
 }
 

@@ -107,6 +107,10 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 		switch name {
 		case "compatibility":
 			opts.Compatibility = manifest.Compatibility(value)
+		case "runtime":
+			if opts.Runtime = generator.Runtime(value); opts.Runtime.Name != value {
+				t.Fatalf("there is no runtime %s", value)
+			}
 		case "secrets":
 			opts.Secrets = secretref.Policy(value)
 		case "secret rule": // such as: reference names db-*

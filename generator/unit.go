@@ -8,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
@@ -33,6 +34,7 @@ type Unit struct {
 	// left out is in it still.
 	Hierarchy *hierarchy.Hierarchy
 
+	needs   []rbac.Need // of its pods, in the Kubernetes API
 	diags   diag.List
 	basis   basis
 	dropped bool // its files have no bytes
@@ -57,16 +59,13 @@ type File struct {
 	// inlines; empty when it inlines none. The agent compares configurations by this sum, so
 	// it does not notice when only a secret changed.
 	Masked string
-	// Redacted is an agent's configuration as text, with a placeholder for every secret value;
-	// nil without [Options.Review].
-	Redacted []byte
 }
 
 // newUnit makes a unit of what its hierarchy was rendered to.
 func newUnit(h *hierarchy.Hierarchy, out isolate.Outcome[rendered]) *Unit {
 	u := &Unit{
 		Name: h.Name(), Files: files(out.Result.objects), Inputs: out.Inputs, Jobs: out.Result.jobs, Held: out.Held, Failed: out.Failed,
-		Hierarchy: out.Hierarchy, diags: out.Diags,
+		Hierarchy: out.Hierarchy, needs: out.Result.needs, diags: out.Diags,
 	}
 	for i := range u.diags {
 		u.diags[i].Units = []string{u.Name}
@@ -85,7 +84,7 @@ func files(objects []workload.Object) []File {
 	var resources []string
 	for _, o := range objects {
 		name := o.ID.Name + "." + strings.ToLower(o.ID.Kind) + ".yaml"
-		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true, Masked: o.Masked, Redacted: o.Redacted})
+		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true, Masked: o.Masked})
 		resources = append(resources, name)
 		if o.Review != nil {
 			out = append(out, File{Path: o.ReviewFile, Data: o.Review, Object: o.ID})
@@ -104,7 +103,7 @@ func (u *Unit) DropBytes() {
 		return // it is rendered again anyway, and only with the stand-ins of then
 	}
 	for i := range u.Files {
-		u.Files[i].Data, u.Files[i].Redacted = nil, nil
+		u.Files[i].Data = nil
 	}
 	u.dropped = true
 }

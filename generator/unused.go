@@ -7,18 +7,22 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// SpareUnused makes warnings of the errors in Secrets, ConfigMaps and Namespaces that nothing uses: repositories hold
-// many that are not agentry's business. A Secret or ConfigMap is used if a hierarchy refers to it, a Namespace if an
-// object of another kind is in it.
+// SpareUnused makes warnings of the errors in Secrets, ConfigMaps and Namespaces that nothing uses, and drops the other
+// findings about them: repositories hold many that are not agentry's business. A Secret or ConfigMap is used if a hierarchy
+// refers to it, which one without a namespace never is; a Namespace if an object of another kind is in it.
 func (out *Output) SpareUnused(list diag.List) diag.List {
-	list = slices.Clone(list)
-	for i, d := range list {
+	kept := make(diag.List, 0, len(list))
+	for _, d := range list {
 		id := manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
-		if d.Severity == diag.Error && id.Name != "" && isReferredTo(id.Kind) && !out.uses(id) {
-			list[i].Severity = diag.Warning
+		if id.Name != "" && isReferredTo(id.Kind) && !out.uses(id) {
+			if d.Severity != diag.Error || d.Code == diag.MissingNamespace {
+				continue
+			}
+			d.Severity = diag.Warning
 		}
+		kept = append(kept, d)
 	}
-	return list
+	return kept
 }
 
 // isReferredTo reports whether objects of a kind matter only where something uses them.

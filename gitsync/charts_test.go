@@ -1,7 +1,6 @@
 package gitsync_test
 
 import (
-	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -46,12 +45,5 @@ spec:
 	)
 	if diags := l.pass().Diags; len(diags) > 0 {
 		t.Error(diags)
-	}
-	fetched := maps.Clone(l.files)
-	fetched["in/a/kustomization.yaml"] = strings.ReplaceAll(kustomization("http"), "name: shop", "name: other, repo: 'https://charts.example.com'")
-	l.input(fetched)
-	report := l.pass()
-	if len(report.Diags) == 0 || !strings.Contains(report.Diags[0].Message, "a pipeline does not fetch charts yet") {
-		t.Errorf("got %v", report.Diags)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/hold"
 	"github.com/agentry-dev/agentry/gitsync/plan"
@@ -76,7 +77,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 		return nil, err
 	}
 	options := p.render
-	options.LastGood, options.Review = in.LastGood, p.options.Review
+	options.LastGood = in.LastGood
 	options.Admit = p.budget.Take
 	in.Rendered = generator.Render(in.Objects.Set, options, p.memory.rendered)
 	if in.Rendered.Refused != nil {
@@ -118,6 +119,9 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	}
 	p.report.Diags = append(p.report.Diags, inputs.Diags...)
 	p.report.Ignored = inputs.Ignored
+	var doubts diag.List
+	from.inputs.Charts, doubts = p.keepCharts(inputs)
+	p.report.Diags, p.report.Again = append(p.report.Diags, doubts...), p.book.Next()
 	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget, Online: p.online(ctx)}
 	in.LastGood = hold.NewLastGood(from.branch, history, &p.memory.lastGood)
 	in.Objects, err = hold.Replace(inputs, in.LastGood)

@@ -75,7 +75,7 @@ func (p *pass) propose(ctx context.Context, from *start, c *plan.Change, out *pu
 			err = p.describe(c, from.inputs, publish.Dry{RepoURL: p.output.URL(), Commit: dry})
 		}
 	case stands:
-		p.report.Changes, err = c.Files()
+		err = p.explain(c)
 	}
 	if err != nil || c.Refused != nil || p.options.DryRun {
 		return err

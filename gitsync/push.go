@@ -3,7 +3,6 @@ package gitsync
 import (
 	"context"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/gitsync/publish"
@@ -53,18 +52,39 @@ func (p *pass) describe(c *plan.Change, inputs *publish.Inputs, dry publish.Dry)
 	if err != nil || c.Refused != nil {
 		return err
 	}
-	var warnings diag.List
-	if warnings, err = c.StaleSecrets(); err != nil {
+	if err := p.explain(c); err != nil {
 		return err
 	}
-	p.report.Diags = append(p.report.Diags, warnings...)
-	p.report.Changes, err = c.Files()
-	return err
+	p.report.Diags = append(p.report.Diags, c.StaleSecrets()...)
+	return nil
 }
+
+// explain reports what changes, and what it means. A pass that pushes keeps nothing of it: the commit says it.
+func (p *pass) explain(c *plan.Change) (err error) {
+	if err = c.Compare(); err != nil {
+		return err
+	}
+	if p.report.Changes, err = c.Files(); err != nil {
+		return err
+	}
+	switch {
+	case p.options.DryRun:
+		p.report.Difference = c.Difference
+	case p.promotes():
+		p.report.Difference = c.Difference.Shorten()
+	}
+	return nil
+}
+
+// maxBriefLines is how many lines of a commit's message are about what it means.
+const maxBriefLines = 30
 
 // messageData is what the templates of messages are given.
 func messageData(inputs *publish.Inputs, c *plan.Change) pipeline.Message {
 	data := inputs.MessageData()
+	if c.Difference != nil && !c.Difference.IsEmpty() {
+		data.Difference = c.Difference.Brief(maxBriefLines)
+	}
 	for state, list := range map[plan.UnitState]*[]string{plan.UnitAdded: &data.Added, plan.UnitChanged: &data.Changed, plan.UnitRemoved: &data.Removed, plan.UnitHeld: &data.Held} {
 		*list = c.UnitsWith(state)
 	}

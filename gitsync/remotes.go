@@ -27,7 +27,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	}
 	first := s.output == nil
 	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first && reflect.DeepEqual(creds.Verify, s.creds.Verify)
-	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {
+	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && reflect.DeepEqual(creds.Charts, s.creds.Charts) && slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {
 		return nil
 	}
 	var verify []*signature.Verifier
@@ -55,6 +55,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	old := s.remotes
 	s.remotes, s.creds, s.sign = next, creds, sign
 	s.use(perSource, verify)
+	s.book.Use(chartRepositories(s.pipeline.Spec.Charts.Repositories, creds.Charts))
 	old.close() // repositories that both use stay open
 	return nil
 }

@@ -16,7 +16,8 @@ import (
 // renderOptions are what the pipeline says about rendering.
 func renderOptions(s *pipeline.Spec) (generator.Options, error) {
 	out := generator.Options{
-		Compatibility:         manifest.Compatibility(s.Compatibility),
+		Compatibility:         manifest.Compatibility(s.Mode()),
+		Runtime:               generator.Runtime(string(s.Runtime)),
 		Secrets:               secretref.Policy(s.Secrets.Policy),
 		SecretRules:           secretRules(s.Secrets.Rules),
 		RestartOnSecretChange: s.Secrets.RestartOnChange,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/plan"
@@ -27,6 +28,8 @@ type Report struct {
 	Rendered []*generator.Unit
 	// Changes are the files that the commit adds, changes or removes, sorted by path.
 	Changes []plan.FileChange
+	// Difference is what the commit means. It is set by dry runs and by pipelines that propose.
+	Difference *difference.Difference
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
 	Ignored map[string]int
 	Diags   diag.List
@@ -39,6 +42,8 @@ type Report struct {
 	Proposed *Proposal
 	// DryRun says that nothing was pushed.
 	DryRun bool
+	// Again is when the versions of charts are looked up again, and a pass is due although nothing moved. Zero: never.
+	Again time.Time
 	// Stages are the stages of the pass in order. After a lost race, they are those of the last attempt.
 	Stages []Stage
 }

@@ -395,8 +395,40 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("something was pushed:\n%s", out)
 	}
 	i := slices.IndexFunc(report.Changes, func(c plan.FileChange) bool { return c.Path == "a/agent/agent-config.secret.yaml" })
-	if i < 0 || report.Changes[i].Op != "added" || report.Changes[i].Insertions < 10 {
+	if i < 0 || report.Changes[i].Op != "added" || report.Difference.Summary() != "6 objects added" {
 		t.Errorf("%+v", report.Changes)
+	}
+}
+
+// TestTheCommitSaysWhatChanges holds that the message of a commit has what follows from it, above the trailers.
+func TestTheCommitSaysWhatChanges(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("one", twoTeams())
+	r.pass()
+	files := twoTeams()
+	files["in/a/agent.yaml"] = strings.Replace(files["in/a/agent.yaml"], "http://mimir/push", "http://elsewhere/push", 1)
+	r.commit("two", files)
+	report := r.pass()
+	message := r.out("log", "-1", "--format=%B", report.Commit)
+	_, said, _ := strings.Cut(message, ": two\n\n")
+	const want = `1 object changed
+
+pods reload their configuration, without a restart:
+- StatefulSet a/agent
+
+stops sending:
+- instance a/main: to http://mimir/push
+
+starts sending:
+- instance a/main: to http://elsewhere/push
+
+Agentry-Source-Repo: `
+	if !strings.HasPrefix(said, want) {
+		t.Errorf("message:\n%s", message)
+	}
+	if report.Difference != nil {
+		t.Error("a pass that pushes keeps the difference")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -29,6 +30,7 @@ type Credentials struct {
 	Output  transport.Auth      // writes the output, and reads it if it is not a source
 	Signing signature.Key       // signs the commits, if there is one
 	Verify  []signature.Keyring // the keys of each source; an empty keyring accepts any commit
+	Charts  []chart.Access      // of the repositories of charts, in the pipeline's order
 }
 
 // Options decide how passes are made, not their results.
@@ -44,6 +46,10 @@ type Options struct {
 	Batches *publish.Batches `json:"-"`
 	// Charts renders Helm charts, and outlives the Syncer. Default: processes that the Syncer owns.
 	Charts *helm.Workers `json:"-"`
+	// ChartStore keeps charts that are fetched, and outlives the Syncer. Default: one in the folder of the Pool.
+	ChartStore *chart.Store `json:"-"`
+	// KeepCharts looks up only charts that are new, and uses the versions that are pinned of others.
+	KeepCharts bool
 	// Version of agentry, for the trailers of commits.
 	Version string
 	// DryRun does everything except the push, and counts changed lines.
@@ -51,7 +57,7 @@ type Options struct {
 	// Heads replace refs of sources in dry runs, by the index of the source, to show what merging them would change.
 	// Nothing else differs: the stand-ins are the same.
 	Heads map[int]repo.Ref
-	// Review fills Report.Rendered with the agents' configurations, without secrets. It needs DryRun.
+	// Review fills Report.Rendered. It needs DryRun.
 	Review bool
 	// AllowDeletions is the full id of an input commit to which the deletion guard does not apply.
 	AllowDeletions string
@@ -79,6 +85,7 @@ type Syncer struct {
 	sign    signature.Func // nil: commits are not signed
 	own     *repo.Pool     // nil if Options has one
 	charts  *helm.Workers  // nil if Options has them
+	book    *chart.Book    // of the charts that are fetched
 	batches *publish.Batches
 	memory  memory
 	seen    plumbing.Hash // the last tip of the output branch that was as this pipeline renders it; zero: none
@@ -108,6 +115,9 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		s.charts = helm.NewWorkers(helm.Options{})
 		s.options.Charts = s.charts
 	}
+	if opts.ChartStore == nil {
+		s.options.ChartStore = chart.NewStore(chart.Options{Folder: filepath.Join(s.options.Pool.Dir(), "charts")})
+	}
 	if s.batches = opts.Batches; s.batches == nil {
 		s.batches = publish.NewBatches(0)
 	}
@@ -120,8 +130,12 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 	if s.render, err = renderOptions(spec); err != nil {
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
+	if s.book, err = newBook(s.options, spec.Charts.Update); err != nil {
+		return nil, fmt.Errorf("pipeline %s: charts.update %w", p.Metadata.Name, err)
+	}
+	charts := &chart.Renderer{Workers: s.options.Charts, Cluster: spec.Cluster, Charts: s.book.Now()}
 	for _, src := range spec.Sources {
-		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: &chart.Renderer{Workers: s.options.Charts, Cluster: spec.Cluster}})
+		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: charts})
 	}
 	if err := s.SetCredentials(creds); err != nil {
 		s.Close()

@@ -2,12 +2,14 @@ package inputs
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
@@ -18,37 +20,44 @@ type Options struct {
 	Source string
 	// Show returns a file's name in diagnostics. Nil leaves it as it is.
 	Show func(name string) string
-	// Open opens the files again when positions are looked for.
-	Open kustomize.Open
-	// Charts renders charts. Nil refuses them.
-	Charts *chart.Renderer
+	roots.Options
 }
 
 // Built is the result of a root.
 type Built struct {
 	Result manifest.Result
 	Bytes  int        // of the documents
-	Reads  tree.Reads // what it depends on
+	Reads  tree.Reads // what it depends on, with the root,
+	Charts chart.Uses // and the charts that are fetched for it
+	root   Root
+}
+
+// Digest is different for results that may differ.
+func (b *Built) Digest() []byte {
+	sum := sha256.Sum256([]byte(b.Reads.Digest() + b.root.Digest() + b.Charts.Digest()))
+	return sum[:]
 }
 
 // Build builds a root. Its objects are parsed as those of a file with the root's name. If it cannot be built, it is like
 // a file that cannot be read. An error is about reading the files.
-func Build(ctx context.Context, files tree.Files, root Root, opts Options) (Built, error) {
+func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, error) {
 	show := opts.Show
 	if show == nil {
 		show = func(name string) string { return name }
 	}
 	t := tree.New(ctx, files)
-	docs, err := kustomize.Build(ctx, t, root.Folder, opts.Open, opts.Charts)
+	var uses chart.Uses
+	opts.Charts, uses = opts.Charts.Noting()
+	docs, err := r.Build(ctx, t, opts.Options)
 	failed, isFailed := errors.AsType[*kustomize.Error](err)
 	if err != nil && !isFailed {
 		return Built{}, err
 	}
-	out := Built{Reads: t.Reads()}
+	out := Built{Reads: t.Reads(), Charts: uses, root: r}
 	if isFailed {
 		d := failed.Diagnostic
-		if d.Source = opts.Source; d.File != root.Name && d.File != root.Folder {
-			d.BuiltBy = show(root.Name)
+		if d.Source = opts.Source; d.File != r.Name && d.File != r.Folder && (r.By == nil || d.Object != r.By.Object) {
+			d.BuiltBy = show(r.Name)
 		}
 		d.File = show(d.File)
 		out.Result = manifest.Result{Diags: diag.List{d}, Broken: 1}
@@ -58,7 +67,10 @@ func Build(ctx context.Context, files tree.Files, root Root, opts Options) (Buil
 		out.Bytes += len(docs[i].Text)
 		docs[i].Origin = shown{docs[i].Origin, show}
 	}
-	out.Result = manifest.ParseBuilt(manifest.File{Source: opts.Source, Path: show(root.Name)}, docs, opts.Manifest)
+	if r.Namespace != "" {
+		opts.Manifest = opts.Manifest.In(r.Namespace)
+	}
+	out.Result = manifest.ParseBuilt(manifest.File{Source: opts.Source, Path: show(r.Name)}, docs, opts.Manifest)
 	return out, nil
 }
 

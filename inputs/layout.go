@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
@@ -23,17 +25,28 @@ const (
 	Plain Mode = "plain"
 	// Kustomize builds the paths, each of which must have a kustomization.
 	Kustomize Mode = "kustomize"
+	// Flux follows the Kustomizations of Flux that the paths give.
+	Flux Mode = "flux"
+	// ArgoCD follows the Applications and ApplicationSets of Argo CD that the paths give.
+	ArgoCD Mode = "argocd"
 )
 
 // Modes returns all modes.
-func Modes() []string { return []string{string(Auto), string(Plain), string(Kustomize)} }
+func Modes() []string {
+	return []string{string(Auto), string(Plain), string(Kustomize), string(Flux), string(ArgoCD)}
+}
 
-// Layout says which folders are roots, and which files belong to kustomizations. It is immutable.
+// IgnoredChart is the kind by which charts are counted among what is not read.
+const IgnoredChart = "Helm chart"
+
+// Layout says which folders are roots, and which files belong to kustomizations or charts. It is immutable.
 type Layout struct {
-	Roots   []Root          // by name
-	covered map[string]bool // folders with kustomizations, and files that kustomizations name
-	reads   tree.Reads      // of the search for kustomizations
-	refs    map[string]refs // of kustomizations, by folder
+	Roots        []Root          // by name
+	ChartFolders []string        // of which nothing is read
+	covered      map[string]bool // folders with kustomizations, and files that kustomizations name
+	reads        tree.Reads      // of the search for kustomizations
+	refs         map[string]refs // of kustomizations, by folder
+	seen         map[string]seen // what roots give that are followed, by their digests
 }
 
 // All returns the roots, of which a nil layout has none.
@@ -47,11 +60,8 @@ func (l *Layout) All() []Root {
 // Files returns the files that a root is made of, as far as kustomizations name them.
 func (l *Layout) Files(r Root) []string { return slices.Sorted(maps.Keys(l.refs[r.Folder].Files)) }
 
-// Root is a folder that is built.
-type Root struct {
-	Folder string
-	Name   string // of its kustomization, which is the name of its result
-}
+// Root is what is built.
+type Root = roots.Root
 
 // refs are what a kustomization refers to.
 type refs struct {
@@ -59,7 +69,7 @@ type refs struct {
 	reads tree.Reads
 }
 
-// Covers reports whether a file belongs to a kustomization, and is not read as it is.
+// Covers reports whether a file belongs to a kustomization or a chart, and is not read as it is.
 func (l *Layout) Covers(name string) bool {
 	if l == nil || len(l.covered) == 0 {
 		return false
@@ -102,29 +112,29 @@ type Search struct {
 	Mode  Mode
 	// Skip, if it is not nil, reports whether a folder is not searched.
 	Skip func(folder string) bool
+	// Options say how roots are built that are followed.
+	Options roots.Options
+	// Repositories say where the repositories are that custom resources name.
+	Repositories roots.Repositories
 	// Before, if it is not nil, is the layout of other files, of which Changed differ. It makes the search faster.
 	Before  *Layout
 	Changed []tree.Change
 }
 
 // Find finds the roots. As for Flux, a path with a kustomization is a root, and what lies below it belongs to it. In a
-// path without one, each folder with one is a root, except a base of others: Flux would apply it twice. The layout is nil
-// if nothing is built.
+// path without one, each folder with one is a root, except a base of others: Flux would apply it twice. A folder with a Helm
+// chart is not searched: its files are templates and values.
 func (s Search) Find(ctx context.Context) (*Layout, error) {
-	if s.Mode == Plain || s.Mode == "" {
-		return nil, nil
-	}
-	if s.Before != nil && s.Before.isSame(s.Files, s.Changed) {
+	if s.Before != nil && s.Before.isSame(s) {
 		return s.Before, nil
 	}
-	r := search{Search: s, ctx: ctx, tree: tree.New(ctx, s.Files),
-		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}}, named: map[string]bool{}, found: map[string]string{}}
-	for _, p := range s.Paths {
-		if err := r.path(path.Clean(p)); err != nil {
-			return nil, err
-		}
+	r := search{Search: s, ctx: ctx, tree: tree.ForSearch(ctx, s.Files),
+		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]seen{}}, named: map[string]bool{}, found: map[string]string{}}
+	find := r.search
+	if w := s.walk(); w.follow != nil {
+		find = func() error { return r.follow(w) }
 	}
-	if err := r.choose(); err != nil {
+	if err := find(); err != nil {
 		return nil, err
 	}
 	r.layout.reads = r.tree.Reads()
@@ -132,16 +142,32 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 }
 
 // isSame reports whether a search would find the same again.
-func (l *Layout) isSame(files tree.Files, changed []tree.Change) bool {
-	if !l.reads.Same(files, changed) {
+func (l *Layout) isSame(s Search) bool {
+	if !l.reads.Same(s.Files, s.Changed) {
 		return false
 	}
 	for _, r := range l.refs {
-		if !r.reads.Same(files, changed) {
+		if !r.reads.Same(s.Files, s.Changed) {
+			return false
+		}
+	}
+	for _, r := range l.seen {
+		if !r.isSame(s) {
 			return false
 		}
 	}
 	return true
+}
+
+// Charts are those that the search for roots fetches.
+func (l *Layout) Charts() chart.Uses {
+	out := chart.Uses{}
+	if l != nil {
+		for _, r := range l.seen {
+			maps.Copy(out, r.charts)
+		}
+	}
+	return out
 }
 
 // search is one run of a [Search].
@@ -152,6 +178,16 @@ type search struct {
 	layout *Layout
 	named  map[string]bool   // folders that are paths themselves
 	found  map[string]string // folders with their kustomizations
+}
+
+// search looks for kustomizations in the paths.
+func (s *search) search() error {
+	for _, p := range s.Paths {
+		if err := s.path(path.Clean(p)); err != nil {
+			return err
+		}
+	}
+	return s.choose()
 }
 
 // path searches a path that is named.
@@ -168,10 +204,7 @@ func (s *search) path(name string) error {
 
 // folder searches a folder and those below it.
 func (s *search) folder(dir string, isNamed bool) error {
-	name, err := kustomize.Find(s.tree, dir)
-	if failed, ok := errors.AsType[*kustomize.Error](err); ok {
-		name, err = failed.File, nil // Build says what is wrong
-	}
+	name, err := s.kustomization(dir)
 	if err != nil {
 		return infrastructure(err)
 	}
@@ -186,6 +219,11 @@ func (s *search) folder(dir string, isNamed bool) error {
 	if err != nil {
 		return infrastructure(err)
 	}
+	if slices.Contains(entries, tree.Entry{Name: chart.FileName}) {
+		s.layout.ChartFolders = append(s.layout.ChartFolders, dir)
+		s.layout.covered[dir] = true
+		return nil
+	}
 	for _, e := range entries {
 		below := path.Join(dir, e.Name)
 		if !e.IsDir || strings.HasPrefix(e.Name, ".") || s.Skip != nil && s.Skip(below) {
@@ -198,9 +236,21 @@ func (s *search) folder(dir string, isNamed bool) error {
 	return nil
 }
 
-// infrastructure drops errors about what is not there.
+// kustomization returns the kustomization of a folder, or "" if there is none that is built.
+func (s *search) kustomization(dir string) (string, error) {
+	if s.Mode == Plain || s.Mode == "" {
+		return "", nil
+	}
+	name, err := kustomize.Find(s.tree, dir)
+	if failed, ok := errors.AsType[*kustomize.Error](err); ok {
+		return failed.File, nil // Build says what is wrong
+	}
+	return name, err
+}
+
+// infrastructure drops errors about what is not there, or is reported when it is read.
 func infrastructure(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, tree.ErrOutside) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, tree.ErrOutside) {
 		return nil
 	}
 	return err
@@ -227,7 +277,7 @@ func (s *search) choose() error {
 	}
 	reached := map[string]bool{}
 	add := func(dir string) {
-		s.layout.Roots = append(s.layout.Roots, Root{dir, s.found[dir]})
+		s.layout.Roots = append(s.layout.Roots, Root{Folder: dir, Name: s.found[dir]})
 		for base := range s.layout.refs[dir].Folders {
 			reached[base] = true
 		}

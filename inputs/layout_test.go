@@ -69,6 +69,18 @@ func TestRootsAreWhatFluxWouldApply(t *testing.T) {
 			repository(map[string]string{"a": "resources: [x.yaml]"}, "a/x.yaml"),
 			[]string{"."}, inputs.Plain, nil, []string{"a/kustomization.yaml", "a/x.yaml"},
 		},
+		"a Helm chart": {
+			repository(map[string]string{"charts/app/files": "resources: [x.yaml]"}, "charts/app/Chart.yaml", "charts/app/values.yaml", "charts/app/templates/x.yaml", "charts/y.yaml"),
+			[]string{"."}, inputs.Auto, nil, []string{"charts/y.yaml"},
+		},
+		"a Helm chart if nothing is built": {
+			repository(map[string]string{"a": "resources: [x.yaml]"}, "a/chart/Chart.yaml", "a/chart/templates/x.yaml", "a/Chart.yaml/x.yaml"),
+			[]string{"a"}, inputs.Plain, nil, []string{"a/Chart.yaml/x.yaml", "a/kustomization.yaml"},
+		},
+		"a Helm chart beside a kustomization": {
+			repository(map[string]string{"a": "resources: [x.yaml]"}, "a/Chart.yaml"),
+			[]string{"a"}, inputs.Auto, []string{"a"}, nil,
+		},
 		"a hidden folder": {
 			repository(map[string]string{".github": "resources: [x.yaml]", "a": "resources: [x.yaml]"}, "a/x.yaml"),
 			[]string{"."}, inputs.Auto, []string{"a"}, []string{".github/kustomization.yaml"},
@@ -78,6 +90,11 @@ func TestRootsAreWhatFluxWouldApply(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
+		}
+		for _, folder := range layout.ChartFolders {
+			if !layout.Covers(folder + "/values.yaml") {
+				t.Errorf("%s: files of the chart %s are read", name, folder)
+			}
 		}
 		var roots, plain []string
 		for _, r := range layout.All() {

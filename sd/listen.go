@@ -1,82 +1,13 @@
 package sd
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"log/slog"
-	"net"
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 )
-
-const (
-	headerTimeout   = 5 * time.Second
-	writeTimeout    = time.Minute // for the slowest consumer of the largest document
-	idleTimeout     = 2 * time.Minute
-	shutdownTimeout = 20 * time.Second
-	maxHeaderBytes  = 16 << 10
-)
-
-// Listener is an address where a handler is served, over TLS if that is set.
-type Listener struct {
-	net.Listener
-	Handler http.Handler
-	TLS     *tls.Config
-}
-
-// Serve serves until ctx ends. Then it accepts no more requests and finishes those that were begun. An
-// error of one listener ends all.
-func Serve(ctx context.Context, log *slog.Logger, listeners ...Listener) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var (
-		running sync.WaitGroup
-		mu      sync.Mutex
-		failed  error
-	)
-	for _, l := range listeners {
-		server := newServer(l, log)
-		running.Go(func() {
-			if err := serve(server, l); !errors.Is(err, http.ErrServerClosed) {
-				mu.Lock()
-				failed = errors.Join(failed, err)
-				mu.Unlock()
-				cancel()
-			}
-		})
-		running.Go(func() {
-			<-ctx.Done()
-			bounded, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-			defer done()
-			if server.Shutdown(bounded) != nil {
-				_ = server.Close() // A client reads too slowly to wait for.
-			}
-		})
-	}
-	running.Wait()
-	return failed
-}
-
-func newServer(l Listener, log *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler: l.Handler, TLSConfig: l.TLS, MaxHeaderBytes: maxHeaderBytes,
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // These are errors of clients.
-	}
-}
-
-func serve(server *http.Server, l Listener) error {
-	if l.TLS != nil {
-		return server.ServeTLS(l.Listener, "", "")
-	}
-	return server.Serve(l.Listener)
-}
 
 // ServerTLS makes the settings of a listener from files that may change: each new connection uses
 // their present contents. With clientCAs, a client must have a certificate of one of them, or be

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentry-dev/agentry/internal/httpserver"
 	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
@@ -56,7 +57,7 @@ func TestTLSFollowsItsFiles(t *testing.T) {
 	done := make(chan error, 1)
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 	go func() {
-		done <- Serve(ctx, slog.New(slog.DiscardHandler), Listener{listener, hello, ServerTLS(certificate.Load, clients.Load)})
+		done <- httpserver.Serve(ctx, slog.New(slog.DiscardHandler), time.Minute, httpserver.Listener{Listener: listener, Handler: hello, TLS: ServerTLS(certificate.Load, clients.Load)})
 	}()
 	ask := func(trust *authority, with *tls.Certificate) bool {
 		t.Helper()
@@ -87,49 +88,6 @@ func TestTLSFollowsItsFiles(t *testing.T) {
 	}
 	if ask(theirs, foreign) {
 		t.Error("still served")
-	}
-}
-
-func TestRequestsAreEndedBeforeServeReturns(t *testing.T) {
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		cancel()
-		time.Sleep(50 * time.Millisecond)
-		_, _ = io.WriteString(w, "whole")
-	})
-	done := make(chan error, 1)
-	go func() {
-		done <- Serve(ctx, slog.New(slog.DiscardHandler), Listener{Listener: listener, Handler: slow})
-	}()
-	response, err := http.Get("http://" + listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if body, err := io.ReadAll(response.Body); err != nil || string(body) != "whole" {
-		t.Errorf("%q %v", body, err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
-func TestOneBrokenListenerEndsAll(t *testing.T) {
-	var listeners []Listener
-	for range 2 {
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		listeners = append(listeners, Listener{Listener: l, Handler: http.NotFoundHandler()})
-	}
-	_ = listeners[0].Close()
-	if err := Serve(t.Context(), slog.New(slog.DiscardHandler), listeners...); err == nil {
-		t.Error("no error")
 	}
 }
 

@@ -13,7 +13,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/agentry-dev/agentry/internal/httpserver"
 	"github.com/agentry-dev/agentry/test/sd/rig"
 )
 
@@ -152,7 +154,7 @@ func (r *world) guarded(config *tls.Config, token string) uint16 {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- Serve(ctx, slog.New(slog.DiscardHandler), Listener{listener, requireBearer(func() string { return token }, proxy), config})
+		done <- httpserver.Serve(ctx, slog.New(slog.DiscardHandler), time.Minute, httpserver.Listener{Listener: listener, Handler: requireBearer(func() string { return token }, proxy), TLS: config})
 	}()
 	r.Cleanup(func() {
 		cancel()

@@ -3,6 +3,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -18,6 +20,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	env := cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv}
 	os.Stderr = nil // kustomize's library writes warnings there, past env
+	log.SetOutput(io.Discard)
 	code := cli.Run(ctx, os.Args, env)
 	stop()
 	os.Exit(code)

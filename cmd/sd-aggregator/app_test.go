@@ -3,13 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/agentry-dev/agentry/internal/httpserver"
 )
 
 func TestWrongUsage(t *testing.T) {
@@ -89,7 +94,9 @@ func (o *output) find(pattern *regexp.Regexp) []string {
 	return pattern.FindStringSubmatch(o.text.String())
 }
 
-func TestItServesUntilItIsStopped(t *testing.T) {
+// started starts the program, and returns its two addresses and what stops it, with its exit code.
+func started(t *testing.T) (listen, admin string, stop func() int) {
+	t.Helper()
 	t.Setenv("AGENTRY_SD_DNS", "ns/ga=sd-aggregator.invalid:80") // No such name, by RFC 6761.
 	ctx, cancel := context.WithCancel(t.Context())
 	var log output
@@ -97,18 +104,23 @@ func TestItServesUntilItIsStopped(t *testing.T) {
 	go func() {
 		done <- run(ctx, []string{"sd-aggregator", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, io.Discard, &log)
 	}()
-	started := regexp.MustCompile(`listen=(\S+) admin=(\S+)`)
+	addresses := regexp.MustCompile(`listen=(\S+) admin=(\S+)`)
 	for range 500 {
-		if log.find(started) != nil {
+		if log.find(addresses) != nil {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	found := log.find(started)
+	found := log.find(addresses)
 	if found == nil {
 		t.Fatal("never started")
 	}
-	for _, url := range []string{found[1] + "/", found[2] + "/healthz"} {
+	return found[1], found[2], func() int { cancel(); return <-done }
+}
+
+func TestItServesUntilItIsStopped(t *testing.T) {
+	listen, admin, stop := started(t)
+	for _, url := range []string{listen + "/", admin + "/healthz"} {
 		response, err := http.Get("http://" + url)
 		if err != nil {
 			t.Fatal(err)
@@ -118,8 +130,33 @@ func TestItServesUntilItIsStopped(t *testing.T) {
 			t.Error(url, response.Status)
 		}
 	}
-	cancel()
-	if code := <-done; code != exitDone {
+	if code := stop(); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
+}
+
+// TestConnectionsAreLimited lets one address open as many connections as it can: others are served.
+func TestConnectionsAreLimited(t *testing.T) {
+	listen, _, stop := started(t)
+	defer stop()
+	var last net.Conn
+	for range httpserver.MaxConnections/4 + 1 {
+		conn, err := net.Dial("tcp", listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		last = conn
+	}
+	_ = last.SetReadDeadline(time.Now().Add(3 * time.Second)) // Later, one that sends nothing is closed anyway.
+	if _, err := last.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("an address may have any number of connections")
+	}
+	other := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	client := http.Client{Transport: &http.Transport{DialContext: other.DialContext, DisableKeepAlives: true}}
+	response, err := client.Get("http://" + listen + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/agentry-dev/agentry/sd"
+	"github.com/agentry-dev/agentry/internal/httpserver"
 	"github.com/agentry-dev/agentry/sd/discover"
 	"github.com/agentry-dev/agentry/sd/kubelet"
 )
@@ -111,7 +111,7 @@ func keepKubeletService(ctx context.Context, s kubeletSettings, stderr io.Writer
 	defer running.Wait()
 	defer cancel() // also if the listener fails
 	running.Go(func() { keeper.Run(working) })
-	err = sd.Serve(working, log, sd.Listener{Listener: admin, Handler: keeper.AdminHandler()})
+	err = httpserver.Serve(working, log, grace, httpserver.Listener{Listener: admin, Handler: keeper.AdminHandler()})
 	log.Info("stopped")
 	return err
 }

@@ -8,11 +8,16 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"time"
 
+	"github.com/agentry-dev/agentry/internal/httpserver"
 	"github.com/agentry-dev/agentry/sd"
 	"github.com/agentry-dev/agentry/sd/discover"
 	"github.com/agentry-dev/agentry/sd/rotate"
 )
+
+// grace is how long requests may go on when the program stops: the slowest consumer reads a large document.
+const grace = 20 * time.Second
 
 // serve runs the aggregator until ctx ends.
 func serve(ctx context.Context, s settings, stderr io.Writer) error {
@@ -51,9 +56,9 @@ func serve(ctx context.Context, s settings, stderr io.Writer) error {
 	defer running.Wait()
 	defer cancel() // also if a listener fails
 	running.Go(func() { aggregator.Run(working) })
-	err = sd.Serve(working, log,
-		sd.Listener{Listener: listener, Handler: aggregator.Handler(guard.token), TLS: guard.tls},
-		sd.Listener{Listener: admin, Handler: aggregator.AdminHandler()})
+	err = httpserver.Serve(working, log, grace,
+		httpserver.Listener{Listener: listener, Handler: aggregator.Handler(guard.token), TLS: guard.tls},
+		httpserver.Listener{Listener: admin, Handler: aggregator.AdminHandler()})
 	log.Info("stopped")
 	return err
 }

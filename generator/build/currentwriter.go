@@ -24,6 +24,9 @@ func (w writer) today(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 		BasicAuth: s.BasicAuth, Authorization: s.Authorization, OAuth2: s.OAuth2, BearerTokenFile: s.BearerTokenFile,
 		TLS: s.TLSConfig, Proxy: proxy, FollowRedirects: s.FollowRedirects, EnableHTTP2: s.EnableHTTP2,
 	})
+	if s.OAuth2 != nil {
+		w.report.literalFields(w.in, w.path+".oauth2.endpointParams", s.OAuth2.EndpointParams, endpointHint)
+	}
 	var methods []string
 	if out.HTTPAuth != (model.HTTPAuth{}) {
 		methods = append(methods, "credentials of HTTP")

@@ -21,46 +21,45 @@ type file struct{ path, name string }
 // filesOf returns the fields of an object that name files of the agent's pod, as credentials, as
 // certificates to trust or as lists of targets.
 func filesOf(o *manifest.Object) (out []file) {
-	add := func(path, name string) {
+	add := func(name string, path ...string) {
 		if name != "" {
-			out = append(out, file{path, name})
+			out = append(out, file{strings.Join(path, ""), name})
 		}
 	}
-	client := func(path, token string, t *monitoringv1.TLSConfig) {
-		add(path+".bearerTokenFile", token)
+	client := func(token string, t *monitoringv1.TLSConfig, list, index, end string) {
+		add(token, list, index, end, ".bearerTokenFile")
 		if t != nil {
-			add(path+".tlsConfig.caFile", t.CAFile)
-			add(path+".tlsConfig.certFile", t.CertFile)
-			add(path+".tlsConfig.keyFile", t.KeyFile)
+			add(t.CAFile, list, index, end, ".tlsConfig.caFile")
+			add(t.CertFile, list, index, end, ".tlsConfig.certFile")
+			add(t.KeyFile, list, index, end, ".tlsConfig.keyFile")
 		}
 	}
 	switch v := o.Value.(type) {
 	case *monitoringv1.ServiceMonitor:
 		for i := range v.Spec.Endpoints {
 			ep := &v.Spec.Endpoints[i]
-			client("spec.endpoints["+strconv.Itoa(i)+"]", ep.BearerTokenFile, ep.TLSConfig)
+			client(ep.BearerTokenFile, ep.TLSConfig, "spec.endpoints[", strconv.Itoa(i), "]")
 		}
 	case *promv1alpha1.ScrapeConfig:
 		for i := range v.Spec.FileSDConfigs {
 			for n, name := range v.Spec.FileSDConfigs[i].Files {
-				add("spec.fileSDConfigs["+strconv.Itoa(i)+"].files["+strconv.Itoa(n)+"]", string(name))
+				add(string(name), "spec.fileSDConfigs[", strconv.Itoa(i), "].files[", strconv.Itoa(n), "]")
 			}
 		}
 	case *v1alpha1.IntegrationMonitor:
-		client("spec", "", v.Spec.TLSConfig.Prometheus())
+		client("", v.Spec.TLSConfig.Prometheus(), "spec", "", "")
 	case *v1alpha1.MetricsInstance:
 		for i := range v.Spec.RemoteWrite {
 			w := &v.Spec.RemoteWrite[i]
-			at := "spec.remoteWrite[" + strconv.Itoa(i) + "]"
-			client(at, w.BearerTokenFile, w.TLSConfig)
+			client(w.BearerTokenFile, w.TLSConfig, "spec.remoteWrite[", strconv.Itoa(i), "]")
 			if w.Authorization != nil {
-				add(at+".authorization.credentialsFile", w.Authorization.CredentialsFile)
+				add(w.Authorization.CredentialsFile, "spec.remoteWrite[", strconv.Itoa(i), "].authorization.credentialsFile")
 			}
 		}
 	case *v1alpha1.LogsInstance:
 		for i := range v.Spec.Clients {
 			c := &v.Spec.Clients[i]
-			client("spec.clients["+strconv.Itoa(i)+"]", c.BearerTokenFile, c.TLSConfig.Prometheus())
+			client(c.BearerTokenFile, c.TLSConfig.Prometheus(), "spec.clients[", strconv.Itoa(i), "]")
 		}
 	}
 	return out

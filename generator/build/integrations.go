@@ -76,6 +76,7 @@ func lists(pod []running) *model.Integrations {
 			out.Lists = append(out.Lists, model.IntegrationList{Name: r.Name})
 		}
 		out.Lists[i].Configs = append(out.Lists[i].Configs, r.Config)
+		out.Lists[i].Origins = append(out.Lists[i].Origins, model.Origin{Object: r.object.Ref(), Path: "spec"})
 	}
 	for _, r := range pod {
 		for _, ref := range r.MetricsInstances {

@@ -24,6 +24,13 @@ func (r *reports) literal(in secretref.Scope, path, what, hint string) {
 	}
 }
 
+// literalVariables refuses an object into which variables of Flux, or values of a chart, put values of Secrets.
+func (r *reports) literalVariables(in secretref.Scope) {
+	for _, name := range in.Object().SecretVariables() {
+		r.literal(in, "", name+" puts the value of a Secret into it,", "move the value to a ConfigMap if it is not secret, or refer to the Secret in the object")
+	}
+}
+
 // literalURL refuses a URL that contains a credential.
 func (r *reports) literalURL(in secretref.Scope, path, url, hint string) {
 	if credential.InURL(url) {
@@ -44,6 +51,9 @@ func (r *reports) literalFields(in secretref.Scope, path string, fields map[stri
 
 // literalsOfRequests refuses the credentials among the parameters of a job's requests.
 func (r *reports) literalsOfRequests(in secretref.Scope, job *model.ScrapeConfig) {
+	if len(job.Params) == 0 && job.OAuth2 == nil {
+		return // as most jobs
+	}
 	path := job.Origin.Path
 	for _, name := range slices.Sorted(maps.Keys(job.Params)) {
 		if slices.ContainsFunc(job.Params[name], func(value string) bool { return credential.InField(name, value) }) {
@@ -80,7 +90,9 @@ func (r *reports) literalsOfContainers(in secretref.Scope, path string, list []c
 // literalsOfJob refuses the credentials in the URLs of a job. In mode current [scrape.HTTPClient] does.
 func (r *reports) literalsOfJob(in secretref.Scope, job *model.ScrapeConfig) {
 	path := job.Origin.Path
-	r.literalURL(in, path+".proxyUrl", job.ProxyURL, scrape.ProxyHint)
+	if job.ProxyURL != "" {
+		r.literalURL(in, path+".proxyUrl", job.ProxyURL, scrape.ProxyHint)
+	}
 	if job.OAuth2 != nil {
 		r.literalURL(in, path+".oauth2.tokenUrl", job.OAuth2.TokenURL, scrape.LeaveOutHint)
 	}

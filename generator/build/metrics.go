@@ -2,7 +2,6 @@ package build
 
 import (
 	"slices"
-	"strconv"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	promv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
@@ -222,7 +221,7 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 	var out []*model.ScrapeConfig
 	add := func(job *model.ScrapeConfig, findings []diag.Finding) {
 		b.report.found(o, findings...)
-		job.Origin = model.Origin{Object: o.Ref(), Path: endpointPath(o.Kind, len(out))}
+		job.Origin.Object = o.Ref()
 		if !b.current {
 			b.report.literalsOfJob(in, job)
 		}
@@ -247,15 +246,4 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 		}
 	}
 	return out
-}
-
-// endpointPath returns the path in a monitor that its i-th job is built from.
-func endpointPath(kind string, i int) string {
-	switch kind {
-	case "ServiceMonitor":
-		return "spec.endpoints[" + strconv.Itoa(i) + "]"
-	case "PodMonitor":
-		return "spec.podMetricsEndpoints[" + strconv.Itoa(i) + "]"
-	}
-	return "spec"
 }

@@ -49,6 +49,17 @@ func (r *Result) Jobs() map[manifest.ID]int {
 	return out
 }
 
+// All returns the configurations of all pods. Some may be nil.
+func (r *Result) All() []*model.Config {
+	all := []*model.Config{r.Metrics, r.Logs}
+	for _, in := range [...]*Integrations{r.Deployment, r.DaemonSet} {
+		if in != nil {
+			all = append(all, in.Config)
+		}
+	}
+	return all
+}
+
 // Check checks the configurations with check, a runtime's, and replaces each with what check returns.
 func (r *Result) Check(check func(*model.Config) (*model.Config, []model.Finding)) {
 	one := func(c *model.Config) *model.Config {

@@ -28,7 +28,7 @@ func Topics() []Topic {
 		{Title: "Integrations", Codes: integrationCodes()},
 		{Title: "IntegrationMonitors", Codes: monitorCodes()},
 		{Title: "Pods", Codes: podCodes()},
-		{Title: "Git and the inputs", Codes: sourceCodes()},
+		{Title: "Git and the inputs", Codes: append(sourceCodes(), chartCodes()...)},
 		{Title: "Git and the output branch", Codes: outputCodes()},
 		{Title: "The pipeline file", Codes: pipelineCodes()},
 	}
@@ -57,20 +57,20 @@ func Lookup(code Code) (CodeInfo, bool) {
 func (c Code) Severities() []Severity {
 	switch c {
 	case BooleanKey, UnknownKind, PlainManifests, FluxVariable,
-		SelectsNothing, UnknownNamespace, MissingServiceAccount, SelectedTwice, RendersNothing, NotRendered, EnforcedLabel, OptionalMissing,
-		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError,
+		SelectsNothing, UnknownNamespace, MissingServiceAccount, MissingPermission, SelectedTwice, RendersNothing, NotRendered, EnforcedLabel, OptionalMissing,
+		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError, NeededAtStart,
 		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, PodWarning,
-		Drift, NoteRefused, InlinedSecretChanged, PipelineKept:
+		Drift, NoteRefused, InlinedSecretChanged, PipelineKept, ChartUnreachable:
 		return []Severity{Warning}
 	case DefaultNamespace, OldIntegrationName, StopsTheOthers:
 		return []Severity{Info}
-	case MissingTargetNamespace, ReadsAgentFile:
+	case MissingTargetNamespace, ReadsAgentFile, RuntimeDiffers:
 		return []Severity{Warning, Info}
 	case EmptyInput, NoAgent, UnknownField, InvalidMetadata, InvalidSecret, DuplicateObject, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
 		IncompleteAuth, MissingSecret, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
 		SourcePathMissing, PipelineInvalid, FileAccessDenied:
 		return []Severity{Error, Warning}
-	case InvalidSetting:
+	case InvalidSetting, UnappliedPatch:
 		return []Severity{Error, Warning, Info}
 	}
 	return []Severity{Error}

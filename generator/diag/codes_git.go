@@ -3,6 +3,8 @@ package diag
 // Codes of a pass from Git to Git.
 const (
 	SourceUnreachable    Code = "source-unreachable"
+	ChartUnreachable     Code = "chart-unreachable"
+	ChartChanged         Code = "chart-changed"
 	CommitUnsigned       Code = "commit-unsigned"
 	CommitUntrusted      Code = "commit-untrusted"
 	SourcePathMissing    Code = "source-path-missing"
@@ -20,6 +22,24 @@ const (
 	SecretsHeld          Code = "secrets-held"
 	InlinedSecretChanged Code = "inlined-secret-changed"
 )
+
+// chartCodes documents what is found while charts are looked up.
+func chartCodes() []CodeInfo {
+	return []CodeInfo{
+		{
+			Code:    ChartUnreachable,
+			Summary: "The repository of a chart could not be asked which version is meant now.",
+			Help: "The version that was rendered last goes on, and the repository is asked again after a minute. Check its URL, the network and the credentials in `charts.repositories`. " +
+				"A chart that was never rendered, or is not in the cache either, is an error of what needs it (build-failed).",
+		},
+		{
+			Code:    ChartChanged,
+			Summary: "A repository gives another archive for a version of a chart that was rendered before.",
+			Help: "The archive that was rendered goes on. Somebody replaced a published version, by mistake or on purpose: ask its owner. " +
+				"If the new archive is right, take the next version, or write the same one in another way (`=1.2.0` for `1.2.0`): that is looked up anew.",
+		},
+	}
+}
 
 // sourceCodes documents what is found while input commits are read.
 func sourceCodes() []CodeInfo {

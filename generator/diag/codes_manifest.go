@@ -27,6 +27,7 @@ const (
 	EncryptedFile    Code = "encrypted-file"
 	DuplicateObject  Code = "duplicate-object"
 	FluxVariable     Code = "flux-variable"
+	UnappliedPatch   Code = "patch-not-applied"
 )
 
 // manifestCodes documents what is found while manifests are read.
@@ -82,6 +83,8 @@ func manifestCodes() []CodeInfo {
 			"Nobody knows what it holds, so no object that may be in it counts as deleted. Hide it with .sourceignore if it is no manifest."},
 		{DuplicateObject, "Two documents define the same object.",
 			"Nobody can know which one is meant, so neither is used; the last good version stays. Remove one of them. Namespaces with the same labels are one." + unused},
+		{UnappliedPatch, "A patch stands where no kustomization names it.",
+			"A strategic merge patch with directives such as $patch, or a JSON patch (RFC 6902), changes an object that stands elsewhere. It is not read as an object, and changes nothing until a kustomization names it in its patches. If it is for another program, hide it with .sourceignore. With build: plain no kustomization is built, and every patch is one that changes nothing." + leftOut},
 		{FluxVariable, "A variable such as ${CLUSTER} stands in a field, and nothing replaces it.",
 			"Flux replaces such variables when it applies a Kustomization with spec.postBuild. agentry reads the file as it is, so the field would hold the variable's name. Write the value. If it is meant as text, annotate the object with kustomize.toolkit.fluxcd.io/substitute: disabled, as Flux needs it, too."},
 	}

@@ -8,6 +8,7 @@ const (
 	UnknownNamespace       Code = "unknown-namespace"
 	MissingTargetNamespace Code = "namespace-not-defined"
 	MissingServiceAccount  Code = "missing-service-account"
+	MissingPermission      Code = "missing-permission"
 	SelectedTwice          Code = "selected-twice"
 	RendersNothing         Code = "renders-nothing"
 	NotRendered            Code = "field-not-rendered"
@@ -47,6 +48,9 @@ const (
 	LiteralToken           Code = "literal-token"
 	ScrapeConfigsInClear   Code = "scrape-configs-in-clear"
 	FollowsError           Code = "follows-error"
+	NotInRuntime           Code = "not-in-runtime"
+	RuntimeDiffers         Code = "runtime-differs"
+	NeededAtStart          Code = "needed-at-start"
 )
 
 // renderCodes documents what is found while hierarchies are rendered.
@@ -58,6 +62,7 @@ func renderCodes() []CodeInfo {
 		{UnknownNamespace, "A namespace selector uses labels, and some namespaces have no manifest in the inputs.", "Such a namespace counts as having only the label kubernetes.io/metadata.name. Add its Namespace manifest to the inputs."},
 		{MissingTargetNamespace, "A monitor names a namespace that has no manifest and no object in the inputs, although other namespaces have a manifest.", "It is a warning if the name looks like a misspelling of a namespace that is there, else only for information: the namespace may be defined elsewhere. Correct the name in the namespaceSelector, or add the Namespace to the inputs."},
 		{MissingServiceAccount, "A GrafanaAgent names a ServiceAccount that is not in the inputs, although other ones of its namespace are.", "Without it no pod starts. Correct spec.serviceAccountName, or add the ServiceAccount."},
+		{MissingPermission, "The Roles and bindings of the inputs do not let the pods of a GrafanaAgent watch what they discover.", "The agent finds no targets, and logs it. Add the rule that the hint shows; `agentry rbac` prints all that the pods need. Nothing is reported if no binding of the inputs names the ServiceAccount, or if one refers to a role that is not in the inputs."},
 		{SelectedTwice, "Several GrafanaAgents select one instance.", "Each of them runs it: targets are scraped and logs are read once for each of them, and all of it is written. Narrow the selectors, so that only one GrafanaAgent selects the instance."},
 		{RendersNothing, "A GrafanaAgent selects no instance and no integration, so it has no workloads.", "Only its shared Secret is rendered. Set spec.metrics.instanceSelector, or label the instances."},
 		{NotRendered, "A field is set that is not rendered in this compatibility mode, or that no Grafana Agent has.", "The output is the same without it. In compatibility mode operator: the Grafana Agent Operator ignores the field too; mode current may render it. In mode current: the field came with a Prometheus that is newer than the agent's. Remove it, or accept that it has no effect."},
@@ -97,5 +102,8 @@ func renderCodes() []CodeInfo {
 		{LiteralToken, "A custom resource has a credential in clear.", "The policy reference keeps it out of the output. Leave users and passwords out of URLs, and refer to Secrets in the fields beside them. For a bearer token, mount a Secret by spec.secrets and name its file in bearerTokenFile. Headers, parameters, variables and arguments are judged by their names, such as X-Api-Key or DB_PASSWORD: use a field that refers to a Secret, valueFrom, or $(NAME). In the configuration of an integration, use a field that names a file, or ${NAME} with a variable of the container grafana-agent that comes from a Secret (spec.containers)."},
 		{ScrapeConfigsInClear, "additionalScrapeConfigs are configuration and are written to the output in clear.", "Keep credentials out of them: use files and mount the Secrets by spec.secrets of the GrafanaAgent."},
 		{FollowsError, "An object needs another one that has an error.", "It is held together with the other one, or left out. Correct the other one; this one needs no change."},
+		{NotInRuntime, "The chosen runtime cannot run an object, or a setting of one.", "The object is left out, or held. Use the runtime agent for its GrafanaAgent, or remove what the message names."},
+		{RuntimeDiffers, "The chosen runtime does something in another way than the Grafana Agent, or has no such setting.", "The message says what differs. docs/alloy.md has the whole list."},
+		{NeededAtStart, "A program does not start without a Secret.", "Let the Secret exist before the pods start. Where the program reads a file for each request, only these requests fail without it."},
 	}
 }

@@ -18,7 +18,7 @@ var _ Printer = GitHub{}
 // Print implements Printer.
 func (GitHub) Print(w io.Writer, list List) error {
 	out := bufio.NewWriter(w)
-	for _, d := range list {
+	for _, d := range list.once() {
 		out.WriteString("::" + githubCommand(d.Severity) + " " + githubProperties(d) + "::" + githubMessage(d) + "\n")
 	}
 	return out.Flush()

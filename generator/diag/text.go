@@ -37,7 +37,7 @@ const (
 // Print implements Printer.
 func (t Text) Print(w io.Writer, list List) error {
 	out := bufio.NewWriter(w)
-	for _, d := range list {
+	for _, d := range list.once() {
 		out.WriteString(t.one(d))
 	}
 	return out.Flush()

@@ -2,9 +2,11 @@ package hierarchy
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	promv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -52,15 +54,25 @@ func (b *builder) warnMissingNamespaces(h *Hierarchy) {
 	}
 	spec := h.Spec()
 	h.Objects(func(o *manifest.Object) bool {
-		path, names := namedNamespaces(o)
 		ignored := spec.Metrics.IgnoreNamespaceSelectors
 		if o.Kind == v1alpha1.PodLogsKind {
 			ignored = spec.Logs.IgnoreNamespaceSelectors
 		}
-		for _, name := range names {
-			if !ignored && !b.isNamespace(name) {
-				h.Diags = append(h.Diags, b.missingNamespace(o, path, name))
+		missing := func(path string, names []string) {
+			for _, name := range names {
+				if !b.isNamespace(name) {
+					h.Diags = append(h.Diags, b.missingNamespace(o, path, name))
+				}
 			}
+		}
+		if s, ok := o.Value.(*promv1alpha1.ScrapeConfig); ok {
+			for i, sd := range s.Spec.KubernetesSDConfigs {
+				if sd.Namespaces != nil && sd.APIServer == nil { // another API server has other namespaces
+					missing("spec.kubernetesSDConfigs["+strconv.Itoa(i)+"].namespaces.names", sd.Namespaces.Names)
+				}
+			}
+		} else if !ignored {
+			missing(namedNamespaces(o))
 		}
 		return true
 	})

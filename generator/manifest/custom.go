@@ -128,7 +128,7 @@ func (r *crdReader) invalid(err *field.Error) {
 		if r.misspelt(path) {
 			return
 		}
-		message = "is required"
+		message, hint = "is required", ifPatch(r.at.file, "")
 	case field.ErrorTypeNotSupported:
 		message = "is not supported"
 		if text := fmt.Sprint(err.BadValue); diag.MayQuote(path, text) {

@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"weak"
@@ -13,7 +15,8 @@ import (
 type document struct {
 	source, file string
 	*content
-	origin Origin // nil if it was not built
+	origin Origin       // nil if it was not built
+	secret secretValues // that were put into the text
 }
 
 // content is the text of a document, shared by all files with the same content. To save memory it keeps only the
@@ -22,10 +25,31 @@ type content struct {
 	text         string
 	line, column int // position of the text's first character in the file, from 1
 
-	// The parsed text, until the garbage collector takes it: findings come in groups, and a List of thousands
-	// of objects has one text.
+	// A List of thousands of objects has one text. Inner is the text in one of its scalars that was parsed last.
+	outer, inner parsed
+}
+
+// parsed is the text that was parsed last, until the garbage collector takes it: findings come in groups.
+type parsed struct {
 	mutex sync.Mutex
-	tree  weak.Pointer[yaml.Node]
+	last  weak.Pointer[parsedText]
+}
+
+type parsedText struct {
+	text string
+	root *yaml.Node
+}
+
+// root parses a text, unless it was the last one. The result has no content if parsing failed.
+func (p *parsed) root(text string) *yaml.Node {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	last := p.last.Value()
+	if last == nil || last.text != text {
+		last = &parsedText{text, tree(text)}
+		p.last = weak.Make(last)
+	}
+	return last.root
 }
 
 // place is the position of an object.
@@ -45,18 +69,6 @@ func (d *content) inFile(line, column int) (int, int) {
 // surrogate is a JSON escape that yaml/v3 does not accept.
 var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
 
-// root returns the parsed text. It has no content if parsing failed.
-func (d *content) root() *yaml.Node {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	if root := d.tree.Value(); root != nil {
-		return root
-	}
-	root := tree(d.text)
-	d.tree = weak.Make(root)
-	return root
-}
-
 // tree parses a text. The result has no content if parsing failed.
 func tree(text string) *yaml.Node {
 	root := &yaml.Node{}
@@ -71,7 +83,7 @@ func tree(text string) *yaml.Node {
 // find returns the nodes of the field at path: its value, and its key if it has one. If the field is absent,
 // found is false and the nodes are those of its nearest existing parent.
 func (p place) find(path string) (key, value *yaml.Node, found bool) {
-	root := p.root()
+	root := p.outer.root(p.text)
 	if len(root.Content) == 0 {
 		return nil, nil, false
 	}
@@ -101,7 +113,7 @@ func (p place) locate(path string) (file string, line, column int) {
 	}
 	line, column = 1, 1
 	if _, value, found := p.find(""); found {
-		line, column = PositionIn(p.text, value, path)
+		line, column = positionIn(&p.inner, p.text, value, path)
 	}
 	line, column = p.inFile(line, column)
 	return p.file, line, column
@@ -111,4 +123,50 @@ func (p place) locate(path string) (file string, line, column int) {
 func offsetPosition(text string, offset int) (line, column int) {
 	before := text[:offset]
 	return strings.Count(before, "\n") + 1, offset - strings.LastIndexByte(before, '\n')
+}
+
+// secretValues are values of Secrets that were put into a document, with what put them there.
+type secretValues map[string]string
+
+// SecretVariables returns what put values of Secrets into the object's document: variables as ${NAME}, and fields.
+func (o *Object) SecretVariables() []string {
+	if len(o.at.secret) == 0 {
+		return nil
+	}
+	return slices.Compact(slices.Sorted(maps.Values(o.at.secret)))
+}
+
+// conceal returns a message about a field, or one that says less if it holds a part of a secret value.
+func (d *document) conceal(path, message string) string { return d.secret.conceal(path, message) }
+
+func (s secretValues) conceal(path, message string) string {
+	by, inPath := "", false
+	for value, name := range s {
+		inPath = inPath || holdsPart(path, value)
+		if holdsPart(message, value) && (by == "" || name < by) {
+			by = name
+		}
+	}
+	if by == "" {
+		return message
+	}
+	message = "is wrong with the value that " + by + " puts there, which is a Secret's and not shown"
+	if path != "" && !inPath {
+		message = strings.TrimSuffix(path, ">") + ": " + message
+	}
+	return message
+}
+
+// holdsPart reports whether a message quotes a value, or a part that says something about it.
+func holdsPart(message, value string) bool {
+	const part = 5
+	if len(value) <= part {
+		return strings.Contains(message, value)
+	}
+	for i := 0; i+part <= len(value); i++ {
+		if strings.Contains(message, value[i:i+part]) {
+			return true
+		}
+	}
+	return false
 }

@@ -79,7 +79,7 @@ func (f findings) diags(o *Object) diag.List {
 			break
 		}
 		d := o.Diag(one.severity, one.code, one.path, "%s", one.message)
-		d.Hint = one.hint
+		d.Hint = o.at.conceal("", one.hint)
 		if one.line > 0 {
 			d.Line, d.Column = o.ValuePosition(one.path, one.line, one.column)
 		}

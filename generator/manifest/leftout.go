@@ -60,7 +60,7 @@ func (s *Set) Diags() diag.List {
 				continue
 			}
 			d := o.Diag(diag.Error, diag.DuplicateObject, "", "%s", s.duplicated(o, other, len(group), before != nil))
-			d.Hint = "remove all but one" + ifClusters(o.at.file, other.at.file)
+			d.Hint = ifPatch(o.at.file, "remove all but one"+ifClusters(o.at.file, other.at.file))
 			d.Related = []diag.Object{other.Ref()}
 			list = append(list, d)
 		}

@@ -53,7 +53,7 @@ func TestLimits(t *testing.T) {
 		"too large a ConfigMap":   {configMap(1<<20 + 1), 0, diag.InvalidSecret, 0},
 		"largest annotations":     {annotated(256 << 10), 1, "", 0},
 		"too large annotations":   {annotated(256<<10 + 1), 0, diag.InvalidMetadata, 0},
-		"nested deeper than read": {[]byte("a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)), 0, diag.TooComplex, 1},
+		"nested deeper than read": {[]byte("apiVersion: " + strings.Repeat("[", 200) + strings.Repeat("]", 200)), 0, diag.TooComplex, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result := Parse(File{Data: test.data}, Options{})

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,6 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
@@ -80,11 +85,14 @@ type Named struct {
 }
 
 // nameForeign notes an object of a kind that agentry does not read, if its name is of use.
-func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any) {
+func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any, at place) {
 	named := Named{ID: ID{Kind: "Secret"}}
 	named.Name, _ = lookup(raw, "metadata.name").(string)
 	named.Namespace, _ = lookup(raw, "metadata.namespace").(string)
 	switch {
+	case apiVersion == rbacv1.SchemeGroupVersion.String():
+		p.right(kind, raw, at)
+		return
 	case apiVersion == coreVersion && kind == "ServiceAccount":
 		named.Kind = kind
 	case apiVersion == "bitnami.com/v1alpha1" && kind == "SealedSecret":
@@ -101,6 +109,34 @@ func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any) {
 		named.Namespace = p.opts.DefaultNamespace
 	}
 	p.name(named)
+}
+
+// right keeps an object that says who may ask what of the Kubernetes API. It is left to the API server to find mistakes.
+func (p *parser) right(kind string, raw map[string]any, at place) {
+	var value typed
+	switch kind {
+	case "Role":
+		value = &rbacv1.Role{}
+	case "ClusterRole":
+		value = &rbacv1.ClusterRole{}
+	case "RoleBinding":
+		value = &rbacv1.RoleBinding{}
+	case "ClusterRoleBinding":
+		value = &rbacv1.ClusterRoleBinding{}
+	default:
+		return
+	}
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(raw, value) != nil {
+		return
+	}
+	meta := value.GetObjectMeta().(*metav1.ObjectMeta)
+	if strings.HasPrefix(kind, "Cluster") {
+		meta.Namespace = ""
+	} else {
+		meta.Namespace = cmp.Or(meta.Namespace, p.opts.DefaultNamespace)
+	}
+	o := &Object{ID: ID{kind, meta.Namespace, meta.Name}, APIVersion: rbacv1.SchemeGroupVersion.String(), Meta: meta, Value: value, at: at}
+	p.result.Rights = append(p.result.Rights, o)
 }
 
 // nameEncrypted notes an encrypted Secret.
@@ -120,6 +156,9 @@ func (p *parser) name(n Named) {
 		p.result.Named = append(p.result.Named, n)
 	}
 }
+
+// Rights returns the Roles, ClusterRoles and their bindings, in the order of files and lines. They are no part of [Set.All].
+func (s *Set) Rights() []*Object { return s.rights }
 
 // Named returns the objects of which only the name is used, by identity.
 func (s *Set) Named() map[ID]Named { return s.named }

@@ -50,7 +50,7 @@ func readMetadata(w written) (metav1.ObjectMeta, findings) {
 			f.looksInDefault(w)
 		}
 	default:
-		f.checkNamespace(meta.Namespace, raw)
+		f.checkNamespace(meta.Namespace, raw, w.at.file)
 	}
 	f.checkLabels(&meta)
 	return meta, f
@@ -146,10 +146,10 @@ func (f *findings) checkName(name, kind string, raw map[string]any) {
 	}
 }
 
-func (f *findings) checkNamespace(namespace string, raw map[string]any) {
+func (f *findings) checkNamespace(namespace string, raw map[string]any, file string) {
 	switch _, isText := raw["namespace"].(string); {
 	case isAbsent(raw["namespace"]):
-		f.fail(diag.MissingNamespace, "metadata.namespace", "is required", "set it, or a default namespace")
+		f.fail(diag.MissingNamespace, "metadata.namespace", "is required", ifPatch(file, "set it, or a default namespace"))
 	case isText && !isPlainName(namespace):
 		for _, message := range apivalidation.ValidateNamespaceName(namespace, false) {
 			f.fail(diag.InvalidMetadata, "metadata.namespace", fmt.Sprintf("%q: %s", namespace, withoutExamples(message)), "")

@@ -21,6 +21,8 @@ type File struct {
 type Built struct {
 	Text   []byte
 	Origin Origin
+	// Secret are the values of Secrets that were put into the text, with what put them there: ${NAME}, or a field.
+	Secret map[string]string
 }
 
 // Origin finds where the fields of a built document were written.
@@ -109,7 +111,7 @@ func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format strin
 	if path != "" {
 		message = strings.TrimSuffix(path, ">") + ": " + message
 	}
-	d := diag.Diagnostic{Severity: severity, Code: code, Message: message, Source: o.at.source, Object: o.Ref()}
+	d := diag.Diagnostic{Severity: severity, Code: code, Message: o.at.conceal(path, message), Source: o.at.source, Object: o.Ref()}
 	d.File, d.Line, d.Column = o.at.locate(path)
 	if d.File != o.at.file {
 		d.BuiltBy = o.at.file
@@ -120,7 +122,7 @@ func (o *Object) Diag(severity diag.Severity, code diag.Code, path, format strin
 // Found returns a finding as a diagnostic about the object.
 func (o *Object) Found(f diag.Finding) diag.Diagnostic {
 	d := o.Diag(f.Severity, f.Code, f.Path, "%s", f.Message)
-	d.Hint = f.Hint
+	d.Hint = o.at.conceal("", f.Hint)
 	for _, r := range f.Related {
 		r.Namespace = cmp.Or(r.Namespace, o.Namespace)
 		if r != d.Object {

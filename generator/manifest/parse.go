@@ -22,8 +22,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/stream"
@@ -67,7 +69,7 @@ type Options struct {
 	// NamespaceFrom takes the default namespace from a file's path instead, where it matches: a pattern such as
 	// namespaces/{namespace}/**, in which * is any name and ** are any folders. See [CheckNamespaceFrom].
 	NamespaceFrom string
-	inFolder      bool // DefaultNamespace is that of the file's folder
+	inFolder      bool // DefaultNamespace is meant: that of the file's folder, or of what applies it
 	// Compatibility defaults to [Operator].
 	Compatibility Compatibility
 	// UnknownFields defaults to [RefuseUnknownFields].
@@ -84,12 +86,20 @@ func (o Options) Of(path string) Options {
 	return o
 }
 
+// In returns the options for objects that are applied to a namespace, if they name none.
+func (o Options) In(namespace string) Options {
+	o.DefaultNamespace, o.NamespaceFrom, o.inFolder = namespace, "", true
+	return o
+}
+
 // Result is the content of a file.
 type Result struct {
 	Objects []*Object
 	Diags   diag.List
 	// Named are objects of which only the name is used.
 	Named []Named
+	// Rights are Roles, ClusterRoles and their bindings. They count as ignored, because nothing is rendered from them.
+	Rights []*Object
 	// Ignored counts objects of kinds that agentry does not read, by "apiVersion Kind".
 	Ignored map[string]int
 	// Invalid are the objects that were left out because of an error, if they have a name.
@@ -146,7 +156,7 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	p := &parser{file: f, opts: opts}
 	line := 1
 	for _, doc := range docs {
-		p.origin = doc.Origin
+		p.origin, p.secret = doc.Origin, doc.Secret
 		for d := range stream.Documents(doc.Text) { // one, with the text that it has in a file of its own
 			d.Line += line - 1
 			p.document(d)
@@ -171,14 +181,14 @@ func (r Result) At(path string) Result {
 		for i, o := range objects {
 			moved := *o
 			if documents[o.at.document] == nil {
-				documents[o.at.document] = &document{o.at.source, path, o.at.content, o.at.origin}
+				documents[o.at.document] = &document{o.at.source, path, o.at.content, o.at.origin, o.at.secret}
 			}
 			moved.at.document = documents[o.at.document]
 			out[i] = &moved
 		}
 		return out
 	}
-	r.Objects, r.LeftOut, r.Diags = move(r.Objects), move(r.LeftOut), slices.Clone(r.Diags)
+	r.Objects, r.LeftOut, r.Rights, r.Diags = move(r.Objects), move(r.LeftOut), move(r.Rights), slices.Clone(r.Diags)
 	for i := range r.Diags {
 		r.Diags[i].File = path
 	}
@@ -196,6 +206,7 @@ type parser struct {
 	file   File
 	opts   Options
 	origin Origin // of the document at hand, if it was built
+	secret secretValues
 	result Result
 }
 
@@ -212,6 +223,7 @@ func (p *parser) report(d diag.Diagnostic, text string) {
 	if p.origin != nil {
 		d.BuiltBy = d.File
 		d.File, d.Line, d.Column = p.origin.Find(text, "")
+		d.Message, d.Hint = p.secret.conceal("", d.Message), p.secret.conceal("", d.Hint)
 	}
 	p.result.Diags = append(p.result.Diags, d)
 }
@@ -233,20 +245,54 @@ func kindsNamed(text string) []string {
 	return kinds
 }
 
+var (
+	// objectKey finds a key of an object in a text that need not be YAML.
+	objectKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^["']?(kind|metadata|spec|data|stringData|items)["']?[ \t]*:|\bapiVersion["']?[ \t]*:`)
+	})
+	// otherText finds what else a text can be: a mapping, or a template.
+	otherText = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^[ \t-]*["']?[\w./-]+["']?[ \t]*:(\s|$)|{{.*}}|{%.*%}`)
+	})
+)
+
+// mayDefine reports whether a document that cannot be read may define an object that agentry reads: people keep templates,
+// values and settings of other programs beside manifests. A text that shows nothing, or may be UTF-16, can have been anything.
+func mayDefine(text string) bool {
+	if strings.Contains(text, v1alpha1.Group) || strings.Contains(text, promGroup) || strings.ContainsRune(text, 0) {
+		return true
+	}
+	kinds := kindsNamed(text)
+	if kinds[0] == "" {
+		return objectKey().MatchString(text) || !otherText().MatchString(text)
+	}
+	return slices.ContainsFunc(kinds, func(kind string) bool {
+		return slices.Contains(Kinds(), strings.TrimSuffix(kind, "List")) || kind == "List"
+	})
+}
+
 // document reads one document of the file.
 func (p *parser) document(d stream.Document) {
 	// One copy, which the object and its strings share, so that the file's bytes can be freed.
 	text := string(d.Text)
-	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin}
+	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin, p.secret}
 	if !utf8.ValidString(text) {
+		if !mayDefine(text) {
+			p.ignore("", "")
+			return
+		}
 		line, column := doc.inFile(offsetPosition(text, firstInvalid(text)))
-		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", orHide("save the file as UTF-8", text), text)
+		p.broken(diag.NotUTF8, line, column, "the document holds bytes that are not UTF-8", "save the file as UTF-8; hide it with .sourceignore if it is no manifest", text)
 		return
 	}
 	value, notes, err := yamlvalue.Decode(text)
 	if bad, ok := errors.AsType[*yamlvalue.Error](err); ok {
+		if !mayDefine(text) {
+			p.ignore("", "")
+			return
+		}
 		line, column := doc.inFile(max(bad.Line, 1), bad.Column)
-		p.broken(codeOf(bad.Reason), line, column, bad.Message, orHide(bad.Hint, text), text)
+		p.broken(codeOf(bad.Reason), line, column, bad.Message, bad.Hint, text)
 		return
 	}
 	switch value := value.(type) {
@@ -258,21 +304,13 @@ func (p *parser) document(d stream.Document) {
 			}
 		}
 		p.object(value, place{document: doc})
+	case []any:
+		if p.ignore("", ""); isPatchOfObject(value) {
+			p.jsonPatch(doc)
+		}
 	default:
 		p.ignore("", "")
 	}
-}
-
-// orHide adds to a hint what to do about a document that does not look like a manifest.
-func orHide(hint, text string) string {
-	if strings.Contains(text, "kind") || strings.Contains(hint, ".sourceignore") {
-		return hint
-	}
-	const hide = "hide the file with .sourceignore if it is no manifest"
-	if hint == "" {
-		return hide
-	}
-	return hint + "; " + hide
 }
 
 // note warns about a key that YAML reads as a boolean.

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
 )
 
@@ -54,14 +55,20 @@ func (p *parser) add(w written, value typed) {
 	meta, found := readMetadata(w)
 	object := &Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name}, APIVersion: w.apiVersion, at: w.at}
 	use := true
-	if w.apiVersion == coreVersion {
+	patched := directive(w.at, w.raw)
+	if patched != "" {
+		found = findings{{severity: diag.Error, code: diag.UnappliedPatch, path: patched, hint: patchHint,
+			message: "the document is a strategic merge patch, and no kustomization names it: it changes nothing"}}
+	} else if w.apiVersion == coreVersion {
 		found, use = readCore(w, value, found)
 	} else {
 		value, found = readCustom(w, value, found)
 	}
 	object.Meta = value.GetObjectMeta().(*metav1.ObjectMeta)
 	*object.Meta = meta
-	found.variablesOfFlux(w, &meta)
+	if patched == "" {
+		found.variablesOfFlux(w, &meta)
+	}
 	p.result.Diags = append(p.result.Diags, found.diags(object)...)
 	if use && found.onlyUnknownFields() {
 		object.Digest, object.Value, object.Bytes = digest, value, size
@@ -72,6 +79,7 @@ func (p *parser) add(w written, value typed) {
 	switch failed := found.failed(); {
 	case use && !failed:
 		p.result.Objects = append(p.result.Objects, object)
+	case patched != "" && (object.Name == "" || object.Namespace == ""): // it could be no object
 	case object.Name == "":
 		p.result.Broken++
 		p.result.BrokenKinds = append(p.result.BrokenKinds, object.Kind)
@@ -81,15 +89,13 @@ func (p *parser) add(w written, value typed) {
 	}
 }
 
-// nameless reports an object without kind or apiVersion, if it looks like an object.
+// nameless reports an object without kind or apiVersion, if agentry would read it otherwise.
 func (p *parser) nameless(raw map[string]any, at place) {
 	missing := "apiVersion"
 	switch {
 	case raw["kind"] != nil && slices.Contains(Kinds(), fmt.Sprint(raw["kind"])):
-	case strings.HasPrefix(fmt.Sprint(raw["apiVersion"]), "monitoring."):
+	case strings.HasPrefix(fmt.Sprint(raw["apiVersion"]), "monitoring."), raw["apiVersion"] == coreVersion && raw["metadata"] != nil && (raw["data"] != nil || raw["stringData"] != nil):
 		missing = "kind"
-	case raw["metadata"] != nil && (raw["spec"] != nil || raw["data"] != nil || raw["stringData"] != nil):
-		missing = "apiVersion or kind"
 	default:
 		p.ignore("", "")
 		return
@@ -102,7 +108,7 @@ func (p *parser) nameless(raw map[string]any, at place) {
 func (p *parser) foreign(raw map[string]any, at place) {
 	apiVersion, kind := raw["apiVersion"].(string), raw["kind"].(string)
 	p.ignore(apiVersion, kind)
-	p.nameForeign(apiVersion, kind, raw)
+	p.nameForeign(apiVersion, kind, raw, at)
 	message, hint := unknownKind(apiVersion, kind)
 	if message == "" {
 		return
@@ -153,4 +159,50 @@ func bytesOf(value any) int {
 	}
 	add(value)
 	return size
+}
+
+// isList reports whether a kind is List, or the list of a kind in one of the groups that agentry reads.
+func isList(apiVersion, kind string) bool {
+	element, found := strings.CutSuffix(kind, "List")
+	if !found {
+		return false
+	}
+	group, _, _ := strings.Cut(apiVersion, "/")
+	return element == "" && apiVersion == coreVersion || newValue(apiVersion, element) != nil ||
+		element != "" && (group == v1alpha1.Group || group == promGroup)
+}
+
+// list reads the items of a list.
+func (p *parser) list(raw map[string]any, list place) {
+	items, ok := raw["items"].([]any)
+	if !ok && raw["items"] != nil {
+		line, column := list.position("items")
+		p.broken(diag.NotAnObject, line, column, "items is not a list", "", list.text)
+		return
+	}
+	for i, item := range items {
+		at := place{list.document, strings.TrimPrefix(fmt.Sprintf("%s.items[%d]", list.prefix, i), ".")}
+		if i == MaxListItems {
+			line, column := at.position("")
+			p.broken(diag.TooManyDocuments, line, column, fmt.Sprintf("the list has more than %d items", MaxListItems), "", at.text)
+			return
+		}
+		object, ok := item.(map[string]any)
+		if !ok {
+			line, column := at.position("")
+			p.broken(diag.NotAnObject, line, column, "the item is not an object", "", at.text)
+			continue
+		}
+		inherit(object, raw)
+		p.object(object, at)
+	}
+}
+
+// inherit sets the kind of an item of a typed list, where the API server omits it.
+func inherit(item, list map[string]any) {
+	element := strings.TrimSuffix(list["kind"].(string), "List")
+	if element == "" || item["kind"] != nil || item["apiVersion"] != nil {
+		return
+	}
+	item["apiVersion"], item["kind"] = list["apiVersion"], element
 }

@@ -79,9 +79,9 @@ func (s *substitutionSearch) text(path, text string, elsewhere bool) {
 		return
 	}
 	variable := "${" + match[2] + "}" // without a default, which may be a credential
-	const hint = "write the value; or annotate the object with " + fluxKeepsText + ": disabled if it is meant as text"
+	const hint = "write the value, or read the repository with build: flux; or annotate the object with " + fluxKeepsText + ": disabled if it is meant as text"
 	if i, found := s.caused[path]; found {
-		(*s.findings)[i].hint = "Flux would replace " + variable + ", and agentry reads it as it is: write the value"
+		(*s.findings)[i].hint = "Flux would replace " + variable + ", and agentry reads it as it is: write the value, or read the repository with build: flux"
 	} else if !elsewhere {
 		s.warn(diag.FluxVariable, path, variable+" is used as text: Flux would replace it, and nothing does so here", hint)
 	}

@@ -12,10 +12,15 @@ import (
 // PositionIn returns the position in a text of a path below a node: of the key, or of the value if it has no
 // key. It follows paths into a text that a scalar holds. Paths are those of [Object.Diag].
 func PositionIn(text string, node *yaml.Node, path string) (line, column int) {
+	return positionIn(&parsed{}, text, node, path)
+}
+
+// positionIn is PositionIn for several paths into one text that a scalar holds.
+func positionIn(held *parsed, text string, node *yaml.Node, path string) (line, column int) {
 	key, value, rest := Walk(node, path)
 	if inner, ok := strings.CutPrefix(rest, ">"); ok && resolved(value).Kind == yaml.ScalarNode {
 		value = resolved(value)
-		line, column = positionInText(value.Value, inner)
+		line, column = positionInText(held, value.Value, inner)
 		return around(text, value, line, column)
 	}
 	if key != nil {
@@ -28,13 +33,13 @@ var linePattern = regexp.MustCompile(`^([0-9]{1,9}):([0-9]{1,9})$`)
 
 // positionInText returns the position of a path in a text. If the path is a line and column, the text does not
 // have to be YAML.
-func positionInText(text, path string) (line, column int) {
+func positionInText(held *parsed, text, path string) (line, column int) {
 	if match := linePattern.FindStringSubmatch(path); match != nil {
 		line, _ = strconv.Atoi(match[1])
 		column, _ = strconv.Atoi(match[2])
 		return line, column
 	}
-	root := tree(text)
+	root := held.root(text)
 	if len(root.Content) == 0 {
 		return 1, 1
 	}
@@ -51,7 +56,7 @@ func around(text string, scalar *yaml.Node, line, column int) (int, int) {
 	if scalar.Style&yaml.LiteralStyle != 0 {
 		at := scalar.Line + line
 		if written, ok := lineOf(text, at); ok && strings.HasSuffix(written, held) {
-			return at, utf8.RuneCountInString(written) - utf8.RuneCountInString(held) + column
+			return at, utf8.RuneCountInString(strings.TrimSuffix(written, held)) + column
 		}
 		return scalar.Line, scalar.Column
 	}

@@ -119,3 +119,23 @@ func FuzzPosition(f *testing.F) {
 		}
 	})
 }
+
+// TestATextIsParsedOnceForAllFindings counts allocations: many findings about one text must not take a parse each.
+func TestATextIsParsedOnceForAllFindings(t *testing.T) {
+	const values = 2000
+	result := Parse(File{Path: "a.yaml", Data: []byte(`apiVersion: monitoring.grafana.com/v1alpha1
+kind: MetricsIntegration
+metadata: {name: a, namespace: b}
+spec:
+  name: postgres
+  type: normal
+  config: |
+    data_source_names: [` + strings.Repeat("1,", values) + "1]\n")}, Options{})
+	if len(result.Objects) != 1 {
+		t.Fatal(result.Diags)
+	}
+	o := result.Objects[0]
+	if n := testing.AllocsPerRun(10, func() { o.Position("spec.config>data_source_names[1000]") }); n > values/2 {
+		t.Errorf("%.0f allocations for a position in a text of %d values", n, values)
+	}
+}

@@ -286,4 +286,5 @@ type Integrations struct {
 type IntegrationList struct {
 	Name    string // without _configs
 	Configs []Map
+	Origins []Origin // of Configs
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -53,11 +56,27 @@ func Volume(v *corev1.Volume) string {
 	case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate == nil:
 		return "ephemeral needs a volumeClaimTemplate"
 	case v.Ephemeral != nil:
-		if field, problem := Claim(&v.Ephemeral.VolumeClaimTemplate.Spec); problem != "" {
-			return "ephemeral.volumeClaimTemplate.spec." + field + ": " + problem
-		}
+		return ephemeral(v.Ephemeral.VolumeClaimTemplate)
 	case v.Projected != nil:
 		return projected(v.Projected)
+	}
+	return ""
+}
+
+// ephemeral returns what is wrong with the template of a claim that lives as long as its pod.
+func ephemeral(t *corev1.PersistentVolumeClaimTemplate) string {
+	rest := t.ObjectMeta
+	rest.Labels, rest.Annotations = nil, nil
+	if !reflect.DeepEqual(rest, metav1.ObjectMeta{}) {
+		return "ephemeral.volumeClaimTemplate.metadata: only labels and annotations can be set"
+	}
+	at := field.NewPath("ephemeral.volumeClaimTemplate.metadata")
+	errs := append(metav1validation.ValidateLabels(t.Labels, at.Child("labels")), apivalidation.ValidateAnnotations(t.Annotations, at.Child("annotations"))...)
+	if len(errs) > 0 {
+		return first(errs)
+	}
+	if field, problem := Claim(&t.Spec); problem != "" {
+		return "ephemeral.volumeClaimTemplate.spec." + field + ": " + problem
 	}
 	return ""
 }

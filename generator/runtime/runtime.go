@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
@@ -43,6 +44,10 @@ type Runtime struct {
 	ConfigVolumes func(secret string) ([]corev1.Volume, []corev1.VolumeMount)
 	// Containers returns the containers of a pod, before users' patches.
 	Containers func(Pod) []corev1.Container
+	// CheckPods reports settings of pods that the program does not have. Nil if it has all.
+	CheckPods func(*v1alpha1.GrafanaAgentSpec) []diag.Finding
+	// PodSecurity returns the security context of a pod, from the one of the GrafanaAgent. Nil if it is that.
+	PodSecurity func(*corev1.PodSecurityContext) *corev1.PodSecurityContext
 }
 
 // Pod is what differs between the pods of one runtime.

@@ -128,6 +128,10 @@ func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) 
 	if p.zone != "" {
 		nodes = with(nodes, map[string]string{corev1.LabelTopologyZone: p.zone})
 	}
+	security := s.SecurityContext
+	if of := a.runtime().PodSecurity; of != nil {
+		security = of(security)
+	}
 	return corev1.PodTemplateSpec{ObjectMeta: a.podMeta(p.selector, p.config), Spec: corev1.PodSpec{
 		Containers:                    containers,
 		InitContainers:                s.InitContainers,
@@ -139,7 +143,7 @@ func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) 
 		Affinity:                      s.Affinity,
 		Tolerations:                   s.Tolerations,
 		TopologySpreadConstraints:     s.TopologySpreadConstraints,
-		SecurityContext:               s.SecurityContext,
+		SecurityContext:               security,
 		PriorityClassName:             s.PriorityClassName,
 		RuntimeClassName:              s.RuntimeClassName,
 	}}, findings

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
-	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +25,11 @@ func Configuration(manifest []byte) []byte {
 	var compressed []byte
 	for _, compressed = range secret.Data {
 	}
+	return Unpack(compressed)
+}
+
+// Unpack returns a configuration that was compressed, or nil.
+func Unpack(compressed []byte) []byte {
 	r, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return nil
@@ -35,16 +39,6 @@ func Configuration(manifest []byte) []byte {
 		return nil
 	}
 	return text
-}
-
-// KeepsPods reports whether a workload's pods keep running when its new manifest replaces the old one.
-// Kubernetes replaces pods when their template changes.
-func KeepsPods(old, fresh []byte) bool {
-	var a, b struct {
-		Spec struct{ Template any }
-	}
-	return bytes.Equal(old, fresh) ||
-		yaml.Unmarshal(old, &a) == nil && yaml.Unmarshal(fresh, &b) == nil && reflect.DeepEqual(a, b)
 }
 
 // ConfigSecret returns the name of the Secret with the configuration of a workload's pods, or nothing.

@@ -78,23 +78,3 @@ func TestConfigSecret(t *testing.T) {
 		t.Errorf("%d workloads; of what is none: %q", seen, got)
 	}
 }
-
-func TestKeepsPods(t *testing.T) {
-	const set = "kind: StatefulSet\nmetadata: {name: a}\nspec:\n  replicas: 1\n  template:\n    metadata: {labels: {a: b}}\n"
-	for _, c := range []struct {
-		old, fresh string
-		want       bool
-	}{
-		{set, set, true},
-		{set, strings.Replace(set, "replicas: 1", "replicas: 2", 1), true},
-		{set, strings.Replace(set, "name: a", "name: a, labels: {x: y}", 1), true},
-		{set, strings.Replace(set, "a: b", "a: c", 1), false},
-		{set, strings.Replace(set, "labels: {a: b}", "labels: {a: b}, annotations: {x: y}", 1), false},
-		{set, "[", false},
-		{"[", set, false},
-	} {
-		if got := KeepsPods([]byte(c.old), []byte(c.fresh)); got != c.want {
-			t.Errorf("%q to %q: %t", c.old, c.fresh, got)
-		}
-	}
-}

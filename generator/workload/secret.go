@@ -82,9 +82,6 @@ func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inli
 			o.Masked = masked
 		}
 	}
-	if a.options.Review {
-		o.Redacted = r.PrintRedacted(c)
-	}
 	if len(text) <= r.CompressAboveBytes {
 		w := a.secretHead(name, labels, len(text))
 		w.WriteString("stringData:\n  " + r.ConfigKey + ": |\n")

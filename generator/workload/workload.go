@@ -25,8 +25,6 @@ type Options struct {
 	// RestartOnSecretChange adds a checksum of the secrets in the configuration to the pods, because an agent
 	// does not notice if only these change.
 	RestartOnSecretChange bool
-	// Review asks for Object.Redacted.
-	Review bool
 }
 
 // Object is one rendered object.
@@ -39,8 +37,6 @@ type Object struct {
 	ReviewFile string
 	// Masked is the SHA-256 of a configuration without its secrets, if it contains any.
 	Masked string
-	// Redacted is the text of a configuration without its secrets, if Options.Review asks for it.
-	Redacted []byte
 }
 
 // The operator's names and constants.
@@ -58,6 +54,9 @@ const (
 func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Object, diag.List) {
 	a := grafanaAgent{Object: h.Agent, spec: h.Spec(), options: options, secrets: config.Secrets}
 	out := newOutput(a)
+	if check := a.runtime().CheckPods; check != nil {
+		out.found(check(a.spec))
+	}
 	if a.secrets.HasShared() {
 		out.add(a.sharedSecret())
 	}

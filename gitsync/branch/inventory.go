@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
 // Files for agentry itself and for other programs. None of them may end in .yaml, .yml or .json, because Argo
@@ -48,6 +49,8 @@ type Inventory struct {
 	// Sources are the bases: the input commits that the output was rendered from. They are in MetadataFile, the one file
 	// that every commit rewrites. Version 1 had them here.
 	Sources []SourceCommit `json:"sources,omitempty"`
+	// Charts are those that were fetched for it. They are where the bases are.
+	Charts []chart.Pinned `json:"-"`
 	// Root are the files that agentry owns beside this folder.
 	Root []FileEntry `json:"root"`
 	// Held are the objects that are not rendered as they are in the sources.
@@ -74,6 +77,7 @@ func (inv *Inventory) Base(url, ref string) plumbing.Hash {
 // Bases is what agentry adds to the format of MetadataFile.
 type Bases struct {
 	Sources []SourceCommit `json:"agentrySources,omitempty"`
+	Charts  []chart.Pinned `json:"agentryCharts,omitempty"`
 }
 
 // SourceCommit is an input commit.
@@ -179,7 +183,7 @@ func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*I
 		if json.Unmarshal(data, &bases) != nil || len(bases.Sources) == 0 {
 			return false, nil
 		}
-		inv.Sources = bases.Sources
+		inv.Sources, inv.Charts = bases.Sources, bases.Charts
 		return true, nil
 	})
 	inv.Damaged = inv.Damaged || age > 0 // a branch on which nothing was rendered yet has none

@@ -52,6 +52,7 @@ const (
 	ReasonWebhook = "webhook" // a Git host reported a push
 	ReasonAPI     = "api"     // somebody asked
 	ReasonSignal  = "signal"  // SIGHUP
+	ReasonCharts  = "charts"  // it is time to look up versions of charts
 )
 
 // Outcome is what an [Observer] gets: a pass has ended, or the status or reason of Ready or Stalled

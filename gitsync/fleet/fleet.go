@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/publish"
 	"github.com/agentry-dev/agentry/gitsync/repo"
+	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
@@ -123,9 +125,10 @@ func New(opts Options) *Fleet {
 	}
 	batches := publish.NewBatches(noteDelay)
 	charts := helm.NewWorkers(helm.Options{})
+	store := chart.NewStore(chart.Options{Folder: filepath.Join(pool.Dir(), "charts")})
 	return newFleet(opts, engine{
 		open: func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
-			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, Version: opts.Version, Timeout: opts.PassTimeout})
+			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, ChartStore: store, Version: opts.Version, Timeout: opts.PassTimeout})
 		},
 		expand: func(def *Definition, creds gitsync.Credentials) (multiplier, error) {
 			return newExpander(def, pool, creds)

@@ -78,7 +78,12 @@ func (f *Fleet) schedule(pipelines ...*runner) {
 			continue
 		}
 		now, v := time.Now(), f.remotes.look(p.instance)
+		reminder := p.remind(now)
 		switch p.next(now, v) {
+		case stepNone:
+			if reminder > 0 {
+				f.scheduleIn(p, reminder)
+			}
 		case stepWait:
 			f.scheduleIn(p, p.notBefore.Sub(now))
 		case stepOpen:

@@ -43,6 +43,9 @@ func TestStatusInJSON(t *testing.T) {
 	})
 }
 
+const advice = "spec.compatibility is not set, so metrics jobs are rendered as the Grafana Agent Operator did: set it to current to render them " +
+	"as today's Prometheus Operator does, or to operator to keep them (docs/migration.md, step 8)"
+
 const wantStatus = `{
   "name": "x",
   "origin": "x.yaml:1",
@@ -57,6 +60,7 @@ const wantStatus = `{
       "message": "errors: 1, objects held or left out: 1, units held or left out: 1; first: in/a.yaml:3:1: ServiceMonitor/a/web: is wrong"
     }
   ],
+  "advice": "` + advice + `",
   "sources": [
     {
       "url": "https://git.example.com/a",

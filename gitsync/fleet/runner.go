@@ -28,6 +28,7 @@ type runner struct {
 	problem   string    // why it cannot be opened, or has no credentials
 	request   request
 	notBefore time.Time // of the next pass, or of opening
+	again     time.Time // when a pass is due although nothing moved; zero: never
 	alarm     alarm
 	waits     string // why the rollout holds it back
 
@@ -75,6 +76,19 @@ func (p *runner) ask(r request, minGap time.Duration) {
 	p.notBefore = p.last.began.Add(minGap)
 }
 
+// remind asks for the pass that is due although nothing moved. It returns how long that is ahead; 0: it is not.
+func (p *runner) remind(now time.Time) time.Duration {
+	switch wait := p.again.Sub(now); {
+	case p.again.IsZero() || p.instance == nil:
+		return 0
+	case wait > 0:
+		return wait
+	}
+	p.again = time.Time{}
+	p.request = p.request.merge(request{reason: ReasonCharts})
+	return 0
+}
+
 // isSame reports whether an entry of the configuration leaves the pipeline as it is.
 func (p *runner) isSame(e entry) bool {
 	same := reflect.DeepEqual(p.def.Pipeline, e.def.Pipeline) && (p.def.Expand == nil) == (e.def.Expand == nil)
@@ -99,11 +113,11 @@ func (p *runner) set(e entry, same bool, minGap time.Duration) {
 
 // reset forgets the passes of a pipeline, but not the last trigger that it handled.
 func (p *runner) reset() {
-	p.problem, p.waits, p.request = "", "", request{}
+	p.problem, p.waits, p.request, p.again = "", "", request{}, time.Time{}
 	p.generation++
 	p.last = lastPass{began: p.last.began}
 	p.status = Status{
-		Name: p.name(), ForEach: p.def.Spec.ForEach,
+		Name: p.name(), ForEach: p.def.Spec.ForEach, Advice: p.def.Spec.Advice(),
 		Conditions: p.status.Conditions, Pipelines: p.status.Pipelines, LastHandledReconcileAt: p.status.LastHandledReconcileAt,
 		Sources: []SourceStatus{}, Units: []UnitStatus{}, Held: []HeldStatus{}, Findings: Findings{First: []Finding{}},
 	}
@@ -119,7 +133,7 @@ func (p *runner) reset() {
 func (p *runner) conclude(r *run, minGap time.Duration, random func() float64) {
 	p.status.record(r)
 	if r.err == nil {
-		p.last = r.summary()
+		p.last, p.again = r.summary(), r.report.Again
 		if r.def.Expand != nil {
 			p.children = pointers(r.made)
 		}

@@ -244,3 +244,27 @@ func TestJitterIsAShareUpAndDown(t *testing.T) {
 		}
 	}
 }
+
+// TestChartsAreLookedUpAgain: a pass can ask for the next one, although nothing moves until then.
+func TestChartsAreLookedUpAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.during = func(p *fakePasser) (*gitsync.Report, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			report := p.report()
+			if p.def.Metadata.Name == "x" {
+				report.Again = time.Now().Add(10 * time.Minute)
+			}
+			return report, nil
+		}
+		w.run(def("x", urlA), def("y", urlA))
+		after(15 * time.Minute)
+		same(t, "passes of x", w.passesOf("x"), seconds(0, 600))
+		same(t, "x", w.ready("x"), "True Succeeded")
+		w.push(urlA, "2") // a pass for another reason puts it off
+		after(11 * time.Minute)
+		same(t, "passes of x", w.passesOf("x"), seconds(0, 600, 960, 1560))
+		same(t, "passes of y", w.passesOf("y"), seconds(0, 960))
+	})
+}

@@ -35,6 +35,9 @@ type Status struct {
 	//   - Stalled is True when the pipeline cannot go on before somebody does something.
 	Conditions []metav1.Condition `json:"conditions"`
 
+	// Advice is what the pipeline could do, though nothing is wrong.
+	Advice string `json:"advice,omitempty"`
+
 	// Sources are the input commits and Output the branch after the last successful pass.
 	Sources []SourceStatus `json:"sources"`
 	Output  *OutputStatus  `json:"output,omitempty"`

@@ -313,10 +313,10 @@ func only(r manifest.Result, id manifest.ID) *manifest.Object {
 }
 
 // Text returns the text of an object that its record keeps on the output branch. It returns an empty text for a
-// Secret, and for a text that does not define the object by itself.
+// Secret, for an object with a value of one, and for a text that does not define the object by itself.
 func (l *LastGood) Text(o *manifest.Object) string {
 	text := o.Text()
-	if o.Kind == "Secret" {
+	if o.Kind == "Secret" || len(o.SecretVariables()) > 0 {
 		return ""
 	}
 	result := manifest.Parse(manifest.File{Path: o.File(), Data: []byte(text)}, l.history.Parse)

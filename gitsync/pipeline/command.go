@@ -9,7 +9,10 @@ import (
 
 // RenderCommand returns the command that renders the manifests in a checkout of a source.
 func (s *Spec) RenderCommand(source int) string {
-	args := []string{"agentry render", "--compatibility", string(s.Compatibility), "--secrets", string(s.Secrets.Policy)}
+	args := []string{"agentry render", "--compatibility", string(s.Mode()), "--secrets", string(s.Secrets.Policy)}
+	if s.Runtime != RuntimeAgent {
+		args = append(args, "--runtime", string(s.Runtime))
+	}
 	if s.Secrets.RestartOnChange {
 		args = append(args, "--secrets-restart-on-change")
 	}
@@ -21,6 +24,9 @@ func (s *Spec) RenderCommand(source int) string {
 	}
 	if s.NamespaceFrom != "" {
 		args = append(args, "--namespace-from", quote(s.NamespaceFrom))
+	}
+	if s.Cluster.Name != "" {
+		args = append(args, "--cluster", quote(s.Cluster.Name))
 	}
 	if s.Cluster.Version != "" {
 		args = append(args, "--kube-version", s.Cluster.Version)

@@ -14,7 +14,7 @@ import (
 const (
 	DefaultInterval  = time.Minute
 	DefaultAuthor    = "agentry <agentry@localhost>"
-	DefaultMessage   = "{{ (index .Sources 0).Commit | short }}: {{ (index .Sources 0).Subject }}"
+	DefaultMessage   = "{{ (index .Sources 0).Commit | short }}: {{ (index .Sources 0).Subject }}\n\n{{ .Difference }}"
 	DefaultDeletions = "50%"
 
 	DefaultPreviewInterval = 5 * time.Minute
@@ -35,10 +35,11 @@ const (
 func (p *Pipeline) Default() {
 	s := &p.Spec
 	setDuration(&s.Interval, DefaultInterval)
-	setDefault(&s.Compatibility, CompatibilityOperator)
+	setDefault(&s.Runtime, RuntimeAgent)
 	setDefault(&s.OnInvalid, OnInvalidHold)
 	setDefault(&s.FailOn, FailOnError)
 	setDefault(&s.UnknownFields, UnknownFieldsError)
+	setDefault(&s.Charts.Update, DefaultChartUpdate)
 	setDefault(&s.Secrets.Policy, SecretsReference)
 	setDefault(&s.Limits.Deletions, DefaultDeletions)
 	s.SDAggregator.setDefaults()

@@ -25,6 +25,8 @@ type Message struct {
 	Sources []MessageSource
 	// Added, Changed, Removed and Held are sorted names of units, namespace/name.
 	Added, Changed, Removed, Held []string
+	// Difference says in a few lines what changes, and what follows from it.
+	Difference string
 }
 
 // MessageSource is one input commit.

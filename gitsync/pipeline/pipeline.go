@@ -44,8 +44,11 @@ type Spec struct {
 	Interval *metav1.Duration `json:"interval,omitempty"`
 	// Compatibility is which program's jobs are rendered: `operator` is Grafana Agent Operator v0.44.8, `current`
 	// today's Prometheus Operator.
-	// Default: operator.
+	// If it is not set, it is operator, and the status says that the pipeline could switch.
 	Compatibility Compatibility `json:"compatibility,omitempty"`
+	// Runtime is the program that pods run: `agent` is Grafana Agent v0.44.8, `alloy` Grafana Alloy v1.18.1, for
+	// metrics only so far. Default: agent.
+	Runtime Runtime `json:"runtime,omitempty"`
 	// OnInvalid says what an error in the input does: `hold` renders the last good version of the objects with
 	// errors, `fail` makes no commit. Default: hold.
 	OnInvalid OnInvalid `json:"onInvalid,omitempty"`
@@ -61,8 +64,10 @@ type Spec struct {
 	NamespaceFrom string `json:"namespaceFrom,omitempty"`
 	// Namespaces are the labels of Namespaces that have no manifest, by name. Selectors of namespaces use them.
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
-	// Cluster is what Helm charts find out about the cluster.
+	// Cluster is the one that is rendered for: what Helm charts find out about it, and what Argo CD calls it.
 	Cluster helm.Cluster `json:"cluster,omitempty"`
+	// Charts says how Helm charts are fetched.
+	Charts Charts `json:"charts,omitempty"`
 	// ForEach makes one pipeline for each folder of the first source that the pattern matches, such as
 	// `clusters/*`. In all other fields, except the commit's message and the pull request's title, `{{
 	// .path.path }}` and `{{ .path.basename }}` stand for the folder. Only `serve` and `sync` support it.
@@ -95,6 +100,16 @@ const (
 	CompatibilityOperator Compatibility = "operator"
 	// CompatibilityCurrent renders monitors as today's Prometheus Operator does.
 	CompatibilityCurrent Compatibility = "current"
+)
+
+// Runtime is the program that pods run.
+type Runtime string
+
+const (
+	// RuntimeAgent is the Grafana Agent.
+	RuntimeAgent Runtime = "agent"
+	// RuntimeAlloy is Grafana Alloy.
+	RuntimeAlloy Runtime = "alloy"
 )
 
 // OnInvalid says what an error in the input does.
@@ -136,7 +151,8 @@ type Source struct {
 	// Paths are the folders and files that are read. Default: the whole repository.
 	Paths []string `json:"paths,omitempty"`
 	// Build says what is built. auto builds kustomizations, and reads files that belong to none as they are, as Flux
-	// does. kustomize demands a kustomization in each path. plain reads all files as they are. Default: auto.
+	// does. kustomize demands a kustomization in each path. flux applies each path as a Kustomization of Flux would, and
+	// follows the Kustomizations in it. plain reads all files as they are. Default: auto.
 	Build Build `json:"build,omitempty"`
 	// Auth is for reading. Default: none.
 	Auth Auth `json:"auth,omitempty"`
@@ -159,6 +175,8 @@ const (
 	BuildAuto      Build = "auto"
 	BuildPlain     Build = "plain"
 	BuildKustomize Build = "kustomize"
+	BuildFlux      Build = "flux"
+	BuildArgoCD    Build = "argocd"
 )
 
 // Ref selects a commit. Exactly one field is set. The fields mean the same as in a GitRepository of Flux.

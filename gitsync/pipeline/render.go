@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,12 +11,24 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
+// Mode returns whose jobs are rendered. Pipelines that do not say are older than the choice: they keep their jobs.
+func (s *Spec) Mode() Compatibility { return cmp.Or(s.Compatibility, CompatibilityOperator) }
+
+// Advice returns what the pipeline could do, though nothing is wrong, as one line; nothing if there is nothing.
+func (s *Spec) Advice() string {
+	if s.Compatibility != "" {
+		return ""
+	}
+	return "spec.compatibility is not set, so metrics jobs are rendered as the Grafana Agent Operator did: set it to current to render them " +
+		"as today's Prometheus Operator does, or to operator to keep them (docs/migration.md, step 8)"
+}
+
 // ParseOptions returns the options for reading manifests.
 func (s *Spec) ParseOptions() manifest.Options {
 	return manifest.Options{
 		DefaultNamespace: s.DefaultNamespace,
 		NamespaceFrom:    s.NamespaceFrom,
-		Compatibility:    manifest.Compatibility(s.Compatibility),
+		Compatibility:    manifest.Compatibility(s.Mode()),
 		UnknownFields:    manifest.UnknownFields(s.UnknownFields),
 	}
 }

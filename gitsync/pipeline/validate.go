@@ -110,7 +110,8 @@ func validateSpec(s *Spec) findings {
 	var f findings
 	f.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m", "must be at least %s", MinInterval)
 	f.add(validateForEach(s.ForEach))
-	oneOf(&f, "spec.compatibility", s.Compatibility, []Compatibility{CompatibilityOperator, CompatibilityCurrent})
+	oneOf(&f, "spec.compatibility", s.Mode(), []Compatibility{CompatibilityOperator, CompatibilityCurrent})
+	oneOf(&f, "spec.runtime", s.Runtime, []Runtime{RuntimeAgent, RuntimeAlloy})
 	oneOf(&f, "spec.onInvalid", s.OnInvalid, []OnInvalid{OnInvalidHold, OnInvalidFail})
 	oneOf(&f, "spec.unknownFields", s.UnknownFields, []UnknownFields{UnknownFieldsError, UnknownFieldsWarn})
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})
@@ -119,6 +120,7 @@ func validateSpec(s *Spec) findings {
 	if field, err := s.Cluster.Check(); err != nil {
 		f.check(false, "spec.cluster."+field, "", "%v", err)
 	}
+	f.add(validateCharts("spec.charts", s.Charts))
 	f.check(len(s.Sources) > 0, "spec.sources", "", "at least one source is required")
 	for i, source := range s.Sources {
 		f.add(validateSource(fmt.Sprintf("spec.sources[%d]", i), source))
@@ -162,7 +164,7 @@ func validateSource(path string, s Source) findings {
 	for i, p := range s.Paths {
 		f.add(validateRepositoryPath(fmt.Sprintf("%s.paths[%d]", path, i), p))
 	}
-	f.check(slices.Contains([]Build{"", BuildAuto, BuildPlain, BuildKustomize}, s.Build), path+".build", "use auto, plain or kustomize", "is not known")
+	f.check(slices.Contains([]Build{"", BuildAuto, BuildPlain, BuildKustomize, BuildFlux, BuildArgoCD}, s.Build), path+".build", "use auto, plain, kustomize, flux or argocd", "is not known")
 	f.add(validateAuth(path+".auth", s.URL, s.Auth))
 	f.add(validateVerify(path+".verify", s.Verify))
 	f.add(validateWebhook(path+".webhook", s.URL, s.Webhook))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -21,7 +22,9 @@ type Change struct {
 	Edits     map[string]object.Edit // by path from the root of the branch
 	Units     []string               // that the branch has afterwards, sorted
 	IsPayload bool                   // manifests or kustomizations change
-	plan      *Plan
+	// Difference is what the change means. [Change.Compare] sets it.
+	Difference *difference.Difference
+	plan       *Plan
 }
 
 // Edit returns the edits of manifests and kustomizations. A unit whose files are what was rendered becomes

@@ -23,7 +23,7 @@ type Inputs struct {
 	Settled  Settled // of the last pass
 	// AllowDeletions is the id of an input commit that may delete any number of units.
 	AllowDeletions string
-	// DryRun means that nothing is pushed: changed lines are counted, and the bytes of units are kept.
+	// DryRun means that nothing is pushed: the bytes of units are kept.
 	DryRun bool
 }
 

@@ -13,12 +13,14 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
 // Inputs are what an output is rendered from.
 type Inputs struct {
 	Pipeline *pipeline.Pipeline // valid, with its defaults
 	Sources  []Source           // in the pipeline's order
+	Charts   []chart.Pinned     // that are fetched
 	Version  string             // of agentry
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
@@ -38,6 +39,8 @@ type LockFile struct {
 	Pipeline string `json:"pipeline"`
 	// Sources are the commits that are rendered.
 	Sources []branch.SourceCommit `json:"sources"`
+	// Charts are those that are fetched.
+	Charts []chart.Pinned `json:"charts,omitempty"`
 	// Spec is the SHA-256 of the fields of the pipeline that affect the rendering.
 	Spec string `json:"spec"`
 	// Agentry is the version that renders.
@@ -49,9 +52,17 @@ type LockFile struct {
 
 const lockVersion = 1
 
-// SameSources reports whether the lock file names the same commits. l may be nil.
+// SameSources reports whether the lock file names the same commits and charts. l may be nil.
 func (l *LockFile) SameSources(in *Inputs) bool {
-	return l != nil && slices.Equal(l.Sources, in.SourceCommits())
+	return l != nil && slices.Equal(l.Sources, in.SourceCommits()) && slices.Equal(l.Charts, in.Charts)
+}
+
+// Pins are the charts that the lock file names, nil if there is none. l may be nil.
+func (l *LockFile) Pins() []chart.Pinned {
+	if l == nil {
+		return nil
+	}
+	return slices.Concat([]chart.Pinned{}, l.Charts)
 }
 
 // Commits returns the commits of a source that the lock file names. l may be nil. The result is not trustworthy:
@@ -70,7 +81,7 @@ func (l *LockFile) Commits(url, ref string) []plumbing.Hash {
 
 // lockFile returns the lock file of these inputs.
 func (in *Inputs) lockFile() *LockFile {
-	return &LockFile{Version: lockVersion, Pipeline: in.Pipeline.Metadata.Name, Sources: in.SourceCommits(), Spec: in.renderDigest(), Agentry: in.Version}
+	return &LockFile{Version: lockVersion, Pipeline: in.Pipeline.Metadata.Name, Sources: in.SourceCommits(), Charts: in.Charts, Spec: in.renderDigest(), Agentry: in.Version}
 }
 
 // renderDigest returns the SHA-256 of the fields of the specification that affect the rendering.
@@ -85,6 +96,7 @@ func (in *Inputs) renderDigest() string {
 		NamespaceFrom    string                       `json:",omitempty"` // so are fields that came later: without them the digest is as it was
 		Namespaces       map[string]map[string]string `json:",omitempty"`
 		Cluster          *helm.Cluster                `json:",omitempty"`
+		Runtime          pipeline.Runtime             `json:",omitempty"`
 		Paths            [][]string
 		Path             string
 		Operator         pipeline.Operator
@@ -92,10 +104,13 @@ func (in *Inputs) renderDigest() string {
 		SDAggregator     pipeline.SDAggregator
 		Integrations     []integration.Entry
 	}{
-		s.Compatibility, s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
+		s.Mode(), s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, "", nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
 	}
-	if s.Cluster.Version != "" || len(s.Cluster.APIVersions) > 0 {
+	if s.Cluster.Name+s.Cluster.Version != "" || len(s.Cluster.APIVersions) > 0 {
 		decides.Cluster = &s.Cluster
+	}
+	if s.Runtime != pipeline.RuntimeAgent {
+		decides.Runtime = s.Runtime
 	}
 	for _, src := range s.Sources {
 		decides.Paths = append(decides.Paths, src.Paths)

@@ -54,7 +54,7 @@ func (in *Inputs) Metadata(dry Dry) Metadata {
 	first := in.Sources[0].describe()
 	m := Metadata{
 		RepoURL: first.RepoURL, DrySHA: first.SHA, Commands: []string{in.Pipeline.Spec.RenderCommand(0)},
-		Author: first.Author, Date: first.Date, Subject: first.Subject, Body: first.Body, Bases: branch.Bases{Sources: in.SourceCommits()},
+		Author: first.Author, Date: first.Date, Subject: first.Subject, Body: first.Body, Bases: branch.Bases{Sources: in.SourceCommits(), Charts: in.Charts},
 	}
 	if dry != (Dry{}) {
 		m.RepoURL, m.DrySHA = dry.RepoURL, dry.Commit.String()

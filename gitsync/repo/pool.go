@@ -27,6 +27,9 @@ func NewPool(dir string, opts Options) *Pool {
 	return &Pool{dir: dir, opts: opts.withDefaults(), repos: map[string]*pooled{}}
 }
 
+// Dir is the folder of the caches.
+func (p *Pool) Dir() string { return p.dir }
+
 // Open is the function [Open], but returns the same Repo for the same normalised URL and read credential. Each
 // user closes it, and the last Close takes effect. All use the credential of the last Open: of credentials with
 // the same [transport.Auth.Identity], it is the newest.

@@ -15,10 +15,13 @@ import (
 // source's current commit, the head.
 type Base struct {
 	id, head plumbing.Hash
-	Commit   *object.Commit          // nil if it is not available
-	Differs  map[string]bool         // the paths where the two differ
-	Files    map[string]*File        // the base's files at these paths
-	objects  map[manifest.ID][]Found // the objects that these files define, without unknown fields
+	Commit   *object.Commit // nil if it is not available
+	// LacksCharts means that a chart cannot be had that the output was rendered from: it is unknown what it gave.
+	LacksCharts bool
+	charts      string                  // the state of the book of charts
+	Differs     map[string]bool         // the paths where the two differ
+	Files       map[string]*File        // the base's files at these paths
+	objects     map[manifest.ID][]Found // the objects that these files define, without unknown fields
 }
 
 // Found is an object and the file that defines it.
@@ -29,7 +32,7 @@ type Found struct {
 
 // read parses the files that differ. It reuses files that are parsed already.
 func (b *Base) read(pass *budget.Pass, src *Source, head plumbing.Hash, opts manifest.Options, old *Base) error {
-	d, err := src.diff(pass, b.Commit.Tree, head)
+	d, err := src.diff(pass, b.Commit.Tree, head, src.Charts.Rendered())
 	if err != nil {
 		return err
 	}
@@ -66,10 +69,11 @@ func (b *Base) read(pass *budget.Pass, src *Source, head plumbing.Hash, opts man
 // is not available.
 func (s *Source) readBase(pass *budget.Pass, id plumbing.Hash, head *object.Commit, opts manifest.Options, get func() (*object.Commit, error)) (*Base, error) {
 	old := s.base
-	if old != nil && old.id == id && old.head == head.Hash {
+	charts := s.Charts.State()
+	if old != nil && old.id == id && old.head == head.Hash && old.charts == charts {
 		return old, nil
 	}
-	b := &Base{id: id, head: head.Hash, Differs: map[string]bool{}, Files: map[string]*File{}, objects: map[manifest.ID][]Found{}}
+	b := &Base{id: id, head: head.Hash, charts: charts, Differs: map[string]bool{}, Files: map[string]*File{}, objects: map[manifest.ID][]Found{}}
 	var err error
 	if !id.IsZero() {
 		b.Commit, err = get()

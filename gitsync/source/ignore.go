@@ -15,15 +15,16 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/gitsync/sourceignore"
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
 // diff finds the readable files in which two trees differ. A file differs too if a changed .sourceignore file hides or
-// shows it, or if it belongs to a kustomization in one of them.
-func (s *Source) diff(pass *budget.Pass, from, to plumbing.Hash) (*treeDiff, error) {
+// shows it, or if it belongs to a kustomization in one of them. before renders the charts of the first tree.
+func (s *Source) diff(pass *budget.Pass, from, to plumbing.Hash, before *chart.Renderer) (*treeDiff, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
-	d := &treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, seen: map[string]bool{}}
+	d := &treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, before: before, seen: map[string]bool{}}
 	for _, prefix := range distinct(s.Paths) {
 		if err := d.compare(prefix); err != nil {
 			return nil, err
@@ -63,6 +64,7 @@ type treeDiff struct {
 	pass     *budget.Pass
 	rd       *object.Reader
 	from, to plumbing.Hash
+	before   *chart.Renderer // of from; that of to is the source's
 	raw      []object.Change // before rules apply, including .sourceignore files
 	ignores  []object.Change // .sourceignore files only
 	seen     map[string]bool
@@ -135,7 +137,7 @@ func (d *treeDiff) findRules() (err error) {
 		d.new = d.Input.rules
 		d.old, err = d.turn(d.new, func(c object.Change) object.Entry { return c.Old })
 	default:
-		between, failed := d.diff(d.pass, d.Input.tree, d.from)
+		between, failed := d.diff(d.pass, d.Input.tree, d.from, d.Charts)
 		if failed != nil {
 			return failed
 		}

@@ -91,10 +91,14 @@ func (s *Source) update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Opt
 	if in.Files == nil {
 		*in = newInput()
 	}
-	if err := pass.Take(in.bytes); err != nil || in.tree == tree {
+	if err := pass.Take(in.bytes); err != nil {
 		return err
 	}
-	d, err := s.diff(pass, in.tree, tree)
+	again, err := s.Charts.Prepare(pass.Context(), in.charts())
+	if err != nil || in.tree == tree && !again {
+		return err
+	}
+	d, err := s.diff(pass, in.tree, tree, s.Charts)
 	if err != nil {
 		return err
 	}
@@ -234,6 +238,16 @@ func (in *Input) OddFiles() []*File {
 	return slices.SortedFunc(maps.Values(in.odd), func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
 }
 
+// IsBroken reports whether a file cannot be read, or a root cannot be built.
+func (in *Input) IsBroken() bool {
+	for _, f := range in.odd {
+		if f.Unreadable() {
+			return true
+		}
+	}
+	return false
+}
+
 // put adds a file, or replaces the one with its path.
 func (in *Input) put(f *File) {
 	in.drop(f.Path)
@@ -259,7 +273,7 @@ func (in *Input) drop(name string) {
 
 // count adds a file to the sums, or subtracts it.
 func (in *Input) count(f *File, sign int) {
-	in.reshaped = in.reshaped || len(f.Result.LeftOut)+len(f.Result.Named)+f.Result.Broken > 0
+	in.reshaped = in.reshaped || len(f.Result.LeftOut)+len(f.Result.Named)+len(f.Result.Rights)+f.Result.Broken > 0
 	in.bytes += int64(sign) * f.size()
 	for kind, n := range f.Result.Ignored {
 		add(in.Ignored, kind, sign*n)

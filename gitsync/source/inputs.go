@@ -12,6 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
 // Sources are the sources of a pipeline, with what was read of them. They are not safe for concurrent use.
@@ -33,6 +35,7 @@ type Inputs struct {
 	Namespaces []*manifest.Object
 	Missing    []Missing
 	Ignored    map[string]int // objects of kinds that are not read, by "apiVersion Kind"
+	Charts     chart.Uses     // that are fetched
 	Diags      diag.List      // of files, not of objects
 }
 
@@ -45,7 +48,7 @@ type Missing struct {
 
 // Read reads the sources at their commits. It reads and parses only blobs that are new since the last call.
 func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifest.Options) (*Inputs, error) {
-	in := &Inputs{Sources: s.List, Commits: commits, Namespaces: s.Namespaces, Ignored: map[string]int{}}
+	in := &Inputs{Sources: s.List, Commits: commits, Namespaces: s.Namespaces, Ignored: map[string]int{}, Charts: chart.Uses{}}
 	for i, src := range s.List {
 		if err := src.Update(pass, commits[i].Tree, opts); err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", commits[i].Hash, src.Repo.URL(), err)
@@ -53,8 +56,12 @@ func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifes
 		for _, f := range src.Input.OddFiles() {
 			in.Diags = append(in.Diags, f.Result.Diags...)
 		}
+		maps.Copy(in.Charts, src.Input.charts())
 		for kind, n := range src.Input.Ignored {
 			in.Ignored[kind] += n
+		}
+		if n := len(src.Input.layout.ChartFolders); n > 0 {
+			in.Ignored[inputs.IgnoredChart] += n
 		}
 		if err := in.findMissing(i, s.MayBeEmpty); err != nil {
 			return nil, err
@@ -84,6 +91,9 @@ func (in *Inputs) findMissing(i int, mayBeEmpty bool) error {
 			continue
 		case err == nil:
 			found.Code, found.Message, found.Hint = diag.EmptyInput, "holds no manifest "+at, "correct sources[].paths; or set limits.allowEmpty if it is meant"
+			if slices.Contains(src.Input.layout.ChartFolders, want) {
+				found.Message, found.Hint = "is a Helm chart, of which nothing is read, "+at, "name it in helmCharts of a kustomization, and the kustomization in sources[].paths"
+			}
 		case errors.Is(err, object.ErrPathNotFound):
 			found.Message = "is not " + at
 		default:

@@ -2,8 +2,8 @@ package source
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -11,18 +11,23 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
+	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
-// root is what a file has that is built by a kustomization.
+// root is what a file has that is built.
 type root struct {
 	inputs.Root
-	reads tree.Reads
-	tree  plumbing.Hash // the last one in which the same was read
-	files []string      // that it is made of, as far as that is known before
+	reads  tree.Reads
+	charts chart.Uses
+	tree   plumbing.Hash // the last one in which the same was read
+	files  []string      // that it is made of, as far as that is known before
 }
 
 // Estimates of the memory of a build, measured: for any, for each byte that is read, and for what is noted of a read.
@@ -32,24 +37,24 @@ const (
 	bytesPerRead  = 150
 )
 
+// maxRounds limits how often something is built again because charts were fetched that it asked for: one after the other.
+const maxRounds = 50
+
 // findLayouts finds the roots of both trees from those of the tree that was read last.
 func (d *treeDiff) findLayouts() (err error) {
-	if !d.builds() {
-		return nil
-	}
 	if d.anywhere, err = d.differing(d.from, d.to); err != nil {
 		return err
 	}
-	switch d.Input.tree {
-	case d.from:
+	switch isBase := d.before != d.Charts; {
+	case d.Input.tree == d.from && !isBase:
 		d.oldLayout = d.Input.layout
-		d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere)
-	case d.to:
+		d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere, d.Charts)
+	case d.Input.tree == d.to:
 		d.newLayout = d.Input.layout
-		d.oldLayout, err = d.layout(d.from, d.newLayout, d.anywhere)
+		d.oldLayout, err = d.layout(d.from, d.newLayout, d.anywhere, d.before)
 	default:
-		if d.oldLayout, err = d.layout(d.from, nil, nil); err == nil {
-			d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere)
+		if d.oldLayout, err = d.layout(d.from, nil, nil, d.before); err == nil {
+			d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere, d.Charts)
 		}
 	}
 	return err
@@ -70,16 +75,23 @@ func (d *treeDiff) differing(from, to plumbing.Hash) ([]tree.Change, error) {
 }
 
 // layout finds the roots of a tree. It is faster with the layout of another tree, and what differs.
-func (d *treeDiff) layout(at plumbing.Hash, before *inputs.Layout, changed []tree.Change) (*inputs.Layout, error) {
+func (d *treeDiff) layout(at plumbing.Hash, before *inputs.Layout, changed []tree.Change, charts *chart.Renderer) (*inputs.Layout, error) {
 	if at.IsZero() {
 		return nil, nil
 	}
-	search := inputs.Search{Files: d.rd.Files(at), Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed}
-	found, err := search.Find(d.pass.Context())
-	if err != nil {
-		return nil, fmt.Errorf("look for kustomizations: %w", err)
+	search := inputs.Search{Files: d.rd.Files(at), Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed,
+		Options: roots.Options{Open: openTree(d.Repo, at), Charts: charts}, Repositories: roots.Repositories{URL: d.Source.URL}}
+	for range maxRounds {
+		found, err := search.Find(d.pass.Context())
+		if err != nil {
+			return nil, fmt.Errorf("look for kustomizations: %w", err)
+		}
+		search.Before, search.Changed = found, nil
+		if again, err := charts.Prepare(d.pass.Context(), found.Charts()); !again || err != nil {
+			return found, err
+		}
 	}
-	return found, nil
+	return search.Before, nil
 }
 
 // rebuild builds the roots for which something else is read now than in the tree before, and returns the names of those
@@ -90,7 +102,7 @@ func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string,
 	wanted := map[string]bool{}
 	for _, r := range d.newLayout.All() {
 		wanted[r.Name] = true
-		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Root == r && f.root.reads.Same(rd.Files(d.to), d.anywhere) {
+		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Same(r) && f.root.reads.Same(rd.Files(d.to), d.anywhere) && d.Charts.Holds(f.root.charts) {
 			f.root.tree = d.to
 			continue
 		}
@@ -102,7 +114,7 @@ func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string,
 		}
 	}
 	slices.Sort(gone)
-	return fresh, gone, d.build(fresh, opts)
+	return fresh, gone, d.build(fresh, d.Charts, opts)
 }
 
 // newRoot returns a root that is not built yet.
@@ -115,14 +127,15 @@ func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 	var fresh []*File
 	rd := d.Repo.Reader()
 	defer rd.Close()
-	same := map[string]bool{}
+	same := map[string]*File{}
 	for _, r := range d.oldLayout.All() {
-		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Root == r && f.root.reads.Same(rd.Files(b.Commit.Tree), d.anywhere) {
-			same[r.Name] = true
+		holds := func(f *File) bool { return f != nil && f.root != nil && d.before.Holds(f.root.charts) }
+		if f := d.Input.Files[r.Name]; holds(f) && f.root.Same(r) && f.root.reads.Same(rd.Files(b.Commit.Tree), d.anywhere) {
+			same[r.Name] = f
 			continue
 		}
 		f := newRoot(r, b.Commit.Tree, d.oldLayout)
-		if old != nil && old.id == b.id && old.Files[r.Name] != nil && old.Files[r.Name].root != nil {
+		if old != nil && old.id == b.id && holds(old.Files[r.Name]) && old.Files[r.Name].root.Same(r) {
 			f = old.Files[r.Name]
 		} else {
 			fresh = append(fresh, f)
@@ -130,40 +143,86 @@ func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 		b.Files[r.Name], b.Differs[r.Name] = f, true
 	}
 	for _, r := range d.newLayout.All() {
-		if !same[r.Name] {
+		if same[r.Name] == nil {
 			b.Differs[r.Name] = true
 		}
 	}
-	return d.build(fresh, opts)
+	if err := d.build(fresh, d.before, opts); err != nil {
+		return err
+	}
+	uses := d.oldLayout.Charts()
+	for _, files := range []map[string]*File{same, b.Files} {
+		for _, f := range files {
+			f.addCharts(uses)
+		}
+	}
+	b.LacksCharts = d.before.Lacks(uses)
+	return nil
 }
 
 // rootAt builds the root with a name at an older commit. It returns nil if the name is not a root's there.
 func rootAt(s *Source, pass *budget.Pass, at plumbing.Hash, name string, opts manifest.Options) (*File, error) {
-	if !s.builds() {
-		return nil, nil
-	}
 	rd := s.Repo.Reader()
 	defer rd.Close()
-	d := &treeDiff{Source: s, pass: pass, rd: rd}
+	d := &treeDiff{Source: s, pass: pass, rd: rd, before: s.Charts.Rendered()}
 	changed, err := d.differing(s.Input.tree, at)
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.layout(at, s.Input.layout, changed)
+	found, err := d.layout(at, s.Input.layout, changed, d.before)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range found.All() {
 		if r.Name == name {
 			f := newRoot(r, at, found)
-			return f, d.build([]*File{f}, opts)
+			return f, d.build([]*File{f}, d.before, opts)
 		}
 	}
 	return nil, nil
 }
 
-// build builds roots on all processors. Each has its own Reader.
-func (d *treeDiff) build(roots []*File, opts manifest.Options) error {
+// build builds roots, and again those for which charts were fetched that a build asked for.
+func (d *treeDiff) build(files []*File, charts *chart.Renderer, opts manifest.Options) error {
+	for range maxRounds {
+		if len(files) == 0 {
+			break
+		}
+		if err := d.buildAll(files, charts, opts); err != nil {
+			return err
+		}
+		uses := chart.Uses{}
+		for _, f := range files {
+			f.addCharts(uses)
+		}
+		if _, err := charts.Prepare(d.pass.Context(), uses); err != nil {
+			return err
+		}
+		files = slices.DeleteFunc(slices.Clone(files), func(f *File) bool { return charts.Holds(f.root.charts) })
+	}
+	return nil
+}
+
+// addCharts adds the charts that were fetched to build a file.
+func (f *File) addCharts(uses chart.Uses) {
+	if f.root != nil {
+		maps.Copy(uses, f.root.charts)
+	}
+}
+
+// charts are those that were fetched to build the files, and to find out which are built.
+func (in *Input) charts() chart.Uses {
+	uses := in.layout.Charts()
+	for _, r := range in.layout.All() {
+		if f := in.Files[r.Name]; f != nil {
+			f.addCharts(uses)
+		}
+	}
+	return uses
+}
+
+// buildAll builds roots on all processors. Each has its own Reader.
+func (d *treeDiff) buildAll(roots []*File, charts *chart.Renderer, opts manifest.Options) error {
 	errs := make([]error, len(roots))
 	ctx, cancel := context.WithCancel(d.pass.Context())
 	defer cancel()
@@ -171,7 +230,7 @@ func (d *treeDiff) build(roots []*File, opts manifest.Options) error {
 		if ctx.Err() != nil {
 			return
 		}
-		if errs[i] = d.buildOne(ctx, roots[i], opts); errs[i] != nil {
+		if errs[i] = d.buildOne(ctx, roots[i], charts, opts); errs[i] != nil {
 			cancel()
 		}
 	})
@@ -197,7 +256,15 @@ func (r *root) work(rd *object.Reader) int64 {
 	return bytes
 }
 
-func (d *treeDiff) buildOne(ctx context.Context, f *File, opts manifest.Options) error {
+// openTree opens the files of a tree.
+func openTree(r *repo.Repo, at plumbing.Hash) kustomize.Open {
+	return func() (tree.Files, func(), error) {
+		rd := r.Reader()
+		return rd.Files(at), func() { rd.Close() }, nil
+	}
+}
+
+func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer, opts manifest.Options) error {
 	rd := d.Repo.Reader()
 	defer rd.Close()
 	done, err := d.pass.Work(f.root.work(rd))
@@ -205,19 +272,13 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, opts manifest.Options)
 		return err
 	}
 	defer done()
-	open := func() (tree.Files, func(), error) {
-		rd := d.Repo.Reader()
-		return rd.Files(f.root.tree), func() { rd.Close() }, nil
-	}
-	built, err := inputs.Build(ctx, rd.Files(f.root.tree), f.root.Root, inputs.Options{Manifest: opts, Source: d.Label, Open: open, Charts: d.Charts})
+	open := func() (tree.Files, func(), error) { return openTree(d.Repo, f.root.tree)() } // of the tree by then
+	built, err := inputs.Build(ctx, rd.Files(f.root.tree), f.root.Root, inputs.Options{
+		Manifest: opts, Source: d.Label, Options: roots.Options{Open: open, Charts: charts}})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)
 	}
-	f.Result, f.bytes, f.root.reads = built.Result, built.Bytes, built.Reads
-	sum, err := hex.DecodeString(built.Reads.Digest())
-	if err != nil {
-		return err
-	}
-	copy(f.Blob[:], sum)
+	f.Result, f.bytes, f.root.reads, f.root.charts = built.Result, built.Bytes, built.Reads, built.Charts
+	copy(f.Blob[:], built.Digest())
 	return d.pass.Take(f.size())
 }

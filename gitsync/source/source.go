@@ -26,9 +26,6 @@ type Source struct {
 // RefName returns the ref as inventories and lock files name it.
 func (s *Source) RefName() string { return s.Ref.RepoRef().String() }
 
-// builds reports whether anything of the source is built.
-func (s *Source) builds() bool { return s.Build != pipeline.BuildPlain && s.Build != "" }
-
 // forget drops what was read of the source.
 func (s *Source) forget() { s.Input, s.base = Input{}, nil }
 

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,7 @@ func shop(t *testing.T, version string) []byte {
 type server struct {
 	*httptest.Server
 	answers map[string]http.HandlerFunc
+	mu      sync.Mutex
 	asked   []string
 }
 
@@ -72,7 +74,9 @@ func newServer(t *testing.T) *server {
 	s := &server{answers: map[string]http.HandlerFunc{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		user, password, _ := req.BasicAuth()
+		s.mu.Lock()
 		s.asked = append(s.asked, strings.TrimSpace(req.URL.Path+" "+user+password))
+		s.mu.Unlock()
 		if answer := s.answers[req.URL.Path]; answer != nil {
 			answer(w, req)
 			return
@@ -97,6 +101,17 @@ func (s *server) index(versions map[string]string) {
 	s.answers["/index.yaml"] = text([]byte(out.String()))
 }
 
+// get fetches a pinned chart and unpacks it.
+func get(ctx context.Context, store *Store, of Request, pin Pin) ([]helm.File, error) {
+	if err := store.Fetch(ctx, of, pin); err != nil {
+		return nil, err
+	}
+	archive, _ := store.kept(of, pin)
+	return Unpack(archive)
+}
+
+func robot() Access { return Access{Username: "robot", Password: "s3cret"} }
+
 func newStore(t *testing.T) *Store {
 	t.Helper()
 	return NewStore(Options{Folder: filepath.Join(t.TempDir(), "charts"), Timeout: time.Second, Fresh: time.Nanosecond})
@@ -107,9 +122,9 @@ func TestAVersionIsResolvedAndPinned(t *testing.T) {
 	one, two := shop(t, "1.2.0"), shop(t, "1.10.0")
 	s.index(map[string]string{"1.2.0": digestOf(one), "1.10.0": "", "2.0.0-rc.1": digestOf(one)})
 	s.answers["/shop-1.2.0.tgz"], s.answers["/shop-1.10.0.tgz"] = text(one), text(two)
-	of := Source{URL: s.URL, Name: "shop", Version: "1.x", Username: "robot", Password: "s3cret"}
+	of := Request{Source{URL: s.URL, Name: "shop", Version: "1.x"}, robot()}
 
-	pin, err := store.Resolve(t.Context(), of)
+	pin, err := store.Resolve(t.Context(), of, Pin{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,14 +137,14 @@ func TestAVersionIsResolvedAndPinned(t *testing.T) {
 		}
 	}
 	s.Close() // now the cache answers
-	files, err := store.Get(t.Context(), of, pin)
+	files, err := get(t.Context(), store, of, pin)
 	if err != nil || len(files) != 1 || files[0].Name != "Chart.yaml" {
 		t.Errorf("got %v %v", files, err)
 	}
-	if err := os.WriteFile(store.file(pin.Digest), []byte("damaged"), 0o600); err != nil {
+	if err := os.WriteFile(store.file(of, pin), []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Get(t.Context(), of, pin); err == nil {
+	if _, err := get(t.Context(), store, of, pin); err == nil {
 		t.Error("a damaged cache is believed")
 	}
 }
@@ -197,9 +212,9 @@ func TestServersThatFailOrLie(t *testing.T) {
 			s.answers["/shop-1.0.0.tgz"] = text(chart)
 			c.change(s)
 			store := newStore(t)
-			of := Source{URL: s.URL, Name: "shop", Version: "1.0.0", Username: "robot", Password: "s3cret"}
+			of := Request{Source{URL: s.URL, Name: "shop", Version: "1.0.0"}, robot()}
 			begun := time.Now()
-			_, err := store.Resolve(t.Context(), of)
+			_, err := store.Resolve(t.Context(), of, Pin{})
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") || !strings.HasPrefix(err.Error(), "chart shop of http://127.0.0.1:") {
 				t.Errorf("got %v", err)
 			}
@@ -217,7 +232,7 @@ func TestAPinnedVersionThatChanged(t *testing.T) {
 	s, store := newServer(t), newStore(t)
 	s.index(map[string]string{"1.0.0": ""})
 	s.answers["/shop-1.0.0.tgz"] = text(shop(t, "1.0.1"))
-	_, err := store.Get(t.Context(), Source{URL: s.URL, Name: "shop", Version: "1.x"}, Pin{"1.0.0", digestOf(shop(t, "1.0.0"))})
+	_, err := get(t.Context(), store, Request{Source: Source{URL: s.URL, Name: "shop", Version: "1.x"}}, Pin{"1.0.0", digestOf(shop(t, "1.0.0"))})
 	if err == nil || !strings.Contains(err.Error(), "gives another archive for version 1.0.0 than before") {
 		t.Errorf("got %v", err)
 	}
@@ -232,9 +247,9 @@ func TestWhereASiteMayLead(t *testing.T) {
 	s.answers["/shop-1.0.0.tgz"] = func(w http.ResponseWriter, req *http.Request) {
 		http.Redirect(w, req, elsewhere.URL+"/shop.tgz", http.StatusFound)
 	}
-	of := Source{URL: s.URL, Name: "shop", Username: "robot", Password: "s3cret"}
+	of := Request{Source{URL: s.URL, Name: "shop"}, robot()}
 	store := newStore(t)
-	if _, err := store.Resolve(t.Context(), of); err != nil {
+	if _, err := store.Resolve(t.Context(), of, Pin{}); err != nil {
 		t.Errorf("a site that is not public leads to another: %v", err)
 	}
 	if diff := cmp.Diff([]string{"/shop.tgz"}, elsewhere.asked); diff != "" {
@@ -244,13 +259,13 @@ func TestWhereASiteMayLead(t *testing.T) {
 	store.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("203.0.113.7")}, nil
 	}
-	if _, err := store.Resolve(t.Context(), of); err == nil || !strings.Contains(err.Error(), httpclient.ErrNotPublic.Error()) {
+	if _, err := store.Resolve(t.Context(), of, Pin{}); err == nil || !strings.Contains(err.Error(), httpclient.ErrNotPublic.Error()) {
 		t.Errorf("a public site leads to this machine: %v", err)
 	}
 }
 
 // hub is a registry with TLS and a password.
-func hub(t *testing.T) (*httptest.Server, Source) {
+func hub(t *testing.T) (*httptest.Server, Request) {
 	t.Helper()
 	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -263,13 +278,13 @@ func hub(t *testing.T) (*httptest.Server, Source) {
 	}))
 	t.Cleanup(s.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	return s, Source{
-		URL: Scheme + strings.TrimPrefix(s.URL, "https://") + "/charts/shop", Username: "robot", Password: "s3cret", Connection: httpclient.Connection{CAPEM: ca},
-	}
+	as := robot()
+	as.Connection.CAPEM = ca
+	return s, Request{Source{URL: Scheme + strings.TrimPrefix(s.URL, "https://") + "/charts/shop"}, as}
 }
 
 // push puts a chart into a registry, as Helm does, and returns the manifest's digest.
-func push(t *testing.T, s *httptest.Server, of Source, tag string, archive []byte) string {
+func push(t *testing.T, s *httptest.Server, of Request, tag string, archive []byte) string {
 	t.Helper()
 	image, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), "application/vnd.cncf.helm.config.v1+json"),
 		static.NewLayer([]byte("signature"), "application/vnd.cncf.helm.chart.provenance.v1.prov"), static.NewLayer(archive, chartMediaType))
@@ -307,25 +322,25 @@ func TestChartsOfARegistry(t *testing.T) {
 	} {
 		store := newStore(t)
 		of.Version, of.Digest = c.version, c.digest
-		pin, err := store.Resolve(t.Context(), of)
+		pin, err := store.Resolve(t.Context(), of, Pin{})
 		if diff := cmp.Diff(c.want, pin); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 			continue
 		}
-		if files, err := store.Get(t.Context(), of, pin); err != nil || len(files) != 1 {
+		if files, err := get(t.Context(), store, of, pin); err != nil || len(files) != 1 {
 			t.Errorf("%s: got %v %v", name, files, err)
 		}
 	}
 	store := newStore(t)
 	of.Version, of.Digest = "3.x", ""
-	if _, err := store.Resolve(t.Context(), of); err == nil || !strings.Contains(err.Error(), `no version of the chart in "3.x"`) {
+	if _, err := store.Resolve(t.Context(), of, Pin{}); err == nil || !strings.Contains(err.Error(), `no version of the chart in "3.x"`) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := store.Get(t.Context(), of, Pin{"3.0.0", digestOf([]byte("absent"))}); err == nil {
+	if _, err := get(t.Context(), store, of, Pin{"3.0.0", digestOf([]byte("absent"))}); err == nil {
 		t.Error("a blob that is not there is got")
 	}
 	of.Password = "wrong-s3cret"
-	if _, err := store.Resolve(t.Context(), of); err == nil || strings.Contains(err.Error(), "s3cret") {
+	if _, err := store.Resolve(t.Context(), of, Pin{}); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -343,11 +358,11 @@ func TestARegistryThatLies(t *testing.T) {
 		inner.ServeHTTP(w, req)
 	})
 	store := newStore(t)
-	pin, err := store.Resolve(t.Context(), of)
+	pin, err := store.Resolve(t.Context(), of, Pin{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Get(t.Context(), of, pin); err == nil {
+	if _, err := get(t.Context(), store, of, pin); err == nil {
 		t.Error("other bytes are believed")
 	}
 }

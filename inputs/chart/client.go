@@ -38,7 +38,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // client makes the client for a source.
-func (s *Store) client(ctx context.Context, of Source, maxBytes int64) (*http.Client, error) {
+func (s *Store) client(ctx context.Context, of Request, maxBytes int64) (*http.Client, error) {
 	site, err := of.site()
 	if err != nil {
 		return nil, err

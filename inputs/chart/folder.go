@@ -14,9 +14,12 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
+// FileName is the file by which a folder is a chart.
+const FileName = "Chart.yaml"
+
 // Folder reads a chart that is a folder of a repository, without what its .helmignore names.
 func Folder(t *tree.Tree, folder string) ([]helm.File, error) {
-	if _, isDir, err := t.Resolve(path.Join(folder, "Chart.yaml")); err != nil || isDir {
+	if _, isDir, err := t.Resolve(path.Join(folder, FileName)); err != nil || isDir {
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("the folder %s holds no chart", folder)
 		}

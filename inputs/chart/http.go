@@ -6,19 +6,24 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 )
 
 // maxIndexBytes limits an index: the largest public ones have 30 MiB.
 const maxIndexBytes = 64 << 20
 
-// cachedIndex is an index with the time that it was read.
+// cachedIndex is an index with the time that it was read. Who reads it holds its lock: other repositories need not wait.
 type cachedIndex struct {
+	mu sync.Mutex
 	*index
 	at time.Time
 }
 
-func (s *Store) resolveHTTP(ctx context.Context, of Source) (Pin, error) {
+// readers limits the indexes that are read at once.
+const readers = 4
+
+func (s *Store) resolveHTTP(ctx context.Context, of Request, last Pin) (Pin, error) {
 	e, err := s.find(ctx, of, of.Version)
 	if err != nil {
 		return Pin{}, err
@@ -36,15 +41,18 @@ func (s *Store) resolveHTTP(ctx context.Context, of Source) (Pin, error) {
 		_, err = s.archive(ctx, of, pin)
 		return pin, err
 	}
+	if e.Version == last.Version {
+		return last, nil // nothing says that it is another one
+	}
 	archive, err := s.fetchEntry(ctx, of, e)
 	if err != nil {
 		return Pin{}, err
 	}
 	pin.Digest = digestOf(archive)
-	return pin, s.keep(pin.Digest, archive)
+	return pin, s.keep(of, pin, archive)
 }
 
-func (s *Store) fetchHTTP(ctx context.Context, of Source, pin Pin) ([]byte, error) {
+func (s *Store) fetchHTTP(ctx context.Context, of Request, pin Pin) ([]byte, error) {
 	e, err := s.find(ctx, of, pin.Version)
 	if err != nil {
 		return nil, err
@@ -52,7 +60,7 @@ func (s *Store) fetchHTTP(ctx context.Context, of Source, pin Pin) ([]byte, erro
 	return s.fetchEntry(ctx, of, e)
 }
 
-func (s *Store) fetchEntry(ctx context.Context, of Source, e entry) ([]byte, error) {
+func (s *Store) fetchEntry(ctx context.Context, of Request, e entry) ([]byte, error) {
 	if len(e.URLs) == 0 {
 		return nil, fmt.Errorf("the index names no address of version %s", e.Version)
 	}
@@ -72,30 +80,49 @@ func (s *Store) fetchEntry(ctx context.Context, of Source, e entry) ([]byte, err
 }
 
 // find finds a version in the index of a repository.
-func (s *Store) find(ctx context.Context, of Source, version string) (entry, error) {
+func (s *Store) find(ctx context.Context, of Request, version string) (entry, error) {
 	client, err := s.client(ctx, of, maxIndexBytes)
 	if err != nil {
 		return entry{}, err
 	}
-	x, err := s.index(ctx, of, client)
+	kept := s.indexOf(of)
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	if kept.index != nil && time.Since(kept.at) <= s.opts.Fresh {
+		if e, err := kept.find(of.Name, version); err == nil {
+			return e, nil // else it may be newer than the index
+		}
+	}
+	s.reading <- struct{}{} // indexes are large
+	x, err := readIndex(ctx, of, client)
+	<-s.reading
 	if err != nil {
 		return entry{}, err
 	}
+	kept.index, kept.at = x, time.Now()
 	return x.find(of.Name, version)
 }
 
-func (s *Store) index(ctx context.Context, of Source, client *http.Client) (*index, error) {
+// indexOf returns the place of a repository's index, and drops indexes that are old.
+func (s *Store) indexOf(of Request) *cachedIndex {
 	key := digestOf([]byte(strings.Join([]string{of.URL, of.Username, of.Password, string(of.Connection.CAPEM), of.Connection.ProxyURL}, "\n")))
 	s.mu.Lock()
-	defer s.mu.Unlock() // one index at a time: they are large
+	defer s.mu.Unlock()
 	for k, kept := range s.indexes {
-		if time.Since(kept.at) > s.opts.Fresh {
-			delete(s.indexes, k)
+		if kept.mu.TryLock() {
+			if time.Since(kept.at) > s.opts.Fresh {
+				delete(s.indexes, k)
+			}
+			kept.mu.Unlock()
 		}
 	}
-	if kept := s.indexes[key]; kept != nil {
-		return kept.index, nil
+	if s.indexes[key] == nil {
+		s.indexes[key] = &cachedIndex{at: time.Now()}
 	}
+	return s.indexes[key]
+}
+
+func readIndex(ctx context.Context, of Request, client *http.Client) (*index, error) {
 	from, err := against(of.URL, "index.yaml")
 	if err != nil {
 		return nil, err
@@ -104,11 +131,7 @@ func (s *Store) index(ctx context.Context, of Source, client *http.Client) (*ind
 	if err != nil {
 		return nil, fmt.Errorf("read the repository's index: %w", err)
 	}
-	x, err := parseIndex(text)
-	if err == nil {
-		s.indexes[key] = &cachedIndex{x, time.Now()}
-	}
-	return x, err
+	return parseIndex(text)
 }
 
 // against returns an address that an index gives, which can be relative to the repository.

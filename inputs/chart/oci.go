@@ -26,7 +26,7 @@ type ociRepository struct {
 	options []remote.Option
 }
 
-func (s *Store) registry(ctx context.Context, of Source) (*ociRepository, error) {
+func (s *Store) registry(ctx context.Context, of Request) (*ociRepository, error) {
 	opts := []name.Option{name.StrictValidation}
 	if of.Insecure {
 		opts = append(opts, name.Insecure)
@@ -49,7 +49,7 @@ func (s *Store) registry(ctx context.Context, of Source) (*ociRepository, error)
 	}}, nil
 }
 
-func (s *Store) resolveOCI(ctx context.Context, of Source) (Pin, error) {
+func (s *Store) resolveOCI(ctx context.Context, of Request, _ Pin) (Pin, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	r, err := s.registry(ctx, of)
@@ -126,7 +126,7 @@ func chartLayer(m *v1.Manifest) (string, error) {
 	return m.Layers[0].Digest.String(), nil
 }
 
-func (s *Store) fetchOCI(ctx context.Context, of Source, pin Pin) ([]byte, error) {
+func (s *Store) fetchOCI(ctx context.Context, of Request, pin Pin) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	r, err := s.registry(ctx, of)

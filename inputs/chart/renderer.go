@@ -2,6 +2,11 @@ package chart
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
@@ -10,17 +15,89 @@ import (
 type Renderer struct {
 	Workers *helm.Workers
 	Cluster helm.Cluster
-	// Pin says which version of a chart that is fetched is used.
-	Pin func(context.Context, Source) (Pin, error)
-	// Get gets the files of a pinned chart.
-	Get func(context.Context, Source, Pin) ([]helm.File, error)
+	// Charts are those that are fetched. The zero value has none.
+	Charts Edition
+	uses   Uses
 }
 
-// Fetch gets the files of a chart that is fetched.
-func (r *Renderer) Fetch(ctx context.Context, of Source) ([]helm.File, error) {
-	pin, err := r.Pin(ctx, of)
-	if err != nil {
-		return nil, err
+// Noting returns a renderer that notes the charts that one build fetches.
+func (r *Renderer) Noting() (*Renderer, Uses) {
+	if r == nil {
+		return nil, nil
 	}
-	return r.Get(ctx, of, pin)
+	noting := *r
+	noting.uses = Uses{}
+	return &noting, noting.uses
+}
+
+// Fetch gets the files of a chart that is fetched. An [*Error] says why they are not there.
+func (r *Renderer) Fetch(ctx context.Context, of Source) ([]helm.File, error) {
+	files, pin, err := r.Charts.Find(ctx, of)
+	if r.uses != nil {
+		use := Use{Pin: pin}
+		if err != nil && pin == (Pin{}) {
+			use.Away = err.Error()
+		}
+		r.uses[of] = use
+	}
+	return files, err
+}
+
+// Holds reports whether a build would get the same charts again.
+func (r *Renderer) Holds(uses Uses) bool { return len(uses) == 0 || r.Charts.Holds(uses) }
+
+// Prepare fetches the charts that builds asked for, and reports whether others would get something else now.
+func (r *Renderer) Prepare(ctx context.Context, uses Uses) (again bool, err error) {
+	if len(uses) == 0 {
+		return false, nil
+	}
+	err = r.Charts.Fetch(ctx, uses)
+	return !r.Charts.Holds(uses), err
+}
+
+// Lacks reports whether a build did not get a chart that is pinned.
+func (r *Renderer) Lacks(uses Uses) bool { return len(uses) > 0 && r.Charts.Lacks(uses) }
+
+// State is different if other charts are used.
+func (r *Renderer) State() string {
+	if r == nil || r.Charts.book == nil {
+		return ""
+	}
+	return r.Charts.book.State()
+}
+
+// Rendered returns a renderer with the charts that the output was rendered from.
+func (r *Renderer) Rendered() *Renderer {
+	if r == nil {
+		return nil
+	}
+	out := *r
+	out.Charts = r.Charts.Rendered()
+	return &out
+}
+
+// Uses are the charts that a build asked for.
+type Uses map[Source]Use
+
+// Use is what it got.
+type Use struct {
+	Pin  Pin    // zero if the chart was not there
+	Away string // why
+}
+
+// Digest is a digest of the charts, in hexadecimal digits; of none, it is empty.
+func (u Uses) Digest() string {
+	if len(u) == 0 {
+		return ""
+	}
+	h := sha256.New()
+	for _, of := range u.sources() {
+		fmt.Fprintf(h, "%q %q\n", of, u[of].Pin)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// sources returns the sources in an order.
+func (u Uses) sources() []Source {
+	return slices.SortedFunc(maps.Keys(u), compare)
 }

@@ -15,20 +15,28 @@ const Scheme = "oci://"
 // Source says where a chart is and which version is meant.
 type Source struct {
 	// URL is that of a repository with an index.yaml, https or http; or oci://HOST/PATH of the chart itself.
-	URL string
+	URL string `json:"url"`
 	// Name is the chart's name in the index of an HTTP repository.
-	Name string
+	Name string `json:"name,omitempty"`
 	// Version is a version, or a range of versions such as 6.x. Empty: the highest that is no pre-release. For a chart in a
 	// registry it can be any tag too.
-	Version string
+	Version string `json:"version,omitempty"`
 	// Digest, if it is not empty, is that of the manifest of a chart in a registry; Version is not looked at then.
-	Digest string
+	Digest string `json:"digest,omitempty"`
 	// Insecure allows a registry without TLS.
-	Insecure bool
+	Insecure bool `json:"insecure,omitempty"`
+}
 
-	Connection httpclient.Connection
-	Username   string
-	Password   string
+// Access is what it takes to reach a repository.
+type Access struct {
+	Connection         httpclient.Connection
+	Username, Password string
+}
+
+// Request is a source, and how it is reached.
+type Request struct {
+	Source
+	Access
 }
 
 // Pin is a chart that was found: the same bytes for ever.
@@ -36,6 +44,12 @@ type Pin struct {
 	Version string `json:"version"`
 	// Digest is sha256:... of the archive.
 	Digest string `json:"digest"`
+}
+
+// Pinned is a source with the chart that was found.
+type Pinned struct {
+	Source
+	Pin Pin `json:"pin"`
 }
 
 // isOCI reports whether the chart is in a registry.

@@ -4,83 +4,81 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
 // Options are the settings of a [Store].
 type Options struct {
-	// Folder keeps archives, by digest. It is made when it is needed. Required.
+	// Folder keeps archives. It is made when it is needed. Required.
 	Folder string
+	// MaxBytes is how much the folder may keep; what was used least recently goes first. Default: 1 GiB.
+	MaxBytes int64
 	// Timeout bounds a request with its answer. Default: 2m.
 	Timeout time.Duration
 	// Fresh is how long an index that was read answers further questions. Default: 1m.
 	Fresh time.Duration
 }
 
-// Store fetches charts and keeps their archives. It is safe for concurrent use.
+// Store fetches charts and keeps their archives. It is safe for concurrent use, and processes can share the folder.
 type Store struct {
 	opts   Options
 	pool   httpclient.Pool
 	lookup lookup
 
+	reading chan struct{}
 	mu      sync.Mutex
 	indexes map[string]*cachedIndex
 }
 
 // NewStore returns a store. It contacts nobody.
 func NewStore(opts Options) *Store {
-	const timeout, fresh = 2 * time.Minute, time.Minute
+	const timeout, fresh, size = 2 * time.Minute, time.Minute, 1 << 30
 	if opts.Timeout == 0 {
 		opts.Timeout = timeout
 	}
 	if opts.Fresh == 0 {
 		opts.Fresh = fresh
 	}
-	return &Store{opts: opts, lookup: net.DefaultResolver.LookupNetIP, indexes: map[string]*cachedIndex{}}
+	if opts.MaxBytes == 0 {
+		opts.MaxBytes = size
+	}
+	return &Store{opts: opts, lookup: net.DefaultResolver.LookupNetIP, reading: make(chan struct{}, readers), indexes: map[string]*cachedIndex{}}
 }
 
-// Resolve asks the server which version is meant now.
-func (s *Store) Resolve(ctx context.Context, of Source) (Pin, error) {
+// Resolve asks the server which version is meant now. last is what it was before, if that is known: it stays if the server
+// means this version and names no digest.
+func (s *Store) Resolve(ctx context.Context, of Request, last Pin) (Pin, error) {
 	resolve := s.resolveHTTP
 	if of.isOCI() {
 		resolve = s.resolveOCI
 	}
-	pin, err := resolve(ctx, of)
+	pin, err := resolve(ctx, of, last)
 	if err != nil {
 		return Pin{}, named(of, err)
 	}
 	return pin, nil
 }
 
-// Get returns the files of a pinned chart.
-func (s *Store) Get(ctx context.Context, of Source, pin Pin) ([]helm.File, error) {
-	archive, err := s.archive(ctx, of, pin)
-	if err != nil {
-		return nil, named(of, err)
+// Fetch fetches the archive of a pinned chart, unless it is there.
+func (s *Store) Fetch(ctx context.Context, of Request, pin Pin) error {
+	if _, err := s.archive(ctx, of, pin); err != nil {
+		return named(of, err)
 	}
-	files, err := Unpack(archive)
-	if err != nil {
-		return nil, named(of, err)
-	}
-	return files, nil
+	return nil
 }
 
 // archive returns the archive from the cache or the server.
-func (s *Store) archive(ctx context.Context, of Source, pin Pin) ([]byte, error) {
+func (s *Store) archive(ctx context.Context, of Request, pin Pin) ([]byte, error) {
 	if !isDigest(pin.Digest) {
 		return nil, fmt.Errorf("the digest %.100q is not sha256: and 64 digits", pin.Digest)
 	}
-	if archive, err := os.ReadFile(s.file(pin.Digest)); err == nil && digestOf(archive) == pin.Digest {
+	if archive, found := s.kept(of, pin); found {
 		return archive, nil
 	}
 	fetch := s.fetchHTTP
@@ -94,30 +92,7 @@ func (s *Store) archive(ctx context.Context, of Source, pin Pin) ([]byte, error)
 	if got := digestOf(archive); got != pin.Digest {
 		return nil, fmt.Errorf("the server gives another archive for version %s than before: %s instead of %s", pin.Version, got, pin.Digest)
 	}
-	return archive, s.keep(pin.Digest, archive)
-}
-
-// keep writes an archive into the cache. Others can do so at the same time: the content is the same.
-func (s *Store) keep(digest string, archive []byte) error {
-	if err := os.MkdirAll(s.opts.Folder, 0o700); err != nil {
-		return fmt.Errorf("keep the chart: %w", err)
-	}
-	tmp, err := os.CreateTemp(s.opts.Folder, "tmp_")
-	if err != nil {
-		return fmt.Errorf("keep the chart: %w", err)
-	}
-	_, err = tmp.Write(archive)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), s.file(digest))
-	}
-	if err != nil {
-		return fmt.Errorf("keep the chart: %w", errors.Join(err, os.Remove(tmp.Name())))
-	}
-	return nil
-}
-
-func (s *Store) file(digest string) string {
-	return filepath.Join(s.opts.Folder, strings.TrimPrefix(digest, algorithm)+".tgz")
+	return archive, s.keep(of, pin, archive)
 }
 
 const algorithm = "sha256:"
@@ -134,23 +109,23 @@ func isDigest(text string) bool {
 }
 
 // named says which chart an error is about, without its secrets.
-func named(of Source, err error) error {
+func named(of Request, err error) *Error {
 	const maxErrorBytes = 500
 	text := httpclient.Redact(err.Error(), of.Password, of.Connection.ProxyPassword)
 	if len(text) > maxErrorBytes {
 		text = strings.ToValidUTF8(text[:maxErrorBytes], "") + "…"
 	}
-	return &Error{of.String() + ": " + text, err}
+	return &Error{of.String(), text, err}
 }
 
 // Error is why a chart is not there. Its text can be shown.
 type Error struct {
-	text string
-	err  error
+	chart, reason string
+	err           error
 }
 
 // Error implements error.
-func (e *Error) Error() string { return e.text }
+func (e *Error) Error() string { return e.chart + ": " + e.reason }
 
 // Unwrap returns the cause, so that callers can find its kind.
 func (e *Error) Unwrap() error { return e.err }

@@ -18,8 +18,8 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// HelmReleaseVersion is the API version of HelmReleases that are built.
-const HelmReleaseVersion = "helm.toolkit.fluxcd.io/v2"
+// helmReleaseGroup is the API group of HelmReleases. All versions of it mean the same here.
+const helmReleaseGroup = "helm.toolkit.fluxcd.io"
 
 // HelmRelease is a HelmRelease, as far as it decides what is rendered.
 type HelmRelease struct {
@@ -36,6 +36,7 @@ type Metadata struct {
 // HelmReleaseSpec is the specification of a HelmRelease.
 type HelmReleaseSpec struct {
 	Suspend         bool              `json:"suspend"`
+	KubeConfig      json.RawMessage   `json:"kubeConfig"`
 	Chart           *HelmChartRef     `json:"chart"`
 	ChartRef        *ObjectRef        `json:"chartRef"`
 	ReleaseName     string            `json:"releaseName"`

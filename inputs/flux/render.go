@@ -12,8 +12,8 @@ import (
 // Charts renders HelmReleases.
 type Charts struct {
 	*chart.Renderer
-	// Open opens the files of a GitRepository; nil if nobody knows where it is.
-	Open func(ObjectRef) *tree.Tree
+	// Open opens the files of a GitRepository, and says which folder is its top; nil if nobody knows where it is.
+	Open func(ObjectRef) (files *tree.Tree, top string)
 }
 
 // Render gives what a HelmRelease gives, nothing if it is suspended. Its errors are a [*Problem], a [*helm.Failure] or a
@@ -50,16 +50,17 @@ func (c *Charts) files(ctx context.Context, wanted Chart) ([]helm.File, error) {
 		}
 		return WithValuesFiles(files, wanted, InChart(files))
 	}
-	of := c.Open(wanted.Source)
+	of, top := c.Open(wanted.Source)
 	if of == nil {
 		return nil, problem("spec.chart.spec.sourceRef", "say which repository it is", "nothing says where GitRepository %s/%s is", wanted.Source.Namespace, wanted.Source.Name)
 	}
-	files, err := chart.Folder(of, wanted.Folder)
+	within := func(name string) string { return path.Join(top, path.Join("/", name)) } // as Flux does it
+	files, err := chart.Folder(of, within(wanted.Folder))
 	if err != nil {
 		return nil, problem("spec.chart.spec.chart", "", "%s", err.Error())
 	}
 	return WithValuesFiles(files, wanted, func(name string) ([]byte, bool) {
-		text, err := of.ReadFile(path.Clean(name)) // relative to the repository, as for Flux
+		text, err := of.ReadFile(within(name)) // relative to the repository, as for Flux
 		return text, err == nil
 	})
 }

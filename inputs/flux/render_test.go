@@ -1,7 +1,11 @@
 package flux
 
 import (
-	"context"
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,7 +33,7 @@ func newCharts(t *testing.T) *Charts {
 	t.Helper()
 	store := chart.NewStore(chart.Options{Folder: t.TempDir()})
 	workers := helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{asWorker + "=1"}})
-	c := &Charts{Renderer: &chart.Renderer{Workers: workers, Pin: store.Resolve, Get: store.Get}}
+	c := &Charts{Renderer: &chart.Renderer{Workers: workers, Charts: chart.NewBook(store, chart.BookOptions{Strangers: true}).Live()}}
 	t.Cleanup(c.Workers.Close)
 	return c
 }
@@ -45,11 +49,11 @@ func TestAReleaseOfAFolder(t *testing.T) {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	c := newCharts(t)
-	c.Open = func(ref ObjectRef) *tree.Tree {
+	c.Open = func(ref ObjectRef) (*tree.Tree, string) {
 		if ref.Name != "apps" || ref.Namespace != "flux-system" {
-			return nil
+			return nil, ""
 		}
-		return tree.New(t.Context(), files)
+		return tree.New(t.Context(), files), "."
 	}
 	objects := objectsOf(t, "kind: Secret\nmetadata: {name: keys, namespace: apps}\nstringData: {values.yaml: 'password: hunter2'}\n")
 	const source = "sourceRef: {kind: GitRepository, name: apps, namespace: flux-system}"
@@ -74,20 +78,57 @@ func TestAReleaseOfAFolder(t *testing.T) {
 }
 
 func TestAReleaseOfARepositoryThatIsAway(t *testing.T) {
-	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close()
+	answers := map[string]string{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if _, found := answers[req.URL.Path]; !found {
+			http.NotFound(w, req)
+			return
+		}
+		_, _ = io.WriteString(w, answers[req.URL.Path]) // what is missing is an error of the client
+	}))
+	store := chart.NewStore(chart.Options{Folder: t.TempDir()})
 	c := newCharts(t)
+	next := func(pins []chart.Pinned) *chart.Book {
+		book := chart.NewBook(store, chart.BookOptions{Strangers: true})
+		book.Open(pins, nil, nil)
+		c.Charts = book.Live()
+		return book
+	}
 	objects := objectsOf(t, "kind: HelmRepository\nmetadata: {name: shop, namespace: apps}\nspec: {url: "+s.URL+"}\n")
 	r := release(t, "chart: {spec: {chart: shop, sourceRef: {kind: HelmRepository, name: shop}}}")
-	if _, err := c.Render(t.Context(), r, objects); err == nil || !strings.Contains(err.Error(), "connection refused") {
+	next(nil)
+	if _, err := c.Render(t.Context(), r, objects); err == nil || !strings.Contains(err.Error(), "answers 404") {
 		t.Errorf("got %v", err)
 	}
-	// What is pinned and fetched goes on.
-	c.Pin = func(context.Context, chart.Source) (chart.Pin, error) { return chart.Pin{Version: "1.0.0"}, nil }
-	c.Get = func(context.Context, chart.Source, chart.Pin) ([]helm.File, error) {
-		return []helm.File{{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n")}, {Name: "templates/a.yaml", Data: []byte("kind: A\n")}}, nil
-	}
+	answers["/index.yaml"] = "entries: {shop: [{version: 1.0.0, urls: [shop.tgz]}]}"
+	answers["/shop.tgz"] = archive(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "templates/a.yaml": "kind: A\n"})
+	book := next(nil)
 	if docs, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {
 		t.Errorf("got %v %v", docs, err)
 	}
+	s.Close() // what is pinned and fetched goes on
+	next(book.Pins(chart.Uses{{URL: s.URL, Name: "shop"}: {}}, false))
+	if docs, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {
+		t.Errorf("got %v %v", docs, err)
+	}
+}
+
+// archive is that of the chart shop.
+func archive(t *testing.T, files map[string]string) string {
+	t.Helper()
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	w := tar.NewWriter(zip)
+	for name, text := range files {
+		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "shop/" + name, Size: int64(len(text)), Mode: 0o644}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), zip.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }

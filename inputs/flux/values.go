@@ -56,6 +56,9 @@ func (ref ValuesReference) read(field, namespace string, objects Objects) (text 
 		return "", false, problem(field+".kind", "use ConfigMap or Secret", "%q holds no values", ref.Kind)
 	}
 	object := objects(ref.Kind, namespace, ref.Name)
+	if object["sops"] != nil {
+		return "", false, nil // nobody can read it, which is said of it itself
+	}
 	if text, found = dataOf(object, key); found || ref.Optional {
 		return text, found, nil
 	}

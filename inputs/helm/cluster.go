@@ -10,6 +10,8 @@ const DefaultVersion = "1.35"
 
 // Cluster is what a chart can ask about the cluster that it is meant for.
 type Cluster struct {
+	// Name is what Argo CD calls it, or the address of its API server: Applications for others are not built. No chart sees it.
+	Name string `json:"name,omitempty"`
 	// Version is Kubernetes' version, such as "1.31". Default: [DefaultVersion].
 	Version string `json:"version,omitempty"`
 	// APIVersions are offered besides Kubernetes' own, as GROUP/VERSION or GROUP/VERSION/KIND. Those of the monitors and

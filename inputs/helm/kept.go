@@ -15,7 +15,8 @@ type Kept struct {
 	Lookup []Document
 }
 
-// Keep takes the kinds that are read out of what a chart gives, and puts objects without a namespace into the release's.
+// Keep takes the kinds that are read out of what a chart gives, and puts objects without a namespace into one, if it is not
+// empty.
 func Keep(docs []Document, namespace string, isRead func(apiVersion, kind string) bool) Kept {
 	var out Kept
 	for _, d := range docs {
@@ -24,7 +25,9 @@ func Keep(docs []Document, namespace string, isRead func(apiVersion, kind string
 		case d.Random:
 			out.Random = append(out.Random, d)
 		default:
-			d.Text = inNamespace(d.Text, namespace)
+			if namespace != "" {
+				d.Text = inNamespace(d.Text, namespace)
+			}
 			out.Documents = append(out.Documents, d)
 			if d.Lookup {
 				out.Lookup = append(out.Lookup, d)

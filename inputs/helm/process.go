@@ -38,8 +38,8 @@ func (o *worker) kill() {
 	})
 }
 
-// render sends a release and reads the answer. After an error the worker is of no more use.
-func (o *worker) render(ctx context.Context, r Release, limits Limits) (*Answer, error) {
+// do sends a release or texts and reads the answer. After an error the worker is of no more use.
+func (o *worker) do(ctx context.Context, kind byte, of any, limits Limits) (*Answer, error) {
 	var late atomic.Bool
 	deadline := time.AfterFunc(limits.Time, func() {
 		late.Store(true)
@@ -47,7 +47,7 @@ func (o *worker) render(ctx context.Context, r Release, limits Limits) (*Answer,
 	})
 	stop := context.AfterFunc(ctx, func() { _ = o.cmd.Process.Kill() })
 	template := ""
-	a, err := o.exchange(r, limits, &template)
+	a, err := o.exchange(kind, of, limits, &template)
 	inTime, wanted := deadline.Stop(), stop()
 	if err == nil {
 		o.spent = !inTime || !wanted
@@ -57,13 +57,13 @@ func (o *worker) render(ctx context.Context, r Release, limits Limits) (*Answer,
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return nil, &Failure{Template: InChart(template), Reason: o.cause(late.Load(), errors.Is(err, frame.ErrTooLong), limits)}
+	return nil, &Failure{Template: template, Reason: o.cause(late.Load(), errors.Is(err, frame.ErrTooLong), limits)}
 }
 
-// exchange sends a release and reads frames up to the answer. template is the one that began last.
-func (o *worker) exchange(r Release, limits Limits, template *string) (*Answer, error) {
+// exchange sends what is to be done and reads frames up to the answer. template is the one that began last.
+func (o *worker) exchange(kind byte, of any, limits Limits, template *string) (*Answer, error) {
 	sent := make(chan error, 1)
-	go func() { sent <- frame.Write(o.in, frame.Release, r) }() // ends with the process
+	go func() { sent <- frame.Write(o.in, kind, of) }() // ends with the process
 	out := bufio.NewReader(o.out)
 	for {
 		const rest = 8 << 20 // for what stands beside the documents
@@ -92,13 +92,13 @@ func (o *worker) exchange(r Release, limits Limits, template *string) (*Answer, 
 
 // cause says which limit ended the process.
 func (o *worker) cause(late, tooLong bool, limits Limits) string {
-	const change = "; change the chart or its values"
+	const change = "; change the template or its values"
 	code := o.cmd.ProcessState.ExitCode()
 	switch {
 	case late:
 		return fmt.Sprintf("rendering takes longer than %s: a template loops or does too much", limits.Time) + change
 	case tooLong || code == frame.ExitOutput:
-		return fmt.Sprintf("the chart renders to more than %d MiB", limits.OutputBytes>>20) + change
+		return fmt.Sprintf("it renders to more than %d MiB", limits.OutputBytes>>20) + change
 	default:
 		return fmt.Sprintf("rendering needs more than %d MiB of memory: a template allocates or recurses too much", limits.MemoryBytes>>20) + change
 	}

@@ -24,9 +24,10 @@ type File struct {
 	Data []byte
 }
 
-// Answer is what becomes of a release: documents or a failure.
+// Answer is what becomes of a release or of texts, or a failure.
 type Answer struct {
 	Documents []Document
+	Texts     []string
 	Failure   *Failure
 }
 

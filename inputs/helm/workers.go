@@ -53,21 +53,30 @@ func NewWorkers(opts Options) *Workers {
 // Render renders a release. What is wrong with the chart is a [*Failure], and so is a limit that it breaks; other errors
 // are ours or ctx's.
 func (w *Workers) Render(ctx context.Context, r Release) ([]Document, error) {
+	if size(r) > frame.MaxReleaseBytes {
+		return nil, &Failure{Reason: fmt.Sprintf("the chart is larger than %d MiB", frame.MaxReleaseBytes>>20)}
+	}
+	a, err := w.ask(ctx, frame.Release, r)
+	if err != nil {
+		return nil, err
+	}
+	return a.Documents, nil
+}
+
+// ask lets a worker do something.
+func (w *Workers) ask(ctx context.Context, kind byte, of any) (*Answer, error) {
 	select {
 	case w.slots <- struct{}{}:
 		defer func() { <-w.slots }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if size(r) > frame.MaxReleaseBytes {
-		return nil, &Failure{Reason: fmt.Sprintf("the chart is larger than %d MiB", frame.MaxReleaseBytes>>20)}
-	}
 	for {
 		one, err := w.take()
 		if err != nil {
 			return nil, err
 		}
-		a, err := one.render(ctx, r, w.opts.Limits)
+		a, err := one.do(ctx, kind, of, w.opts.Limits)
 		if err != nil && one.reused && !one.heard && ctx.Err() == nil {
 			continue // it may have ended while it had no work
 		}
@@ -78,7 +87,7 @@ func (w *Workers) Render(ctx context.Context, r Release) ([]Document, error) {
 		if a.Failure != nil {
 			return nil, a.Failure
 		}
-		return a.Documents, nil
+		return a, nil
 	}
 }
 

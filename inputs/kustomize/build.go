@@ -15,11 +15,13 @@ import (
 	"slices"
 	"sync"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
@@ -32,28 +34,63 @@ const (
 	MaxObjects = 50_000
 	// MaxBuiltBytes limits the text of one kustomization's objects.
 	MaxBuiltBytes = 64 << 20
+	// MaxLoadedBytes limits the files that kustomize loads for one kustomization, each as often as it is named.
+	MaxLoadedBytes = 256 << 20
 )
 
 // Open opens the files that a build read, so that positions can be found later. The function closes them.
 type Open func() (tree.Files, func(), error)
 
-// Build builds the kustomization in a folder. An [*Error] says why it cannot be built; any other error is about reading
-// the files. Charts are rendered by the renderer; nil refuses them.
-func Build(ctx context.Context, t *tree.Tree, folder string, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
+// Build builds a folder. An [*Error] says why it cannot be built; any other error is about reading the files. Charts are
+// rendered by the renderer; nil refuses them.
+func Build(ctx context.Context, t *tree.Tree, w Wanted, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
 	c := newChecker(t)
-	if err := c.folder(folder, false); err != nil {
+	c.wanted = w
+	docs, err := c.wantedBuild(ctx, open, renderer)
+	if failed, ok := errors.AsType[*Error](err); ok && failed.File == c.generated && c.generated != "" {
+		failed.File = w.Folder
+		if w.Find != nil {
+			failed.File, failed.Line, failed.Column = w.Find("")
+		}
+	}
+	return docs, err
+}
+
+// wantedBuild builds what is wanted. If only the custom resource's changes make it fail, it is to blame.
+func (c *checker) wantedBuild(ctx context.Context, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
+	w := c.wanted
+	if err := c.folder(w.Folder, false); err != nil {
 		return nil, err
 	}
-	changed, err := c.charts(ctx, renderer)
-	if err != nil {
+	root := c.files[w.Folder]
+	asIs := root.Kustomization
+	if err := c.change(w); err != nil {
+		return nil, err
+	}
+	docs, err := c.build(ctx, w.Folder, open, renderer)
+	if failed, ok := errors.AsType[*Error](err); ok && !w.Change.isEmpty() && failed.File == root.name {
+		root.Kustomization = asIs
+		if _, err := c.build(ctx, w.Folder, open, renderer); err == nil {
+			failed.File, failed.Line, failed.Column = w.Find("")
+		}
+	}
+	return docs, err
+}
+
+// build builds a kustomization that was checked.
+func (c *checker) build(ctx context.Context, folder string, open Open, renderer *chart.Renderer) ([]manifest.Built, error) {
+	if err := c.charts(ctx, renderer); err != nil {
 		return nil, err
 	}
 	root := c.files[folder]
 	wanted := root.BuildMetadata
+	if root.name == c.generated && len(root.Resources)+len(root.Components) == 0 {
+		return nil, nil
+	}
 	annotated := root.Kustomization
 	annotated.BuildMetadata = append(slices.Clone(wanted), types.OriginAnnotations, types.TransformerAnnotations)
-	changed[root.name] = []byte(marshal(annotated))
-	view := &files{tree: t, checked: c.files, changed: changed}
+	c.changed[root.name] = []byte(marshal(annotated))
+	view := &files{tree: c.tree, checked: c.files, changed: c.changed}
 	built, err := run(view, folder, c.schemas())
 	switch {
 	case view.failed != nil:
@@ -79,12 +116,21 @@ func (c *checker) schemas() bool {
 // schemaLock keeps builds with schemas of their own apart from all others: kustomize has one set of schemas for the
 // whole process. It parses them when it needs them, while other builds read them; so they are parsed before.
 var (
-	schemaLock   sync.RWMutex
-	schemaParsed sync.Once
+	schemaLock sync.RWMutex
+	prepared   sync.Once
 )
+
+// prepare sets what kustomize has once for the whole process.
+func prepare() {
+	schemaLock.Lock()
+	defer schemaLock.Unlock()
+	openapi.Schema()
+	jsonpatch.AccumulatedCopySizeLimit = MaxBuiltBytes // what the copies of a JSON patch add: they can double a value each
+}
 
 // run runs kustomize, which panics in places.
 func run(view *files, folder string, schemas bool) (built resmap.ResMap, err error) {
+	prepared.Do(prepare)
 	if schemas {
 		schemaLock.Lock()
 		defer schemaLock.Unlock()
@@ -93,11 +139,6 @@ func run(view *files, folder string, schemas bool) (built resmap.ResMap, err err
 			openapi.Schema()
 		}()
 	} else {
-		schemaParsed.Do(func() {
-			schemaLock.Lock()
-			defer schemaLock.Unlock()
-			openapi.Schema()
-		})
 		schemaLock.RLock()
 		defer schemaLock.RUnlock()
 	}
@@ -116,7 +157,7 @@ func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manif
 	if built.Size() > MaxObjects {
 		return nil, failed(root.name, fmt.Sprintf("gives more than %d objects", MaxObjects), "split it")
 	}
-	trace := &trace{root: root.name, open: open}
+	trace := &trace{root: root.name, wanted: c.wanted, open: open}
 	out := make([]manifest.Built, 0, built.Size())
 	size := 0
 	for _, r := range built.Resources() {
@@ -127,16 +168,29 @@ func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manif
 		if err != nil {
 			return nil, failed(root.name, "kustomize traces an object wrongly", "remove annotations of kustomize from the objects")
 		}
+		if size += weight(r.YNode(), MaxBuiltBytes-size); size > MaxBuiltBytes {
+			return nil, failed(root.name, fmt.Sprintf("gives more than %d bytes of objects", MaxBuiltBytes), "split it")
+		}
 		text, err := r.AsYAML()
 		if err != nil {
 			return nil, failed(root.name, "an object cannot be written as YAML", "run kustomize build to see more")
 		}
-		if size += len(text); size > MaxBuiltBytes {
-			return nil, failed(root.name, fmt.Sprintf("gives more than %d bytes of objects", MaxBuiltBytes), "split it")
-		}
 		out = append(out, manifest.Built{Text: text, Origin: origin})
 	}
 	return out, nil
+}
+
+// weight returns about how many bytes a node has as YAML, or a number above the limit. A node that holds itself many times
+// is not written to find that out.
+func weight(n *kyaml.Node, limit int) int {
+	bytes := len(n.Value) + 2 // and what separates it
+	for _, inner := range n.Content {
+		if bytes > limit {
+			break
+		}
+		bytes += weight(inner, limit-bytes)
+	}
+	return bytes
 }
 
 // untrace removes the annotations that the kustomization itself does not ask for.
@@ -162,7 +216,7 @@ func explain(err error, name string) error {
 		return err
 	case errors.Is(err, tree.ErrTooLarge):
 		return failed(name, tree.ErrTooLarge.Error(), "split it")
-	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, errAliases), errors.Is(err, tree.ErrOutside):
+	case errors.Is(err, tree.ErrTooMuch), errors.Is(err, errAliases), errors.Is(err, errLoaded), errors.Is(err, tree.ErrOutside):
 		return failed(name, err.Error(), "")
 	}
 	return err

@@ -88,11 +88,20 @@ func TestBuildsAreBounded(t *testing.T) {
 			twice[fmt.Sprintf("l%d%s/kustomization.yaml", i+1, side)] = "namePrefix: " + side + "-\nresources: [" + strings.Join(below, ", ") + "]\n"
 		}
 	}
+	copies, aFile := []string{}, files(map[string]string{"top/kustomization.yaml": "configMapGenerator: [{name: x, files: [a=x.txt" + strings.Repeat(", a=x.txt", 300) + "]}]", "top/x.txt": strings.Repeat("x", 1<<20)})
+	for i := range 60 {
+		copies = append(copies, fmt.Sprintf("{op: copy, from: /data, path: /data/d%d}", i))
+	}
+	object := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: b}\n"
 	for name, c := range map[string]struct {
 		files fstest.MapFS
 		top   string
 	}{
-		"bases of bases": {files(twice), "l40a"},
+		"bases of bases":                      {files(twice), "l40a"},
+		"a file that is loaded often":         {aFile, "top"},
+		"a JSON patch that copies its copies": {files(map[string]string{"top/kustomization.yaml": "resources: [x.yaml]\npatches: [{target: {kind: ConfigMap}, patch: '[" + strings.Join(copies, ", ") + "]'}]", "top/x.yaml": object}), "top"},
+		"a value in many places": {files(map[string]string{"top/kustomization.yaml": "resources: [x.yaml, y.yaml]\nreplacements: [{source: {kind: ConfigMap, name: y, fieldPath: data.a}, targets: [{select: {name: x}, fieldPaths: [data.list.*]}]}]",
+			"top/x.yaml": strings.Replace(object, "a: b", "list: ["+strings.Repeat("a, ", 2000)+"a]", 1), "top/y.yaml": strings.Replace(strings.Replace(object, "name: x", "name: y", 1), "a: b", "a: "+strings.Repeat("b", 1<<20), 1)}), "top"},
 		"aliases": {files(map[string]string{"top/kustomization.yaml": "resources: [x.yaml]", "top/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nx0: &x0 [a, a, a, a, a, a, a, a, a, a]\n" +
 			laughs(9)}), "top"},
 	} {

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,10 @@ import (
 // only kustomize sees.
 const renderedAs = "@rendered-"
 
-// charts renders the charts of the kustomizations. It returns what they give as files, and the kustomizations with these
-// as resources, in place of the charts.
-func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) (map[string][]byte, error) {
-	out := map[string][]byte{}
+// charts renders the charts of the kustomizations. For kustomize, what they give are files, which are resources of the
+// kustomizations in place of the charts.
+func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
+	var first error
 	for _, dir := range slices.Sorted(maps.Keys(c.files)) {
 		f := c.files[dir]
 		if len(f.HelmCharts) == 0 {
@@ -36,22 +37,26 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) (map[str
 		for i, of := range f.HelmCharts {
 			field := "helmCharts" + index(i)
 			if renderer == nil {
-				return nil, f.at(diag.BuildRefused, field, "charts of a kustomization are not rendered here", "render the chart and commit the result")
+				return f.at(diag.BuildRefused, field, "charts of a kustomization are not rendered here", "render the chart and commit the result")
 			}
 			docs, err := c.chart(ctx, renderer, f, dir, field, of)
+			if _, isFailed := errors.AsType[*Error](err); isFailed {
+				first = cmp.Or(first, err) // the others are looked for too, so that they are fetched together
+				continue
+			}
 			if err != nil {
-				return nil, err
+				return err
 			}
 			for j, d := range docs {
 				name := path.Join(f.chartHome(of), of.Name, d.Template) + fmt.Sprint(renderedAs, i, "-", j)
-				out[path.Join(dir, name)] = []byte(d.Text)
+				c.changed[path.Join(dir, name)] = []byte(d.Text)
 				resources = append(resources, name)
 			}
 		}
 		f.Resources, f.HelmCharts, f.HelmGlobals = resources, nil, nil
-		out[f.name] = []byte(marshal(f.Kustomization))
+		c.changed[f.name] = []byte(marshal(f.Kustomization))
 	}
-	return out, nil
+	return first
 }
 
 // chartHome is the folder with the chart, relative to the kustomization.
@@ -125,9 +130,6 @@ func (c *checker) chartFiles(ctx context.Context, renderer *chart.Renderer, f *f
 		return nil, explain(err, f.name)
 	case of.Repo == "":
 		return nil, f.at(diag.BuildFailed, field, fmt.Sprintf("the folder %s holds no chart, and no repo is named", folder), "add the chart, or name its repo")
-	}
-	if renderer.Pin == nil {
-		return nil, f.at(diag.BuildRefused, field, "a pipeline does not fetch charts yet", fmt.Sprintf("put the chart into the folder %s", folder))
 	}
 	source := chart.Source{URL: of.Repo, Name: of.Name, Version: of.Version}
 	if strings.HasPrefix(of.Repo, chart.Scheme) {

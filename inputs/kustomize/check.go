@@ -54,10 +54,15 @@ type checker struct {
 	loads map[string]int   // of each folder, with all below
 	done  map[string]bool  // folders whose entries were checked; those of transformers end in a slash
 	stack []string         // of folders
+
+	wanted    Wanted
+	generated string            // the kustomization that is made for the root, if it has none
+	changed   map[string][]byte // files that kustomize reads differently
 }
 
 func newChecker(t *tree.Tree) *checker {
-	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{}, done: map[string]bool{}}
+	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
+		done: map[string]bool{}, changed: map[string][]byte{}}
 }
 
 // Find returns the file of the kustomization in a folder, or "" if there is none.
@@ -91,12 +96,8 @@ func failed(name, message, hint string) error {
 
 // at returns an error about a field of a kustomization.
 func (f *file) at(code diag.Code, field, message, hint string) error {
-	d := diag.Diagnostic{Severity: diag.Error, Code: code, File: f.name, Message: field + ": " + message, Hint: hint}
-	_, value, rest := manifest.Walk(f.root, field)
-	d.Line, d.Column = value.Line, value.Column
-	if rest == field {
-		d.Line, d.Column = 0, 0
-	}
+	d := diag.Diagnostic{Severity: diag.Error, Code: code, Message: field + ": " + message, Hint: hint}
+	d.File, d.Line, d.Column = f.find(field)
 	return &Error{d}
 }
 
@@ -109,14 +110,7 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 	if c.done[key] {
 		return nil
 	}
-	name, err := Find(c.tree, dir)
-	if err == nil && name == "" {
-		return failed(dir, "the folder has no kustomization", "add one, or name the files in it")
-	}
-	if err != nil {
-		return explain(err, dir)
-	}
-	f, err := load(c.tree, name)
+	f, err := c.open(dir)
 	if err != nil {
 		return err
 	}
@@ -124,7 +118,7 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		c.refs.IsComponent = f.Kind == types.ComponentKind
 	}
 	if len(c.stack) == maxDepth {
-		return failed(name, fmt.Sprintf("more than %d kustomizations stand on each other", maxDepth), "name the bases directly")
+		return failed(f.name, fmt.Sprintf("more than %d kustomizations stand on each other", maxDepth), "name the bases directly")
 	}
 	c.stack = append(c.stack, dir)
 	defer func() { c.stack = c.stack[:len(c.stack)-1] }()
@@ -144,8 +138,22 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		}
 	}
 	c.files[dir], c.done[key] = f, true
-	c.refs.Files[name] = true
+	c.refs.Files[f.name] = true
 	return nil
+}
+
+// open reads the kustomization of a folder, or generates it for a root.
+func (c *checker) open(dir string) (*file, error) {
+	name, err := Find(c.tree, dir)
+	switch {
+	case err != nil:
+		return nil, explain(err, dir)
+	case name != "":
+		return load(c.tree, name)
+	case c.wanted.Generate != nil && len(c.stack) == 0:
+		return c.makeKustomization(dir, *c.wanted.Generate)
+	}
+	return nil, failed(dir, "the folder has no kustomization", "add one, or name the files in it")
 }
 
 // unknownField is what encoding/json says about a field that kustomizations do not have.
@@ -157,7 +165,14 @@ func load(t *tree.Tree, name string) (*file, error) {
 	if err != nil {
 		return nil, explain(err, name)
 	}
-	f := &file{name: name, root: &yaml.Node{}}
+	root := &yaml.Node{}
+	f := &file{name: name, find: func(field string) (string, int, int) {
+		_, value, rest := manifest.Walk(root, field)
+		if rest == field {
+			return name, 0, 0
+		}
+		return name, value.Line, value.Column
+	}}
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
 		line := 0
@@ -167,7 +182,7 @@ func load(t *tree.Tree, name string) (*file, error) {
 		return nil, &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: name, Line: line, Message: "the kustomization is not valid YAML"}}
 	}
 	if len(document.Content) > 0 {
-		f.root = document.Content[0]
+		root = document.Content[0]
 	}
 	if err := bounded(data); err != nil {
 		return nil, failed(name, err.Error(), "")
@@ -209,8 +224,10 @@ func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 	case isRemote(e.path):
 		return 0, f.at(diag.BuildRefused, e.field, "is on another machine, and agentry builds only from the repository",
 			"put a copy into the repository, or add its repository under sources")
-	case isInline(e.path):
+	case isInline(e.path) && e.use == plugin:
 		return 1, c.config([]byte(e.path), f.name)
+	case isInline(e.path) && e.use == patch:
+		return 1, nil
 	case path.IsAbs(e.path):
 		return 0, f.at(diag.BuildRefused, e.field, "is an absolute path", "write it relative to the kustomization")
 	}
@@ -222,7 +239,7 @@ func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is not in the repository, or hidden by a .sourceignore", "correct the path, or add the file")
 	case err != nil:
 		return 0, explain(err, f.name)
-	case isDir && e.use == text:
+	case isDir && (e.use == text || e.use == patch):
 		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder, and must be a file", "")
 	case !isDir && e.use == component:
 		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a file, and must be a folder with a Component", "")

@@ -5,15 +5,15 @@ import (
 	"regexp"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 )
 
 // file is a kustomization with what it names.
 type file struct {
 	types.Kustomization
-	name string     // from the top of the repository
-	root *yaml.Node // for positions
+	name string // from the top of the repository
+	// find returns where a field was written; line 0 if it was not.
+	find func(field string) (file string, line, column int)
 }
 
 // use says what an entry of a kustomization is to it.
@@ -24,6 +24,7 @@ const (
 	component            // a folder with a kustomization of kind Component
 	plugin               // a file or a folder with configurations of transformers
 	text                 // any file
+	patch                // a file, or the patch itself
 )
 
 // entry is a path that a kustomization names.
@@ -63,7 +64,7 @@ func (f *file) entries() []entry {
 	}
 	//lint:ignore SA1019 kustomize still reads it
 	for i, p := range f.PatchesStrategicMerge {
-		one("patchesStrategicMerge", i, "", string(p))
+		out = append(out, entry{string(p), patch, "patchesStrategicMerge" + index(i)})
 	}
 	for i, r := range f.Replacements {
 		one("replacements", i, ".path", r.Path)

@@ -2,6 +2,7 @@ package kustomize
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -19,6 +20,7 @@ type files struct {
 	checked map[string]*file  // by folder
 	changed map[string][]byte // files that kustomize reads differently
 	failed  error             // the first error that is not an absent file
+	bytes   int               // that were read
 }
 
 var _ filesys.FileSystem = (*files)(nil)
@@ -36,8 +38,18 @@ func (f *files) note(err error) error {
 	return err
 }
 
+var errLoaded = fmt.Errorf("files of more than %d bytes are loaded, each as often as it is named", MaxLoadedBytes)
+
 // ReadFile implements [filesys.FileSystem].
 func (f *files) ReadFile(name string) ([]byte, error) {
+	text, err := f.read(name)
+	if f.bytes += len(text); f.bytes > MaxLoadedBytes {
+		return nil, f.note(errLoaded)
+	}
+	return text, err
+}
+
+func (f *files) read(name string) ([]byte, error) {
 	if text, found := f.changed[inside(name)]; found {
 		return text, nil
 	}

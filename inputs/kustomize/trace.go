@@ -13,9 +13,10 @@ import (
 
 // trace finds where the objects of one kustomization were written.
 type trace struct {
-	root string // the file of the kustomization
-	open Open
-	mu   sync.Mutex // guards open
+	root   string // the file of the kustomization
+	wanted Wanted
+	open   Open
+	mu     sync.Mutex // guards open
 }
 
 // origin is where one object was written. It implements [manifest.Origin].
@@ -27,6 +28,11 @@ type origin struct {
 }
 
 var _ manifest.Origin = (*origin)(nil)
+
+// InFile is the origin of an object that stands in a file as it is, or that a chart's template gives.
+func InFile(open Open, file string) manifest.Origin {
+	return &origin{trace: &trace{root: file, open: open}, file: file}
+}
 
 // of reads kustomize's annotations. Their paths are relative to the kustomization.
 func (t *trace) of(r *resource.Resource) (*origin, error) {
@@ -93,6 +99,9 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 		return o.file, line, column
 	}
 	for _, name := range o.changes {
+		if asked := f.inAsked(o.wanted.Change); name == o.root && asked != "" {
+			return o.wanted.Find(asked)
+		}
 		if file, line, column := f.inChange(name, read); line > 0 {
 			return file, line, column
 		}
@@ -170,6 +179,26 @@ func (f field) inChange(name string, read func(string) string) (file string, lin
 		}
 	}
 	return "", 0, 0
+}
+
+// inAsked returns the field of a custom resource that changed this one.
+func (f field) inAsked(c Change) string {
+	for i := len(c.Patches) - 1; i >= 0; i-- {
+		for doc := range documents([]byte(c.Patches[i].Patch)) {
+			if f.inPatch(doc) != nil {
+				return "patches" + index(i)
+			}
+		}
+	}
+	c.Patches = nil
+	for doc := range documents([]byte(marshal(c.Kustomization))) {
+		for i := 0; i+1 < len(doc.Content); i += 2 {
+			if f.inPatch(&yaml.Node{Kind: yaml.MappingNode, Content: doc.Content[i : i+2]}) != nil {
+				return doc.Content[i].Value
+			}
+		}
+	}
+	return ""
 }
 
 // inInline returns the text of a patch that stands in a kustomization and sets the field.

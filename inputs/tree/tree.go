@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -54,13 +55,27 @@ type Tree struct {
 	seen  map[string]bool // folders whose .sourceignore was looked for
 	texts map[string][]byte
 	steps int
+	most  int // steps
 	bytes int
+
+	isConfined bool // to what is mounted at mount
+	mount      string
 }
 
 // New returns a view of files. It fails every read after the context's end.
 func New(ctx context.Context, files Files) *Tree {
-	return &Tree{ctx: ctx, files: files, reads: Reads{}, rules: sourceignore.Rules{}, seen: map[string]bool{}, texts: map[string][]byte{}}
+	return &Tree{ctx: ctx, files: files, most: MaxSteps, reads: Reads{}, rules: sourceignore.Rules{}, seen: map[string]bool{}, texts: map[string][]byte{}}
 }
+
+// ForSearch returns a view of files for who looks for something in a whole repository, of any size, and builds nothing.
+func ForSearch(ctx context.Context, files Files) *Tree {
+	t := New(ctx, files)
+	t.most = math.MaxInt
+	return t
+}
+
+// Context ends the reads.
+func (t *Tree) Context() context.Context { return t.ctx }
 
 // Reads returns what was read so far.
 func (t *Tree) Reads() Reads { return t.reads }
@@ -73,8 +88,8 @@ func (t *Tree) step() error {
 	if err := t.ctx.Err(); err != nil {
 		return err
 	}
-	if t.steps++; t.steps > MaxSteps {
-		return fmt.Errorf("%w: more than %d files and folders", ErrTooMuch, MaxSteps)
+	if t.steps++; t.steps > t.most {
+		return fmt.Errorf("%w: more than %d files and folders", ErrTooMuch, t.most)
 	}
 	return nil
 }
@@ -94,7 +109,7 @@ func (t *Tree) Resolve(name string) (real string, isDir bool, err error) {
 		case part == ".":
 			continue
 		case part == "..":
-			if real == "." {
+			if real == "." || mountOf(t.files, real) == real {
 				return "", false, fmt.Errorf("%s %w", name, ErrOutside)
 			}
 			real, isDir = path.Dir(real), true
@@ -119,6 +134,9 @@ func (t *Tree) Resolve(name string) (real string, isDir bool, err error) {
 			return "", false, cmpErr(err, fmt.Errorf("%s: %w", name, errLinks))
 		}
 		rest = slices.Concat(strings.Split(path.Clean(target), "/"), rest)
+	}
+	if t.isConfined && mountOf(t.files, real) != t.mount {
+		return "", false, fmt.Errorf("%s %w", name, ErrOutside)
 	}
 	if err := t.hidden(real, isDir); err != nil {
 		return "", false, err

@@ -177,3 +177,49 @@ func TestReadsAreBounded(t *testing.T) {
 		t.Errorf("a large file: %v", err)
 	}
 }
+
+func TestSearchHasNoLimit(t *testing.T) {
+	search := tree.ForSearch(context.Background(), fstest.MapFS{"a.yaml": {}})
+	for range tree.MaxSteps + 1 {
+		if _, _, err := search.Resolve("a.yaml"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestMountedFilesAreApart(t *testing.T) {
+	t.Parallel()
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	files := tree.Mount(fstest.MapFS{"base/a": file("own"), "@1/a": file("hidden"), "link": {Data: []byte("@1/base"), Mode: fs.ModeSymlink}},
+		map[string]tree.Files{"@1": fstest.MapFS{"base/a": file("other"), "up": {Data: []byte("../base"), Mode: fs.ModeSymlink}}})
+	read := func(t *tree.Tree, name string) string {
+		text, err := t.ReadFile(name)
+		if errors.Is(err, tree.ErrOutside) {
+			return "outside"
+		} else if err != nil {
+			return "absent"
+		}
+		return string(text)
+	}
+	for folder, want := range map[string][]string{
+		".":   {"own", "outside", "outside", "outside", "absent"},
+		"@1":  {"outside", "other", "other", "outside", "absent"},
+		"all": {"own", "other", "other", "outside", "absent"},
+	} {
+		of := tree.New(context.Background(), files)
+		if folder != "all" {
+			of.Confine(folder)
+		}
+		var got []string
+		for _, name := range []string{"base/a", "@1/base/a", "link/a", "@1/up/a", "@1/a"} {
+			got = append(got, read(of, name))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", folder, diff)
+		}
+	}
+	entries, err := tree.New(context.Background(), files).List("@1")
+	if err != nil || len(entries) != 2 {
+		t.Errorf("it lists %v, %v", entries, err)
+	}
+}

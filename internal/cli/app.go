@@ -1,3 +1,8 @@
+// Package cli is the agentry command line: it takes flags, and returns output and an exit code.
+//
+// Users write scripts for it, so names, output on stdout and exit codes are stable. Data goes to stdout,
+// everything else to stderr. A command gathers its input, calls one package that does the work, and prints the
+// result. It makes no decisions itself.
 package cli
 
 import (
@@ -10,6 +15,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
+
+//go:generate go test . -run TestManualIsUpToDate -update
 
 // Env is everything that a command uses from outside, besides files and repositories.
 type Env struct {
@@ -61,11 +68,13 @@ func commands(env Env) []command.Command {
 		renderCommand(env),
 		checkCommand(env),
 		treeCommand(env),
+		diffCommand(env),
 		syncCommand(env),
 		serveCommand(env),
 		statusCommand(env),
 		triggerCommand(env),
 		crdsCommand(env),
+		rbacCommand(env),
 		completionCommand(env),
 		versionCommand(env),
 	}

@@ -3,6 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,6 +29,7 @@ type input struct {
 	diags   diag.List
 	ignored map[string]int // objects of kinds that are not read
 	read    *folder.Input
+	build   inputs.Mode
 	// mayBeEmpty means that input without a manifest or a GrafanaAgent is meant.
 	mayBeEmpty bool
 }
@@ -50,11 +56,16 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if err != nil {
 		return nil, err
 	}
+	sources, err := sourceFolders(flags.StringSlice("source"))
+	if err != nil {
+		return nil, err
+	}
 	charts, done := newCharts(cluster)
 	defer done()
 	read, err := folder.Read(ctx, paths, folder.Options{
 		Manifest: parsing,
 		Build:    inputs.Mode(mode),
+		Sources:  sources,
 		Charts:   charts,
 		Stdin:    e.Stdin,
 		Skip:     outdir.Is,
@@ -62,14 +73,34 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if err != nil {
 		return nil, err
 	}
-	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read, mayBeEmpty: flags.Bool("allow-empty")}
+	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read, build: inputs.Mode(mode), mayBeEmpty: flags.Bool("allow-empty")}
 	for _, r := range read.Results {
 		in.diags = append(in.diags, r.Diags...)
 		for kind, n := range r.Ignored {
 			in.ignored[kind] += n
 		}
 	}
+	if n := len(read.Charts); n > 0 {
+		in.ignored[inputs.IgnoredChart] = n
+	}
 	return in, nil
+}
+
+// sourceFolders reads the flags --source.
+func sourceFolders(flags []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, flag := range flags {
+		i := strings.LastIndex(flag, "=") // a URL may have one too
+		if i < 1 || i == len(flag)-1 {
+			return nil, command.Usagef("write --source GitRepository/flux-system/apps=../apps", "--source %q is not NAME=FOLDER", flag)
+		}
+		name, at := flag[:i], flag[i+1:]
+		if info, err := os.Stat(at); err != nil || !info.IsDir() {
+			return nil, command.Usagef("name a folder that is there", "--source %s: %s is no folder", name, at)
+		}
+		out[name] = at
+	}
+	return out, nil
 }
 
 // render renders the input, and adds the diagnostics of parsing to those of rendering. If the input is empty, that has
@@ -88,7 +119,11 @@ func (in *input) render(empty diag.Severity) *generator.Output {
 func (in *input) empty(out *generator.Output, severity diag.Severity) (found diag.List) {
 	const hint = "--allow-empty accepts it"
 	for _, name := range in.read.Empty {
-		found = append(found, diag.Diagnostic{Severity: severity, Code: diag.EmptyInput, File: name, Message: "holds no manifest", Hint: hint})
+		d := diag.Diagnostic{Severity: severity, Code: diag.EmptyInput, File: name, Message: "holds no manifest", Hint: hint}
+		if slices.Contains(in.read.Charts, path.Clean(filepath.ToSlash(name))) {
+			d.Message, d.Hint = "is a Helm chart, of which nothing is read", "name it in helmCharts of a kustomization; or check what helm template prints"
+		}
+		found = append(found, d)
 	}
 	if len(found) == 0 {
 		found = out.NoAgent(severity, "name the folder that has one as well; "+hint)
@@ -105,8 +140,34 @@ func (in *input) summary(units int) string {
 	if n := display.Total(in.ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
 	}
+	if in.build == inputs.Auto {
+		s += in.unfollowed()
+	}
 	if in.read.Hidden > 0 {
 		s += fmt.Sprintf(" (.sourceignore hides %s)", display.Amount(in.read.Hidden, "file"))
 	}
 	return s
+}
+
+// unfollowed says which mode follows custom resources that lead to more manifests, if there are any: a repository of Flux or
+// Argo CD may give little else.
+func (in *input) unfollowed() string {
+	for _, of := range [...]struct {
+		group, kind, tool string
+		mode              inputs.Mode
+	}{
+		{"kustomize.toolkit.fluxcd.io/", " Kustomization", "Flux", inputs.Flux},
+		{"argoproj.io/", " Application", "Argo CD", inputs.ArgoCD},
+	} {
+		n := 0
+		for kind, count := range in.ignored {
+			if strings.HasPrefix(kind, of.group) && strings.HasSuffix(kind, of.kind) {
+				n += count
+			}
+		}
+		if n > 0 {
+			return fmt.Sprintf(" (%s of %s not followed; --build %s does it)", display.Amount(n, of.kind[1:]), of.tool, of.mode)
+		}
+	}
+	return ""
 }

@@ -21,15 +21,18 @@ import (
 func renderFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "namespace", Usage: "`NAME` for objects that have no namespace; without it they are errors"},
-		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations, kustomize demands one in each PATH, plain builds nothing"},
+		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations, kustomize demands one in each PATH, flux follows the Kustomizations of Flux, argocd the Applications of Argo CD, plain builds nothing"},
+		&cli.StringSliceFlag{Name: "source", Usage: "`NAME=FOLDER` of another repository: of a GitRepository, an OCIRepository or a Bucket, by its name or as KIND/NAMESPACE/NAME; or of an Application, by its URL; repeatable"},
 		&cli.StringFlag{Name: "namespace-from", Usage: "`PATTERN` of paths such as namespaces/{namespace}/**, which gives objects without a namespace that of their folder"},
+		&cli.StringFlag{Name: "cluster", Usage: "`NAME` that Argo CD has for the cluster, or its address: Applications for others are not built"},
 		&cli.StringFlag{Name: "kube-version", Value: helm.DefaultVersion, Usage: "`VERSION` of Kubernetes that Helm charts see"},
 		&cli.StringFlag{Name: "api-versions", Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
 		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
 		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of a field that its kind does not have: error, or warn to render the object without it"},
 		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
 		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret changes that stands in their configuration"},
-		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityOperator), Usage: "`MODE` of rendering: operator, as Grafana Agent Operator v0.44.8, or current, monitors as today's Prometheus Operator"},
+		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent), Usage: "`MODE` of rendering: current, monitors as today's Prometheus Operator, or operator, as Grafana Agent Operator v0.44.8"},
+		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent), Usage: "`PROGRAM` that pods run: agent, or alloy for metrics only so far"},
 		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
 		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
 		&cli.StringFlag{Name: "sd-aggregator-url", Value: scrape.DefaultSDURL, Usage: "`URL` at which agents find the sd-aggregator, for IntegrationMonitors"},
@@ -51,7 +54,11 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Compatibility = mode
+	program, err := command.Choice(flags, "runtime", []string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)})
+	if err != nil {
+		return o, err
+	}
+	o.Compatibility, o.Runtime = mode, generator.Runtime(program)
 	o.Secrets = secretref.Policy(policy)
 	o.RestartOnSecretChange = flags.Bool("secrets-restart-on-change")
 	if o.OperatorLabels, err = parseLabels(flags.String("operator-labels")); err != nil {
@@ -69,7 +76,7 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 
 // clusterOptions returns what charts see of the cluster.
 func clusterOptions(flags *cli.Context) (helm.Cluster, error) {
-	c := helm.Cluster{Version: flags.String("kube-version")}
+	c := helm.Cluster{Name: flags.String("cluster"), Version: flags.String("kube-version")}
 	if versions := flags.String("api-versions"); versions != "" {
 		c.APIVersions = strings.Split(versions, ",")
 	}
@@ -106,7 +113,7 @@ func parseOptions(flags *cli.Context) (manifest.Options, error) {
 
 // compatibility returns the mode of rendering.
 func compatibility(flags *cli.Context) (manifest.Compatibility, error) {
-	mode, err := command.Choice(flags, "compatibility", []string{string(pipeline.CompatibilityOperator), string(pipeline.CompatibilityCurrent)})
+	mode, err := command.Choice(flags, "compatibility", []string{string(pipeline.CompatibilityCurrent), string(pipeline.CompatibilityOperator)})
 	return manifest.Compatibility(mode), err
 }
 

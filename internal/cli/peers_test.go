@@ -71,7 +71,7 @@ func TestRenderGivesWhatTheServicePushes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text, err := exec.Command("agentry", "render", "-o", local, filepath.Join(input, "in")).CombinedOutput(); err != nil {
+	if text, err := exec.Command("agentry", "render", "--compatibility", "operator", "-o", local, filepath.Join(input, "in")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	w.repo.Git("--work-tree", pushed, "checkout", "-f", "environments/prod", "--", ".")

@@ -23,21 +23,24 @@ import (
 func renderCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "render",
-		Args:  "PATH...",
-		Usage: "render custom resources without Git",
-		Description: `PATHs are folders, files, or - for standard input. Without -o the objects go to
-standard output as one YAML stream. With -o they go to a folder that then mirrors the
-render, laid out as the output branch is: files of an earlier render that are no longer
-rendered are removed, other files are left alone, and a folder that holds files which
-agentry did not write is refused.
+		Args:  "[PATH...]",
+		Usage: "render custom resources without pushing them",
+		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
+a pass of the pipeline would write now. A unit that stays as it is on the output branch is not
+written, and what an earlier render wrote of it stays.
+
+Without -o the objects go to standard output as one YAML stream. With -o they go to a folder
+that then mirrors the render, laid out as the output branch is: files of an earlier render that
+are no longer rendered are removed, other files are left alone, and a folder that holds files
+which agentry did not write is refused.
 
 An object with an error is left out, and the exit code is 1. If a path holds no manifest, or if
 no GrafanaAgent is left, nothing is written: a pipe may have failed. --allow-empty accepts that.`,
 		Example: "agentry render -o out .",
-		Flags: append([]cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to the folder `DIR`"},
 			strictFlag("write nothing and exit 1 if there is an error or a warning"),
-		}, renderFlags()...),
+		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return render(ctx, env, flags, paths)
 		},
@@ -45,11 +48,15 @@ no GrafanaAgent is left, nothing is written: a pipe may have failed. --allow-emp
 }
 
 func render(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
+	if isOfPass(env, flags, paths) {
+		return renderPass(ctx, env, flags, paths)
+	}
 	in, err := env.load(ctx, flags, paths)
 	if err != nil {
 		return err
 	}
 	out := in.render(diag.Error)
+	out.Diags = severalClusters(in.set, out.Diags)
 	if err := env.report(env.Stderr, in, out.Diags); err != nil {
 		return err
 	}
@@ -64,12 +71,34 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	case !in.mayBeEmpty && (len(out.Units) == 0 || len(in.read.Empty) > 0):
 		return failed
 	}
-	if folder := flags.String("output"); folder != "" {
-		err = writeFolder(folder, out.Units, in.options.Secrets == secretref.Plaintext)
-	} else {
-		err = writeStream(env.Stdout, out.Units)
+	return cmp.Or(write(env.Stdout, flags.String("output"), out.Units, in.options.Secrets == secretref.Plaintext), failed)
+}
+
+// renderPass writes what a pass of a pipeline would write.
+func renderPass(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
+	report, err := dryPass(ctx, env, flags, paths)
+	if report == nil {
+		return err
 	}
-	return cmp.Or(err, failed)
+	if err := env.findings(report); err != nil {
+		return err
+	}
+	strict := flags.Bool("strict")
+	failed := verdict(report.Diags, strict)
+	fmt.Fprintf(env.Stderr, "%s: %s\n", summaryOfPass(report), findings(report.Diags))
+	if report.Refused != nil || strict && failed != nil {
+		return command.ErrFindings
+	}
+	const private = true // a rule of the pipeline may ask for secrets
+	return cmp.Or(write(env.Stdout, flags.String("output"), unitsAfter(report), private), failed)
+}
+
+// write writes units to a folder or, if none is named, to stdout.
+func write(stdout io.Writer, folder string, units []*generator.Unit, private bool) error {
+	if folder == "" {
+		return writeStream(stdout, units)
+	}
+	return writeFolder(folder, units, private)
 }
 
 // writeFolder writes the files with the layout of the output branch. A paused unit keeps the files of an

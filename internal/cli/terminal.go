@@ -57,13 +57,13 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// printer returns the printer for a format.
-func (e Env) printer(format string, in *input) diag.Printer {
+// printer returns the printer for a format. The text of a file, if it is not nil, is quoted for people.
+func (e Env) printer(format string, text func(source, file string) []byte) diag.Printer {
 	switch format {
 	case "json":
 		return diag.JSON{}
 	case "github":
 		return diag.GitHub{}
 	}
-	return diag.Text{Color: e.colored(e.Stdout), Input: in.text}
+	return diag.Text{Color: e.colored(e.Stdout), Input: text}
 }

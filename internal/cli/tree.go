@@ -43,7 +43,7 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	if err != nil {
 		return err
 	}
-	if command.IsTyped(flags, env.LookupEnv, "file") || flags.String("file") != "" && len(paths) == 0 {
+	if isOfPass(env, flags, paths) {
 		return treeOfPass(ctx, env, flags, paths, format)
 	}
 	in, err := env.load(ctx, flags, paths)
@@ -55,37 +55,15 @@ func tree(ctx context.Context, env Env, flags *cli.Context, paths []string) erro
 	if err := env.printForest(display.NewForest(in.set, out.Hierarchies, held, units), format); err != nil {
 		return err
 	}
-	env.pointTo("agentry check", out.Diags)
+	env.pointToCheck(out.Diags)
 	return verdict(out.Diags, false)
 }
 
 // treeOfPass prints the hierarchies that a pass of a pipeline would render.
 func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string, format string) error {
-	if len(paths) > 0 {
-		return command.Usagef("leave out one of them", "a pipeline file and a PATH are given")
-	}
-	for _, f := range renderFlags() {
-		if name := f.Names()[0]; command.IsTyped(flags, env.LookupEnv, name) {
-			return command.Usagef("set it in the pipeline file", "--%s has no effect with -f", name)
-		}
-	}
-	fleet, options, err := env.passes(ctx, flags)
-	if err != nil {
+	report, err := dryPass(ctx, env, flags, paths)
+	if report == nil {
 		return err
-	}
-	if len(fleet) == 0 {
-		return command.Usagef("", "%s makes no pipeline of any folder", flags.String("file"))
-	}
-	if len(fleet) > 1 {
-		return command.Usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"), len(fleet))
-	}
-	if fleet[0].Spec.Suspend {
-		return display.PrintSuspended(env.Stderr, fleet[0].Metadata.Name)
-	}
-	options.DryRun = true
-	report, err := env.pass(ctx, fleet[0], options)
-	if err != nil {
-		return cmp.Or(env.findings(report), err)
 	}
 	if report.Set == nil { // the pass was refused before it rendered
 		return cmp.Or(env.findings(report), error(command.ErrFindings))
@@ -93,17 +71,17 @@ func treeOfPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 	if err := env.printForest(display.NewForest(report.Set, report.Hierarchies, report.Held, report.Units), format); err != nil {
 		return err
 	}
-	env.pointTo("agentry sync --dry-run", report.Diags)
+	env.pointToCheck(report.Diags)
 	if report.Ready().Status != metav1.ConditionTrue {
 		return command.ErrFindings
 	}
 	return nil
 }
 
-// pointTo prints the number of diagnostics, and which command shows them.
-func (e Env) pointTo(command string, found diag.List) {
+// pointToCheck prints the number of diagnostics, and which command shows them.
+func (e Env) pointToCheck(found diag.List) {
 	if found.HasErrors() || found.Count(diag.Warning) > 0 {
-		fmt.Fprintf(e.Stderr, "%s; %s shows them\n", findings(found), command)
+		fmt.Fprintf(e.Stderr, "%s; agentry check shows them\n", findings(found))
 	}
 }
 

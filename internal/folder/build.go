@@ -2,13 +2,18 @@ package folder
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
@@ -18,14 +23,14 @@ type built struct {
 	top   string // on disk: the folder that its names are relative to
 	show  func(name string) string
 	parts []file // that the build read
+
+	mounts map[string]string // folders on disk, by where they are mounted
 }
 
 // findRoots finds what is built in the folders that are named, and adds it to the files.
-func (w *walk) findRoots(ctx context.Context, mode inputs.Mode) error {
+func (w *walk) findRoots(ctx context.Context, opts Options) error {
+	mode := opts.Build
 	w.builds = mode != inputs.Plain && mode != ""
-	if !w.builds {
-		return nil
-	}
 	named := map[*root][]string{}
 	var tops []*root
 	for _, f := range w.named {
@@ -36,21 +41,33 @@ func (w *walk) findRoots(ctx context.Context, mode inputs.Mode) error {
 		named[at.root] = append(named[at.root], at.in)
 	}
 	for _, r := range tops {
-		opened, err := os.OpenRoot(r.path)
+		others, mounts := mountAll(opts.Sources)
+		open := openFolders(r.path, mounts)
+		files, done, err := open()
 		if err != nil {
 			return fmt.Errorf("read %s: %s", r.path, reason(err))
 		}
-		defer opened.Close() // nothing was written
-		search := inputs.Search{Files: opened.FS().(tree.Files), Paths: named[r], Mode: mode, Skip: func(folder string) bool {
+		defer done()
+		search := inputs.Search{Files: files, Paths: named[r], Mode: mode, Skip: func(folder string) bool {
 			return w.skip(filepath.ToSlash(w.show(r, folder)))
-		}}
+		}, Options: roots.Options{Open: open, Charts: opts.Charts},
+			Repositories: roots.Repositories{URL: origin(r.path), Folders: others}}
 		if r.layout, err = search.Find(ctx); err != nil {
 			return fmt.Errorf("look for kustomizations in %s: %w", r.path, err)
 		}
-		show := func(name string) string { return filepath.ToSlash(w.show(r, name)) }
+		show := func(name string) string {
+			first, rest, _ := strings.Cut(name, "/")
+			if other, found := mounts[first]; found {
+				return filepath.ToSlash(filepath.Join(other, rest))
+			}
+			return filepath.ToSlash(w.show(r, name))
+		}
+		for _, folder := range r.layout.ChartFolders {
+			w.charts = append(w.charts, show(folder))
+		}
 		for _, one := range r.layout.Roots {
 			name := filepath.Join(r.path, filepath.FromSlash(one.Name))
-			w.files = append(w.files, file{name: show(one.Name), path: name, root: &built{Root: one, top: r.path, show: show}})
+			w.files = append(w.files, file{name: show(one.Name), path: name, root: &built{Root: one, top: r.path, mounts: mounts, show: show}})
 		}
 	}
 	return nil
@@ -73,27 +90,65 @@ func (w *walk) show(r *root, name string) string {
 	return at
 }
 
-// build builds the folder.
-func (b *built) build(ctx context.Context, opts Options) manifest.Result {
-	open := func() (tree.Files, func(), error) {
-		opened, err := os.OpenRoot(b.top)
+// mountAll says where the folders of other repositories are mounted, and which folder that is.
+func mountAll(sources map[string]string) (by, folders map[string]string) {
+	by, folders = map[string]string{}, map[string]string{}
+	for i, name := range slices.Sorted(maps.Keys(sources)) {
+		at := fmt.Sprintf("@%d", i+1)
+		by[name], folders[at] = at, sources[name]
+	}
+	return by, folders
+}
+
+// openFolders opens the files of a folder, with others mounted in it.
+func openFolders(top string, mounts map[string]string) kustomize.Open {
+	return func() (files tree.Files, done func(), err error) {
+		var all []*os.Root
+		done = func() {
+			for _, r := range all {
+				r.Close() // nothing was written
+			}
+		}
+		open := func(name string) tree.Files {
+			r, failed := os.OpenRoot(name)
+			if failed != nil {
+				err = errors.Join(err, failed)
+				return nil
+			}
+			all = append(all, r)
+			return r.FS().(tree.Files)
+		}
+		own, others := open(top), map[string]tree.Files{}
+		for at, name := range mounts {
+			others[at] = open(name)
+		}
 		if err != nil {
+			done()
 			return nil, nil, err
 		}
-		return opened.FS().(tree.Files), func() { opened.Close() }, nil
+		return tree.Mount(own, others), done, nil
 	}
+}
+
+// build builds the folder.
+func (b *built) build(ctx context.Context, opts Options) manifest.Result {
+	open := openFolders(b.top, b.mounts)
 	files, done, err := open()
 	if err != nil {
 		return unreadable(b.show(b.Name), err)
 	}
 	defer done()
-	out, err := inputs.Build(ctx, files, b.Root, inputs.Options{Manifest: opts.Manifest, Show: b.show, Open: open, Charts: opts.Charts})
+	out, err := inputs.Build(ctx, files, b.Root, inputs.Options{Manifest: opts.Manifest, Show: b.show, Options: roots.Options{Open: open, Charts: opts.Charts}})
 	if err != nil {
 		return unreadable(b.show(b.Name), err)
 	}
 	for name, what := range out.Reads {
 		if strings.HasPrefix(what, "content ") && manifest.IsManifestPath(filepath.Base(name)) {
-			b.parts = append(b.parts, file{name: b.show(name), path: filepath.Join(b.top, filepath.FromSlash(name))})
+			at := filepath.Join(b.top, filepath.FromSlash(name))
+			if first, rest, _ := strings.Cut(name, "/"); b.mounts[first] != "" {
+				at = filepath.Join(b.mounts[first], filepath.FromSlash(rest))
+			}
+			b.parts = append(b.parts, file{name: b.show(name), path: at})
 		}
 	}
 	return out.Result

@@ -5,7 +5,8 @@
 // internal folders of a mounted ConfigMap. A path that is named itself is read whatever its
 // name. No file is read twice, even if several paths and links lead to it.
 //
-// Kustomizations are built if [Options] say so, as package inputs says: what belongs to one is not read by itself.
+// Kustomizations are built if [Options] say so, as package inputs says: what belongs to one is not read by itself. Nor is a
+// folder with a Helm chart.
 //
 // It ignores what .sourceignore files hide, as package sourceignore says. They are read from
 // the top of the repository that a path is in; outside of repositories, from the outermost
@@ -36,6 +37,9 @@ type Options struct {
 	Manifest manifest.Options
 	// Build says what is built. The paths are the roots, or are searched for them. Empty builds nothing.
 	Build inputs.Mode
+	// Sources are the folders of other repositories that custom resources of Flux and Argo CD name, by the name of the
+	// resource, as Kind/namespace/name or the end of that, or by the URL.
+	Sources map[string]string
 	// Charts renders the charts of kustomizations. Nil refuses them.
 	Charts *chart.Renderer
 	// Stdin is read for the path "-". Nil is an empty one.
@@ -56,6 +60,8 @@ type Input struct {
 	Empty []string
 	// Hidden counts the files that a .sourceignore hides.
 	Hidden int
+	// Charts are the folders with Helm charts, of which nothing is read.
+	Charts []string
 
 	files map[string]file // by name
 	stdin []byte
@@ -81,7 +87,7 @@ func (in *Input) Text(name string) []byte {
 // Read reads the manifests at the paths, in which "-" is standard input.
 func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 	w := newWalk(paths, opts.Skip)
-	if err := w.findRoots(ctx, opts.Build); err != nil {
+	if err := w.findRoots(ctx, opts); err != nil {
 		return nil, err
 	}
 	for _, path := range paths {
@@ -89,7 +95,7 @@ func Read(ctx context.Context, paths []string, opts Options) (*Input, error) {
 			return nil, err
 		}
 	}
-	in := &Input{Results: make([]manifest.Result, len(w.files)), Hidden: len(w.hidden), files: map[string]file{}}
+	in := &Input{Results: make([]manifest.Result, len(w.files)), Hidden: len(w.hidden), Charts: w.charts, files: map[string]file{}}
 	fault.Each(len(w.files), func(i int) {
 		if ctx.Err() != nil {
 			return

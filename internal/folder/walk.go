@@ -25,6 +25,7 @@ type walk struct {
 	named  []file          // folders
 	roots  map[string]*root
 	builds bool // kustomizations
+	charts []string
 }
 
 // newWalk notes all folders that are named, for outermost.

@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
+	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/internal/githubapp"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
@@ -50,6 +51,14 @@ func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 		c.Output = c.Sources[0]
 	} else {
 		c.Output = r.auth("spec.output.auth", p.Spec.Output.URL, p.Spec.Output.Auth)
+	}
+	for i, repository := range p.Spec.Charts.Repositories {
+		at, auth := fmt.Sprintf("spec.charts.repositories[%d].auth", i), repository.Auth
+		c.Charts = append(c.Charts, chart.Access{
+			Connection: r.connection(at, auth),
+			Username:   r.text(at+".username", auth.UsernameFile, auth.UsernameEnv),
+			Password:   r.text(at+".password", auth.PasswordFile, auth.PasswordEnv),
+		})
 	}
 	commit := p.Spec.Output.Commit
 	c.Signing.Key = r.bytes("spec.output.commit.signingKey", commit.SigningKeyFile, commit.SigningKeyEnv)

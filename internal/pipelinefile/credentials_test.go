@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
+	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -50,6 +51,19 @@ func TestCredentialsFromEnvironment(t *testing.T) {
 		Signing: signature.Key{Key: []byte("key\n"), Passphrase: []byte("open")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestCredentialsOfChartRepositories(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\r\n", "ca.pem": "PEM\n", "charts-user": "reader\n"} {
+		write(t, folder, name, text)
+	}
+	text := strings.Replace(basicAuth, "  output:", "  charts: {repositories: [{url: oci://registry.example.com, auth: {usernameFile: charts-user, passwordEnv: CHARTS, caFile: ca.pem}}, {url: http://charts.internal}]}\n  output:", 1)
+	got := credentials(t, folder, text, map[string]string{"CHARTS": "pull"})
+	want := []chart.Access{{Username: "reader", Password: "pull", Connection: httpclient.Connection{CAPEM: []byte("PEM\n")}}, {}}
+	if diff := cmp.Diff(want, got.Charts); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -17,19 +17,25 @@ import (
 )
 
 // TestDocumentedPipelinesAreValid parses every pipeline and every part of one in the manual and the
-// examples.
+// examples. Whole pipelines set their mode, so that who copies one gets no advice.
 func TestDocumentedPipelinesAreValid(t *testing.T) {
 	root := filepath.Join("..", "..")
 	count := 0
 	for _, page := range slices.Concat(glob(t, filepath.Join(root, "docs", "*.md")), glob(t, filepath.Join(root, "charts", "*", "README.md")), []string{filepath.Join(root, "README.md")}) {
 		for _, block := range yamlBlocks(string(read(t, page))) {
-			block = completed(t, block)
-			if !strings.Contains("\n"+block, "\nkind: Pipeline\n") {
+			whole := completed(t, block)
+			if !strings.Contains("\n"+whole, "\nkind: Pipeline\n") {
 				continue
 			}
 			count++
-			if _, found := Parse(page, []byte(block)); len(found) > 0 {
+			fleet, found := Parse(page, []byte(whole))
+			if len(found) > 0 {
 				t.Errorf("%s", report(t, found))
+			}
+			for _, p := range fleet {
+				if p.Spec.Advice() != "" && whole == block {
+					t.Errorf("%s: pipeline %s does not set compatibility", page, p.Metadata.Name)
+				}
 			}
 		}
 	}
@@ -37,8 +43,14 @@ func TestDocumentedPipelinesAreValid(t *testing.T) {
 		t.Errorf("only %d pipelines were found in the manual", count)
 	}
 	for _, file := range glob(t, filepath.Join(root, "examples", "*", "pipeline.yaml")) {
-		if _, found := Parse(file, read(t, file)); len(found) > 0 {
+		fleet, found := Parse(file, read(t, file))
+		if len(found) > 0 {
 			t.Errorf("%s", report(t, found))
+		}
+		for _, p := range fleet {
+			if p.Spec.Mode() != pipeline.CompatibilityCurrent {
+				t.Errorf("%s: the mode is %s", file, p.Spec.Mode())
+			}
 		}
 	}
 }

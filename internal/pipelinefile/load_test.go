@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
@@ -62,10 +63,11 @@ func TestDefaults(t *testing.T) {
 	}
 	s.Interval, s.SDAggregator.RefreshInterval = nil, nil
 	want := pipeline.Spec{
-		Compatibility: "operator",
+		Runtime:       "agent",
 		OnInvalid:     "hold",
 		FailOn:        "error",
 		UnknownFields: "error",
+		Charts:        pipeline.Charts{Update: "1h"},
 		Sources:       []pipeline.Source{{URL: "https://git.example.com/a.git", Ref: pipeline.Ref{Branch: "main"}, Paths: []string{"."}, Build: pipeline.BuildAuto}},
 		Output: pipeline.Output{
 			URL: "https://git.example.com/a.git", Branch: "environments/prod", Path: ".",
@@ -78,6 +80,19 @@ func TestDefaults(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	if s.Mode() != "operator" || s.ParseOptions().Compatibility != manifest.Operator {
+		t.Errorf("a pipeline that does not say has mode %s, and reads with %s", s.Mode(), s.ParseOptions().Compatibility)
+	}
+}
+
+// TestAdvice: only a pipeline that does not set its mode is told that it could switch.
+func TestAdvice(t *testing.T) {
+	for mode, want := range map[pipeline.Compatibility]bool{"": true, "operator": false, "current": false} {
+		s := pipeline.Spec{Compatibility: mode}
+		if got := s.Advice(); (got != "") != want || strings.Contains(got, "\n") {
+			t.Errorf("mode %q: %q", mode, got)
+		}
 	}
 }
 
@@ -101,6 +116,9 @@ func TestEveryFieldIsRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, s.Output); diff != "" {
 		t.Error(diff)
+	}
+	if r := s.Charts.Repositories; s.Charts.Update != "30m" || len(r) != 1 || r[0].URL != "oci://registry.example.com" || r[0].Auth.PasswordEnv != "CHARTS" {
+		t.Errorf("charts: %+v", s.Charts)
 	}
 	if s.Operator.Labels["team"] != "a" || s.Operator.AgentSelector != "team in (a, b)" || s.Secrets.Policy != "plaintext" {
 		t.Errorf("operator and secrets: %+v", s)

@@ -66,7 +66,7 @@ func TestPreviewsAreUpdatedWhenTheirBaseMoves(t *testing.T) {
 	l.only().nextRefresh = time.Time{}
 	l.round()
 	statuses, _ = l.take()
-	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 unit changed")
+	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 object changed")
 }
 
 // TestAPassOverOtherInputsStartsARound without waiting for the interval.

@@ -16,13 +16,13 @@ func TestAPullRequestShowsWhatItWouldRender(t *testing.T) {
 		l.open(7, "main", false, map[string]string{"monitor.yaml": monitor(port)})
 		l.round()
 		text := l.comment(7)
-		for _, want := range []string{"```diff\n", "\n-", "regex: web\n", "\n+", "regex: " + port + "\n"} {
+		for _, want := range []string{"```\n~ Secret a/agent-config\n", "regex: web → " + port + "\n"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the comment lacks %q:\n%s", want, text)
 			}
 		}
 	}
-	if strings.Contains(l.comment(7), "regex: first") || l.git.Head("env/prod") != before {
+	if strings.Contains(l.comment(7), "→ first") || l.git.Head("env/prod") != before {
 		t.Error("the comment is not of the latest push, or something was pushed")
 	}
 }

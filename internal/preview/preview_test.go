@@ -242,13 +242,12 @@ func TestPullRequestShowsItsChangesInAComment(t *testing.T) {
 	head := l.open(7, "main", false, map[string]string{"monitor.yaml": monitor("metrics")})
 	l.round()
 	statuses, _ := l.take()
-	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 unit changed")
+	check(t, "statuses", statuses, head[:7]+" agentry/prod-eu/preview success: 1 object changed")
 	text := l.comment(7)
 	for _, want := range []string{
-		"<!-- agentry:preview:prod-eu -->\n### agentry: `prod-eu`\n\n**1 unit changed** with `" + head[:7] + "`, compared with `" + l.git.Git("rev-parse", "main")[:7] + "`. Nothing is pushed for this.\n\n### Units\n\n- `a/agent` changed\n",
-		"- changed `a/agent/agent-config.secret.yaml`: `agent.yml` changed (+",
-		"\n```diff\n@@ -",
-		"regex: metrics\n",
+		"<!-- agentry:preview:prod-eu -->\n### agentry: `prod-eu`\n\n**1 object changed** with `" + head[:7] + "`, compared with `" + l.git.Git("rev-parse", "main")[:7] + "`. Nothing is pushed for this.\n\n### Pods reload their configuration, without a restart\n\n- `StatefulSet a/agent`\n",
+		"- `instance a/main > job serviceMonitor/a/api/0: label endpoint`\n",
+		"\n```\n~ Secret a/agent-config\n  ~ instance a/main > job serviceMonitor/a/api/0\n    ~ relabel rule 3 > regex: web → metrics\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the comment lacks %q:\n%s", want, text)
@@ -281,7 +280,7 @@ func TestSecretsAreShownByKeyUnderEveryPolicy(t *testing.T) {
 			if strings.Contains(text, "s3cret") || strings.Contains(text, "bjN3LXMzY3JldA") || strings.Contains(text, "MGxkLXMzY3JldA") {
 				t.Errorf("the comment shows a secret:\n%s", text)
 			}
-			if !strings.Contains(text, "regex: metrics") {
+			if !strings.Contains(text, "regex: web → metrics") {
 				t.Errorf("the comment does not show the configuration:\n%s", text)
 			}
 		})
@@ -292,7 +291,7 @@ func TestOnlyASecretChanges(t *testing.T) {
 	l := newLab(t, nil)
 	l.open(1, "main", false, map[string]string{"secret.yaml": secret("n3w-s3cret")})
 	l.round()
-	if text := l.comment(1); !strings.Contains(text, "- changed `a/agent/agent-secrets.secret.yaml`: `_secrets_a_mimir_password` changed\n") || strings.Contains(text, "s3cret") {
+	if text := l.comment(1); !strings.Contains(text, "~ Secret a/agent-secrets\n  ~ data._secrets_a_mimir_password: <redacted>, changed\n") || strings.Contains(text, "s3cret") {
 		t.Errorf("comment:\n%s", text)
 	}
 }
@@ -325,7 +324,7 @@ func TestPullRequestsThatAreLeftAlone(t *testing.T) {
 	}
 	l.def.Spec.Sources[0].Previews = &pipeline.Previews{Forks: true}
 	l.round()
-	if text := l.comment(1); !strings.Contains(text, "1 unit changed") {
+	if text := l.comment(1); !strings.Contains(text, "1 object changed") {
 		t.Errorf("a fork that is allowed:\n%s", text)
 	}
 }
@@ -374,7 +373,7 @@ func TestNothingIsPublishedIfAnotherReplicaTakesOverDuringTheRender(t *testing.T
 	l.p.options.Gate = func(context.Context) (func(), error) { rendered = true; return func() {}, nil }
 	l.p.options.MayPublish = func() bool { return !rendered }
 	l.round()
-	if statuses, _ := l.take(); len(statuses) > 0 || !rendered || strings.Contains(l.comment(1), "other") {
+	if statuses, _ := l.take(); len(statuses) > 0 || !rendered || strings.Contains(l.comment(1), "→ other") {
 		t.Errorf("rendered: %v, told: %q", rendered, statuses)
 	}
 }

@@ -62,7 +62,7 @@ func fingerprint(report *gitsync.Report, source int) string {
 		}
 	}
 	for _, u := range report.Rendered {
-		part("%s %t", u.Name, stays(u))
+		part("%s %t", u.Name, u.Stays())
 		for _, f := range u.Files {
 			part("%s %x", f.Path, sha256.Sum256(f.Data))
 		}
@@ -82,7 +82,7 @@ func (r *renderer) open(heads map[int]repo.Ref) (*gitsync.Syncer, error) {
 		return nil, err
 	}
 	return gitsync.New(r.def.Pipeline, creds, gitsync.Options{
-		Heads: heads, Pool: r.options.Pool, Gate: r.options.Gate, Version: r.options.Version, DryRun: true, Review: true, Timeout: Timeout,
+		Heads: heads, Pool: r.options.Pool, Gate: r.options.Gate, Version: r.options.Version, DryRun: true, Review: true, KeepCharts: true, Timeout: Timeout,
 	})
 }
 

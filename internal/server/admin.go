@@ -135,3 +135,9 @@ func (a *admin) readyz(w http.ResponseWriter, _ *http.Request) {
 	}
 	_, _ = io.WriteString(w, "ok\n")
 }
+
+// IsLoopback reports whether only this machine can reach an address to listen on.
+func IsLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && host != "" && namesLoopback(host)
+}

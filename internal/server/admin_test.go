@@ -258,6 +258,7 @@ func troubled() fleet.Status {
 		Conditions: append(ready(metav1.ConditionFalse, meta.BuildFailedReason, hostile), metav1.Condition{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Message: "protected"}),
 		Sources:    []fleet.SourceStatus{{URL: "https://git.example.com/a", Ref: "branch main", Commit: "0123456789", Stale: true}},
 		Output:     &fleet.OutputStatus{Branch: "environments/prod", Path: "x", Commit: "abcdef0123"},
+		Advice:     "it could switch",
 		Units:      []fleet.UnitStatus{{Name: "shop/agent", State: "held", Reason: "it is wrong"}, {Name: "shop/good", State: "unchanged"}},
 		Held:       []fleet.HeldStatus{{Object: "ServiceMonitor/shop/cart", Units: []string{"shop/agent"}, As: "1111111111", Since: "2222222222", Waiting: []string{"spec.endpoints"}, Reason: why}},
 		Findings:   fleet.Findings{Errors: 1, First: []fleet.Finding{why}},
@@ -290,6 +291,9 @@ func TestPage(t *testing.T) {
 		t.Error("what has trouble does not come first")
 	}
 	one := ask(f.handler(nil), request{path: "/?pipeline=prod"}).Body.String()
+	if strings.Contains(text, "it could switch") || strings.Count(one, "it could switch") != 1 {
+		t.Error("advice is not on the page of its pipeline alone")
+	}
 	if strings.Contains(one, ">fine<") || !strings.Contains(one, "/api/v1/pipelines/prod") {
 		t.Error("the page of one pipeline is not about it")
 	}
@@ -321,6 +325,17 @@ func TestStyleAndUnknownPaths(t *testing.T) {
 	for _, path := range []string{"/hook/github/a/b", "/debug/pprof/", "/etc/passwd"} {
 		if got := ask(h, request{path: path}); got.Code != 404 {
 			t.Errorf("%s: %d", path, got.Code)
+		}
+	}
+}
+
+func TestIsLoopback(t *testing.T) {
+	for address, want := range map[string]bool{
+		"127.0.0.1:9393": true, "localhost:9393": true, "[::1]:9393": true, "127.1.2.3:0": true,
+		":9393": false, "0.0.0.0:9393": false, "[::]:9393": false, "10.0.0.1:9393": false, "localhost": false, "": false,
+	} {
+		if got := IsLoopback(address); got != want {
+			t.Errorf("%q: %v", address, got)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/agentry-dev/agentry/internal/httpserver"
 	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/sd/rotate"
 )
@@ -17,7 +18,7 @@ type Address struct {
 }
 
 // listen opens the admin listener, and the one for webhooks.
-func (s *service) listen(ctx context.Context) ([]server.Listener, error) {
+func (s *service) listen(ctx context.Context) ([]httpserver.Listener, error) {
 	token, err := s.token()
 	if err != nil {
 		return nil, err
@@ -34,23 +35,23 @@ func (s *service) listen(ctx context.Context) ([]server.Listener, error) {
 		s.log.Warn("the admin listener has no TLS: others in the network can read the bearer token")
 	}
 	if s.options.Listen.Address == "" {
-		return []server.Listener{admin}, nil
+		return []httpserver.Listener{admin}, nil
 	}
 	hooks, err := s.open(ctx, s.options.Listen)
 	if err != nil {
 		return nil, errors.Join(err, admin.Close())
 	}
 	hooks.Handler = s.hooks
-	return []server.Listener{admin, hooks}, nil
+	return []httpserver.Listener{admin, hooks}, nil
 }
 
-func (s *service) open(ctx context.Context, a Address) (out server.Listener, err error) {
+func (s *service) open(ctx context.Context, a Address) (out httpserver.Listener, err error) {
 	if a.CertFile != "" {
 		pair, err := rotate.KeyPair(a.CertFile, a.KeyFile, s.keepFile)
 		if err != nil {
 			return out, err
 		}
-		out.TLS = server.TLS(pair.Get)
+		out.TLS = httpserver.TLS(pair.Get)
 	}
 	var config net.ListenConfig
 	out.Listener, err = config.Listen(ctx, "tcp", a.Address)

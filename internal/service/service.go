@@ -17,10 +17,10 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/httpserver"
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 	"github.com/agentry-dev/agentry/internal/preview"
 	"github.com/agentry-dev/agentry/internal/replica"
-	"github.com/agentry-dev/agentry/internal/server"
 	"github.com/agentry-dev/agentry/internal/telemetry"
 	"github.com/agentry-dev/agentry/internal/webhook"
 )
@@ -146,9 +146,12 @@ func newService(o Options) (*service, error) {
 	return s, nil
 }
 
+// grace is how long requests may go on when the service stops.
+const grace = 5 * time.Second
+
 // run runs all parts. When ctx ends, they stop in this order: the inputs; the fleet, after its passes; the notifiers,
 // after the notifications of those passes; the replica, because only the active one may notify.
-func (s *service) run(ctx context.Context, listeners []server.Listener) error {
+func (s *service) run(ctx context.Context, listeners []httpserver.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stopReplica := s.background(ctx, func(ctx context.Context) {
@@ -161,7 +164,7 @@ func (s *service) run(ctx context.Context, listeners []server.Listener) error {
 	var serveErr error
 	inputs.Go(func() {
 		defer cancel() // also after an error of a listener
-		serveErr = server.Serve(ctx, s.log, listeners...)
+		serveErr = httpserver.Serve(ctx, s.log, grace, listeners...)
 	})
 	inputs.Go(func() { s.loader.Watch(ctx, func([]fleet.Definition, diag.List) { s.reload() }) })
 	inputs.Go(func() { s.watch(ctx) })
@@ -191,7 +194,7 @@ func (s *service) background(ctx context.Context, run func(context.Context)) (st
 	}
 }
 
-func (s *service) started(listeners []server.Listener) {
+func (s *service) started(listeners []httpserver.Listener) {
 	attributes := []any{"version", s.options.Version, "pipelines", len(s.fleet.Definitions())}
 	for i, l := range listeners {
 		attributes = append(attributes, []string{"admin", "listen"}[i], l.Addr().String())

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/agentry-dev/agentry/internal/server"
+	"github.com/agentry-dev/agentry/internal/httpserver"
 	"github.com/agentry-dev/agentry/internal/webhook/kind"
 )
 
@@ -129,7 +129,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, Broken
 	}
-	if !h.allowClient(server.ClientOf(r.RemoteAddr)) {
+	if !h.allowClient(httpserver.ClientOf(r.RemoteAddr)) {
 		return http.StatusTooManyRequests, Limited
 	}
 	if !known {
@@ -148,7 +148,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, at address, k k
 	// Servers of tests have no deadlines; those of the service do.
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(BodyTimeout))
-	done := h.bodies.begin(server.ClientOf(r.RemoteAddr), func() { _ = connection.SetReadDeadline(time.Now()) })
+	done := h.bodies.begin(httpserver.ClientOf(r.RemoteAddr), func() { _ = connection.SetReadDeadline(time.Now()) })
 	defer done()
 	keys, real := h.keysOf(at)
 	digest, genuine, err := h.check(w, r, h.bodyLimit(k), signature, keys)

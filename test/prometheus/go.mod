@@ -4,15 +4,26 @@ go 1.26.0
 
 require (
 	github.com/agentry-dev/agentry v0.0.0
+	github.com/agentry-dev/agentry/test/fixtures v0.0.0
+	github.com/drone/envsubst/v2 v2.0.0-20210730161058-179042472c46
+	github.com/google/go-cmp v0.7.0
+	github.com/grafana/river v0.3.1-0.20240123144725-960753160cd1
+	golang.org/x/mod v0.41.0
+	gopkg.in/yaml.v3 v3.0.1
 	sigs.k8s.io/yaml v1.6.0
 )
 
 require (
 	github.com/dennwc/varint v1.0.0 // indirect
+	github.com/fatih/color v1.19.0 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/jmespath/go-jmespath v0.4.0 // indirect
+	github.com/mattn/go-colorable v0.1.15 // indirect
+	github.com/mattn/go-isatty v0.0.23 // indirect
 	go.opentelemetry.io/contrib/instrumentation/net/http/httptrace/otelhttptrace v0.71.0 // indirect
 	go.uber.org/atomic v1.11.0 // indirect
+	golang.org/x/tools v0.51.0 // indirect
+	k8s.io/component-helpers v0.37.2 // indirect
 )
 
 require (
@@ -94,7 +105,7 @@ require (
 	go.opentelemetry.io/otel v1.46.0 // indirect
 	go.opentelemetry.io/otel/metric v1.46.0 // indirect
 	go.opentelemetry.io/otel/trace v1.46.0 // indirect
-	go.yaml.in/yaml/v2 v2.4.4 // indirect
+	go.yaml.in/yaml/v2 v2.4.4
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
@@ -123,3 +134,5 @@ require (
 )
 
 replace github.com/agentry-dev/agentry => ../..
+
+replace github.com/agentry-dev/agentry/test/fixtures => ../fixtures

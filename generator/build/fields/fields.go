@@ -84,7 +84,7 @@ func Check(mode manifest.Compatibility, o *manifest.Object) []diag.Finding {
 	if plan == nil {
 		return nil
 	}
-	w := walk{mode: mode}
-	w.value(plan, specOf(o.Value), "spec")
+	w := walk{mode: mode, path: []byte("spec")}
+	w.value(plan, specOf(o.Value))
 	return w.found
 }

@@ -164,9 +164,9 @@ func TestCheckWriters(t *testing.T) {
 func check(t *testing.T, mode manifest.Compatibility, value any, text string, want []string) {
 	t.Helper()
 	var got []string
-	w := walk{mode: mode}
+	w := walk{mode: mode, path: []byte("spec")}
 	if plan := planFor(mode, value); plan != nil {
-		w.value(plan, specOf(value), "spec")
+		w.value(plan, specOf(value))
 	}
 	for _, f := range w.found {
 		got = append(got, fmt.Sprint(f.Path, " ", f.Severity, " ", f.Code))

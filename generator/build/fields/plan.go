@@ -144,44 +144,53 @@ func jsonFields(t reflect.Type) (out []jsonField) {
 // walk looks at one object.
 type walk struct {
 	mode  manifest.Compatibility
+	path  []byte // of what is looked at now
 	found []diag.Finding
 }
 
-func (w *walk) value(n *node, v reflect.Value, path string) {
+func (w *walk) value(n *node, v reflect.Value) {
+	at := len(w.path)
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			w.value(n, v.Elem(), path)
+			w.value(n, v.Elem())
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			w.value(n, v.Index(i), path+"["+strconv.Itoa(i)+"]")
+			w.path = append(strconv.AppendInt(append(w.path, '['), int64(i), 10), ']')
+			w.value(n, v.Index(i))
+			w.path = w.path[:at]
 		}
 	case reflect.Map:
 		for _, key := range v.MapKeys() {
-			w.value(n, v.MapIndex(key), path+"["+key.String()+"]")
+			w.path = append(append(append(w.path, '['), key.String()...), ']')
+			w.value(n, v.MapIndex(key))
+			w.path = w.path[:at]
 		}
 	case reflect.Struct:
 		for i := range n.fields {
-			w.field(&n.fields[i], v, path)
+			w.field(&n.fields[i], v)
 		}
 	}
 }
 
 // field looks at a field of a struct. What is below a field that is not rendered needs no finding of its own.
-func (w *walk) field(s *step, v reflect.Value, path string) {
+func (w *walk) field(s *step, v reflect.Value) {
 	f := v.FieldByIndex(s.index)
 	if !set(f) {
 		return
 	}
 	for _, r := range s.rules {
 		if r.concerns(scalar(f)) {
-			w.found = append(w.found, r.finding(w.mode, path+"."+s.name))
+			w.found = append(w.found, r.finding(w.mode, string(w.path)+"."+s.name))
 			return
 		}
 	}
 	if s.below != nil && len(s.rules) == 0 {
-		w.value(s.below, f, path+"."+s.name)
+		at := len(w.path)
+		w.path = append(append(w.path, '.'), s.name...)
+		w.value(s.below, f)
+		w.path = w.path[:at]
 	}
 }
 

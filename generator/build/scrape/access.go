@@ -92,7 +92,7 @@ func (a access) tls(c *monitoringv1.SafeTLSConfig, ca, cert, key string) *model.
 
 // file returns the name of a file of the agent, otherwise the file of a reference.
 func (a access) file(field, name string, ref monitoringv1.SecretOrConfigMap) string {
-	if name != "" {
+	if name != "" || !Given(ref) {
 		return name
 	}
 	return a.secrets.File(a.path+field, ref)

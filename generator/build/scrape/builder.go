@@ -7,6 +7,7 @@ import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	prommodel "github.com/prometheus/common/model"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -53,13 +54,14 @@ type Builder struct {
 	rules     rules
 	discovery discovery
 	relabel   RelabelChecker
+	repeated  *repeated
 	capture   string // how rules write their first group
 }
 
 // NewBuilder returns a Builder. It builds the rules that all jobs share.
 func NewBuilder(s Settings) *Builder {
 	s.Shards = max(s.Shards, 1)
-	b := &Builder{settings: s, rules: newRules(s.Shards), capture: "$1"}
+	b := &Builder{settings: s, rules: newRules(s.Shards), capture: "$1", repeated: &repeated{rules: map[ruleKey]*model.Relabel{}, sources: map[targetLabel]labelSources{}}}
 	b.discovery = newDiscovery(&s, b.rules.shard)
 	return b
 }
@@ -80,12 +82,26 @@ func (j *job) add(r ...*model.Relabel) {
 // access returns the resolver of the job's credentials.
 func (j *job) access() access { return access{secrets: j.secrets, path: j.path, found: &j.found} }
 
-func (j *job) selectors() selectors { return selectors{regexes: &j.relabel, found: &j.found} }
+func (j *job) selectors() selectors {
+	return selectors{repeated: j.repeated, regexes: &j.relabel, found: &j.found}
+}
+
+// selectLabels adds the rules of a selector over the labels of a service, pod or ingress (role).
+func (j *job) selectLabels(role, path string, sel *metav1.LabelSelector) {
+	s := &j.repeated.selected
+	if s.of != sel {
+		*s = targetRules{of: sel, rules: j.selectors().labels(role, path, sel)}
+	}
+	j.add(s.rules...)
+}
 
 // keepPort adds the rule that keeps only the wanted port of a target.
 func (j *job) keepPort(portLabel, port string, target *intstr.IntOrString) {
-	if r := j.selectors().port(j.path, portLabel, port, target); r != nil {
-		j.add(r)
+	if label, value := wantedPort(portLabel, port, target); value != "" {
+		j.checkPort(port, value)
+		j.add(j.repeated.rule(ruleKey{"port", label, value}, func() *model.Relabel {
+			return &model.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: model.Present(value), Action: "keep"}
+		}))
 	}
 }
 

@@ -1,9 +1,10 @@
 package scrape
 
 import (
+	"strings"
+
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -32,16 +33,6 @@ type Current struct {
 	classes map[string]*class
 	// standard is the class of monitors that name none. It can be empty.
 	standard *class
-	// selected is the selector of the last monitor: its endpoints share it.
-	selected targetRules
-}
-
-// targetRules are what becomes of a selector.
-type targetRules struct {
-	of     *metav1.LabelSelector
-	rules  []*model.Relabel
-	parsed labels.Selector
-	err    error
 }
 
 // NewCurrent returns a builder, and findings about the GrafanaAgent's scrape classes. Their references are resolved by
@@ -71,7 +62,7 @@ type currentJob struct {
 // newJob begins a job with the rule that keeps its name.
 func (c *Current) newJob(name, path string, monitor *metav1.ObjectMeta, resource string, className *string, secrets Secrets) *currentJob {
 	j := &currentJob{job: job{Builder: c.Builder, secrets: secrets, path: path}, current: c, monitor: monitor, resource: resource}
-	j.config.JobName = name
+	j.config.JobName, j.config.Origin.Path = name, strings.TrimSuffix(path, ".")
 	j.config.Relabel = make([]*model.Relabel, 0, baseRules)
 	j.add(c.Builder.rules.jobName)
 	j.class = c.classNamed(&j.found, className)
@@ -142,12 +133,11 @@ func (j *currentJob) attach(own *monitoringv1.AttachMetadata) {
 // selectTargets adds the monitor's selector: as rules on the labels of what (service, pod or ingress), or as selectors
 // of the discovery of roles.
 func (j *currentJob) selectTargets(what string, sel *metav1.LabelSelector, mechanism *monitoringv1.SelectorMechanism, roles ...string) {
-	s := &j.current.selected
+	s := &j.repeated.selected
 	if s.of != sel {
-		*s = targetRules{of: sel, rules: presentLabels(what, sel)}
-		s.parsed, s.err = metav1.LabelSelectorAsSelector(sel)
+		*s = targetRules{of: sel, rules: j.repeated.presentLabels(what, sel), valid: j.repeated.valid(what, sel)}
 	}
-	if s.err != nil {
+	if !s.valid {
 		j.found.badSelector(selectorPath(what), sel)
 		return
 	}
@@ -155,11 +145,12 @@ func (j *currentJob) selectTargets(what string, sel *metav1.LabelSelector, mecha
 		j.add(s.rules...)
 		return
 	}
-	if s.parsed.Empty() {
+	if len(sel.MatchLabels)+len(sel.MatchExpressions) == 0 {
 		return
 	}
+	text := metav1.FormatLabelSelector(sel)
 	for _, role := range roles {
-		j.config.Kubernetes.Selectors = append(j.config.Kubernetes.Selectors, model.RoleSelector{Role: role, Label: s.parsed.String()})
+		j.config.Kubernetes.Selectors = append(j.config.Kubernetes.Selectors, model.RoleSelector{Role: role, Label: text})
 	}
 }
 

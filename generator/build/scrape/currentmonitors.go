@@ -183,14 +183,12 @@ func (j *currentJob) dropFinished(filterRunning *bool) {
 	}
 }
 
-// nameEndpoint adds the label that distinguishes series of several ports.
+// nameEndpoint adds the label that distinguishes series of several ports, for any port that is written.
 func (j *currentJob) nameEndpoint(port string, target *intstr.IntOrString) {
 	if port == "" && target != nil {
 		port = target.String()
 	}
-	if port != "" {
-		j.add(&model.Relabel{TargetLabel: "endpoint", Replacement: model.Present(port)})
-	}
+	j.setEndpoint(port)
 }
 
 // selectorPath is where the problem of a selector is found.

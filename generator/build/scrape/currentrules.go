@@ -100,28 +100,25 @@ func Sharding(label string, shards, zones int) (out []*model.Relabel) {
 
 // presentLabels returns the rules for a selector over the labels of a service, pod or ingress. An empty value needs the
 // label to be there. Values are regular expressions, as with the Prometheus Operator.
-func presentLabels(what string, sel *metav1.LabelSelector) (out []*model.Relabel) {
-	label, present := metaPrefix+what+"_label_", metaPrefix+what+"_labelpresent_"
-	rule := func(action, key, regex string, sources ...string) {
-		for i := range sources {
-			sources[i] += sanitize(key)
-		}
+func (r *repeated) presentLabels(what string, sel *metav1.LabelSelector) []*model.Relabel {
+	out := make([]*model.Relabel, 0, len(sel.MatchLabels)+len(sel.MatchExpressions))
+	rule := func(action, regex string, sources []string) {
 		out = append(out, &model.Relabel{SourceLabels: sources, Regex: model.Present(regex), Action: action})
 	}
 	for _, key := range sortedKeys(sel.MatchLabels) {
-		rule("keep", key, "("+sel.MatchLabels[key]+");true", label, present)
+		rule("keep", "("+sel.MatchLabels[key]+");true", r.label(what, key).both)
 	}
 	for _, e := range sel.MatchExpressions {
-		values := "(" + strings.Join(e.Values, "|") + ");true"
+		label, values := r.label(what, e.Key), "("+strings.Join(e.Values, "|")+");true"
 		switch e.Operator {
 		case metav1.LabelSelectorOpIn:
-			rule("keep", e.Key, values, label, present)
+			rule("keep", values, label.both)
 		case metav1.LabelSelectorOpNotIn:
-			rule("drop", e.Key, values, label, present)
+			rule("drop", values, label.both)
 		case metav1.LabelSelectorOpExists:
-			rule("keep", e.Key, "true", present)
+			rule("keep", "true", label.present)
 		case metav1.LabelSelectorOpDoesNotExist:
-			rule("drop", e.Key, "true", present)
+			rule("drop", "true", label.present)
 		}
 	}
 	return out
@@ -129,20 +126,10 @@ func presentLabels(what string, sel *metav1.LabelSelector) (out []*model.Relabel
 
 // asToday converts a rule as today's Prometheus Operator does: it keeps empty strings.
 func asToday(c *monitoringv1.RelabelConfig) *model.Relabel {
-	text := func(s *string) model.Text {
-		if s == nil {
-			return model.Text{}
-		}
-		return model.Present(*s)
-	}
-	r := &model.Relabel{
-		Separator: text(c.Separator), Regex: model.NonEmpty(c.Regex), TargetLabel: c.TargetLabel,
+	return &model.Relabel{
+		SourceLabels: texts(c.SourceLabels), Separator: text(c.Separator), Regex: model.NonEmpty(c.Regex), TargetLabel: c.TargetLabel,
 		Replacement: text(c.Replacement), Action: strings.ToLower(c.Action), Modulus: uint64(max(c.Modulus, 0)),
 	}
-	for _, l := range c.SourceLabels {
-		r.SourceLabels = append(r.SourceLabels, string(l))
-	}
-	return r
 }
 
 var hostName = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(?:\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$`)

@@ -18,7 +18,7 @@ const baseRules = 20
 
 func (b *Builder) newJob(name, path string, secrets Secrets) *job {
 	j := &job{Builder: b, secrets: secrets, path: path}
-	j.config.JobName = name
+	j.config.JobName, j.config.Origin.Path = name, strings.TrimSuffix(path, ".")
 	j.config.Relabel = make([]*model.Relabel, 0, baseRules)
 	j.add(b.rules.jobName)
 	return j
@@ -40,7 +40,7 @@ func (b *Builder) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	j.config.Samples = limit(spec.SampleLimit, b.settings.EnforcedSampleLimit)
 	j.config.Targets = limit(spec.TargetLimit, b.settings.EnforcedTargetLimit)
 
-	j.add(j.selectors().labels("service", "spec.selector", spec.Selector)...)
+	j.selectLabels("service", "spec.selector", &spec.Selector)
 	j.keepPort("endpoint_port_name", ep.Port, ep.TargetPort)
 	j.add(b.rules.serviceMeta...)
 	j.filterRunning(ep.FilterRunning)
@@ -77,7 +77,7 @@ func (b *Builder) PodMonitor(m *monitoringv1.PodMonitor, endpoint int, secrets S
 		port = *ep.Port
 	}
 	j.filterRunning(ep.FilterRunning)
-	j.add(j.selectors().labels("pod", "spec.selector", spec.Selector)...)
+	j.selectLabels("pod", "spec.selector", &spec.Selector)
 	j.keepPort("pod_container_port_name", port, ep.TargetPort)
 	j.add(b.rules.podMeta...)
 	j.copyLabels("pod", "spec.podTargetLabels", spec.PodTargetLabels)
@@ -166,7 +166,7 @@ func (j *job) staticTargets(m *monitoringv1.Probe, static *monitoringv1.ProbeTar
 
 func (j *job) ingressTargets(m *monitoringv1.Probe, ingress *monitoringv1.ProbeTargetIngress) {
 	j.kubernetes("ingress", m.Namespace, ingress.NamespaceSelector)
-	j.add(j.selectors().labels("ingress", "spec.targets.ingress.selector", ingress.Selector)...)
+	j.selectLabels("ingress", "spec.targets.ingress.selector", &ingress.Selector)
 	j.add(
 		&model.Relabel{SourceLabels: []string{metaPrefix + "ingress_scheme", "__address__", metaPrefix + "ingress_path"},
 			Separator: model.Present(";"), Regex: model.Present("(.+);(.+);(.+)"), TargetLabel: "__param_target",
@@ -186,5 +186,10 @@ func (j *job) filterRunning(wanted *bool) {
 }
 
 func sortedKeys[V any](m map[string]V) []string {
-	return slices.Sorted(maps.Keys(m))
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
 }

@@ -16,7 +16,7 @@ func (b *Builder) PodLogs(p *v1alpha1.PodLogs) (*model.LogsScrapeConfig, []diag.
 	j := &job{Builder: b, path: "spec."}
 	j.kubernetes("pod", p.Namespace, s.NamespaceSelector)
 	j.add(b.rules.jobName)
-	j.add(j.selectors().labels("pod", "spec.selector", s.Selector)...)
+	j.selectLabels("pod", "spec.selector", &s.Selector)
 	j.add(b.rules.podMeta...)
 	j.copyLabels("pod", "spec.podTargetLabels", s.PodTargetLabels)
 	j.add(&model.Relabel{TargetLabel: "job", Replacement: model.Present(key)})

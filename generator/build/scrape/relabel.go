@@ -16,32 +16,36 @@ import (
 // Relabel converts a rule of a monitor. Empty strings become absent, because the operator drops them (reference
 // defect A5).
 func Relabel(c *monitoringv1.RelabelConfig) *model.Relabel {
-	r := &model.Relabel{
-		Separator: optional(c.Separator), Regex: model.NonEmpty(c.Regex), TargetLabel: c.TargetLabel,
+	return &model.Relabel{
+		SourceLabels: texts(c.SourceLabels), Separator: optional(c.Separator), Regex: model.NonEmpty(c.Regex), TargetLabel: c.TargetLabel,
 		Replacement: optional(c.Replacement), Action: c.Action, Modulus: uint64(max(c.Modulus, 0)),
 	}
-	for _, l := range c.SourceLabels {
-		r.SourceLabels = append(r.SourceLabels, string(l))
-	}
-	return r
 }
 
 // WrittenRelabel converts a rule as it is written: it keeps empty strings.
 func WrittenRelabel(c *v1alpha1.RelabelConfig) *model.Relabel {
-	text := func(s *string) model.Text {
-		if s == nil {
-			return model.Text{}
-		}
-		return model.Present(*s)
-	}
-	r := &model.Relabel{
-		Separator: text(c.Separator), Regex: text(c.Regex), TargetLabel: c.TargetLabel,
+	return &model.Relabel{
+		SourceLabels: texts(c.SourceLabels), Separator: text(c.Separator), Regex: text(c.Regex), TargetLabel: c.TargetLabel,
 		Replacement: text(c.Replacement), Action: strings.ToLower(c.Action), Modulus: uint64(max(c.Modulus, 0)),
 	}
-	for _, l := range c.SourceLabels {
-		r.SourceLabels = append(r.SourceLabels, string(l))
+}
+
+func texts[S ~string](list []S) []string {
+	if len(list) == 0 {
+		return nil
 	}
-	return r
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = string(list[i])
+	}
+	return out
+}
+
+func text(s *string) model.Text {
+	if s == nil {
+		return model.Text{}
+	}
+	return model.Present(*s)
 }
 
 func optional(s *string) model.Text {

@@ -3,7 +3,9 @@ package scrape
 import (
 	"strconv"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
@@ -82,9 +84,17 @@ func (j *job) endpointLabel(port string, target *intstr.IntOrString) {
 	if port == "" && target != nil && (target.StrVal != "" || target.IntVal != 0) {
 		port = target.String()
 	}
-	if port != "" {
-		j.add(&model.Relabel{TargetLabel: "endpoint", Replacement: model.Present(port)})
+	j.setEndpoint(port)
+}
+
+// setEndpoint adds the rule for the label endpoint, unless it is empty.
+func (j *job) setEndpoint(port string) {
+	if port == "" {
+		return
 	}
+	j.add(j.repeated.rule(ruleKey{"endpoint", port, ""}, func() *model.Relabel {
+		return &model.Relabel{TargetLabel: "endpoint", Replacement: model.Present(port)}
+	}))
 }
 
 // copyLabels adds a rule for each label of the target that the monitor copies.
@@ -95,17 +105,23 @@ func (j *job) copyLabels(role, path string, names []string) {
 			j.found.report(diag.Error, diag.InvalidRelabeling, path+"["+strconv.Itoa(i)+"]", "%q makes the label name %q, which the agent refuses", name, label)
 			continue
 		}
-		j.add(&model.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + label},
-			Regex: model.Present("(.+)"), TargetLabel: label, Replacement: model.Present(j.capture)})
+		j.copyLabel(role, label, label)
 	}
 }
 
 // jobLabel adds a rule by which a label of the target replaces the job name.
 func (j *job) jobLabel(role, name string) {
 	if name != "" {
-		j.add(&model.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + sanitize(name)},
-			Regex: model.Present("(.+)"), TargetLabel: "job", Replacement: model.Present(j.capture)})
+		j.copyLabel(role, name, "job")
 	}
+}
+
+// copyLabel adds the rule that copies a label of the target's service or pod (role), unless it is empty.
+func (j *job) copyLabel(role, name, target string) {
+	j.add(j.repeated.rule(ruleKey{role, name, target}, func() *model.Relabel {
+		return &model.Relabel{SourceLabels: j.repeated.label(role, name).value,
+			Regex: model.Present("(.+)"), TargetLabel: target, Replacement: model.Present(j.capture)}
+	}))
 }
 
 // enforceNamespace adds the last rule before sharding: the namespace label, which users cannot change.
@@ -113,4 +129,66 @@ func (j *job) enforceNamespace(namespace string) {
 	if label := j.settings.EnforcedNamespaceLabel; label != "" {
 		j.add(&model.Relabel{TargetLabel: label, Replacement: model.Present(namespace)})
 	}
+}
+
+// repeated are the rules that the monitors of a fleet repeat. Each is made once, and jobs share it.
+type repeated struct {
+	rules map[ruleKey]*model.Relabel
+	// sources are the meta labels of labels of services, pods and ingresses.
+	sources map[targetLabel]labelSources
+	// selected is the selector of the last monitor: its endpoints share it.
+	selected targetRules
+}
+
+// ruleKey is what a rule is about: a label or a port of targets by its name, and what is made of it.
+type ruleKey struct{ about, name, target string }
+
+// targetLabel is a label of a service, pod or ingress (role).
+type targetLabel struct{ role, name string }
+
+// labelSources are the source labels for a label of a target: its value, whether it is there, and both.
+type labelSources struct {
+	value, present, both []string
+	valid                bool // Kubernetes accepts the name of the label
+}
+
+// targetRules are what becomes of a selector. Only mode current wants to know whether it is valid.
+type targetRules struct {
+	of    *metav1.LabelSelector
+	rules []*model.Relabel
+	valid bool
+}
+
+// rule returns the rule of a key, which build makes when it is first needed.
+func (r *repeated) rule(key ruleKey, build func() *model.Relabel) *model.Relabel {
+	rule := r.rules[key]
+	if rule == nil {
+		rule = build()
+		r.rules[key] = rule
+	}
+	return rule
+}
+
+// label returns the source labels for a label of a target.
+func (r *repeated) label(role, name string) labelSources {
+	at := targetLabel{role, name}
+	out, ok := r.sources[at]
+	if !ok {
+		label := sanitize(name)
+		both := []string{metaPrefix + role + "_label_" + label, metaPrefix + role + "_labelpresent_" + label}
+		out = labelSources{value: both[:1:1], present: both[1:], both: both, valid: len(validation.IsQualifiedName(name)) == 0}
+		r.sources[at] = out
+	}
+	return out
+}
+
+// valid reports whether Kubernetes accepts a selector over the labels of a service, pod or ingress (role).
+func (r *repeated) valid(role string, sel *metav1.LabelSelector) bool {
+	for name, value := range sel.MatchLabels {
+		if !r.label(role, name).valid || len(validation.IsValidLabelValue(value)) > 0 {
+			return false
+		}
+	}
+	_, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: sel.MatchExpressions})
+	return err == nil
 }

@@ -13,17 +13,19 @@ import (
 
 // selectors builds the rules for selectors, and checks values that become regular expressions.
 type selectors struct {
-	regexes *RelabelChecker
-	found   *findings
+	repeated *repeated
+	regexes  *RelabelChecker
+	found    *findings
 }
 
 // labels returns the keep and drop rules for a target selector over the labels of a service, pod or ingress
 // (role). Values are regular expressions, as with the operator.
-func (s selectors) labels(role, path string, sel metav1.LabelSelector) (out []*model.Relabel) {
+func (s selectors) labels(role, path string, sel *metav1.LabelSelector) []*model.Relabel {
+	out := make([]*model.Relabel, 0, len(sel.MatchLabels)+len(sel.MatchExpressions))
 	for _, key := range sortedKeys(sel.MatchLabels) {
 		value := sel.MatchLabels[key]
-		s.value(path+".matchLabels["+key+"]", value)
-		out = append(out, &model.Relabel{SourceLabels: []string{metaPrefix + role + "_label_" + sanitize(key)}, Regex: model.Present(value), Action: "keep"})
+		s.value(value, path, ".matchLabels[", key, "]")
+		out = append(out, &model.Relabel{SourceLabels: s.repeated.label(role, key).value, Regex: model.Present(value), Action: "keep"})
 	}
 	for i, e := range sel.MatchExpressions {
 		if r := s.expression(role, path+".matchExpressions["+strconv.Itoa(i)+"]", e); r != nil {
@@ -48,17 +50,18 @@ func (f *findings) badSelector(path string, sel *metav1.LabelSelector) {
 	}
 }
 
-// value checks a value that becomes a regular expression. A value that no label can have is rendered as it is,
-// as with the operator (reference defect A15).
-func (s selectors) value(path, value string) {
+// value checks a value that becomes a regular expression; path are the parts of its path. A value that no label can
+// have is rendered as it is, as with the operator (reference defect A15).
+func (s selectors) value(value string, path ...string) {
 	if plainLabelValue(value) {
 		return
 	}
+	at := strings.Join(path, "")
 	if err := s.regexes.Compile(value); err != nil {
-		s.found.report(diag.Error, diag.InvalidSelector, path, "%q is used as a regular expression: %v", value, err)
+		s.found.report(diag.Error, diag.InvalidSelector, at, "%q is used as a regular expression: %v", value, err)
 		return
 	}
-	s.found.report(diag.Warning, diag.InvalidSelector, path, "%q is no label value: it is used as a regular expression", value)
+	s.found.report(diag.Warning, diag.InvalidSelector, at, "%q is no label value: it is used as a regular expression", value)
 }
 
 // plainLabelValue reports whether a value has only characters of label values. Such a value is always a valid
@@ -73,7 +76,7 @@ func plainLabelValue(s string) bool {
 }
 
 func (s selectors) expression(role, path string, e metav1.LabelSelectorRequirement) *model.Relabel {
-	label := sanitize(e.Key)
+	label := s.repeated.label(role, e.Key)
 	r := &model.Relabel{Action: "keep"}
 	switch e.Operator {
 	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
@@ -82,15 +85,15 @@ func (s selectors) expression(role, path string, e metav1.LabelSelectorRequireme
 			return nil
 		}
 		for n, v := range e.Values {
-			s.value(path+".values["+strconv.Itoa(n)+"]", v)
+			s.value(v, path, ".values[", strconv.Itoa(n), "]")
 		}
-		r.SourceLabels = []string{metaPrefix + role + "_label_" + label}
+		r.SourceLabels = label.value
 		r.Regex = model.Present(strings.Join(e.Values, "|"))
 		if e.Operator == metav1.LabelSelectorOpNotIn {
 			r.Action = "drop"
 		}
 	case metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist:
-		r.SourceLabels = []string{metaPrefix + role + "_labelpresent_" + label}
+		r.SourceLabels = label.present
 		r.Regex = model.Present("true")
 		if e.Operator == metav1.LabelSelectorOpDoesNotExist {
 			r.Action = "drop"
@@ -102,27 +105,31 @@ func (s selectors) expression(role, path string, e metav1.LabelSelectorRequireme
 	return r
 }
 
-// port returns the rule that keeps only the wanted port of a target, or nil if any port is wanted. portLabel is
-// the meta label with the name of the port.
-func (s selectors) port(path, portLabel, port string, target *intstr.IntOrString) *model.Relabel {
-	field := "port"
-	if port == "" {
-		field = "targetPort"
+// checkPort checks the name of a port, which becomes a regular expression.
+func (j *job) checkPort(port, value string) {
+	if plainLabelValue(value) {
+		return
 	}
-	keep := func(label, value string) *model.Relabel {
-		if err := s.regexes.Compile(value); err != nil {
-			s.found.report(diag.Error, diag.InvalidRelabeling, path+field, "%q is used as a regular expression: %v", value, err)
+	if err := j.relabel.Compile(value); err != nil {
+		field := "port"
+		if port == "" {
+			field = "targetPort"
 		}
-		return &model.Relabel{SourceLabels: []string{metaPrefix + label}, Regex: model.Present(value), Action: "keep"}
+		j.found.report(diag.Error, diag.InvalidRelabeling, j.path+field, "%q is used as a regular expression: %v", value, err)
 	}
+}
+
+// wantedPort returns the port of targets that is wanted, and the meta label that has it. The value is empty if any port
+// is wanted. portLabel is the meta label with the name of the port.
+func wantedPort(portLabel, port string, target *intstr.IntOrString) (label, value string) {
 	switch {
 	case port != "":
-		return keep(portLabel, port)
+		return portLabel, port
 	case target == nil:
 	case target.Type == intstr.String && target.StrVal != "":
-		return keep("pod_container_port_name", target.StrVal)
+		return "pod_container_port_name", target.StrVal
 	case target.Type == intstr.Int && target.IntVal != 0:
-		return keep("pod_container_port_number", strconv.Itoa(int(target.IntVal)))
+		return "pod_container_port_number", strconv.Itoa(int(target.IntVal))
 	}
-	return nil
+	return "", ""
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/instance"
 )
 
 // Check checks a configuration against the agent's rules. It returns the configuration to print: writers that the
@@ -23,7 +24,7 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 			checkInstance(&found, c, instance)
 		}
 		if c.Integrations == nil {
-			checkDestinations(&found, c, &m)
+			found.add(instance.Destinations(c)...)
 		} else {
 			putFirst(&m, c.Integrations.Instances)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/agent/handwritten"
+	"github.com/agentry-dev/agentry/generator/runtime/instance"
 )
 
 // checkHandWritten checks the hand-written jobs of an instance, alone and against the others. No message quotes their
@@ -61,7 +62,7 @@ func inText(raw *model.Raw, instance model.Origin, s diag.Severity, code diag.Co
 }
 
 func checkTiming(found *findings, c *model.Config, i *model.Instance, raw *model.Raw, truncate time.Duration) {
-	every, whose, limit := globalInterval(c), []diag.Object{c.Origin.Object}, raw.Field("scrape_timeout")
+	every, whose, limit := instance.GlobalInterval(c), []diag.Object{c.Origin.Object}, raw.Field("scrape_timeout")
 	if text := raw.Field("scrape_interval"); text != "" && !strings.Contains(text, "$") {
 		d, err := prommodel.ParseDuration(text)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // bytesPerJob is the typical size of a scrape job, to allocate once.
-const bytesPerJob = 3 << 10
+const bytesPerJob = 3500
 
 // Print returns the configuration as YAML, ending in a newline. An empty configuration is {}.
 func Print(c *model.Config) []byte { return encode(c, &writer{}) }
@@ -40,7 +40,7 @@ func encode(c *model.Config, w *writer) []byte {
 			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
 		}
 	}
-	w.buf = make([]byte, 0, 4<<10+jobs*bytesPerJob)
+	w.buf, w.written = make([]byte, 0, 4<<10+jobs*bytesPerJob), map[writtenRule]span{}
 	if c.Server != (model.Server{}) {
 		block(w, "server", &c.Server, encodeServer)
 	}
@@ -182,12 +182,13 @@ func (w *writer) raw(r model.Raw) {
 
 // follow writes rules after those that a text ends with.
 func follow(w *writer, r model.Raw) {
-	start := len(w.buf)
-	relabel(w, "relabel_configs", r.Relabel)
-	if r.Child("relabel_configs") != nil {
-		_, items, _ := bytes.Cut(w.buf[start:], []byte("\n"))
-		w.buf = append(w.buf[:start], items...)
+	if r.Child("relabel_configs") == nil {
+		relabel(w, "relabel_configs", r.Relabel)
+		return
 	}
+	w.level++
+	encodeRules(w, r.Relabel)
+	w.close()
 }
 
 func encodeRemoteWrite(w *writer, r *model.RemoteWrite) {
@@ -324,7 +325,34 @@ func encodeHTTPSD(w *writer, h *model.HTTPSD) {
 }
 
 func relabel(w *writer, k string, rules []*model.Relabel) {
-	list(w, k, rules, func(w *writer, r **model.Relabel) { encodeRelabel(w, *r) })
+	if len(rules) > 0 {
+		w.open(k)
+		encodeRules(w, rules)
+		w.close()
+	}
+}
+
+// writtenRule is a rule at a depth of nesting: its text is the same wherever it is written.
+type writtenRule struct {
+	rule  *model.Relabel
+	level int
+}
+
+// encodeRules writes the items of a list of rules. Jobs share most of their rules, so each is encoded once, and copied
+// after that.
+func encodeRules(w *writer, rules []*model.Relabel) {
+	for _, r := range rules {
+		at := writtenRule{r, w.level}
+		if text, ok := w.written[at]; ok {
+			w.buf = append(w.buf, w.buf[text.from:text.to]...)
+			continue
+		}
+		from := len(w.buf)
+		w.item()
+		encodeRelabel(w, r)
+		w.endItem()
+		w.written[at] = span{from, len(w.buf)}
+	}
 }
 
 // readable returns an expression with the same meaning that the agent can read.

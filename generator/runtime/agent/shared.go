@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/instance"
 )
 
 // separate keeps instances apart if the agent's default mode would break them. That mode merges all instances with
@@ -106,10 +107,10 @@ func groups(m *model.Metrics) []int {
 	for n := range m.Configs {
 		i := &m.Configs[n]
 		all[n] = settings{
-			truncate:   cmp.Or(goDuration(i.WALTruncateFrequency), defaultTruncate),
-			minWALTime: cmp.Or(goDuration(i.MinWALTime), defaultMinWALTime),
-			maxWALTime: cmp.Or(goDuration(i.MaxWALTime), defaultMaxWALTime),
-			flush:      cmp.Or(goDuration(i.RemoteFlushDeadline), defaultFlushPeriod),
+			truncate:   cmp.Or(instance.GoDuration(i.WALTruncateFrequency), instance.DefaultTruncate),
+			minWALTime: cmp.Or(instance.GoDuration(i.MinWALTime), instance.DefaultMinWALTime),
+			maxWALTime: cmp.Or(instance.GoDuration(i.MaxWALTime), instance.DefaultMaxWALTime),
+			flush:      cmp.Or(instance.GoDuration(i.RemoteFlushDeadline), defaultFlushPeriod),
 			stale:      i.WriteStaleOnShutdown,
 		}
 		for _, w := range writesOf(i, &m.Global) {

@@ -25,9 +25,13 @@ type writer struct {
 	expand  bool // strings are written without protecting dollars
 	quote   bool // strings are always written in quotes
 	redact  bool // secret values are replaced
+	written map[writtenRule]span
 	// inlined gets every secret value, if it is not nil.
 	inlined hash.Hash
 }
+
+// span is a part of what is written: from one position to another.
+type span struct{ from, to int }
 
 // inline returns a secret value or its placeholder.
 func (w *writer) inline(value string) string {

@@ -32,6 +32,8 @@ var (
 		`unexpected (?:EOF|\{\{end\}\})`,
 		`unclosed action`,
 		`undefined variable "\$\w+"`,
+		`map has no entry for key "[\w.-]+"`,
+		`slugify takes [\w, ]+`,
 	}, "|"))
 )
 
@@ -75,21 +77,29 @@ func (t *chartText) clean(err error) *helm.Failure {
 		out.Line, _ = strconv.Atoi(places[0][2])
 	}
 	_, message, _ := strings.Cut(text, "): ") // Helm's frame around what `fail` and `required` say
-	reasons := plainReasons.FindAllString(text, -1)
-	if i := slices.IndexFunc(reasons, func(r string) bool { return !strings.HasPrefix(r, "error calling") }); i > 0 {
-		reasons = reasons[i:]
+	if reason := plainReason(text); reason != "" {
+		out.Reason = reason
 	}
-	switch own := t.own(message); {
-	case own != "":
+	if own := t.own(message); own != "" {
 		out.Reason = "the chart refuses the values: " + own
-	case len(reasons) > 0:
-		out.Reason = reasons[0]
-		if out.Reason == "range can't iterate over" {
-			out.Reason += " a value that is no list and no map"
-		}
 	}
 	if last := places; len(last) > 1 && helm.InChart(last[len(last)-1][1]) != out.Template {
 		out.Reason += " (in " + helm.InChart(last[len(last)-1][1]) + ", line " + last[len(last)-1][2] + ")"
 	}
 	return out
+}
+
+// plainReason is what an error of Go's templates says without values.
+func plainReason(text string) string {
+	reasons := plainReasons.FindAllString(text, -1)
+	if i := slices.IndexFunc(reasons, func(r string) bool { return !strings.HasPrefix(r, "error calling") }); i > 0 {
+		reasons = reasons[i:]
+	}
+	if len(reasons) == 0 {
+		return ""
+	}
+	if reasons[0] == "range can't iterate over" {
+		return reasons[0] + " a value that is no list and no map"
+	}
+	return reasons[0]
 }

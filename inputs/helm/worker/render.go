@@ -24,12 +24,11 @@ import (
 
 // render renders a release twice, so that what depends on randomness or the time shows. Its errors are Failures.
 func render(r helm.Release, entered func(template string)) ([]helm.Document, error) {
-	first := &run{seed: "a", now: time.Unix(1e9, 0), entered: entered, lookups: map[string]bool{}}
+	first, second := twoRuns(entered)
 	docs, err := first.render(r)
 	if err != nil {
 		return nil, err
 	}
-	second := &run{seed: "b", now: time.Unix(1.5e9+86_399, 0), entered: entered, lookups: map[string]bool{}}
 	again, err := second.render(r)
 	if err != nil {
 		return nil, err
@@ -40,6 +39,12 @@ func render(r helm.Release, entered func(template string)) ([]helm.Document, err
 		docs[i].Template = helm.InChart(docs[i].Template)
 	}
 	return docs, nil
+}
+
+// twoRuns differ in all that must make no difference.
+func twoRuns(entered func(template string)) (first, second *run) {
+	return &run{seed: "a", now: time.Unix(1e9, 0), entered: entered, lookups: map[string]bool{}},
+		&run{seed: "b", now: time.Unix(1.5e9+86_399, 0), entered: entered, lookups: map[string]bool{}}
 }
 
 func contains(docs []helm.Document, d helm.Document) bool {

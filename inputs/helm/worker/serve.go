@@ -27,9 +27,9 @@ func Serve(in io.Reader, out io.Writer, limits helm.Limits) int {
 	debug.SetMaxStack(int(limits.MemoryBytes / 4))
 	limitMemory(limits.MemoryBytes)
 	done := make(chan int, 1)
-	releases := make(chan []byte)
-	go read(in, releases, done)
-	go work(releases, out, limits, done)
+	requests := make(chan request)
+	go read(in, requests, done)
+	go work(requests, out, limits, done)
 	watch := time.NewTicker(10 * time.Millisecond)
 	defer watch.Stop()
 	for {
@@ -44,49 +44,76 @@ func Serve(in io.Reader, out io.Writer, limits helm.Limits) int {
 	}
 }
 
-// read takes releases. The end of in ends the worker, even while a template loops: then the parent is gone.
-func read(in io.Reader, releases chan<- []byte, done chan<- int) {
+// request is something to do: a release or texts.
+type request struct {
+	kind byte
+	data []byte
+}
+
+// read takes requests. The end of in ends the worker, even while a template loops: then the parent is gone.
+func read(in io.Reader, requests chan<- request, done chan<- int) {
 	for r := bufio.NewReader(in); ; {
 		kind, data, err := frame.Read(r, frame.MaxReleaseBytes)
 		switch {
 		case errors.Is(err, io.EOF):
 			done <- frame.ExitDone
 			return
-		case err != nil || kind != frame.Release:
+		case err != nil:
 			done <- frame.ExitBroken
 			return
 		}
-		releases <- data
+		requests <- request{kind, data}
 	}
 }
 
-func work(releases <-chan []byte, out io.Writer, limits helm.Limits, done chan<- int) {
-	for data := range releases {
-		var r helm.Release
-		if err := frame.Decode(data, &r); err != nil {
-			done <- frame.ExitBroken
-			return
-		}
-		docs, err := render(r, func(template string) {
-			_ = frame.Write(out, frame.Template, template) // if the parent is gone, in ends too
-		})
-		a := helm.Answer{Documents: docs}
-		if err != nil {
-			a = helm.Answer{Failure: asFailure(err)}
+func work(requests <-chan request, out io.Writer, limits helm.Limits, done chan<- int) {
+	entered := func(template string) {
+		_ = frame.Write(out, frame.Template, template) // if the parent is gone, in ends too
+	}
+	for r := range requests {
+		a, err := r.answer(entered)
+		if failed, ok := errors.AsType[*helm.Failure](err); ok {
+			a, err = helm.Answer{Failure: failed}, nil
 		}
 		size := int64(0)
-		for _, d := range docs {
+		for _, d := range a.Documents {
 			size += int64(len(d.Text))
+		}
+		for _, t := range a.Texts {
+			size += int64(len(t))
 		}
 		if size > limits.OutputBytes {
 			done <- frame.ExitOutput
 			return
 		}
-		if err := frame.Write(out, frame.Answer, a); err != nil {
+		if err != nil || frame.Write(out, frame.Answer, a) != nil {
 			done <- frame.ExitBroken
 			return
 		}
 	}
+}
+
+// answer does what is asked for. An error that is no Failure is one of the frame.
+func (r request) answer(entered func(template string)) (a helm.Answer, err error) {
+	switch r.kind {
+	case frame.Release:
+		var release helm.Release
+		if err := frame.Decode(r.data, &release); err != nil {
+			return a, err
+		}
+		if a.Documents, err = render(release, func(template string) { entered(helm.InChart(template)) }); err != nil {
+			return a, asFailure(err)
+		}
+		return a, nil
+	case frame.Texts:
+		var texts helm.Texts
+		if err := frame.Decode(r.data, &texts); err != nil {
+			return a, err
+		}
+		a.Texts, err = execute(texts, entered)
+		return a, err
+	}
+	return a, errors.New("an unknown frame")
 }
 
 // used is the memory that the process has from the system.

@@ -162,7 +162,7 @@ func TestLimits(t *testing.T) {
 		"many allocations":  {`{{ $l := list "x" }}{{ range $i := until 10000 }}{{ $l = concat $l $l }}{{ end }}`, "templates/a.yaml: rendering "},
 		"endless recursion": {`{{ define "r" }}{{ template "r" . }}{{ end }}{{ template "r" . }}`, "templates/a.yaml"},
 		"include recursion": {`{{ define "r" }}{{ include "r" . }}{{ end }}{{ include "r" . }}`, "templates/a.yaml"},
-		"a long output":     {"kind: A\nx: {{ repeat 500000 \"x\" }}", "templates/a.yaml: the chart renders to more than"},
+		"a long output":     {"kind: A\nx: {{ repeat 500000 \"x\" }}", "templates/a.yaml: it renders to more than"},
 	} {
 		begun := time.Now()
 		_, err := workers.Render(t.Context(), helm.Release{Name: "r", Chart: chartOf("-- templates/a.yaml --\n" + c.template + "\n")})

@@ -65,6 +65,8 @@ func complete(f cli.Flag) {
 	switch f := f.(type) {
 	case *cli.StringFlag:
 		f.EnvVars = env
+	case *cli.StringSliceFlag:
+		f.EnvVars = env
 	case *cli.BoolFlag:
 		f.EnvVars = env
 		f.DisableDefaultText = true

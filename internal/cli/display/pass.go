@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -92,13 +93,18 @@ func unitLine(u gitsync.UnitReport) string {
 	return line
 }
 
-// printChanges counts the changed files. For a dry run it lists them with their changed lines.
+// printChanges counts the changed files. For a dry run it prints what the change means.
 func printChanges(w io.Writer, r *gitsync.Report) {
 	counts := map[string]int{}
 	for _, c := range r.Changes {
 		counts[c.Op]++
-		if r.DryRun {
-			printf(w, "    %-7s %s +%d -%d\n", c.Op, c.Path, c.Insertions, c.Deletions)
+	}
+	if r.DryRun && r.Difference != nil {
+		for line := range strings.Lines(r.Difference.Text()) {
+			if line = strings.TrimSuffix(line, "\n"); line != "" {
+				line = "    " + line
+			}
+			printf(w, "%s\n", line)
 		}
 	}
 	printf(w, "  %s: %d added, %d changed, %d removed\n", Amount(len(r.Changes), "file"), counts["added"], counts["changed"], counts["removed"])

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
@@ -25,7 +26,7 @@ func TestPrintReport(t *testing.T) {
 		{Name: "d/out", State: plan.UnitLeftOut},
 		{Name: "e/paused", State: plan.UnitPaused},
 	}
-	changes := []plan.FileChange{{Path: "a/added/x.yaml", Op: "added", Insertions: 3}, {Path: "kustomization.yaml", Op: "changed", Insertions: 1, Deletions: 2}}
+	changes := []plan.FileChange{{Path: "a/added/x.yaml", Op: "added"}, {Path: "kustomization.yaml", Op: "changed"}}
 	failed := diag.List{{Severity: diag.Error}}
 	first := branch.CommitRef{Commit: "1111111111", Date: time.Date(2026, 1, 2, 9, 4, 5, 0, time.FixedZone("", 3600))}
 	then := branch.CommitRef{Commit: "2222222222", Date: time.Date(2026, 1, 3, 3, 4, 5, 0, time.UTC)}
@@ -55,11 +56,14 @@ func TestPrintReport(t *testing.T) {
 `,
 		},
 		"dry run": {
-			gitsync.Report{Output: output, DryRun: true, Units: units[:1], Changes: changes},
+			gitsync.Report{Output: output, DryRun: true, Units: units[:1], Changes: changes, Difference: difference.Compare([]difference.Pair{
+				{Unit: "a/added", ID: manifest.ID{Kind: "Service", Namespace: "a", Name: "x"}, After: []byte("kind: Service\n")},
+			})},
 			`prod: would push to environments/prod of https://git.example.com/a.git
   added a/added
-    added   a/added/x.yaml +3 -0
-    changed kustomization.yaml +1 -2
+    1 object added
+
+    + Service a/x
   2 files: 1 added, 1 changed, 0 removed
 `,
 		},

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/gitsync"
 )
 
@@ -49,6 +50,8 @@ type Result struct {
 	Units   []unitNode   `json:"units"`
 	Held    []*heldNode  `json:"held"`
 	Changes []changeNode `json:"changes"`
+	// Difference is what they mean, with the keys of `agentry diff --format json`. Only a dry run has it.
+	Difference *difference.Difference `json:"difference,omitempty"`
 	// Diagnostics have the keys of `agentry check --format json`.
 	Diagnostics []diag.JSONDiagnostic `json:"diagnostics"`
 }
@@ -69,10 +72,8 @@ type outputNode struct {
 }
 
 type changeNode struct {
-	Path       string `json:"path"`
-	Op         string `json:"op"`
-	Insertions int    `json:"insertions"`
-	Deletions  int    `json:"deletions"`
+	Path string `json:"path"`
+	Op   string `json:"op"`
 }
 
 // Idle returns the result of a pipeline that made no pass.
@@ -87,6 +88,9 @@ func NewResult(r *gitsync.Report, outcome Outcome) Result {
 		Name: r.Pipeline, Outcome: outcome, Branch: branch, Commit: commit, Output: outputNode(r.Output),
 		Sources: []sourceNode{}, Units: []unitNode{}, Held: newHeldNodes(r.Held, r.Units), Changes: []changeNode{},
 		Diagnostics: diag.NewJSON(r.Diags),
+	}
+	if r.DryRun {
+		out.Difference = r.Difference
 	}
 	if outcome != Failed && outcome != Suspended && outcome != NotRun {
 		ready := r.Ready()

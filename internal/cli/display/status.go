@@ -69,6 +69,9 @@ func Details(w io.Writer, s fleet.Status) error {
 			printf(&b, "       %s\n", oneLine(p.Error))
 		}
 	}
+	if s.Advice != "" {
+		printf(&b, "advice %s\n", oneLine(s.Advice))
+	}
 	for _, u := range s.Units {
 		if u.Reason != "" {
 			printf(&b, "%s %s\n       %s\n", u.State, u.Name, oneLine(u.Reason))

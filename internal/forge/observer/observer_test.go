@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/branch"
@@ -287,7 +288,7 @@ func (w *world) proposal(commit string) fleet.Outcome {
 			Object: manifest.ID{Kind: "Probe", Namespace: "c", Name: "p"}, As: branch.CommitRef{Commit: commitB},
 			Reason: diag.Diagnostic{File: "c.yaml", Line: 3, Message: "unknown field `x`"},
 		}}
-		o.Report.Changes = []plan.FileChange{{Path: "a/agent/config.yaml", Op: "changed"}}
+		o.Report.Difference = changed("spec: {replicas: 1}\n", "spec: {replicas: 2}\n").Shorten()
 		o.Report.Proposed = &gitsync.Proposal{
 			Branch: "env/prod-next", Base: output, Commit: commit,
 			Data: pipeline.Message{Pipeline: "prod-eu", Sources: []pipeline.MessageSource{{Commit: commitA, Subject: "Add a probe"}}},
@@ -295,11 +296,19 @@ func (w *world) proposal(commit string) fleet.Outcome {
 	})
 }
 
+// changed is the difference of a StatefulSet.
+func changed(before, after string) *difference.Difference {
+	return difference.Compare([]difference.Pair{{
+		Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"}, Before: []byte(before), After: []byte(after),
+	}})
+}
+
 const wantBody = "Merging this changes what `env/prod` holds to what is rendered from:\n\n" +
 	"- `https://git.example.com/org/monitoring` `branch main` at `" + commitA + "`\n" +
+	"\n**1 object changed**\n\n### The number of pods changes\n\n- `StatefulSet a/agent: from 1 to 2`\n" +
 	"\n### Units\n\n- `a/agent` changed\n- `c/agent`: stays as it is, `c.yaml:3: @everyone look`\n" +
 	"\n### Held\n\n- `Probe/c/p` stays as of `bbbbbbb`: `c.yaml:3` `` unknown field `x` ``\n" +
-	"\n### Files\n\n- changed `a/agent/config.yaml`\n" +
+	"\n### Objects\n\n```\n~ StatefulSet a/agent\n  ~ spec.replicas: 1 → 2\n```\n" +
 	"\nThis pull request follows the pipeline `prod-eu`: its branch is rebuilt when the inputs change, and it is closed when there is nothing to merge.\n"
 
 func TestPullRequestFollowsWhatIsProposed(t *testing.T) {
@@ -345,10 +354,15 @@ func TestWhatIsListedInAPullRequestHasALimit(t *testing.T) {
 	r := &gitsync.Report{}
 	for i := range 1000 {
 		r.Units = append(r.Units, gitsync.UnitReport{Name: fmt.Sprint("u", i), State: plan.UnitChanged})
-		r.Changes = append(r.Changes, plan.FileChange{Path: fmt.Sprint("f", i), Op: "changed"})
 	}
+	long := strings.Repeat("x", 100)
+	var labels strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&labels, "l%d: %s\n", i, long)
+	}
+	r.Difference = changed("a: b\n", labels.String()).Shorten()
 	text := body(r)
-	for _, want := range []string{"- `u99` changed\n- and 900 more\n", "- changed `f299`\n- and 700 more\n"} {
+	for _, want := range []string{"- `u99` changed\n- and 900 more\n", "\nObjects for which there is no room: 1.\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q", want)
 		}

@@ -19,9 +19,9 @@ const DefaultTitle = `Render {{ .Pipeline }}: {{ (index .Sources 0).Subject }}`
 
 // Limits of a pull request's text, in addition to the forge's.
 const (
-	maxUnits   = 100
-	maxHeld    = 50
-	maxChanges = 300
+	maxUnits       = 100
+	maxHeld        = 50
+	maxObjectBytes = 30 << 10
 )
 
 // reportProposal opens, updates or closes the pull request of a pipeline.
@@ -102,17 +102,14 @@ func body(r *gitsync.Report) string {
 		}
 		fmt.Fprintf(&b, "- %s %s at %s%s\n", forge.Code(s.URL), forge.Code(s.Ref), forge.Code(s.Commit), stale)
 	}
+	if r.Difference != nil {
+		fmt.Fprintf(&b, "\n**%s**\n", r.Difference.Summary())
+		forge.Effects(&b, r.Difference)
+	}
 	Units(&b, r.Units, maxUnits)
 	forge.Held(&b, r.Held, maxHeld)
-	if len(r.Changes) > 0 {
-		fmt.Fprintf(&b, "\n### Files\n\n")
-	}
-	for i, c := range r.Changes {
-		if i == maxChanges {
-			fmt.Fprintf(&b, "- and %d more\n", len(r.Changes)-i)
-			break
-		}
-		fmt.Fprintf(&b, "- %s %s\n", c.Op, forge.Code(c.Path))
+	if r.Difference != nil {
+		b.WriteString(forge.Objects(r.Difference, maxObjectBytes))
 	}
 	fmt.Fprintf(&b, "\nThis pull request follows the pipeline %s: its branch is rebuilt when the inputs change, and it is closed when there is nothing to merge.\n", forge.Code(r.Pipeline))
 	return b.String()

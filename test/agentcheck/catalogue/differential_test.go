@@ -155,7 +155,7 @@ func (d *differential) render(samples []sample) (configs []rendered.Config, told
 		write(file(i), fmt.Sprintf("apiVersion: monitoring.grafana.com/v1alpha1\nkind: %s\nmetadata: {name: i%d, namespace: m}\nspec: {%s: [{url: \"http://x/%d\"}], additionalScrapeConfigs: {name: s%[2]d, key: j}}\n"+
 			"---\napiVersion: v1\nkind: Secret\nmetadata: {name: s%[2]d, namespace: m}\nstringData:\n  j: |\n%[5]s", kind, i, to, i, job))
 	}
-	cmd := exec.Command(d.agentry, "render", "--secrets", "plaintext", "-o", out, in)
+	cmd := exec.Command(d.agentry, "render", "--compatibility", "operator", "--secrets", "plaintext", "-o", out, in)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	err := cmd.Run()

@@ -20,8 +20,11 @@ import (
 	"github.com/agentry-dev/agentry/test/agentcheck/check"
 )
 
-// Key is where a Secret holds a configuration.
-const Key = "agent.yml"
+// Key is where a Secret holds a configuration, and alloyKey where it holds one of Alloy.
+const (
+	Key      = "agent.yml"
+	alloyKey = "config.alloy"
+)
 
 // Config is a configuration, and the workload that runs agents with it.
 type Config struct {
@@ -46,14 +49,19 @@ type secret struct {
 // Read reads all *.yaml files below a folder. A Secret counts once for every workload that
 // mounts it, because their environments differ; one that nothing mounts counts with the
 // pod that the operator would make.
-func Read(dir string) ([]Config, error) {
+func Read(dir string) ([]Config, error) { return read(dir, Key) }
+
+// ReadAlloy is [Read] for what is rendered for Alloy.
+func ReadAlloy(dir string) ([]Config, error) { return read(dir, alloyKey) }
+
+func read(dir, key string) ([]Config, error) {
 	secrets, workloads, err := objects(dir)
 	if err != nil {
 		return nil, err
 	}
 	var out []Config
 	for _, s := range secrets {
-		text, ok, err := configuration(s.Secret)
+		text, ok, err := configuration(s.Secret, key)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.file, err)
 		}
@@ -124,11 +132,11 @@ func decode(doc []byte, file string, secrets *[]secret, workloads *[]workload) e
 }
 
 // configuration is the text in a Secret, which is zipped when it is large.
-func configuration(s corev1.Secret) (text string, ok bool, err error) {
-	if text, ok := s.StringData[Key]; ok {
+func configuration(s corev1.Secret, key string) (text string, ok bool, err error) {
+	if text, ok := s.StringData[key]; ok {
 		return text, true, nil
 	}
-	data, ok := s.Data[Key]
+	data, ok := s.Data[key]
 	if !ok || !bytes.HasPrefix(data, []byte("\x1f\x8b")) {
 		return string(data), ok, nil
 	}

@@ -42,7 +42,7 @@ func TestEveryCaseIsAdopted(t *testing.T) {
 
 // adopt takes a case from the operator to agentry. What is in the cluster then is added to left.
 func (w world) adopt(t *testing.T, c conformance, left map[string]adopted) {
-	dir, rendered := c.render(t, "plaintext")
+	dir, rendered := c.render(t, "operator", "plaintext")
 	w.remove(t, rendered...)
 	for _, o := range slices.Concat(c.operator, rendered) { // Of an earlier case.
 		delete(left, id(o))
@@ -73,6 +73,7 @@ func (w world) adopt(t *testing.T, c conformance, left map[string]adopted) {
 			t.Errorf("%s changes when it is applied once more: %v", id(o), again)
 		}
 	}
+	w.switchMode(t, c, applied)
 
 	set := w.settled(t, slices.Concat(c.operator, applied))
 	for name, was := range before {
@@ -86,6 +87,30 @@ func (w world) adopt(t *testing.T, c conformance, left map[string]adopted) {
 	w.stays(t, set)
 	for name, a := range set {
 		left[name] = a
+	}
+}
+
+// switchMode applies what mode current makes of a case over what mode operator made of it: texts of configurations
+// and of Secrets change, and nothing else, so that no pod is replaced.
+func (w world) switchMode(t *testing.T, c conformance, applied []*unstructured.Unstructured) {
+	t.Helper()
+	before := map[string]*unstructured.Unstructured{}
+	for _, o := range applied {
+		before[id(o)] = o
+	}
+	_, rendered := c.render(t, "current", "plaintext")
+	for _, o := range rendered {
+		was := before[id(o)]
+		if was == nil {
+			t.Errorf("only mode current has %s", id(o))
+			continue
+		}
+		found := differences(t, was, w.fluxApply(t, o))
+		if rest := slices.DeleteFunc(found, func(d string) bool {
+			return o.GetKind() == "Secret" && strings.HasPrefix(d[1:], "data") || strings.HasPrefix(d[1:], "metadata.annotations[deployment.kubernetes.io/")
+		}); len(rest) > 0 {
+			t.Errorf("in mode current, %s has %v", id(o), rest)
+		}
 	}
 }
 
@@ -115,7 +140,7 @@ func (w world) handOver(t *testing.T, c conformance) map[string]adopted {
 // takesReferences: with the other secrets policy pods are replaced, but nothing is in the way.
 func (w world) takesReferences(t *testing.T, c conformance) {
 	t.Helper()
-	_, rendered := c.render(t, "reference")
+	_, rendered := c.render(t, "operator", "reference")
 	for _, o := range rendered {
 		options := fluxOptions()
 		options.DryRun = []string{metav1.DryRunAll}

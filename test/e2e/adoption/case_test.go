@@ -61,10 +61,10 @@ func decodeFile(t *testing.T, file string) []*unstructured.Unstructured {
 
 // render is what agentry makes of a case, in a folder as of the output branch. What is wrong with
 // the case is left out of it.
-func (c conformance) render(t *testing.T, policy string) (dir string, objects []*unstructured.Unstructured) {
+func (c conformance) render(t *testing.T, mode, policy string) (dir string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "out")
-	out, err := exec.Command(harness.Agentry().Path(), "render", "--secrets", policy, "-o", dir, c.input).CombinedOutput()
+	out, err := exec.Command(harness.Agentry().Path(), "render", "--compatibility", mode, "--secrets", policy, "-o", dir, c.input).CombinedOutput()
 	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() > 1) { //nolint:errorlint // of this very command
 		t.Fatalf("agentry render: %v\n%s", err, out)
 	}

@@ -17,7 +17,7 @@ func TestObjectsWithoutHandoverAreDeletedWithTheirOwner(t *testing.T) {
 	w := newWorld(t)
 	defer w.deleteDefinitions(t)
 	c := readCase(t, "real-cloud-quickstart")
-	_, rendered := c.render(t, "plaintext")
+	_, rendered := c.render(t, "operator", "plaintext")
 	for _, test := range []struct {
 		name   string
 		delete func(t *testing.T)
@@ -66,7 +66,7 @@ func TestReferenceVolumesNeedTheHandover(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.settled(t, c.operator)
-	_, rendered := c.render(t, "reference")
+	_, rendered := c.render(t, "operator", "reference")
 	i := slices.IndexFunc(rendered, func(o *unstructured.Unstructured) bool { return o.GetKind() == "StatefulSet" })
 	if _, err := w.ApplyAs(t, rendered[i], fluxOptions()); err == nil || !strings.Contains(err.Error(), "may not specify more than 1 volume type") {
 		t.Errorf("applied before it is handed over: %v", err)

@@ -3,7 +3,8 @@
 // API server accepts, the custom resources are created as the operator's users would, then what
 // the operator made of them, owned by them; agentry's output, applied over it as Flux, Argo CD
 // and kubectl do, is accepted and changes no field but those that docs/compatibility.md lists:
-// the controllers of Kubernetes, which run, see nothing to roll out. Then the procedure of
+// the controllers of Kubernetes, which run, see nothing to roll out, nor do they when the mode is
+// switched to current. Then the procedure of
 // docs/migration.md, which is typed here word for word, takes the operator out of the loop: the
 // custom resources and their definitions are deleted while the garbage collector runs, and
 // everything stays. That it would not stay without that procedure is shown as well. The operator

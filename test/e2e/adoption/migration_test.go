@@ -46,7 +46,7 @@ func playPage(t *testing.T, page, tool string) string {
 	w := newWorld(t)
 	defer w.deleteDefinitions(t)
 	c := readCase(t, "real-cloud-quickstart")
-	_, rendered := c.render(t, "plaintext")
+	_, rendered := c.render(t, "operator", "plaintext")
 	w.remove(t, rendered...)
 	if err := w.install(t, c); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -25,6 +26,8 @@ type typed struct {
 func pages() map[string]typed {
 	return map[string]typed{
 		"README.md":                      {func(s *session) { s.publish("quickstart"); s.checkout() }, says("1 MetricsInstance", "pushed", "environments/quickstart")},
+		"docs/diff.md":                   {changedExample, says("no difference", "pods reload", "other series are kept")},
+		"docs/alloy.md":                  {inExample("quickstart"), says(`prometheus.remote_write "monitoring__primary"`)},
 		"docs/input.md":                  {monitorsInCluster, nothing},
 		"docs/install.md":                {func(s *session) { s.checkout(); s.values() }, says("STATUS: deployed", "Phase:          Succeeded")},
 		"charts/agentry/README.md":       {func(s *session) { s.checkout(); s.values() }, says("STATUS: deployed", "Phase:          Succeeded")},
@@ -112,6 +115,27 @@ func inExample(example string) func(*session) {
 		s.t.Helper()
 		s.publish(example)
 		s.copy(filepath.Join("examples", example), ".")
+	}
+}
+
+// changedExample makes the session's folder a repository with an edit that is not committed.
+func changedExample(s *session) {
+	s.t.Helper()
+	s.copy(filepath.Join("examples", "platform"), ".")
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "one"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = s.Dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			s.t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	name := filepath.Join(s.Dir, "teams/shop/monitors.yaml")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(strings.Replace(string(text), "go_gc_", "go_threads|go_gc_", 1)), 0o600); err != nil {
+		s.t.Fatal(err)
 	}
 }
 

@@ -91,6 +91,8 @@ func bind(source, path string) error {
 	info, err := os.Stat(source)
 	if err == nil && info.IsDir() {
 		err = os.MkdirAll(path, 0o755)
+	} else if err == nil {
+		err = ground(path)
 	}
 	if err == nil {
 		err = unix.Mount(source, path, "", unix.MS_BIND|unix.MS_REC, "")
@@ -99,4 +101,23 @@ func bind(source, path string) error {
 		return fmt.Errorf("mount at %s: %w", path, err)
 	}
 	return nil
+}
+
+// ground makes the file that a link leads to, if it is gone: /etc/resolv.conf often leads to /run, which
+// is empty here.
+func ground(path string) error {
+	target, err := os.Readlink(path)
+	if err != nil {
+		return nil // It is no link.
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(path), target)
+	}
+	if _, err := os.Stat(target); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(target, nil, 0o600)
 }

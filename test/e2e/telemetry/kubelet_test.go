@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,30 +13,28 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/agentry-dev/agentry/test/e2e/harness"
 )
 
-const (
-	nodeName = "node-1"
-	// addressAnnotation is the address that a pod wants to have.
-	addressAnnotation = "e2e/address"
-)
+// addressAnnotation is the address that a pod wants to have.
+const addressAnnotation = "e2e/address"
 
-// kubelet stands for the scheduler, for the kubelet of the only node, and for the cluster's DNS. It
+// kubelet stands for the scheduler, for the kubelets of all nodes, and for the cluster's DNS. It
 // binds every pod and gives it an address, volumes and, where it has the program of an image, the
 // containers, which it starts again when they end. All other containers are the test's own
 // servers. Pods are ready at once.
 type kubelet struct {
 	client kubernetes.Interface
-	dir    string // folders of the node and of volumes
+	dir    string // folders of the nodes and of volumes
+	nodes  []node
 
-	mu   sync.Mutex
-	pods map[types.UID]*pod
-	last int // address
+	mu       sync.Mutex
+	pods     map[types.UID]*pod
+	services map[string]served // by name
+	last     int               // address
 }
 
 // objects are what pods are made of, as they are now.
@@ -51,16 +48,11 @@ type objects struct {
 // newKubelet starts one that runs until the test ends, and all of its pods with it.
 func newKubelet(t *testing.T) *kubelet {
 	t.Helper()
-	k := &kubelet{client: cluster.Client(t), dir: t.TempDir(), pods: map[types.UID]*pod{}}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: map[string]string{"kubernetes.io/hostname": nodeName}}}
-	node, err := k.client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
-	if err == nil {
-		node.Spec.Taints = nil // All nodes begin as not ready, to which DaemonSets do not come.
-		_, err = k.client.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{})
+	k := &kubelet{client: cluster.Client(t), dir: t.TempDir(), pods: map[types.UID]*pod{}, nodes: nodes()}
+	for _, n := range k.nodes {
+		n.join(t, k.client)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	k.startDNS(t)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -134,13 +126,13 @@ func (k *kubelet) list(ctx context.Context) (objects, error) {
 
 // names writes the file of names that containers have: a Service is a pod of it.
 func (k *kubelet) names(now objects) error {
+	k.services = map[string]served{}
 	text := "127.0.0.1 localhost\n"
 	for _, s := range now.services {
-		i := slices.IndexFunc(now.pods, func(p corev1.Pod) bool {
-			return p.Namespace == s.Namespace && p.Status.PodIP != "" && len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(p.Labels))
-		})
-		if i >= 0 {
-			text += fmt.Sprintf("%s %s.%s.svc %[2]s.%[3]s %[2]s\n", now.pods[i].Status.PodIP, s.Name, s.Namespace)
+		behind := now.behind(s)
+		k.services[s.Name+"."+s.Namespace+".svc"] = behind
+		if len(behind.addresses) > 0 {
+			text += fmt.Sprintf("%s %s.%s.svc %[2]s.%[3]s %[2]s\n", behind.addresses[0], s.Name, s.Namespace)
 		}
 	}
 	path := k.hosts()
@@ -163,7 +155,7 @@ func (k *kubelet) run(ctx context.Context, p *pod, now objects) error {
 		p.kill()
 		return pods.Delete(ctx, p.Name, *metav1.NewDeleteOptions(0))
 	case p.Spec.NodeName == "":
-		target := corev1.ObjectReference{Kind: "Node", Name: nodeName}
+		target := corev1.ObjectReference{Kind: "Node", Name: k.nodeFor(p)}
 		return pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Target: target}, metav1.CreateOptions{})
 	}
 	if p.address == "" {
@@ -179,7 +171,7 @@ func (k *kubelet) run(ctx context.Context, p *pod, now objects) error {
 		}
 	}
 	for _, c := range p.Spec.Containers {
-		if err := k.container(p, c); err != nil {
+		if err := k.container(p, c, now); err != nil {
 			return fmt.Errorf("container %s: %w", c.Name, err)
 		}
 	}
@@ -192,7 +184,7 @@ func (k *kubelet) run(ctx context.Context, p *pod, now objects) error {
 }
 
 // container starts a container that does not run.
-func (k *kubelet) container(p *pod, c corev1.Container) error {
+func (k *kubelet) container(p *pod, c corev1.Container, now objects) error {
 	tool, ok := program(c)
 	if !ok {
 		return p.serve(c)
@@ -200,17 +192,20 @@ func (k *kubelet) container(p *pod, c corev1.Container) error {
 	if old := p.containers[c.Name]; old != nil && old.Runs() {
 		return nil
 	}
-	mounts := map[string]string{"/etc/hosts": k.hosts()}
+	mounts := map[string]string{"/etc/hosts": k.hosts(), "/etc/resolv.conf": k.resolver()}
 	for _, m := range c.VolumeMounts {
 		mounts[m.MountPath] = filepath.Join(p.volumes[m.Name], m.SubPath)
 		if p.volumes[m.Name] == "" {
 			return fmt.Errorf("there is no volume %s", m.Name)
 		}
 	}
+	env, err := p.environment(c, now)
+	if err != nil {
+		return err
+	}
 	p.starts[c.Name]++
-	var err error
 	p.containers[c.Name], err = cluster.Contain(p.Namespace+"-"+p.Name+"-"+c.Name, harness.Container{
-		Tool: tool, Args: p.arguments(c), Env: p.environment(c), Mounts: mounts,
+		Tool: tool, Args: p.arguments(c), Env: env, Mounts: mounts,
 	})
 	return err
 }

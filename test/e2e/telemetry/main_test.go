@@ -5,9 +5,11 @@
 // volumes, variables, arguments, paths and tokens that the pods' templates give them, and they
 // write to a real Prometheus. Three shards scrape every target once; a monitor that comes arrives
 // through the reloader, without a restart; integrations are found through the real sd-aggregator;
+// as today's Prometheus Operator has them, ScrapeConfigs find what they list, what is in files, behind
+// HTTP, in DNS, in Consul and in Kubernetes, scrape classes count, and agents scrape their own zones;
 // and for conformance cases with more than twenty monitors the agents deliver the same series with
 // the configuration that the real operator made. The test stands for the kubelet ([kubelet]), for
-// the programs that are scraped, and for Loki. What all pods share is the network, so that each
+// the programs that are scraped, for Consul, and for Loki. What all pods share is the network, so that each
 // server has its pod's address in place of 0.0.0.0 and 127.0.0.1.
 package telemetry
 
@@ -39,7 +41,7 @@ func TestTelemetry(t *testing.T) {
 	w := newWorld(t)
 	t.Run("all", func(t *testing.T) {
 		for name, part := range map[string]func(*testing.T, *world){
-			"shards": shards, "integrations": integrations, "logs": logs, "reference": reference,
+			"shards": shards, "integrations": integrations, "logs": logs, "reference": reference, "discoveries": discoveries, "zones": zones,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -75,16 +75,22 @@ func (p *pod) arguments(c corev1.Container) []string {
 }
 
 // environment is that of a container, with the API server where Kubernetes says that it is.
-func (p *pod) environment(c corev1.Container) []string {
+func (p *pod) environment(c corev1.Container, now objects) ([]string, error) {
 	env := []string{"HOSTNAME=" + p.Name, "KUBERNETES_SERVICE_HOST=127.0.0.1", fmt.Sprintf("KUBERNETES_SERVICE_PORT=%d", harness.Port)}
 	for _, e := range c.Env {
 		value := e.Value
 		if from := e.ValueFrom; from != nil && from.FieldRef != nil {
 			value = p.field(from.FieldRef.FieldPath)
+		} else if from != nil && from.SecretKeyRef != nil {
+			secret, ok := now.secret(p, from.SecretKeyRef.Name)[from.SecretKeyRef.Key]
+			if !ok {
+				return nil, fmt.Errorf("there is no Secret %s with the key %s", from.SecretKeyRef.Name, from.SecretKeyRef.Key)
+			}
+			value = string(secret)
 		}
 		env = append(env, e.Name+"="+value)
 	}
-	return env
+	return env, nil
 }
 
 // field is what the downward API says.

@@ -92,7 +92,7 @@ func (m *manifests) render(t *testing.T) []*unstructured.Unstructured {
 // render renders what the arguments say, without errors.
 func render(t *testing.T, args ...string) []*unstructured.Unstructured {
 	t.Helper()
-	return run(t, harness.Agentry(), append([]string{"render"}, args...)...)
+	return run(t, harness.Agentry(), append([]string{"render", "--compatibility", "operator"}, args...)...)
 }
 
 // run returns the objects that a program prints.

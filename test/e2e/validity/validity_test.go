@@ -97,7 +97,7 @@ func isOutput(text []byte) bool {
 // render is what becomes of an input; nothing if it is wrong as a whole.
 func render(t *testing.T, in input, policy string) []byte {
 	t.Helper()
-	command := exec.Command(harness.Agentry().Path(), append([]string{"render", "--secrets", policy, "--namespace", "default"}, in.paths...)...)
+	command := exec.Command(harness.Agentry().Path(), append([]string{"render", "--compatibility", "operator", "--secrets", policy, "--namespace", "default"}, in.paths...)...)
 	out, err := command.Output()
 	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() > 1) { //nolint:errorlint // of this very command
 		t.Fatalf("%v: %v", command.Args, err)

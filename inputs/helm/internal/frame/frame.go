@@ -14,6 +14,7 @@ import (
 // Kinds of frames.
 const (
 	Release  = 'r' // to the worker: render this
+	Texts    = 'x' // to the worker: execute these
 	Template = 't' // from the worker: this template begins
 	Answer   = 'd' // from the worker: what became of the release
 )
@@ -32,9 +33,28 @@ const MaxReleaseBytes = 256 << 20
 // ErrTooLong means that a frame has more bytes than the limit.
 var ErrTooLong = errors.New("more bytes than the limit")
 
+// Strings is a map that keeps its type on the way.
+type Strings map[string]string
+
+// types are those that a value keeps where any type may stand.
+func types() (cbor.TagSet, error) {
+	const ours = 53_001 // a number that nobody has registered
+	set := cbor.NewTagSet()
+	err := set.Add(cbor.TagOptions{DecTag: cbor.DecTagOptional, EncTag: cbor.EncTagRequired}, reflect.TypeFor[Strings](), ours)
+	return set, err
+}
+
 // Write writes a frame at once.
 func Write(w io.Writer, kind byte, value any) error {
-	data, err := cbor.Marshal(value)
+	set, err := types()
+	if err != nil {
+		return err
+	}
+	mode, err := cbor.EncOptions{}.EncModeWithTags(set)
+	if err != nil {
+		return err
+	}
+	data, err := mode.Marshal(value)
 	if err != nil {
 		return err
 	}
@@ -60,10 +80,14 @@ func Read(r io.Reader, limit int64) (kind byte, data []byte, err error) {
 
 // Decode reads the value of a frame.
 func Decode(data []byte, into any) error {
+	set, err := types()
+	if err != nil {
+		return err
+	}
 	mode, err := cbor.DecOptions{
 		DefaultMapType: reflect.TypeFor[map[string]any](), IntDec: cbor.IntDecConvertSignedOrFail, UTF8: cbor.UTF8DecodeInvalid,
 		MaxMapPairs: 1 << 20, MaxArrayElements: 1 << 20, MaxNestedLevels: 256,
-	}.DecMode()
+	}.DecModeWithTags(set)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,255 @@
+package difference
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// agentConsequences finds what changes of configurations of the Grafana Agent mean.
+func agentConsequences(u *unit) {
+	before, after := newAgentView(), newAgentView()
+	for _, o := range u.objects {
+		if !o.changesConfiguration() {
+			continue
+		}
+		before.add(o, o.before)
+		after.add(o, o.after)
+		for _, c := range o.changes {
+			if len(c.Path) > 1 && c.Path[0].Field == o.language.key {
+				u.agentChange(agentChange{c, o})
+			}
+		}
+	}
+	u.compareViews(before, after)
+}
+
+// fact is something that a configuration does.
+type fact struct {
+	// kind is what it means if this ends, and begin if it starts.
+	kind, begin Kind
+	subject     string // an instance
+	what        string // a job, an integration or an address
+}
+
+// agentView is what configurations do. Pods of one agent have several configurations that name the same writers.
+type agentView map[fact]bool
+
+func newAgentView() agentView { return agentView{} }
+
+// compareViews finds what ends and what begins. What another configuration of the unit still does goes on.
+func (u *unit) compareViews(before, after agentView) {
+	isSame := func(f fact) bool { return before[f] == after[f] }
+	if others := newAgentView(); !maps.Equal(before, after) {
+		for _, o := range u.objects {
+			if o.language != nil && !o.changesConfiguration() {
+				o.open()
+				others.add(o, o.after)
+			}
+		}
+		isSame = func(f fact) bool { return before[f] == after[f] || others[f] }
+	}
+	for _, f := range before.sorted() {
+		if !isSame(f) {
+			u.find(f.kind, f.subject, f.what)
+		}
+	}
+	for _, f := range after.sorted() {
+		if !isSame(f) {
+			u.find(f.begin, f.subject, f.what)
+		}
+	}
+}
+
+func (v agentView) sorted() []fact {
+	return slices.SortedFunc(maps.Keys(v), func(a, b fact) int {
+		return strings.Compare(a.subject+"\x00"+a.what, b.subject+"\x00"+b.what)
+	})
+}
+
+// add adds what the configuration in a Secret does.
+func (v agentView) add(o *object, secret *node) {
+	if secret == nil {
+		return
+	}
+	config := secret.get(o.language.key)
+	global := config.list("metrics", "global", "remote_write")
+	for _, instance := range config.list("metrics", "configs") {
+		subject := "instance " + instance.str("name")
+		writers := instance.list("remote_write")
+		if len(writers) == 0 {
+			writers = global
+		}
+		v.addresses(o, subject, writers)
+		for _, job := range instance.list("scrape_configs") {
+			v[fact{SeriesEnd, SeriesBegin, subject, "job " + job.nameBy("job_name")}] = true
+		}
+	}
+	for _, instance := range config.list("logs", "configs") {
+		subject := "logs instance " + instance.str("name")
+		v.addresses(o, subject, instance.list("clients"))
+		for _, job := range instance.list("scrape_configs") {
+			v[fact{LogsEnd, LogsBegin, subject, "job " + job.nameBy("job_name")}] = true
+		}
+	}
+	v.integrations(config.get("integrations").read())
+}
+
+// addresses adds where an instance sends to.
+func (v agentView) addresses(o *object, subject string, writers []*node) {
+	for _, w := range writers {
+		url := w.get("url")
+		if url == nil {
+			continue
+		}
+		what := "to " + o.secrets.text(url)
+		for _, tenant := range [...]*node{w.get("tenant_id"), w.get("headers", "X-Scope-OrgID")} {
+			if tenant != nil {
+				what += " as tenant " + o.secrets.text(tenant)
+			}
+		}
+		v[fact{SendingStops, SendingStarts, subject, what}] = true
+	}
+}
+
+// integrations adds the integrations. Those of one kind without the name of an instance are numbered.
+func (v agentView) integrations(block *node) {
+	if block == nil {
+		return
+	}
+	for _, list := range block.fields {
+		name, isList := strings.CutSuffix(list.name, "_configs")
+		if !isList {
+			continue
+		}
+		for i, item := range list.read().items {
+			subject := "integration " + name
+			switch instance := item.str("instance"); {
+			case instance != "":
+				subject += " " + instance
+			case len(list.items) > 1:
+				subject += fmt.Sprintf(" %d", i+1)
+			}
+			v[fact{SeriesEnd, SeriesBegin, subject, ""}] = true
+		}
+	}
+}
+
+// agentChange is a change in a configuration.
+type agentChange struct {
+	Change
+	object *object
+}
+
+// agentChange finds what a change inside of an instance means.
+func (u *unit) agentChange(c agentChange) {
+	subject := c.Path.subject()
+	for i, step := range c.Path {
+		isLogs := len(c.Path) > 1 && c.Path[1].Field == "logs"
+		switch step.Field {
+		case "external_labels":
+			kind := SeriesIdentity
+			if isLogs {
+				kind = LogsIdentity
+			}
+			if subject == "" {
+				subject = globalSettings
+			}
+			u.labels(kind, subject, c, i)
+			return
+		case "relabel_configs", "metric_relabel_configs", "write_relabel_configs":
+			u.rules(isLogs, c, c.Path[:i+1])
+			return
+		case "pipeline_stages":
+			u.stages(c, i)
+			return
+		case "static_configs":
+			u.find(Targets, c.Path[:i].subject(), "static targets")
+			return
+		case "honor_labels":
+			u.find(SeriesIdentity, subject, step.Field)
+			return
+		}
+		if strings.HasSuffix(step.Field, "_sd_configs") {
+			u.find(Targets, c.Path[:i].subject(), noun(step.Field, ""))
+			return
+		}
+	}
+}
+
+// labels names the labels of a block that change; at is its place in the path.
+func (u *unit) labels(kind Kind, subject string, c agentChange, at int) {
+	if at+1 < len(c.Path) {
+		u.find(kind, subject, "external label "+c.Path[at+1].Field)
+		return
+	}
+	for _, side := range [...]*Value{c.Before, c.After} {
+		if side == nil {
+			continue
+		}
+		for _, f := range side.node.read().fields {
+			u.find(kind, subject, "external label "+f.name)
+		}
+	}
+}
+
+// stages names the stages of a log pipeline that change.
+func (u *unit) stages(c agentChange, at int) {
+	subject := c.Path[:at].subject()
+	found := false
+	for _, side := range c.sides(at) {
+		for _, stage := range side {
+			for _, f := range stage.read().fields {
+				found = true
+				switch f.name {
+				case "labels", "labeldrop", "labelallow", "static_labels", "tenant":
+					u.find(LogsIdentity, subject, "stage "+f.name)
+				default:
+					u.find(LogsFilter, subject, "stage "+f.name)
+				}
+			}
+		}
+	}
+	if !found {
+		u.find(LogsFilter, subject, "stages")
+	}
+}
+
+// sides returns the items of a list that a change is about, before and after; at is the place of the list in the path.
+func (c agentChange) sides(at int) (out [2][]*node) {
+	for i, top := range [...]*node{c.object.before, c.object.after} {
+		isOld := i == 0
+		n := follow(top, c.Path[:min(len(c.Path), at+2)], isOld)
+		switch {
+		case n == nil:
+		case len(c.Path) == at+1: // the list as a whole
+			out[i] = n.read().items
+		default:
+			out[i] = []*node{n}
+		}
+	}
+	return out
+}
+
+// follow returns what a path leads to, before or after, or nil.
+func follow(n *node, path Path, isOld bool) *node {
+	for _, step := range path {
+		if n.read() == nil {
+			return nil
+		}
+		if !step.IsItem {
+			n = n.get(step.Field)
+			continue
+		}
+		place := step.New
+		if isOld {
+			place = step.Old
+		}
+		if place < 0 || place >= len(n.items) {
+			return nil
+		}
+		n = n.items[place]
+	}
+	return n
+}

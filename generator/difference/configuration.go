@@ -1,0 +1,111 @@
+package difference
+
+import (
+	"bytes"
+	"encoding/base64"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/workload"
+)
+
+// language is a language of configurations.
+type language struct {
+	// key is that of the configuration in its Secret.
+	key string
+	// read returns the value of a configuration.
+	read func(text []byte) *node
+	// consequences adds what a change of a unit's configurations means.
+	consequences func(u *unit)
+}
+
+// languages returns the languages that are known.
+func languages() []language {
+	return []language{
+		{key: "agent.yml", read: func(text []byte) *node { return &node{text: text} }, consequences: agentConsequences},
+	}
+}
+
+// languageOf returns the language of the configurations with a key in their Secrets, or nil.
+func languageOf(key string) *language {
+	for _, l := range languages() {
+		if l.key == key {
+			return &l
+		}
+	}
+	return nil
+}
+
+// languageIn returns the language of the configuration in a Secret, or nil.
+func languageIn(manifest []byte) *language {
+	for _, l := range languages() {
+		if bytes.Contains(manifest, []byte("\n  "+l.key+": ")) {
+			return &l
+		}
+	}
+	return nil
+}
+
+// configuration returns the only value of a Secret and its key, and the manifest without them. It reads what agentry
+// writes, and asks YAML about anything else. Without a value, or with several, config is nil.
+func configuration(manifest []byte) (key string, head, config []byte) {
+	if key, head, config = written(manifest); config != nil {
+		return key, head, config
+	}
+	var secret map[string]any
+	if config = workload.Configuration(manifest); config == nil || yaml.Unmarshal(manifest, &secret) != nil {
+		return "", nil, nil
+	}
+	for _, field := range [...]string{"stringData", "data"} {
+		values, _ := secret[field].(map[string]any)
+		for k := range values {
+			key = k
+		}
+		delete(secret, field)
+	}
+	head, err := yaml.Marshal(secret)
+	if err != nil {
+		return "", nil, nil
+	}
+	return key, head, config
+}
+
+// written is configuration for a Secret as agentry writes it: the value is the end of the manifest.
+func written(manifest []byte) (key string, head, config []byte) {
+	for _, field := range [...]string{"\nstringData:\n  ", "\ndata:\n  "} {
+		head, rest, found := bytes.Cut(manifest, []byte(field))
+		line, text, _ := bytes.Cut(rest, []byte("\n"))
+		name, inline, isField := bytes.Cut(line, []byte(": "))
+		switch {
+		case !found || !isField:
+			continue
+		case string(inline) != "|":
+			if len(text) > 0 {
+				return "", nil, nil
+			}
+			return string(name), head, unpack(inline)
+		}
+		for l := range bytes.Lines(text) {
+			switch indented := bytes.HasPrefix(l, []byte("    ")); {
+			case indented:
+				config = append(config, l[4:]...)
+			case len(l) > 1:
+				return "", nil, nil
+			default:
+				config = append(config, l...)
+			}
+		}
+		return string(name), head, config
+	}
+	return "", nil, nil
+}
+
+// unpack returns a text that was compressed and encoded, or nil.
+func unpack(text []byte) []byte {
+	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(data, text)
+	if err != nil {
+		return nil
+	}
+	return workload.Unpack(data[:n])
+}

@@ -1,0 +1,178 @@
+package difference
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/workload"
+)
+
+// Kind is a kind of consequence.
+type Kind string
+
+// The kinds of consequences, the gravest first.
+const (
+	Refused        Kind = "refused"
+	SecretsNeeded  Kind = "secrets-needed"
+	PodsRestart    Kind = "pods-restart"
+	PodsStop       Kind = "pods-stop"
+	SecretsStale   Kind = "secrets-stale"
+	PodsReload     Kind = "pods-reload"
+	SendingStops   Kind = "sending-stops"
+	SeriesEnd      Kind = "series-end"
+	SeriesIdentity Kind = "series-identity"
+	SeriesFilter   Kind = "series-filter"
+	Targets        Kind = "targets"
+	LogsEnd        Kind = "logs-end"
+	LogsIdentity   Kind = "logs-identity"
+	LogsFilter     Kind = "logs-filter"
+	PodsStart      Kind = "pods-start"
+	PodsScale      Kind = "pods-scale"
+	SendingStarts  Kind = "sending-starts"
+	SeriesBegin    Kind = "series-begin"
+	LogsBegin      Kind = "logs-begin"
+)
+
+// kinds returns all kinds in their order, with the words for them.
+func kinds() [][2]string {
+	return [][2]string{
+		{string(Refused), "Kubernetes refuses the change of a field on an existing object"},
+		{string(SecretsNeeded), "needed in the cluster, and not needed before"},
+		{string(PodsRestart), "pods restart"},
+		{string(PodsStop), "pods stop"},
+		{string(SecretsStale), "pods keep the old secrets until they restart, because nothing but secrets changes in their configuration"},
+		{string(PodsReload), "pods reload their configuration, without a restart"},
+		{string(SendingStops), "stops sending"},
+		{string(SeriesEnd), "series end"},
+		{string(SeriesIdentity), "series change their identity"},
+		{string(SeriesFilter), "other series are kept"},
+		{string(Targets), "other targets are scraped, or in another way"},
+		{string(LogsEnd), "logs end"},
+		{string(LogsIdentity), "log streams change their identity"},
+		{string(LogsFilter), "log lines are handled in another way"},
+		{string(PodsStart), "pods start"},
+		{string(PodsScale), "the number of pods changes"},
+		{string(SendingStarts), "starts sending"},
+		{string(SeriesBegin), "series begin"},
+		{string(LogsBegin), "logs begin"},
+	}
+}
+
+func (k Kind) rank() int {
+	return slices.IndexFunc(kinds(), func(known [2]string) bool { return known[0] == string(k) })
+}
+
+// Words returns what a kind of consequence means.
+func (k Kind) Words() string { return kinds()[k.rank()][1] }
+
+// Consequence is something that happens when a change is applied.
+type Consequence struct {
+	Kind Kind   `json:"kind"`
+	Unit string `json:"unit"`
+	// Subject is what it happens to, such as a workload, an instance or a job.
+	Subject string `json:"subject"`
+	// What says more: a field, a job, an address, a label. It may be empty.
+	What string `json:"what,omitempty"`
+}
+
+// find adds a consequence, once.
+func (u *unit) find(kind Kind, subject, what string) {
+	c := Consequence{Kind: kind, Unit: u.name, Subject: subject, What: what}
+	if u.known == nil {
+		u.known = map[Consequence]bool{}
+	}
+	if !u.known[c] {
+		u.known[c] = true
+		u.found = append(u.found, c)
+	}
+}
+
+// consequences returns what the changes of the unit's objects mean.
+func (u *unit) consequences() []Consequence {
+	if !slices.ContainsFunc(u.objects, func(o *object) bool { return len(o.changes) > 0 }) {
+		return nil
+	}
+	for _, o := range u.objects {
+		if workload.IsWorkload(o.ID.Kind) {
+			u.pods(o)
+		}
+	}
+	u.secretsNeeded()
+	for _, l := range languages() {
+		l.consequences(u)
+	}
+	return u.found
+}
+
+// pods finds what happens to the pods of a workload.
+func (u *unit) pods(o *object) {
+	subject := o.ID.Kind + " " + o.ID.Namespace + "/" + o.ID.Name
+	switch {
+	case o.After == nil:
+		u.find(PodsStop, subject, "")
+		return
+	case o.Before == nil:
+		u.find(PodsStart, subject, "")
+		return
+	}
+	if field := workload.ImmutableChange(o.Before, o.After); field != "" {
+		u.find(Refused, subject, field)
+		return
+	}
+	var reasons []string
+	for _, c := range o.changes {
+		switch text := c.Path.String(); {
+		case strings.HasPrefix(text, "spec.template"):
+			reasons = append(reasons, c.Path[2:].words())
+		case text == "spec.replicas":
+			u.find(PodsScale, subject, fmt.Sprintf("from %s to %s", o.replicas(o.before), o.replicas(o.after)))
+		}
+	}
+	if len(reasons) > 0 {
+		for _, reason := range slices.Compact(reasons) {
+			u.find(PodsRestart, subject, reason)
+		}
+		return
+	}
+	if secret := u.configOf(o); secret != nil {
+		kind := PodsReload
+		if secret.OnlySecrets {
+			kind = SecretsStale
+		}
+		u.find(kind, subject, "")
+	}
+}
+
+// replicas returns how many pods a workload has.
+func (o *object) replicas(n *node) string {
+	if text := n.str("spec", "replicas"); text != "" {
+		return text
+	}
+	return "1" // Kubernetes' default
+}
+
+// configOf returns the Secret with the configuration of a workload, if the configuration changes.
+func (u *unit) configOf(o *object) *object {
+	name := ""
+	for _, secret := range u.objects {
+		if !secret.changesConfiguration() || !bytes.Contains(o.After, []byte(secret.ID.Name)) {
+			continue
+		}
+		if name == "" {
+			name = workload.ConfigSecret(o.After)
+		}
+		if name == secret.ID.Name {
+			return secret
+		}
+	}
+	return nil
+}
+
+// changesConfiguration reports whether the configuration in a Secret changes.
+func (o *object) changesConfiguration() bool {
+	return o.language != nil && slices.ContainsFunc(o.changes, func(c Change) bool {
+		return len(c.Path) == 0 || c.Path[0].Field == o.language.key
+	})
+}

@@ -1,0 +1,224 @@
+package difference
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Pair is an object before and after. Those that stay the same say which pods use what changes.
+type Pair struct {
+	Unit          string // the folder of the output
+	ID            manifest.ID
+	Before, After []byte // manifests; nil where there is none
+	// OnlySecrets means that nothing but secrets changes in the configuration that the object holds.
+	OnlySecrets bool
+}
+
+// Difference is what changes between two renders.
+type Difference struct {
+	// Consequences are what happens when the change is applied, the gravest first.
+	Consequences []Consequence `json:"consequences"`
+	// Objects are those that change, by unit.
+	Objects []Object `json:"objects"`
+
+	short *short // what is left of it; nil if it is whole
+}
+
+// Object is an object that changes.
+type Object struct {
+	Unit string
+	ID   manifest.ID
+	Op   Op
+	// Changes make the object before to the object after. An object that is added or removed is one change.
+	Changes []Change
+}
+
+// MarshalJSON encodes the object with its identity as text.
+func (o Object) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Unit    string   `json:"unit"`
+		Object  string   `json:"object"`
+		Op      Op       `json:"op"`
+		Changes []Change `json:"changes"`
+	}{o.Unit, o.ID.String(), o.Op, o.Changes})
+}
+
+// IsEmpty reports whether nothing changes.
+func (d *Difference) IsEmpty() bool { return len(d.Objects) == 0 && d.short == nil }
+
+// Compare returns what changes. The pairs may have any order.
+func Compare(pairs []Pair) *Difference {
+	pairs = slices.Clone(pairs)
+	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Unit, b.Unit), a.ID.Compare(b.ID)) })
+	d := &Difference{Consequences: []Consequence{}, Objects: []Object{}}
+	for len(pairs) > 0 {
+		n := 1
+		for n < len(pairs) && pairs[n].Unit == pairs[0].Unit {
+			n++
+		}
+		d.compareUnit(pairs[:n])
+		pairs = pairs[n:]
+	}
+	slices.SortStableFunc(d.Consequences, func(a, b Consequence) int { return cmp.Compare(a.Kind.rank(), b.Kind.rank()) })
+	return d
+}
+
+// compareUnit adds what changes in a unit.
+func (d *Difference) compareUnit(pairs []Pair) {
+	u := &unit{name: pairs[0].Unit}
+	for _, p := range pairs {
+		u.objects = append(u.objects, newObject(p))
+	}
+	values := u.secretValues()
+	for _, o := range u.objects {
+		o.secrets = secrets{isSecret: o.ID.Kind == "Secret" && o.language == nil, values: values}
+		if !o.isChanged() {
+			continue
+		}
+		o.open()
+		c := comparison{secrets: &o.secrets}
+		op := Changed
+		switch {
+		case o.before == nil:
+			op = Added
+			c.add(Added, nil, nil, o.after)
+		case o.after == nil:
+			op = Removed
+			c.add(Removed, nil, o.before, nil)
+		default:
+			c.compare(nil, o.before, o.after)
+		}
+		if o.changes = c.changes; len(c.changes) > 0 {
+			d.Objects = append(d.Objects, Object{Unit: u.name, ID: o.ID, Op: op, Changes: c.changes})
+		}
+	}
+	d.Consequences = append(d.Consequences, u.consequences()...)
+}
+
+// unit is what is known of a unit.
+type unit struct {
+	name    string
+	objects []*object
+	found   []Consequence
+	known   map[Consequence]bool
+}
+
+// object is a pair with its values.
+type object struct {
+	Pair
+	before, after *node     // nil where there is none; set by open
+	language      *language // of the configuration that it holds; nil without one
+	secrets       secrets
+	changes       []Change
+	isOpen        bool
+}
+
+func newObject(p Pair) *object {
+	o := &object{Pair: p}
+	if p.ID.Kind == "Secret" {
+		o.language = languageIn(p.After)
+		if o.language == nil {
+			o.language = languageIn(p.Before)
+		}
+	}
+	return o
+}
+
+// isChanged reports whether the texts differ.
+func (o *object) isChanged() bool { return !bytes.Equal(o.Before, o.After) }
+
+// open makes the values known.
+func (o *object) open() {
+	if o.isOpen {
+		return
+	}
+	o.isOpen = true
+	o.after = o.read(o.After)
+	o.before = o.after
+	if o.isChanged() {
+		o.before = o.read(o.Before)
+	}
+}
+
+// read returns the value of a manifest. The configuration of an agent is a field of its Secret, in place of the text
+// that holds it.
+func (o *object) read(text []byte) *node {
+	if text == nil {
+		return nil
+	}
+	if o.language != nil {
+		key, head, config := configuration(text)
+		if l := languageOf(key); l != nil && config != nil {
+			top := (&node{text: head}).read()
+			c := l.read(config)
+			c.name, c.parent = key, top
+			top.text, top.fields = nil, append(top.fields, c) // there is more in it than in the text
+			return top
+		}
+	}
+	return &node{text: text}
+}
+
+// secretValues returns the values in the Secrets of the unit, before and after.
+func (u *unit) secretValues() (out []string) {
+	for _, o := range u.objects {
+		if o.ID.Kind != "Secret" || o.language != nil {
+			continue
+		}
+		o.open()
+		for _, n := range [...]*node{o.before, o.after} {
+			if n != nil {
+				out = append(out, secretValues(n)...)
+			}
+		}
+	}
+	return out
+}
+
+// Manifest is a rendered object.
+type Manifest struct {
+	Unit string // the folder of the output
+	ID   manifest.ID
+	Text []byte
+	// Masked identifies the configuration that the object holds, without the secrets in it; empty if it has none.
+	Masked string
+}
+
+// Read returns a manifest of a unit. It returns false if the text is no object.
+func Read(unit string, text []byte) (Manifest, bool) {
+	n := &node{text: text}
+	m := Manifest{Unit: unit, Text: text, ID: manifest.ID{
+		Kind: n.str("kind"), Namespace: n.str("metadata", "namespace"), Name: n.str("metadata", "name"),
+	}}
+	return m, m.ID.Kind != "" && m.ID.Name != ""
+}
+
+// Match pairs the manifests of two renders.
+func Match(before, after []Manifest) []Pair {
+	type key struct {
+		unit string
+		id   manifest.ID
+	}
+	places := map[key]int{}
+	var pairs []Pair
+	masked := map[key]string{}
+	for _, m := range before {
+		k := key{m.Unit, m.ID}
+		places[k], masked[k] = len(pairs), m.Masked
+		pairs = append(pairs, Pair{Unit: m.Unit, ID: m.ID, Before: m.Text})
+	}
+	for _, m := range after {
+		k := key{m.Unit, m.ID}
+		i, found := places[k]
+		if !found {
+			pairs = append(pairs, Pair{Unit: m.Unit, ID: m.ID, After: m.Text})
+			continue
+		}
+		pairs[i].After, pairs[i].OnlySecrets = m.Text, m.Masked != "" && m.Masked == masked[k]
+	}
+	return pairs
+}

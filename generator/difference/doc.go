@@ -1,0 +1,12 @@
+// Package difference says what changes between two renders, by object and by what an object means: a scrape job, a
+// relabel rule, a writer, a log pipeline, a container. It never compares lines.
+//
+// [Compare] takes manifests before and after, and returns a [Difference]: first its consequences (which pods restart,
+// which series end, who stops sending where), then every change of every object. The changes are complete: made to
+// the objects before, they give the objects after. Equal manifests have no difference, however they are spelled.
+//
+// It needs nothing but the rendered manifests, so it works on a render, a folder and an output branch. No value of a
+// Secret is in a difference: it is [Hidden], and only says whether it changed.
+//
+// Its cost follows the change: of a large configuration, only the parts whose text differs are parsed.
+package difference

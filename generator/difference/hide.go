@@ -1,0 +1,87 @@
+package difference
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/internal/credential"
+)
+
+// placeholder stands for a value that is not shown.
+const placeholder = "<redacted>"
+
+// secrets knows which values of an object are not shown.
+type secrets struct {
+	// isSecret means that the object is a Secret: nothing of its data is shown.
+	isSecret bool
+	// values are those of the unit's Secrets. The secrets policy plaintext writes them into configurations, where
+	// nothing else tells them from other text.
+	values []string
+}
+
+// minContained is the least length of a secret that is looked for inside of other texts. Shorter ones are compared
+// with whole values.
+const minContained = 4
+
+// shown returns a text as it may be shown.
+func (s *secrets) shown(n *node, text string) string {
+	switch {
+	case text == "":
+		return text
+	case s.isSecret && isBelow(n, "data", "stringData"), isCredential(n, text) && credential.Written(text):
+		return placeholder
+	case slices.ContainsFunc(s.values, func(v string) bool { return v == text || len(v) >= minContained && strings.Contains(text, v) }):
+		return placeholder
+	}
+	return credential.Redacted(text)
+}
+
+// isBelow reports whether a node is below a field with one of the names.
+func isBelow(n *node, names ...string) bool {
+	for ; n != nil; n = n.parent {
+		if slices.Contains(names, n.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isCredential reports whether a value is a credential by the names around it. Names of users count, because they are
+// in Secrets too.
+func isCredential(n *node, text string) bool {
+	switch n.name {
+	case "username", "password", "bearer_token", "credentials", "client_secret", "access_key", "secret_key":
+		return true
+	case "client_id":
+		return isBelow(n, "oauth2")
+	case "value":
+		return credential.InField(n.parent.str("name"), text)
+	}
+	return credential.InField(n.name, text) || credential.InArgument(text) || isBelow(n, "proxy_connect_header") ||
+		isBelow(n, "integrations") && credential.InSource(text)
+}
+
+// secretValues returns the values of a Secret without a configuration.
+func secretValues(manifest *node) (out []string) {
+	for _, field := range [...]string{"data", "stringData"} {
+		data := manifest.get(field).read()
+		if data == nil {
+			continue
+		}
+		for _, f := range data.fields {
+			text := data.str(f.name)
+			if field == "data" {
+				decoded, err := base64.StdEncoding.DecodeString(text)
+				if err != nil {
+					continue
+				}
+				text = string(decoded)
+			}
+			if text = strings.TrimSpace(text); text != "" {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}

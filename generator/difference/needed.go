@@ -1,0 +1,109 @@
+package difference
+
+import (
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/workload"
+)
+
+// secretsNeeded finds the keys of Secrets and ConfigMaps that the pods need now and did not need before, unless they
+// are rendered too.
+func (u *unit) secretsNeeded() {
+	isPods := func(o *object) bool { return workload.IsWorkload(o.ID.Kind) }
+	if !slices.ContainsFunc(u.objects, func(o *object) bool { return isPods(o) && len(o.changes) > 0 && o.After != nil }) {
+		return
+	}
+	before, after, rendered := map[[2]string]bool{}, map[[2]string]bool{}, map[string]bool{}
+	for _, o := range u.objects {
+		switch {
+		case isPods(o):
+			needs(o.Before, before)
+			needs(o.After, after)
+		case o.After != nil:
+			rendered[o.ID.Kind+" "+o.ID.Namespace+"/"+o.ID.Name] = true
+		}
+	}
+	for _, need := range slices.SortedFunc(maps.Keys(after), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		if !before[need] && !rendered[need[0]] {
+			u.find(SecretsNeeded, need[0], need[1])
+		}
+	}
+}
+
+// needs adds the objects and keys that the pods of a workload refer to.
+func needs(manifest []byte, into map[[2]string]bool) {
+	var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same path
+	if manifest == nil || yaml.Unmarshal(manifest, &w) != nil {
+		return
+	}
+	add := func(kind, name, key string) {
+		if key != "" {
+			key = "key " + key
+		}
+		if name != "" {
+			into[[2]string{kind + " " + w.Namespace + "/" + name, key}] = true
+		}
+	}
+	items := func(kind, name string, items []corev1.KeyToPath) {
+		for _, item := range items {
+			add(kind, name, item.Key)
+		}
+		if len(items) == 0 {
+			add(kind, name, "")
+		}
+	}
+	pod := w.Spec.Template.Spec
+	for _, s := range pod.ImagePullSecrets {
+		add("Secret", s.Name, "")
+	}
+	for _, v := range pod.Volumes {
+		if s := v.Secret; s != nil {
+			items("Secret", s.SecretName, s.Items)
+		}
+		if c := v.ConfigMap; c != nil {
+			items("ConfigMap", c.Name, c.Items)
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for _, source := range v.Projected.Sources {
+			if s := source.Secret; s != nil {
+				items("Secret", s.Name, s.Items)
+			}
+			if c := source.ConfigMap; c != nil {
+				items("ConfigMap", c.Name, c.Items)
+			}
+		}
+	}
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		variables(c, add)
+	}
+}
+
+// variables adds what the environment variables of a container refer to.
+func variables(c corev1.Container, add func(kind, name, key string)) {
+	for _, e := range c.EnvFrom {
+		if s := e.SecretRef; s != nil {
+			add("Secret", s.Name, "")
+		}
+		if m := e.ConfigMapRef; m != nil {
+			add("ConfigMap", m.Name, "")
+		}
+	}
+	for _, e := range c.Env {
+		if e.ValueFrom == nil {
+			continue
+		}
+		if s := e.ValueFrom.SecretKeyRef; s != nil {
+			add("Secret", s.Name, s.Key)
+		}
+		if m := e.ValueFrom.ConfigMapKeyRef; m != nil {
+			add("ConfigMap", m.Name, m.Key)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package difference
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// shape is what a node is.
+type shape int
+
+const (
+	unread shape = iota
+	mapping
+	sequence
+	scalar
+)
+
+// node is a value in a manifest. It is text until somebody looks into it: a large mapping or list is split into the
+// texts of its parts, anything else is decoded.
+type node struct {
+	// text is in block style, from its first character on; further lines have at least indent spaces.
+	text   []byte
+	indent int
+	// entry means that text is `key: value` or `- value` in place of the value alone.
+	entry bool
+
+	name   string // of the field whose value this is, or is an item of
+	parent *node  // nil at the top
+
+	shape  shape
+	fields []*node // of a mapping, in the order of the text
+	items  []*node // of a sequence
+	plain  any     // of a scalar: nil, bool, int, uint64, float64 or string
+}
+
+// decodeBelow is the size below which a text is decoded as a whole. Splitting pays for larger ones only.
+const decodeBelow = 4 << 10
+
+// maxNodes limits what a text with aliases may stand for.
+const maxNodes = 1 << 20
+
+// read makes the shape of the node known.
+func (n *node) read() *node {
+	if n == nil || n.shape != unread {
+		return n
+	}
+	if len(n.text) < decodeBelow || !n.split() {
+		n.decode()
+	}
+	return n
+}
+
+// decode parses the text with YAML's own rules. What is no YAML is a text.
+func (n *node) decode() {
+	var doc yaml.Node
+	text := append([]byte(strings.Repeat(" ", n.indent)), n.text...)
+	n.shape = scalar
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		n.plain = unreadable
+		return
+	}
+	if len(doc.Content) == 0 {
+		return
+	}
+	top := doc.Content[0]
+	if n.entry && len(top.Content) > 0 {
+		top = top.Content[len(top.Content)-1]
+	}
+	left := maxNodes
+	n.from(top, &left)
+}
+
+// unreadable stands for a text that is no YAML.
+const unreadable = "(cannot be read)"
+
+// from takes the value of a parsed node.
+func (n *node) from(y *yaml.Node, left *int) {
+	for y.Kind == yaml.AliasNode {
+		y = y.Alias
+	}
+	if *left--; *left < 0 {
+		n.shape, n.plain = scalar, unreadable
+		return
+	}
+	switch y.Kind {
+	case yaml.MappingNode:
+		n.shape = mapping
+		for i := 0; i+1 < len(y.Content); i += 2 {
+			n.fields = append(n.fields, n.child(y.Content[i].Value, y.Content[i+1], left))
+		}
+	case yaml.SequenceNode:
+		n.shape = sequence
+		for _, item := range y.Content {
+			n.items = append(n.items, n.child(n.name, item, left))
+		}
+	default:
+		n.shape, n.plain = scalar, y.Value
+		switch y.ShortTag() {
+		case "!!null", "!!bool", "!!int", "!!float":
+			if err := y.Decode(&n.plain); err != nil {
+				n.plain = y.Value
+			}
+		}
+	}
+}
+
+func (n *node) child(name string, y *yaml.Node, left *int) *node {
+	c := &node{name: name, parent: n}
+	c.from(y, left)
+	return c
+}
+
+// get returns the value at a path of fields, or nil.
+func (n *node) get(names ...string) *node {
+	for _, name := range names {
+		if n.read() == nil {
+			return nil
+		}
+		i := slices.IndexFunc(n.fields, func(f *node) bool { return f.name == name })
+		if i < 0 {
+			return nil
+		}
+		n = n.fields[i]
+	}
+	return n
+}
+
+// list returns the items of a list at a path of fields.
+func (n *node) list(names ...string) []*node {
+	if n = n.get(names...).read(); n == nil {
+		return nil
+	}
+	return n.items
+}
+
+// str returns the scalar at a path of fields as text, or nothing.
+func (n *node) str(names ...string) string {
+	n = n.get(names...).read()
+	if n == nil || n.shape != scalar || n.plain == nil {
+		return ""
+	}
+	return fmt.Sprint(n.plain)
+}
+
+// isSame reports whether two nodes have the same text, without a look into it.
+func (n *node) isSame(other *node) bool {
+	return n.text != nil && other.text != nil && n.indent == other.indent && n.entry == other.entry && string(n.text) == string(other.text)
+}
+
+// fieldNames returns the names of the fields of several mappings, sorted.
+func fieldNames(nodes ...*node) []string {
+	names := map[string]bool{}
+	for _, n := range nodes {
+		for _, f := range n.fields {
+			names[f.name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

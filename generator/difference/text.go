@@ -1,0 +1,343 @@
+package difference
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// Limits of what a line shows. JSON has everything.
+const (
+	maxNames      = 5       // of things to which the same happens
+	maxShownBytes = 160     // of a value
+	maxReadBytes  = 2 << 10 // of the text of a value that is shown at all
+	maxLineBytes  = 400
+	maxKeptBytes  = 64 << 10 // of a difference that is shortened
+)
+
+// short is what is left of a difference: texts.
+type short struct {
+	summary          string
+	effects, details []Section
+}
+
+// Shorten returns the difference without its values, which hold the manifests in memory: what people read of it, as
+// far as a comment has room for it.
+func (d *Difference) Shorten() *Difference {
+	if d.IsEmpty() || d.short != nil {
+		return d
+	}
+	left := maxKeptBytes
+	cut := func(list []Section) []Section {
+		for i, s := range list {
+			for j, line := range s.Lines {
+				if left -= len(line); left < 0 {
+					more := Section{s.Heading, append(s.Lines[:j:j], fmt.Sprintf("and %d more lines", len(s.Lines)-j))}
+					return append(list[:i:i], more)
+				}
+			}
+		}
+		return list
+	}
+	return &Difference{short: &short{d.Summary(), cut(d.Effects()), cut(d.Details())}}
+}
+
+// Section is a heading with lines.
+type Section struct {
+	Heading string
+	Lines   []string
+}
+
+// Summary counts the objects that change, as in 1 object added, 7 changed.
+func (d *Difference) Summary() string {
+	switch {
+	case d.IsEmpty():
+		return "no difference"
+	case d.short != nil:
+		return d.short.summary
+	}
+	counts := map[Op]int{}
+	for _, o := range d.Objects {
+		counts[o.Op]++
+	}
+	var parts []string
+	for _, op := range [...]Op{Added, Changed, Removed} {
+		switch n := counts[op]; {
+		case n == 0:
+		case len(parts) > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", n, op))
+		case n == 1:
+			parts = append(parts, fmt.Sprintf("1 object %s", op))
+		default:
+			parts = append(parts, fmt.Sprintf("%d objects %s", n, op))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Text returns the whole difference: its consequences, then what changes in each object.
+func (d *Difference) Text() string {
+	var b strings.Builder
+	b.WriteString(d.Summary() + "\n")
+	for _, s := range append(d.Effects(), d.Details()...) {
+		fmt.Fprintf(&b, "\n%s\n", s.Heading)
+		for _, line := range s.Lines {
+			b.WriteString("  " + line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Brief returns the summary and the consequences, in at most so many lines.
+func (d *Difference) Brief(limit int) string {
+	lines := []string{d.Summary()}
+	for _, s := range d.Effects() {
+		lines = append(lines, "", s.Heading+":")
+		for _, line := range s.Lines {
+			if len(line) > maxLineBytes {
+				line = strings.ToValidUTF8(line[:maxLineBytes], "") + "…"
+			}
+			lines = append(lines, "- "+line)
+		}
+	}
+	if more := len(lines) - limit; more > 0 {
+		lines = append(lines[:limit], fmt.Sprintf("and %d more lines", more))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// Effects returns the consequences: a section for each kind, in which subjects with the same fate share a line.
+func (d *Difference) Effects() (out []Section) {
+	if d.short != nil {
+		return d.short.effects
+	}
+	units := map[string]bool{}
+	for _, o := range d.Objects {
+		units[o.Unit] = true
+	}
+	for rest := d.Consequences; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Kind == rest[0].Kind {
+			n++
+		}
+		out = append(out, Section{rest[0].Kind.Words(), effectLines(rest[:n], len(units) > 1)})
+		rest = rest[n:]
+	}
+	return out
+}
+
+// effectLines returns the consequences of one kind: what happens to a subject in one line, and subjects to which the
+// same happens too.
+func effectLines(list []Consequence, manyUnits bool) (lines []string) {
+	var subjects []string
+	fates := map[string][]string{}
+	for _, c := range list {
+		subject := c.Subject
+		if manyUnits && !strings.Contains(subject, c.Unit) {
+			subject += " (" + c.Unit + ")"
+		}
+		if fates[subject] == nil {
+			subjects = append(subjects, subject)
+		}
+		fates[subject] = append(fates[subject], c.What)
+	}
+	shared := map[string][]string{}
+	var order []string
+	for _, subject := range subjects {
+		fate := enumerate(fates[subject])
+		if shared[fate] == nil {
+			order = append(order, fate)
+		}
+		shared[fate] = append(shared[fate], subject)
+	}
+	for _, fate := range order {
+		line := enumerate(shared[fate])
+		if fate != "" {
+			line += ": " + fate
+		}
+		lines = append(lines, diag.OneLine(line))
+	}
+	return lines
+}
+
+// enumerate returns a list as a text: the first, and how many more there are. Of texts that begin with the same word
+// it writes the word once.
+func enumerate(list []string) string {
+	more := ""
+	if len(list) > maxNames+1 {
+		more = fmt.Sprintf(" and %d more", len(list)-maxNames)
+		list = list[:maxNames]
+	}
+	return strings.Join(list, ", ") + more
+}
+
+// Details returns what changes in each object.
+func (d *Difference) Details() (out []Section) {
+	if d.short != nil {
+		return d.short.details
+	}
+	for _, o := range d.Objects {
+		s := Section{Heading: mark(o.Op) + " " + o.ID.Kind + " " + o.ID.Namespace + "/" + o.ID.Name}
+		top := &thing{}
+		for _, c := range o.Changes {
+			if len(c.Path) > 0 {
+				top.put(c)
+			}
+		}
+		s.Lines = top.lines()
+		out = append(out, s)
+	}
+	return out
+}
+
+// mark returns the sign of an operation.
+func mark(op Op) string {
+	switch op {
+	case Added:
+		return "+"
+	case Removed:
+		return "-"
+	}
+	return "~"
+}
+
+// thing is a part of an object that changes, with the parts of it that do.
+type thing struct {
+	name, mark, value string
+	own               []string // lines about its fields
+	parts             []*thing
+	byName            map[string]*thing
+}
+
+// put adds a change.
+func (t *thing) put(c Change) {
+	things, rest := c.Path.things()
+	for _, name := range things {
+		part := t.byName[name]
+		if part == nil {
+			part = &thing{name: name, mark: mark(Changed)}
+			if t.byName == nil {
+				t.byName = map[string]*thing{}
+			}
+			t.byName[name], t.parts = part, append(t.parts, part)
+		}
+		t = part
+	}
+	if rest == "" && len(things) > 0 {
+		t.mark, t.value = mark(c.Op), c.words()
+		return
+	}
+	line := mark(c.Op) + " " + rest
+	if text := c.words(); text != "" {
+		line += ": " + text
+	}
+	t.own = append(t.own, diag.OneLine(line))
+}
+
+// lines returns the lines about the parts of a thing. Parts to which the same happens share theirs, and what
+// happens to one part alone stands beside its name.
+func (t *thing) lines() []string {
+	out := slices.Clone(t.own)
+	var order []string
+	names, bodies := map[string][]string{}, map[string][]string{}
+	for _, part := range t.parts {
+		lines := part.lines()
+		key := part.mark + part.value + "\n" + strings.Join(lines, "\n")
+		if names[key] == nil {
+			order, bodies[key] = append(order, key), append([]string{part.mark, part.value}, lines...)
+		}
+		names[key] = append(names[key], part.name)
+	}
+	for _, key := range order {
+		sign, value, lines := bodies[key][0], bodies[key][1], bodies[key][2:]
+		head := enumerate(names[key])
+		switch {
+		case value != "":
+			head += ": " + value
+		case sign == mark(Changed) && isOne(lines):
+			inner, rest, _ := strings.Cut(lines[0], " ")
+			sign, head, lines = inner, head+within+rest, lines[1:]
+			for i, line := range lines {
+				lines[i] = strings.TrimPrefix(line, "  ")
+			}
+		}
+		out = append(out, sign+" "+diag.OneLine(head))
+		for _, line := range lines {
+			out = append(out, "  "+line)
+		}
+	}
+	return out
+}
+
+// isOne reports whether lines are about one part: all others are below the first.
+func isOne(lines []string) bool {
+	for i, line := range lines {
+		if strings.HasPrefix(line, " ") != (i > 0) {
+			return false
+		}
+	}
+	return len(lines) > 0
+}
+
+// words returns the values of a change in one line, if they are short.
+func (c Change) words() string {
+	switch {
+	case c.Op == Reordered:
+		return "in another order"
+	case c.Before == nil:
+		return c.After.words()
+	case c.After == nil:
+		return c.Before.words()
+	}
+	before, after := c.Before.words(), c.After.words()
+	if before == after {
+		return before + ", changed"
+	}
+	return before + " → " + after
+}
+
+// words returns the value in one line, or nothing if it is long.
+func (v *Value) words() string {
+	if len(v.node.text) > maxReadBytes {
+		return ""
+	}
+	text := flow(v.Any())
+	if len(text) > maxShownBytes {
+		if _, isText := v.Any().(string); !isText {
+			return ""
+		}
+		text = strings.ToValidUTF8(text[:maxShownBytes], "") + "…"
+	}
+	return text
+}
+
+// flow returns a value as a reader would write it in one line.
+func flow(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case Hidden:
+		return v.Text
+	case map[string]any:
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, name+": "+flow(v[name]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case []any:
+		var parts []string
+		for _, item := range v {
+			parts = append(parts, flow(item))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	text := fmt.Sprint(v)
+	if text != strings.TrimSpace(text) || text == "" {
+		return strconv.Quote(text)
+	}
+	return text
+}

@@ -1,0 +1,289 @@
+package generator_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/generator/workload"
+)
+
+// TestDifferenceIsComplete edits worlds at random, and makes the changes that the difference names to what was rendered
+// before: that is what is rendered after. No secret is in the difference.
+func TestDifferenceIsComplete(t *testing.T) {
+	for seed := range int64(seeds) {
+		for _, policy := range policies() {
+			w := newWorld(seed)
+			before := renderAll(w.parse(), generator.Options{Secrets: policy})
+			values := secretValues(w.parse())
+			for range 8 {
+				edit := w.edit()
+				after := renderAll(w.parse(), generator.Options{Secrets: policy})
+				values = append(values, secretValues(w.parse())...)
+				name := fmt.Sprintf("seed %d, %s, %s", seed, policy, edit)
+				holdComplete(t, name, difference.Match(manifests(before), manifests(after)), values)
+				if t.Failed() {
+					return
+				}
+				before = after
+			}
+		}
+	}
+}
+
+// TestDifferenceOfUnlikeCases compares what every conformance case renders with what the next one does, as if an object
+// of one had become an object of the other.
+func TestDifferenceOfUnlikeCases(t *testing.T) {
+	cases, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
+	if err != nil || len(cases) < 2 {
+		t.Fatal(cases, err)
+	}
+	last := map[string][]difference.Manifest{}
+	for _, name := range cases {
+		input, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results := filed([][]byte{input}, 1)
+		kinds := map[string][]difference.Manifest{}
+		for _, m := range manifests(renderAll(results, generator.Options{Secrets: secretref.Plaintext})) {
+			kinds[m.ID.Kind] = append(kinds[m.ID.Kind], m)
+		}
+		for kind, now := range kinds {
+			var pairs []difference.Pair
+			for i, m := range last[kind] {
+				other := now[i%len(now)]
+				pairs = append(pairs, difference.Pair{Unit: m.Unit, ID: m.ID, Before: m.Text, After: other.Text})
+			}
+			holdComplete(t, filepath.Base(filepath.Dir(name))+" "+kind, pairs, secretValues(results))
+			last[kind] = now
+		}
+	}
+}
+
+// TestDifferenceOfALargeConfiguration makes edits in a configuration that is too large to be parsed as a whole.
+func TestDifferenceOfALargeConfiguration(t *testing.T) {
+	agent, monitors := fleet(120)
+	render := func(files []manifest.File) []difference.Manifest {
+		return manifests(generator.Render(loadAll(append([]manifest.File{agent}, files...)), generator.Options{}, nil))
+	}
+	edited := slices.Clone(monitors)
+	edited[50].Data = []byte(strings.Replace(string(edited[50].Data), "interval: 30s", "interval: 31s", 1))
+	if string(edited[50].Data) == string(monitors[50].Data) {
+		t.Fatal("nothing was edited")
+	}
+	for name, files := range map[string][]manifest.File{
+		"edited": edited, "removed": slices.Delete(slices.Clone(monitors), 20, 30), "fewer": monitors[:1],
+	} {
+		holdComplete(t, name, difference.Match(render(monitors), render(files)), nil)
+		holdComplete(t, name+", back", difference.Match(render(files), render(monitors)), nil)
+	}
+}
+
+func manifests(out *generator.Output) (all []difference.Manifest) {
+	for _, u := range out.Units {
+		for _, f := range u.Files {
+			if f.Manifest && f.Object.Kind != "" {
+				all = append(all, difference.Manifest{Unit: u.Name, ID: f.Object, Text: f.Data, Masked: f.Masked})
+			}
+		}
+	}
+	return all
+}
+
+func holdComplete(t *testing.T, name string, pairs []difference.Pair, secrets []string) {
+	t.Helper()
+	d := difference.Compare(pairs)
+	texts, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range secrets {
+		if !strings.ContainsAny(v, "0123456789$") {
+			continue // a word that may be a name too
+		}
+		if strings.Contains(string(texts), v) || strings.Contains(d.Text(), v) {
+			t.Errorf("%s: the difference shows the secret %q:\n%s", name, v, d.Text())
+		}
+	}
+	changed := map[manifest.ID][]difference.Change{}
+	for _, o := range d.Objects {
+		changed[o.ID] = o.Changes
+	}
+	for _, p := range pairs {
+		got, want := apply(meaning(t, p.Before), changed[p.ID], 0), meaning(t, p.After)
+		if isRemoved(got) {
+			got = nil
+		}
+		if !fits(got, want) {
+			t.Errorf("%s: %s with the changes is not what is rendered:\n%s\ngot  %v\nwant %v", name, p.ID, d.Text(), got, want)
+		}
+	}
+	// The same values in another spelling are no difference.
+	for i := range pairs {
+		pairs[i].Before, pairs[i].After = pairs[i].After, respelled(t, pairs[i].After)
+	}
+	if d := difference.Compare(pairs); !d.IsEmpty() {
+		t.Errorf("%s: another spelling is a difference:\n%s", name, d.Text())
+	}
+}
+
+// meaning decodes a manifest; a configuration is a field of its Secret.
+func meaning(t *testing.T, text []byte) any {
+	t.Helper()
+	if text == nil {
+		return nil
+	}
+	var out map[string]any
+	if err := yaml.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	if config := workload.Configuration(text); config != nil && strings.Contains(string(text), "\n  agent.yml: ") {
+		var inner any
+		if err := yaml.Unmarshal(config, &inner); err != nil {
+			t.Fatal(err)
+		}
+		delete(out, "stringData")
+		delete(out, "data")
+		out["agent.yml"] = inner
+	}
+	return out
+}
+
+// respelled is a manifest as another printer writes it.
+func respelled(t *testing.T, text []byte) []byte {
+	t.Helper()
+	if text == nil {
+		return nil
+	}
+	out := meaning(t, text).(map[string]any)
+	if config, found := out["agent.yml"]; found {
+		inner, err := yaml.Marshal(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(out, "agent.yml")
+		out["stringData"] = map[string]any{"agent.yml": string(inner)}
+	}
+	again, err := yaml.Marshal(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+// fits compares a value with what was rendered. A hidden value fits any text.
+func fits(got, want any) bool {
+	switch got := got.(type) {
+	case difference.Hidden:
+		_, isText := want.(string)
+		return isText
+	case map[string]any:
+		other, isMap := want.(map[string]any)
+		for k, v := range got {
+			if !isMap || !fits(v, other[k]) {
+				return false
+			}
+		}
+		return len(got) == len(other)
+	case []any:
+		other, isList := want.([]any)
+		return isList && slices.EqualFunc(got, other, fits)
+	}
+	a, _ := json.Marshal(got)
+	b, _ := json.Marshal(want)
+	return string(a) == string(b) || reflect.DeepEqual(got, want)
+}
+
+// gone stands for a value that was removed.
+type gone struct{}
+
+func isRemoved(v any) bool {
+	_, is := v.(gone)
+	return is
+}
+
+// apply makes changes to a value. The first steps of their paths lead to it.
+func apply(v any, changes []difference.Change, depth int) any {
+	order := []string(nil)
+	steps := map[string][]difference.Change{}
+	for _, c := range changes {
+		switch {
+		case len(c.Path) == depth && c.Op == difference.Reordered:
+			for _, name := range c.After.Any().([]any) {
+				order = append(order, name.(string))
+			}
+		case len(c.Path) == depth && c.After == nil:
+			return gone{}
+		case len(c.Path) == depth:
+			return c.After.Any()
+		default:
+			key := fmt.Sprintf("%#v", c.Path[depth])
+			steps[key] = append(steps[key], c)
+		}
+	}
+	if list, ok := v.([]any); ok {
+		return applyList(list, steps, order, depth)
+	}
+	out := map[string]any{}
+	if m, ok := v.(map[string]any); ok {
+		for k, v := range m {
+			out[k] = v
+		}
+	} else if len(steps) == 0 {
+		return v
+	}
+	for _, changes := range steps {
+		name := changes[0].Path[depth].Field
+		if out[name] = apply(out[name], changes, depth+1); isRemoved(out[name]) {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+func applyList(list []any, steps map[string][]difference.Change, order []string, depth int) any {
+	out := slices.Clone(list)
+	var added []difference.Change
+	by := ""
+	for _, changes := range steps {
+		step := changes[0].Path[depth]
+		if by = max(by, step.Field); step.Old < 0 {
+			added = append(added, changes...)
+			continue
+		}
+		out[step.Old] = apply(out[step.Old], changes, depth+1)
+	}
+	out = slices.DeleteFunc(out, isRemoved)
+	slices.SortFunc(added, func(a, b difference.Change) int { return a.Path[depth].New - b.Path[depth].New })
+	for _, c := range added {
+		if at := c.Path[depth].New; order == nil {
+			out = slices.Insert(out, at, c.After.Any())
+		} else {
+			out = append(out, c.After.Any())
+		}
+	}
+	if order != nil {
+		place := func(v any) int {
+			for _, by := range []string{"job_name", "name", "mountPath", "url", "instance"} {
+				if i := slices.Index(order, fmt.Sprint(v.(map[string]any)[by])); i >= 0 {
+					return i
+				}
+			}
+			return -1
+		}
+		slices.SortFunc(out, func(a, b any) int { return place(a) - place(b) })
+	}
+	return out
+}

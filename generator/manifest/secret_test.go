@@ -1,0 +1,43 @@
+package manifest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// inFile is an origin that knows the file only.
+type inFile struct{}
+
+func (inFile) Find(string, string) (string, int, int) { return "a.yaml", 0, 0 }
+
+// TestASubstitutedSecretIsInNoFinding: neither whole nor in part, wherever it was put.
+func TestASubstitutedSecretIsInNoFinding(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter22 is \"long\" and has a tail that no message needs"
+	for name, text := range map[string]string{
+		"a value":        "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: b}\nspec: {selector: {}, endpoints: [{interval: '${}'}]}\n",
+		"an enumeration": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: b}\nspec: {selector: {}, endpoints: [{scheme: '${}'}]}\n",
+		"a field":        "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: b}\nspec: {selector: {}, endpoints: [], '${}': 1}\n",
+		"a label":        "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a, namespace: b, labels: {x: '${}'}}\nspec: {selector: {}, endpoints: []}\n",
+		"no object":      "kind: ServiceMonitor\nmetadata: {name: '${}'}\nspec: {}\n",
+		"not YAML":       "kind: ServiceMonitor\na: '${}'\n'${}': 1\n'${}': 1\n",
+	} {
+		built := manifest.Built{Text: []byte(strings.ReplaceAll(text, "${}", secret)), Origin: inFile{}, Secret: map[string]string{secret: "${PASSWORD}"}}
+		r := manifest.ParseBuilt(manifest.File{Path: "root"}, []manifest.Built{built}, manifest.Options{})
+		if len(r.Diags) == 0 {
+			t.Errorf("%s: nothing is found", name)
+		}
+		for _, d := range r.Diags {
+			if all := d.String() + d.Hint; strings.Contains(all, "hunte") || strings.Contains(all, "tail") {
+				t.Errorf("%s: %s", name, all)
+			}
+		}
+		for _, o := range append(r.Objects, r.LeftOut...) {
+			if got := o.SecretVariables(); len(got) != 1 || got[0] != "${PASSWORD}" {
+				t.Errorf("%s: the variables are %v", name, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package generator
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/rbac"
+)
+
+// Accounts returns the ServiceAccounts of the pods that are rendered, with what they need of the Kubernetes API, by
+// namespace and name.
+func (out *Output) Accounts() []rbac.Account {
+	byID := map[manifest.ID]rbac.Account{}
+	for _, u := range out.Units {
+		if u.Paused || u.Failed {
+			continue
+		}
+		a := byID[u.account()]
+		byID[u.account()] = rbac.Account{ID: u.account(), Needs: rbac.Merge(a.Needs, u.needs)}
+	}
+	return slices.SortedFunc(maps.Values(byID), func(a, b rbac.Account) int { return a.Compare(b.ID) })
+}
+
+// account returns the ServiceAccount of the unit's pods.
+func (u *Unit) account() manifest.ID {
+	agent := u.Hierarchy.Agent
+	return manifest.ID{Kind: "ServiceAccount", Namespace: agent.Namespace, Name: cmp.Or(u.Hierarchy.Spec().ServiceAccountName, "default")}
+}
+
+// missingRights warns about what the Roles and bindings of the inputs do not let pods do.
+func missingRights(out *Output) diag.List {
+	objects := out.renderer.set.Rights()
+	if len(objects) == 0 {
+		return nil
+	}
+	var list diag.List
+	grants := rbac.NewGrants(objects)
+	for _, a := range out.Accounts() {
+		for _, d := range grants.Missing(a) {
+			for _, u := range out.Units {
+				if u.account() == a.ID {
+					d.Units = append(d.Units, u.Name)
+				}
+			}
+			list = append(list, d)
+		}
+	}
+	return list
+}

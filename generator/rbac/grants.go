@@ -1,0 +1,156 @@
+package rbac
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Grants are what the Roles and bindings of the inputs allow.
+type Grants struct {
+	roles map[manifest.ID][]*manifest.Object
+	// bindings are those of an account, of all accounts of a namespace (without a name) and of all (without a namespace).
+	bindings map[manifest.ID][]*manifest.Object
+}
+
+// NewGrants returns the grants of some Roles, ClusterRoles and bindings. Several definitions of one are all in effect: they
+// may be for different clusters.
+func NewGrants(objects []*manifest.Object) *Grants {
+	g := &Grants{roles: map[manifest.ID][]*manifest.Object{}, bindings: map[manifest.ID][]*manifest.Object{}}
+	for _, o := range objects {
+		switch v := o.Value.(type) {
+		case *rbacv1.Role, *rbacv1.ClusterRole:
+			g.roles[o.ID] = append(g.roles[o.ID], o)
+		case *rbacv1.RoleBinding:
+			g.bind(o, v.Subjects)
+		case *rbacv1.ClusterRoleBinding:
+			g.bind(o, v.Subjects)
+		}
+	}
+	return g
+}
+
+func (g *Grants) bind(binding *manifest.Object, subjects []rbacv1.Subject) {
+	for _, s := range subjects {
+		if account, ok := accounts(s, binding.Namespace); ok && !slices.Contains(g.bindings[account], binding) {
+			g.bindings[account] = append(g.bindings[account], binding)
+		}
+	}
+}
+
+// accounts returns the ServiceAccount that a subject of a binding is, or those that are in it as a group.
+func accounts(s rbacv1.Subject, namespace string) (id manifest.ID, ok bool) {
+	id.Kind = rbacv1.ServiceAccountKind
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		id.Namespace, id.Name = cmp.Or(s.Namespace, namespace), s.Name
+		return id, true
+	case rbacv1.UserKind:
+		user, found := strings.CutPrefix(s.Name, "system:serviceaccount:")
+		id.Namespace, id.Name, ok = strings.Cut(user, ":")
+		return id, found && ok
+	}
+	if namespace, ok := strings.CutPrefix(s.Name, "system:serviceaccounts:"); ok {
+		id.Namespace = namespace
+		return id, s.Kind == rbacv1.GroupKind
+	}
+	return id, s.Kind == rbacv1.GroupKind && (s.Name == "system:serviceaccounts" || s.Name == "system:authenticated")
+}
+
+// scope is what an account may do in one namespace, or in the whole cluster.
+type scope struct {
+	rules []rbacv1.PolicyRule
+	// places are the roles and bindings that it comes from, the roles first.
+	places []*manifest.Object
+	// open means that a role may grant more than the inputs say.
+	open bool
+}
+
+// of returns what an account may do by namespace; what it may in the whole cluster is at "". Without any binding it is empty.
+func (g *Grants) of(account manifest.ID) map[string]*scope {
+	out := map[string]*scope{}
+	for _, id := range []manifest.ID{account, {Kind: account.Kind, Namespace: account.Namespace}, {Kind: account.Kind}} {
+		for _, binding := range g.bindings[id] {
+			if out[binding.Namespace] == nil {
+				out[binding.Namespace] = &scope{}
+			}
+			g.grant(out[binding.Namespace], binding)
+		}
+	}
+	return out
+}
+
+// grant adds what a binding grants.
+func (g *Grants) grant(s *scope, binding *manifest.Object) {
+	var ref rbacv1.RoleRef
+	switch v := binding.Value.(type) {
+	case *rbacv1.RoleBinding:
+		ref = v.RoleRef
+	case *rbacv1.ClusterRoleBinding:
+		ref = v.RoleRef
+	}
+	id := manifest.ID{Kind: ref.Kind, Name: ref.Name}
+	if ref.Kind == "Role" {
+		id.Namespace = binding.Namespace
+	}
+	roles := g.roles[id]
+	if len(roles) == 0 {
+		s.open = true
+		s.places = append(s.places, binding)
+		return
+	}
+	s.places = append(slices.Clone(roles), s.places...)
+	for _, role := range roles {
+		rules, open := g.rules(role, map[*manifest.Object]bool{})
+		s.rules, s.open = append(s.rules, rules...), s.open || open
+	}
+}
+
+// rules returns what a role allows. The rules of one that is aggregated are those of all that its selectors match; its own
+// are overwritten.
+func (g *Grants) rules(role *manifest.Object, seen map[*manifest.Object]bool) (rules []rbacv1.PolicyRule, open bool) {
+	if v, ok := role.Value.(*rbacv1.Role); ok {
+		return v.Rules, false
+	}
+	v := manifest.As[rbacv1.ClusterRole](role)
+	if v.AggregationRule == nil {
+		return v.Rules, false
+	}
+	seen[role] = true
+	open = true
+	for _, selector := range v.AggregationRule.ClusterRoleSelectors {
+		matches, err := metav1.LabelSelectorAsSelector(&selector)
+		if err != nil {
+			continue // the API server refuses the role
+		}
+		for id, others := range g.roles {
+			for _, other := range others {
+				if id.Kind != "ClusterRole" || seen[other] || !matches.Matches(labels.Set(other.Meta.Labels)) {
+					continue
+				}
+				more, itsOpen := g.rules(other, seen)
+				rules, open = append(rules, more...), itsOpen
+			}
+		}
+	}
+	return rules, open || aggregatesTheClusters(v.AggregationRule)
+}
+
+// aggregatesTheClusters reports whether an aggregated role has rules of roles that every cluster has.
+func aggregatesTheClusters(rule *rbacv1.AggregationRule) bool {
+	const defaults = "rbac.authorization.k8s.io/"
+	return slices.ContainsFunc(rule.ClusterRoleSelectors, func(s metav1.LabelSelector) bool {
+		for key := range s.MatchLabels {
+			if strings.HasPrefix(key, defaults) {
+				return true
+			}
+		}
+		return len(s.MatchLabels) == 0 // nothing, or expressions
+	})
+}

@@ -1,0 +1,172 @@
+package rbac
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/component-helpers/auth/rbac/validation"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Account is a ServiceAccount with what its pods need.
+type Account struct {
+	manifest.ID
+	Needs []Need
+}
+
+// Missing returns findings for what an account needs and is not granted, where a binding of the inputs grants it
+// anything. There is one for all namespaces that lack the same.
+func (g *Grants) Missing(a Account) diag.List {
+	granted := g.of(a.ID)
+	if len(granted) == 0 {
+		return nil
+	}
+	everywhere := granted[""]
+	if everywhere == nil {
+		everywhere = &scope{}
+	}
+	lacks := map[place][]Need{}
+	for _, need := range a.Needs {
+		within := everywhere
+		if own := granted[need.Namespace]; own != nil && own != everywhere {
+			within = &scope{rules: slices.Concat(everywhere.rules, own.rules), open: own.open}
+		}
+		if need.Likely || everywhere.open || within.open {
+			continue
+		}
+		_, uncovered := validation.Covers(within.rules, []rbacv1.PolicyRule{need.Rule()})
+		var verbs []string
+		for _, rule := range uncovered {
+			verbs = append(verbs, rule.Verbs...)
+		}
+		if need.Verbs = strings.Join(verbs, ","); need.Verbs != "" {
+			at := place{need.Namespace, need.Verbs}
+			lacks[at] = append(lacks[at], need)
+		}
+	}
+	var out diag.List
+	for _, l := range grouped(lacks) {
+		out = append(out, l.finding(a, granted))
+	}
+	return out
+}
+
+// place is where verbs are missing.
+type place struct{ namespace, verbs string }
+
+// lack is what is missing in some namespaces, or in the whole cluster. Its needs have the same verbs.
+type lack struct {
+	namespaces []string
+	needs      []Need
+}
+
+// grouped returns what is missing, with the namespaces that lack the same together.
+func grouped(lacks map[place][]Need) (out []lack) {
+	at := map[string]int{}
+	order := func(a, b place) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.verbs, b.verbs))
+	}
+	for _, p := range slices.SortedFunc(maps.Keys(lacks), order) {
+		key := strings.Join(ruleTexts(lacks[p]), ", ")
+		if p.namespace == "" {
+			key += " in the whole cluster"
+		}
+		if i, found := at[key]; found {
+			out[i].namespaces, out[i].needs = append(out[i].namespaces, p.namespace), append(out[i].needs, lacks[p]...)
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, lack{[]string{p.namespace}, lacks[p]})
+	}
+	return out
+}
+
+// maxNamed limits the namespaces that a message names.
+const maxNamed = 3
+
+func (l lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
+	var resources []string
+	for _, need := range l.needs {
+		resources = append(resources, strings.TrimSuffix(need.Resource+"."+need.Group, "."))
+	}
+	place, where := l.place(granted), "in the whole cluster"
+	rules := strings.Join(ruleTexts(l.needs), ", ")
+	hint := "add " + rules + " to the rules"
+	if l.namespaces[0] != "" {
+		where = "in " + namespacesOf(l.namespaces)
+		hint = "bind it to a Role or ClusterRole with " + rules + " there"
+	}
+	by, who := l.needs[0].By, l.needs[0].By.String()
+	if slices.ContainsFunc(l.needs, func(n Need) bool { return n.By != by || n.Others > 0 }) {
+		who += ", among others,"
+	}
+	d := place.Diag(diag.Warning, diag.MissingPermission, "rules", "ServiceAccount %s/%s may not %s %s %s: what %s discovers there is not found",
+		a.Namespace, a.Name, inWords(strings.Split(l.needs[0].Verbs, ",")), inWords(slices.Compact(slices.Sorted(slices.Values(resources)))), where, who)
+	d.Hint = hint + "; agentry rbac prints all that is needed"
+	d.Related = []diag.Object{by}
+	return d
+}
+
+// place returns the object to correct: a role that is bound where something is missing, else any that is bound.
+func (l lack) place(granted map[string]*scope) *manifest.Object {
+	for _, namespace := range append(slices.Clone(l.namespaces), slices.Sorted(maps.Keys(granted))...) {
+		if s := granted[namespace]; s != nil {
+			return s.places[0]
+		}
+	}
+	return nil // unreachable: nothing is reported without a binding
+}
+
+// ruleTexts returns rules as they are written in a role, one for each group and verbs, with all of their resources.
+func ruleTexts(needs []Need) []string {
+	type kind struct{ group, verbs string }
+	resources := map[kind][]string{}
+	var order []kind
+	for _, need := range needs {
+		k := kind{need.Group, need.Verbs}
+		if resources[k] == nil {
+			order = append(order, k)
+		}
+		if !slices.Contains(resources[k], need.Resource) {
+			resources[k] = append(resources[k], need.Resource)
+		}
+	}
+	var out []string
+	for _, k := range order {
+		slices.Sort(resources[k])
+		out = append(out, fmt.Sprintf("{apiGroups: [%s], resources: [%s], verbs: [%s]}", quotedGroup(k.group), strings.Join(resources[k], ", "), strings.ReplaceAll(k.verbs, ",", ", ")))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func quotedGroup(group string) string {
+	if group == "" {
+		return `""`
+	}
+	return group
+}
+
+func namespacesOf(names []string) string {
+	if len(names) == 1 {
+		return "the namespace " + names[0]
+	}
+	if more := len(names) - maxNamed; more > 0 {
+		return fmt.Sprintf("the namespaces %s and %d more", strings.Join(names[:maxNamed], ", "), more)
+	}
+	return "the namespaces " + inWords(names)
+}
+
+// inWords joins words with commas and "and".
+func inWords(words []string) string {
+	if n := len(words) - 1; n > 0 {
+		return strings.Join(words[:n], ", ") + " and " + words[n]
+	}
+	return words[0]
+}

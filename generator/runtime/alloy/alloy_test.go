@@ -1,0 +1,124 @@
+package alloy
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+)
+
+// TestLabelsOfDifferentNamesDiffer makes all names of a few hostile parts: no two have the same label, and each label is
+// an identifier.
+func TestLabelsOfDifferentNamesDiffer(t *testing.T) {
+	for name, want := range map[string]string{
+		"monitoring/primary":                "monitoring__primary",
+		"serviceMonitor/ns/kube-state.x/0":  "serviceMonitor__ns__kube_state_D_x__0",
+		"0/a--b":                            "_X30___a_X2d__X2d_b",
+		"integrationMonitor/shop-eu/db.x-1": "integrationMonitor__shop_eu__db_D_x_1",
+	} {
+		if got := label(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	parts := []string{"a", "-", ".", "/", "0", "_", "d", "x2d"}
+	seen := map[string]string{}
+	var walk func(name string, depth int)
+	walk = func(name string, depth int) {
+		l := label(name)
+		if other, taken := seen[l]; taken {
+			t.Errorf("%q and %q are both %s", name, other, l)
+		}
+		seen[l] = name
+		if strings.Trim(l, "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") != "" || l[0] >= '0' && l[0] <= '9' {
+			t.Errorf("%q is no identifier: %s", name, l)
+		}
+		if depth == 5 {
+			return
+		}
+		for _, p := range parts {
+			walk(name+p, depth+1)
+		}
+	}
+	walk("a", 0)
+}
+
+func TestExpanded(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                `""`,
+		"plain":           `"plain"`,
+		"$1 and $$":       `"$1 and $"`,
+		"${1}":            `"${1}"`,
+		"a-${POD_NAME}-b": `"a-" + sys.env("POD_NAME") + "-b"`,
+		"${R:-eu}":        `coalesce(sys.env("R"), "eu")`,
+		"$(POD_NAME)":     `"$(POD_NAME)"`,
+		"$$(POD_NAME)":    `"$$(POD_NAME)"`,
+		"$${A}":           `"${A}"`,
+	} {
+		if got, ok := expanded(text); string(got) != want || !ok {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	for _, text := range []string{"${A/x/y}", "${#A}", "${A:-${B}}", "${A^^}", "${"} {
+		if got, ok := expanded(text); ok {
+			t.Errorf("%q is taken: %s", text, got)
+		}
+	}
+}
+
+// TestNoVariableIsReplacedByAccident: the config reloader replaces $(NAME) everywhere in the file.
+func TestNoVariableIsReplacedByAccident(t *testing.T) {
+	for text, want := range map[string]string{
+		"$(A)": `"\x24(A)"`, "$1$": `"$1$"`, "${A}$$": `"${A}$$"`, "$(A B)": `"$(A B)"`, "x\n$(A)\"": `"x\n\x24(A)\""`,
+	} {
+		if got := string(syntax.String(text)); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// secretConfig has the same settings twice but for a password.
+func secretConfig() *model.Config {
+	job := func(name, password string) *model.ScrapeConfig {
+		secret := model.Secret{Value: password, Set: true}
+		j := &model.ScrapeConfig{JobName: name, Kubernetes: &model.KubernetesSD{Role: "pod"}}
+		j.BasicAuth = &model.BasicAuth{Username: secret, Password: secret}
+		return j
+	}
+	return &model.Config{Metrics: &model.Metrics{Configs: []model.Instance{{Name: "m/i",
+		RemoteWrite:   []model.RemoteWrite{{URL: "https://user:hunter2@x.example.com", Headers: map[string]string{"X-Api-Key": "hunter2"}}},
+		ScrapeConfigs: []*model.ScrapeConfig{job("podMonitor/m/a/0", "hunter2"), job("podMonitor/m/b/0", "hunter2x"), job("podMonitor/m/c/0", "hunter2")},
+	}}}}
+}
+
+// TestSecretsAreOnlyWhereTheyAreNeeded: reviewers see none, and names of components do not depend on them.
+func TestSecretsAreOnlyWhereTheyAreNeeded(t *testing.T) {
+	shown := string(PrintRedacted(secretConfig()))
+	if strings.Contains(shown, "hunter2") {
+		t.Errorf("shows a secret:\n%s", shown)
+	}
+	other := secretConfig()
+	other.Metrics.Configs[0].ScrapeConfigs[0].BasicAuth.Password.Value = "another"
+	other.Metrics.Configs[0].ScrapeConfigs[2].BasicAuth.Password.Value = "another"
+	if diff := cmp.Diff(shown, string(PrintRedacted(other))); diff != "" {
+		t.Errorf("depends on a secret:\n%s", diff)
+	}
+	text := string(Print(secretConfig()))
+	if n := strings.Count(text, "\nprometheus.scrape "); n != 2 || strings.Count(text, "hunter2x") != 2 {
+		t.Errorf("%d scrapes for two sets of credentials:\n%s", n, text)
+	}
+}
+
+// TestPrintingIsDeterministic also holds that printing does not change the model.
+func TestPrintingIsDeterministic(t *testing.T) {
+	c := secretConfig()
+	first := Print(c)
+	for range 20 {
+		if !bytes.Equal(first, Print(c)) {
+			t.Fatal("two prints differ")
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package alloy
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/instance"
+)
+
+// Check checks a configuration against what Alloy refuses, and reports what it cannot do or does in another way than the
+// Grafana Agent. The configuration stays as it is.
+func Check(c *model.Config) (*model.Config, []model.Finding) {
+	var found findings
+	found.notYet(c)
+	if c.Metrics != nil && c.Integrations == nil {
+		found.metrics(c)
+	}
+	return c, found
+}
+
+// findings are the problems of a configuration.
+type findings []model.Finding
+
+func (f *findings) add(more ...model.Finding) { *f = append(*f, more...) }
+
+// notYet refuses what is not rendered for Alloy yet, at the object that has it.
+func (f *findings) notYet(c *model.Config) {
+	refuse := func(o model.Origin, field, what string) {
+		one := o.Find(diag.Error, diag.NotInRuntime, field, what+" are not rendered for Alloy yet")
+		one.Hint = "render its GrafanaAgent with the runtime agent, or leave it out of the inputs"
+		f.add(one)
+	}
+	if c.Integrations != nil {
+		for _, list := range c.Integrations.Lists {
+			for _, o := range list.Origins {
+				refuse(o, "", "integrations")
+			}
+		}
+		return // its metrics and logs are only where it sends to
+	}
+	if c.Logs != nil {
+		for i := range c.Logs.Configs {
+			refuse(c.Logs.Configs[i].Origin, "", "logs")
+		}
+	}
+	if c.Metrics == nil {
+		return
+	}
+	for i := range c.Metrics.Configs {
+		one := &c.Metrics.Configs[i]
+		if len(one.Additional) > 0 {
+			refuse(one.Origin, ".additionalScrapeConfigs", "hand-written scrape configurations")
+		}
+		for _, job := range one.ScrapeConfigs {
+			if len(job.Discoveries) > 0 {
+				refuse(job.Origin, "", "ScrapeConfigs")
+			}
+		}
+	}
+}
+
+func (f *findings) metrics(c *model.Config) {
+	g := &c.Metrics.Global
+	jobs := 0
+	for _, name := range slices.Sorted(maps.Keys(g.ExternalLabels)) {
+		if _, ok := expanded(g.ExternalLabels[name]); !ok {
+			f.add(c.Origin.Find(diag.Error, diag.NotInRuntime, "spec.metrics.externalLabels["+name+"]",
+				"Alloy knows only ${NAME} and ${NAME:-default}, where the default has no variables"))
+		}
+	}
+	f.writers(g.RemoteWrite)
+	for i := range c.Metrics.Configs {
+		one := &c.Metrics.Configs[i]
+		_, about := instance.WAL(one)
+		f.add(about...)
+		f.instance(one)
+		f.writers(one.RemoteWrite)
+		for _, job := range one.ScrapeConfigs {
+			f.add(instance.Timeout(c, job)...)
+			f.job(g, job)
+		}
+		jobs += len(one.ScrapeConfigs)
+	}
+	f.add(instance.Destinations(c)...)
+	if jobs > 0 {
+		f.add(c.Origin.Find(diag.Info, diag.RuntimeDiffers, "spec.metrics",
+			`Alloy writes le="1" and quantile="1" as le="1.0" and quantile="1.0": rules and dashboards that compare these labels with whole numbers find nothing`))
+	}
+}
+
+// instance reports settings of a MetricsInstance that Alloy does not have.
+func (f *findings) instance(i *model.Instance) {
+	if i.WriteStaleOnShutdown {
+		f.add(i.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".writeStaleOnShutdown",
+			"Alloy does not have it: series end five minutes after a pod has stopped"))
+	}
+	if i.RemoteFlushDeadline != "" {
+		f.add(i.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".remoteFlushDeadline",
+			"Alloy does not have it: what is not sent when a pod stops is sent after the next start, if the storage stays"))
+	}
+}
+
+// writers checks a list of remote writes.
+func (f *findings) writers(list []model.RemoteWrite) {
+	named := map[string]int{}
+	for n, w := range list {
+		f.client(w.Origin, &w.HTTPClient)
+		if first, taken := named[w.Name]; taken && w.Name != "" {
+			f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, ".name", fmt.Sprintf("%q is the name of %s too", w.Name, list[first].Origin.Path)))
+		}
+		named[w.Name] = n
+		for _, other := range list[:n] {
+			origin := other.Origin
+			if other.Origin = w.Origin; reflect.DeepEqual(other, w) {
+				f.add(w.Origin.Find(diag.Error, diag.DuplicateRemoteWrite, "", "is equal to "+origin.Path+": every sample would be sent twice"))
+				break
+			}
+		}
+	}
+}
+
+// job reports what becomes of a job in Alloy.
+func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
+	f.client(job.Origin, &job.HTTPClient)
+	if limits := samplesLimits(global, job); limits != "" && len(job.MetricRelabel) > 0 {
+		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".metricRelabelings",
+			"Alloy compares "+limits+" with what the target answers, before these rules: a target that is above it fails as a whole"))
+	}
+	if removesJob(job.Relabel) {
+		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".relabelings",
+			"a rule removes the label job: Alloy sets it again, to the name of the component that scrapes"))
+	}
+}
+
+// samplesLimits returns the limits of a job that Alloy compares before the rules for samples.
+func samplesLimits(global *model.Global, job *model.ScrapeConfig) string {
+	var out []string
+	for _, l := range [...]struct {
+		name        string
+		own, global *int64
+	}{
+		{"sampleLimit", job.Samples, global.Samples}, {"labelLimit", job.Labels, global.Labels},
+		{"labelNameLengthLimit", job.LabelName, global.LabelName}, {"labelValueLengthLimit", job.LabelText, global.LabelText},
+	} {
+		if limitOf(l.own, l.global) > 0 {
+			out = append(out, l.name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// removesJob reports whether targets have no job after the rules.
+func removesJob(rules []*model.Relabel) (removed bool) {
+	cache := regexes{}
+	for _, r := range rules {
+		switch action := strings.ToLower(r.Action); {
+		case action == "labeldrop":
+			removed = removed || cache.matches(r, "job")
+		case action == "labelkeep":
+			removed = removed || !cache.matches(r, "job")
+		case r.TargetLabel == "job" && (action == "" || action == "replace"):
+			removed = r.Replacement.Set && r.Replacement.Value == ""
+		}
+	}
+	return removed
+}
+
+// client warns about what Alloy reads in another way or does not have. The origin is what has the client's fields.
+func (f *findings) client(o model.Origin, c *model.HTTPClient) {
+	if c.BasicAuth != nil && c.BasicAuth.Username.File != "" {
+		one := o.Find(diag.Warning, diag.NeededAtStart, ".basicAuth.username",
+			"Alloy reads user names when it starts: it does not start without this Secret and its key")
+		one.Hint = "let the Secret exist before the pods start"
+		f.add(one)
+	}
+	f.tls(o, ".tlsConfig", c.TLS)
+	if c.OAuth2 != nil {
+		f.tls(o, ".oauth2.tlsConfig", c.OAuth2.TLS)
+	}
+}
+
+func (f *findings) tls(o model.Origin, field string, t *model.TLS) {
+	if t != nil && t.MaxVersion != "" {
+		f.add(o.Find(diag.Warning, diag.RuntimeDiffers, field+".maxVersion", "Alloy does not have it: any version of TLS from minVersion on is used"))
+	}
+}

@@ -1,0 +1,184 @@
+package alloy
+
+import (
+	"maps"
+	pathpkg "path"
+	"slices"
+
+	"github.com/agentry-dev/agentry/generator/internal/credential"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+)
+
+const redacted = "<redacted>"
+
+// client sets how requests are sent.
+func (f *file) client(b *syntax.Block, c *model.HTTPClient) {
+	setBool(b, "follow_redirects", c.FollowRedirects)
+	setBool(b, "enable_http2", c.EnableHTTP2)
+	f.proxy(b, &c.Proxy)
+	f.auth(b, &c.HTTPAuth)
+	tls(b, c.TLS)
+}
+
+func (f *file) proxy(b *syntax.Block, p *model.Proxy) {
+	f.setURL(b, "proxy_url", p.ProxyURL)
+	if p.NoProxy.Set {
+		b.Set("no_proxy", syntax.String(p.NoProxy.Value))
+	}
+	setBool(b, "proxy_from_environment", p.FromEnv)
+	if len(p.ConnectHeader) == 0 {
+		return
+	}
+	var headers []syntax.Pair
+	for _, name := range slices.Sorted(maps.Keys(p.ConnectHeader)) {
+		var values []syntax.Expr
+		for _, s := range p.ConnectHeader[name] {
+			values = append(values, f.value(s))
+		}
+		headers = append(headers, syntax.Pair{Key: name, Value: syntax.List(values...)})
+	}
+	b.Set("proxy_connect_header", syntax.Object(headers))
+}
+
+func (f *file) auth(b *syntax.Block, a *model.HTTPAuth) {
+	f.secret(b, "bearer_token", "bearer_token_file", a.BearerToken)
+	if basic := a.BasicAuth; basic != nil {
+		inner := syntax.Block{Name: "basic_auth"}
+		f.identity(&inner, "username", basic.Username)
+		f.secret(&inner, "password", "password_file", basic.Password)
+		b.Add(inner)
+	}
+	if auth := a.Authorization; auth != nil {
+		inner := syntax.Block{Name: "authorization"}
+		setString(&inner, "type", auth.Type)
+		f.secret(&inner, "credentials", "credentials_file", auth.Credentials)
+		b.Add(inner)
+	}
+	if a.OAuth2 != nil {
+		b.Add(f.oauth2(a.OAuth2))
+	}
+}
+
+func (f *file) oauth2(o *model.OAuth2) syntax.Block {
+	b := syntax.Block{Name: "oauth2"}
+	f.identity(&b, "client_id", o.ClientID)
+	f.secret(&b, "client_secret", "client_secret_file", o.ClientSecret)
+	f.setURL(&b, "token_url", o.TokenURL)
+	if len(o.Scopes) > 0 {
+		b.Set("scopes", syntax.Strings(o.Scopes))
+	}
+	f.setMap(&b, "endpoint_params", o.EndpointParams)
+	f.proxy(&b, &o.Proxy)
+	tls(&b, o.TLS)
+	return b
+}
+
+// tls adds a tls_config. Alloy has no highest version: see checkTLS.
+func tls(b *syntax.Block, t *model.TLS) {
+	if t == nil {
+		return
+	}
+	inner := syntax.Block{Name: "tls_config"}
+	setString(&inner, "ca_file", t.CAFile)
+	setString(&inner, "cert_file", t.CertFile)
+	setString(&inner, "key_file", t.KeyFile)
+	setString(&inner, "server_name", t.ServerName)
+	setBool(&inner, "insecure_skip_verify", t.InsecureSkipVerify)
+	setString(&inner, "min_version", t.MinVersion)
+	b.Add(inner)
+}
+
+// secret sets a credential: the file, or the value.
+func (f *file) secret(b *syntax.Block, name, fileName string, s model.Secret) {
+	switch {
+	case s.File != "":
+		b.Set(fileName, syntax.String(s.File))
+	case s.Present():
+		b.Set(name, f.value(s))
+	}
+}
+
+// identity sets a user name or an id, which Alloy reads from no file: a component reads it.
+func (f *file) identity(b *syntax.Block, name string, s model.Secret) {
+	switch {
+	case s.File != "":
+		b.Set(name, syntax.Call("string.trim_space", syntax.Call("convert.nonsensitive", f.content(s.File))))
+	case s.Present():
+		b.Set(name, f.value(s))
+	}
+}
+
+// value returns a secret that is no file.
+func (f *file) value(s model.Secret) syntax.Expr {
+	switch {
+	case s.Env != "":
+		return syntax.Env(s.Env)
+	case f.redact:
+		return syntax.String(redacted)
+	}
+	return syntax.String(s.Value)
+}
+
+// content returns the content of a file of the pod.
+func (f *file) content(path string) syntax.Expr {
+	name := hashed(words(pathpkg.Base(path)), path)
+	if !f.reads[path] {
+		if f.reads == nil {
+			f.reads = map[string]bool{}
+		}
+		f.reads[path] = true
+		b := syntax.Block{Name: "local.file", Label: name}
+		b.Set("filename", syntax.String(path))
+		b.Set("is_secret", syntax.Bool(true))
+		f.files = syntax.Append(f.files, &b)
+	}
+	return syntax.Expr("local.file." + name + ".content")
+}
+
+// setURL sets a URL unless it is empty. For reviewers it has no password.
+func (f *file) setURL(b *syntax.Block, name, url string) {
+	if f.redact {
+		url = credential.Redacted(url)
+	}
+	setString(b, name, url)
+}
+
+// setMap sets a map of strings unless it is empty. For reviewers it has no credentials.
+func (f *file) setMap(b *syntax.Block, name string, m map[string]string) {
+	if len(m) == 0 {
+		return
+	}
+	var pairs []syntax.Pair
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		pairs = append(pairs, syntax.Pair{Key: key, Value: syntax.String(f.shown(key, m[key]))})
+	}
+	b.Set(name, syntax.Object(pairs))
+}
+
+// shown returns the value of a header or parameter.
+func (f *file) shown(name, value string) string {
+	if f.redact && credential.InField(name, value) {
+		return redacted
+	}
+	return value
+}
+
+func setString(b *syntax.Block, name, value string) {
+	if value != "" {
+		b.Set(name, syntax.String(value))
+	}
+}
+
+func setBool(b *syntax.Block, name string, v *bool) {
+	if v != nil {
+		b.Set(name, syntax.Bool(*v))
+	}
+}
+
+// setInt sets a number unless it is zero.
+func setInt(b *syntax.Block, name string, v int64) {
+	if v != 0 {
+		b.Set(name, syntax.Int(v))
+	}
+}

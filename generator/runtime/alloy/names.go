@@ -1,0 +1,51 @@
+package alloy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// label returns the label of the component for a name like kind/namespace/name: a slash becomes two underscores, a
+// dash one. What is rare in names of Kubernetes is an escape with a capital letter, which such names do not have, so
+// that different names have different labels.
+func label(name string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case isLetter(c) || i > 0 && c >= '0' && c <= '9':
+			b.WriteByte(c)
+		case c == '/':
+			b.WriteString("__")
+		case c == '-' && i > 0 && isAlphanumeric(name[i-1]) && i+1 < len(name) && isAlphanumeric(name[i+1]):
+			b.WriteByte('_')
+		case c == '.':
+			b.WriteString("_D_")
+		default:
+			fmt.Fprintf(&b, "_X%02x_", c)
+		}
+	}
+	return b.String()
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+func isAlphanumeric(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' }
+
+// hashed returns readable words with a part that differs if the text differs.
+func hashed(words, text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return words + "_" + hex.EncodeToString(sum[:4])
+}
+
+// words returns a text with an underscore for all that cannot be in a label.
+func words(text string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r < 0x80 && isAlphanumeric(byte(r)) {
+			return r
+		}
+		return '_'
+	}, text), "_")
+}

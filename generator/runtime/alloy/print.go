@@ -1,0 +1,60 @@
+package alloy
+
+import (
+	"bytes"
+
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+)
+
+// Print returns the configuration in Alloy's language.
+func Print(c *model.Config) []byte { return print(c, false) }
+
+// PrintRedacted is Print with a placeholder for every secret value, for reviewers.
+func PrintRedacted(c *model.Config) []byte { return print(c, true) }
+
+// file is a file in the making. Its sections are written one after the other.
+type file struct {
+	redact bool // secret values are replaced
+
+	settings    []byte // of the program
+	files       []byte // that components read
+	instances   []byte // writers, rules for samples and scrapes
+	discoveries []byte
+	targets     []byte // rules for the targets of endpoints
+
+	reads      map[string]bool   // the files
+	discovered map[string]string // the discoveries, by what is in them: the reference to their targets
+	relabelled map[string]bool   // the endpoints, by label
+	regexes    regexes
+}
+
+func print(c *model.Config, redact bool) []byte {
+	f := &file{redact: redact, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}}
+	f.logging(&c.Server)
+	if c.Metrics != nil {
+		for i := range c.Metrics.Configs {
+			f.instance(&c.Metrics.Global, &c.Metrics.Configs[i])
+		}
+	}
+	var sections [][]byte
+	for _, s := range [...][]byte{f.settings, f.files, f.instances, f.discoveries, f.targets} {
+		if len(s) > 0 {
+			sections = append(sections, s)
+		}
+	}
+	return bytes.Join(sections, []byte("\n"))
+}
+
+// logging sets the level and the format of the program's own log. The agent takes an unknown format for logfmt, which is
+// the default.
+func (f *file) logging(s *model.Server) {
+	b := syntax.Block{Name: "logging"}
+	setString(&b, "level", s.LogLevel)
+	if s.LogFormat == "json" {
+		setString(&b, "format", s.LogFormat)
+	}
+	if len(b.Attrs) > 0 {
+		f.settings = syntax.Append(f.settings, &b)
+	}
+}

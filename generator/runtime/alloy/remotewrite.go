@@ -1,0 +1,221 @@
+package alloy
+
+import (
+	"cmp"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/internal/credential"
+	"github.com/agentry-dev/agentry/generator/internal/expand"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+)
+
+// remoteWrite writes the component that stores the samples of an instance and sends them.
+func (f *file) remoteWrite(global *model.Global, i *model.Instance, name string) {
+	b := syntax.Block{Name: "prometheus.remote_write", Label: name}
+	if labels := externalLabels(global); len(labels) > 0 {
+		b.Set("external_labels", syntax.Object(labels))
+	}
+	for _, w := range writers(global, i) {
+		b.Add(f.endpoint(&w))
+	}
+	b.Add(wal(i))
+	f.instances = syntax.Append(f.instances, &b)
+}
+
+// writers returns where an instance sends to. Alloy refuses two endpoints that are equal once secrets are masked, so those
+// of one URL have names.
+func writers(global *model.Global, i *model.Instance) []model.RemoteWrite {
+	list := i.RemoteWrite
+	if len(list) == 0 {
+		list = global.RemoteWrite
+	}
+	to := map[string]int{}
+	for _, w := range list {
+		to[credential.Redacted(w.URL)]++
+	}
+	out := make([]model.RemoteWrite, len(list))
+	for n, w := range list {
+		if w.Name == "" && to[credential.Redacted(w.URL)] > 1 {
+			w.Name = "agentry-" + strconv.Itoa(n)
+		}
+		out[n] = w
+	}
+	return out
+}
+
+// wal returns how long samples are kept. The agent's defaults are other than Alloy's.
+func wal(i *model.Instance) syntax.Block {
+	b := syntax.Block{Name: "wal"}
+	b.Set("truncate_frequency", syntax.String(cmp.Or(i.WALTruncateFrequency, "1h")))
+	b.Set("min_keepalive_time", syntax.String(cmp.Or(i.MinWALTime, "5m")))
+	b.Set("max_keepalive_time", syntax.String(cmp.Or(i.MaxWALTime, "4h")))
+	return b
+}
+
+// endpoint returns one destination. What Alloy or one of its versions takes for granted in another way than the agent is
+// written out.
+func (f *file) endpoint(w *model.RemoteWrite) syntax.Block {
+	b := syntax.Block{Name: "endpoint"}
+	setString(&b, "name", w.Name)
+	f.setURL(&b, "url", w.URL)
+	setString(&b, "remote_timeout", goDuration(w.RemoteTimeout))
+	f.setMap(&b, "headers", w.Headers)
+	b.Set("send_exemplars", syntax.Bool(orTrue(w.SendExemplars)))
+	setBool(&b, "send_native_histograms", w.SendNativeHistograms)
+	client := w.HTTPClient
+	http2 := orTrue(client.EnableHTTP2)
+	client.EnableHTTP2 = &http2
+	f.client(&b, &client)
+	if w.SigV4 != nil {
+		b.Add(f.sigV4(w.SigV4))
+	}
+	if w.AzureAD != nil {
+		b.Add(f.azureAD(w.AzureAD))
+	}
+	b.Add(queue(w.Queue))
+	if w.Metadata != nil {
+		b.Add(metadata(w.Metadata))
+	}
+	for _, r := range w.WriteRelabel {
+		b.Add(rule("write_relabel_config", r))
+	}
+	return b
+}
+
+func (f *file) sigV4(s *model.SigV4) syntax.Block {
+	b := syntax.Block{Name: "sigv4"}
+	setString(&b, "region", s.Region)
+	setString(&b, "profile", s.Profile)
+	setString(&b, "role_arn", s.RoleARN)
+	f.identity(&b, "access_key", s.AccessKey)
+	f.secret(&b, "secret_key", "", s.SecretKey)
+	return b
+}
+
+func (f *file) azureAD(a *model.AzureAD) syntax.Block {
+	b := syntax.Block{Name: "azuread"}
+	setString(&b, "cloud", a.Cloud)
+	if a.ManagedIdentity != "" {
+		inner := syntax.Block{Name: "managed_identity"}
+		setString(&inner, "client_id", a.ManagedIdentity)
+		b.Add(inner)
+	}
+	if o := a.OAuth; o != nil {
+		inner := syntax.Block{Name: "oauth"}
+		inner.Set("client_id", syntax.String(o.ClientID))
+		f.secret(&inner, "client_secret", "", o.ClientSecret)
+		inner.Set("tenant_id", syntax.String(o.TenantID))
+		b.Add(inner)
+	}
+	return b
+}
+
+func queue(q *model.Queue) syntax.Block {
+	if q == nil {
+		q = &model.Queue{}
+	}
+	b := syntax.Block{Name: "queue_config"}
+	setInt(&b, "capacity", q.Capacity)
+	setInt(&b, "min_shards", q.MinShards)
+	setInt(&b, "max_shards", q.MaxShards)
+	setInt(&b, "max_samples_per_send", q.MaxSamplesPerSend)
+	setString(&b, "batch_send_deadline", goDuration(q.BatchSendDeadline))
+	setString(&b, "min_backoff", goDuration(q.MinBackoff))
+	setString(&b, "max_backoff", goDuration(q.MaxBackoff))
+	b.Set("retry_on_http_429", syntax.Bool(orTrue(q.RetryOn429)))
+	setString(&b, "sample_age_limit", goDuration(q.SampleAgeLimit))
+	return b
+}
+
+func metadata(m *model.Metadata) syntax.Block {
+	b := syntax.Block{Name: "metadata_config"}
+	b.Set("send", syntax.Bool(m.Send))
+	setString(&b, "send_interval", goDuration(m.SendInterval))
+	if m.MaxSamplesPerSend != nil {
+		setInt(&b, "max_samples_per_send", int64(*m.MaxSamplesPerSend))
+	}
+	return b
+}
+
+func orTrue(v *bool) bool { return v == nil || *v }
+
+// externalLabels returns the labels of all samples. Those that distinguish replicas and zones take precedence.
+func externalLabels(g *model.Global) []syntax.Pair {
+	all := map[string]syntax.Expr{}
+	for name, text := range g.ExternalLabels {
+		all[name], _ = expanded(text)
+	}
+	if g.ZoneLabel != "" {
+		all[g.ZoneLabel] = syntax.Env(shardValues[model.Zone])
+	}
+	if g.ReplicaLabel != "" {
+		all[g.ReplicaLabel] = syntax.Replaced("replica-$(STATEFULSET_ORDINAL_NUMBER)")
+	}
+	maps.DeleteFunc(all, func(_ string, e syntax.Expr) bool { return e == `""` })
+	var out []syntax.Pair
+	for _, name := range sortedKeys(all) {
+		out = append(out, syntax.Pair{Key: name, Value: all[name]})
+	}
+	return out
+}
+
+// expanded returns a text in which the agent replaces ${NAME} and $$, as an expression. The config reloader still
+// replaces $(NAME). It returns false if the text has an operator of a shell that Alloy cannot express.
+func expanded(text string) (e syntax.Expr, ok bool) {
+	var parts []syntax.Expr
+	plain := ""
+	flush := func() {
+		if plain != "" {
+			parts = append(parts, syntax.Replaced(plain))
+			plain = ""
+		}
+	}
+	for text != "" {
+		before, after, found := strings.Cut(text, "$")
+		plain += before
+		switch {
+		case !found:
+			text = ""
+		case strings.HasPrefix(after, "$") && expand.Variable(after[1:]) == "": // the reloader comes first
+			plain, text = plain+"$", after[1:]
+		case strings.HasPrefix(after, "{"):
+			inner, rest, closed := strings.Cut(after[1:], "}")
+			if isGroup(inner) {
+				plain, text = plain+"${"+inner+"}", rest
+				continue
+			}
+			flush()
+			value, known := variable(inner)
+			if !closed || !known {
+				return "", false
+			}
+			parts, text = append(parts, value), rest
+		default:
+			plain, text = plain+"$", after
+		}
+	}
+	flush()
+	if len(parts) == 0 {
+		return `""`, true
+	}
+	return syntax.Concat(parts...), true
+}
+
+// isGroup reports whether the agent takes a name for the group of an expression, which it leaves as it is.
+func isGroup(name string) bool { return name != "" && strings.Trim(name, "0123456789") == "" }
+
+// variable returns the value for what stands in the braces of a reference: a name, or a name with a default.
+func variable(inner string) (syntax.Expr, bool) {
+	for _, operator := range [...]string{":-", ":=", "="} {
+		name, def, found := strings.Cut(inner, operator)
+		if found && isName(name) {
+			return syntax.Call("coalesce", syntax.Env(name), syntax.String(def)), !strings.Contains(def, "$")
+		}
+	}
+	return syntax.Env(inner), isName(inner)
+}
+
+func isName(s string) bool { return expand.Variable("("+s+")") == s && s != "" }

@@ -1,0 +1,199 @@
+package alloy
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+)
+
+// scrapes are the components of one instance that scrape.
+type scrapes struct {
+	*file
+	global   *model.Global
+	instance string // its label
+	groups   map[string]*scrape
+	ordered  []*scrape
+	rules    map[string]syntax.Expr // the receivers for lists of rules for samples, by their text
+	labels   map[string]bool        // of the components, which must differ
+}
+
+// scrape is one component with the endpoints that share it.
+type scrape struct {
+	block     syntax.Block
+	targets   []syntax.Expr
+	forwardTo syntax.Expr
+}
+
+// instance writes the components of one MetricsInstance.
+func (f *file) instance(global *model.Global, i *model.Instance) {
+	s := scrapes{file: f, global: global, instance: label(i.Name), groups: map[string]*scrape{}, rules: map[string]syntax.Expr{}, labels: map[string]bool{}}
+	f.remoteWrite(global, i, s.instance)
+	for _, job := range i.ScrapeConfigs {
+		s.add(job)
+	}
+	for _, g := range s.ordered {
+		g.block.Attrs = append([]syntax.Attr{{Name: "targets", Value: concat(g.targets)}, {Name: "forward_to", Value: g.forwardTo}}, g.block.Attrs...)
+		f.instances = syntax.Append(f.instances, &g.block)
+	}
+}
+
+// concat returns one list of targets.
+func concat(lists []syntax.Expr) syntax.Expr {
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	return syntax.Lines("array.concat(", lists, ")")
+}
+
+// add adds a job to the component with its settings.
+func (s *scrapes) add(job *model.ScrapeConfig) {
+	key := s.settingsText(job, false)
+	if s.targetLimit(job) != 0 {
+		key = job.JobName // the limit is for the targets of one job
+	}
+	g, known := s.groups[key]
+	if !known {
+		g = s.group(job)
+		s.groups[key] = g
+		s.ordered = append(s.ordered, g)
+	}
+	g.targets = append(g.targets, s.relabelTargets(job))
+}
+
+// settingsText returns what endpoints must have in common to share a component.
+func (s *scrapes) settingsText(job *model.ScrapeConfig, redact bool) string {
+	other := file{redact: redact}
+	var b syntax.Block
+	other.scrapeSettings(&b, s.global, job)
+	return syntax.Text(&b) + "\n" + rulesText(job.MetricRelabel)
+}
+
+// group returns a new component for a job and those with equal settings. Its name tells no secret value.
+func (s *scrapes) group(job *model.ScrapeConfig) *scrape {
+	name := s.instance
+	text := s.settingsText(job, true)
+	switch {
+	case s.targetLimit(job) != 0:
+		name += "__" + s.label(job)
+	case text != s.settingsText(&model.ScrapeConfig{}, true):
+		name = hashed(name+"__"+specials(job), text)
+	}
+	for n, first := 2, name; s.labels[name]; n++ { // equal but for secret values
+		name = first + "_" + strconv.Itoa(n)
+	}
+	s.labels[name] = true
+	g := &scrape{block: syntax.Block{Name: "prometheus.scrape", Label: name}, forwardTo: s.receivers(job.MetricRelabel)}
+	s.scrapeSettings(&g.block, s.global, job)
+	return g
+}
+
+// specials returns words for the most telling settings of a job.
+func specials(job *model.ScrapeConfig) string {
+	out := []string{}
+	for _, w := range [...]struct {
+		word string
+		is   bool
+	}{
+		{"honor_labels", job.HonorLabels != nil && *job.HonorLabels},
+		{"basic_auth", job.BasicAuth != nil}, {"authorization", job.Authorization != nil || job.BearerToken.Present()}, {"oauth2", job.OAuth2 != nil},
+		{"tls", job.TLS != nil}, {"proxy", job.ProxyURL != ""}, {"limits", job.Limits != (model.Limits{})}, {"rules", len(job.MetricRelabel) > 0},
+	} {
+		if w.is {
+			out = append(out, w.word)
+		}
+	}
+	if len(out) == 0 {
+		return "settings"
+	}
+	return strings.Join(out, "_")
+}
+
+// label returns the label of an endpoint. The job of an IntegrationMonitor depends on the instance that runs it.
+func (s *scrapes) label(job *model.ScrapeConfig) string {
+	name := label(job.JobName)
+	if job.HTTP != nil {
+		name += "__" + s.instance
+	}
+	return name
+}
+
+// relabelTargets returns the targets of an endpoint after its rules. Instances that scrape one endpoint share them.
+func (s *scrapes) relabelTargets(job *model.ScrapeConfig) syntax.Expr {
+	name := s.label(job)
+	if !s.relabelled[name] {
+		s.relabelled[name] = true
+		b := syntax.Block{Name: "discovery.relabel", Label: name, Blocks: s.file.rules(s.global, job)}
+		b.Set("targets", s.discover(job))
+		s.file.targets = syntax.Append(s.file.targets, &b)
+	}
+	return syntax.Expr("discovery.relabel." + name + ".output")
+}
+
+// targetLimit returns how many targets a job may have, or 0.
+func (s *scrapes) targetLimit(job *model.ScrapeConfig) int64 {
+	return limitOf(job.Targets, s.global.Targets)
+}
+
+// limitOf returns the limit of a job: a limit of zero is none, and the global one counts then.
+func limitOf(own, global *int64) int64 {
+	switch {
+	case own != nil && *own != 0:
+		return *own
+	case global != nil:
+		return *global
+	}
+	return 0
+}
+
+// scrapeSettings sets what endpoints must have in common to share a component.
+func (f *file) scrapeSettings(b *syntax.Block, global *model.Global, job *model.ScrapeConfig) {
+	shared := timingOf(global)
+	setString(b, "scrape_interval", goDuration(shared.interval))
+	setString(b, "scrape_timeout", goDuration(shared.timeout))
+	for _, v := range [...]struct {
+		name string
+		set  *bool
+		def  bool
+	}{
+		{"honor_labels", job.HonorLabels, false}, {"honor_timestamps", job.HonorTimestamps, true},
+		{"track_timestamps_staleness", job.TrackStaleness, false}, {"scrape_classic_histograms", job.ClassicHistograms, false},
+	} {
+		if v.set != nil && *v.set != v.def {
+			b.Set(v.name, syntax.Bool(*v.set))
+		}
+	}
+	f.params(b, job.Params)
+	setString(b, "body_size_limit", cmp.Or(job.BodySize, global.BodySize))
+	for _, v := range [...]struct {
+		name        string
+		own, global *int64
+	}{
+		{"sample_limit", job.Samples, global.Samples}, {"target_limit", job.Targets, global.Targets}, {"label_limit", job.Labels, global.Labels},
+		{"label_name_length_limit", job.LabelName, global.LabelName}, {"label_value_length_limit", job.LabelText, global.LabelText},
+		{"native_histogram_bucket_limit", job.HistogramBuckets, nil},
+	} {
+		setInt(b, v.name, limitOf(v.own, v.global))
+	}
+	f.client(b, &job.HTTPClient)
+}
+
+// params sets the parameters that labels of targets cannot hold.
+func (f *file) params(b *syntax.Block, params map[string][]string) {
+	var pairs []syntax.Pair
+	for _, name := range sortedKeys(params) {
+		if len(params[name]) == 0 || !inComponent(name, params[name]) {
+			continue
+		}
+		var values []syntax.Expr
+		for _, v := range params[name] {
+			values = append(values, syntax.String(f.shown(name, v)))
+		}
+		pairs = append(pairs, syntax.Pair{Key: name, Value: syntax.List(values...)})
+	}
+	if len(pairs) > 0 {
+		b.Set("params", syntax.Object(pairs))
+	}
+}

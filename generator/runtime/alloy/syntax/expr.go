@@ -1,0 +1,127 @@
+package syntax
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentry-dev/agentry/generator/internal/expand"
+)
+
+// Expr is the text of an expression. Lines after the first are indented as if the first had no indentation.
+type Expr string
+
+// Pair is a key of an object with its value.
+type Pair struct {
+	Key   string
+	Value Expr
+}
+
+// String returns a string that arrives as it is: no reader on the way replaces a part of it.
+func String(s string) Expr { return Expr(appendQuoted(nil, s)) }
+
+// Replaced returns a string in which the config reloader replaces $(NAME) by environment variables.
+func Replaced(s string) Expr { return Expr(strconv.Quote(s)) }
+
+// Bool returns true or false.
+func Bool(v bool) Expr { return Expr(strconv.FormatBool(v)) }
+
+// Int returns a number.
+func Int(v int64) Expr { return Expr(strconv.FormatInt(v, 10)) }
+
+// Uint returns a number.
+func Uint(v uint64) Expr { return Expr(strconv.FormatUint(v, 10)) }
+
+// Env returns the value of an environment variable. It is "" if there is none.
+func Env(name string) Expr { return Call("sys.env", String(name)) }
+
+// Call returns a call of a function, on one line.
+func Call(function string, args ...Expr) Expr { return enclosed(function+"(", args, ")") }
+
+// Concat returns strings one after the other.
+func Concat(parts ...Expr) Expr { return joined(parts, " + ") }
+
+// Strings returns a list of strings on one line.
+func Strings(list []string) Expr {
+	buf := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			buf = append(buf, ", "...)
+		}
+		buf = appendQuoted(buf, s)
+	}
+	return Expr(append(buf, ']'))
+}
+
+// List returns a list on one line.
+func List(items ...Expr) Expr { return enclosed("[", items, "]") }
+
+// Lines returns a list, or the arguments of a call, with a line for each.
+func Lines(open string, items []Expr, end string) Expr {
+	if len(items) == 0 {
+		return Expr(open + end)
+	}
+	var b strings.Builder
+	b.WriteString(open + "\n")
+	for _, item := range items {
+		b.WriteByte('\t')
+		b.WriteString(strings.ReplaceAll(string(item), "\n", "\n\t"))
+		b.WriteString(",\n")
+	}
+	b.WriteString(end)
+	return Expr(b.String())
+}
+
+// Object returns an object with a line for each of its keys, in their order.
+func Object(pairs []Pair) Expr {
+	if len(pairs) == 0 {
+		return "{}"
+	}
+	names := make([]string, len(pairs))
+	width := 0
+	for i, p := range pairs {
+		names[i] = string(appendQuoted(nil, p.Key))
+		width = max(width, utf8.RuneCountInString(names[i]))
+	}
+	var b strings.Builder
+	b.WriteString("{\n")
+	for i, p := range pairs {
+		b.WriteString("\t" + names[i])
+		b.Write(pad(nil, width-utf8.RuneCountInString(names[i])))
+		b.WriteString(" = " + strings.ReplaceAll(string(p.Value), "\n", "\n\t") + ",\n")
+	}
+	b.WriteByte('}')
+	return Expr(b.String())
+}
+
+func enclosed(open string, items []Expr, end string) Expr {
+	return Expr(open) + joined(items, ", ") + Expr(end)
+}
+
+func joined(items []Expr, between string) Expr {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = string(item)
+	}
+	return Expr(strings.Join(texts, between))
+}
+
+// appendQuoted appends a string literal. A dollar that the config reloader would take for the begin of a variable is
+// written as \x24.
+func appendQuoted(buf []byte, s string) []byte {
+	start := len(buf)
+	buf = strconv.AppendQuote(buf, s)
+	if !expand.Touches(s) {
+		return buf
+	}
+	text := string(buf[start:])
+	buf = buf[:start]
+	for i := range len(text) {
+		if text[i] == '$' && expand.Variable(text[i+1:]) != "" {
+			buf = append(buf, `\x24`...)
+			continue
+		}
+		buf = append(buf, text[i])
+	}
+	return buf
+}

@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/branch"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+)
+
+// Compare finds what the change means to those who apply the output. Units that stay are not read.
+func (c *Change) Compare() error {
+	var pairs []difference.Pair
+	for i := range c.plan.Units {
+		u := &c.plan.Units[i]
+		if u.State != UnitAdded && u.State != UnitChanged && u.State != UnitRemoved {
+			continue
+		}
+		more, err := u.pairs()
+		if err != nil {
+			return err
+		}
+		pairs = append(pairs, more...)
+	}
+	c.Difference = difference.Compare(pairs)
+	return nil
+}
+
+// pairs returns the objects of the unit as agentry last wrote them, and as they will be.
+func (u *Unit) pairs() (out []difference.Pair, err error) {
+	wanted := map[string]bool{}
+	if u.action == write {
+		for _, f := range u.rendered.Files {
+			if !f.Manifest || f.Object.Kind == "" {
+				continue
+			}
+			wanted[f.Path] = true
+			p := difference.Pair{Unit: u.Name, ID: f.Object, Before: f.Data, After: f.Data}
+			if current, exists := u.folder.Entries[f.Path]; !exists || !branch.Holds(current, f.Data) {
+				if p.Before, err = u.before(f.Path); err != nil {
+					return nil, err
+				}
+				listed, _ := u.folder.Inventory.File(f.Path)
+				p.OnlySecrets = f.Masked != "" && f.Masked == listed.Masked
+			}
+			out = append(out, p)
+		}
+	}
+	for _, f := range u.folder.Inventory.Files {
+		id, isObject := manifest.ParseID(f.Object)
+		if wanted[f.Path] || !isObject || !strings.HasSuffix(f.Path, ".yaml") {
+			continue
+		}
+		p := difference.Pair{Unit: u.Name, ID: id}
+		if p.Before, err = u.before(f.Path); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// before returns a file of the unit as agentry last wrote it, or nil. What somebody else made of it is drift.
+func (u *Unit) before(name string) ([]byte, error) {
+	data, err := u.folder.LastWritten(name)
+	if errors.Is(err, object.ErrPathNotFound) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// StaleSecrets warns of agents that will keep old secrets: an agent ignores a reload if only secrets in its
+// configuration changed.
+func (c *Change) StaleSecrets() (out diag.List) {
+	var units []string
+	running := map[string][]string{} // workloads as kubectl names them, by unit
+	for _, found := range c.Difference.Consequences {
+		if found.Kind != difference.SecretsStale {
+			continue
+		}
+		kind, name, _ := strings.Cut(found.Subject, " ")
+		if running[found.Unit] == nil {
+			units = append(units, found.Unit)
+		}
+		running[found.Unit] = append(running[found.Unit], strings.ToLower(kind)+"/"+name[strings.IndexByte(name, '/')+1:])
+	}
+	for _, unit := range units {
+		slices.Sort(running[unit])
+		agent := c.plan.Objects.Set.Get(agentOf(unit))
+		d := agent.Diag(diag.Warning, diag.InlinedSecretChanged, "", "nothing but secrets changes in the configuration of %s: the agents that run ignore that, and keep the old ones",
+			strings.Join(running[unit], ", "))
+		d.Hint = "once it is applied, run kubectl -n " + agent.Namespace + " rollout restart " + strings.Join(running[unit], " ") + "; or set secrets.restartOnChange in the pipeline, and it happens by itself"
+		d.Units = []string{unit}
+		out = append(out, d)
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package argocd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/inputs/roots"
+)
+
+// Group and kinds of the custom resources of Argo CD.
+const (
+	APIVersion         = "argoproj.io/v1alpha1"
+	ApplicationKind    = "Application"
+	ApplicationSetKind = "ApplicationSet"
+)
+
+// Application is an Application, as far as it decides what is applied.
+type Application struct {
+	Metadata Metadata        `json:"metadata"`
+	Spec     ApplicationSpec `json:"spec"`
+}
+
+// Metadata names an object.
+type Metadata struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
+// ApplicationSpec is the specification of an Application.
+type ApplicationSpec struct {
+	Project        string      `json:"project"`
+	Source         *Source     `json:"source"`
+	Sources        []Source    `json:"sources"`
+	SourceHydrator *struct{}   `json:"sourceHydrator"`
+	Destination    Destination `json:"destination"`
+}
+
+// Destination is where an Application's objects go.
+type Destination struct {
+	Server    string `json:"server"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+}
+
+// InCluster are the address and the name of the cluster that Argo CD runs in.
+const (
+	InCluster     = "https://kubernetes.default.svc"
+	InClusterName = "in-cluster"
+)
+
+// String is the name or the address of the cluster.
+func (d Destination) String() string {
+	if d.Name != "" {
+		return d.Name
+	}
+	if d.Server == InCluster {
+		return InClusterName
+	}
+	return d.Server
+}
+
+// Source is one of the sources of an Application.
+type Source struct {
+	RepoURL        string           `json:"repoURL"`
+	Path           string           `json:"path"`
+	TargetRevision string           `json:"targetRevision"`
+	Chart          string           `json:"chart"`
+	Ref            string           `json:"ref"`
+	Helm           *HelmSource      `json:"helm"`
+	Kustomize      *KustomizeSource `json:"kustomize"`
+	Directory      *DirectorySource `json:"directory"`
+	Plugin         *struct{}        `json:"plugin"`
+	// Field is where the source stands, such as spec.sources[1].
+	Field string `json:"-"`
+}
+
+// HelmSource says how a chart is rendered.
+type HelmSource struct {
+	ReleaseName             string          `json:"releaseName"`
+	Namespace               string          `json:"namespace"`
+	Values                  string          `json:"values"`
+	ValuesObject            json.RawMessage `json:"valuesObject"`
+	ValueFiles              []string        `json:"valueFiles"`
+	IgnoreMissingValueFiles bool            `json:"ignoreMissingValueFiles"`
+	Parameters              []Parameter     `json:"parameters"`
+	FileParameters          []FileParameter `json:"fileParameters"`
+	KubeVersion             string          `json:"kubeVersion"`
+	APIVersions             []string        `json:"apiVersions"`
+}
+
+// Parameter is a single value of a chart, as of helm --set or --set-string.
+type Parameter struct {
+	Name        string `json:"name"`
+	Value       string `json:"value"`
+	ForceString bool   `json:"forceString"`
+}
+
+// FileParameter is a value of a chart that is a file, as of helm --set-file.
+type FileParameter struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
+// KustomizeSource says how a kustomization is changed.
+type KustomizeSource struct {
+	NamePrefix                string            `json:"namePrefix"`
+	NameSuffix                string            `json:"nameSuffix"`
+	Namespace                 string            `json:"namespace"`
+	Images                    []string          `json:"images"`
+	Replicas                  []Replica         `json:"replicas"`
+	CommonLabels              map[string]string `json:"commonLabels"`
+	ForceCommonLabels         bool              `json:"forceCommonLabels"`
+	LabelWithoutSelector      bool              `json:"labelWithoutSelector"`
+	LabelIncludeTemplates     bool              `json:"labelIncludeTemplates"`
+	CommonAnnotations         map[string]string `json:"commonAnnotations"`
+	ForceCommonAnnotations    bool              `json:"forceCommonAnnotations"`
+	CommonAnnotationsEnvsubst bool              `json:"commonAnnotationsEnvsubst"`
+	Patches                   []types.Patch     `json:"patches"`
+	Components                []string          `json:"components"`
+	IgnoreMissingComponents   bool              `json:"ignoreMissingComponents"`
+	KubeVersion               string            `json:"kubeVersion"`
+	APIVersions               []string          `json:"apiVersions"`
+}
+
+// Replica is how many pods a workload has: a number, or a text that is one.
+type Replica struct {
+	Name  string          `json:"name"`
+	Count json.RawMessage `json:"count"`
+}
+
+// DirectorySource says which files of a folder are read.
+type DirectorySource struct {
+	Recurse bool           `json:"recurse"`
+	Include string         `json:"include"`
+	Exclude string         `json:"exclude"`
+	Jsonnet map[string]any `json:"jsonnet"`
+}
+
+// problem is why an Application or ApplicationSet gives nothing. It quotes no value that can be secret.
+func problem(field, hint, format string, args ...any) error {
+	return &roots.Problem{Code: diag.BuildFailed, Field: field, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// refused is a problem of what agentry does not do.
+func refused(field, hint, format string, args ...any) error {
+	return &roots.Problem{Code: diag.BuildRefused, Field: field, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// ParseApplication reads an Application. Fields that decide nothing here are ignored.
+func ParseApplication(object map[string]any) (*Application, error) {
+	var out Application
+	if err := convert(object, "", &out); err != nil {
+		return nil, err
+	}
+	if out.Metadata.Name == "" {
+		return nil, problem("metadata.name", "", "is missing")
+	}
+	if out.Spec.SourceHydrator != nil {
+		return nil, refused("spec.sourceHydrator", "name the branch that it writes as a source of the pipeline", "sources that Argo CD writes by its hydrator are not built")
+	}
+	switch {
+	case len(out.Spec.Sources) > 0: // Argo CD ignores source then
+		for i := range out.Spec.Sources {
+			out.Spec.Sources[i].Field = fmt.Sprintf("spec.sources[%d]", i)
+		}
+	case out.Spec.Source != nil:
+		out.Spec.Source.Field = "spec.source"
+		out.Spec.Sources = []Source{*out.Spec.Source}
+	default:
+		return nil, problem("spec", "set spec.source", "the Application has no source")
+	}
+	for i := range out.Spec.Sources {
+		if err := out.Spec.Sources[i].check(); err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
+}
+
+// check refuses what is not built.
+func (s *Source) check() error {
+	kinds := 0
+	for _, is := range []bool{s.Helm != nil, s.Kustomize != nil, s.Directory != nil} {
+		if is {
+			kinds++
+		}
+	}
+	switch {
+	case s.Plugin != nil:
+		return refused(s.Field+".plugin", "commit what it makes", "a plugin is a program, and agentry runs none")
+	case s.RepoURL == "":
+		return problem(s.Field+".repoURL", "", "is missing")
+	case s.Chart != "" && s.Ref != "":
+		return problem(s.Field+".ref", "refer to a Git repository", "a chart cannot be referred to")
+	case s.Chart == "" && s.Ref == "" && s.Path == "" && !s.isOCI():
+		return problem(s.Field, "set path or chart", "the source has neither path nor chart")
+	case kinds > 1:
+		return problem(s.Field, "keep one of them", "the source has more than one of helm, kustomize and directory")
+	case s.Directory != nil && len(s.Directory.Jsonnet) > 0:
+		return refused(s.Field+".directory.jsonnet", "commit what it makes", "Jsonnet is not evaluated")
+	case path.IsAbs(s.Path):
+		return problem(s.Field+".path", "write it relative to the top of the repository", "is an absolute path")
+	}
+	return nil
+}
+
+func (s *Source) isOCI() bool { return strings.HasPrefix(s.RepoURL, "oci://") }
+
+// IsReference reports whether a source gives no objects, and only files that others refer to.
+func (s *Source) IsReference() bool { return s.Ref != "" && s.Path == "" && s.Chart == "" }
+
+// convert reads the fields of a value that was decoded from YAML.
+func convert(value any, field string, into any) error {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+		field = strings.TrimPrefix(field+"."+wrong.Field, ".")
+	}
+	if err != nil {
+		return problem(field, "compare it with Argo CD's reference", "has a value of the wrong type")
+	}
+	return nil
+}

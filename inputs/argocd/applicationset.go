@@ -1,0 +1,168 @@
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+const (
+	// MaxApplications limits what one ApplicationSet gives, and the sets of parameters of each generator.
+	MaxApplications = 10_000
+	// maxBytes limits the parameters and the texts of one ApplicationSet, all steps taken together.
+	maxBytes = 128 << 20
+)
+
+// Generator makes Applications of ApplicationSets.
+type Generator struct {
+	// Execute executes Go templates. Nil refuses them.
+	Execute func(context.Context, helm.Texts) ([]string, error)
+	// Repositories say where Git repositories are in Files.
+	Repositories roots.Repositories
+	Files        *tree.Tree
+	// Clusters are those that Argo CD knows besides its own.
+	Clusters []Cluster
+}
+
+// setSpec is the specification of an ApplicationSet. Generators and templates are values until their texts are known.
+type setSpec struct {
+	GoTemplate        bool             `json:"goTemplate"`
+	GoTemplateOptions []string         `json:"goTemplateOptions"`
+	Generators        []map[string]any `json:"generators"`
+	Template          map[string]any   `json:"template"`
+	TemplatePatch     string           `json:"templatePatch"`
+}
+
+// run is the making of one ApplicationSet's Applications.
+type run struct {
+	*Generator
+	ctx   context.Context
+	spec  setSpec
+	bytes int
+}
+
+// Applications returns the Applications that an ApplicationSet gives, as objects. An error is a [*roots.Problem] or about reading
+// files.
+func (g *Generator) Applications(ctx context.Context, set map[string]any) ([]map[string]any, error) {
+	var of struct {
+		Metadata Metadata `json:"metadata"`
+		Spec     setSpec  `json:"spec"`
+	}
+	if err := convert(set, "", &of); err != nil {
+		return nil, err
+	}
+	for i, option := range of.Spec.GoTemplateOptions {
+		if !slices.Contains([]string{"missingkey=default", "missingkey=invalid", "missingkey=zero", "missingkey=error"}, option) {
+			return nil, problem(fmt.Sprintf("spec.goTemplateOptions[%d]", i), "use missingkey=error", "%.100q is no option of Go's templates", option)
+		}
+	}
+	r := &run{Generator: g, ctx: ctx, spec: of.Spec}
+	var out []map[string]any
+	names := map[string]bool{}
+	for i, raw := range of.Spec.Generators {
+		made, err := r.applications(fmt.Sprintf("spec.generators[%d]", i), raw)
+		if err != nil {
+			return nil, err
+		}
+		for _, app := range made {
+			metadata, _ := app["metadata"].(map[string]any)
+			name, _ := metadata["name"].(string)
+			if names[name] {
+				return nil, problem("spec.template.metadata.name", "use a parameter in it that differs", "two Applications get the name %q", name)
+			}
+			names[name] = true
+			metadata["namespace"] = of.Metadata.Namespace
+		}
+		if out = append(out, made...); len(out) > MaxApplications {
+			return nil, problem("spec.generators", "split the ApplicationSet", "they give more than %d Applications", MaxApplications)
+		}
+	}
+	return out, nil
+}
+
+// applications returns what one generator gives.
+func (r *run) applications(field string, raw map[string]any) ([]map[string]any, error) {
+	generated, err := r.generate(field, raw, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	template := r.spec.Template
+	if own, _ := generated.spec["template"].(map[string]any); own != nil {
+		template = merge(own, template, false)
+	}
+	jobs := make([]job, len(generated.sets))
+	patches := make([]job, len(generated.sets))
+	for i, params := range generated.sets {
+		jobs[i], patches[i] = job{template, params}, job{r.spec.TemplatePatch, params}
+	}
+	made, err := r.expand("spec.template", jobs)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := r.expand("spec.templatePatch", patches)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]map[string]any, len(made))
+	for i := range made {
+		if out[i], err = application(made[i], texts[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// application makes an Application of a template and the text of a patch.
+func application(template, patch any) (map[string]any, error) {
+	out, _ := template.(map[string]any)
+	spec, _ := out["spec"].(map[string]any)
+	project := spec["project"]
+	var change map[string]any
+	text, _ := patch.(string)
+	if err := yaml.Unmarshal([]byte(text), &change); err != nil {
+		return nil, problem("spec.templatePatch", "", "what it gives is not YAML of a part of an Application")
+	}
+	out = patched(out, change)
+	metadata, _ := out["metadata"].(map[string]any)
+	spec, _ = out["spec"].(map[string]any)
+	if metadata == nil || spec == nil {
+		return nil, problem("spec.template", "", "it has no metadata or no spec")
+	}
+	if project == nil {
+		delete(spec, "project")
+	} else {
+		spec["project"] = project // Argo CD takes none from a patch
+	}
+	out["apiVersion"], out["kind"] = APIVersion, ApplicationKind
+	return out, nil
+}
+
+// patched applies a strategic merge patch to a part of an Application, whose lists are replaced.
+func patched(value, patch map[string]any) map[string]any {
+	out := map[string]any{}
+	if patch["$patch"] != "replace" {
+		for key, have := range value {
+			out[key] = have
+		}
+	}
+	for key, change := range patch {
+		below, isMap := change.(map[string]any)
+		switch {
+		case key == "$patch":
+		case change == nil || isMap && below["$patch"] == "delete":
+			delete(out, key)
+		case isMap:
+			have, _ := out[key].(map[string]any)
+			out[key] = patched(have, below)
+		default:
+			out[key] = change
+		}
+	}
+	return out
+}

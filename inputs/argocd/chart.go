@@ -1,0 +1,96 @@
+package argocd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+)
+
+// remoteChart renders a chart that is fetched. A repository without a scheme is a registry.
+func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
+	source := chart.Source{URL: s.RepoURL, Name: s.Chart, Version: s.TargetRevision}
+	if s.isOCI() || !strings.Contains(s.RepoURL, "://") {
+		source.URL, source.Name = chart.Scheme+path.Join(strings.TrimPrefix(s.RepoURL, chart.Scheme), s.Chart), ""
+	}
+	if err := b.canRender(s); err != nil {
+		return nil, err
+	}
+	files, err := b.opts.Charts.Fetch(b.ctx, source)
+	if away, ok := errors.AsType[*chart.Error](err); ok {
+		return nil, problem(s.Field+".repoURL", "", "%s", away.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.render(s, files, inChart(files), func(string) manifest.Origin { return inResource{by: b.root.By} })
+}
+
+// chart renders a chart of a repository.
+func (b *build) chart(s *Source, in repository, folder string) ([]manifest.Built, error) {
+	if err := b.canRender(s); err != nil {
+		return nil, err
+	}
+	files, err := chart.Folder(b.files, folder)
+	if err != nil {
+		if b.ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, problem(s.Field+".path", "", "%s", err)
+	}
+	return b.render(s, files, inRepository("", in, path.Clean(s.Path)), func(template string) manifest.Origin {
+		return kustomize.InFile(b.opts.Open, path.Join(folder, template))
+	})
+}
+
+func (b *build) canRender(s *Source) error {
+	if b.opts.Charts == nil {
+		return refused(s.Field, "render the chart and commit the result", "charts are not rendered here")
+	}
+	return nil
+}
+
+// render renders a chart, and keeps the kinds that are read.
+func (b *build) render(s *Source, files []helm.File, own place, origin func(template string) manifest.Origin) ([]manifest.Built, error) {
+	r := &release{Source: s, env: newEnv(b.app, s), own: own, refs: b.refs}
+	if s.Helm != nil {
+		r.of = *s.Helm
+	}
+	release, err := r.make(b.app, files, b.opts.Charts.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := b.opts.Charts.Workers.Render(b.ctx, release)
+	name := cmp.Or(s.Chart, path.Base(s.Path))
+	if failed, ok := errors.AsType[*helm.Failure](err); ok {
+		return nil, problem(s.Field, "", "chart %s: %s", name, failed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	kept := helm.Keep(docs, b.app.Spec.Destination.Namespace, isRead)
+	for _, d := range kept.Random {
+		if d.Kind != "Secret" && d.Kind != "ConfigMap" {
+			return nil, problem(s.Field, "set the values that the chart makes up", "chart %s: %s: the %s depends on randomness or the time", name, d.Template, d.Kind)
+		}
+	}
+	out := make([]manifest.Built, len(kept.Documents))
+	for i, d := range kept.Documents {
+		out[i] = manifest.Built{Text: []byte(d.Text), Origin: origin(d.Template)}
+	}
+	return out, nil
+}
+
+// isRead reports whether objects of a kind are read, or followed.
+func isRead(apiVersion, kind string) bool {
+	return slices.Contains(manifest.Kinds(), kind) || follows(apiVersion, kind)
+}
+
+func index(i int) string { return fmt.Sprintf("[%d]", i) }

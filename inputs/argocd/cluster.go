@@ -1,0 +1,106 @@
+package argocd
+
+import (
+	"encoding/base64"
+	"maps"
+	"strings"
+
+	"github.com/agentry-dev/agentry/inputs/helm"
+)
+
+// Labels by which Argo CD knows the Secrets of clusters.
+const (
+	secretType  = "argocd.argoproj.io/secret-type"
+	clusterType = "cluster"
+)
+
+// Cluster is one that Argo CD knows: what its Secret says of it besides credentials, which are not read.
+type Cluster struct {
+	Name, Server, Project string
+	Labels, Annotations   map[string]string
+	// Secret is NAMESPACE/NAME of its Secret, and Encrypted says that nothing else is known.
+	Secret    string
+	Encrypted bool
+}
+
+// clusterKind is the kind of what is kept of a cluster's Secret: a value of our own, which holds no credential.
+const clusterKind = "Cluster"
+
+// IsCluster reports whether an object is the Secret of a cluster.
+func IsCluster(object map[string]any) bool {
+	metadata, _ := object["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	return (object["kind"] == "Secret" || object["kind"] == clusterKind) && labels[secretType] == clusterType
+}
+
+// ParseCluster reads the Secret of a cluster. It returns false if what it needs is encrypted or no text.
+func ParseCluster(secret map[string]any) (Cluster, bool) {
+	var of struct {
+		Metadata struct {
+			Labels      map[string]string `json:"labels"`
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if convert(secret, "", &of) != nil {
+		return Cluster{}, false
+	}
+	out := Cluster{Labels: of.Metadata.Labels, Annotations: of.Metadata.Annotations}
+	for key, into := range map[string]*string{"name": &out.Name, "server": &out.Server, "project": &out.Project} {
+		var ok bool
+		if *into, ok = value(secret, key); !ok {
+			return Cluster{}, false
+		}
+	}
+	return out, true
+}
+
+// encrypted begins a value that SOPS encrypted.
+const encrypted = "ENC["
+
+// value returns a value of a Secret, an empty one if there is none.
+func value(secret map[string]any, key string) (text string, ok bool) {
+	ok = true
+	if clear, _ := secret["stringData"].(map[string]any); clear[key] != nil {
+		text, ok = clear[key].(string)
+	} else if data, _ := secret["data"].(map[string]any); data[key] != nil {
+		encoded, _ := data[key].(string)
+		plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+		text, ok = string(plain), err == nil
+	}
+	return text, ok && !strings.HasPrefix(text, encrypted)
+}
+
+// withoutCredentials is what is kept of the Secret of a cluster.
+func withoutCredentials(secret map[string]any) map[string]any {
+	out := map[string]any{"apiVersion": APIVersion, "kind": clusterKind, "metadata": secret["metadata"]}
+	kept := map[string]any{}
+	for _, key := range []string{"name", "server", "project"} {
+		if text, ok := value(secret, key); ok {
+			kept[key] = text
+		} else {
+			kept[key] = encrypted
+		}
+	}
+	out["stringData"] = kept
+	return out
+}
+
+// params are what a generator gives for the cluster.
+func (c Cluster) params(goTemplate bool) map[string]any {
+	out := map[string]any{"name": c.Name, "nameNormalized": helm.Normalize(c.Name), "server": c.Server, "project": c.Project}
+	metadata := map[string]any{}
+	for name, of := range map[string]map[string]string{"labels": c.Labels, "annotations": c.Annotations} {
+		if len(of) > 0 {
+			metadata[name] = helm.Strings(maps.Clone(of))
+		}
+		for key, value := range of {
+			if !goTemplate {
+				out["metadata."+name+"."+key] = value
+			}
+		}
+	}
+	if goTemplate {
+		out["metadata"] = metadata
+	}
+	return out
+}

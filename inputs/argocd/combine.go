@@ -1,0 +1,119 @@
+package argocd
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+)
+
+// combination are the generators that another one combines.
+type combination struct {
+	Generators []map[string]any `json:"generators"`
+	MergeKeys  []string         `json:"mergeKeys"`
+}
+
+// child returns the sets of parameters of a generator that is combined with others.
+func (r *run) child(field string, c combination, i int, params map[string]any, nesting int) ([]map[string]any, error) {
+	made, err := r.generate(fmt.Sprintf("%s.generators[%d]", field, i), c.Generators[i], params, nesting+1)
+	return made.sets, err
+}
+
+// matrix gives each pair of sets. The second generator can be made with what the first one gives.
+func (r *run) matrix(field string, raw map[string]any, nesting int) ([]map[string]any, error) {
+	var spec combination
+	if err := convert(raw, field, &spec); err != nil {
+		return nil, err
+	}
+	if len(spec.Generators) != 2 {
+		return nil, problem(field+".generators", "", "a matrix needs two generators, and has %d", len(spec.Generators))
+	}
+	first, err := r.child(field, spec, 0, nil, nesting)
+	if err != nil {
+		return nil, err
+	}
+	var out []map[string]any
+	for _, a := range first {
+		second, err := r.child(field, spec, 1, a, nesting)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range second {
+			both := merge(b, a, true)
+			if !r.spec.GoTemplate {
+				if both, err = unitedTexts(field, a, b); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, both)
+		}
+		if len(out) > MaxApplications {
+			return nil, problem(field, "split the ApplicationSet", "it gives more than %d sets of parameters", MaxApplications)
+		}
+	}
+	return out, nil
+}
+
+// unitedTexts unites two sets whose values are texts. They must not contradict each other.
+func unitedTexts(field string, a, b map[string]any) (map[string]any, error) {
+	out := make(map[string]any, len(a)+len(b))
+	for _, set := range []map[string]any{a, b} {
+		for key, value := range set {
+			text := fmt.Sprint(value)
+			if have, found := out[key]; found && have != text {
+				return nil, problem(field, "use pathParamPrefix for one of them, or goTemplate", "both generators give %q, and different values for it", key)
+			}
+			out[key] = text
+		}
+	}
+	return out, nil
+}
+
+// merged gives the sets of the first generator, changed by those of others that have the same values for the merge keys.
+func (r *run) merged(field string, raw map[string]any, nesting int) ([]map[string]any, error) {
+	var spec combination
+	if err := convert(raw, field, &spec); err != nil {
+		return nil, err
+	}
+	if len(spec.Generators) < 2 || len(spec.MergeKeys) == 0 {
+		return nil, problem(field, "", "a merge needs two generators or more, and mergeKeys")
+	}
+	var out []map[string]any
+	place := map[string]int{} // in out, by the values of the merge keys
+	for i := range spec.Generators {
+		sets, err := r.child(field, spec, i, nil, nesting)
+		if err != nil {
+			return nil, err
+		}
+		seen := map[string]bool{}
+		for _, set := range sets {
+			key := keyOf(set, spec.MergeKeys)
+			if seen[key] {
+				return nil, problem(fmt.Sprintf("%s.generators[%d]", field, i), "use mergeKeys that differ", "two of its sets have the same values for mergeKeys")
+			}
+			seen[key] = true
+			at, found := place[key]
+			switch {
+			case i == 0:
+				place[key] = len(out)
+				out = append(out, set)
+			case !found:
+			case r.spec.GoTemplate:
+				out[at] = merge(out[at], set, true)
+			default:
+				out[at] = maps.Clone(out[at])
+				maps.Copy(out[at], set)
+			}
+		}
+	}
+	return out, nil
+}
+
+// keyOf are a set's values for some keys, as one text.
+func keyOf(set map[string]any, keys []string) string {
+	of := map[string]any{}
+	for _, key := range keys {
+		of[key] = set[key]
+	}
+	text, _ := json.Marshal(of) // it was decoded from YAML
+	return string(text)
+}

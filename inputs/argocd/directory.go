@@ -1,0 +1,81 @@
+package argocd
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+)
+
+// skipMarker is what a file says that Argo CD does not read.
+const skipMarker = "+argocd:skip-file-rendering"
+
+// directory reads the manifests of a folder as they are.
+func (b *build) directory(s *Source, folder string) ([]manifest.Built, error) {
+	of := DirectorySource{}
+	if s.Directory != nil {
+		of = *s.Directory
+	}
+	names, err := b.manifests(of, folder)
+	if err != nil {
+		return nil, read(s.Field+".path", err)
+	}
+	var out []manifest.Built
+	for _, name := range names {
+		text, err := b.files.ReadFile(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a link to nothing
+			continue
+		case err != nil:
+			return nil, read(s.Field+".path", err)
+		case bytes.Contains(text, []byte(skipMarker)):
+			continue
+		case strings.HasSuffix(name, ".jsonnet"):
+			return nil, refused(s.Field+".path", "commit what it makes, or exclude it by directory.exclude", "%s is Jsonnet, which is not evaluated", name)
+		}
+		out = append(out, documents(text, kustomize.InFile(b.opts.Open, name))...)
+	}
+	return out, nil
+}
+
+// manifests lists the files of a folder that can hold manifests.
+func (b *build) manifests(of DirectorySource, folder string) ([]string, error) {
+	include, exclude := pattern{true, true}.compile(of.Include), pattern{true, true}.compile(of.Exclude)
+	all, err := filesBelow(repository{b.files, "."}, folder, 0)
+	if !of.Recurse {
+		all, err = filesIn(repository{b.files, "."}, folder)
+	}
+	var out []string
+	for _, name := range all {
+		below := strings.TrimPrefix(strings.TrimPrefix(name, folder), "/")
+		switch {
+		case !strings.Contains(".yaml .yml .json .jsonnet", path.Ext(name)) || path.Ext(name) == "":
+		case of.Include != "" && (include == nil || !include.MatchString(below)):
+		case exclude != nil && exclude.MatchString(below) && of.Exclude != "":
+		default:
+			out = append(out, name)
+		}
+	}
+	return out, err
+}
+
+// separator begins a document, or ends one.
+var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r].*)?$`)
+
+// documents splits a text into its documents, each with the line that begins it.
+func documents(text []byte, origin manifest.Origin) []manifest.Built {
+	var out []manifest.Built
+	begin := 0
+	for _, at := range append(separator.FindAllIndex(text, -1), []int{len(text), len(text)}) {
+		if doc := text[begin:at[0]]; len(bytes.TrimSpace(doc)) > 0 {
+			out = append(out, manifest.Built{Text: doc, Origin: origin})
+		}
+		begin = at[0]
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package argocd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// Entries is the maker of a path that is named: of its files it gives the custom resources of Argo CD and the Secrets of
+// clusters. What else lies there is applied only if an Application says so. Kustomizations and charts are not looked into.
+type Entries struct{ Path string }
+
+var _ roots.Maker = Entries{}
+
+// Make implements [roots.Maker].
+func (e Entries) Make(_ context.Context, t *tree.Tree, _ roots.Root, opts roots.Options) ([]manifest.Built, error) {
+	names := []string{e.Path}
+	_, isDir, err := t.Resolve(e.Path)
+	if err == nil && isDir {
+		names, err = entriesBelow(t, e.Path, 0)
+	}
+	if err != nil {
+		return nil, e.explain(err)
+	}
+	var out []manifest.Built
+	for _, name := range names {
+		text, err := t.ReadFile(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, tree.ErrTooLarge) || errors.Is(err, tree.ErrOutside): // it is no manifest of Argo CD's
+			continue
+		case err != nil:
+			return nil, e.explain(err)
+		}
+		out = append(out, entriesOf(documents(text, kustomize.InFile(opts.Open, name)))...)
+	}
+	return out, nil
+}
+
+// explain makes a finding of a path that holds too much.
+func (e Entries) explain(err error) error {
+	if !errors.Is(err, tree.ErrTooMuch) {
+		return err
+	}
+	return &kustomize.Error{Diagnostic: diag.Diagnostic{Severity: diag.Error, Code: diag.BuildFailed, File: e.Path, Message: err.Error(), Hint: "name the folders with the Applications"}}
+}
+
+// entriesBelow lists the files below a folder that may hold manifests.
+func entriesBelow(t *tree.Tree, dir string, depth int) ([]string, error) {
+	const maxDepth = 64
+	entries, err := t.List(dir)
+	if err != nil || depth > maxDepth {
+		return nil, err
+	}
+	isBuilt := func(e tree.Entry) bool {
+		return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml"}, e.Name)
+	}
+	if slices.ContainsFunc(entries, isBuilt) {
+		return nil, nil
+	}
+	var out []string
+	for _, e := range entries {
+		name := path.Join(dir, e.Name)
+		switch {
+		case e.Name[0] == '.':
+		case e.IsDir:
+			below, err := entriesBelow(t, name, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, below...)
+		case manifest.IsManifestPath(e.Name):
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// entriesOf keeps the custom resources of Argo CD and the Secrets of clusters.
+func entriesOf(docs []manifest.Built) []manifest.Built {
+	var out []manifest.Built
+	for _, doc := range docs {
+		if !bytes.Contains(doc.Text, []byte(APIVersion)) && !bytes.Contains(doc.Text, []byte(secretType)) {
+			continue
+		}
+		var object map[string]any
+		if yaml.Unmarshal(doc.Text, &object) != nil {
+			out = append(out, doc) // it is reported when it is parsed
+			continue
+		}
+		apiVersion, _ := object["apiVersion"].(string)
+		kind, _ := object["kind"].(string)
+		if IsCluster(object) {
+			text, err := yaml.Marshal(withoutCredentials(object))
+			if err != nil {
+				continue // it was decoded from YAML
+			}
+			doc.Text = text
+		} else if !follows(apiVersion, kind) {
+			continue
+		}
+		out = append(out, doc)
+	}
+	return out
+}
+
+// Only is the maker of a root of which only the custom resources of Argo CD and the Secrets of clusters count.
+type Only struct{ Root roots.Root }
+
+var _ roots.Maker = Only{}
+
+// Make implements [roots.Maker].
+func (o Only) Make(ctx context.Context, t *tree.Tree, _ roots.Root, opts roots.Options) ([]manifest.Built, error) {
+	docs, err := o.Root.Build(ctx, t, opts)
+	if _, ok := errors.AsType[*kustomize.Error](err); ok && !mentions(t) {
+		return nil, nil // nobody says that it is applied
+	}
+	return entriesOf(docs), err
+}
+
+// mentions reports whether one of the files that were read is about custom resources of Argo CD.
+func mentions(t *tree.Tree) bool {
+	for _, text := range t.Texts() {
+		if bytes.Contains(text, []byte(APIVersion)) {
+			return true
+		}
+	}
+	return false
+}

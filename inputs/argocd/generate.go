@@ -1,0 +1,235 @@
+package argocd
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/inputs/helm"
+)
+
+// generated are the sets of parameters that a generator gives, and its own specification.
+type generated struct {
+	sets []map[string]any
+	spec map[string]any
+}
+
+// maxNesting is how deep generators that combine others may stand in each other.
+const maxNesting = 2
+
+// generate returns the sets of parameters of one entry of generators. Its texts are templates for the parameters of another
+// one that it is combined with.
+func (r *run) generate(field string, raw, params map[string]any, nesting int) (generated, error) {
+	kind, err := kindOf(field, raw)
+	if err != nil {
+		return generated{}, err
+	}
+	var selector *Selector
+	if raw["selector"] != nil {
+		selector = &Selector{}
+		if err := convert(raw["selector"], field+".selector", selector); err != nil {
+			return generated{}, err
+		}
+		if err := selector.check(field + ".selector"); err != nil {
+			return generated{}, err
+		}
+	}
+	if len(params) > 0 {
+		filled, err := r.expand(field, []job{{raw, params}})
+		if err != nil {
+			return generated{}, err
+		}
+		raw, _ = filled[0].(map[string]any)
+	}
+	spec, ok := raw[kind].(map[string]any)
+	if !ok && raw[kind] != nil {
+		return generated{}, problem(field+"."+kind, "compare it with Argo CD's reference", "has a value of the wrong type")
+	}
+	sets, err := r.ofKind(field+"."+kind, kind, spec, nesting)
+	if err != nil {
+		return generated{}, err
+	}
+	if selector != nil {
+		sets = slices.DeleteFunc(sets, func(set map[string]any) bool {
+			labels := map[string]string{}
+			flatten(set, "", labels)
+			return !selector.matches(labels)
+		})
+	}
+	if len(sets) > MaxApplications {
+		return generated{}, problem(field, "split the ApplicationSet", "it gives more than %d sets of parameters", MaxApplications)
+	}
+	return generated{sets, spec}, nil
+}
+
+// kindOf returns which generator an entry is.
+func kindOf(field string, raw map[string]any) (string, error) {
+	var kinds []string
+	for name := range raw {
+		if name != "selector" {
+			kinds = append(kinds, name)
+		}
+	}
+	slices.Sort(kinds)
+	switch {
+	case len(kinds) == 0:
+		return "", problem(field, "", "it names no generator")
+	case len(kinds) > 1:
+		return "", problem(field, "write each as an entry of its own", "it names several generators: %s", strings.Join(kinds, ", "))
+	}
+	return kinds[0], nil
+}
+
+// ofKind returns the sets of parameters of a generator.
+func (r *run) ofKind(field, kind string, spec map[string]any, nesting int) ([]map[string]any, error) {
+	combines := kind == "matrix" || kind == "merge"
+	if combines && nesting == maxNesting {
+		return nil, problem(field, "", "matrix and merge can stand in each other only once")
+	}
+	switch kind {
+	case "list":
+		return r.list(field, spec)
+	case "clusters":
+		return r.clusters(field, spec)
+	case "git":
+		return r.git(field, spec)
+	case "matrix":
+		return r.matrix(field, spec, nesting)
+	case "merge":
+		return r.merged(field, spec, nesting)
+	case "scmProvider", "pullRequest", "clusterDecisionResource", "plugin":
+		return nil, refused(field, "commit the Applications that it gives, or use a list, files or folders of Git, or clusters",
+			"the generator %s asks a service, and agentry reads only what is in Git", kind)
+	}
+	return nil, problem(field, "use list, clusters, git, matrix or merge", "there is no such generator")
+}
+
+// list gives the sets that stand in it.
+func (r *run) list(field string, raw map[string]any) ([]map[string]any, error) {
+	var spec struct {
+		Elements     []map[string]any `json:"elements"`
+		ElementsYAML string           `json:"elementsYaml"`
+	}
+	if err := convert(raw, field, &spec); err != nil {
+		return nil, err
+	}
+	var out []map[string]any
+	for i, element := range spec.Elements {
+		if r.spec.GoTemplate {
+			out = append(out, element)
+			continue
+		}
+		set, err := plain(fmt.Sprintf("%s.elements[%d]", field, i), element)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, set)
+	}
+	var more []map[string]any
+	if err := yaml.Unmarshal([]byte(spec.ElementsYAML), &more); err != nil {
+		return nil, problem(field+".elementsYaml", "", "is no list of maps in YAML")
+	}
+	return append(out, more...), nil
+}
+
+// plain gives an element's values the names that templates without goTemplate have for them.
+func plain(field string, element map[string]any) (map[string]any, error) {
+	set := map[string]any{}
+	for key, value := range element {
+		values, isMap := value.(map[string]any)
+		if key != "values" || !isMap {
+			values = map[string]any{key: value}
+		}
+		for name, value := range values {
+			text, ok := value.(string)
+			if !ok {
+				return nil, problem(field+"."+key, "put it in quotes, or set goTemplate", "without goTemplate, values are texts")
+			}
+			if key == "values" && isMap {
+				name = "values." + name
+			}
+			set[name] = text
+		}
+	}
+	return set, nil
+}
+
+// clusters gives a set for each cluster that Argo CD knows. Its own has no labels, and is left out if some are asked for.
+func (r *run) clusters(field string, raw map[string]any) ([]map[string]any, error) {
+	var spec struct {
+		Selector Selector          `json:"selector"`
+		Values   map[string]string `json:"values"`
+		FlatList bool              `json:"flatList"`
+	}
+	if err := convert(raw, field, &spec); err != nil {
+		return nil, err
+	}
+	if err := spec.Selector.check(field + ".selector"); err != nil {
+		return nil, err
+	}
+	const declare = "declare the clusters in the inputs: Secrets with name and server in clear and the labels, without config"
+	if len(r.Clusters) == 0 && !spec.Selector.isEmpty() {
+		return nil, refused(field, declare, "no Secret of a cluster is in the inputs")
+	}
+	if i := slices.IndexFunc(r.Clusters, func(c Cluster) bool { return c.Encrypted }); i >= 0 {
+		return nil, refused(field, declare, "Secret %s, of a cluster, is encrypted", r.Clusters[i].Secret)
+	}
+	own := func(c Cluster) bool { return c.Server == InCluster }
+	var out []map[string]any
+	if spec.Selector.isEmpty() && !slices.ContainsFunc(r.Clusters, own) {
+		out = append(out, map[string]any{"name": InClusterName, "nameNormalized": InClusterName, "server": InCluster, "project": ""})
+	}
+	for _, c := range slices.SortedFunc(slices.Values(r.Clusters), func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) }) {
+		if spec.Selector.matches(c.Labels) {
+			out = append(out, c.params(r.spec.GoTemplate))
+		}
+	}
+	if err := r.values(field, spec.Values, out); err != nil {
+		return nil, err
+	}
+	if spec.FlatList {
+		all := make([]any, len(out))
+		for i := range out {
+			all[i] = out[i]
+		}
+		return []map[string]any{{"clusters": all}}, nil
+	}
+	return out, nil
+}
+
+// values adds a generator's own values to its sets, by which they may be templates.
+func (r *run) values(field string, values map[string]string, sets []map[string]any) error {
+	if len(values) == 0 {
+		return nil
+	}
+	of := map[string]any{}
+	for key, value := range values {
+		of[key] = value
+	}
+	jobs := make([]job, len(sets))
+	for i, set := range sets {
+		jobs[i] = job{of, set}
+	}
+	filled, err := r.expand(field+".values", jobs)
+	if err != nil {
+		return err
+	}
+	for i, set := range sets {
+		made, _ := filled[i].(map[string]any)
+		texts := helm.Strings{}
+		for _, key := range slices.Sorted(maps.Keys(made)) {
+			texts[key], _ = made[key].(string)
+			if !r.spec.GoTemplate {
+				set["values."+key] = made[key]
+			}
+		}
+		if r.spec.GoTemplate {
+			set["values"] = texts
+		}
+	}
+	return nil
+}

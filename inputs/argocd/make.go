@@ -1,0 +1,188 @@
+package argocd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// made is an Application as the maker of a root.
+type made struct {
+	Application
+	Repositories roots.Repositories
+}
+
+var _ roots.Maker = made{}
+
+// build is the making of one Application.
+type build struct {
+	ctx   context.Context
+	app   *Application
+	root  roots.Root
+	opts  roots.Options
+	files *tree.Tree
+	known roots.Repositories
+	refs  map[string]repository
+}
+
+// Make implements [roots.Maker]: the objects of all sources. Of those that several give, the last one counts.
+func (m made) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built, error) {
+	b := &build{ctx, &m.Application, r, opts, t, m.Repositories, map[string]repository{}}
+	for _, s := range m.Spec.Sources {
+		if s.Ref == "" {
+			continue
+		}
+		top, err := find(b.known, s.Field+".repoURL", s.RepoURL)
+		if err != nil {
+			return nil, err
+		}
+		b.refs["$"+s.Ref] = repository{t, top}
+	}
+	var out []manifest.Built
+	for i := range m.Spec.Sources {
+		s := &m.Spec.Sources[i]
+		if s.IsReference() {
+			continue
+		}
+		docs, err := b.source(s)
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, docs...); len(out) > kustomize.MaxObjects {
+			return nil, problem(s.Field, "split the Application", "it gives more than %d objects", kustomize.MaxObjects)
+		}
+	}
+	return b.last(out), nil
+}
+
+// source makes what one source gives.
+func (b *build) source(s *Source) ([]manifest.Built, error) {
+	if s.Chart != "" || s.isOCI() {
+		return b.remoteChart(s)
+	}
+	top, err := find(b.known, s.Field+".repoURL", s.RepoURL)
+	if err != nil {
+		return nil, err
+	}
+	in := repository{b.files, top}
+	folder, isDir, err := in.Resolve(s.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, tree.ErrOutside) || err == nil && !isDir:
+		return nil, problem(s.Field+".path", "correct it", "the folder %.200s is not in the repository", s.Path)
+	case err != nil:
+		return nil, read(s.Field+".path", err)
+	}
+	if s, err = b.overridden(s, folder); err != nil {
+		return nil, err
+	}
+	kind, err := b.kindOf(s, folder)
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == kustomization:
+		return b.kustomization(s, folder)
+	case kind == chartFolder:
+		return b.chart(s, in, folder)
+	}
+	return b.directory(s, folder)
+}
+
+// Kinds of folders.
+const (
+	kustomization = "kustomization"
+	chartFolder   = "chart"
+	directory     = "directory"
+)
+
+// kindOf returns what a source's folder is: what the Application says, or what is in it.
+func (b *build) kindOf(s *Source, folder string) (string, error) {
+	switch {
+	case s.Helm != nil:
+		return chartFolder, nil
+	case s.Kustomize != nil:
+		return kustomization, nil
+	case s.Directory != nil && (s.Directory.Recurse || s.Directory.Include+s.Directory.Exclude != ""):
+		return directory, nil
+	}
+	name, err := kustomize.Find(b.files, folder)
+	if err != nil || name != "" {
+		return kustomization, err
+	}
+	_, isDir, err := b.files.Resolve(path.Join(folder, "Chart.yaml"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && isDir:
+		return directory, nil
+	case err != nil:
+		return "", read(s.Field+".path", err)
+	}
+	return chartFolder, nil
+}
+
+// overridden is a source with what the files .argocd-source.yaml and .argocd-source-NAME.yaml in its folder change.
+func (b *build) overridden(s *Source, folder string) (*Source, error) {
+	out := *s
+	for _, name := range []string{".argocd-source.yaml", ".argocd-source-" + b.app.Metadata.Name + ".yaml"} {
+		text, err := b.files.ReadFile(path.Join(folder, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var change, have map[string]any
+		if err != nil {
+			return nil, read(s.Field+".path", err)
+		}
+		if err := errors.Join(yaml.Unmarshal(text, &change), convert(out, "", &have)); err != nil {
+			return nil, problem(s.Field+".path", "", "%s holds no part of a source", path.Join(folder, name))
+		}
+		changed := Source{}
+		if err := convert(patched(have, change), s.Field, &changed); err != nil {
+			return nil, problem(s.Field+".path", "compare it with Argo CD's reference", "%s: a field has a value of the wrong type", path.Join(folder, name))
+		}
+		changed.RepoURL, changed.Path, changed.TargetRevision, changed.Chart, changed.Field = s.RepoURL, s.Path, s.TargetRevision, s.Chart, s.Field
+		out = changed
+	}
+	return &out, out.check()
+}
+
+// last leaves out hooks, which Argo CD applies only for a while, and objects that a later source gives again.
+func (b *build) last(docs []manifest.Built) []manifest.Built {
+	several := len(b.app.Spec.Sources)-len(b.refs) > 1
+	kept := make([]bool, len(docs))
+	seen := map[string]bool{}
+	for i, doc := range slices.Backward(docs) {
+		kept[i] = true
+		if !several && !bytes.Contains(doc.Text, []byte("hook")) {
+			continue
+		}
+		var head struct {
+			APIVersion, Kind string
+			Metadata         struct {
+				Namespace, Name string
+				Annotations     map[string]string
+			}
+		}
+		if yaml.Unmarshal(doc.Text, &head) != nil || head.Metadata.Name == "" {
+			continue // it is reported when it is parsed
+		}
+		id := head.Kind + "/" + cmp.Or(head.Metadata.Namespace, b.app.Spec.Destination.Namespace) + "/" + head.Metadata.Name
+		kept[i] = !seen[id] && head.Metadata.Annotations["argocd.argoproj.io/hook"]+head.Metadata.Annotations["helm.sh/hook"] == ""
+		seen[id] = several
+	}
+	var out []manifest.Built
+	for i, doc := range docs {
+		if kept[i] {
+			out = append(out, doc)
+		}
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package argocd
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// repository is a Git repository: the files below a folder. Names are relative to it.
+type repository struct {
+	files *tree.Tree
+	top   string
+}
+
+// find finds the repository of a URL.
+func find(known roots.Repositories, field, url string) (top string, err error) {
+	id := hostAndPath(url)
+	if top, found := known.Find(id, url); found {
+		return top, nil
+	}
+	if known.URL == "" {
+		return "", refused(field, "set the remote origin of the Git repository", "nothing says that %.200s is this repository", id)
+	}
+	return "", refused(field, "put a copy of what it has into this repository: no other one is read", "%.200s is another repository", id)
+}
+
+// hostAndPath is the host and path of a URL, without credentials.
+func hostAndPath(url string) string {
+	_, id, isURL := strings.Cut(url, "://")
+	if !isURL {
+		id = strings.Replace(url, ":", "/", 1) // HOST:PATH
+	}
+	host, rest, _ := strings.Cut(id, "/")
+	id = host[strings.LastIndex(host, "@")+1:] + "/" + rest
+	return strings.TrimSuffix(strings.TrimSuffix(id, "/"), ".git")
+}
+
+// in returns the name of a file among all files. It leaves the repository through no "..".
+func (r repository) in(name string) (string, error) {
+	if clean := path.Clean(name); clean == ".." || strings.HasPrefix(clean, "../") {
+		return "", fmt.Errorf("%s %w", name, tree.ErrOutside)
+	}
+	return path.Join(r.top, name), nil
+}
+
+// Resolve is that of [tree.Tree].
+func (r repository) Resolve(name string) (real string, isDir bool, err error) {
+	if name, err = r.in(name); err != nil {
+		return "", false, err
+	}
+	return r.files.Resolve(name)
+}
+
+// ReadFile is that of [tree.Tree].
+func (r repository) ReadFile(name string) ([]byte, error) {
+	name, err := r.in(name)
+	if err != nil {
+		return nil, err
+	}
+	return r.files.ReadFile(name)
+}
+
+// List is that of [tree.Tree].
+func (r repository) List(name string) ([]tree.Entry, error) {
+	name, err := r.in(name)
+	if err != nil {
+		return nil, err
+	}
+	return r.files.List(name)
+}

@@ -1,0 +1,254 @@
+package argocd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+const (
+	// maxRoots limits the Applications and ApplicationSets that are followed.
+	maxRoots = 10_000
+	// maxRounds limits how far Applications lead from one to the next.
+	maxRounds = 32
+	// maxPasses limits the walks that find more clusters.
+	maxPasses = 5
+	// ownNamespace is that of Applications that name none.
+	ownNamespace = "argocd"
+)
+
+// Walker follows Applications and ApplicationSets from the roots of the paths that are named.
+type Walker struct {
+	Repositories roots.Repositories
+	// Cluster is the name or the address of the cluster whose Applications are built; empty: of all. Those of Argo CD's own
+	// cluster are followed in any case, because they give Applications.
+	Cluster string
+}
+
+// Follows reports whether a walk looks at objects of a kind.
+func Follows(apiVersion, kind string) bool {
+	return follows(apiVersion, kind) || apiVersion == APIVersion && kind == clusterKind || apiVersion == "v1" && kind == "Secret"
+}
+
+func follows(apiVersion, kind string) bool {
+	return apiVersion == APIVersion && (kind == ApplicationKind || kind == ApplicationSetKind)
+}
+
+// Walk implements [roots.Walk]. Each Application and ApplicationSet is a root. ApplicationSets depend on the clusters that
+// are known, so the walk is repeated until it finds no more of them.
+func (w Walker) Walk(_ context.Context, paths []roots.Root, look roots.Look) ([]roots.Root, error) {
+	seen := map[string][]roots.Object{} // by digests of roots
+	var clusters []Cluster
+	for pass := 0; ; pass++ {
+		r := &walk{Walker: w, look: look, seen: seen, clusters: clusters, found: map[string]Cluster{}, known: map[string]any{}}
+		if err := r.follow(paths); err != nil {
+			return nil, err
+		}
+		before := clusters
+		if clusters = slices.Collect(r.sortedClusters); pass == maxPasses || reflect.DeepEqual(clusters, before) {
+			r.oneCluster()
+			slices.SortFunc(r.roots, func(a, b roots.Root) int { return cmp.Compare(a.Name, b.Name) })
+			return r.roots, nil
+		}
+	}
+}
+
+// walk is one walk with the clusters that are known before.
+type walk struct {
+	Walker
+	look     roots.Look
+	seen     map[string][]roots.Object
+	clusters []Cluster
+	found    map[string]Cluster // by the names of Secrets
+	known    map[string]any     // specifications of Applications and ApplicationSets, by kind/namespace/name
+	roots    []roots.Root
+}
+
+func (r *walk) sortedClusters(yield func(Cluster) bool) {
+	for _, name := range slices.Sorted(maps.Keys(r.found)) {
+		if !yield(r.found[name]) {
+			return
+		}
+	}
+}
+
+// follow builds roots, then those that they ask for.
+func (r *walk) follow(next []roots.Root) error {
+	for round := 0; len(next) > 0; round++ {
+		r.roots = append(r.roots, next...)
+		var unknown []roots.Root
+		for _, root := range next {
+			if _, found := r.seen[root.Digest()]; !found {
+				unknown = append(unknown, root)
+			}
+		}
+		given, err := r.look(unknown...)
+		if err != nil {
+			return err
+		}
+		for i, root := range unknown {
+			r.seen[root.Digest()] = given[i]
+		}
+		var more []roots.Root
+		for _, root := range next {
+			for _, o := range r.seen[root.Digest()] {
+				o.Namespace = cmp.Or(o.Namespace, root.Namespace, ownNamespace)
+				if asked, isNew := r.asked(o); isNew {
+					more = append(more, asked)
+				}
+			}
+		}
+		if round == maxRounds || len(r.roots)+len(more) > maxRoots {
+			for i := range more {
+				more[i].Problem = &roots.Problem{Code: diag.BuildRefused, Message: "Applications lead on from one to the next without an end", Hint: "name a path with less of them"}
+			}
+			r.roots = append(r.roots, more[:min(len(more), 1)]...)
+			return nil
+		}
+		next = more
+	}
+	return nil
+}
+
+// asked returns the root that an object asks for. The same one is no new one.
+func (r *walk) asked(o roots.Object) (root roots.Root, isNew bool) {
+	if IsCluster(o.Value) {
+		c, ok := ParseCluster(o.Value)
+		c.Secret = o.Namespace + "/" + o.Name
+		c.Encrypted = !ok
+		r.found[c.Secret] = c
+		return roots.Root{}, false
+	}
+	if !follows(o.APIVersion, o.Kind) {
+		return roots.Root{}, false
+	}
+	by := &roots.By{Object: o.Object, Built: o.Built}
+	root = roots.Root{Name: by.Name(), By: by}
+	id := o.Kind + "/" + o.Namespace + "/" + o.Name
+	switch before, found := r.known[id]; {
+	case found && reflect.DeepEqual(before, o.Value["spec"]):
+		return root, false
+	case found:
+		root.Name += " again"
+		root.Problem = &roots.Problem{Code: diag.BuildFailed, Field: "metadata.name", Message: "there is another one with this name", Hint: "remove or rename one of them, or name the path of one cluster"}
+		return root, true
+	}
+	r.known[id] = o.Value["spec"]
+	if o.Kind == ApplicationSetKind {
+		root.Make = madeSet{o.Value, r.clusters, r.Repositories}
+		return root, true
+	}
+	app, err := ParseApplication(o.Value)
+	if err != nil {
+		root.Problem, _ = err.(*roots.Problem)
+		return root, true
+	}
+	root.Namespace = app.Spec.Destination.Namespace
+	root.Make = made{*app, r.Repositories}
+	switch {
+	case r.isWanted(app.Spec.Destination):
+		return root, true
+	case r.is(app.Spec.Destination, InClusterName):
+		root.Make = Only{root}
+		return root, true
+	}
+	return root, false
+}
+
+// isWanted reports whether Applications for a destination are built.
+func (r *walk) isWanted(d Destination) bool { return r.Cluster == "" || r.is(d, r.Cluster) }
+
+// is reports whether a destination is a cluster, by its name or address.
+func (r *walk) is(d Destination, cluster string) bool {
+	names := []string{d.Name, d.Server}
+	for _, c := range append(r.clusters, Cluster{Name: InClusterName, Server: InCluster}) {
+		if d.Name == c.Name && d.Name != "" || d.Server == c.Server && d.Server != "" {
+			names = append(names, c.Name, c.Server)
+		}
+	}
+	return slices.Contains(names, cluster)
+}
+
+// oneCluster refuses Applications for several clusters, whose objects must not be mixed: none is built before somebody says
+// which is meant. Those that give Applications are not meant.
+func (r *walk) oneCluster() {
+	var leaves []int
+	var clusters []string
+	for i, root := range r.roots {
+		app, ok := root.Make.(made)
+		if !ok || slices.ContainsFunc(r.seen[root.Digest()], func(o roots.Object) bool { return follows(o.APIVersion, o.Kind) }) {
+			continue
+		}
+		leaves = append(leaves, i)
+		d := app.Spec.Destination
+		if !slices.ContainsFunc(clusters, func(name string) bool { return r.is(d, name) }) {
+			clusters = append(clusters, d.String())
+		}
+	}
+	if len(clusters) < 2 {
+		return
+	}
+	slices.Sort(clusters)
+	for _, i := range leaves {
+		r.roots[i].Problem = &roots.Problem{Code: diag.BuildRefused, Field: "spec.destination",
+			Message: "there are Applications for several clusters: " + strings.Join(clusters, ", "),
+			Hint:    "say which one is meant: cluster.name in the pipeline file, or --cluster"}
+	}
+}
+
+// madeSet is an ApplicationSet as the maker of a root, which gives Applications.
+type madeSet struct {
+	Set          map[string]any
+	Clusters     []Cluster
+	Repositories roots.Repositories
+}
+
+var _ roots.Maker = madeSet{}
+
+// Make implements [roots.Maker].
+func (m madeSet) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built, error) {
+	g := &Generator{Repositories: m.Repositories, Files: t, Clusters: m.Clusters}
+	if opts.Charts != nil {
+		g.Execute = opts.Charts.Workers.Execute
+	}
+	apps, err := g.Applications(ctx, m.Set)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]manifest.Built, len(apps))
+	for i, app := range apps {
+		text, err := yaml.Marshal(app)
+		if err != nil {
+			return nil, fmt.Errorf("write an Application: %w", err)
+		}
+		out[i] = manifest.Built{Text: text, Origin: inResource{r.By, "spec.template"}}
+	}
+	return out, nil
+}
+
+// inResource is the origin of an object that a custom resource gives: the resource as a whole, or a field of its template.
+type inResource struct {
+	by       *roots.By
+	template string
+}
+
+var _ manifest.Origin = inResource{}
+
+// Find implements [manifest.Origin].
+func (o inResource) Find(_, path string) (file string, line, column int) {
+	if path == "" || o.template == "" {
+		return o.by.Find("")
+	}
+	return o.by.Find(o.template + "." + path)
+}

@@ -1,0 +1,107 @@
+package chart
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Has reports whether a pinned chart was fetched before.
+func (s *Store) Has(of Request, pin Pin) bool {
+	_, err := os.Stat(s.file(of, pin))
+	return err == nil
+}
+
+// kept returns the archive of a pin if the cache has it, and notes that it is used.
+func (s *Store) kept(of Request, pin Pin) ([]byte, bool) {
+	name := s.file(of, pin)
+	archive, err := os.ReadFile(name)
+	if err != nil {
+		return nil, false
+	}
+	if digestOf(archive) != pin.Digest {
+		_ = os.Remove(name) // damaged: it is fetched again
+		return nil, false
+	}
+	now := time.Now()
+	_ = os.Chtimes(name, now, now) // at worst it goes early, and is fetched again
+	return archive, true
+}
+
+// keep writes an archive into the cache. Others can do so at the same time: the content is the same.
+func (s *Store) keep(of Request, pin Pin, archive []byte) error {
+	if err := s.write(s.file(of, pin), archive); err != nil {
+		return fmt.Errorf("keep the chart: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) write(name string, archive []byte) error {
+	if err := os.MkdirAll(s.opts.Folder, 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(s.opts.Folder, temporary)
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(archive)
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return s.prune(name)
+}
+
+const (
+	suffix    = ".tgz"
+	temporary = "tmp_"
+	// forsaken is the age of a temporary file whose writer is gone.
+	forsaken = time.Hour
+)
+
+// file is where an archive is kept. Who cannot fetch a chart does not find it there either: the name depends on the
+// credential.
+func (s *Store) file(of Request, pin Pin) string {
+	const digits = 16
+	whose := strings.TrimPrefix(digestOf([]byte(strings.Join([]string{of.URL, of.Name, of.Username, of.Password}, "\n"))), algorithm)
+	return filepath.Join(s.opts.Folder, whose[:digits]+"-"+strings.TrimPrefix(pin.Digest, algorithm)+suffix)
+}
+
+// prune removes what was used least recently, until the cache is small enough, but not the file that was just written.
+// Other processes may do the same, or read a file that goes: they have it open, or fetch it again.
+func (s *Store) prune(latest string) error {
+	entries, err := os.ReadDir(s.opts.Folder)
+	if err != nil {
+		return err
+	}
+	var files []fs.FileInfo
+	total := int64(0)
+	for _, e := range entries {
+		info, err := e.Info()
+		switch isTemporary := strings.HasPrefix(e.Name(), temporary); {
+		case err != nil, !info.Mode().IsRegular(), isTemporary && time.Since(info.ModTime()) < forsaken:
+			continue // another process removed it, or it is not ours to remove
+		case isTemporary || strings.HasSuffix(e.Name(), suffix):
+			files, total = append(files, info), total+info.Size()
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, f := range files {
+		name := filepath.Join(s.opts.Folder, f.Name())
+		if total <= s.opts.MaxBytes && !strings.HasPrefix(f.Name(), temporary) || name == latest {
+			continue
+		}
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		total -= f.Size()
+	}
+	return nil
+}

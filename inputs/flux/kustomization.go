@@ -1,0 +1,177 @@
+package flux
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/roots"
+)
+
+// kustomizationGroup is the API group of Flux's Kustomizations.
+const kustomizationGroup = "kustomize.toolkit.fluxcd.io"
+
+// kustomizationSpec is the specification of a Kustomization, as far as it decides what is applied.
+type kustomizationSpec struct {
+	Suspend                 bool            `json:"suspend"`
+	Path                    string          `json:"path"`
+	SourceRef               ObjectRef       `json:"sourceRef"`
+	KubeConfig              json.RawMessage `json:"kubeConfig"`
+	TargetNamespace         string          `json:"targetNamespace"`
+	NamePrefix              string          `json:"namePrefix"`
+	NameSuffix              string          `json:"nameSuffix"`
+	Patches                 []types.Patch   `json:"patches"`
+	Components              []string        `json:"components"`
+	IgnoreMissingComponents bool            `json:"ignoreMissingComponents"`
+	Images                  []types.Image   `json:"images"`
+	CommonMetadata          struct {
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+	} `json:"commonMetadata"`
+	PostBuild *postBuild `json:"postBuild"`
+
+	// These are in v1beta2 only.
+	PatchesStrategicMerge []json.RawMessage `json:"patchesStrategicMerge"`
+	PatchesJSON6902       []struct {
+		Patch  json.RawMessage `json:"patch"`
+		Target *types.Selector `json:"target"`
+	} `json:"patchesJson6902"`
+}
+
+type postBuild struct {
+	Substitute         map[string]string `json:"substitute"`
+	SubstituteFrom     []substituteRef   `json:"substituteFrom"`
+	SubstituteStrategy string            `json:"substituteStrategy"`
+}
+
+type substituteRef struct {
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+	Optional bool   `json:"optional"`
+}
+
+// kustomization is a Kustomization that a walk found.
+type kustomization struct {
+	roots.Object
+	spec kustomizationSpec
+	name string // of its root, if it takes the place of another one
+}
+
+// parseKustomization reads a Kustomization.
+func parseKustomization(o roots.Object) (*kustomization, error) {
+	k := &kustomization{Object: o}
+	var object struct {
+		Spec *kustomizationSpec `json:"spec"`
+	}
+	object.Spec = &k.spec
+	if err := yaml.Unmarshal(o.Text, &object); err != nil { // which can quote a value
+		return k, problem("spec", "compare it with Flux's reference of Kustomization", "a field has a value of the wrong type")
+	}
+	return k, nil
+}
+
+// root is what the Kustomization builds: its folder is in the repository that is mounted at top.
+func (k *kustomization) root(top string, variables *roots.Variables) roots.Root {
+	r := k.rootBy()
+	r.Folder = path.Join(top, path.Join("/", k.spec.Path)[1:])
+	r.Generate = &kustomize.Generate{}
+	s := k.spec
+	for _, p := range s.PatchesStrategicMerge {
+		s.Patches = append(s.Patches, types.Patch{Patch: string(p)})
+	}
+	for _, p := range s.PatchesJSON6902 {
+		s.Patches = append(s.Patches, types.Patch{Patch: string(p.Patch), Target: p.Target})
+	}
+	r.Change = kustomize.Change{IgnoreMissing: s.IgnoreMissingComponents, Kustomization: types.Kustomization{
+		Namespace: s.TargetNamespace, NamePrefix: s.NamePrefix, NameSuffix: s.NameSuffix,
+		Patches: s.Patches, Components: s.Components, Images: s.Images,
+	}}
+	r.Labels, r.Annotations = s.CommonMetadata.Labels, s.CommonMetadata.Annotations
+	r.Variables = variables
+	return r
+}
+
+// rootBy is a root that the Kustomization asks for, without anything to build.
+func (k *kustomization) rootBy() roots.Root {
+	by := &roots.By{Object: k.Object.Object, Built: k.Built, Prefix: "spec.", Fields: map[string]string{"namespace": "targetNamespace"}}
+	return roots.Root{Name: cmp.Or(k.name, by.Name()), By: by}
+}
+
+// refused is a root that cannot be built, by what is wrong with its custom resource.
+func refused(r roots.Root, p *Problem) roots.Root {
+	return roots.Root{Name: r.Name, By: r.By, Problem: &roots.Problem{Code: diag.BuildRefused, Field: p.Field, Message: p.Reason, Hint: p.Hint}}
+}
+
+// variableName is what Flux demands of the names of variables.
+var variableName = regexp.MustCompile(`^[_[:alpha:]][_[:alpha:][:digit:]]*$`)
+
+// variables are those of spec.postBuild: nil if nothing is substituted.
+func (k *kustomization) variables(objects Objects) (*roots.Variables, error) {
+	if k.spec.PostBuild == nil {
+		return nil, nil
+	}
+	var all roots.Variables
+	for i, ref := range k.spec.PostBuild.SubstituteFrom {
+		field := "spec.postBuild.substituteFrom" + index(i)
+		object := objects(ref.Kind, k.namespace(), ref.Name)
+		switch {
+		case ref.Kind != "ConfigMap" && ref.Kind != "Secret":
+			return nil, problem(field+".kind", "use ConfigMap or Secret", "%q holds no variables", ref.Kind)
+		case object == nil && ref.Optional:
+			continue
+		case object == nil:
+			return nil, problem(field, "add it to the inputs, or set optional: true", "%s %s/%s is not in the inputs", ref.Kind, k.namespace(), ref.Name)
+		}
+		values := map[string]string{}
+		for _, part := range []string{"data", "stringData"} {
+			data, _ := object[part].(map[string]any)
+			for name := range data {
+				values[name], _ = dataOf(object, name)
+				if object["sops"] != nil {
+					values[name] = "${" + name + "}" // nobody knows it here
+				}
+			}
+		}
+		all = all.Over(oneLine(values), ref.Kind == "Secret" && object["sops"] == nil)
+	}
+	all = all.Over(oneLine(k.spec.PostBuild.Substitute), false)
+	for _, name := range slices.Sorted(maps.Keys(all.Values)) {
+		if !variableName.MatchString(name) {
+			return nil, problem("spec.postBuild", "use letters, digits and _ only", "%q is no name of a variable", name)
+		}
+	}
+	if len(all.Values) == 0 && k.spec.PostBuild.SubstituteStrategy != "Always" {
+		return nil, nil
+	}
+	return &all, nil
+}
+
+// oneLine takes line breaks out of values, as Flux does.
+func oneLine(values map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, value := range values {
+		out[name] = strings.ReplaceAll(value, "\n", "")
+	}
+	return out
+}
+
+// waitsFor reports whether an object is missing that could still be found: one that must be there or, if all is set, any.
+func (k *kustomization) waitsFor(objects Objects, all bool) bool {
+	if k.spec.PostBuild == nil {
+		return false
+	}
+	return slices.ContainsFunc(k.spec.PostBuild.SubstituteFrom, func(ref substituteRef) bool {
+		return (all || !ref.Optional) && objects(ref.Kind, k.namespace(), ref.Name) == nil
+	})
+}
+
+func (k *kustomization) namespace() string { return namespaceOr(k.Namespace) }

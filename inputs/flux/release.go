@@ -1,0 +1,193 @@
+package flux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// Release makes what a HelmRelease gives.
+type Release struct {
+	// Objects are those that it refers to, by kind/namespace/name.
+	Objects map[string]map[string]any
+	// Top is the folder that is the top of the repository with the chart, if the chart is in one.
+	Top string
+}
+
+var _ roots.Maker = Release{}
+
+// release is the root that a HelmRelease asks for; there is none if it is suspended, or for another cluster.
+func (r *run) release(o roots.Object) (root roots.Root, found bool) {
+	by := &roots.By{Object: o.Object, Built: o.Built, Prefix: "spec."}
+	root = roots.Root{Name: by.Name(), By: by}
+	h, err := parseRelease(by)
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return refused(root, p), h == nil || !h.isSkipped()
+	}
+	if h.isSkipped() {
+		return root, false
+	}
+	m := Release{Objects: map[string]map[string]any{}}
+	note := func(kind, namespace, name string) map[string]any {
+		object := r.object(kind, namespace, name)
+		if object != nil {
+			m.Objects[kind+"/"+namespace+"/"+name] = object
+		}
+		return object
+	}
+	for _, ref := range h.Spec.ValuesFrom {
+		note(ref.Kind, h.Metadata.Namespace, ref.Name)
+	}
+	wanted, err := h.Chart(note)
+	if err == nil && wanted.Remote == nil {
+		m.Top, err = r.find(wanted.Source.Kind, wanted.Source.Namespace, wanted.Source.Name, "spec.chart.spec.sourceRef")
+	}
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return refused(root, p), true
+	}
+	root.Make = m
+	return root, true
+}
+
+func (r *HelmRelease) isSkipped() bool { return r.Spec.Suspend || len(r.Spec.KubeConfig) > 0 }
+
+// parseRelease reads the HelmRelease that asks for a root.
+func parseRelease(by *roots.By) (*HelmRelease, error) {
+	h, err := ParseHelmRelease(by.Text)
+	if err == nil {
+		h.Metadata.Namespace = by.Object.Namespace
+	}
+	return h, err
+}
+
+// Make implements [roots.Maker].
+func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built, error) {
+	h, err := parseRelease(r.By)
+	if err != nil {
+		return nil, rootProblem(err)
+	}
+	if opts.Charts == nil {
+		return nil, &roots.Problem{Code: diag.BuildRefused, Field: "spec.chart", Message: "charts are not rendered here", Hint: "put the program agentry-charts beside agentry"}
+	}
+	charts := &Charts{Renderer: opts.Charts, Open: func(ObjectRef) (*tree.Tree, string) { return t, m.Top }}
+	wanted, err := h.Chart(m.object)
+	if err != nil {
+		return nil, rootProblem(err)
+	}
+	docs, err := charts.Render(ctx, h, m.object)
+	if err != nil {
+		return nil, rootProblem(err)
+	}
+	kept := helm.Keep(docs, h.Namespace(), func(_, kind string) bool { return slices.Contains(manifest.Kinds(), kind) })
+	for _, d := range kept.Random {
+		if d.Kind != "Secret" && d.Kind != "ConfigMap" { // which may well be other ones each time
+			return nil, &roots.Problem{Code: diag.BuildFailed, Field: "spec.chart", Message: fmt.Sprintf("%s: the %s depends on randomness or the time", d.Template, d.Kind), Hint: "set the values that the chart makes up"}
+		}
+	}
+	secrets := m.secrets(h, string(r.By.Text))
+	out := make([]manifest.Built, len(kept.Documents))
+	for i, d := range kept.Documents {
+		at := templated{by: r.By}
+		if wanted.Remote == nil {
+			at.file = path.Join(m.Top, wanted.Folder, d.Template)
+		}
+		out[i] = manifest.Built{Text: []byte(d.Text), Origin: at, Secret: secrets.in(d.Text)}
+	}
+	return out, nil
+}
+
+func (m Release) object(kind, namespace, name string) map[string]any {
+	return m.Objects[kind+"/"+namespace+"/"+name]
+}
+
+// rootProblem says why a release cannot be rendered, as a problem of its root.
+func rootProblem(err error) error {
+	out := &roots.Problem{Code: diag.BuildFailed, Field: "spec.chart"}
+	if p, ok := errors.AsType[*Problem](err); ok {
+		out.Code, out.Field, out.Message, out.Hint = diag.BuildRefused, p.Field, p.Reason, p.Hint
+	} else if failure, ok := errors.AsType[*helm.Failure](err); ok {
+		out.Message = failure.Error()
+	} else if away, ok := errors.AsType[*chart.Error](err); ok {
+		out.Message = away.Error()
+	} else {
+		return err
+	}
+	return out
+}
+
+// templated is the origin of a chart's object: its template if that is in the repository, else the HelmRelease.
+type templated struct {
+	by   *roots.By
+	file string
+}
+
+// Find implements [manifest.Origin].
+func (t templated) Find(string, string) (file string, line, column int) {
+	if t.file != "" {
+		return t.file, 0, 0
+	}
+	return t.by.Find("spec.chart")
+}
+
+// secrets are values of Secrets, with where a HelmRelease refers to them.
+type secrets map[string]string
+
+// secrets returns the values that the release takes from Secrets, but for those that it also has in clear.
+func (m Release) secrets(h *HelmRelease, clear string) secrets {
+	out := secrets{}
+	for i, ref := range h.Spec.ValuesFrom {
+		if ref.Kind != "Secret" {
+			continue
+		}
+		field := "spec.valuesFrom" + index(i)
+		text, found, err := ref.read(field, h.Metadata.Namespace, m.object)
+		if !found || err != nil {
+			continue
+		}
+		var value any = text
+		if ref.TargetPath == "" && yaml.Unmarshal([]byte(text), &value) != nil {
+			continue
+		}
+		out.add(field, value, clear)
+	}
+	return out
+}
+
+// add adds the texts of a value. Very short ones are settings, such as on and 30s.
+func (s secrets) add(field string, value any, clear string) {
+	const shortest = 6
+	switch value := value.(type) {
+	case map[string]any:
+		for _, inner := range value {
+			s.add(field, inner, clear)
+		}
+	case []any:
+		for _, inner := range value {
+			s.add(field, inner, clear)
+		}
+	case string:
+		if len(value) >= shortest && !strings.Contains(clear, value) {
+			s[value] = field
+		}
+	}
+}
+
+// in returns the values that a text holds.
+func (s secrets) in(text string) map[string]string {
+	out := maps.Clone(s)
+	maps.DeleteFunc(out, func(value, _ string) bool { return !strings.Contains(text, value) })
+	return out
+}

@@ -1,0 +1,234 @@
+package flux
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentry-dev/agentry/inputs/roots"
+)
+
+const (
+	// MaxKustomizations limits the Kustomizations that are followed.
+	MaxKustomizations = 10_000
+	// maxRounds limits how far Kustomizations lead from one to the next.
+	maxRounds = 64
+)
+
+// Walker follows Kustomizations from the roots of the paths that are named.
+type Walker struct {
+	Repositories roots.Repositories
+}
+
+var _ roots.Walk = Walker{}.Walk
+
+// Follows reports whether a walk looks at objects of a kind.
+func Follows(apiVersion, kind string) bool {
+	group, _, _ := strings.Cut(apiVersion, "/")
+	return group == kustomizationGroup && kind == "Kustomization" || strings.HasSuffix(group, ".toolkit.fluxcd.io") || apiVersion == "v1" && (kind == "ConfigMap" || kind == "Secret")
+}
+
+// Walk implements [roots.Walk]. Each Kustomization is built once. One that builds a path that is named, as the one of flux
+// bootstrap does, takes the path's place.
+func (w Walker) Walk(_ context.Context, paths []roots.Root, look roots.Look) ([]roots.Root, error) {
+	given, err := look(paths...)
+	if err != nil {
+		return nil, err
+	}
+	run := &run{Walker: w, objects: map[string]map[string]any{}, known: map[string]*kustomization{}, releases: map[string]roots.Object{}}
+	for i, path := range paths {
+		if !run.replace(path, given[i]) {
+			run.roots = append(run.roots, path)
+			run.add(given[i])
+		}
+	}
+	for round := 0; len(run.waiting) > 0; round++ {
+		next := run.next()
+		for i := range next {
+			if round == maxRounds || len(run.known) > MaxKustomizations {
+				next[i] = refused(next[i], &Problem{Reason: "Kustomizations lead on from one to the next without an end", Hint: "name the paths of less of them"})
+			}
+		}
+		given, err := look(next...)
+		if err != nil {
+			return nil, err
+		}
+		run.roots = append(run.roots, next...)
+		for _, objects := range given {
+			run.add(objects)
+		}
+		if round == maxRounds {
+			break
+		}
+	}
+	for _, h := range run.releases {
+		if root, found := run.release(h); found {
+			run.roots = append(run.roots, root)
+		}
+	}
+	slices.SortFunc(run.roots, func(a, b roots.Root) int { return strings.Compare(a.Name, b.Name) })
+	return run.roots, nil
+}
+
+// run is one walk.
+type run struct {
+	Walker
+	roots   []roots.Root
+	objects map[string]map[string]any // by kind/namespace/name
+	known   map[string]*kustomization // by namespace/name
+	waiting []*kustomization
+	// releases are the HelmReleases, each once.
+	releases map[string]roots.Object
+}
+
+// object finds an object of all that was found so far.
+func (r *run) object(kind, namespace, name string) map[string]any {
+	return r.objects[kind+"/"+namespace+"/"+name]
+}
+
+// replace reports whether Kustomizations among the objects of a path build the path itself. Then only they are followed.
+func (r *run) replace(path roots.Root, objects []roots.Object) bool {
+	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, known: map[string]*kustomization{}, releases: map[string]roots.Object{}}
+	own.add(objects)
+	replaced := false
+	for _, k := range own.waiting {
+		if top, err := own.repository(k); err == nil && k.root(top, nil).Folder == path.Folder && path.Generate.File == "" {
+			k.name = path.Name
+			if replaced {
+				k.name = ""
+			}
+			replaced = true
+			r.know(k)
+		}
+	}
+	for key, object := range own.objects {
+		if replaced {
+			r.objects[key] = object // the Kustomization may refer to it
+		}
+	}
+	return replaced
+}
+
+// add adds what a root gives.
+func (r *run) add(objects []roots.Object) {
+	for _, o := range objects {
+		o.Namespace = namespaceOr(o.Namespace)
+		r.objects[o.Kind+"/"+o.Namespace+"/"+o.Name] = o.Value
+		if group, _, _ := strings.Cut(o.APIVersion, "/"); group == helmReleaseGroup && o.Kind == "HelmRelease" {
+			r.releases[o.Namespace+"/"+o.Name] = o
+		}
+		if o.Kind != "Kustomization" {
+			continue
+		}
+		k, err := parseKustomization(o)
+		if p, ok := errors.AsType[*Problem](err); ok {
+			r.roots = append(r.roots, refused(k.rootBy(), p))
+			continue
+		}
+		if !k.spec.Suspend && len(k.spec.KubeConfig) == 0 {
+			r.know(k)
+		}
+	}
+}
+
+// know notes a Kustomization. One that is found again must be the same.
+func (r *run) know(k *kustomization) {
+	id := k.Namespace + "/" + k.Name
+	first := r.known[id]
+	if first == nil {
+		r.known[id] = k
+		r.waiting = append(r.waiting, k)
+		return
+	}
+	if string(first.Text) != string(k.Text) {
+		again := k.rootBy()
+		again.Name += " again"
+		file, line, _ := first.Origin.Find(string(first.Text), "")
+		r.roots = append(r.roots, refused(again, &Problem{Reason: fmt.Sprintf("is there twice, and another one is at %s:%d", file, line), Hint: "remove one of them"}))
+	}
+}
+
+// next takes the Kustomizations that can be built now: those that wait for nothing or, if all do, those that wait for
+// what need not be there, or else all.
+func (r *run) next() []roots.Root {
+	slices.SortFunc(r.waiting, func(a, b *kustomization) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	var now, later []*kustomization
+	for _, waits := range []func(*kustomization) bool{
+		func(k *kustomization) bool { return k.waitsFor(r.object, true) },
+		func(k *kustomization) bool { return k.waitsFor(r.object, false) },
+		func(*kustomization) bool { return false },
+	} {
+		now, later = nil, nil
+		for _, k := range r.waiting {
+			if waits(k) {
+				later = append(later, k)
+			} else {
+				now = append(now, k)
+			}
+		}
+		if len(now) > 0 {
+			break
+		}
+	}
+	r.waiting = later
+	out := make([]roots.Root, len(now))
+	for i, k := range now {
+		out[i] = r.root(k)
+	}
+	return out
+}
+
+// root is what a Kustomization builds, or why it cannot.
+func (r *run) root(k *kustomization) roots.Root {
+	top, err := r.repository(k)
+	if err == nil {
+		var variables *roots.Variables
+		if variables, err = k.variables(r.object); err == nil {
+			return k.root(top, variables)
+		}
+	}
+	p, ok := errors.AsType[*Problem](err)
+	if !ok {
+		p = &Problem{Reason: "cannot be built"}
+	}
+	return refused(k.rootBy(), p)
+}
+
+// repository is where the repository is mounted that a Kustomization builds from.
+func (r *run) repository(k *kustomization) (string, error) {
+	ref := k.spec.SourceRef
+	namespace := cmp.Or(ref.Namespace, k.namespace())
+	return r.find(ref.Kind, namespace, ref.Name, "spec.sourceRef")
+}
+
+// find finds the repository that a source of Flux is.
+func (r *run) find(kind, namespace, name, field string) (string, error) {
+	id := kind + "/" + namespace + "/" + name
+	url := text(r.object(kind, namespace, name), "spec.url")
+	if folder, found := r.Repositories.Find(id, url); found {
+		return folder, nil
+	}
+	if namespace == bootstrapName && name == bootstrapName {
+		return ".", nil
+	}
+	hint := fmt.Sprintf("agentry check, render and tree read it with --source %s=FOLDER; a pipeline needs a copy in this repository", id)
+	if url == "" {
+		return "", problem(field, hint, "nothing says where %s is", id)
+	}
+	return "", problem(field, hint, "%s is another repository", id)
+}
+
+// bootstrapName is the name and the namespace of the source that flux bootstrap and the Flux Operator make: the repository
+// with the cluster's own path.
+const bootstrapName = "flux-system"
+
+// namespaceOr is the namespace of an object that need not name one.
+func namespaceOr(namespace string) string { return cmp.Or(namespace, "default") }
+
+func index(i int) string { return "[" + strconv.Itoa(i) + "]" }

@@ -1,0 +1,152 @@
+package inputs
+
+import (
+	"errors"
+	"path"
+
+	"github.com/agentry-dev/agentry/inputs/argocd"
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/flux"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/tree"
+	"github.com/agentry-dev/agentry/internal/fault"
+)
+
+// walk is how the custom resources of a mode are followed.
+type walk struct {
+	follow  roots.Walk
+	follows func(apiVersion, kind string) bool // the kinds that it looks at
+	paths   func(s *search, name string) ([]Root, error)
+}
+
+// walk says how the custom resources of the mode are followed, if it does that.
+func (s Search) walk() walk {
+	switch s.Mode {
+	case Flux:
+		return walk{flux.Walker{Repositories: s.Repositories}.Walk, flux.Follows, (*search).pathRoot}
+	case ArgoCD:
+		w := argocd.Walker{Repositories: s.Repositories}
+		if s.Options.Charts != nil {
+			w.Cluster = s.Options.Charts.Cluster.Name
+		}
+		return walk{w.Walk, argocd.Follows, (*search).entries}
+	}
+	return walk{}
+}
+
+// seen are the objects of a root that are followed, and what they depend on.
+type seen struct {
+	objects []roots.Object
+	reads   tree.Reads
+	charts  chart.Uses
+}
+
+// isSame reports whether a search would see the same.
+func (r seen) isSame(s Search) bool {
+	return r.reads.Same(s.Files, s.Changed) && s.Options.Charts.Holds(r.charts)
+}
+
+// follow finds the roots that custom resources ask for, from the paths on.
+func (s *search) follow(w walk) error {
+	var paths []Root
+	for _, p := range s.Paths {
+		found, err := w.paths(s, path.Clean(p))
+		if err != nil {
+			return err
+		}
+		paths = append(paths, found...)
+	}
+	found, err := w.follow(s.ctx, paths, func(wanted ...Root) ([][]roots.Object, error) { return s.look(wanted, w.follows) })
+	s.layout.Roots = found
+	return err
+}
+
+// pathRoot returns the root that a path is: what Flux would apply if it were named by a Kustomization.
+func (s *search) pathRoot(name string) ([]Root, error) {
+	isDir, found, err := s.isThere(name)
+	if err != nil || !found {
+		return nil, err
+	}
+	if !isDir {
+		return []Root{{Name: name, Folder: path.Dir(name), Generate: &kustomize.Generate{File: path.Base(name)}}}, nil
+	}
+	file, err := s.kustomization(name)
+	if file == "" {
+		file = path.Join(name, "kustomization.yaml")
+	}
+	return []Root{{Name: file, Folder: name, Generate: &kustomize.Generate{}}}, infrastructure(err)
+}
+
+// isThere reports whether a path is read here. One that is not is reported as missing or as a link.
+func (s *search) isThere(name string) (isDir, found bool, err error) {
+	real, isDir, err := s.tree.Resolve(name)
+	if err != nil || real != name || s.Skip != nil && s.Skip(name) {
+		return false, false, infrastructure(err)
+	}
+	s.layout.covered[name] = true
+	return isDir, true, nil
+}
+
+// entries returns the roots of a path in which Applications are looked for. Somebody applies a kustomization that is named.
+// Of all else only the custom resources of Argo CD count, also of kustomizations below the path.
+func (s *search) entries(name string) ([]Root, error) {
+	isDir, found, err := s.isThere(name)
+	if err != nil || !found {
+		return nil, err
+	}
+	file := ""
+	if isDir {
+		file, err = s.kustomization(name)
+	}
+	if err != nil || file != "" {
+		return []Root{{Name: file, Folder: name}}, infrastructure(err)
+	}
+	out := []Root{{Name: name, Make: argocd.Entries{Path: name}}}
+	if !isDir {
+		return out, nil
+	}
+	below := &search{Search: s.Search, ctx: s.ctx, tree: s.tree, layout: &Layout{covered: s.layout.covered, refs: s.layout.refs}, named: map[string]bool{}, found: map[string]string{}}
+	if err := errors.Join(below.folder(name, true), below.choose()); err != nil {
+		return nil, err
+	}
+	for _, r := range below.layout.Roots {
+		out = append(out, Root{Name: r.Name, Make: argocd.Only{Root: r}})
+	}
+	return out, nil
+}
+
+// look builds roots on all processors, unless what they give is known from the layout before.
+func (s *search) look(wanted []Root, follows func(apiVersion, kind string) bool) ([][]roots.Object, error) {
+	found := make([]seen, len(wanted))
+	errs := make([]error, len(wanted))
+	fault.Each(len(wanted), func(i int) { found[i], errs[i] = s.lookAt(wanted[i], follows) })
+	out := make([][]roots.Object, len(wanted))
+	for i, r := range wanted {
+		s.layout.seen[r.Digest()] = found[i]
+		out[i] = found[i].objects
+	}
+	return out, errors.Join(errs...)
+}
+
+func (s *search) lookAt(r Root, follows func(apiVersion, kind string) bool) (seen, error) {
+	if s.Before != nil {
+		if before, found := s.Before.seen[r.Digest()]; found && before.isSame(s.Search) {
+			return before, nil
+		}
+	}
+	files, done, err := s.Options.Open()
+	if err != nil {
+		return seen{}, err
+	}
+	defer done()
+	t := tree.New(s.ctx, files)
+	opts := s.Options
+	var uses chart.Uses
+	opts.Charts, uses = opts.Charts.Noting()
+	docs, err := r.Build(s.ctx, t, opts)
+	if _, ok := errors.AsType[*kustomize.Error](err); ok {
+		err = nil // Build says so
+	}
+	return seen{roots.Objects(docs, follows), t.Reads(), uses}, err
+}

@@ -1,0 +1,187 @@
+package inputs_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"golang.org/x/tools/txtar"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/roots"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// archive reads a repository.
+func archive(text string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for _, f := range txtar.Parse([]byte(text)).Files {
+		out[f.Name] = &fstest.MapFile{Data: bytes.TrimSuffix(f.Data, []byte("\n"))}
+	}
+	return out
+}
+
+func fluxSearch(files fstest.MapFS, paths ...string) inputs.Search {
+	open := func() (tree.Files, func(), error) { return files, func() {}, nil }
+	return inputs.Search{Files: files, Paths: paths, Mode: inputs.Flux, Options: roots.Options{Open: open},
+		Repositories: roots.Repositories{URL: "https://git.example.com/org/fleet.git"}}
+}
+
+// applied finds all roots and lists what they give.
+func applied(t *testing.T, s inputs.Search) (string, *inputs.Layout) {
+	t.Helper()
+	layout, err := s.Find(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, r := range layout.All() {
+		built, err := inputs.Build(context.Background(), s.Files, r, inputs.Options{Manifest: manifest.Options{}, Options: s.Options})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&out, r.Name)
+		for _, o := range built.Result.Objects {
+			file, line, _ := o.Written()
+			fmt.Fprintf(&out, "  %s of %s:%d %v", o.ID, file, line, o.Meta.Labels)
+			if m, ok := o.Value.(*monitoringv1.ServiceMonitor); ok {
+				out.WriteString(" " + m.Spec.JobLabel)
+			}
+			out.WriteString("\n")
+		}
+		for _, d := range built.Result.Diags {
+			fmt.Fprintf(&out, "  %s\n", d)
+		}
+	}
+	return out.String(), layout
+}
+
+const sync = `
+-- clusters/prod/flux-system/kustomization.yaml --
+resources: [gotk-sync.yaml]
+-- clusters/prod/flux-system/gotk-sync.yaml --
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {url: ssh://git@git.example.com/org/fleet}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux-system, namespace: flux-system}
+spec: {path: ./clusters/prod, sourceRef: {kind: GitRepository, name: flux-system}}
+-- apps/kustomization.yaml --
+resources: [monitor.yaml]
+-- apps/monitor.yaml --
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: shop}
+spec: {jobLabel: "${CLUSTER:=none}", selector: {}, endpoints: [{port: web}]}
+`
+
+// kustomization is a Kustomization of Flux in a file of the cluster.
+func kustomization(name, more string) string {
+	return fmt.Sprintf("-- clusters/prod/%s.yaml --\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: %s, namespace: flux-system}\nspec:\n  sourceRef: {kind: GitRepository, name: flux-system}\n  %s\n",
+		name, name, strings.ReplaceAll(more, "\n", "\n  "))
+}
+
+func TestFluxKustomizationsAreFollowed(t *testing.T) {
+	t.Parallel()
+	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {CLUSTER: prod}\n"
+	secret := strings.NewReplacer("ConfigMap", "Secret", "data: {CLUSTER: prod}", "stringData: {CLUSTER: hunter22}").Replace(config)
+	substituted := kustomization("apps", "path: ./apps\ntargetNamespace: shop\npostBuild: {substituteFrom: [{kind: ConfigMap, name: vars}, {kind: Secret, name: vars, optional: true}]}")
+	const app = "clusters/prod/apps.yaml (Kustomization/flux-system/apps)\n"
+	const own = "clusters/prod/kustomization.yaml\n"
+	for name, c := range map[string]struct{ files, want string }{
+		"one": {kustomization("apps", "path: ./apps\ntargetNamespace: shop\nnamePrefix: p-\nnameSuffix: -s\ncommonMetadata: {labels: {team: a}}"),
+			app + "  ServiceMonitor/shop/p-shop-s of apps/monitor.yaml:1 map[team:a] ${CLUSTER:=none}\n" +
+				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: Flux would replace it, and nothing does so here\n" + own},
+		"a suspended one":                {kustomization("apps", "path: ./apps\nsuspend: true"), own},
+		"one for another cluster":        {kustomization("apps", "path: ./apps\nkubeConfig: {secretRef: {name: other}}"), own},
+		"one that leads out of the path": {kustomization("all", "path: ./more") + "-- more/a.yaml --\n" + strings.SplitAfterN(kustomization("apps", "path: ./apps\ntargetNamespace: shop\npostBuild: {substitute: {CLUSTER: prod}}"), "\n", 2)[1], "clusters/prod/all.yaml (Kustomization/flux-system/all)\n" + own + "more/a.yaml (Kustomization/flux-system/apps)\n  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] prod\n"},
+		"variables of a ConfigMap of another one": {substituted + kustomization("vars", "path: ./vars") + "-- vars/vars.yaml --\n" + config,
+			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] prod\n" + own + "clusters/prod/vars.yaml (Kustomization/flux-system/vars)\n  ConfigMap/flux-system/vars of vars/vars.yaml:1 map[]\n"},
+		"variables that nobody defines": {substituted,
+			app + "  clusters/prod/apps.yaml:8:32: error[build-refused]: spec.postBuild.substituteFrom[0]: ConfigMap flux-system/vars is not in the inputs\n" + own},
+		"a default": {kustomization("apps", "path: ./apps\ntargetNamespace: shop\npostBuild: {substituteStrategy: Always}"),
+			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] none\n" + own},
+		"variables of an encrypted Secret": {substituted + "-- clusters/prod/vars.yaml --\n" + config + "-- clusters/prod/secret.yaml --\n" + strings.Replace(secret, "hunter22}", "'ENC[x]'}\nsops: {}", 1),
+			app + "  ServiceMonitor/shop/shop of apps/monitor.yaml:1 map[] ${CLUSTER}\n" +
+				"  apps/monitor.yaml:4:8: warning[flux-variable]: spec.jobLabel: ${CLUSTER} is used as text: Flux would replace it, and nothing does so here\n" +
+				own + "  ConfigMap/flux-system/vars of clusters/prod/vars.yaml:1 map[]\n  clusters/prod/secret.yaml:5:1: warning[encrypted-secret]: sops: the Secret is encrypted, and read as if it were not there\n"},
+		"an object that keeps its text": {kustomization("apps", "path: ./keeps\npostBuild: {substitute: {CLUSTER: prod}}") + "-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}}\ndata: {CLUSTER: \"${x}\"}\n",
+			app + "  ConfigMap/b/a of keeps/a.yaml:1 map[]\n" + own},
+		"an object that Flux does not apply": {kustomization("apps", "path: ./keeps") + "-- keeps/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b, annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}}\n", app + own},
+		"another repository": {strings.Replace(kustomization("apps", "path: ./apps"), "name: flux-system}\n  path", "name: other}\n  path", 1),
+			app + "  clusters/prod/apps.yaml:5:3: error[build-refused]: spec.sourceRef: nothing says where GitRepository/flux-system/other is\n" + own},
+		"two that differ": {kustomization("all", "path: ./more") + kustomization("apps", "path: ./none") + "-- more/a.yaml --\n" + strings.SplitAfterN(kustomization("apps", "path: ./apps"), "\n", 2)[1],
+			"clusters/prod/all.yaml (Kustomization/flux-system/all)\n" + app + "  clusters/prod/apps.yaml:6:3: error[build-failed]: spec.path: the folder none is not in the repository\n" + own +
+				"more/a.yaml (Kustomization/flux-system/apps) again\n  more/a.yaml:1:1: error[build-refused]: is there twice, and another one is at clusters/prod/apps.yaml:1\n"},
+		"a circle": {kustomization("a", "path: ./circle") + "-- circle/b.yaml --\n" + strings.SplitAfterN(kustomization("b", "path: ./clusters/prod"), "\n", 2)[1],
+			"circle/b.yaml (Kustomization/flux-system/b)\nclusters/prod/a.yaml (Kustomization/flux-system/a)\n" + own},
+		"a field of the wrong type": {kustomization("apps", "path: {}"), app + "  clusters/prod/apps.yaml:4:1: error[build-refused]: spec: a field has a value of the wrong type\n" + own},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, _ := applied(t, fluxSearch(archive(sync+c.files), "clusters/prod"))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestFollowingAgainIsFollowingAnew: a search that knows an older one finds what a new search finds, whatever was edited.
+func TestFollowingAgainIsFollowingAnew(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		files := archive(sync)
+		search := fluxSearch(files, "clusters/prod")
+		_, layout := applied(t, search)
+		for range 12 {
+			name, text := randomEdit(random)
+			_, was := files[name]
+			changed := tree.Change{Path: name, Edited: was && text != ""}
+			if delete(files, name); text != "" {
+				files[name] = &fstest.MapFile{Data: []byte(text)}
+			}
+			want, _ := applied(t, search)
+			again := search
+			again.Before, again.Changed = layout, []tree.Change{changed}
+			var got string
+			if got, layout = applied(t, again); got != want {
+				t.Fatalf("seed %d, after an edit of %s: %s", seed, name, cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+// randomEdit writes or removes a Kustomization, a folder's kustomization, variables or a monitor.
+func randomEdit(random *rand.Rand) (name, text string) {
+	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	folders := []string{"apps", "more", "more/deep", "clusters/prod"}
+	switch name = pick("a", "b", "c"); random.IntN(5) {
+	case 0, 1:
+		text = kustomization(name, "path: "+pick(folders...)+pick("", "\ntargetNamespace: shop", "\nnamePrefix: p-", "\nsuspend: true")+
+			pick("", "\npostBuild: {substitute: {CLUSTER: x}}", "\npostBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}", "\npostBuild: {substituteFrom: [{kind: Secret, name: vars, optional: true}]}"))
+		name, text = pick("clusters/prod/", "more/", "more/deep/")+name+".yaml", strings.SplitAfterN(text, "\n", 2)[1]
+	case 2:
+		name, text = pick("apps", "more")+"/kustomization.yaml", "resources: ["+pick("monitor.yaml", "monitor.yaml, deep", "none.yaml")+"]\n"
+	case 3:
+		name, text = pick("more/vars.yaml", "clusters/prod/vars.yaml"), fmt.Sprintf("apiVersion: v1\nkind: %s\nmetadata: {name: vars, namespace: flux-system}\ndata: {CLUSTER: %s}\n", pick("ConfigMap", "Secret"), pick("cHJvZA==", "dGVzdA=="))
+	case 4:
+		name, text = pick("apps", "more", "more/deep")+"/monitor.yaml", fmt.Sprintf("# %d\napiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: shop}\nspec: {jobLabel: \"${CLUSTER%s}\", selector: {}, endpoints: []}\n", random.IntN(3), pick("", ":=none", "!"))
+	}
+	if slices.Contains([]int{0, 1}, random.IntN(8)) {
+		text = ""
+	}
+	return name, text
+}

@@ -1,0 +1,15 @@
+package helm
+
+import (
+	"regexp"
+	"strings"
+)
+
+var notInNames = regexp.MustCompile(`[^-a-z0-9.]`)
+
+// Normalize makes a name that Kubernetes accepts of a text, as Argo CD does.
+func Normalize(text string) string {
+	const longest = 253
+	text = notInNames.ReplaceAllString(strings.ToLower(text), "-")
+	return strings.Trim(text[:min(len(text), longest)], "-.")
+}

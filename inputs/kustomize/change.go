@@ -1,0 +1,184 @@
+package kustomize
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/chart"
+)
+
+// Wanted is what is built: a folder, as its kustomization and a custom resource say it.
+type Wanted struct {
+	Folder string
+	// Generate makes a kustomization for a folder without one. Nil: there must be one.
+	Generate *Generate
+	Change   Change
+	// Find returns where a field of Change was written: in the custom resource. It is nil if there is none.
+	Find func(field string) (file string, line, column int)
+}
+
+// Change is what a custom resource of Flux or Argo CD changes in the kustomization that it names.
+type Change struct {
+	// Kustomization has the fields that are set. Lists are added to the kustomization's, an image changes the one with its
+	// name, and other fields replace the kustomization's.
+	types.Kustomization
+	// IgnoreMissing leaves out components that are not there.
+	IgnoreMissing bool
+}
+
+// isEmpty reports whether nothing is changed.
+func (c Change) isEmpty() bool { return marshal(c.Kustomization) == marshal(types.Kustomization{}) }
+
+// over returns a kustomization with the changes, as Flux's kustomize-controller makes them.
+func (c Change) over(k types.Kustomization) types.Kustomization {
+	for to, from := range map[*string]string{&k.Namespace: c.Namespace, &k.NamePrefix: c.NamePrefix, &k.NameSuffix: c.NameSuffix} {
+		if from != "" {
+			*to = from
+		}
+	}
+	k.Patches = slices.Concat(k.Patches, c.Patches)
+	k.Components = slices.Concat(k.Components, c.Components)
+	k.Labels = slices.Concat(k.Labels, c.Labels)
+	k.Replicas = slices.Concat(k.Replicas, c.Replicas)
+	k.CommonLabels = merged(k.CommonLabels, c.CommonLabels) //lint:ignore SA1019 Argo CD sets it
+	k.CommonAnnotations = merged(k.CommonAnnotations, c.CommonAnnotations)
+	k.Images = slices.Clone(k.Images)
+	for _, image := range c.Images {
+		i := slices.IndexFunc(k.Images, func(of types.Image) bool { return of.Name == image.Name })
+		if i < 0 {
+			k.Images = append(k.Images, image)
+			continue
+		}
+		if image.NewName != "" {
+			k.Images[i].NewName = image.NewName
+		}
+		if image.NewTag != "" || image.Digest != "" {
+			k.Images[i].NewTag, k.Images[i].Digest = image.NewTag, image.Digest
+		}
+	}
+	return k
+}
+
+// merged returns the second map over the first one.
+func merged(below, over map[string]string) map[string]string {
+	if len(over) == 0 {
+		return below
+	}
+	out := map[string]string{}
+	maps.Copy(out, below)
+	maps.Copy(out, over)
+	return out
+}
+
+// change checks what is changed in the kustomization of the root, and changes it.
+func (c *checker) change(w Wanted) error {
+	dir, change := w.Folder, w.Change
+	root := c.files[dir]
+	asked := &file{Kustomization: change.Kustomization, name: root.name, find: w.Find}
+	c.stack = []string{dir}
+	defer func() { c.stack = nil }()
+	missing := map[string]bool{}
+	for _, e := range asked.entries() {
+		_, _, err := c.tree.Resolve(path.Join(dir, e.path))
+		if e.use == component && change.IgnoreMissing && errors.Is(err, fs.ErrNotExist) && !isRemote(e.path) {
+			missing[e.path] = true
+			continue
+		}
+		if _, err := c.entry(asked, dir, e); err != nil {
+			return err
+		}
+	}
+	change.Components = slices.DeleteFunc(slices.Clone(change.Components), func(p string) bool { return missing[p] })
+	root.Kustomization = change.over(root.Kustomization)
+	return nil
+}
+
+// Generate says which files of a folder without a kustomization are its resources.
+type Generate struct {
+	// File is the only one, relative to the folder. Empty: all files of manifests, and all folders with kustomizations.
+	File string
+}
+
+// makeKustomization makes a kustomization for a folder without one. Files that hold no manifest, and charts, are left out.
+func (c *checker) makeKustomization(dir string, g Generate) (*file, error) {
+	c.generated = path.Join(dir, "kustomization.yaml")
+	f := &file{name: c.generated, find: func(string) (string, int, int) { return c.generated, 0, 0 }}
+	f.TypeMeta = types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}
+	if g.File != "" {
+		f.Resources = []string{g.File}
+		return f, nil
+	}
+	err := c.manifests(dir, "", f)
+	return f, err
+}
+
+// manifests adds the manifests of a folder below the one that is built.
+func (c *checker) manifests(top, below string, f *file) error {
+	if _, isDir, err := c.tree.Resolve(path.Join(top, below, chart.FileName)); err == nil && !isDir {
+		return nil
+	}
+	if below != "" {
+		if name, err := Find(c.tree, path.Join(top, below)); name != "" || err != nil {
+			f.Resources = append(f.Resources, below)
+			return explain(err, f.name)
+		}
+	}
+	entries, err := c.tree.List(path.Join(top, below))
+	if err != nil {
+		return explain(err, f.name)
+	}
+	for _, e := range entries {
+		name := path.Join(below, e.Name)
+		switch {
+		case e.Name[0] == '.':
+		case e.IsDir:
+			err = c.manifests(top, name, f)
+		case path.Ext(name) == ".yaml" || path.Ext(name) == ".yml":
+			err = c.manifest(top, name, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manifest adds a file that holds an object, or that is broken.
+func (c *checker) manifest(top, name string, f *file) error {
+	text, err := c.tree.ReadFile(path.Join(top, name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // a link to nothing
+		return nil
+	case err != nil:
+		return explain(err, path.Join(top, name))
+	}
+	if isManifest(text) {
+		f.Resources = append(f.Resources, name)
+	}
+	return nil
+}
+
+// isManifest reports whether a file holds an object, or may hold one and is broken.
+func isManifest(text []byte) bool {
+	if !bytes.Contains(text, []byte("apiVersion")) || !bytes.Contains(text, []byte("kind")) {
+		return false
+	}
+	isRead := false
+	for doc := range documents(text) {
+		_, kind, noKind := manifest.Walk(doc, "kind")
+		_, version, noVersion := manifest.Walk(doc, "apiVersion")
+		if noKind+noVersion == "" && kind.Value != "" && version.Value != "" {
+			return true
+		}
+		isRead = true
+	}
+	return !isRead && yaml.Unmarshal(text, &yaml.Node{}) != nil
+}

@@ -1,0 +1,179 @@
+// Package roots builds roots. A root is one thing that Flux, Argo CD or a person applies as a whole: a folder, with the changes
+// that a custom resource asks for.
+//
+// A [Root] is a value: what it gives is a function of it and of exactly the files that were read. Those who follow
+// custom resources (a [Walk]) make more roots from what others give.
+package roots
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// Root is what is built.
+type Root struct {
+	// Name is that of its result among the files of the repository: the folder's kustomization, or [By.Name].
+	Name   string
+	Folder string
+	// Generate makes a kustomization for a folder without one. Nil: there must be one.
+	Generate *kustomize.Generate
+	// Change is what By changes in the folder's kustomization.
+	Change kustomize.Change
+	// Labels and Annotations are set in the metadata of all objects that were built, and nowhere else.
+	Labels, Annotations map[string]string
+	// Make, if it is not nil, makes the root in another way than a kustomization. Folder, Generate and Change mean nothing then.
+	Make Maker
+	// Variables are replaced in all objects; nil: none is.
+	Variables *Variables
+	// Namespace is that of objects that name none; empty: as for files.
+	Namespace string
+	// By is the custom resource that asks for the root; nil if there is none.
+	By *By
+	// Problem, if it is not nil, is why the root cannot be built.
+	Problem *Problem
+}
+
+// Maker makes what a root gives, of the files of its repository. Its exported fields are all that the result depends on besides
+// these. An error is a [*Problem] of the custom resource, a [*kustomize.Error], or about reading the files.
+type Maker interface {
+	Make(ctx context.Context, t *tree.Tree, r Root, opts Options) ([]manifest.Built, error)
+}
+
+// By is the custom resource that asks for a root.
+type By struct {
+	Object diag.Object
+	manifest.Built
+	// Prefix is where the fields of [Root.Change] are in it, such as "spec.", and Fields are those that have another name there.
+	Prefix string
+	Fields map[string]string
+}
+
+// Problem is why a root cannot be built, by a field of its custom resource.
+type Problem struct {
+	Code                 diag.Code
+	Field, Message, Hint string
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return strings.TrimPrefix(p.Field+": "+p.Message, ": ") }
+
+// Find returns where a field of the custom resource was written.
+func (b *By) Find(field string) (file string, line, column int) {
+	return b.Origin.Find(string(b.Text), field)
+}
+
+// field returns the path of a field of [Root.Change].
+func (b *By) field(name string) string {
+	first, rest := name, ""
+	if i := strings.IndexAny(name, ".["); i >= 0 {
+		first, rest = name[:i], name[i:]
+	}
+	return b.Prefix + cmp.Or(b.Fields[first], first) + rest
+}
+
+// Name is the name of a root that the custom resource asks for.
+func (b *By) Name() string {
+	file, _, _ := b.Find("")
+	return fmt.Sprintf("%s (%s)", file, b.Object)
+}
+
+// Same reports whether two roots give the same of the same files.
+func (r Root) Same(other Root) bool { return r.Digest() == other.Digest() }
+
+// Digest is different for roots that may give something else.
+func (r Root) Digest() string {
+	if r.By != nil {
+		r.By = &By{Object: r.By.Object, Built: manifest.Built{Text: r.By.Text}, Prefix: r.By.Prefix, Fields: r.By.Fields}
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err.Error() // there is nothing in it that has no JSON
+	}
+	sum := sha256.Sum256(text)
+	return string(sum[:])
+}
+
+// Options say how roots are built.
+type Options struct {
+	// Open opens the files again when positions are looked for.
+	Open kustomize.Open
+	// Charts renders charts. Nil refuses them.
+	Charts *chart.Renderer
+}
+
+// Build builds a root. A [*kustomize.Error] says why it cannot be built; any other error is about reading the files.
+func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
+	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change}
+	if r.By != nil {
+		if err := r.noteBy(t); err != nil {
+			return nil, err
+		}
+		if r.Problem != nil {
+			return nil, r.problem(*r.Problem)
+		}
+		w.Find = func(field string) (string, int, int) {
+			if field == "" {
+				return r.By.Find("")
+			}
+			return r.By.Find(r.By.field(field))
+		}
+	}
+	if r.Make != nil {
+		docs, err := r.Make.Make(ctx, t, r, opts)
+		if p, ok := errors.AsType[*Problem](err); ok && r.By != nil {
+			err = r.problem(*p)
+		}
+		return docs, err
+	}
+	t.Confine(r.Folder)
+	if _, isDir, err := t.Resolve(r.Folder); r.By != nil && (errors.Is(err, fs.ErrNotExist) || err == nil && !isDir) {
+		return nil, r.problem(Problem{Code: diag.BuildFailed, Field: r.By.field("path"), Message: fmt.Sprintf("the folder %s is not in the repository", r.Folder), Hint: "correct the path"})
+	}
+	docs, err := kustomize.Build(ctx, t, w, opts.Open, opts.Charts)
+	if failed, ok := errors.AsType[*kustomize.Error](err); ok && r.By != nil && failed.Object == (diag.Object{}) {
+		if file, _, _ := r.By.Find(""); failed.File == file {
+			failed.Object = r.By.Object
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	docs = slices.DeleteFunc(docs, isKept)
+	if r.Variables != nil {
+		if docs, err = r.substitute(docs); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.Labels)+len(r.Annotations) > 0 {
+		return r.withMetadata(docs)
+	}
+	return docs, nil
+}
+
+// noteBy reads the file with the custom resource, because findings have positions in it.
+func (r Root) noteBy(t *tree.Tree) error {
+	file, _, _ := r.By.Find("")
+	if _, err := t.ReadFile(file); err != nil && t.Context().Err() != nil {
+		return err
+	}
+	return nil
+}
+
+func (r Root) problem(p Problem) error {
+	d := diag.Diagnostic{Severity: diag.Error, Code: p.Code, Object: r.By.Object, Message: p.Error(), Hint: p.Hint}
+	d.File, d.Line, d.Column = r.By.Find(p.Field)
+	return &kustomize.Error{Diagnostic: d}
+}

@@ -1,0 +1,44 @@
+package roots
+
+import (
+	"context"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Walk follows custom resources: from the roots of the paths that are named it finds all roots. It must depend on nothing else
+// than these and what look gives.
+type Walk func(ctx context.Context, paths []Root, look Look) ([]Root, error)
+
+// Look builds roots and returns the objects of each, which are none if it cannot be built. An error is about reading
+// the files.
+type Look func(roots ...Root) ([][]Object, error)
+
+// Object is an object that a root gives.
+type Object struct {
+	manifest.Built
+	diag.Object
+	Value map[string]any
+}
+
+// Objects reads the built documents of the kinds that a walk follows. What cannot be read is reported when it is parsed.
+func Objects(docs []manifest.Built, follows func(apiVersion, kind string) bool) []Object {
+	var out []Object
+	for _, doc := range docs {
+		var head struct {
+			APIVersion, Kind string
+			Metadata         struct{ Namespace, Name string }
+		}
+		if yaml.Unmarshal(doc.Text, &head) != nil || !follows(head.APIVersion, head.Kind) {
+			continue
+		}
+		o := Object{Built: doc, Object: diag.Object{APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: head.Metadata.Name}}
+		if yaml.Unmarshal(doc.Text, &o.Value) == nil {
+			out = append(out, o)
+		}
+	}
+	return out
+}

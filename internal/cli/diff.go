@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/forge"
+	"github.com/agentry-dev/agentry/internal/outdir"
+	"github.com/agentry-dev/agentry/internal/revision"
+)
+
+// commentBytes is the size of a comment that every forge accepts.
+const commentBytes = 60 << 10
+
+func diffCommand(env Env) command.Command {
+	return command.Command{
+		Name:  "diff",
+		Args:  "A..B [PATH...]",
+		Usage: "print what changes between two renders, and what follows from it",
+		Description: `A and B are revisions of the repository at hand, whose PATHs are rendered (default: this folder),
+folders of custom resources, or rendered output: an output branch, or a folder of agentry render -o.
+One that is left out is the working tree. A...B begins where the two histories part, as in git diff.
+Two folders may also be two arguments.
+
+Consequences come first: which pods restart, which series end, who stops sending where. Then come the
+objects, and in configurations the jobs, rules, writers and stages. docs/diff.md explains the words.
+
+--compatibility operator,current compares two modes of rendering the same PATHs.`,
+		Example: "agentry diff --compatibility operator,current .",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json, or markdown for a comment"},
+			&cli.BoolFlag{Name: "exit-code", Usage: "exit with 1 if there is a difference"},
+		}, renderFlags()),
+		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
+			return diff(ctx, env, flags, args)
+		},
+	}
+}
+
+func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error {
+	format, err := command.Choice(flags, "format", []string{"text", "json", "markdown"})
+	if err != nil {
+		return err
+	}
+	modes := strings.Split(flags.String("compatibility"), ",")
+	if len(modes) > 2 {
+		return command.Usagef("write one mode, or two like operator,current", "--compatibility names %d modes", len(modes))
+	}
+	sides, err := parseSides(ctx, args, len(modes) == 2)
+	if err != nil {
+		return err
+	}
+	var rendered [2][]*generator.Unit
+	var failed error
+	for i, s := range sides {
+		if err := flags.Set("compatibility", modes[min(i, len(modes)-1)]); err != nil {
+			return err
+		}
+		units, err := s.render(ctx, env, flags)
+		if err != nil && !errors.Is(err, command.ErrFindings) {
+			return err
+		}
+		rendered[i], failed = units, errors.Join(failed, err)
+	}
+	d := generator.Compare(rendered[0], rendered[1])
+	if err := printDifference(env.Stdout, d, format); err != nil {
+		return err
+	}
+	if failed != nil || flags.Bool("exit-code") && !d.IsEmpty() {
+		return command.ErrFindings
+	}
+	return nil
+}
+
+func printDifference(w io.Writer, d *difference.Difference, format string) error {
+	switch format {
+	case "json":
+		return diag.WriteJSON(w, d)
+	case "markdown":
+		var b strings.Builder
+		b.WriteString("**" + d.Summary() + "**\n")
+		forge.Effects(&b, d)
+		text := forge.Truncate(b.String(), commentBytes)
+		_, err := io.WriteString(w, text+forge.Objects(d, commentBytes-len(text)))
+		return err
+	}
+	_, err := io.WriteString(w, d.Text())
+	return err
+}
+
+// parseSides returns what is compared.
+func parseSides(ctx context.Context, args []string, twoModes bool) (sides [2]*side, err error) {
+	if len(args) == 2 {
+		if sides, err := newSides(ctx, args[0], args[1], nil, false); err == nil {
+			return sides, nil
+		}
+	}
+	var tried error
+	if len(args) > 0 {
+		for at := 0; at < len(args[0]); at++ {
+			rest, found := strings.CutPrefix(args[0][at:], "..")
+			if !found {
+				continue
+			}
+			fromBase := strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "./") && !strings.HasPrefix(rest, "../")
+			if fromBase {
+				rest = rest[1:]
+			}
+			sides, err = newSides(ctx, args[0][:at], rest, args[1:], fromBase)
+			if err == nil {
+				return sides, nil
+			}
+			tried = err // the last one splits the longest name on the left
+		}
+	}
+	if twoModes && tried == nil {
+		return newSides(ctx, "", "", args, false)
+	}
+	if tried != nil {
+		return sides, command.Usagef("name folders, or revisions as git knows them", "%v", tried)
+	}
+	problem := "nothing to compare is given"
+	if len(args) > 0 {
+		problem = args[0] + " names one thing, and two are compared"
+	}
+	return sides, command.Usagef("write it like main..HEAD, main.. or old..new", "%s", problem)
+}
+
+// newSides returns two sides by their names.
+func newSides(ctx context.Context, a, b string, paths []string, fromBase bool) (sides [2]*side, err error) {
+	for i, name := range [...]string{a, b} {
+		if sides[i], err = newSide(ctx, name, paths); err != nil {
+			return sides, err
+		}
+	}
+	if !fromBase {
+		return sides, nil
+	}
+	return sides, sides[0].moveToBase(ctx, sides[1])
+}
+
+// side is one of the two things that are compared: paths on disk, or those of a commit.
+type side struct {
+	name   string // as it was typed
+	paths  []string
+	commit string // empty: the paths are on disk
+	repo   *revision.Repository
+}
+
+// newSide finds what a name means: a folder, else a revision. No name is the working tree.
+func newSide(ctx context.Context, name string, paths []string) (*side, error) {
+	if len(paths) == 0 {
+		paths = []string{"."}
+	} else if _, err := os.Stat(name); name != "" && err == nil {
+		return nil, fmt.Errorf("%s is a folder, and paths are for revisions", name)
+	}
+	if name == "" {
+		return &side{name: "working tree", paths: paths}, nil
+	}
+	if _, err := os.Stat(name); err == nil {
+		return &side{name: name, paths: []string{name}}, nil
+	}
+	repo, err := revision.Open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no folder, and no revision: %w", name, err)
+	}
+	commit, err := repo.Resolve(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no folder, and no revision of this repository", name)
+	}
+	return &side{name: name, paths: paths, commit: commit, repo: repo}, nil
+}
+
+// moveToBase makes the side the commit where its history and that of another part.
+func (s *side) moveToBase(ctx context.Context, other *side) (err error) {
+	head := other.commit
+	if s.commit == "" {
+		return fmt.Errorf("%s... needs a revision", s.name)
+	}
+	if head == "" {
+		head = "HEAD"
+	}
+	if s.commit, err = s.repo.Base(ctx, s.commit, head); err != nil {
+		return fmt.Errorf("%s and %s have no history in common", s.name, other.name)
+	}
+	return nil
+}
+
+// render returns the units of the side. Errors in its inputs are printed, and are [command.ErrFindings].
+func (s *side) render(ctx context.Context, env Env, flags *cli.Context) ([]*generator.Unit, error) {
+	paths, folder := s.paths, ""
+	if s.commit != "" {
+		var err error
+		if folder, err = s.repo.Extract(ctx, s.commit); err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(folder) // a leftover is in the system's folder for them
+		if paths, err = s.within(folder); err != nil {
+			return nil, err
+		}
+	}
+	if len(paths) == 1 && outdir.Is(paths[0]) {
+		return outdir.Units(os.DirFS(paths[0]))
+	}
+	paths = slices.DeleteFunc(paths, func(p string) bool {
+		_, err := os.Stat(p)
+		return folder != "" && errors.Is(err, fs.ErrNotExist) // the other side has it, or is told that nothing is there
+	})
+	if len(paths) == 0 {
+		fmt.Fprintf(env.Stderr, "%s: there is nothing at %s\n", s.name, strings.Join(s.paths, ", "))
+		return nil, nil
+	}
+	in, err := env.load(ctx, flags, paths)
+	if err != nil {
+		return nil, err
+	}
+	out := in.render(diag.Warning)
+	errs := slices.DeleteFunc(out.Diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
+	show := func(file string) string {
+		at, err := filepath.Abs(filepath.FromSlash(file)) // what no PATH contains is shown from the current folder
+		if rest, noRel := filepath.Rel(folder, at); folder != "" && err == nil && noRel == nil && filepath.IsLocal(rest) {
+			return s.name + ":" + filepath.ToSlash(rest)
+		}
+		return file
+	}
+	texts := map[string]string{}
+	for i, d := range errs {
+		errs[i].File, errs[i].BuiltBy = show(d.File), show(d.BuiltBy)
+		texts[errs[i].File] = d.File
+	}
+	input := func(_, file string) []byte { return in.read.Text(cmp.Or(texts[file], file)) }
+	err = diag.Text{Color: env.colored(env.Stderr), Input: input}.Print(env.Stderr, errs)
+	return out.Units, cmp.Or(err, verdict(errs, false))
+}
+
+// within returns the paths in the folder that has the files of the commit. The top of an output branch is meant from
+// everywhere.
+func (s *side) within(folder string) ([]string, error) {
+	if slices.Equal(s.paths, []string{"."}) && outdir.Is(folder) {
+		return []string{folder}, nil
+	}
+	var out []string
+	for _, p := range s.paths {
+		name := path.Join(s.repo.Prefix, filepath.ToSlash(p))
+		if filepath.IsAbs(p) || !filepath.IsLocal(name) {
+			return nil, command.Usagef("name a path below it, relative to this folder", "%s is not in the repository", p)
+		}
+		out = append(out, filepath.Join(folder, filepath.FromSlash(name)))
+	}
+	return out, nil
+}

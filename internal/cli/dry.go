@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/plan"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/display"
+)
+
+// isOfPass reports whether a command is about a pass of a pipeline, in place of PATHs.
+func isOfPass(env Env, flags *cli.Context, paths []string) bool {
+	return command.IsTyped(flags, env.LookupEnv, "file") || flags.String("file") != "" && len(paths) == 0
+}
+
+// dryPass makes a pass of the pipeline that the flags name, and pushes nothing. Without a report the command ends with
+// the error, or for a suspended pipeline without one.
+func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string) (*gitsync.Report, error) {
+	if len(paths) > 0 {
+		return nil, command.Usagef("leave out one of them", "a pipeline file and a PATH are given")
+	}
+	for _, f := range renderFlags() {
+		if name := f.Names()[0]; command.IsTyped(flags, env.LookupEnv, name) {
+			return nil, command.Usagef("set it in the pipeline file", "--%s has no effect with -f", name)
+		}
+	}
+	fleet, options, err := env.passes(ctx, flags)
+	if err != nil {
+		return nil, err
+	}
+	if len(fleet) == 0 {
+		return nil, command.Usagef("", "%s makes no pipeline of any folder", flags.String("file"))
+	}
+	if len(fleet) > 1 {
+		return nil, command.Usagef("pick one with --pipeline", "%s holds %d pipelines", flags.String("file"), len(fleet))
+	}
+	if fleet[0].Spec.Suspend {
+		return nil, display.PrintSuspended(env.Stderr, fleet[0].Metadata.Name)
+	}
+	options.DryRun, options.Review = true, true
+	report, err := env.pass(ctx, fleet[0], options)
+	if err != nil {
+		return nil, cmp.Or(env.findings(report), err)
+	}
+	return report, nil
+}
+
+// unitsAfter returns the units as they would be on the output branch after a dry pass. What stays there as it is counts as
+// paused.
+func unitsAfter(r *gitsync.Report) []*generator.Unit {
+	rendered := map[string]*generator.Unit{}
+	for _, u := range r.Rendered {
+		rendered[u.Name] = u
+	}
+	var out []*generator.Unit
+	for _, u := range r.Units {
+		switch {
+		case u.State == plan.UnitHeld || u.State == plan.UnitPaused:
+			out = append(out, &generator.Unit{Name: u.Name, Paused: true})
+		case rendered[u.Name] != nil && u.State != plan.UnitLeftOut:
+			out = append(out, rendered[u.Name])
+		}
+	}
+	return out
+}
+
+// summaryOfPass returns the counts of what a pass read and rendered.
+func summaryOfPass(r *gitsync.Report) string {
+	s := r.Pipeline
+	if r.Set != nil {
+		s += fmt.Sprintf(": %s, %s", display.Amount(len(r.Set.All()), "object"), display.Amount(len(r.Hierarchies), "GrafanaAgent"))
+	}
+	if n := display.Total(r.Ignored); n > 0 {
+		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
+	}
+	return s
+}

@@ -1,0 +1,53 @@
+package forge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/difference"
+)
+
+// maxEffects is how many lines about consequences a text has.
+const maxEffects = 100
+
+// restSize is reserved for counting what is missing.
+const restSize = 200
+
+// Effects writes the consequences of a difference.
+func Effects(b *strings.Builder, d *difference.Difference) {
+	for _, s := range d.Effects() {
+		lines := make([]string, len(s.Lines))
+		for i, line := range s.Lines {
+			lines[i] = Code(line)
+		}
+		Section(b, strings.ToUpper(s.Heading[:1])+s.Heading[1:], lines, maxEffects)
+	}
+}
+
+// Objects returns what changes in each object, of at most limit bytes.
+func Objects(d *difference.Difference, limit int) string {
+	var b strings.Builder
+	room := limit - restSize
+	var lines []string
+	details := d.Details()
+	for _, s := range details {
+		text := s.Heading + "\n"
+		for _, line := range s.Lines {
+			text += "  " + line + "\n"
+		}
+		if room -= len(text) + 1; room < 0 {
+			break
+		}
+		lines = append(lines, text)
+	}
+	if limit < restSize {
+		return ""
+	}
+	if len(lines) > 0 {
+		b.WriteString("\n### Objects\n\n" + Block("", strings.Join(lines, "\n")))
+	}
+	if more := len(details) - len(lines); more > 0 {
+		fmt.Fprintf(&b, "\nObjects for which there is no room: %d.\n", more)
+	}
+	return b.String()
+}

@@ -1,0 +1,95 @@
+package httpserver
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+)
+
+const (
+	// MaxConnections limits the connections of a listener. One address may have a quarter of them.
+	MaxConnections = 1024
+	addressPart    = 4
+	// filesPart is the part of the process's files that the connections of a listener may be: passes need files too.
+	filesPart = 8
+)
+
+// limitedListener closes connections above its limits at once. They cost next to nothing then, and those of other addresses
+// do not wait for them.
+type limitedListener struct {
+	net.Listener
+	most, mostOfAddress int
+
+	mu     sync.Mutex
+	all    int
+	counts map[string]int
+}
+
+func limited(l net.Listener) net.Listener {
+	most := MaxConnections
+	if files := maxFiles(); files > 0 {
+		most = max(addressPart, min(most, files/filesPart))
+	}
+	return &limitedListener{Listener: l, most: most, mostOfAddress: most / addressPart, counts: map[string]int{}}
+}
+
+// Accept implements [net.Listener].
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		client := ClientOf(c.RemoteAddr().String())
+		if l.take(client) {
+			return &limitedConn{Conn: c, done: sync.OnceFunc(func() { l.give(client) })}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+func (l *limitedListener) take(client string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all >= l.most || l.counts[client] >= l.mostOfAddress {
+		return false
+	}
+	l.all++
+	l.counts[client]++
+	return true
+}
+
+func (l *limitedListener) give(client string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if l.counts[client]--; l.counts[client] == 0 {
+		delete(l.counts, client)
+	}
+}
+
+// limitedConn is a connection that counts until it is closed.
+type limitedConn struct {
+	net.Conn
+	done func()
+}
+
+// Close implements [net.Conn].
+func (c *limitedConn) Close() error {
+	defer c.done()
+	return c.Conn.Close()
+}
+
+// ClientOf returns what a client is known by: its address, of IPv6 the network that one customer has.
+func ClientOf(remote string) string {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return ""
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String()
+	}
+	network, _ := ip.Prefix(64) // 64 bits are never too many
+	return network.String()
+}

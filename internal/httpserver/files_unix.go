@@ -1,0 +1,14 @@
+//go:build unix
+
+package httpserver
+
+import "golang.org/x/sys/unix"
+
+// maxFiles returns how many files the process may have open; 0 if that is unknown.
+func maxFiles() int {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	return int(min(limit.Cur, 1<<30))
+}

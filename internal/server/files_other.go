@@ -1,6 +1,0 @@
-//go:build !unix
-
-package server
-
-// maxFiles returns how many files the process may have open; 0 if that is unknown.
-func maxFiles() int { return 0 }

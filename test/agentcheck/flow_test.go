@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentry-dev/agentry/test/agentcheck/agentbinary"
+	"github.com/agentry-dev/agentry/test/agentcheck/rendered"
+)
+
+// TestFlowLoadsEveryConfiguration lets the agent's Flow mode, the ancestor of Alloy, load each file that is rendered for
+// Alloy: it parses it, decodes every component and starts it. What is not rendered for Alloy yet is left out of them.
+func TestFlowLoadsEveryConfiguration(t *testing.T) {
+	f := startFlow(t)
+	agentry := build(t)
+	loaded := 0
+	for _, in := range inputs(t) {
+		for _, policy := range []string{"plaintext", "reference"} {
+			t.Run(in.name+"/"+policy, func(t *testing.T) {
+				for _, c := range renderAlloy(t, agentry, in, policy) {
+					if why := f.reload(t, c.Text); why != "" {
+						t.Errorf("%s: %s\n%s", filepath.Base(c.File), why, c.Text)
+					}
+					loaded++
+				}
+			})
+		}
+	}
+	if loaded < 200 {
+		t.Errorf("only %d configurations were loaded", loaded)
+	}
+}
+
+// TestFlowRefusesWhatIsWrong proves that the test above could fail.
+func TestFlowRefusesWhatIsWrong(t *testing.T) {
+	f := startFlow(t)
+	for name, text := range map[string]string{
+		"an unknown argument": "prometheus.remote_write \"x\" {\n\tendpoint {\n\t\turl = \"http://x\"\n\t\tnone = 1\n\t}\n}\n",
+		"a reference":         "prometheus.scrape \"x\" {\n\ttargets = []\n\tforward_to = [prometheus.remote_write.x.receiver]\n}\n",
+		"a rule":              "discovery.relabel \"x\" {\n\ttargets = []\n\trule {\n\t\taction = \"join\"\n\t}\n}\n",
+	} {
+		if f.reload(t, text) == "" {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
+
+// renderAlloy renders an input for Alloy. Errors are no matter here: much is not rendered yet.
+func renderAlloy(t *testing.T, agentry string, in input, policy string) []rendered.Config {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	cmd := exec.Command(agentry, "render", "--runtime", "alloy", "--compatibility", in.mode, "--secrets", policy, "-o", dir, in.path)
+	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 1 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	configs, err := rendered.ReadAlloy(dir)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return configs
+}
+
+// flow is an agent in Flow mode.
+type flow struct {
+	config, address, cert, key, text string
+	log                              *bytes.Buffer
+}
+
+func startFlow(t *testing.T) *flow {
+	t.Helper()
+	dir := t.TempDir()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &flow{config: filepath.Join(dir, "config.river"), address: listener.Addr().String(), text: filepath.Join(dir, "text"), log: &bytes.Buffer{}}
+	listener.Close()
+	f.cert, f.key = certificate(t, dir)
+	for _, name := range []string{f.config, f.text} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, agentbinary.Build(t), "run", f.config, "--server.http.listen-addr="+f.address, "--storage.path="+filepath.Join(dir, "data"), "--disable-reporting")
+	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "TOPOLOGY_ZONE=a", "INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key")
+	cmd.Stderr = f.log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		_ = cmd.Wait()
+	})
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		if r, err := http.Get("http://" + f.address + "/-/ready"); err == nil {
+			r.Body.Close()
+			if r.StatusCode == http.StatusOK {
+				return f
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the agent is not ready")
+		}
+	}
+}
+
+// reload lets the agent load a file, and returns what it says against it.
+func (f *flow) reload(t *testing.T, text string) string {
+	t.Helper()
+	if err := os.WriteFile(f.config, []byte(f.inFlow(text)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.Post("http://"+f.address+"/-/reload", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.StatusCode == http.StatusOK {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s", r.Status, body)
+}
+
+var (
+	variables    = regexp.MustCompile(`\$\((\w+)\)`)
+	fromSecrets  = regexp.MustCompile(`sys\.env\("AGENTRY_\w+"\)`)
+	inCluster    = regexp.MustCompile(`(?m)^(discovery\.kubernetes "\w+" \{\n)((?:\t[^a].*\n)*?(?:\n|\}))`)
+	tlsFiles     = regexp.MustCompile(`(?m)^(\t+(?:ca_file|cert_file) += )".*"$`)
+	keyFiles     = regexp.MustCompile(`(?m)^(\t+key_file +=) ".*"$`)
+	otherFiles   = regexp.MustCompile(`(?m)^(\t+filename +=) ".*"$`)
+	newArguments = regexp.MustCompile(`(?m)^\t+native_histogram_bucket_limit +=.*\n|^\t+oauth \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
+)
+
+// inFlow returns a file as Flow mode reads it: functions have their old names, what is new is left out, there is an API
+// server, and files exist. The config reloader has replaced variables.
+func (f *flow) inFlow(text string) string {
+	text = variables.ReplaceAllString(text, "0")
+	text = fromSecrets.ReplaceAllString(text, `"from-a-secret"`)
+	text = strings.NewReplacer("sys.env(", "env(", "array.concat(", "concat(", "convert.nonsensitive(", "nonsensitive(", "string.trim_space(", "trim_space(").Replace(text)
+	text = newArguments.ReplaceAllString(text, "")
+	text = inCluster.ReplaceAllString(text, "${1}\tapi_server = \"http://127.0.0.1:1\"\n$2")
+	text = tlsFiles.ReplaceAllString(text, `${1}"`+f.cert+`"`)
+	text = keyFiles.ReplaceAllString(text, `${1} "`+f.key+`"`)
+	return otherFiles.ReplaceAllString(text, `${1} "`+f.text+`"`)
+}
+
+// certificate writes a certificate and its key.
+func certificate(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, kind string, data []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "EC PRIVATE KEY", secret)
+}

@@ -1,0 +1,70 @@
+package telemetry
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/agentry-dev/agentry/test/e2e/harness"
+)
+
+// discoveries follows ScrapeConfigs of six ways to find targets, and monitors with scrape classes, through
+// two shards to stored series, as today's Prometheus Operator would have it.
+func discoveries(t *testing.T, w *world) {
+	startRegistry(t)
+	w.runCurrent(t, "discoveries", "scraping", 2)
+	golden(t, "discoveries.txt", func() ([]string, error) {
+		samples, err := delivered(`cluster="discoveries",__name__!~"scrape_.*"`)
+		return lines(samples), err
+	})
+	scrapedOnce(t, `cluster="discoveries"`, "shard")
+}
+
+// zones lets three agents share what runs on nodes in two zones: each target is scraped once, by an agent
+// of its zone. The third agent is one more than the zones can share: it scrapes nothing.
+func zones(t *testing.T, w *world) {
+	w.runCurrent(t, "zones", "zoned", 3)
+	golden(t, "zones.txt", func() ([]string, error) {
+		samples, err := delivered(`cluster="zones",__name__!~"scrape_.*"`)
+		return lines(samples), err
+	})
+	for _, up := range scrapedOnce(t, `cluster="zones"`, "shard", "zone") {
+		if up.labels["zone"] != up.labels["lies_in"] {
+			t.Errorf("an agent in zone %s scrapes %s", up.labels["zone"], up)
+		}
+	}
+}
+
+// runCurrent runs the agents of a folder of testdata, in mode current, with what they find.
+func (w *world) runCurrent(t *testing.T, folder, namespace string, agents int) {
+	t.Helper()
+	w.apply(t, harness.Decode(t, read(t, filepath.Join("testdata", folder+".yaml"))))
+	w.apply(t, newManifests(t, folder, "--compatibility", "current").render(t))
+	w.runs(t, namespace, "agent-", agents)
+}
+
+// scrapedOnce holds every target to one agent, and returns the series that say so. The labels are those
+// by which agents differ.
+func scrapedOnce(t *testing.T, of string, labels ...string) []sample {
+	t.Helper()
+	ups, err := delivered(of + `,__name__="up"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, up := range ups {
+		target := sample{labels: map[string]string{}, value: up.value}
+		for name, value := range up.labels {
+			if !slices.Contains(labels, name) {
+				target.labels[name] = value
+			}
+		}
+		times[target.String()]++
+	}
+	for target, n := range times {
+		if n != 1 {
+			t.Errorf("%s is scraped %d times", target, n)
+		}
+	}
+	return ups
+}

@@ -1,0 +1,52 @@
+package prometheus
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/grafana/river/parser"
+	"github.com/grafana/river/printer"
+
+	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
+)
+
+// TestAlloyTakesEveryFile checks each file that is rendered for Alloy against what its components take, from the version
+// of the pods back to the first that has all that is used, and that it is formatted as alloy fmt formats.
+func TestAlloyTakesEveryFile(t *testing.T) {
+	files := 0
+	eachAlloyWorld(t, func(t *testing.T, w alloyWorld) {
+		configs, _ := w.render(t, alloy.Runtime())
+		for unit, text := range configs {
+			files++
+			for _, version := range []string{"v1.18.1", "v1.11.0"} {
+				for _, problem := range alloycheck.Check([]byte(text), version) {
+					t.Errorf("%s: %s for %s: %s", w.name, unit, version, problem)
+				}
+			}
+			if want := formatted(t, text); text != want {
+				t.Errorf("%s: %s is not formatted:\n%s", w.name, unit, text)
+			}
+		}
+	})
+	if files < 500 {
+		t.Errorf("only %d files were checked", files)
+	}
+}
+
+// formatted returns a file as the printer of the agent's Flow mode prints it.
+func formatted(t *testing.T, text string) string {
+	t.Helper()
+	parsed, err := parser.ParseFile("config.alloy", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var b bytes.Buffer
+	if err := printer.Fprint(&b, parsed); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() == 0 || text == "" {
+		return b.String()
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,200 @@
+package prometheus
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/config"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/relabel"
+
+	alloycheck "github.com/agentry-dev/agentry/test/prometheus/alloy"
+)
+
+// alloyInstance is a MetricsInstance as Alloy reads it.
+type alloyInstance struct {
+	jobs     map[string]scrapeJob
+	writers  []*config.RemoteWriteConfig
+	external map[string]any
+}
+
+// alloyReader makes jobs of components, in Prometheus' own words: it reads what is printed and knows nothing of how.
+type alloyReader struct {
+	*testing.T
+	file *alloycheck.File
+	text string
+}
+
+func (r alloyReader) wrong(format string, args ...any) {
+	r.Helper()
+	r.Fatalf(format+"\n%s", append(args, r.text)...)
+}
+
+// readAlloy reads a configuration of Alloy. Instances are by the labels of their components.
+func readAlloy(t *testing.T, text string, env map[string]string) map[string]alloyInstance {
+	t.Helper()
+	text = replaceVariables(text, env)
+	for _, name := range secretVariable.FindAllString(text, -1) {
+		env[name] = name
+	}
+	file, err := alloycheck.Parse([]byte(text), env)
+	r := alloyReader{t, file, text}
+	if err != nil {
+		r.wrong("%v", err)
+	}
+	out := map[string]alloyInstance{}
+	for _, id := range file.IDs {
+		b := file.Components[id]
+		switch b.Name {
+		case "prometheus.remote_write":
+			external, _ := b.Attrs["external_labels"].(map[string]any)
+			out[b.Label] = alloyInstance{map[string]scrapeJob{}, r.writers(b), external}
+		case "prometheus.scrape":
+			to, rules := r.receivers(b)
+			if out[to].jobs == nil {
+				r.wrong("%s sends to %s, which does not write", id, to)
+			}
+			for _, ref := range flat(b.Attrs["targets"]) {
+				job := r.job(b, r.component(ref, "output"), rules)
+				if out[to].jobs[job.JobName].ScrapeConfig != nil {
+					r.wrong("%s scrapes %s twice", to, job.JobName)
+				}
+				out[to].jobs[job.JobName] = job
+			}
+		}
+	}
+	return out
+}
+
+// flat returns references that can be in lists.
+func flat(v any) (out []alloycheck.Ref) {
+	switch v := v.(type) {
+	case alloycheck.Ref:
+		return []alloycheck.Ref{v}
+	case []any:
+		for _, item := range v {
+			out = append(out, flat(item)...)
+		}
+	}
+	return out
+}
+
+// component returns the component whose export is referred to.
+func (r alloyReader) component(ref alloycheck.Ref, export string) *alloycheck.Block {
+	id, is := strings.CutSuffix(string(ref), "."+export)
+	if !is || r.file.Components[id] == nil {
+		r.wrong("%s refers to nothing", ref)
+	}
+	return r.file.Components[id]
+}
+
+// fields returns the attributes and blocks of a block as Prometheus writes them. What a component reads from a file is
+// that file.
+func (r alloyReader) fields(b *alloycheck.Block, without ...string) map[string]any {
+	out := maps.Clone(b.Attrs)
+	for _, name := range without {
+		delete(out, name)
+	}
+	if ref, is := out["username"].(alloycheck.Ref); is {
+		delete(out, "username")
+		out["username_file"] = r.component(ref, "content").Attrs["filename"]
+	}
+	for _, inner := range b.Blocks {
+		switch inner.Name {
+		case "rule", "write_relabel_config", "selectors":
+			name := map[string]string{"rule": "relabel_configs", "write_relabel_config": "write_relabel_configs", "selectors": "selectors"}[inner.Name]
+			list, _ := out[name].([]any)
+			out[name] = append(list, r.fields(inner))
+		default:
+			out[inner.Name] = r.fields(inner)
+		}
+	}
+	return out
+}
+
+func (r alloyReader) writers(b *alloycheck.Block) []*config.RemoteWriteConfig {
+	all := []any{}
+	for _, e := range b.All("endpoint") {
+		all = append(all, r.fields(e, "name"))
+	}
+	return loadConfig(r.T, map[string]any{"remote_write": all}).RemoteWriteConfigs
+}
+
+const reportNames = "up|scrape_duration_seconds|scrape_samples_scraped|scrape_samples_post_metric_relabeling|scrape_series_added"
+
+// receivers returns the writer of a component that scrapes, and the rules that its samples pass on the way. Reports pass
+// none.
+func (r alloyReader) receivers(b *alloycheck.Block) (writer string, rules []any) {
+	to := flat(b.Attrs["forward_to"])
+	if len(to) == 1 {
+		return r.component(to[0], "receiver").Label, nil
+	}
+	if len(to) != 2 {
+		r.wrong("%s: %v", b.Label, to)
+	}
+	reports, rest := r.component(to[0], "receiver"), r.component(to[1], "receiver")
+	first := func(b *alloycheck.Block, action string) {
+		want := map[string]any{"source_labels": []any{"__name__"}, "regex": reportNames, "action": action}
+		if len(b.Blocks) == 0 || fmt.Sprint(b.Blocks[0].Attrs) != fmt.Sprint(want) {
+			r.wrong("%s does not %s reports first", b.Label, action)
+		}
+	}
+	first(reports, "keep")
+	first(rest, "drop")
+	for _, rule := range rest.Blocks[1:] {
+		rules = append(rules, r.fields(rule))
+	}
+	a, c := flat(reports.Attrs["forward_to"]), flat(rest.Attrs["forward_to"])
+	if len(a) != 1 || len(c) != 1 || a[0] != c[0] || len(reports.Blocks) != 1 {
+		r.wrong("%s and %s send to different writers", reports.Label, rest.Label)
+	}
+	return r.component(a[0], "receiver").Label, rules
+}
+
+// job returns a job of a component that scrapes and one that relabels.
+func (r alloyReader) job(b, endpoint *alloycheck.Block, rules []any) scrapeJob {
+	settings := r.fields(b, "targets", "forward_to")
+	settings["job_name"] = "prometheus.scrape." + b.Label
+	settings["metric_relabel_configs"] = rules
+	settings["relabel_configs"] = r.fields(endpoint)["relabel_configs"]
+	switch targets := endpoint.Attrs["targets"].(type) {
+	case []any:
+		static := []any{}
+		for _, item := range targets {
+			group := maps.Clone(item.(map[string]any))
+			address := group["__address__"]
+			delete(group, "__address__")
+			static = append(static, map[string]any{"targets": []any{address}, "labels": group})
+		}
+		settings["static_configs"] = static
+	case alloycheck.Ref:
+		d := r.component(targets, "targets")
+		settings[strings.TrimPrefix(d.Name, "discovery.")+"_sd_configs"] = []any{r.fields(d)}
+	}
+	loaded := loadConfig(r.T, map[string]any{"scrape_configs": []any{settings}}).ScrapeConfigs[0]
+	job := *loaded
+	job.JobName = jobNameOf(job.RelabelConfigs)
+	return scrapeJob{&job, func(d model.LabelSet) (labels.Labels, string, string, string) {
+		l := labels.NewBuilder(labels.EmptyLabels())
+		for name, value := range d {
+			l.Set(string(name), string(value))
+		}
+		if !relabel.ProcessBuilder(l, loaded.RelabelConfigs...) {
+			return labels.EmptyLabels(), "", "", ""
+		}
+		return finish(l.Labels(), *loaded)
+	}}
+}
+
+// jobNameOf returns the name that the first rules give to targets.
+func jobNameOf(rules []*relabel.Config) string {
+	for _, rule := range rules {
+		if rule.TargetLabel == "job" {
+			return rule.Replacement
+		}
+	}
+	return ""
+}

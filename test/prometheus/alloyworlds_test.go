@@ -1,0 +1,145 @@
+package prometheus
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/test/fixtures"
+)
+
+var (
+	alloyRandom = flag.Int("alloy.random", 150, "how many random fixtures the tests of Alloy render")
+	alloySeed   = flag.Uint64("alloy.seed", 1, "the number of the first random fixture")
+)
+
+// alloyWorld is what both runtimes render.
+type alloyWorld struct {
+	name   string
+	text   string
+	mode   manifest.Compatibility
+	policy secretref.Policy
+}
+
+// eachAlloyWorld calls f with every conformance case, scenario and example, and with random changes of them, in each
+// mode and under each policy. What Alloy is not rendered for yet is taken out of them.
+func eachAlloyWorld(t *testing.T, f func(*testing.T, alloyWorld)) {
+	t.Helper()
+	corpus, err := fixtures.Load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	worlds := map[string]string{}
+	var names []string
+	add := func(name string, objects []*yaml.Node) {
+		text, err := fixtures.Encode(forAlloy(objects))
+		if err != nil {
+			return // some hold bytes that are no text, on purpose
+		}
+		worlds[name] = text
+		names = append(names, name)
+	}
+	for _, seed := range corpus.Seeds {
+		add(seed.Name, seed.Clone())
+	}
+	metrics := func(kind string) bool {
+		return kind == "ServiceMonitor" || kind == "PodMonitor" || kind == "Probe" || kind == "GrafanaAgent" || kind == "MetricsInstance"
+	}
+	for i := range uint64(*alloyRandom) {
+		fixture := corpus.Random(*alloySeed+i, metrics)
+		add(fmt.Sprintf("random %d of %s", fixture.Number, fixture.Seed.Name), fixture.Objects)
+	}
+	for _, name := range names {
+		for _, mode := range []manifest.Compatibility{manifest.Operator, manifest.Current} {
+			for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference} {
+				f(t, alloyWorld{name: name + "/" + string(mode) + "/" + string(policy), text: worlds[name], mode: mode, policy: policy})
+			}
+		}
+	}
+}
+
+// forAlloy returns the objects that are rendered for Alloy.
+func forAlloy(objects []*yaml.Node) (out []*yaml.Node) {
+	for _, o := range objects {
+		switch fixtures.Kind(o) {
+		case "LogsInstance", "PodLogs", "Integration", "MetricsIntegration", "ScrapeConfig":
+			continue
+		case "MetricsInstance":
+			remove(fixtures.Child(o, "spec"), "additionalScrapeConfigs")
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+func remove(mapping *yaml.Node, name string) {
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			mapping.Content = append(mapping.Content[:i:i], mapping.Content[i+2:]...)
+			return
+		}
+	}
+}
+
+// render returns the configurations of metrics pods by their GrafanaAgent, and the errors.
+func (w alloyWorld) render(t *testing.T, r runtime.Runtime) (configs map[string]string, errors []string) {
+	t.Helper()
+	parsed := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(w.text)}, manifest.Options{Compatibility: w.mode})
+	out := generator.Render(manifest.NewSet(parsed), generator.Options{Compatibility: w.mode, Secrets: w.policy, Runtime: r}, nil)
+	for _, d := range out.Diags {
+		if d.Severity == diag.Error {
+			errors = append(errors, d.Object.String())
+		}
+	}
+	configs = map[string]string{}
+	for _, u := range out.Units {
+		_, agent, _ := strings.Cut(u.Name, "/")
+		for _, f := range u.Files {
+			if f.Path == agent+"-config.secret.yaml" {
+				configs[u.Name] = secretText(t, f.Data, r.ConfigKey)
+			}
+		}
+	}
+	return configs, errors
+}
+
+// secretText returns the text under a key of a Secret, which can be zipped.
+func secretText(t *testing.T, data []byte, key string) string {
+	t.Helper()
+	var s struct{ StringData, Data map[string]string }
+	if err := k8syaml.Unmarshal(data, &s); err != nil {
+		t.Fatal(err)
+	}
+	if text, ok := s.StringData[key]; ok {
+		return text
+	}
+	raw, err := base64.StdEncoding.DecodeString(s.Data[key])
+	if err != nil {
+		t.Fatal(err)
+	}
+	unzip, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(unzip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

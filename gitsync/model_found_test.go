@@ -35,6 +35,8 @@ func TestModelFound(t *testing.T) {
 		"a unit that is paused keeps what is held for it": {
 			set(web, "fault", 4), set(b, "rev", 1), pass, set(a, "paused", 1), set(b, "rev", 2), pass,
 			set(b, "rev", 3), pass, set(a, "paused", 0), set(a, "rev", 4), pass},
+		"a new clone describes the repair of a file as an old one does": {
+			{op: "stage", n: 3}, {op: "hand", n: 32517}, {op: "replica"}, pass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

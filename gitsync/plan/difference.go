@@ -64,9 +64,10 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 	return out, nil
 }
 
-// before returns a file of the unit as agentry last wrote it, or nil. What somebody else made of it is drift.
+// before returns a file of the unit as it stands on the branch, or nil: that is what runs, even if somebody changed it
+// by hand. What agentry wrote before them may lie deeper in the history than a new clone reaches.
 func (u *Unit) before(name string) ([]byte, error) {
-	data, err := u.folder.LastWritten(name)
+	data, err := u.folder.Read(name)
 	if errors.Is(err, object.ErrPathNotFound) {
 		return nil, nil
 	}

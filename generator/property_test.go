@@ -34,6 +34,9 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 				w := newWorld(seed)
 				w.uniform = seed%2 == 1
 				opts := generator.Options{Secrets: policy}
+				if seed%3 == 0 {
+					opts.Changes = changesIn(t, worldChanges)
+				}
 				var prev *generator.Output
 				var set *manifest.Set
 				reused, replaced := 0, 0

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -14,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -41,6 +43,8 @@ type Options struct {
 	// SDAggregator is how agents find the targets of MetricsIntegrations; the zero value
 	// has its defaults.
 	SDAggregator scrape.SDAggregator
+	// Changes are the patches and images of the pipeline; nil changes nothing.
+	Changes *patch.Changes
 	// Integrations is the catalogue of integrations; nil is the agent's own.
 	Integrations *integration.Catalogue
 	// Admit is asked before anything is rendered whether about so many bytes of memory may be used. Its error is
@@ -156,7 +160,7 @@ func (out *Output) Refuse(unit string, d diag.Diagnostic) *Unit {
 
 // collect gathers what was found.
 func (out *Output) collect() {
-	list := slices.Concat(out.SpareUnused(out.renderer.set.Diags()), out.between, out.misplaced, out.missing)
+	list := slices.Concat(out.SpareUnused(out.renderer.set.Diags()), out.between, out.misplaced, out.missing, out.unmatched())
 	for _, u := range out.Units {
 		list = append(list, u.diags...)
 	}
@@ -203,6 +207,8 @@ type rendered struct {
 	objects []workload.Object
 	jobs    map[manifest.ID]int
 	needs   []rbac.Need
+	// matched are the numbers of the changes that match an object.
+	matched map[int]bool
 }
 
 // attempt renders a hierarchy without the objects that are left out.
@@ -215,11 +221,35 @@ func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map
 	if out.Diags.HasErrors() {
 		return out
 	}
-	objects, diags := workload.Build(h, config, workload.Options{
+	options := workload.Options{
 		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange,
-	})
-	out.Result, out.Diags = rendered{objects, config.Jobs(), rbac.Needs(config.All()...)}, append(out.Diags, diags...)
+	}
+	matched := map[int]bool{}
+	if !r.opts.Changes.IsEmpty() {
+		options.Change = func(id manifest.ID, text []byte, check func([]byte) []diag.Finding) ([]byte, diag.List) {
+			changed := r.opts.Changes.Apply(id, text, check)
+			for _, i := range changed.Matched {
+				matched[i] = true
+			}
+			return changed.Text, changed.Diags
+		}
+	}
+	objects, diags := workload.Build(h, config, options)
+	out.Result, out.Diags = rendered{objects, config.Jobs(), rbac.Needs(config.All()...), matched}, append(out.Diags, diags...)
 	return out
+}
+
+// unmatched warns of patches and images that match nothing in any unit. A unit that stays as it is may have what they are
+// for.
+func (out *Output) unmatched() diag.List {
+	matched := map[int]bool{}
+	for _, u := range out.Units {
+		if u.Stays() {
+			return nil
+		}
+		maps.Copy(matched, u.matched)
+	}
+	return out.renderer.opts.Changes.Unmatched(matched)
 }
 
 // merge sorts diagnostics, and joins those that several units share.

@@ -57,6 +57,9 @@ func rewrite(t *testing.T, archive *txtar.Archive) {
 	opts := scenarioOptions(t, string(archive.Comment))
 	var results []manifest.Result
 	for _, f := range archive.Files {
+		if f.Name == pipelineFile {
+			opts.Changes = changesIn(t, f.Data)
+		}
 		if file, ok := strings.CutPrefix(f.Name, "in/"); ok {
 			results = append(results, manifest.Parse(manifest.File{Path: file, Data: f.Data}, manifest.Options{Compatibility: opts.Compatibility}))
 		}
@@ -88,7 +91,7 @@ func rewrite(t *testing.T, archive *txtar.Archive) {
 	written["diagnostics"] = []byte(report.String())
 	for i := range archive.Files {
 		f := &archive.Files[i]
-		if strings.HasPrefix(f.Name, "in/") {
+		if strings.HasPrefix(f.Name, "in/") || f.Name == pipelineFile {
 			continue
 		}
 		data, ok := written[f.Name]

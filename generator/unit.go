@@ -34,7 +34,8 @@ type Unit struct {
 	// left out is in it still.
 	Hierarchy *hierarchy.Hierarchy
 
-	needs   []rbac.Need // of its pods, in the Kubernetes API
+	needs   []rbac.Need  // of its pods, in the Kubernetes API
+	matched map[int]bool // the numbers of the changes that match one of its objects
 	diags   diag.List
 	basis   basis
 	dropped bool // its files have no bytes
@@ -65,7 +66,7 @@ type File struct {
 func newUnit(h *hierarchy.Hierarchy, out isolate.Outcome[rendered]) *Unit {
 	u := &Unit{
 		Name: h.Name(), Files: files(out.Result.objects), Inputs: out.Inputs, Jobs: out.Result.jobs, Held: out.Held, Failed: out.Failed,
-		Hierarchy: out.Hierarchy, needs: out.Result.needs, diags: out.Diags,
+		Hierarchy: out.Hierarchy, needs: out.Result.needs, matched: out.Result.matched, diags: out.Diags,
 	}
 	for i := range u.diags {
 		u.diags[i].Units = []string{u.Name}

@@ -25,7 +25,7 @@ func TestRenderOptions(t *testing.T) {
 		SDAggregator: pipeline.SDAggregator{URL: "https://sd", RefreshInterval: &metav1.Duration{Duration: time.Minute}, TLSConfig: tls, Authorization: auth},
 		Integrations: []integration.Entry{{Name: "nginx"}},
 	}
-	got, err := renderOptions(&spec)
+	got, err := renderOptions(&pipeline.Pipeline{Spec: spec})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,11 +36,11 @@ func TestRenderOptions(t *testing.T) {
 	if got.Secrets != secretref.Plaintext || !got.RestartOnSecretChange || got.OperatorLabels["a"] != "b" || got.AgentSelector.String() != "a=b" || got.Integrations == nil {
 		t.Errorf("%+v", got)
 	}
-	if got, err := renderOptions(&pipeline.Spec{}); err != nil || got.Integrations != nil || got.AgentSelector != nil {
+	if got, err := renderOptions(&pipeline.Pipeline{}); err != nil || got.Integrations != nil || got.AgentSelector != nil {
 		t.Errorf("of an empty pipeline: %+v, %v", got, err)
 	}
 	spec.Operator.AgentSelector = "in ("
-	if _, err := renderOptions(&spec); err == nil || !strings.HasPrefix(err.Error(), "agentSelector: ") {
+	if _, err := renderOptions(&pipeline.Pipeline{Spec: spec}); err == nil || !strings.HasPrefix(err.Error(), "agentSelector: ") {
 		t.Errorf("a bad selector: %v", err)
 	}
 }

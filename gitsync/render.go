@@ -14,7 +14,8 @@ import (
 )
 
 // renderOptions are what the pipeline says about rendering.
-func renderOptions(s *pipeline.Spec) (generator.Options, error) {
+func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
+	s := &p.Spec
 	out := generator.Options{
 		Compatibility:         manifest.Compatibility(s.Mode()),
 		Runtime:               generator.Runtime(string(s.Runtime)),
@@ -24,6 +25,11 @@ func renderOptions(s *pipeline.Spec) (generator.Options, error) {
 		OperatorLabels:        s.Operator.Labels,
 		SDAggregator:          sdAggregator(&s.SDAggregator),
 	}
+	changes, wrong := p.Changes()
+	if len(wrong) > 0 {
+		return out, wrong[0]
+	}
+	out.Changes = changes
 	var err error
 	if text := s.Operator.AgentSelector; text != "" {
 		if out.AgentSelector, err = labels.Parse(text); err != nil {

@@ -127,7 +127,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
 	s.sources.Namespaces = manifest.Namespaces(spec.Namespaces, "namespaces of the pipeline").Objects
-	if s.render, err = renderOptions(spec); err != nil {
+	if s.render, err = renderOptions(&s.pipeline); err != nil {
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
 	if s.book, err = newBook(s.options, spec.Charts.Update); err != nil {

@@ -17,6 +17,9 @@ import (
 	"github.com/agentry-dev/agentry/generator/podrules"
 )
 
+// refuses begins the message of what Kubernetes would not accept.
+const refuses = "Kubernetes would refuse "
+
 // maxStatefulSetName leaves room for the hash that the controller appends: name and hash are the pods' label
 // controller-revision-hash, which is limited to 63 characters.
 const maxStatefulSetName = 52
@@ -75,7 +78,7 @@ func (c *checker) checkTemplate(meta *metav1.ObjectMeta, pods *corev1.PodTemplat
 
 // refuse reports an error, once for each field: an invalid name is in every label and every shard.
 func (c *checker) refuse(path, format string, args ...any) {
-	c.once(path, "Kubernetes would refuse "+format, args...)
+	c.once(path, refuses+format, args...)
 }
 
 // refuseAll reports the errors of podrules. of maps the path of a field to its path in the GrafanaAgent; nil

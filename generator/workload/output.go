@@ -3,6 +3,7 @@ package workload
 import (
 	"encoding/json"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -22,10 +23,20 @@ func newOutput(a grafanaAgent) *output {
 	return &output{grafanaAgent: a, checker: newChecker(a)}
 }
 
-// add adds an object that needs no checks.
+// add adds a Secret, which needs no checks.
 func (out *output) add(o Object, findings []diag.Finding) {
-	out.objects = append(out.objects, o)
 	out.found(findings)
+	out.put(o, &corev1.Secret{})
+}
+
+// put adds an object as the options change it. object has its type.
+func (out *output) put(o Object, object any) {
+	if change := out.options.Change; change != nil {
+		var diags diag.List
+		o.YAML, diags = change(o.ID, o.YAML, func(text []byte) []diag.Finding { return out.recheck(object, text) })
+		out.diags = append(out.diags, diags...)
+	}
+	out.objects = append(out.objects, o)
 }
 
 // config adds the Secret of a configuration.
@@ -44,7 +55,7 @@ func (out *output) addChecked(o any, findings []diag.Finding) {
 		return
 	}
 	out.found(out.checker.check(o))
-	out.objects = append(out.objects, Object{ID: id, YAML: text})
+	out.put(Object{ID: id, YAML: text}, o)
 }
 
 func (out *output) found(findings []diag.Finding) {

@@ -25,6 +25,10 @@ type Options struct {
 	// RestartOnSecretChange adds a checksum of the secrets in the configuration to the pods, because an agent
 	// does not notice if only these change.
 	RestartOnSecretChange bool
+	// Change returns what becomes of a manifest, with diagnostics of whoever changes it. check returns what Kubernetes would
+	// refuse of a changed manifest and not of the one that it is made of; the manifest of a Secret may lack its data. Nil
+	// changes nothing.
+	Change func(id manifest.ID, text []byte, check func([]byte) []diag.Finding) ([]byte, diag.List)
 }
 
 // Object is one rendered object.

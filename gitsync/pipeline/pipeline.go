@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/fluxcd/pkg/apis/kustomize"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
@@ -28,6 +29,15 @@ type Pipeline struct {
 	Metadata Metadata `json:"metadata"`
 	// Spec is the specification of the pipeline.
 	Spec Spec `json:"spec"`
+	// Places are the places of the items of spec.patches and spec.images, which rendering can report about, such as
+	// spec.patches[0]. Whoever reads the file sets them.
+	Places map[string]Place `json:"-"`
+}
+
+// Place is a place in a file. Line and Column count from 1; 0 means unknown.
+type Place struct {
+	File         string
+	Line, Column int
 }
 
 // Metadata names a pipeline.
@@ -82,6 +92,11 @@ type Spec struct {
 	Secrets Secrets `json:"secrets,omitempty"`
 	// SDAggregator says where agents find the targets of MetricsIntegrations.
 	SDAggregator SDAggregator `json:"sdAggregator,omitempty"`
+	// Patches change the rendered objects, in their order, as in a Kustomization of Flux: strategic merge patches and JSON
+	// patches. Of a Secret they see only the metadata. Objects cannot be renamed or removed.
+	Patches []kustomize.Patch `json:"patches,omitempty"`
+	// Images give the images of the rendered pods another name, tag or digest, after the patches.
+	Images []kustomize.Image `json:"images,omitempty"`
 	// Integrations change or extend the catalogue of integrations.
 	Integrations []integration.Entry `json:"integrations,omitempty"`
 	// Limits protect the output branch.

@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/patch"
 )
 
 // Mode returns whose jobs are rendered. Pipelines that do not say are older than the choice: they keep their jobs.
@@ -45,6 +46,24 @@ func (s *Spec) Refusal(found diag.List) *diag.Diagnostic {
 		}
 	}
 	return nil
+}
+
+// Changes returns what the pipeline changes about rendered objects.
+func (p *Pipeline) Changes() (*patch.Changes, []*patch.FieldError) {
+	return patch.New(p.Spec.Patches, p.Spec.Images, func(field string) patch.Place {
+		at := p.Places["spec."+field]
+		return patch.Place{File: at.File, Line: at.Line, Column: at.Column, Object: diag.Object{APIVersion: p.APIVersion, Kind: p.Kind, Name: p.Metadata.Name}}
+	})
+}
+
+// validateChanges checks the patches and images.
+func validateChanges(s *Spec) findings {
+	var f findings
+	_, wrong := (&Pipeline{Spec: *s}).Changes()
+	for _, w := range wrong {
+		f.check(false, "spec."+w.Field, w.Hint, "%s", w.Message)
+	}
+	return f
 }
 
 // validateIntegrations checks the entries of the catalogue: each one alone, so that its path is known, and then

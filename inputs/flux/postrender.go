@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
-	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 // PostRender changes what a chart gave by the release's post-renderers: all of it, because a patch may be meant for an object
@@ -38,11 +39,6 @@ func (r *HelmRelease) PostRender(docs []helm.Document) ([]helm.Document, error) 
 
 // kustomized applies a kustomization to documents, each of which keeps where it came from. The error can quote values.
 func kustomized(docs []helm.Document, k types.Kustomization) (out []helm.Document, err error) {
-	defer func() {
-		if value := recover(); value != nil { // kustomize panics in places
-			err = fault.Of(value)
-		}
-	}()
 	files := filesys.MakeFsInMemory()
 	for i, d := range docs {
 		name := strconv.Itoa(i) + ".yaml"
@@ -60,7 +56,11 @@ func kustomized(docs []helm.Document, k types.Kustomization) (out []helm.Documen
 	if err := files.WriteFile("/kustomization.yaml", text); err != nil {
 		return nil, err
 	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, "/")
+	var built resmap.ResMap
+	err = kustomizer.Run(false, func() (err error) {
+		built, err = krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, "/")
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -13,20 +13,18 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"sync"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/openapi"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/tree"
 	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
 )
 
 const (
@@ -113,43 +111,15 @@ func (c *checker) schemas() bool {
 	return false
 }
 
-// schemaLock keeps builds with schemas of their own apart from all others: kustomize has one set of schemas for the
-// whole process. It parses them when it needs them, while other builds read them; so they are parsed before.
-var (
-	schemaLock sync.RWMutex
-	prepared   sync.Once
-)
-
-// prepare sets what kustomize has once for the whole process.
-func prepare() {
-	schemaLock.Lock()
-	defer schemaLock.Unlock()
-	openapi.Schema()
-	jsonpatch.AccumulatedCopySizeLimit = MaxBuiltBytes // what the copies of a JSON patch add: they can double a value each
-}
-
-// run runs kustomize, which panics in places.
+// run runs kustomize.
 func run(view *files, folder string, schemas bool) (built resmap.ResMap, err error) {
-	prepared.Do(prepare)
-	if schemas {
-		schemaLock.Lock()
-		defer schemaLock.Unlock()
-		defer func() {
-			openapi.ResetOpenAPI()
-			openapi.Schema()
-		}()
-	} else {
-		schemaLock.RLock()
-		defer schemaLock.RUnlock()
-	}
-	defer func() {
-		if value := recover(); value != nil {
-			err = fault.Of(value)
-		}
-	}()
 	options := krusty.MakeDefaultOptions()
 	options.LoadRestrictions = types.LoadRestrictionsNone // the tree has no files outside of the repository
-	return krusty.MakeKustomizer(options).Run(view, path.Join("/", folder))
+	err = kustomizer.Run(schemas, func() (err error) {
+		built, err = krusty.MakeKustomizer(options).Run(view, path.Join("/", folder))
+		return err
+	})
+	return built, err
 }
 
 // documents returns the objects that were built, without the annotations by which they are traced.

@@ -114,9 +114,6 @@ func (d *decoder) object(node *yaml.Node, path string, target reflect.Value) {
 		switch {
 		case known:
 			d.value(value, at, target.FieldByIndex(index))
-		case isReserved(at):
-			d.fail(key, at, "is not supported yet")
-			d.found[len(d.found)-1].Code = diag.PipelineUnsupported
 		default:
 			d.fail(key, at, "unknown field")
 			d.found[len(d.found)-1].Hint = fields.hint(key.Value)
@@ -201,8 +198,8 @@ func fieldsOf(t reflect.Type) fields {
 	f := fields{index: map[string][]int{}}
 	for _, field := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if field.Anonymous && name == "" {
-			continue // its fields are promoted
+		if field.Anonymous && name == "" || name == "-" {
+			continue // its fields are promoted, or it is not of the format
 		}
 		f.names = append(f.names, name)
 		f.index[name] = field.Index
@@ -217,12 +214,6 @@ func (f fields) hint(name string) string {
 		return fmt.Sprintf("credentials are not in the pipeline file: write %s or %s, which say where they are", file, env)
 	}
 	return diag.DidYouMean(name, f.names)
-}
-
-// isReserved reports whether a field is part of the format, but not implemented in this version. Such a field
-// is an error: ignoring it would do something else than the user asked for.
-func isReserved(path string) bool {
-	return path == "spec.images" || path == "spec.patches"
 }
 
 func join(path, name string) string {

@@ -121,7 +121,24 @@ func otherObject(root *yaml.Node) *yaml.Node {
 // check sets defaults and returns the problems of the pipeline.
 func (p *Pipeline) check() diag.List {
 	p.Default()
+	p.Places = p.places()
 	return p.diags(p.Validate())
+}
+
+// places returns where the patches and images are.
+func (p *Pipeline) places() map[string]pipeline.Place {
+	if len(p.Spec.Patches)+len(p.Spec.Images) == 0 {
+		return nil
+	}
+	out := map[string]pipeline.Place{}
+	for list, n := range map[string]int{"spec.patches": len(p.Spec.Patches), "spec.images": len(p.Spec.Images)} {
+		for i := range n {
+			field := fmt.Sprintf("%s[%d]", list, i)
+			at := p.nodes.nearest(field)
+			out[field] = pipeline.Place{File: p.file, Line: at.Line, Column: at.Column}
+		}
+	}
+	return out
 }
 
 func (p *Pipeline) diags(errs []pipeline.FieldError) diag.List {

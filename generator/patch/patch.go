@@ -1,0 +1,210 @@
+// Package patch changes rendered objects as a pipeline says: by its patches, and then by its images, each list in its
+// order, as a kustomization does. kustomize's own library applies them.
+//
+// An object that nothing matches keeps its bytes. A patch must not rename or remove an object, or change it so that
+// Kubernetes would refuse it: that is an error at the place where the patch is written. Of a Secret, patches see and
+// change only the metadata: agentry checks, compares and masks its content.
+package patch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/fluxcd/pkg/apis/kustomize"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
+)
+
+// Patch and Image are what Flux calls so, in its Kustomizations too.
+type (
+	Patch = kustomize.Patch
+	Image = kustomize.Image
+)
+
+// Place is where a patch or an image is written.
+type Place struct {
+	File         string
+	Line, Column int
+	// Object is the object that the file holds.
+	Object diag.Object
+}
+
+// FieldError is a patch or an image that cannot be applied to anything.
+type FieldError struct {
+	Field         string // such as patches[0].target.name
+	Message, Hint string
+}
+
+// Error implements error.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
+
+// Changes are patches and images, ready to be applied. They are safe for concurrent use.
+type Changes struct {
+	entries []entry
+}
+
+// entry is a patch or an image.
+type entry struct {
+	field string // such as patches[0]
+	place Place
+	change
+	// similar returns a hint for when no object is matched.
+	similar func() string
+}
+
+// change is what an entry does.
+type change interface {
+	// mayMatch reports whether an object with this name can be matched. It is asked before the object is read.
+	mayMatch(id resid.ResId) bool
+	// apply changes the only object of a list, and reports whether it matches.
+	apply(object resmap.ResMap) (matches bool, err error)
+}
+
+// New returns changes, and what is wrong with them. at returns the place of a field such as patches[0].
+func New(patches []Patch, images []Image, at func(field string) Place) (*Changes, []*FieldError) {
+	out := &Changes{}
+	var wrong []*FieldError
+	add := func(field string, c change, similar func() string, err *FieldError) {
+		if err != nil {
+			err.Field = field + err.Field
+			wrong = append(wrong, err)
+			return
+		}
+		out.entries = append(out.entries, entry{field, at(field), c, similar})
+	}
+	err := kustomizer.Run(false, func() error {
+		for i, p := range patches {
+			c, err := newMerge(p)
+			add(fmt.Sprintf("patches[%d]", i), c, c.similar, err)
+		}
+		for i, image := range images {
+			c, err := newRetag(image)
+			add(fmt.Sprintf("images[%d]", i), c, c.similar, err)
+		}
+		return nil
+	})
+	if err != nil {
+		wrong = append(wrong, &FieldError{Field: "patches", Message: "kustomize's library stops at them by a fault of its own"})
+	}
+	return out, wrong
+}
+
+// IsEmpty reports whether there is nothing to change.
+func (c *Changes) IsEmpty() bool { return c == nil || len(c.entries) == 0 }
+
+// Check returns what is wrong with a changed manifest and not with the one that it was made of. The manifest of a
+// Secret has no data.
+type Check func(text []byte) []diag.Finding
+
+// Result is what becomes of an object.
+type Result struct {
+	// Text is its manifest, which is the one given if nothing matches.
+	Text []byte
+	// Matched are the numbers of what matches, for [Changes.Unmatched].
+	Matched []int
+	Diags   diag.List
+}
+
+// Apply changes an object. If there is an error, the text must not be used.
+func (c *Changes) Apply(id manifest.ID, text []byte, check Check) Result {
+	out := Result{Text: text}
+	if c.IsEmpty() {
+		return out
+	}
+	err := kustomizer.Run(false, func() error {
+		out = c.apply(id, text, check)
+		return nil
+	})
+	if err != nil {
+		out.Diags = diag.List{c.entries[0].found(id, failure("kustomize's library stops by a fault of its own"))}
+	}
+	return out
+}
+
+func (c *Changes) apply(id manifest.ID, text []byte, check Check) Result {
+	out := Result{Text: text}
+	of := idOf(id, text)
+	if !slices.ContainsFunc(c.entries, func(e entry) bool { return e.mayMatch(of) }) {
+		return out
+	}
+	head, rest := cut(id, text)
+	changed, matched, found := c.steps(id, head, of, nil)
+	if len(found) == 0 && len(matched) > 0 && len(check(changed)) > 0 {
+		changed, matched, found = c.steps(id, head, of, check)
+	}
+	out.Matched, out.Diags = matched, found
+	if len(matched) > 0 && !found.HasErrors() {
+		out.Text = append(changed, rest...)
+	}
+	return out
+}
+
+// steps applies what matches, one after the other. With a check, it checks after each step, so that it is known which one
+// is to blame.
+func (c *Changes) steps(id manifest.ID, text []byte, of resid.ResId, check Check) (changed []byte, matched []int, found diag.List) {
+	object, err := read(text)
+	if err != nil {
+		return nil, nil, diag.List{c.entries[0].found(id, failure("cannot read the object: "+brief(err)))}
+	}
+	var before []diag.Finding
+	for i, e := range c.entries {
+		if !e.mayMatch(of) {
+			continue
+		}
+		matches, err := e.apply(object)
+		if err == nil && matches {
+			matched = append(matched, i)
+			changed, err = write(id, object)
+		}
+		if err != nil {
+			return nil, matched, append(found, e.found(id, failure(brief(err))))
+		}
+		if !matches || check == nil {
+			continue
+		}
+		now := check(changed)
+		for _, f := range now {
+			if !slices.ContainsFunc(before, func(b diag.Finding) bool { return b.Code == f.Code && b.Message == f.Message }) {
+				found = append(found, e.found(id, f))
+			}
+		}
+		before = now
+	}
+	return changed, matched, found
+}
+
+func failure(message string) diag.Finding {
+	return diag.Finding{Severity: diag.Error, Code: diag.PatchFailed, Message: message}
+}
+
+// found returns a diagnostic about what the entry does to an object.
+func (e *entry) found(id manifest.ID, f diag.Finding) diag.Diagnostic {
+	d := e.diagnostic(f.Severity, f.Code, fmt.Sprintf("%s %s/%s: %s", id.Kind, id.Namespace, id.Name, f.Message))
+	d.Hint = cmp.Or(f.Hint, d.Hint)
+	return d
+}
+
+func (e *entry) diagnostic(severity diag.Severity, code diag.Code, message string) diag.Diagnostic {
+	return diag.Diagnostic{Severity: severity, Code: code, Message: "spec." + e.field + ": " + message,
+		File: e.place.File, Line: e.place.Line, Column: e.place.Column, Object: e.place.Object}
+}
+
+// Unmatched warns of what matched no object. matched are the numbers of what did.
+func (c *Changes) Unmatched(matched map[int]bool) (out diag.List) {
+	if c.IsEmpty() {
+		return nil
+	}
+	for i, e := range c.entries {
+		if !matched[i] {
+			d := e.diagnostic(diag.Warning, diag.PatchMatchesNothing, "matches no rendered object")
+			d.Hint = e.similar()
+			out = append(out, d)
+		}
+	}
+	return out
+}

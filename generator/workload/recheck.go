@@ -1,0 +1,60 @@
+package workload
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/podrules"
+)
+
+// recheck returns what Kubernetes would refuse in a changed manifest and not in the object that it was made of.
+func (out *output) recheck(original any, text []byte) (found []diag.Finding) {
+	changed := reflect.New(reflect.TypeOf(original).Elem()).Interface()
+	if err := yaml.UnmarshalStrict(text, changed); err != nil {
+		message := err.Error()
+		if i := strings.LastIndex(message, "json: "); i >= 0 {
+			message = message[i+len("json: "):]
+		}
+		return []diag.Finding{{Severity: diag.Error, Code: diag.InvalidObject, Message: refuses + "it: " + message}}
+	}
+	known := out.refusals(original)
+	for _, f := range out.refusals(changed) {
+		if slices.ContainsFunc(known, func(k diag.Finding) bool { return k.Message == f.Message }) {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(f.Message, refuses+"it: "); ok && f.Path != "" {
+			f.Message = refuses + "it: " + f.Path + ": " + rest
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// refusals returns what Kubernetes would refuse in an object, and what it would warn of.
+func (out *output) refusals(object any) (found []diag.Finding) {
+	meta := object.(metav1.Object)
+	at := field.NewPath("metadata")
+	errs := apivalidation.ValidateAnnotations(meta.GetAnnotations(), at.Child("annotations"))
+	errs = append(errs, podrules.Workload(object)...)
+	_, isSecret := object.(*corev1.Secret)
+	if isSecret { // the checker knows the labels of all others
+		errs = append(errs, metav1validation.ValidateLabels(meta.GetLabels(), at.Child("labels"))...)
+	}
+	for _, e := range errs {
+		found = append(found, diag.Finding{Severity: diag.Error, Code: diag.InvalidObject, Message: refuses + "it: " + e.Error()})
+	}
+	if !isSecret {
+		checker := newChecker(out.grafanaAgent)
+		found = append(found, checker.check(object)...)
+	}
+	return found
+}

@@ -222,6 +222,8 @@ func inWords() map[string][2]string {
 		"write \"docker: {}\"":                               {"- docker:{}", "- docker: {}"},
 		"write \"multiline:\", with its settings":            {"- multiline\n", "- multiline:\n        firstLine: a\n"},
 		"write $${":                                          {"${broken", "$${broken"},
+		"a stage without settings is written as cri: {}":     {"- {}", "- cri: {}"},
+		"write expression: .+ instead":                       {"longerThan: 0b", "expression: .+"},
 		"write a scheme other than http to spec.prober":      {"http://blackbox.m:9115/probe", "blackbox.m:9115"},
 		"write drop: true":                                   {"by_label_name", "drop: true, by_label_name"},
 		"write it as a list of one item":                     {"dns_sd_configs: hunter2", "dns_sd_configs: [{names: [hunter2]}]"},

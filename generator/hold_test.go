@@ -192,7 +192,7 @@ func TestHoldAtRandom(t *testing.T) {
 				for step := range 30 {
 					edit := w.edit()
 					set := manifest.NewSet(w.parse()...)
-					opts := generator.Options{Secrets: policy, LastGood: p}
+					opts := generator.Options{Secrets: policy, LastGood: p, Runtime: runtimeOf(seed)}
 					out := generator.Render(set, opts, nil)
 					checkHeld(t, out, set, opts)
 					checkStandIns(t, out, p)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -25,6 +26,12 @@ func policies() []secretref.Policy {
 	return []secretref.Policy{secretref.Plaintext, secretref.Reference}
 }
 
+// runtimeOf returns the runtime for a random world.
+func runtimeOf(seed int64) runtime.Runtime {
+	all := generator.Runtimes()
+	return all[int(seed)%len(all)]
+}
+
 // TestIncrementalIsNeverStale edits worlds at random: a render that takes over units of the
 // one before must equal a render from nothing.
 func TestIncrementalIsNeverStale(t *testing.T) {
@@ -33,7 +40,7 @@ func TestIncrementalIsNeverStale(t *testing.T) {
 			t.Run(fmt.Sprintf("seed %d, %s", seed, policy), func(t *testing.T) {
 				w := newWorld(seed)
 				w.uniform = seed%2 == 1
-				opts := generator.Options{Secrets: policy}
+				opts := generator.Options{Secrets: policy, Runtime: runtimeOf(seed / 2)}
 				if seed%3 == 0 {
 					opts.Changes = changesIn(t, worldChanges)
 				}
@@ -178,8 +185,8 @@ func TestPayloadDependsOnObjectsAlone(t *testing.T) {
 
 func sameHoweverFiled(t *testing.T, random *rand.Rand, docs [][]byte) {
 	t.Helper()
-	for _, policy := range policies() {
-		opts := generator.Options{Secrets: policy}
+	for i, policy := range policies() {
+		opts := generator.Options{Secrets: policy, Runtime: runtimeOf(random.Int63n(2) + int64(i))}
 		want := payload(renderAll(filed(docs, len(docs)), opts))
 		for _, files := range []int{1 + random.Intn(3)} {
 			random.Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
@@ -229,8 +236,8 @@ func TestSecretsStaySecret(t *testing.T) {
 func holdSecrets(t *testing.T, name string, results []manifest.Result) {
 	t.Helper()
 	values := secretValues(results)
-	for _, policy := range policies() {
-		out := renderAll(results, generator.Options{Secrets: policy})
+	for i, policy := range append(policies(), policies()...) {
+		out := renderAll(results, generator.Options{Secrets: policy, Runtime: runtimeOf(int64(i / 2))})
 		for _, v := range values {
 			for _, d := range out.Diags {
 				if strings.Contains(d.Message+d.Hint, v) {

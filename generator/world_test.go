@@ -32,7 +32,7 @@ func newWorld(seed int64) *world {
 // edit adds, changes or removes an object and says which.
 func (w *world) edit() string {
 	kinds := []func() (string, string){w.agent, w.instance, w.serviceMonitor, w.serviceMonitor, w.podMonitor, w.probe,
-		w.secretObject, w.secretObject, w.additional, w.namespace}
+		w.secretObject, w.secretObject, w.additional, w.namespace, w.logsInstance, w.podLogs, w.podLogs}
 	id, text := kinds[w.random.Intn(len(kinds))]()
 	i, found := slices.BinarySearch(w.ids, id)
 	switch {
@@ -94,6 +94,7 @@ func (w *world) agent() (string, string) {
 	if w.chance(2) {
 		spec += "    remoteWrite: [{url: https://x.example.com, basicAuth: {username: " + w.ref() + ", password: " + w.ref() + "}}]\n"
 	}
+	spec += "  logs: {instanceSelector: " + w.selector() + ", instanceNamespaceSelector: " + w.selector() + w.pick("", ", clients: [{url: https://a.example.com}]") + "}\n"
 	return w.object("monitoring.grafana.com/v1alpha1", "GrafanaAgent", w.pick("web", "web-shard-1", "s1-x"), spec)
 }
 
@@ -107,6 +108,19 @@ func (w *world) instance() (string, string) {
 		spec += "  remoteWrite: [{url: https://y.example.com, sigv4: {accessKey: " + w.ref() + ", secretKey: " + w.ref() + "}}]\n"
 	}
 	return w.object("monitoring.grafana.com/v1alpha1", "MetricsInstance", w.pick("i", "j"), spec)
+}
+
+func (w *world) logsInstance() (string, string) {
+	spec := "spec: {podLogsSelector: " + w.selector() + ", podLogsNamespaceSelector: " + w.selector() + w.pick("", ", targetConfig: {syncPeriod: 30s}")
+	if w.chance(2) {
+		spec += ", clients: [{url: https://b.example.com, basicAuth: {username: " + w.ref() + ", password: " + w.ref() + "}}]"
+	}
+	return w.object("monitoring.grafana.com/v1alpha1", "LogsInstance", w.pick("i", "j"), spec+"}")
+}
+
+func (w *world) podLogs() (string, string) {
+	return w.object("monitoring.grafana.com/v1alpha1", "PodLogs", w.pick("a", "b", "c"), "spec: {selector: {}, pipelineStages: ["+
+		w.pick("", "cri: {}", "drop: {longerThan: 1kb}", "regex: {expression: '('}", "multiline: {firstLine: x, maxWaitTime: 0s}", "metrics: {lines: {type: counter, action: inc, matchAll: true}}")+"]}")
 }
 
 func (w *world) endpoint() string {

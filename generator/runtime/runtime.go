@@ -46,13 +46,16 @@ type Runtime struct {
 	Containers func(Pod) []corev1.Container
 	// CheckPods reports settings of pods that the program does not have. Nil if it has all.
 	CheckPods func(*v1alpha1.GrafanaAgentSpec) []diag.Finding
-	// PodSecurity returns the security context of a pod, from the one of the GrafanaAgent. Nil if it is that.
-	PodSecurity func(*corev1.PodSecurityContext) *corev1.PodSecurityContext
+	// PodSecurity returns the security context of a pod of one of the groups, from the one of the GrafanaAgent. Nil if it is
+	// that.
+	PodSecurity func(secretref.Group, *corev1.PodSecurityContext) *corev1.PodSecurityContext
 }
 
 // Pod is what differs between the pods of one runtime.
 type Pod struct {
-	Spec *v1alpha1.GrafanaAgentSpec
+	// Namespace and Agent are those of the GrafanaAgent.
+	Namespace, Agent string
+	Spec             *v1alpha1.GrafanaAgentSpec
 	// Kind is one of the groups, not a set of them.
 	Kind secretref.Group
 	// Shard is the number of the pod's shard, and Shards how many there are.

@@ -119,7 +119,7 @@ func (a grafanaAgent) deployment(p pods) (*appsv1.Deployment, []diag.Finding) {
 func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) {
 	in := a.volumes(p)
 	generated := a.runtime().Containers(runtime.Pod{
-		Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards, Zone: p.zone, ShardInZone: p.inZone,
+		Namespace: a.Namespace, Agent: a.Name, Spec: a.spec, Kind: p.kind, Shard: p.shard, Shards: p.shards, Zone: p.zone, ShardInZone: p.inZone,
 		PortName: a.portName(), SecretEnv: a.secrets.Env(p.kind), Mounts: in.mounts,
 	})
 	containers, findings := mergeContainers(generated, a.spec.Containers)
@@ -130,7 +130,7 @@ func (a grafanaAgent) template(p pods) (corev1.PodTemplateSpec, []diag.Finding) 
 	}
 	security := s.SecurityContext
 	if of := a.runtime().PodSecurity; of != nil {
-		security = of(security)
+		security = of(p.kind, security)
 	}
 	return corev1.PodTemplateSpec{ObjectMeta: a.podMeta(p.selector, p.config), Spec: corev1.PodSpec{
 		Containers:                    containers,

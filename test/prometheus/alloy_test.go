@@ -17,6 +17,10 @@ func TestAlloyTakesEveryFile(t *testing.T) {
 	files := 0
 	eachAlloyWorld(t, func(t *testing.T, w alloyWorld) {
 		configs, _ := w.render(t, alloy.Runtime())
+		logs, _ := w.renderLogs(t, alloy.Runtime())
+		for unit, text := range logs {
+			configs[unit+": logs"] = text
+		}
 		for unit, text := range configs {
 			files++
 			for _, version := range []string{"v1.18.1", "v1.11.0"} {

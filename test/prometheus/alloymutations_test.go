@@ -32,7 +32,7 @@ func alloyMutations() []alloyMutation {
 		{"a text for a number or a boolean", replaced(`^(\t+[a-z_0-9]+ += )(true|false|\d+)$`, `${1}"$2"`)},
 		{"a text for a list", replaced(`^(\t+[a-z_]+ += )\[.*\]$`, `${1}"x"`)},
 		{"a missing attribute", replaced(`^\t+(targets|forward_to|url|role|filename) += .*[^({\[]$`, "")},
-		{"a reference to no component", replaced(`(discovery|prometheus)(\.\w+\.\w+)(\.\w+[,\]]?)`, "$1${2}x$3")},
+		{"a reference to no component", replaced(`(discovery|prometheus|loki)(\.\w+\.\w+)(\.\w+[,\]]?)`, "$1${2}x$3")},
 		{"a reference to no export", replaced(`\.(receiver|output|targets|content)([,\])]|$)`, ".${1}x$2")},
 		{"a reference to another kind of export", replaced(`\.(receiver)([,\])]|$)`, ".rules$2")},
 		{"an unknown action", replaced(`(action += ")`, "${1}x")},
@@ -45,6 +45,14 @@ func alloyMutations() []alloyMutation {
 		{"a component that depends on itself", replaced(`^(prometheus\.relabel "(\w+)" \{)$`, "$1\n\tforward_to = [prometheus.relabel.$2.receiver]\n}\nprometheus.echo \"x\" {")},
 		{"what a version lacks", replaced(`^(prometheus\.scrape .*)$`, "$1\n\thonor_metadatax = true")},
 		{"a forbidden component", replaced(`^discovery\.kubernetes ("\w+") \{$`, "prometheus.operator.probes $1 {")},
+		{"a stage of another name", replaced(`^(\t+stage\.[a-z_]+)( \{)`, "${1}x$2")},
+		{"a stage that is no stage", replaced(`^(\t+)stage\.([a-z_]+ \{)`, "${1}stages.$2")},
+		{"an unknown kind of metric", replaced(`^(\t+metric\.[a-z]+)( \{)`, "${1}x$2")},
+		{"a stage without what it needs", replaced(`^\t+(values|selector|firstline|buckets|rate|burst) += [^{]*$`, "")},
+		{"an invalid expression of a stage", replaced(`((?:expression|firstline) += ")`, "$1(")},
+		{"an invalid size", replaced(`((?:longer_than|batch_size) += ")`, "${1}x")},
+		{"an invalid period", replaced(`((?:older_than|batch_wait|sync_period|max_idle_duration|min_backoff_period) += ")`, "${1}x")},
+		{"an unknown constant", replaced(`constants\.hostname`, "constants.node")},
 		{"a syntax error", replaced(`^(\t+[a-z_]+) += `, "$1 ")},
 	}
 }
@@ -101,13 +109,17 @@ func goodAlloyFiles(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	eachAlloyWorld(t, func(t *testing.T, w alloyWorld) {
-		for _, wanted := range []string{"real-kube-prometheus/", "rw-oauth2/", "rw-basic-auth/", "rw-sigv4/", "rw-queue-metadata/", "agent-log-settings/", "agent-apiserver-bearer/"} {
+		for _, wanted := range []string{"real-kube-prometheus/", "rw-oauth2/", "rw-basic-auth/", "rw-sigv4/", "rw-queue-metadata/", "agent-log-settings/", "agent-apiserver-bearer/", "alloy-logs.txtar/", "real-log-pipelines/", "logs-client-full/", "stages-metrics/"} {
 			if !strings.HasPrefix(w.name, wanted) || w.mode != manifest.Operator || w.policy != secretref.Reference {
 				continue
 			}
 			configs, _ := w.render(t, alloy.Runtime())
 			for unit, text := range configs {
 				out[wanted+unit] = text
+			}
+			logs, _ := w.renderLogs(t, alloy.Runtime())
+			for unit, text := range logs {
+				out[wanted+unit+": logs"] = text
 			}
 		}
 	})

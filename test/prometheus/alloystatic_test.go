@@ -34,6 +34,21 @@ func replaceVariables(text string, env map[string]string) string {
 	})
 }
 
+// agentsText returns a configuration as the agent reads it, without variables.
+func agentsText(t *testing.T, text string, env map[string]string) string {
+	t.Helper()
+	text, err := envsubst.Eval(replaceVariables(text, env), func(name string) string {
+		if _, err := strconv.Atoi(name); err == nil {
+			return "${" + name + "}" // as the agent does
+		}
+		return env[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 // scrapeJob is a job of one runtime with everything that both must have in common.
 type scrapeJob struct {
 	*config.ScrapeConfig
@@ -51,16 +66,7 @@ type staticInstance struct {
 // readStatic reads a configuration of the agent.
 func readStatic(t *testing.T, text string, env map[string]string) map[string]staticInstance {
 	t.Helper()
-	text = replaceVariables(text, env)
-	text, err := envsubst.Eval(text, func(name string) string {
-		if _, err := strconv.Atoi(name); err == nil {
-			return "${" + name + "}" // as the agent does
-		}
-		return env[name]
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text = agentsText(t, text, env)
 	var c struct {
 		Metrics struct {
 			Global  map[string]any

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,11 +56,11 @@ func eachAlloyWorld(t *testing.T, f func(*testing.T, alloyWorld)) {
 	for _, seed := range corpus.Seeds {
 		add(seed.Name, seed.Clone())
 	}
-	metrics := func(kind string) bool {
-		return kind == "ServiceMonitor" || kind == "PodMonitor" || kind == "Probe" || kind == "GrafanaAgent" || kind == "MetricsInstance"
+	rendered := func(kind string) bool {
+		return slices.Contains([]string{"ServiceMonitor", "PodMonitor", "Probe", "GrafanaAgent", "MetricsInstance", "LogsInstance", "PodLogs"}, kind)
 	}
 	for i := range uint64(*alloyRandom) {
-		fixture := corpus.Random(*alloySeed+i, metrics)
+		fixture := corpus.Random(*alloySeed+i, rendered)
 		add(fmt.Sprintf("random %d of %s", fixture.Number, fixture.Seed.Name), fixture.Objects)
 	}
 	for _, name := range names {
@@ -75,9 +76,9 @@ func eachAlloyWorld(t *testing.T, f func(*testing.T, alloyWorld)) {
 func forAlloy(objects []*yaml.Node) (out []*yaml.Node) {
 	for _, o := range objects {
 		switch fixtures.Kind(o) {
-		case "LogsInstance", "PodLogs", "Integration", "MetricsIntegration", "ScrapeConfig":
+		case "Integration", "MetricsIntegration", "ScrapeConfig":
 			continue
-		case "MetricsInstance":
+		case "MetricsInstance", "LogsInstance":
 			remove(fixtures.Child(o, "spec"), "additionalScrapeConfigs")
 		}
 		out = append(out, o)
@@ -100,6 +101,18 @@ func remove(mapping *yaml.Node, name string) {
 // render returns the configurations of metrics pods by their GrafanaAgent, and the errors.
 func (w alloyWorld) render(t *testing.T, r runtime.Runtime) (configs map[string]string, errors []string) {
 	t.Helper()
+	return w.renderPods(t, r, "-config")
+}
+
+// renderLogs returns the configurations of the pods that read logs.
+func (w alloyWorld) renderLogs(t *testing.T, r runtime.Runtime) (configs map[string]string, errors []string) {
+	t.Helper()
+	return w.renderPods(t, r, "-logs-config")
+}
+
+// renderPods returns the configurations of the pods whose Secret is called like their GrafanaAgent, with an ending.
+func (w alloyWorld) renderPods(t *testing.T, r runtime.Runtime, secret string) (configs map[string]string, errors []string) {
+	t.Helper()
 	parsed := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(w.text)}, manifest.Options{Compatibility: w.mode})
 	out := generator.Render(manifest.NewSet(parsed), generator.Options{Compatibility: w.mode, Secrets: w.policy, Runtime: r}, nil)
 	for _, d := range out.Diags {
@@ -111,7 +124,7 @@ func (w alloyWorld) render(t *testing.T, r runtime.Runtime) (configs map[string]
 	for _, u := range out.Units {
 		_, agent, _ := strings.Cut(u.Name, "/")
 		for _, f := range u.Files {
-			if f.Path == agent+"-config.secret.yaml" {
+			if f.Path == agent+secret+".secret.yaml" {
 				configs[u.Name] = secretText(t, f.Data, r.ConfigKey)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
 	"github.com/agentry-dev/agentry/generator/runtime/instance"
 )
 
@@ -39,7 +40,7 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 			instance.Clients = nameClients(&found, instance.Clients)
 			checkHandWrittenLogs(&found, c, instance)
 		}
-		checkPipelines(&found, &l)
+		found.add(stages.CheckAll(&l)...)
 		out.Logs = &l
 	}
 	return &out, found

@@ -20,6 +20,9 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 	if c.Metrics != nil && c.Integrations == nil {
 		found.metrics(c)
 	}
+	if c.Logs != nil && c.Integrations == nil {
+		found.logs(c.Logs)
+	}
 	return c, found
 }
 
@@ -45,7 +48,9 @@ func (f *findings) notYet(c *model.Config) {
 	}
 	if c.Logs != nil {
 		for i := range c.Logs.Configs {
-			refuse(c.Logs.Configs[i].Origin, "", "logs")
+			if one := &c.Logs.Configs[i]; len(one.Additional) > 0 {
+				refuse(one.Origin, ".additionalScrapeConfigs", "hand-written scrape configurations")
+			}
 		}
 	}
 	if c.Metrics == nil {
@@ -64,13 +69,15 @@ func (f *findings) notYet(c *model.Config) {
 	}
 }
 
+// onlyPlainVariables is what is wrong with a text that [expanded] cannot express.
+const onlyPlainVariables = "Alloy knows only ${NAME} and ${NAME:-default}, where the default has no variables"
+
 func (f *findings) metrics(c *model.Config) {
 	g := &c.Metrics.Global
 	jobs := 0
 	for _, name := range slices.Sorted(maps.Keys(g.ExternalLabels)) {
 		if _, ok := expanded(g.ExternalLabels[name]); !ok {
-			f.add(c.Origin.Find(diag.Error, diag.NotInRuntime, "spec.metrics.externalLabels["+name+"]",
-				"Alloy knows only ${NAME} and ${NAME:-default}, where the default has no variables"))
+			f.add(c.Origin.Find(diag.Error, diag.NotInRuntime, "spec.metrics.externalLabels["+name+"]", onlyPlainVariables))
 		}
 	}
 	f.writers(g.RemoteWrite)

@@ -38,8 +38,8 @@ func (f *file) shared(kind, name string, b *syntax.Block) syntax.Expr {
 const namedNamespaces = 3
 
 // kubernetes returns the targets of a discovery in Kubernetes. All discoveries of a file use the same API server, so its
-// name need not tell which.
-func (f *file) kubernetes(k *model.KubernetesSD) syntax.Expr {
+// name need not tell which. own is a selector for what the pod's own node has.
+func (f *file) kubernetes(k *model.KubernetesSD, own ...syntax.Block) syntax.Expr {
 	var b syntax.Block
 	b.Set("role", syntax.String(k.Role))
 	if len(k.Namespaces) > 0 {
@@ -65,6 +65,10 @@ func (f *file) kubernetes(k *model.KubernetesSD) syntax.Expr {
 		name = hashed(name, syntax.Text(&b))
 	case of > 0:
 		name += "__" + label(strings.Join(k.Namespaces, "/"))
+	}
+	if len(own) > 0 {
+		name = "node__" + name
+		b.Blocks = append(b.Blocks, own...)
 	}
 	f.setURL(&b, "api_server", k.APIServer)
 	f.client(&b, &k.HTTPClient)

@@ -11,6 +11,9 @@
 //   - prometheus.relabel for each distinct list of rules for samples. The samples that describe a scrape (up and others)
 //     pass it by, as in Prometheus.
 //   - prometheus.remote_write for each instance.
+//   - local.file_match, loki.source.file and loki.process for each PodLogs of an instance: the positions of a file that is
+//     read are those of a component, so that it must not be shared.
+//   - loki.write for each client of an instance, because external labels are those of a component.
 //
 // Printing is deterministic: names of components depend on what they stand for, and on nothing else.
 package alloy

@@ -19,7 +19,7 @@ type file struct {
 
 	settings    []byte // of the program
 	files       []byte // that components read
-	instances   []byte // writers, rules for samples and scrapes
+	instances   []byte // writers, and what scrapes, reads or changes something
 	discoveries []byte
 	targets     []byte // rules for the targets of endpoints
 
@@ -35,6 +35,11 @@ func print(c *model.Config, redact bool) []byte {
 	if c.Metrics != nil {
 		for i := range c.Metrics.Configs {
 			f.instance(&c.Metrics.Global, &c.Metrics.Configs[i])
+		}
+	}
+	if c.Logs != nil {
+		for i := range c.Logs.Configs {
+			writeLogs(f, c.Logs.PositionsDirectory, &c.Logs.Configs[i])
 		}
 	}
 	var sections [][]byte

@@ -144,10 +144,7 @@ func orTrue(v *bool) bool { return v == nil || *v }
 
 // externalLabels returns the labels of all samples. Those that distinguish replicas and zones take precedence.
 func externalLabels(g *model.Global) []syntax.Pair {
-	all := map[string]syntax.Expr{}
-	for name, text := range g.ExternalLabels {
-		all[name], _ = expanded(text)
-	}
+	all := expandedLabels(g.ExternalLabels)
 	if g.ZoneLabel != "" {
 		all[g.ZoneLabel] = syntax.Env(shardValues[model.Zone])
 	}
@@ -155,9 +152,22 @@ func externalLabels(g *model.Global) []syntax.Pair {
 		all[g.ReplicaLabel] = syntax.Replaced("replica-$(STATEFULSET_ORDINAL_NUMBER)")
 	}
 	maps.DeleteFunc(all, func(_ string, e syntax.Expr) bool { return e == `""` })
-	var out []syntax.Pair
-	for _, name := range sortedKeys(all) {
-		out = append(out, syntax.Pair{Key: name, Value: all[name]})
+	return pairs(all)
+}
+
+// expandedLabels returns labels in whose values variables are expanded.
+func expandedLabels(labels model.Expandable) map[string]syntax.Expr {
+	out := make(map[string]syntax.Expr, len(labels))
+	for name, text := range labels {
+		out[name], _ = expanded(text)
+	}
+	return out
+}
+
+// pairs returns labels in the order of their names.
+func pairs(labels map[string]syntax.Expr) (out []syntax.Pair) {
+	for _, name := range sortedKeys(labels) {
+		out = append(out, syntax.Pair{Key: name, Value: labels[name]})
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 const (
@@ -68,14 +69,41 @@ func imageOf(spec *v1alpha1.GrafanaAgentSpec) string {
 	return folder + "alloy:" + defaultVersion
 }
 
-// podSecurity returns what the Pod Security Standard "restricted" wants, unless the GrafanaAgent says something else.
-func podSecurity(given *corev1.PodSecurityContext) *corev1.PodSecurityContext {
+// podSecurity returns what the Pod Security Standard "restricted" wants, unless the GrafanaAgent says something else. Pods
+// that read the logs of their node are root: the files are, and so is the folder that the agent has made for positions.
+func podSecurity(kind secretref.Group, given *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	if given != nil {
 		return given
 	}
+	profile := &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+	if kind == secretref.Logs {
+		root := int64(0)
+		return &corev1.PodSecurityContext{RunAsUser: &root, RunAsGroup: &root, SeccompProfile: profile}
+	}
 	id, yes := int64(user), true
-	return &corev1.PodSecurityContext{RunAsUser: &id, RunAsGroup: &id, FSGroup: &id, RunAsNonRoot: &yes,
-		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
+	return &corev1.PodSecurityContext{RunAsUser: &id, RunAsGroup: &id, FSGroup: &id, RunAsNonRoot: &yes, SeccompProfile: profile}
+}
+
+// security returns the security context of a container. Where the agent is privileged to read logs, it may read any file of
+// its mounts, which are read-only, and is not confined by SELinux, which would hide the node's files. Nodes without SELinux
+// ignore that.
+func security(kind secretref.Group) *corev1.SecurityContext {
+	no := false
+	s := &corev1.SecurityContext{AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+	if kind == secretref.Logs {
+		s.Capabilities.Add = []corev1.Capability{"DAC_READ_SEARCH"}
+		s.SELinuxOptions = &corev1.SELinuxOptions{Type: "spc_t"}
+	}
+	return s
+}
+
+// storage returns the folder for data. All pods of a node that read logs have the same volume, so each GrafanaAgent has a
+// folder of its own.
+func storage(p runtime.Pod) string {
+	if p.Kind == secretref.Logs {
+		return storagePath + "/" + p.Namespace + "/" + p.Agent
+	}
+	return storagePath
 }
 
 func containers(p runtime.Pod) []corev1.Container {
@@ -89,7 +117,7 @@ func process(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
 	args := []string{
 		"run",
 		podspec.ConfigDir + "/" + configKey,
-		"--storage.path=" + storagePath,
+		"--storage.path=" + storage(p),
 		"--server.http.listen-addr=0.0.0.0:" + strconv.Itoa(runtime.DefaultPort),
 	}
 	if p.Spec.DisableReporting {
@@ -98,20 +126,16 @@ func process(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
 	if p.Spec.DisableSupportBundle {
 		args = append(args, "--server.http.disable-support-bundle")
 	}
-	no := false
 	return corev1.Container{
-		Name:           runtime.DefaultContainer,
-		Image:          imageOf(p.Spec),
-		Args:           args,
-		Ports:          []corev1.ContainerPort{{Name: p.PortName, ContainerPort: runtime.DefaultPort, Protocol: corev1.ProtocolTCP}},
-		Env:            env,
-		VolumeMounts:   p.Mounts,
-		ReadinessProbe: runtime.Readiness(p.PortName),
-		Resources:      p.Spec.Resources,
-		SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: &no,
-			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-		},
+		Name:                     runtime.DefaultContainer,
+		Image:                    imageOf(p.Spec),
+		Args:                     args,
+		Ports:                    []corev1.ContainerPort{{Name: p.PortName, ContainerPort: runtime.DefaultPort, Protocol: corev1.ProtocolTCP}},
+		Env:                      env,
+		VolumeMounts:             p.Mounts,
+		ReadinessProbe:           runtime.Readiness(p.PortName),
+		Resources:                p.Spec.Resources,
+		SecurityContext:          security(p.Kind),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }

@@ -80,6 +80,9 @@ func (c *checker) has(since string) bool {
 	return since == "" || semver.Compare(c.version, since) >= 0
 }
 
+// matchStage is the path of the stage of loki.process that has other stages.
+const matchStage = "stage.match."
+
 // body checks what is in a block of a component. The path of the block ends in a dot, or is empty for the component.
 func (c *checker) body(of *component, path string, body ast.Body) {
 	seen := map[string]bool{}
@@ -101,6 +104,9 @@ func (c *checker) body(of *component, path string, body ast.Body) {
 			seen[name] = true
 		case *ast.BlockStmt:
 			name := path + strings.Join(s.Name, ".")
+			if path == matchStage { // holds stages of its own
+				name = strings.TrimPrefix(name, matchStage)
+			}
 			known, ok := of.fields[name]
 			switch {
 			case !ok || known.kind != "block":

@@ -76,15 +76,18 @@ func (c *checker) assignLiteral(name string, e *ast.LiteralExpr, want string) {
 		c.fail("%s: %q is not a duration", name, text)
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
-	if last == "regex" {
+	if last == "regex" || last == "expression" || last == "firstline" {
 		if _, err := regexp.Compile("^(?:" + text + ")$"); err != nil {
 			c.fail("%s: %v", name, err)
 		}
 	}
+	if (last == "longer_than" || last == "batch_size") && !size.MatchString(text) {
+		c.fail("%s: %q is not a size", name, text)
+	}
 	if last == "target_label" && !targetLabel.MatchString(text) {
 		c.fail("%s: %q is not the name of a label", name, text)
 	}
-	if allowed, is := enums[last]; is && !slices.Contains(allowed, text) {
+	if allowed, is := enumOf(name); is && !slices.Contains(allowed, text) {
 		c.fail("%s: %q is none of %s", name, text, strings.Join(allowed, ", "))
 	}
 }
@@ -92,16 +95,38 @@ func (c *checker) assignLiteral(name string, e *ast.LiteralExpr, want string) {
 // targetLabel is what a rule may write: the name of a label, with groups of its expression.
 var targetLabel = regexp.MustCompile(`^(?:(?:[a-zA-Z_]|\$(?:\{\w+\}|\w+))+\w*)+$`)
 
+// size is what sizes are written as.
+var size = regexp.MustCompile(`^[1-9]\d*B$`)
+
+// enumOf returns the values that an attribute may have. An attribute of a block can have values of its own.
+func enumOf(name string) (values []string, is bool) {
+	parts := strings.Split(name, ".")
+	if n := len(parts); n > 1 {
+		if values, is = enums[parts[n-2]+"."+parts[n-1]]; is {
+			return values, true
+		}
+		if parts[n-1] == "format" { // of a time
+			return nil, false
+		}
+	}
+	values, is = enums[parts[len(parts)-1]]
+	return values, is
+}
+
 // enums are the values of attributes that the catalogue knows only as strings, by their names in the components that
 // agentry renders.
 var enums = map[string][]string{
-	"action":      {"replace", "keep", "drop", "hashmod", "labelmap", "labeldrop", "labelkeep", "lowercase", "uppercase", "keepequal", "dropequal"},
-	"role":        {"node", "pod", "service", "endpoints", "endpointslice", "ingress"},
-	"scheme":      {"http", "https"},
-	"min_version": {"TLS10", "TLS11", "TLS12", "TLS13"},
-	"level":       {"error", "warn", "info", "debug"},
-	"format":      {"logfmt", "json"},
-	"cloud":       {"AzurePublic", "AzureChina", "AzureGovernment"},
+	"action":                      {"replace", "keep", "drop", "hashmod", "labelmap", "labeldrop", "labelkeep", "lowercase", "uppercase", "keepequal", "dropequal"},
+	"match.action":                {"keep", "drop"},
+	"counter.action":              {"inc", "add"},
+	"gauge.action":                {"set", "inc", "dec", "add", "sub"},
+	"timestamp.action_on_failure": {"skip", "fudge"},
+	"role":                        {"node", "pod", "service", "endpoints", "endpointslice", "ingress"},
+	"scheme":                      {"http", "https"},
+	"min_version":                 {"TLS10", "TLS11", "TLS12", "TLS13"},
+	"level":                       {"error", "warn", "info", "debug"},
+	"format":                      {"logfmt", "json"},
+	"cloud":                       {"AzurePublic", "AzureChina", "AzureGovernment"},
 }
 
 // functions are those that agentry uses: the types of what they take and return. An empty type is any.
@@ -143,6 +168,9 @@ func (c *checker) reference(name string, e ast.Expr) string {
 	if !ok {
 		c.fail("%s: an expression of type %T", name, e)
 		return ""
+	}
+	if path == "constants.hostname" {
+		return "string"
 	}
 	dot := strings.LastIndexByte(path, '.')
 	b := c.blocks[path[:max(dot, 0)]]

@@ -29,7 +29,7 @@ func Metrics(pipeline []model.Stage, yield func(Metric)) {
 func exposed(name string, s *model.MetricStage) Metric {
 	prefix := s.Prefix
 	if prefix == "" {
-		prefix = defaultPrefix
+		prefix = DefaultPrefix
 	}
 	return Metric{Name: prefix + name, Type: Type(s.Type), Help: s.Description}
 }

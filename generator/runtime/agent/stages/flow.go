@@ -25,17 +25,17 @@ func drop(p *problems, path string, s *model.DropStage) {
 	if age, ok := p.duration(path+".olderThan", s.OlderThan); ok && age <= 0 {
 		p.warn(path+".olderThan", "every line is older than %s", s.OlderThan)
 	}
-	if s.LongerThan != "" && !isSize(s.LongerThan) {
+	if _, ok := Bytes(s.LongerThan); s.LongerThan != "" && !ok {
 		p.fail(path+".longerThan", "%q is not a size, like 8kb", s.LongerThan)
 	}
 }
 
-// isSize reports whether the agent reads a text as a number of bytes.
-func isSize(text string) bool {
+// Bytes returns the number of bytes that a text means to the agent, or false if it means none.
+func Bytes(text string) (n uint64, ok bool) {
 	unit := strings.TrimLeft(text, "0123456789")
 	number, err := strconv.ParseUint(text[:len(text)-len(unit)], 10, 64)
 	if err != nil {
-		return false
+		return 0, false
 	}
 	shift := 0
 	switch strings.ToLower(strings.TrimSpace(unit)) {
@@ -53,9 +53,9 @@ func isSize(text string) bool {
 	case "e", "eb":
 		shift = 60
 	default:
-		return false
+		return 0, false
 	}
-	return number <= math.MaxUint64>>shift
+	return number << shift, number <= math.MaxUint64>>shift
 }
 
 func limit(p *problems, path string, s *model.LimitStage) {

@@ -16,12 +16,14 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Types of metrics, and the default prefix of their names.
+// DefaultPrefix is what names of metrics begin with by default.
+const DefaultPrefix = "promtail_custom_"
+
+// Types of metrics.
 const (
-	counter       = "counter"
-	gauge         = "gauge"
-	histogram     = "histogram"
-	defaultPrefix = "promtail_custom_"
+	counter   = "counter"
+	gauge     = "gauge"
+	histogram = "histogram"
 )
 
 // minIdle is the shortest time after which the agent forgets a series.

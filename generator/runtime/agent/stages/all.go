@@ -1,18 +1,17 @@
-package agent
+package stages
 
 import (
 	"fmt"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/agent/stages"
 )
 
-// checkPipelines checks the pipelines of PodLogs, alone and against each other: all run in the same agents, whose own
-// metrics cannot be read if two pipelines define one metric differently.
-func checkPipelines(found *findings, l *model.Logs) {
+// CheckAll checks the pipelines of PodLogs, alone and against each other: all run in the same pods, whose own metrics
+// cannot be read if two pipelines define one metric differently.
+func CheckAll(l *model.Logs) (found []model.Finding) {
 	type source struct {
-		metric stages.Metric
+		metric Metric
 		origin model.Origin
 	}
 	first := map[string]source{}
@@ -23,19 +22,20 @@ func checkPipelines(found *findings, l *model.Logs) {
 				continue
 			}
 			seen[job] = true
-			for _, f := range stages.Check(job.Stages) {
-				found.add(model.Finding{Object: job.Origin.Object, Finding: f})
+			for _, f := range Check(job.Stages) {
+				found = append(found, model.Finding{Object: job.Origin.Object, Finding: f})
 			}
-			stages.Metrics(job.Stages, func(m stages.Metric) {
+			Metrics(job.Stages, func(m Metric) {
 				known, ok := first[m.Name]
 				switch {
 				case !ok:
 					first[m.Name] = source{m, job.Origin}
 				case known.metric != m && known.origin != job.Origin:
-					found.add(job.Origin.Find(diag.Warning, diag.StageIgnored, ".pipelineStages",
+					found = append(found, job.Origin.Find(diag.Warning, diag.StageIgnored, ".pipelineStages",
 						fmt.Sprintf("the metric %s has another type or description in %s: the agent's own metrics cannot be read once both are counted", m.Name, known.origin.Object), known.origin.Object))
 				}
 			})
 		}
 	}
+	return found
 }

@@ -1,0 +1,155 @@
+package alloy
+
+import (
+	"path"
+	"strconv"
+
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/stages"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+)
+
+// logs are the components of one LogsInstance.
+type logs struct {
+	*file
+	instance  string // its label
+	positions string // the file of the agent that this instance has read so far
+	period    string // between two looks for new files
+	clients   []syntax.Expr
+}
+
+// writeLogs writes the components of one LogsInstance. Without a client it has none, as the agent does not start it
+// then.
+func writeLogs(f *file, directory string, i *model.LogsInstance) {
+	if len(i.Clients) == 0 {
+		return
+	}
+	l := logs{file: f, instance: label(i.Name), positions: path.Join(directory, i.Name+".yml")}
+	if i.TargetConfig != nil {
+		l.period = i.TargetConfig.SyncPeriod
+	}
+	for n := range i.Clients {
+		l.client(n, &i.Clients[n])
+	}
+	for _, job := range i.ScrapeConfigs {
+		l.podLogs(job)
+	}
+}
+
+// client writes the component that sends to one client: external labels are those of a component.
+func (l *logs) client(n int, c *model.LogsClient) {
+	name := l.instance
+	if n > 0 {
+		name += "__" + strconv.Itoa(n)
+	}
+	b := syntax.Block{Name: "loki.write", Label: name}
+	if labels := expandedLabels(c.ExternalLabels); len(labels) > 0 {
+		b.Set("external_labels", syntax.Object(pairs(labels)))
+	}
+	b.Add(l.endpoint(c))
+	l.file.instances = syntax.Append(l.file.instances, &b)
+	l.clients = append(l.clients, syntax.Expr("loki.write."+name+".receiver"))
+}
+
+func (l *logs) endpoint(c *model.LogsClient) syntax.Block {
+	b := syntax.Block{Name: "endpoint"}
+	setString(&b, "name", c.Name)
+	l.setURL(&b, "url", c.URL)
+	setString(&b, "tenant_id", c.TenantID)
+	setString(&b, "batch_wait", goDuration(c.BatchWait))
+	if c.BatchSize != 0 {
+		b.Set("batch_size", syntax.String(strconv.FormatInt(max(c.BatchSize, 1), 10)+"B"))
+	}
+	setString(&b, "remote_timeout", goDuration(c.Timeout))
+	if c.Backoff != nil {
+		setString(&b, "min_backoff_period", goDuration(c.Backoff.MinPeriod))
+		setString(&b, "max_backoff_period", goDuration(c.Backoff.MaxPeriod))
+		setInt(&b, "max_backoff_retries", c.Backoff.MaxRetries)
+	}
+	l.file.client(&b, &model.HTTPClient{Proxy: model.Proxy{ProxyURL: c.ProxyURL}, HTTPAuth: c.HTTPAuth, TLS: c.TLS})
+	return b
+}
+
+// podLogs writes the components of a PodLogs: its targets, the files that these name, what reads the files and what changes
+// their lines. Alloy keeps the positions of a component that reads files in a folder of the component's name, so this name
+// must never depend on anything but those of the instance and the job.
+func (l *logs) podLogs(job *model.LogsScrapeConfig) {
+	name := l.instance + "__" + label(job.JobName)
+	to := l.process(name, stages.Blocks(job.Stages))
+	l.readFiles(name, l.targetsOfNode(job), to)
+}
+
+// process writes the component that runs a pipeline, and returns where lines are sent to.
+func (l *logs) process(name string, pipeline []syntax.Block) syntax.Expr {
+	if len(pipeline) == 0 {
+		return syntax.List(l.clients...)
+	}
+	b := syntax.Block{Name: "loki.process", Label: name, Blocks: pipeline}
+	b.Set("forward_to", syntax.List(l.clients...))
+	l.file.instances = syntax.Append(l.file.instances, &b)
+	return syntax.List(syntax.Expr("loki.process." + name + ".receiver"))
+}
+
+// readFiles writes the components that find and read the files of targets. Where the agent has read them before, it goes on
+// from there: its positions are those of the whole instance, by path.
+func (l *logs) readFiles(name string, targets, to syntax.Expr) {
+	found := syntax.Block{Name: "local.file_match", Label: name}
+	found.Set("path_targets", targets)
+	setString(&found, "sync_period", goDuration(l.period))
+	read := syntax.Block{Name: "loki.source.file", Label: name}
+	read.Set("targets", syntax.Expr("local.file_match."+name+".targets"))
+	read.Set("forward_to", to)
+	read.Set("legacy_positions_file", syntax.String(l.positions))
+	l.file.instances = syntax.Append(l.file.instances, &read)
+	l.file.instances = syntax.Append(l.file.instances, &found)
+}
+
+// targetsOfNode returns the targets of a PodLogs after its rules. Instances that select one PodLogs share them.
+func (l *logs) targetsOfNode(job *model.LogsScrapeConfig) syntax.Expr {
+	name := label(job.JobName)
+	if !l.relabelled[name] {
+		l.relabelled[name] = true
+		b := syntax.Block{Name: "discovery.relabel", Label: name}
+		b.Set("targets", l.kubernetes(job.Kubernetes, podsOfNode()))
+		for _, r := range job.Relabel {
+			b.Add(rule("rule", r))
+		}
+		if l.regexes.written(job.Relabel, hostLabel) {
+			b.Blocks = append(b.Blocks, ofHost()...)
+		}
+		l.file.targets = syntax.Append(l.file.targets, &b)
+	}
+	return syntax.Expr("discovery.relabel." + name + ".output")
+}
+
+// node returns the name of the node: like the agent, that of the host if the variable is not set. An empty name would select
+// the pods that are on no node, and nobody would notice.
+func node() syntax.Expr {
+	return syntax.Call("coalesce", syntax.Env("HOSTNAME"), "constants.hostname")
+}
+
+// podsOfNode returns the selector for the pods of the node, which the agent adds too.
+func podsOfNode() syntax.Block {
+	b := syntax.Block{Name: "selectors"}
+	b.Set("role", syntax.String("pod"))
+	b.Set("field", syntax.Concat(syntax.String("spec.nodeName="), node()))
+	return b
+}
+
+// hostLabel is the label by which the agent drops the targets of other nodes, and ownLabel a label to compare it with.
+const (
+	hostLabel = "__host__"
+	ownLabel  = "__agentry_node__"
+)
+
+// ofHost returns the rules that drop targets with another host than this one.
+func ofHost() []syntax.Block {
+	set := func(name string) syntax.Block {
+		b := rule("rule", &model.Relabel{TargetLabel: name})
+		b.Set("replacement", node())
+		return b
+	}
+	absent := rule("rule", &model.Relabel{SourceLabels: []string{hostLabel}, Regex: model.Present(""), TargetLabel: hostLabel})
+	absent.Set("replacement", node())
+	return []syntax.Block{set(ownLabel), absent, rule("rule", &model.Relabel{SourceLabels: []string{hostLabel}, TargetLabel: ownLabel, Action: "keepequal"})}
+}

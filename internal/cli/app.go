@@ -67,6 +67,7 @@ func commands(env Env) []command.Command {
 	return []command.Command{
 		renderCommand(env),
 		checkCommand(env),
+		testCommand(env),
 		treeCommand(env),
 		diffCommand(env),
 		syncCommand(env),

@@ -7,9 +7,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/display"
+	"github.com/agentry-dev/agentry/internal/folder"
+	"github.com/agentry-dev/agentry/internal/hierarchytest"
+	"github.com/agentry-dev/agentry/internal/outdir"
 )
 
 func checkCommand(env Env) command.Command {
@@ -95,4 +100,86 @@ them: keep them where Flux or Argo CD applies them as they are.`,
 			return verdict(out.Diags, false)
 		},
 	}
+}
+
+func testCommand(env Env) command.Command {
+	return command.Command{
+		Name:  "test",
+		Args:  "PATH...",
+		Usage: "run the tests that are kept beside custom resources",
+		Description: `PATHs are folders or files, rendered as by agentry render. Each document of kind HierarchyTest
+in them says who selects an object, or what becomes of a target and of its series. What fails
+is printed with what was expected (-) and what was found (+), and the exit code is 1.
+docs/testing.md explains the fields.`,
+		Example: "agentry test .",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json, or junit for CI systems"},
+			&cli.BoolFlag{Name: "schema", Usage: "print the JSON Schema of tests, for editors"},
+		}, renderFlags()),
+		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
+			return test(ctx, env, flags, paths)
+		},
+	}
+}
+
+func test(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
+	if flags.Bool("schema") {
+		_, err := env.Stdout.Write(hierarchytest.Schema)
+		return err
+	}
+	format, err := command.Choice(flags, "format", []string{"text", "json", "junit"})
+	if err != nil {
+		return err
+	}
+	in, err := env.load(ctx, flags, paths)
+	if err != nil {
+		return err
+	}
+	tests, err := findTests(ctx, paths)
+	if err != nil {
+		return err
+	}
+	in.options.Runtime = generator.Runtime("agent") // another runtime relabels in the same way
+	out := in.render(diag.Warning)
+	results, err := hierarchytest.Run(tests, in.set, out)
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "json":
+		err = diag.WriteJSON(env.Stdout, results)
+	case "junit":
+		err = hierarchytest.JUnit(env.Stdout, results)
+	default:
+		err = hierarchytest.Text(env.Stdout, results)
+	}
+	if err != nil {
+		return err
+	}
+	failed := hierarchytest.Failed(results)
+	fmt.Fprintf(env.Stderr, "%s, %d failed\n", display.Amount(len(results), "case"), failed)
+	env.pointToCheck(out.Diags)
+	if failed > 0 {
+		return command.ErrFindings
+	}
+	return verdict(out.Diags, false)
+}
+
+// findTests reads the tests at the paths.
+func findTests(ctx context.Context, paths []string) (tests []hierarchytest.Test, err error) {
+	files, err := folder.Find(ctx, paths, outdir.Is, hierarchytest.IsTest)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		found, err := hierarchytest.Parse(f.Name, f.Text)
+		if err != nil {
+			return nil, command.Usagef("docs/testing.md explains the fields", "%v", err)
+		}
+		tests = append(tests, found...)
+	}
+	if len(tests) == 0 {
+		return nil, command.Usagef("name the folder that has one; docs/testing.md shows how they are written", "there is no %s", hierarchytest.Kind)
+	}
+	return tests, nil
 }

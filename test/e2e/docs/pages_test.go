@@ -26,6 +26,7 @@ type typed struct {
 func pages() map[string]typed {
 	return map[string]typed{
 		"README.md":                      {func(s *session) { s.publish("quickstart"); s.checkout() }, says("1 MetricsInstance", "pushed", "environments/quickstart")},
+		"docs/testing.md":                {inExample("quickstart"), wrote("report.xml", `tests="3" failures="0"`)},
 		"docs/diff.md":                   {changedExample, says("no difference", "pods reload", "other series are kept")},
 		"docs/alloy.md":                  {inExample("quickstart"), says(`prometheus.remote_write "monitoring__primary"`)},
 		"docs/input.md":                  {monitorsInCluster, nothing},

@@ -1,6 +1,8 @@
 package build
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	prommodel "github.com/prometheus/common/model"
@@ -27,11 +29,24 @@ func (r *reports) warn(o *manifest.Object, code diag.Code, path, format string, 
 	r.add(o.Diag(diag.Warning, code, path, format, args...))
 }
 
-// found adds findings about an object.
+// found adds findings about an object: of many, [manifest.MaxFindings], errors first, and a note that there are more. To
+// look up where a finding stands costs time in proportion to the text around it.
 func (r *reports) found(o *manifest.Object, findings ...diag.Finding) {
+	if len(findings) > manifest.MaxFindings {
+		findings = slices.SortedStableFunc(slices.Values(findings), func(a, b diag.Finding) int {
+			return cmp.Compare(rank(a.Severity), rank(b.Severity))
+		})
+		note := findings[manifest.MaxFindings]
+		findings = append(findings[:manifest.MaxFindings], diag.Finding{Severity: note.Severity, Code: note.Code, Message: "further findings are not shown"})
+	}
 	for _, f := range findings {
 		r.add(o.Found(f))
 	}
+}
+
+// rank orders severities, errors first.
+func rank(s diag.Severity) int {
+	return slices.Index([]diag.Severity{diag.Error, diag.Warning, diag.Info}, s)
 }
 
 // duration checks a duration field, because the operator's CRDs do not. It returns zero for an absent or invalid one.

@@ -12,8 +12,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// today builds a remote write as today's Prometheus Operator does.
-func (w writer) today(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
+// current builds a remote write as today's Prometheus Operator does.
+func (w writer) current(s *v1alpha1.RemoteWriteSpec) model.RemoteWrite {
 	out := w.plain(s, scrape.WrittenRelabel)
 	out.SendExemplars, out.SendNativeHistograms = s.SendExemplars, s.SendNativeHistograms
 	proxy := monitoringv1.ProxyConfig{NoProxy: s.NoProxy, ProxyFromEnvironment: s.ProxyFromEnvironment, ProxyConnectHeader: s.ProxyConnectHeader}
@@ -109,9 +109,9 @@ func (w writer) azureAD(s *monitoringv1.AzureAD) *model.AzureAD {
 	return out
 }
 
-// todaysAPIServer builds the settings that all kubernetes_sd_configs share, as today's Prometheus Operator does. Unlike
+// currentAPIServer builds the settings that all kubernetes_sd_configs share, as today's Prometheus Operator does. Unlike
 // there, references are looked up in the GrafanaAgent's namespace.
-func (w writer) todaysAPIServer(s *v1alpha1.APIServerConfig) model.KubernetesSD {
+func (w writer) currentAPIServer(s *v1alpha1.APIServerConfig) model.KubernetesSD {
 	out := model.KubernetesSD{APIServer: s.Host}
 	w.checkURL(".host", s.Host)
 	w.report.literalURL(w.in, w.path+".host", s.Host, scrape.AuthHint)

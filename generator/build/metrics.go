@@ -55,7 +55,7 @@ func (b *builder) jobBuilders(settings scrape.Settings) (*scrape.Builder, monito
 		return jobs, jobs
 	}
 	agent := b.hierarchy.Agent
-	jobs, findings := scrape.NewCurrent(settings, b.prometheus().today(), b.secrets.In(agent))
+	jobs, findings := scrape.NewCurrent(settings, b.prometheus().settings(), b.secrets.In(agent))
 	b.report.found(agent, findings...)
 	return jobs.Builder, jobs
 }
@@ -241,8 +241,8 @@ func (b *builder) buildMonitor(o *manifest.Object) []*model.ScrapeConfig {
 	case *monitoringv1.Probe:
 		add(b.monitorJobs.Probe(m, in))
 	case *promv1alpha1.ScrapeConfig:
-		if today, ok := b.monitorJobs.(*scrape.Current); ok { // mode operator reads none
-			add(today.ScrapeConfig(m, in))
+		if current, ok := b.monitorJobs.(*scrape.Current); ok { // mode operator reads none
+			add(current.ScrapeConfig(m, in))
 		}
 	}
 	return out

@@ -24,7 +24,7 @@ func (b *builder) remoteWrites(in secretref.Scope, path string, specs []v1alpha1
 	for i := range specs {
 		w := b.writer(in, path+"["+strconv.Itoa(i)+"]")
 		if b.current {
-			out = append(out, w.today(&specs[i]))
+			out = append(out, w.current(&specs[i]))
 		} else {
 			out = append(out, w.build(&specs[i]))
 		}
@@ -297,7 +297,7 @@ func (b *builder) apiServer(in secretref.Scope) model.KubernetesSD {
 		return model.KubernetesSD{}
 	}
 	if b.current {
-		return b.writer(in, "spec.apiServer").todaysAPIServer(s)
+		return b.writer(in, "spec.apiServer").currentAPIServer(s)
 	}
 	const path = "spec.apiServer"
 	w := b.writer(in, path)

@@ -25,8 +25,8 @@ type class struct {
 
 // readClasses reads the GrafanaAgent's scrape classes.
 func (c *Current) readClasses(found *findings, secrets Secrets) {
-	for i := range c.today.Classes {
-		k := &class{path: classesPath + "[" + strconv.Itoa(i) + "]", spec: c.today.Classes[i]}
+	for i := range c.prometheus.Classes {
+		k := &class{path: classesPath + "[" + strconv.Itoa(i) + "]", spec: c.prometheus.Classes[i]}
 		client, problems := HTTPClient(secrets, k.path+".", Client{TLS: k.spec.TLSConfig, Authorization: k.spec.Authorization})
 		k.client = client
 		*found = append(*found, problems...)
@@ -45,7 +45,7 @@ func (c *Current) readClasses(found *findings, secrets Secrets) {
 
 func (c *Current) classRules(found *findings, path string, rules []monitoringv1.RelabelConfig) (out []*model.Relabel) {
 	for i := range rules {
-		r := asToday(&rules[i])
+		r := asCurrent(&rules[i])
 		for _, p := range c.relabel.Check(r) {
 			found.rule(p, path+"["+strconv.Itoa(i)+"]")
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 )
 
-// Today are the settings that the Prometheus object has and the agent operator had not (spec.metrics).
-type Today struct {
+// PrometheusSettings are the settings that the Prometheus object has and the agent operator had not (spec.metrics).
+type PrometheusSettings struct {
 	Classes         []monitoringv1.ScrapeClass
 	PodTargetLabels []string
 	// Role is what ServiceMonitors that do not say find their targets by.
@@ -28,23 +28,23 @@ type Today struct {
 // not safe for concurrent use.
 type Current struct {
 	*Builder
-	today   Today
-	shared  currentRules
-	classes map[string]*class
+	prometheus PrometheusSettings
+	shared     currentRules
+	classes    map[string]*class
 	// standard is the class of monitors that name none. It can be empty.
 	standard *class
 }
 
 // NewCurrent returns a builder, and findings about the GrafanaAgent's scrape classes. Their references are resolved by
 // secrets.
-func NewCurrent(s Settings, today Today, secrets Secrets) (*Current, []diag.Finding) {
-	c := &Current{Builder: NewBuilder(s), today: today, classes: map[string]*class{}, standard: &class{}}
+func NewCurrent(s Settings, p PrometheusSettings, secrets Secrets) (*Current, []diag.Finding) {
+	c := &Current{Builder: NewBuilder(s), prometheus: p, classes: map[string]*class{}, standard: &class{}}
 	c.capture = "${1}"
-	c.shared = newCurrentRules(c.settings.Shards, today.Zones)
+	c.shared = newCurrentRules(c.settings.Shards, p.Zones)
 	var found findings
 	c.readClasses(&found, secrets)
 	copied := job{Builder: c.Builder}
-	copied.copyLabels("pod", "spec.metrics.podTargetLabels", today.PodTargetLabels)
+	copied.copyLabels("pod", "spec.metrics.podTargetLabels", p.PodTargetLabels)
 	c.shared.podLabels = copied.config.Relabel
 	found = append(found, copied.found...)
 	return c, found
@@ -85,7 +85,7 @@ func (j *currentJob) end(field string, rules, metricRules []monitoringv1.Relabel
 	j.add(shard...)
 	j.config.MetricRelabel = append(j.config.MetricRelabel, j.class.metricRelabel...)
 	for i := range metricRules {
-		r := asToday(&metricRules[i])
+		r := asCurrent(&metricRules[i])
 		j.check(r, "metricRelabelings", i)
 		j.config.MetricRelabel = append(j.config.MetricRelabel, r)
 	}
@@ -97,7 +97,7 @@ func (j *currentJob) end(field string, rules, metricRules []monitoringv1.Relabel
 // currentRules adds the rules that the monitor's author wrote, in order.
 func (j *currentJob) currentRules(field string, rules []monitoringv1.RelabelConfig) {
 	for i := range rules {
-		r := asToday(&rules[i])
+		r := asCurrent(&rules[i])
 		j.check(r, field, i)
 		j.add(r)
 	}
@@ -110,7 +110,7 @@ func (j *currentJob) enforced() *model.Relabel {
 	if label == "" {
 		return nil
 	}
-	for _, e := range j.current.today.Excluded {
+	for _, e := range j.current.prometheus.Excluded {
 		if e.Resource == j.resource && e.Namespace == j.monitor.Namespace && (e.Name == "" || e.Name == j.monitor.Name) {
 			return nil
 		}
@@ -123,10 +123,10 @@ func (j *currentJob) attach(own *monitoringv1.AttachMetadata) {
 	if own == nil {
 		own = j.class.spec.AttachMetadata
 	}
-	if own == nil && j.current.today.Zones == 0 {
+	if own == nil && j.current.prometheus.Zones == 0 {
 		return
 	}
-	node := j.current.today.Zones > 0 || own.Node != nil && *own.Node
+	node := j.current.prometheus.Zones > 0 || own.Node != nil && *own.Node
 	j.config.Kubernetes.AttachNode = &node
 }
 

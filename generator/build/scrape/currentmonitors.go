@@ -17,7 +17,7 @@ func (c *Current) ServiceMonitor(m *monitoringv1.ServiceMonitor, endpoint int, s
 	spec, ep := &m.Spec, &m.Spec.Endpoints[endpoint]
 	index := strconv.Itoa(endpoint)
 	j := c.newJob("serviceMonitor/"+m.Namespace+"/"+m.Name+"/"+index, "spec.endpoints["+index+"].", &m.ObjectMeta, "servicemonitors", spec.ScrapeClassName, secrets)
-	role := c.today.Role
+	role := c.prometheus.Role
 	if spec.ServiceDiscoveryRole != nil {
 		role = *spec.ServiceDiscoveryRole
 	}

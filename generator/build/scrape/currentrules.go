@@ -124,8 +124,8 @@ func (r *repeated) presentLabels(what string, sel *metav1.LabelSelector) []*mode
 	return out
 }
 
-// asToday converts a rule as today's Prometheus Operator does: it keeps empty strings.
-func asToday(c *monitoringv1.RelabelConfig) *model.Relabel {
+// asCurrent converts a rule as today's Prometheus Operator does: it keeps empty strings.
+func asCurrent(c *monitoringv1.RelabelConfig) *model.Relabel {
 	return &model.Relabel{
 		SourceLabels: texts(c.SourceLabels), Separator: text(c.Separator), Regex: model.NonEmpty(c.Regex), TargetLabel: c.TargetLabel,
 		Replacement: text(c.Replacement), Action: strings.ToLower(c.Action), Modulus: uint64(max(c.Modulus, 0)),

@@ -21,7 +21,7 @@ type ownLimits struct {
 // limits sets the limits of a job by the rule of today's Prometheus Operator: the lower one of the monitor's and the
 // enforced one. Where the monitor has none, the global limits hold, which the enforced ones are part of.
 func (j *currentJob) limits(own ownLimits) {
-	e := &j.current.today.Enforced
+	e := &j.current.prometheus.Enforced
 	j.config.Limits = model.Limits{
 		BodySize: j.bodySize(own.bodySize),
 		Samples:  lower(own.samples, e.Samples), Targets: lower(own.targets, e.Targets), Labels: lower(own.labels, e.Labels),
@@ -45,7 +45,7 @@ func lower(own, enforced *int64) *int64 {
 // bodySize returns the limit of an answer's size. Unlike the others, the enforced one is that of every job without one
 // of its own.
 func (j *currentJob) bodySize(own *monitoringv1.ByteSize) string {
-	enforced := j.current.today.Enforced.BodySize
+	enforced := j.current.prometheus.Enforced.BodySize
 	if own == nil || *own == "" {
 		return enforced
 	}

@@ -37,10 +37,10 @@ type prometheus struct {
 	current bool
 }
 
-// today returns the settings of jobs.
-func (p prometheus) today() scrape.Today {
+// settings returns those of jobs.
+func (p prometheus) settings() scrape.PrometheusSettings {
 	spec := &p.spec.Metrics
-	out := scrape.Today{
+	out := scrape.PrometheusSettings{
 		Classes: spec.ScrapeClasses, PodTargetLabels: spec.PodTargetLabels, Excluded: spec.ExcludedFromEnforcement,
 		Enforced: enforcedLimits(spec), Zones: len(p.zones()),
 	}

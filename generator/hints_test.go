@@ -116,6 +116,9 @@ func edits() map[string]func(d diag.Diagnostic, said []string, line string) stri
 		`^quote it: "(.*)"$`: func(d diag.Diagnostic, said []string, line string) string {
 			return strings.Replace(line, said[1], `"`+said[1]+`"`, 1)
 		},
+		`^write \(\) to match the empty value$`: func(d diag.Diagnostic, said []string, line string) string {
+			return strings.NewReplacer(`regex: ""`, "regex: ()", "regex: ''", "regex: ()").Replace(line)
+		},
 		`^quote it$`: func(d diag.Diagnostic, said []string, line string) string {
 			at := aValue.FindStringSubmatchIndex(line)
 			return line[:at[4]] + `"` + line[at[4]:at[5]] + `"` + line[at[5]:]

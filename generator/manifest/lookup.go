@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,6 +42,15 @@ func (o *Object) Text() string {
 
 // Has reports whether the object is written with a field at path.
 func (o *Object) Has(path string) bool { return o.at.has(path) }
+
+// IsEmptyText reports whether the object is written with "" at path, for fields whose Go type cannot tell "" from none.
+func (o *Object) IsEmptyText(path string) bool {
+	if !strings.Contains(o.at.text, `""`) && !strings.Contains(o.at.text, "''") { // to find a path takes parsing the text
+		return false
+	}
+	_, value, found := o.at.find(path)
+	return found && value.Kind == yaml.ScalarNode && value.Value == "" && value.ShortTag() == "!!str"
+}
 
 // Namespaces returns the sorted names of all namespaces that objects are in or that have a manifest.
 func (s *Set) Namespaces() []string {

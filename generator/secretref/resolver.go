@@ -265,6 +265,9 @@ func (s Scope) Known(sel monitoringv1.SecretOrConfigMap) []byte {
 	return data
 }
 
+// IsEmptyText reports whether the object is written with "" at path.
+func (s Scope) IsEmptyText(path string) bool { return s.object.IsEmptyText(path) }
+
 // LiteralsAllowed reports whether the default policy allows rendering secrets that are written in a custom resource.
 func (s Scope) LiteralsAllowed() bool { return s.policies.Default == Plaintext }
 

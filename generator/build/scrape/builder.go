@@ -44,6 +44,8 @@ type Secrets interface {
 	ValueOnly(path string, ref monitoringv1.SecretOrConfigMap) model.Secret
 	// Known returns the content of a reference if the policy shows it, or nil. It reports nothing.
 	Known(ref monitoringv1.SecretOrConfigMap) []byte
+	// IsEmptyText reports whether the object is written with "" at path.
+	IsEmptyText(path string) bool
 	// LiteralsAllowed reports whether the policy allows credentials that are written in custom resources.
 	LiteralsAllowed() bool
 }

@@ -30,8 +30,8 @@ func (c *Current) readClasses(found *findings, secrets Secrets) {
 		client, problems := HTTPClient(secrets, k.path+".", Client{TLS: k.spec.TLSConfig, Authorization: k.spec.Authorization})
 		k.client = client
 		*found = append(*found, problems...)
-		k.relabel = c.classRules(found, k.path+".relabelings", k.spec.Relabelings)
-		k.metricRelabel = c.classRules(found, k.path+".metricRelabelings", k.spec.MetricRelabelings)
+		k.relabel = c.classRules(found, secrets, k.path+".relabelings", k.spec.Relabelings)
+		k.metricRelabel = c.classRules(found, secrets, k.path+".metricRelabelings", k.spec.MetricRelabelings)
 		c.classes[k.spec.Name] = k
 		if k.spec.Default == nil || !*k.spec.Default {
 			continue
@@ -43,9 +43,10 @@ func (c *Current) readClasses(found *findings, secrets Secrets) {
 	}
 }
 
-func (c *Current) classRules(found *findings, path string, rules []monitoringv1.RelabelConfig) (out []*model.Relabel) {
+func (c *Current) classRules(found *findings, secrets Secrets, path string, rules []monitoringv1.RelabelConfig) (out []*model.Relabel) {
 	for i := range rules {
 		r := asCurrent(&rules[i])
+		keepEmptyRegex(r, secrets, path+"["+strconv.Itoa(i)+"]")
 		for _, p := range c.relabel.Check(r) {
 			found.rule(p, path+"["+strconv.Itoa(i)+"]")
 		}

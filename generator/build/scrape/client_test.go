@@ -34,6 +34,8 @@ func (namedSecrets) File(_ string, ref monitoringv1.SecretOrConfigMap) string {
 
 func (namedSecrets) Known(monitoringv1.SecretOrConfigMap) []byte { return nil }
 
+func (namedSecrets) IsEmptyText(string) bool { return false }
+
 func (namedSecrets) LiteralsAllowed() bool { return false }
 
 func (namedSecrets) ValueOnly(_ string, ref monitoringv1.SecretOrConfigMap) model.Secret {

@@ -1,6 +1,7 @@
 package scrape
 
 import (
+	"strconv"
 	"strings"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -86,6 +87,7 @@ func (j *currentJob) end(field string, rules, metricRules []monitoringv1.Relabel
 	j.config.MetricRelabel = append(j.config.MetricRelabel, j.class.metricRelabel...)
 	for i := range metricRules {
 		r := asCurrent(&metricRules[i])
+		keepEmptyRegex(r, j.secrets, j.path+"metricRelabelings["+strconv.Itoa(i)+"]")
 		j.check(r, "metricRelabelings", i)
 		j.config.MetricRelabel = append(j.config.MetricRelabel, r)
 	}
@@ -98,6 +100,7 @@ func (j *currentJob) end(field string, rules, metricRules []monitoringv1.Relabel
 func (j *currentJob) currentRules(field string, rules []monitoringv1.RelabelConfig) {
 	for i := range rules {
 		r := asCurrent(&rules[i])
+		keepEmptyRegex(r, j.secrets, j.path+field+"["+strconv.Itoa(i)+"]")
 		j.check(r, field, i)
 		j.add(r)
 	}

@@ -47,6 +47,8 @@ func (fileSecrets) File(_ string, ref monitoringv1.SecretOrConfigMap) string {
 
 func (s fileSecrets) Known(monitoringv1.SecretOrConfigMap) []byte { return nil }
 
+func (s fileSecrets) IsEmptyText(string) bool { return false }
+
 func (s fileSecrets) LiteralsAllowed() bool { return false }
 
 func (s fileSecrets) ValueOnly(_ string, ref monitoringv1.SecretOrConfigMap) model.Secret {

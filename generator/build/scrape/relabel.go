@@ -22,6 +22,30 @@ func Relabel(c *monitoringv1.RelabelConfig) *model.Relabel {
 	}
 }
 
+// emptyTexts warns of fields of a rule that are written as "". The operator takes them as absent (reference defect A5).
+func (j *job) emptyTexts(c *monitoringv1.RelabelConfig, path string) {
+	warn := func(field, effect, hint string) {
+		j.found = append(j.found, diag.Finding{Severity: diag.Warning, Code: diag.NotRendered, Path: path + field,
+			Message: `"" counts as absent, as with the operator, so ` + effect + "; compatibility: current keeps it", Hint: hint})
+	}
+	if c.Regex == "" && j.secrets.IsEmptyText(path+".regex") {
+		warn(".regex", "the rule matches every value", "write () to match the empty value")
+	}
+	if c.Separator != nil && *c.Separator == "" && len(c.SourceLabels) > 1 {
+		warn(".separator", "the separator is ;", "")
+	}
+	if c.Replacement != nil && *c.Replacement == "" && (c.Action == "" || strings.EqualFold(c.Action, "replace")) {
+		warn(".replacement", "the replacement is $1", "")
+	}
+}
+
+// keepEmptyRegex gives a rule the regex that is written as "", which the API's type cannot tell from none.
+func keepEmptyRegex(r *model.Relabel, in Secrets, path string) {
+	if !r.Regex.Set && in.IsEmptyText(path+".regex") {
+		r.Regex = model.Present("")
+	}
+}
+
 // WrittenRelabel converts a rule as it is written: it keeps empty strings.
 func WrittenRelabel(c *v1alpha1.RelabelConfig) *model.Relabel {
 	return &model.Relabel{
@@ -59,6 +83,7 @@ func optional(s *string) model.Text {
 func (j *job) userRules(field string, rules []monitoringv1.RelabelConfig) {
 	for i := range rules {
 		r := Relabel(&rules[i])
+		j.emptyTexts(&rules[i], j.path+field+"["+strconv.Itoa(i)+"]")
 		j.check(r, field, i)
 		j.add(r)
 	}
@@ -67,6 +92,7 @@ func (j *job) userRules(field string, rules []monitoringv1.RelabelConfig) {
 // metricRules sets the rules for samples.
 func (j *job) metricRules(rules []monitoringv1.RelabelConfig) {
 	for i := range rules {
+		j.emptyTexts(&rules[i], j.path+"metricRelabelings["+strconv.Itoa(i)+"]")
 		j.metricRule(i, Relabel(&rules[i]))
 	}
 }

@@ -22,7 +22,9 @@ func (noSecrets) Value(string, *corev1.SecretKeySelector) model.Secret {
 }
 func (noSecrets) File(string, monitoringv1.SecretOrConfigMap) string { return "" }
 func (noSecrets) Known(monitoringv1.SecretOrConfigMap) []byte        { return nil }
-func (noSecrets) LiteralsAllowed() bool                              { return true }
+func (noSecrets) IsEmptyText(string) bool                            { return false }
+
+func (noSecrets) LiteralsAllowed() bool { return true }
 func (noSecrets) ValueOnly(string, monitoringv1.SecretOrConfigMap) model.Secret {
 	return model.Secret{Value: "v", Set: true}
 }

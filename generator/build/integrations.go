@@ -156,12 +156,18 @@ var knownVersion = regexp.MustCompile(`^v0\.44\.\d+$`)
 // knownAgent reports whether the pods run the agent that the catalogue describes. Another agent may have other
 // integrations.
 func knownAgent(spec *v1alpha1.GrafanaAgentSpec) bool {
+	version, _ := versionOf(spec)
+	return version == "" && orDefault(spec.Image, "") == "" || knownVersion.MatchString(version)
+}
+
+// versionOf returns the version that the pods run, as far as the GrafanaAgent says it, and the path of the field.
+func versionOf(spec *v1alpha1.GrafanaAgentSpec) (version, path string) {
 	if image := orDefault(spec.Image, ""); image != "" {
 		_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
 		tag, _, _ = strings.Cut(tag, "@")
-		return knownVersion.MatchString(tag)
+		return tag, "spec.image"
 	}
-	return spec.Version == "" || knownVersion.MatchString(spec.Version)
+	return spec.Version, "spec.version"
 }
 
 // check checks one integration, alone and against the instances in its pod.

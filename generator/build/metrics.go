@@ -62,6 +62,7 @@ func (b *builder) jobBuilders(settings scrape.Settings) (*scrape.Builder, monito
 
 // metrics builds the configuration of the metrics pods.
 func (b *builder) metrics() *model.Config {
+	b.report.found(b.hierarchy.Agent, b.prometheus().version()...)
 	metrics := b.metricsBlock(true)
 	return b.config(metrics, nil)
 }

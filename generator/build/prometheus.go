@@ -2,6 +2,7 @@ package build
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,26 @@ func (p prometheus) settings() scrape.PrometheusSettings {
 		out.Role = *spec.ServiceDiscoveryRole
 	}
 	return out
+}
+
+// agentVersion matches versions of the agent.
+var agentVersion = regexp.MustCompile(`^v0\.(\d{1,3})\.(\d{1,3})$`)
+
+// version warns of an agent with an older Prometheus than what is rendered is checked for. The agents v0.39.2 to v0.44
+// have the same one.
+func (p prometheus) version() []diag.Finding {
+	version, path := versionOf(p.spec)
+	parts := agentVersion.FindStringSubmatch(version)
+	if !p.current || parts == nil {
+		return nil
+	}
+	minor, _ := strconv.Atoi(parts[1])
+	patch, _ := strconv.Atoi(parts[2])
+	if minor > 39 || minor == 39 && patch >= 2 {
+		return nil
+	}
+	return []diag.Finding{{Severity: diag.Warning, Code: diag.InvalidSetting, Path: path,
+		Message: version + " has an older Prometheus than v0.39.2 and may refuse what was checked for v0.44.8: take a newer agent, or compatibility: operator, which renders fewer fields"}}
 }
 
 // enforcedLimits returns the limits that no job may exceed.

@@ -36,9 +36,9 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 		l := *c.Logs
 		l.Configs = slices.Clone(l.Configs)
 		for i := range l.Configs {
-			instance := &l.Configs[i]
-			instance.Clients = nameClients(&found, instance.Clients)
-			checkHandWrittenLogs(&found, c, instance)
+			one := &l.Configs[i]
+			one.Clients = nameClients(&found, one.Clients)
+			found.add(instance.HandWrittenLogs(one, c.KnownVersion)...)
 		}
 		found.add(stages.CheckAll(&l)...)
 		out.Logs = &l

@@ -30,7 +30,7 @@ func checkInstance(found *findings, c *model.Config, i *model.Instance) {
 		found.add(i.Origin.Find(diag.Error, diag.IntervalAboveWAL, ".walTruncateFrequency", fmt.Sprintf("%s is shorter than the scrape interval %s of GrafanaAgent %s",
 			prommodel.Duration(truncate), prommodel.Duration(every), nameOf(c.Origin.Object)), c.Origin.Object))
 	}
-	checkHandWritten(found, c, i, truncate)
+	found.add(instance.HandWritten(c, i, truncate, c.KnownVersion)...)
 }
 
 // intervalField returns the field of a job's interval, below its origin.

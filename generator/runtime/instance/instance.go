@@ -1,5 +1,5 @@
-// Package instance checks what every runtime refuses in the settings of a MetricsInstance: times that contradict each
-// other. It also warns about samples that go nowhere.
+// Package instance checks what every runtime refuses in the settings of an instance: times that contradict each other, and
+// hand-written jobs that the agent's own format does not have. It also warns about samples that go nowhere.
 package instance
 
 import (

@@ -1,3 +1,4 @@
+// Package alloy checks files of Grafana Alloy against what its components are known to take, and reads what is in them.
 package alloy
 
 import (
@@ -10,6 +11,8 @@ import (
 	"github.com/grafana/river/ast"
 	"github.com/grafana/river/parser"
 	"golang.org/x/mod/semver"
+
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 )
 
 // Check returns what a version of Alloy, like v1.18.1, would refuse in a file.
@@ -23,7 +26,7 @@ func Check(text []byte, version string) []string {
 	for _, id := range slices.Sorted(maps.Keys(c.blocks)) {
 		c.at = id
 		b := c.blocks[id]
-		c.body(catalogue()[strings.Join(b.Name, ".")], "", b.Body)
+		c.body(catalogue.Get(strings.Join(b.Name, ".")), "", b.Body)
 	}
 	c.cycles()
 	return c.found
@@ -57,14 +60,14 @@ func (c *checker) declare(body ast.Body) {
 		}
 		c.at = idOf(b)
 		name := strings.Join(b.Name, ".")
-		known := catalogue()[name]
+		known := catalogue.Get(name)
 		switch {
 		case known == nil:
 			c.fail("there is no such component")
 		case forbidden.MatchString(name):
 			c.fail("is forbidden")
-		case !c.has(known.since):
-			c.fail("came with %s", known.since)
+		case !c.has(known.Since):
+			c.fail("came with %s", known.Since)
 		case slices.Contains(withoutLabel, name) != (b.Label == ""):
 			c.fail("a label is wrong here, or missing")
 		case c.blocks[c.at] != nil:
@@ -84,22 +87,22 @@ func (c *checker) has(since string) bool {
 const matchStage = "stage.match."
 
 // body checks what is in a block of a component. The path of the block ends in a dot, or is empty for the component.
-func (c *checker) body(of *component, path string, body ast.Body) {
+func (c *checker) body(of *catalogue.Component, path string, body ast.Body) {
 	seen := map[string]bool{}
 	for _, s := range body {
 		switch s := s.(type) {
 		case *ast.AttributeStmt:
 			name := path + s.Name.Name
-			known, ok := of.fields[name]
+			known, ok := of.Fields[name]
 			switch {
-			case !ok || known.kind == "block":
+			case !ok || known.Kind == "block":
 				c.fail("there is no attribute %s", name)
 			case seen[name]:
 				c.fail("%s appears twice", name)
-			case !c.has(known.since):
-				c.fail("%s came with %s", name, known.since)
+			case !c.has(known.Since):
+				c.fail("%s came with %s", name, known.Since)
 			default:
-				c.assign(name, s.Value, known.kind)
+				c.assign(name, s.Value, known.Kind)
 			}
 			seen[name] = true
 		case *ast.BlockStmt:
@@ -107,23 +110,23 @@ func (c *checker) body(of *component, path string, body ast.Body) {
 			if path == matchStage { // holds stages of its own
 				name = strings.TrimPrefix(name, matchStage)
 			}
-			known, ok := of.fields[name]
+			known, ok := of.Fields[name]
 			switch {
-			case !ok || known.kind != "block":
+			case !ok || known.Kind != "block":
 				c.fail("there is no block %s", name)
 				continue
-			case seen[name] && !known.repeated:
+			case seen[name] && !known.Repeated:
 				c.fail("%s appears twice", name)
-			case !c.has(known.since):
-				c.fail("%s came with %s", name, known.since)
+			case !c.has(known.Since):
+				c.fail("%s came with %s", name, known.Since)
 			}
 			seen[name] = true
 			c.body(of, name+".", s.Body)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(of.fields)) {
+	for _, name := range slices.Sorted(maps.Keys(of.Fields)) {
 		rest, inside := strings.CutPrefix(name, path)
-		if inside && !strings.Contains(rest, ".") && of.fields[name].required && !seen[name] {
+		if inside && !strings.Contains(rest, ".") && of.Fields[name].Required && !seen[name] {
 			c.fail("%s is missing", name)
 		}
 	}

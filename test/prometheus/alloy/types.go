@@ -9,6 +9,8 @@ import (
 
 	"github.com/grafana/river/ast"
 	"github.com/grafana/river/token"
+
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 )
 
 // assign checks whether an expression can be the value of an attribute.
@@ -178,7 +180,7 @@ func (c *checker) reference(name string, e ast.Expr) string {
 		c.fail("%s refers to nothing: %s", name, path)
 		return ""
 	}
-	kind, ok := catalogue()[strings.Join(b.Name, ".")].exports[path[dot+1:]]
+	kind, ok := catalogue.Get(strings.Join(b.Name, ".")).Exports[path[dot+1:]]
 	if !ok {
 		c.fail("%s refers to nothing: %s", name, path)
 		return ""

@@ -166,6 +166,11 @@ type ScrapeConfig struct {
 	ClassicHistograms *bool
 	Relabel           []*Relabel // may be shared between jobs
 	MetricRelabel     []*Relabel
+	// HandWritten means that its name is unique only in its instance.
+	HandWritten bool
+	// Variables means that references to environment variables are expanded in all texts, as in hand-written jobs. $$ is
+	// a dollar in them then.
+	Variables bool
 }
 
 // HTTPSD is an entry of http_sd_configs.

@@ -150,7 +150,7 @@ var (
 	tlsFiles     = regexp.MustCompile(`(?m)^(\t+(?:ca_file|cert_file) += )".*"$`)
 	keyFiles     = regexp.MustCompile(`(?m)^(\t+key_file +=) ".*"$`)
 	otherFiles   = regexp.MustCompile(`(?m)^(\t+filename +=) ".*"$`)
-	newArguments = regexp.MustCompile(`(?m)^\t+native_histogram_bucket_limit +=.*\n|^\t+oauth \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
+	newArguments = regexp.MustCompile(`(?m)^\t+(?:native_histogram_bucket_limit|match_first_network) +=.*\n|^\t+oauth \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
 )
 
 // inFlow returns a file as Flow mode reads it: functions have their old names, what is new is left out, there is an API

@@ -33,7 +33,7 @@ func TestAlloyTakesEveryFile(t *testing.T) {
 			}
 		}
 	})
-	if files < 500 {
+	if files < 500 && *alloyOnly == "" {
 		t.Errorf("only %d files were checked", files)
 	}
 }

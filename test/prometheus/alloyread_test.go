@@ -102,10 +102,16 @@ func (r alloyReader) fields(b *alloycheck.Block, without ...string) map[string]a
 		delete(out, "username")
 		out["username_file"] = r.component(ref, "content").Attrs["filename"]
 	}
+	for _, name := range []string{"ca", "cert", "key"} {
+		if pem, is := out[name+"_pem"]; is {
+			delete(out, name+"_pem")
+			out[name] = pem
+		}
+	}
 	for _, inner := range b.Blocks {
 		switch inner.Name {
-		case "rule", "write_relabel_config", "selectors":
-			name := map[string]string{"rule": "relabel_configs", "write_relabel_config": "write_relabel_configs", "selectors": "selectors"}[inner.Name]
+		case "rule", "write_relabel_config", "selectors", "filter":
+			name := map[string]string{"rule": "relabel_configs", "write_relabel_config": "write_relabel_configs", "selectors": "selectors", "filter": "filters"}[inner.Name]
 			list, _ := out[name].([]any)
 			out[name] = append(list, r.fields(inner))
 		default:
@@ -160,24 +166,12 @@ func (r alloyReader) job(b, endpoint *alloycheck.Block, rules []any) scrapeJob {
 	settings["job_name"] = "prometheus.scrape." + b.Label
 	settings["metric_relabel_configs"] = rules
 	settings["relabel_configs"] = r.fields(endpoint)["relabel_configs"]
-	switch targets := endpoint.Attrs["targets"].(type) {
-	case []any:
-		static := []any{}
-		for _, item := range targets {
-			group := maps.Clone(item.(map[string]any))
-			address := group["__address__"]
-			delete(group, "__address__")
-			static = append(static, map[string]any{"targets": []any{address}, "labels": group})
-		}
-		settings["static_configs"] = static
-	case alloycheck.Ref:
-		d := r.component(targets, "targets")
-		settings[strings.TrimPrefix(d.Name, "discovery.")+"_sd_configs"] = []any{r.fields(d)}
-	}
+	r.discover(settings, endpoint.Attrs["targets"])
+	others := takeOthers(settings)
 	loaded := loadConfig(r.T, map[string]any{"scrape_configs": []any{settings}}).ScrapeConfigs[0]
 	job := *loaded
 	job.JobName = jobNameOf(job.RelabelConfigs)
-	return scrapeJob{&job, func(d model.LabelSet) (labels.Labels, string, string, string) {
+	return scrapeJob{&job, others, func(d model.LabelSet) (labels.Labels, string, string, string) {
 		l := labels.NewBuilder(labels.EmptyLabels())
 		for name, value := range d {
 			l.Set(string(name), string(value))
@@ -187,6 +181,29 @@ func (r alloyReader) job(b, endpoint *alloycheck.Block, rules []any) scrapeJob {
 		}
 		return finish(l.Labels(), *loaded)
 	}}
+}
+
+// discover sets the service discoveries of a job: a reference to one, targets that are written out, or a list of such.
+func (r alloyReader) discover(settings map[string]any, targets any) {
+	add := func(name string, v any) {
+		list, _ := settings[name].([]any)
+		settings[name] = append(list, v)
+	}
+	switch targets := targets.(type) {
+	case []any:
+		for _, item := range targets {
+			r.discover(settings, item)
+		}
+	case map[string]any:
+		group := maps.Clone(targets)
+		address := group["__address__"]
+		delete(group, "__address__")
+		add("static_configs", map[string]any{"targets": []any{address}, "labels": group})
+	case alloycheck.Ref:
+		d := r.component(targets, "targets")
+		mechanism := strings.TrimPrefix(d.Name, "discovery.")
+		add(mechanism+"_sd_configs", inPrometheus(mechanism, r.fields(d)))
+	}
 }
 
 // jobNameOf returns the name that the first rules give to targets.

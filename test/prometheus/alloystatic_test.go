@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/relabel"
 	"github.com/prometheus/prometheus/scrape"
+	yamlv3 "gopkg.in/yaml.v3"
 	"sigs.k8s.io/yaml"
 )
 
@@ -52,6 +54,8 @@ func agentsText(t *testing.T, text string, env map[string]string) string {
 // scrapeJob is a job of one runtime with everything that both must have in common.
 type scrapeJob struct {
 	*config.ScrapeConfig
+	// others are its service discoveries besides kubernetes_sd_configs and http_sd_configs, by mechanism.
+	others map[string]any
 	// targets returns the targets that are scraped for one that is discovered; the URLs have the parameters.
 	targets func(discovered model.LabelSet) (visible labels.Labels, url, interval, timeout string)
 }
@@ -77,7 +81,7 @@ func readStatic(t *testing.T, text string, env map[string]string) map[string]sta
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(text), &c); err != nil {
+	if err := yaml.Unmarshal(withTexts(t, text), &c); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	out := map[string]staticInstance{}
@@ -95,12 +99,41 @@ func readStatic(t *testing.T, text string, env map[string]string) map[string]sta
 		if len(i.RemoteWrite) == 0 {
 			i.RemoteWrite = writers
 		}
+		others := make([]map[string]any, len(i.ScrapeConfigs))
+		for n, job := range i.ScrapeConfigs {
+			others[n] = takeOthers(job.(map[string]any))
+		}
 		one := loadConfig(t, map[string]any{"global": global, "scrape_configs": i.ScrapeConfigs, "remote_write": withAgentsDefaults(i.RemoteWrite)})
 		s := staticInstance{map[string]scrapeJob{}, one.RemoteWriteConfigs, external}
-		for _, job := range one.ScrapeConfigs {
-			s.jobs[job.JobName] = scrapeJob{job, func(d model.LabelSet) (labels.Labels, string, string, string) { return agentsTarget(job, d) }}
+		for n, job := range one.ScrapeConfigs {
+			s.jobs[job.JobName] = scrapeJob{job, others[n], func(d model.LabelSet) (labels.Labels, string, string, string) { return agentsTarget(job, d) }}
 		}
 		out[i.Name] = s
+	}
+	return out
+}
+
+// withTexts returns YAML with quotes around what the agent reads as texts, whatever it looks like: 1.10 is no number there.
+func withTexts(t *testing.T, text string) []byte {
+	t.Helper()
+	var doc yamlv3.Node
+	if err := yamlv3.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var quote func(n *yamlv3.Node, within bool)
+	quote = func(n *yamlv3.Node, within bool) {
+		if n.Kind == yamlv3.ScalarNode && within {
+			n.Tag, n.Style = "!!str", yamlv3.DoubleQuotedStyle
+		}
+		for i, child := range n.Content {
+			named := n.Kind == yamlv3.MappingNode && i%2 == 1 && slices.Contains([]string{"labels", "params", "regex", "replacement", "job_name"}, n.Content[i-1].Value)
+			quote(child, within || named)
+		}
+	}
+	quote(&doc, false)
+	out, err := yamlv3.Marshal(&doc)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }

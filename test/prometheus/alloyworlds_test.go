@@ -24,6 +24,7 @@ import (
 
 var (
 	alloyRandom = flag.Int("alloy.random", 150, "how many random fixtures the tests of Alloy render")
+	alloyOnly   = flag.String("alloy.only", "", "the beginning of the names of the fixtures that the tests of Alloy render")
 	alloySeed   = flag.Uint64("alloy.seed", 1, "the number of the first random fixture")
 )
 
@@ -57,13 +58,16 @@ func eachAlloyWorld(t *testing.T, f func(*testing.T, alloyWorld)) {
 		add(seed.Name, seed.Clone())
 	}
 	rendered := func(kind string) bool {
-		return slices.Contains([]string{"ServiceMonitor", "PodMonitor", "Probe", "GrafanaAgent", "MetricsInstance", "LogsInstance", "PodLogs"}, kind)
+		return slices.Contains([]string{"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "GrafanaAgent", "MetricsInstance", "LogsInstance", "PodLogs"}, kind)
 	}
 	for i := range uint64(*alloyRandom) {
 		fixture := corpus.Random(*alloySeed+i, rendered)
 		add(fmt.Sprintf("random %d of %s", fixture.Number, fixture.Seed.Name), fixture.Objects)
 	}
 	for _, name := range names {
+		if !strings.HasPrefix(name, *alloyOnly) {
+			continue
+		}
 		for _, mode := range []manifest.Compatibility{manifest.Operator, manifest.Current} {
 			for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference} {
 				f(t, alloyWorld{name: name + "/" + string(mode) + "/" + string(policy), text: worlds[name], mode: mode, policy: policy})
@@ -76,9 +80,9 @@ func eachAlloyWorld(t *testing.T, f func(*testing.T, alloyWorld)) {
 func forAlloy(objects []*yaml.Node) (out []*yaml.Node) {
 	for _, o := range objects {
 		switch fixtures.Kind(o) {
-		case "Integration", "MetricsIntegration", "ScrapeConfig":
+		case "Integration", "MetricsIntegration":
 			continue
-		case "MetricsInstance", "LogsInstance":
+		case "LogsInstance":
 			remove(fixtures.Child(o, "spec"), "additionalScrapeConfigs")
 		}
 		out = append(out, o)

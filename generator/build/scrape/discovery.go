@@ -48,7 +48,7 @@ func discoverAll(j *job, s *promv1alpha1.ScrapeConfigSpec) {
 func discover[T any](j *job, field, mechanism string, list []T, build func(*discovering, *T)) {
 	for i := range list {
 		d := discovering{access: access{secrets: j.secrets, path: "spec." + field + "[" + strconv.Itoa(i) + "].", found: &j.found, current: true}}
-		d.out.Mechanism = mechanism
+		d.out.Mechanism, d.out.Path = mechanism, strings.TrimSuffix(d.path, ".")
 		build(&d, &list[i])
 		j.config.Discoveries = append(j.config.Discoveries, d.out)
 	}

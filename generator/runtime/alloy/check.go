@@ -13,17 +13,18 @@ import (
 )
 
 // Check checks a configuration against what Alloy refuses, and reports what it cannot do or does in another way than the
-// Grafana Agent. The configuration stays as it is.
+// Grafana Agent. In what it returns, hand-written jobs are like others.
 func Check(c *model.Config) (*model.Config, []model.Finding) {
 	var found findings
 	found.notYet(c)
+	out := *c
 	if c.Metrics != nil && c.Integrations == nil {
-		found.metrics(c)
+		out.Metrics = found.metrics(c)
 	}
 	if c.Logs != nil && c.Integrations == nil {
 		found.logs(c.Logs)
 	}
-	return c, found
+	return &out, found
 }
 
 // findings are the problems of a configuration.
@@ -53,26 +54,15 @@ func (f *findings) notYet(c *model.Config) {
 			}
 		}
 	}
-	if c.Metrics == nil {
-		return
-	}
-	for i := range c.Metrics.Configs {
-		one := &c.Metrics.Configs[i]
-		if len(one.Additional) > 0 {
-			refuse(one.Origin, ".additionalScrapeConfigs", "hand-written scrape configurations")
-		}
-		for _, job := range one.ScrapeConfigs {
-			if len(job.Discoveries) > 0 {
-				refuse(job.Origin, "", "ScrapeConfigs")
-			}
-		}
-	}
 }
 
 // onlyPlainVariables is what is wrong with a text that [expanded] cannot express.
 const onlyPlainVariables = "Alloy knows only ${NAME} and ${NAME:-default}, where the default has no variables"
 
-func (f *findings) metrics(c *model.Config) {
+// metrics checks the instances, and returns them with all of their jobs.
+func (f *findings) metrics(c *model.Config) *model.Metrics {
+	out := *c.Metrics
+	out.Configs = slices.Clone(out.Configs)
 	g := &c.Metrics.Global
 	jobs := 0
 	for _, name := range slices.Sorted(maps.Keys(g.ExternalLabels)) {
@@ -81,8 +71,8 @@ func (f *findings) metrics(c *model.Config) {
 		}
 	}
 	f.writers(g.RemoteWrite)
-	for i := range c.Metrics.Configs {
-		one := &c.Metrics.Configs[i]
+	for i := range out.Configs {
+		one := &out.Configs[i]
 		_, about := instance.WAL(one)
 		f.add(about...)
 		f.instance(one)
@@ -91,6 +81,7 @@ func (f *findings) metrics(c *model.Config) {
 			f.add(instance.Timeout(c, job)...)
 			f.job(g, job)
 		}
+		one.ScrapeConfigs, one.Additional = slices.Concat(one.ScrapeConfigs, f.handWritten(c, one)), nil
 		jobs += len(one.ScrapeConfigs)
 	}
 	f.add(instance.Destinations(c)...)
@@ -98,6 +89,7 @@ func (f *findings) metrics(c *model.Config) {
 		f.add(c.Origin.Find(diag.Info, diag.RuntimeDiffers, "spec.metrics",
 			`Alloy writes le="1" and quantile="1" as le="1.0" and quantile="1.0": rules and dashboards that compare these labels with whole numbers find nothing`))
 	}
+	return &out
 }
 
 // instance reports settings of a MetricsInstance that Alloy does not have.
@@ -134,6 +126,7 @@ func (f *findings) writers(list []model.RemoteWrite) {
 // job reports what becomes of a job in Alloy.
 func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
 	f.client(job.Origin, &job.HTTPClient)
+	f.discoveries(job)
 	if limits := samplesLimits(global, job); limits != "" && len(job.MetricRelabel) > 0 {
 		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".metricRelabelings",
 			"Alloy compares "+limits+" with what the target answers, before these rules: a target that is above it fails as a whole"))

@@ -18,7 +18,7 @@ func (f *file) client(b *syntax.Block, c *model.HTTPClient) {
 	setBool(b, "enable_http2", c.EnableHTTP2)
 	f.proxy(b, &c.Proxy)
 	f.auth(b, &c.HTTPAuth)
-	tls(b, c.TLS)
+	f.tls(b, c.TLS)
 }
 
 func (f *file) proxy(b *syntax.Block, p *model.Proxy) {
@@ -70,16 +70,19 @@ func (f *file) oauth2(o *model.OAuth2) syntax.Block {
 	}
 	f.setMap(&b, "endpoint_params", o.EndpointParams)
 	f.proxy(&b, &o.Proxy)
-	tls(&b, o.TLS)
+	f.tls(&b, o.TLS)
 	return b
 }
 
-// tls adds a tls_config. Alloy has no highest version: see checkTLS.
-func tls(b *syntax.Block, t *model.TLS) {
+// tls adds a tls_config. Alloy has no highest version: see check.go.
+func (f *file) tls(b *syntax.Block, t *model.TLS) {
 	if t == nil {
 		return
 	}
 	inner := syntax.Block{Name: "tls_config"}
+	setString(&inner, "ca_pem", t.CA)
+	setString(&inner, "cert_pem", t.Cert)
+	f.secret(&inner, "key_pem", "", t.Key)
 	setString(&inner, "ca_file", t.CAFile)
 	setString(&inner, "cert_file", t.CertFile)
 	setString(&inner, "key_file", t.KeyFile)

@@ -1,6 +1,8 @@
 package alloy
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/model"
@@ -17,19 +19,37 @@ func (f *file) discover(job *model.ScrapeConfig) syntax.Expr {
 	case job.Static != nil:
 		return f.static(job.Static)
 	}
-	return "[]"
+	var all []syntax.Expr
+	for i := range job.Discoveries {
+		all = append(all, f.service(job, &job.Discoveries[i]))
+	}
+	if len(all) == 0 {
+		return "[]"
+	}
+	return concat(all)
 }
 
 // shared returns the targets of a discovery, which is written once. Prometheus shares those that are equal in all their
-// settings, and so does Alloy's text then.
-func (f *file) shared(kind, name string, b *syntax.Block) syntax.Expr {
-	key := kind + "\n" + syntax.Text(b)
+// settings, and so does Alloy's text then. The label must not depend on secret values: those that differ in nothing else
+// are numbered.
+func (f *file) shared(kind string, build func(*file) syntax.Block, label func() string) syntax.Expr {
+	b := build(f)
+	key := syntax.Text(&b)
+	if f.redact {
+		whole := build(&file{})
+		key = syntax.Text(&whole)
+	}
+	key = kind + "\n" + key
 	ref, known := f.discovered[key]
 	if !known {
-		b.Name, b.Label = kind, name
-		ref = kind + "." + name + ".targets"
+		b.Name, b.Label = kind, label()
+		for n, first := 2, b.Label; f.discoveryIDs[kind+"."+b.Label]; n++ {
+			b.Label = first + "_" + strconv.Itoa(n)
+		}
+		f.discoveryIDs[kind+"."+b.Label] = true
+		ref = kind + "." + b.Label + ".targets"
 		f.discovered[key] = ref
-		f.discoveries = syntax.Append(f.discoveries, b)
+		f.discoveries = syntax.Append(f.discoveries, &b)
 	}
 	return syntax.Expr(ref)
 }
@@ -37,10 +57,31 @@ func (f *file) shared(kind, name string, b *syntax.Block) syntax.Expr {
 // namedNamespaces is how many namespaces are in the name of a discovery.
 const namedNamespaces = 3
 
-// kubernetes returns the targets of a discovery in Kubernetes. All discoveries of a file use the same API server, so its
-// name need not tell which. own is a selector for what the pod's own node has.
+// kubernetes returns the targets of a discovery in Kubernetes. All monitors of a file use the same API server, so the label
+// need not tell which. own is a selector for what the pod's own node has.
 func (f *file) kubernetes(k *model.KubernetesSD, own ...syntax.Block) syntax.Expr {
-	var b syntax.Block
+	b := watched(k)
+	name := k.Role
+	switch of := len(k.Namespaces); {
+	case of > namedNamespaces || k.AttachNode != nil || len(k.Selectors) > 0:
+		name = hashed(name, syntax.Text(&b))
+	case of > 0:
+		name += "__" + label(strings.Join(k.Namespaces, "/"))
+	}
+	if len(own) > 0 {
+		name = "node__" + name
+		b.Blocks = append(b.Blocks, own...)
+	}
+	return f.shared("discovery.kubernetes", func(f *file) syntax.Block {
+		all := syntax.Block{Attrs: slices.Clone(b.Attrs), Blocks: slices.Clone(b.Blocks)}
+		f.setURL(&all, "api_server", k.APIServer)
+		f.client(&all, &k.HTTPClient)
+		return all
+	}, func() string { return name })
+}
+
+// watched returns what a discovery in Kubernetes watches.
+func watched(k *model.KubernetesSD) (b syntax.Block) {
 	b.Set("role", syntax.String(k.Role))
 	if len(k.Namespaces) > 0 {
 		inner := syntax.Block{Name: "namespaces"}
@@ -59,29 +100,17 @@ func (f *file) kubernetes(k *model.KubernetesSD, own ...syntax.Block) syntax.Exp
 		setString(&inner, "field", s.Field)
 		b.Add(inner)
 	}
-	name := k.Role
-	switch of := len(k.Namespaces); {
-	case of > namedNamespaces || k.AttachNode != nil || len(k.Selectors) > 0:
-		name = hashed(name, syntax.Text(&b))
-	case of > 0:
-		name += "__" + label(strings.Join(k.Namespaces, "/"))
-	}
-	if len(own) > 0 {
-		name = "node__" + name
-		b.Blocks = append(b.Blocks, own...)
-	}
-	f.setURL(&b, "api_server", k.APIServer)
-	f.client(&b, &k.HTTPClient)
-	return f.shared("discovery.kubernetes", name, &b)
+	return b
 }
 
 // http returns the targets that a server lists.
 func (f *file) http(h *model.HTTPSD) syntax.Expr {
-	var b syntax.Block
-	f.setURL(&b, "url", h.URL)
-	setString(&b, "refresh_interval", goDuration(h.RefreshInterval))
-	f.client(&b, &h.HTTPClient)
-	return f.shared("discovery.http", hashed("integrations", h.URL), &b)
+	return f.shared("discovery.http", func(f *file) (b syntax.Block) {
+		f.setURL(&b, "url", h.URL)
+		setString(&b, "refresh_interval", goDuration(h.RefreshInterval))
+		f.client(&b, &h.HTTPClient)
+		return b
+	}, func() string { return hashed("integrations", h.URL) })
 }
 
 // static returns targets that are written out.

@@ -27,10 +27,12 @@ type file struct {
 	discovered map[string]string // the discoveries, by what is in them: the reference to their targets
 	relabelled map[string]bool   // the endpoints, by label
 	regexes    regexes
+
+	discoveryIDs map[string]bool // which must differ
 }
 
 func print(c *model.Config, redact bool) []byte {
-	f := &file{redact: redact, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}}
+	f := &file{redact: redact, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, discoveryIDs: map[string]bool{}}
 	f.logging(&c.Server)
 	if c.Metrics != nil {
 		for i := range c.Metrics.Configs {

@@ -86,7 +86,7 @@ func (f *file) before(global *model.Global, job *model.ScrapeConfig) []*model.Re
 		switch {
 		case len(values) == 0 || values[0] == "" || !isLabel(parameter):
 		case !inComponent(name, values) || f.regexes.read(job.Relabel, parameter):
-			out = append(out, constant(parameter, values[0]))
+			out = append(out, constant(job, parameter, values[0]))
 		}
 	}
 	return out
@@ -101,14 +101,14 @@ func inComponent(name string, values []string) bool {
 func isLabel(name string) bool { return prommodel.LabelName(name).IsValidLegacy() }
 
 // constant returns a rule that sets a label.
-func constant(name, value string) *model.Relabel {
-	return &model.Relabel{TargetLabel: name, Replacement: model.Present(strings.ReplaceAll(value, "$", "$$"))}
+func constant(job *model.ScrapeConfig, name, value string) *model.Relabel {
+	return &model.Relabel{TargetLabel: name, Replacement: model.Present(escaped(job, value))}
 }
 
 // unlessSet returns a rule that sets a label if the target has none. A target of Kubernetes has none of those that
 // Prometheus sets.
 func unlessSet(job *model.ScrapeConfig, name, value string) *model.Relabel {
-	r := constant(name, value)
+	r := constant(job, name, value)
 	if job.Kubernetes == nil {
 		r.SourceLabels, r.Regex = []string{name}, model.Present("")
 	}
@@ -124,7 +124,7 @@ func (f *file) after(job *model.ScrapeConfig) (out []*model.Relabel) {
 	for _, name := range sortedKeys(job.Params) {
 		values, parameter := job.Params[name], "__param_"+name
 		if len(values) == 1 && !inComponent(name, values) && f.regexes.written(job.Relabel, parameter) {
-			r := constant(parameter, values[0])
+			r := constant(job, parameter, values[0])
 			r.SourceLabels, r.Regex = []string{parameter}, model.Present("")
 			out = append(out, r)
 		}

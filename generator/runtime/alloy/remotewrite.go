@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"strconv"
-	"strings"
 
 	"github.com/agentry-dev/agentry/generator/internal/credential"
-	"github.com/agentry-dev/agentry/generator/internal/expand"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
@@ -171,61 +169,3 @@ func pairs(labels map[string]syntax.Expr) (out []syntax.Pair) {
 	}
 	return out
 }
-
-// expanded returns a text in which the agent replaces ${NAME} and $$, as an expression. The config reloader still
-// replaces $(NAME). It returns false if the text has an operator of a shell that Alloy cannot express.
-func expanded(text string) (e syntax.Expr, ok bool) {
-	var parts []syntax.Expr
-	plain := ""
-	flush := func() {
-		if plain != "" {
-			parts = append(parts, syntax.Replaced(plain))
-			plain = ""
-		}
-	}
-	for text != "" {
-		before, after, found := strings.Cut(text, "$")
-		plain += before
-		switch {
-		case !found:
-			text = ""
-		case strings.HasPrefix(after, "$") && expand.Variable(after[1:]) == "": // the reloader comes first
-			plain, text = plain+"$", after[1:]
-		case strings.HasPrefix(after, "{"):
-			inner, rest, closed := strings.Cut(after[1:], "}")
-			if isGroup(inner) {
-				plain, text = plain+"${"+inner+"}", rest
-				continue
-			}
-			flush()
-			value, known := variable(inner)
-			if !closed || !known {
-				return "", false
-			}
-			parts, text = append(parts, value), rest
-		default:
-			plain, text = plain+"$", after
-		}
-	}
-	flush()
-	if len(parts) == 0 {
-		return `""`, true
-	}
-	return syntax.Concat(parts...), true
-}
-
-// isGroup reports whether the agent takes a name for the group of an expression, which it leaves as it is.
-func isGroup(name string) bool { return name != "" && strings.Trim(name, "0123456789") == "" }
-
-// variable returns the value for what stands in the braces of a reference: a name, or a name with a default.
-func variable(inner string) (syntax.Expr, bool) {
-	for _, operator := range [...]string{":-", ":=", "="} {
-		name, def, found := strings.Cut(inner, operator)
-		if found && isName(name) {
-			return syntax.Call("coalesce", syntax.Env(name), syntax.String(def)), !strings.Contains(def, "$")
-		}
-	}
-	return syntax.Env(inner), isName(inner)
-}
-
-func isName(s string) bool { return expand.Variable("("+s+")") == s && s != "" }

@@ -8,14 +8,14 @@ import (
 // reports matches the samples that a scrape makes about itself.
 const reports = "up|scrape_duration_seconds|scrape_samples_scraped|scrape_samples_post_metric_relabeling|scrape_series_added"
 
-// receivers returns where the samples of jobs with these rules go. Prometheus applies rules for samples to those of the
+// receivers returns where the samples of a job go. Prometheus applies rules for samples to those of the
 // target, not to its own reports; here both come out of the same component, so reports have a way of their own.
-func (s *scrapes) receivers(rules []*model.Relabel) syntax.Expr {
+func (s *scrapes) receivers(job *model.ScrapeConfig) syntax.Expr {
 	writer := syntax.Expr("prometheus.remote_write." + s.instance + ".receiver")
-	if len(rules) == 0 {
+	if len(job.MetricRelabel) == 0 {
 		return syntax.List(writer)
 	}
-	text := rulesText(rules)
+	text := rulesText(job)
 	to, known := s.rules[text]
 	if known {
 		return to
@@ -24,9 +24,7 @@ func (s *scrapes) receivers(rules []*model.Relabel) syntax.Expr {
 		s.samples(s.instance+"__reports", writer, rule("rule", &model.Relabel{SourceLabels: []string{"__name__"}, Regex: model.Present(reports), Action: "keep"}))
 	}
 	blocks := []syntax.Block{rule("rule", &model.Relabel{SourceLabels: []string{"__name__"}, Regex: model.Present(reports), Action: "drop"})}
-	for _, r := range rules {
-		blocks = append(blocks, rule("rule", r))
-	}
+	blocks = append(blocks, sampleRules(job).Blocks...)
 	name := hashed(s.instance+"__rules", text)
 	s.samples(name, writer, blocks...)
 	to = syntax.List(syntax.Expr("prometheus.relabel."+s.instance+"__reports.receiver"), syntax.Expr("prometheus.relabel."+name+".receiver"))
@@ -41,11 +39,17 @@ func (s *scrapes) samples(name string, to syntax.Expr, rules ...syntax.Block) {
 	s.instances = syntax.Append(s.instances, &b)
 }
 
-// rulesText returns rules as text: it differs if one of them does.
-func rulesText(rules []*model.Relabel) string {
-	var all syntax.Block
-	for _, r := range rules {
+// sampleRules returns the rules of a job for samples.
+func sampleRules(job *model.ScrapeConfig) (all syntax.Block) {
+	for _, r := range job.MetricRelabel {
 		all.Add(rule("rule", r))
 	}
+	replaced(job, &all)
+	return all
+}
+
+// rulesText returns the rules of a job for samples as text: it differs if one of them does.
+func rulesText(job *model.ScrapeConfig) string {
+	all := sampleRules(job)
 	return syntax.Text(&all)
 }

@@ -68,7 +68,7 @@ func (s *scrapes) settingsText(job *model.ScrapeConfig, redact bool) string {
 	other := file{redact: redact}
 	var b syntax.Block
 	other.scrapeSettings(&b, s.global, job)
-	return syntax.Text(&b) + "\n" + rulesText(job.MetricRelabel)
+	return syntax.Text(&b) + "\n" + rulesText(job)
 }
 
 // group returns a new component for a job and those with equal settings. Its name tells no secret value.
@@ -85,7 +85,7 @@ func (s *scrapes) group(job *model.ScrapeConfig) *scrape {
 		name = first + "_" + strconv.Itoa(n)
 	}
 	s.labels[name] = true
-	g := &scrape{block: syntax.Block{Name: "prometheus.scrape", Label: name}, forwardTo: s.receivers(job.MetricRelabel)}
+	g := &scrape{block: syntax.Block{Name: "prometheus.scrape", Label: name}, forwardTo: s.receivers(job)}
 	s.scrapeSettings(&g.block, s.global, job)
 	return g
 }
@@ -111,11 +111,15 @@ func specials(job *model.ScrapeConfig) string {
 	return strings.Join(out, "_")
 }
 
-// label returns the label of an endpoint. The job of an IntegrationMonitor depends on the instance that runs it.
+// label returns the label of an endpoint. The job of an IntegrationMonitor depends on the instance that runs it, and
+// hand-written ones of two instances may have one name.
 func (s *scrapes) label(job *model.ScrapeConfig) string {
 	name := label(job.JobName)
-	if job.HTTP != nil {
-		name += "__" + s.instance
+	switch {
+	case job.HandWritten:
+		return "additional__" + s.instance + "__" + name
+	case job.HTTP != nil:
+		return name + "__" + s.instance
 	}
 	return name
 }
@@ -126,6 +130,7 @@ func (s *scrapes) relabelTargets(job *model.ScrapeConfig) syntax.Expr {
 	if !s.relabelled[name] {
 		s.relabelled[name] = true
 		b := syntax.Block{Name: "discovery.relabel", Label: name, Blocks: s.file.rules(s.global, job)}
+		replaced(job, &b)
 		b.Set("targets", s.discover(job))
 		s.file.targets = syntax.Append(s.file.targets, &b)
 	}
@@ -178,6 +183,7 @@ func (f *file) scrapeSettings(b *syntax.Block, global *model.Global, job *model.
 		setInt(b, v.name, limitOf(v.own, v.global))
 	}
 	f.client(b, &job.HTTPClient)
+	replaced(job, b)
 }
 
 // params sets the parameters that labels of targets cannot hold.

@@ -89,7 +89,11 @@ func (c *checker) assignLiteral(name string, e *ast.LiteralExpr, want string) {
 	if last == "target_label" && !targetLabel.MatchString(text) {
 		c.fail("%s: %q is not the name of a label", name, text)
 	}
-	if allowed, is := enumOf(name); is && !slices.Contains(allowed, text) {
+	allowed, limited := enumOf(name)
+	if last == "role" {
+		allowed, limited = roles[strings.Split(c.at, ".")[1]]
+	}
+	if limited && !slices.Contains(allowed, text) {
 		c.fail("%s: %q is none of %s", name, text, strings.Join(allowed, ", "))
 	}
 }
@@ -123,12 +127,21 @@ var enums = map[string][]string{
 	"counter.action":              {"inc", "add"},
 	"gauge.action":                {"set", "inc", "dec", "add", "sub"},
 	"timestamp.action_on_failure": {"skip", "fudge"},
-	"role":                        {"node", "pod", "service", "endpoints", "endpointslice", "ingress"},
 	"scheme":                      {"http", "https"},
 	"min_version":                 {"TLS10", "TLS11", "TLS12", "TLS13"},
 	"level":                       {"error", "warn", "info", "debug"},
 	"format":                      {"logfmt", "json"},
 	"cloud":                       {"AzurePublic", "AzureChina", "AzureGovernment"},
+}
+
+// roles are those of service discoveries.
+var roles = map[string][]string{
+	"kubernetes":  {"node", "pod", "service", "endpoints", "endpointslice", "ingress"},
+	"dockerswarm": {"services", "tasks", "nodes"},
+	"hetzner":     {"robot", "hcloud"},
+	"openstack":   {"instance", "hypervisor", "loadbalancer"},
+	"scaleway":    {"instance", "baremetal"},
+	"triton":      {"container", "cn"},
 }
 
 // functions are those that agentry uses: the types of what they take and return. An empty type is any.

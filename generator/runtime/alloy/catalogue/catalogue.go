@@ -10,7 +10,7 @@
 //	 x string @v1.11.0 ~         since that version of Alloy; ~ is not in the agent's Flow mode
 //	 > targets list(target)      an export
 //
-// It was made by reflection on Alloy v1.18.1 and agent v0.44.8: see the command generate.
+// It was made by reflection on Alloy v1.18.1 and agent v0.44.8: see test/prometheus/alloy/generate.
 package catalogue
 
 import (

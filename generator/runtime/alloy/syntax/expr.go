@@ -106,6 +106,8 @@ func joined(items []Expr, between string) Expr {
 	return Expr(strings.Join(texts, between))
 }
 
+const escapedDollar = `\x24`
+
 // appendQuoted appends a string literal. A dollar that the config reloader would take for the begin of a variable is
 // written as \x24.
 func appendQuoted(buf []byte, s string) []byte {
@@ -118,10 +120,45 @@ func appendQuoted(buf []byte, s string) []byte {
 	buf = buf[:start]
 	for i := range len(text) {
 		if text[i] == '$' && expand.Variable(text[i+1:]) != "" {
-			buf = append(buf, `\x24`...)
+			buf = append(buf, escapedDollar...)
 			continue
 		}
 		buf = append(buf, text[i])
 	}
 	return buf
+}
+
+// MapStrings returns an expression in which strings that contain a dollar are what f makes of their content.
+func MapStrings(e Expr, f func(string) Expr) Expr {
+	if !strings.Contains(string(e), "$") && !strings.Contains(string(e), escapedDollar) {
+		return e
+	}
+	var b strings.Builder
+	for rest := string(e); ; {
+		before, after, found := strings.Cut(rest, `"`)
+		b.WriteString(before)
+		if !found {
+			return Expr(b.String())
+		}
+		literal := `"` + after[:closing(after)+1]
+		rest = after[closing(after)+1:]
+		if text, err := strconv.Unquote(literal); err == nil && strings.Contains(text, "$") {
+			b.WriteString(string(f(text)))
+			continue
+		}
+		b.WriteString(literal)
+	}
+}
+
+// closing returns where the quote is that ends a string.
+func closing(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(s) - 1
 }

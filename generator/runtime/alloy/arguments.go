@@ -1,0 +1,119 @@
+package alloy
+
+import (
+	"strconv"
+	"strings"
+
+	yamlv2 "go.yaml.in/yaml/v2"
+
+	"github.com/agentry-dev/agentry/generator/internal/credential"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+)
+
+// arguments adds settings to a block of a component, whose path ends in a dot or is empty. What the component does not have
+// is added as well: see lacking.
+func (f *file) arguments(b *syntax.Block, of *catalogue.Component, path string, all model.Map) {
+	for _, p := range all {
+		known := of.Fields[path+p.Key]
+		if known.Kind != "block" {
+			b.Set(p.Key, f.argument(known.Kind, p.Value))
+			continue
+		}
+		items, isList := p.Value.(model.List)
+		if !isList {
+			items = model.List{p.Value}
+		}
+		for _, item := range items {
+			inner := syntax.Block{Name: p.Key}
+			fields, _ := item.(model.Map)
+			f.arguments(&inner, of, path+p.Key+".", fields)
+			b.Add(inner)
+		}
+	}
+}
+
+// argument returns a value as an expression of a type of the catalogue. People write numbers as texts and texts as numbers,
+// which the agent takes.
+func (f *file) argument(kind string, v model.Value) syntax.Expr {
+	switch v := v.(type) {
+	case model.String:
+		return f.scalar(kind, string(v))
+	case model.Variable:
+		return f.scalar(kind, string(v))
+	case model.Bool:
+		return f.scalar(kind, strconv.FormatBool(bool(v)))
+	case model.Number:
+		return f.scalar(kind, string(v))
+	case model.Secret:
+		return f.value(v)
+	case model.Identity:
+		return f.value(v.Secret)
+	case model.Credential:
+		if f.redact {
+			return syntax.String(redacted)
+		}
+		return f.argument(kind, v.Value)
+	case model.List:
+		var items []syntax.Expr
+		for _, item := range v {
+			items = append(items, f.argument(element(kind), item))
+		}
+		return syntax.List(items...)
+	case model.Map:
+		var pairs []syntax.Pair
+		for _, p := range v {
+			pairs = append(pairs, syntax.Pair{Key: p.Key, Value: f.argument(element(kind), p.Value)})
+		}
+		return syntax.Object(pairs)
+	}
+	return "null"
+}
+
+// element returns the type of the elements of a list or map.
+func element(kind string) string {
+	_, inner, _ := strings.Cut(kind, "(")
+	return strings.TrimSuffix(inner, ")")
+}
+
+func (f *file) scalar(kind, text string) syntax.Expr {
+	switch kind {
+	case "number":
+		var n float64
+		if yamlv2.Unmarshal([]byte(text), &n) == nil {
+			return syntax.Expr(strconv.FormatFloat(n, 'f', -1, 64))
+		}
+	case "bool":
+		var b bool
+		if yamlv2.Unmarshal([]byte(text), &b) == nil {
+			return syntax.Bool(b)
+		}
+	case "duration":
+		if d := goDuration(text); d != "" {
+			text = d
+		}
+	}
+	if f.redact {
+		text = credential.Redacted(text)
+	}
+	return syntax.String(text)
+}
+
+// lacking returns what is in a block and not in a component, by path. The path of the block ends in a dot or is empty.
+func lacking(of *catalogue.Component, path string, b *syntax.Block) (out []string) {
+	for _, a := range b.Attrs {
+		if e, known := of.Fields[path+a.Name]; !known || e.Kind == "block" {
+			out = append(out, path+a.Name)
+		}
+	}
+	for i := range b.Blocks {
+		inner := &b.Blocks[i]
+		if e, known := of.Fields[path+inner.Name]; !known || e.Kind != "block" {
+			out = append(out, path+inner.Name)
+			continue
+		}
+		out = append(out, lacking(of, path+inner.Name+".", inner)...)
+	}
+	return out
+}

@@ -32,6 +32,11 @@ func spelled(key string, v any) any {
 		for k, inner := range v {
 			out[k] = spelled(k, inner)
 		}
+		for name, standard := range map[string]string{"type": "Bearer", "client_id": ""} {
+			if out[name] == standard {
+				delete(out, name)
+			}
+		}
 		return out
 	case []any:
 		out := []any{}

@@ -14,11 +14,11 @@ import (
 
 // arguments adds settings to a block of a component, whose path ends in a dot or is empty. What the component does not have
 // is added as well: see lacking.
-func (f *file) arguments(b *syntax.Block, of *catalogue.Component, path string, all model.Map) {
+func (w *values) arguments(b *syntax.Block, of *catalogue.Component, path string, all model.Map) {
 	for _, p := range all {
 		known := of.Fields[path+p.Key]
 		if known.Kind != "block" {
-			b.Set(p.Key, f.argument(known.Kind, p.Value))
+			b.Set(p.Key, w.argument(known.Kind, p.Value))
 			continue
 		}
 		items, isList := p.Value.(model.List)
@@ -28,7 +28,7 @@ func (f *file) arguments(b *syntax.Block, of *catalogue.Component, path string, 
 		for _, item := range items {
 			inner := syntax.Block{Name: p.Key}
 			fields, _ := item.(model.Map)
-			f.arguments(&inner, of, path+p.Key+".", fields)
+			w.arguments(&inner, of, path+p.Key+".", fields)
 			b.Add(inner)
 		}
 	}
@@ -36,35 +36,35 @@ func (f *file) arguments(b *syntax.Block, of *catalogue.Component, path string, 
 
 // argument returns a value as an expression of a type of the catalogue. People write numbers as texts and texts as numbers,
 // which the agent takes.
-func (f *file) argument(kind string, v model.Value) syntax.Expr {
+func (w *values) argument(kind string, v model.Value) syntax.Expr {
 	switch v := v.(type) {
 	case model.String:
-		return f.scalar(kind, string(v))
+		return w.scalar(kind, string(v))
 	case model.Variable:
-		return f.scalar(kind, string(v))
+		return w.scalar(kind, string(v))
 	case model.Bool:
-		return f.scalar(kind, strconv.FormatBool(bool(v)))
+		return w.scalar(kind, strconv.FormatBool(bool(v)))
 	case model.Number:
-		return f.scalar(kind, string(v))
+		return w.scalar(kind, string(v))
 	case model.Secret:
-		return f.value(v)
+		return w.value(v)
 	case model.Identity:
-		return f.value(v.Secret)
+		return w.value(v.Secret)
 	case model.Credential:
-		if f.redact {
+		if w.redact {
 			return syntax.String(redacted)
 		}
-		return f.argument(kind, v.Value)
+		return w.argument(kind, v.Value)
 	case model.List:
 		var items []syntax.Expr
 		for _, item := range v {
-			items = append(items, f.argument(element(kind), item))
+			items = append(items, w.argument(element(kind), item))
 		}
 		return syntax.List(items...)
 	case model.Map:
 		var pairs []syntax.Pair
 		for _, p := range v {
-			pairs = append(pairs, syntax.Pair{Key: p.Key, Value: f.argument(element(kind), p.Value)})
+			pairs = append(pairs, syntax.Pair{Key: p.Key, Value: w.argument(element(kind), p.Value)})
 		}
 		return syntax.Object(pairs)
 	}
@@ -77,7 +77,7 @@ func element(kind string) string {
 	return strings.TrimSuffix(inner, ")")
 }
 
-func (f *file) scalar(kind, text string) syntax.Expr {
+func (w *values) scalar(kind, text string) syntax.Expr {
 	switch kind {
 	case "number":
 		var n float64
@@ -94,7 +94,7 @@ func (f *file) scalar(kind, text string) syntax.Expr {
 			text = d
 		}
 	}
-	if f.redact {
+	if w.redact {
 		text = credential.Redacted(text)
 	}
 	return syntax.String(text)

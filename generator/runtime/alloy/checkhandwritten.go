@@ -67,7 +67,7 @@ func (f *findings) discoveries(job *model.ScrapeConfig) {
 		}
 		f.client(at, &d.HTTPClient)
 		name := "discovery." + d.Mechanism
-		shown := (&file{redact: true}).component(d)
+		shown := (&file{values: values{redact: true}}).component(d)
 		for _, field := range lacking(catalogue.Get(name), "", &shown) {
 			one := at.Find(diag.Error, diag.NotInRuntime, "", "Alloy's "+name+" has no "+strings.ReplaceAll(field, ".", " "))
 			one.TextLine = d.Line

@@ -12,17 +12,24 @@ import (
 
 const redacted = "<redacted>"
 
-// client sets how requests are sent.
-func (f *file) client(b *syntax.Block, c *model.HTTPClient) {
-	setBool(b, "follow_redirects", c.FollowRedirects)
-	setBool(b, "enable_http2", c.EnableHTTP2)
-	f.proxy(b, &c.Proxy)
-	f.auth(b, &c.HTTPAuth)
-	f.tls(b, c.TLS)
+// values writes the values of arguments, whatever component they are for.
+type values struct {
+	redact bool            // secret values are replaced
+	files  []byte          // the components that read files
+	reads  map[string]bool // the files
 }
 
-func (f *file) proxy(b *syntax.Block, p *model.Proxy) {
-	f.setURL(b, "proxy_url", p.ProxyURL)
+// client sets how requests are sent.
+func (w *values) client(b *syntax.Block, c *model.HTTPClient) {
+	setBool(b, "follow_redirects", c.FollowRedirects)
+	setBool(b, "enable_http2", c.EnableHTTP2)
+	w.proxy(b, &c.Proxy)
+	w.auth(b, &c.HTTPAuth)
+	w.tls(b, c.TLS)
+}
+
+func (w *values) proxy(b *syntax.Block, p *model.Proxy) {
+	w.setURL(b, "proxy_url", p.ProxyURL)
 	if p.NoProxy.Set {
 		b.Set("no_proxy", syntax.String(p.NoProxy.Value))
 	}
@@ -34,55 +41,55 @@ func (f *file) proxy(b *syntax.Block, p *model.Proxy) {
 	for _, name := range slices.Sorted(maps.Keys(p.ConnectHeader)) {
 		var values []syntax.Expr
 		for _, s := range p.ConnectHeader[name] {
-			values = append(values, f.value(s))
+			values = append(values, w.value(s))
 		}
 		headers = append(headers, syntax.Pair{Key: name, Value: syntax.List(values...)})
 	}
 	b.Set("proxy_connect_header", syntax.Object(headers))
 }
 
-func (f *file) auth(b *syntax.Block, a *model.HTTPAuth) {
-	f.secret(b, "bearer_token", "bearer_token_file", a.BearerToken)
+func (w *values) auth(b *syntax.Block, a *model.HTTPAuth) {
+	w.secret(b, "bearer_token", "bearer_token_file", a.BearerToken)
 	if basic := a.BasicAuth; basic != nil {
 		inner := syntax.Block{Name: "basic_auth"}
-		f.identity(&inner, "username", basic.Username)
-		f.secret(&inner, "password", "password_file", basic.Password)
+		w.identity(&inner, "username", basic.Username)
+		w.secret(&inner, "password", "password_file", basic.Password)
 		b.Add(inner)
 	}
 	if auth := a.Authorization; auth != nil {
 		inner := syntax.Block{Name: "authorization"}
 		setString(&inner, "type", auth.Type)
-		f.secret(&inner, "credentials", "credentials_file", auth.Credentials)
+		w.secret(&inner, "credentials", "credentials_file", auth.Credentials)
 		b.Add(inner)
 	}
 	if a.OAuth2 != nil {
-		b.Add(f.oauth2(a.OAuth2))
+		b.Add(w.oauth2(a.OAuth2))
 	}
 }
 
-func (f *file) oauth2(o *model.OAuth2) syntax.Block {
+func (w *values) oauth2(o *model.OAuth2) syntax.Block {
 	b := syntax.Block{Name: "oauth2"}
-	f.identity(&b, "client_id", o.ClientID)
-	f.secret(&b, "client_secret", "client_secret_file", o.ClientSecret)
-	f.setURL(&b, "token_url", o.TokenURL)
+	w.identity(&b, "client_id", o.ClientID)
+	w.secret(&b, "client_secret", "client_secret_file", o.ClientSecret)
+	w.setURL(&b, "token_url", o.TokenURL)
 	if len(o.Scopes) > 0 {
 		b.Set("scopes", syntax.Strings(o.Scopes))
 	}
-	f.setMap(&b, "endpoint_params", o.EndpointParams)
-	f.proxy(&b, &o.Proxy)
-	f.tls(&b, o.TLS)
+	w.setMap(&b, "endpoint_params", o.EndpointParams)
+	w.proxy(&b, &o.Proxy)
+	w.tls(&b, o.TLS)
 	return b
 }
 
 // tls adds a tls_config. Alloy has no highest version: see check.go.
-func (f *file) tls(b *syntax.Block, t *model.TLS) {
+func (w *values) tls(b *syntax.Block, t *model.TLS) {
 	if t == nil {
 		return
 	}
 	inner := syntax.Block{Name: "tls_config"}
 	setString(&inner, "ca_pem", t.CA)
 	setString(&inner, "cert_pem", t.Cert)
-	f.secret(&inner, "key_pem", "", t.Key)
+	w.secret(&inner, "key_pem", "", t.Key)
 	setString(&inner, "ca_file", t.CAFile)
 	setString(&inner, "cert_file", t.CertFile)
 	setString(&inner, "key_file", t.KeyFile)
@@ -93,75 +100,75 @@ func (f *file) tls(b *syntax.Block, t *model.TLS) {
 }
 
 // secret sets a credential: the file, or the value.
-func (f *file) secret(b *syntax.Block, name, fileName string, s model.Secret) {
+func (w *values) secret(b *syntax.Block, name, fileName string, s model.Secret) {
 	switch {
 	case s.File != "":
 		b.Set(fileName, syntax.String(s.File))
 	case s.Present():
-		b.Set(name, f.value(s))
+		b.Set(name, w.value(s))
 	}
 }
 
 // identity sets a user name or an id, which Alloy reads from no file: a component reads it.
-func (f *file) identity(b *syntax.Block, name string, s model.Secret) {
+func (w *values) identity(b *syntax.Block, name string, s model.Secret) {
 	switch {
 	case s.File != "":
-		b.Set(name, syntax.Call("string.trim_space", syntax.Call("convert.nonsensitive", f.content(s.File))))
+		b.Set(name, syntax.Call("string.trim_space", syntax.Call("convert.nonsensitive", w.content(s.File))))
 	case s.Present():
-		b.Set(name, f.value(s))
+		b.Set(name, w.value(s))
 	}
 }
 
 // value returns a secret that is no file.
-func (f *file) value(s model.Secret) syntax.Expr {
+func (w *values) value(s model.Secret) syntax.Expr {
 	switch {
 	case s.Env != "":
 		return syntax.Env(s.Env)
-	case f.redact:
+	case w.redact:
 		return syntax.String(redacted)
 	}
 	return syntax.String(s.Value)
 }
 
 // content returns the content of a file of the pod.
-func (f *file) content(path string) syntax.Expr {
+func (w *values) content(path string) syntax.Expr {
 	name := hashed(words(pathpkg.Base(path)), path)
-	if !f.reads[path] {
-		if f.reads == nil {
-			f.reads = map[string]bool{}
+	if !w.reads[path] {
+		if w.reads == nil {
+			w.reads = map[string]bool{}
 		}
-		f.reads[path] = true
+		w.reads[path] = true
 		b := syntax.Block{Name: "local.file", Label: name}
 		b.Set("filename", syntax.String(path))
 		b.Set("is_secret", syntax.Bool(true))
-		f.files = syntax.Append(f.files, &b)
+		w.files = syntax.Append(w.files, &b)
 	}
 	return syntax.Expr("local.file." + name + ".content")
 }
 
 // setURL sets a URL unless it is empty. For reviewers it has no password.
-func (f *file) setURL(b *syntax.Block, name, url string) {
-	if f.redact {
+func (w *values) setURL(b *syntax.Block, name, url string) {
+	if w.redact {
 		url = credential.Redacted(url)
 	}
 	setString(b, name, url)
 }
 
 // setMap sets a map of strings unless it is empty. For reviewers it has no credentials.
-func (f *file) setMap(b *syntax.Block, name string, m map[string]string) {
+func (w *values) setMap(b *syntax.Block, name string, m map[string]string) {
 	if len(m) == 0 {
 		return
 	}
 	var pairs []syntax.Pair
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		pairs = append(pairs, syntax.Pair{Key: key, Value: syntax.String(f.shown(key, m[key]))})
+		pairs = append(pairs, syntax.Pair{Key: key, Value: syntax.String(w.shown(key, m[key]))})
 	}
 	b.Set(name, syntax.Object(pairs))
 }
 
 // shown returns the value of a header or parameter.
-func (f *file) shown(name, value string) string {
-	if f.redact && credential.InField(name, value) {
+func (w *values) shown(name, value string) string {
+	if w.redact && credential.InField(name, value) {
 		return redacted
 	}
 	return value

@@ -22,7 +22,7 @@ func (f *file) service(job *model.ScrapeConfig, d *model.Discovery) syntax.Expr 
 		return b
 	}
 	return f.shared("discovery."+d.Mechanism, build, func() string {
-		shown := build(&file{redact: true})
+		shown := build(&file{values: values{redact: true}})
 		return hashed(wordsOf(d), syntax.Text(&shown))
 	})
 }

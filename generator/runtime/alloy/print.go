@@ -15,15 +15,13 @@ func PrintRedacted(c *model.Config) []byte { return print(c, true) }
 
 // file is a file in the making. Its sections are written one after the other.
 type file struct {
-	redact bool // secret values are replaced
+	values
 
 	settings    []byte // of the program
-	files       []byte // that components read
 	instances   []byte // writers, and what scrapes, reads or changes something
 	discoveries []byte
 	targets     []byte // rules for the targets of endpoints
 
-	reads      map[string]bool   // the files
 	discovered map[string]string // the discoveries, by what is in them: the reference to their targets
 	relabelled map[string]bool   // the endpoints, by label
 	regexes    regexes
@@ -32,7 +30,7 @@ type file struct {
 }
 
 func print(c *model.Config, redact bool) []byte {
-	f := &file{redact: redact, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, discoveryIDs: map[string]bool{}}
+	f := &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, discoveryIDs: map[string]bool{}}
 	f.logging(&c.Server)
 	if c.Metrics != nil {
 		for i := range c.Metrics.Configs {

@@ -85,17 +85,18 @@ func (f *file) before(global *model.Global, job *model.ScrapeConfig) []*model.Re
 		values, parameter := job.Params[name], "__param_"+name
 		switch {
 		case len(values) == 0 || values[0] == "" || !isLabel(parameter):
-		case !inComponent(name, values) || f.regexes.read(job.Relabel, parameter):
+		case !inComponent(job, name, values) || f.regexes.read(job.Relabel, parameter):
 			out = append(out, constant(job, parameter, values[0]))
 		}
 	}
 	return out
 }
 
-// inComponent reports whether no label can hold a parameter: it has several values or an empty one, or a name that is not
-// the name of a label, such as match[].
-func inComponent(name string, values []string) bool {
-	return len(values) > 1 || len(values) == 1 && values[0] == "" || !isLabel("__param_"+name)
+// inComponent reports whether no label can hold a parameter: it has several values, or one that is or may be empty, or a
+// name that is not the name of a label, such as match[].
+func inComponent(job *model.ScrapeConfig, name string, values []string) bool {
+	mayBeEmpty := len(values) == 1 && (values[0] == "" || job.Variables && strings.Contains(values[0], "$"))
+	return len(values) > 1 || mayBeEmpty || !isLabel("__param_"+name)
 }
 
 func isLabel(name string) bool { return prommodel.LabelName(name).IsValidLegacy() }
@@ -123,7 +124,7 @@ const withoutPort = `([^:\[\]]+|\[[^\[\]]*\])`
 func (f *file) after(job *model.ScrapeConfig) (out []*model.Relabel) {
 	for _, name := range sortedKeys(job.Params) {
 		values, parameter := job.Params[name], "__param_"+name
-		if len(values) == 1 && !inComponent(name, values) && f.regexes.written(job.Relabel, parameter) {
+		if len(values) == 1 && !inComponent(job, name, values) && f.regexes.written(job.Relabel, parameter) {
 			r := constant(job, parameter, values[0])
 			r.SourceLabels, r.Regex = []string{parameter}, model.Present("")
 			out = append(out, r)

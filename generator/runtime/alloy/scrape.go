@@ -65,7 +65,7 @@ func (s *scrapes) add(job *model.ScrapeConfig) {
 
 // settingsText returns what endpoints must have in common to share a component.
 func (s *scrapes) settingsText(job *model.ScrapeConfig, redact bool) string {
-	other := file{redact: redact}
+	other := file{values: values{redact: redact}}
 	var b syntax.Block
 	other.scrapeSettings(&b, s.global, job)
 	return syntax.Text(&b) + "\n" + rulesText(job)
@@ -170,7 +170,7 @@ func (f *file) scrapeSettings(b *syntax.Block, global *model.Global, job *model.
 			b.Set(v.name, syntax.Bool(*v.set))
 		}
 	}
-	f.params(b, job.Params)
+	f.params(b, job)
 	setString(b, "body_size_limit", cmp.Or(job.BodySize, global.BodySize))
 	for _, v := range [...]struct {
 		name        string
@@ -187,14 +187,14 @@ func (f *file) scrapeSettings(b *syntax.Block, global *model.Global, job *model.
 }
 
 // params sets the parameters that labels of targets cannot hold.
-func (f *file) params(b *syntax.Block, params map[string][]string) {
+func (f *file) params(b *syntax.Block, job *model.ScrapeConfig) {
 	var pairs []syntax.Pair
-	for _, name := range sortedKeys(params) {
-		if len(params[name]) == 0 || !inComponent(name, params[name]) {
+	for _, name := range sortedKeys(job.Params) {
+		if len(job.Params[name]) == 0 || !inComponent(job, name, job.Params[name]) {
 			continue
 		}
 		var values []syntax.Expr
-		for _, v := range params[name] {
+		for _, v := range job.Params[name] {
 			values = append(values, syntax.String(f.shown(name, v)))
 		}
 		pairs = append(pairs, syntax.Pair{Key: name, Value: syntax.List(values...)})

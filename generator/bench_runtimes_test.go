@@ -1,0 +1,35 @@
+package generator_test
+
+import (
+	"testing"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/runtime"
+	agentruntime "github.com/agentry-dev/agentry/generator/runtime/agent"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+)
+
+// BenchmarkAlloy is a render for Alloy, from files to output and from the object set, against the same for the agent in
+// the same run. The goal is a ratio of at most 1.5.
+func BenchmarkAlloy(b *testing.B) {
+	sizes(b, func(b *testing.B, n int) {
+		agent, monitors := fleet(n)
+		files := append([]manifest.File{agent}, monitors...)
+		set := loadAll(files)
+		render := func(set *manifest.Set, r runtime.Runtime) {
+			out := generator.Render(set, generator.Options{Compatibility: manifest.Current, Runtime: r}, nil)
+			if len(out.Units) != 1 || out.Units[0].Failed {
+				b.Fatal(out.Diags)
+			}
+		}
+		b.ReportAllocs()
+		wall, _ := measure(b, func() { render(loadAll(files), alloy.Runtime()) })
+		b.StopTimer()
+		whole, _ := measure(b, func() { render(loadAll(files), agentruntime.Runtime()) })
+		generate, _ := measure(b, func() { render(set, alloy.Runtime()) })
+		generateAgent, _ := measure(b, func() { render(set, agentruntime.Runtime()) })
+		b.ReportMetric(float64(wall)/float64(whole), "files-to-output/agent")
+		b.ReportMetric(float64(generate)/float64(generateAgent), "generate/agent")
+	})
+}

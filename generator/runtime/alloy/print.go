@@ -26,13 +26,23 @@ type file struct {
 	relabelled map[string]bool   // the endpoints, by label
 	regexes    regexes
 
+	ruleBlocks map[*model.Relabel]syntax.Block
+
 	discoveryIDs map[string]bool // which must differ
 }
 
+// bytesPerJob is the typical size of the rules for the targets of a job, to allocate once.
+const bytesPerJob = 3000
+
 func print(c *model.Config, redact bool) []byte {
-	f := &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, discoveryIDs: map[string]bool{}}
+	f := &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, ruleBlocks: map[*model.Relabel]syntax.Block{}, discoveryIDs: map[string]bool{}}
 	f.logging(&c.Server)
 	if c.Metrics != nil {
+		jobs := 0
+		for i := range c.Metrics.Configs {
+			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
+		}
+		f.targets = make([]byte, 0, jobs*bytesPerJob)
 		for i := range c.Metrics.Configs {
 			f.instance(&c.Metrics.Global, &c.Metrics.Configs[i])
 		}

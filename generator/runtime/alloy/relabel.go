@@ -55,15 +55,29 @@ func setText(b *syntax.Block, name string, v model.Text) {
 // adds a port after them. Alloy sets the labels after all rules, and adds no port.
 func (f *file) rules(global *model.Global, job *model.ScrapeConfig) []syntax.Block {
 	out := make([]syntax.Block, 0, len(job.Relabel)+8)
-	add := func(rules ...*model.Relabel) {
-		for _, r := range rules {
-			out = append(out, rule("rule", r))
-		}
+	for _, r := range f.before(global, job) {
+		out = append(out, rule("rule", r))
 	}
-	add(f.before(global, job)...)
-	add(job.Relabel...)
-	add(f.after(job)...)
+	for _, r := range job.Relabel {
+		out = append(out, f.ruleBlock(job, r))
+	}
+	for _, r := range f.after(job) {
+		out = append(out, rule("rule", r))
+	}
 	return out
+}
+
+// ruleBlock returns the block of a rule. Jobs share most of their rules, so each is written once.
+func (f *file) ruleBlock(job *model.ScrapeConfig, r *model.Relabel) syntax.Block {
+	if job.Variables {
+		return rule("rule", r)
+	}
+	b, known := f.ruleBlocks[r]
+	if !known {
+		b = syntax.Written(rule("rule", r))
+		f.ruleBlocks[r] = b
+	}
+	return b
 }
 
 // before returns the rules for the labels that Prometheus sets before the rules of a job. A label that no rule reads is

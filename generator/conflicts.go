@@ -5,12 +5,15 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
 // conflicts finds objects that two units, or a unit and the inputs, would both own. A unit that has the object on the
-// output branch already stays; the others are taken out.
+// output branch already stays; the others are taken out. An object that is passed through yields to a unit, unless it is
+// on the output branch already and the unit is not: then it is among those taken.
 func conflicts(out *Output, set *manifest.Set, lastGood LastGood) diag.List {
 	owners := map[manifest.ID]int{}
+	out.taken = map[manifest.ID]*manifest.Object{}
 	var diags diag.List
 	failed := map[int]bool{}
 	reported := map[[2]diag.Object]bool{}
@@ -43,7 +46,12 @@ func conflicts(out *Output, set *manifest.Set, lastGood LastGood) diag.List {
 				continue
 			}
 			owners[f.Object] = i
-			if o := set.Get(f.Object); o != nil {
+			o := set.Find(f.Object)
+			switch {
+			case o == nil:
+			case o.Passed != nil && (owns(i, f.Object) || lastGood == nil || !lastGood.Owns(passthrough.Unit(o.Namespace), o.ID)):
+				out.taken[f.Object] = out.Hierarchies[i].Agent
+			default:
 				report(i, o, "would be rendered, and is in the inputs already: %s", o.SeenFrom(out.Hierarchies[i].Agent, ""))
 				failed[i] = failed[i] || !owns(i, f.Object)
 			}
@@ -76,7 +84,7 @@ func (u *Unit) asRendered() *Unit {
 // sameOwners reports whether there is no conflict between units because there was none in prev: no object is rendered
 // or in the inputs that was not then.
 func (out *Output) sameOwners(prev *Output) bool {
-	if prev == nil || prev.refused || len(prev.between) > 0 || len(prev.Units) != len(out.Units) || !out.renderer.set.SameNames(prev.renderer.set) {
+	if prev == nil || prev.refused || len(prev.between)+len(prev.taken) > 0 || len(prev.Hierarchies) != len(out.Units) || !out.renderer.set.SameNames(prev.renderer.set) {
 		return false
 	}
 	for i, u := range out.Units {

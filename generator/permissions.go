@@ -14,7 +14,7 @@ import (
 // namespace and name.
 func (out *Output) Accounts() []rbac.Account {
 	byID := map[manifest.ID]rbac.Account{}
-	for _, u := range out.Units {
+	for _, u := range out.Units[:len(out.Hierarchies)] {
 		if u.Paused || u.Failed {
 			continue
 		}
@@ -40,7 +40,7 @@ func missingRights(out *Output) diag.List {
 	grants := rbac.NewGrants(objects)
 	for _, a := range out.Accounts() {
 		for _, d := range grants.Missing(a) {
-			for _, u := range out.Units {
+			for _, u := range out.Units[:len(out.Hierarchies)] {
 				if u.account() == a.ID {
 					d.Units = append(d.Units, u.Name)
 				}

@@ -72,17 +72,19 @@ type LastGood interface {
 
 // Output is the result of a render.
 type Output struct {
-	// Units are sorted by Name.
+	// Units are those of GrafanaAgents, sorted by Name, and then those of what is passed through, sorted by Name.
 	Units []*Unit
 	// Diags are all findings, the units' included, sorted and without doubles.
 	Diags diag.List
 	// Refused is the error of [Options.Admit].
 	Refused error
-	// Hierarchies belong to Units, one each.
+	// Hierarchies belong to the units of GrafanaAgents, one each.
 	Hierarchies []*hierarchy.Hierarchy
 
 	renderer renderer
 	between  diag.List // what was found between units
+	// taken are the objects that would be passed through and are rendered, with the GrafanaAgents of the latter.
+	taken map[manifest.ID]*manifest.Object
 	// misplaced is what was found of references to Secrets that are not where they are needed.
 	misplaced diag.List
 	// missing are the rights that pods lack.
@@ -123,6 +125,7 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	if !out.sameOwners(prev) {
 		out.between = conflicts(out, set, opts.LastGood)
 	}
+	out.Units = append(out.Units, passer{out.renderer, out.taken}.units(prev)...)
 	out.misplaced = misplaced(out)
 	out.missing = missingRights(out)
 	out.collect()
@@ -134,7 +137,7 @@ func (out *Output) NoAgent(severity diag.Severity, hint string) diag.List {
 	set := out.renderer.set
 	isAgent := func(o *manifest.Object) bool { return o.Kind == v1alpha1.GrafanaAgentKind }
 	all := set.Kind(v1alpha1.GrafanaAgentKind)
-	if len(out.Units) > 0 || len(all) == 0 && slices.ContainsFunc(set.LeftOut(), isAgent) {
+	if len(out.Hierarchies) > 0 || len(all) == 0 && slices.ContainsFunc(set.LeftOut(), isAgent) {
 		return nil
 	}
 	if severity == diag.Warning && len(all) == 0 && set.MayLack(v1alpha1.GrafanaAgentKind) {
@@ -152,7 +155,11 @@ func (out *Output) NoAgent(severity diag.Severity, hint string) diag.List {
 // replaces the old one in the output.
 func (out *Output) Refuse(unit string, d diag.Diagnostic) *Unit {
 	i := slices.IndexFunc(out.Units, func(u *Unit) bool { return u.Name == unit })
-	out.Units[i] = out.renderer.unit(out.Hierarchies[i], d)
+	if i < len(out.Hierarchies) {
+		out.Units[i] = out.renderer.unit(out.Hierarchies[i], d)
+	} else {
+		out.Units[i] = passer{out.renderer, out.taken}.unit(unit, out.Units[i].basis.objects, diag.List{d})
+	}
 	out.refused = true
 	out.collect()
 	return out.Units[i]

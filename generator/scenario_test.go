@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -54,14 +55,14 @@ func TestScenarios(t *testing.T) {
 // rewrite puts what is rendered in place of what an archive expects.
 func rewrite(t *testing.T, archive *txtar.Archive) {
 	t.Helper()
-	opts := scenarioOptions(t, string(archive.Comment))
+	opts, kinds := scenarioOptions(t, string(archive.Comment)), passedKinds(t, string(archive.Comment))
 	var results []manifest.Result
 	for _, f := range archive.Files {
 		if f.Name == pipelineFile {
 			opts.Changes = changesIn(t, f.Data)
 		}
 		if file, ok := strings.CutPrefix(f.Name, "in/"); ok {
-			results = append(results, manifest.Parse(manifest.File{Path: file, Data: f.Data}, manifest.Options{Compatibility: opts.Compatibility}))
+			results = append(results, manifest.Parse(manifest.File{Path: file, Data: f.Data}, manifest.Options{Compatibility: opts.Compatibility, PassThrough: kinds}))
 		}
 	}
 	out := renderAll(results, opts)
@@ -100,6 +101,21 @@ func rewrite(t *testing.T, archive *txtar.Archive) {
 		}
 		f.Data = data
 	}
+}
+
+// passedKinds reads a line such as: pass through: ConfigMap Service
+func passedKinds(t *testing.T, comment string) passthrough.Kinds {
+	t.Helper()
+	for line := range strings.Lines(comment) {
+		if names, found := strings.CutPrefix(strings.TrimSpace(line), "pass through: "); found {
+			kinds, _, _, err := passthrough.Parse(strings.Fields(names))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kinds
+		}
+	}
+	return ""
 }
 
 func scenarioOptions(t *testing.T, comment string) generator.Options {

@@ -12,10 +12,10 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// Unit is what one GrafanaAgent and everything that it discovers renders to: one
+// Unit is what one GrafanaAgent and everything that it discovers renders to, or what is passed through to a namespace: one
 // folder of the output, always a whole and consistent render.
 type Unit struct {
-	// Name is namespace/name of the GrafanaAgent, and the unit's folder.
+	// Name is namespace/name of the GrafanaAgent, or what [passthrough.Unit] returns, and the unit's folder.
 	Name string
 	// Files are sorted by Path. After [Unit.DropBytes] they have no bytes.
 	Files []File
@@ -31,7 +31,7 @@ type Unit struct {
 	// branch stays.
 	Failed bool
 	// Hierarchy is what the unit is rendered from, with stand-ins in their places; what is
-	// left out is in it still.
+	// left out is in it still. It is nil if the unit is passed through.
 	Hierarchy *hierarchy.Hierarchy
 
 	needs   []rbac.Need  // of its pods, in the Kubernetes API
@@ -102,6 +102,9 @@ func files(objects []workload.Object) []File {
 func (u *Unit) DropBytes() {
 	if u.basis.usedLastGood {
 		return // it is rendered again anyway, and only with the stand-ins of then
+	}
+	if u.Hierarchy == nil {
+		return // they are those of the objects
 	}
 	for i := range u.Files {
 		u.Files[i].Data = nil

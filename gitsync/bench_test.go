@@ -85,7 +85,7 @@ func newFleetRig(b *testing.B, n int) *fleetRig {
 	return r
 }
 
-func (r *fleetRig) syncer(branch string) *gitsync.Syncer {
+func (r *fleetRig) syncer(branch string, passed ...string) *gitsync.Syncer {
 	p := pipeline.Pipeline{
 		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "bench"},
 		Spec: pipeline.Spec{
@@ -93,6 +93,7 @@ func (r *fleetRig) syncer(branch string) *gitsync.Syncer {
 			Output:  pipeline.Output{Branch: branch},
 		},
 	}
+	p.Spec.PassThrough.Kinds = passed
 	p.Default()
 	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, 1)}, gitsync.Options{CacheDir: r.cache, Version: "bench"})
 	if err != nil {

@@ -67,7 +67,7 @@ func (d doc) possible(f fault) bool {
 	switch d.kind {
 	case "Namespace":
 		return f != unrendered && f != nameless
-	case "ConfigMap":
+	case "ConfigMap", "ServiceAccount":
 		return f != unrendered
 	}
 	return true
@@ -130,6 +130,7 @@ var fields = map[string][]string{
 	"Integration":     {"rev", "fault", "inst", "addr", "unique", "ref"},
 	"Secret":          {"rev", "fault", "nokey"},
 	"ConfigMap":       {"rev", "fault", "nokey"},
+	"ServiceAccount":  {"rev", "fault"}, // is passed through
 	"Namespace":       {"team", "fault"},
 }
 
@@ -171,6 +172,8 @@ func (d doc) wrong() string {
 		return ""
 	case "Secret", "ConfigMap":
 		return "data: [no map]\n"
+	case "ServiceAccount":
+		return "secrets: no list\n"
 	}
 	return "spec: [no map]\n"
 }
@@ -189,6 +192,8 @@ func (d doc) body() string {
 		return d.secret()
 	case "ConfigMap":
 		return fmt.Sprintf("data: {%s: ca-%d}\n", d.key(), d.rev)
+	case "ServiceAccount":
+		return fmt.Sprintf("imagePullSecrets: [{name: registry-%d}]\n", d.rev)
 	}
 	return ""
 }

@@ -216,6 +216,8 @@ func world() []edit {
 	add(0, "more/jobs.yaml", doc{kind: "Secret", ns: "a", name: "jobs"})
 	add(1, "in/c.yaml", doc{kind: "Integration", ns: "c", name: "shared", addr: 1}, doc{kind: "ServiceMonitor", ns: "a", name: "far", ca: "ca"})
 	add(1, "in/ca.yaml", doc{kind: "ConfigMap", ns: "a", name: "ca"})
+	add(0, "in/a/accounts.yaml", doc{kind: "ServiceAccount", ns: "a", name: "agent"}, doc{kind: "ServiceAccount", ns: "a", name: "web"})
+	add(1, "in/c.yaml", doc{kind: "ServiceAccount", ns: "c", name: "agent"})
 	return out
 }
 
@@ -234,6 +236,8 @@ var fresh = []doc{
 	{kind: "Secret", ns: "a", name: "agent-config"}, // collides with what is rendered
 	{kind: "ConfigMap", ns: "b", name: "ca"},
 	{kind: "Namespace", name: "c", team: true},
+	{kind: "ServiceAccount", ns: "a", name: "new"},
+	{kind: "ServiceAccount", ns: "b", name: "agent"},
 }
 
 // pick takes a file of the inputs and a document of it.

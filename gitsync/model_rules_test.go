@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
 // state is what the model knows of the output branch.
@@ -296,7 +297,16 @@ func (m *model) expect() *verdict {
 			m.expectUnit(v, id, all)
 		}
 	}
+	for id := range all {
+		if id.Kind == "ServiceAccount" {
+			m.expectPassed(v, passthrough.Unit(id.Namespace), all)
+		}
+	}
 	for name := range st.units {
+		if passthrough.IsUnit(name) {
+			m.expectPassed(v, name, all)
+			continue
+		}
 		agent := agentOf(name)
 		if _, there := all[agent]; v.units[name] == nil && !there {
 			_, held := v.unread[agent]
@@ -338,23 +348,50 @@ func (m *model) expectUnit(v *verdict, agent manifest.ID, all docs) {
 		}
 		u.keep = u.keep || !u.keep && m.immutable(name, u.view)
 	}
-	if was != nil && !u.keep {
-		rendered := u.view.objects()
-		for id := range was.inputs {
-			if _, is := rendered[id]; is {
-				continue // what a unit has of an object stands in, though it was deleted
-			}
-			_, held := v.unread[id]
-			_, stands := v.standIn[id]
-			u.keep = u.keep || held && !stands || len(v.coarse(id)) > 0
-		}
-	}
+	u.keep = u.keep || was != nil && v.misses(was, u.view.objects())
 	if u.keep {
 		u.gone = was == nil
 		return
 	}
 	u.objects = u.view.objects()
 	u.files = m.render(u.view.agent, u.objects)
+	u.gone = len(u.files) == 0
+}
+
+// misses tells whether a unit was rendered from an object that nobody can have now. What the unit has of an object stands in,
+// though it was deleted.
+func (v *verdict) misses(was *folder, rendered docs) bool {
+	for id := range was.inputs {
+		_, is := rendered[id]
+		_, held := v.unread[id]
+		_, stands := v.standIn[id]
+		if !is && (held && !stands || len(v.coarse(id)) > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// expectPassed says what becomes of what is passed through to the namespace of a unit.
+func (m *model) expectPassed(v *verdict, name string, all docs) {
+	ns, folder, _ := strings.Cut(name, "/")
+	objects := docs{}
+	for id, d := range all {
+		if id.Kind != "ServiceAccount" || id.Namespace != ns {
+			continue
+		}
+		objects[id] = d
+		if space, ok := all[manifest.ID{Kind: "Namespace", Name: ns}]; ok {
+			objects[space.id()] = space
+		}
+	}
+	u := &expected{}
+	v.units[name] = u
+	if was := m.state.units[name]; was != nil && v.misses(was, objects) {
+		u.keep = true
+		return
+	}
+	u.objects, u.files = objects, m.render(doc{ns: ns, name: folder}, objects)
 	u.gone = len(u.files) == 0
 }
 

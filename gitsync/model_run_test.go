@@ -167,7 +167,7 @@ func (l *lane) newModel(s *stage) *model {
 	m.in.plain = s.kind.plain
 	m.pipeline = pipeline.Pipeline{
 		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "test"},
-		Spec: pipeline.Spec{Output: pipeline.Output{Branch: "env"}, Limits: pipeline.Limits{Deletions: "100%", AllowEmpty: true}},
+		Spec: pipeline.Spec{Output: pipeline.Output{Branch: "env"}, Limits: pipeline.Limits{Deletions: "100%", AllowEmpty: true}, PassThrough: pipeline.PassThrough{Kinds: []string{"ServiceAccount"}}},
 	}
 	for i, r := range s.remotes {
 		m.pipeline.Spec.Sources = append(m.pipeline.Spec.Sources, pipeline.Source{URL: r.url, Ref: pipeline.Ref{Branch: "main"}, Paths: modelPaths[i]})

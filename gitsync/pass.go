@@ -104,7 +104,9 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	}
 	p.report.Set, p.report.Held = in.Objects.Set, planned.Held()
 	for _, u := range in.Rendered.Units {
-		p.report.Hierarchies = append(p.report.Hierarchies, u.Hierarchy)
+		if u.Hierarchy != nil {
+			p.report.Hierarchies = append(p.report.Hierarchies, u.Hierarchy)
+		}
 	}
 	return planned, nil
 }

@@ -48,6 +48,7 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 	t := tree.New(ctx, files)
 	var uses chart.Uses
 	opts.Charts, uses = opts.Charts.Noting()
+	opts.PassThrough = opts.Manifest.PassThrough
 	docs, err := r.Build(ctx, t, opts.Options)
 	failed, isFailed := errors.AsType[*kustomize.Error](err)
 	if err != nil && !isFailed {

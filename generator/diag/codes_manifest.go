@@ -25,6 +25,7 @@ const (
 	InvalidSecret    Code = "invalid-secret"
 	EncryptedSecret  Code = "encrypted-secret"
 	EncryptedFile    Code = "encrypted-file"
+	ClearSecret      Code = "clear-secret"
 	DuplicateObject  Code = "duplicate-object"
 	FluxVariable     Code = "flux-variable"
 	UnappliedPatch   Code = "patch-not-applied"
@@ -79,6 +80,8 @@ func manifestCodes() []CodeInfo {
 			"The API server would refuse the object. The message never shows the data." + leftOut + unused},
 		{EncryptedSecret, "An object is encrypted by SOPS.",
 			"agentry reads a Secret or ConfigMap as if it were not there. References to it are rendered, and the cluster resolves them. For other kinds an encrypted value is an error." + leftOut},
+		{ClearSecret, "A Secret that is not encrypted would be passed through.",
+			"Under the secrets policy reference no secret gets to the output in clear, whatever passThrough.kinds says. Encrypt it with SOPS, or make it a SealedSecret or an ExternalSecret; or allow it by a rule in secrets.rules. The same goes for an object into which a build put values of a Secret." + leftOut},
 		{EncryptedFile, "A file is encrypted by git-crypt.",
 			"Nobody knows what it holds, so no object that may be in it counts as deleted. Hide it with .sourceignore if it is no manifest."},
 		{DuplicateObject, "Two documents define the same object.",

@@ -181,7 +181,7 @@ func (d *Difference) Details() (out []Section) {
 		return d.short.details
 	}
 	for _, o := range d.Objects {
-		s := Section{Heading: mark(o.Op) + " " + o.ID.Kind + " " + o.ID.Namespace + "/" + o.ID.Name}
+		s := Section{Heading: mark(o.Op) + " " + o.ID.Kind + " " + strings.TrimPrefix(o.ID.Namespace+"/"+o.ID.Name, "/")}
 		top := &thing{}
 		for _, c := range o.Changes {
 			if len(c.Path) > 0 {

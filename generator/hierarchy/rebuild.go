@@ -22,7 +22,7 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 	for old, next := range replaced {
 		_, namesBefore := namedNamespaces(old)
 		_, names := namedNamespaces(next)
-		if !isLeaf(old.Kind) || !maps.Equal(old.Meta.Labels, next.Meta.Labels) || !slices.Equal(namesBefore, names) {
+		if !isLeaf(next) || !maps.Equal(old.Meta.Labels, next.Meta.Labels) || !slices.Equal(namesBefore, names) {
 			return nil, false
 		}
 	}
@@ -39,12 +39,12 @@ func Rebuild(before []*Hierarchy, replaced map[*manifest.Object]*manifest.Object
 
 // isLeaf reports whether objects of a kind select nothing, and are selected only by labels and namespace.
 // MetricsIntegrations are not leaves, because there are warnings about them.
-func isLeaf(kind string) bool {
-	switch kind {
+func isLeaf(o *manifest.Object) bool {
+	switch o.Kind {
 	case "ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PodLogs", "Integration", "Secret", "ConfigMap":
 		return true
 	}
-	return false
+	return o.IsForeign()
 }
 
 // replacer replaces objects in hierarchies. Parts that hierarchies share stay shared.

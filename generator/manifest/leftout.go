@@ -34,7 +34,7 @@ func (s *Set) MayLack(kind string) bool {
 func (s *Set) absent(objects []*Object) []*Object {
 	var out []*Object
 	for _, o := range objects {
-		if s.Get(o.ID) == nil {
+		if s.Find(o.ID) == nil {
 			out = append(out, o)
 		}
 	}
@@ -78,7 +78,7 @@ func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
 	if n > 2 {
 		text = fmt.Sprintf("%s is defined %d times, here and at %s; none is used", o.ID, n, place)
 	}
-	if s.Get(o.ID) != nil {
+	if s.Find(o.ID) != nil {
 		text += "; its last good version stays"
 	}
 	return text
@@ -111,7 +111,7 @@ func ifClusters(file, other string) string {
 // standIn returns the definition that is in the set although there are duplicates. Of equal definitions it
 // returns the one in the same file, or nil if there are several.
 func (s *Set) standIn(group []*Object) *Object {
-	used := s.Get(group[0].ID)
+	used := s.Find(group[0].ID)
 	if used == nil {
 		return nil
 	}

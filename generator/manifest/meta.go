@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
 // lastApplied is the annotation with kubectl's copy of the whole object, including a Secret's data.
@@ -42,7 +44,7 @@ func readMetadata(w written) (metav1.ObjectMeta, findings) {
 	}
 	f.checkName(meta.Name, w.kind, raw)
 	switch {
-	case w.kind == NamespaceKind:
+	case passthrough.IsClusterScoped(w.kind):
 		meta.Namespace = ""
 	case isAbsent(raw["namespace"]) && w.opts.DefaultNamespace != "":
 		meta.Namespace = w.opts.DefaultNamespace
@@ -131,8 +133,11 @@ func quoteIt(value any) string {
 
 func (f *findings) checkName(name, kind string, raw map[string]any) {
 	valid := apivalidation.NameIsDNSSubdomain
-	if kind == NamespaceKind {
+	switch {
+	case kind == NamespaceKind:
 		valid = apivalidation.NameIsDNSLabel
+	case passthrough.HasFreeName(kind):
+		valid = path.ValidatePathSegmentName
 	}
 	switch _, isText := raw["name"].(string); {
 	case raw["name"] == nil && raw["generateName"] != nil:

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
 // File is one input: its bytes, and its name in reports.
@@ -23,6 +26,8 @@ type Built struct {
 	Origin Origin
 	// Secret are the values of Secrets that were put into the text, with what put them there: ${NAME}, or a field.
 	Secret map[string]string
+	// Applied means that somebody else applies the document, so that it is not passed through: Helm does what is of a chart.
+	Applied bool
 }
 
 // Origin finds where the fields of a built document were written.
@@ -32,13 +37,13 @@ type Origin interface {
 	Find(text, path string) (file string, line, column int)
 }
 
-// ID identifies an object, in whatever file it is. It has no group, because all kinds that agentry reads have
-// different names.
+// ID identifies an object, in whatever file it is. It has no group, because all kinds that agentry reads or passes
+// through have different names.
 type ID struct {
 	Kind, Namespace, Name string
 }
 
-// String returns Kind/namespace/name, or Kind/name for a Namespace.
+// String returns Kind/namespace/name, or Kind/name for an object that is in no namespace.
 func (id ID) String() string {
 	if id.Namespace == "" {
 		return id.Kind + "/" + id.Name
@@ -49,11 +54,20 @@ func (id ID) String() string {
 // ParseID reads what [ID.String] returns. It reports whether the text has that form.
 func ParseID(text string) (ID, bool) {
 	kind, rest, _ := strings.Cut(text, "/")
-	if kind == NamespaceKind {
+	if passthrough.IsClusterScoped(kind) {
 		return ID{Kind: kind, Name: rest}, true
 	}
 	namespace, name, ok := strings.Cut(rest, "/")
 	return ID{Kind: kind, Namespace: namespace, Name: name}, ok
+}
+
+// IsPossible reports whether an object can have the identity.
+func (id ID) IsPossible() bool {
+	named := len(validation.IsDNS1123Subdomain(id.Name)) == 0
+	if passthrough.HasFreeName(id.Kind) {
+		named = id.Name != "" && len(path.IsValidPathSegmentName(id.Name)) == 0
+	}
+	return named && (passthrough.IsClusterScoped(id.Kind) || len(validation.IsDNS1123Label(id.Namespace)) == 0)
 }
 
 // Compare orders identities by namespace, name and kind. Everything that agentry renders has this order.
@@ -78,9 +92,11 @@ type Object struct {
 	Meta *metav1.ObjectMeta
 	// Value is one of *v1alpha1.{GrafanaAgent,MetricsInstance,LogsInstance,PodLogs,Integration,
 	// MetricsIntegration,IntegrationMonitor}, *monitoringv1.{ServiceMonitor,PodMonitor,Probe},
-	// *corev1.{Secret,ConfigMap,Namespace}: defaulted, pruned and valid by its CRD. An object that is left out has
-	// none, unless that is only because of unknown fields.
+	// *corev1.{Secret,ConfigMap,Namespace}: defaulted, pruned and valid by its CRD; or *Foreign. An object that is left
+	// out has none, unless that is only because of unknown fields.
 	Value any
+	// Passed is the object as it is passed through, in YAML with sorted keys. It is nil if its kind is not.
+	Passed []byte
 	// Digest changes whenever Value could change.
 	Digest [32]byte
 	// Bytes estimates the memory that the object takes, without its text and strings.

@@ -3,7 +3,7 @@
 //
 // [Parse] reads one file. It knows the kinds that agentry renders (the custom resources of the Grafana Agent
 // Operator, the monitors of the Prometheus Operator) and those that they refer to (Secret, ConfigMap,
-// Namespace). Everything else is ignored and counted. The CRDs' defaults are set. What kubectl or the API server
+// Namespace), and reads objects of the kinds that are passed through. Everything else is ignored and counted. The CRDs' defaults are set. What kubectl or the API server
 // would refuse, as an unknown field, is an error and left out. Every finding is a diagnostic with file, line and
 // column. [NewSet] merges the objects of many files.
 //
@@ -29,6 +29,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
 	"github.com/agentry-dev/agentry/generator/manifest/internal/stream"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
 const (
@@ -74,6 +75,8 @@ type Options struct {
 	Compatibility Compatibility
 	// UnknownFields defaults to [RefuseUnknownFields].
 	UnknownFields UnknownFields
+	// PassThrough are the kinds of objects that are read to be copied.
+	PassThrough passthrough.Kinds
 }
 
 // Of returns the options for a file. Two files with the same content and the same options have the same result, but for
@@ -157,6 +160,9 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	line := 1
 	for _, doc := range docs {
 		p.origin, p.secret = doc.Origin, doc.Secret
+		if p.opts.PassThrough = opts.PassThrough; doc.Applied {
+			p.opts.PassThrough = ""
+		}
 		for d := range stream.Documents(doc.Text) { // one, with the text that it has in a file of its own
 			d.Line += line - 1
 			p.document(d)
@@ -256,9 +262,9 @@ var (
 	})
 )
 
-// mayDefine reports whether a document that cannot be read may define an object that agentry reads: people keep templates,
-// values and settings of other programs beside manifests. A text that shows nothing, or may be UTF-16, can have been anything.
-func mayDefine(text string) bool {
+// mayDefine reports whether a document that cannot be read may define an object that is read or passed through: people keep
+// templates, values and settings of other programs beside manifests. A text that shows nothing, or may be UTF-16, can have been anything.
+func (p *parser) mayDefine(text string) bool {
 	if strings.Contains(text, v1alpha1.Group) || strings.Contains(text, promGroup) || strings.ContainsRune(text, 0) {
 		return true
 	}
@@ -267,7 +273,8 @@ func mayDefine(text string) bool {
 		return objectKey().MatchString(text) || !otherText().MatchString(text)
 	}
 	return slices.ContainsFunc(kinds, func(kind string) bool {
-		return slices.Contains(Kinds(), strings.TrimSuffix(kind, "List")) || kind == "List"
+		kind = strings.TrimSuffix(kind, "List")
+		return slices.Contains(Kinds(), kind) || p.opts.PassThrough.HasKind(kind) || kind == ""
 	})
 }
 
@@ -277,7 +284,7 @@ func (p *parser) document(d stream.Document) {
 	text := string(d.Text)
 	doc := &document{p.file.Source, p.file.Path, &content{text: text, line: d.Line, column: d.Column}, p.origin, p.secret}
 	if !utf8.ValidString(text) {
-		if !mayDefine(text) {
+		if !p.mayDefine(text) {
 			p.ignore("", "")
 			return
 		}
@@ -287,7 +294,7 @@ func (p *parser) document(d stream.Document) {
 	}
 	value, notes, err := yamlvalue.Decode(text)
 	if bad, ok := errors.AsType[*yamlvalue.Error](err); ok {
-		if !mayDefine(text) {
+		if !p.mayDefine(text) {
 			p.ignore("", "")
 			return
 		}
@@ -298,7 +305,7 @@ func (p *parser) document(d stream.Document) {
 	switch value := value.(type) {
 	case nil: // null counts as an empty document
 	case map[string]any:
-		if isRead(value) {
+		if p.isRead(value) {
 			for _, n := range notes {
 				p.note(doc, n)
 			}

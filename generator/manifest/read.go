@@ -21,23 +21,26 @@ func (p *parser) object(raw map[string]any, at place) {
 	switch {
 	case apiVersion == "" || kind == "":
 		p.nameless(raw, at)
-	case isList(apiVersion, kind):
+	case p.isList(apiVersion, kind):
 		p.list(raw, at)
 	default:
-		value := newValue(apiVersion, kind)
-		if value == nil || isScrapeConfig(apiVersion, kind) && p.opts.Compatibility == Operator {
+		value := p.emptyValue(apiVersion, kind, raw)
+		switch value.(type) {
+		case nil:
 			p.foreign(raw, at)
 			return
+		case *Foreign:
+			p.nameForeign(apiVersion, kind, raw, at)
 		}
 		p.add(written{opts: p.opts, apiVersion: apiVersion, kind: kind, raw: raw, at: at}, value)
 	}
 }
 
-// isRead reports whether a document is an object of a kind that agentry reads, or a list.
-func isRead(raw map[string]any) bool {
+// isRead reports whether a document is an object of a kind that is read or passed through, or a list.
+func (p *parser) isRead(raw map[string]any) bool {
 	apiVersion, _ := raw["apiVersion"].(string)
 	kind, _ := raw["kind"].(string)
-	return newValue(apiVersion, kind) != nil || isList(apiVersion, kind)
+	return newValue(apiVersion, kind) != nil || p.opts.PassThrough.Has(apiVersion, kind) || p.isList(apiVersion, kind)
 }
 
 // written is an object of a kind that agentry knows, as it was written.
@@ -56,12 +59,19 @@ func (p *parser) add(w written, value typed) {
 	object := &Object{ID: ID{Kind: w.kind, Namespace: meta.Namespace, Name: meta.Name}, APIVersion: w.apiVersion, at: w.at}
 	use := true
 	patched := directive(w.at, w.raw)
-	if patched != "" {
+	foreign, isForeign := value.(*Foreign)
+	if p.opts.PassThrough.Has(w.apiVersion, w.kind) {
+		object.Passed = found.passed(w, &meta)
+	}
+	switch {
+	case patched != "":
 		found = findings{{severity: diag.Error, code: diag.UnappliedPatch, path: patched, hint: patchHint,
 			message: "the document is a strategic merge patch, and no kustomization names it: it changes nothing"}}
-	} else if w.apiVersion == coreVersion {
+	case isForeign:
+		found = readForeign(w, foreign, found)
+	case w.apiVersion == coreVersion:
 		found, use = readCore(w, value, found)
-	} else {
+	default:
 		value, found = readCustom(w, value, found)
 	}
 	object.Meta = value.GetObjectMeta().(*metav1.ObjectMeta)
@@ -71,9 +81,9 @@ func (p *parser) add(w written, value typed) {
 	}
 	p.result.Diags = append(p.result.Diags, found.diags(object)...)
 	if use && found.onlyUnknownFields() {
-		object.Digest, object.Value, object.Bytes = digest, value, size
+		object.Digest, object.Value, object.Bytes = digest, value, size+len(object.Passed)
 	}
-	if !use {
+	if !use || isForeign && w.kind == "Secret" {
 		p.nameEncrypted(object.ID, w.raw)
 	}
 	switch failed := found.failed(); {
@@ -161,14 +171,15 @@ func bytesOf(value any) int {
 	return size
 }
 
-// isList reports whether a kind is List, or the list of a kind in one of the groups that agentry reads.
-func isList(apiVersion, kind string) bool {
+// isList reports whether a kind is List, the list of a kind that is passed through, or that of a kind in one of the groups
+// that agentry reads.
+func (p *parser) isList(apiVersion, kind string) bool {
 	element, found := strings.CutSuffix(kind, "List")
 	if !found {
 		return false
 	}
 	group, _, _ := strings.Cut(apiVersion, "/")
-	return element == "" && apiVersion == coreVersion || newValue(apiVersion, element) != nil ||
+	return element == "" && apiVersion == coreVersion || newValue(apiVersion, element) != nil || p.opts.PassThrough.Has(apiVersion, element) ||
 		element != "" && (group == v1alpha1.Group || group == promGroup)
 }
 

@@ -116,8 +116,16 @@ func (s *Set) All() []*Object { return s.objects }
 // Kind returns the objects of a kind, by namespace and name. The caller must not change the slice.
 func (s *Set) Kind(kind string) []*Object { return s.byKind[kind] }
 
-// Get returns the object with an identity, or nil.
+// Get returns the object with an identity, or nil. What is encrypted counts as absent, because nothing can be read of it.
 func (s *Set) Get(id ID) *Object {
+	if o := s.Find(id); o != nil && !(o.IsForeign() && (id.Kind == "Secret" || id.Kind == "ConfigMap")) {
+		return o
+	}
+	return nil
+}
+
+// Find returns the object with an identity, encrypted or not, or nil.
+func (s *Set) Find(id ID) *Object {
 	i, found := find(s.objects, id)
 	if !found {
 		return nil
@@ -156,7 +164,7 @@ func (s *Set) Replace(objects []*Object) (*Set, bool) {
 func (s *Set) Change(gone, came []*Object) (*Set, bool) {
 	changes := make(map[ID]*Object, len(came))
 	for _, o := range gone {
-		if s.Get(o.ID) != o || s.repeated[o.ID] {
+		if s.Find(o.ID) != o || s.repeated[o.ID] {
 			return nil, false
 		}
 		changes[o.ID] = nil
@@ -164,7 +172,7 @@ func (s *Set) Change(gone, came []*Object) (*Set, bool) {
 	sameNames := len(gone) == len(came)
 	for _, o := range came {
 		other, isGone := changes[o.ID]
-		if other != nil || !isGone && (s.Get(o.ID) != nil || s.IsLeftOut(o.ID)) {
+		if other != nil || !isGone && (s.Find(o.ID) != nil || s.IsLeftOut(o.ID)) {
 			return nil, false
 		}
 		changes[o.ID] = o

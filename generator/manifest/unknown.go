@@ -17,11 +17,11 @@ const unknownField = "unknown field"
 // returns true; nil means in all. Objects that were left out for nothing else are then among the result's objects,
 // without these fields. Versions that were rendered while unknown fields were no errors are read like this.
 func (r Result) IgnoreUnknownFields(of func(*Object) bool) Result {
-	ignored := map[diag.Object]bool{}
+	ignored, copied := map[diag.Object]bool{}, map[diag.Object]bool{}
 	all := r.LeftOut
 	r.Objects, r.LeftOut, r.Invalid, r.Diags = slices.Clone(r.Objects), nil, nil, slices.Clone(r.Diags)
 	for _, o := range all {
-		ignored[o.Ref()] = of == nil || of(o)
+		ignored[o.Ref()], copied[o.Ref()] = of == nil || of(o), o.Passed != nil
 		if ignored[o.Ref()] && o.Value != nil {
 			r.Objects = append(r.Objects, o)
 		} else {
@@ -33,7 +33,11 @@ func (r Result) IgnoreUnknownFields(of func(*Object) bool) Result {
 			continue
 		}
 		r.Diags[i].Severity = diag.Warning
-		if strings.HasSuffix(d.Message, unknownField) {
+		switch {
+		case !strings.HasSuffix(d.Message, unknownField):
+		case copied[d.Object]:
+			r.Diags[i].Message += ", it is passed through"
+		default:
 			r.Diags[i].Message += ", it is ignored"
 		}
 	}

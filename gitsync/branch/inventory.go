@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/limit"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -242,6 +243,9 @@ func ReadFile(rd *object.Reader, tree plumbing.Hash, name string) ([]byte, error
 
 // isUnitName reports whether a name is valid in a list of units. Other names could lead out of the output path.
 func isUnitName(name string) bool {
+	if passthrough.IsUnit(name) {
+		return true
+	}
 	namespace, agent, _ := strings.Cut(name, "/")
 	return len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(agent)) == 0
 }

@@ -84,7 +84,7 @@ type OutputStatus struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-// UnitStatus is one unit, which is all that one GrafanaAgent renders to.
+// UnitStatus is one unit, which is all that one GrafanaAgent renders to, or what is passed through to a namespace.
 type UnitStatus struct {
 	Name string `json:"name"` // namespace/name
 	// State is what the last pass did with it: unchanged, added, changed, held, paused or

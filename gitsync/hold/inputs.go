@@ -86,7 +86,7 @@ func (in *Inputs) MayBeHidden(id manifest.ID) bool {
 // isUndefined reports whether no readable document defines an object, validly or not.
 func (in *Inputs) isUndefined(id manifest.ID) bool {
 	u := in.Unreadable[id]
-	return in.Objects.Get(id) == nil && (u == nil || len(u.Hidden) > 0)
+	return in.Objects.Find(id) == nil && (u == nil || len(u.Hidden) > 0)
 }
 
 // findDuplicates finds objects that are defined more than once. None of the definitions is used.
@@ -103,7 +103,7 @@ func (in *Inputs) findInvalid() {
 	for i, src := range in.Sources {
 		for _, f := range src.Input.OddFiles() {
 			for _, id := range f.Result.Invalid {
-				if source.IsIdentity(id) && in.isUndefined(id) {
+				if id.IsPossible() && in.isUndefined(id) {
 					in.Unreadable[id] = &Unreadable{Source: i, Reason: firstError(f.Result.Diags, id)}
 				}
 			}
@@ -161,7 +161,7 @@ func (in *Inputs) findHidden(i int) error {
 
 // hide adds an object that may be in one of some places, unless a readable document defines it.
 func (in *Inputs) hide(i int, id manifest.ID, over []unreadablePlace) {
-	if len(over) == 0 || !source.IsIdentity(id) || !in.isUndefined(id) {
+	if len(over) == 0 || !id.IsPossible() || !in.isUndefined(id) {
 		return
 	}
 	u := in.Unreadable[id]

@@ -19,6 +19,9 @@ func (s *Spec) RenderCommand(source int) string {
 	if s.UnknownFields == UnknownFieldsWarn {
 		args = append(args, "--unknown-fields", string(s.UnknownFields))
 	}
+	if kinds := s.ParseOptions().PassThrough.Names(); len(kinds) > 0 {
+		args = append(args, "--pass-through", strings.Join(kinds, ","))
+	}
 	if s.DefaultNamespace != "" {
 		args = append(args, "--namespace", s.DefaultNamespace)
 	}

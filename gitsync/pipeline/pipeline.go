@@ -74,6 +74,8 @@ type Spec struct {
 	NamespaceFrom string `json:"namespaceFrom,omitempty"`
 	// Namespaces are the labels of Namespaces that have no manifest, by name. Selectors of namespaces use them.
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
+	// PassThrough says what else of the inputs is copied to the output.
+	PassThrough PassThrough `json:"passThrough,omitempty"`
 	// Cluster is the one that is rendered for: what Helm charts find out about it, and what Argo CD calls it.
 	Cluster helm.Cluster `json:"cluster,omitempty"`
 	// Charts says how Helm charts are fetched.
@@ -146,6 +148,14 @@ const (
 	// FailOnWarning makes warnings stop a commit as well.
 	FailOnWarning FailOn = "warning"
 )
+
+// PassThrough says what of the inputs is copied to the output besides what is rendered.
+type PassThrough struct {
+	// Kinds are the kinds of the objects: Kind, as in `ServiceAccount`, or Kind.group, as in
+	// `Certificate.cert-manager.io`. Of Secrets only those are copied that are encrypted, or that the secrets policy
+	// allows in clear. Default: none.
+	Kinds []string `json:"kinds,omitempty"`
+}
 
 // UnknownFields says what a field means that the kind of its object does not have.
 type UnknownFields string

@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/patch"
 )
 
@@ -26,7 +27,9 @@ func (s *Spec) Advice() string {
 
 // ParseOptions returns the options for reading manifests.
 func (s *Spec) ParseOptions() manifest.Options {
+	kinds, _, _, _ := passthrough.Parse(s.PassThrough.Kinds) // validation says what is wrong
 	return manifest.Options{
+		PassThrough:      kinds,
 		DefaultNamespace: s.DefaultNamespace,
 		NamespaceFrom:    s.NamespaceFrom,
 		Compatibility:    manifest.Compatibility(s.Mode()),

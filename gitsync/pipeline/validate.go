@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
 // FieldError is an invalid value in a pipeline.
@@ -117,6 +118,9 @@ func validateSpec(s *Spec) findings {
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})
 	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well", "warning has no effect without onInvalid: fail")
 	f.add(validateNamespaces(s))
+	if _, i, hint, err := passthrough.Parse(s.PassThrough.Kinds); err != nil {
+		f.check(false, fmt.Sprintf("spec.passThrough.kinds[%d]", i), hint, "%v", err)
+	}
 	if field, err := s.Cluster.Check(); err != nil {
 		f.check(false, "spec.cluster."+field, "", "%v", err)
 	}

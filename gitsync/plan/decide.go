@@ -8,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -28,14 +29,18 @@ func (d decider) decide() error {
 	}
 	for name, folder := range d.Branch.Units {
 		if !seen[name] {
-			d.Units = append(d.Units, d.gone(folder))
+			unit, err := d.gone(folder)
+			if err != nil {
+				return err
+			}
+			d.Units = append(d.Units, unit)
 		}
 	}
 	slices.SortFunc(d.Units, func(a, b Unit) int { return strings.Compare(a.Name, b.Name) })
 	return d.holdConflicts()
 }
 
-// rendered decides about a unit that has a GrafanaAgent. A unit that changes a field that Kubernetes does not
+// rendered decides about a unit of the inputs. A unit that changes a field that Kubernetes does not
 // allow to change is rendered again without the object that is to blame.
 func (d decider) rendered(u *generator.Unit) (Unit, error) {
 	folder, err := d.Branch.Unit(u.Name)
@@ -118,7 +123,7 @@ func (d decider) isUnsure() bool {
 func (d decider) holdUnreadable(unit *Unit) {
 	for _, text := range unit.folder.Inventory.Inputs {
 		id, ok := manifest.ParseID(text)
-		if !ok || d.Objects.Set.Get(id) != nil || slices.Contains(unit.rendered.Inputs, id) {
+		if !ok || d.Objects.Set.Find(id) != nil || unit.rendered != nil && slices.Contains(unit.rendered.Inputs, id) {
 			continue
 		}
 		if u := d.Objects.Unreadable[id]; u != nil {
@@ -156,8 +161,7 @@ func (d decider) immutable(unit *Unit) (*diag.Diagnostic, error) {
 		if field == "" {
 			continue
 		}
-		agent := d.Objects.Set.Get(agentOf(unit.Name))
-		violation := agent.Diag(diag.Error, diag.ImmutableField, "spec", "%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing object", f.Object, field)
+		violation := d.toBlame(unit.Name, f.Object).Diag(diag.Error, diag.ImmutableField, "spec", "%s: %s differs from what is on the output branch, and Kubernetes lets nobody change it on an existing object", f.Object, field)
 		violation.Hint = "take the change back; or delete the workload in the cluster (kubectl delete --cascade=orphan keeps its pods) and its file on the output branch"
 		violation.Units = []string{unit.Name}
 		return &violation, nil
@@ -165,10 +169,23 @@ func (d decider) immutable(unit *Unit) (*diag.Diagnostic, error) {
 	return nil, nil
 }
 
+// toBlame returns the object that an error in an object of a unit is about: its GrafanaAgent, or what is passed through.
+func (d decider) toBlame(unit string, id manifest.ID) *manifest.Object {
+	if passthrough.IsUnit(unit) {
+		return d.Objects.Set.Find(id)
+	}
+	return d.Objects.Set.Get(agentOf(unit))
+}
+
 // gone decides about a unit without a rendered GrafanaAgent. It is removed, unless the GrafanaAgent cannot be
-// used, or may be in a file that cannot be read.
-func (d decider) gone(folder *branch.Unit) Unit {
+// used, or may be in a file that cannot be read. So is one of what is passed through, if that was all of it.
+func (d decider) gone(folder *branch.Unit) (Unit, error) {
 	unit := Unit{Name: folder.Name, folder: folder, action: remove, State: UnitRemoved}
+	if passthrough.IsUnit(unit.Name) {
+		err := folder.Load()
+		d.holdUnreadable(&unit)
+		return unit, err
+	}
 	id := agentOf(folder.Name)
 	switch u := d.Objects.Unreadable[id]; {
 	case d.Objects.Set.Get(id) != nil:
@@ -177,7 +194,7 @@ func (d decider) gone(folder *branch.Unit) Unit {
 	case d.Objects.MayBeHidden(id):
 		d.holdVanished(&unit, id)
 	}
-	return unit
+	return unit, nil
 }
 
 // holdConflicts holds units that would be written with an object that is also in a folder that stays as it is:
@@ -197,8 +214,8 @@ func (d decider) holdConflicts() error {
 			if owner == "" {
 				continue
 			}
-			agent := d.Objects.Set.Get(agentOf(unit.Name))
-			found := agent.Diag(diag.Error, diag.NameConflict, "metadata.name", "%s would be rendered, and is on the output branch for GrafanaAgent %s, whose folder stays as it is", object, owner)
+			id, _ := manifest.ParseID(object)
+			found := d.toBlame(unit.Name, id).Diag(diag.Error, diag.NameConflict, "metadata.name", "%s would be rendered, and is on the output branch for %s, whose folder stays as it is", object, titleOf(owner))
 			found.Units = []string{unit.Name}
 			d.Diags = append(d.Diags, found)
 			unit.fail(found.Message)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
@@ -39,9 +40,9 @@ func (p *Plan) guard(f *Findings) error {
 		switch {
 		case reason != "":
 		case lost.isTooMuch(percent):
-			reason = fmt.Sprintf("take %s from GrafanaAgent %s, more than %d%%", lost.shares(), u.Name, percent)
+			reason = fmt.Sprintf("take %s from %s, more than %d%%", lost.shares(), titleOf(u.Name), percent)
 		case lost.emptied != "" && percent < 100:
-			reason = fmt.Sprintf("take all jobs from %s of GrafanaAgent %s", lost.emptied, u.Name)
+			reason = fmt.Sprintf("take all jobs from %s of %s", lost.emptied, titleOf(u.Name))
 		}
 		total.add(lost)
 	}
@@ -63,7 +64,7 @@ func (p *Plan) guard(f *Findings) error {
 	case total.workloads.isAbove(percent):
 		reason = fmt.Sprintf("delete %d of %d workload objects, more than %d%%", total.workloads.gone, total.workloads.before, percent)
 	case reason == "" && total.isTooMuch(percent):
-		reason = fmt.Sprintf("take %s from all GrafanaAgents, more than %d%%", total.shares(), percent)
+		reason = fmt.Sprintf("take %s from all units, more than %d%%", total.shares(), percent)
 	}
 	if reason != "" {
 		f.refuse(diag.DeletionGuard, "", p.allowHint(), "the commit would %s: nothing is written", reason)
@@ -71,9 +72,9 @@ func (p *Plan) guard(f *Findings) error {
 	return nil
 }
 
-// refuseEmpty refuses a commit that leaves no unit, or that begins with none.
+// refuseEmpty refuses a commit that leaves no unit of a GrafanaAgent, or that begins with none.
 func (p *Plan) refuseEmpty(f *Findings) {
-	isLeft := func(u Unit) bool { return u.action != remove }
+	isLeft := func(u Unit) bool { return u.action != remove && !passthrough.IsUnit(u.Name) }
 	isNew := p.Branch.Inventory == nil || len(p.Units) > 0
 	// An agent may be in what cannot be read: a first run with errors writes nothing for them alone.
 	isExplained := f.Refused != nil || len(p.Objects.Missing) > 0 || p.Branch.Inventory == nil && p.Objects.Diags.HasErrors()

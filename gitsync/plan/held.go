@@ -158,7 +158,7 @@ func (f *heldFinder) since(h *held) branch.CommitRef {
 		return h.old.Since
 	}
 	in, source := f.Objects, 0
-	switch o := in.Objects.Get(h.Object); {
+	switch o := in.Objects.Find(h.Object); {
 	case in.Unreadable[h.Object] != nil:
 		source = in.Unreadable[h.Object].Source
 	case o != nil:
@@ -252,7 +252,7 @@ func (f *heldFinder) addKept(unit *Unit) error {
 // object is not held; but Secrets and ConfigMaps are, because something can still refer to them. In a paused
 // unit only those objects are held that cannot be read, or were held before.
 func (f *heldFinder) kept(unit *Unit, id manifest.ID) *held {
-	now, unreadable, old := f.Objects.Objects.Get(id), f.Objects.Unreadable[id], f.LastGood.RecordFor(unit.Name, id)
+	now, unreadable, old := f.Objects.Objects.Find(id), f.Objects.Unreadable[id], f.LastGood.RecordFor(unit.Name, id)
 	isGone := now == nil && unreadable == nil
 	isHidden := isGone && f.Objects.MayBeHidden(id)
 	if isGone && !isHidden && id.Kind != "Secret" && id.Kind != "ConfigMap" {

@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
-// loss is what a commit takes away. What a removed unit was rendered from does not count, because the unit does.
+// loss is what a commit takes away. What a removed unit was rendered from does not count, because the unit does; what was
+// passed through counts.
 type loss struct {
 	units, workloads share
 	objects          map[string]share // selected objects, by kind
@@ -32,10 +34,13 @@ func lossOf(u *Unit) (loss, error) {
 		return out, err
 	}
 	out.workloads.before = u.folder.Workloads(nil)
+	isPassed := passthrough.IsUnit(u.Name)
 	switch u.action {
 	case remove:
 		out.units.gone, out.workloads.gone = 1, out.workloads.before
-		return out, nil
+		if !isPassed {
+			return out, nil
+		}
 	case write:
 		written := map[string]bool{}
 		for _, f := range u.rendered.Files {
@@ -45,11 +50,11 @@ func lossOf(u *Unit) (loss, error) {
 	}
 	for _, text := range u.folder.Inventory.Inputs {
 		id, ok := manifest.ParseID(text)
-		if !ok || !isSelected(id.Kind) {
+		if !ok || !isSelected(id.Kind) && !isPassed || id.Kind == manifest.NamespaceKind {
 			continue
 		}
 		n := share{before: 1}
-		if u.action == write && !u.uses(id) {
+		if u.action == remove || u.action == write && !u.uses(id) {
 			n.gone = 1
 		}
 		out.objects[id.Kind] = out.objects[id.Kind].add(n)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/foreigntext"
 	"github.com/agentry-dev/agentry/gitsync/hold"
@@ -23,6 +24,9 @@ func (c *Change) Readme() []byte {
 		"Changes made here by hand are put back; change the sources instead:\n\n%s", p.Pipeline.Metadata.Name, p.readmeSources())
 	b.WriteString("\nEach folder `<namespace>/<agent>` is one GrafanaAgent with its Secrets, Service and workloads. Apply this folder with Flux, Argo CD or\n" +
 		"`kubectl apply -k`. `hydrator.metadata` names the commit that it was rendered from.\n\n")
+	if kinds := p.Pipeline.Spec.ParseOptions().PassThrough.Names(); len(kinds) > 0 {
+		fmt.Fprintf(&b, "Each folder `%s` has copies of what else is in the sources: %s.\n\n", passthrough.Unit("<namespace>"), strings.Join(kinds, ", "))
+	}
 	if len(p.Objects.Sources) == 1 {
 		fmt.Fprintf(&b, "To reproduce it, in a checkout of that commit:\n\n    %s\n", p.Pipeline.Spec.RenderCommand(0))
 		if spec := p.Pipeline.Spec; len(spec.Patches)+len(spec.Images) > 0 {
@@ -51,9 +55,15 @@ func (p *Plan) holdsIn(unit string) bool {
 // unitReadme returns README.md of a unit. It depends only on the pipeline and on what is held.
 func (p *Plan) unitReadme(u *Unit) []byte {
 	var b strings.Builder
-	id := agentOf(u.Name)
-	fmt.Fprintf(&b, "# GrafanaAgent %s/%s\n\nPipeline `%s` renders this folder from the custom resource `%s` and all that it selects, in:\n\n%s\n",
-		id.Namespace, id.Name, p.Pipeline.Metadata.Name, id, p.readmeSources())
+	if passthrough.IsUnit(u.Name) {
+		title := titleOf(u.Name)
+		fmt.Fprintf(&b, "# %s\n\nPipeline `%s` copies the objects of the kinds in its `passThrough.kinds` to this folder, from:\n\n%s\n",
+			strings.ToUpper(title[:1])+title[1:], p.Pipeline.Metadata.Name, p.readmeSources())
+	} else {
+		id := agentOf(u.Name)
+		fmt.Fprintf(&b, "# GrafanaAgent %s/%s\n\nPipeline `%s` renders this folder from the custom resource `%s` and all that it selects, in:\n\n%s\n",
+			id.Namespace, id.Name, p.Pipeline.Metadata.Name, id, p.readmeSources())
+	}
 	b.WriteString("`.agentry/inventory` lists these objects, and `git log .` names the commits of the sources.\n" +
 		"Changes made here by hand are put back; change the sources instead.\n\n## Held\n\n")
 	if u.State == UnitHeld {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 )
 
@@ -45,7 +46,7 @@ type Unit struct {
 	Lost   string // what a changed unit is not rendered from any more, such as "-2 ServiceMonitors, -4 jobs"
 
 	action   action
-	rendered *generator.Unit // nil if there is no GrafanaAgent
+	rendered *generator.Unit // nil if the inputs have none
 	folder   *branch.Unit
 }
 
@@ -85,6 +86,18 @@ func (u *Unit) uses(id manifest.ID) bool {
 	}
 	_, found := slices.BinarySearchFunc(u.rendered.Inputs, id, manifest.ID.Compare)
 	return found
+}
+
+// titleOf says what a unit is of.
+func titleOf(unit string) string {
+	namespace, _, _ := strings.Cut(unit, "/")
+	switch {
+	case !passthrough.IsUnit(unit):
+		return "GrafanaAgent " + unit
+	case unit == passthrough.Unit(""):
+		return "what is passed through to the cluster"
+	}
+	return "what is passed through to namespace " + namespace
 }
 
 // agentOf returns the GrafanaAgent of a unit.

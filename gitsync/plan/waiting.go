@@ -19,7 +19,7 @@ const maxWaiting = 50
 // waitingFields returns the fields of a held object in which the inputs differ from its stand-in. It returns nil
 // if the object is not in the inputs, or appears twice.
 func waitingFields(inputs *manifest.Set, h *held) []string {
-	if now := inputs.Get(h.Object); now != nil {
+	if now := inputs.Find(h.Object); now != nil {
 		return waiting(plainValue(h.standIn), plainValue(now))
 	}
 	var written []*manifest.Object
@@ -47,6 +47,10 @@ func waiting(old, now any) []string {
 
 // plainValue is an object's value as JSON decodes it.
 func plainValue(o *manifest.Object) (out any) {
+	if o.Passed != nil {
+		_ = yaml.Unmarshal(o.Passed, &out) // it was encoded
+		return out
+	}
 	data, err := json.Marshal(o.Value)
 	if err != nil || json.Unmarshal(data, &out) != nil {
 		return nil // a Kubernetes object holds nothing that does not encode

@@ -97,6 +97,7 @@ func (in *Inputs) renderDigest() string {
 		Namespaces       map[string]map[string]string `json:",omitempty"`
 		Cluster          *helm.Cluster                `json:",omitempty"`
 		Runtime          pipeline.Runtime             `json:",omitempty"`
+		PassThrough      *pipeline.PassThrough        `json:",omitempty"`
 		Paths            [][]string
 		Path             string
 		Operator         pipeline.Operator
@@ -104,10 +105,13 @@ func (in *Inputs) renderDigest() string {
 		SDAggregator     pipeline.SDAggregator
 		Integrations     []integration.Entry
 	}{
-		s.Mode(), s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, "", nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
+		s.Mode(), s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, "", nil, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
 	}
 	if s.Cluster.Name+s.Cluster.Version != "" || len(s.Cluster.APIVersions) > 0 {
 		decides.Cluster = &s.Cluster
+	}
+	if len(s.PassThrough.Kinds) > 0 {
+		decides.PassThrough = &s.PassThrough
 	}
 	if s.Runtime != pipeline.RuntimeAgent {
 		decides.Runtime = s.Runtime

@@ -92,7 +92,7 @@ func (s *Source) readBase(pass *budget.Pass, id plumbing.Hash, head *object.Comm
 // fields are no errors in them: they were rendered without these fields.
 func (b *Base) Definitions(id manifest.ID, head *manifest.Set, src *Source) []Found {
 	out := slices.Clone(b.objects[id])
-	now := []*manifest.Object{head.Get(id)}
+	now := []*manifest.Object{head.Find(id)}
 	for _, group := range head.Duplicates() {
 		if group[0].ID == id {
 			now = group

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -53,18 +52,12 @@ type File struct {
 // Unreadable reports whether it is unknown which objects a file defines: one of its documents cannot be parsed,
 // or has a name that no object can have.
 func (f *File) Unreadable() bool {
-	return f.Result.Broken > 0 || slices.ContainsFunc(f.Result.Invalid, func(id manifest.ID) bool { return !IsIdentity(id) })
+	return f.Result.Broken > 0 || slices.ContainsFunc(f.Result.Invalid, func(id manifest.ID) bool { return !id.IsPossible() })
 }
 
 // isOdd reports whether a file has more than objects: diagnostics, for example.
 func (f *File) isOdd() bool {
 	return len(f.Result.Diags)+len(f.Result.Invalid)+f.Result.Broken > 0
-}
-
-// IsIdentity reports whether an object can have that name.
-func IsIdentity(id manifest.ID) bool {
-	named := len(validation.IsDNS1123Subdomain(id.Name)) == 0
-	return named && (id.Kind == manifest.NamespaceKind || len(validation.IsDNS1123Label(id.Namespace)) == 0)
 }
 
 // Below reports whether a file or folder with that name was read.

@@ -83,7 +83,7 @@ func (b *build) render(s *Source, files []helm.File, own place, origin func(temp
 	}
 	out := make([]manifest.Built, len(kept.Documents))
 	for i, d := range kept.Documents {
-		out[i] = manifest.Built{Text: []byte(d.Text), Origin: origin(d.Template)}
+		out[i] = manifest.Built{Text: []byte(d.Text), Origin: origin(d.Template), Applied: true}
 	}
 	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/inputs/chart"
 )
 
@@ -23,6 +24,8 @@ type Wanted struct {
 	Change   Change
 	// Find returns where a field of Change was written: in the custom resource. It is nil if there is none.
 	Find func(field string) (file string, line, column int)
+	// PassThrough are the kinds that are copied to the output, besides those that are read.
+	PassThrough passthrough.Kinds
 }
 
 // Change is what a custom resource of Flux or Argo CD changes in the kustomization that it names.

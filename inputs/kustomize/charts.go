@@ -100,19 +100,22 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 	if err != nil {
 		return nil, err
 	}
-	return lasting(docs, func(d helm.Document) error {
+	return c.lasting(docs, func(d helm.Document) error {
 		return f.at(diag.BuildFailed, field, fmt.Sprintf("chart %s: %s: the %s depends on randomness or the time", of.Name, d.Template, d.Kind), "set the values that the chart makes up")
 	})
 }
 
-// lasting leaves out Secrets and ConfigMaps that would be other ones each time, and refuses what else agentry reads.
-func lasting(docs []helm.Document, refuse func(helm.Document) error) ([]helm.Document, error) {
+// lasting leaves out Secrets and ConfigMaps that would be other ones each time, and refuses what else is read or passed through.
+func (c *checker) lasting(docs []helm.Document, refuse func(helm.Document) error) ([]helm.Document, error) {
+	isRead := func(d helm.Document) bool {
+		return slices.Contains(manifest.Kinds(), d.Kind) || c.wanted.PassThrough.Has(d.APIVersion, d.Kind)
+	}
 	for _, d := range docs {
-		if isData := d.Kind == "Secret" || d.Kind == "ConfigMap"; d.Random && !isData && slices.Contains(manifest.Kinds(), d.Kind) {
+		if isData := d.Kind == "Secret" || d.Kind == "ConfigMap"; d.Random && !isData && isRead(d) {
 			return nil, refuse(d)
 		}
 	}
-	return slices.DeleteFunc(docs, func(d helm.Document) bool { return d.Random && slices.Contains(manifest.Kinds(), d.Kind) }), nil
+	return slices.DeleteFunc(docs, func(d helm.Document) bool { return d.Random && isRead(d) }), nil
 }
 
 // chartFiles are those of the chart's folder in the repository, or else of the chart that is fetched.

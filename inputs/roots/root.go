@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/tree"
@@ -112,11 +113,13 @@ type Options struct {
 	Open kustomize.Open
 	// Charts renders charts. Nil refuses them.
 	Charts *chart.Renderer
+	// PassThrough are the kinds that are copied to the output.
+	PassThrough passthrough.Kinds
 }
 
 // Build builds a root. A [*kustomize.Error] says why it cannot be built; any other error is about reading the files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
-	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change}
+	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough}
 	if r.By != nil {
 		if err := r.noteBy(t); err != nil {
 			return nil, err

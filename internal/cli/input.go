@@ -135,8 +135,8 @@ func (in *input) empty(out *generator.Output, severity diag.Severity) (found dia
 func (in *input) text(_, file string) []byte { return in.read.Text(file) }
 
 // summary returns the counts of what was read and rendered.
-func (in *input) summary(units int) string {
-	s := fmt.Sprintf("%s, %s, %s", display.Amount(in.read.Files, "file"), display.Amount(len(in.set.All()), "object"), display.Amount(units, "GrafanaAgent"))
+func (in *input) summary(agents int) string {
+	s := fmt.Sprintf("%s, %s, %s", display.Amount(in.read.Files, "file"), display.Amount(len(in.set.All()), "object"), display.Amount(agents, "GrafanaAgent"))
 	if n := display.Total(in.ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
 	}

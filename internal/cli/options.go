@@ -10,6 +10,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
@@ -29,6 +30,7 @@ func renderFlags() []cli.Flag {
 		&cli.StringFlag{Name: "api-versions", Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
 		&cli.BoolFlag{Name: "allow-empty", Usage: "accept input without a manifest or without a GrafanaAgent"},
 		&cli.StringFlag{Name: "unknown-fields", Value: string(pipeline.UnknownFieldsError), Usage: "`SEVERITY` of a field that its kind does not have: error, or warn to render the object without it"},
+		&cli.StringFlag{Name: "pass-through", Usage: "`KIND,...` to copy to the output as well, as in ServiceAccount,Role,RoleBinding; KIND.GROUP for other kinds than those everybody knows"},
 		&cli.StringFlag{Name: "secrets", Value: string(pipeline.SecretsReference), Usage: "`POLICY` for secret values: reference (none in the output) or plaintext (as the operator does)"},
 		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret changes that stands in their configuration"},
 		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent), Usage: "`MODE` of rendering: current, monitors as today's Prometheus Operator, or operator, as Grafana Agent Operator v0.44.8"},
@@ -106,9 +108,26 @@ func parseOptions(flags *cli.Context) (manifest.Options, error) {
 			return manifest.Options{}, command.Usagef("write it like namespaces/{namespace}/**", "--namespace-from %v", err)
 		}
 	}
+	kinds, err := passThrough(flags)
+	if err != nil {
+		return manifest.Options{}, err
+	}
 	return manifest.Options{
-		DefaultNamespace: namespace, NamespaceFrom: pattern, Compatibility: mode, UnknownFields: manifest.UnknownFields(unknown),
+		PassThrough: kinds, DefaultNamespace: namespace, NamespaceFrom: pattern, Compatibility: mode, UnknownFields: manifest.UnknownFields(unknown),
 	}, checkNamespace(namespace)
+}
+
+// passThrough returns the kinds of objects that are copied to the output.
+func passThrough(flags *cli.Context) (passthrough.Kinds, error) {
+	text := flags.String("pass-through")
+	if text == "" {
+		return "", nil
+	}
+	kinds, _, hint, err := passthrough.Parse(strings.Split(text, ","))
+	if err != nil {
+		return "", command.Usagef(hint, "--pass-through: %v", err)
+	}
+	return kinds, nil
 }
 
 // compatibility returns the mode of rendering.

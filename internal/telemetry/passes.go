@@ -97,7 +97,7 @@ func described() descriptions {
 		success:  describe("last_pass_success", "Whether the last pass could do its work, 0 or 1: repositories were reached, and the configuration is right. Worry when it stays 0."),
 		ready:    describe("ready", "Whether the output branch is what the inputs say, 0 or 1. It is 0 while anything is held, refused or has an error. Worry when it stays 0."),
 		findings: describe("findings", "Errors and warnings of the last good pass. Worry about errors: agentry check shows them.", "severity"),
-		units:    describe("units", "GrafanaAgents by what the last good pass did with their folders: unchanged, added, changed, removed, held (kept for an error), paused, leftout (never rendered, for an error). Worry when held or leftout stays above 0.", "state"),
+		units:    describe("units", "Units (GrafanaAgents, and what is passed through to a namespace) by what the last good pass did with their folders: unchanged, added, changed, removed, held (kept for an error), paused, leftout (never rendered, for an error). Worry when held or leftout stays above 0.", "state"),
 		files:    describe("output_files", "Files in the folders of all units, besides those that describe them. Worry when it falls by more than somebody deleted."),
 		held:     describe("held_objects", "Objects of a unit that are rendered as of an earlier commit, or left out, for an error; none where nothing is held. Worry when it stays above 0: changes to them have no effect. An object of several units counts in each; unit is empty for one of none.", "unit", "kind"),
 		since:    describe("held_since_timestamp_seconds", "Date of the input commit since which an object of the unit is held, that of the oldest. Worry when it is days ago: nobody looks after it.", "unit"),

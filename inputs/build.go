@@ -3,12 +3,11 @@ package inputs
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
+	"slices"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
-	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
@@ -20,6 +19,8 @@ type Options struct {
 	Source string
 	// Show returns a file's name in diagnostics. Nil leaves it as it is.
 	Show func(name string) string
+	// Builds are those of the search that found the root. Nil: there are none.
+	Builds *Builds
 	roots.Options
 }
 
@@ -29,6 +30,7 @@ type Built struct {
 	Bytes  int        // of the documents
 	Reads  tree.Reads // what it depends on, with the root,
 	Charts chart.Uses // and the charts that are fetched for it
+	Taken  int64      // bytes that were kept of it in [Options.Builds]
 	root   Root
 }
 
@@ -45,18 +47,19 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 	if show == nil {
 		show = func(name string) string { return name }
 	}
-	t := tree.New(ctx, files)
-	var uses chart.Uses
-	opts.Charts, uses = opts.Charts.Noting()
-	opts.PassThrough = opts.Manifest.PassThrough
-	docs, err := r.Build(ctx, t, opts.Options)
-	failed, isFailed := errors.AsType[*kustomize.Error](err)
-	if err != nil && !isFailed {
-		return Built{}, err
+	b := opts.Builds.take(r, opts.Open)
+	out := Built{root: r}
+	if b != nil {
+		out.Taken = int64(b.bytes())
+	} else {
+		var err error
+		if b, err = buildRoot(ctx, files, r, opts.Options); err != nil {
+			return Built{}, err
+		}
 	}
-	out := Built{Reads: t.Reads(), Charts: uses, root: r}
-	if isFailed {
-		d := failed.Diagnostic
+	out.Reads, out.Charts = b.reads, b.charts
+	if b.failed != nil {
+		d := b.failed.Diagnostic
 		if d.Source = opts.Source; d.File != r.Name && d.File != r.Folder && (r.By == nil || d.Object != r.By.Object) {
 			d.BuiltBy = show(r.Name)
 		}
@@ -64,6 +67,7 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 		out.Result = manifest.Result{Diags: diag.List{d}, Broken: 1}
 		return out, nil
 	}
+	docs := slices.Clone(b.docs) // the search may look at its own
 	for i := range docs {
 		out.Bytes += len(docs[i].Text)
 		docs[i].Origin = shown{docs[i].Origin, show}

@@ -140,13 +140,9 @@ func (s *search) lookAt(r Root, follows func(apiVersion, kind string) bool) (see
 		return seen{}, err
 	}
 	defer done()
-	t := tree.New(s.ctx, files)
-	opts := s.Options
-	var uses chart.Uses
-	opts.Charts, uses = opts.Charts.Noting()
-	docs, err := r.Build(s.ctx, t, opts)
-	if _, ok := errors.AsType[*kustomize.Error](err); ok {
-		err = nil // Build says so
+	b, err := s.Builds.build(s.ctx, files, r, s.Options)
+	if err != nil {
+		return seen{}, err
 	}
-	return seen{roots.Objects(docs, follows), t.Reads(), uses}, err
+	return seen{roots.Objects(b.docs, follows), b.reads, b.charts}, nil // [Build] says why it cannot be built
 }

@@ -3,10 +3,12 @@ package inputs_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	gosync "sync"
 	"testing"
 	"testing/fstest"
 
@@ -44,7 +46,7 @@ func applied(t *testing.T, s inputs.Search) (string, *inputs.Layout) {
 	}
 	var out strings.Builder
 	for _, r := range layout.All() {
-		built, err := inputs.Build(context.Background(), s.Files, r, inputs.Options{Manifest: manifest.Options{}, Options: s.Options})
+		built, err := inputs.Build(context.Background(), s.Files, r, inputs.Options{Manifest: manifest.Options{}, Options: s.Options, Builds: s.Builds})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,6 +140,54 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 	}
 }
 
+// TestAFollowedRootIsBuiltOnce: what the search built is taken, and charged for, once. It reads nothing more.
+func TestAFollowedRootIsBuiltOnce(t *testing.T) {
+	t.Parallel()
+	search := fluxSearch(archive(sync+kustomization("apps", "path: ./apps\ntargetNamespace: shop")+kustomization("bad", "path: ./none")), "clusters/prod")
+	want, _ := applied(t, search)
+	var works, ends int
+	var kept, taken int64
+	var mu gosync.Mutex
+	search.Builds = &inputs.Builds{Take: func(bytes int64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		kept += bytes
+		return nil
+	}, Work: func() (func(), error) {
+		mu.Lock()
+		defer mu.Unlock()
+		works++
+		return func() { mu.Lock(); defer mu.Unlock(); ends++ }, nil
+	}}
+	layout, err := search.Find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if works != 4 || ends != works { // the path, the Kustomization that replaces it, and two more
+		t.Errorf("%d roots were built, %d to their end", works, ends)
+	}
+	for range 2 {
+		for _, r := range layout.Roots {
+			built, err := inputs.Build(t.Context(), fstest.MapFS{}, r, inputs.Options{Options: search.Options, Builds: search.Builds})
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken += built.Taken
+		}
+	}
+	if taken == 0 || taken >= kept {
+		t.Errorf("%d bytes were taken of %d, with those of the path that was replaced", taken, kept)
+	}
+	search.Builds = &inputs.Builds{}
+	if got, _ := applied(t, search); got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+	search.Builds = &inputs.Builds{Take: func(int64) error { return context.DeadlineExceeded }}
+	if _, err := search.Find(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a search that needs too much ends with %v", err)
+	}
+}
+
 // TestFollowingAgainIsFollowingAnew: a search that knows an older one finds what a new search finds, whatever was edited.
 func TestFollowingAgainIsFollowingAnew(t *testing.T) {
 	t.Parallel()
@@ -156,6 +206,9 @@ func TestFollowingAgainIsFollowingAnew(t *testing.T) {
 			want, _ := applied(t, search)
 			again := search
 			again.Before, again.Changed = layout, []tree.Change{changed}
+			if random.IntN(2) == 0 {
+				again.Builds = &inputs.Builds{}
+			}
 			var got string
 			if got, layout = applied(t, again); got != want {
 				t.Fatalf("seed %d, after an edit of %s: %s", seed, name, cmp.Diff(want, got))

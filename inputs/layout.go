@@ -114,6 +114,8 @@ type Search struct {
 	Skip func(folder string) bool
 	// Options say how roots are built that are followed.
 	Options roots.Options
+	// Builds, if it is not nil, keeps what they gave for [Build].
+	Builds *Builds
 	// Repositories say where the repositories are that custom resources name.
 	Repositories roots.Repositories
 	// Before, if it is not nil, is the layout of other files, of which Changed differ. It makes the search faster.

@@ -24,7 +24,8 @@ import (
 func (s *Source) diff(pass *budget.Pass, from, to plumbing.Hash, before *chart.Renderer) (*treeDiff, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
-	d := &treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, before: before, seen: map[string]bool{}}
+	d := &treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, before: before, seen: map[string]bool{},
+		oldBuilds: newBuilds(pass), newBuilds: newBuilds(pass)}
 	for _, prefix := range distinct(s.Paths) {
 		if err := d.compare(prefix); err != nil {
 			return nil, err
@@ -73,6 +74,7 @@ type treeDiff struct {
 
 	anywhere             []tree.Change // the files that differ in the whole repository, if anything is built
 	oldLayout, newLayout *inputs.Layout
+	oldBuilds, newBuilds *inputs.Builds // of the searches for them
 }
 
 // compare finds the differences below a prefix, and of the .sourceignore files above it.

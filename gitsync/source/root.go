@@ -48,13 +48,13 @@ func (d *treeDiff) findLayouts() (err error) {
 	switch isBase := d.before != d.Charts; {
 	case d.Input.tree == d.from && !isBase:
 		d.oldLayout = d.Input.layout
-		d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere, d.Charts)
+		d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere, d.Charts, d.newBuilds)
 	case d.Input.tree == d.to:
 		d.newLayout = d.Input.layout
-		d.oldLayout, err = d.layout(d.from, d.newLayout, d.anywhere, d.before)
+		d.oldLayout, err = d.layout(d.from, d.newLayout, d.anywhere, d.before, d.oldBuilds)
 	default:
-		if d.oldLayout, err = d.layout(d.from, nil, nil, d.before); err == nil {
-			d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere, d.Charts)
+		if d.oldLayout, err = d.layout(d.from, nil, nil, d.before, d.oldBuilds); err == nil {
+			d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere, d.Charts, d.newBuilds)
 		}
 	}
 	return err
@@ -75,11 +75,12 @@ func (d *treeDiff) differing(from, to plumbing.Hash) ([]tree.Change, error) {
 }
 
 // layout finds the roots of a tree. It is faster with the layout of another tree, and what differs.
-func (d *treeDiff) layout(at plumbing.Hash, before *inputs.Layout, changed []tree.Change, charts *chart.Renderer) (*inputs.Layout, error) {
+func (d *treeDiff) layout(at plumbing.Hash, before *inputs.Layout, changed []tree.Change, charts *chart.Renderer, builds *inputs.Builds) (*inputs.Layout, error) {
 	if at.IsZero() {
 		return nil, nil
 	}
 	search := inputs.Search{Files: d.rd.Files(at), Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed,
+		Builds:  builds,
 		Options: roots.Options{Open: openTree(d.Repo, at), Charts: charts}, Repositories: roots.Repositories{URL: d.Source.URL}}
 	for range maxRounds {
 		found, err := search.Find(d.pass.Context())
@@ -114,7 +115,7 @@ func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string,
 		}
 	}
 	slices.Sort(gone)
-	return fresh, gone, d.build(fresh, d.Charts, opts)
+	return fresh, gone, d.build(fresh, d.Charts, d.newBuilds, opts)
 }
 
 // newRoot returns a root that is not built yet.
@@ -147,7 +148,7 @@ func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 			b.Differs[r.Name] = true
 		}
 	}
-	if err := d.build(fresh, d.before, opts); err != nil {
+	if err := d.build(fresh, d.before, d.oldBuilds, opts); err != nil {
 		return err
 	}
 	uses := d.oldLayout.Charts()
@@ -164,31 +165,31 @@ func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 func rootAt(s *Source, pass *budget.Pass, at plumbing.Hash, name string, opts manifest.Options) (*File, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
-	d := &treeDiff{Source: s, pass: pass, rd: rd, before: s.Charts.Rendered()}
+	d := &treeDiff{Source: s, pass: pass, rd: rd, before: s.Charts.Rendered(), oldBuilds: newBuilds(pass)}
 	changed, err := d.differing(s.Input.tree, at)
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.layout(at, s.Input.layout, changed, d.before)
+	found, err := d.layout(at, s.Input.layout, changed, d.before, d.oldBuilds)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range found.All() {
 		if r.Name == name {
 			f := newRoot(r, at, found)
-			return f, d.build([]*File{f}, d.before, opts)
+			return f, d.build([]*File{f}, d.before, d.oldBuilds, opts)
 		}
 	}
 	return nil, nil
 }
 
 // build builds roots, and again those for which charts were fetched that a build asked for.
-func (d *treeDiff) build(files []*File, charts *chart.Renderer, opts manifest.Options) error {
+func (d *treeDiff) build(files []*File, charts *chart.Renderer, builds *inputs.Builds, opts manifest.Options) error {
 	for range maxRounds {
 		if len(files) == 0 {
 			break
 		}
-		if err := d.buildAll(files, charts, opts); err != nil {
+		if err := d.buildAll(files, charts, builds, opts); err != nil {
 			return err
 		}
 		uses := chart.Uses{}
@@ -222,7 +223,7 @@ func (in *Input) charts() chart.Uses {
 }
 
 // buildAll builds roots on all processors. Each has its own Reader.
-func (d *treeDiff) buildAll(roots []*File, charts *chart.Renderer, opts manifest.Options) error {
+func (d *treeDiff) buildAll(roots []*File, charts *chart.Renderer, builds *inputs.Builds, opts manifest.Options) error {
 	errs := make([]error, len(roots))
 	ctx, cancel := context.WithCancel(d.pass.Context())
 	defer cancel()
@@ -230,7 +231,7 @@ func (d *treeDiff) buildAll(roots []*File, charts *chart.Renderer, opts manifest
 		if ctx.Err() != nil {
 			return
 		}
-		if errs[i] = d.buildOne(ctx, roots[i], charts, opts); errs[i] != nil {
+		if errs[i] = d.buildOne(ctx, roots[i], charts, builds, opts); errs[i] != nil {
 			cancel()
 		}
 	})
@@ -256,6 +257,11 @@ func (r *root) work(rd *object.Reader) int64 {
 	return bytes
 }
 
+// newBuilds keeps what a search builds for a pass.
+func newBuilds(pass *budget.Pass) *inputs.Builds {
+	return &inputs.Builds{Work: func() (func(), error) { return pass.Work(bytesPerBuild) }, Take: pass.Take}
+}
+
 // openTree opens the files of a tree.
 func openTree(r *repo.Repo, at plumbing.Hash) kustomize.Open {
 	return func() (tree.Files, func(), error) {
@@ -264,7 +270,7 @@ func openTree(r *repo.Repo, at plumbing.Hash) kustomize.Open {
 	}
 }
 
-func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer, opts manifest.Options) error {
+func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer, builds *inputs.Builds, opts manifest.Options) error {
 	rd := d.Repo.Reader()
 	defer rd.Close()
 	done, err := d.pass.Work(f.root.work(rd))
@@ -274,11 +280,11 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer
 	defer done()
 	open := func() (tree.Files, func(), error) { return openTree(d.Repo, f.root.tree)() } // of the tree by then
 	built, err := inputs.Build(ctx, rd.Files(f.root.tree), f.root.Root, inputs.Options{
-		Manifest: opts, Source: d.Label, Options: roots.Options{Open: open, Charts: charts}})
+		Manifest: opts, Source: d.Label, Builds: builds, Options: roots.Options{Open: open, Charts: charts}})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)
 	}
 	f.Result, f.bytes, f.root.reads, f.root.charts = built.Result, built.Bytes, built.Reads, built.Charts
 	copy(f.Blob[:], built.Digest())
-	return d.pass.Take(f.size())
+	return d.pass.Take(f.size() - built.Taken)
 }

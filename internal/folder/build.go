@@ -24,6 +24,7 @@ type built struct {
 	show  func(name string) string
 	parts []file // that the build read
 
+	builds *inputs.Builds    // of the search that found it
 	mounts map[string]string // folders on disk, by where they are mounted
 }
 
@@ -48,9 +49,10 @@ func (w *walk) findRoots(ctx context.Context, opts Options) error {
 			return fmt.Errorf("read %s: %s", r.path, reason(err))
 		}
 		defer done()
+		builds := &inputs.Builds{}
 		search := inputs.Search{Files: files, Paths: named[r], Mode: mode, Skip: func(folder string) bool {
 			return w.skip(filepath.ToSlash(w.show(r, folder)))
-		}, Options: roots.Options{Open: open, Charts: opts.Charts},
+		}, Options: roots.Options{Open: open, Charts: opts.Charts}, Builds: builds,
 			Repositories: roots.Repositories{URL: origin(r.path), Folders: others}}
 		if r.layout, err = search.Find(ctx); err != nil {
 			return fmt.Errorf("look for kustomizations in %s: %w", r.path, err)
@@ -67,7 +69,7 @@ func (w *walk) findRoots(ctx context.Context, opts Options) error {
 		}
 		for _, one := range r.layout.Roots {
 			name := filepath.Join(r.path, filepath.FromSlash(one.Name))
-			w.files = append(w.files, file{name: show(one.Name), path: name, root: &built{Root: one, top: r.path, mounts: mounts, show: show}})
+			w.files = append(w.files, file{name: show(one.Name), path: name, root: &built{Root: one, top: r.path, mounts: mounts, show: show, builds: builds}})
 		}
 	}
 	return nil
@@ -138,7 +140,7 @@ func (b *built) build(ctx context.Context, opts Options) manifest.Result {
 		return unreadable(b.show(b.Name), err)
 	}
 	defer done()
-	out, err := inputs.Build(ctx, files, b.Root, inputs.Options{Manifest: opts.Manifest, Show: b.show, Options: roots.Options{Open: open, Charts: opts.Charts}})
+	out, err := inputs.Build(ctx, files, b.Root, inputs.Options{Manifest: opts.Manifest, Show: b.show, Builds: b.builds, Options: roots.Options{Open: open, Charts: opts.Charts}})
 	if err != nil {
 		return unreadable(b.show(b.Name), err)
 	}

@@ -137,6 +137,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 	for _, src := range spec.Sources {
 		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: charts})
 	}
+	s.sources.Mount(spec)
 	if err := s.SetCredentials(creds); err != nil {
 		s.Close()
 		return nil, err

@@ -3,6 +3,8 @@ package branch
 import (
 	"cmp"
 	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // Record is a held object in the inventory: which version stands in for it, for which units, and why. Without a
@@ -28,6 +30,18 @@ type Origin struct {
 	Date   time.Time `json:"date,omitzero"`
 	Path   string    `json:"path,omitempty"`
 	Blob   string    `json:"blob,omitempty"`
+	// With are the commits of other sources from which objects of this one can be built.
+	With []SourceCommit `json:"with,omitempty"`
+}
+
+// CommitWith returns the commit of another source in [Origin.With], zero if it has none.
+func (o Origin) CommitWith(url, ref string) plumbing.Hash {
+	for _, s := range o.With {
+		if s.URL == url && s.Ref == ref {
+			return plumbing.NewHash(s.Commit)
+		}
+	}
+	return plumbing.ZeroHash
 }
 
 // Input returns the commit.

@@ -137,7 +137,7 @@ func (in *Inputs) findHidden(i int) error {
 	if err != nil {
 		return err
 	}
-	unknown := base.Commit == nil || base.LacksCharts || slices.ContainsFunc(places, func(p unreadablePlace) bool { return p.isPath && !base.Below(p.Path) })
+	unknown := base.Commit == nil || base.Lacks || slices.ContainsFunc(places, func(p unreadablePlace) bool { return p.isPath && !base.Below(p.Path) })
 	if unknown {
 		for _, p := range places {
 			in.UnreadablePaths = append(in.UnreadablePaths, p.Place)

@@ -221,7 +221,7 @@ func (l *LastGood) atBase(id manifest.ID) (*manifest.Object, error) {
 			all = append(all, f.Object)
 			origin = branch.Origin{
 				Source: src.Repo.URL(), Ref: src.RefName(), Commit: b.Commit.Hash.String(), Date: CommitRef(b.Commit).Date,
-				Path: f.File.Path, Blob: f.File.Blob.String(),
+				Path: f.File.Path, Blob: f.File.Blob.String(), With: l.with(i),
 			}
 		}
 	}
@@ -231,6 +231,16 @@ func (l *LastGood) atBase(id manifest.ID) (*manifest.Object, error) {
 	last := all[len(all)-1]
 	l.origins[last] = origin
 	return last, nil
+}
+
+// with are the bases of the sources that objects of one can be built from.
+func (l *LastGood) with(i int) []branch.SourceCommit {
+	var out []branch.SourceCommit
+	for _, n := range l.history.Mounted(i) {
+		of := l.history.Sources[n]
+		out = append(out, branch.SourceCommit{URL: of.Repo.URL(), Ref: of.RefName(), Commit: l.history.Bases[n].String()})
+	}
+	return out
 }
 
 // CommitRef names an input commit in records and reports.
@@ -294,7 +304,10 @@ func (l *LastGood) fromSource(r *Record) (*manifest.Object, error) {
 	if i < 0 {
 		return nil, nil
 	}
-	f, err := l.history.File(i, plumbing.NewHash(r.Commit), r.Path, r.Blob)
+	with := func(n int) plumbing.Hash {
+		return r.CommitWith(l.history.Sources[n].Repo.URL(), l.history.Sources[n].RefName())
+	}
+	f, err := l.history.File(i, plumbing.NewHash(r.Commit), with, r.Path, r.Blob)
 	if f == nil || err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (p *Pipeline) Default() {
 	setDefault(&s.Limits.Deletions, DefaultDeletions)
 	s.SDAggregator.setDefaults()
 	for i := range s.Sources {
-		s.Sources[i].setDefaults()
+		s.Sources[i].setDefaults(s.refersTo(s.Sources[i].Name))
 	}
 	s.Output.setDefaults(s.Sources)
 	for i := range s.Notify {
@@ -52,8 +52,8 @@ func (p *Pipeline) Default() {
 	}
 }
 
-func (s *Source) setDefaults() {
-	if len(s.Paths) == 0 {
+func (s *Source) setDefaults(isMounted bool) {
+	if len(s.Paths) == 0 && !isMounted {
 		s.Paths = []string{"."}
 	}
 	setDefault(&s.Build, BuildAuto)

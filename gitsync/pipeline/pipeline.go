@@ -86,6 +86,10 @@ type Spec struct {
 	ForEach string `json:"forEach,omitempty"`
 	// Sources are the repositories that are read, at least one. The objects of all of them form one set.
 	Sources []Source `json:"sources"`
+	// SourceRefs say by which source of this pipeline custom resources of Flux and Argo CD build: the source's name, by
+	// `GitRepository/namespace/name` (also OCIRepository and Bucket) or by the URL of a repository. A source that is named here
+	// gives nothing by itself unless it has paths.
+	SourceRefs map[string]string `json:"sourceRefs,omitempty"`
 	// Output is the branch that is written.
 	Output Output `json:"output"`
 	// Operator holds the flags of the operator that is being replaced.
@@ -169,15 +173,18 @@ const (
 
 // Source is a repository that is read.
 type Source struct {
+	// Name is that of the source in `sourceRefs`.
+	Name string `json:"name,omitempty"`
 	// URL is an https, http, ssh or file URL, or user@host:path.
 	URL string `json:"url"`
 	// Ref is the commit that is read.
 	Ref Ref `json:"ref"`
-	// Paths are the folders and files that are read. Default: the whole repository.
+	// Paths are the folders and files that are read. Default: the whole repository, or none if `sourceRefs` names the
+	// source.
 	Paths []string `json:"paths,omitempty"`
 	// Build says what is built. auto builds kustomizations, and reads files that belong to none as they are, as Flux
 	// does. kustomize demands a kustomization in each path. flux applies each path as a Kustomization of Flux would, and
-	// follows the Kustomizations in it. plain reads all files as they are. Default: auto.
+	// follows the Kustomizations in it. argocd follows the Applications of Argo CD in the paths. plain reads all files as they are. Default: auto.
 	Build Build `json:"build,omitempty"`
 	// Auth is for reading. Default: none.
 	Auth Auth `json:"auth,omitempty"`

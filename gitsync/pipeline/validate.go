@@ -129,6 +129,7 @@ func validateSpec(s *Spec) findings {
 	for i, source := range s.Sources {
 		f.add(validateSource(fmt.Sprintf("spec.sources[%d]", i), source))
 	}
+	f.add(validateSourceRefs(s))
 	f.add(validateOutput("spec.output", s))
 	f.add(validateDelivery("spec.output", s))
 	for i, n := range s.Notify {

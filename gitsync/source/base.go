@@ -14,14 +14,16 @@ import (
 // Base is a source at the commit that the output was last rendered from. It has only what differs from the
 // source's current commit, the head.
 type Base struct {
-	id, head plumbing.Hash
+	ids      []plumbing.Hash // of the source, and of those that are mounted in it
+	at, head trees
 	Commit   *object.Commit // nil if it is not available
-	// LacksCharts means that a chart cannot be had that the output was rendered from: it is unknown what it gave.
-	LacksCharts bool
-	charts      string                  // the state of the book of charts
-	Differs     map[string]bool         // the paths where the two differ
-	Files       map[string]*File        // the base's files at these paths
-	objects     map[manifest.ID][]Found // the objects that these files define, without unknown fields
+	// Lacks means that a chart, or the commit of another source, cannot be had that the output was rendered from: it is unknown
+	// what it gave.
+	Lacks   bool
+	charts  string                  // the state of the book of charts
+	Differs map[string]bool         // the paths where the two differ
+	Files   map[string]*File        // the base's files at these paths
+	objects map[manifest.ID][]Found // the objects that these files define, without unknown fields
 }
 
 // Found is an object and the file that defines it.
@@ -31,8 +33,8 @@ type Found struct {
 }
 
 // read parses the files that differ. It reuses files that are parsed already.
-func (b *Base) read(pass *budget.Pass, src *Source, head plumbing.Hash, opts manifest.Options, old *Base) error {
-	d, err := src.diff(pass, b.Commit.Tree, head, src.Charts.Rendered())
+func (b *Base) read(pass *budget.Pass, src *Source, opts manifest.Options, old *Base) error {
+	d, err := src.diff(pass, b.at, b.head, src.Charts.Rendered())
 	if err != nil {
 		return err
 	}
@@ -65,24 +67,36 @@ func (b *Base) read(pass *budget.Pass, src *Source, head plumbing.Hash, opts man
 }
 
 // readBase reads the base of a source. It reads only the files that differ from the head; the other files are
-// the head's. The result is cached until one of the two moves. get returns the commit of the base, or nil if it
-// is not available.
-func (s *Source) readBase(pass *budget.Pass, id plumbing.Hash, head *object.Commit, opts manifest.Options, get func() (*object.Commit, error)) (*Base, error) {
-	old := s.base
-	charts := s.Charts.State()
-	if old != nil && old.id == id && old.head == head.Hash && old.charts == charts {
+// the head's. The result is cached until one of the two moves, of this source or of one that is mounted in it. get returns
+// the commit of the base of a source, or nil if it is not available.
+func (h *History) readBase(i int, get func(i int) (*object.Commit, error)) (*Base, error) {
+	s := h.Sources[i]
+	old, charts, head := s.base, s.Charts.State(), s.trees(h.Sources, h.Commits)
+	needed := append(h.Mounted(i), i)
+	var ids []plumbing.Hash
+	for _, n := range needed {
+		ids = append(ids, h.Bases[n])
+	}
+	if old != nil && slices.Equal(old.ids, ids) && old.head.same(head) && old.charts == charts {
 		return old, nil
 	}
-	b := &Base{id: id, head: head.Hash, charts: charts, Differs: map[string]bool{}, Files: map[string]*File{}, objects: map[manifest.ID][]Found{}}
-	var err error
-	if !id.IsZero() {
-		b.Commit, err = get()
+	b := &Base{ids: ids, head: head, charts: charts, Differs: map[string]bool{}, Files: map[string]*File{}, objects: map[manifest.ID][]Found{}}
+	commits := make([]*object.Commit, len(h.Sources))
+	for k, n := range needed {
+		if ids[k].IsZero() {
+			continue
+		}
+		var err error
+		if commits[n], err = get(n); err != nil {
+			return nil, err
+		}
+		b.Lacks = b.Lacks || n != i && commits[n] == nil
 	}
-	if err == nil && b.Commit != nil {
-		err = b.read(pass, s, head.Tree, opts, old)
-	}
-	if err != nil {
-		return nil, err
+	if b.Commit = commits[i]; b.Commit != nil {
+		b.at = s.trees(h.Sources, commits)
+		if err := b.read(h.Budget, s, h.Parse, old); err != nil {
+			return nil, err
+		}
 	}
 	s.base = b
 	return b, nil

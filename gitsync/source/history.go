@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -33,10 +34,9 @@ var ErrNoAnswer = errors.New("no answer in time")
 
 // Base returns a source at its base. The result is cached until the base or the head moves.
 func (h *History) Base(i int) (*Base, error) {
-	src, id := h.Sources[i], h.Bases[i]
-	b, err := src.readBase(h.Budget, id, h.Commits[i], h.Parse, func() (*object.Commit, error) { return h.Commit(i, id) })
+	b, err := h.readBase(i, func(n int) (*object.Commit, error) { return h.Commit(n, h.Bases[n]) })
 	if err != nil {
-		return nil, fmt.Errorf("read %s of %s, which was rendered last: %w", id, src.Repo.URL(), err)
+		return nil, fmt.Errorf("read %s of %s, which was rendered last: %w", h.Bases[i], h.Sources[i].Repo.URL(), err)
 	}
 	return b, nil
 }
@@ -113,14 +113,26 @@ func (s *Source) trusts(ctx context.Context, id, head plumbing.Hash) (bool, erro
 	return s.Repo.IsAncestor(ctx, id, head)
 }
 
-// File returns a file of a source at an older commit, or nil if the file cannot be had, or is not that blob.
-func (h *History) File(i int, commit plumbing.Hash, name, blob string) (*File, error) {
+// File returns a file of a source at an older commit, or nil if the file cannot be had, or is not that blob. with returns
+// the commits of other sources that it was built with.
+func (h *History) File(i int, commit plumbing.Hash, with func(n int) plumbing.Hash, name, blob string) (*File, error) {
 	src := h.Sources[i]
-	c, err := h.Commit(i, commit)
-	if c == nil || err != nil {
-		return nil, err
+	commits := make([]*object.Commit, len(h.Sources))
+	for _, n := range append(h.Mounted(i), i) {
+		id := commit
+		if n != i {
+			id = with(n)
+		}
+		if id.IsZero() {
+			return nil, nil
+		}
+		var err error
+		if commits[n], err = h.Commit(n, id); commits[n] == nil || err != nil {
+			return nil, err
+		}
 	}
-	if r, err := rootAt(src, h.Budget, c.Tree, name, h.Parse); r != nil || err != nil {
+	c := commits[i]
+	if r, err := rootAt(src, h.Budget, src.trees(h.Sources, commits), name, h.Parse); r != nil || err != nil {
 		if r != nil && r.Blob.String() != blob {
 			r = nil
 		}
@@ -137,4 +149,17 @@ func (h *History) File(i int, commit plumbing.Hash, name, blob string) (*File, e
 	}
 	f := src.File(name, entry)
 	return f, src.parseFile(h.Budget, rd, f, h.Parse)
+}
+
+// Mounted returns the indices of the sources that are mounted in one.
+func (h *History) Mounted(i int) []int {
+	var out []int
+	for n, of := range h.Sources {
+		for _, mounted := range h.Sources[i].Mounts {
+			if n != i && of == mounted {
+				out = append(out, n)
+			}
+		}
+	}
+	return slices.Compact(out)
 }

@@ -21,7 +21,7 @@ import (
 
 // diff finds the readable files in which two trees differ. A file differs too if a changed .sourceignore file hides or
 // shows it, or if it belongs to a kustomization in one of them. before renders the charts of the first tree.
-func (s *Source) diff(pass *budget.Pass, from, to plumbing.Hash, before *chart.Renderer) (*treeDiff, error) {
+func (s *Source) diff(pass *budget.Pass, from, to trees, before *chart.Renderer) (*treeDiff, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
 	d := &treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, before: before, seen: map[string]bool{},
@@ -40,7 +40,7 @@ func (s *Source) diff(pass *budget.Pass, from, to plumbing.Hash, before *chart.R
 	for _, c := range d.raw {
 		d.keep(c)
 	}
-	if from.IsZero() || to.IsZero() {
+	if from.own.IsZero() || to.own.IsZero() {
 		return d, nil // all files are differences already
 	}
 	folders := d.oldLayout.Changed(d.newLayout)
@@ -64,7 +64,7 @@ type treeDiff struct {
 	*Source
 	pass     *budget.Pass
 	rd       *object.Reader
-	from, to plumbing.Hash
+	from, to trees
 	before   *chart.Renderer // of from; that of to is the source's
 	raw      []object.Change // before rules apply, including .sourceignore files
 	ignores  []object.Change // .sourceignore files only
@@ -83,10 +83,10 @@ func (d *treeDiff) compare(prefix string) error {
 		dir = path.Dir(dir)
 		c := object.Change{Path: path.Join(dir, sourceignore.FileName)}
 		var err error
-		if c.Old, err = d.entry(d.from, c.Path); err != nil {
+		if c.Old, err = d.entry(d.from.own, c.Path); err != nil {
 			return err
 		}
-		if c.New, err = d.entry(d.to, c.Path); err != nil {
+		if c.New, err = d.entry(d.to.own, c.Path); err != nil {
 			return err
 		}
 		if c.Old == c.New {
@@ -96,7 +96,7 @@ func (d *treeDiff) compare(prefix string) error {
 			return err
 		}
 	}
-	return object.DiffTrees(d.rd, d.from, d.to, object.WalkOptions{Prefix: prefix}, func(c object.Change) error {
+	return object.DiffTrees(d.rd, d.from.own, d.to.own, object.WalkOptions{Prefix: prefix}, func(c object.Change) error {
 		if isInput(c.Path, prefix, c.Old) || isInput(c.Path, prefix, c.New) {
 			return d.add(c)
 		}
@@ -131,15 +131,15 @@ func (d *treeDiff) add(c object.Change) error {
 
 // findRules derives the rules of both trees from those of the tree that was read last.
 func (d *treeDiff) findRules() (err error) {
-	switch d.Input.tree {
-	case d.from:
+	switch d.Input.at.own {
+	case d.from.own:
 		d.old = d.Input.rules
 		d.new, err = d.turn(d.old, func(c object.Change) object.Entry { return c.New })
-	case d.to:
+	case d.to.own:
 		d.new = d.Input.rules
 		d.old, err = d.turn(d.new, func(c object.Change) object.Entry { return c.Old })
 	default:
-		between, failed := d.diff(d.pass, d.Input.tree, d.from, d.Charts)
+		between, failed := d.diff(d.pass, d.Input.at, d.from, d.Charts)
 		if failed != nil {
 			return failed
 		}
@@ -234,7 +234,7 @@ func (d *treeDiff) below(folder string) ([]object.Change, error) {
 		case !pipeline.Within(folder, prefix):
 			continue
 		}
-		err := object.Walk(d.rd, d.to, object.WalkOptions{Prefix: start}, func(name string, e object.Entry) error {
+		err := object.Walk(d.rd, d.to.own, object.WalkOptions{Prefix: start}, func(name string, e object.Entry) error {
 			if !d.seen[name] && isInput(name, prefix, e) {
 				d.seen[name] = true
 				out = append(out, object.Change{Path: name, Old: e, New: e})

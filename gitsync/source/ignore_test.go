@@ -159,11 +159,11 @@ func head(t *testing.T, r *repo.Repo) plumbing.Hash {
 
 func checkUpdate(t *testing.T, h *ignoreHistory, s *Source, tree plumbing.Hash) {
 	t.Helper()
-	if err := s.Update(s.Repo.Budget().Pass(t.Context()), tree, manifest.Options{}); err != nil {
+	if err := s.Update(s.Repo.Budget().Pass(t.Context()), trees{own: tree}, manifest.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	fresh := &Source{Source: s.Source, Repo: s.Repo}
-	if err := fresh.Update(s.Repo.Budget().Pass(t.Context()), tree, manifest.Options{}); err != nil {
+	if err := fresh.Update(s.Repo.Budget().Pass(t.Context()), trees{own: tree}, manifest.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(visible(&fresh.Input), visible(&s.Input)); diff != "" {
@@ -179,11 +179,11 @@ func checkDiff(t *testing.T, s *Source, from, to plumbing.Hash) {
 	t.Helper()
 	old, next := &Source{Source: s.Source, Repo: s.Repo}, &Source{Source: s.Source, Repo: s.Repo}
 	for side, tree := range map[*Source]plumbing.Hash{old: from, next: to} {
-		if err := side.Update(s.Repo.Budget().Pass(t.Context()), tree, manifest.Options{}); err != nil {
+		if err := side.Update(s.Repo.Budget().Pass(t.Context()), trees{own: tree}, manifest.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d, err := s.diff(s.Repo.Budget().Pass(t.Context()), from, to, nil)
+	d, err := s.diff(s.Repo.Budget().Pass(t.Context()), trees{own: from}, trees{own: to}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

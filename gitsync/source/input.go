@@ -24,7 +24,7 @@ import (
 // Input is what was read of a source, kept between passes. Sums over all files are kept with it, so that their
 // cost depends on the change.
 type Input struct {
-	tree    plumbing.Hash
+	at      trees
 	rules   sourceignore.Rules // of the tree
 	layout  *inputs.Layout     // of the tree; nil if nothing is built
 	Files   map[string]*File
@@ -69,17 +69,17 @@ func newInput() Input {
 	return Input{Files: map[string]*File{}, folders: map[string]int{}, odd: map[string]*File{}, Ignored: map[string]int{}}
 }
 
-// Update reads the difference between the tree that was read last and a new one. If that is too much for the pass,
-// everything is forgotten: it may be that only the old and the new tree together are.
-func (s *Source) Update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Options) error {
-	err := s.update(pass, tree, opts)
+// Update reads the difference between the trees that were read last and new ones. If that is too much for the pass,
+// everything is forgotten: it may be that only the old and the new trees together are.
+func (s *Source) Update(pass *budget.Pass, at trees, opts manifest.Options) error {
+	err := s.update(pass, at, opts)
 	if errors.Is(err, budget.ErrExceeded) {
 		s.forget()
 	}
 	return err
 }
 
-func (s *Source) update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Options) error {
+func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) error {
 	in := &s.Input
 	if in.Files == nil {
 		*in = newInput()
@@ -88,10 +88,10 @@ func (s *Source) update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Opt
 		return err
 	}
 	again, err := s.Charts.Prepare(pass.Context(), in.charts())
-	if err != nil || in.tree == tree && !again {
+	if err != nil || in.at.same(at) && !again {
 		return err
 	}
-	d, err := s.diff(pass, in.tree, tree, s.Charts)
+	d, err := s.diff(pass, in.at, at, s.Charts)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *Source) update(pass *budget.Pass, tree plumbing.Hash, opts manifest.Opt
 	for _, f := range fresh {
 		in.put(f)
 	}
-	in.tree, in.rules, in.layout = tree, d.new, d.newLayout
+	in.at, in.rules, in.layout = at, d.new, d.newLayout
 	return nil
 }
 

@@ -6,16 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
-	"github.com/agentry-dev/agentry/gitsync/repo"
-	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/chart"
-	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
 	"github.com/agentry-dev/agentry/internal/fault"
@@ -26,8 +20,8 @@ type root struct {
 	inputs.Root
 	reads  tree.Reads
 	charts chart.Uses
-	tree   plumbing.Hash // the last one in which the same was read
-	files  []string      // that it is made of, as far as that is known before
+	at     trees    // the last ones in which the same was read
+	files  []string // that it is made of, as far as that is known before
 }
 
 // Estimates of the memory of a build, measured: for any, for each byte that is read, and for what is noted of a read.
@@ -46,10 +40,10 @@ func (d *treeDiff) findLayouts() (err error) {
 		return err
 	}
 	switch isBase := d.before != d.Charts; {
-	case d.Input.tree == d.from && !isBase:
+	case d.Input.at.same(d.from) && !isBase:
 		d.oldLayout = d.Input.layout
 		d.newLayout, err = d.layout(d.to, d.oldLayout, d.anywhere, d.Charts, d.newBuilds)
-	case d.Input.tree == d.to:
+	case d.Input.at.same(d.to):
 		d.newLayout = d.Input.layout
 		d.oldLayout, err = d.layout(d.from, d.newLayout, d.anywhere, d.before, d.oldBuilds)
 	default:
@@ -60,28 +54,19 @@ func (d *treeDiff) findLayouts() (err error) {
 	return err
 }
 
-// differing lists the files of the whole repository in which two trees differ. It lists none if there is nothing to
-// compare with.
-func (d *treeDiff) differing(from, to plumbing.Hash) ([]tree.Change, error) {
-	var out []tree.Change
-	if from.IsZero() || to.IsZero() {
-		return nil, nil
-	}
-	err := object.DiffTrees(d.rd, from, to, object.WalkOptions{}, func(c object.Change) error {
-		out = append(out, tree.Change{Path: c.Path, Edited: c.Old.Mode == c.New.Mode && c.Old.Mode.IsFile() && c.Old.Mode != filemode.Symlink})
-		return nil
-	})
-	return out, err
-}
-
 // layout finds the roots of a tree. It is faster with the layout of another tree, and what differs.
-func (d *treeDiff) layout(at plumbing.Hash, before *inputs.Layout, changed []tree.Change, charts *chart.Renderer, builds *inputs.Builds) (*inputs.Layout, error) {
-	if at.IsZero() {
+func (d *treeDiff) layout(at trees, before *inputs.Layout, changed []tree.Change, charts *chart.Renderer, builds *inputs.Builds) (*inputs.Layout, error) {
+	if at.own.IsZero() {
 		return nil, nil
 	}
-	search := inputs.Search{Files: d.rd.Files(at), Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed,
+	files, done, err := d.open(at)()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed,
 		Builds:  builds,
-		Options: roots.Options{Open: openTree(d.Repo, at), Charts: charts}, Repositories: roots.Repositories{URL: d.Source.URL}}
+		Options: roots.Options{Open: d.open(at), Charts: charts}, Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References}}
 	for range maxRounds {
 		found, err := search.Find(d.pass.Context())
 		if err != nil {
@@ -98,13 +83,16 @@ func (d *treeDiff) layout(at plumbing.Hash, before *inputs.Layout, changed []tre
 // rebuild builds the roots for which something else is read now than in the tree before, and returns the names of those
 // that are gone.
 func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string, err error) {
-	rd := d.Repo.Reader()
-	defer rd.Close()
+	files, done, err := d.open(d.to)()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
 	wanted := map[string]bool{}
 	for _, r := range d.newLayout.All() {
 		wanted[r.Name] = true
-		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Same(r) && f.root.reads.Same(rd.Files(d.to), d.anywhere) && d.Charts.Holds(f.root.charts) {
-			f.root.tree = d.to
+		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Same(r) && f.root.reads.Same(files, d.anywhere) && d.Charts.Holds(f.root.charts) {
+			f.root.at = d.to
 			continue
 		}
 		fresh = append(fresh, newRoot(r, d.to, d.newLayout))
@@ -119,24 +107,27 @@ func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string,
 }
 
 // newRoot returns a root that is not built yet.
-func newRoot(r inputs.Root, at plumbing.Hash, l *inputs.Layout) *File {
-	return &File{Path: r.Name, root: &root{Root: r, tree: at, files: l.Files(r)}}
+func newRoot(r inputs.Root, at trees, l *inputs.Layout) *File {
+	return &File{Path: r.Name, root: &root{Root: r, at: at, files: l.Files(r)}}
 }
 
 // rebuild builds the roots that differ at the base.
 func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 	var fresh []*File
-	rd := d.Repo.Reader()
-	defer rd.Close()
+	files, done, err := d.open(b.at)()
+	if err != nil {
+		return err
+	}
+	defer done()
 	same := map[string]*File{}
 	for _, r := range d.oldLayout.All() {
 		holds := func(f *File) bool { return f != nil && f.root != nil && d.before.Holds(f.root.charts) }
-		if f := d.Input.Files[r.Name]; holds(f) && f.root.Same(r) && f.root.reads.Same(rd.Files(b.Commit.Tree), d.anywhere) {
+		if f := d.Input.Files[r.Name]; holds(f) && f.root.Same(r) && f.root.reads.Same(files, d.anywhere) {
 			same[r.Name] = f
 			continue
 		}
-		f := newRoot(r, b.Commit.Tree, d.oldLayout)
-		if old != nil && old.id == b.id && holds(old.Files[r.Name]) && old.Files[r.Name].root.Same(r) {
+		f := newRoot(r, b.at, d.oldLayout)
+		if old != nil && old.at.same(b.at) && holds(old.Files[r.Name]) && old.Files[r.Name].root.Same(r) {
 			f = old.Files[r.Name]
 		} else {
 			fresh = append(fresh, f)
@@ -157,16 +148,14 @@ func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 			f.addCharts(uses)
 		}
 	}
-	b.LacksCharts = d.before.Lacks(uses)
+	b.Lacks = b.Lacks || d.before.Lacks(uses)
 	return nil
 }
 
 // rootAt builds the root with a name at an older commit. It returns nil if the name is not a root's there.
-func rootAt(s *Source, pass *budget.Pass, at plumbing.Hash, name string, opts manifest.Options) (*File, error) {
-	rd := s.Repo.Reader()
-	defer rd.Close()
-	d := &treeDiff{Source: s, pass: pass, rd: rd, before: s.Charts.Rendered(), oldBuilds: newBuilds(pass)}
-	changed, err := d.differing(s.Input.tree, at)
+func rootAt(s *Source, pass *budget.Pass, at trees, name string, opts manifest.Options) (*File, error) {
+	d := &treeDiff{Source: s, pass: pass, before: s.Charts.Rendered(), oldBuilds: newBuilds(pass)}
+	changed, err := d.differing(s.Input.at, at)
 	if err != nil {
 		return nil, err
 	}
@@ -247,10 +236,10 @@ func (d *treeDiff) buildAll(roots []*File, charts *chart.Renderer, builds *input
 }
 
 // work estimates the memory of the build.
-func (r *root) work(rd *object.Reader) int64 {
+func (r *root) work(files tree.Files) int64 {
 	bytes := int64(bytesPerBuild)
 	for _, name := range r.files {
-		if info, err := rd.Files(r.tree).Lstat(name); err == nil {
+		if info, err := files.Lstat(name); err == nil {
 			bytes += buildFactor * info.Size()
 		}
 	}
@@ -262,24 +251,19 @@ func newBuilds(pass *budget.Pass) *inputs.Builds {
 	return &inputs.Builds{Work: func() (func(), error) { return pass.Work(bytesPerBuild) }, Take: pass.Take}
 }
 
-// openTree opens the files of a tree.
-func openTree(r *repo.Repo, at plumbing.Hash) kustomize.Open {
-	return func() (tree.Files, func(), error) {
-		rd := r.Reader()
-		return rd.Files(at), func() { rd.Close() }, nil
-	}
-}
-
 func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer, builds *inputs.Builds, opts manifest.Options) error {
-	rd := d.Repo.Reader()
-	defer rd.Close()
-	done, err := d.pass.Work(f.root.work(rd))
+	files, closed, err := d.open(f.root.at)()
+	if err != nil {
+		return err
+	}
+	defer closed()
+	done, err := d.pass.Work(f.root.work(files))
 	if err != nil {
 		return err
 	}
 	defer done()
-	open := func() (tree.Files, func(), error) { return openTree(d.Repo, f.root.tree)() } // of the tree by then
-	built, err := inputs.Build(ctx, rd.Files(f.root.tree), f.root.Root, inputs.Options{
+	open := func() (tree.Files, func(), error) { return d.open(f.root.at)() } // of the trees by then
+	built, err := inputs.Build(ctx, files, f.root.Root, inputs.Options{
 		Manifest: opts, Source: d.Label, Builds: builds, Options: roots.Options{Open: open, Charts: charts}})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)

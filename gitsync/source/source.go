@@ -13,14 +13,18 @@ import (
 // Source is one source with what was read of it.
 type Source struct {
 	pipeline.Source
-	Repo   *repo.Repo
-	Label  string              // its URL in diagnostics, if there are several sources
-	Verify *signature.Verifier // of commits; nil accepts any
-	Charts *chart.Renderer     // of the repository; nil refuses charts
-	Input  Input
-	base   *Base // nil until it is needed
-	older  olderCommits
-	head   plumbing.Hash // the last commit that [Source.Choose] accepted
+	Repo  *repo.Repo
+	Label string // its URL in diagnostics, if there are several sources
+	// Mounts are the other sources that its custom resources can build from, by the folder that they are mounted in, and
+	// References say which folder a custom resource means.
+	Mounts     map[string]*Source
+	References map[string]string
+	Verify     *signature.Verifier // of commits; nil accepts any
+	Charts     *chart.Renderer     // of the repository; nil refuses charts
+	Input      Input
+	base       *Base // nil until it is needed
+	older      olderCommits
+	head       plumbing.Hash // the last commit that [Source.Choose] accepted
 }
 
 // RefName returns the ref as inventories and lock files name it.

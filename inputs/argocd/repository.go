@@ -24,7 +24,7 @@ func find(known roots.Repositories, field, url string) (top string, err error) {
 	if known.URL == "" {
 		return "", refused(field, "set the remote origin of the Git repository", "nothing says that %.200s is this repository", id)
 	}
-	return "", refused(field, "put a copy of what it has into this repository: no other one is read", "%.200s is another repository", id)
+	return "", refused(field, "say which source it is in sourceRefs of the pipeline; agentry check, render and tree read it with --source URL=FOLDER", "%.200s is another repository", id)
 }
 
 // hostAndPath is the host and path of a URL, without credentials.

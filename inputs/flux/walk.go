@@ -217,7 +217,7 @@ func (r *run) find(kind, namespace, name, field string) (string, error) {
 	if namespace == bootstrapName && name == bootstrapName {
 		return ".", nil
 	}
-	hint := fmt.Sprintf("agentry check, render and tree read it with --source %s=FOLDER; a pipeline needs a copy in this repository", id)
+	hint := fmt.Sprintf("say which source it is in sourceRefs of the pipeline; agentry check, render and tree read it with --source %s=FOLDER", id)
 	if url == "" {
 		return "", problem(field, hint, "nothing says where %s is", id)
 	}

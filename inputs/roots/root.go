@@ -143,7 +143,7 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 	}
 	t.Confine(r.Folder)
 	if _, isDir, err := t.Resolve(r.Folder); r.By != nil && (errors.Is(err, fs.ErrNotExist) || err == nil && !isDir) {
-		return nil, r.problem(Problem{Code: diag.BuildFailed, Field: r.By.field("path"), Message: fmt.Sprintf("the folder %s is not in the repository", r.Folder), Hint: "correct the path"})
+		return nil, r.problem(Problem{Code: diag.BuildFailed, Field: r.By.field("path"), Message: fmt.Sprintf("the folder %s is not in the repository", t.InRepository(r.Folder)), Hint: "correct the path"})
 	}
 	docs, err := kustomize.Build(ctx, t, w, opts.Open, opts.Charts)
 	if failed, ok := errors.AsType[*kustomize.Error](err); ok && r.By != nil && failed.Object == (diag.Object{}) {

@@ -77,6 +77,14 @@ func mountOf(files Files, name string) string {
 	return ""
 }
 
+// InRepository returns the name of a file or folder in its own repository.
+func (t *Tree) InRepository(name string) string {
+	if m, ok := t.files.(mounted); ok {
+		_, name = m.at(name)
+	}
+	return name
+}
+
 // Confine keeps all further reads in the repository that a folder is in.
 func (t *Tree) Confine(folder string) {
 	t.isConfined, t.mount = true, mountOf(t.files, folder)

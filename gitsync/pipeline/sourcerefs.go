@@ -1,0 +1,62 @@
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// refersTo reports whether SourceRefs name a source.
+func (s *Spec) refersTo(name string) bool {
+	for _, of := range s.SourceRefs {
+		if of == name && name != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Mounts are the indices of the sources that custom resources of one can build from, besides it, by their names.
+func (s *Spec) Mounts(i int) map[string]int {
+	out := map[string]int{}
+	if !s.Sources[i].Build.follows() {
+		return out
+	}
+	for n, of := range s.Sources {
+		if n != i && s.refersTo(of.Name) {
+			out[of.Name] = n
+		}
+	}
+	return out
+}
+
+// follows reports whether custom resources are followed.
+func (b Build) follows() bool { return b == BuildFlux || b == BuildArgoCD }
+
+// validateSourceRefs checks the names of sources, and what refers to them.
+func validateSourceRefs(s *Spec) findings {
+	var f findings
+	names := map[string]bool{}
+	follows := false
+	for i, of := range s.Sources {
+		at := fmt.Sprintf("spec.sources[%d].name", i)
+		if follows = follows || of.Build.follows(); of.Name == "" {
+			continue
+		}
+		f.all(at, validation.IsDNS1123Label(of.Name))
+		f.check(!names[of.Name], at, "", "is the name of another source too")
+		names[of.Name] = true
+	}
+	for _, ref := range slices.Sorted(maps.Keys(s.SourceRefs)) {
+		at, name := "spec.sourceRefs["+ref+"]", s.SourceRefs[ref]
+		f.check(names[name], at, "give the source this name in sources[].name", "no source has the name %q", name)
+		kind, _, _ := strings.Cut(ref, "/")
+		isKind := slices.Contains([]string{"GitRepository", "OCIRepository", "Bucket"}, kind) && strings.Count(ref, "/") == 2
+		f.check(isKind || strings.Contains(ref, "://") || strings.Contains(ref, ":"), at, "write it as GitRepository/NAMESPACE/NAME (also OCIRepository and Bucket), or as a URL", "names no source of Flux, and no repository")
+	}
+	f.check(follows || len(s.SourceRefs) == 0, "spec.sourceRefs", "set build: flux or build: argocd in a source", "has no effect, because no source follows custom resources")
+	return f
+}

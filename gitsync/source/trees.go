@@ -1,0 +1,105 @@
+package source
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/inputs/kustomize"
+	"github.com/agentry-dev/agentry/inputs/tree"
+)
+
+// trees are those of a source and of the sources that are mounted in it, at one moment.
+type trees struct {
+	own    plumbing.Hash
+	others map[string]plumbing.Hash // by the folder that they are mounted in; zero if unknown
+}
+
+func (t trees) same(other trees) bool {
+	return t.own == other.own && maps.Equal(t.others, other.others)
+}
+
+// trees returns those of commits, which are in the order of all sources. A commit that is nil has none.
+func (s *Source) trees(all []*Source, commits []*object.Commit) trees {
+	at := func(of *Source) plumbing.Hash {
+		if c := commits[slices.Index(all, of)]; c != nil {
+			return c.Tree
+		}
+		return plumbing.ZeroHash
+	}
+	out := trees{own: at(s)}
+	for mount, of := range s.Mounts {
+		if out.others == nil {
+			out.others = map[string]plumbing.Hash{}
+		}
+		out.others[mount] = at(of)
+	}
+	return out
+}
+
+// open opens the files of trees.
+func (s *Source) open(at trees) kustomize.Open {
+	return func() (tree.Files, func(), error) {
+		rd := s.Repo.Reader()
+		readers, others := []*object.Reader{rd}, map[string]tree.Files{}
+		for mount, of := range s.Mounts {
+			rd := of.Repo.Reader()
+			readers = append(readers, rd)
+			others[mount] = rd.Files(at.others[mount])
+		}
+		return tree.Mount(rd.Files(at.own), others), func() {
+			for _, rd := range readers {
+				rd.Close()
+			}
+		}, nil
+	}
+}
+
+// differing lists the files of the whole repository, and of those that are mounted in it, in which trees differ. It lists
+// none if there is nothing to compare with.
+func (s *Source) differing(from, to trees) ([]tree.Change, error) {
+	var out []tree.Change
+	if from.own.IsZero() || to.own.IsZero() {
+		return nil, nil
+	}
+	diff := func(of *Source, prefix string, from, to plumbing.Hash) error {
+		rd := of.Repo.Reader()
+		defer rd.Close()
+		return object.DiffTrees(rd, from, to, object.WalkOptions{}, func(c object.Change) error {
+			out = append(out, tree.Change{Path: prefix + c.Path, Edited: c.Old.Mode == c.New.Mode && c.Old.Mode.IsFile() && c.Old.Mode != filemode.Symlink})
+			return nil
+		})
+	}
+	if err := diff(s, "", from.own, to.own); err != nil {
+		return nil, err
+	}
+	for mount, of := range s.Mounts {
+		if err := diff(of, mount+"/", from.others[mount], to.others[mount]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Mount mounts the sources that a pipeline's sourceRefs name in those whose custom resources are followed. The folder of one
+// is its name after an @.
+func (s *Sources) Mount(spec *pipeline.Spec) {
+	for i, src := range s.List {
+		mounts := spec.Mounts(i)
+		src.Mounts, src.References = map[string]*Source{}, map[string]string{}
+		for name, n := range mounts {
+			src.Mounts["@"+name] = s.List[n]
+		}
+		for ref, name := range spec.SourceRefs {
+			if _, found := mounts[name]; found {
+				src.References[ref] = "@" + name
+			} else if name == src.Name {
+				src.References[ref] = "."
+			}
+		}
+	}
+}

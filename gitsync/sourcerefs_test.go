@@ -1,0 +1,149 @@
+package gitsync_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+)
+
+// twoRepositories is a pipeline whose Kustomizations build from another source, of which nothing else is read.
+func twoRepositories(t *testing.T) (l *lab, apps *remote, files, like map[string]string) {
+	built, like := fluxed()
+	from := func(text string) string {
+		return strings.ReplaceAll(text, "GitRepository, name: flux-system", "GitRepository, name: apps")
+	}
+	l = newLab(t)
+	files = map[string]string{"unlisted.yaml": monitor("a", "unlisted", "http")}
+	for _, name := range []string{"base/agent.yaml", "base/web.yaml", "deep/b.yaml", "deep/vars.yaml"} {
+		files[name] = from(built[name])
+		delete(built, name)
+	}
+	built["in/a.yaml"], built["in/b.yaml"] = from(built["in/a.yaml"]), from(built["in/b.yaml"])
+	l.files = built
+	apps = l.remote.host.add("apps")
+	l.pipeline.Spec.Sources[0].Build = "flux"
+	l.pipeline.Spec.Sources = append(l.pipeline.Spec.Sources, pipeline.Source{Name: "apps", URL: apps.url, Ref: pipeline.Ref{Branch: "main"}})
+	l.pipeline.Spec.SourceRefs = map[string]string{"GitRepository/flux-system/apps": "apps"}
+	apps.commit("main", plain(files), 0, "apps")
+	return l, apps, files, like
+}
+
+// TestKustomizationsBuildFromAnotherSource: an edit of either repository counts, also for a new process, and what breaks in
+// either is held.
+func TestKustomizationsBuildFromAnotherSource(t *testing.T) {
+	l, apps, files, like := twoRepositories(t)
+	minute := 0
+	edit := func(changes map[string]string) func(*lab) {
+		return func(*lab) {
+			maps.Copy(files, changes)
+			maps.DeleteFunc(files, func(_, text string) bool { return text == "" })
+			minute++
+			apps.commit("main", plain(files), minute, "apps")
+		}
+	}
+	with := func(port string) map[string]string {
+		out := maps.Clone(like)
+		out["in/b/web.yaml"] = monitor("b", "web", port)
+		return out
+	}
+	held := func(since int) (out []string) {
+		for _, object := range []string{"GrafanaAgent/b/agent", "MetricsInstance/b/main", "ServiceMonitor/b/web"} {
+			out = append(out, fmt.Sprintf("%s in b/agent: version 4 since %d", object, since))
+		}
+		return out
+	}
+	vars, b := files["deep/vars.yaml"], l.files["in/b.yaml"]
+	tell(t, l,
+		step{like: like},
+		step{do: edit(map[string]string{"deep/vars.yaml": strings.Replace(vars, "http", "metrics", 1)}), like: with("metrics")},
+		step{do: edit(map[string]string{"deep/vars.yaml": vars}), like: like},
+		step{do: edit(map[string]string{"deep/b.yaml": files["deep/b.yaml"] + "# x\n", "other.yaml": "{"}), like: like},
+		step{edit: map[string]string{"in/b.yaml": strings.Replace(b, "./deep", "./none", 1)}, like: like, wrong: "build-failed", held: held(6)},
+		step{edit: map[string]string{"in/b.yaml": b}, do: edit(map[string]string{"deep/vars.yaml": ""}), like: like, wrong: "build-refused", held: held(7)},
+		step{do: edit(map[string]string{"deep/vars.yaml": strings.Replace(vars, "http", "late", 1)}), like: with("late")},
+	)
+}
+
+// TestAnObjectOfAnotherSourceIsHeldWithoutItsText: it is built again from the commits of both.
+func TestAnObjectOfAnotherSourceIsHeldWithoutItsText(t *testing.T) {
+	l, apps, files, like := twoRepositories(t)
+	files["deep/vars.yaml"] = strings.NewReplacer("ConfigMap", "Secret", "data: {PORT: http}", "stringData: {PORT: hunter22}").Replace(files["deep/vars.yaml"])
+	files["deep/b.yaml"] = strings.Replace(files["deep/b.yaml"], "kind: ConfigMap", "kind: Secret", 1)
+	apps.commit("main", plain(files), 0, "apps")
+	l.pipeline.Spec.Secrets.Policy = "plaintext"
+	like["in/b/web.yaml"] = monitor("b", "web", "hunter22")
+	bad := func(value string, minute int) func(*lab) {
+		return func(*lab) {
+			changed := maps.Clone(files)
+			changed["base/web.yaml"] = strings.Replace(files["base/web.yaml"], "spec:", "spec:\n  sampleLimit: "+value, 1)
+			changed["base/agent.yaml"] += fmt.Sprintf("# %d\n", minute)
+			apps.commit("main", plain(changed), minute, "apps")
+		}
+	}
+	held := func(since int) []string {
+		return []string{fmt.Sprintf("ServiceMonitor/a/web in a/agent: version 1 since %d", since), fmt.Sprintf("ServiceMonitor/b/web in b/agent: version 1 since %d", since)}
+	}
+	tell(t, l,
+		step{like: like},
+		step{do: bad("many", 1), like: like, wrong: "invalid-field invalid-field", held: held(3)},
+		step{do: bad("lots", 2), edit: map[string]string{"in/more.yaml": monitor("a", "more", "x")}, like: like, wrong: "invalid-field invalid-field", held: held(4)},
+		step{do: bad("more", 3), edit: map[string]string{"in/more.yaml": monitor("a", "more", "y")}, like: like, wrong: "invalid-field invalid-field", held: held(5)},
+	)
+	d := l.pass().Diags[0]
+	if !strings.HasPrefix(d.File, "@apps/base/web.yaml") || d.BuiltBy != "@apps/deep/b.yaml (Kustomization/flux-system/b-apps)" {
+		t.Errorf("the finding is at %s, built by %q", d.Position(), d.BuiltBy)
+	}
+}
+
+// TestAnotherSourceIsAway: the pass goes on with its last commit, and a process that has never seen it changes nothing.
+func TestAnotherSourceIsAway(t *testing.T) {
+	l, _, _, _ := twoRepositories(t)
+	l.input(nil)
+	s := l.syncer()
+	l.passOf(s)
+	before := l.payload("b/agent")
+	delete(l.remote.host.remote, "apps")
+	l.input(map[string]string{"in/a.yaml": strings.Replace(l.files["in/a.yaml"], "targetNamespace: a", "targetNamespace: c", 1)})
+	report := l.passOf(s)
+	if report.Set.Get(manifest.ID{Kind: "ServiceMonitor", Namespace: "c", Name: "web"}) == nil || strings.Join(codes(report, diag.Error), " ") != "source-unreachable" {
+		t.Errorf("the pass goes on with %v: %v", report.Set, report.Diags)
+	}
+	if len(before) == 0 || len(l.payload("b/agent")) != len(before) {
+		t.Errorf("what the other source gives is gone")
+	}
+	fresh := *l
+	fresh.options.CacheDir = t.TempDir()
+	tip := l.remote.tip("env")
+	if _, err := fresh.syncer().Pass(context.Background()); err == nil || l.remote.tip("env") != tip {
+		t.Errorf("a new process goes on without the source: %v", err)
+	}
+}
+
+// TestOnlyWhatReadsAChangeOfAnotherSourceIsBuiltAgain: and an edit of one repository costs nothing for the other.
+func TestOnlyWhatReadsAChangeOfAnotherSourceIsBuiltAgain(t *testing.T) {
+	l, apps, files, _ := twoRepositories(t)
+	l.input(nil)
+	s := l.syncer()
+	get := func(ns string) *manifest.Object {
+		return l.passOf(s).Set.Get(manifest.ID{Kind: "ServiceMonitor", Namespace: ns, Name: "web"})
+	}
+	a, b := get("a"), get("b")
+	files["deep/vars.yaml"] = strings.Replace(files["deep/vars.yaml"], "http", "metrics", 1)
+	apps.commit("main", plain(files), 1, "apps")
+	if get("a") != a {
+		t.Error("a is built again though nothing that it reads has changed")
+	}
+	if get("b") == b {
+		t.Error("b is not built again though a variable has changed")
+	}
+	l.input(map[string]string{"in/c.yaml": "x: y\n"})
+	if get("a") != a {
+		t.Error("a is built again though only the first repository has changed")
+	}
+}

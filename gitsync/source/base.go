@@ -34,7 +34,7 @@ type Found struct {
 
 // read parses the files that differ. It reuses files that are parsed already.
 func (b *Base) read(pass *budget.Pass, src *Source, opts manifest.Options, old *Base) error {
-	d, err := src.diff(pass, b.at, b.head, src.Charts.Rendered())
+	d, err := src.diff(pass, b.at, b.head, src.Charts.Rendered(), opts)
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,10 @@ import (
 
 // diff finds the readable files in which two trees differ. A file differs too if a changed .sourceignore file hides or
 // shows it, or if it belongs to a kustomization in one of them. before renders the charts of the first tree.
-func (s *Source) diff(pass *budget.Pass, from, to trees, before *chart.Renderer) (*treeDiff, error) {
+func (s *Source) diff(pass *budget.Pass, from, to trees, before *chart.Renderer, opts manifest.Options) (*treeDiff, error) {
 	rd := s.Repo.Reader()
 	defer rd.Close()
-	d := &treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, before: before, seen: map[string]bool{},
+	d := &treeDiff{Source: s, pass: pass, rd: rd, from: from, to: to, before: before, opts: opts, seen: map[string]bool{},
 		oldBuilds: newBuilds(pass), newBuilds: newBuilds(pass)}
 	for _, prefix := range distinct(s.Paths) {
 		if err := d.compare(prefix); err != nil {
@@ -66,6 +66,7 @@ type treeDiff struct {
 	rd       *object.Reader
 	from, to trees
 	before   *chart.Renderer // of from; that of to is the source's
+	opts     manifest.Options
 	raw      []object.Change // before rules apply, including .sourceignore files
 	ignores  []object.Change // .sourceignore files only
 	seen     map[string]bool
@@ -139,7 +140,7 @@ func (d *treeDiff) findRules() (err error) {
 		d.new = d.Input.rules
 		d.old, err = d.turn(d.new, func(c object.Change) object.Entry { return c.Old })
 	default:
-		between, failed := d.diff(d.pass, d.Input.at, d.from, d.Charts)
+		between, failed := d.diff(d.pass, d.Input.at, d.from, d.Charts, d.opts)
 		if failed != nil {
 			return failed
 		}

@@ -183,7 +183,7 @@ func checkDiff(t *testing.T, s *Source, from, to plumbing.Hash) {
 			t.Fatal(err)
 		}
 	}
-	d, err := s.diff(s.Repo.Budget().Pass(t.Context()), trees{own: from}, trees{own: to}, nil)
+	d, err := s.diff(s.Repo.Budget().Pass(t.Context()), trees{own: from}, trees{own: to}, nil, manifest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func (s *Source) update(pass *budget.Pass, at trees, opts manifest.Options) erro
 	if err != nil || in.at.same(at) && !again {
 		return err
 	}
-	d, err := s.diff(pass, in.at, at, s.Charts)
+	d, err := s.diff(pass, in.at, at, s.Charts, opts)
 	if err != nil {
 		return err
 	}

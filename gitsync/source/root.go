@@ -66,7 +66,7 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed []tree.Change
 	defer done()
 	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed,
 		Builds:  builds,
-		Options: roots.Options{Open: d.open(at), Charts: charts}, Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References}}
+		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough}, Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References}}
 	for range maxRounds {
 		found, err := search.Find(d.pass.Context())
 		if err != nil {
@@ -154,7 +154,7 @@ func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 
 // rootAt builds the root with a name at an older commit. It returns nil if the name is not a root's there.
 func rootAt(s *Source, pass *budget.Pass, at trees, name string, opts manifest.Options) (*File, error) {
-	d := &treeDiff{Source: s, pass: pass, before: s.Charts.Rendered(), oldBuilds: newBuilds(pass)}
+	d := &treeDiff{Source: s, pass: pass, before: s.Charts.Rendered(), opts: opts, oldBuilds: newBuilds(pass)}
 	changed, err := d.differing(s.Input.at, at)
 	if err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer
 	defer done()
 	open := func() (tree.Files, func(), error) { return d.open(f.root.at)() } // of the trees by then
 	built, err := inputs.Build(ctx, files, f.root.Root, inputs.Options{
-		Manifest: opts, Source: d.Label, Builds: builds, Options: roots.Options{Open: open, Charts: charts}})
+		Manifest: opts, Source: d.Label, Builds: builds, Options: roots.Options{Open: open, Charts: charts, PassThrough: opts.PassThrough}})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -132,6 +133,21 @@ func Render(set *manifest.Set, opts Options, prev *Output) *Output {
 	return out
 }
 
+// Explained returns the output for package explain. It changes nothing in the output, and is not affected by later
+// renders or by [Unit.DropBytes].
+func (out *Output) Explained() explain.Render {
+	rest := out.renderer
+	rest.opts.LastGood, rest.opts.Admit = nil, nil // only for the render itself; units say what they used
+	r := explain.Render{Set: rest.set, AgentSelector: rest.opts.AgentSelector, Diags: out.Diags}
+	for _, u := range out.Units {
+		r.Units = append(r.Units, explain.Unit{
+			Name: u.Name, Hierarchy: u.Hierarchy, Paused: u.Paused, Failed: u.Failed, Held: u.Held,
+			Print: func() explain.Printed { return rest.again(u) },
+		})
+	}
+	return r
+}
+
 // NoAgent returns a finding if nothing is rendered because the set has no GrafanaAgent, or none that is selected.
 func (out *Output) NoAgent(severity diag.Severity, hint string) diag.List {
 	set := out.renderer.set
@@ -220,28 +236,12 @@ type rendered struct {
 
 // attempt renders a hierarchy without the objects that are left out.
 func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) isolate.Attempt[rendered] {
-	config := build.Build(h, set, build.Options{
-		Compatibility: r.opts.Compatibility, Secrets: r.opts.policies(), SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
-	})
-	config.Check(r.opts.Runtime.Check)
+	config := r.build(h, set, leftOut)
 	out := isolate.Attempt[rendered]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
 	if out.Diags.HasErrors() {
 		return out
 	}
-	options := workload.Options{
-		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange,
-	}
-	matched := map[int]bool{}
-	if !r.opts.Changes.IsEmpty() {
-		options.Change = func(id manifest.ID, text []byte, check func([]byte) []diag.Finding) ([]byte, diag.List) {
-			changed := r.opts.Changes.Apply(id, text, check)
-			for _, i := range changed.Matched {
-				matched[i] = true
-			}
-			return changed.Text, changed.Diags
-		}
-	}
-	objects, diags := workload.Build(h, config, options)
+	objects, matched, diags := r.workloads(h, config)
 	out.Result, out.Diags = rendered{objects, config.Jobs(), rbac.Needs(config.All()...), matched}, append(out.Diags, diags...)
 	return out
 }
@@ -293,4 +293,32 @@ func union[T comparable](list, more []T) []T {
 		}
 	}
 	return list
+}
+
+// build builds the configurations of a hierarchy, as the runtime has them.
+func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) *build.Result {
+	config := build.Build(h, set, build.Options{
+		Compatibility: r.opts.Compatibility, Secrets: r.opts.policies(), SDAggregator: r.opts.SDAggregator, Integrations: r.opts.Integrations, Left: leftOut,
+	})
+	config.Check(r.opts.Runtime.Check)
+	return config
+}
+
+// workloads returns the objects of a hierarchy with its configurations, and which of the changes match one of them.
+func (r renderer) workloads(h *hierarchy.Hierarchy, config *build.Result) ([]workload.Object, map[int]bool, diag.List) {
+	options := workload.Options{
+		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange,
+	}
+	matched := map[int]bool{}
+	if !r.opts.Changes.IsEmpty() {
+		options.Change = func(id manifest.ID, text []byte, check func([]byte) []diag.Finding) ([]byte, diag.List) {
+			changed := r.opts.Changes.Apply(id, text, check)
+			for _, i := range changed.Matched {
+				matched[i] = true
+			}
+			return changed.Text, changed.Diags
+		}
+	}
+	objects, diags := workload.Build(h, config, options)
+	return objects, matched, diags
 }

@@ -84,7 +84,7 @@ func files(objects []workload.Object) []File {
 	var out []File
 	var resources []string
 	for _, o := range objects {
-		name := o.ID.Name + "." + strings.ToLower(o.ID.Kind) + ".yaml"
+		name := objectFile(o.ID)
 		out = append(out, File{Path: name, Data: o.YAML, Object: o.ID, Manifest: true, Masked: o.Masked})
 		resources = append(resources, name)
 		if o.Review != nil {

@@ -103,6 +103,9 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 		return nil, fmt.Errorf("read what is held: %w", err)
 	}
 	p.report.Set, p.report.Held = in.Objects.Set, planned.Held()
+	explained := in.Rendered.Explained()
+	explained.Diags = p.report.Diags
+	p.report.Explained = &explained
 	for _, u := range in.Rendered.Units {
 		if u.Hierarchy != nil {
 			p.report.Hierarchies = append(p.report.Hierarchies, u.Hierarchy)

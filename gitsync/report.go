@@ -6,6 +6,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/plan"
@@ -26,6 +27,8 @@ type Report struct {
 	Hierarchies []*hierarchy.Hierarchy
 	// Rendered are the units as they were rendered, if Options.Review asks for them.
 	Rendered []*generator.Unit
+	// Explained is what package explain needs of the render. Nil if there was none.
+	Explained *explain.Render
 	// Changes are the files that the commit adds, changes or removes, sorted by path.
 	Changes []plan.FileChange
 	// Difference is what the commit means. It is set by dry runs and by pipelines that propose.

@@ -16,7 +16,7 @@ func Suggest(word string, candidates []string) (string, bool) {
 		if max(len(word)-len(c), len(c)-len(word)) >= bestDistance {
 			continue // the lengths differ by too many letters
 		}
-		if d := distance(word, c); d < bestDistance {
+		if d := Distance(word, c); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
@@ -103,9 +103,9 @@ func DidYouMean(word string, candidates []string) string {
 	return ""
 }
 
-// distance returns how many letters must be inserted, deleted, changed or swapped with a neighbour (the optimal
+// Distance returns how many letters must be inserted, deleted, changed or swapped with a neighbour (the optimal
 // string alignment distance). It ignores case.
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	var before, previous []int
 	current := make([]int, len(b)+1)
 	for j := range current {

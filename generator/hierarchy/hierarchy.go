@@ -130,20 +130,17 @@ type builder struct {
 
 func (b *builder) agent(agent *manifest.Object) *Hierarchy {
 	h := &Hierarchy{Agent: agent}
-	spec := h.Spec()
 	q := query{builder: b, parent: agent, diags: &h.Diags}
-	for _, o := range q.selects("spec.metrics.instanceSelector", spec.Metrics.InstanceSelector,
-		"spec.metrics.instanceNamespaceSelector", spec.Metrics.InstanceNamespaceSelector, "MetricsInstance") {
+	choices := Choices(agent)
+	for _, o := range q.selects(choices[0]) {
 		h.Metrics = append(h.Metrics, b.metricsInstance(o))
 		h.Diags = append(h.Diags, b.found[o]...)
 	}
-	for _, o := range q.selects("spec.logs.instanceSelector", spec.Logs.InstanceSelector,
-		"spec.logs.instanceNamespaceSelector", spec.Logs.InstanceNamespaceSelector, "LogsInstance") {
+	for _, o := range q.selects(choices[1]) {
 		h.Logs = append(h.Logs, b.logsInstance(o))
 		h.Diags = append(h.Diags, b.found[o]...)
 	}
-	h.Integrations = q.selects("spec.integrations.selector", spec.Integrations.Selector,
-		"spec.integrations.namespaceSelector", spec.Integrations.NamespaceSelector, "Integration", "MetricsIntegration")
+	h.Integrations = q.selects(choices[2])
 	b.warnIdle(h)
 	b.warnServiceAccount(h)
 	if len(h.Metrics)+len(h.Logs)+len(h.Integrations) == 0 && len(h.Diags) == 0 && !q.waits {
@@ -159,18 +156,14 @@ func (b *builder) metricsInstance(o *manifest.Object) *MetricsInstance {
 	spec := &manifest.As[v1alpha1.MetricsInstance](o).Spec
 	var diags diag.List
 	q := query{builder: b, parent: o, diags: &diags}
+	choices := Choices(o)
 	m := &MetricsInstance{
-		Object: o,
-		ServiceMonitors: q.selects("spec.serviceMonitorSelector", spec.ServiceMonitorSelector,
-			"spec.serviceMonitorNamespaceSelector", spec.ServiceMonitorNamespaceSelector, "ServiceMonitor"),
-		PodMonitors: q.selects("spec.podMonitorSelector", spec.PodMonitorSelector,
-			"spec.podMonitorNamespaceSelector", spec.PodMonitorNamespaceSelector, "PodMonitor"),
-		Probes: q.selects("spec.probeSelector", spec.ProbeSelector,
-			"spec.probeNamespaceSelector", spec.ProbeNamespaceSelector, "Probe"),
-		ScrapeConfigs: q.selects("spec.scrapeConfigSelector", spec.ScrapeConfigSelector,
-			"spec.scrapeConfigNamespaceSelector", spec.ScrapeConfigNamespaceSelector, "ScrapeConfig"),
-		IntegrationMonitors: q.selects("spec.integrationMonitorSelector", spec.IntegrationMonitorSelector,
-			"spec.integrationMonitorNamespaceSelector", spec.IntegrationMonitorNamespaceSelector, "IntegrationMonitor"),
+		Object:              o,
+		ServiceMonitors:     q.selects(choices[0]),
+		PodMonitors:         q.selects(choices[1]),
+		Probes:              q.selects(choices[2]),
+		ScrapeConfigs:       q.selects(choices[3]),
+		IntegrationMonitors: q.selects(choices[4]),
 	}
 	q.noteIdle(len(m.ServiceMonitors)+len(m.PodMonitors)+len(m.Probes)+len(m.ScrapeConfigs)+len(m.IntegrationMonitors), spec.AdditionalScrapeConfigs != nil,
 		"ServiceMonitor, PodMonitor, Probe, ScrapeConfig or IntegrationMonitor")
@@ -185,8 +178,7 @@ func (b *builder) logsInstance(o *manifest.Object) *LogsInstance {
 	spec := &manifest.As[v1alpha1.LogsInstance](o).Spec
 	var diags diag.List
 	q := query{builder: b, parent: o, diags: &diags}
-	l := &LogsInstance{Object: o, PodLogs: q.selects("spec.podLogsSelector", spec.PodLogsSelector,
-		"spec.podLogsNamespaceSelector", spec.PodLogsNamespaceSelector, "PodLogs")}
+	l := &LogsInstance{Object: o, PodLogs: q.selects(Choices(o)[0])}
 	q.noteIdle(len(l.PodLogs), spec.AdditionalScrapeConfigs != nil, "PodLogs")
 	b.logs[o], b.found[o] = l, diags
 	return l

@@ -23,14 +23,15 @@ type query struct {
 	selectors int
 }
 
-// selects returns the objects of some kinds that the two selectors choose, ordered by namespace, name and kind. An
+// selects returns the objects that the two selectors of a choice select, ordered by namespace, name and kind. An
 // invalid selector is an error and selects nothing.
-func (q *query) selects(path string, sel *metav1.LabelSelector, nsPath string, nsSel *metav1.LabelSelector, kinds ...string) []*manifest.Object {
-	if sel == nil {
+func (q *query) selects(c Choice) []*manifest.Object {
+	path, nsPath, nsSel, kinds := c.Path, c.NamespacePath, c.NamespaceSelector, c.Kinds
+	if c.Selector == nil {
 		return nil
 	}
 	q.selectors++
-	selector := q.parse(path, sel)
+	selector := q.parse(path, c.Selector)
 	namespaces, all := q.inNamespaces(nsPath, nsSel)
 	if selector == nil || !all && namespaces == nil {
 		return nil
@@ -134,7 +135,7 @@ func (q *query) inNamespaces(path string, sel *metav1.LabelSelector) (names []st
 	if !ok {
 		names = []string{}
 		for _, ns := range q.allNamespaces() {
-			if selector.Matches(q.namespaceLabels(ns)) {
+			if selector.Matches(NamespaceLabels(q.set, ns)) {
 				names = append(names, ns)
 			}
 		}
@@ -144,20 +145,6 @@ func (q *query) inNamespaces(path string, sel *metav1.LabelSelector) (names []st
 		*q.diags = append(*q.diags, q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no namespace: none has labels %s", selector))
 	}
 	return names, false
-}
-
-// namespaceLabels returns the labels that the API server would show: those of the manifest, if there is one, and the
-// name as a label, which nobody can change.
-func (b *builder) namespaceLabels(name string) labels.Set {
-	set := labels.Set{corev1.LabelMetadataName: name}
-	if o := b.set.Get(manifest.ID{Kind: "Namespace", Name: name}); o != nil {
-		for k, v := range o.Meta.Labels {
-			if k != corev1.LabelMetadataName {
-				set[k] = v
-			}
-		}
-	}
-	return set
 }
 
 // warnUnknownNamespaces warns about a selector that needs labels of namespaces without a manifest in the inputs:

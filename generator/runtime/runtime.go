@@ -28,6 +28,8 @@ type Runtime struct {
 	// Masked returns the SHA-256 sums of a configuration without its secret values, and of these values. inlined is
 	// empty if there are none, or if the program notices changes of secrets.
 	Masked func(*model.Config) (rest, inlined string)
+	// Jobs finds the scrape jobs in a text that holds what Print returned, at any indentation. Nil if nothing does.
+	Jobs func(text []byte) []PrintedJob
 	// ConfigKey is the key of the configuration in its Secret.
 	ConfigKey string
 	// CompressAboveBytes is the size above which the configuration is compressed with gzip.
@@ -49,6 +51,15 @@ type Runtime struct {
 	// PodSecurity returns the security context of a pod of one of the groups, from the one of the GrafanaAgent. Nil if it is
 	// that.
 	PodSecurity func(secretref.Group, *corev1.PodSecurityContext) *corev1.PodSecurityContext
+}
+
+// PrintedJob is a scrape job in the text of a configuration.
+type PrintedJob struct {
+	// IsLogs says that the instance is one of logs. Instance and Job are the names in the configuration.
+	IsLogs        bool
+	Instance, Job string
+	// Line counts from 1. Bytes is the length of all lines of the job.
+	Line, Bytes int
 }
 
 // Pod is what differs between the pods of one runtime.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/internal/fault"
@@ -58,6 +60,8 @@ type instance struct {
 	pipeline *runner  // never changes
 	tried    []tip    // that the last pass was made on; nil before the first. Guarded by Fleet.mu
 	members  []member // the remotes, each once. Guarded by remotes.mu
+	// explained is the last render, as long as it is kept between passes.
+	explained atomic.Pointer[explain.Render]
 }
 
 // opening is a pipeline that is being opened.

@@ -85,6 +85,7 @@ func (m *memory) evict() {
 		}
 		if inst.use.tryTake() { // else it is in use, and the end of the next pass evicts again
 			inst.passer.Forget()
+			inst.explained.Store(nil)
 			m.set(inst, usage{inst.passer.Size(), m.kept[inst].last})
 			inst.use.give()
 		}

@@ -172,6 +172,9 @@ func (f *Fleet) ended(r *run) (reported <-chan struct{}) {
 		}
 	case r.err != nil && f.passes.Err() != nil: // the fleet stops
 	default:
+		if r.report != nil && r.report.Explained != nil {
+			r.instance.explained.Store(r.report.Explained) // before what is used is counted, which may evict it
+		}
 		f.memory.used(r.instance, r.size)
 		p.conclude(r, f.options.MinGap, f.engine.random)
 		if r.pushed() {

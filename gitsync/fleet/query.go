@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 )
 
 // Status returns the state of all pipelines, in the order of the configuration.
@@ -41,6 +42,22 @@ func (f *Fleet) Definitions() []*Definition {
 		out[i] = p.def
 	}
 	return out
+}
+
+// Explained returns what the last pass of a pipeline rendered, for package explain. It is nil before the first pass, after
+// the pipeline changed, and when memory was needed for others: then the next pass that is triggered brings it back. It
+// returns false if there is no such pipeline.
+func (f *Fleet) Explained(name string) (*explain.Render, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.pipelines[name]
+	if p == nil || p.removed {
+		return nil, false
+	}
+	if p.instance == nil {
+		return nil, true
+	}
+	return p.instance.explained.Load(), true
 }
 
 // Problems returns the problems of the configuration as a whole: those given to [Fleet.Set], and names that are

@@ -69,6 +69,7 @@ func commands(env Env) []command.Command {
 		checkCommand(env),
 		testCommand(env),
 		treeCommand(env),
+		explainCommand(env),
 		diffCommand(env),
 		syncCommand(env),
 		serveCommand(env),

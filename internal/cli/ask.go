@@ -29,8 +29,17 @@ const (
 
 // serviceFlags returns the flags of all commands that ask a running service.
 func serviceFlags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: addressFlag, Value: "http://" + defaultAdminListen, Usage: "`URL` of the service's admin listener"},
+	}, authorityFlags()...)
+}
+
+// addressFlag is the flag of commands that always ask a service.
+const addressFlag = "address"
+
+// authorityFlags returns the flags for whom to trust, and as whom to ask.
+func authorityFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "address", Value: "http://" + defaultAdminListen, Usage: "`URL` of the service's admin listener"},
 		&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that it asks for"},
 		&cli.StringFlag{Name: "ca-file", Usage: "`FILE` with the authorities to trust instead of the system's"},
 	}
@@ -46,10 +55,11 @@ type asker struct {
 // errUnknownPipeline means that the service has no pipeline of that name.
 var errUnknownPipeline = errors.New("no such pipeline")
 
-func newAsker(flags *cli.Context) (*asker, error) {
-	base, err := url.Parse(flags.String("address"))
+// newAsker returns what asks the service that a flag names.
+func newAsker(flags *cli.Context, address string) (*asker, error) {
+	base, err := url.Parse(flags.String(address))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil || base.RawQuery != "" {
-		return nil, command.Usagef("write it like http://"+defaultAdminListen, "--address is not the URL of a service")
+		return nil, command.Usagef("write it like http://"+defaultAdminListen, "--%s is not the URL of a service", address)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	a := &asker{base: base, client: &http.Client{
@@ -86,7 +96,10 @@ func (a *asker) ask(ctx context.Context, method, path string, in, out any) error
 		}
 		body = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, a.base.JoinPath(path).String(), body)
+	path, query, _ := strings.Cut(path, "?")
+	to := a.base.JoinPath(path)
+	to.RawQuery = query
+	r, err := http.NewRequestWithContext(ctx, method, to.String(), body)
 	if err != nil {
 		return err
 	}
@@ -119,8 +132,10 @@ func (a *asker) refused(status int, text []byte) error {
 	known := json.Unmarshal(text, &problem) == nil && problem.Error != ""
 	problem.Error = httpclient.Redact(problem.Error, a.token)
 	switch {
-	case status == http.StatusNotFound && known:
+	case status == http.StatusNotFound && known && problem.Hint == "":
 		return errUnknownPipeline
+	case status == http.StatusNotFound && known, status == http.StatusBadRequest && known:
+		return command.Usagef(httpclient.Redact(problem.Hint, a.token), "%s", problem.Error)
 	case status == http.StatusConflict && known:
 		return command.Usagef("set spec.suspend to false", "%s", problem.Error)
 	case status == http.StatusUnauthorized:

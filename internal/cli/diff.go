@@ -160,6 +160,7 @@ type side struct {
 	paths  []string
 	commit string // empty: the paths are on disk
 	repo   *revision.Repository
+	folder string // has the files of the commit, while they are read
 }
 
 // newSide finds what a name means: a folder, else a revision. No name is the working tree.
@@ -203,24 +204,14 @@ func (s *side) moveToBase(ctx context.Context, other *side) (err error) {
 
 // render returns the units of the side. Errors in its inputs are printed, and are [command.ErrFindings].
 func (s *side) render(ctx context.Context, env Env, flags *cli.Context) ([]*generator.Unit, error) {
-	paths, folder := s.paths, ""
-	if s.commit != "" {
-		var err error
-		if folder, err = s.repo.Extract(ctx, s.commit); err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(folder) // a leftover is in the system's folder for them
-		if paths, err = s.within(folder); err != nil {
-			return nil, err
-		}
+	paths, done, err := s.files(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	if len(paths) == 1 && outdir.Is(paths[0]) {
 		return outdir.Units(os.DirFS(paths[0]))
 	}
-	paths = slices.DeleteFunc(paths, func(p string) bool {
-		_, err := os.Stat(p)
-		return folder != "" && errors.Is(err, fs.ErrNotExist) // the other side has it, or is told that nothing is there
-	})
 	if len(paths) == 0 {
 		fmt.Fprintf(env.Stderr, "%s: there is nothing at %s\n", s.name, strings.Join(s.paths, ", "))
 		return nil, nil
@@ -231,21 +222,44 @@ func (s *side) render(ctx context.Context, env Env, flags *cli.Context) ([]*gene
 	}
 	out := in.render(diag.Warning)
 	errs := slices.DeleteFunc(out.Diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
-	show := func(file string) string {
-		at, err := filepath.Abs(filepath.FromSlash(file)) // what no PATH contains is shown from the current folder
-		if rest, noRel := filepath.Rel(folder, at); folder != "" && err == nil && noRel == nil && filepath.IsLocal(rest) {
-			return s.name + ":" + filepath.ToSlash(rest)
-		}
-		return file
-	}
 	texts := map[string]string{}
 	for i, d := range errs {
-		errs[i].File, errs[i].BuiltBy = show(d.File), show(d.BuiltBy)
+		errs[i].File, errs[i].BuiltBy = s.show(d.File), s.show(d.BuiltBy)
 		texts[errs[i].File] = d.File
 	}
 	input := func(_, file string) []byte { return in.read.Text(cmp.Or(texts[file], file)) }
 	err = diag.Text{Color: env.colored(env.Stderr), Input: input}.Print(env.Stderr, errs)
 	return out.Units, cmp.Or(err, verdict(errs, false))
+}
+
+// files returns the paths of the side on the disk: those of a commit are in a folder that done removes. Paths that the
+// commit does not have are left out.
+func (s *side) files(ctx context.Context) (paths []string, done func(), err error) {
+	done = func() {}
+	if s.commit == "" {
+		return s.paths, done, nil
+	}
+	if s.folder, err = s.repo.Extract(ctx, s.commit); err != nil {
+		return nil, done, err
+	}
+	done = func() { _ = os.RemoveAll(s.folder) } // a leftover is in the system's folder for them
+	if paths, err = s.within(s.folder); err != nil {
+		done()
+		return nil, done, err
+	}
+	return slices.DeleteFunc(paths, func(p string) bool {
+		_, err := os.Stat(p)
+		return errors.Is(err, fs.ErrNotExist) // the other side has it, or is told that nothing is there
+	}), done, nil
+}
+
+// show returns the name of a file as people know it: that in the commit.
+func (s *side) show(file string) string {
+	at, err := filepath.Abs(filepath.FromSlash(file)) // what no PATH contains is shown from the current folder
+	if rest, noRel := filepath.Rel(s.folder, at); s.folder != "" && err == nil && noRel == nil && filepath.IsLocal(rest) {
+		return s.name + ":" + filepath.ToSlash(rest)
+	}
+	return file
 }
 
 // within returns the paths in the folder that has the files of the commit. The top of an output branch is meant from

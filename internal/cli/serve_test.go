@@ -419,3 +419,28 @@ func TestServeRefusesToStart(t *testing.T) {
 		})
 	}
 }
+
+// TestExplainOfAService asks a running service about its last pass, also after another one.
+func TestExplainOfAService(t *testing.T) {
+	w := serveWorld(t)
+	explained := func(args ...string) (out, errs string, code int) {
+		var stdout, stderr strings.Builder
+		env := Env{Stdout: &stdout, Stderr: &stderr, LookupEnv: func(string) (string, bool) { return "", false }}
+		code = Run(t.Context(), append([]string{"agentry", "explain", "--server", w.admin}, args...), env)
+		return stdout.String(), stderr.String(), code
+	}
+	out, errs, code := explained("smon/shop/cart")
+	if code != command.ExitDone || !strings.Contains(out, "job serviceMonitor/shop/cart/0") || !strings.Contains(out, "in/agent.yaml:") {
+		t.Fatalf("%d %s %s", code, out, errs)
+	}
+	out, errs, code = explained("smon/shop/carts", "--pipeline", "prod")
+	if code != command.ExitUsage || out != "" || !strings.Contains(errs, "did you mean ServiceMonitor/shop/cart?") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if out, errs, code = explained("smon/shop/cart", "--pipeline", "prd"); code != command.ExitUsage || !strings.Contains(errs, "did you mean prod?") {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if out, errs, code = explained("-l", "in (", "--pipeline", "prod"); code != command.ExitUsage {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+}

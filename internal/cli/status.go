@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/urfave/cli/v2"
@@ -43,7 +44,7 @@ func status(ctx context.Context, env Env, flags *cli.Context, args []string) err
 	if err != nil {
 		return err
 	}
-	a, err := newAsker(flags)
+	a, err := newAsker(flags, addressFlag)
 	if err != nil {
 		return err
 	}
@@ -96,4 +97,32 @@ func allReady(all []fleet.Status) bool {
 		}
 	}
 	return true
+}
+
+// askPipeline asks a service about the pipeline that the flags name, or about the only one that it runs.
+func askPipeline(ctx context.Context, flags *cli.Context, path func(pipeline string) string, into any) error {
+	a, err := newAsker(flags, "server")
+	if err != nil {
+		return err
+	}
+	name := flags.String("pipeline")
+	var all server.Pipelines
+	if err := a.ask(ctx, http.MethodGet, "/api/v1/pipelines", nil, &all); err != nil {
+		return err
+	}
+	var names []string
+	for _, s := range all.Items {
+		if s.ForEach == "" {
+			names = append(names, s.Name)
+		}
+	}
+	switch {
+	case name != "" && !slices.Contains(names, name):
+		return command.Usagef(diag.DidYouMean(name, names), "the service runs no pipeline %q", name)
+	case name == "" && len(names) != 1:
+		return command.Usagef("pick one with --pipeline", "the service runs %d pipelines", len(names))
+	case name == "":
+		name = names[0]
+	}
+	return a.ask(ctx, http.MethodGet, path(name), nil, into)
 }

@@ -11,11 +11,13 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
+	cliexplain "github.com/agentry-dev/agentry/internal/cli/explain"
 )
 
 func treeCommand(env Env) command.Command {
@@ -90,6 +92,54 @@ func (e Env) printForest(f display.Forest, format string) error {
 		return diag.WriteJSON(e.Stdout, f)
 	}
 	return f.WriteText(e.Stdout, e.colored(e.Stdout))
+}
+
+func explainCommand(env Env) command.Command {
+	return cliexplain.Command(cliexplain.Sources{
+		Stdout:     env.Stdout,
+		Flags:      slices.Concat(authorityFlags(), pipelineFlags(), renderFlags()),
+		IsPipeline: func(flags *cli.Context) bool { return isOfPass(env, flags, nil) },
+		Render:     env.explained,
+		Ask:        askPipeline,
+	})
+}
+
+// explained renders PATHs, those of a revision, or a pipeline, for package explain.
+func (e Env) explained(ctx context.Context, flags *cli.Context, rev string, paths []string) (r *explain.Render, inputs, err error) {
+	if isOfPass(e, flags, paths) {
+		report, err := dryPass(ctx, e, flags, paths)
+		if report == nil {
+			return nil, nil, err
+		}
+		if report.Explained == nil { // the pass was refused before it rendered
+			return nil, nil, cmp.Or(e.findings(report), error(command.ErrFindings))
+		}
+		e.pointToCheck(report.Diags)
+		if report.Ready().Status != metav1.ConditionTrue {
+			inputs = command.ErrFindings
+		}
+		return report.Explained, inputs, nil
+	}
+	s := &side{paths: paths}
+	if rev != "" {
+		if s, err = newSide(ctx, rev, paths); err != nil {
+			return nil, nil, command.Usagef("name a revision as git knows it", "--revision: %v", err)
+		}
+	}
+	on, done, err := s.files(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	in, err := e.load(ctx, flags, on)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := in.render(diag.Warning)
+	e.pointToCheck(out.Diags)
+	of := out.Explained()
+	of.Show = s.show
+	return &of, verdict(out.Diags, false), nil
 }
 
 // leftOut returns the objects that are not rendered, and the units that cannot be rendered without them.

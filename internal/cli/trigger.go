@@ -42,7 +42,7 @@ with its exit code.`,
 }
 
 func trigger(ctx context.Context, env Env, flags *cli.Context, name string) error {
-	a, err := newAsker(flags)
+	a, err := newAsker(flags, addressFlag)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/style"
 )
@@ -25,6 +26,7 @@ type Fleet interface {
 	Pipeline(name string) (fleet.Status, bool)
 	Remotes() []fleet.RemoteStatus
 	Problems() diag.List
+	Explained(pipeline string) (render *explain.Render, ok bool)
 }
 
 var _ Fleet = (*fleet.Fleet)(nil)
@@ -45,7 +47,8 @@ type Options struct {
 // admin handles requests of the admin listener.
 type admin struct {
 	Options
-	ready atomic.Bool
+	ready  atomic.Bool
+	worlds worlds
 }
 
 // NewAdmin returns the handler of the admin listener.
@@ -57,6 +60,8 @@ func NewAdmin(o Options) http.Handler {
 	guarded.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{}))
 	guarded.HandleFunc("GET /api/v1/pipelines", a.listPipelines)
 	guarded.HandleFunc("GET /api/v1/pipelines/{name}", a.getPipeline)
+	guarded.HandleFunc("GET /api/v1/pipelines/{name}/explain", a.getExplanations)
+	guarded.HandleFunc("GET /api/v1/pipelines/{name}/objects", a.getObjects)
 	guarded.HandleFunc("POST /api/v1/pipelines/{name}/reconcile", a.reconcile)
 	guarded.HandleFunc("POST /api/v1/reconcile", a.reconcileAll)
 	guarded.HandleFunc("GET /api/v1/remotes", a.listRemotes)

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 )
 
@@ -25,12 +26,18 @@ type fake struct {
 	remotes   []fleet.RemoteStatus
 	problems  diag.List
 	triggers  []fleet.Trigger
+	renders   map[string]*explain.Render
 }
 
 func (f *fake) Status() []fleet.Status        { return f.pipelines }
 func (f *fake) Remotes() []fleet.RemoteStatus { return f.remotes }
 func (f *fake) Problems() diag.List           { return f.problems }
-func (f *fake) trigger(t fleet.Trigger)       { f.triggers = append(f.triggers, t) }
+func (f *fake) Explained(name string) (*explain.Render, bool) {
+	r, ok := f.renders[name]
+	return r, ok
+}
+
+func (f *fake) trigger(t fleet.Trigger) { f.triggers = append(f.triggers, t) }
 func (f *fake) handler(token func() string) http.Handler {
 	return NewAdmin(Options{
 		Fleet: f, Trigger: f.trigger, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Token: token, Log: slog.New(slog.DiscardHandler),

@@ -44,6 +44,8 @@ type Reconcile struct {
 // Problem is the response to a request that failed.
 type Problem struct {
 	Error string `json:"error"`
+	// Hint says what to do.
+	Hint string `json:"hint,omitempty"`
 }
 
 func (a *admin) listPipelines(w http.ResponseWriter, _ *http.Request) {
@@ -57,7 +59,7 @@ func (a *admin) listPipelines(w http.ResponseWriter, _ *http.Request) {
 func (a *admin) getPipeline(w http.ResponseWriter, r *http.Request) {
 	status, ok := a.Fleet.Pipeline(r.PathValue("name"))
 	if !ok {
-		answer(w, http.StatusNotFound, Problem{"no such pipeline"})
+		answer(w, http.StatusNotFound, Problem{Error: "no such pipeline"})
 		return
 	}
 	answer(w, http.StatusOK, status)
@@ -75,9 +77,9 @@ func (a *admin) reconcile(w http.ResponseWriter, r *http.Request) {
 	status, ok := a.Fleet.Pipeline(r.PathValue("name"))
 	switch {
 	case !ok:
-		answer(w, http.StatusNotFound, Problem{"no such pipeline"})
+		answer(w, http.StatusNotFound, Problem{Error: "no such pipeline"})
 	case status.Suspended:
-		answer(w, http.StatusConflict, Problem{"the pipeline is suspended"})
+		answer(w, http.StatusConflict, Problem{Error: "the pipeline is suspended"})
 	default:
 		a.trigger(w, r, status.Name)
 	}
@@ -88,7 +90,7 @@ func (a *admin) reconcileAll(w http.ResponseWriter, r *http.Request) { a.trigger
 func (a *admin) trigger(w http.ResponseWriter, r *http.Request, pipeline string) {
 	request, err := readReconcile(http.MaxBytesReader(w, r.Body, maxRequestBytes))
 	if err != nil {
-		answer(w, http.StatusBadRequest, Problem{err.Error()})
+		answer(w, http.StatusBadRequest, Problem{Error: err.Error()})
 		return
 	}
 	if request.RequestedAt == "" {

@@ -1,0 +1,232 @@
+package explain_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+const parents = `apiVersion: monitoring.grafana.com/v1alpha1
+kind: GrafanaAgent
+metadata: {name: agent, namespace: m, labels: {run: "yes"}}
+spec:
+  metrics: {instanceSelector: {matchLabels: {a: b}}}
+---
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: MetricsInstance
+metadata: {name: main, namespace: m, labels: {a: b}}
+spec:
+  serviceMonitorSelector: {SELECTOR}
+  serviceMonitorNamespaceSelector: {NAMESPACES}
+  remoteWrite: [{url: "https://u:hunter2@x.example.com/push", basicAuth: {username: {name: login, key: user}, password: {name: login, key: pass}}}]
+`
+
+const monitor = `apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: shop, namespace: one, labels: {team: a}}
+spec: {selector: {}, endpoints: [{port: web}]}
+`
+
+// world returns what is rendered of texts.
+func world(t testing.TB, opts generator.Options, texts ...string) *explain.World {
+	t.Helper()
+	var results []manifest.Result
+	for i, text := range texts {
+		r := manifest.Parse(manifest.File{Path: fmt.Sprintf("%d.yaml", i), Data: []byte(text)}, manifest.Options{})
+		results = append(results, r)
+	}
+	return explain.New(generator.Render(manifest.NewSet(results...), opts, nil).Explained())
+}
+
+func with(selector, namespaces string) string {
+	return strings.NewReplacer("{SELECTOR}", selector, "{NAMESPACES}", namespaces).Replace(parents)
+}
+
+var shop = manifest.ID{Kind: "ServiceMonitor", Namespace: "one", Name: "shop"}
+
+func TestMisses(t *testing.T) {
+	for name, test := range map[string]struct {
+		selector, namespaces, more string
+		want                       []string // reasons, and the last is how far away
+		changes                    []string
+	}{
+		"a label that differs": {"{matchLabels: {team: b}}", "{}", "",
+			[]string{"selector wants `team=b`, label is `a`", "one label away"}, []string{"set label team=b on ServiceMonitor/one/shop"}},
+		"a label that is not there": {"{matchLabels: {tier: x}}", "{}", "",
+			[]string{"selector wants `tier=x`, label `tier` is not set", "one label away"}, []string{"set label tier=x on ServiceMonitor/one/shop"}},
+		"a label that must not be there": {"{matchExpressions: [{key: team, operator: DoesNotExist}]}", "{}", "",
+			[]string{"selector wants `!team`, label is `a`", "one label away"}, []string{"remove label team from ServiceMonitor/one/shop"}},
+		"two requirements of one label": {"{matchExpressions: [{key: team, operator: In, values: [a, b]}, {key: team, operator: NotIn, values: [a]}]}", "{}", "",
+			[]string{"selector wants `team notin (a)`, label is `a`", "one label away"}, []string{"set label team=b on ServiceMonitor/one/shop"}},
+		"requirements that contradict": {"{matchLabels: {team: b}, matchExpressions: [{key: team, operator: NotIn, values: [b]}]}", "{}", "",
+			[]string{"selector wants `team=b`, label is `a`", "no labels meet all of the selector", ""}, nil},
+		"a namespace without a manifest": {"{}", "{matchLabels: {mon: 'on'}}", "",
+			[]string{"namespace one has no manifest here, so it has only its name label", "namespace selector wants `mon=on`, label of namespace one `mon` is not set", "one label of the namespace away"},
+			[]string{"add a manifest of Namespace/one with label mon=on"}},
+		"a namespace with another label": {"{}", "{matchLabels: {mon: 'on'}}", "apiVersion: v1\nkind: Namespace\nmetadata: {name: one, labels: {mon: 'off'}}\n",
+			[]string{"namespace selector wants `mon=on`, label of namespace one is `off`", "one label of the namespace away"},
+			[]string{"set label mon=on on Namespace/one"}},
+		"another namespace by name, and a label": {"{matchLabels: {team: b}}", "{matchLabels: {kubernetes.io/metadata.name: two}}", "",
+			[]string{"selector wants `team=b`, label is `a`", "it looks only in namespaces with kubernetes.io/metadata.name=two", "one label and one selector away"},
+			[]string{"set label team=b on ServiceMonitor/one/shop",
+				`set spec.serviceMonitorNamespaceSelector of MetricsInstance/m/main to {"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"In","values":["one","two"]}]}`}},
+		"its own namespace": {"{}", "null", "",
+			[]string{"spec.serviceMonitorNamespaceSelector is not set: it looks only in its own namespace, m", "one selector away"},
+			[]string{`set spec.serviceMonitorNamespaceSelector of MetricsInstance/m/main to {"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"In","values":["m","one"]}]}`}},
+		"no selector": {"null", "{}", "",
+			[]string{"spec.serviceMonitorSelector is not set: it selects nothing", "one selector away"},
+			[]string{`set spec.serviceMonitorSelector of MetricsInstance/m/main to {"matchLabels":{"team":"a"}}`}},
+		"an invalid selector": {"{matchExpressions: [{key: team, operator: In}]}", "{}", "",
+			[]string{"the selector is invalid: values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty", ""}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(t, generator.Options{}, with(test.selector, test.namespaces), monitor, test.more)
+			e, ok := w.Explain(shop)
+			if !ok || len(e.Misses) != 1 || e.State != explain.NotSelected {
+				t.Fatalf("%t %+v", ok, e)
+			}
+			m := e.Misses[0]
+			if diff := cmp.Diff(test.want, append(m.Reasons, m.Away)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			var changes []string
+			for _, c := range m.Changes {
+				changes = append(changes, c.String())
+			}
+			if diff := cmp.Diff(test.changes, changes); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			instance, _ := w.Explain(manifest.ID{Kind: "MetricsInstance", Namespace: "m", Name: "main"})
+			if len(m.Changes) > 0 && !strings.HasPrefix(m.Reasons[0], "spec.serviceMonitorSelector") && (len(instance.Selects[0].Closest) != 1 || instance.Selects[0].Closest[0].Object.ID() != shop) {
+				t.Errorf("the selector is close to %v", instance.Selects[0].Closest)
+			}
+		})
+	}
+}
+
+func TestNearestComeFirst(t *testing.T) {
+	far := strings.ReplaceAll(with("{matchLabels: {team: b, tier: x}}", "{}"), "main", "far")
+	none := strings.ReplaceAll(with("null", "{}"), "main", "none")
+	_, far, _ = strings.Cut(far, "---\n")
+	_, none, _ = strings.Cut(none, "---\n")
+	w := world(t, generator.Options{}, none, far, with("{matchLabels: {team: b}}", "{}"), monitor)
+	e, _ := w.Explain(shop)
+	var got []string
+	for _, m := range e.Misses {
+		got = append(got, m.By.Name)
+	}
+	if diff := cmp.Diff([]string{"main", "far", "none"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestAgentSelector(t *testing.T) {
+	s, _ := labels.Parse("run=no")
+	w := world(t, generator.Options{AgentSelector: s}, with("{}", "{}"), monitor)
+	e, _ := w.Explain(manifest.ID{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"})
+	if e.State != explain.NotSelected || e.Why != "its labels do not match the agent selector run=no" {
+		t.Errorf("%s: %s", e.State, e.Why)
+	}
+	e, _ = w.Explain(shop)
+	if e.State != explain.NotSelected || len(e.SelectedBy) != 1 || !e.SelectedBy[0].Ends {
+		t.Errorf("%s: %v", e.State, e.SelectedBy)
+	}
+}
+
+func TestSecretsAreNamedOnly(t *testing.T) {
+	const hostile = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: m}\nstringData: {user: hunter3, pass: hunter4}\n"
+	for _, policy := range []generator.Options{{}, {Secrets: "plaintext"}} {
+		text := with("{}", "{}")
+		if policy.Secrets == "" {
+			text = strings.Replace(text, "u:hunter2@", "", 1) // which this policy refuses
+		}
+		w := world(t, policy, text, monitor, hostile)
+		var b strings.Builder
+		for _, id := range w.Labelled(labels.Everything()) {
+			e, _ := w.Explain(id)
+			b.WriteString(e.Text())
+		}
+		if strings.Contains(b.String(), "hunter") || !strings.Contains(b.String(), "with Secret/m/login (pass, user)") {
+			t.Errorf("%s", b.String())
+		}
+	}
+}
+
+func TestTextsSteerNoTerminal(t *testing.T) {
+	hostile := strings.Replace(monitor, "port: web", `port: web, metricRelabelings: [{action: drop, sourceLabels: [a], regex: "x\x1b\n::error::y\u202e"}]`, 1)
+	w := world(t, generator.Options{Secrets: "plaintext"}, strings.Replace(with("{}", "{}"), ", basicAuth: {username: {name: login, key: user}, password: {name: login, key: pass}}", "", 1), hostile)
+	e, _ := w.Explain(shop)
+	text := e.Text()
+	if strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, "\n::error") || !strings.Contains(text, "drop series where a is x") {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for word, want := range map[string]string{
+		"ServiceMonitor": "ServiceMonitor", "servicemonitors": "ServiceMonitor", "smon": "ServiceMonitor", "SMON": "ServiceMonitor", "servicemonitor.monitoring.coreos.com": "ServiceMonitor",
+		"pmon": "PodMonitor", "prb": "Probe", "scfg": "ScrapeConfig", "podlogs": "PodLogs", "grafanaagent": "GrafanaAgent", "cm": "ConfigMap", "ns": "Namespace", "secrets": "Secret",
+		"pod": "", "": "", "smons": "",
+	} {
+		if got, ok := explain.Kind(word); got != want || ok != (want != "") {
+			t.Errorf("%q is %q", word, got)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	other := strings.NewReplacer("name: shop", "name: shop", "namespace: one", "namespace: two", "team: a", "team: b").Replace(monitor)
+	w := world(t, generator.Options{}, with("{}", "{}"), monitor, other)
+	for name, test := range map[string]struct {
+		references []string
+		selector   string
+		want       string
+	}{
+		"by its whole name":   {[]string{"smon/one/shop"}, "", "[ServiceMonitor/one/shop]"},
+		"in any namespace":    {[]string{"smon/shop"}, "", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
+		"all of a kind":       {[]string{"smon"}, "", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
+		"twice":               {[]string{"smon/one/shop", "smon"}, "", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
+		"by labels":           {nil, "team", "[ServiceMonitor/one/shop ServiceMonitor/two/shop]"},
+		"of a kind by labels": {[]string{"smon"}, "team=b", "[ServiceMonitor/two/shop]"},
+		"no such labels":      {nil, "team=x", "no object has labels team=x; agentry tree prints all objects"},
+		"a typo":              {[]string{"smon/one/shpo"}, "", "there is no smon/one/shpo; did you mean ServiceMonitor/one/shop, ServiceMonitor/two/shop?"},
+		"another namespace":   {[]string{"smon/three/shop"}, "", "there is no smon/three/shop; did you mean ServiceMonitor/one/shop, ServiceMonitor/two/shop?"},
+		"a kind without any":  {[]string{"pmon/one/shop"}, "", "there is no pmon/one/shop; the inputs have no PodMonitor"},
+		"no kind":             {[]string{"servicemonitr/one/shop"}, "", `"servicemonitr/one/shop" is not KIND/namespace/name; did you mean ServiceMonitor?`},
+		"too many parts":      {[]string{"smon/one/shop/x"}, "", `"smon/one/shop/x" is not KIND/namespace/name; did you mean smon?`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s labels.Selector
+			if test.selector != "" {
+				s, _ = labels.Parse(test.selector)
+			}
+			ids, err := w.Resolve(test.references, s)
+			got := fmt.Sprint(ids)
+			if unknown, ok := err.(*explain.UnknownError); ok {
+				got = unknown.Message + "; " + unknown.Hint
+			}
+			if got != test.want {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}
+
+func TestSearch(t *testing.T) {
+	ix := world(t, generator.Options{}, with("{}", "{}"), monitor).Index()
+	for query, want := range map[string]int{"": 3, "shop": 1, "SHOP one": 1, "team=a": 1, "servicemonitor 1.yaml rendered": 1, "shop two": 0, "/m/": 2} {
+		if got := ix.Search(query, 10); got.Total != want || len(got.Entries) != want {
+			t.Errorf("%q finds %d", query, got.Total)
+		}
+	}
+	if got := ix.Search("", 1); got.Total != 3 || len(got.Entries) != 1 || got.Entries[0].Kind != "GrafanaAgent" {
+		t.Errorf("%+v", got)
+	}
+}

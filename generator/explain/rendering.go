@@ -1,0 +1,278 @@
+package explain
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/credential"
+	"github.com/agentry-dev/agentry/generator/isolate"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
+)
+
+// Rendering is what an object makes of one unit.
+type Rendering struct {
+	// Unit is namespace/name of the GrafanaAgent.
+	Unit string `json:"unit"`
+	// Instance is the MetricsInstance or LogsInstance that scrapes the jobs; none for integrations.
+	Instance string `json:"instance,omitempty"`
+	Jobs     []Job  `json:"jobs,omitempty"`
+	// Integrations are the agent's names of the integrations that the object configures.
+	Integrations []string `json:"integrations,omitempty"`
+	// Writers are where the instance sends what it scrapes.
+	Writers []Writer `json:"writers,omitempty"`
+}
+
+// Job is a scrape job of an instance.
+type Job struct {
+	Name string `json:"name"`
+	// From is the part of the object that it comes from.
+	From Field `json:"from"`
+	// File and Line are where the configuration has it, below the folder of all units. The line counts from 1; 0 is
+	// unknown. Bytes is the length of its text there.
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	Bytes int    `json:"bytes,omitempty"`
+	// Filters are the rules that decide which targets and series are kept, in their order.
+	Filters []string `json:"filters,omitempty"`
+	// Limits are those that the job has, and else those of all instances.
+	Limits []string `json:"limits,omitempty"`
+	// Stages is the number of the steps of a pipeline of logs.
+	Stages int `json:"stages,omitempty"`
+}
+
+// Writer is where an instance sends to.
+type Writer struct {
+	URL string `json:"url"`
+	// From is the field of the object that says so.
+	From Object `json:"from"`
+	Path string `json:"path"`
+	// Secrets are those that it needs.
+	Secrets []string `json:"secrets,omitempty"`
+	// Filters are the rules that decide which series are sent.
+	Filters []string `json:"filters,omitempty"`
+}
+
+// unit is a [Unit] with what is known of it.
+type unit struct {
+	*Unit
+	held    map[manifest.ID]isolate.Held
+	printed *Printed
+	places  map[jobKey]place
+	// renders are the parts of the model, by the objects that they come from.
+	renders map[diag.Object][]Rendering
+}
+
+// jobKey knows a job in a configuration.
+type jobKey struct {
+	isLogs        bool
+	instance, job string
+}
+
+// place is where a job is printed.
+type place struct {
+	file string
+	runtime.PrintedJob
+}
+
+// print prints the unit once.
+func (u *unit) print(w *inputs) {
+	if u.printed != nil {
+		return
+	}
+	u.printed, u.places, u.renders = &Printed{}, map[jobKey]place{}, map[diag.Object][]Rendering{}
+	if u.Paused || u.Failed || u.Print == nil {
+		return
+	}
+	*u.printed = u.Print()
+	for _, f := range u.printed.Files {
+		for _, j := range f.Jobs {
+			u.places[jobKey{j.IsLogs, j.Instance, j.Job}] = place{f.Path, j}
+		}
+	}
+	for _, c := range u.printed.Configs {
+		if c != nil {
+			u.metrics(w, c)
+			u.logs(w, c)
+			u.integrations(c)
+		}
+	}
+}
+
+// render adds what an object makes of the unit.
+func (u *unit) render(of diag.Object, r Rendering, job ...Job) {
+	r.Unit = u.Name
+	list := u.renders[of]
+	i := slices.IndexFunc(list, func(other Rendering) bool { return other.Instance == r.Instance })
+	if i < 0 {
+		i, list = len(list), append(list, r)
+	}
+	list[i].Jobs = append(list[i].Jobs, job...)
+	u.renders[of] = list
+}
+
+func (u *unit) metrics(w *inputs, c *model.Config) {
+	if c.Metrics == nil {
+		return
+	}
+	for i := range c.Metrics.Configs {
+		instance := &c.Metrics.Configs[i]
+		written := instance.RemoteWrite
+		if len(written) == 0 {
+			written = c.Metrics.Global.RemoteWrite
+		}
+		if len(instance.ScrapeConfigs)+len(instance.Additional) == 0 && len(u.renders[instance.Origin.Object]) > 0 {
+			continue // the pods of integrations write through the same instances
+		}
+		r := Rendering{Instance: instance.Origin.Object.String(), Writers: w.writers(written)}
+		u.render(instance.Origin.Object, r)
+		for _, j := range instance.ScrapeConfigs {
+			job := w.job(j.Origin, j.JobName)
+			job.Filters = slices.Concat(filters("targets", j.Relabel), filters("series", j.MetricRelabel))
+			job.Limits = limits(&j.Limits, &c.Metrics.Global.Limits)
+			u.job(r, j.Origin.Object, job, false)
+		}
+		for i := range instance.Additional {
+			u.raw(w, r, instance.Origin.Object, &instance.Additional[i], false)
+		}
+	}
+}
+
+// job adds a job with its place.
+func (u *unit) job(r Rendering, of diag.Object, job Job, isLogs bool) {
+	_, instance, _ := strings.Cut(r.Instance, "/")
+	if at, ok := u.places[jobKey{isLogs, instance, job.Name}]; ok {
+		job.File, job.Line, job.Bytes = at.file, at.Line, at.Bytes
+	}
+	u.render(of, r, job)
+}
+
+// raw adds a job that is written by hand: it is the Secret's, and the instance's that names the Secret.
+func (u *unit) raw(w *inputs, r Rendering, instance diag.Object, raw *model.Raw, isLogs bool) {
+	job := w.job(raw.Origin, raw.Name())
+	u.job(r, raw.Origin.Object, job, isLogs)
+	u.job(r, instance, job, isLogs)
+}
+
+func (u *unit) logs(w *inputs, c *model.Config) {
+	if c.Logs == nil {
+		return
+	}
+	for i := range c.Logs.Configs {
+		instance := &c.Logs.Configs[i]
+		r := Rendering{Instance: instance.Origin.Object.String()}
+		for _, client := range instance.Clients {
+			r.Writers = append(r.Writers, w.writer(client.Origin, client.URL, nil))
+		}
+		u.render(instance.Origin.Object, r)
+		for _, j := range instance.ScrapeConfigs {
+			job := w.job(j.Origin, j.JobName)
+			job.Filters, job.Stages = filters("targets", j.Relabel), len(j.Stages)
+			u.job(r, j.Origin.Object, job, true)
+		}
+		for i := range instance.Additional {
+			u.raw(w, r, instance.Origin.Object, &instance.Additional[i], true)
+		}
+	}
+}
+
+func (u *unit) integrations(c *model.Config) {
+	if c.Integrations == nil {
+		return
+	}
+	for _, list := range c.Integrations.Lists {
+		for _, origin := range list.Origins {
+			u.render(origin.Object, Rendering{})
+			of := u.renders[origin.Object]
+			if last := &of[len(of)-1]; !slices.Contains(last.Integrations, list.Name) {
+				last.Integrations = append(last.Integrations, list.Name)
+			}
+		}
+	}
+}
+
+func (w *inputs) job(from model.Origin, name string) Job {
+	j := Job{Name: name, From: Field{Path: from.Path}}
+	id := manifest.ID{Kind: from.Object.Kind, Namespace: from.Object.Namespace, Name: from.Object.Name}
+	if o := w.byID[id]; o != nil {
+		j.From = w.field(o, from.Path)
+	}
+	return j
+}
+
+func (w *inputs) writers(list []model.RemoteWrite) (out []Writer) {
+	for i := range list {
+		out = append(out, w.writer(list[i].Origin, list[i].URL, list[i].WriteRelabel))
+	}
+	return out
+}
+
+func (w *inputs) writer(from model.Origin, url string, rules []*model.Relabel) Writer {
+	of := from.Object
+	out := Writer{URL: credential.Redacted(url), From: Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}, Path: from.Path, Filters: filters("series", rules)}
+	if o := w.byID[out.From.ID()]; o != nil {
+		out.Secrets = keysOf(slices.DeleteFunc(w.uses(o), func(u Use) bool { return !strings.HasPrefix(u.Field.Path, from.Path+".") }))
+	}
+	return out
+}
+
+// filters returns the rules that keep or drop, in words.
+func filters(what string, rules []*model.Relabel) (out []string) {
+	for _, r := range rules {
+		action := strings.ToLower(r.Action)
+		labels := strings.Join(r.SourceLabels, ", ")
+		regex := r.Regex.Value
+		if r.Shard != model.NoShardValue {
+			regex = "the shard's number"
+		}
+		switch action {
+		case "keep", "drop":
+			if !r.Regex.Set && r.Shard == model.NoShardValue {
+				regex = "(.*)"
+			}
+			out = append(out, action+" "+what+" where "+labels+" is "+credential.Redacted(regex))
+		case "keepequal", "dropequal":
+			out = append(out, strings.TrimSuffix(action, "equal")+" "+what+" where "+labels+" equals "+r.TargetLabel)
+		}
+	}
+	return out
+}
+
+// limits returns the limits of a job in words.
+func limits(job, all *model.Limits) (out []string) {
+	number := func(name string, own, global *int64) {
+		if own == nil {
+			own = global
+		}
+		if own != nil {
+			out = append(out, name+" "+strconv.FormatInt(*own, 10))
+		}
+	}
+	number("samples", job.Samples, all.Samples)
+	number("targets", job.Targets, all.Targets)
+	number("labels", job.Labels, all.Labels)
+	number("bytes of a label's name", job.LabelName, all.LabelName)
+	number("bytes of a label's value", job.LabelText, all.LabelText)
+	if size := job.BodySize; size != "" {
+		out = append(out, "answer "+size)
+	} else if all.BodySize != "" {
+		out = append(out, "answer "+all.BodySize)
+	}
+	return out
+}
+
+// renderings returns what an object makes of all units.
+func (w *World) renderings(o *manifest.Object) (out []Rendering) {
+	units := w.inUnits[o.ID]
+	if isReferred(o.Kind) {
+		units = w.unitsOfUsers(o)
+	}
+	for _, u := range units {
+		u.print(w.inputs)
+		out = append(out, u.renders[o.Ref()]...)
+	}
+	return out
+}

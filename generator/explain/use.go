@@ -1,0 +1,114 @@
+package explain
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/hierarchy"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// Use is a field of an object that names a key of a Secret or ConfigMap, or a selector that asks for a Namespace's
+// labels.
+type Use struct {
+	By    Object `json:"by"`
+	Field Field  `json:"field"`
+	Of    Object `json:"of"`
+	Key   string `json:"key,omitempty"`
+	// Missing says that the Secret or ConfigMap is not in the inputs.
+	Missing bool `json:"missing,omitempty"`
+}
+
+// String names what is used, and never what it holds.
+func (u Use) String() string {
+	if u.Key == "" {
+		return u.Of.ID().String()
+	}
+	return u.Of.ID().String() + " key " + u.Key
+}
+
+// keysOf names what is used, each Secret and ConfigMap once with its keys.
+func keysOf(list []Use) (out []string) {
+	keys := map[string][]string{}
+	for _, u := range list {
+		keys[u.Of.ID().String()] = append(keys[u.Of.ID().String()], u.Key)
+	}
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		slices.Sort(keys[name])
+		out = append(out, name+" ("+strings.Join(slices.Compact(keys[name]), ", ")+")")
+	}
+	return out
+}
+
+// uses returns the Secrets and ConfigMaps that the fields of an object name.
+func (w *inputs) uses(o *manifest.Object) (out []Use) {
+	for _, r := range secretref.References(o) {
+		id := manifest.ID{Kind: r.Ref.Kind, Namespace: r.Ref.Namespace, Name: r.Ref.Name}
+		_, isNamed := w.render.Set.Named()[id]
+		out = append(out, Use{
+			By: name(o), Field: w.field(o, r.Path), Of: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, Key: r.Ref.Key,
+			Missing: w.byID[id] == nil && !isNamed,
+		})
+	}
+	return out
+}
+
+// usersOf returns what refers to a Secret, ConfigMap or Namespace.
+func (w *World) usersOf(o *manifest.Object) []Use {
+	if o.Kind == manifest.NamespaceKind {
+		return w.lookersIn(o)
+	}
+	return w.allUsers()[o.ID]
+}
+
+// allUsers returns what refers to Secrets and ConfigMaps.
+func (w *inputs) allUsers() map[manifest.ID][]Use {
+	if w.users == nil {
+		w.users = map[manifest.ID][]Use{}
+		for _, list := range w.objects {
+			for _, o := range list {
+				for _, u := range w.uses(o) {
+					w.users[u.Of.ID()] = append(w.users[u.Of.ID()], u)
+				}
+			}
+		}
+		for _, list := range w.users {
+			slices.SortFunc(list, func(a, b Use) int {
+				return cmp.Or(a.By.ID().Compare(b.By.ID()), cmp.Compare(a.Field.Path, b.Field.Path))
+			})
+		}
+	}
+	return w.users
+}
+
+// lookersIn returns the namespace selectors that choose a namespace by its labels.
+func (w *judge) lookersIn(o *manifest.Object) (out []Use) {
+	for _, kind := range [...]string{"GrafanaAgent", "MetricsInstance", "LogsInstance"} {
+		for _, by := range w.objects[kind] {
+			p := w.newParent(by)
+			for i := range p.choices {
+				c := &p.choices[i]
+				if c.isSet() && c.namespaces != nil && !c.namespaces.Empty() && c.namespaces.Matches(hierarchy.NamespaceLabels(w.render.Set, o.Name)) {
+					out = append(out, Use{By: name(by), Field: w.field(by, c.NamespacePath), Of: name(o)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// unitsOfUsers returns the units of the objects that refer to a Secret or ConfigMap, by name.
+func (w *World) unitsOfUsers(o *manifest.Object) (out []*unit) {
+	for _, use := range w.usersOf(o) {
+		for _, u := range w.inUnits[use.By.ID()] {
+			if !slices.Contains(out, u) {
+				out = append(out, u)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *unit) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}

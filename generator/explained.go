@@ -1,0 +1,55 @@
+package generator
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/workload"
+)
+
+// again renders a unit as it was rendered.
+func (r renderer) again(u *Unit) explain.Printed {
+	standIns, leftOut := map[manifest.ID]*manifest.Object{}, map[manifest.ID]bool{}
+	for _, h := range u.Held {
+		if h.StandIn == nil {
+			leftOut[h.ID] = true
+			continue
+		}
+		standIns[h.ID] = h.StandIn
+	}
+	set := r.set
+	if len(standIns) > 0 {
+		set = set.With(standIns)
+	}
+	config := r.build(u.Hierarchy, set, leftOut)
+	if config.Diags.HasErrors() {
+		return explain.Printed{} // only a unit that is rendered is printed
+	}
+	out := explain.Printed{Configs: config.All()}
+	objects, _, _ := r.workloads(u.Hierarchy, config)
+	for _, o := range objects {
+		text, path := o.YAML, objectFile(o.ID)
+		if o.Review != nil {
+			text, path = o.Review, o.ReviewFile
+		}
+		if o.Review == nil && !isConfiguration(o, r.opts.Runtime.ConfigKey) {
+			continue
+		}
+		f := explain.File{Path: u.Name + "/" + path, Bytes: len(text)}
+		if find := r.opts.Runtime.Jobs; find != nil {
+			f.Jobs = find(text)
+		}
+		out.Files = append(out.Files, f)
+	}
+	return out
+}
+
+// isConfiguration reports whether an object is a Secret with a configuration in clear.
+func isConfiguration(o workload.Object, key string) bool {
+	return o.ID.Kind == "Secret" && bytes.Contains(o.YAML, []byte("\nstringData:\n  "+key+": "))
+}
+
+// objectFile returns the name of the file of an object.
+func objectFile(id manifest.ID) string { return id.Name + "." + strings.ToLower(id.Kind) + ".yaml" }

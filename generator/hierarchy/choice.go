@@ -1,0 +1,67 @@
+package hierarchy
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Choice is how one object selects others: by their labels, and by the labels of their namespaces. Without a Selector
+// it selects nothing; without a NamespaceSelector it looks in the object's own namespace.
+type Choice struct {
+	Kinds             []string
+	Path              string // of the field
+	Selector          *metav1.LabelSelector
+	NamespacePath     string // of the field
+	NamespaceSelector *metav1.LabelSelector
+}
+
+// Choices returns how an object selects others: always as many as its kind has, in the order of the kind's fields.
+// Kinds that select nothing have none.
+func Choices(o *manifest.Object) []Choice {
+	one := func(path, field string, selector, namespaces *metav1.LabelSelector, kinds ...string) Choice {
+		selectorPath, namespacePath := path+field+"Selector", path+field+"NamespaceSelector"
+		if field == "" {
+			selectorPath, namespacePath = path+"selector", path+"namespaceSelector"
+		}
+		return Choice{kinds, selectorPath, selector, namespacePath, namespaces}
+	}
+	switch v := o.Value.(type) {
+	case *v1alpha1.GrafanaAgent:
+		m, l, i := &v.Spec.Metrics, &v.Spec.Logs, &v.Spec.Integrations
+		return []Choice{
+			one("spec.metrics.", "instance", m.InstanceSelector, m.InstanceNamespaceSelector, "MetricsInstance"),
+			one("spec.logs.", "instance", l.InstanceSelector, l.InstanceNamespaceSelector, "LogsInstance"),
+			one("spec.integrations.", "", i.Selector, i.NamespaceSelector, "Integration", "MetricsIntegration"),
+		}
+	case *v1alpha1.MetricsInstance:
+		s := &v.Spec
+		return []Choice{
+			one("spec.", "serviceMonitor", s.ServiceMonitorSelector, s.ServiceMonitorNamespaceSelector, "ServiceMonitor"),
+			one("spec.", "podMonitor", s.PodMonitorSelector, s.PodMonitorNamespaceSelector, "PodMonitor"),
+			one("spec.", "probe", s.ProbeSelector, s.ProbeNamespaceSelector, "Probe"),
+			one("spec.", "scrapeConfig", s.ScrapeConfigSelector, s.ScrapeConfigNamespaceSelector, "ScrapeConfig"),
+			one("spec.", "integrationMonitor", s.IntegrationMonitorSelector, s.IntegrationMonitorNamespaceSelector, "IntegrationMonitor"),
+		}
+	case *v1alpha1.LogsInstance:
+		return []Choice{one("spec.", "podLogs", v.Spec.PodLogsSelector, v.Spec.PodLogsNamespaceSelector, "PodLogs")}
+	}
+	return nil
+}
+
+// NamespaceLabels returns the labels that the API server would show: those of the manifest, if there is one, and the
+// name as a label, which nobody can change.
+func NamespaceLabels(set *manifest.Set, name string) labels.Set {
+	out := labels.Set{corev1.LabelMetadataName: name}
+	if o := set.Get(manifest.ID{Kind: "Namespace", Name: name}); o != nil {
+		for k, v := range o.Meta.Labels {
+			if k != corev1.LabelMetadataName {
+				out[k] = v
+			}
+		}
+	}
+	return out
+}

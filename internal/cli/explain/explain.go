@@ -1,0 +1,219 @@
+// Package explain is the command agentry explain: it finds out what is asked and of whom, and prints the answer of
+// package generator/explain.
+package explain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+)
+
+// Sources are where explanations come from.
+type Sources struct {
+	Stdout io.Writer
+	// Flags are those of the sources.
+	Flags []cli.Flag
+	// IsPipeline reports whether the flags ask for what a pass of a pipeline would render.
+	IsPipeline func(flags *cli.Context) bool
+	// Render renders PATHs, those of a revision if it is not empty, or a pipeline. A second error is that of the inputs:
+	// what is rendered without them can be explained.
+	Render func(ctx context.Context, flags *cli.Context, revision string, paths []string) (r *explain.Render, inputs, err error)
+	// Ask asks a running service at a path of its API; pipeline is the one that the flags name, or the only one.
+	Ask func(ctx context.Context, flags *cli.Context, path func(pipeline string) string, into any) error
+}
+
+// Command returns the command.
+func Command(s Sources) command.Command {
+	return command.Command{
+		Name:  "explain",
+		Args:  "[KIND/NAMESPACE/NAME...] [PATH...]",
+		Usage: "print why an object is selected or not, and what it renders to",
+		Description: `For each object it prints every selector from the GrafanaAgent down with file, line and the
+labels that decide; the selectors that miss it, nearest first, with the change that would
+select it; its jobs, filters, limits, writers and Secrets by name; and where they are in which
+output file. For a GrafanaAgent or an instance: all that it selects, and what takes most.
+
+Kinds may be written as for kubectl: servicemonitor, smon. KIND/NAME is looked for in all
+namespaces, and KIND is all of them. PATHs are folders or files; default: this folder.
+docs/explain.md has examples.`,
+		Example: "agentry explain servicemonitor/team-shop/checkout .",
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json or yaml"},
+			&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "only objects whose labels the `SELECTOR` matches; without KIND: of all that can be selected"},
+			&cli.StringFlag{Name: "revision", Usage: "explain the PATHs as they are in `REVISION` of the repository at hand"},
+			&cli.StringFlag{Name: "server", Usage: "ask the agentry serve at `URL`, its admin listener, about its last pass; --pipeline names the pipeline"},
+		}, s.Flags...),
+		Run: s.run,
+	}
+}
+
+// question is what is asked.
+type question struct {
+	references []string
+	selector   labels.Selector
+	text       string // of the selector
+	paths      []string
+}
+
+func (s Sources) run(ctx context.Context, flags *cli.Context, args []string) error {
+	format, err := command.Choice(flags, "format", []string{"text", "json", "yaml"})
+	if err != nil {
+		return err
+	}
+	q, err := newQuestion(flags, args)
+	if err != nil {
+		return err
+	}
+	var found explain.List
+	var inputs error
+	if flags.String("server") != "" {
+		err = s.ask(ctx, flags, q, &found)
+	} else {
+		inputs, err = s.explain(ctx, flags, q, &found)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.print(found, format), inputs)
+}
+
+// newQuestion tells objects from paths: what is on the disk is a path.
+func newQuestion(flags *cli.Context, args []string) (q question, err error) {
+	for _, arg := range args {
+		_, missing := os.Stat(arg)
+		word, rest, isReference := strings.Cut(arg, "/")
+		_, isKind := explain.Kind(word)
+		switch {
+		case missing == nil || arg == "-":
+			q.paths = append(q.paths, arg)
+		case isKind:
+			q.references = append(q.references, arg)
+		case isReference && rest != "" && !strings.HasPrefix(word, ".") && word != "":
+			return q, command.Usagef(explain.DidYouMeanKind(word), "%s is neither on the disk nor KIND/namespace/name", arg)
+		default:
+			q.paths = append(q.paths, arg) // which is an error of its own
+		}
+	}
+	if q.text = flags.String("selector"); q.text != "" {
+		if q.selector, err = labels.Parse(q.text); err != nil {
+			return q, command.Usagef("write it like team=a or team in (a, b)", "--selector: %v", err)
+		}
+	}
+	if len(q.references) == 0 && q.selector == nil {
+		return q, command.Usagef("name KIND/namespace/name, such as servicemonitor/team-shop/checkout; agentry tree prints all objects", "nothing to explain is named")
+	}
+	return q, nil
+}
+
+// explain explains what is rendered here.
+func (s Sources) explain(ctx context.Context, flags *cli.Context, q question, found *explain.List) (inputs, err error) {
+	revision := flags.String("revision")
+	if len(q.paths) == 0 && !s.IsPipeline(flags) {
+		q.paths = []string{"."}
+	}
+	if revision != "" && s.IsPipeline(flags) {
+		return nil, command.Usagef("leave out one of them", "a pipeline file and --revision are given")
+	}
+	r, inputs, err := s.Render(ctx, flags, revision, q.paths)
+	if err != nil || r == nil {
+		return inputs, err
+	}
+	w := explain.New(*r)
+	ids, err := w.Resolve(q.references, q.selector)
+	if unknown, ok := errors.AsType[*explain.UnknownError](err); ok {
+		return nil, command.Usagef(unknown.Hint, "%s", unknown.Message)
+	} else if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if e, ok := w.Explain(id); ok {
+			found.Items = append(found.Items, e)
+		}
+	}
+	return inputs, nil
+}
+
+// ask asks a running service.
+func (s Sources) ask(ctx context.Context, flags *cli.Context, q question, found *explain.List) error {
+	if len(q.paths) > 0 || flags.String("revision") != "" || flags.String("file") != "" {
+		return command.Usagef("leave out one of them", "--server is given, and something else to explain")
+	}
+	query := url.Values{"object": q.references}
+	if q.text != "" {
+		query.Set("selector", q.text)
+	}
+	return s.Ask(ctx, flags, func(pipeline string) string {
+		return "/api/v1/pipelines/" + url.PathEscape(pipeline) + "/explain?" + query.Encode()
+	}, found)
+}
+
+// separator stands between the explanations of several objects.
+const separator = "\n---\n\n"
+
+func (s Sources) print(found explain.List, format string) error {
+	switch format {
+	case "json":
+		return diag.WriteJSON(s.Stdout, found)
+	case "yaml":
+		return writeYAML(s.Stdout, found)
+	}
+	var texts []string
+	for _, e := range found.Items {
+		texts = append(texts, e.Text())
+	}
+	_, err := io.WriteString(s.Stdout, strings.Join(texts, separator))
+	return err
+}
+
+// writeYAML writes a value as YAML, whose texts steer no terminal.
+func writeYAML(w io.Writer, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	var plain any
+	if err := yaml.Unmarshal(text, &plain); err != nil {
+		return err
+	}
+	out, err := yaml.Marshal(harmless(plain))
+	if err != nil {
+		return fmt.Errorf("write YAML: %w", err)
+	}
+	_, err = w.Write(out)
+	return err
+}
+
+// harmless returns a value of JSON with harmless texts.
+func harmless(value any) any {
+	switch v := value.(type) {
+	case string:
+		return diag.OneLine(v)
+	case []any:
+		v = slices.Clone(v)
+		for i := range v {
+			v[i] = harmless(v[i])
+		}
+		return v
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, of := range v {
+			out[diag.OneLine(name)] = harmless(of)
+		}
+		return out
+	}
+	return value
+}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/server"
 )
@@ -21,11 +22,17 @@ type standing struct {
 	pipelines []fleet.Status
 	remotes   []fleet.RemoteStatus
 	problems  diag.List
+	renders   map[string]*explain.Render
 }
 
 func (s standing) Status() []fleet.Status        { return s.pipelines }
 func (s standing) Remotes() []fleet.RemoteStatus { return s.remotes }
 func (s standing) Problems() diag.List           { return s.problems }
+func (s standing) Explained(name string) (*explain.Render, bool) {
+	r, ok := s.renders[name]
+	return r, ok
+}
+
 func (s standing) Pipeline(name string) (fleet.Status, bool) {
 	for _, p := range s.pipelines {
 		if p.Name == name {

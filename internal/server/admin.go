@@ -56,6 +56,7 @@ func NewAdmin(o Options) http.Handler {
 	a := &admin{Options: o}
 	guarded := http.NewServeMux()
 	guarded.HandleFunc("GET /{$}", a.servePage)
+	guarded.HandleFunc("GET /explain", a.serveExplain)
 	guarded.HandleFunc("GET /style.css", style.Serve)
 	guarded.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{}))
 	guarded.HandleFunc("GET /api/v1/pipelines", a.listPipelines)

@@ -2,6 +2,7 @@
 // as a page, and requests for passes.
 //
 //	GET  /                                   the page; ?pipeline=NAME for one
+//	GET  /explain?pipeline=NAME              the page of the hierarchies: &object=KIND/namespace/name for one, &q=WORDS to find some
 //	GET  /healthz, /readyz                   without authentication
 //	GET  /metrics                            for Prometheus
 //	GET  /api/v1/pipelines                   {"version", "items": [fleet.Status], "problems": [fleet.Finding]}

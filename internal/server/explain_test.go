@@ -142,3 +142,44 @@ func TestManyAskAtOnce(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestTheExplainPage follows links from the GrafanaAgents down to a job, and looks for what a page must not do.
+func TestTheExplainPage(t *testing.T) {
+	f := &fake{renders: map[string]*explain.Render{"a": hierarchyOf(3), "evicted": nil}}
+	h := f.handler(nil)
+	for name, test := range map[string]struct {
+		query  string
+		status int
+		says   []string
+	}{
+		"the top":       {"pipeline=a", 200, []string{"GrafanaAgents", `href="/explain?object=GrafanaAgent%2Fm%2Fagent&amp;pipeline=a"`}},
+		"an agent":      {"pipeline=a&object=GrafanaAgent/m/agent", 200, []string{`href="/explain?object=MetricsInstance%2Fm%2Fmain&amp;pipeline=a"`, "2 jobs"}},
+		"an instance":   {"pipeline=a&object=MetricsInstance/m/main", 200, []string{`href="/explain?object=ServiceMonitor%2Fone%2Fs0&amp;pipeline=a"`}},
+		"a monitor":     {"pipeline=a&object=ServiceMonitor/one/s0", 200, []string{"serviceMonitor/one/s0/0", "in.yaml:14", "agent-config.secret.yaml:"}},
+		"a miss":        {"pipeline=a&object=ServiceMonitor/one/s2", 200, []string{"one label away", "set label team=a on ServiceMonitor/one/s2"}},
+		"a search":      {"pipeline=a&q=team%3Da", 200, []string{"Found: 2 objects"}},
+		"a hostile one": {"pipeline=a&q=%3Cscript%3Ealert(1)%3C/script%3E", 200, []string{"Found: 0 objects", "&lt;script&gt;alert(1)&lt;/script&gt;"}},
+		"too long":      {"pipeline=a&q=" + strings.Repeat("x", maxQueryBytes+1), 400, []string{"the query is too long"}},
+		"no object":     {"pipeline=a&object=ServiceMonitor/one/s9", 404, []string{"did you mean"}},
+		"no pipeline":   {"pipeline=x", 404, []string{"no such pipeline"}},
+		"not kept":      {"pipeline=evicted", 503, []string{"agentry trigger evicted"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ask(h, request{path: "/explain?" + test.query})
+			if got.Code != test.status {
+				t.Errorf("%d", got.Code)
+			}
+			for _, text := range test.says {
+				if !strings.Contains(got.Body.String(), text) {
+					t.Errorf("does not say %q:\n%s", text, got.Body)
+				}
+			}
+			if strings.Contains(got.Body.String(), "<script") {
+				t.Errorf("it has a script:\n%s", got.Body)
+			}
+			if csp := got.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "form-action 'self'") {
+				t.Errorf("policy %q", csp)
+			}
+		})
+	}
+}

@@ -25,6 +25,8 @@ type facts struct {
 	Good, Bad                 []string // what is coloured so
 	Links, Resources          []string
 	EmptyLinks                []string
+	Fields                    int      // that the keyboard reaches
+	Unlabelled                []string // fields that do not say what for
 	Texts                     []shownText
 }
 
@@ -43,11 +45,11 @@ const (
 
 // tags and attributes are all that pages are made of; anything else was written by a stranger.
 func tags() []string {
-	return strings.Fields("html head meta title link body header main h1 h2 h3 p a br b span small code div table caption thead tbody tr th td ul li dl dt dd time")
+	return strings.Fields("html head meta title link body header main h1 h2 h3 p a br b span small code div table caption thead tbody tr th td ul ol li dl dt dd time form label input button")
 }
 
 func attributes() []string {
-	return strings.Fields("lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime type")
+	return strings.Fields("lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime type action method role for value maxlength")
 }
 
 // complaints are what somebody would object to.
@@ -79,6 +81,7 @@ func (f facts) complaints() []string {
 	for _, text := range f.Good {
 		object(soundsGood.MatchString(text), "shows %q in the colour of what is good, and does not say so", text)
 	}
+	object(len(f.Unlabelled) == 0, "has fields that do not say what for: %q", f.Unlabelled)
 	object(len(f.EmptyLinks) == 0, "has links without words: %q", f.EmptyLinks)
 	for _, text := range f.Texts {
 		ratio := contrast(text)
@@ -89,7 +92,7 @@ func (f facts) complaints() []string {
 }
 
 // soundsGood matches what tells those who see no colours that nobody needs to look.
-var soundsGood = regexp.MustCompile(`^(good|Ready|Succeeded)|nothing wrong$`)
+var soundsGood = regexp.MustCompile(`^(good|Ready|Succeeded|rendered|used)|nothing wrong$`)
 
 // contrast is the ratio of WCAG 2 between a text and what is behind it; 0 if a colour cannot be read.
 func contrast(t shownText) float64 {

@@ -43,6 +43,8 @@
     Good: [...document.querySelectorAll('.good')].map(words),
     Bad: [...document.querySelectorAll('.bad')].map(words),
     Links: [...document.links].map(e => e.href),
+    Fields: document.querySelectorAll('input:not([type=hidden]), button').length,
+    Unlabelled: all.filter(e => e.localName === 'input' && e.type !== 'hidden' && e.labels.length === 0).map(e => e.name),
     EmptyLinks: [...document.links].filter(e => words(e) === '').map(e => e.href),
     Resources: all.filter(e => e.localName === 'link').map(e => e.href),
     Texts: all.filter(e => shown(e) && says(e)).map(e => ({

@@ -61,8 +61,10 @@ func examine(t *testing.T, browser context.Context, server *httptest.Server, sub
 func walk(t *testing.T, s *sight) {
 	t.Helper()
 	var reached []string
-	for _, at := range s.tabs(t, len(s.Links)) {
-		reached = append(reached, at.Href)
+	for _, at := range s.tabs(t, len(s.Links)+s.Fields) {
+		if at.Href != "" { // else it is a field of a form
+			reached = append(reached, at.Href)
+		}
 		if !at.Outline {
 			t.Errorf("the focus is not seen on %q", at.Href)
 		}

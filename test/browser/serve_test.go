@@ -11,8 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
 	"github.com/agentry-dev/agentry/internal/server"
 )
@@ -22,15 +24,52 @@ type standing struct {
 	pipelines []fleet.Status
 	remotes   []fleet.RemoteStatus
 	problems  diag.List
-	renders   map[string]*explain.Render
 }
 
 func (s standing) Status() []fleet.Status        { return s.pipelines }
 func (s standing) Remotes() []fleet.RemoteStatus { return s.remotes }
 func (s standing) Problems() diag.List           { return s.problems }
+
+// Explained returns the same render for each pipeline.
 func (s standing) Explained(name string) (*explain.Render, bool) {
-	r, ok := s.renders[name]
-	return r, ok
+	_, ok := s.Pipeline(name)
+	return rendered(), ok
+}
+
+// rendered is a small hierarchy, with a monitor that is missed and one whose names are hostile.
+func rendered() *explain.Render {
+	texts := `apiVersion: monitoring.grafana.com/v1alpha1
+kind: GrafanaAgent
+metadata: {name: grafana-agent, namespace: monitoring}
+spec: {metrics: {instanceSelector: {matchLabels: {agent: grafana-agent}}}}
+---
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: MetricsInstance
+metadata: {name: primary, namespace: monitoring, labels: {agent: grafana-agent}}
+spec:
+  serviceMonitorSelector: {matchLabels: {team: shop}}
+  serviceMonitorNamespaceSelector: {matchLabels: {monitoring: enabled}}
+  remoteWrite: [{url: "https://mimir.example.com/api/v1/push", basicAuth: {username: {name: login, key: user}, password: {name: login, key: pass}}}]
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-shop, labels: {monitoring: enabled}}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: checkout, namespace: team-shop, labels: {team: shop}}
+spec:
+  selector: {matchLabels: {app: checkout}}
+  endpoints: [{port: http, metricRelabelings: [{action: drop, sourceLabels: [__name__], regex: "<img src=x onerror=alert(1)>"}]}]
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: search, namespace: team-search, labels: {team: search}}
+spec: {selector: {}, endpoints: [{port: http}]}
+`
+	r := manifest.Parse(manifest.File{Path: "teams/" + long() + "/monitors.yaml", Data: []byte(texts)}, manifest.Options{})
+	out := generator.Render(manifest.NewSet(r), generator.Options{}, nil).Explained()
+	return &out
 }
 
 func (s standing) Pipeline(name string) (fleet.Status, bool) {
@@ -134,8 +173,13 @@ func TestThePageOfTheService(t *testing.T) {
 					hostile, "7 pipelines, 1 not ready", "1 problem", "suspended", "run by another replica", "stalled", "cannot be reached", "BuildFailed", "Progressing",
 					"left out", "the whole unit is held", "41 failed", "unknown field", "prod-us", "write it right", "12 times",
 				}},
-				"one": {path: "/?pipeline=prod-eu", says: []string{"prod-eu", "stalled", hostile}},
-				"odd": {path: "/?pipeline=%3Cimg+src%3Dx+onerror%3Dalert%283%29%3E", says: []string{hostile, "<img src=x onerror=alert(3)>"}},
+				"hierarchies": {path: "/explain?pipeline=prod-eu", says: []string{"GrafanaAgent/monitoring/grafana-agent", "rendered"}},
+				"agent":       {path: "/explain?pipeline=prod-eu&object=GrafanaAgent/monitoring/grafana-agent", says: []string{"MetricsInstance/monitoring/primary", "bytes"}},
+				"monitor":     {path: "/explain?pipeline=prod-eu&object=ServiceMonitor/team-shop/checkout", says: []string{"serviceMonitor/team-shop/checkout/0", "<img src=x onerror=alert(1)>", "Secret/monitoring/login"}},
+				"missed":      {path: "/explain?pipeline=prod-eu&object=ServiceMonitor/team-search/search", says: []string{"has no manifest here", "one label and one label of the namespace away"}},
+				"found":       {path: "/explain?pipeline=prod-eu&q=team-shop", says: []string{"Found: 2 objects"}},
+				"one":         {path: "/?pipeline=prod-eu", says: []string{"prod-eu", "stalled", hostile}},
+				"odd":         {path: "/?pipeline=%3Cimg+src%3Dx+onerror%3Dalert%283%29%3E", says: []string{hostile, "<img src=x onerror=alert(3)>"}},
 			}
 		}
 		examine(t, browser, serve(t, server.NewAdmin(admin(s, nil))), subjects)

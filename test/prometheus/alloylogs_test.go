@@ -90,6 +90,16 @@ func readStaticLogs(t *testing.T, text string, env map[string]string) map[string
 			one.Clients = append(one.Clients, client)
 		}
 		for _, job := range i.Jobs {
+			if job["journal"] != nil {
+				continue // no files
+			}
+			for _, group := range asList(job["static_configs"]) {
+				if group := group.(map[string]any); len(asList(group["targets"])) == 0 {
+					group["targets"] = []any{"localhost"}
+				}
+			}
+			delete(job, "encoding")
+			delete(job, "decompression")
 			for _, sd := range asList(job["kubernetes_sd_configs"]) {
 				if sd := sd.(map[string]any); sd["role"] == "pod" && sd["selectors"] == nil { // Promtail's own
 					sd["selectors"] = []any{map[string]any{"role": "pod", "field": "spec.nodeName=" + env["HOSTNAME"]}}
@@ -159,9 +169,13 @@ func (r alloyReader) podLogs(out map[string]logsInstance, b *alloycheck.Block) {
 		r.wrong("%s sends to %v", b.Label, to)
 	}
 	match := r.component(flat(b.Attrs["targets"])[0], "targets")
-	rules := r.component(flat(match.Attrs["path_targets"])[0], "output")
-	d := r.component(flat(rules.Attrs["targets"])[0], "targets")
-	job := map[string]any{"job_name": "x", "relabel_configs": r.fields(rules)["relabel_configs"], "kubernetes_sd_configs": []any{r.fields(d)}}
+	targets := match.Attrs["path_targets"]
+	job := map[string]any{"job_name": "x"}
+	if ref, is := targets.(alloycheck.Ref); is && strings.HasPrefix(string(ref), "discovery.relabel.") {
+		rules := r.component(ref, "output")
+		job["relabel_configs"], targets = r.fields(rules)["relabel_configs"], rules.Attrs["targets"]
+	}
+	r.discoveries(job, targets)
 	one.Period, one.Positions = match.Attrs["sync_period"], fmt.Sprint(b.Attrs["legacy_positions_file"])
 	key := strings.TrimPrefix(b.Label, name+"__")
 	if _, twice := one.Jobs[key]; twice || key == b.Label {
@@ -169,6 +183,22 @@ func (r alloyReader) podLogs(out map[string]logsInstance, b *alloycheck.Block) {
 	}
 	one.Jobs[key] = newLogsJob(r.T, job, stages)
 	out[name] = one
+}
+
+// discoveries adds what targets come from to a job of Promtail.
+func (r alloyReader) discoveries(job map[string]any, targets any) {
+	switch v := targets.(type) {
+	case []any:
+		for _, item := range v {
+			r.discoveries(job, item)
+		}
+	case map[string]any:
+		address := v["__address__"]
+		delete(v, "__address__")
+		job["static_configs"] = append(asList(job["static_configs"]), map[string]any{"targets": []any{address}, "labels": v})
+	case alloycheck.Ref:
+		job["kubernetes_sd_configs"] = append(asList(job["kubernetes_sd_configs"]), r.fields(r.component(v, "targets")))
+	}
 }
 
 // logsClient returns a client in Promtail's words.
@@ -237,7 +267,7 @@ func (e logsEquality) instances(static, native map[string]logsInstance) {
 
 // alloyLabel returns the label of a component.
 func alloyLabel(name string) string {
-	return strings.NewReplacer("/", "__", "-", "_", ".", "_D_").Replace(name)
+	return strings.NewReplacer("/", "__", "-", "_", ".", "_D_", " ", "_X20_", "_", "_X5f_").Replace(name)
 }
 
 func (e logsEquality) job(name string, want, got logsJob) {

@@ -18,7 +18,7 @@ func promtailStages(blocks []*alloycheck.Block) (out []any) {
 		case "label_keep", "label_drop":
 			name = map[string]string{"label_keep": "labelallow", "label_drop": "labeldrop"}[name]
 			settings = b.Attrs["values"]
-		case "labels":
+		case "labels", "static_labels", "structured_metadata":
 			settings = b.Attrs["values"]
 		case "match":
 			if inner := promtailStages(b.Blocks); len(inner) > 0 {
@@ -56,7 +56,8 @@ func promtailMetrics(blocks []*alloycheck.Block) map[string]any {
 func canonicalStages(stages []any) (out []any) {
 	for _, s := range stages {
 		for name, settings := range s.(map[string]any) {
-			if m, ok := settings.(map[string]any); ok && name != "labels" && name != "metrics" {
+			name = strings.Replace(name, "non_indexed_labels", "structured_metadata", 1)
+			if m, ok := settings.(map[string]any); ok && !strings.HasSuffix(name, "labels") && name != "structured_metadata" && name != "metrics" {
 				settings = canonicalSettings(m)
 			}
 			if name == "metrics" {
@@ -82,7 +83,26 @@ func canonicalSettings(m map[string]any) map[string]any {
 			out[name] = d.String()
 		case "longer_than":
 			out[name] = bytesOf(v.(string))
-		case "ingest_timestamp": // true is the default
+		case "source":
+			var all []string
+			for _, s := range append(asList(v), v) {
+				if text, ok := s.(string); ok {
+					all = append(all, text)
+				}
+			}
+			out[name] = strings.Join(all, ",")
+		case "action_on_failure":
+			if v != "fudge" { // the default
+				out[name] = v
+			}
+		case "replace":
+			if v != "" {
+				out[name] = v
+			}
+		case "ingest_timestamp":
+			if v == false { // true is the default
+				out[name] = v
+			}
 		case "drop":
 			if v == true {
 				out[name] = v
@@ -104,7 +124,7 @@ func canonicalSettings(m map[string]any) map[string]any {
 
 func canonicalMetric(m map[string]any) {
 	m["type"] = strings.ToLower(m["type"].(string))
-	if m["prefix"] == "promtail_custom_" {
+	if m["prefix"] == "promtail_custom_" || m["prefix"] == "" {
 		delete(m, "prefix")
 	}
 	config, _ := m["config"].(map[string]any)

@@ -79,27 +79,11 @@ func eachAlloyWorld(t *testing.T, f func(*testing.T, alloyWorld)) {
 // forAlloy returns the objects that are rendered for Alloy.
 func forAlloy(objects []*yaml.Node) (out []*yaml.Node) {
 	for _, o := range objects {
-		switch fixtures.Kind(o) {
-		case "Integration", "MetricsIntegration":
-			continue
-		case "LogsInstance":
-			remove(fixtures.Child(o, "spec"), "additionalScrapeConfigs")
+		if kind := fixtures.Kind(o); kind != "Integration" && kind != "MetricsIntegration" {
+			out = append(out, o)
 		}
-		out = append(out, o)
 	}
 	return out
-}
-
-func remove(mapping *yaml.Node, name string) {
-	if mapping == nil || mapping.Kind != yaml.MappingNode {
-		return
-	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == name {
-			mapping.Content = append(mapping.Content[:i:i], mapping.Content[i+2:]...)
-			return
-		}
-	}
 }
 
 // render returns the configurations of metrics pods by their GrafanaAgent, and the errors.

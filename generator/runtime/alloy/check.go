@@ -22,7 +22,7 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 		out.Metrics = found.metrics(c)
 	}
 	if c.Logs != nil && c.Integrations == nil {
-		found.logs(c.Logs)
+		found.logs(c.Logs, c.KnownVersion)
 	}
 	return &out, found
 }
@@ -39,19 +39,12 @@ func (f *findings) notYet(c *model.Config) {
 		one.Hint = "render its GrafanaAgent with the runtime agent, or leave it out of the inputs"
 		f.add(one)
 	}
-	if c.Integrations != nil {
-		for _, list := range c.Integrations.Lists {
-			for _, o := range list.Origins {
-				refuse(o, "", "integrations")
-			}
-		}
-		return // its metrics and logs are only where it sends to
+	if c.Integrations == nil {
+		return
 	}
-	if c.Logs != nil {
-		for i := range c.Logs.Configs {
-			if one := &c.Logs.Configs[i]; len(one.Additional) > 0 {
-				refuse(one.Origin, ".additionalScrapeConfigs", "hand-written scrape configurations")
-			}
+	for _, list := range c.Integrations.Lists {
+		for _, o := range list.Origins {
+			refuse(o, "", "integrations")
 		}
 	}
 }

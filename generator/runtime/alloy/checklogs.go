@@ -1,23 +1,29 @@
 package alloy
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/agent/handwritten"
 	agentstages "github.com/agentry-dev/agentry/generator/runtime/agent/stages"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/promtail"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/stages"
 )
 
 // logs checks LogsInstances and the pipelines of PodLogs.
-func (f *findings) logs(l *model.Logs) {
+func (f *findings) logs(l *model.Logs, known bool) {
 	seen := map[*model.LogsScrapeConfig]bool{}
 	for i := range l.Configs {
 		one := &l.Configs[i]
 		f.logsInstance(one)
+		f.writtenLogs(one, known)
 		for _, job := range one.ScrapeConfigs {
 			if seen[job] {
 				continue
@@ -29,6 +35,37 @@ func (f *findings) logs(l *model.Logs) {
 		}
 	}
 	f.add(agentstages.CheckAll(l)...)
+}
+
+// writtenLogs checks the hand-written jobs of an instance, by the agent's rules and by what Alloy can do. Components are called
+// after jobs, so that no two may have one name. known means that the fields of jobs are those of the agent's schema.
+func (f *findings) writtenLogs(i *model.LogsInstance, known bool) {
+	names := map[string]bool{}
+	for _, job := range i.ScrapeConfigs {
+		names[job.JobName] = true
+	}
+	say := func(s diag.Severity, code diag.Code, line int, message, hint string) {
+		raw := &i.Additional[0]
+		one := raw.Origin.Find(s, code, "", fmt.Sprintf("line %d: %s", line, message), i.Origin.Object)
+		one.TextLine, one.Hint = line, hint
+		f.add(one)
+	}
+	var jobs []*yaml.Node
+	for n := range i.Additional {
+		raw := &i.Additional[n]
+		jobs = append(jobs, raw.Job)
+		if names[raw.Name()] {
+			say(diag.Error, diag.NotInRuntime, raw.Job.Line, "the job_name appears twice: components of Alloy are called after it", "")
+		}
+		names[raw.Name()] = true
+		_, problems := promtail.Read(raw, expanded)
+		for _, p := range problems {
+			say(diag.Error, diag.NotInRuntime, p.Line, p.Message, "render its GrafanaAgent with the runtime agent, or remove what Alloy cannot do")
+		}
+	}
+	for _, p := range handwritten.Check(handwritten.Logs, jobs, known) {
+		say(p.Severity, p.Code, p.Line, p.Message, p.Hint)
+	}
 }
 
 func (f *findings) logsInstance(i *model.LogsInstance) {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/promtail"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/stages"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
@@ -33,6 +34,9 @@ func writeLogs(f *file, directory string, i *model.LogsInstance) {
 	}
 	for _, job := range i.ScrapeConfigs {
 		l.podLogs(job)
+	}
+	for n := range i.Additional {
+		l.written(&i.Additional[n])
 	}
 }
 
@@ -76,7 +80,55 @@ func (l *logs) endpoint(c *model.LogsClient) syntax.Block {
 func (l *logs) podLogs(job *model.LogsScrapeConfig) {
 	name := l.instance + "__" + label(job.JobName)
 	to := l.process(name, stages.Blocks(job.Stages))
-	l.readFiles(name, l.targetsOfNode(job), to)
+	l.readFiles(name, l.targetsOfNode(job), to, &promtail.Job{})
+}
+
+// written writes the components of a hand-written job. What cannot be written has been reported.
+func (l *logs) written(raw *model.Raw) {
+	job, _ := promtail.Read(raw, expanded)
+	name := l.instance + "__" + label(job.Name)
+	to := l.process(name, job.Stages)
+	if job.Journal != nil {
+		l.journal(name, job, to)
+		return
+	}
+	var targets []syntax.Expr
+	if len(job.Static) > 0 {
+		targets = append(targets, syntax.Lines("[", job.Static, "]"))
+	}
+	for _, k := range job.Kubernetes {
+		if k.Role == "pod" && len(k.Selectors) == 0 { // only then, as in the agent
+			targets = append(targets, l.kubernetes(k, podsOfNode()))
+		} else {
+			targets = append(targets, l.kubernetes(k))
+		}
+	}
+	found := concat(targets)
+	if len(job.Relabel) > 0 {
+		found = l.relabelled(name, found, job.Relabel)
+	}
+	l.readFiles(name, found, to, job)
+}
+
+// journal writes the components that read the journal of the node.
+func (l *logs) journal(name string, job *promtail.Job, to syntax.Expr) {
+	b := syntax.Block{Name: "loki.source.journal", Label: name}
+	b.Set("forward_to", to)
+	b.Attrs = append(b.Attrs, job.Journal...)
+	if len(job.Relabel) > 0 {
+		rules := syntax.Block{Name: "loki.relabel", Label: name}
+		rules.Set("forward_to", "[]") // only its rules are used
+		for _, r := range job.Relabel {
+			rules.Add(rule("rule", r))
+		}
+		l.file.targets = syntax.Append(l.file.targets, &rules)
+		b.Set("relabel_rules", syntax.Expr("loki.relabel."+name+".rules"))
+	}
+	legacy := syntax.Block{Name: "legacy_position"}
+	legacy.Set("file", syntax.String(l.positions))
+	legacy.Set("name", syntax.String(job.Name))
+	b.Add(legacy)
+	l.file.instances = syntax.Append(l.file.instances, &b)
 }
 
 // process writes the component that runs a pipeline, and returns where lines are sent to.
@@ -92,14 +144,18 @@ func (l *logs) process(name string, pipeline []syntax.Block) syntax.Expr {
 
 // readFiles writes the components that find and read the files of targets. Where the agent has read them before, it goes on
 // from there: its positions are those of the whole instance, by path.
-func (l *logs) readFiles(name string, targets, to syntax.Expr) {
+func (l *logs) readFiles(name string, targets, to syntax.Expr, job *promtail.Job) {
 	found := syntax.Block{Name: "local.file_match", Label: name}
 	found.Set("path_targets", targets)
 	setString(&found, "sync_period", goDuration(l.period))
 	read := syntax.Block{Name: "loki.source.file", Label: name}
 	read.Set("targets", syntax.Expr("local.file_match."+name+".targets"))
 	read.Set("forward_to", to)
+	read.Attrs = append(read.Attrs, job.File...)
 	read.Set("legacy_positions_file", syntax.String(l.positions))
+	if job.Decompression != nil {
+		read.Add(*job.Decompression)
+	}
 	l.file.instances = syntax.Append(l.file.instances, &read)
 	l.file.instances = syntax.Append(l.file.instances, &found)
 }
@@ -107,18 +163,24 @@ func (l *logs) readFiles(name string, targets, to syntax.Expr) {
 // targetsOfNode returns the targets of a PodLogs after its rules. Instances that select one PodLogs share them.
 func (l *logs) targetsOfNode(job *model.LogsScrapeConfig) syntax.Expr {
 	name := label(job.JobName)
-	if !l.relabelled[name] {
-		l.relabelled[name] = true
-		b := syntax.Block{Name: "discovery.relabel", Label: name}
-		b.Set("targets", l.kubernetes(job.Kubernetes, podsOfNode()))
-		for _, r := range job.Relabel {
-			b.Add(rule("rule", r))
-		}
-		if l.regexes.written(job.Relabel, hostLabel) {
-			b.Blocks = append(b.Blocks, ofHost()...)
-		}
-		l.file.targets = syntax.Append(l.file.targets, &b)
+	if !l.file.relabelled[name] {
+		l.file.relabelled[name] = true
+		return l.relabelled(name, l.kubernetes(job.Kubernetes, podsOfNode()), job.Relabel)
 	}
+	return syntax.Expr("discovery.relabel." + name + ".output")
+}
+
+// relabelled writes the rules for some targets, and returns those that are left.
+func (l *logs) relabelled(name string, targets syntax.Expr, rules []*model.Relabel) syntax.Expr {
+	b := syntax.Block{Name: "discovery.relabel", Label: name}
+	b.Set("targets", targets)
+	for _, r := range rules {
+		b.Add(rule("rule", r))
+	}
+	if l.regexes.written(rules, hostLabel) {
+		b.Blocks = append(b.Blocks, ofHost()...)
+	}
+	l.file.targets = syntax.Append(l.file.targets, &b)
 	return syntax.Expr("discovery.relabel." + name + ".output")
 }
 

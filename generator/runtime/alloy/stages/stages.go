@@ -6,6 +6,7 @@
 package stages
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -104,10 +105,13 @@ func ofTexts(s *model.Stage) (b syntax.Block) {
 		if len(t.FallbackFormats) > 0 {
 			b.Set("fallback_formats", syntax.Strings(t.FallbackFormats))
 		}
-		add(&b, text{"location", t.Location}, text{"action_on_failure", t.ActionOnFailure})
+		add(&b, text{"location", t.Location}, text{"action_on_failure", cmp.Or(t.ActionOnFailure, DefaultOnFailure)})
 	}
 	return b
 }
+
+// DefaultOnFailure is what the agent does with the time of a line that has none by default. Alloy forgets its own default.
+const DefaultOnFailure = "fudge"
 
 // text is an attribute that is left out if it is empty.
 type text struct{ name, value string }

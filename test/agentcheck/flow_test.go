@@ -100,7 +100,7 @@ func startFlow(t *testing.T) *flow {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, agentbinary.Build(t), "run", f.config, "--server.http.listen-addr="+f.address, "--storage.path="+filepath.Join(dir, "data"), "--disable-reporting")
-	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "TOPOLOGY_ZONE=a", "INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key")
+	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "HOSTNAME=node", "TOPOLOGY_ZONE=a", "INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key")
 	cmd.Stderr = f.log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -150,11 +150,11 @@ var (
 	tlsFiles     = regexp.MustCompile(`(?m)^(\t+(?:ca_file|cert_file) += )".*"$`)
 	keyFiles     = regexp.MustCompile(`(?m)^(\t+key_file +=) ".*"$`)
 	otherFiles   = regexp.MustCompile(`(?m)^(\t+filename +=) ".*"$`)
-	newArguments = regexp.MustCompile(`(?m)^\t+(?:native_histogram_bucket_limit|match_first_network) +=.*\n|^\t+oauth \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
+	newArguments = regexp.MustCompile(`(?m)^\t+(?:native_histogram_bucket_limit|match_first_network) +=.*\n|^\t+(?:oauth|legacy_position|stage\.geoip) \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
 )
 
-// inFlow returns a file as Flow mode reads it: functions have their old names, what is new is left out, there is an API
-// server, and files exist. The config reloader has replaced variables.
+// inFlow returns a file as Flow mode reads it: functions have their old names, what is new is left out, and so is what needs
+// a database; there is an API server, and files exist. The config reloader has replaced variables.
 func (f *flow) inFlow(text string) string {
 	text = variables.ReplaceAllString(text, "0")
 	text = fromSecrets.ReplaceAllString(text, `"from-a-secret"`)

@@ -41,6 +41,24 @@ func newManifests(t *testing.T, folder, prometheus string, options ...string) *m
 	return m
 }
 
+// replace writes an address in the place of another, in all files.
+func (m *manifests) replace(t *testing.T, address, with string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(m.dir, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, bytes.ReplaceAll(text, []byte(address), []byte(with)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func (m *manifests) remove(t *testing.T, file string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(m.dir, file)); err != nil {
@@ -60,8 +78,12 @@ func (m *manifests) render(t *testing.T) (configs map[string]rendered.Config, re
 	if err != nil {
 		t.Fatal(err)
 	}
+	native, err := rendered.ReadAlloy(m.out)
+	if err != nil {
+		t.Fatal(err)
+	}
 	configs = map[string]rendered.Config{}
-	for _, c := range all {
+	for _, c := range append(all, native...) {
 		configs[c.Workload] = c
 	}
 	return configs, string(out)

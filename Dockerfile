@@ -54,6 +54,6 @@ FROM base AS agentry
 LABEL org.opencontainers.image.title="agentry" \
       org.opencontainers.image.description="Renders Grafana Agent Operator custom resources from Git to Git"
 COPY --from=build /licenses /licenses
-COPY --from=build /out/agentry /out/agentry-charts /
+COPY --from=build /out/agentry /out/agentry-charts /out/agentry-sops /
 EXPOSE 9292 9393
 ENTRYPOINT ["/agentry"]

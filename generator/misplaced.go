@@ -80,11 +80,10 @@ func doubtful(o *manifest.Object, f secretref.Field, named manifest.Named, names
 		d = o.Diag(diag.Warning, diag.MissingSecret, f.Path, "%s %s/%s is not in the inputs, but one of that name is in %s",
 			f.Ref.Kind, f.Ref.Namespace, f.Ref.Name, strings.Join(slices.Compact(namespaces), ", "))
 		d.Hint = fmt.Sprintf("the pods can mount only what is in the namespace %s: put it there", f.Ref.Namespace)
-	case len(named.Keys) > 0 && !slices.Contains(named.Keys, f.Ref.Key):
-		d = o.Diag(diag.Warning, diag.MissingKey, f.Path, "%s: the encrypted Secret has no such key", f.Ref)
-		if d.Hint = diag.DidYouMean(f.Ref.Key, named.Keys); d.Hint == "" {
-			d.Hint = "its keys: " + strings.Join(named.Keys, ", ")
-		}
+	case named.Lacks(f.Ref.Key):
+		lacking := secretref.Lacking(f.Ref, named)
+		lacking.Severity, lacking.Path = diag.Warning, f.Path
+		d = o.Found(lacking)
 	default:
 		return d, false
 	}

@@ -19,8 +19,11 @@ type done struct {
 	proposed, locked plumbing.Hash // with promotion: the tips of the proposed branch and of the branch of inputs
 }
 
-// remember keeps the outcome of the pass.
+// remember keeps the outcome of the pass, unless a server of keys that did not answer may answer next time.
 func (p *pass) remember(from *start) {
+	if p.opener.Lacks() {
+		return
+	}
 	d := &done{tip: from.branch.Commit, charts: from.inputs.Charts, report: p.report}
 	for _, c := range from.commits {
 		d.commits = append(d.commits, c.Hash)

@@ -11,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
 // lab is a pipeline over a repository in memory.
@@ -22,6 +23,7 @@ type lab struct {
 	inputs   []string // commits
 	pipeline pipeline.Pipeline
 	options  gitsync.Options
+	keys     []sops.Key
 }
 
 func newLab(t testing.TB) *lab {
@@ -70,7 +72,7 @@ func (l *lab) syncer() *gitsync.Syncer {
 	if problems := p.Validate(); len(problems) > 0 {
 		l.t.Fatal(problems)
 	}
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources))}, l.options)
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources)), Decryption: l.keys}, l.options)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/hold"
 	"github.com/agentry-dev/agentry/gitsync/plan"
@@ -79,7 +80,11 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 	options := p.render
 	options.LastGood = in.LastGood
 	options.Admit = p.budget.Take
-	in.Rendered = generator.Render(in.Objects.Set, options, p.memory.rendered)
+	set, err := p.decrypt(ctx, in.Objects.Set, &options)
+	if err != nil {
+		return nil, err
+	}
+	in.Rendered = generator.Render(set, options, p.memory.rendered)
 	if in.Rendered.Refused != nil {
 		return nil, fmt.Errorf("render the inputs: %w", in.Rendered.Refused)
 	}
@@ -131,6 +136,16 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	in.LastGood = hold.NewLastGood(from.branch, history, &p.memory.lastGood)
 	in.Objects, err = hold.Replace(inputs, in.LastGood)
 	return err
+}
+
+// decrypt adds the values of encrypted objects that are rendered to the set.
+func (p *pass) decrypt(ctx context.Context, set *manifest.Set, options *generator.Options) (*manifest.Set, error) {
+	opened, found, err := p.opener.Open(ctx, set, options.Needs(set))
+	if err != nil {
+		return nil, fmt.Errorf("decrypt Secrets: %w", err)
+	}
+	p.report.Diags = append(p.report.Diags, found...)
+	return opened, nil
 }
 
 // isRefused reports whether nothing may be written. A mistake on the first day must not leave a branch behind.

@@ -22,6 +22,8 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/helm/worker"
+	"github.com/agentry-dev/agentry/inputs/sops"
+	sopsworker "github.com/agentry-dev/agentry/inputs/sops/worker"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 	"github.com/agentry-dev/agentry/test/gittest"
 )
@@ -42,6 +44,9 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(chartsEnv) != "" {
 		os.Exit(worker.Serve(os.Stdin, os.Stdout, helm.Limits{}))
+	}
+	if os.Getenv(sopsEnv) != "" {
+		os.Exit(sopsworker.Serve(os.Stdin, os.Stdout, sops.Limits{}))
 	}
 	os.Exit(m.Run())
 }

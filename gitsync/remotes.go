@@ -27,6 +27,10 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	}
 	first := s.output == nil
 	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first && reflect.DeepEqual(creds.Verify, s.creds.Verify)
+	if sameDecryption := !first && reflect.DeepEqual(creds.Decryption, s.creds.Decryption); !sameDecryption {
+		s.opener.Keys, s.creds.Decryption = creds.Decryption, creds.Decryption
+		s.memory.done = nil // new keys may decrypt more
+	}
 	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && reflect.DeepEqual(creds.Charts, s.creds.Charts) && slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {
 		return nil
 	}

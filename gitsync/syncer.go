@@ -22,6 +22,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/source"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
 // Credentials are the resolved credentials of a pipeline.
@@ -31,6 +32,8 @@ type Credentials struct {
 	Signing signature.Key       // signs the commits, if there is one
 	Verify  []signature.Keyring // the keys of each source; an empty keyring accepts any commit
 	Charts  []chart.Access      // of the repositories of charts, in the pipeline's order
+
+	Decryption []sops.Key // for what SOPS encrypted
 }
 
 // Options decide how passes are made, not their results.
@@ -46,6 +49,8 @@ type Options struct {
 	Batches *publish.Batches `json:"-"`
 	// Charts renders Helm charts, and outlives the Syncer. Default: processes that the Syncer owns.
 	Charts *helm.Workers `json:"-"`
+	// SOPS decrypts what SOPS encrypted, and outlives the Syncer. Default: processes that the Syncer owns.
+	SOPS *sops.Workers `json:"-"`
 	// ChartStore keeps charts that are fetched, and outlives the Syncer. Default: one in the folder of the Pool.
 	ChartStore *chart.Store `json:"-"`
 	// KeepCharts looks up only charts that are new, and uses the versions that are pinned of others.
@@ -86,6 +91,8 @@ type Syncer struct {
 	own     *repo.Pool     // nil if Options has one
 	charts  *helm.Workers  // nil if Options has them
 	book    *chart.Book    // of the charts that are fetched
+	sops    *sops.Workers  // nil if Options has them
+	opener  sops.Opener    // of what SOPS encrypted
 	batches *publish.Batches
 	memory  memory
 	seen    plumbing.Hash // the last tip of the output branch that was as this pipeline renders it; zero: none
@@ -115,6 +122,11 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		s.charts = helm.NewWorkers(helm.Options{})
 		s.options.Charts = s.charts
 	}
+	if opts.SOPS == nil {
+		s.sops = sops.NewWorkers(sops.Options{})
+		s.options.SOPS = s.sops
+	}
+	s.opener.Workers = s.options.SOPS
 	if opts.ChartStore == nil {
 		s.options.ChartStore = chart.NewStore(chart.Options{Folder: filepath.Join(s.options.Pool.Dir(), "charts")})
 	}
@@ -153,6 +165,9 @@ func (s *Syncer) Close() {
 	s.remotes.close()
 	if s.charts != nil {
 		s.charts.Close()
+	}
+	if s.sops != nil {
+		s.sops.Close()
 	}
 	if s.own != nil {
 		s.own.Close()

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
+	"github.com/agentry-dev/agentry/generator/manifest/internal/stream"
 )
 
 // readCore reads an object of a kind of Kubernetes' own, which has no CRD, and adds to the findings. It returns
@@ -39,14 +41,9 @@ type coreReader struct {
 	findings
 }
 
-// isReadable reports whether the object is not encrypted.
-func (r *coreReader) isReadable() bool {
-	if r.raw["sops"] == nil {
-		return true
-	}
-	r.warn(diag.EncryptedSecret, "sops", "the "+r.kind+" is encrypted, and read as if it were not there", "")
-	return false
-}
+// isReadable reports whether the object is not encrypted. What is encrypted is no finding: only its value is unknown, and
+// who needs it says so.
+func (r *coreReader) isReadable() bool { return r.raw["sops"] == nil }
 
 func (r *coreReader) secret(s *corev1.Secret) {
 	r.checkFields("data", "stringData", "type", "immutable")
@@ -143,4 +140,110 @@ func (r *coreReader) checkSize(size int) {
 	if size > corev1.MaxSecretSize {
 		r.fail(diag.InvalidSecret, "", fmt.Sprintf("the data have %d bytes, more than %d", size, corev1.MaxSecretSize), "")
 	}
+}
+
+// Sealed is a Secret or ConfigMap that SOPS encrypted: a description, until its text is decrypted.
+type Sealed struct {
+	// Object has its metadata and place, and no value.
+	Object *Object
+	// Type is the type of a Secret, as far as it is written in clear.
+	Type string
+	// Text is what SOPS encrypted: the file, with all of its documents, or the object alone if it IsBuilt from files.
+	Text string
+	// IsBuilt says that the text was changed after it was encrypted, or may have been: then SOPS's MAC is of another text.
+	IsBuilt bool
+
+	opts Options
+}
+
+// nameEncrypted notes an encrypted object.
+func (p *parser) nameEncrypted(o *Object, raw map[string]any) {
+	keys := map[string]bool{}
+	for _, field := range []string{"data", "stringData", "binaryData"} {
+		data, _ := raw[field].(map[string]any)
+		for key := range data {
+			keys[key] = true
+		}
+	}
+	sealed := &Sealed{Object: o, IsBuilt: p.origin != nil, Text: o.at.text, opts: p.opts}
+	sealed.opts.PassThrough = "" // it is copied as it is encrypted
+	sealed.Type, _ = raw["type"].(string)
+	if !sealed.IsBuilt {
+		if p.text == "" {
+			p.text = string(p.file.Data)
+		}
+		sealed.Text = p.text
+	}
+	p.name(Named{ID: o.ID, Keys: slices.Sorted(maps.Keys(keys)), Sealed: sealed})
+}
+
+// Open reads the object from the decrypted text. Findings have the places of the encrypted object, and quote nothing. The
+// object is nil if the text does not hold it, or what it holds cannot be used.
+func (s *Sealed) Open(decrypted []byte) (*Object, diag.List) {
+	for doc := range stream.Documents(decrypted) {
+		value, _, err := yamlvalue.Decode(string(doc.Text))
+		raw, ok := value.(map[string]any)
+		if err != nil || !ok || raw["apiVersion"] != s.Object.APIVersion || raw["kind"] != s.Object.Kind {
+			continue
+		}
+		p := &parser{file: File{Source: s.Object.at.source, Path: s.Object.at.file}, opts: s.opts}
+		p.add(written{opts: s.opts, apiVersion: s.Object.APIVersion, kind: s.Object.Kind, raw: raw, at: s.Object.at}, newValue(s.Object.APIVersion, s.Object.Kind))
+		for _, o := range slices.Concat(p.result.Objects, p.result.LeftOut) {
+			if o.ID == s.Object.ID {
+				return usable(p.result, o)
+			}
+		}
+	}
+	return nil, nil
+}
+
+// Description says what is known of a Secret without its value, as in "a SealedSecret with the keys a, b".
+func (n Named) Description() string {
+	what := "a SOPS " + n.Kind
+	switch {
+	case n.By != "" && strings.ContainsAny(n.By[:1], "AEIOU"):
+		what = "an " + n.By
+	case n.By != "":
+		what = "a " + n.By
+	}
+	if len(n.Keys) == 0 {
+		return what
+	}
+	return what + " with the keys " + strings.Join(n.Keys, ", ")
+}
+
+// Lacks reports whether it is known that a Secret has no such key.
+func (n Named) Lacks(key string) bool { return len(n.Keys) > 0 && !slices.Contains(n.Keys, key) }
+
+// usable returns the object of a result and what is wrong with its data; findings about the rest were made when the encrypted
+// object was read.
+func usable(r Result, o *Object) (*Object, diag.List) {
+	found := slices.DeleteFunc(r.Diags, func(d diag.Diagnostic) bool { return d.Code != diag.InvalidSecret })
+	if !slices.Contains(r.Objects, o) {
+		return nil, found
+	}
+	return o, found
+}
+
+// Open returns a set with objects that were decrypted, and with what is wrong with those that could not be. It only copies
+// pointers.
+func (s *Set) Open(opened map[ID]*Object, problems map[ID]string) *Set {
+	if len(opened)+len(problems) == 0 {
+		return s
+	}
+	changes := maps.Clone(opened)
+	if changes == nil {
+		changes = map[ID]*Object{}
+	}
+	for id := range problems {
+		changes[id] = nil // it is none; but a set in which it could be read is another one
+	}
+	out := s.With(changes)
+	out.named = maps.Clone(s.named)
+	for id, problem := range problems {
+		n := out.named[id]
+		n.Problem = problem
+		out.named[id] = n
+	}
+	return out
 }

@@ -78,7 +78,7 @@ func (r *crdReader) refuseEncrypted(path string, value any) bool {
 	switch value := value.(type) {
 	case string:
 		if strings.HasPrefix(value, "ENC[") {
-			r.fail(diag.EncryptedSecret, path, "is encrypted by SOPS, and agentry decrypts nothing", "encrypt Secrets only, as with encrypted_regex: ^(data|stringData)$")
+			r.fail(diag.EncryptedSecret, path, "is encrypted by SOPS, which agentry decrypts in Secrets and ConfigMaps only", "encrypt Secrets only, as with encrypted_regex: ^(data|stringData)$")
 			return true
 		}
 	case []any:

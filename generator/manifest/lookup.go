@@ -88,15 +88,23 @@ func TooLarge(f File) Result {
 }
 
 // Named is an object of which only the name is used: a ServiceAccount, or a Secret that is encrypted or that
-// another program makes. Keys are a Secret's, as far as they can be read.
+// another program makes.
 type Named struct {
 	ID
+	// Keys are a Secret's, as far as they can be read.
 	Keys []string
+	// By is the kind of the object that describes a Secret: SealedSecret or ExternalSecret. It is empty for one that SOPS
+	// encrypted.
+	By string
+	// Sealed is an object that SOPS encrypted, else nil.
+	Sealed *Sealed
+	// Problem says why its value could not be read, after somebody tried; see [Set.Open].
+	Problem string
 }
 
 // nameForeign notes an object of a kind that agentry does not read, if its name is of use.
 func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any, at place) {
-	named := Named{ID: ID{Kind: "Secret"}}
+	named := Named{ID: ID{Kind: "Secret"}, By: kind}
 	named.Name, _ = lookup(raw, "metadata.name").(string)
 	named.Namespace, _ = lookup(raw, "metadata.namespace").(string)
 	switch {
@@ -104,14 +112,18 @@ func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any, at pla
 		p.right(kind, raw, at)
 		return
 	case apiVersion == coreVersion && kind == "ServiceAccount":
-		named.Kind = kind
+		named.Kind, named.By = kind, ""
 	case apiVersion == "bitnami.com/v1alpha1" && kind == "SealedSecret":
 		data, _ := lookup(raw, "spec.encryptedData").(map[string]any)
 		named.Keys = slices.Sorted(maps.Keys(data))
+		if template, _ := lookup(raw, "spec.template.data").(map[string]any); len(template) > 0 {
+			named.Keys = slices.Compact(slices.Sorted(slices.Values(append(named.Keys, slices.Collect(maps.Keys(template))...))))
+		}
 	case kind == "ExternalSecret":
 		if name, ok := lookup(raw, "spec.target.name").(string); ok {
 			named.Name = name
 		}
+		named.Keys = externalKeys(raw)
 	default:
 		return
 	}
@@ -119,6 +131,27 @@ func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any, at pla
 		named.Namespace = p.opts.DefaultNamespace
 	}
 	p.name(named)
+}
+
+// externalKeys returns the keys of the Secret that an ExternalSecret makes, or nothing if it does not list them: then it takes
+// what the store has.
+func externalKeys(raw map[string]any) []string {
+	data, _ := lookup(raw, "spec.data").([]any)
+	template, _ := lookup(raw, "spec.target.template.data").(map[string]any)
+	merged := lookup(raw, "spec.target.template.mergePolicy") == "Merge"
+	if lookup(raw, "spec.dataFrom") != nil || lookup(raw, "spec.target.template.templateFrom") != nil || lookup(raw, "spec.target.creationPolicy") == "Merge" {
+		return nil
+	}
+	keys := slices.Collect(maps.Keys(template))
+	if len(template) == 0 || merged {
+		for _, item := range data {
+			entry, _ := item.(map[string]any)
+			if key, ok := entry["secretKey"].(string); ok {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(keys)))
 }
 
 // right keeps an object that says who may ask what of the Kubernetes API. It is left to the API server to find mistakes.
@@ -147,18 +180,6 @@ func (p *parser) right(kind string, raw map[string]any, at place) {
 	}
 	o := &Object{ID: ID{kind, meta.Namespace, meta.Name}, APIVersion: rbacv1.SchemeGroupVersion.String(), Meta: meta, Value: value, at: at}
 	p.result.Rights = append(p.result.Rights, o)
-}
-
-// nameEncrypted notes an encrypted Secret.
-func (p *parser) nameEncrypted(id ID, raw map[string]any) {
-	keys := map[string]bool{}
-	for _, field := range []string{"data", "stringData"} {
-		data, _ := raw[field].(map[string]any)
-		for key := range data {
-			keys[key] = true
-		}
-	}
-	p.name(Named{id, slices.Sorted(maps.Keys(keys))})
 }
 
 func (p *parser) name(n Named) {

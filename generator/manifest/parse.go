@@ -198,6 +198,14 @@ func (r Result) At(path string) Result {
 	for i := range r.Diags {
 		r.Diags[i].File = path
 	}
+	r.Named = slices.Clone(r.Named)
+	for i := range r.Named {
+		if s := r.Named[i].Sealed; s != nil {
+			moved := *s
+			moved.Object = move([]*Object{s.Object})[0]
+			r.Named[i].Sealed = &moved
+		}
+	}
 	return r
 }
 
@@ -211,6 +219,7 @@ func ParsingBytes(size int64) int64 {
 type parser struct {
 	file   File
 	opts   Options
+	text   string // of the file, if something in it is encrypted
 	origin Origin // of the document at hand, if it was built
 	secret secretValues
 	result Result

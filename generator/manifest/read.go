@@ -84,7 +84,7 @@ func (p *parser) add(w written, value typed) {
 		object.Digest, object.Value, object.Bytes = digest, value, size+len(object.Passed)
 	}
 	if !use || isForeign && w.kind == "Secret" {
-		p.nameEncrypted(object.ID, w.raw)
+		p.nameEncrypted(object, w.raw)
 	}
 	switch failed := found.failed(); {
 	case use && !failed:

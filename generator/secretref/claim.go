@@ -122,11 +122,53 @@ func (s Scope) lookup(path string, ref Ref, required bool) ([]byte, bool) {
 // find returns the Secret or ConfigMap of a reference. It reports a missing one that is required, and returns false.
 func (s Scope) find(path string, ref Ref, required bool) (*manifest.Object, bool) {
 	o := s.Look(ref.id())
+	if named, found := s.set.Named()[ref.id()]; o == nil && required && found && !ref.Optional {
+		s.unread(path, ref, named)
+		return nil, false
+	}
 	if o == nil && required {
 		s.missing(path, diag.MissingSecret, ref, "correct the reference, or add what it refers to", "there is no such %s in the inputs", ref.Kind)
 		return nil, false
 	}
 	return o, true
+}
+
+// unread reports that the value of a Secret is needed that is only described: nobody decrypted it.
+func (s Scope) unread(path string, ref Ref, named manifest.Named) {
+	f := diag.Finding{Code: diag.EncryptedSecret, Path: path, Related: ref.objects(), Hint: "the secrets policy reference needs no value"}
+	if named.By == "" {
+		f.Hint = "name a key for it in decryption of the pipeline; " + f.Hint
+	}
+	if s.policyOf(ref) == Reference { // it is configuration
+		f.Hint = "keep a Secret that is configuration in clear, or give it the secrets policy plaintext"
+	}
+	switch {
+	case ref.Key != "" && named.Lacks(ref.Key):
+		s.lacks(path, ref, named)
+		return
+	case named.Problem != "":
+		f.Message = fmt.Sprintf("%s cannot be decrypted: %s", Ref{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}, named.Problem)
+	default:
+		f.Message = fmt.Sprintf("%s is needed here, and is not known: it is %s", ref, named.Description())
+	}
+	s.addOnce(f, ref.id().String())
+}
+
+// lacks reports a key that a Secret, of which nothing else is known, does not have.
+func (s Scope) lacks(path string, ref Ref, named manifest.Named) {
+	f := Lacking(ref, named)
+	f.Path, f.Related = path, ref.objects()
+	s.addOnce(f, "")
+}
+
+// Lacking is the finding that a Secret that is only described has no such key.
+func Lacking(ref Ref, named manifest.Named) diag.Finding {
+	whole := ref
+	whole.Key = ""
+	return diag.Finding{
+		Code: diag.MissingKey, Message: fmt.Sprintf("%s is %s; key `%s` is not one of them", whole, named.Description(), ref.Key),
+		Hint: diag.DidYouMean(ref.Key, named.Keys),
+	}
 }
 
 // maxKeys is how many keys of a Secret or ConfigMap a hint lists.

@@ -69,6 +69,23 @@ func References(o *manifest.Object) []Field {
 	return w.found
 }
 
+// Mentioned returns the Secrets and ConfigMaps that an object refers to, by a key or as a whole. One can be there twice.
+func Mentioned(o *manifest.Object) []manifest.ID {
+	var out []manifest.ID
+	for _, f := range References(o) {
+		out = append(out, f.Ref.id())
+	}
+	if v, ok := o.Value.(*v1alpha1.MetricsIntegration); ok {
+		for _, whole := range v.Spec.Secrets {
+			out = append(out, manifest.ID{Kind: "Secret", Namespace: o.Namespace, Name: whole.Name})
+		}
+		for _, whole := range v.Spec.ConfigMaps {
+			out = append(out, manifest.ID{Kind: "ConfigMap", Namespace: o.Namespace, Name: whole.Name})
+		}
+	}
+	return out
+}
+
 // walk collects references.
 type walk struct {
 	namespace string

@@ -20,6 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
 // Options decide how a fleet runs. The zero value of a field means its default.
@@ -125,10 +126,11 @@ func New(opts Options) *Fleet {
 	}
 	batches := publish.NewBatches(noteDelay)
 	charts := helm.NewWorkers(helm.Options{})
+	decrypting := sops.NewWorkers(sops.Options{})
 	store := chart.NewStore(chart.Options{Folder: filepath.Join(pool.Dir(), "charts")})
 	return newFleet(opts, engine{
 		open: func(def *Definition, creds gitsync.Credentials, enter gate) (passer, error) {
-			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, ChartStore: store, Version: opts.Version, Timeout: opts.PassTimeout})
+			return gitsync.New(def.Pipeline, creds, gitsync.Options{Pool: pool, Gate: enter, Batches: batches, Charts: charts, SOPS: decrypting, ChartStore: store, Version: opts.Version, Timeout: opts.PassTimeout})
 		},
 		expand: func(def *Definition, creds gitsync.Credentials) (multiplier, error) {
 			return newExpander(def, pool, creds)
@@ -137,6 +139,7 @@ func New(opts Options) *Fleet {
 		random: rand.Float64,
 		close: func() {
 			charts.Close()
+			decrypting.Close()
 			closePool()
 		},
 	})

@@ -96,6 +96,8 @@ type Spec struct {
 	Operator Operator `json:"operator,omitempty"`
 	// Secrets is how Secrets are rendered.
 	Secrets Secrets `json:"secrets,omitempty"`
+	// Decryption says where the keys are for what SOPS encrypted.
+	Decryption Decryption `json:"decryption,omitempty"`
 	// SDAggregator says where agents find the targets of MetricsIntegrations.
 	SDAggregator SDAggregator `json:"sdAggregator,omitempty"`
 	// Patches change the rendered objects, in their order, as in a Kustomization of Flux: strategic merge patches and JSON

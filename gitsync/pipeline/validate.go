@@ -137,6 +137,7 @@ func validateSpec(s *Spec) findings {
 	}
 	f.add(validateOperator("spec.operator", s.Operator))
 	f.add(validateSecrets("spec.secrets", s.Secrets))
+	f.add(onePlace("spec.decryption", []credential{{"key", s.Decryption.KeyFile, s.Decryption.KeyEnv}}))
 	f.add(validateSDAggregator("spec.sdAggregator", &s.SDAggregator))
 	f.add(validateIntegrations("spec.integrations", s.Integrations))
 	f.add(validateChanges(s))

@@ -3,7 +3,8 @@ package helm
 import (
 	"fmt"
 	"strings"
-	"time"
+
+	"github.com/agentry-dev/agentry/internal/worker"
 )
 
 // Release is one rendering of a chart.
@@ -66,35 +67,8 @@ func (f *Failure) Error() string {
 	return at.String() + f.Reason
 }
 
-// Limits bound one rendering.
-type Limits struct {
-	// Time is for all of it. Default: 30s.
-	Time time.Duration
-	// MemoryBytes is what a worker may use. Default: 768 MiB.
-	MemoryBytes int64
-	// OutputBytes is what a chart may render to. Default: 32 MiB.
-	OutputBytes int64
-}
-
-const (
-	defaultTime   = 30 * time.Second
-	defaultMemory = 768 << 20
-	defaultOutput = 32 << 20
-)
-
-// WithDefaults sets what is not set.
-func (l Limits) WithDefaults() Limits {
-	if l.Time == 0 {
-		l.Time = defaultTime
-	}
-	if l.MemoryBytes == 0 {
-		l.MemoryBytes = defaultMemory
-	}
-	if l.OutputBytes == 0 {
-		l.OutputBytes = defaultOutput
-	}
-	return l
-}
+// Limits bound one rendering; OutputBytes is what a chart may render to.
+type Limits = worker.Limits
 
 // InChart takes the name of the chart off a template's.
 func InChart(name string) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
 	"github.com/agentry-dev/agentry/internal/folder"
@@ -74,6 +75,9 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 		return nil, err
 	}
 	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read, build: inputs.Mode(mode), mayBeEmpty: flags.Bool("allow-empty")}
+	if err := in.decrypt(ctx); err != nil {
+		return nil, err
+	}
 	for _, r := range read.Results {
 		in.diags = append(in.diags, r.Diags...)
 		for kind, n := range r.Ignored {
@@ -84,6 +88,19 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 		in.ignored[inputs.IgnoredChart] = n
 	}
 	return in, nil
+}
+
+// decrypt adds the values of encrypted objects that are rendered to the set, with the keys that the program sops would find.
+func (in *input) decrypt(ctx context.Context) error {
+	workers := sops.NewWorkers(sops.Options{})
+	defer workers.Close()
+	opener := sops.Opener{Workers: workers}
+	set, found, err := opener.Open(ctx, in.set, in.options.Needs(in.set))
+	if err != nil {
+		return fmt.Errorf("decrypt Secrets: %w", err)
+	}
+	in.set, in.diags = set, append(in.diags, found...)
+	return nil
 }
 
 // sourceFolders reads the flags --source.

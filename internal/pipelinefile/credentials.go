@@ -60,6 +60,7 @@ func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 			Password:   r.text(at+".password", auth.PasswordFile, auth.PasswordEnv),
 		})
 	}
+	c.Decryption = r.decryption(p.Spec.Decryption)
 	commit := p.Spec.Output.Commit
 	c.Signing.Key = r.bytes("spec.output.commit.signingKey", commit.SigningKeyFile, commit.SigningKeyEnv)
 	c.Signing.Passphrase = []byte(r.text("spec.output.commit.signingKeyPassphrase", commit.SigningKeyPassphraseFile, commit.SigningKeyPassphraseEnv))

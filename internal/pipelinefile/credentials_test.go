@@ -12,6 +12,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 	"github.com/agentry-dev/agentry/gitsync/signature"
 	"github.com/agentry-dev/agentry/inputs/chart"
+	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/internal/httpclient"
 )
 
@@ -116,5 +117,26 @@ func write(t *testing.T, folder, name, content string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestCredentialsForDecryption(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "keys"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\n", "ca.pem": "PEM\n", "keys/b.asc": "pgp", "keys/a.agekey": "age", "keys/sops.aws-kms": "other", "keys/..data": "x"} {
+		write(t, folder, name, text)
+	}
+	text := strings.Replace(basicAuth, "  output:", "  decryption: {keyEnv: KEY, keyFolder: keys}\n  output:", 1)
+	got := credentials(t, folder, text, map[string]string{"KEY": "ssh"})
+	want := []sops.Key{{Name: "decryption.keyEnv", Text: []byte("ssh")}, {Name: "the key a.agekey", Text: []byte("age")}, {Name: "the key b.asc", Text: []byte("pgp")}}
+	if diff := cmp.Diff(want, got.Decryption); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	fleet, _ := Parse(filepath.Join(folder, "pipeline.yaml"), []byte(strings.Replace(text, "keyFolder: keys", "keyFolder: gone", 1)))
+	_, found := fleet[0].Credentials(func(string) (string, bool) { return "x", true })
+	if got := report(t, found); !strings.Contains(got, "pipeline.yaml:9:40: error[pipeline-invalid]: Pipeline/prod: spec.decryption.keyFolder: open") {
+		t.Errorf("got %s", got)
 	}
 }

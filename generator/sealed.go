@@ -1,0 +1,44 @@
+package generator
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// Needs returns the encrypted objects of a set whose values the options render, in an order: those that an object refers to,
+// apart from those of the secrets policy reference. It is for who can decrypt them; see [manifest.Set.Open].
+func (o *Options) Needs(set *manifest.Set) []manifest.ID {
+	policies := o.policies()
+	if !policies.Any(secretref.Plaintext) {
+		return nil
+	}
+	wanted := map[manifest.ID]bool{}
+	for id, n := range set.Named() {
+		if n.Sealed == nil || set.Get(id) != nil {
+			continue
+		}
+		known := *n.Sealed.Object
+		known.Value = &corev1.Secret{Type: corev1.SecretType(n.Sealed.Type)}
+		if policies.Of(id, &known) == secretref.Plaintext {
+			wanted[id] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	var out []manifest.ID
+	for _, object := range set.All() {
+		for _, id := range secretref.Mentioned(object) {
+			if wanted[id] {
+				wanted[id] = false
+				out = append(out, id)
+			}
+		}
+	}
+	slices.SortFunc(out, manifest.ID.Compare)
+	return out
+}

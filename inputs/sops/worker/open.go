@@ -1,0 +1,146 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	getsops "github.com/getsops/sops/v3"
+	"github.com/getsops/sops/v3/aes"
+	"github.com/getsops/sops/v3/config"
+	"github.com/getsops/sops/v3/keyservice"
+	"github.com/getsops/sops/v3/stores/dotenv"
+	"github.com/getsops/sops/v3/stores/json"
+	"github.com/getsops/sops/v3/stores/yaml"
+
+	"github.com/agentry-dev/agentry/inputs/sops"
+)
+
+// store reads files of a format.
+type store interface {
+	getsops.EncryptedFileLoader
+	getsops.PlainFileEmitter
+}
+
+func storeOf(format sops.Format) store {
+	defaults := config.NewStoresConfig()
+	switch format {
+	case sops.JSON:
+		return json.NewStore(&defaults.JSON)
+	case sops.Dotenv:
+		return dotenv.NewStore(&defaults.Dotenv)
+	case sops.Binary:
+		return json.NewBinaryStore(&defaults.JSONBinary)
+	}
+	return yaml.NewStore(&defaults.YAML)
+}
+
+func failed(format string, args ...any) sops.Opened {
+	return sops.Opened{Reason: fmt.Sprintf(format, args...)}
+}
+
+// open decrypts a file.
+func (r *keyring) open(f sops.File) sops.Opened {
+	store := storeOf(f.Format)
+	tree, err := store.LoadEncryptedFile(f.Data)
+	if err != nil {
+		return failed("it is no %s file of SOPS, or is damaged", f.Format)
+	}
+	asked := &asking{keyring: r}
+	key, err := tree.Metadata.GetDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(asked)}, nil)
+	if err != nil {
+		return failed("%s", asked.reason())
+	}
+	cipher := aes.NewCipher()
+	mac, err := tree.Decrypt(key, cipher)
+	if err != nil {
+		return failed("a value was changed after it was encrypted, or stands in another place")
+	}
+	if !f.IsBuilt && !hasMAC(&tree, key, mac) {
+		return failed("it was changed after it was encrypted: its MAC is of another text; edit it with sops")
+	}
+	text, err := store.EmitPlainFile(tree.Branches)
+	if err != nil {
+		return failed("what it holds cannot be written as %s", f.Format)
+	}
+	return sops.Opened{Data: text}
+}
+
+// hasMAC reports whether the MAC of a file is that of its text.
+func hasMAC(tree *getsops.Tree, key []byte, mac string) bool {
+	original, err := aes.NewCipher().Decrypt(tree.Metadata.MessageAuthenticationCode, key, tree.Metadata.LastModified.Format(time.RFC3339))
+	return err == nil && original == mac
+}
+
+// asking is a keyring that remembers what it could not decrypt for one file.
+type asking struct {
+	*keyring
+	mu   sync.Mutex
+	keys []string
+}
+
+// Decrypt implements [keyservice.KeyServiceServer].
+func (a *asking) Decrypt(ctx context.Context, q *keyservice.DecryptRequest) (*keyservice.DecryptResponse, error) {
+	answer, err := a.keyring.Decrypt(ctx, q)
+	if err != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.keys = append(a.keys, wanted(q.Key)+said(q.Key, err))
+	}
+	return answer, err
+}
+
+// reason says why no key decrypts the file.
+func (a *asking) reason() string {
+	if len(a.keys) == 0 {
+		return "it names no key that decrypts it"
+	}
+	out := "none of the keys decrypts it; it is encrypted for " + shorten(strings.Join(slices.Compact(a.keys), ", "), 600)
+	if len(a.unusable) > 0 {
+		out += "; " + strings.Join(a.unusable, "; ")
+	}
+	return out
+}
+
+// said is what a server of keys answered, in parentheses. What libraries say about keys that are files is not shown: it can
+// quote them.
+func said(key *keyservice.Key, err error) string {
+	switch key.KeyType.(type) {
+	case *keyservice.Key_AgeKey, *keyservice.Key_PgpKey:
+		return ""
+	}
+	return " (" + shorten(masked(err.Error()), 200) + ")"
+}
+
+// shorten returns the beginning of a text in one line.
+func shorten(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
+}
+
+// masked takes the credentials of the environment out of a text.
+func masked(text string) string {
+	for _, value := range credentials() {
+		text = strings.ReplaceAll(text, value, "***")
+	}
+	return text
+}
+
+// credentials are the values of variables whose names say that they are some.
+func credentials() (values []string) {
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		isOne := func(part string) bool { return strings.Contains(name, part) }
+		if len(value) > 3 && slices.ContainsFunc([]string{"TOKEN", "SECRET", "PASSWORD", "KEY"}, isOne) {
+			values = append(values, value)
+		}
+	}
+	return values
+}

@@ -1,0 +1,98 @@
+package sops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/internal/worker"
+)
+
+// Program is the name of the program that decrypts: it calls Serve of package worker, and lies beside agentry.
+const Program = "agentry-sops"
+
+// question is the kind of the only question.
+const question byte = 'o'
+
+// Options are the settings of [Workers], and Limits those of a worker.
+type (
+	Options = worker.Options
+	Limits  = worker.Limits
+)
+
+// Workers decrypt files in processes of their own. It is safe for concurrent use.
+type Workers struct{ pool *worker.Pool }
+
+// NewWorkers returns workers; no process runs before the first file. Without an environment in the options they have what
+// [Environment] takes from that of this process.
+func NewWorkers(opts Options) *Workers {
+	opts.Program = Program
+	if opts.Env == nil {
+		opts.Env = Environment(os.Environ())
+	}
+	return &Workers{worker.NewPool(opts)}
+}
+
+// Close ends the workers that have no work; those that have end with it.
+func (w *Workers) Close() { w.pool.Close() }
+
+// Environment returns the variables of an environment that SOPS and the clients of clouds read: their own keys, where the
+// user's files are, and how the network is reached. Credentials of agentry are not among them.
+func Environment(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		if slices.Contains([]string{
+			"HOME", "PATH", "XDG_CONFIG_HOME", "GNUPGHOME", "SSL_CERT_FILE", "SSL_CERT_DIR",
+			"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy",
+		}, name) {
+			return false
+		}
+		return !slices.ContainsFunc([]string{"SOPS_", "AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "VAULT_", "HUAWEICLOUD_"}, func(prefix string) bool {
+			return strings.HasPrefix(name, prefix)
+		})
+	})
+}
+
+// Open decrypts files. If one breaks the worker, the others are decrypted all the same. An error is ctx's, or says that no
+// process can be started.
+func (w *Workers) Open(ctx context.Context, keys []Key, files []File) ([]Opened, error) {
+	out, err := w.ask(ctx, Request{Keys: keys, Files: files})
+	broken, isBroken := errors.AsType[*worker.Broken](err)
+	if _, ok := errors.AsType[*worker.Missing](err); ok {
+		reason := "SOPS files are decrypted by the program " + Program + ", which is not there: install it beside agentry"
+		return slices.Repeat([]Opened{{Reason: reason}}, len(files)), nil
+	}
+	if !isBroken {
+		return out, err
+	}
+	if len(files) == 1 {
+		return []Opened{{Reason: "decrypting it " + broken.Error()}}, nil
+	}
+	half := len(files) / 2
+	first, err := w.Open(ctx, keys, files[:half])
+	if err != nil {
+		return nil, err
+	}
+	second, err := w.Open(ctx, keys, files[half:])
+	return slices.Concat(first, second), err
+}
+
+func (w *Workers) ask(ctx context.Context, r Request) ([]Opened, error) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	data, err = w.pool.Ask(ctx, worker.Question{Kind: question, Data: data})
+	if err != nil {
+		return nil, err
+	}
+	var a Answer
+	if err := json.Unmarshal(data, &a); err != nil || len(a.Opened) != len(r.Files) {
+		return nil, fmt.Errorf("%s answers something else than it was asked: install the one of this version", Program)
+	}
+	return a.Opened, nil
+}

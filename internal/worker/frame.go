@@ -1,0 +1,46 @@
+package worker
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// Answer is the kind of the frame that ends a question. All other kinds are the program's own.
+const Answer byte = 'd'
+
+// Exit codes of a worker.
+const (
+	exitDone   = 0
+	exitBroken = 70 // the pipe to the parent
+	exitMemory = 71 // more memory than the limit
+	exitOutput = 72 // more output than the limit
+)
+
+// MaxQuestionBytes bounds what a worker is asked.
+const MaxQuestionBytes = 256 << 20
+
+// ErrTooLong means that a frame has more bytes than the limit.
+var ErrTooLong = errors.New("more bytes than the limit")
+
+// write writes a frame at once.
+func write(w io.Writer, kind byte, data []byte) error {
+	head := binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(data)))
+	_, err := w.Write(append(head, data...))
+	return err
+}
+
+// read reads a frame of at most limit bytes.
+func read(r io.Reader, limit int64) (kind byte, data []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	size := int64(binary.BigEndian.Uint32(head[1:]))
+	if size > limit {
+		return 0, nil, ErrTooLong
+	}
+	data = make([]byte, size)
+	_, err = io.ReadFull(r, data)
+	return head[0], data, err
+}

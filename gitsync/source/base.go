@@ -14,7 +14,7 @@ import (
 // Base is a source at the commit that the output was last rendered from. It has only what differs from the
 // source's current commit, the head.
 type Base struct {
-	ids      []plumbing.Hash // of the source, and of those that are mounted in it
+	ids      []plumbing.Hash // of both commits of the source, and of those that are mounted in it
 	at, head trees
 	Commit   *object.Commit // nil if it is not available
 	// Lacks means that a chart, or the commit of another source, cannot be had that the output was rendered from: it is unknown
@@ -75,15 +75,15 @@ func (h *History) readBase(i int, get func(i int) (*object.Commit, error)) (*Bas
 	needed := append(h.Mounted(i), i)
 	var ids []plumbing.Hash
 	for _, n := range needed {
-		ids = append(ids, h.Bases[n])
+		ids = append(ids, h.Bases[n], h.Commits[n].Hash) // a head decides which commits before it can be had
 	}
 	if old != nil && slices.Equal(old.ids, ids) && old.head.same(head) && old.charts == charts {
 		return old, nil
 	}
 	b := &Base{ids: ids, head: head, charts: charts, Differs: map[string]bool{}, Files: map[string]*File{}, objects: map[manifest.ID][]Found{}}
 	commits := make([]*object.Commit, len(h.Sources))
-	for k, n := range needed {
-		if ids[k].IsZero() {
+	for _, n := range needed {
+		if h.Bases[n].IsZero() {
 			continue
 		}
 		var err error

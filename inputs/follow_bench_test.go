@@ -2,12 +2,16 @@ package inputs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
 // overlays is a repository with Kustomizations of Flux, each of an overlay over one of the bases of 20 monitors.
@@ -52,5 +56,41 @@ func BenchmarkFollow(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkManyOverlays searches overlays over 50 bases again after an edit: of one overlay, and of all.
+func BenchmarkManyOverlays(b *testing.B) {
+	for _, count := range []int{1_000, 10_000} {
+		files := overlays(count, 50)
+		all := make([]tree.Change, count)
+		for i := range all {
+			all[i] = tree.Change{Path: fmt.Sprintf("overlays/%d/kustomization.yaml", i), Edited: true}
+		}
+		top := b.TempDir() // MapFS lists all files for a folder
+		for name, f := range files {
+			at := filepath.Join(top, filepath.FromSlash(name))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, f.Data, 0o600)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		search := inputs.Search{Files: os.DirFS(top).(tree.Files), Paths: []string{"overlays"}, Mode: inputs.Auto}
+		layout, err := search.Find(context.Background())
+		if err != nil || len(layout.Roots) != count {
+			b.Fatal(len(layout.Roots), err)
+		}
+		for name, changed := range map[string]*tree.Changes{"anew": nil, "one": tree.NewChanges(all[0]), "all": tree.NewChanges(all...)} {
+			b.Run(fmt.Sprintf("%d/%s", count, name), func(b *testing.B) {
+				for b.Loop() {
+					again := search
+					if again.Changed = changed; changed != nil {
+						again.Before = layout
+					}
+					if _, err := again.Find(context.Background()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }

@@ -205,7 +205,7 @@ func TestFollowingAgainIsFollowingAnew(t *testing.T) {
 			}
 			want, _ := applied(t, search)
 			again := search
-			again.Before, again.Changed = layout, []tree.Change{changed}
+			again.Before, again.Changed = layout, tree.NewChanges(changed)
 			if random.IntN(2) == 0 {
 				again.Builds = &inputs.Builds{}
 			}

@@ -120,7 +120,7 @@ type Search struct {
 	Repositories roots.Repositories
 	// Before, if it is not nil, is the layout of other files, of which Changed differ. It makes the search faster.
 	Before  *Layout
-	Changed []tree.Change
+	Changed *tree.Changes
 }
 
 // Find finds the roots. As for Flux, a path with a kustomization is a root, and what lies below it belongs to it. In a

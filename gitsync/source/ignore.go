@@ -73,7 +73,7 @@ type treeDiff struct {
 	changes  []object.Change // what is left of raw
 	old, new sourceignore.Rules
 
-	anywhere             []tree.Change // the files that differ in the whole repository, if anything is built
+	anywhere             *tree.Changes // the files that differ in the whole repository, if anything is built
 	oldLayout, newLayout *inputs.Layout
 	oldBuilds, newBuilds *inputs.Builds // of the searches for them
 }

@@ -55,7 +55,7 @@ func (d *treeDiff) findLayouts() (err error) {
 }
 
 // layout finds the roots of a tree. It is faster with the layout of another tree, and what differs.
-func (d *treeDiff) layout(at trees, before *inputs.Layout, changed []tree.Change, charts *chart.Renderer, builds *inputs.Builds) (*inputs.Layout, error) {
+func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes, charts *chart.Renderer, builds *inputs.Builds) (*inputs.Layout, error) {
 	if at.own.IsZero() {
 		return nil, nil
 	}

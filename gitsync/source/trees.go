@@ -61,7 +61,7 @@ func (s *Source) open(at trees) kustomize.Open {
 
 // differing lists the files of the whole repository, and of those that are mounted in it, in which trees differ. It lists
 // none if there is nothing to compare with.
-func (s *Source) differing(from, to trees) ([]tree.Change, error) {
+func (s *Source) differing(from, to trees) (*tree.Changes, error) {
 	var out []tree.Change
 	if from.own.IsZero() || to.own.IsZero() {
 		return nil, nil
@@ -82,7 +82,7 @@ func (s *Source) differing(from, to trees) ([]tree.Change, error) {
 			return nil, err
 		}
 	}
-	return out, nil
+	return tree.NewChanges(out...), nil
 }
 
 // Mount mounts the sources that a pipeline's sourceRefs name in those whose custom resources are followed. The folder of one

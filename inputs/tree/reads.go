@@ -80,10 +80,43 @@ func (r Reads) Concern(c Change) bool {
 	}
 }
 
-// Same reports whether the same would be read of other files, whose changes are known.
-func (r Reads) Same(files Files, changed []Change) bool {
-	return !slices.ContainsFunc(changed, r.Concern) || r.Hold(files)
+// Changes are the files in which two commits differ. Nil has none.
+type Changes struct {
+	list []Change
+	// edited are the files of which only the content differs; at are all others, and the folders that they are in.
+	edited, at map[string]bool
 }
+
+// NewChanges returns changes.
+func NewChanges(list ...Change) *Changes {
+	out := &Changes{list: list, edited: map[string]bool{}, at: map[string]bool{}}
+	for _, c := range list {
+		if c.Edited {
+			out.edited[c.Path] = true
+			continue
+		}
+		for name := c.Path; !out.at[name]; name = path.Dir(name) {
+			out.at[name] = true
+		}
+	}
+	return out
+}
+
+// Concern reports whether one of the changes can change one of the reads. It takes as long as the shorter of the two lists.
+func (c *Changes) Concern(r Reads) bool {
+	if c == nil || len(c.list) <= len(r) {
+		return c != nil && slices.ContainsFunc(c.list, r.Concern)
+	}
+	for name, what := range r {
+		if c.at[name] || c.edited[name] && what != aFile {
+			return true
+		}
+	}
+	return false
+}
+
+// Same reports whether the same would be read of other files, whose changes are known.
+func (r Reads) Same(files Files, changed *Changes) bool { return !changed.Concern(r) || r.Hold(files) }
 
 // Hold reports whether the same would be read of other files.
 func (r Reads) Hold(files Files) bool {

@@ -3,6 +3,7 @@ package tree_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -147,8 +148,17 @@ func TestReadsAreWhatABuildDependsOn(t *testing.T) {
 			if old, found := repository()[c.changed]; found {
 				edited = old.Mode == 0 && c.to.Mode == 0
 			}
-			if !c.holds && !before.Concern(tree.Change{Path: c.changed, Edited: edited}) {
+			change := tree.Change{Path: c.changed, Edited: edited}
+			concerns := before.Concern(change)
+			if !c.holds && !concerns {
 				t.Error("the change does not concern the reads")
+			}
+			var many []tree.Change
+			for i := range 100 {
+				many = append(many, tree.Change{Path: fmt.Sprintf("unread/%d", i), Edited: true})
+			}
+			if tree.NewChanges(change).Concern(before) != concerns || tree.NewChanges(append(many, change)...).Concern(before) != concerns {
+				t.Errorf("it concerns the reads alone: %v, but not so among others", concerns)
 			}
 			if again := read(t, after); c.holds != (again.Digest() == before.Digest()) {
 				t.Errorf("the digests do not say the same: %s", cmp.Diff(before, again))

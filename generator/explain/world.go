@@ -66,6 +66,7 @@ type inputs struct {
 	byID    map[manifest.ID]*manifest.Object
 	found   map[diag.Object]diag.List // by the object, without its version
 	users   map[manifest.ID][]Use     // of Secrets and ConfigMaps; nil before it is needed
+	fields  map[fieldKey]Field        // those that were found
 }
 
 // judge says what selectors choose.
@@ -79,7 +80,7 @@ type judge struct {
 
 // New prepares explanations. It looks at each object once; what is rendered is only printed when it is asked for.
 func New(r Render) *World {
-	in := &inputs{render: r, objects: map[string][]*manifest.Object{}, byID: map[manifest.ID]*manifest.Object{}, found: map[diag.Object]diag.List{}}
+	in := &inputs{render: r, objects: map[string][]*manifest.Object{}, byID: map[manifest.ID]*manifest.Object{}, found: map[diag.Object]diag.List{}, fields: map[fieldKey]Field{}}
 	for _, d := range r.Diags {
 		d.File, d.BuiltBy = in.show(d.File), in.show(d.BuiltBy)
 		of := d.Object
@@ -182,7 +183,27 @@ type Field struct {
 	Line int    `json:"line,omitempty"`
 }
 
+// field finds a field. Those of what selects are asked for again and again, and are kept.
 func (w *inputs) field(o *manifest.Object, path string) Field {
+	if !isSelector(o.Kind) {
+		return w.find(o, path)
+	}
+	key := fieldKey{o, path}
+	f, ok := w.fields[key]
+	if !ok {
+		f = w.find(o, path)
+		w.fields[key] = f
+	}
+	return f
+}
+
+// fieldKey is a field of an object.
+type fieldKey struct {
+	object *manifest.Object
+	path   string
+}
+
+func (w *inputs) find(o *manifest.Object, path string) Field {
 	d := o.Diag(diag.Info, "", path, "")
 	return Field{Path: path, File: w.show(d.File), Line: d.Line}
 }

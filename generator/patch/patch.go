@@ -1,5 +1,5 @@
-// Package patch changes rendered objects as a pipeline says: by its patches, and then by its images, each list in its
-// order, as a kustomization does. kustomize's own library applies them.
+// Package patch changes rendered objects as a pipeline says: by settings of workloads, then by patches, and then by images,
+// each list in its order. kustomize's own library applies patches and images, as in a kustomization.
 //
 // An object that nothing matches keeps its bytes. A patch must not rename or remove an object, or change it so that
 // Kubernetes would refuse it: that is an error at the place where the patch is written. Of a Secret, patches see and
@@ -26,7 +26,14 @@ type (
 	Image = kustomize.Image
 )
 
-// Place is where a patch or an image is written.
+// All is what a pipeline says.
+type All struct {
+	Workloads []Settings
+	Patches   []Patch
+	Images    []Image
+}
+
+// Place is where settings, a patch or an image are written.
 type Place struct {
 	File         string
 	Line, Column int
@@ -34,7 +41,7 @@ type Place struct {
 	Object diag.Object
 }
 
-// FieldError is a patch or an image that cannot be applied to anything.
+// FieldError is about settings, a patch or an image that cannot be applied to anything.
 type FieldError struct {
 	Field         string // such as patches[0].target.name
 	Message, Hint string
@@ -43,12 +50,12 @@ type FieldError struct {
 // Error implements error.
 func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 
-// Changes are patches and images, ready to be applied. They are safe for concurrent use.
+// Changes are settings, patches and images, ready to be applied. They are safe for concurrent use.
 type Changes struct {
 	entries []entry
 }
 
-// entry is a patch or an image.
+// entry is an item of one of the lists.
 type entry struct {
 	field string // such as patches[0]
 	place Place
@@ -66,7 +73,7 @@ type change interface {
 }
 
 // New returns changes, and what is wrong with them. at returns the place of a field such as patches[0].
-func New(patches []Patch, images []Image, at func(field string) Place) (*Changes, []*FieldError) {
+func New(all All, at func(field string) Place) (*Changes, []*FieldError) {
 	out := &Changes{}
 	var wrong []*FieldError
 	add := func(field string, c change, similar func() string, err *FieldError) {
@@ -78,11 +85,15 @@ func New(patches []Patch, images []Image, at func(field string) Place) (*Changes
 		out.entries = append(out.entries, entry{field, at(field), c, similar})
 	}
 	err := kustomizer.Run(false, func() error {
-		for i, p := range patches {
+		for i, w := range all.Workloads {
+			c, err := newSettings(w)
+			add(fmt.Sprintf("workloads[%d]", i), c, c.similar, err)
+		}
+		for i, p := range all.Patches {
 			c, err := newMerge(p)
 			add(fmt.Sprintf("patches[%d]", i), c, c.similar, err)
 		}
-		for i, image := range images {
+		for i, image := range all.Images {
 			c, err := newRetag(image)
 			add(fmt.Sprintf("images[%d]", i), c, c.similar, err)
 		}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
@@ -29,7 +30,7 @@ type Pipeline struct {
 	Metadata Metadata `json:"metadata"`
 	// Spec is the specification of the pipeline.
 	Spec Spec `json:"spec"`
-	// Places are the places of the items of spec.patches and spec.images, which rendering can report about, such as
+	// Places are the places of the items of spec.workloads, spec.patches and spec.images, which rendering can report about, such as
 	// spec.patches[0]. Whoever reads the file sets them.
 	Places map[string]Place `json:"-"`
 }
@@ -100,6 +101,9 @@ type Spec struct {
 	Decryption Decryption `json:"decryption,omitempty"`
 	// SDAggregator says where agents find the targets of MetricsIntegrations.
 	SDAggregator SDAggregator `json:"sdAggregator,omitempty"`
+	// Workloads set what the pods of single workloads have in place of what their GrafanaAgent says, in their order. Patches
+	// come after them.
+	Workloads []patch.Settings `json:"workloads,omitempty"`
 	// Patches change the rendered objects, in their order, as in a Kustomization of Flux: strategic merge patches and JSON
 	// patches. Of a Secret they see only the metadata. Objects cannot be renamed or removed.
 	Patches []kustomize.Patch `json:"patches,omitempty"`

@@ -53,13 +53,13 @@ func (s *Spec) Refusal(found diag.List) *diag.Diagnostic {
 
 // Changes returns what the pipeline changes about rendered objects.
 func (p *Pipeline) Changes() (*patch.Changes, []*patch.FieldError) {
-	return patch.New(p.Spec.Patches, p.Spec.Images, func(field string) patch.Place {
+	return patch.New(patch.All{Workloads: p.Spec.Workloads, Patches: p.Spec.Patches, Images: p.Spec.Images}, func(field string) patch.Place {
 		at := p.Places["spec."+field]
 		return patch.Place{File: at.File, Line: at.Line, Column: at.Column, Object: diag.Object{APIVersion: p.APIVersion, Kind: p.Kind, Name: p.Metadata.Name}}
 	})
 }
 
-// validateChanges checks the patches and images.
+// validateChanges checks the settings of workloads, the patches and the images.
 func validateChanges(s *Spec) findings {
 	var f findings
 	_, wrong := (&Pipeline{Spec: *s}).Changes()

@@ -125,14 +125,14 @@ func (p *Pipeline) check() diag.List {
 	return p.diags(p.Validate())
 }
 
-// places returns where the patches and images are.
+// places returns where the settings of workloads, the patches and the images are.
 func (p *Pipeline) places() map[string]pipeline.Place {
-	if len(p.Spec.Patches)+len(p.Spec.Images) == 0 {
-		return nil
-	}
-	out := map[string]pipeline.Place{}
-	for list, n := range map[string]int{"spec.patches": len(p.Spec.Patches), "spec.images": len(p.Spec.Images)} {
+	var out map[string]pipeline.Place
+	for list, n := range map[string]int{"spec.workloads": len(p.Spec.Workloads), "spec.patches": len(p.Spec.Patches), "spec.images": len(p.Spec.Images)} {
 		for i := range n {
+			if out == nil {
+				out = map[string]pipeline.Place{}
+			}
 			field := fmt.Sprintf("%s[%d]", list, i)
 			at := p.nodes.nearest(field)
 			out[field] = pipeline.Place{File: p.file, Line: at.Line, Column: at.Column}

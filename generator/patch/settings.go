@@ -1,0 +1,244 @@
+package patch
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+
+)
+
+// Settings are what is set of the workloads that match, in place of what their GrafanaAgent says. Maps and env are added by
+// key and name, and everything else takes the place of what is there. The fields are those of Kubernetes.
+type Settings struct {
+	// Match is the workloads that the settings are for. Default: all.
+	Match Match `json:"match,omitempty"`
+	// Replicas are those of each StatefulSet or Deployment.
+	Replicas *int64 `json:"replicas,omitempty"`
+	// UpdateStrategy is how pods are replaced: updateStrategy, or the strategy of a Deployment.
+	UpdateStrategy any `json:"updateStrategy,omitempty"`
+	// Annotations are those of pods.
+	Annotations any `json:"annotations,omitempty"`
+	// Resources and Env are those of the agent's container.
+	Resources any `json:"resources,omitempty"`
+	Env       any `json:"env,omitempty"`
+	// The others are fields of pods.
+	NodeSelector              any    `json:"nodeSelector,omitempty"`
+	Tolerations               any    `json:"tolerations,omitempty"`
+	Affinity                  any    `json:"affinity,omitempty"`
+	TopologySpreadConstraints any    `json:"topologySpreadConstraints,omitempty"`
+	PriorityClassName         string `json:"priorityClassName,omitempty"`
+}
+
+// Match selects workloads: they must match one entry of each list that is set.
+type Match struct {
+	// Workloads are metrics, logs, integrations-daemonset and integrations-deployment.
+	Workloads []string `json:"workloads,omitempty"`
+	// Namespaces and Names are those of GrafanaAgents; `*` stands for any text.
+	Namespaces []string `json:"namespaces,omitempty"`
+	Names      []string `json:"names,omitempty"`
+}
+
+// Labels of workloads.
+const (
+	workloadLabel = "agentry.dev/workload"
+	agentLabel    = "operator.agent.grafana.com/name"
+	// containerKey is the annotation of pods that names the agent's container.
+	containerKey = "kubectl.kubernetes.io/default-container"
+)
+
+// settings are settings ready to be applied.
+type settings struct {
+	match Match
+	steps []func(workload map[string]any)
+}
+
+// newSettings reads settings.
+func newSettings(s Settings) (*settings, *FieldError) {
+	out := &settings{match: s.Match}
+	words := []string{"metrics", "logs", "integrations-daemonset", "integrations-deployment"}
+	for _, w := range s.Match.Workloads {
+		if !slices.Contains(words, w) {
+			return nil, &FieldError{".match.workloads", fmt.Sprintf("%q is not a workload", w), "use " + strings.Join(words, ", ")}
+		}
+	}
+	for _, pattern := range slices.Concat(s.Match.Namespaces, s.Match.Names) {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return nil, &FieldError{".match", fmt.Sprintf("%q is not a pattern", pattern), "use * for any text"}
+		}
+	}
+	if s.Replicas != nil {
+		out.steps = append(out.steps, func(w map[string]any) { at(w, "spec")["replicas"] = *s.Replicas })
+	}
+	if s.PriorityClassName != "" {
+		out.steps = append(out.steps, func(w map[string]any) { pod(w)["priorityClassName"] = s.PriorityClassName })
+	}
+	for _, f := range s.fields() {
+		if f.value == nil {
+			continue
+		}
+		if err := decode(f.value, f.as); err != nil {
+			return nil, &FieldError{"." + f.name, "is not what Kubernetes has here: " + brief(err), ""}
+		}
+		out.steps = append(out.steps, func(w map[string]any) { f.set(w, clone(f.value)) })
+	}
+	if len(out.steps) == 0 {
+		return nil, &FieldError{"", "sets nothing", "set resources, tolerations or another field beside match"}
+	}
+	return out, nil
+}
+
+// setting is a field of settings.
+type setting struct {
+	name  string
+	value any
+	as    any // its type in Kubernetes
+	set   func(workload map[string]any, value any)
+}
+
+func (s Settings) fields() []setting {
+	ofPod := func(name string) func(map[string]any, any) {
+		return func(w map[string]any, v any) { pod(w)[name] = v }
+	}
+	return []setting{
+		{"updateStrategy", s.UpdateStrategy, &appsv1.DaemonSetUpdateStrategy{}, setStrategy},
+		{"annotations", s.Annotations, &map[string]string{}, func(w map[string]any, v any) {
+			maps.Copy(at(w, "spec", "template", "metadata", "annotations"), v.(map[string]any))
+		}},
+		{"resources", s.Resources, &corev1.ResourceRequirements{}, func(w map[string]any, v any) { container(w)["resources"] = v }},
+		{"env", s.Env, &[]corev1.EnvVar{}, addEnv},
+		{"nodeSelector", s.NodeSelector, &map[string]string{}, func(w map[string]any, v any) {
+			maps.Copy(at(w, "spec", "template", "spec", "nodeSelector"), v.(map[string]any))
+		}},
+		{"tolerations", s.Tolerations, &[]corev1.Toleration{}, ofPod("tolerations")},
+		{"affinity", s.Affinity, &corev1.Affinity{}, ofPod("affinity")},
+		{"topologySpreadConstraints", s.TopologySpreadConstraints, &[]corev1.TopologySpreadConstraint{}, ofPod("topologySpreadConstraints")},
+	}
+}
+
+// setStrategy sets how pods are replaced. Deployments have another name for it.
+func setStrategy(w map[string]any, v any) {
+	name := "updateStrategy"
+	if w["kind"] == "Deployment" {
+		name = "strategy"
+	}
+	at(w, "spec")[name] = v
+}
+
+// addEnv adds variables, in the place of those with the same names.
+func addEnv(w map[string]any, v any) {
+	c := container(w)
+	env, _ := c["env"].([]any)
+	for _, added := range v.([]any) {
+		name := added.(map[string]any)["name"]
+		i := slices.IndexFunc(env, func(e any) bool { return e.(map[string]any)["name"] == name })
+		if i < 0 {
+			env = append(env, added)
+		} else {
+			env[i] = added
+		}
+	}
+	c["env"] = env
+}
+
+// decode checks that a value has a type of Kubernetes.
+func decode(value, as any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(as)
+}
+
+// clone copies a value of JSON, so that no two objects share a part of it.
+func clone(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for k, v := range value {
+			out[k] = clone(v)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, v := range value {
+			out[i] = clone(v)
+		}
+		return out
+	}
+	return value
+}
+
+// at returns an object within an object, which is made if there is none.
+func at(object map[string]any, fields ...string) map[string]any {
+	for _, f := range fields {
+		inner, ok := object[f].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			object[f] = inner
+		}
+		object = inner
+	}
+	return object
+}
+
+func pod(w map[string]any) map[string]any { return at(w, "spec", "template", "spec") }
+
+// container returns the agent's container.
+func container(w map[string]any) map[string]any {
+	name := at(w, "spec", "template", "metadata", "annotations")[containerKey]
+	list, _ := pod(w)["containers"].([]any)
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok && c["name"] == name {
+			return c
+		}
+	}
+	return map[string]any{} // a patch took it away
+}
+
+func (s *settings) mayMatch(id resid.ResId) bool {
+	return id.Group == "apps" && s.matches(s.match.Namespaces, id.Namespace)
+}
+
+// matches reports whether a text matches one of the patterns, or there are none.
+func (s *settings) matches(patterns []string, text string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
+		ok, _ := path.Match(p, text)
+		return ok
+	})
+}
+
+func (s *settings) apply(object resmap.ResMap) (matches bool, err error) {
+	r := object.Resources()[0]
+	labels := r.GetLabels()
+	if !s.matches(s.match.Names, labels[agentLabel]) || !s.matches(s.match.Workloads, labels[workloadLabel]) {
+		return false, nil
+	}
+	w, err := r.Map()
+	if err != nil {
+		return true, err
+	}
+	for _, step := range s.steps {
+		step(w)
+	}
+	changed, err := factory().FromMap(w)
+	if err != nil {
+		return true, err
+	}
+	object.Clear()
+	return true, object.Append(changed)
+}
+
+func (s *settings) similar() string {
+	return "agentry tree shows the GrafanaAgents, and what of each runs"
+}

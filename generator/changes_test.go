@@ -26,8 +26,8 @@ const pipelineFile = "pipeline.yaml"
 // changeFields are the fields of pipelines that change objects.
 type changeFields struct {
 	Workloads []patch.Settings `json:"workloads"`
-	Patches []patch.Patch `json:"patches"`
-	Images  []patch.Image `json:"images"`
+	Patches   []patch.Patch    `json:"patches"`
+	Images    []patch.Image    `json:"images"`
 }
 
 // worldChanges match objects of random worlds, some of which they break.

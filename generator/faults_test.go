@@ -54,8 +54,8 @@ func TestFaultsAreHeldWhereTheyCameIn(t *testing.T) {
 			"ServiceMonitor/m/huge", "ServiceMonitor/m/huge object-too-large",
 		},
 		"a Secret that makes the shared one too large": {
-			monitors + faultySecret("s", incompressible(900<<10)) + faultySecret("t", "x"),
-			monitors + faultySecret("s", incompressible(900<<10)) + faultySecret("t", incompressible(901<<10)),
+			monitors + faultySecret("s", incompressible(700<<10)) + faultySecret("t", "x"),
+			monitors + faultySecret("s", incompressible(700<<10)) + faultySecret("t", incompressible(701<<10)),
 			"Secret/m/t", "Secret/m/t object-too-large",
 		},
 		"the sd-aggregator's Secret vanishes": {

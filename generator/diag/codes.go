@@ -68,7 +68,7 @@ func (c Code) Severities() []Severity {
 		return []Severity{Warning, Info}
 	case EmptyInput, NoAgent, UnknownField, InvalidMetadata, InvalidSecret, DuplicateObject, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
 		IncompleteAuth, MissingSecret, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
-		SourcePathMissing, PipelineInvalid, FileAccessDenied:
+		SourcePathMissing, PipelineInvalid, FileAccessDenied, ObjectTooLarge:
 		return []Severity{Error, Warning}
 	case InvalidSetting, UnappliedPatch:
 		return []Severity{Error, Warning, Info}

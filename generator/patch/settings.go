@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/resid"
-
 )
 
 // Settings are what is set of the workloads that match, in place of what their GrafanaAgent says. Maps and env are added by
@@ -137,9 +136,12 @@ func setStrategy(w map[string]any, v any) {
 func addEnv(w map[string]any, v any) {
 	c := container(w)
 	env, _ := c["env"].([]any)
+	nameOf := func(v any) any {
+		variable, _ := v.(map[string]any)
+		return variable["name"]
+	}
 	for _, added := range v.([]any) {
-		name := added.(map[string]any)["name"]
-		i := slices.IndexFunc(env, func(e any) bool { return e.(map[string]any)["name"] == name })
+		i := slices.IndexFunc(env, func(e any) bool { return nameOf(e) == nameOf(added) })
 		if i < 0 {
 			env = append(env, added)
 		} else {

@@ -18,6 +18,8 @@ import (
 const (
 	// maxSecretBytes is the most that Kubernetes stores in one Secret, keys and values together.
 	maxSecretBytes = 1 << 20
+	// nearlyFullBytes is the size of a Secret above which there is a warning: a few more monitors can stop the unit.
+	nearlyFullBytes = maxSecretBytes / 5 * 4
 	// clientSideBytes is the size above which Argo CD must use server-side apply: otherwise it writes the whole
 	// object into an annotation, and Kubernetes limits annotations to 256 KiB.
 	clientSideBytes = 200 << 10
@@ -39,10 +41,8 @@ func (a grafanaAgent) sharedSecret() (Object, []diag.Finding) {
 		w.WriteString(base64Scalar(data[key]))
 		size += len(key) + len(data[key])
 	}
-	var findings []diag.Finding
-	if size > maxSecretBytes {
-		findings = tooLarge(largestSources(a.secrets), "Secret %s would hold %d bytes, more than the %d that Kubernetes stores", name, size, maxSecretBytes)
-	}
+	findings := fits(size, func() parts { return largestSources(a.secrets) }, fmt.Sprintf("Secret %s would hold %d bytes", name, size),
+		"with the policy reference, pods mount each Secret itself; or let a second GrafanaAgent select some of the instances. More shards do not help: all pods mount this Secret")
 	return Object{ID: a.secretID(name), YAML: w.Bytes()}, findings
 }
 
@@ -52,10 +52,21 @@ func (a grafanaAgent) secretID(name string) manifest.ID {
 	return manifest.ID{Kind: "Secret", Namespace: a.Namespace, Name: name}
 }
 
-// tooLarge returns an error that names the largest parts.
-func tooLarge(largest parts, format string, args ...any) []diag.Finding {
-	return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge,
-		Message: fmt.Sprintf(format, args...) + "; the largest parts are " + largest.String(), Related: largest.objects()}}
+// fits returns an error for a Secret of so many bytes that Kubernetes does not store, and a warning for one that is nearly
+// so large. Both name the largest parts.
+func fits(size int, largest func() parts, what, hint string) []diag.Finding {
+	if size <= nearlyFullBytes {
+		return nil
+	}
+	of := largest()
+	message := func(than string) string {
+		return fmt.Sprintf("%s, %s the %d that a Secret can hold; the largest parts are %s", what, than, maxSecretBytes, of)
+	}
+	if size > maxSecretBytes {
+		return []diag.Finding{{Severity: diag.Error, Code: diag.ObjectTooLarge, Message: message("more than"), Hint: hint, Related: of.objects()}}
+	}
+	share := fmt.Sprintf("%d%% of", size*100/maxSecretBytes)
+	return []diag.Finding{{Severity: diag.Warning, Code: diag.ObjectTooLarge, Message: message(share), Hint: hint, Related: of.objects()}}
 }
 
 // base64Scalar returns a value of data with its newline. An empty value is quoted.
@@ -99,9 +110,8 @@ func (a grafanaAgent) configSecret(name string, c *model.Config) (o Object, inli
 	w.WriteString("data:\n  " + r.ConfigKey + ": ")
 	w.WriteString(base64Scalar(compressed))
 	o.YAML, o.Review, o.ReviewFile = w.Bytes(), r.PrintRedacted(c), name+"."+r.ConfigKey+".txt"
-	if len(compressed)+len(r.ConfigKey) > maxSecretBytes {
-		findings = tooLarge(largest(c, r.Print), "the configuration is %d bytes compressed, more than the %d that a Secret can hold", len(compressed), maxSecretBytes)
-	}
+	findings = fits(len(compressed)+len(r.ConfigKey), func() parts { return largest(c, r.Print) }, fmt.Sprintf("the configuration is %d bytes compressed", len(compressed)),
+		"let a second GrafanaAgent select some of the instances. More shards do not help: all shards read the same configuration")
 	return o, inlined, findings
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/images"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -77,6 +78,7 @@ func commands(env Env) []command.Command {
 		triggerCommand(env),
 		crdsCommand(env),
 		rbacCommand(env),
+		images.Command(env.renders()),
 		completionCommand(env),
 		versionCommand(env),
 	}

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -49,6 +51,32 @@ func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string) (
 		return nil, cmp.Or(env.findings(report), err)
 	}
 	return report, nil
+}
+
+// renders is what commands in packages of their own need of this one.
+func (e Env) renders() command.Renders {
+	return command.Renders{
+		Stdout: e.Stdout, Stderr: e.Stderr, Flags: slices.Concat(pipelineFlags(), renderFlags()),
+		Found: func(found diag.List) error {
+			e.pointToCheck(found)
+			return verdict(found, false)
+		},
+		Render: func(ctx context.Context, flags *cli.Context, paths []string) (command.Rendered, error) {
+			if isOfPass(e, flags, paths) {
+				report, err := dryPass(ctx, e, flags, paths)
+				if report == nil {
+					return command.Rendered{}, err
+				}
+				return command.Rendered{Units: unitsAfter(report), Diags: report.Diags}, nil
+			}
+			in, err := e.load(ctx, flags, paths)
+			if err != nil {
+				return command.Rendered{}, err
+			}
+			out := in.render(diag.Warning)
+			return command.Rendered{Units: out.Units, Diags: out.Diags}, nil
+		},
+	}
 }
 
 // unitsAfter returns the units as they would be on the output branch after a dry pass. What stays there as it is counts as

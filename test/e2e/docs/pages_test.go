@@ -40,6 +40,7 @@ func pages() map[string]typed {
 		"docs/secrets.md":                {workloads, says("statefulset.apps/grafana-agent restarted", "daemonset.apps/grafana-agent-logs restarted")},
 		"docs/serve.md":                  {inExample("quickstart"), traced},
 		"docs/webhooks.md":               {webhook, triggered},
+		"docs/workloads.md":              {inExample("quickstart"), says("grafana/agent:v0.44.8")},
 		"examples/quickstart/README.md":  {func(s *session) { inExample("quickstart")(s); s.namespaces("monitoring") }, says("created")},
 		"examples/platform/README.md":    {inExample("platform"), says("must be counter, gauge or histogram")},
 	}

@@ -1,0 +1,114 @@
+// Package images is the command `agentry images`: it lists the images that the rendered pods run.
+package images
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/workload"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+)
+
+// image is an image and who runs it.
+type image struct {
+	Image string `json:"image"`
+	// Pinned is whether the image has a digest, so that a registry cannot change it.
+	Pinned     bool        `json:"pinned"`
+	Containers []container `json:"containers"`
+}
+
+// container is a container that runs an image.
+type container struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Container string `json:"container"`
+	// Unit is the GrafanaAgent, namespace/name.
+	Unit string `json:"unit"`
+}
+
+// Command returns the command.
+func Command(r command.Renders) command.Command {
+	return command.Command{
+		Name:  "images",
+		Args:  "[PATH...]",
+		Usage: "print the images that the rendered pods run",
+		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
+a pass of the pipeline would write now, with its patches and images.
+
+Each image is one line, so that a mirror can be filled from it. With --format json the
+containers of each image are listed, and whether it is pinned by a digest.`,
+		Example: "agentry images .",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text or json"},
+		}, r.Flags),
+		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
+			return run(ctx, r, flags, paths)
+		},
+	}
+}
+
+func run(ctx context.Context, r command.Renders, flags *cli.Context, paths []string) error {
+	format, err := command.Choice(flags, "format", []string{"text", "json"})
+	if err != nil {
+		return err
+	}
+	rendered, err := r.Render(ctx, flags, paths)
+	if err != nil {
+		return err
+	}
+	list, err := collect(rendered.Units)
+	if err != nil {
+		return err
+	}
+	if format == "json" {
+		err = diag.WriteJSON(r.Stdout, list)
+	} else {
+		for _, i := range list {
+			fmt.Fprintln(r.Stdout, diag.OneLine(i.Image))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return r.End(rendered)
+}
+
+// collect returns the images of all workloads, sorted.
+func collect(units []*generator.Unit) ([]image, error) {
+	byName := map[string]*image{}
+	for _, u := range units {
+		for _, f := range u.Files {
+			if !f.Manifest || !workload.IsWorkload(f.Object.Kind) {
+				continue
+			}
+			var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same path
+			if err := yaml.Unmarshal(f.Data, &w); err != nil {
+				return nil, fmt.Errorf("read %s/%s: %w", u.Name, f.Path, err)
+			}
+			pod := w.Spec.Template.Spec
+			for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+				i := byName[c.Image]
+				if i == nil {
+					i = &image{Image: c.Image, Pinned: strings.Contains(c.Image, "@")}
+					byName[c.Image] = i
+				}
+				i.Containers = append(i.Containers, container{f.Object.Kind, f.Object.Namespace, f.Object.Name, c.Name, u.Name})
+			}
+		}
+	}
+	list := make([]image, 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		list = append(list, *byName[name])
+	}
+	return list, nil
+}

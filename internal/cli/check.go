@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
@@ -29,6 +30,7 @@ a pass of the pipeline would find now. docs/diagnostics.md explains the codes.`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the output: text, json, or github for annotations in GitHub Actions"},
 			strictFlag("exit 1 on warnings too"),
+			&cli.StringFlag{Name: "pss", Usage: "`LEVEL` of the Pod Security Standards that the pods must meet: baseline or restricted"},
 		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return check(ctx, env, flags, paths)
@@ -41,8 +43,14 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 	if err != nil {
 		return err
 	}
+	level := flags.String("pss")
+	if level != "" {
+		if level, err = command.Choice(flags, "pss", podsecurity.Levels()); err != nil {
+			return err
+		}
+	}
 	if isOfPass(env, flags, paths) {
-		return checkPass(ctx, env, flags, paths, format)
+		return checkPass(ctx, env, flags, paths, format, level)
 	}
 	in, err := env.load(ctx, flags, paths)
 	if err != nil {
@@ -50,6 +58,9 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 	}
 	out := in.render(diag.Warning)
 	out.Diags = severalClusters(in.set, out.Diags)
+	if out.Diags, err = withPodSecurity(out.Diags, level, out.Units); err != nil {
+		return err
+	}
 	if err := env.printer(format, in.text).Print(env.Stdout, out.Diags); err != nil {
 		return err
 	}
@@ -58,7 +69,7 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 }
 
 // checkPass prints what a pass of a pipeline would find.
-func checkPass(ctx context.Context, env Env, flags *cli.Context, paths []string, format string) error {
+func checkPass(ctx context.Context, env Env, flags *cli.Context, paths []string, format, level string) error {
 	report, err := dryPass(ctx, env, flags, paths)
 	if report == nil {
 		return err
@@ -67,11 +78,25 @@ func checkPass(ctx context.Context, env Env, flags *cli.Context, paths []string,
 	if report.Set != nil {
 		found = severalClusters(report.Set, found)
 	}
+	if found, err = withPodSecurity(found, level, report.Rendered); err != nil {
+		return err
+	}
 	if err := env.printer(format, nil).Print(env.Stdout, found); err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Stderr, "%s: %s\n", summaryOfPass(report), findings(found))
 	return verdict(found, flags.Bool("strict"))
+}
+
+// withPodSecurity adds what a level of the Pod Security Standards forbids, if one is named.
+func withPodSecurity(found diag.List, level string, units []*generator.Unit) (diag.List, error) {
+	if level == "" {
+		return found, nil
+	}
+	forbidden, err := generator.PodSecurity(level, units)
+	found = append(found, forbidden...)
+	found.Sort()
+	return found, err
 }
 
 func rbacCommand(env Env) command.Command {

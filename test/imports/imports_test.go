@@ -40,6 +40,7 @@ func allowed() map[string][]string {
 		"generator/runtime":           {"generator/api", "generator/diag", "generator/model", "generator/secretref", "generator/podspec", "generator/build/stage", "generator/internal"},
 		"generator/workload":          {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/hierarchy", "generator/build", "generator/runtime", "generator/secretref", "generator/podrules", "generator/podspec", "generator/internal"},
 		"generator/patch":             {"generator/diag", "generator/manifest", "internal/kustomizer"},
+		"generator/podsecurity":       {"generator/diag"},
 		"generator/rbac":              {"generator/diag", "generator/manifest", "generator/model"},
 		"generator/difference":        {"generator/diag", "generator/manifest", "generator/workload", "generator/internal"},
 		"generator/explain":           {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/hierarchy", "generator/secretref", "generator/isolate", "generator/runtime", "generator/internal"},

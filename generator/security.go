@@ -1,0 +1,33 @@
+package generator
+
+import (
+	"fmt"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/podsecurity"
+	"github.com/agentry-dev/agentry/generator/workload"
+)
+
+// PodSecurity returns what a level of the Pod Security Standards forbids in the rendered pods, at the GrafanaAgents that
+// they are for. A unit that stays as it is is not looked at.
+func PodSecurity(level string, units []*Unit) (diag.List, error) {
+	var out diag.List
+	for _, u := range units {
+		var workloads []podsecurity.Workload
+		for _, f := range u.Files {
+			if f.Manifest && workload.IsWorkload(f.Object.Kind) {
+				workloads = append(workloads, podsecurity.Workload{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Manifest: f.Data})
+			}
+		}
+		findings, err := podsecurity.Check(level, workloads)
+		if err != nil {
+			return nil, fmt.Errorf("check pods of %s: %w", u.Name, err)
+		}
+		for _, f := range findings {
+			d := u.Hierarchy.Agent.Found(f)
+			d.Units = []string{u.Name}
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,49 @@
+package kustomizer_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/agentry-dev/agentry/internal/fault"
+	"github.com/agentry-dev/agentry/internal/kustomizer"
+)
+
+// TestSchemasStayApart: work that sets schemas of its own is alone, and leaves none behind. The race detector watches.
+func TestSchemasStayApart(t *testing.T) {
+	deployment := yaml.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			setsSchemas := i%5 == 0
+			err := kustomizer.Run(setsSchemas, func() error {
+				if setsSchemas {
+					return openapi.SetSchema(nil, []byte(`{"definitions": {}}`), true)
+				}
+				if openapi.SchemaForResourceType(deployment) == nil {
+					return errors.New("the schemas of Kubernetes are gone")
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestPanicsAreErrors: kustomize panics in places, and work goes on after it.
+func TestPanicsAreErrors(t *testing.T) {
+	for _, setsSchemas := range []bool{false, true} {
+		if err := kustomizer.Run(setsSchemas, func() error { panic("of kustomize") }); !fault.Is(err) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := kustomizer.Run(true, func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+}

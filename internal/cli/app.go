@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/images"
+	"github.com/agentry-dev/agentry/internal/cli/importer"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -79,6 +80,7 @@ func commands(env Env) []command.Command {
 		crdsCommand(env),
 		rbacCommand(env),
 		images.Command(env.renders()),
+		importer.Command(importer.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}, importFlags(), renderOptions, parseOptions),
 		completionCommand(env),
 		versionCommand(env),
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -39,6 +40,21 @@ func renderFlags() []cli.Flag {
 		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
 		&cli.StringFlag{Name: "sd-aggregator-url", Value: scrape.DefaultSDURL, Usage: "`URL` at which agents find the sd-aggregator, for IntegrationMonitors"},
 	}
+}
+
+// importFlags returns the flags for rendering an installation as the operator did, which is what it is compared with.
+func importFlags() []cli.Flag {
+	names := []string{"secrets", "secrets-restart-on-change", "compatibility", "operator-labels", "agent-selector", "sd-aggregator-url", "runtime", "unknown-fields"}
+	return slices.DeleteFunc(renderFlags(), func(f cli.Flag) bool {
+		text, _ := f.(*cli.StringFlag)
+		switch f.Names()[0] {
+		case "compatibility":
+			text.Value = string(pipeline.CompatibilityOperator)
+		case "unknown-fields":
+			text.Value = string(pipeline.UnknownFieldsWarn) // the cluster has accepted them
+		}
+		return !slices.Contains(names, f.Names()[0])
+	})
 }
 
 // strictFlag returns the flag by which warnings count as errors.

@@ -1,0 +1,200 @@
+// Package importer is the command agentry import: from what kubectl prints of a running installation to a folder of inputs.
+package importer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/display"
+	"github.com/agentry-dev/agentry/internal/installation"
+)
+
+// Streams are where the command reads and writes.
+type Streams struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// Command returns the command. The options are read from the flags by the functions.
+func Command(s Streams, flags []cli.Flag, render func(*cli.Context) (generator.Options, error), parse func(*cli.Context) (manifest.Options, error)) command.Command {
+	return command.Command{
+		Name:  "import",
+		Args:  "FILE|-",
+		Usage: "make a folder of inputs from a running installation of the operator",
+		Description: `FILE, or standard input, is what kubectl get -o yaml prints: custom resources, Namespaces,
+ServiceAccounts and what grants them rights, Secrets, ConfigMaps, and the live workloads. The
+inputs are written to the folder that -o names, without what only the cluster knows. Secrets
+are written as stubs without values. What is rendered from them is compared with the live
+workloads: which pods would restart, and why. docs/import.md has the kubectl command.`,
+		Example: "agentry import -o inputs monitoring/agent.yaml",
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the inputs to the folder `DIR`, which is new or empty; without it they are only compared"},
+		}, flags...),
+		Run: func(_ context.Context, flags *cli.Context, args []string) error {
+			if len(args) != 1 {
+				return command.Usagef("name the file that kubectl get -o yaml wrote, or - for standard input", "import takes one FILE, but was given %d", len(args))
+			}
+			options, err := render(flags)
+			if err != nil {
+				return err
+			}
+			parsing, err := parse(flags)
+			if err != nil {
+				return err
+			}
+			return s.run(args[0], flags.String("output"), options, parsing)
+		},
+	}
+}
+
+func (s Streams) run(file, folder string, options generator.Options, parsing manifest.Options) error {
+	if folder != "" {
+		if entries, err := os.ReadDir(folder); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
+			return command.Usagef("name a folder that is new or empty", "%s is not an empty folder", folder)
+		}
+	}
+	export, err := s.read(file)
+	if err != nil {
+		return err
+	}
+	in, err := installation.Read(export)
+	if err != nil {
+		return command.Usagef("write it with kubectl get -o yaml", "%s: %v", file, err)
+	}
+	set := in.Manifests(parsing)
+	out := generator.Render(set, options, nil)
+	out.Diags = append(out.Diags, out.NoAgent(diag.Error, "export it too: kubectl get grafanaagents -A -o yaml")...)
+	files, err := in.Files(out, options.Secrets)
+	if err != nil {
+		return err
+	}
+	if err := write(folder, files); err != nil {
+		return err
+	}
+	if err := (diag.Text{}).Print(s.Stderr, out.Diags); err != nil {
+		return err
+	}
+	s.summary(in.Len(), folder, files)
+	if err := s.compare(in, out.Units, options.Secrets); err != nil {
+		return err
+	}
+	if out.Diags.HasErrors() {
+		return command.ErrFindings
+	}
+	return nil
+}
+
+func (s Streams) read(file string) ([]byte, error) {
+	from := s.Stdin
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer opened.Close() // nothing was written
+		from = opened
+	}
+	text, err := io.ReadAll(io.LimitReader(from, installation.MaxBytes+1))
+	if err == nil && len(text) > installation.MaxBytes {
+		err = command.Usagef("export fewer kinds, without Events and Pods", "%s is larger than %d MiB", file, installation.MaxBytes>>20)
+	}
+	return text, err
+}
+
+// write writes the files. Names come from a cluster, where Kubernetes keeps slashes out of them; an export may be anything.
+func write(folder string, files []installation.File) error {
+	if folder == "" {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close() // files are closed already
+	for _, f := range files {
+		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(f.Path)), 0o777); err != nil {
+			return err
+		}
+		if err := root.WriteFile(filepath.FromSlash(f.Path), f.Data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summary says what was written, and which stubs wait for values.
+func (s Streams) summary(objects int, folder string, files []installation.File) {
+	var stubs []string
+	for _, f := range files {
+		if f.Stub.Name != "" {
+			stubs = append(stubs, f.Path)
+		}
+	}
+	fmt.Fprintf(s.Stderr, "inputs: %d of %s", len(files)-len(stubs), display.Amount(objects, "object"))
+	if folder != "" {
+		fmt.Fprintf(s.Stderr, ", in %s", folder)
+	}
+	fmt.Fprintln(s.Stderr)
+	if len(stubs) > 0 {
+		fmt.Fprintf(s.Stderr, "stubs without values: %s\n", strings.Join(stubs, ", "))
+	}
+}
+
+// compare prints what happens to the live workloads.
+func (s Streams) compare(in *installation.Installation, units []*generator.Unit, policy secretref.Policy) error {
+	c, err := in.Compare(units)
+	if err != nil {
+		return err
+	}
+	if c.Live == 0 {
+		_, err := fmt.Fprintln(s.Stdout, "no live workload is in the export, so nothing is compared")
+		return err
+	}
+	var b strings.Builder
+	restart, refused := c.With(difference.PodsRestart), c.With(difference.Refused)
+	of := fmt.Sprintf(" of %s", display.Amount(c.Live, "live workload"))
+	switch {
+	case len(refused) > 0:
+		fmt.Fprintf(&b, "Kubernetes refuses the change of %d%s\n", len(refused), of)
+	case len(restart) > 0:
+		fmt.Fprintf(&b, "the pods of %d%s restart\n", len(restart), of)
+	default:
+		fmt.Fprintf(&b, "0 pods restart%s\n", of)
+	}
+	for _, section := range append(c.Effects(), c.Why()...) {
+		fmt.Fprintf(&b, "\n%s\n", section.Heading)
+		for _, line := range section.Lines {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+	}
+	list := func(what string, ids []manifest.ID) {
+		for i, id := range ids {
+			if i == 0 {
+				fmt.Fprintf(&b, "\n%s\n", what)
+			}
+			fmt.Fprintf(&b, "  %s\n", id)
+		}
+	}
+	list("rendered, and not in the cluster", c.Absent)
+	list("in the cluster, and not rendered", c.LeftOver)
+	if len(restart) > 0 && policy != secretref.Plaintext {
+		b.WriteString("\nWith --secrets plaintext the pods mount what the operator let them mount. docs/migration.md says what that means.\n")
+	}
+	_, err = io.WriteString(s.Stdout, b.String())
+	return err
+}

@@ -48,6 +48,7 @@ func TestPrinters(t *testing.T) {
 		"color":  Text{Input: inputs, Color: true},
 		"json":   JSON{},
 		"github": GitHub{},
+		"sarif":  SARIF{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder

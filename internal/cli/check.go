@@ -28,7 +28,7 @@ only shows in the whole configuration is found too. With -f, in place of PATHs, 
 a pass of the pipeline would find now. docs/diagnostics.md explains the codes.`,
 		Example: "agentry check .",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the output: text, json, or github for annotations in GitHub Actions"},
+			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json, github for annotations in GitHub Actions, or sarif for code scanning and editors"},
 			strictFlag("exit 1 on warnings too"),
 			&cli.StringFlag{Name: "pss", Usage: "`LEVEL` of the Pod Security Standards that the pods must meet: baseline or restricted"},
 		}, pipelineFlags(), renderFlags()),
@@ -39,7 +39,7 @@ a pass of the pipeline would find now. docs/diagnostics.md explains the codes.`,
 }
 
 func check(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
-	format, err := command.Choice(flags, "format", []string{"text", "json", "github"}, "sarif", "markdown")
+	format, err := command.Choice(flags, "format", []string{"text", "json", "github", "sarif"}, "markdown")
 	if err != nil {
 		return err
 	}

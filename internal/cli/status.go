@@ -28,7 +28,7 @@ func statusCommand(env Env) command.Command {
 be reached.`,
 		Example: "agentry status",
 		Flags: append(serviceFlags(),
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the answer: text, or json as the API has it"},
+			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the answer: text, or json as the API has it"},
 		),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			if len(args) > 1 {

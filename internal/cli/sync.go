@@ -32,7 +32,7 @@ Objects with errors are held: their last good versions are rendered in their pla
 the exit code is 1. docs/holding.md says how, and docs/metrics.md what the metrics are.`,
 		Example: "agentry sync -f pipeline.yaml --dry-run",
 		Flags: append(pipelineFlags(),
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the results: text, or json for one document at the end"},
+			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the results: text, or json for one document at the end"},
 			strictFlag("push nothing and exit 1 if there is an error or a warning, as onInvalid: fail with failOn: warning"),
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would change, and push nothing"},
 			&cli.StringFlag{Name: "allow-deletions", Usage: "do not hold this render of the input `COMMIT` back for what it deletes"},

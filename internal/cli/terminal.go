@@ -64,6 +64,8 @@ func (e Env) printer(format string, text func(source, file string) []byte) diag.
 		return diag.JSON{}
 	case "github":
 		return diag.GitHub{}
+	case "sarif":
+		return diag.SARIF{}
 	}
 	return diag.Text{Color: e.colored(e.Stdout), Input: text}
 }

@@ -32,7 +32,7 @@ Objects that no GrafanaAgent discovers, and those that are held or left out, are
 below the trees. docs/holding.md explains holding.`,
 		Example: "agentry tree .",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the output: text or json"},
+			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text or json"},
 		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
 			return tree(ctx, env, flags, paths)

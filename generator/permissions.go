@@ -10,12 +10,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/rbac"
 )
 
-// Accounts returns the ServiceAccounts of the pods that are rendered, with what they need of the Kubernetes API, by
-// namespace and name.
-func (out *Output) Accounts() []rbac.Account {
+// Accounts returns the ServiceAccounts of the units' pods that are rendered, with what they need of the Kubernetes API,
+// by namespace and name.
+func Accounts(units []*Unit) []rbac.Account {
 	byID := map[manifest.ID]rbac.Account{}
-	for _, u := range out.Units[:len(out.Hierarchies)] {
-		if u.Paused || u.Failed {
+	for _, u := range units {
+		if u.Hierarchy == nil || u.Paused || u.Failed { // copies of other objects run no pods that are known
 			continue
 		}
 		a := byID[u.account()]
@@ -38,7 +38,7 @@ func missingRights(out *Output) diag.List {
 	}
 	var list diag.List
 	grants := rbac.NewGrants(objects)
-	for _, a := range out.Accounts() {
+	for _, a := range Accounts(out.Units) {
 		for _, d := range grants.Missing(a) {
 			for _, u := range out.Units[:len(out.Hierarchies)] {
 				if u.account() == a.ID {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/podsecurity"
 	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -102,29 +103,47 @@ func withPodSecurity(found diag.List, level string, units []*generator.Unit) (di
 func rbacCommand(env Env) command.Command {
 	return command.Command{
 		Name:  "rbac",
-		Args:  "PATH...",
+		Args:  "[PATH...]",
 		Usage: "print the ServiceAccounts, roles and bindings that the agents need",
-		Description: `PATHs are folders, files, or - for standard input. The rules are those that the rendered
-configurations need, and no more; a comment says who needs each. agentry does not render
-them: keep them where Flux or Argo CD applies them as they are.`,
+		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is about what
+a pass of the pipeline would write now. The rules are those that the rendered configurations
+need, and no more; a comment says who needs each. agentry does not render them: keep them
+where Flux or Argo CD applies them as they are.`,
 		Example: "agentry rbac .",
-		Flags:   renderFlags(),
+		Flags:   slices.Concat(pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
+			if isOfPass(env, flags, paths) {
+				report, err := dryPass(ctx, env, flags, paths)
+				if report == nil {
+					return err
+				}
+				return printRights(env, unitsAfter(report), report.Set, report.Diags)
+			}
 			in, err := env.load(ctx, flags, paths)
 			if err != nil {
 				return err
 			}
 			out := in.render(diag.Warning)
-			for _, a := range out.Accounts() {
-				_, exists := in.set.Named()[a.ID]
-				if _, err := fmt.Fprint(env.Stdout, rbac.Manifests(a, exists)); err != nil {
-					return err
-				}
-			}
-			env.pointToCheck(out.Diags)
-			return verdict(out.Diags, false)
+			return printRights(env, out.Units, in.set, out.Diags)
 		},
 	}
+}
+
+// printRights prints what the pods of units need of the Kubernetes API. The set is nil if nothing was read.
+func printRights(env Env, units []*generator.Unit, set *manifest.Set, found diag.List) error {
+	for _, u := range units {
+		if u.Paused {
+			fmt.Fprintf(env.Stderr, "without the rules of %s, which is not rendered: it stays as it is\n", u.Name)
+		}
+	}
+	for _, a := range generator.Accounts(units) {
+		_, exists := set.Named()[a.ID]
+		if _, err := fmt.Fprint(env.Stdout, rbac.Manifests(a, exists)); err != nil {
+			return err
+		}
+	}
+	env.pointToCheck(found)
+	return verdict(found, false)
 }
 
 func testCommand(env Env) command.Command {

@@ -92,8 +92,8 @@ func TestAnObjectOfAnotherSourceIsHeldWithoutItsText(t *testing.T) {
 	tell(t, l,
 		step{like: like},
 		step{do: bad("many", 1), like: like, wrong: "invalid-field invalid-field", held: held(3)},
-		step{do: bad("lots", 2), edit: map[string]string{"in/more.yaml": monitor("a", "more", "x")}, like: like, wrong: "invalid-field invalid-field", held: held(4)},
-		step{do: bad("more", 3), edit: map[string]string{"in/more.yaml": monitor("a", "more", "y")}, like: like, wrong: "invalid-field invalid-field", held: held(5)},
+		step{do: bad("lots", 2), edit: map[string]string{"in/more.yaml": monitor("a", "more", "one")}, like: like, wrong: "invalid-field invalid-field", held: held(4)},
+		step{do: bad("more", 3), edit: map[string]string{"in/more.yaml": monitor("a", "more", "two")}, like: like, wrong: "invalid-field invalid-field", held: held(4)},
 	)
 	d := l.pass().Diags[0]
 	if !strings.HasPrefix(d.File, "@apps/base/web.yaml") || d.BuiltBy != "@apps/deep/b.yaml (Kustomization/flux-system/b-apps)" {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"sigs.k8s.io/kustomize/api/builtins"
@@ -28,9 +29,14 @@ func imageFields() (out types.FsSlice) {
 }
 
 var (
-	tagForm    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
-	digestForm = regexp.MustCompile(`^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$`)
+	tagForm    = lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	digestForm = lazy(`^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$`)
 )
+
+// lazy compiles an expression when it is needed first, not at every start.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // newRetag reads an image.
 func newRetag(i Image) (*retag, *FieldError) {
@@ -43,9 +49,9 @@ func newRetag(i Image) (*retag, *FieldError) {
 		return nil, &FieldError{".name", "is not the name of an image: " + brief(err), ""}
 	case i.NewName == "" && i.NewTag == "" && i.Digest == "":
 		return nil, &FieldError{"", "changes nothing", "set newName, newTag or digest"}
-	case i.NewTag != "" && !tagForm.MatchString(i.NewTag):
+	case i.NewTag != "" && !tagForm().MatchString(i.NewTag):
 		return nil, &FieldError{".newTag", "is not a tag", "write it without the name, such as v0.44.8"}
-	case i.Digest != "" && !digestForm.MatchString(i.Digest):
+	case i.Digest != "" && !digestForm().MatchString(i.Digest):
 		return nil, &FieldError{".digest", "is not a digest", "write it like sha256: and 64 hexadecimal digits"}
 	}
 	if i.NewName != "" {

@@ -39,12 +39,13 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 				continue
 			}
 			wanted[f.Path] = true
-			p := difference.Pair{Unit: u.Name, ID: f.Object, Before: f.Data, After: f.Data}
-			if current, exists := u.folder.Entries[f.Path]; !exists || !branch.Holds(current, f.Data) {
+			p := difference.Pair{Unit: u.Name, ID: f.Object, Before: f.Data, After: f.Data} // to restore it is no change
+			listed, _ := u.folder.Inventory.File(f.Path)
+			current, exists := u.folder.Entries[f.Path]
+			if !exists || !branch.Holds(current, f.Data) && listed.SHA256 != branch.SHA256(f.Data) {
 				if p.Before, err = u.before(f.Path); err != nil {
 					return nil, err
 				}
-				listed, _ := u.folder.Inventory.File(f.Path)
 				p.OnlySecrets = f.Masked != "" && f.Masked == listed.Masked
 			}
 			out = append(out, p)
@@ -64,8 +65,8 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 	return out, nil
 }
 
-// before returns a file of the unit as it stands on the branch, or nil: that is what runs, even if somebody changed it
-// by hand. What agentry wrote before them may lie deeper in the history than a new clone reaches.
+// before returns a file of the unit as it stands on the branch, or nil. What agentry wrote before somebody changed it by
+// hand may lie deeper in the history than a new clone reaches.
 func (u *Unit) before(name string) ([]byte, error) {
 	data, err := u.folder.Read(name)
 	if errors.Is(err, object.ErrPathNotFound) {

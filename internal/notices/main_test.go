@@ -33,7 +33,7 @@ func TestNoModuleIsMissing(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	programs, err := filepath.Glob(filepath.Join(build.Args[3], "*"))
-	if err != nil || len(programs) != 3 {
+	if err != nil || len(programs) != 4 {
 		t.Fatalf("built %q, %v", programs, err)
 	}
 	for _, program := range programs {

@@ -62,7 +62,7 @@ func TestSealedSecretsAreLikeClearOnes(t *testing.T) {
 		step{edit: map[string]string{"in/a/web.yaml": login("metrics"), "in/a/login.yaml": sealedFile(t, "age.yaml")}, like: like("metrics", "first-password")},
 	)
 	report := l.pass()
-	seen, err := json.Marshal(report)
+	seen, err := json.Marshal([]any{report.Sources, report.Output, report.Units, report.Held, report.Changes, report.Difference, report.Refused})
 	if err != nil {
 		t.Fatal(err)
 	}

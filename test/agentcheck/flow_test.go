@@ -93,14 +93,15 @@ func startFlow(t *testing.T) *flow {
 	f := &flow{config: filepath.Join(dir, "config.river"), address: listener.Addr().String(), text: filepath.Join(dir, "text"), log: &bytes.Buffer{}}
 	listener.Close()
 	f.cert, f.key = certificate(t, dir)
-	for _, name := range []string{f.config, f.text} {
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
+	google := filepath.Join(dir, "google.json")
+	for name, text := range map[string]string{f.config: "", f.text: "", google: `{"type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": "t"}`} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, agentbinary.Build(t), "run", f.config, "--server.http.listen-addr="+f.address, "--storage.path="+filepath.Join(dir, "data"), "--disable-reporting")
-	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "HOSTNAME=node", "TOPOLOGY_ZONE=a", "INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key")
+	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "HOSTNAME=node", "TOPOLOGY_ZONE=a", "INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key", "GOOGLE_APPLICATION_CREDENTIALS="+google)
 	cmd.Stderr = f.log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -149,8 +150,9 @@ var (
 	inCluster    = regexp.MustCompile(`(?m)^(discovery\.kubernetes "\w+" \{\n)((?:\t[^a].*\n)*?(?:\n|\}))`)
 	tlsFiles     = regexp.MustCompile(`(?m)^(\t+(?:ca_file|cert_file) += )".*"$`)
 	keyFiles     = regexp.MustCompile(`(?m)^(\t+key_file +=) ".*"$`)
-	otherFiles   = regexp.MustCompile(`(?m)^(\t+filename +=) ".*"$`)
-	newArguments = regexp.MustCompile(`(?m)^\t+(?:native_histogram_bucket_limit|match_first_network) +=.*\n|^\t+(?:oauth|legacy_position|stage\.geoip) \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
+	otherFiles   = regexp.MustCompile(`(?m)^(\t+(?:filename|secret_key_file) +=) ".*"$`)
+	zookeepers   = regexp.MustCompile(`(?m)^(\t+servers +=) .*$`)
+	newArguments = regexp.MustCompile(`(?m)^\t+(?:native_histogram_bucket_limit|match_first_network) +=.*\n|^(?:\t{3}oauth|\t+legacy_position|\t+stage\.geoip) \{\n(?:\t+\w+ += .*\n)*\t+\}\n`)
 )
 
 // inFlow returns a file as Flow mode reads it: functions have their old names, what is new is left out, and so is what needs
@@ -163,6 +165,7 @@ func (f *flow) inFlow(text string) string {
 	text = inCluster.ReplaceAllString(text, "${1}\tapi_server = \"http://127.0.0.1:1\"\n$2")
 	text = tlsFiles.ReplaceAllString(text, `${1}"`+f.cert+`"`)
 	text = keyFiles.ReplaceAllString(text, `${1} "`+f.key+`"`)
+	text = zookeepers.ReplaceAllString(text, `${1} ["127.0.0.1:1"]`)
 	return otherFiles.ReplaceAllString(text, `${1} "`+f.text+`"`)
 }
 

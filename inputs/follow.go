@@ -120,7 +120,14 @@ func (s *search) entries(name string) ([]Root, error) {
 func (s *search) look(wanted []Root, follows func(apiVersion, kind string) bool) ([][]roots.Object, error) {
 	found := make([]seen, len(wanted))
 	errs := make([]error, len(wanted))
-	fault.Each(len(wanted), func(i int) { found[i], errs[i] = s.lookAt(wanted[i], follows) })
+	var fresh []int
+	for i, r := range wanted { // one after the other, for they share the files
+		known := false
+		if found[i], known = s.known(r); !known {
+			fresh = append(fresh, i)
+		}
+	}
+	fault.Each(len(fresh), func(k int) { i := fresh[k]; found[i], errs[i] = s.lookAt(wanted[i], follows) })
 	out := make([][]roots.Object, len(wanted))
 	for i, r := range wanted {
 		s.layout.seen[r.Digest()] = found[i]
@@ -129,12 +136,16 @@ func (s *search) look(wanted []Root, follows func(apiVersion, kind string) bool)
 	return out, errors.Join(errs...)
 }
 
-func (s *search) lookAt(r Root, follows func(apiVersion, kind string) bool) (seen, error) {
-	if s.Before != nil {
-		if before, found := s.Before.seen[r.Digest()]; found && before.isSame(s.Search) {
-			return before, nil
-		}
+// known returns what a root gave to the layout before, if it gives that still.
+func (s *search) known(r Root) (seen, bool) {
+	if s.Before == nil {
+		return seen{}, false
 	}
+	before, found := s.Before.seen[r.Digest()]
+	return before, found && before.isSame(s.Search)
+}
+
+func (s *search) lookAt(r Root, follows func(apiVersion, kind string) bool) (seen, error) {
 	files, done, err := s.Options.Open()
 	if err != nil {
 		return seen{}, err

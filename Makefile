@@ -29,7 +29,7 @@ release: ## Build bin/release: static programs without debug information, and th
 	go list -deps -json ./cmd/... > bin/release/packages.json
 	go run ./internal/notices "$$(go env GOROOT)" < bin/release/packages.json > bin/release/THIRD-PARTY-NOTICES.txt
 	rm bin/release/packages.json
-	@for limit in agentry:55500000 agentry-charts:40000000 agentry-sops:58000000 sd-aggregator:40000000; do f=bin/release/$${limit%:*}; size=$$(wc -c < $$f); \
+	@for limit in agentry:59000000 agentry-charts:40000000 agentry-sops:58000000 sd-aggregator:40000000; do f=bin/release/$${limit%:*}; size=$$(wc -c < $$f); \
 		echo "$$f: $$size bytes"; [ $$size -le $${limit#*:} ] || { echo "$$f is larger than $${limit#*:} bytes" >&2; exit 1; }; done
 
 # Asks the registries, so it needs docker and network.

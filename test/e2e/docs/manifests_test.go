@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +59,8 @@ func TestManifests(t *testing.T) {
 		switch what {
 		case inputs:
 			check(t, b)
+		case tests:
+			runTests(t, b)
 		case objects:
 			dryRun(t, applier, b)
 		}
@@ -74,6 +78,7 @@ func TestManifests(t *testing.T) {
 const (
 	inputs  = "inputs, by agentry check"
 	objects = "objects, by the API server"
+	tests   = "tests of the quickstart, by agentry test"
 	ofCI    = "of CI systems, as YAML"
 	built   = "of kustomize, as YAML" // internal/cli builds such
 )
@@ -104,11 +109,13 @@ func readBy(b page.Block) (string, error) {
 		return "a pipeline or a part of one", nil
 	case has("scrape_configs", "groups"):
 		return "for Prometheus", nil
+	case kind == "HierarchyTest":
+		return tests, nil
 	case strings.HasPrefix(version, "monitoring."), isPart(b):
 		return inputs, nil
 	case kind != "" && version != "":
 		return objects, nil
-	case has("jobs", "render"):
+	case has("jobs", "render", "repos"):
 		return ofCI, nil
 	case has("helmCharts"):
 		return built, nil
@@ -144,6 +151,19 @@ func check(t *testing.T, b page.Block) {
 	command := exec.CommandContext(t.Context(), harness.Agentry().Path(), "check", "--namespace", "monitoring", "-")
 	command.Stdin = strings.NewReader(whole(b.Text))
 	if out, err := command.CombinedOutput(); err != nil || strings.Contains(string(out), "[unknown-field]") {
+		t.Errorf("%s: %v\n%s", b, err, out)
+	}
+}
+
+// runTests runs tests of hierarchies on the quickstart.
+func runTests(t *testing.T, b page.Block) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tests.yaml")
+	if err := os.WriteFile(file, []byte(b.Text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), harness.Agentry().Path(), "test", filepath.Join(harness.Root(), "examples", "quickstart"), file)
+	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", b, err, out)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/images"
 	"github.com/agentry-dev/agentry/internal/cli/importer"
+	"github.com/agentry-dev/agentry/internal/cli/starting"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
 
@@ -67,6 +68,7 @@ func newApp(env Env) *cli.App {
 // commands returns all commands, in the order of the help.
 func commands(env Env) []command.Command {
 	return []command.Command{
+		starting.Command(starting.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr, Attended: isAttended(env.Stdin)}),
 		renderCommand(env),
 		checkCommand(env),
 		testCommand(env),

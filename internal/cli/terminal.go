@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 
+	"golang.org/x/term"
+
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
@@ -30,7 +32,7 @@ func findings(list diag.List) string {
 
 // progress prints a text on a terminal until done is called.
 func (e Env) progress(text string) (done func()) {
-	if term, _ := e.LookupEnv("TERM"); term == "dumb" || !isTerminal(e.Stderr) {
+	if name, _ := e.LookupEnv("TERM"); name == "dumb" || !isTerminal(e.Stderr) {
 		return func() {}
 	}
 	fmt.Fprint(e.Stderr, text+" ...")
@@ -42,7 +44,7 @@ func (e Env) colored(w io.Writer) bool {
 	if off, _ := e.LookupEnv("NO_COLOR"); off != "" {
 		return false
 	}
-	if term, _ := e.LookupEnv("TERM"); term == "dumb" {
+	if name, _ := e.LookupEnv("TERM"); name == "dumb" {
 		return false
 	}
 	return isTerminal(w)
@@ -55,6 +57,12 @@ func isTerminal(w io.Writer) bool {
 	}
 	info, err := file.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// isAttended reports whether somebody can type at a stream; /dev/null, which is a device too, is no terminal.
+func isAttended(r io.Reader) bool {
+	file, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // printer returns the printer for a format. The text of a file, if it is not nil, is quoted for people.

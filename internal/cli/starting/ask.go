@@ -1,0 +1,79 @@
+package starting
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/internal/cli/command"
+)
+
+const (
+	// maxAnswersBytes limits what is typed in all.
+	maxAnswersBytes = 64 << 10
+	// maxTries limits how often one question is asked.
+	maxTries = 3
+)
+
+// questions asks for values that no flag has. The first error ends it.
+type questions struct {
+	flags *cli.Context
+	in    *bufio.Reader // nil if nobody is there
+	out   io.Writer
+	err   error
+}
+
+// ask returns the value of a flag or, if it is not set, the answer to a question, which is the default if it is empty.
+func (q *questions) ask(flag, question, otherwise string, check func(string) error) string {
+	if q.err != nil {
+		return ""
+	}
+	if q.flags.IsSet(flag) || q.in == nil {
+		value := otherwise
+		if q.flags.IsSet(flag) {
+			value = q.flags.String(flag)
+		} else if value == "" {
+			q.err = command.Usagef("agentry init --help", "--%s is required", flag)
+			return ""
+		}
+		if err := check(value); err != nil {
+			q.err = command.Usagef("", "--%s: %v", flag, err)
+		}
+		return value
+	}
+	return q.typed(flag, question, otherwise, check)
+}
+
+// typed asks on the terminal.
+func (q *questions) typed(flag, question, otherwise string, check func(string) error) string {
+	for range maxTries {
+		fmt.Fprint(q.out, question)
+		if otherwise != "" {
+			fmt.Fprintf(q.out, " [%s]", otherwise)
+		}
+		fmt.Fprint(q.out, ": ")
+		line, err := q.in.ReadString('\n')
+		value := strings.TrimSpace(line)
+		if value == "" {
+			value = otherwise
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			q.err = err
+			return ""
+		}
+		problem := check(value)
+		if problem == nil {
+			return value
+		}
+		fmt.Fprintf(q.out, "%v\n", problem)
+		if err != nil {
+			break // nobody types any more
+		}
+	}
+	q.err = command.Usagef("agentry init --help", "--%s is required", flag)
+	return ""
+}

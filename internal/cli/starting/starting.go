@@ -1,0 +1,322 @@
+// Package starting is the command agentry init: it finds out what is wanted, from flags, from the Git repository at hand and from
+// who sits at the terminal, writes the files of package starter, and says what to do next.
+package starting
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/agentry-dev/agentry/gitsync/repo/transport"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
+	"github.com/agentry-dev/agentry/internal/starter"
+)
+
+// Streams are where the command asks and writes. It asks on Stderr, and only if somebody is there to answer.
+type Streams struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Attended       bool
+}
+
+// Command returns the command.
+func Command(s Streams) command.Command {
+	return command.Command{
+		Name:  "init",
+		Args:  "[FOLDER]",
+		Usage: "write a pipeline file and an example hierarchy to begin with",
+		Description: `FOLDER, or this folder, is in the Git repository of the inputs. It gets a pipeline file, a
+GrafanaAgent that works, what the cluster has to have for it, a CI job, and the manifests by
+which Flux or Argo CD applies the result. What is next is printed.
+
+On a terminal it asks for what no flag says. No file is overwritten: if one is there already,
+nothing is written.`,
+		Example: "agentry init --url https://git.example.com/platform/monitoring.git --remote-write https://mimir.example.com/api/v1/push clusters/prod",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "url", Usage: "`URL` of the Git repository (default: that of the remote origin)"},
+			&cli.StringFlag{Name: "branch", Usage: "`NAME` of the branch of the inputs (default: the current one, or main)"},
+			&cli.StringFlag{Name: "name", Value: "prod", Usage: "`NAME` of the pipeline; the output branch is environments/NAME"},
+			&cli.StringFlag{Name: "namespace", Value: "monitoring", Usage: "`NAME` of the namespace of the agents"},
+			&cli.StringFlag{Name: "remote-write", Usage: "`URL` that samples are sent to"},
+			&cli.StringFlag{Name: "remote-write-secret", Usage: "`NAME` of the Secret in the cluster that has username and password for it (default: no login)"},
+			&cli.StringFlag{Name: "ci", Usage: "`SYSTEM` to write a job for: github, gitlab or none (default: that of the URL)"},
+			&cli.StringFlag{Name: "deploy", Value: string(starter.Flux), Usage: "`TOOL` that applies the output: flux, argocd or none"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "ask nothing, and take the defaults"},
+		},
+		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
+			if len(args) > 1 {
+				return command.Usagef("agentry init --help", "init takes one FOLDER, but was given %d", len(args))
+			}
+			return s.run(ctx, flags, append(args, ".")[0])
+		},
+	}
+}
+
+func (s Streams) run(ctx context.Context, flags *cli.Context, folder string) error {
+	at, err := locate(ctx, folder)
+	if err != nil {
+		return err
+	}
+	if err := checkPlain(at.folder); at.folder != "" && err != nil {
+		return command.Usagef("", "folder %v", err)
+	}
+	options, err := s.options(flags, at)
+	if err != nil {
+		return err
+	}
+	files, err := options.Files()
+	if err != nil {
+		return err
+	}
+	// Its own rules say what is wrong with a branch or a URL.
+	if _, found := pipelinefile.Parse(options.Pipeline(), files[0].Data); found.HasErrors() {
+		return command.Usagef(found[0].Hint, "%s", found[0].Message)
+	}
+	if err := write(at.top, files); err != nil {
+		return err
+	}
+	return s.next(at, options, files)
+}
+
+// options returns what is wanted.
+func (s Streams) options(flags *cli.Context, at place) (starter.Options, error) {
+	q := questions{flags: flags, out: s.Stderr}
+	if s.Attended && !flags.Bool("yes") {
+		q.in = bufio.NewReader(io.LimitReader(s.Stdin, maxAnswersBytes))
+	}
+	o := starter.Options{
+		Folder: at.folder,
+		URL:    q.ask("url", "URL of the Git repository", at.origin, checkURL),
+		Branch: q.ask("branch", "Branch of the inputs", cmp.Or(at.branch, "main"), checkPlain),
+		Name:   q.ask("name", "Name of the pipeline", flags.String("name"), checkName),
+	}
+	o.Namespace = q.ask("namespace", "Namespace of the agents", flags.String("namespace"), checkName)
+	o.RemoteWrite = q.ask("remote-write", "URL that samples are sent to", "", checkRemoteWrite)
+	o.Login = q.ask("remote-write-secret", "Secret in the cluster with username and password for it (- for none)", "-", checkSecret)
+	o.Login = strings.TrimPrefix(o.Login, "-")
+	o.Job = starter.Job(q.ask("ci", "CI job: github, gitlab or none", string(jobFor(o.URL)),
+		oneOf(string(starter.GitHub), string(starter.GitLab), string(starter.NoJob))))
+	o.Deployer = starter.Deployer(q.ask("deploy", "What applies the output: flux, argocd or none", flags.String("deploy"),
+		oneOf(string(starter.Flux), string(starter.ArgoCD), string(starter.NoDeployer))))
+	return o, q.err
+}
+
+// jobFor returns the CI system that the repository's host is likely to have.
+func jobFor(url string) starter.Job {
+	switch {
+	case strings.Contains(url, "github"):
+		return starter.GitHub
+	case strings.Contains(url, "gitlab"):
+		return starter.GitLab
+	}
+	return starter.NoJob
+}
+
+// plainWords are texts that no shell and no CI system changes.
+var plainWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._~/@:%+-]+$`) })
+
+func checkPlain(value string) error {
+	if value == "" {
+		return errors.New("must not be empty")
+	}
+	if !plainWords().MatchString(value) {
+		return fmt.Errorf("%q has characters that mean something to shells: use letters, digits and . _ / -", value)
+	}
+	return nil
+}
+
+func checkURL(value string) error {
+	if _, err := transport.NormaliseURL(value); err != nil {
+		return err
+	}
+	return checkPlain(value)
+}
+
+func checkName(value string) error {
+	if problems := validation.IsDNS1123Label(value); len(problems) > 0 {
+		return fmt.Errorf("%q is not a name: %s", value, problems[0])
+	}
+	return nil
+}
+
+func checkSecret(value string) error {
+	if problems := validation.IsDNS1123Subdomain(value); value != "-" && value != "" && len(problems) > 0 {
+		return fmt.Errorf("%q is not the name of a Secret: %s", value, problems[0])
+	}
+	return nil
+}
+
+func checkRemoteWrite(value string) error {
+	u, err := url.Parse(value)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return errors.New("write it like https://mimir.example.com/api/v1/push")
+	case u.User != nil:
+		return errors.New("credentials are not in the URL: put them into a Secret, and name it with --remote-write-secret")
+	}
+	return nil
+}
+
+func oneOf(words ...string) func(string) error {
+	return func(value string) error {
+		for _, w := range words {
+			if value == w {
+				return nil
+			}
+		}
+		return fmt.Errorf("%q is none of %s", value, strings.Join(words, ", "))
+	}
+}
+
+// write writes all files, or none if one is there.
+func write(top string, files []starter.File) error {
+	if err := os.MkdirAll(top, 0o777); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return err
+	}
+	defer root.Close() // files are closed already
+	var there []string
+	for _, f := range files {
+		if _, err := root.Lstat(filepath.FromSlash(f.Path)); !errors.Is(err, fs.ErrNotExist) {
+			there = append(there, f.Path)
+		}
+	}
+	if len(there) > 0 {
+		return command.Usagef("name another FOLDER; --ci none and --deploy none leave files out", "nothing is written, because something is there already: %s", strings.Join(there, ", "))
+	}
+	for _, f := range files {
+		if err := create(root, filepath.FromSlash(f.Path), f.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create writes a file that is not there.
+func create(root *os.Root, name string, data []byte) error {
+	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return cmp.Or(err, f.Close())
+}
+
+// next prints what was written, and what to do with it.
+func (s Streams) next(at place, o starter.Options, files []starter.File) error {
+	var b strings.Builder
+	for _, f := range files {
+		fmt.Fprintf(&b, "wrote %-32s %s\n", f.Path, f.Says)
+	}
+	paths := strings.Join(o.Paths(), " ")
+	b.WriteString("\nLook at it")
+	if at.elsewhere {
+		fmt.Fprintf(&b, ", in %s", at.top)
+	}
+	fmt.Fprintf(&b, ":\n\n  agentry check %s\n  agentry tree %s\n", paths, paths)
+	fmt.Fprintf(&b, "\nPush it to %s of %s, and look what a pass would do:\n\n", o.Branch, o.URL)
+	if o.Folder == "" {
+		b.WriteString("  git add .\n")
+	} else {
+		fmt.Fprintf(&b, "  git add %s\n", strings.Join(tops(files), " "))
+	}
+	fmt.Fprintf(&b, "  git commit -m 'Begin with agentry'\n  git push origin HEAD:%s\n", o.Branch)
+	switch o.Repository() {
+	case starter.Token:
+		b.WriteString("  export GIT_TOKEN=...                 # may read and push\n")
+	case starter.Key:
+		b.WriteString("  export GIT_SSH_KEY=\"$(cat KEYFILE)\" GIT_KNOWN_HOSTS=\"$(ssh-keyscan HOST)\"\n")
+	}
+	fmt.Fprintf(&b, "  agentry sync -f %s --dry-run\n", o.Pipeline())
+	b.WriteString("\n" + passes(o))
+	b.WriteString(applying(o))
+	_, err := io.WriteString(s.Stdout, b.String())
+	return err
+}
+
+// tops returns the first parts of the paths, or the folder that they share.
+func tops(files []starter.File) []string {
+	var out []string
+	for _, f := range files {
+		name := f.Path
+		if first, _, nested := strings.Cut(name, "/"); nested {
+			name = first
+		}
+		if len(out) == 0 || out[len(out)-1] != name {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// passes says what makes passes.
+func passes(o starter.Options) string {
+	switch o.Job {
+	case starter.GitHub:
+		if o.Repository() == starter.Key {
+			return "The job makes a pass on each push. It needs the secret GIT_SSH_KEY and the variable GIT_KNOWN_HOSTS.\n"
+		}
+		return "The job makes a pass on each push, with the token that GitHub gives it.\n"
+	case starter.GitLab:
+		if o.Repository() == starter.Key {
+			return "The job makes a pass on each push. It needs the CI/CD variables GIT_SSH_KEY and GIT_KNOWN_HOSTS.\n"
+		}
+		return "The job makes a pass on each push. It needs the CI/CD variable GIT_TOKEN: a project access token with write_repository.\n"
+	}
+	return fmt.Sprintf("Without --dry-run it pushes to %s. agentry serve -f %s does so after each change.\n", o.Output(), o.Pipeline())
+}
+
+// applying says how the output gets into the cluster.
+func applying(o starter.Options) string {
+	var b strings.Builder
+	if o.Deployer == starter.NoDeployer {
+		fmt.Fprintf(&b, "\nApply %s as it is, and then the branch %s, to the cluster:\n\n", path.Join(o.Folder, "cluster"), o.Output())
+		fmt.Fprintf(&b, "  kubectl apply -f %s\n", path.Join(o.Folder, "cluster"))
+	} else {
+		fmt.Fprintf(&b, "\nLet %s apply it:\n\n", map[starter.Deployer]string{starter.Flux: "Flux", starter.ArgoCD: "Argo CD"}[o.Deployer])
+		b.WriteString(readers(o))
+		fmt.Fprintf(&b, "  kubectl apply -f %s\n", o.Deploys())
+	}
+	if o.Login != "" {
+		fmt.Fprintf(&b, "  kubectl -n %s create secret generic %s --from-literal=username=... --from-literal=password=...\n", o.Namespace, o.Login)
+	}
+	return b.String()
+}
+
+// readers returns the command that gives the deployer a login, if the repository has one.
+func readers(o starter.Options) string {
+	switch of := [2]string{string(o.Deployer), string(o.Repository())}; of {
+	case [2]string{"flux", "token"}:
+		return "  kubectl -n flux-system create secret generic git-read --from-literal=username=flux --from-literal=password=\"$GIT_READ_TOKEN\"\n"
+	case [2]string{"flux", "key"}:
+		return "  kubectl -n flux-system create secret generic git-read --from-file=identity=KEYFILE --from-literal=known_hosts=\"$GIT_KNOWN_HOSTS\"\n"
+	case [2]string{"argocd", "token"}:
+		return "  kubectl -n argocd create secret generic monitoring --from-literal=type=git --from-literal=url=" + o.URL + " --from-literal=username=argocd --from-literal=password=\"$GIT_READ_TOKEN\"\n" + argocdLabel
+	case [2]string{"argocd", "key"}:
+		return "  kubectl -n argocd create secret generic monitoring --from-literal=type=git --from-literal=url=" + o.URL + " --from-file=sshPrivateKey=KEYFILE\n" + argocdLabel
+	}
+	return ""
+}
+
+const argocdLabel = "  kubectl -n argocd label secret monitoring argocd.argoproj.io/secret-type=repository\n"

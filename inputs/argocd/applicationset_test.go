@@ -3,7 +3,7 @@ package argocd
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -16,21 +16,16 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm/worker"
 	"github.com/agentry-dev/agentry/inputs/roots"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	testworker "github.com/agentry-dev/agentry/test/worker"
 )
 
-// asWorker makes this program the one that renders charts.
-const asWorker = "AGENTRY_TEST_WORKER"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asWorker) != "" {
-		os.Exit(worker.Serve(os.Stdin, os.Stdout, helm.Limits{}))
-	}
-	os.Exit(m.Run())
+	testworker.Main(m, func(in io.Reader, out io.Writer) int { return worker.Serve(in, out, helm.Limits{}) })
 }
 
 func newWorkers(t *testing.T) *helm.Workers {
 	t.Helper()
-	w := helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{asWorker + "=1"}})
+	w := helm.NewWorkers(helm.Options{Command: testworker.Command(), Env: testworker.Env()})
 	t.Cleanup(w.Close)
 	return w
 }

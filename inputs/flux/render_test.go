@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,22 +16,17 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/inputs/helm/worker"
 	"github.com/agentry-dev/agentry/inputs/tree"
+	testworker "github.com/agentry-dev/agentry/test/worker"
 )
 
-// asWorker makes this program the one that renders charts.
-const asWorker = "AGENTRY_TEST_WORKER"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asWorker) != "" {
-		os.Exit(worker.Serve(os.Stdin, os.Stdout, helm.Limits{}))
-	}
-	os.Exit(m.Run())
+	testworker.Main(m, func(in io.Reader, out io.Writer) int { return worker.Serve(in, out, helm.Limits{}) })
 }
 
 func newCharts(t *testing.T) *Charts {
 	t.Helper()
 	store := chart.NewStore(chart.Options{Folder: t.TempDir()})
-	workers := helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{asWorker + "=1"}})
+	workers := helm.NewWorkers(helm.Options{Command: testworker.Command(), Env: testworker.Env()})
 	c := &Charts{Renderer: &chart.Renderer{Workers: workers, Charts: chart.NewBook(store, chart.BookOptions{Strangers: true}).Live()}}
 	t.Cleanup(c.Workers.Close)
 	return c

@@ -2,7 +2,7 @@ package worker
 
 import (
 	"errors"
-	"os"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -11,25 +11,20 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
+	testworker "github.com/agentry-dev/agentry/test/worker"
 )
-
-// asWorker makes this program a worker, as the hidden command makes agentry one.
-const asWorker = "AGENTRY_TEST_WORKER"
 
 func testLimits() helm.Limits {
 	return helm.Limits{Time: 3 * time.Second, MemoryBytes: 256 << 20, OutputBytes: 256 << 10}
 }
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asWorker) != "" {
-		os.Exit(Serve(os.Stdin, os.Stdout, testLimits()))
-	}
-	os.Exit(m.Run())
+	testworker.Main(m, func(in io.Reader, out io.Writer) int { return Serve(in, out, testLimits()) })
 }
 
 func newTestWorkers(t *testing.T) *helm.Workers {
 	t.Helper()
-	w := helm.NewWorkers(helm.Options{Command: []string{os.Args[0]}, Env: []string{asWorker + "=1"}, Limits: testLimits()})
+	w := helm.NewWorkers(helm.Options{Command: testworker.Command(), Env: testworker.Env(), Limits: testLimits()})
 	t.Cleanup(w.Close)
 	return w
 }

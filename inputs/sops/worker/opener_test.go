@@ -13,13 +13,14 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/sops"
+	testworker "github.com/agentry-dev/agentry/test/worker"
 )
 
 // counted returns workers that write a line for each process that they start.
 func counted(t *testing.T) (workers *sops.Workers, started func() int) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "started")
-	w := sops.NewWorkers(sops.Options{Command: []string{"/bin/sh", "-c", `echo >> "$0"; exec "$1"`, log, os.Args[0]}, Env: []string{asWorker + "=1"}, Limits: testLimits()})
+	w := sops.NewWorkers(sops.Options{Command: []string{"/bin/sh", "-c", `echo >> "$0"; exec "$1"`, log, os.Args[0]}, Env: testworker.Env(), Limits: testLimits()})
 	t.Cleanup(w.Close)
 	return w, func() int {
 		text, _ := os.ReadFile(log)

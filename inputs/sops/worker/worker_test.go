@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -22,25 +23,20 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/agentry-dev/agentry/inputs/sops"
+	testworker "github.com/agentry-dev/agentry/test/worker"
 )
-
-// asWorker makes this program a worker.
-const asWorker = "AGENTRY_TEST_WORKER"
 
 func testLimits() sops.Limits {
 	return sops.Limits{Time: 4 * time.Second, MemoryBytes: 256 << 20, OutputBytes: 1 << 20}
 }
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asWorker) != "" {
-		os.Exit(Serve(os.Stdin, os.Stdout, testLimits()))
-	}
-	os.Exit(m.Run())
+	testworker.Main(m, func(in io.Reader, out io.Writer) int { return Serve(in, out, testLimits()) })
 }
 
 func newTestWorkers(t *testing.T, env ...string) *sops.Workers {
 	t.Helper()
-	w := sops.NewWorkers(sops.Options{Command: []string{os.Args[0]}, Env: append(env, asWorker+"=1"), Limits: testLimits()})
+	w := sops.NewWorkers(sops.Options{Command: testworker.Command(), Env: testworker.Env(env...), Limits: testLimits()})
 	t.Cleanup(w.Close)
 	return w
 }

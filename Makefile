@@ -9,6 +9,8 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 TOOL := go tool -modfile=internal/tools/go.mod
 # Where tests look for a Prometheus that is not installed.
 PROMETHEUS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/prometheus
+# Where the tests of pages look for axe-core.
+AXE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/axe
 # Where the end-to-end suites keep the programs they run.
 E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -95,7 +97,8 @@ prometheus-deps: ## Fetch Prometheus, which agentcheck, chart and e2e run
 	{ apt-get download -qq prometheus 2>/dev/null || { $(SUDO) apt-get update -qq && apt-get download -qq prometheus; }; } && \
 	dpkg -x prometheus_*.deb root && mkdir -p $(dir $(PROMETHEUS)) && rm -rf $(PROMETHEUS) && mv root $(PROMETHEUS)
 
-browser-deps: ## Install Chromium, which browser runs
+browser-deps: ## Install Chromium, which browser runs, and axe, which finds what people with disabilities cannot use
+	@[ -f $(AXE)/axe.min.js ] || { mkdir -p $(AXE) && cd $(AXE) && npm pack --silent axe-core@4.14.1 >/dev/null && tar -xzf axe-core-4.14.1.tgz --strip-components=1 package/axe.min.js && rm axe-core-4.14.1.tgz; }
 	@for c in chromium-headless-shell chromium google-chrome; do if command -v $$c >/dev/null; then exit 0; fi; done; \
 	if ! command -v apt-get >/dev/null; then echo "install Chromium for the tests of pages"; exit 0; fi; \
 	echo "installing chromium-headless-shell, which shows the pages to the tests"; \

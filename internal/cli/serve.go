@@ -46,6 +46,7 @@ and health; docs/serve.md describes it, and docs/webhooks.md the webhooks.`,
 			&cli.StringFlag{Name: "admin-tls-cert", Usage: "`FILE` with the certificate for --admin-listen; it may change"},
 			&cli.StringFlag{Name: "admin-tls-key", Usage: "`FILE` with its key"},
 			&cli.StringFlag{Name: "bearer-token-file", Usage: "`FILE` with the token that --admin-listen asks for; it may change"},
+			&cli.StringFlag{Name: "read-token-file", Usage: "`FILE` with another token, for those who may see everything and start no pass; it may change"},
 			&cli.IntFlag{Name: "workers", DefaultText: "the number of CPUs", Usage: "`NUMBER` of passes that render at once"},
 			&cli.StringFlag{Name: "memory", Value: "256Mi", Usage: "`SIZE` of what pipelines keep in memory between passes, all together"},
 			&cli.Float64Flag{Name: "interval-jitter", Value: 0.05, Usage: "`SHARE` by which intervals are longer or shorter at random"},
@@ -109,7 +110,7 @@ func serveOptions(env Env, flags *cli.Context) (service.Options, error) {
 		Workers: flags.Int("workers"), Jitter: flags.Float64("interval-jitter"), Grace: flags.Duration("shutdown-grace"),
 		Listen:      service.Address{Address: flags.String("listen"), CertFile: flags.String("tls-cert"), KeyFile: flags.String("tls-key")},
 		AdminListen: service.Address{Address: flags.String("admin-listen"), CertFile: flags.String("admin-tls-cert"), KeyFile: flags.String("admin-tls-key")},
-		TokenFile:   flags.String("bearer-token-file"),
+		TokenFile:   flags.String("bearer-token-file"), ReadTokenFile: flags.String("read-token-file"),
 		Replicas: service.Replicas{
 			Namespace: flags.String("replicas-namespace"), Name: flags.String("replicas-name"),
 			Identity: flags.String("identity"), Kubeconfig: flags.String("kubeconfig"),
@@ -148,6 +149,8 @@ func checkServe(flags *cli.Context, o *service.Options) error {
 		return command.Usagef("", "--admin-tls-cert and --admin-tls-key need each other")
 	case !server.IsLoopback(o.AdminListen.Address) && o.TokenFile == "":
 		return command.Usagef("add --bearer-token-file, or listen on "+defaultAdminListen, "--admin-listen %s can be reached from elsewhere, where anybody could trigger passes and see the pipelines", o.AdminListen.Address)
+	case o.ReadTokenFile != "" && o.TokenFile == "":
+		return command.Usagef("add --bearer-token-file, or leave it out: on loopback everybody may read and act", "--read-token-file is of use with --bearer-token-file only")
 	case o.Replicas.Namespace == "" && (o.Replicas.Identity != "" || o.Replicas.Kubeconfig != ""):
 		return command.Usagef("", "--identity and --kubeconfig are of use with --replicas-namespace only")
 	case o.Workers < 0:

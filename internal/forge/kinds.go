@@ -18,6 +18,8 @@ type kind struct {
 	tokenPrefix string
 	// hasSubgroups means that the owner of a repository can contain slashes.
 	hasSubgroups bool
+	// commitPath and filePath come between the page of a repository and a commit.
+	commitPath, filePath string
 	// open returns the client of a repository. It sends no request.
 	open func(*http.Client, address) (backend, error)
 }
@@ -25,9 +27,9 @@ type kind struct {
 // kinds are the known forges.
 func kinds() []kind {
 	return []kind{
-		{name: pipeline.ForgeGitHub, api: githubAddress, tokenPrefix: "Bearer ", open: newGitHub},
-		{name: pipeline.ForgeGitLab, api: below("/api/v4/"), tokenPrefix: "Bearer ", hasSubgroups: true, open: newGitLab},
-		{name: pipeline.ForgeGitea, api: below("/api/v1/"), tokenPrefix: "token ", open: newGitea},
+		{name: pipeline.ForgeGitHub, api: githubAddress, tokenPrefix: "Bearer ", commitPath: "/commit/", filePath: "/blob/", open: newGitHub},
+		{name: pipeline.ForgeGitLab, api: below("/api/v4/"), tokenPrefix: "Bearer ", hasSubgroups: true, commitPath: "/-/commit/", filePath: "/-/blob/", open: newGitLab},
+		{name: pipeline.ForgeGitea, api: below("/api/v1/"), tokenPrefix: "token ", commitPath: "/commit/", filePath: "/src/commit/", open: newGitea},
 	}
 }
 

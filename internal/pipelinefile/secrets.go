@@ -115,7 +115,7 @@ func (r *resolver) forge(at, repository string, f *pipeline.Forge, auth pipeline
 	if f == nil {
 		return nil
 	}
-	out := &forge.Config{Type: f.Type, URL: f.URL, Repository: pathAtSite(f.URL, repository)}
+	out := &forge.Config{Type: f.Type, URL: f.URL, Repository: forge.PathAtSite(f.URL, repository)}
 	out.Connection = r.connection(at+".auth", auth)
 	if !isHostOf(f.URL, repository) { // the repository's proxy is used, but it is another server
 		out.Connection.CAPEM, out.Connection.ClientCertPEM, out.Connection.ClientKeyPEM = nil, nil, nil
@@ -193,17 +193,6 @@ func isHostOf(site, repository string) bool {
 	a, errA := url.Parse(site)
 	b, errB := url.Parse(normal)
 	return errA == nil && errB == nil && a.Scheme == "https" && b.Scheme == "https" && a.Hostname() == b.Hostname()
-}
-
-// pathAtSite returns the path of a repository at a site, which can be in a subfolder of its host.
-func pathAtSite(site, repository string) string {
-	_, path, _ := strings.Cut(pipeline.RepositoryAddress(repository), "/")
-	if u, err := url.Parse(site); err == nil {
-		if folder := strings.Trim(u.Path, "/"); folder != "" {
-			path = strings.TrimPrefix(path, folder+"/")
-		}
-	}
-	return path
 }
 
 func absolute(name string) string {

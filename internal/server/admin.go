@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"io"
@@ -14,18 +15,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/console"
+	"github.com/agentry-dev/agentry/internal/explained"
 	"github.com/agentry-dev/agentry/internal/style"
 )
 
 // Fleet is the state that is shown. It is implemented by [fleet.Fleet].
 type Fleet interface {
-	Status() []fleet.Status
-	Pipeline(name string) (fleet.Status, bool)
-	Remotes() []fleet.RemoteStatus
-	Problems() diag.List
+	console.Fleet
 	Explained(pipeline string) (render *explain.Render, ok bool)
 }
 
@@ -41,36 +40,40 @@ type Options struct {
 	// Token returns the current bearer token. If it is nil, no token is required, which is only for listeners
 	// on loopback.
 	Token func() string
-	Log   *slog.Logger
+	// ReadToken returns the bearer token with which one may see everything and ask for nothing. Nil: there is none.
+	ReadToken func() string
+	Log       *slog.Logger
 }
 
 // admin handles requests of the admin listener.
 type admin struct {
 	Options
-	ready  atomic.Bool
-	worlds worlds
+	ready     atomic.Bool
+	explained *explained.Store
 }
 
 // NewAdmin returns the handler of the admin listener.
-func NewAdmin(o Options) http.Handler {
-	a := &admin{Options: o}
+func NewAdmin(o Options) (http.Handler, error) {
+	a := &admin{Options: o, explained: explained.NewStore(o.Fleet.Explained)}
 	guarded := http.NewServeMux()
-	guarded.HandleFunc("GET /{$}", a.servePage)
-	guarded.HandleFunc("GET /explain", a.serveExplain)
-	guarded.HandleFunc("GET /style.css", style.Serve)
+	err := console.Handle(guarded, console.Options{
+		Fleet: o.Fleet, Explained: a.explained, Version: o.Version, Log: o.Log,
+		MayAct: mayAct,
+		Pass:   func(pipeline string) string { return a.ask(pipeline, "") },
+	})
 	guarded.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{}))
 	guarded.HandleFunc("GET /api/v1/pipelines", a.listPipelines)
 	guarded.HandleFunc("GET /api/v1/pipelines/{name}", a.getPipeline)
 	guarded.HandleFunc("GET /api/v1/pipelines/{name}/explain", a.getExplanations)
 	guarded.HandleFunc("GET /api/v1/pipelines/{name}/objects", a.getObjects)
-	guarded.HandleFunc("POST /api/v1/pipelines/{name}/reconcile", a.reconcile)
-	guarded.HandleFunc("POST /api/v1/reconcile", a.reconcileAll)
+	guarded.HandleFunc("POST /api/v1/pipelines/{name}/reconcile", acting(a.reconcile))
+	guarded.HandleFunc("POST /api/v1/reconcile", acting(a.reconcileAll))
 	guarded.HandleFunc("GET /api/v1/remotes", a.listRemotes)
 	open := http.NewServeMux()
 	open.HandleFunc("GET /healthz", a.healthz)
 	open.HandleFunc("GET /readyz", a.readyz)
 	open.Handle("/", a.guard(http.NewCrossOriginProtection().Handler(guarded)))
-	return secured(open)
+	return secured(open), err
 }
 
 // secured sets the security headers of all responses.
@@ -83,18 +86,37 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
-// guard accepts requests with the token. If there is no token, it accepts requests to a loopback host.
+// actKey is the key of the context in which a request may act.
+type actKey struct{}
+
+// mayAct reports whether who sent a request may ask for passes.
+func mayAct(r *http.Request) bool { return r.Context().Value(actKey{}) != nil }
+
+// acting refuses requests that may only read.
+func acting(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !mayAct(r) {
+			answer(w, http.StatusForbidden, Problem{"the token may read, and not act", "use the token of --bearer-token-file"})
+			return
+		}
+		next(w, r)
+	}
+}
+
+// guard accepts requests with a token. If there is no token, it accepts requests to a loopback host.
 func (a *admin) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case a.Token == nil && !namesLoopback(r.Host):
 			http.Error(w, "ask for localhost, 127.0.0.1 or [::1]; other names need a bearer token file", http.StatusForbidden)
-		case a.Token != nil && !carries(r, a.Token()):
+		case a.Token == nil || carries(r, a.Token()):
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), actKey{}, true)))
+		case a.ReadToken != nil && carries(r, a.ReadToken()):
+			next.ServeHTTP(w, r)
+		default:
 			w.Header().Add("WWW-Authenticate", `Bearer realm="agentry"`)
 			w.Header().Add("WWW-Authenticate", `Basic realm="agentry: the token is the password"`)
 			http.Error(w, "a bearer token is required", http.StatusUnauthorized)
-		default:
-			next.ServeHTTP(w, r)
 		}
 	})
 }

@@ -2,13 +2,11 @@ package server
 
 import (
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/google/go-cmp/cmp"
@@ -29,19 +27,25 @@ type fake struct {
 	renders   map[string]*explain.Render
 }
 
-func (f *fake) Status() []fleet.Status        { return f.pipelines }
-func (f *fake) Remotes() []fleet.RemoteStatus { return f.remotes }
-func (f *fake) Problems() diag.List           { return f.problems }
+func (f *fake) Status() []fleet.Status           { return f.pipelines }
+func (f *fake) Definitions() []*fleet.Definition { return nil }
+func (f *fake) Remotes() []fleet.RemoteStatus    { return f.remotes }
+func (f *fake) Problems() diag.List              { return f.problems }
 func (f *fake) Explained(name string) (*explain.Render, bool) {
 	r, ok := f.renders[name]
 	return r, ok
 }
 
-func (f *fake) trigger(t fleet.Trigger) { f.triggers = append(f.triggers, t) }
-func (f *fake) handler(token func() string) http.Handler {
-	return NewAdmin(Options{
-		Fleet: f, Trigger: f.trigger, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Token: token, Log: slog.New(slog.DiscardHandler),
+func (f *fake) trigger(t fleet.Trigger)                  { f.triggers = append(f.triggers, t) }
+func (f *fake) handler(token func() string) http.Handler { return f.handlerFor(token, nil) }
+func (f *fake) handlerFor(token, readToken func() string) http.Handler {
+	h, err := NewAdmin(Options{
+		Fleet: f, Trigger: f.trigger, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Token: token, ReadToken: readToken, Log: slog.New(slog.DiscardHandler),
 	})
+	if err != nil {
+		panic(err) // a template is wrong
+	}
+	return h
 }
 
 func (f *fake) Pipeline(name string) (fleet.Status, bool) {
@@ -252,75 +256,64 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// hostile is what somebody may write into a name or a message.
-const hostile = `<script>alert("x")</script>`
-
-// troubled has all that the page shows.
-func troubled() fleet.Status {
-	ago := metav1.NewTime(time.Now().Add(-time.Minute))
-	soon := metav1.NewTime(time.Now().Add(time.Minute))
-	why := fleet.Finding{Severity: "error", Message: hostile, Hint: "write it right", File: "team/monitor.yaml", Line: 7, Column: 3, Object: "ServiceMonitor/shop/cart"}
-	return fleet.Status{
-		Name: "prod", Origin: "fleet.yaml:3", Owned: true, Failures: 2, LastPass: &fleet.PassStatus{Began: ago, Trigger: "poll", Error: hostile}, NextPass: &soon,
-		Conditions: append(ready(metav1.ConditionFalse, meta.BuildFailedReason, hostile), metav1.Condition{Type: meta.StalledCondition, Status: metav1.ConditionTrue, Message: "protected"}),
-		Sources:    []fleet.SourceStatus{{URL: "https://git.example.com/a", Ref: "branch main", Commit: "0123456789", Stale: true}},
-		Output:     &fleet.OutputStatus{Branch: "environments/prod", Path: "x", Commit: "abcdef0123"},
-		Advice:     "it could switch",
-		Units:      []fleet.UnitStatus{{Name: "shop/agent", State: "held", Reason: "it is wrong"}, {Name: "shop/good", State: "unchanged"}},
-		Held:       []fleet.HeldStatus{{Object: "ServiceMonitor/shop/cart", Units: []string{"shop/agent"}, As: "1111111111", Since: "2222222222", Waiting: []string{"spec.endpoints"}, Reason: why}},
-		Findings:   fleet.Findings{Errors: 1, First: []fleet.Finding{why}},
-	}
-}
-
-func TestPage(t *testing.T) {
-	f := &fake{
-		pipelines: []fleet.Status{good("fine"), troubled(), {Name: "asleep", Owned: true, Suspended: true}},
-		remotes:   []fleet.RemoteStatus{{URL: "https://git.example.com/a", Failures: 3, Error: "refused"}},
-		problems:  diag.List{{Severity: diag.Error, File: "bad.yaml", Line: 9, Message: "unknown field"}},
-	}
-	text := ask(f.handler(nil), request{path: "/"}).Body.String()
-	for _, want := range []string{
-		"3 pipelines, 1 not ready, 1 problem of the configuration", "bad.yaml:9", "BuildFailed", "<b>stalled</b>: protected", "fleet.yaml:3",
-		"team/monitor.yaml:7:3", "<code>1111111</code>", "<code>2222222</code>", "spec.endpoints", "the whole unit is held", "it is wrong",
-		"cannot be reached", "1m0s ago (poll)", "in 1m0s", "2 failed", "refused (3 times)", "suspended", "write it right",
+// TestWhoMayAct: reading and acting are different rights.
+func TestWhoMayAct(t *testing.T) {
+	for name, test := range map[string]struct {
+		method, path, token string
+		want                int
+		triggers            bool
+	}{
+		"the page with the reader's token":        {"GET", "/pipelines/a", "reader", 200, false},
+		"the API with the reader's token":         {"GET", "/api/v1/pipelines", "reader", 200, false},
+		"a pass by the API with it":               {"POST", "/api/v1/pipelines/a/reconcile", "reader", 403, false},
+		"all passes with it":                      {"POST", "/api/v1/reconcile", "reader", 403, false},
+		"a pass by the page with it":              {"POST", "/pipelines/a/pass", "reader", 403, false},
+		"a pass by the page with the other token": {"POST", "/pipelines/a/pass", "actor", 303, true},
+		"a pass by the API with the other token":  {"POST", "/api/v1/pipelines/a/reconcile", "actor", 202, true},
+		"a pass of a suspended one":               {"POST", "/pipelines/asleep/pass", "actor", 409, false},
+		"a pass of one that is not there":         {"POST", "/pipelines/x/pass", "actor", 404, false},
+		"a pass with no token":                    {"POST", "/pipelines/a/pass", "", 401, false},
+		"an empty token":                          {"GET", "/", " ", 401, false},
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page does not hold %q", want)
-		}
-	}
-	if strings.Contains(text, "<script") {
-		t.Error("what somebody wrote into a message is code on the page")
-	}
-	if strings.Contains(text, "shop/good") {
-		t.Error("a unit that is not held is shown as held")
-	}
-	if strings.Index(text, ">prod<") > strings.Index(text, ">fine<") {
-		t.Error("what has trouble does not come first")
-	}
-	one := ask(f.handler(nil), request{path: "/?pipeline=prod"}).Body.String()
-	if strings.Contains(text, "it could switch") || strings.Count(one, "it could switch") != 1 {
-		t.Error("advice is not on the page of its pipeline alone")
-	}
-	if strings.Contains(one, ">fine<") || !strings.Contains(one, "/api/v1/pipelines/prod") {
-		t.Error("the page of one pipeline is not about it")
-	}
-	if got := ask(f.handler(nil), request{path: "/?pipeline=x"}); got.Code != 404 {
-		t.Errorf("the page of an unknown pipeline got %d", got.Code)
+		t.Run(name, func(t *testing.T) {
+			f := &fake{pipelines: []fleet.Status{good("a"), {Name: "asleep", Suspended: true}}}
+			h := f.handlerFor(func() string { return "actor" }, func() string { return "reader" })
+			q := request{method: test.method, path: test.path, host: "agentry.example.com"}
+			if test.token != "" {
+				q.header = map[string]string{"Authorization": "Bearer " + test.token}
+			}
+			got := ask(h, q)
+			if got.Code != test.want || (len(f.triggers) > 0) != test.triggers {
+				t.Errorf("%d %s, %v", got.Code, got.Body, f.triggers)
+			}
+			if button := strings.Contains(got.Body.String(), "Run a pass"); button {
+				t.Error("a page has a button that does nothing")
+			}
+		})
 	}
 }
 
-func TestPageIsBounded(t *testing.T) {
-	f := &fake{}
-	for i := range maxPageRows + 1 {
-		f.pipelines = append(f.pipelines, good(fmt.Sprintf("p%d", i)))
+func TestTheButtonForAPass(t *testing.T) {
+	f := &fake{pipelines: []fleet.Status{good("a")}}
+	h := f.handler(nil)
+	if got := ask(h, request{path: "/pipelines/a"}); !strings.Contains(got.Body.String(), "Run a pass") {
+		t.Errorf("there is no button: %s", got.Body)
 	}
-	f.pipelines[maxPageRows].Held = make([]fleet.HeldStatus, maxPageHeld+1)
-	f.pipelines[maxPageRows].Conditions = ready(metav1.ConditionFalse, meta.BuildFailedReason, "")
-	text := ask(f.handler(nil), request{path: "/"}).Body.String()
-	for _, want := range []string{"501 pipelines, 1 not ready", "<p>1 more: see the JSON.</p>", "<p>1 more held objects: see the JSON.</p>"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page does not say %q", want)
-		}
+	got := ask(h, request{method: "POST", path: "/pipelines/a/pass", header: map[string]string{"Sec-Fetch-Site": "same-origin"}})
+	if got.Code != http.StatusSeeOther || len(f.triggers) != 1 {
+		t.Fatalf("%d %v", got.Code, f.triggers)
+	}
+	at := got.Header().Get("Location")
+	if text := ask(h, request{path: at}).Body.String(); !strings.Contains(text, "A pass was asked for") {
+		t.Errorf("%s does not say that one was asked for", at)
+	}
+	f.pipelines[0].LastHandledReconcileAt = f.triggers[0].Token
+	if text := ask(h, request{path: at}).Body.String(); !strings.Contains(text, "has ended") {
+		t.Errorf("%s does not say that it has ended", at)
+	}
+	evil := map[string]string{"Origin": "https://evil.example.com", "Sec-Fetch-Site": "cross-site"}
+	if got := ask(h, request{method: "POST", path: "/pipelines/a/pass", header: evil}); got.Code != http.StatusForbidden || len(f.triggers) != 1 {
+		t.Errorf("another site: %d %v", got.Code, f.triggers)
 	}
 }
 

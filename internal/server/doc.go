@@ -1,8 +1,7 @@
-// Package server is the HTTP interface of `agentry serve`: health, metrics, the state of pipelines as JSON and
-// as a page, and requests for passes.
+// Package server is the HTTP interface of `agentry serve`: health, metrics, the console, the state of pipelines as
+// JSON, and requests for passes.
 //
-//	GET  /                                   the page; ?pipeline=NAME for one
-//	GET  /explain?pipeline=NAME              the page of the hierarchies: &object=KIND/namespace/name for one, &q=WORDS to find some
+//	GET  /, /pipelines/NAME, ...             the console, for people: see internal/console
 //	GET  /healthz, /readyz                   without authentication
 //	GET  /metrics                            for Prometheus
 //	GET  /api/v1/pipelines                   {"version", "items": [fleet.Status], "problems": [fleet.Finding]}
@@ -14,7 +13,8 @@
 //	GET  /api/v1/remotes                     {"items": [fleet.RemoteStatus]}
 //
 // Authorised clients can see everything; no response contains a byte of a Secret. With a token, everything
-// except health requires it, as a bearer token or, for browsers, as the password of basic authentication.
+// except health requires it, as a bearer token or, for browsers, as the password of basic authentication. A second
+// token may see everything, and ask for no pass.
 // Without a token, the listener must be on loopback, and a request must name a loopback host: a page on the
 // Internet can make a browser connect to 127.0.0.1 under the page's own host name, but cannot make it send a
 // loopback host. Requests that change something must not come from another site.

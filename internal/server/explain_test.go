@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/internal/explained"
 )
 
 // hierarchyOf returns what is rendered of a GrafanaAgent, an instance and n ServiceMonitors, the last of which is missed.
@@ -57,8 +58,8 @@ func TestExplanationsOfTheLastPass(t *testing.T) {
 		"an unknown object":       {"a/explain?object=smon/one/s9", 404, "there is no smon/one/s9"},
 		"an unknown pipeline":     {"x/explain?object=smon/one/s0", 404, "no such pipeline"},
 		"one that is not kept":    {"evicted/explain?object=smon/one/s0", 503, "nothing is kept of the last pass"},
-		"as many as may be asked": {"a/explain?" + url.Values{"object": repeat("smon/one/s0", maxReferences)}.Encode(), 200, "ServiceMonitor/one/s0 rendered"},
-		"more":                    {"a/explain?" + url.Values{"object": repeat("smon/one/s0", maxReferences+1)}.Encode(), 400, "more than 100 objects, or a selector of more than 4096 bytes"},
+		"as many as may be asked": {"a/explain?" + url.Values{"object": repeat("smon/one/s0", explained.MaxReferences)}.Encode(), 200, "ServiceMonitor/one/s0 rendered"},
+		"more":                    {"a/explain?" + url.Values{"object": repeat("smon/one/s0", explained.MaxReferences+1)}.Encode(), 400, "more than 100 objects, or a selector of more than 4096 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ask(h, request{path: "/api/v1/pipelines/" + test.path})
@@ -95,37 +96,6 @@ func repeat(text string, n int) (out []string) {
 	return out
 }
 
-// TestARenderReplacesAnother holds that a pass is explained as soon as it has ended, and that nothing old is kept.
-func TestARenderReplacesAnother(t *testing.T) {
-	f := &fake{renders: map[string]*explain.Render{"a": hierarchyOf(2)}}
-	a := &admin{Options: Options{Fleet: f}}
-	count := func() int {
-		k, refused := a.explained("a")
-		if refused != nil {
-			return -refused.status
-		}
-		return k.search("", 10).Total
-	}
-	if got := count(); got != 4 {
-		t.Errorf("%d objects", got)
-	}
-	f.renders["a"] = hierarchyOf(5)
-	if got := count(); got != 7 {
-		t.Errorf("%d objects of the new pass", got)
-	}
-	f.renders["a"] = nil
-	if got := count(); got != -http.StatusServiceUnavailable || len(a.worlds.kept) != 0 {
-		t.Errorf("%d, and %d are kept", got, len(a.worlds.kept))
-	}
-	for i := range 5 {
-		name := fmt.Sprint(i)
-		f.renders[name] = hierarchyOf(1)
-		if _, refused := a.explained(name); refused != nil || len(a.worlds.kept) > maxWorlds {
-			t.Errorf("%v, and %d are kept", refused, len(a.worlds.kept))
-		}
-	}
-}
-
 // TestManyAskAtOnce is for the race detector.
 func TestManyAskAtOnce(t *testing.T) {
 	f := &fake{renders: map[string]*explain.Render{"a": hierarchyOf(20)}}
@@ -141,45 +111,4 @@ func TestManyAskAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-// TestTheExplainPage follows links from the GrafanaAgents down to a job, and looks for what a page must not do.
-func TestTheExplainPage(t *testing.T) {
-	f := &fake{renders: map[string]*explain.Render{"a": hierarchyOf(3), "evicted": nil}}
-	h := f.handler(nil)
-	for name, test := range map[string]struct {
-		query  string
-		status int
-		says   []string
-	}{
-		"the top":       {"pipeline=a", 200, []string{"GrafanaAgents", `href="/explain?object=GrafanaAgent%2Fm%2Fagent&amp;pipeline=a"`}},
-		"an agent":      {"pipeline=a&object=GrafanaAgent/m/agent", 200, []string{`href="/explain?object=MetricsInstance%2Fm%2Fmain&amp;pipeline=a"`, "2 jobs"}},
-		"an instance":   {"pipeline=a&object=MetricsInstance/m/main", 200, []string{`href="/explain?object=ServiceMonitor%2Fone%2Fs0&amp;pipeline=a"`}},
-		"a monitor":     {"pipeline=a&object=ServiceMonitor/one/s0", 200, []string{"serviceMonitor/one/s0/0", "in.yaml:14", "agent-config.secret.yaml:"}},
-		"a miss":        {"pipeline=a&object=ServiceMonitor/one/s2", 200, []string{"one label away", "set label team=a on ServiceMonitor/one/s2"}},
-		"a search":      {"pipeline=a&q=team%3Da", 200, []string{"Found: 2 objects"}},
-		"a hostile one": {"pipeline=a&q=%3Cscript%3Ealert(1)%3C/script%3E", 200, []string{"Found: 0 objects", "&lt;script&gt;alert(1)&lt;/script&gt;"}},
-		"too long":      {"pipeline=a&q=" + strings.Repeat("x", maxQueryBytes+1), 400, []string{"the query is too long"}},
-		"no object":     {"pipeline=a&object=ServiceMonitor/one/s9", 404, []string{"did you mean"}},
-		"no pipeline":   {"pipeline=x", 404, []string{"no such pipeline"}},
-		"not kept":      {"pipeline=evicted", 503, []string{"agentry trigger evicted"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := ask(h, request{path: "/explain?" + test.query})
-			if got.Code != test.status {
-				t.Errorf("%d", got.Code)
-			}
-			for _, text := range test.says {
-				if !strings.Contains(got.Body.String(), text) {
-					t.Errorf("does not say %q:\n%s", text, got.Body)
-				}
-			}
-			if strings.Contains(got.Body.String(), "<script") {
-				t.Errorf("it has a script:\n%s", got.Body)
-			}
-			if csp := got.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "form-action 'self'") {
-				t.Errorf("policy %q", csp)
-			}
-		})
-	}
 }

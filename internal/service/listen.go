@@ -19,7 +19,7 @@ type Address struct {
 
 // listen opens the admin listener, and the one for webhooks.
 func (s *service) listen(ctx context.Context) ([]httpserver.Listener, error) {
-	token, err := s.token()
+	token, readToken, err := s.tokens()
 	if err != nil {
 		return nil, err
 	}
@@ -27,10 +27,13 @@ func (s *service) listen(ctx context.Context) ([]httpserver.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	admin.Handler = server.NewAdmin(server.Options{
+	admin.Handler, err = server.NewAdmin(server.Options{
 		Fleet: s.fleet, Trigger: s.trigger, Version: s.options.Version,
-		Metrics: s.metrics.Registry(), Token: token, Log: s.log,
+		Metrics: s.metrics.Registry(), Token: token, ReadToken: readToken, Log: s.log,
 	})
+	if err != nil {
+		return nil, errors.Join(err, admin.Close())
+	}
 	if token != nil && admin.TLS == nil && !server.IsLoopback(admin.Addr().String()) {
 		s.log.Warn("the admin listener has no TLS: others in the network can read the bearer token")
 	}
@@ -58,20 +61,27 @@ func (s *service) open(ctx context.Context, a Address) (out httpserver.Listener,
 	return out, err
 }
 
-// token reads the bearer token of the admin listener. It returns nil if there is no token, which is only allowed on
-// loopback.
-func (s *service) token() (func() string, error) {
+// tokens reads the bearer tokens of the admin listener: one to act with, and one to read with. It returns nil for those
+// that there are not, which for the first is only allowed on loopback.
+func (s *service) tokens() (act, read func() string, err error) {
 	if s.options.TokenFile == "" {
 		if !server.IsLoopback(s.options.AdminListen.Address) {
-			return nil, errors.New("an admin listener that is not on loopback needs a bearer token file")
+			return nil, nil, errors.New("an admin listener that is not on loopback needs a bearer token file")
 		}
-		return nil, nil
+		return nil, nil, nil
 	}
 	value, err := rotate.Token(s.options.TokenFile, s.keepFile)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return value.Get, nil
+	if s.options.ReadTokenFile == "" {
+		return value.Get, nil, nil
+	}
+	reader, err := rotate.Token(s.options.ReadTokenFile, s.keepFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	return value.Get, reader.Get, nil
 }
 
 // keepFile logs why a changed file is not used.

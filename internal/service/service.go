@@ -44,6 +44,8 @@ type Options struct {
 	Listen, AdminListen Address
 	// TokenFile holds the bearer token of the admin listener. It is required unless that listener is on loopback.
 	TokenFile string
+	// ReadTokenFile holds a second one, with which one may see everything and start no pass. It needs TokenFile.
+	ReadTokenFile string
 	// Replicas elects the replica that runs the pipelines.
 	Replicas Replicas
 	// MaxWebhookBytes limits the body of a webhook; 0 is the default of its type.

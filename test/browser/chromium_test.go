@@ -28,7 +28,7 @@ import (
 var screenshots = flag.String("screenshots", "", "folder for a picture of each page")
 
 // timeout bounds a test: a browser that hangs is ended.
-const timeout = time.Minute
+const timeout = 3 * time.Minute
 
 // chromium starts a browser, which ends with the test.
 func chromium(t *testing.T) context.Context {
@@ -163,7 +163,7 @@ func (s *sight) hear(host string, event any) {
 			what = "asks for " + e.Request.URL
 		}
 	case *network.EventResponseReceived:
-		if e.Response.Status != 200 {
+		if e.Response.Status != 200 && e.Response.Status != 304 {
 			what = fmt.Sprintf("%s answers %d", e.Response.URL, e.Response.Status)
 		}
 	case *page.EventJavascriptDialogOpening:

@@ -16,7 +16,7 @@ var measure string
 // facts are what measure.js finds.
 type facts struct {
 	Title, Lang, Text, Canvas string
-	Viewport, Width           int
+	Viewport, Width, Height   int
 	Wide                      []string // elements that stand out to the right
 	Tags, Attributes          []string
 	Headings                  []int
@@ -25,6 +25,7 @@ type facts struct {
 	Good, Bad                 []string // what is coloured so
 	Links, Resources          []string
 	EmptyLinks                []string
+	Scripts                   []string // their addresses; empty for one that stands on the page
 	Fields                    int      // that the keyboard reaches
 	Unlabelled                []string // fields that do not say what for
 	Texts                     []shownText
@@ -45,11 +46,11 @@ const (
 
 // tags and attributes are all that pages are made of; anything else was written by a stranger.
 func tags() []string {
-	return strings.Fields("html head meta title link body header main h1 h2 h3 p a br b span small code div table caption thead tbody tr th td ul ol li dl dt dd time form label input button")
+	return strings.Fields("html head meta title link script body header nav section main h1 h2 h3 p a br b span small code div table caption thead tbody tr th td ul ol li dl dt dd time form label input button pre")
 }
 
 func attributes() []string {
-	return strings.Fields("lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime type action method role for value maxlength")
+	return strings.Fields("lang charset name content rel href class scope colspan data-label aria-label aria-labelledby id datetime type action method role for value maxlength src defer autocomplete placeholder aria-current aria-hidden aria-sort")
 }
 
 // complaints are what somebody would object to.
@@ -72,6 +73,9 @@ func (f facts) complaints() []string {
 	object(len(f.Headings) > 0 && f.Headings[0] == 1 && !slices.Contains(f.Headings[1:], 1), "has the headings %v", f.Headings)
 	for i := range max(0, len(f.Headings)-1) {
 		object(f.Headings[i+1] <= f.Headings[i]+1, "has the headings %v", f.Headings)
+	}
+	for _, address := range f.Scripts {
+		object(strings.HasSuffix(address, "/console.js"), "has a script that is not ours: %q", address)
 	}
 	object(len(f.LooseHeaders) == 0, "has headers that do not say of what: %q", f.LooseHeaders)
 	object(len(f.Unnamed) == 0, "has tables without a name: %q", f.Unnamed)

@@ -26,7 +26,8 @@
     return all;
   };
   const says = e => [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim() !== '');
-  const shown = e => e.getClientRects().length > 0;
+  // What is cut off by its parent does not stand out, and what waits outside of the window for the focus is not seen.
+  const shown = e => e.getClientRects().length > 0 && !e.closest('.skip');
 
   return {
     Title: document.title,
@@ -38,14 +39,16 @@
     Tags: [...new Set(all.map(e => e.localName))],
     Attributes: [...new Set(all.flatMap(e => [...e.attributes].map(a => a.name)))],
     Headings: all.filter(e => /^h[1-6]$/.test(e.localName)).map(e => Number(e.localName[1])),
-    LooseHeaders: all.filter(e => e.localName === 'th' && !['col', 'row'].includes(e.scope)).map(words),
+    LooseHeaders: all.filter(e => e.localName === 'th' && !['col', 'row', 'rowgroup'].includes(e.scope)).map(words),
     Unnamed: all.filter(e => e.localName === 'table' && !e.caption && !e.getAttribute('aria-label') && !e.getAttribute('aria-labelledby')).map(words),
     Good: [...document.querySelectorAll('.good')].map(words),
     Bad: [...document.querySelectorAll('.bad')].map(words),
-    Links: [...document.links].map(e => e.href),
+    Links: [...document.links].filter(e => e.getClientRects().length > 0).map(e => e.href),
     Fields: document.querySelectorAll('input:not([type=hidden]), button').length,
     Unlabelled: all.filter(e => e.localName === 'input' && e.type !== 'hidden' && e.labels.length === 0).map(e => e.name),
     EmptyLinks: [...document.links].filter(e => words(e) === '').map(e => e.href),
+    Scripts: [...document.scripts].map(e => e.src),
+    Height: document.documentElement.scrollHeight,
     Resources: all.filter(e => e.localName === 'link').map(e => e.href),
     Texts: all.filter(e => shown(e) && says(e)).map(e => ({
       Text: words(e), Colour: getComputedStyle(e).color, Background: background(e), Opacity: opacity(e),

@@ -22,6 +22,8 @@ func long() string { return strings.Repeat("unbreakable", 40) }
 type subject struct {
 	path string
 	says []string // what it must say, in these words
+	// large pages have too many links to walk through.
+	large bool
 	// isolated pages are looked at, but their links are not followed.
 	isolated bool
 }
@@ -36,6 +38,11 @@ func examine(t *testing.T, browser context.Context, server *httptest.Server, sub
 				for _, complaint := range s.complaints() {
 					t.Errorf("%s: %s", l, complaint)
 				}
+				if l.scripts {
+					for _, complaint := range s.axe(t) {
+						t.Errorf("%s: %s", l, complaint)
+					}
+				}
 				if dark := isDark(s.Canvas); dark != l.dark {
 					t.Errorf("%s: the page is on %s", l, s.Canvas)
 				}
@@ -49,7 +56,9 @@ func examine(t *testing.T, browser context.Context, server *httptest.Server, sub
 					t.Errorf("does not say %q:\n%s", word, first.Text)
 				}
 			}
-			walk(t, first)
+			if !want.large {
+				walk(t, first)
+			}
 			if !want.isolated {
 				follow(t, server, slices.Concat(first.Links, first.Resources))
 			}
@@ -79,6 +88,9 @@ func follow(t *testing.T, server *httptest.Server, addresses []string) {
 	t.Helper()
 	slices.Sort(addresses)
 	for _, address := range slices.Compact(addresses) {
+		if strings.HasPrefix(address, "https://github.com/") {
+			continue // the forge that the pipelines name
+		}
 		if !strings.HasPrefix(address, server.URL+"/") {
 			t.Errorf("leads to %s", address)
 			continue
@@ -131,7 +143,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 	s := visit(t, chromium(t), bad.URL+"/", looks()[0])
 	all := strings.Join(s.complaints(), "\n")
 	for _, want := range []string{
-		"has no title", `the language "fr"`, "wide in a window of 360", "has an element script", "has an element img", "has an attribute style",
+		"has no title", `the language "fr"`, "wide in a window of 360", "a script that is not ours", "has an element img", "has an attribute style",
 		"has the headings [2]", `do not say of what: ["loose"]`, "tables without a name", "links without words", `"good" in the colour of what is bad`, `"3 pods" in the colour of what is good`, `"pale" with a contrast of 2.8`, `"pale" in 8.0 px`,
 		"writes to the console", "says stop", "nonsense is not defined", "asks for http://elsewhere.example.com/style.css", "ContentSecurityPolicyIssue",
 	} {

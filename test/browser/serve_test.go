@@ -3,10 +3,13 @@ package browser
 import (
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/explain"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/server"
 )
 
@@ -29,6 +33,20 @@ type standing struct {
 func (s standing) Status() []fleet.Status        { return s.pipelines }
 func (s standing) Remotes() []fleet.RemoteStatus { return s.remotes }
 func (s standing) Problems() diag.List           { return s.problems }
+
+// Definitions name GitHub as the forge of all repositories.
+func (s standing) Definitions() (out []*fleet.Definition) {
+	for _, p := range s.pipelines {
+		d := &fleet.Definition{}
+		d.Metadata.Name = p.Name
+		for range p.Sources {
+			d.Spec.Sources = append(d.Spec.Sources, pipeline.Source{URL: "https://github.com/platform/monitoring"})
+		}
+		d.Spec.Output.URL = "https://github.com/platform/rendered"
+		out = append(out, d)
+	}
+	return out
+}
 
 // Explained returns the same render for each pipeline.
 func (s standing) Explained(name string) (*explain.Render, bool) {
@@ -86,8 +104,8 @@ func moment(d time.Duration) *metav1.Time {
 	return &out
 }
 
-// pipeline is one that is fine, but for the changes.
-func pipeline(name string, changes ...func(*fleet.Status)) fleet.Status {
+// running is a pipeline that is fine, but for the changes.
+func running(name string, changes ...func(*fleet.Status)) fleet.Status {
 	s := fleet.Status{
 		Name: name, Origin: "/etc/agentry/pipelines/" + name + ".yaml:1", Owned: true,
 		Conditions: []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, "rendered 12 units from main@sha1:2f1e0d3")},
@@ -116,7 +134,7 @@ func finding(message string) fleet.Finding {
 
 // unready is a fleet with all that the page can show.
 func unready() standing {
-	broken := pipeline("prod-eu", func(s *fleet.Status) {
+	broken := running("prod-eu", func(s *fleet.Status) {
 		s.Conditions = []metav1.Condition{
 			condition(meta.ReadyCondition, metav1.ConditionFalse, meta.BuildFailedReason, hostile),
 			condition(meta.StalledCondition, metav1.ConditionTrue, meta.BuildFailedReason, "the branch environments/prod-eu is protected: allow the push, or set output.propose"),
@@ -130,19 +148,19 @@ func unready() standing {
 		}
 		s.Findings = fleet.Findings{Errors: 2, Warnings: 1, First: []fleet.Finding{finding(hostile), finding("spec.endpoints[0].interval: \"1 minute\" is no duration"), {Severity: "warning", Code: "x", Message: "a warning that names no place"}}}
 	})
-	untried := pipeline("staging", func(s *fleet.Status) {
+	untried := running("staging", func(s *fleet.Status) {
 		s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionUnknown, meta.ProgressingReason, "waits for its first pass")}
 		s.Sources, s.Output, s.LastPass, s.NextPass = nil, nil, nil, nil
 	})
 	return standing{
 		pipelines: []fleet.Status{
-			pipeline("prod-us"), broken, untried,
-			pipeline("asleep", func(s *fleet.Status) { s.Suspended, s.NextPass = true, nil }),
+			running("prod-us"), broken, untried,
+			running("asleep", func(s *fleet.Status) { s.Suspended, s.NextPass = true, nil }),
 			{Name: "another-replicas"},
-			pipeline("clusters", func(s *fleet.Status) {
+			running("clusters", func(s *fleet.Status) {
 				s.ForEach, s.Pipelines, s.Output = "clusters/*", []string{"prod-us", "prod-eu"}, nil
 			}),
-			pipeline(`<img src=x onerror=alert(3)>`, func(s *fleet.Status) { s.Output.Path, s.Origin = hostile, hostile }),
+			running(`<img src=x onerror=alert(3)>`, func(s *fleet.Status) { s.Output.Path, s.Origin = hostile, hostile }),
 		},
 		remotes: []fleet.RemoteStatus{
 			{URL: "https://git.example.com/platform/monitoring", Pipelines: 4, Refs: 3, LastRound: moment(-8 * time.Second), Took: metav1.Duration{Duration: 93 * time.Millisecond}, NextRound: moment(52 * time.Second)},
@@ -152,17 +170,116 @@ func unready() standing {
 	}
 }
 
-// admin serves the page of a fleet.
-func admin(s standing, token func() string) server.Options {
-	return server.Options{
-		Fleet: s, Trigger: func(fleet.Trigger) {}, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Token: token, Log: slog.New(slog.DiscardHandler),
+// many is a fleet of n pipelines, of which some are in trouble.
+func many(n int) standing {
+	var out standing
+	for i := range n {
+		name := fmt.Sprintf("cluster-%04d", i)
+		var change func(*fleet.Status)
+		switch {
+		case i%97 == 13:
+			change = func(s *fleet.Status) {
+				s.Conditions = []metav1.Condition{condition(meta.ReadyCondition, metav1.ConditionFalse, meta.BuildFailedReason, "errors: 2, objects held or left out: 1, units held or left out: 0; first: teams/checkout/servicemonitor.yaml:17:9: ServiceMonitor/checkout/cart: spec.endpoints[0].interval: \"1 minute\" is no duration")}
+				s.Findings = fleet.Findings{Errors: 2, Warnings: 3, First: []fleet.Finding{finding("spec.endpoints[0].interval: \"1 minute\" is no duration")}}
+				s.Held = []fleet.HeldStatus{{Object: "ServiceMonitor/checkout/cart", Reason: finding("no duration")}}
+			}
+		case i%41 == 7:
+			change = func(s *fleet.Status) { s.Findings = fleet.Findings{Warnings: 1} }
+		default:
+			change = func(*fleet.Status) {}
+		}
+		out.pipelines = append(out.pipelines, running(name, change))
+	}
+	return out
+}
+
+// TestThePageOfManyPipelines prints how high the page is, in screens of 800 px, and how long it takes to load.
+func TestThePageOfManyPipelines(t *testing.T) {
+	browser := chromium(t)
+	for _, n := range []int{1, 200, 1000} {
+		service := admin(t, many(n), nil)
+		examine(t, browser, service, map[string]subject{
+			fmt.Sprint(n): {path: "/", large: n > 1, isolated: true, says: []string{"cluster-0000"}},
+		})
+		for _, l := range []look{looks()[0], looks()[1]} {
+			s := visit(t, browser, service.URL+"/", l)
+			took := get(t, s.tab, chromedp.Evaluate[float64]("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+			t.Logf("%d pipelines, %s: %.1f screens, loaded in %.0f ms", n, l, float64(s.Height)/800, took)
+			if limit := 3 + n/12; s.Height > 800*limit {
+				t.Errorf("%d pipelines, %s: %d px are more than %d screens", n, l, s.Height, limit)
+			}
+		}
 	}
 }
 
-func TestThePageOfTheService(t *testing.T) {
+// TestThePageIsLive: what changes is shown without a reload, and the keyboard stays where it is.
+func TestThePageIsLive(t *testing.T) {
+	first, second := many(3), many(3)
+	second.pipelines[1] = running("cluster-0001", func(s *fleet.Status) { s.Suspended = true })
+	shown := &changing{standing: first}
+	service := admin(t, shown, nil)
+	s := visit(t, chromium(t), service.URL+"/", looks()[1])
+	do(t, s.tab, chromedp.Evaluate[chromedp.Void](`window.kept = true; document.querySelector('#p-cluster-0002 a').focus(); 0`))
+	shown.become(second)
+	const live = `new Promise(done => setInterval(() => document.body.innerText.includes('Suspended') && done(window.kept && document.activeElement.textContent), 100))`
+	if at := get(t, s.tab, chromedp.Evaluate[string](live, chromedp.EvalAwaitPromise)); at != "cluster-0002" {
+		t.Errorf("the focus is on %q", at)
+	}
+	do(t, s.tab, chromedp.Evaluate[chromedp.Void](`document.getElementById('q').focus(); 0`))
+	for _, key := range "0000" {
+		do(t, s.tab, chromedp.KeyEvent(string(key)))
+	}
+	const found = `new Promise(done => setInterval(() => document.querySelectorAll('tbody tr').length === 1 && done(document.activeElement.value + location.search), 100))`
+	if at := get(t, s.tab, chromedp.Evaluate[string](found, chromedp.EvalAwaitPromise)); at != "0000?q=0000" {
+		t.Errorf("what is typed leads to %q", at)
+	}
+	for _, complaint := range s.complaints() {
+		t.Error(complaint)
+	}
+}
+
+// changing is a fleet that becomes another one.
+type changing struct {
+	standing
+	mu sync.Mutex
+}
+
+func (c *changing) become(s standing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.standing = s
+}
+
+// Status implements the fleet.
+func (c *changing) Status() []fleet.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pipelines
+}
+
+// Definitions implements the fleet.
+func (c *changing) Definitions() []*fleet.Definition {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.standing.Definitions()
+}
+
+// admin serves the pages of a fleet.
+func admin(t *testing.T, f server.Fleet, token func() string) *httptest.Server {
+	t.Helper()
+	handler, err := server.NewAdmin(server.Options{
+		Fleet: f, Trigger: func(fleet.Trigger) {}, Version: "v1.2.3", Metrics: prometheus.NewRegistry(), Token: token, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, handler)
+}
+
+func TestThePagesOfTheService(t *testing.T) {
 	browser := chromium(t)
 	calm := standing{
-		pipelines: []fleet.Status{pipeline("prod-eu"), pipeline("prod-us")},
+		pipelines: []fleet.Status{running("prod-eu"), running("prod-us")},
 		remotes:   []fleet.RemoteStatus{{URL: "https://git.example.com/platform/monitoring", Pipelines: 2, Refs: 2, LastRound: moment(-8 * time.Second), NextRound: moment(time.Minute)}},
 	}
 	for name, s := range map[string]standing{"troubled": unready(), "calm": calm, "empty": {}} {
@@ -170,19 +287,23 @@ func TestThePageOfTheService(t *testing.T) {
 		if name == "troubled" {
 			subjects = map[string]subject{
 				name: {path: "/", says: []string{
-					hostile, "7 pipelines, 1 not ready", "1 problem", "suspended", "run by another replica", "stalled", "cannot be reached", "BuildFailed", "Progressing",
-					"left out", "the whole unit is held", "41 failed", "unknown field", "prod-us", "write it right", "12 times",
+					hostile, "1 of 7 pipelines not ready", "1 problem", "Suspended", "Elsewhere", "Stalled", "Waiting", "2 errors", "3 held", "unknown field", "prod-us",
 				}},
-				"hierarchies": {path: "/explain?pipeline=prod-eu", says: []string{"GrafanaAgent/monitoring/grafana-agent", "rendered"}},
-				"agent":       {path: "/explain?pipeline=prod-eu&object=GrafanaAgent/monitoring/grafana-agent", says: []string{"MetricsInstance/monitoring/primary", "bytes"}},
-				"monitor":     {path: "/explain?pipeline=prod-eu&object=ServiceMonitor/team-shop/checkout", says: []string{"serviceMonitor/team-shop/checkout/0", "<img src=x onerror=alert(1)>", "Secret/monitoring/login"}},
-				"missed":      {path: "/explain?pipeline=prod-eu&object=ServiceMonitor/team-search/search", says: []string{"has no manifest here", "one label and one label of the namespace away"}},
-				"found":       {path: "/explain?pipeline=prod-eu&q=team-shop", says: []string{"Found: 2 objects"}},
-				"one":         {path: "/?pipeline=prod-eu", says: []string{"prod-eu", "stalled", hostile}},
-				"odd":         {path: "/?pipeline=%3Cimg+src%3Dx+onerror%3Dalert%283%29%3E", says: []string{hostile, "<img src=x onerror=alert(3)>"}},
+				"groups":    {path: "/?group=repository", says: []string{"https://git.example.com/platform/monitoring"}},
+				"remotes":   {path: "/remotes", says: []string{"12 times", hostile}},
+				"hierarchy": {path: "/pipelines/prod-eu/hierarchy", says: []string{"GrafanaAgent/monitoring/grafana-agent", "rendered"}},
+				"agent":     {path: "/pipelines/prod-eu/explain?object=GrafanaAgent/monitoring/grafana-agent", says: []string{"MetricsInstance/monitoring/primary", "bytes"}},
+				"monitor":   {path: "/pipelines/prod-eu/explain?object=ServiceMonitor/team-shop/checkout", says: []string{"serviceMonitor/team-shop/checkout/0", "<img src=x onerror=alert(1)>", "Secret/monitoring/login"}},
+				"missed":    {path: "/pipelines/prod-eu/explain?object=ServiceMonitor/team-search/search", says: []string{"has no manifest here", "one label and one label of the namespace away"}},
+				"found":     {path: "/pipelines/prod-eu/hierarchy?q=team-shop", says: []string{"Found: 2 objects"}},
+				"one": {path: "/pipelines/prod-eu", isolated: true, says: []string{
+					"prod-eu", "Stalled", hostile, "cannot be reached", "left out", "the whole unit is held", "41 failed in a row", "write it right", "Run a pass",
+				}},
+				"fine": {path: "/pipelines/prod-us", says: []string{"Ready", "Nothing was found"}},
+				"odd":  {path: "/pipelines/%3Cimg%20src=x%20onerror=alert%283%29%3E", says: []string{hostile, "<img src=x onerror=alert(3)>"}},
 			}
 		}
-		examine(t, browser, serve(t, server.NewAdmin(admin(s, nil))), subjects)
+		examine(t, browser, admin(t, s, nil), subjects)
 	}
 }
 
@@ -190,7 +311,7 @@ func TestThePageOfTheService(t *testing.T) {
 // and must ask for the style with it too.
 func TestAPageBehindAToken(t *testing.T) {
 	const token = "0123456789abcdef"
-	service := serve(t, server.NewAdmin(admin(unready(), func() string { return token })))
+	service := admin(t, unready(), func() string { return token })
 	address := strings.Replace(service.URL, "http://", fmt.Sprintf("http://anybody:%s@", token), 1)
 	s := visit(t, chromium(t), address+"/", looks()[1])
 	for _, complaint := range s.complaints() {

@@ -1,0 +1,144 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/explained"
+	"github.com/agentry-dev/agentry/internal/style"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed console.css
+var sheet []byte
+
+//go:embed console.js
+var script []byte
+
+// Fleet is the state that is shown. It is implemented by [fleet.Fleet].
+type Fleet interface {
+	Status() []fleet.Status
+	Pipeline(name string) (fleet.Status, bool)
+	Definitions() []*fleet.Definition
+	Remotes() []fleet.RemoteStatus
+	Problems() diag.List
+}
+
+// Options are what the pages show, and what they may ask for.
+type Options struct {
+	Fleet     Fleet
+	Explained *explained.Store
+	// Pass asks for a pass of a pipeline, and returns the token that its status repeats.
+	Pass func(pipeline string) (token string)
+	// MayAct reports whether who sent a request may ask for passes.
+	MayAct  func(*http.Request) bool
+	Version string
+	Log     *slog.Logger
+}
+
+// console serves the pages.
+type console struct {
+	Options
+	pages map[string]*template.Template
+	now   func() time.Time
+}
+
+// Handle adds the pages to a mux.
+func Handle(mux *http.ServeMux, o Options) error {
+	c := &console{Options: o, pages: map[string]*template.Template{}, now: time.Now}
+	for _, name := range [...]string{"list", "pipeline", "remotes", "hierarchy", "explain", "missing"} {
+		page, err := template.New("layout.html").Funcs(functions()).ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
+		if err != nil {
+			return err
+		}
+		c.pages[name] = page
+	}
+	mux.HandleFunc("GET /{$}", c.serveList)
+	mux.HandleFunc("GET /remotes", c.serveRemotes)
+	mux.HandleFunc("GET /pipelines/{name}", c.servePipeline)
+	mux.HandleFunc("POST /pipelines/{name}/pass", c.pass)
+	mux.HandleFunc("GET /pipelines/{name}/hierarchy", c.serveHierarchy)
+	mux.HandleFunc("GET /pipelines/{name}/explain", c.serveExplanation)
+	mux.HandleFunc("GET /style.css", style.Serve)
+	mux.HandleFunc("GET /console.css", serveFile(sheet, "text/css; charset=utf-8"))
+	mux.HandleFunc("GET /console.js", serveFile(script, "text/javascript; charset=utf-8"))
+	return nil
+}
+
+func serveFile(data []byte, kind string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write(data)
+	}
+}
+
+// frame is what is around every page.
+type frame struct {
+	Version string
+	Title   string
+	// Section is the entry of the main menu, and Tab that of the pipeline, if the page is about one.
+	Section, Tab string
+	Pipeline     string
+	now          time.Time
+}
+
+func (c *console) frame(title, section string) frame {
+	return frame{Version: c.Version, Title: title, Section: section, now: c.now()}
+}
+
+// of returns the frame of a page about a pipeline.
+func (c *console) of(pipeline, tab, title string) frame {
+	f := c.frame(cmp.Or(title, pipeline), "pipelines")
+	f.Pipeline, f.Tab = pipeline, tab
+	return f
+}
+
+// policy is what a browser may do on a page: load the style and the script from here, ask here again, and send forms here.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// write sends a page. One that the browser has already is not sent again.
+func (c *console) write(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
+	var out bytes.Buffer
+	if err := c.pages[name].Execute(&out, data); err != nil {
+		c.Log.Error("cannot make the page", "page", name, "err", err)
+		http.Error(w, "the page cannot be made; see the log", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "same-origin") // else forms say that they come from nowhere, and are refused
+	h.Set("Cache-Control", "private, no-cache")
+	sum := sha256.Sum256(out.Bytes())
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+	h.Set("ETag", tag)
+	if status == http.StatusOK && slices.Contains(strings.Fields(r.Header.Get("If-None-Match")), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.WriteHeader(status)
+	_, _ = out.WriteTo(w)
+}
+
+// missing is the page in place of one that cannot be shown.
+type missing struct {
+	frame
+	Message, Hint string
+}
+
+func (c *console) refuse(w http.ResponseWriter, r *http.Request, status int, message, hint string) {
+	c.write(w, r, status, "missing", missing{c.frame(message, ""), message, hint})
+}

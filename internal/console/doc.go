@@ -1,0 +1,16 @@
+// Package console is the pages of `agentry serve` for people.
+//
+//	/                               all pipelines: ?q=WORDS&state=STATE&sort=COLUMN&group=repository&page=N
+//	/pipelines/NAME                 one pipeline: its state, what was found, what is held
+//	/pipelines/NAME/hierarchy       from the GrafanaAgents down; ?q=WORDS finds objects
+//	/pipelines/NAME/explain         ?object=KIND/namespace/name: why it is rendered as it is
+//	POST /pipelines/NAME/pass       asks for a pass
+//	/remotes                        the repositories, and when they were asked last
+//
+// Pages are made here, and whole without scripts: what a page shows is in its address, and forms send queries. The one
+// script asks for the page again every few seconds and puts in place what has changed. Nothing is loaded from elsewhere,
+// and the Content-Security-Policy forbids all but what this package serves. Everything that a repository or a pipeline
+// says is text: html/template writes it.
+//
+// Who may see pages, and who may act, is for the caller to decide.
+package console

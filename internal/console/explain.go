@@ -1,0 +1,81 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/internal/explained"
+)
+
+// explainLink returns the page that explains an object.
+func explainLink(pipeline, object string) string {
+	return pipelineLink(pipeline) + "/explain?" + url.Values{"object": {object}}.Encode()
+}
+
+// explainPage is the page that explains an object.
+type explainPage struct {
+	frame
+	*explain.Explanation
+}
+
+// ObjectLink returns the page of an object.
+func (p explainPage) ObjectLink(o explain.Object) string {
+	return explainLink(p.Pipeline, o.ID().String())
+}
+
+// With returns a miss with the page that it is on.
+func (p explainPage) With(m explain.Miss) missOnPage { return missOnPage{p, m} }
+
+// missOnPage is a miss with the page that it is on.
+type missOnPage struct {
+	Page explainPage
+	Miss explain.Miss
+}
+
+func (c *console) serveExplanation(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	found, refused := c.Explained.Explain(name, []string{r.URL.Query().Get("object")}, "")
+	if refused != nil {
+		c.refuseOf(w, r, name, refused)
+		return
+	}
+	e := found.Items[0]
+	c.write(w, r, http.StatusOK, "explain", explainPage{c.of(name, "hierarchy", e.Object.ID().String()), e})
+}
+
+// refuseOf says on a page about a pipeline why something cannot be explained.
+func (c *console) refuseOf(w http.ResponseWriter, r *http.Request, pipeline string, refused *explained.Refusal) {
+	if _, ok := c.Fleet.Pipeline(pipeline); !ok {
+		c.refuse(w, r, http.StatusNotFound, "no such pipeline", "it may have been removed from the configuration, or renamed")
+		return
+	}
+	c.write(w, r, refused.Status, "missing", missing{c.of(pipeline, "hierarchy", refused.Message), refused.Message, refused.Hint})
+}
+
+// hierarchyPage is the page of the objects that have the words of a query, or of the GrafanaAgents, from which links lead down.
+type hierarchyPage struct {
+	frame
+	Query string
+	explain.Hits
+}
+
+// ObjectLink returns the page of an object.
+func (p hierarchyPage) ObjectLink(o explain.Object) string {
+	return explainLink(p.Pipeline, o.ID().String())
+}
+
+func (c *console) serveHierarchy(w http.ResponseWriter, r *http.Request) {
+	name, words := r.PathValue("name"), r.URL.Query().Get("q")
+	query := words
+	if strings.TrimSpace(query) == "" {
+		query = "grafanaagent/"
+	}
+	hits, refused := c.Explained.Search(name, query)
+	if refused != nil {
+		c.refuseOf(w, r, name, refused)
+		return
+	}
+	c.write(w, r, http.StatusOK, "hierarchy", hierarchyPage{c.of(name, "hierarchy", name+": hierarchy"), words, hits})
+}

@@ -1,0 +1,128 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/explain"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+)
+
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"short": short, "position": position, "at": fileAndLine, "took": took, "amount": amount, "labels": labelList,
+		"class": classOf, "repository": repositoryName, "moment": moment, "segment": url.PathEscape,
+		"commit": func(commit, page string) commitLink { return commitLink{commit, page} },
+		"place":  func(text, page string) placeLink { return placeLink{text, page} },
+	}
+}
+
+// commitLink is a commit, and its page at the forge if that is known.
+type commitLink struct{ Commit, Page string }
+
+// placeLink is a text, and the page that it is about if that is known.
+type placeLink struct{ Text, Page string }
+
+// Ago returns how long ago a time was, or how long it is until then. It says no more than what changes once a minute:
+// a page in which nothing else changes stays the same.
+func (f frame) Ago(t *metav1.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	d := f.now.Sub(t.Time)
+	if d < 0 {
+		return "in " + roughly(-d)
+	}
+	if d < time.Minute {
+		return "just now"
+	}
+	return roughly(d) + " ago"
+}
+
+// roughly returns a duration in its largest unit. console.js has the same words.
+func roughly(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "a minute"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	}
+	return fmt.Sprintf("%d days", d/day)
+}
+
+// moment returns a time for programs.
+func moment(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// took returns a rounded duration.
+func took(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+// short returns an abbreviated commit id.
+func short(commit string) string { return commit[:min(7, len(commit))] }
+
+// position returns file:line:column, without the parts that are unknown.
+func position(f fleet.Finding) string {
+	out := fileAndLine(f.File, f.Line)
+	if f.Line > 0 && f.Column > 0 {
+		out += ":" + strconv.Itoa(f.Column)
+	}
+	return out
+}
+
+// fileAndLine returns a place, as far as it is known.
+func fileAndLine(file string, line int) string {
+	if file == "" || line == 0 {
+		return file
+	}
+	return file + ":" + strconv.Itoa(line)
+}
+
+func amount(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func labelList(labels map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		out = append(out, k+"="+labels[k])
+	}
+	return strings.Join(out, ", ")
+}
+
+// repositoryName returns the last two parts of a URL, by which people know a repository.
+func repositoryName(url string) string {
+	rest := strings.TrimSuffix(url, ".git")
+	if _, after, ok := strings.Cut(rest, "://"); ok {
+		rest = after
+	}
+	dir, name := path.Split(rest)
+	if owner := path.Base(dir); strings.Contains(strings.TrimSuffix(dir, "/"), "/") {
+		return owner + "/" + name
+	}
+	return name
+}
+
+// classOf returns the CSS class of the state of an object.
+func classOf(s explain.State) string {
+	switch s {
+	case explain.Rendered, explain.Used:
+		return "good"
+	case explain.LeftOut, explain.Held, explain.NotRendered:
+		return "bad"
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+)
+
+// maxHeld is how many held objects the page shows; the JSON has all.
+const maxHeld = 200
+
+// pipelinePage is the page of a pipeline.
+type pipelinePage struct {
+	frame
+	row
+	MayAct bool
+	// Asked says that a pass was asked for from the page, and Done that it has ended.
+	Asked, Done bool
+}
+
+// HeldShown returns the held objects that the page shows.
+func (p pipelinePage) HeldShown() []fleet.HeldStatus { return p.Held[:min(len(p.Held), maxHeld)] }
+
+// HeldHidden returns the number of held objects that the page does not show.
+func (p pipelinePage) HeldHidden() int { return max(0, len(p.Held)-maxHeld) }
+
+// FindingsHidden returns the number of findings that the page does not show.
+func (p pipelinePage) FindingsHidden() int {
+	f := p.Findings
+	return f.Errors + f.Warnings + f.Infos - len(f.First)
+}
+
+// ObjectLink returns the page that explains an object.
+func (p pipelinePage) ObjectLink(object string) string { return explainLink(p.Pipeline, object) }
+
+// find returns the row of the pipeline that a request names. If there is none, it answers so.
+func (c *console) find(w http.ResponseWriter, r *http.Request) (row, bool) {
+	name := r.PathValue("name")
+	s, ok := c.Fleet.Pipeline(name)
+	if !ok {
+		c.refuse(w, r, http.StatusNotFound, "no such pipeline", "it may have been removed from the configuration, or renamed")
+		return row{}, false
+	}
+	for _, d := range c.Fleet.Definitions() {
+		if d.Metadata.Name == name {
+			return newRow(s, d), true
+		}
+	}
+	return newRow(s, nil), true
+}
+
+func (c *console) servePipeline(w http.ResponseWriter, r *http.Request) {
+	found, ok := c.find(w, r)
+	if !ok {
+		return
+	}
+	p := pipelinePage{frame: c.of(found.Name, "overview", ""), row: found, MayAct: c.MayAct(r)}
+	if token := r.URL.Query().Get("asked"); token != "" {
+		p.Asked, p.Done = true, token == found.LastHandledReconcileAt
+	}
+	c.write(w, r, http.StatusOK, "pipeline", p)
+}
+
+// pass asks for a pass, and leads back to the page.
+func (c *console) pass(w http.ResponseWriter, r *http.Request) {
+	found, ok := c.find(w, r)
+	switch {
+	case !ok:
+	case !c.MayAct(r):
+		c.refuse(w, r, http.StatusForbidden, "you may look, and not act", "ask somebody whose token may start passes")
+	case found.Suspended:
+		c.refuse(w, r, http.StatusConflict, "the pipeline is suspended", "set spec.suspend to false")
+	default:
+		http.Redirect(w, r, found.Link()+"?"+url.Values{"asked": {c.Pass(found.Name)}}.Encode(), http.StatusSeeOther)
+	}
+}
+
+// remotesPage is the page of the repositories.
+type remotesPage struct {
+	frame
+	Remotes []fleet.RemoteStatus
+	Bad     int
+}
+
+func (c *console) serveRemotes(w http.ResponseWriter, r *http.Request) {
+	p := remotesPage{frame: c.frame("Repositories", "remotes"), Remotes: c.Fleet.Remotes()}
+	for _, remote := range p.Remotes {
+		if remote.Failures > 0 {
+			p.Bad++
+		}
+	}
+	c.write(w, r, http.StatusOK, "remotes", p)
+}
+
+// findings returns diagnostics in the form of a status.
+func findings(list diag.List) []fleet.Finding {
+	out := make([]fleet.Finding, 0, len(list))
+	for _, d := range list {
+		out = append(out, fleet.NewFinding(d))
+	}
+	return out
+}

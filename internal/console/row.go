@@ -1,0 +1,164 @@
+package console
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/forge"
+)
+
+// state is what a pipeline needs, in one word.
+type state struct {
+	Key, Word string
+	Class     string // of the style
+}
+
+// states are all states, those that need somebody first.
+func states() []state {
+	return []state{
+		{"stalled", "Stalled", "bad"}, {"failing", "Not ready", "bad"}, {"waiting", "Waiting", "warn"},
+		{"suspended", "Suspended", "pale"}, {"elsewhere", "Elsewhere", "pale"}, {"ready", "Ready", "good"},
+	}
+}
+
+// row is a pipeline.
+type row struct {
+	fleet.Status
+	State state
+	// Why says what is wrong, or what it waits for.
+	Why   string
+	links links
+	rank  int // of the state
+}
+
+// links are the pages of a pipeline's repositories.
+type links struct {
+	sources []forge.Pages // in the order of the status
+	output  forge.Pages
+}
+
+func linksOf(d *fleet.Definition) (out links) {
+	if d == nil {
+		return out
+	}
+	for _, s := range d.Spec.Sources {
+		out.sources = append(out.sources, forge.PagesOf(s.Forge, s.URL))
+	}
+	o := &d.Spec.Output
+	f := o.Forge
+	for _, s := range d.Spec.Sources {
+		if f == nil && s.Forge != nil && sameRepository(s.URL, o.URL) {
+			f = s.Forge
+		}
+	}
+	out.output = forge.PagesOf(f, o.URL)
+	return out
+}
+
+func newRow(s fleet.Status, d *fleet.Definition) row {
+	r := row{Status: s, links: linksOf(d)}
+	key, why := condense(&s)
+	for i, st := range states() {
+		if st.Key == key {
+			r.State, r.rank = st, i
+		}
+	}
+	r.Why = why
+	return r
+}
+
+// condense returns the state of a pipeline, and why it is not ready.
+func condense(s *fleet.Status) (key, why string) {
+	ready, stalled := s.Condition(meta.ReadyCondition), s.Condition(meta.StalledCondition)
+	switch {
+	case s.Suspended:
+		return "suspended", ""
+	case !s.Owned:
+		return "elsewhere", "another replica makes the passes, or none does yet"
+	case stalled != nil && stalled.Status == metav1.ConditionTrue:
+		return "stalled", cmp.Or(stalled.Message, stalled.Reason)
+	case ready == nil:
+		return "waiting", ""
+	case ready.Status == metav1.ConditionTrue:
+		return "ready", ""
+	case ready.Status == metav1.ConditionFalse && ready.Reason != meta.DependencyNotReadyReason:
+		return "failing", cmp.Or(ready.Message, ready.Reason)
+	}
+	return "waiting", cmp.Or(ready.Message, ready.Reason)
+}
+
+// Bad reports whether something is wrong.
+func (r row) Bad() bool { return r.State.Class == "bad" }
+
+// Link returns the address of the pipeline's page.
+func (r row) Link() string { return pipelineLink(r.Name) }
+
+func pipelineLink(name string) string { return "/pipelines/" + url.PathEscape(name) }
+
+// SourcePage returns the page of the commit of a source at its forge.
+func (r row) SourcePage(i int) string {
+	if i >= len(r.links.sources) || i >= len(r.Sources) {
+		return ""
+	}
+	return r.links.sources[i].Commit(r.Sources[i].Commit)
+}
+
+// OutputPage returns the page of the output commit at its forge.
+func (r row) OutputPage() string {
+	if r.Output == nil {
+		return ""
+	}
+	return r.links.output.Commit(r.Output.Commit)
+}
+
+// FilePage returns the page of the file that a finding is about, at the commit that was read.
+func (r row) FilePage(f fleet.Finding) string {
+	for i, s := range r.Sources {
+		if i < len(r.links.sources) && (len(r.Sources) == 1 || f.Source == s.URL) {
+			return r.links.sources[i].File(s.Commit, f.File, f.Line)
+		}
+	}
+	return ""
+}
+
+// HeldCount returns how many objects and whole units are held or left out.
+func (r row) HeldCount() int { return len(r.Held) + len(r.HeldUnits()) }
+
+// HeldUnits returns the units that are held or left out as a whole.
+func (r row) HeldUnits() []fleet.UnitStatus {
+	var out []fleet.UnitStatus
+	for _, u := range r.Units {
+		if u.Reason != "" {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// Repository returns the first source, by which rows are grouped.
+func (r row) Repository() string {
+	if len(r.Sources) == 0 {
+		return ""
+	}
+	return r.Sources[0].URL
+}
+
+// text returns what a search looks in.
+func (r row) text() string {
+	words := []string{r.Name, r.State.Word, r.Why, r.Origin, r.ForEach}
+	for _, c := range r.Conditions {
+		words = append(words, c.Reason)
+	}
+	for _, s := range r.Sources {
+		words = append(words, s.URL, s.Ref, s.Commit)
+	}
+	if o := r.Output; o != nil {
+		words = append(words, o.URL, o.Branch, o.Path, o.Commit)
+	}
+	return strings.ToLower(strings.Join(words, " "))
+}

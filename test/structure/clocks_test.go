@@ -31,6 +31,7 @@ func timesOfDay() map[string]string {
 		"internal/cli/display/held.go":         shown,
 		"internal/cli/display/status.go":       shown,
 		"internal/cli/trigger.go":              "a token, which only has to differ from the one before",
+		"internal/console/format.go":           shown,
 		"internal/forge/errors.go":             shown,
 		"internal/forge/ratelimit.go":          "a site's times are compared with the site's own date",
 		"internal/githubapp/call.go":           "GitHub's times are compared with GitHub's own date",

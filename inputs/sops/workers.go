@@ -12,11 +12,11 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// Program is the name of the program that decrypts: it calls Serve of package worker, and lies beside agentry.
+// Program is the name of the program that decrypts and encrypts: it calls Serve of package worker, and lies beside agentry.
 const Program = "agentry-sops"
 
-// question is the kind of the only question.
-const question byte = 'o'
+// Opening is the kind of the question to decrypt.
+const Opening byte = 'o'
 
 // Options are the settings of [Workers], and Limits those of a worker.
 type (
@@ -24,7 +24,7 @@ type (
 	Limits  = worker.Limits
 )
 
-// Workers decrypt files in processes of their own. It is safe for concurrent use.
+// Workers decrypt and encrypt in processes of their own. It is safe for concurrent use.
 type Workers struct{ pool *worker.Pool }
 
 // NewWorkers returns workers; no process runs before the first file. Without an environment in the options they have what
@@ -86,13 +86,17 @@ func (w *Workers) ask(ctx context.Context, r Request) ([]Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err = w.pool.Ask(ctx, worker.Question{Kind: question, Data: data})
+	data, err = w.pool.Ask(ctx, worker.Question{Kind: Opening, Data: data})
 	if err != nil {
 		return nil, err
 	}
 	var a Answer
 	if err := json.Unmarshal(data, &a); err != nil || len(a.Opened) != len(r.Files) {
-		return nil, fmt.Errorf("%s answers something else than it was asked: install the one of this version", Program)
+		return nil, errOtherAnswer()
 	}
 	return a.Opened, nil
+}
+
+func errOtherAnswer() error {
+	return fmt.Errorf("%s answers something else than it was asked: install the one of this version", Program)
 }

@@ -94,13 +94,16 @@ func (r *keyring) Decrypt(ctx context.Context, q *keyservice.DecryptRequest) (*k
 		if sameAddress(k.VaultKey.VaultAddress, r.vaultAddr) {
 			break
 		}
-		return nil, errors.New("VAULT_ADDR is another address, and the token is for that one")
+		return nil, errOtherVault()
 	}
 	return r.local.Decrypt(ctx, q)
 }
 
 // Encrypt implements [keyservice.KeyServiceServer].
 func (r *keyring) Encrypt(ctx context.Context, q *keyservice.EncryptRequest) (*keyservice.EncryptResponse, error) {
+	if k, ok := q.Key.KeyType.(*keyservice.Key_VaultKey); ok && !sameAddress(k.VaultKey.VaultAddress, r.vaultAddr) {
+		return nil, errOtherVault()
+	}
 	return r.local.Encrypt(ctx, q)
 }
 
@@ -114,6 +117,10 @@ func (r *keyring) openPGP(text []byte) ([]byte, error) {
 		return nil, errNoKey
 	}
 	return io.ReadAll(io.LimitReader(message.UnverifiedBody, 1<<10))
+}
+
+func errOtherVault() error {
+	return errors.New("VAULT_ADDR is another address, and the token is for that one")
 }
 
 func sameAddress(a, b string) bool {

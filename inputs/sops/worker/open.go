@@ -20,9 +20,11 @@ import (
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
 
-// store reads files of a format.
+// store reads and writes files of a format.
 type store interface {
 	getsops.EncryptedFileLoader
+	getsops.EncryptedFileEmitter
+	getsops.PlainFileLoader
 	getsops.PlainFileEmitter
 }
 

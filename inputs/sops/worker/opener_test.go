@@ -153,7 +153,8 @@ func FuzzOpen(f *testing.F) {
 	keys := readKeys([]sops.Key{{Name: "none", Text: []byte("x")}})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, format := range []sops.Format{sops.YAML, sops.JSON, sops.Dotenv, sops.Binary} {
-			got := inTime(time.Now().Add(10*time.Second), func() sops.Opened { return keys.open(sops.File{Format: format, Data: data}) })
+			got := inTime(time.Now().Add(10*time.Second), func() sops.Opened { return keys.open(sops.File{Format: format, Data: data}) },
+				func(reason string) sops.Opened { return sops.Opened{Reason: reason} })
 			if got.Reason == "" || got.Data != nil {
 				t.Errorf("something was decrypted without a key: %q", got.Data)
 			}

@@ -1,0 +1,127 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	getsops "github.com/getsops/sops/v3"
+	"github.com/getsops/sops/v3/aes"
+	"github.com/getsops/sops/v3/age"
+	"github.com/getsops/sops/v3/azkv"
+	"github.com/getsops/sops/v3/gcpkms"
+	"github.com/getsops/sops/v3/hcvault"
+	"github.com/getsops/sops/v3/keyservice"
+	"github.com/getsops/sops/v3/kms"
+	"github.com/getsops/sops/v3/pgp"
+
+	"github.com/agentry-dev/agentry/inputs/sops"
+)
+
+// encryptedFields are the fields of a Secret that hold its values.
+const encryptedFields = "^(data|stringData)$"
+
+// libraryVersion is that of SOPS's library, which files name. Its own package for it would link a second library of commands.
+const libraryVersion = "3.13.3"
+
+// seal encrypts the values of a Secret. The MAC is of the values alone, so that somebody can add a label without the key.
+func (r *keyring) seal(to sops.Recipients, text []byte) sops.Sealed {
+	failed := func(format string, args ...any) sops.Sealed {
+		return sops.Sealed{Reason: fmt.Sprintf(format, args...)}
+	}
+	group, err := groupOf(to)
+	if err != nil {
+		return failed("%v", err)
+	}
+	store := storeOf(sops.YAML)
+	branches, err := store.LoadPlainFile(text)
+	if err != nil || len(branches) != 1 {
+		return failed("it is not one document of YAML")
+	}
+	tree := getsops.Tree{Branches: branches, Metadata: getsops.Metadata{
+		KeyGroups: []getsops.KeyGroup{group}, EncryptedRegex: encryptedFields, MACOnlyEncrypted: true,
+		Version: libraryVersion, LastModified: time.Now().UTC(),
+	}}
+	telling := &telling{keyring: r}
+	key, errs := tree.GenerateDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(telling)})
+	if len(errs) > 0 {
+		return failed("%s", telling.reason())
+	}
+	cipher := aes.NewCipher()
+	mac, err := tree.Encrypt(key, cipher)
+	if err != nil {
+		return failed("a value of it cannot be encrypted")
+	}
+	if tree.Metadata.MessageAuthenticationCode, err = cipher.Encrypt(mac, key, tree.Metadata.LastModified.Format(time.RFC3339)); err != nil {
+		return failed("its MAC cannot be encrypted")
+	}
+	out, err := store.EmitEncryptedFile(tree)
+	if err != nil {
+		return failed("it cannot be written as YAML")
+	}
+	return sops.Sealed{Data: out}
+}
+
+// groupOf returns the recipients as keys of SOPS. The error names the field, and quotes nothing: somebody may have written
+// a private key there.
+func groupOf(to sops.Recipients) (out getsops.KeyGroup, err error) {
+	for _, one := range to.Age {
+		k, err := age.MasterKeyFromRecipient(one)
+		if err != nil {
+			return nil, wrong("age", "a recipient of age or a public SSH key")
+		}
+		out = append(out, k)
+	}
+	for _, one := range to.PGP {
+		out = append(out, pgp.NewMasterKeyFromFingerprint(one))
+	}
+	for _, one := range to.KMS {
+		out = append(out, kms.NewMasterKeyFromArn(one, nil, ""))
+	}
+	for _, one := range to.GCPKMS {
+		out = append(out, gcpkms.NewMasterKeyFromResourceID(one))
+	}
+	for _, one := range to.AzureKeyVault {
+		k, err := azkv.NewMasterKeyFromURL(one)
+		if err != nil {
+			return nil, wrong("azureKeyVault", "the URL of a key")
+		}
+		out = append(out, k)
+	}
+	for _, one := range to.Vault {
+		k, err := hcvault.NewMasterKeyFromURI(one)
+		if err != nil {
+			return nil, wrong("vault", "the URL of a transit key")
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+func wrong(field, what string) error {
+	return fmt.Errorf("one of the recipients in secrets.sops.%s is not %s", field, what)
+}
+
+// telling is a keyring that remembers for whom it could not encrypt.
+type telling struct {
+	*keyring
+	mu   sync.Mutex
+	keys []string
+}
+
+// Encrypt implements [keyservice.KeyServiceServer].
+func (t *telling) Encrypt(ctx context.Context, q *keyservice.EncryptRequest) (*keyservice.EncryptResponse, error) {
+	answer, err := t.keyring.Encrypt(ctx, q)
+	if err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.keys = append(t.keys, wanted(q.Key)+" ("+shorten(masked(err.Error()), 200)+")")
+	}
+	return answer, err
+}
+
+func (t *telling) reason() string {
+	return "it cannot be encrypted for " + shorten(strings.Join(t.keys, ", "), 600)
+}

@@ -1,0 +1,83 @@
+package seal
+
+import (
+	"bytes"
+	"errors"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Placeholder stands for each value of a Secret where sealed Secrets are shown before they are written.
+const Placeholder = "<encrypted on the output branch>"
+
+// fields are those of a Secret with values.
+func isField(name string) bool { return name == "data" || name == "stringData" }
+
+// IsClear reports whether a manifest of a Secret has values and SOPS has not encrypted it. What cannot be read counts as one.
+func IsClear(text []byte) bool {
+	root, err := read(text)
+	if err != nil {
+		return true
+	}
+	clear := false
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		switch name := root.Content[i].Value; {
+		case name == "sops" && root.Content[i+1].Kind == yaml.MappingNode:
+			return false
+		case isField(name) && len(root.Content[i+1].Content) > 0:
+			clear = true
+		}
+	}
+	return clear
+}
+
+// Redact returns the manifest of a Secret with a placeholder for each value, or nothing but a comment if it cannot be read.
+func Redact(text []byte) []byte {
+	unreadable := []byte("# " + Placeholder + "\n")
+	root, err := read(text)
+	if err != nil {
+		return unreadable
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if isField(root.Content[i].Value) {
+			hide(root.Content[i+1])
+		}
+	}
+	dropComments(root)
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if e.Encode(root) != nil || e.Close() != nil {
+		return unreadable
+	}
+	return out.Bytes()
+}
+
+// hide replaces the values of a mapping.
+func hide(values *yaml.Node) {
+	if values.Kind != yaml.MappingNode {
+		*values = yaml.Node{Kind: yaml.ScalarNode, Value: Placeholder}
+		return
+	}
+	for i := 0; i+1 < len(values.Content); i += 2 {
+		values.Content[i] = &yaml.Node{Kind: yaml.ScalarNode, Value: values.Content[i].Value} // without what is said about it
+		values.Content[i+1] = &yaml.Node{Kind: yaml.ScalarNode, Value: Placeholder}
+	}
+}
+
+// dropComments removes comments: one about a value can quote it.
+func dropComments(n *yaml.Node) {
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	for _, child := range n.Content {
+		dropComments(child)
+	}
+}
+
+// read returns the mapping of a manifest.
+func read(text []byte) (*yaml.Node, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil || len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("is no mapping")
+	}
+	return document.Content[0], nil
+}

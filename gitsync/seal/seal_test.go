@@ -3,6 +3,7 @@ package seal
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,15 +13,11 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/inputs/sops/worker"
+	testworker "github.com/agentry-dev/agentry/test/worker"
 )
 
-const asWorker = "AGENTRY_TEST_SEAL_WORKER"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asWorker) != "" {
-		os.Exit(worker.Serve(os.Stdin, os.Stdout, sops.Limits{}))
-	}
-	os.Exit(m.Run())
+	testworker.Main(m, func(in io.Reader, out io.Writer) int { return worker.Serve(in, out, sops.Limits{}) })
 }
 
 // The recipients: the first is that of testdata of package sops.
@@ -38,7 +35,7 @@ const other = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
 
 func newSealer(t *testing.T, key string, to sops.Recipients) *Sealer {
 	t.Helper()
-	w := sops.NewWorkers(sops.Options{Command: []string{os.Args[0]}, Env: []string{asWorker + "=1"}})
+	w := sops.NewWorkers(sops.Options{Command: testworker.Command(), Env: testworker.Env()})
 	t.Cleanup(w.Close)
 	return New(w, []byte(key), to)
 }

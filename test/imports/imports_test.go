@@ -68,6 +68,7 @@ func allowed() map[string][]string {
 		"inputs":                {"generator/diag", "generator/manifest", "generator/passthrough", "gitsync/sourceignore", "internal/fault", "internal/kustomizer"},
 		"gitsync/source":        {"generator/diag", "generator/manifest", "inputs", "gitsync/budget", "gitsync/pipeline", "gitsync/repo", "gitsync/signature", "gitsync/sourceignore", "internal/fault"},
 		"gitsync/branch":        {"generator/manifest", "generator/passthrough", "generator/workload", "gitsync/pipeline", "gitsync/repo", "inputs/chart"},
+		"gitsync/seal":          {"generator/manifest", "inputs/sops", "internal/worker"},
 		"gitsync/hold":          {"generator/diag", "generator/manifest", "gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/source"},
 		"gitsync/plan":          {"generator", "gitsync/branch", "gitsync/foreigntext", "gitsync/hold", "gitsync/pipeline", "gitsync/repo"},
 		"gitsync/publish":       {"inputs/chart", "inputs/helm", "generator/build/integration", "generator/diag", "gitsync/branch", "gitsync/foreigntext", "gitsync/pipeline", "gitsync/repo", "gitsync/signature"},

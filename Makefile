@@ -97,8 +97,9 @@ prometheus-deps: ## Fetch Prometheus, which agentcheck, chart and e2e run
 	{ apt-get download -qq prometheus 2>/dev/null || { $(SUDO) apt-get update -qq && apt-get download -qq prometheus; }; } && \
 	dpkg -x prometheus_*.deb root && mkdir -p $(dir $(PROMETHEUS)) && rm -rf $(PROMETHEUS) && mv root $(PROMETHEUS)
 
-browser-deps: ## Install Chromium, which browser runs, and axe, which finds what people with disabilities cannot use
-	@[ -f $(AXE)/axe.min.js ] || { mkdir -p $(AXE) && cd $(AXE) && npm pack --silent axe-core@4.14.1 >/dev/null && tar -xzf axe-core-4.14.1.tgz --strip-components=1 package/axe.min.js && rm axe-core-4.14.1.tgz; }
+browser-deps: test-deps ## Install Chromium, which browser runs, and axe, which finds what people with disabilities cannot use
+	@[ -f $(AXE)/axe.min.js ] || { mkdir -p $(AXE) && curl -fsSL -o $(AXE)/axe.tgz https://registry.npmjs.org/axe-core/-/axe-core-4.14.1.tgz && \
+	tar -xzf $(AXE)/axe.tgz -C $(AXE) --strip-components=1 package/axe.min.js && rm $(AXE)/axe.tgz; }
 	@for c in chromium-headless-shell chromium google-chrome; do if command -v $$c >/dev/null; then exit 0; fi; done; \
 	if ! command -v apt-get >/dev/null; then echo "install Chromium for the tests of pages"; exit 0; fi; \
 	echo "installing chromium-headless-shell, which shows the pages to the tests"; \

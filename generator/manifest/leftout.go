@@ -68,15 +68,15 @@ func (s *Set) Diags() diag.List {
 	return list
 }
 
-// duplicated returns the message about one of n definitions.
+// duplicated returns the message about one of n definitions. It does not name the object: printers do.
 func (s *Set) duplicated(o, other *Object, n int, isNew bool) string {
 	place := other.definedAt(o)
 	if isNew {
-		return fmt.Sprintf("%s is already defined at %s; that definition stays", o.ID, place)
+		return fmt.Sprintf("already defined at %s; that definition stays", place)
 	}
-	text := fmt.Sprintf("%s is defined here and at %s; neither is used", o.ID, place)
+	text := fmt.Sprintf("defined here and at %s; neither is used", place)
 	if n > 2 {
-		text = fmt.Sprintf("%s is defined %d times, here and at %s; none is used", o.ID, n, place)
+		text = fmt.Sprintf("defined %d times, here and at %s; none is used", n, place)
 	}
 	if s.Find(o.ID) != nil {
 		text += "; its last good version stays"

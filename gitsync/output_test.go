@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 )
 
 func TestOutputOfOthers(t *testing.T) {
@@ -156,5 +157,21 @@ func TestCommandNamesTheAggregator(t *testing.T) {
 	}
 	if text := withPlaintext(t, unchangedLab).remote.read("env")["README.md"].text; strings.Contains(text, "--sd-aggregator-url") {
 		t.Errorf("the default is named:\n%s", text)
+	}
+}
+
+// TestReadmeNamesWhatTheCommandLeavesOut holds that README.md says which fields of the pipeline the command that
+// reproduces the output has no flags for.
+func TestReadmeNamesWhatTheCommandLeavesOut(t *testing.T) {
+	t.Parallel()
+	l := withPlaintext(t, func(l *lab) {
+		l.pipeline.Spec.Namespaces = map[string]map[string]string{"elsewhere": {"monitoring": "enabled"}}
+		l.pipeline.Spec.Secrets.Rules = []pipeline.SecretRule{{Match: pipeline.SecretMatch{Names: []string{"none"}}, Policy: pipeline.SecretsReference}}
+	})
+	if text := l.remote.read("env")["README.md"].text; !strings.Contains(text, "leaves out what the pipeline sets in `namespaces`, `secrets.rules`. `agentry render -f`") {
+		t.Errorf("no:\n%s", text)
+	}
+	if text := withPlaintext(t, unchangedLab).remote.read("env")["README.md"].text; strings.Contains(text, "leaves out") {
+		t.Errorf("nothing is left out:\n%s", text)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 )
 
-// RenderCommand returns the command that renders the manifests in a checkout of a source.
+// RenderCommand returns the command that renders the manifests in a checkout of a source, but for [Spec.NotInRenderCommand].
 func (s *Spec) RenderCommand(source int) string {
 	args := []string{"agentry render", "--compatibility", string(s.Mode()), "--secrets", string(s.Secrets.Policy)}
 	if s.Runtime != RuntimeAgent {
@@ -59,6 +59,27 @@ func (s *Spec) RenderCommand(source int) string {
 		args = append(args, quote(path))
 	}
 	return strings.Join(args, " ")
+}
+
+// NotInRenderCommand returns the fields that are set and change the manifests, but have no flag.
+func (s *Spec) NotInRenderCommand() []string {
+	var out []string
+	for _, f := range []struct {
+		name  string
+		isSet bool
+	}{
+		{"namespaces", len(s.Namespaces) > 0},
+		{"secrets.rules", len(s.Secrets.Rules) > 0},
+		{"integrations", len(s.Integrations) > 0},
+		{"workloads", len(s.Workloads) > 0},
+		{"patches", len(s.Patches) > 0},
+		{"images", len(s.Images) > 0},
+	} {
+		if f.isSet {
+			out = append(out, "`"+f.name+"`")
+		}
+	}
+	return out
 }
 
 // quote makes a shell word of a text.

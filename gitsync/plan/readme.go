@@ -29,8 +29,8 @@ func (c *Change) Readme() []byte {
 	}
 	if len(p.Objects.Sources) == 1 {
 		fmt.Fprintf(&b, "To reproduce it, in a checkout of that commit:\n\n    %s\n", p.Pipeline.Spec.RenderCommand(0))
-		if spec := p.Pipeline.Spec; len(spec.Workloads)+len(spec.Patches)+len(spec.Images) > 0 {
-			b.WriteString("\nThe pipeline's workloads, patches and images are applied to what it prints. `agentry render -f`, with the pipeline file, prints the result.\n")
+		if fields := p.Pipeline.Spec.NotInRenderCommand(); len(fields) > 0 {
+			fmt.Fprintf(&b, "\nIt leaves out what the pipeline sets in %s. `agentry render -f`, with the pipeline file, applies that too.\n", strings.Join(fields, ", "))
 		}
 	}
 	return []byte(b.String())

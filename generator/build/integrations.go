@@ -73,10 +73,10 @@ func lists(pod []running) *model.Integrations {
 		if !ok {
 			i = len(out.Lists)
 			index[r.Name] = i
-			out.Lists = append(out.Lists, model.IntegrationList{Name: r.Name})
+			out.Lists = append(out.Lists, model.IntegrationList{Name: r.Name, JobLabel: r.JobLabel()})
 		}
 		out.Lists[i].Configs = append(out.Lists[i].Configs, r.Config)
-		out.Lists[i].Origins = append(out.Lists[i].Origins, model.Origin{Object: r.object.Ref(), Path: "spec"})
+		out.Lists[i].Sources = append(out.Lists[i].Sources, r.source())
 	}
 	for _, r := range pod {
 		for _, ref := range r.MetricsInstances {
@@ -87,6 +87,16 @@ func lists(pod []running) *model.Integrations {
 	}
 	slices.SortFunc(out.Lists, func(a, b model.IntegrationList) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// source returns what the configuration comes from.
+func (r running) source() model.IntegrationSource {
+	s := model.IntegrationSource{Origin: model.Origin{Object: r.object.Ref(), Path: "spec"}, ConfigPath: "spec.config."}
+	if r.inside {
+		s.ConfigPath = "spec.config>"
+	}
+	s.Instance, s.OfPod = r.InstanceText()
+	return s
 }
 
 // integrationChecks holds everything that the checks of one integration depend on.

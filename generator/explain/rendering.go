@@ -184,7 +184,7 @@ func (u *unit) integrations(c *model.Config) {
 		return
 	}
 	for _, list := range c.Integrations.Lists {
-		for _, origin := range list.Origins {
+		for _, origin := range list.Sources {
 			u.render(origin.Object, Rendering{})
 			of := u.renders[origin.Object]
 			if last := &of[len(of)-1]; !slices.Contains(last.Integrations, list.Name) {

@@ -51,6 +51,8 @@ type Metrics struct {
 	Separate     bool // instances share nothing, even if their settings are equal
 	Global       Global
 	Configs      []Instance
+	// Integrations are what IntegrationMonitors select from. Nil if there is no IntegrationMonitor.
+	Integrations *PodIntegrations
 }
 
 // Global has the settings of all instances. RemoteWrite is used by instances that have none.
@@ -175,7 +177,9 @@ type ScrapeConfig struct {
 
 // HTTPSD is an entry of http_sd_configs.
 type HTTPSD struct {
-	URL             string
+	URL string
+	// Everyone means that it lists the targets of all GrafanaAgents.
+	Everyone        bool
 	RefreshInterval string
 	HTTPClient
 }
@@ -291,5 +295,30 @@ type Integrations struct {
 type IntegrationList struct {
 	Name    string // without _configs
 	Configs []Map
-	Origins []Origin // of Configs
+	Sources []IntegrationSource // of Configs
+	// JobLabel is the label job of its targets. It is empty if there are none.
+	JobLabel string
+}
+
+// IntegrationSource is where the configuration of an integration comes from, and what the agent calls it.
+type IntegrationSource struct {
+	Origin
+	// ConfigPath is what is in front of the path of a field of the configuration, with its separator.
+	ConfigPath string
+	// Instance is the label instance of its targets, in which variables are expanded, as far as it is known. OfPod means that it
+	// is the name of the pod's host and the port.
+	Instance Text
+	OfPod    bool
+}
+
+// PodIntegrations are the integrations of a GrafanaAgent, for programs that collect them from its pods.
+type PodIntegrations struct {
+	// Agent is the GrafanaAgent.
+	Namespace, Agent string
+	// Once and EveryNode are what runs once and on every node. Nil for none.
+	Once, EveryNode *Integrations
+	// Pods finds their pods.
+	Pods KubernetesSD
+	// Used means that IntegrationMonitors find them in this way. It is set by the runtime's check.
+	Used bool
 }

@@ -97,6 +97,9 @@ func (n *needs) metrics(m *model.Metrics) {
 	for i := range m.Configs {
 		for _, s := range m.Configs[i].ScrapeConfigs {
 			n.job(s)
+			if s.HTTP != nil && m.Integrations != nil && m.Integrations.Used {
+				n.discovered(s.Origin.Object, ofJob(&m.Integrations.Pods))
+			}
 		}
 		for j := range m.Configs[i].Additional {
 			n.written(&m.Configs[i].Additional[j])

@@ -35,6 +35,9 @@ type Runtime struct {
 	// CompressAboveBytes is the size above which the configuration is compressed with gzip.
 	CompressAboveBytes int
 
+	// ListsIntegrations means that the program tells the sd-aggregator which integrations it runs.
+	ListsIntegrations bool
+
 	// Container is the name of the program's container.
 	Container string
 	// Port is the port that the program listens on in all pods.

@@ -83,7 +83,7 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 }
 
 // addIntegrations adds the workloads of integrations that run once and on every node, and the Service by which
-// their pods are found.
+// the sd-aggregator finds their pods.
 func (a grafanaAgent) addIntegrations(out *output, once, everywhere *build.Integrations) {
 	var deployment, daemonSet pods
 	if once != nil {
@@ -94,7 +94,7 @@ func (a grafanaAgent) addIntegrations(out *output, once, everywhere *build.Integ
 		config := out.config(podspec.Name(a.Name, secretref.DaemonSet)+"-config", everywhere.Config)
 		daemonSet = a.integrationsPods(secretref.DaemonSet, "integrations-daemonset", everywhere, config)
 	}
-	if once != nil || everywhere != nil {
+	if a.runtime().ListsIntegrations && (once != nil || everywhere != nil) {
 		out.addChecked(a.sdService(once, everywhere), nil)
 	}
 	if once != nil {

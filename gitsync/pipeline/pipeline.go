@@ -57,8 +57,8 @@ type Spec struct {
 	// today's Prometheus Operator.
 	// If it is not set, it is operator, and the status says that the pipeline could switch.
 	Compatibility Compatibility `json:"compatibility,omitempty"`
-	// Runtime is the program that pods run: `agent` is Grafana Agent v0.44.8, `alloy` Grafana Alloy v1.18.1, for
-	// metrics and logs so far. Default: agent.
+	// Runtime is the program that pods run: `agent` is Grafana Agent v0.44.8, `alloy` Grafana Alloy v1.18.1.
+	// Default: agent.
 	Runtime Runtime `json:"runtime,omitempty"`
 	// OnInvalid says what an error in the input does: `hold` renders the last good version of the objects with
 	// errors, `fail` makes no commit. Default: hold.

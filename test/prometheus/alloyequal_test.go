@@ -161,7 +161,10 @@ func settingsOf(t *testing.T, job scrapeJob) string {
 	c := *job.ScrapeConfig
 	c.RelabelConfigs, c.Params = nil, nil
 	c.MetricsPath, c.Scheme, c.ScrapeInterval, c.ScrapeTimeout = "", "", 0, 0
-	c.ServiceDiscoveryConfigs = slices.DeleteFunc(slices.Clone(c.ServiceDiscoveryConfigs), func(sd discovery.Config) bool { return sd.Name() == "static" })
+	c.ServiceDiscoveryConfigs = slices.DeleteFunc(slices.Clone(c.ServiceDiscoveryConfigs), func(sd discovery.Config) bool {
+		// IntegrationMonitors ask no server in Alloy, and here are no integrations.
+		return sd.Name() == "static" || sd.Name() == "http" && strings.HasPrefix(job.JobName, "integrationMonitor/")
+	})
 	return asYAML(t, c) + fmt.Sprint(staticTargets(job.ScrapeConfig)) + asYAML(t, job.others)
 }
 

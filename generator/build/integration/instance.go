@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/model"
 )
 
 // inferred is the instance key that the agent infers for an integration without one.
@@ -204,4 +205,25 @@ func postgresKey(o object, u *url.URL) string {
 func splits(s string) bool {
 	words := strings.Split(s, " ")
 	return slices.ContainsFunc(words[1:], func(w string) bool { return !strings.Contains(w, "=") })
+}
+
+// InstanceText returns the instance key as a text in which the agent expands variables, as far as it is known. ofPod means that
+// it is the name of the pod's host and the port.
+func (c *Checked) InstanceText() (text model.Text, ofPod bool) {
+	switch {
+	case c.InstanceKnown:
+		return model.Present(strings.ReplaceAll(c.Instance, "$", "$$")), false
+	case c.Config.Get("instance") != nil:
+		written, is := c.Config.Get("instance").(model.String)
+		return model.Text{Value: string(written), Set: is}, false
+	}
+	return model.Text{}, c.same == "the pod"
+}
+
+// JobLabel returns the label job of its targets. It is empty if there are none.
+func (c *Checked) JobLabel() string {
+	if c.Type == nil {
+		return ""
+	}
+	return c.Type.JobLabel
 }

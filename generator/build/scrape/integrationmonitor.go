@@ -43,6 +43,7 @@ type discovery struct {
 
 func newDiscovery(s *Settings, shard []*model.Relabel) discovery {
 	own, all := s.SD, s.SD
+	all.Everyone = true
 	// A slash needs no escaping in a query, and names contain nothing that does.
 	own.URL += "?" + sdParameter + "=" + s.owner()
 	owner := []string{ownerNamespace, ownerName}

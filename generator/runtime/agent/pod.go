@@ -24,7 +24,8 @@ func Runtime() runtime.Runtime {
 		Name:  "agent",
 		Check: Check,
 		Print: Print, PrintRedacted: PrintRedacted, Masked: Masked, Jobs: Jobs,
-		ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
+		ListsIntegrations: true,
+		ConfigKey:         configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: containers,
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/exporter"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -28,6 +29,9 @@ func (w *values) arguments(b *syntax.Block, of *catalogue.Component, path string
 		for _, item := range items {
 			inner := syntax.Block{Name: p.Key}
 			fields, _ := item.(model.Map)
+			if len(fields) > 0 && fields[0].Key == exporter.LabelKey {
+				inner.Label, fields = text(fields[0].Value), fields[1:]
+			}
 			w.arguments(&inner, of, path+p.Key+".", fields)
 			b.Add(inner)
 		}
@@ -114,6 +118,25 @@ func lacking(of *catalogue.Component, path string, b *syntax.Block) (out []strin
 			continue
 		}
 		out = append(out, lacking(of, path+inner.Name+".", inner)...)
+	}
+	return out
+}
+
+// missing returns what a component needs and a block does not have, by path. The path of the block ends in a dot or is empty.
+func missing(of *catalogue.Component, path string, b *syntax.Block) (out []string) {
+	has := map[string]bool{exporter.LabelKey: b.Label != ""}
+	for _, a := range b.Attrs {
+		has[a.Name] = true
+	}
+	for i := range b.Blocks {
+		has[b.Blocks[i].Name] = true
+		out = append(out, missing(of, path+b.Blocks[i].Name+".", &b.Blocks[i])...)
+	}
+	for _, field := range sortedKeys(of.Fields) {
+		name, inside := strings.CutPrefix(field, path)
+		if inside && of.Fields[field].Required && !strings.Contains(name, ".") && !has[name] {
+			out = append(out, field)
+		}
 	}
 	return out
 }

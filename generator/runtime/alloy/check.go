@@ -16,7 +16,7 @@ import (
 // Grafana Agent. In what it returns, hand-written jobs are like others.
 func Check(c *model.Config) (*model.Config, []model.Finding) {
 	var found findings
-	found.notYet(c)
+	found.integrations(c.Integrations)
 	out := *c
 	if c.Metrics != nil && c.Integrations == nil {
 		out.Metrics = found.metrics(c)
@@ -31,23 +31,6 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 type findings []model.Finding
 
 func (f *findings) add(more ...model.Finding) { *f = append(*f, more...) }
-
-// notYet refuses what is not rendered for Alloy yet, at the object that has it.
-func (f *findings) notYet(c *model.Config) {
-	refuse := func(o model.Origin, field, what string) {
-		one := o.Find(diag.Error, diag.NotInRuntime, field, what+" are not rendered for Alloy yet")
-		one.Hint = "render its GrafanaAgent with the runtime agent, or leave it out of the inputs"
-		f.add(one)
-	}
-	if c.Integrations == nil {
-		return
-	}
-	for _, list := range c.Integrations.Lists {
-		for _, o := range list.Origins {
-			refuse(o, "", "integrations")
-		}
-	}
-}
 
 // onlyPlainVariables is what is wrong with a text that [expanded] cannot express.
 const onlyPlainVariables = "Alloy knows only ${NAME} and ${NAME:-default}, where the default has no variables"
@@ -77,6 +60,7 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 		one.ScrapeConfigs, one.Additional = slices.Concat(one.ScrapeConfigs, f.handWritten(c, one)), nil
 		jobs += len(one.ScrapeConfigs)
 	}
+	out.Integrations = f.collected(&out)
 	f.add(instance.Destinations(c)...)
 	if jobs > 0 {
 		f.add(c.Origin.Find(diag.Info, diag.RuntimeDiffers, "spec.metrics",

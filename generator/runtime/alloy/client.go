@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -132,7 +133,7 @@ func (w *values) value(s model.Secret) syntax.Expr {
 
 // content returns the content of a file of the pod.
 func (w *values) content(path string) syntax.Expr {
-	name := hashed(words(pathpkg.Base(path)), path)
+	name := names.Hashed(names.Words(pathpkg.Base(path)), path)
 	if !w.reads[path] {
 		if w.reads == nil {
 			w.reads = map[string]bool{}

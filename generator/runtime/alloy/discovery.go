@@ -6,16 +6,19 @@ import (
 	"strings"
 
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
 // discover returns the targets of a job.
 func (f *file) discover(job *model.ScrapeConfig) syntax.Expr {
 	switch {
+	case f.exporters[job] != "":
+		return f.exporters[job]
 	case job.Kubernetes != nil:
 		return f.kubernetes(job.Kubernetes)
 	case job.HTTP != nil:
-		return f.http(job.HTTP)
+		return f.collected()
 	case job.Static != nil:
 		return f.static(job.Static)
 	}
@@ -64,9 +67,9 @@ func (f *file) kubernetes(k *model.KubernetesSD, own ...syntax.Block) syntax.Exp
 	name := k.Role
 	switch of := len(k.Namespaces); {
 	case of > namedNamespaces || k.AttachNode != nil || len(k.Selectors) > 0:
-		name = hashed(name, syntax.Text(&b))
+		name = names.Hashed(name, syntax.Text(&b))
 	case of > 0:
-		name += "__" + label(strings.Join(k.Namespaces, "/"))
+		name += "__" + names.Label(strings.Join(k.Namespaces, "/"))
 	}
 	if len(own) > 0 {
 		name = "node__" + name
@@ -101,16 +104,6 @@ func watched(k *model.KubernetesSD) (b syntax.Block) {
 		b.Add(inner)
 	}
 	return b
-}
-
-// http returns the targets that a server lists.
-func (f *file) http(h *model.HTTPSD) syntax.Expr {
-	return f.shared("discovery.http", func(f *file) (b syntax.Block) {
-		f.setURL(&b, "url", h.URL)
-		setString(&b, "refresh_interval", goDuration(h.RefreshInterval))
-		f.client(&b, &h.HTTPClient)
-		return b
-	}, func() string { return hashed("integrations", h.URL) })
 }
 
 // static returns targets that are written out.

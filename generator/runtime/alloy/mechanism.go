@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -23,14 +24,14 @@ func (f *file) service(job *model.ScrapeConfig, d *model.Discovery) syntax.Expr 
 	}
 	return f.shared("discovery."+d.Mechanism, build, func() string {
 		shown := build(&file{values: values{redact: true}})
-		return hashed(wordsOf(d), syntax.Text(&shown))
+		return names.Hashed(wordsOf(d), syntax.Text(&shown))
 	})
 }
 
 // wordsOf returns what begins the label of a service discovery.
 func wordsOf(d *model.Discovery) string {
 	if role, ok := d.Settings.Get("role").(model.String); ok && d.Mechanism == "kubernetes" {
-		return words(string(role))
+		return names.Words(string(role))
 	}
 	return "targets"
 }

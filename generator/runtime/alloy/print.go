@@ -29,15 +29,36 @@ type file struct {
 	ruleBlocks map[*model.Relabel]syntax.Block
 
 	discoveryIDs map[string]bool // which must differ
+
+	exporters map[*model.ScrapeConfig]syntax.Expr // the targets of jobs of integrations that scrape themselves
+	pods      *model.PodIntegrations              // what IntegrationMonitors select from
+	monitored syntax.Expr                         // their targets, once they are written
 }
 
 // bytesPerJob is the typical size of the rules for the targets of a job, to allocate once.
 const bytesPerJob = 3000
 
 func print(c *model.Config, redact bool) []byte {
-	f := &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, ruleBlocks: map[*model.Relabel]syntax.Block{}, discoveryIDs: map[string]bool{}}
+	f := &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, ruleBlocks: map[*model.Relabel]syntax.Block{}, discoveryIDs: map[string]bool{}, exporters: map[*model.ScrapeConfig]syntax.Expr{}}
 	f.logging(&c.Server)
+	if c.Integrations != nil {
+		f.integrations(c)
+	} else {
+		f.monitoring(c)
+	}
+	var sections [][]byte
+	for _, s := range [...][]byte{f.settings, f.files, f.instances, f.discoveries, f.targets} {
+		if len(s) > 0 {
+			sections = append(sections, s)
+		}
+	}
+	return bytes.Join(sections, []byte("\n"))
+}
+
+// monitoring writes the components of MetricsInstances and LogsInstances with their jobs.
+func (f *file) monitoring(c *model.Config) {
 	if c.Metrics != nil {
+		f.pods = c.Metrics.Integrations
 		jobs := 0
 		for i := range c.Metrics.Configs {
 			jobs += len(c.Metrics.Configs[i].ScrapeConfigs)
@@ -52,13 +73,6 @@ func print(c *model.Config, redact bool) []byte {
 			writeLogs(f, c.Logs.PositionsDirectory, &c.Logs.Configs[i])
 		}
 	}
-	var sections [][]byte
-	for _, s := range [...][]byte{f.settings, f.files, f.instances, f.discoveries, f.targets} {
-		if len(s) > 0 {
-			sections = append(sections, s)
-		}
-	}
-	return bytes.Join(sections, []byte("\n"))
 }
 
 // logging sets the level and the format of the program's own log. The agent takes an unknown format for logfmt, which is

@@ -83,7 +83,10 @@ func (f *file) ruleBlock(job *model.ScrapeConfig, r *model.Relabel) syntax.Block
 // before returns the rules for the labels that Prometheus sets before the rules of a job. A label that no rule reads is
 // left to the component that scrapes if it has the same value there.
 func (f *file) before(global *model.Global, job *model.ScrapeConfig) []*model.Relabel {
-	out := []*model.Relabel{unlessSet(job, "job", job.JobName)}
+	var out []*model.Relabel
+	if f.exporters[job] == "" { // whose targets have one
+		out = append(out, unlessSet(job, "job", job.JobName))
+	}
 	shared, own := timingOf(global), timingOfJob(global, job)
 	for _, l := range [...]struct{ name, value, shared string }{
 		{"__scrape_interval__", own.interval, shared.interval},
@@ -151,6 +154,9 @@ func (f *file) after(job *model.ScrapeConfig) (out []*model.Relabel) {
 		}
 		return append(out, &model.Relabel{SourceLabels: []string{"__address__"}, Regex: model.Present(withoutPort),
 			TargetLabel: "__address__", Replacement: model.Present(port)})
+	}
+	if f.exporters[job] != "" && !f.regexes.written(job.Relabel, "__address__") {
+		return out // its address has a port
 	}
 	both := []string{"__scheme__", "__address__"}
 	return append(out,

@@ -1,6 +1,7 @@
 package alloy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,8 @@ const (
 	configKey = "config.alloy"
 	// storagePath is beside the agent's data, on the same volume: the way back finds them as they were.
 	storagePath = podspec.DataDir + "/alloy"
+	// ownStorage is for pods without a volume for data: any user can write there.
+	ownStorage = "/tmp/alloy"
 	// user is that of the image, which runs as root unless it is told otherwise.
 	user = 473
 )
@@ -70,13 +73,14 @@ func imageOf(spec *v1alpha1.GrafanaAgentSpec) string {
 }
 
 // podSecurity returns what the Pod Security Standard "restricted" wants, unless the GrafanaAgent says something else. Pods
-// that read the logs of their node are root: the files are, and so is the folder that the agent has made for positions.
+// that read the logs of their node are root: the files are, and so is the folder that the agent has made for positions. So
+// are those whose integrations are about their node, as with the agent.
 func podSecurity(kind secretref.Group, given *corev1.PodSecurityContext) *corev1.PodSecurityContext {
 	if given != nil {
 		return given
 	}
 	profile := &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
-	if kind == secretref.Logs {
+	if kind == secretref.Logs || kind == secretref.DaemonSet {
 		root := int64(0)
 		return &corev1.PodSecurityContext{RunAsUser: &root, RunAsGroup: &root, SeccompProfile: profile}
 	}
@@ -86,9 +90,12 @@ func podSecurity(kind secretref.Group, given *corev1.PodSecurityContext) *corev1
 
 // security returns the security context of a container. Where the agent is privileged to read logs, it may read any file of
 // its mounts, which are read-only, and is not confined by SELinux, which would hide the node's files. Nodes without SELinux
-// ignore that.
+// ignore that. Integrations about a node keep what root may do by default: exporters read what belongs to other users.
 func security(kind secretref.Group) *corev1.SecurityContext {
 	no := false
+	if kind == secretref.DaemonSet {
+		return &corev1.SecurityContext{AllowPrivilegeEscalation: &no}
+	}
 	s := &corev1.SecurityContext{AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 	if kind == secretref.Logs {
 		s.Capabilities.Add = []corev1.Capability{"DAC_READ_SEARCH"}
@@ -100,8 +107,11 @@ func security(kind secretref.Group) *corev1.SecurityContext {
 // storage returns the folder for data. All pods of a node that read logs have the same volume, so each GrafanaAgent has a
 // folder of its own.
 func storage(p runtime.Pod) string {
-	if p.Kind == secretref.Logs {
+	switch {
+	case p.Kind == secretref.Logs:
 		return storagePath + "/" + p.Namespace + "/" + p.Agent
+	case !slices.ContainsFunc(p.Mounts, func(m corev1.VolumeMount) bool { return m.MountPath == podspec.DataDir }):
+		return ownStorage
 	}
 	return storagePath
 }

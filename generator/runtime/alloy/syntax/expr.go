@@ -23,6 +23,14 @@ func String(s string) Expr { return Expr(appendQuoted(nil, s)) }
 // Replaced returns a string in which the config reloader replaces $(NAME) by environment variables.
 func Replaced(s string) Expr { return Expr(strconv.Quote(s)) }
 
+// Raw is [Replaced] for a text of several lines, which are written as they are if that is possible.
+func Raw(s string) Expr {
+	if !strings.Contains(s, "\n") || strings.ContainsAny(s, "`\r") {
+		return Replaced(s)
+	}
+	return Expr("`" + s + "`")
+}
+
 // Bool returns true or false.
 func Bool(v bool) Expr { return Expr(strconv.FormatBool(v)) }
 

@@ -101,8 +101,12 @@ func aligned(attrs []Attr) (run []Attr, width int) {
 }
 
 // appendExpr appends an expression whose lines after the first are relative to those of its attribute.
+// Those of a text that is written as it is stay where they are.
 func appendExpr(buf []byte, e Expr, level int) []byte {
 	text := string(e)
+	if text != "" && text[0] == '`' {
+		return append(buf, text...)
+	}
 	for {
 		line, rest, more := strings.Cut(text, "\n")
 		buf = append(buf, line...)

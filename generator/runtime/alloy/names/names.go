@@ -1,4 +1,5 @@
-package alloy
+// Package names makes labels of components: identifiers that tell what they stand for, and differ if that differs.
+package names
 
 import (
 	"crypto/sha256"
@@ -7,10 +8,10 @@ import (
 	"strings"
 )
 
-// label returns the label of the component for a name like kind/namespace/name: a slash becomes two underscores, a
+// Label returns the label of the component for a name like kind/namespace/name: a slash becomes two underscores, a
 // dash one. What is rare in names of Kubernetes is an escape with a capital letter, which such names do not have, so
 // that different names have different labels.
-func label(name string) string {
+func Label(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
 		c := name[i]
@@ -34,18 +35,23 @@ func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 
 func isAlphanumeric(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' }
 
-// hashed returns readable words with a part that differs if the text differs.
-func hashed(words, text string) string {
+// Hashed returns readable words with a part that differs if the text differs.
+func Hashed(words, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return words + "_" + hex.EncodeToString(sum[:4])
 }
 
-// words returns a text with an underscore for all that cannot be in a label.
-func words(text string) string {
+// Words returns a text with an underscore for all that cannot be in a label.
+func Words(text string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r < 0x80 && isAlphanumeric(byte(r)) {
 			return r
 		}
 		return '_'
 	}, text), "_")
+}
+
+// IsIdentifier reports whether a text can be a label as it is.
+func IsIdentifier(s string) bool {
+	return s != "" && !(s[0] >= '0' && s[0] <= '9') && strings.Trim(s, "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == ""
 }

@@ -1,0 +1,92 @@
+package alloy
+
+import (
+	"strconv"
+
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+)
+
+// Labels of the pods of a GrafanaAgent, and of the targets that IntegrationMonitors select from.
+const (
+	podPrefix   = "__meta_kubernetes_pod_"
+	ownerPrefix = "__meta_agentoperator_grafanaagent_"
+)
+
+// collected returns the targets that the IntegrationMonitors of a file select from: each MetricsIntegration in each of its
+// pods, with the labels that the sd-aggregator gives them. The ids of components are known, so nobody needs to be asked.
+func (f *file) collected() syntax.Expr {
+	if f.pods == nil || !f.pods.Used {
+		return "[]"
+	}
+	if f.monitored == "" {
+		var all []syntax.Expr
+		for _, of := range [...]struct {
+			controller string
+			list       *model.Integrations
+		}{{"ReplicaSet", f.pods.Once}, {"DaemonSet", f.pods.EveryNode}} {
+			for _, in := range integrationsOf(of.list) {
+				if in.ofRFC1() {
+					all = append(all, f.inPods(&in, of.controller)...)
+				}
+			}
+		}
+		f.monitored = "[]"
+		if len(all) > 0 {
+			f.monitored = concat(all)
+		}
+	}
+	return f.monitored
+}
+
+// inPods returns the targets of a MetricsIntegration in its pods, which a controller of the kind runs.
+func (f *file) inPods(in *integration, controller string) (out []syntax.Expr) {
+	if in.Targets == "" {
+		return []syntax.Expr{f.inPod(in, in.label(), controller, nil)}
+	}
+	list, _ := in.config.Get(in.Targets).(model.List)
+	for i, item := range list {
+		target, _ := item.(model.Map)
+		out = append(out, f.inPod(in, in.label()+"__"+strconv.Itoa(i), controller, target))
+	}
+	return out
+}
+
+// inPod returns a target of a MetricsIntegration in all of its pods. target is the one that it asks, if it asks several.
+func (f *file) inPod(in *integration, name, controller string, target model.Map) syntax.Expr {
+	port := strconv.Itoa(runtime.DefaultPort)
+	b := syntax.Block{Name: "discovery.relabel", Label: name}
+	b.Set("targets", f.kubernetes(&f.pods.Pods))
+	add := func(r model.Relabel) { b.Add(rule("rule", &r)) }
+	add(model.Relabel{SourceLabels: []string{podPrefix + "controller_kind", podPrefix + "container_name", podPrefix + "container_port_number"},
+		Regex: model.Present(controller + ";" + runtime.DefaultContainer + ";" + port), Action: "keep"})
+	add(model.Relabel{SourceLabels: []string{podPrefix + "phase"}, Regex: model.Present("Succeeded|Failed"), Action: "drop"})
+	b.Add(setTo("__metrics_path__", "/api/v0/component/"+in.id()+"/metrics"))
+	b.Add(setTo(ownerPrefix+"namespace", f.pods.Namespace))
+	b.Add(setTo(ownerPrefix+"name", f.pods.Agent))
+	for _, l := range in.metaLabels(false) {
+		b.Add(setTo(l.Key, text(l.Value)))
+	}
+	b.Add(setTo("job", in.jobLabel))
+	b.Add(setTo("instance", in.Instance.Value))
+	add(model.Relabel{SourceLabels: []string{podPrefix + "node_name"}, TargetLabel: "agent_hostname", Replacement: model.Present("$1:" + port)})
+	for _, p := range target {
+		switch p.Key {
+		case "name":
+		case "address":
+			b.Add(setTo(in.TargetLabel, text(p.Value)))
+			b.Add(setTo("__param_target", text(p.Value)))
+		case "walk_params":
+			b.Add(setTo("__param_walk_params", names.Label(text(p.Value)))) // as the exporter calls them
+		default:
+			b.Add(setTo("__param_"+p.Key, text(p.Value)))
+		}
+	}
+	for _, p := range in.extraLabels() {
+		b.Add(setTo(p.Key, text(p.Value)))
+	}
+	f.targets = syntax.Append(f.targets, &b)
+	return syntax.Expr("discovery.relabel." + name + ".output")
+}

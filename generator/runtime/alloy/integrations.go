@@ -1,0 +1,226 @@
+package alloy
+
+import (
+	"strconv"
+
+	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/exporter"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+)
+
+// integration is one integration in the pods of a file.
+type integration struct {
+	*exporter.Kind
+	model.IntegrationSource
+	jobLabel string
+	config   model.Map
+}
+
+// integrationsOf returns the integrations that Alloy has.
+func integrationsOf(all *model.Integrations) (out []integration) {
+	if all == nil {
+		return nil
+	}
+	for _, list := range all.Lists {
+		kind := exporter.Of(list.Name)
+		if kind == nil || kind.Component == "" {
+			continue
+		}
+		for i, config := range list.Configs {
+			out = append(out, integration{kind, list.Sources[i], list.JobLabel, config})
+		}
+	}
+	return out
+}
+
+// label returns the label of all components of an integration. Its kind is a part, because an Integration and a
+// MetricsIntegration can have one name.
+func (in *integration) label() string {
+	kind := "integration"
+	if in.ofRFC1() {
+		kind = "metricsIntegration"
+	}
+	return names.Label(kind + "/" + in.Object.Namespace + "/" + in.Object.Name)
+}
+
+func (in *integration) ofRFC1() bool { return in.Object.Kind == "MetricsIntegration" }
+
+// id returns the id of its component, which is a part of the path of its metrics.
+func (in *integration) id() string { return in.Component + "." + in.label() }
+
+// expanding is what the texts of integrations have in common with those of a hand-written job: variables are expanded.
+var expanding = model.ScrapeConfig{Variables: true}
+
+// component returns the component of an integration.
+func (w *values) exporter(in *integration) syntax.Block {
+	args := in.Arguments(in.config, w.redact)
+	if in.Component == exporter.Faro {
+		exporter.FaroDefaults(&args.Values)
+	}
+	b := syntax.Block{Name: in.Component, Label: in.label()}
+	w.arguments(&b, catalogue.Get(in.Component), "", args.Values)
+	replaced(&expanding, &b)
+	for _, t := range args.Texts {
+		b.Set(t.Name, written(t.YAML))
+	}
+	return b
+}
+
+// written returns a text of several lines in which variables are expanded.
+func written(text string) syntax.Expr {
+	var all []syntax.Expr
+	parts, _ := split(text)
+	for _, p := range parts {
+		if p.value == "" {
+			p.value = syntax.Raw(p.text)
+		}
+		all = append(all, p.value)
+	}
+	return syntax.Concat(all...)
+}
+
+// integrations writes the components of integrations, and of the instances that they send to.
+func (f *file) integrations(c *model.Config) {
+	all := integrationsOf(c.Integrations)
+	lines := map[string][]syntax.Expr{}
+	for i := range all {
+		if to := text(all[i].config.Get("logs_instance")); to != "" && c.Logs != nil {
+			lines[to] = nil
+		}
+	}
+	if c.Logs != nil {
+		for i := range c.Logs.Configs {
+			if _, used := lines[c.Logs.Configs[i].Name]; used {
+				lines[c.Logs.Configs[i].Name] = f.clientsOf(&c.Logs.Configs[i])
+			}
+		}
+	}
+	jobs := map[string][]*model.ScrapeConfig{}
+	for i := range all {
+		in := &all[i]
+		switch in.Component {
+		case exporter.Faro:
+			f.faro(in, lines)
+		case exporter.Events:
+			f.events(in, lines)
+		default:
+			b := f.exporter(in)
+			f.instances = syntax.Append(f.instances, &b)
+			if to, job := scrapesItself(in); job != nil {
+				f.exporters[job] = f.named(in, job.Relabel)
+				jobs[to] = append(jobs[to], job)
+			}
+		}
+	}
+	if c.Metrics == nil {
+		return
+	}
+	for _, i := range c.Metrics.Configs {
+		if i.ScrapeConfigs = jobs[i.Name]; len(i.ScrapeConfigs) > 0 {
+			f.instance(&c.Metrics.Global, &i)
+		}
+	}
+}
+
+// clientsOf writes what sends the lines of a LogsInstance, and returns where they are sent to.
+func (f *file) clientsOf(i *model.LogsInstance) []syntax.Expr {
+	l := logs{file: f, instance: names.Label(i.Name)}
+	for n := range i.Clients {
+		l.client(n, &i.Clients[n])
+	}
+	return l.clients
+}
+
+// faro writes a receiver of what browsers send.
+func (f *file) faro(in *integration, lines map[string][]syntax.Expr) {
+	b := f.exporter(in)
+	output := syntax.Block{Name: "output"}
+	output.Set("logs", syntax.List(lines[text(in.config.Get("logs_instance"))]...))
+	b.Add(output)
+	f.instances = syntax.Append(f.instances, &b)
+}
+
+// events writes what reads events of Kubernetes and gives their lines the agent's labels.
+func (f *file) events(in *integration, lines map[string][]syntax.Expr) {
+	b := f.exporter(in)
+	rules := syntax.Block{Name: "loki.relabel", Label: in.label()}
+	rules.Set("forward_to", syntax.List(lines[text(in.config.Get("logs_instance"))]...))
+	rules.Add(setTo("instance", in.Instance.Value))
+	rules.Add(setTo("agent_hostname", in.Instance.Value))
+	for _, p := range in.extraLabels() {
+		rules.Add(setTo(p.Key, text(p.Value)))
+	}
+	b.Set("forward_to", syntax.List(syntax.Expr("loki.relabel."+in.label()+".receiver")))
+	f.instances = syntax.Append(f.instances, &b)
+	f.instances = syntax.Append(f.instances, &rules)
+}
+
+// named returns the targets of an exporter in its own pod, with the labels that the agent gives them. They can be read by
+// rules.
+func (f *file) named(in *integration, rules []*model.Relabel) syntax.Expr {
+	b := syntax.Block{Name: "discovery.relabel", Label: in.label()}
+	b.Set("targets", syntax.Expr(in.id()+".targets"))
+	for _, l := range in.metaLabels(true) {
+		if f.regexes.read(rules, l.Key) {
+			b.Add(setTo(l.Key, text(l.Value)))
+		}
+	}
+	host := syntax.Concat(node(), syntax.String(":"+strconv.Itoa(runtime.DefaultPort)))
+	b.Add(setTo("job", in.jobLabel))
+	switch {
+	case in.Instance.Set:
+		b.Add(setTo("instance", in.Instance.Value))
+	case in.OfPod:
+		b.Add(setToExpr("instance", host))
+	}
+	b.Add(setToExpr("agent_hostname", host))
+	if in.TargetLabel != "" {
+		b.Add(rule("rule", &model.Relabel{SourceLabels: []string{"__param_target"}, TargetLabel: in.TargetLabel}))
+	}
+	for _, p := range in.extraLabels() {
+		b.Add(setTo(p.Key, text(p.Value)))
+	}
+	f.targets = syntax.Append(f.targets, &b)
+	return syntax.Expr("discovery.relabel." + in.label() + ".output")
+}
+
+// extraLabels returns the labels that the user adds to targets or lines. Some of the agent's cannot be changed by them.
+func (in *integration) extraLabels() (out model.Map) {
+	all, _ := in.config.Get("extra_labels").(model.Map)
+	for _, p := range all {
+		if p.Key != "__address__" && p.Key != "__metrics_path__" && (p.Key != "job" || in.Native || in.Component == exporter.Events) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// metaLabels returns the labels of the agent's targets that only rules can read.
+func (in *integration) metaLabels(scrapesItself bool) model.Map {
+	const prefix = "__meta_agent_integration_"
+	key := in.Instance.Value
+	if in.TargetLabel != "" {
+		key = in.Name
+	}
+	scraped := "0"
+	if scrapesItself {
+		scraped = "1"
+	}
+	return model.Map{{Key: prefix + "name", Value: model.String(in.Name)}, {Key: prefix + "instance", Value: model.String(key)}, {Key: prefix + "autoscrape", Value: model.String(scraped)}}
+}
+
+// setTo returns a rule that sets a label to a text in which variables are expanded.
+func setTo(name, value string) syntax.Block {
+	b := rule("rule", constant(&expanding, name, value))
+	replaced(&expanding, &b)
+	return b
+}
+
+func setToExpr(name string, value syntax.Expr) syntax.Block {
+	b := rule("rule", &model.Relabel{TargetLabel: name})
+	b.Set("replacement", value)
+	return b
+}

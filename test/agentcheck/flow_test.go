@@ -150,7 +150,7 @@ var (
 	inCluster    = regexp.MustCompile(`(?m)^(discovery\.kubernetes "\w+" \{\n)((?:\t[^a].*\n)*?(?:\n|\}))`)
 	tlsFiles     = regexp.MustCompile(`(?m)^(\t+(?:ca_file|cert_file) += )".*"$`)
 	keyFiles     = regexp.MustCompile(`(?m)^(\t+key_file +=) ".*"$`)
-	otherFiles   = regexp.MustCompile(`(?m)^(\t+(?:filename|secret_key_file|redis_password_file|api_token_file) +=) ".*"$`)
+	otherFiles   = regexp.MustCompile(`(?m)^(\t+(?:filename|secret_key_file|password_file|redis_password_file|api_token_file) +=) ".*"$`)
 	needsBroker  = regexp.MustCompile(`(?m)^prometheus\.exporter\.(?:kafka|statsd) "\w+" \{\n(?:\t.*\n|\n)*\}\n`)
 	ofEvents     = regexp.MustCompile(`(?m)^loki\.source\.kubernetes_events "\w+" \{\n(?:\t.*\n)*`)
 	zookeepers   = regexp.MustCompile(`(?m)^(\t+servers +=) .*$`)

@@ -94,7 +94,7 @@ func (b *builder) build(r *Result) {
 	r.Deployment = b.integrations(false)
 	b.use(secretref.DaemonSet)
 	r.DaemonSet = b.integrations(true)
-	b.collected(r, apiServer)
+	collected(r, b.hierarchy.Agent, apiServer)
 	for o := range b.hierarchy.Objects {
 		if len(o.SecretVariables()) > 0 && !b.left[o.ID] { // most have none, and what is left out must claim nothing
 			b.report.literalVariables(b.secrets.In(o))

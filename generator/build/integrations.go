@@ -271,3 +271,26 @@ func (c clash) seenBy(o *manifest.Object) diag.Finding {
 	}
 	return f
 }
+
+// collected gives the metrics pods the integrations that their IntegrationMonitors select from, for programs that need no
+// sd-aggregator.
+func collected(r *Result, agent *manifest.Object, apiServer model.KubernetesSD) {
+	if r.Metrics == nil || !slices.ContainsFunc(r.Metrics.Metrics.Configs, hasIntegrationMonitor) {
+		return
+	}
+	all := &model.PodIntegrations{Namespace: agent.Namespace, Agent: agent.Name, Pods: apiServer}
+	all.Pods.Role, all.Pods.Namespaces = "pod", []string{all.Namespace}
+	all.Pods.Selectors = []model.RoleSelector{{Role: "pod",
+		Label: "operator.agent.grafana.com/name=" + all.Agent + ",operator.agent.grafana.com/type=integrations"}}
+	if r.Deployment != nil {
+		all.Once = r.Deployment.Config.Integrations
+	}
+	if r.DaemonSet != nil {
+		all.EveryNode = r.DaemonSet.Config.Integrations
+	}
+	r.Metrics.Metrics.Integrations = all
+}
+
+func hasIntegrationMonitor(i model.Instance) bool {
+	return slices.ContainsFunc(i.ScrapeConfigs, func(job *model.ScrapeConfig) bool { return job.HTTP != nil })
+}

@@ -15,34 +15,42 @@ const (
 	ownerPrefix = "__meta_agentoperator_grafanaagent_"
 )
 
-// collected returns the targets that the IntegrationMonitors of a file select from: each MetricsIntegration in each of its
+// collected are the targets that the IntegrationMonitors of a file select from.
+type collected struct {
+	*file
+	pods *model.PodIntegrations
+}
+
+// writeCollected writes the targets that the IntegrationMonitors of a file select from, once, and returns them: each MetricsIntegration in each of its
 // pods, with the labels that the sd-aggregator gives them. The ids of components are known, so nobody needs to be asked.
-func (f *file) collected() syntax.Expr {
-	if f.pods == nil || !f.pods.Used {
+func writeCollected(to *file) syntax.Expr {
+	switch {
+	case to.pods == nil || !to.pods.Used:
 		return "[]"
+	case to.monitored != "":
+		return to.monitored
 	}
-	if f.monitored == "" {
-		var all []syntax.Expr
-		for _, of := range [...]struct {
-			controller string
-			list       *model.Integrations
-		}{{"ReplicaSet", f.pods.Once}, {"DaemonSet", f.pods.EveryNode}} {
-			for _, in := range integrationsOf(of.list) {
-				if in.ofRFC1() {
-					all = append(all, f.inPods(&in, of.controller)...)
-				}
-			}
-		}
-		f.monitored = "[]"
-		if len(all) > 0 {
-			f.monitored = concat(all)
-		}
+	f := collected{to, to.pods}
+	all := append(f.of(f.pods.Once, "ReplicaSet"), f.of(f.pods.EveryNode, "DaemonSet")...)
+	f.monitored = "[]"
+	if len(all) > 0 {
+		f.monitored = concat(all)
 	}
 	return f.monitored
 }
 
+// of returns the targets of the MetricsIntegrations of pods that a controller of the kind runs.
+func (f *collected) of(list *model.Integrations, controller string) (out []syntax.Expr) {
+	for _, in := range integrationsOf(list) {
+		if in.ofRFC1() {
+			out = append(out, f.inPods(&in, controller)...)
+		}
+	}
+	return out
+}
+
 // inPods returns the targets of a MetricsIntegration in its pods, which a controller of the kind runs.
-func (f *file) inPods(in *integration, controller string) (out []syntax.Expr) {
+func (f *collected) inPods(in *integration, controller string) (out []syntax.Expr) {
 	if in.Targets == "" {
 		return []syntax.Expr{f.inPod(in, in.label(), controller, nil)}
 	}
@@ -55,7 +63,7 @@ func (f *file) inPods(in *integration, controller string) (out []syntax.Expr) {
 }
 
 // inPod returns a target of a MetricsIntegration in all of its pods. target is the one that it asks, if it asks several.
-func (f *file) inPod(in *integration, name, controller string, target model.Map) syntax.Expr {
+func (f *collected) inPod(in *integration, name, controller string, target model.Map) syntax.Expr {
 	port := strconv.Itoa(runtime.DefaultPort)
 	b := syntax.Block{Name: "discovery.relabel", Label: name}
 	b.Set("targets", f.kubernetes(&f.pods.Pods))

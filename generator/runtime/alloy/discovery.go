@@ -18,7 +18,7 @@ func (f *file) discover(job *model.ScrapeConfig) syntax.Expr {
 	case job.Kubernetes != nil:
 		return f.kubernetes(job.Kubernetes)
 	case job.HTTP != nil:
-		return f.collected()
+		return writeCollected(f)
 	case job.Static != nil:
 		return f.static(job.Static)
 	}

@@ -1,6 +1,7 @@
 package alloy
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/agentry-dev/agentry/generator/model"
@@ -82,30 +83,25 @@ func written(text string) syntax.Expr {
 	return syntax.Concat(all...)
 }
 
-// integrations writes the components of integrations, and of the instances that they send to.
-func (f *file) integrations(c *model.Config) {
+// integrations are the components of the integrations of a file.
+type integrations struct {
+	*file
+	lines map[string][]syntax.Expr // what takes the lines for a LogsInstance, by its name
+}
+
+// writeIntegrations writes the components of integrations, and of the instances that they send to.
+func writeIntegrations(to *file, c *model.Config) {
+	f := integrations{to, map[string][]syntax.Expr{}}
 	all := integrationsOf(c.Integrations)
-	lines := map[string][]syntax.Expr{}
-	for i := range all {
-		if to := text(all[i].config.Get("logs_instance")); to != "" && c.Logs != nil {
-			lines[to] = nil
-		}
-	}
-	if c.Logs != nil {
-		for i := range c.Logs.Configs {
-			if _, used := lines[c.Logs.Configs[i].Name]; used {
-				lines[c.Logs.Configs[i].Name] = f.clientsOf(&c.Logs.Configs[i])
-			}
-		}
-	}
+	f.receivers(all, c.Logs)
 	jobs := map[string][]*model.ScrapeConfig{}
 	for i := range all {
 		in := &all[i]
 		switch in.Component {
 		case exporter.Faro:
-			f.faro(in, lines)
+			f.faro(in)
 		case exporter.Events:
-			f.events(in, lines)
+			f.events(in)
 		default:
 			b := f.exporter(in)
 			f.instances = syntax.Append(f.instances, &b)
@@ -125,9 +121,25 @@ func (f *file) integrations(c *model.Config) {
 	}
 }
 
+// receivers writes what sends the lines of integrations.
+func (f *integrations) receivers(all []integration, l *model.Logs) {
+	if l == nil {
+		return
+	}
+	used := map[string]bool{}
+	for i := range all {
+		used[text(all[i].config.Get("logs_instance"))] = true
+	}
+	for i := range l.Configs {
+		if one := &l.Configs[i]; used[one.Name] {
+			f.lines[one.Name] = f.clientsOf(one)
+		}
+	}
+}
+
 // clientsOf writes what sends the lines of a LogsInstance, and returns where they are sent to.
-func (f *file) clientsOf(i *model.LogsInstance) []syntax.Expr {
-	l := logs{file: f, instance: names.Label(i.Name)}
+func (f *integrations) clientsOf(i *model.LogsInstance) []syntax.Expr {
+	l := logs{file: f.file, instance: names.Label(i.Name)}
 	for n := range i.Clients {
 		l.client(n, &i.Clients[n])
 	}
@@ -135,19 +147,19 @@ func (f *file) clientsOf(i *model.LogsInstance) []syntax.Expr {
 }
 
 // faro writes a receiver of what browsers send.
-func (f *file) faro(in *integration, lines map[string][]syntax.Expr) {
+func (f *integrations) faro(in *integration) {
 	b := f.exporter(in)
 	output := syntax.Block{Name: "output"}
-	output.Set("logs", syntax.List(lines[text(in.config.Get("logs_instance"))]...))
+	output.Set("logs", syntax.List(f.lines[text(in.config.Get("logs_instance"))]...))
 	b.Add(output)
 	f.instances = syntax.Append(f.instances, &b)
 }
 
 // events writes what reads events of Kubernetes and gives their lines the agent's labels.
-func (f *file) events(in *integration, lines map[string][]syntax.Expr) {
+func (f *integrations) events(in *integration) {
 	b := f.exporter(in)
 	rules := syntax.Block{Name: "loki.relabel", Label: in.label()}
-	rules.Set("forward_to", syntax.List(lines[text(in.config.Get("logs_instance"))]...))
+	rules.Set("forward_to", syntax.List(f.lines[text(in.config.Get("logs_instance"))]...))
 	rules.Add(setTo("instance", in.Instance.Value))
 	rules.Add(setTo("agent_hostname", in.Instance.Value))
 	for _, p := range in.extraLabels() {
@@ -160,7 +172,7 @@ func (f *file) events(in *integration, lines map[string][]syntax.Expr) {
 
 // named returns the targets of an exporter in its own pod, with the labels that the agent gives them. They can be read by
 // rules.
-func (f *file) named(in *integration, rules []*model.Relabel) syntax.Expr {
+func (f *integrations) named(in *integration, rules []*model.Relabel) syntax.Expr {
 	b := syntax.Block{Name: "discovery.relabel", Label: in.label()}
 	b.Set("targets", syntax.Expr(in.id()+".targets"))
 	for _, l := range in.metaLabels(true) {
@@ -223,4 +235,54 @@ func setToExpr(name string, value syntax.Expr) syntax.Block {
 	b := rule("rule", &model.Relabel{TargetLabel: name})
 	b.Set("replacement", value)
 	return b
+}
+
+// scrapesItself returns the job of an integration that scrapes itself, and the instance that it sends to. The job is nil if
+// it does not.
+func scrapesItself(in *integration) (instance string, job *model.ScrapeConfig) {
+	auto, _ := in.config.Get("autoscrape").(model.Map)
+	if auto.Get("enable") != model.Bool(true) || in.jobLabel == "" {
+		return "", nil
+	}
+	job = &model.ScrapeConfig{
+		Origin: model.Origin{Object: in.Object, Path: in.ConfigPath + "autoscrape"}, JobName: "integration/" + in.Object.Namespace + "/" + in.Object.Name + "/scrape",
+		Variables: true, Interval: text(auto.Get("scrape_interval")), Timeout: text(auto.Get("scrape_timeout")),
+		Relabel: relabelRules(auto.Get("relabel_configs")), MetricRelabel: relabelRules(auto.Get("metric_relabel_configs")),
+	}
+	return cmp.Or(text(auto.Get("metrics_instance")), "default"), job
+}
+
+// relabelRules returns rules as people write them in the configuration of an integration.
+func relabelRules(v model.Value) (out []*model.Relabel) {
+	list, _ := v.(model.List)
+	for _, item := range list {
+		m, _ := item.(model.Map)
+		optional := func(name string) model.Text { return model.Text{Value: text(m.Get(name)), Set: m.Get(name) != nil} }
+		r := &model.Relabel{Separator: optional("separator"), Regex: optional("regex"), TargetLabel: text(m.Get("target_label")),
+			Replacement: optional("replacement"), Action: text(m.Get("action"))}
+		r.Modulus, _ = strconv.ParseUint(text(m.Get("modulus")), 10, 64)
+		labels, _ := m.Get("source_labels").(model.List)
+		for _, l := range labels {
+			r.SourceLabels = append(r.SourceLabels, text(l))
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// text returns the text of a value, or "" for one that is a list or a map.
+func text(v model.Value) string {
+	switch v := v.(type) {
+	case model.String:
+		return string(v)
+	case model.Variable:
+		return string(v)
+	case model.Number:
+		return string(v)
+	case model.Bool:
+		return strconv.FormatBool(bool(v))
+	case model.Credential:
+		return text(v.Value)
+	}
+	return ""
 }

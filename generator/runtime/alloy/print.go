@@ -42,7 +42,7 @@ func print(c *model.Config, redact bool) []byte {
 	f := &file{values: values{redact: redact}, discovered: map[string]string{}, relabelled: map[string]bool{}, regexes: regexes{}, ruleBlocks: map[*model.Relabel]syntax.Block{}, discoveryIDs: map[string]bool{}, exporters: map[*model.ScrapeConfig]syntax.Expr{}}
 	f.logging(&c.Server)
 	if c.Integrations != nil {
-		f.integrations(c)
+		writeIntegrations(f, c)
 	} else {
 		f.monitoring(c)
 	}

@@ -235,6 +235,8 @@ func inWords() map[string][2]string {
 		"write static_configs, a service discovery":          {"- job_name: nothing", "- job_name: nothing\n      static_configs: [{targets: [localhost], labels: {__path__: /a}}]"},
 		"Flux would replace":                                 {"${INTERVAL:=30s}", "30s"},
 		"write the value, or read the repository with build": {"${APP}", "web"},
+		"write what it stands for in place of the variable":  {"${SWITCH}", "true"},
+		"write the list":                                     {"\"db0=${NAME}\"", "\"db0=a\""},
 		"write the URL out":                                  {"${URL}", "https://mimir.example.com/push"},
 		"write the variable without quotes":                  {"\"$(SHARD)\"", "$(SHARD)"},
 		"write the lines as YAML":                            {"config: |", "config:"},
@@ -282,6 +284,7 @@ func elsewhere() []string {
 		"let the integrationMonitorSelector of one of them", "remove one of them", "the operator's agents would expand it", "with an undefined $(NAME)",
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
 		"the pods can mount only", "Kubernetes writes this key in the cluster", "write the item itself", "write apiVersion: monitoring", "to scrape them, set compatibility", "indent with spaces", "rename one",
+		"put it into a ConfigMap that spec.configMaps lists", "make it an Integration, and collect", "run the pods as root",
 		"let the Secret exist before the pods start", "render its GrafanaAgent with the runtime agent",
 		"the secrets policy reference needs no value", "name a key for it in decryption",
 	}

@@ -146,3 +146,19 @@ func same(t *testing.T, name, got string) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestNeedsOfCollectedIntegrations: a program that collects integrations from their pods watches these pods, and one that
+// asks the sd-aggregator for them does not.
+func TestNeedsOfCollectedIntegrations(t *testing.T) {
+	job := &model.ScrapeConfig{Origin: origin("IntegrationMonitor", "all"), HTTP: &model.HTTPSD{URL: "http://sd"}}
+	for used, want := range map[bool]int{true: 1, false: 0} {
+		got := rbac.Needs(nil, &model.Config{Origin: origin("GrafanaAgent", "a"), Metrics: &model.Metrics{
+			Configs:      []model.Instance{{ScrapeConfigs: []*model.ScrapeConfig{job}}},
+			Integrations: &model.PodIntegrations{Used: used, Pods: model.KubernetesSD{Role: "pod", Namespaces: []string{"m"}}},
+		}})
+		right := rbac.Right{Resource: "pods", Verbs: "list,watch", Namespace: "m"}
+		if len(got) != want || want == 1 && got[0].Right != right {
+			t.Errorf("used %t: %+v", used, got)
+		}
+	}
+}

@@ -15,6 +15,9 @@ import (
 // withTheAgent is the way out for what Alloy cannot do.
 const withTheAgent = "render its GrafanaAgent with the runtime agent"
 
+// inPlace is the way out for what must be known.
+const inPlace = "write what it stands for in place of the variable"
+
 // integrations checks the integrations of a file.
 func (f *findings) integrations(all *model.Integrations) {
 	if all == nil {
@@ -79,7 +82,7 @@ func (f *findings) integration(in *integration) {
 	}
 	for _, argument := range missing(of, "", &b) {
 		if argument != "forward_to" && argument != "output" { // which are not settings of the integration
-			refuse("", "set it", "Alloy's "+in.Component+" needs "+in.Field(argument))
+			refuse("", "", "Alloy's "+in.Component+" needs "+in.Field(argument))
 		}
 	}
 }
@@ -126,7 +129,7 @@ func scrapedBy(in *integration, refuse func(field, hint, message string)) {
 	auto, _ := in.config.Get("autoscrape").(model.Map)
 	known := func(field string, v model.Value) {
 		if hasVariable(v) {
-			refuse(field, "write the value", "must be known when agentry renders for Alloy, and has a variable")
+			refuse(field, inPlace, "must be known when agentry renders for Alloy, and has a variable")
 		}
 	}
 	for _, name := range [...]string{"enable", "metrics_instance", "scrape_interval", "scrape_timeout"} {
@@ -193,7 +196,7 @@ func (f *findings) toldToOthers(in *integration) {
 	}
 	check := func(field string, v model.Value) {
 		if hasVariable(v) {
-			refuse(field, "write the value", "has a variable that only its own pods know, and IntegrationMonitors need it")
+			refuse(field, inPlace, "has a variable that only its own pods know, and IntegrationMonitors need it")
 		}
 	}
 	labels, _ := in.config.Get("extra_labels").(model.Map)

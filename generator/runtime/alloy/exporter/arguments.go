@@ -178,7 +178,7 @@ func (a *arguments) fitting(path string, v model.Value) model.Value {
 		}
 	case model.Variable:
 		if kind == "bool" || kind == "duration" {
-			a.say(diag.Error, "", "write the value", "Alloy does not take the text of a variable for a %s", kind)
+			a.say(diag.Error, "", "write what it stands for in place of the variable", "Alloy does not take the text of a variable for a %s", kind)
 		}
 	}
 	return v

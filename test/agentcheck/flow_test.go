@@ -101,7 +101,7 @@ func startFlow(t *testing.T) *flow {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, agentbinary.Build(t), "run", f.config, "--server.http.listen-addr="+f.address, "--storage.path="+filepath.Join(dir, "data"), "--disable-reporting")
-	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "HOSTNAME=node", "TOPOLOGY_ZONE=a", "INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key", "MYSQL_DSN=u:p@tcp(db:3306)/", "SNOWFLAKE_PASSWORD=p", "GOOGLE_APPLICATION_CREDENTIALS="+google)
+	cmd.Env = append(os.Environ(), "AGENT_MODE=flow", "SHARD=0", "POD_NAME=agent-0", "HOSTNAME=node", "TOPOLOGY_ZONE=a", "INZONE_SHARD=0", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key", "MYSQL_DSN=u:p@tcp(db:3306)/", "DSN=u:p@tcp(db:3306)/", "SHOP_ORDERS_DSN=u:p@tcp(db:3306)/", "SNOWFLAKE_PASSWORD=p", "GOOGLE_APPLICATION_CREDENTIALS="+google)
 	cmd.Stderr = f.log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -151,6 +151,7 @@ var (
 	tlsFiles     = regexp.MustCompile(`(?m)^(\t+(?:ca_file|cert_file) += )".*"$`)
 	keyFiles     = regexp.MustCompile(`(?m)^(\t+key_file +=) ".*"$`)
 	otherFiles   = regexp.MustCompile(`(?m)^(\t+(?:filename|secret_key_file|password_file|redis_password_file|api_token_file) +=) ".*"$`)
+	nodeFolders  = regexp.MustCompile(`(?m)^(\t(proc|sys)fs_path +=) ".*"$`)
 	needsBroker  = regexp.MustCompile(`(?m)^prometheus\.exporter\.(?:kafka|statsd) "\w+" \{\n(?:\t.*\n|\n)*\}\n`)
 	ofEvents     = regexp.MustCompile(`(?m)^loki\.source\.kubernetes_events "\w+" \{\n(?:\t.*\n)*`)
 	zookeepers   = regexp.MustCompile(`(?m)^(\t+servers +=) .*$`)
@@ -158,14 +159,15 @@ var (
 )
 
 // inFlow returns a file as Flow mode reads it: functions have their old names, what is new is left out, and so is what needs
-// a database or a broker, and statsd, which
-// stops the agent when it is removed; there is an API server, and files exist. The config reloader has replaced variables.
+// a database or a broker, and statsd, which stops the agent when it is removed; there is an API server, and files and the
+// node's folders exist. The config reloader has replaced variables.
 func (f *flow) inFlow(text string) string {
 	text = variables.ReplaceAllString(text, "0")
 	text = fromSecrets.ReplaceAllString(text, `"from-a-secret"`)
 	text = strings.NewReplacer("sys.env(", "env(", "array.concat(", "concat(", "convert.nonsensitive(", "nonsensitive(", "string.trim_space(", "trim_space(").Replace(text)
 	text = newArguments.ReplaceAllString(text, "")
 	text = inCluster.ReplaceAllString(text, "${1}\tapi_server = \"http://127.0.0.1:1\"\n$2")
+	text = nodeFolders.ReplaceAllString(text, `$1 "/$2"`)
 	text = needsBroker.ReplaceAllString(text, "")
 	text = ofEvents.ReplaceAllString(text, "${0}\n\tclient {\n\t\tapi_server = \"http://127.0.0.1:1\"\n\t}\n")
 	text = tlsFiles.ReplaceAllString(text, `${1}"`+f.cert+`"`)

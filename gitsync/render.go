@@ -25,9 +25,6 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 		OperatorLabels:        s.Operator.Labels,
 		SDAggregator:          sdAggregator(&s.SDAggregator),
 	}
-	if s.Tenancy != nil {
-		out.Tenancy = s.Tenancy.Rules
-	}
 	changes, wrong := p.Changes()
 	if len(wrong) > 0 {
 		return out, wrong[0]

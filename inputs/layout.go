@@ -47,7 +47,6 @@ type Layout struct {
 	reads        tree.Reads      // of the search for kustomizations
 	refs         map[string]refs // of kustomizations, by folder
 	seen         map[string]seen // what roots give that are followed, by their digests
-	tenants      string          // of the search
 }
 
 // All returns the roots, of which a nil layout has none.
@@ -132,7 +131,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 		return s.Before, nil
 	}
 	r := search{Search: s, ctx: ctx, tree: tree.ForSearch(ctx, s.Files),
-		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]seen{}, tenants: s.Options.Tenants}, named: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
+		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]seen{}}, named: map[string]bool{}, found: map[string]string{}}
 	find := r.search
 	if w := s.walk(); w.follow != nil {
 		find = func() error { return r.follow(w) }
@@ -146,7 +145,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 
 // isSame reports whether a search would find the same again.
 func (l *Layout) isSame(s Search) bool {
-	if l.tenants != s.Options.Tenants || !l.reads.Same(s.Files, s.Changed) {
+	if !l.reads.Same(s.Files, s.Changed) {
 		return false
 	}
 	for _, r := range l.refs {
@@ -181,8 +180,6 @@ type search struct {
 	layout *Layout
 	named  map[string]bool   // folders that are paths themselves
 	found  map[string]string // folders with their kustomizations
-	// refused are the custom resources of tenants that are not followed.
-	refused map[string]Root
 }
 
 // search looks for kustomizations in the paths.
@@ -273,9 +270,12 @@ func (s *search) choose() error {
 			return err
 		}
 		for base := range r.Folders {
-			stoodOn[base] = stoodOn[base] || base != dir && r.Covered[base]
+			s.layout.covered[base] = true
+			stoodOn[base] = stoodOn[base] || base != dir
 		}
-		maps.Copy(s.layout.covered, r.Covered)
+		for file := range r.Files {
+			s.layout.covered[file] = true
+		}
 	}
 	reached := map[string]bool{}
 	add := func(dir string) {
@@ -301,14 +301,14 @@ func (s *search) choose() error {
 
 // refsOf returns what a kustomization refers to, as far as it can be read.
 func (s *search) refsOf(dir string) (refs, error) {
-	if s.Before != nil && s.Before.tenants == s.Options.Tenants {
+	if s.Before != nil {
 		if r, found := s.Before.refs[dir]; found && r.reads.Same(s.Files, s.Changed) {
 			s.layout.refs[dir] = r
 			return r, nil
 		}
 	}
 	t := tree.New(s.ctx, s.Files)
-	found, err := kustomize.Inspect(t, dir, s.Options.Tenants)
+	found, err := kustomize.Inspect(t, dir)
 	r := refs{found, t.Reads()}
 	s.layout.refs[dir] = r
 	return r, err

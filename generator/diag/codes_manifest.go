@@ -29,7 +29,6 @@ const (
 	DuplicateObject  Code = "duplicate-object"
 	FluxVariable     Code = "flux-variable"
 	UnappliedPatch   Code = "patch-not-applied"
-	Tenancy          Code = "tenancy"
 )
 
 // manifestCodes documents what is found while manifests are read.

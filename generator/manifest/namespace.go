@@ -2,9 +2,7 @@ package manifest
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -12,9 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
 // Namespaces returns Namespaces that have no manifest, by name, with their labels. Their place in reports is the path.
@@ -89,109 +84,4 @@ func matchFolders(pattern, path []string, found string) (namespace string, ok bo
 		pattern, path = pattern[1:], path[1:]
 	}
 	return found, len(path) == 0
-}
-
-// Author is a file that had a say in a built document: it holds the object, a kustomization that the object went through, one of
-// its patches, or the custom resource that asks for all that.
-type Author struct {
-	File string
-	// Asks is the custom resource of Flux or Argo CD by which the file had its say, if it had it by one.
-	Asks diag.Object
-}
-
-// CheckTenants returns what is wrong with a value of [Options.Tenants].
-func CheckTenants(pattern string) error {
-	if err := CheckNamespaceFrom(pattern); err != nil {
-		return err
-	}
-	parts := strings.Split(pattern, "/")
-	last := len(parts) - 1
-	if last < 1 || parts[last] != "**" || !strings.Contains(parts[last-1], namespaceHole) {
-		return errors.New("must end in the tenant's folder and **, as teams/{namespace}/** does")
-	}
-	for _, part := range parts[:last] {
-		if part == "**" {
-			return errors.New("must hold ** only at the end: the depth of tenants' folders decides whose a file is")
-		}
-	}
-	return nil
-}
-
-// Tenant returns the namespace of the tenant whom a file belongs to, by a pattern of [Options.Tenants]. The namespace is empty if
-// the tenant's folder names none. A file that is in no tenant's folder is the platform's.
-func Tenant(pattern, file string) (namespace string, isTenant bool) {
-	if pattern == "" {
-		return "", false
-	}
-	if strings.HasPrefix(file, "@") { // of another source
-		_, file, _ = strings.Cut(file, "/")
-	}
-	folders := strings.Split(path.Dir(path.Clean(file)), "/")
-	parts := strings.Split(strings.TrimSuffix(pattern, "/**"), "/")
-	last := len(parts) - 1
-	if len(folders) <= last {
-		return "", false
-	}
-	for i, part := range parts[:last] {
-		if part != "*" && part != folders[i] {
-			return "", false
-		}
-	}
-	namespace, _ = matchFolders(parts[last:], folders[last:last+1], "")
-	if !isPlainName(namespace) {
-		namespace = ""
-	}
-	return namespace, true
-}
-
-// SameTenant reports whether a file or folder is of the tenant whose a folder is. Of the platform's folders everything is.
-func SameTenant(pattern, folder, name string) bool {
-	tenant, isTenant := Tenant(pattern, folder+"/-")
-	if !isTenant || name == folder || strings.HasPrefix(name, folder+"/") {
-		return true
-	}
-	other, isTenant := Tenant(pattern, name+"/-")
-	return isTenant && tenant != "" && tenant == other
-}
-
-// Breach returns what one of the files that had a say in an object may not do about it, with the way out, and the tenant whose
-// file had a say.
-func Breach(pattern string, id ID, authors []Author) (tenant, message, hint string) {
-	for _, a := range authors {
-		namespace, isTenant := Tenant(pattern, a.File)
-		if !isTenant {
-			continue
-		}
-		tenant = namespace
-		if message, hint = breach(pattern, namespace, id, a); message != "" {
-			return tenant, message, hint
-		}
-	}
-	return tenant, "", ""
-}
-
-// breach returns what a tenant's file may not do about an object, or "".
-func breach(pattern, tenant string, id ID, by Author) (message, hint string) {
-	const rule = " (spec.tenancy.folders)"
-	outside := "or define it in a file that no tenant has a say in, outside of " + pattern
-	switch {
-	case tenant == "":
-		return fmt.Sprintf("%s is in a folder that names no namespace, so it may define nothing%s", by.File, rule), "rename the folder to the namespace; " + outside
-	case by.Asks.Namespace != tenant && strings.Contains(by.Asks.APIVersion, ".toolkit.fluxcd.io/"):
-		return fmt.Sprintf("%s is a file of the tenant %s, and asks for it by %s of namespace %q, whose Secrets it could read%s", by.File, tenant, by.Asks.Kind, by.Asks.Namespace, rule),
-			fmt.Sprintf("move the %s to namespace %s", by.Asks.Kind, tenant)
-	case by.Asks.Namespace != tenant && strings.HasPrefix(by.Asks.APIVersion, "argoproj.io/"):
-		return fmt.Sprintf("%s is a file of the tenant %s, and asks for it by %s of namespace %q%s", by.File, tenant, by.Asks.Kind, by.Asks.Namespace, rule),
-			fmt.Sprintf("move the %s to namespace %s (Applications in any namespace)", by.Asks.Kind, tenant)
-	case id.Kind == NamespaceKind && id.Name != tenant:
-		return fmt.Sprintf("%s is a file of the tenant %s, and may define no other Namespace%s", by.File, tenant, rule), outside[len("or "):]
-	case id.Kind == NamespaceKind:
-		return "", ""
-	case passthrough.IsClusterScoped(id.Kind):
-		return fmt.Sprintf("%s is a file of the tenant %s, and may define no %s, which is in no namespace%s", by.File, tenant, id.Kind, rule), outside[len("or "):]
-	case id.Namespace != tenant:
-		return fmt.Sprintf("%s is a file of the tenant %s, and may define objects in that namespace only, not in %q%s", by.File, tenant, id.Namespace, rule),
-			"move the object to namespace " + tenant + ", " + outside
-	}
-	return "", ""
 }

@@ -77,10 +77,6 @@ type Options struct {
 	UnknownFields UnknownFields
 	// PassThrough are the kinds of objects that are read to be copied.
 	PassThrough passthrough.Kinds
-	// Tenants says which files are a tenant's: a pattern such as teams/{namespace}/**, by [CheckTenants]. Such a file may
-	// define objects in that namespace only. If it is empty, there are no tenants.
-	Tenants string
-	tenant  string // whose the file is
 }
 
 // Of returns the options for a file. Two files with the same content and the same options have the same result, but for
@@ -90,9 +86,6 @@ func (o Options) Of(path string) Options {
 		o.DefaultNamespace, o.inFolder = namespace, true
 	}
 	o.NamespaceFrom = ""
-	if namespace, isTenant := Tenant(o.Tenants, path); isTenant {
-		o.tenant = "tenant " + namespace
-	}
 	return o
 }
 
@@ -166,7 +159,7 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	p := &parser{file: f, opts: opts}
 	line := 1
 	for _, doc := range docs {
-		p.origin, p.secret, p.by = doc.Origin, doc.Secret, doc.Authors
+		p.origin, p.secret = doc.Origin, doc.Secret
 		if p.opts.PassThrough = opts.PassThrough; doc.Applied {
 			p.opts.PassThrough = ""
 		}
@@ -226,9 +219,8 @@ func ParsingBytes(size int64) int64 {
 type parser struct {
 	file   File
 	opts   Options
-	text   string   // of the file, if something in it is encrypted
-	origin Origin   // of the document at hand, if it was built
-	by     []Author // of that document
+	text   string // of the file, if something in it is encrypted
+	origin Origin // of the document at hand, if it was built
 	secret secretValues
 	result Result
 }

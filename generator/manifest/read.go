@@ -12,7 +12,6 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/diag"
-	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
 // object reads one object, or the items of a list.
@@ -80,26 +79,18 @@ func (p *parser) add(w written, value typed) {
 	if patched == "" {
 		found.variablesOfFlux(w, &meta)
 	}
-	tenant, refused := p.tenant(object.ID)
-	if object.Tenant = tenant; refused != nil {
-		found = append(found, *refused)
-		use = use && p.mayHold(object.ID)
-	}
 	p.result.Diags = append(p.result.Diags, found.diags(object)...)
 	if use && found.onlyUnknownFields() {
-		if tenant != "" {
-			digest = sha256.Sum256(append(digest[:], tenant...))
-		}
 		object.Digest, object.Value, object.Bytes = digest, value, size+len(object.Passed)
 	}
-	if refused == nil && (!use || isForeign && w.kind == "Secret") {
+	if !use || isForeign && w.kind == "Secret" {
 		p.nameEncrypted(object, w.raw)
 	}
 	switch failed := found.failed(); {
 	case use && !failed:
 		p.result.Objects = append(p.result.Objects, object)
 	case patched != "" && (object.Name == "" || object.Namespace == ""): // it could be no object
-	case object.Name == "" && refused == nil:
+	case object.Name == "":
 		p.result.Broken++
 		p.result.BrokenKinds = append(p.result.BrokenKinds, object.Kind)
 	case use:
@@ -225,45 +216,4 @@ func inherit(item, list map[string]any) {
 		return
 	}
 	item["apiVersion"], item["kind"] = list["apiVersion"], element
-}
-
-// authors are those of the document at hand.
-func (p *parser) authors() []Author {
-	if p.origin != nil && len(p.by) > 0 {
-		return p.by
-	}
-	return []Author{{File: p.file.Path}}
-}
-
-// tenant returns the tenant who had a say in an object, or why that is not allowed.
-func (p *parser) tenant(id ID) (tenant string, refused *finding) {
-	if p.opts.Tenants == "" {
-		return "", nil
-	}
-	tenant, message, hint := Breach(p.opts.Tenants, id, p.authors())
-	if message == "" {
-		return tenant, nil
-	}
-	field := "metadata.namespace"
-	if passthrough.IsClusterScoped(id.Kind) {
-		field = "metadata.name"
-	}
-	return "", &finding{severity: diag.Error, code: diag.Tenancy, path: field, message: message, hint: hint}
-}
-
-// mayHold reports whether a refused object is held: its last good version is the tenant's own. Of another namespace it would be
-// somebody else's, and a tenant could keep what others delete.
-func (p *parser) mayHold(id ID) bool {
-	tenant, isTenant := Tenant(p.opts.Tenants, p.file.Path)
-	return isTenant && tenant == id.Namespace && tenant != ""
-}
-
-// refusesName reports whether an object of a kind of which only the name or the rights are read is not the tenant's to define.
-func (p *parser) refusesName(id ID, apiVersion string, at place) bool {
-	_, refused := p.tenant(id)
-	if refused == nil {
-		return false
-	}
-	p.result.Diags = append(p.result.Diags, findings{*refused}.diags(&Object{ID: id, APIVersion: apiVersion, at: at})...)
-	return true
 }

@@ -77,8 +77,6 @@ type Spec struct {
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
 	// PassThrough says what else of the inputs is copied to the output.
 	PassThrough PassThrough `json:"passThrough,omitempty"`
-	// Tenancy says what teams that share the inputs may define. Default: all files may define everything.
-	Tenancy *Tenancy `json:"tenancy,omitempty"`
 	// Cluster is the one that is rendered for: what Helm charts find out about it, and what Argo CD calls it.
 	Cluster helm.Cluster `json:"cluster,omitempty"`
 	// Charts says how Helm charts are fetched.

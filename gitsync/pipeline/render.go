@@ -11,7 +11,6 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/patch"
-	"github.com/agentry-dev/agentry/generator/tenancy"
 )
 
 // Mode returns whose jobs are rendered. Pipelines that do not say are older than the choice: they keep their jobs.
@@ -29,12 +28,7 @@ func (s *Spec) Advice() string {
 // ParseOptions returns the options for reading manifests.
 func (s *Spec) ParseOptions() manifest.Options {
 	kinds, _, _, _ := passthrough.Parse(s.PassThrough.Kinds) // validation says what is wrong
-	tenants := ""
-	if s.Tenancy != nil {
-		tenants = s.Tenancy.Folders
-	}
 	return manifest.Options{
-		Tenants:          tenants,
 		PassThrough:      kinds,
 		DefaultNamespace: s.DefaultNamespace,
 		NamespaceFrom:    s.NamespaceFrom,
@@ -91,30 +85,6 @@ func validateIntegrations(path string, entries []integration.Entry) findings {
 	if len(f) == 0 {
 		_, err := integration.Default().Extend(entries)
 		f.check(err == nil, path, "", "%v", err)
-	}
-	return f
-}
-
-// Tenancy says what teams that share the inputs may define, and what their objects may ask for.
-type Tenancy struct {
-	// Folders says which files are a tenant's: a pattern such as `teams/{namespace}/**`, in which `*` is any name. What such a
-	// file has a say in must be in that namespace. All other files are the platform's.
-	Folders string `json:"folders"`
-	// Rules allow the objects of tenants more, by their namespaces. The first rule that matches counts.
-	Rules []tenancy.Rule `json:"rules,omitempty"`
-}
-
-func validateTenancy(path string, t *Tenancy) findings {
-	var f findings
-	if t == nil {
-		return f
-	}
-	err := manifest.CheckTenants(t.Folders)
-	f.check(err == nil, path+".folders", "write it like teams/{namespace}/**", "%v", err)
-	for i, rule := range t.Rules {
-		for j, text := range append(append([]string{}, rule.Namespaces...), append(rule.Agents, rule.URLs...)...) {
-			f.check(text != "", fmt.Sprintf("%s.rules[%d]", path, i), "remove it", "item %d is empty", j)
-		}
 	}
 	return f
 }

@@ -118,7 +118,6 @@ func validateSpec(s *Spec) findings {
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})
 	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well", "warning has no effect without onInvalid: fail")
 	f.add(validateNamespaces(s))
-	f.add(validateTenancy("spec.tenancy", s.Tenancy))
 	if _, i, hint, err := passthrough.Parse(s.PassThrough.Kinds); err != nil {
 		f.check(false, fmt.Sprintf("spec.passThrough.kinds[%d]", i), hint, "%v", err)
 	}

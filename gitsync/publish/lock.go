@@ -98,7 +98,6 @@ func (in *Inputs) renderDigest() string {
 		Cluster          *helm.Cluster                `json:",omitempty"`
 		Runtime          pipeline.Runtime             `json:",omitempty"`
 		PassThrough      *pipeline.PassThrough        `json:",omitempty"`
-		Tenancy          *pipeline.Tenancy            `json:",omitempty"`
 		Paths            [][]string
 		Path             string
 		Operator         pipeline.Operator
@@ -106,7 +105,7 @@ func (in *Inputs) renderDigest() string {
 		SDAggregator     pipeline.SDAggregator
 		Integrations     []integration.Entry
 	}{
-		s.Mode(), s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, "", nil, s.Tenancy, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
+		s.Mode(), s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, "", nil, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
 	}
 	if s.Cluster.Name+s.Cluster.Version != "" || len(s.Cluster.APIVersions) > 0 {
 		decides.Cluster = &s.Cluster

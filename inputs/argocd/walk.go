@@ -232,7 +232,7 @@ func (m madeSet) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		if err != nil {
 			return nil, fmt.Errorf("write an Application: %w", err)
 		}
-		out[i] = manifest.Built{Text: text, Origin: inResource{r.By, "spec.template"}, Authors: []manifest.Author{}}
+		out[i] = manifest.Built{Text: text, Origin: inResource{r.By, "spec.template"}}
 	}
 	return out, nil
 }

@@ -26,8 +26,6 @@ type Wanted struct {
 	Find func(field string) (file string, line, column int)
 	// PassThrough are the kinds that are copied to the output, besides those that are read.
 	PassThrough passthrough.Kinds
-	// Authors asks for the files that had a say in each object.
-	Authors bool
 }
 
 // Change is what a custom resource of Flux or Argo CD changes in the kustomization that it names.

@@ -32,16 +32,12 @@ type Refs struct {
 	Folders     map[string]bool // with kustomizations of their own
 	Files       map[string]bool
 	IsComponent bool // it is a part of other kustomizations
-	// Covered are the folders and files of these that are read only as parts of kustomizations. A tenant's kustomization, and
-	// what it stands on, covers nothing of others: what they define in a file stays when a tenant names the file.
-	Covered map[string]bool
 }
 
 // Inspect returns what the kustomization in a folder is made of, as far as that can be read: [Build] reports errors in
-// it. Tenants is a pattern of [manifest.Options.Tenants], or empty. An error is about reading the files.
-func Inspect(t *tree.Tree, folder, tenants string) (Refs, error) {
+// it. An error is about reading the files.
+func Inspect(t *tree.Tree, folder string) (Refs, error) {
 	c := newChecker(t)
-	c.tenants = tenants
 	err := c.folder(folder, false)
 	if _, ok := errors.AsType[*Error](err); ok {
 		err = nil
@@ -59,14 +55,13 @@ type checker struct {
 	done  map[string]bool  // folders whose entries were checked; those of transformers end in a slash
 	stack []string         // of folders
 
-	tenants   string // a pattern of their folders, while refs are wanted
 	wanted    Wanted
 	generated string            // the kustomization that is made for the root, if it has none
 	changed   map[string][]byte // files that kustomize reads differently
 }
 
 func newChecker(t *tree.Tree) *checker {
-	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}, Covered: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
+	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
 		done: map[string]bool{}, changed: map[string][]byte{}}
 }
 
@@ -112,9 +107,6 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 	if isPlugin {
 		key += "/"
 	}
-	if by := c.tenantFolder(); by != "" {
-		key += " for " + by // what it covers depends on the tenant
-	}
 	if c.done[key] {
 		return nil
 	}
@@ -130,7 +122,6 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 	}
 	c.stack = append(c.stack, dir)
 	defer func() { c.stack = c.stack[:len(c.stack)-1] }()
-	c.loads[dir] = 0
 	if err := f.refuse(isPlugin); err != nil {
 		return err
 	}
@@ -147,26 +138,8 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		}
 	}
 	c.files[dir], c.done[key] = f, true
-	c.note(c.refs.Files, f.name)
+	c.refs.Files[f.name] = true
 	return nil
-}
-
-// tenantFolder is the first folder on the way to this kustomization that is a tenant's, or "".
-func (c *checker) tenantFolder() string {
-	for _, dir := range c.stack {
-		if _, isTenant := manifest.Tenant(c.tenants, dir+"/-"); isTenant {
-			return dir
-		}
-	}
-	return ""
-}
-
-// note notes a folder or file that the kustomization at hand names.
-func (c *checker) note(refs map[string]bool, name string) {
-	refs[name] = true
-	if !slices.ContainsFunc(c.stack, func(dir string) bool { return !manifest.SameTenant(c.tenants, dir, name) }) {
-		c.refs.Covered[name] = true
-	}
 }
 
 // open reads the kustomization of a folder, or generates it for a root.
@@ -271,14 +244,14 @@ func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 	case !isDir && e.use == component:
 		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a file, and must be a folder with a Component", "")
 	case !isDir && e.use == plugin:
-		c.note(c.refs.Files, real)
+		c.refs.Files[real] = true
 		data, err := c.tree.ReadFile(real)
 		if err != nil {
 			return 0, explain(err, real)
 		}
 		return 1, c.config(data, real)
 	case !isDir:
-		c.note(c.refs.Files, real)
+		c.refs.Files[real] = true
 		return 1, nil
 	}
 	err = c.base(f, e, real)
@@ -293,7 +266,7 @@ func (c *checker) base(f *file, e entry, real string) error {
 	if name, err := Find(c.tree, real); err == nil && name == "" {
 		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder without a kustomization", "add one, or name the files in it")
 	}
-	c.note(c.refs.Folders, real)
+	c.refs.Folders[real] = true
 	return c.folder(real, e.use == plugin)
 }
 

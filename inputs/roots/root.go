@@ -97,7 +97,7 @@ func (r Root) Same(other Root) bool { return r.Digest() == other.Digest() }
 // Digest is different for roots that may give something else.
 func (r Root) Digest() string {
 	if r.By != nil {
-		r.By = &By{Object: r.By.Object, Built: manifest.Built{Text: r.By.Text, Authors: r.By.Authors}, Prefix: r.By.Prefix, Fields: r.By.Fields}
+		r.By = &By{Object: r.By.Object, Built: manifest.Built{Text: r.By.Text}, Prefix: r.By.Prefix, Fields: r.By.Fields}
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -115,13 +115,11 @@ type Options struct {
 	Charts *chart.Renderer
 	// PassThrough are the kinds that are copied to the output.
 	PassThrough passthrough.Kinds
-	// Tenants says which files are a tenant's, by [manifest.Options.Tenants]. Unless it is empty, built documents have authors.
-	Tenants string
 }
 
 // Build builds a root. A [*kustomize.Error] says why it cannot be built; any other error is about reading the files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
-	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough, Authors: opts.Tenants != ""}
+	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough}
 	if r.By != nil {
 		if err := r.noteBy(t); err != nil {
 			return nil, err
@@ -140,9 +138,6 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		docs, err := r.Make.Make(ctx, t, r, opts)
 		if p, ok := errors.AsType[*Problem](err); ok && r.By != nil {
 			err = r.problem(*p)
-		}
-		if opts.Tenants != "" {
-			allRead(t, docs)
 		}
 		return docs, err
 	}

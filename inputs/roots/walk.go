@@ -22,8 +22,6 @@ type Object struct {
 	manifest.Built
 	diag.Object
 	Value map[string]any
-	// Tenant is who had a say in it; empty: only the platform.
-	Tenant string
 }
 
 // Objects reads the built documents of the kinds that a walk follows. What cannot be read is reported when it is parsed.

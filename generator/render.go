@@ -34,12 +34,6 @@ type Options struct {
 	Secrets secretref.Policy
 	// SecretRules give single Secrets another policy; the first that matches wins.
 	SecretRules []secretref.Rule
-	// Sealed says that the caller encrypts the Secrets that are rendered under secretref.Plaintext. What is not a Secret is
-	// not encrypted, so values of Secrets must not be in it.
-	Sealed bool
-	// SecretSum returns what pods have for a checksum of the secrets in a configuration, whose Secret it is given. Default:
-	// the checksum.
-	SecretSum func(config manifest.ID, checksum string) string
 	// OperatorLabels are the -labels of the operator that is being replaced.
 	OperatorLabels map[string]string
 	// RestartOnSecretChange makes pods restart when a secret in their configuration changes:
@@ -314,7 +308,6 @@ func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[m
 func (r renderer) workloads(h *hierarchy.Hierarchy, config *build.Result) ([]workload.Object, map[int]bool, diag.List) {
 	options := workload.Options{
 		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange,
-		SecretSum: r.opts.SecretSum,
 	}
 	matched := map[int]bool{}
 	if !r.opts.Changes.IsEmpty() {

@@ -147,6 +147,23 @@ func validateSpec(s *Spec) findings {
 	return f
 }
 
+func validateSecrets(field string, s Secrets) findings {
+	var f findings
+	policies := []SecretsPolicy{SecretsReference, SecretsPlaintext}
+	oneOf(&f, field+".policy", s.Policy, policies, SecretsSOPS)
+	for i, r := range s.Rules {
+		at := fmt.Sprintf("%s.rules[%d]", field, i)
+		oneOf(&f, at+".policy", r.Policy, policies, SecretsSOPS)
+		patterns := slices.Concat(r.Match.Namespaces, r.Match.Names, r.Match.Types)
+		f.check(len(patterns) > 0, at+".match", "set namespaces, names or types; a policy for all Secrets is secrets.policy", "matches every Secret")
+		for _, pattern := range patterns {
+			_, err := path.Match(pattern, "")
+			f.check(err == nil && pattern != "", at+".match", "use * for any text", "%q is not a pattern", pattern)
+		}
+	}
+	return f
+}
+
 func validateSource(path string, s Source) findings {
 	var f findings
 	f.add(validateRepositoryURL(path+".url", s.URL))

@@ -12,35 +12,27 @@ var (
 
 // faroServer sets where the receiver listens and what it takes.
 func (a *arguments) faroServer(v model.Value) {
-	server, _ := v.(model.Map)
-	var out model.Map
-	for _, p := range server {
+	server := renamed(v, map[string]string{"host": "listen_address", "port": "listen_port"})
+	for i, p := range server {
 		switch p.Key {
-		case "host":
-			p.Key = "listen_address"
-		case "port":
-			p.Key = "listen_port"
 		case "max_allowed_payload_size":
 			if number, is := p.Value.(model.Number); is {
-				p.Value = model.String(number + "B")
+				server[i].Value = model.String(number + "B")
 			}
 		case "rate_limiting":
-			p.Value = faroRate(p.Value)
+			server[i].Value = renamed(p.Value, map[string]string{"rps": "rate", "burstiness": "burst_size"})
 		}
-		out = append(out, p)
 	}
-	a.set("server", out)
+	a.set("server", server)
 }
 
-func faroRate(v model.Value) model.Map {
-	limits, _ := v.(model.Map)
+// renamed returns a map in which some keys have other names.
+func renamed(v model.Value, names map[string]string) model.Map {
+	m, _ := v.(model.Map)
 	var out model.Map
-	for _, p := range limits {
-		switch p.Key {
-		case "rps":
-			p.Key = "rate"
-		case "burstiness":
-			p.Key = "burst_size"
+	for _, p := range m {
+		if name, is := names[p.Key]; is {
+			p.Key = name
 		}
 		out = append(out, p)
 	}
@@ -81,18 +73,7 @@ func replace(m *model.Map, key string, v model.Value) {
 
 // faroSourcemaps sets where the receiver finds source maps.
 func (a *arguments) faroSourcemaps(v model.Value) {
-	sourcemaps, _ := v.(model.Map)
-	var out model.Map
-	for _, p := range sourcemaps {
-		switch p.Key {
-		case "download_origins":
-			p.Key = "download_from_origins"
-		case "filesystem":
-			p.Key = "location"
-		}
-		out = append(out, p)
-	}
-	a.set("sourcemaps", out)
+	a.set("sourcemaps", renamed(v, map[string]string{"download_origins": "download_from_origins", "filesystem": "location"}))
 }
 
 // eventNamespace sets the namespace whose events are read; all are if it is empty.

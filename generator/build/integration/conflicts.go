@@ -116,7 +116,7 @@ func conflict(a, b *Checked) *diag.Finding {
 	case a.InstanceKnown && b.InstanceKnown && strings.HasPrefix(route(b.Instance)+"/", route(a.Instance)+"/"):
 		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance", "the instance "+b.Instance+" begins with the other's, "+a.Instance+", as a path: the agent answers for the longer one with the shorter")
 	case unroutable(a) || unroutable(b):
-		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance", "an instance with braces or .. in it has no path of its own beside another "+a.Name)
+		return finding(diag.Warning, diag.IntegrationInstance, instance, "set another instance", "an instance that is empty, or has braces or .. in it, has no path of its own beside another "+a.Name)
 	}
 	return nil
 }
@@ -131,10 +131,13 @@ func of(c *Checked) string {
 // route returns the URL path that the agent serves an instance key at.
 func route(instance string) string { return path.Join("/", instance) }
 
-// unroutable reports whether an instance key changes when it becomes a URL path.
+// unroutable reports whether an instance key is lost or changes when it becomes a URL path.
 func unroutable(c *Checked) bool {
 	if !c.InstanceKnown {
 		return false
+	}
+	if route(c.Instance) == "/" {
+		return true
 	}
 	for part := range strings.SplitSeq(c.Instance, "/") {
 		if part == ".." {

@@ -48,7 +48,11 @@ func TestConflicts(t *testing.T) {
 		"a path above the other": {[]one{plain("redis", "redis_addr: a/b"), plain("redis", "redis_addr: a")}, ""},
 		"a common beginning":     {[]one{plain("redis", "redis_addr: a"), plain("redis", "redis_addr: ab")}, ""},
 		"braces": {[]one{plain("redis", "redis_addr: 'a{b}'"), plain("redis", "redis_addr: c")},
-			"0,1 warning[integration-instance] spec.config: an instance with braces or .. in it has no path of its own beside another redis"},
+			"0,1 warning[integration-instance] spec.config: an instance that is empty, or has braces or .. in it, has no path of its own beside another redis"},
+		"an empty one first": {[]one{plain("consul", "server: 'h:80'"), plain("consul", "server: 'http://consul:8500'")},
+			"0,1 warning[integration-instance] spec.config: an instance that is empty, or has braces or .. in it, has no path of its own beside another consul"},
+		"an empty one last": {[]one{plain("consul", "server: 'http://consul:8500'"), plain("consul", "server: 'h:80'")},
+			"0,1 warning[integration-instance] spec.config: an instance that is empty, or has braces or .. in it, has no path of its own beside another consul"},
 		"unknown integrations": {[]one{plain("nginx", "{}"), plain("nginx", "{}")}, ""},
 	} {
 		var pod []Checked

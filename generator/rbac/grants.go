@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
@@ -38,8 +39,9 @@ func NewGrants(objects []*manifest.Object) *Grants {
 
 func (g *Grants) bind(binding *manifest.Object, subjects []rbacv1.Subject) {
 	for _, s := range subjects {
-		if account, ok := accounts(s, binding.Namespace); ok && !slices.Contains(g.bindings[account], binding) {
-			g.bindings[account] = append(g.bindings[account], binding)
+		account, ok := accounts(s, binding.Namespace)
+		if bound := g.bindings[account]; ok && (len(bound) == 0 || bound[len(bound)-1] != binding) { // many subjects may be one account
+			g.bindings[account] = append(bound, binding)
 		}
 	}
 }
@@ -66,10 +68,26 @@ func accounts(s rbacv1.Subject, namespace string) (id manifest.ID, ok bool) {
 // scope is what an account may do in one namespace, or in the whole cluster.
 type scope struct {
 	rules []rbacv1.PolicyRule
-	// places are the roles and bindings that it comes from, the roles first.
-	places []*manifest.Object
+	// place is a role that it comes from, or a binding if no role is in the inputs.
+	place *manifest.Object
 	// open means that a role may grant more than the inputs say.
 	open bool
+	// missing are the answers of [scope.lacks], by the right without its namespace: discoveries ask for the same in many namespaces.
+	missing map[Right][]rbacv1.PolicyRule
+}
+
+// lacks returns what a scope does not grant of a right, a rule for each verb.
+func (s *scope) lacks(right Right) []rbacv1.PolicyRule {
+	right.Namespace = ""
+	missing, known := s.missing[right]
+	if !known {
+		_, missing = validation.Covers(s.rules, []rbacv1.PolicyRule{right.Rule()})
+		if s.missing == nil {
+			s.missing = map[Right][]rbacv1.PolicyRule{}
+		}
+		s.missing[right] = missing
+	}
+	return missing
 }
 
 // of returns what an account may do by namespace; what it may in the whole cluster is at "". Without any binding it is empty.
@@ -102,10 +120,12 @@ func (g *Grants) grant(s *scope, binding *manifest.Object) {
 	roles := g.roles[id]
 	if len(roles) == 0 {
 		s.open = true
-		s.places = append(s.places, binding)
+		if s.place == nil {
+			s.place = binding
+		}
 		return
 	}
-	s.places = append(slices.Clone(roles), s.places...)
+	s.place = roles[0]
 	for _, role := range roles {
 		rules, open := g.rules(role, map[*manifest.Object]bool{})
 		s.rules, s.open = append(s.rules, rules...), s.open || open

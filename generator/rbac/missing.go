@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -33,14 +32,14 @@ func (g *Grants) Missing(a Account) diag.List {
 	}
 	lacks := map[place][]Need{}
 	for _, need := range a.Needs {
-		within := everywhere
-		if own := granted[need.Namespace]; own != nil && own != everywhere {
-			within = &scope{rules: slices.Concat(everywhere.rules, own.rules), open: own.open}
-		}
-		if need.Likely || everywhere.open || within.open {
+		own := granted[need.Namespace]
+		if need.Likely || everywhere.open || own != nil && own.open {
 			continue
 		}
-		_, uncovered := validation.Covers(within.rules, []rbacv1.PolicyRule{need.Rule()})
+		uncovered := everywhere.lacks(need.Right)
+		if len(uncovered) > 0 && own != nil && own != everywhere {
+			_, uncovered = validation.Covers(own.rules, uncovered)
+		}
 		var verbs []string
 		for _, rule := range uncovered {
 			verbs = append(verbs, rule.Verbs...)
@@ -117,7 +116,7 @@ func (l lack) finding(a Account, granted map[string]*scope) diag.Diagnostic {
 func (l lack) place(granted map[string]*scope) *manifest.Object {
 	for _, namespace := range append(slices.Clone(l.namespaces), slices.Sorted(maps.Keys(granted))...) {
 		if s := granted[namespace]; s != nil {
-			return s.places[0]
+			return s.place
 		}
 	}
 	return nil // unreachable: nothing is reported without a binding

@@ -46,6 +46,8 @@ const (
 // TestRightsAreThoseOfTheAuthorizer compares what a pod needs with roles and bindings, as the API server's authorizer would.
 // test/e2e/validity asks a real one.
 func TestRightsAreThoseOfTheAuthorizer(t *testing.T) {
+	const listEverywhere = clusterBinding + "---\n" + role + "[{apiGroups: [''], resources: [pods], verbs: [list]}]\n---\n"
+	watchMore := strings.Replace(role, "name: r", "name: more", 1) + "[{apiGroups: [''], resources: [pods], verbs: [watch]}]"
 	const shop, all = "may not list and watch pods in the namespace shop", "may not list and watch pods in the whole cluster"
 	for name, test := range map[string]struct {
 		rights     string
@@ -80,6 +82,8 @@ func TestRightsAreThoseOfTheAuthorizer(t *testing.T) {
 		"aggregated of what every cluster has":      {clusterBinding + "---\n" + strings.ReplaceAll(aggregated, "to: agent", "rbac.authorization.k8s.io/aggregate-to-view: 'true'") + "[]", nil, ""},
 		"aggregated of nothing that the inputs say": {clusterBinding + "---\n" + aggregated + "[]", nil, ""},
 		"two definitions of a role":                 {clusterBinding + "---\n" + role + "[]\n---\n" + role + watchPods, nil, ""},
+		"verbs of the cluster and of a namespace":   {listEverywhere + inShop + toTheAccount + "roleRef: {kind: ClusterRole, name: more}\n---\n" + watchMore, []string{"shop"}, ""},
+		"such verbs, and another namespace":         {listEverywhere + inShop + toTheAccount + "roleRef: {kind: ClusterRole, name: more}\n---\n" + watchMore, []string{"shop", "search"}, "may not watch pods in the namespace search"},
 		"a namespace, bound elsewhere":              {strings.ReplaceAll(inShop, "shop", "other") + toTheAccount + "roleRef: {kind: ClusterRole, name: r}\n---\n" + role + watchPods, []string{"shop"}, shop},
 	} {
 		t.Run(name, func(t *testing.T) {

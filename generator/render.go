@@ -142,7 +142,7 @@ func (out *Output) Explained() explain.Render {
 	for _, u := range out.Units {
 		r.Units = append(r.Units, explain.Unit{
 			Name: u.Name, Hierarchy: u.Hierarchy, Paused: u.Paused, Failed: u.Failed, Held: u.Held,
-			Print: func() explain.Printed { return rest.again(u) },
+			Print: func() explain.Printed { return rest.reprint(u) },
 		})
 	}
 	return r

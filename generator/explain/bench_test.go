@@ -35,17 +35,17 @@ func BenchmarkExplain(b *testing.B) {
 	render := many(b, 100_000)
 	b.Run("one", func(b *testing.B) {
 		for b.Loop() {
-			w := explain.New(render)
-			if _, ok := w.Explain(manifest.ID{Kind: "ServiceMonitor", Namespace: "team-7", Name: "service-7"}); !ok {
+			x := explain.New(render)
+			if _, ok := x.Explain(manifest.ID{Kind: "ServiceMonitor", Namespace: "team-7", Name: "service-7"}); !ok {
 				b.Fatal("it is not there")
 			}
 		}
 	})
 	b.Run("all", func(b *testing.B) {
 		for b.Loop() {
-			w := explain.New(render)
-			for _, id := range w.Labelled(labels.Everything()) {
-				w.Explain(id)
+			x := explain.New(render)
+			for _, id := range x.Labelled(labels.Everything()) {
+				x.Explain(id)
 			}
 		}
 	})
@@ -53,13 +53,13 @@ func BenchmarkExplain(b *testing.B) {
 
 // BenchmarkSearch looks for words among 100,000 objects.
 func BenchmarkSearch(b *testing.B) {
-	w := explain.New(many(b, 100_000))
+	x := explain.New(many(b, 100_000))
 	b.Run("index", func(b *testing.B) {
 		for b.Loop() {
-			w.Index()
+			x.Index()
 		}
 	})
-	ix := w.Index()
+	ix := x.Index()
 	for _, query := range []string{"service-99999", "team=7 rendered", "nothing has this"} {
 		b.Run(query, func(b *testing.B) {
 			for b.Loop() {

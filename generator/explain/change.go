@@ -15,20 +15,20 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// nameLabel is a label that nobody can change.
+// nameLabel is the label with the name of a namespace. The API server sets it, and nobody can change it.
 const nameLabel = corev1.LabelMetadataName
 
 // Miss is a selector that does not choose an object.
 type Miss struct {
 	By    Object `json:"by"`
 	Field Field  `json:"field"`
-	// Object is what is missed, where that is not the object that is explained.
+	// Object is the object that is not chosen, where that is not the explained one.
 	Object *Object `json:"object,omitempty"`
-	// Reasons are sentences, one for each thing in the way.
+	// Reasons are sentences, one for each requirement that is not met.
 	Reasons []string `json:"reasons"`
-	// Away says how little is missing: one label away.
+	// Away counts the changes in words, such as "one label away".
 	Away string `json:"away,omitempty"`
-	// Changes would let it be chosen, all of them together. They are empty if nothing helps.
+	// Changes make the selector choose the object when all of them are made. They are empty if nothing helps.
 	Changes []Change `json:"changes,omitempty"`
 }
 
@@ -42,7 +42,7 @@ type Change struct {
 	// Field becomes the selector To.
 	Field string                `json:"field,omitempty"`
 	To    *metav1.LabelSelector `json:"to,omitempty"`
-	// IsNew says that the object has no manifest yet.
+	// IsNew means that the object has no manifest yet.
 	IsNew bool `json:"new,omitempty"`
 }
 
@@ -62,8 +62,8 @@ func (c Change) String() string {
 }
 
 // miss explains why a choice of a parent does not select an object.
-func (w *judge) miss(p parent, c *choice, o *manifest.Object) Miss {
-	m := Miss{By: w.describe(p.object), Field: w.field(p.object, c.Path)}
+func (x *selectors) miss(p parent, c *choice, o *manifest.Object) Miss {
+	m := Miss{By: x.describe(p.object), Field: x.field(p.object, c.Path)}
 	if c.invalid != nil {
 		m.Reasons = []string{"the selector is invalid: " + c.invalid.Error()}
 		return m
@@ -80,7 +80,7 @@ func (w *judge) miss(p parent, c *choice, o *manifest.Object) Miss {
 		changes, fixed = fix(c.selector, own, wants, name(o))
 		m.Reasons, m.Changes = append(m.Reasons, reasons("selector", "label", wants)...), changes
 	}
-	isFixed := w.missNamespace(&m, p, c, o)
+	isFixed := x.missNamespace(&m, p, c, o)
 	if !fixed || !isFixed {
 		m.Reasons = append(m.Reasons, "no labels meet all of the selector")
 		m.Changes = nil
@@ -89,18 +89,18 @@ func (w *judge) miss(p parent, c *choice, o *manifest.Object) Miss {
 	return m
 }
 
-// missNamespace adds what is wrong with the namespace. It reports whether the changes are enough.
-func (w *judge) missNamespace(m *Miss, p parent, c *choice, o *manifest.Object) bool {
-	in := w.looksIn(p, c, o.Namespace)
+// missNamespace adds the reasons and changes about the object's namespace. It returns false if no changes help.
+func (x *selectors) missNamespace(m *Miss, p parent, c *choice, o *manifest.Object) bool {
+	in := x.matchNamespace(p, c, o.Namespace)
 	if in.selected {
 		return true
 	}
-	set, isFixed := w.labelsOf(o.Namespace), true
+	set, isFixed := x.labelsOf(o.Namespace), true
 	if len(in.wants) > 0 {
 		namespace := Object{Kind: "Namespace", Name: o.Namespace}
 		var changes []Change
 		changes, isFixed = fix(c.namespaces, set, in.wants, namespace)
-		isNew := w.render.Set.Get(namespace.ID()) == nil
+		isNew := x.render.Set.Get(namespace.ID()) == nil
 		for i := range changes {
 			changes[i].IsNew = isNew
 		}
@@ -109,8 +109,8 @@ func (w *judge) missNamespace(m *Miss, p parent, c *choice, o *manifest.Object) 
 		}
 		m.Reasons = append(m.Reasons, reasons("namespace selector", "label of namespace "+o.Namespace, in.wants)...)
 	}
-	if in.isWidens {
-		where := "it looks only in namespaces with " + plainly(c.namespaces)
+	if in.needsWidening {
+		where := "it looks only in namespaces with " + selectorText(c.namespaces)
 		if c.NamespaceSelector == nil {
 			where = c.NamespacePath + " is not set: it looks only in its own namespace, " + p.object.Namespace
 		}
@@ -120,8 +120,8 @@ func (w *judge) missNamespace(m *Miss, p parent, c *choice, o *manifest.Object) 
 	return isFixed
 }
 
-// reasons says what each requirement finds.
-func reasons(selector, label string, wants []Want) (out []string) {
+// reasons says for each requirement which label it asks for and what the label is.
+func reasons(selector, label string, wants []Requirement) (out []string) {
 	for _, want := range wants {
 		text := selector + " wants `" + want.Text + "`, "
 		switch {
@@ -137,10 +137,10 @@ func reasons(selector, label string, wants []Want) (out []string) {
 	return out
 }
 
-// fix returns the changes of labels that meet the requirements, one for each label. It reports whether there are any:
-// requirements can contradict each other.
-func fix(s labels.Selector, own labels.Set, wants []Want, of Object) (changes []Change, ok bool) {
-	all := wantsOf(s, own)
+// fix returns the changes of labels by which all requirements are met, one for each label. It returns false if requirements
+// contradict each other.
+func fix(s labels.Selector, own labels.Set, wants []Requirement, of Object) (changes []Change, ok bool) {
+	all := requirementsOf(s, own)
 	for _, want := range wants {
 		if slices.ContainsFunc(changes, func(c Change) bool { return c.Label == want.Label }) {
 			continue
@@ -155,8 +155,9 @@ func fix(s labels.Selector, own labels.Set, wants []Want, of Object) (changes []
 	return changes, true
 }
 
-// fixed returns the change of one label that meets all requirements of it.
-func fixed(s labels.Selector, all []Want, label string) (Change, bool) {
+// fixed returns the change of one label that meets all requirements about this label. It tries the values that the
+// requirements name, then none, then two that they may not know.
+func fixed(s labels.Selector, all []Requirement, label string) (Change, bool) {
 	var tries []Change
 	for _, want := range all {
 		if want.Label == label && slices.Contains([]selection.Operator{selection.In, selection.Equals, selection.DoubleEquals}, want.operator) {
@@ -180,8 +181,8 @@ func fixed(s labels.Selector, all []Want, label string) (Change, bool) {
 	return tries[i], true
 }
 
-// widen returns a selector of namespaces that chooses one more by its name. Without a selector it is the parent's own
-// namespace that is chosen.
+// widen returns a selector of namespaces that also chooses the namespace more, by its name. A nil selector chooses the
+// parent's own namespace.
 func widen(s *metav1.LabelSelector, own, more string) *metav1.LabelSelector {
 	if s == nil {
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{named(own, more)}}
@@ -213,7 +214,7 @@ func widen(s *metav1.LabelSelector, own, more string) *metav1.LabelSelector {
 	return out
 }
 
-// named chooses namespaces by their names.
+// named returns the requirement that a namespace has one of the names.
 func named(names ...string) metav1.LabelSelectorRequirement {
 	slices.Sort(names)
 	return metav1.LabelSelectorRequirement{Key: nameLabel, Operator: metav1.LabelSelectorOpIn, Values: slices.Compact(names)}

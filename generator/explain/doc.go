@@ -1,10 +1,10 @@
 // Package explain says why a render is as it is: which selectors lead from a GrafanaAgent to an object, which selectors
 // miss it and by how little, and what it renders to.
 //
-// An explanation is a value, which [Explanation.Text] writes for people and encoding/json for programs. What it says is
-// selected is what is rendered. Each [Miss] says the changes by which the object would be selected, as few as there are;
-// misses with fewer changes come first.
+// An [Explainer] makes explanations of one render. An [Explanation] is a value: its method Text writes it for people, and
+// encoding/json writes it for programs. It says that an object is selected if and only if the object is rendered. Each
+// [Miss] lists the fewest changes by which the object would be selected; misses with fewer changes come first.
 //
-// The package is pure, and equal renders have equal explanations. An explanation names Secrets and their keys, and has
-// no byte of what they hold.
+// The package is pure, and equal renders have equal explanations. An explanation names Secrets and their keys, but contains
+// no byte of their values.
 package explain

@@ -34,8 +34,8 @@ metadata: {name: shop, namespace: one, labels: {team: a}}
 spec: {selector: {}, endpoints: [{port: web}]}
 `
 
-// world returns what is rendered of texts.
-func world(t testing.TB, opts generator.Options, texts ...string) *explain.World {
+// explainer returns the explainer of what texts are rendered to.
+func explainer(t testing.TB, opts generator.Options, texts ...string) *explain.Explainer {
 	t.Helper()
 	var results []manifest.Result
 	for i, text := range texts {
@@ -87,8 +87,8 @@ func TestMisses(t *testing.T) {
 			[]string{"the selector is invalid: values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty", ""}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(t, generator.Options{}, with(test.selector, test.namespaces), monitor, test.more)
-			e, ok := w.Explain(shop)
+			x := explainer(t, generator.Options{}, with(test.selector, test.namespaces), monitor, test.more)
+			e, ok := x.Explain(shop)
 			if !ok || len(e.Misses) != 1 || e.State != explain.NotSelected {
 				t.Fatalf("%t %+v", ok, e)
 			}
@@ -103,7 +103,7 @@ func TestMisses(t *testing.T) {
 			if diff := cmp.Diff(test.changes, changes); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			instance, _ := w.Explain(manifest.ID{Kind: "MetricsInstance", Namespace: "m", Name: "main"})
+			instance, _ := x.Explain(manifest.ID{Kind: "MetricsInstance", Namespace: "m", Name: "main"})
 			if len(m.Changes) > 0 && !strings.HasPrefix(m.Reasons[0], "spec.serviceMonitorSelector") && (len(instance.Selects[0].Closest) != 1 || instance.Selects[0].Closest[0].Object.ID() != shop) {
 				t.Errorf("the selector is close to %v", instance.Selects[0].Closest)
 			}
@@ -116,8 +116,8 @@ func TestNearestComeFirst(t *testing.T) {
 	none := strings.ReplaceAll(with("null", "{}"), "main", "none")
 	_, far, _ = strings.Cut(far, "---\n")
 	_, none, _ = strings.Cut(none, "---\n")
-	w := world(t, generator.Options{}, none, far, with("{matchLabels: {team: b}}", "{}"), monitor)
-	e, _ := w.Explain(shop)
+	x := explainer(t, generator.Options{}, none, far, with("{matchLabels: {team: b}}", "{}"), monitor)
+	e, _ := x.Explain(shop)
 	var got []string
 	for _, m := range e.Misses {
 		got = append(got, m.By.Name)
@@ -129,12 +129,12 @@ func TestNearestComeFirst(t *testing.T) {
 
 func TestAgentSelector(t *testing.T) {
 	s, _ := labels.Parse("run=no")
-	w := world(t, generator.Options{AgentSelector: s}, with("{}", "{}"), monitor)
-	e, _ := w.Explain(manifest.ID{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"})
+	x := explainer(t, generator.Options{AgentSelector: s}, with("{}", "{}"), monitor)
+	e, _ := x.Explain(manifest.ID{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"})
 	if e.State != explain.NotSelected || e.Why != "its labels do not match the agent selector run=no" {
 		t.Errorf("%s: %s", e.State, e.Why)
 	}
-	e, _ = w.Explain(shop)
+	e, _ = x.Explain(shop)
 	if e.State != explain.NotSelected || len(e.SelectedBy) != 1 || !e.SelectedBy[0].Ends {
 		t.Errorf("%s: %v", e.State, e.SelectedBy)
 	}
@@ -147,10 +147,10 @@ func TestSecretsAreNamedOnly(t *testing.T) {
 		if policy.Secrets == "" {
 			text = strings.Replace(text, "u:hunter2@", "", 1) // which this policy refuses
 		}
-		w := world(t, policy, text, monitor, hostile)
+		x := explainer(t, policy, text, monitor, hostile)
 		var b strings.Builder
-		for _, id := range w.Labelled(labels.Everything()) {
-			e, _ := w.Explain(id)
+		for _, id := range x.Labelled(labels.Everything()) {
+			e, _ := x.Explain(id)
 			b.WriteString(e.Text())
 		}
 		if strings.Contains(b.String(), "hunter") || !strings.Contains(b.String(), "with Secret/m/login (pass, user)") {
@@ -161,8 +161,8 @@ func TestSecretsAreNamedOnly(t *testing.T) {
 
 func TestTextsSteerNoTerminal(t *testing.T) {
 	hostile := strings.Replace(monitor, "port: web", `port: web, metricRelabelings: [{action: drop, sourceLabels: [a], regex: "x\x1b\n::error::y\u202e"}]`, 1)
-	w := world(t, generator.Options{Secrets: "plaintext"}, strings.Replace(with("{}", "{}"), ", basicAuth: {username: {name: login, key: user}, password: {name: login, key: pass}}", "", 1), hostile)
-	e, _ := w.Explain(shop)
+	x := explainer(t, generator.Options{Secrets: "plaintext"}, strings.Replace(with("{}", "{}"), ", basicAuth: {username: {name: login, key: user}, password: {name: login, key: pass}}", "", 1), hostile)
+	e, _ := x.Explain(shop)
 	text := e.Text()
 	if strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, "\n::error") || !strings.Contains(text, "drop series where a is x") {
 		t.Errorf("%q", text)
@@ -183,7 +183,7 @@ func TestKinds(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	other := strings.NewReplacer("name: shop", "name: shop", "namespace: one", "namespace: two", "team: a", "team: b").Replace(monitor)
-	w := world(t, generator.Options{}, with("{}", "{}"), monitor, other)
+	x := explainer(t, generator.Options{}, with("{}", "{}"), monitor, other)
 	for name, test := range map[string]struct {
 		references []string
 		selector   string
@@ -207,7 +207,7 @@ func TestResolve(t *testing.T) {
 			if test.selector != "" {
 				s, _ = labels.Parse(test.selector)
 			}
-			ids, err := w.Resolve(test.references, s)
+			ids, err := x.Resolve(test.references, s)
 			got := fmt.Sprint(ids)
 			if unknown, ok := err.(*explain.UnknownError); ok {
 				got = unknown.Message + "; " + unknown.Hint
@@ -220,7 +220,7 @@ func TestResolve(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
-	ix := world(t, generator.Options{}, with("{}", "{}"), monitor).Index()
+	ix := explainer(t, generator.Options{}, with("{}", "{}"), monitor).Index()
 	for query, want := range map[string]int{"": 3, "shop": 1, "SHOP one": 1, "team=a": 1, "servicemonitor 1.yaml rendered": 1, "shop two": 0, "/m/": 2} {
 		if got := ix.Search(query, 10); got.Total != want || len(got.Entries) != want {
 			t.Errorf("%q finds %d", query, got.Total)

@@ -12,14 +12,15 @@ import (
 type Explanation struct {
 	Object Object `json:"object"`
 	State  State  `json:"state"`
-	// Why says why it is held, left out, paused or not rendered, as far as that is not in what follows.
+	// Why says why it is held, left out, paused or not rendered, where the fields below do not say it.
 	Why string `json:"why,omitempty"`
-	// SelectedBy are the ways from a GrafanaAgent, or from an instance that no GrafanaAgent selects, to the object.
+	// SelectedBy are the chains of selectors that lead to the object: from a GrafanaAgent, or from an instance that no
+	// GrafanaAgent selects.
 	SelectedBy []Chain `json:"selectedBy,omitempty"`
-	// Misses are the selectors that do not choose it, nearest first. MoreMisses are not listed.
+	// Misses are the selectors that do not choose it, nearest first. MoreMisses counts those that are not listed.
 	Misses     []Miss `json:"notSelectedBy,omitempty"`
 	MoreMisses int    `json:"moreNotSelectedBy,omitempty"`
-	// Renders is what it makes of each unit that has it.
+	// Renders is what it adds to each unit that has it.
 	Renders []Rendering `json:"rendersTo,omitempty"`
 	// Selects is what its own selectors choose.
 	Selects []Selection `json:"selects,omitempty"`
@@ -32,7 +33,7 @@ type Explanation struct {
 	Findings []diag.JSONDiagnostic `json:"findings,omitempty"`
 }
 
-// List is several explanations, as JSON has them.
+// List is the JSON form of several explanations.
 type List struct {
 	Items []*Explanation `json:"items"`
 }
@@ -52,10 +53,10 @@ const (
 	Unused      State = "not used"
 )
 
-// Chain leads from the top to an object.
+// Chain is the selectors that lead from a GrafanaAgent to an object, in this order.
 type Chain struct {
 	Steps []Step `json:"steps"`
-	// Ends says that no GrafanaAgent selects the first of the steps, which is an instance; Misses are the nearest.
+	// Ends means that the chain begins at an instance that no GrafanaAgent selects. Misses are the nearest then.
 	Ends   bool   `json:"ends,omitempty"`
 	Misses []Miss `json:"notSelectedBy,omitempty"`
 }
@@ -64,51 +65,51 @@ type Chain struct {
 type Step struct {
 	By    Object `json:"by"`
 	Field Field  `json:"field"`
-	// Selects is what it chooses: the next step's object, or the one that is explained.
+	// Selects is the chosen object: the By of the next step, or the explained object.
 	Selects Object `json:"selects"`
-	// Wants are the requirements and the labels that meet them; none if it chooses everything.
-	Wants []Want `json:"wants,omitempty"`
+	// Wants are the requirements, with the labels that meet them. A selector that chooses everything has none.
+	Wants []Requirement `json:"wants,omitempty"`
 	// Namespaces says in which namespaces it looks.
 	Namespaces string `json:"namespaces"`
 	// NamespaceWants are the requirements of the namespace's labels.
-	NamespaceWants []Want `json:"namespaceWants,omitempty"`
+	NamespaceWants []Requirement `json:"namespaceWants,omitempty"`
 }
 
 // maxMisses is how many misses are listed.
 const maxMisses = 5
 
-// Explain explains an object. It returns false if there is none of the name.
-func (w *World) Explain(id manifest.ID) (*Explanation, bool) {
-	o := w.byID[id]
+// Explain explains an object. It returns false if nothing is known of the ID.
+func (x *Explainer) Explain(id manifest.ID) (*Explanation, bool) {
+	o := x.byID[id]
 	if o == nil {
-		return w.named(id)
+		return x.named(id)
 	}
-	e := &Explanation{Object: w.describe(o)}
-	e.State, e.Why = w.stateOf(o)
+	e := &Explanation{Object: x.describe(o)}
+	e.State, e.Why = x.stateOf(o)
 	if isReferred(o.Kind) {
-		e.UsedBy = w.usersOf(o)
+		e.UsedBy = x.usersOf(o)
 	} else {
-		e.SelectedBy = w.chains(o)
-		e.Misses, e.MoreMisses = w.misses(o)
+		e.SelectedBy = x.chains(o)
+		e.Misses, e.MoreMisses = x.misses(o)
 	}
-	e.Renders = w.renderings(o)
+	e.Renders = x.renderings(o)
 	if e.State == Rendered && len(e.Renders) == 0 && o.Kind != "GrafanaAgent" {
-		e.State, e.Why = w.withoutJob(o)
+		e.State, e.Why = x.withoutJob(o)
 	}
-	e.Selects = w.selections(o)
-	e.Size = w.sizeOf(o)
-	e.Uses = w.uses(o)
-	if found := w.findings(id); len(found) > 0 {
+	e.Selects = x.selections(o)
+	e.Size = x.sizeOf(o)
+	e.Uses = x.uses(o)
+	if found := x.findings(id); len(found) > 0 {
 		e.Findings = diag.NewJSON(found)
 	}
 	return e, true
 }
 
-// named explains an object of which only the name is known: a Secret that is encrypted, or one that fields name and the
-// inputs do not have.
-func (w *World) named(id manifest.ID) (*Explanation, bool) {
-	_, isKnown := w.render.Set.Named()[id]
-	e := &Explanation{Object: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, State: Unused, UsedBy: w.allUsers()[id]}
+// named explains an object of which only the name is known: an encrypted Secret, or an object that fields refer to and that
+// is not in the inputs.
+func (x *Explainer) named(id manifest.ID) (*Explanation, bool) {
+	_, isKnown := x.render.Set.Named()[id]
+	e := &Explanation{Object: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, State: Unused, UsedBy: x.allUsers()[id]}
 	if len(e.UsedBy) > 0 {
 		e.State = Used
 	}
@@ -118,26 +119,26 @@ func (w *World) named(id manifest.ID) (*Explanation, bool) {
 	return e, isKnown || len(e.UsedBy) > 0
 }
 
-// stateOf says what becomes of an object.
-func (w *World) stateOf(o *manifest.Object) (State, string) {
-	in := w.inUnits[o.ID]
+// stateOf returns the state of an object, and the reason as far as there is one.
+func (x *Explainer) stateOf(o *manifest.Object) (State, string) {
+	in := x.inUnits[o.ID]
 	for _, u := range in {
 		if h, ok := u.held[o.ID]; ok && h.StandIn == nil {
-			return LeftOut, w.problem(h.Reason)
+			return LeftOut, x.problem(h.Reason)
 		} else if ok {
-			return Held, w.problem(h.Reason)
+			return Held, x.problem(h.Reason)
 		}
 	}
 	switch {
-	case w.render.Set.Get(o.ID) == nil && w.render.Set.IsLeftOut(o.ID) && len(in) == 0:
-		return LeftOut, w.errorOf(o)
+	case x.render.Set.Get(o.ID) == nil && x.render.Set.IsLeftOut(o.ID) && len(in) == 0:
+		return LeftOut, x.errorOf(o)
 	case isReferred(o.Kind):
-		if len(w.usersOf(o)) > 0 {
+		if len(x.usersOf(o)) > 0 {
 			return Used, ""
 		}
 		return Unused, ""
-	case len(in) == 0 && o.Kind == "GrafanaAgent" && !w.isRun(o):
-		return NotSelected, "its labels do not match the agent selector " + plainly(w.render.AgentSelector)
+	case len(in) == 0 && o.Kind == "GrafanaAgent" && !x.isRun(o):
+		return NotSelected, "its labels do not match the agent selector " + selectorText(x.render.AgentSelector)
 	case len(in) == 0:
 		return NotSelected, ""
 	}
@@ -152,11 +153,11 @@ func (w *World) stateOf(o *manifest.Object) (State, string) {
 	return NotRendered, "GrafanaAgent " + in[0].Name + " cannot be rendered because of an error: its folder stays as it is"
 }
 
-// withoutJob says why an object of units that are rendered renders to nothing.
-func (w *World) withoutJob(o *manifest.Object) (State, string) {
-	for _, u := range w.inUnits[o.ID] {
-		for _, p := range w.parents[o.Kind] {
-			if h, ok := u.held[p.object.ID]; ok && h.StandIn == nil && w.selects(p, o) {
+// withoutJob returns the state of an object that renders to nothing although its units are rendered, and the reason.
+func (x *Explainer) withoutJob(o *manifest.Object) (State, string) {
+	for _, u := range x.inUnits[o.ID] {
+		for _, p := range x.parents[o.Kind] {
+			if h, ok := u.held[p.object.ID]; ok && h.StandIn == nil && x.selects(p, o) {
 				return NotRendered, p.object.ID.String() + ", which selects it, is left out"
 			}
 		}
@@ -164,9 +165,9 @@ func (w *World) withoutJob(o *manifest.Object) (State, string) {
 	return Rendered, "it makes no job"
 }
 
-// errorOf returns the error for which an object is left out of the set.
-func (w *inputs) errorOf(o *manifest.Object) string {
-	for _, d := range w.findings(o.ID) {
+// errorOf returns the error because of which an object is left out of the set.
+func (x *inputs) errorOf(o *manifest.Object) string {
+	for _, d := range x.findings(o.ID) {
 		if d.Severity == diag.Error {
 			return d.String()
 		}
@@ -174,41 +175,41 @@ func (w *inputs) errorOf(o *manifest.Object) string {
 	return "it has an error, which agentry check shows"
 }
 
-// findings returns what was found about an object.
-func (w *inputs) findings(id manifest.ID) diag.List {
-	return w.found[diag.Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}]
+// findings returns the diagnostics about an object.
+func (x *inputs) findings(id manifest.ID) diag.List {
+	return x.found[diag.Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}]
 }
 
-// problem returns what is wrong, and where.
-func (w *inputs) problem(d diag.Diagnostic) string {
-	d.File = w.show(d.File)
+// problem returns a diagnostic in one line, with its position.
+func (x *inputs) problem(d diag.Diagnostic) string {
+	d.File = x.show(d.File)
 	return d.String()
 }
 
-// isReferred reports whether objects of a kind are used by their names, and never selected.
+// isReferred reports whether others refer to objects of a kind by name, and never select them.
 func isReferred(kind string) bool {
 	return kind == "Secret" || kind == "ConfigMap" || kind == "Namespace"
 }
 
-// chains returns the ways to an object.
-func (w *judge) chains(o *manifest.Object) (out []Chain) {
-	for _, p := range w.parents[o.Kind] {
-		if !w.selects(p, o) {
+// chains returns the chains of selectors that lead to an object.
+func (x *selectors) chains(o *manifest.Object) (out []Chain) {
+	for _, p := range x.parents[o.Kind] {
+		if !x.selects(p, o) {
 			continue
 		}
-		step := w.step(p, o)
+		step := x.step(p, o)
 		if p.object.Kind == "GrafanaAgent" {
-			if w.isRun(p.object) {
+			if x.isRun(p.object) {
 				out = append(out, Chain{Steps: []Step{step}})
 			}
 			continue
 		}
-		above := w.chains(p.object)
+		above := x.chains(p.object)
 		for _, c := range above {
 			out = append(out, Chain{Steps: append(slices.Clone(c.Steps), step)})
 		}
 		if len(above) == 0 {
-			misses, _ := w.misses(p.object)
+			misses, _ := x.misses(p.object)
 			out = append(out, Chain{Steps: []Step{step}, Ends: true, Misses: misses[:min(1, len(misses))]})
 		}
 	}
@@ -216,7 +217,7 @@ func (w *judge) chains(o *manifest.Object) (out []Chain) {
 	return out
 }
 
-// rank orders the ways: those that begin at a GrafanaAgent first.
+// rank sorts chains that begin at a GrafanaAgent first.
 func (c Chain) rank() int {
 	if c.Ends {
 		return 1
@@ -224,43 +225,43 @@ func (c Chain) rank() int {
 	return 0
 }
 
-func (w *judge) step(p parent, o *manifest.Object) Step {
+func (x *selectors) step(p parent, o *manifest.Object) Step {
 	c := p.of(o.Kind)
-	s := Step{By: w.describe(p.object), Field: w.field(p.object, c.Path), Selects: w.describe(o), Wants: wantsOf(c.selector, o.Meta.Labels)}
-	s.Namespaces = w.where(p, c)
+	s := Step{By: x.describe(p.object), Field: x.field(p.object, c.Path), Selects: x.describe(o), Wants: requirementsOf(c.selector, o.Meta.Labels)}
+	s.Namespaces = x.where(p, c)
 	if c.namespaces != nil {
-		s.NamespaceWants = wantsOf(c.namespaces, w.labelsOf(o.Namespace))
+		s.NamespaceWants = requirementsOf(c.namespaces, x.labelsOf(o.Namespace))
 	}
 	return s
 }
 
 // where says in which namespaces a choice looks.
-func (w *judge) where(p parent, c *choice) string {
+func (x *selectors) where(p parent, c *choice) string {
 	switch {
 	case c.NamespaceSelector == nil:
 		return "only its own namespace, " + p.object.Namespace
 	case c.namespaces == nil || c.namespaces.Empty():
 		return "all namespaces"
 	}
-	return "namespaces with " + plainly(c.namespaces)
+	return "namespaces with " + selectorText(c.namespaces)
 }
 
 // misses returns the parents that do not select an object, nearest first, and how many are not listed.
-func (w *judge) misses(o *manifest.Object) (out []Miss, more int) {
+func (x *selectors) misses(o *manifest.Object) (out []Miss, more int) {
 	near := nearest[parent]{limit: maxMisses}
-	for _, p := range w.parents[o.Kind] {
-		if p.object.Kind == "GrafanaAgent" && !w.isRun(p.object) || w.selects(p, o) {
+	for _, p := range x.parents[o.Kind] {
+		if p.object.Kind == "GrafanaAgent" && !x.isRun(p.object) || x.selects(p, o) {
 			continue
 		}
-		near.add(w.distance(p, p.of(o.Kind), o), p)
+		near.add(x.distance(p, p.of(o.Kind), o), p)
 	}
 	for _, p := range near.list() {
-		out = append(out, w.miss(p, p.of(o.Kind), o))
+		out = append(out, x.miss(p, p.of(o.Kind), o))
 	}
 	return out, near.seen - len(out)
 }
 
-// nearest keeps the nearest of many candidates: of equally near ones, those that were added first.
+// nearest keeps the nearest of many candidates. Of equally near ones, it keeps those that were added first.
 type nearest[T any] struct {
 	limit, seen int
 	kept        []candidate[T]

@@ -12,15 +12,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// shortNames are those that kubectl takes from the CRDs and from Kubernetes.
+// shortNames are the short names of kinds that kubectl takes: those of the CRDs and of Kubernetes.
 func shortNames() map[string]string {
 	return map[string]string{
 		"smon": "ServiceMonitor", "pmon": "PodMonitor", "prb": "Probe", "scfg": "ScrapeConfig", "cm": "ConfigMap", "ns": "Namespace",
 	}
 }
 
-// Kind returns the kind that a word means: as manifests write it, or as kubectl takes it, in any case, singular or
-// plural, short, or with its group. It returns false if no kind that agentry reads is meant.
+// Kind returns the kind that a word means. The word may have any form that manifests or kubectl have: any letter case,
+// singular or plural, short, or with its group. Kind returns false if agentry reads no such kind.
 func Kind(word string) (string, bool) {
 	name, _, _ := strings.Cut(strings.ToLower(word), ".")
 	if kind, ok := shortNames()[name]; ok {
@@ -39,15 +39,15 @@ func DidYouMeanKind(word string) string {
 	return diag.DidYouMean(word, append(manifest.Kinds(), "smon", "pmon", "scfg"))
 }
 
-// Find returns the objects that a reference names, in their order: KIND/namespace/name; KIND/name, in whatever
-// namespace; or KIND for all. It returns false if the reference has another form or its kind is unknown.
-func (w *World) Find(reference string) (found []manifest.ID, ok bool) {
+// Find returns the objects that a reference names, sorted: KIND/namespace/name, KIND/name in any namespace, or KIND for all.
+// It returns false if the reference has another form or its kind is unknown.
+func (x *Explainer) Find(reference string) (found []manifest.ID, ok bool) {
 	parts := strings.Split(reference, "/")
 	kind, known := Kind(parts[0])
 	if !known || len(parts) > 3 || slices.Contains(parts, "") {
 		return nil, false
 	}
-	for _, id := range w.ids(kind) {
+	for _, id := range x.ids(kind) {
 		switch {
 		case len(parts) == 1,
 			len(parts) == 2 && id.Name == parts[1],
@@ -58,20 +58,20 @@ func (w *World) Find(reference string) (found []manifest.ID, ok bool) {
 	return found, true
 }
 
-// ids returns the objects of a kind by namespace and name, with those of which only the name is known: it is in the inputs,
-// or a field has it.
-func (w *World) ids(kind string) (out []manifest.ID) {
-	for _, o := range w.objects[kind] {
+// ids returns the objects of a kind, sorted. Among them are objects of which only the name is known, from the inputs or from
+// a field that refers to them.
+func (x *Explainer) ids(kind string) (out []manifest.ID) {
+	for _, o := range x.objects[kind] {
 		out = append(out, o.ID)
 	}
-	for id := range w.render.Set.Named() {
-		if id.Kind == kind && w.byID[id] == nil {
+	for id := range x.render.Set.Named() {
+		if id.Kind == kind && x.byID[id] == nil {
 			out = append(out, id)
 		}
 	}
 	if isReferred(kind) {
-		for id := range w.allUsers() {
-			if id.Kind == kind && w.byID[id] == nil {
+		for id := range x.allUsers() {
+			if id.Kind == kind && x.byID[id] == nil {
 				out = append(out, id)
 			}
 		}
@@ -80,9 +80,9 @@ func (w *World) ids(kind string) (out []manifest.ID) {
 	return slices.Compact(out)
 }
 
-// Labelled returns the objects whose labels a selector matches, by namespace, name and kind.
-func (w *World) Labelled(s labels.Selector) (out []manifest.ID) {
-	for _, list := range w.objects {
+// Labelled returns the objects whose labels a selector matches, sorted.
+func (x *Explainer) Labelled(s labels.Selector) (out []manifest.ID) {
+	for _, list := range x.objects {
 		for _, o := range list {
 			if o.Meta != nil && s.Matches(labels.Set(o.Meta.Labels)) {
 				out = append(out, o.ID)
@@ -94,8 +94,8 @@ func (w *World) Labelled(s labels.Selector) (out []manifest.ID) {
 }
 
 // hasLabels reports whether a selector matches the labels of an object.
-func (w *World) hasLabels(id manifest.ID, s labels.Selector) bool {
-	o := w.byID[id]
+func (x *Explainer) hasLabels(id manifest.ID, s labels.Selector) bool {
+	o := x.byID[id]
 	return o != nil && o.Meta != nil && s.Matches(labels.Set(o.Meta.Labels))
 }
 
@@ -107,47 +107,48 @@ type UnknownError struct {
 // Error implements error.
 func (e *UnknownError) Error() string { return e.Message }
 
-// Resolve returns the objects that references name, as [World.Find] has them, without doubles; without a reference it
-// returns all that can be selected. A selector, if there is one, must match their labels. The error is an [UnknownError].
-func (w *World) Resolve(references []string, s labels.Selector) (out []manifest.ID, err error) {
+// Resolve returns the objects that references name, in the forms of [Explainer.Find], each object once. Without a reference
+// it returns all objects that can be selected. If s is not nil, it must match the labels of an object. The error is an
+// [UnknownError].
+func (x *Explainer) Resolve(references []string, s labels.Selector) (out []manifest.ID, err error) {
 	all := []manifest.ID{}
 	for _, reference := range references {
-		found, ok := w.Find(reference)
+		found, ok := x.Find(reference)
 		if !ok {
 			return nil, &UnknownError{fmt.Sprintf("%q is not KIND/namespace/name", reference), cmp.Or(DidYouMeanKind(strings.Split(reference, "/")[0]), "write it like servicemonitor/team-shop/checkout")}
 		}
 		if len(found) == 0 {
-			return nil, w.unknown(reference)
+			return nil, x.unknown(reference)
 		}
 		all = append(all, found...)
 	}
 	if len(references) == 0 {
 		for _, kind := range manifest.Kinds() {
 			if !isReferred(kind) {
-				all = append(all, w.ids(kind)...)
+				all = append(all, x.ids(kind)...)
 			}
 		}
 		slices.SortFunc(all, manifest.ID.Compare)
 	}
 	seen := map[manifest.ID]bool{}
 	for _, id := range all {
-		if !seen[id] && (s == nil || w.hasLabels(id, s)) {
+		if !seen[id] && (s == nil || x.hasLabels(id, s)) {
 			seen[id] = true
 			out = append(out, id)
 		}
 	}
 	if len(out) == 0 {
-		return nil, &UnknownError{"no object has labels " + plainly(s), "agentry tree prints all objects"}
+		return nil, &UnknownError{"no object has labels " + selectorText(s), "agentry tree prints all objects"}
 	}
 	return out, nil
 }
 
-// unknown says that nothing has a name, and what is nearest.
-func (w *World) unknown(reference string) error {
+// unknown returns the error for a reference to nothing, with the nearest names as its hint.
+func (x *Explainer) unknown(reference string) error {
 	err := &UnknownError{Message: "there is no " + reference, Hint: "agentry tree prints all objects"}
-	if near := w.Near(reference); len(near) > 0 {
+	if near := x.Near(reference); len(near) > 0 {
 		err.Hint = "did you mean " + strings.Join(near, ", ") + "?"
-	} else if kind, _ := Kind(strings.Split(reference, "/")[0]); len(w.ids(kind)) == 0 {
+	} else if kind, _ := Kind(strings.Split(reference, "/")[0]); len(x.ids(kind)) == 0 {
 		err.Hint = "the inputs have no " + kind
 	}
 	return err
@@ -156,14 +157,14 @@ func (w *World) unknown(reference string) error {
 // maxNearNames is how many names are suggested.
 const maxNearNames = 3
 
-// Near returns the names that are nearest to one that is not there: of the kind, first those with the same name in other
-// namespaces, and then those that are spelled alike.
-func (w *World) Near(reference string) (names []string) {
+// Near returns the names nearest to a reference that names nothing, all of its kind: first the same name in other
+// namespaces, then names that are spelled alike.
+func (x *Explainer) Near(reference string) (names []string) {
 	parts := strings.Split(reference, "/")
 	kind, _ := Kind(parts[0])
 	want := strings.ToLower(parts[len(parts)-1])
 	near := nearest[manifest.ID]{limit: maxNearNames}
-	for _, id := range w.ids(kind) {
+	for _, id := range x.ids(kind) {
 		d := 0
 		if name := strings.ToLower(id.Name); name != want {
 			if d = diag.Distance(name, want); d > max(1, len(want)/3) && !strings.Contains(name, want) {
@@ -187,8 +188,8 @@ type Entry struct {
 	State State `json:"state"`
 }
 
-// Hits are what a search found.
-type Hits struct {
+// SearchResult is what a search found: the first entries, and the number of all.
+type SearchResult struct {
 	Total   int     `json:"total"`
 	Entries []Entry `json:"items"`
 }
@@ -200,12 +201,12 @@ type Index struct {
 }
 
 // Index returns an index of all objects.
-func (w *World) Index() *Index {
+func (x *Explainer) Index() *Index {
 	ix := &Index{}
-	for _, list := range w.objects {
+	for _, list := range x.objects {
 		for _, o := range list {
-			e := Entry{Object: w.describe(o)}
-			e.State, _ = w.stateOf(o)
+			e := Entry{Object: x.describe(o)}
+			e.State, _ = x.stateOf(o)
 			ix.entries = append(ix.entries, e)
 		}
 	}
@@ -218,14 +219,14 @@ func (w *World) Index() *Index {
 	return ix
 }
 
-// rankOf orders kinds from the top of a hierarchy down.
+// rankOf returns the place of a kind in a list from the top of a hierarchy down.
 func rankOf(kind string) int {
 	kinds := []string{"GrafanaAgent", "MetricsInstance", "LogsInstance", "ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PodLogs",
 		"Integration", "MetricsIntegration", "IntegrationMonitor", "Secret", "ConfigMap", "Namespace"}
 	return slices.Index(kinds, kind)
 }
 
-// text returns what a search looks in.
+// text returns the text in which a search looks for words.
 func (e Entry) text() string {
 	var b strings.Builder
 	b.WriteString(e.ID().String() + " " + e.File)
@@ -236,11 +237,11 @@ func (e Entry) text() string {
 	return strings.ToLower(b.String())
 }
 
-// Search returns the objects that have every word of a query, at most limit of them, from the top of the hierarchies
-// down. Words are looked for in kind, namespace, name, file, labels and state, in any case.
-func (ix *Index) Search(query string, limit int) Hits {
+// Search returns the objects that contain every word of a query, at most limit of them, sorted from the top of the
+// hierarchies down. It looks in kind, namespace, name, file, labels and state, in any letter case.
+func (ix *Index) Search(query string, limit int) SearchResult {
 	words := strings.Fields(strings.ToLower(query))
-	out := Hits{Entries: []Entry{}}
+	out := SearchResult{Entries: []Entry{}}
 	for i, text := range ix.texts {
 		if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
 			continue

@@ -13,7 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// Rendering is what an object makes of one unit.
+// Rendering is what an object adds to one unit.
 type Rendering struct {
 	// Unit is namespace/name of the GrafanaAgent.
 	Unit string `json:"unit"`
@@ -29,44 +29,44 @@ type Rendering struct {
 // Job is a scrape job of an instance.
 type Job struct {
 	Name string `json:"name"`
-	// From is the part of the object that it comes from.
+	// From is the field of the object that the job comes from.
 	From Field `json:"from"`
-	// File and Line are where the configuration has it, below the folder of all units. The line counts from 1; 0 is
-	// unknown. Bytes is the length of its text there.
+	// File is the file with the job, below the folder of all units. Line counts from 1; 0 means unknown. Bytes is the length of
+	// the job in the file.
 	File  string `json:"file,omitempty"`
 	Line  int    `json:"line,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
 	// Filters are the rules that decide which targets and series are kept, in their order.
 	Filters []string `json:"filters,omitempty"`
-	// Limits are those that the job has, and else those of all instances.
+	// Limits are those of the job. A limit that the job does not set is the global one.
 	Limits []string `json:"limits,omitempty"`
-	// Stages is the number of the steps of a pipeline of logs.
+	// Stages counts the stages of a pipeline of logs.
 	Stages int `json:"stages,omitempty"`
 }
 
 // Writer is where an instance sends to.
 type Writer struct {
 	URL string `json:"url"`
-	// From is the field of the object that says so.
+	// From and Path are the object and the field with the URL.
 	From Object `json:"from"`
 	Path string `json:"path"`
-	// Secrets are those that it needs.
+	// Secrets are the Secrets and ConfigMaps with its credentials, and their keys.
 	Secrets []string `json:"secrets,omitempty"`
 	// Filters are the rules that decide which series are sent.
 	Filters []string `json:"filters,omitempty"`
 }
 
-// unit is a [Unit] with what is known of it.
+// unit is a [Unit] with its printed form, once somebody has asked for that.
 type unit struct {
 	*Unit
 	held    map[manifest.ID]isolate.Held
 	printed *Printed
 	places  map[jobKey]place
-	// renders are the parts of the model, by the objects that they come from.
+	// renders are the renderings by the objects that they come from.
 	renders map[diag.Object][]Rendering
 }
 
-// jobKey knows a job in a configuration.
+// jobKey identifies a job in the configurations of a unit.
 type jobKey struct {
 	isLogs        bool
 	instance, job string
@@ -78,8 +78,8 @@ type place struct {
 	runtime.PrintedJob
 }
 
-// print prints the unit once.
-func (u *unit) print(w *inputs) {
+// print prints the unit, unless it is printed already.
+func (u *unit) print(x *inputs) {
 	if u.printed != nil {
 		return
 	}
@@ -95,14 +95,14 @@ func (u *unit) print(w *inputs) {
 	}
 	for _, c := range u.printed.Configs {
 		if c != nil {
-			u.metrics(w, c)
-			u.logs(w, c)
+			u.metrics(x, c)
+			u.logs(x, c)
 			u.integrations(c)
 		}
 	}
 }
 
-// render adds what an object makes of the unit.
+// render adds a rendering of an object, to the one that the object has for the same instance.
 func (u *unit) render(of diag.Object, r Rendering, job ...Job) {
 	r.Unit = u.Name
 	list := u.renders[of]
@@ -114,7 +114,7 @@ func (u *unit) render(of diag.Object, r Rendering, job ...Job) {
 	u.renders[of] = list
 }
 
-func (u *unit) metrics(w *inputs, c *model.Config) {
+func (u *unit) metrics(x *inputs, c *model.Config) {
 	if c.Metrics == nil {
 		return
 	}
@@ -127,16 +127,16 @@ func (u *unit) metrics(w *inputs, c *model.Config) {
 		if len(instance.ScrapeConfigs)+len(instance.Additional) == 0 && len(u.renders[instance.Origin.Object]) > 0 {
 			continue // the pods of integrations write through the same instances
 		}
-		r := Rendering{Instance: instance.Origin.Object.String(), Writers: w.writers(written)}
+		r := Rendering{Instance: instance.Origin.Object.String(), Writers: x.writers(written)}
 		u.render(instance.Origin.Object, r)
 		for _, j := range instance.ScrapeConfigs {
-			job := w.job(j.Origin, j.JobName)
+			job := x.job(j.Origin, j.JobName)
 			job.Filters = slices.Concat(filters("targets", j.Relabel), filters("series", j.MetricRelabel))
 			job.Limits = limits(&j.Limits, &c.Metrics.Global.Limits)
 			u.job(r, j.Origin.Object, job, false)
 		}
 		for i := range instance.Additional {
-			u.raw(w, r, instance.Origin.Object, &instance.Additional[i], false)
+			u.raw(x, r, instance.Origin.Object, &instance.Additional[i], false)
 		}
 	}
 }
@@ -151,13 +151,13 @@ func (u *unit) job(r Rendering, of diag.Object, job Job, isLogs bool) {
 }
 
 // raw adds a job that is written by hand: it is the Secret's, and the instance's that names the Secret.
-func (u *unit) raw(w *inputs, r Rendering, instance diag.Object, raw *model.Raw, isLogs bool) {
-	job := w.job(raw.Origin, raw.Name())
+func (u *unit) raw(x *inputs, r Rendering, instance diag.Object, raw *model.Raw, isLogs bool) {
+	job := x.job(raw.Origin, raw.Name())
 	u.job(r, raw.Origin.Object, job, isLogs)
 	u.job(r, instance, job, isLogs)
 }
 
-func (u *unit) logs(w *inputs, c *model.Config) {
+func (u *unit) logs(x *inputs, c *model.Config) {
 	if c.Logs == nil {
 		return
 	}
@@ -165,16 +165,16 @@ func (u *unit) logs(w *inputs, c *model.Config) {
 		instance := &c.Logs.Configs[i]
 		r := Rendering{Instance: instance.Origin.Object.String()}
 		for _, client := range instance.Clients {
-			r.Writers = append(r.Writers, w.writer(client.Origin, client.URL, nil))
+			r.Writers = append(r.Writers, x.writer(client.Origin, client.URL, nil))
 		}
 		u.render(instance.Origin.Object, r)
 		for _, j := range instance.ScrapeConfigs {
-			job := w.job(j.Origin, j.JobName)
+			job := x.job(j.Origin, j.JobName)
 			job.Filters, job.Stages = filters("targets", j.Relabel), len(j.Stages)
 			u.job(r, j.Origin.Object, job, true)
 		}
 		for i := range instance.Additional {
-			u.raw(w, r, instance.Origin.Object, &instance.Additional[i], true)
+			u.raw(x, r, instance.Origin.Object, &instance.Additional[i], true)
 		}
 	}
 }
@@ -194,27 +194,27 @@ func (u *unit) integrations(c *model.Config) {
 	}
 }
 
-func (w *inputs) job(from model.Origin, name string) Job {
+func (x *inputs) job(from model.Origin, name string) Job {
 	j := Job{Name: name, From: Field{Path: from.Path}}
 	id := manifest.ID{Kind: from.Object.Kind, Namespace: from.Object.Namespace, Name: from.Object.Name}
-	if o := w.byID[id]; o != nil {
-		j.From = w.field(o, from.Path)
+	if o := x.byID[id]; o != nil {
+		j.From = x.field(o, from.Path)
 	}
 	return j
 }
 
-func (w *inputs) writers(list []model.RemoteWrite) (out []Writer) {
+func (x *inputs) writers(list []model.RemoteWrite) (out []Writer) {
 	for i := range list {
-		out = append(out, w.writer(list[i].Origin, list[i].URL, list[i].WriteRelabel))
+		out = append(out, x.writer(list[i].Origin, list[i].URL, list[i].WriteRelabel))
 	}
 	return out
 }
 
-func (w *inputs) writer(from model.Origin, url string, rules []*model.Relabel) Writer {
+func (x *inputs) writer(from model.Origin, url string, rules []*model.Relabel) Writer {
 	of := from.Object
 	out := Writer{URL: credential.Redacted(url), From: Object{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}, Path: from.Path, Filters: filters("series", rules)}
-	if o := w.byID[out.From.ID()]; o != nil {
-		out.Secrets = keysOf(slices.DeleteFunc(w.uses(o), func(u Use) bool { return !strings.HasPrefix(u.Field.Path, from.Path+".") }))
+	if o := x.byID[out.From.ID()]; o != nil {
+		out.Secrets = keysOf(slices.DeleteFunc(x.uses(o), func(u Use) bool { return !strings.HasPrefix(u.Field.Path, from.Path+".") }))
 	}
 	return out
 }
@@ -265,13 +265,13 @@ func limits(job, all *model.Limits) (out []string) {
 }
 
 // renderings returns what an object makes of all units.
-func (w *World) renderings(o *manifest.Object) (out []Rendering) {
-	units := w.inUnits[o.ID]
+func (x *Explainer) renderings(o *manifest.Object) (out []Rendering) {
+	units := x.inUnits[o.ID]
 	if isReferred(o.Kind) {
-		units = w.unitsOfUsers(o)
+		units = x.unitsOfUsers(o)
 	}
 	for _, u := range units {
-		u.print(w.inputs)
+		u.print(x.inputs)
 		out = append(out, u.renders[o.Ref()]...)
 	}
 	return out

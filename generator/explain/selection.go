@@ -10,15 +10,15 @@ import (
 type Selection struct {
 	Field Field    `json:"field"`
 	Kinds []string `json:"kinds"`
-	// Selector is the selector in Kubernetes' text form; {} chooses everything, and an absent one nothing.
+	// Selector is the selector in Kubernetes' text form. {} chooses everything; a selector that is Unset chooses nothing.
 	Selector string `json:"selector"`
 	Unset    bool   `json:"unset,omitempty"`
 	// Namespaces says in which namespaces it looks.
 	Namespaces string `json:"namespaces,omitempty"`
 	Count      int    `json:"count"`
-	// Objects are the first of them.
+	// Objects are the first of the chosen objects.
 	Objects []Object `json:"objects,omitempty"`
-	// Closest are the objects that come closest to being chosen, if none is.
+	// Closest are the nearest misses, if no object is chosen.
 	Closest []Miss `json:"closest,omitempty"`
 }
 
@@ -28,40 +28,40 @@ const (
 	maxClosest  = 3
 )
 
-// selections returns what an object selects.
-func (w *judge) selections(o *manifest.Object) (out []Selection) {
-	if w.byID[o.ID] == nil || o.Value == nil {
+// selections returns what each selector of an object chooses.
+func (x *selectors) selections(o *manifest.Object) (out []Selection) {
+	if x.byID[o.ID] == nil || o.Value == nil {
 		return nil
 	}
-	p := w.newParent(o)
+	p := x.newParent(o)
 	for i := range p.choices {
-		out = append(out, w.selection(p, &p.choices[i]))
+		out = append(out, x.selection(p, &p.choices[i]))
 	}
 	return out
 }
 
-func (w *judge) selection(p parent, c *choice) Selection {
-	s := Selection{Field: w.field(p.object, c.Path), Kinds: c.Kinds, Selector: plainly(c.selector)}
+func (x *selectors) selection(p parent, c *choice) Selection {
+	s := Selection{Field: x.field(p.object, c.Path), Kinds: c.Kinds, Selector: selectorText(c.selector)}
 	if c.selector == nil {
 		s.Selector, s.Unset = "", c.invalid == nil
 		return s
 	}
-	s.Namespaces = w.where(p, c)
+	s.Namespaces = x.where(p, c)
 	near := nearest[*manifest.Object]{limit: maxClosest}
 	for _, kind := range c.Kinds {
-		for _, o := range w.objects[kind] {
-			if w.selects(p, o) {
+		for _, o := range x.objects[kind] {
+			if x.selects(p, o) {
 				if s.Count++; len(s.Objects) < maxSelected {
-					s.Objects = append(s.Objects, w.describe(o))
+					s.Objects = append(s.Objects, x.describe(o))
 				}
 			} else if s.Count == 0 {
-				near.add(w.distance(p, c, o), o)
+				near.add(x.distance(p, c, o), o)
 			}
 		}
 	}
 	if s.Count == 0 {
 		for _, o := range near.list() {
-			m, at := w.miss(p, c, o), w.describe(o)
+			m, at := x.miss(p, c, o), x.describe(o)
 			m.Object = &at
 			s.Closest = append(s.Closest, m)
 		}
@@ -69,7 +69,7 @@ func (w *judge) selection(p parent, c *choice) Selection {
 	return s
 }
 
-// below adds the objects that a unit has below an instance or its GrafanaAgent.
+// below adds to out the objects of the unit that an instance or its GrafanaAgent selects, also through others.
 func (u *unit) below(o *manifest.Object, out map[manifest.ID]bool) {
 	add := func(lists ...[]*manifest.Object) {
 		for _, list := range lists {

@@ -114,7 +114,7 @@ func chosen(s Step) string {
 }
 
 // met returns requirements with what meets them.
-func met(wants []Want) (out []string) {
+func met(wants []Requirement) (out []string) {
 	for _, want := range wants {
 		text := "`" + want.Text + "`"
 		switch {

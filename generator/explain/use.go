@@ -18,11 +18,11 @@ type Use struct {
 	Field Field  `json:"field"`
 	Of    Object `json:"of"`
 	Key   string `json:"key,omitempty"`
-	// Missing says that the Secret or ConfigMap is not in the inputs.
+	// Missing means that the Secret or ConfigMap is not in the inputs.
 	Missing bool `json:"missing,omitempty"`
 }
 
-// String names what is used, and never what it holds.
+// String names the used object and key, and never a value.
 func (u Use) String() string {
 	if u.Key == "" {
 		return u.Of.ID().String()
@@ -30,7 +30,7 @@ func (u Use) String() string {
 	return u.Of.ID().String() + " key " + u.Key
 }
 
-// keysOf names what is used, each Secret and ConfigMap once with its keys.
+// keysOf names each used Secret and ConfigMap once, with its keys.
 func keysOf(list []Use) (out []string) {
 	keys := map[string][]string{}
 	for _, u := range list {
@@ -44,55 +44,55 @@ func keysOf(list []Use) (out []string) {
 }
 
 // uses returns the Secrets and ConfigMaps that the fields of an object name.
-func (w *inputs) uses(o *manifest.Object) (out []Use) {
+func (x *inputs) uses(o *manifest.Object) (out []Use) {
 	for _, r := range secretref.References(o) {
 		id := manifest.ID{Kind: r.Ref.Kind, Namespace: r.Ref.Namespace, Name: r.Ref.Name}
-		_, isNamed := w.render.Set.Named()[id]
+		_, isNamed := x.render.Set.Named()[id]
 		out = append(out, Use{
-			By: name(o), Field: w.field(o, r.Path), Of: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, Key: r.Ref.Key,
-			Missing: w.byID[id] == nil && !isNamed,
+			By: name(o), Field: x.field(o, r.Path), Of: Object{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, Key: r.Ref.Key,
+			Missing: x.byID[id] == nil && !isNamed,
 		})
 	}
 	return out
 }
 
-// usersOf returns what refers to a Secret, ConfigMap or Namespace.
-func (w *World) usersOf(o *manifest.Object) []Use {
+// usersOf returns the fields that refer to a Secret, ConfigMap or Namespace.
+func (x *Explainer) usersOf(o *manifest.Object) []Use {
 	if o.Kind == manifest.NamespaceKind {
-		return w.lookersIn(o)
+		return x.usersOfNamespace(o)
 	}
-	return w.allUsers()[o.ID]
+	return x.allUsers()[o.ID]
 }
 
-// allUsers returns what refers to Secrets and ConfigMaps.
-func (w *inputs) allUsers() map[manifest.ID][]Use {
-	if w.users == nil {
-		w.users = map[manifest.ID][]Use{}
-		for _, list := range w.objects {
+// allUsers returns the fields that refer to each Secret and ConfigMap.
+func (x *inputs) allUsers() map[manifest.ID][]Use {
+	if x.users == nil {
+		x.users = map[manifest.ID][]Use{}
+		for _, list := range x.objects {
 			for _, o := range list {
-				for _, u := range w.uses(o) {
-					w.users[u.Of.ID()] = append(w.users[u.Of.ID()], u)
+				for _, u := range x.uses(o) {
+					x.users[u.Of.ID()] = append(x.users[u.Of.ID()], u)
 				}
 			}
 		}
-		for _, list := range w.users {
+		for _, list := range x.users {
 			slices.SortFunc(list, func(a, b Use) int {
 				return cmp.Or(a.By.ID().Compare(b.By.ID()), cmp.Compare(a.Field.Path, b.Field.Path))
 			})
 		}
 	}
-	return w.users
+	return x.users
 }
 
-// lookersIn returns the namespace selectors that choose a namespace by its labels.
-func (w *judge) lookersIn(o *manifest.Object) (out []Use) {
+// usersOfNamespace returns the namespace selectors that choose a namespace by its labels.
+func (x *selectors) usersOfNamespace(o *manifest.Object) (out []Use) {
 	for _, kind := range [...]string{"GrafanaAgent", "MetricsInstance", "LogsInstance"} {
-		for _, by := range w.objects[kind] {
-			p := w.newParent(by)
+		for _, by := range x.objects[kind] {
+			p := x.newParent(by)
 			for i := range p.choices {
 				c := &p.choices[i]
-				if c.isSet() && c.namespaces != nil && !c.namespaces.Empty() && c.namespaces.Matches(hierarchy.NamespaceLabels(w.render.Set, o.Name)) {
-					out = append(out, Use{By: name(by), Field: w.field(by, c.NamespacePath), Of: name(o)})
+				if c.isSet() && c.namespaces != nil && !c.namespaces.Empty() && c.namespaces.Matches(hierarchy.NamespaceLabels(x.render.Set, o.Name)) {
+					out = append(out, Use{By: name(by), Field: x.field(by, c.NamespacePath), Of: name(o)})
 				}
 			}
 		}
@@ -100,10 +100,10 @@ func (w *judge) lookersIn(o *manifest.Object) (out []Use) {
 	return out
 }
 
-// unitsOfUsers returns the units of the objects that refer to a Secret or ConfigMap, by name.
-func (w *World) unitsOfUsers(o *manifest.Object) (out []*unit) {
-	for _, use := range w.usersOf(o) {
-		for _, u := range w.inUnits[use.By.ID()] {
+// unitsOfUsers returns the units with objects that refer to a Secret or ConfigMap, sorted by name.
+func (x *Explainer) unitsOfUsers(o *manifest.Object) (out []*unit) {
+	for _, use := range x.usersOf(o) {
+		for _, u := range x.inUnits[use.By.ID()] {
 			if !slices.Contains(out, u) {
 				out = append(out, u)
 			}

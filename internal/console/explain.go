@@ -58,7 +58,7 @@ func (c *console) refuseOf(w http.ResponseWriter, r *http.Request, pipeline stri
 type hierarchyPage struct {
 	frame
 	Query string
-	explain.Hits
+	explain.SearchResult
 }
 
 // ObjectLink returns the page of an object.

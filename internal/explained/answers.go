@@ -16,10 +16,10 @@ const (
 	MaxSelectorBytes = 4 << 10
 	MaxExplained     = 500
 	MaxQueryBytes    = 1 << 10
-	MaxHits          = 100
+	MaxResults       = 100
 )
 
-// Refusal is an answer that is no success, with the status of HTTP.
+// Refusal says why a question has no answer, with a status of HTTP.
 type Refusal struct {
 	Status        int
 	Message, Hint string
@@ -51,12 +51,12 @@ func (s *Store) Explain(pipeline string, references []string, selector string) (
 			return out, badRequest("write it like team=a or team in (a, b)", "the selector is invalid: %v", err)
 		}
 	}
-	k.ask(func(w *explain.World) { out, refused = explainAll(w, references, labelled) })
+	k.ask(func(x *explain.Explainer) { out, refused = explainAll(x, references, labelled) })
 	return out, refused
 }
 
-func explainAll(w *explain.World, references []string, labelled labels.Selector) (out explain.List, refused *Refusal) {
-	ids, err := w.Resolve(references, labelled)
+func explainAll(x *explain.Explainer, references []string, labelled labels.Selector) (out explain.List, refused *Refusal) {
+	ids, err := x.Resolve(references, labelled)
 	if unknown, ok := errors.AsType[*explain.UnknownError](err); ok {
 		return out, &Refusal{http.StatusNotFound, unknown.Message, unknown.Hint}
 	}
@@ -64,15 +64,15 @@ func explainAll(w *explain.World, references []string, labelled labels.Selector)
 		return out, badRequest("ask for fewer of them", "%d objects are meant, and %d are explained at once", len(ids), MaxExplained)
 	}
 	for _, id := range ids {
-		if e, ok := w.Explain(id); ok {
+		if e, ok := x.Explain(id); ok {
 			out.Items = append(out.Items, e)
 		}
 	}
 	return out, nil
 }
 
-// Search returns the objects of the last pass of a pipeline that have all words of a query, at most [MaxHits].
-func (s *Store) Search(pipeline, query string) (out explain.Hits, refused *Refusal) {
+// Search returns the objects of the last pass of a pipeline that have all words of a query, at most [MaxResults].
+func (s *Store) Search(pipeline, query string) (out explain.SearchResult, refused *Refusal) {
 	k, refused := s.last(pipeline)
 	if refused != nil {
 		return out, refused
@@ -80,5 +80,5 @@ func (s *Store) Search(pipeline, query string) (out explain.Hits, refused *Refus
 	if len(query) > MaxQueryBytes {
 		return out, badRequest("ask for fewer words", "the query has more than %d bytes", MaxQueryBytes)
 	}
-	return k.search(query, MaxHits), nil
+	return k.search(query, MaxResults), nil
 }

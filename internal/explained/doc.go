@@ -1,6 +1,6 @@
 // Package explained answers questions about the last passes of a fleet: why an object is rendered as it is, and which
 // objects have certain words. The API and the console of `agentry serve` ask it, so both say the same.
 //
-// What answers takes longer to make than to ask, so it is kept for a few pipelines, until their next render. A question
-// has a bounded size, and so has its answer.
+// An [explain.Explainer] takes longer to make than to ask. A [Store] therefore keeps the explainers of a few pipelines, each
+// until the next render of its pipeline. Questions and answers have a bounded size.
 package explained

@@ -8,35 +8,35 @@ import (
 	"github.com/agentry-dev/agentry/generator/explain"
 )
 
-// maxKept is for how many pipelines what explains their last pass is kept.
+// maxKept is how many explainers are kept.
 const maxKept = 2
 
 // Renders returns what the last pass of a pipeline rendered, or nil if that is not kept. It returns false if there is no
 // such pipeline.
 type Renders func(pipeline string) (render *explain.Render, ok bool)
 
-// Store keeps what explains renders. It is safe for concurrent use.
+// Store keeps explainers of the last renders. It is safe for concurrent use.
 type Store struct {
 	renders Renders
 
 	mu   sync.Mutex
-	kept []*kept // the one that was asked last is last
+	kept []*kept // least recently used first
 }
 
 // NewStore returns a Store of the renders of a fleet.
 func NewStore(renders Renders) *Store { return &Store{renders: renders} }
 
-// kept explains one render. Its mu guards the world, which is asked by one request at a time.
+// kept is the explainer of one render. mu guards it: it answers one request at a time.
 type kept struct {
 	pipeline string
 	render   *explain.Render
 
-	mu    sync.Mutex
-	world *explain.World
-	index *explain.Index
+	mu        sync.Mutex
+	explainer *explain.Explainer
+	index     *explain.Index
 }
 
-// last returns what explains the last pass of a pipeline.
+// last returns the explainer of the last pass of a pipeline.
 func (s *Store) last(pipeline string) (*kept, *Refusal) {
 	render, ok := s.renders(pipeline)
 	if !ok {
@@ -49,7 +49,7 @@ func (s *Store) last(pipeline string) (*kept, *Refusal) {
 	return s.of(pipeline, render), nil
 }
 
-// of returns what explains a render of a pipeline.
+// of returns the explainer of a render of a pipeline, and makes it if it is not kept.
 func (s *Store) of(pipeline string, render *explain.Render) *kept {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,29 +68,29 @@ func (s *Store) of(pipeline string, render *explain.Render) *kept {
 	return k
 }
 
-// forget drops what explains a pipeline.
+// forget drops the explainer of a pipeline.
 func (s *Store) forget(pipeline string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept = slices.DeleteFunc(s.kept, func(k *kept) bool { return k.pipeline == pipeline })
 }
 
-// ask calls a function with the world.
-func (k *kept) ask(f func(*explain.World)) {
+// ask calls f with the explainer, which is made now if it is the first question.
+func (k *kept) ask(f func(*explain.Explainer)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.world == nil {
-		k.world = explain.New(*k.render)
+	if k.explainer == nil {
+		k.explainer = explain.New(*k.render)
 	}
-	f(k.world)
+	f(k.explainer)
 }
 
-// search looks for objects.
-func (k *kept) search(query string, limit int) explain.Hits {
+// search returns the objects that a query finds, at most limit of them.
+func (k *kept) search(query string, limit int) explain.SearchResult {
 	var index *explain.Index
-	k.ask(func(w *explain.World) {
+	k.ask(func(x *explain.Explainer) {
 		if k.index == nil {
-			k.index = w.Index()
+			k.index = x.Index()
 		}
 		index = k.index
 	})

@@ -7,7 +7,7 @@
 //	GET  /api/v1/pipelines                   {"version", "items": [fleet.Status], "problems": [fleet.Finding]}
 //	GET  /api/v1/pipelines/NAME              fleet.Status
 //	GET  /api/v1/pipelines/NAME/explain      explain.List: ?object=KIND/namespace/name, repeatable, &selector=LABELS
-//	GET  /api/v1/pipelines/NAME/objects      explain.Hits: ?q=WORDS of kinds, names, files, labels and states
+//	GET  /api/v1/pipelines/NAME/objects      explain.SearchResult: ?q=WORDS of kinds, names, files, labels and states
 //	POST /api/v1/pipelines/NAME/reconcile    {"requestedAt": "..."}, which the status repeats as lastHandledReconcileAt
 //	POST /api/v1/reconcile                   the same for all pipelines
 //	GET  /api/v1/remotes                     {"items": [fleet.RemoteStatus]}

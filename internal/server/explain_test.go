@@ -82,7 +82,7 @@ func TestExplanationsOfTheLastPass(t *testing.T) {
 			}
 		})
 	}
-	var hits explain.Hits
+	var hits explain.SearchResult
 	got := ask(h, request{path: "/api/v1/pipelines/a/objects?q=one+rendered"})
 	if err := json.Unmarshal(got.Body.Bytes(), &hits); err != nil || hits.Total != 2 {
 		t.Errorf("%d %s", got.Code, got.Body)

@@ -13,15 +13,15 @@ import (
 	"github.com/agentry-dev/agentry/generator/runtime"
 )
 
-// Render is what is explained: the objects of the inputs, and what became of them.
+// Render is what an [Explainer] explains: the objects of the inputs, and what they were rendered to.
 type Render struct {
 	Set   *manifest.Set
 	Units []Unit
 	// AgentSelector chooses the GrafanaAgents that are rendered; nil chooses all.
 	AgentSelector labels.Selector
-	// Diags are what was found in the inputs and in rendering.
+	// Diags are the findings about the inputs and about the render.
 	Diags diag.List
-	// Show returns the name of a file as people know it; nil leaves it as it is.
+	// Show returns the name by which people know a file. Nil: names stay as they are.
 	Show func(file string) string
 }
 
@@ -29,11 +29,11 @@ type Render struct {
 type Unit struct {
 	// Name is namespace/name of the GrafanaAgent.
 	Name string
-	// Hierarchy has stand-ins in their places, and what is left out.
+	// Hierarchy has stand-ins instead of held objects, and the objects that are left out.
 	Hierarchy      *hierarchy.Hierarchy
 	Paused, Failed bool
 	Held           []isolate.Held
-	// Print returns what the unit is rendered to. It is called when that is needed, once.
+	// Print returns what the unit is rendered to. It is called at most once, when an explanation needs it.
 	Print func() Printed
 }
 
@@ -41,7 +41,7 @@ type Unit struct {
 type Printed struct {
 	// Configs are the configurations of all pods. Some may be nil.
 	Configs []*model.Config
-	// Files are those in which people can read a configuration.
+	// Files are the files of the unit in which people can read a configuration.
 	Files []File
 }
 
@@ -52,25 +52,25 @@ type File struct {
 	Jobs  []runtime.PrintedJob
 }
 
-// World explains the objects of one render. It is not safe for concurrent use.
-type World struct {
-	*judge
+// Explainer explains the objects of one render. It is not safe for concurrent use.
+type Explainer struct {
+	*selectors
 	units   map[string]*unit        // by name
 	inUnits map[manifest.ID][]*unit // the units that have an object
 }
 
-// inputs are the objects that are explained, and what is known of each.
+// inputs are the objects that can be explained, and what is known of each.
 type inputs struct {
 	render  Render
 	objects map[string][]*manifest.Object // by kind: what is rendered, or else what is in the inputs
 	byID    map[manifest.ID]*manifest.Object
-	found   map[diag.Object]diag.List // by the object, without its version
-	users   map[manifest.ID][]Use     // of Secrets and ConfigMaps; nil before it is needed
-	fields  map[fieldKey]Field        // those that were found
+	found   map[diag.Object]diag.List // findings by their object, whose APIVersion is empty here
+	users   map[manifest.ID][]Use     // what refers to each Secret and ConfigMap; nil until somebody asks
+	fields  map[fieldKey]Field        // positions of fields, as a cache
 }
 
-// judge says what selectors choose.
-type judge struct {
+// selectors says what selectors choose.
+type selectors struct {
 	*inputs
 	// parents are the objects that can select, by the kinds that they select.
 	parents map[string][]parent
@@ -78,8 +78,8 @@ type judge struct {
 	matches map[string]map[string]match // namespaces by the text of a selector
 }
 
-// New prepares explanations. It looks at each object once; what is rendered is only printed when it is asked for.
-func New(r Render) *World {
+// New prepares explanations: it looks at each object once. A unit is printed only when an explanation needs its text.
+func New(r Render) *Explainer {
 	in := &inputs{render: r, objects: map[string][]*manifest.Object{}, byID: map[manifest.ID]*manifest.Object{}, found: map[diag.Object]diag.List{}, fields: map[fieldKey]Field{}}
 	for _, d := range r.Diags {
 		d.File, d.BuiltBy = in.show(d.File), in.show(d.BuiltBy)
@@ -87,58 +87,58 @@ func New(r Render) *World {
 		of.APIVersion = ""
 		in.found[of] = append(in.found[of], d)
 	}
-	w := &World{
-		judge: &judge{inputs: in, parents: map[string][]parent{}, spaces: map[string]labels.Set{}, matches: map[string]map[string]match{}},
-		units: map[string]*unit{}, inUnits: map[manifest.ID][]*unit{},
+	x := &Explainer{
+		selectors: &selectors{inputs: in, parents: map[string][]parent{}, spaces: map[string]labels.Set{}, matches: map[string]map[string]match{}},
+		units:     map[string]*unit{}, inUnits: map[manifest.ID][]*unit{},
 	}
 	for i := range r.Units {
-		w.addUnit(&r.Units[i])
+		x.addUnit(&r.Units[i])
 	}
 	for _, list := range [...][]*manifest.Object{r.Set.All(), r.Set.LeftOut()} {
 		for _, o := range list {
-			w.add(o)
+			x.add(o)
 		}
 	}
-	for kind := range w.objects {
-		slices.SortFunc(w.objects[kind], func(a, b *manifest.Object) int { return a.ID.Compare(b.ID) })
+	for kind := range x.objects {
+		slices.SortFunc(x.objects[kind], func(a, b *manifest.Object) int { return a.ID.Compare(b.ID) })
 	}
 	for _, kind := range [...]string{"GrafanaAgent", "MetricsInstance", "LogsInstance"} {
-		for _, o := range w.objects[kind] {
-			w.addParent(o)
+		for _, o := range x.objects[kind] {
+			x.addParent(o)
 		}
 	}
-	return w
+	return x
 }
 
-// addUnit adds a unit and its objects, which are what is rendered: stand-ins replace what is in the inputs.
-func (w *World) addUnit(of *Unit) {
+// addUnit adds a unit and its objects. Stand-ins count here, and not the held objects of the inputs.
+func (x *Explainer) addUnit(of *Unit) {
 	u := &unit{Unit: of, held: map[manifest.ID]isolate.Held{}}
 	for _, h := range of.Held {
 		u.held[h.ID] = h
 	}
-	w.units[of.Name] = u
+	x.units[of.Name] = u
 	for o := range of.Hierarchy.Objects {
-		if of := w.inUnits[o.ID]; len(of) == 0 || of[len(of)-1] != u {
-			w.inUnits[o.ID] = append(of, u)
+		if of := x.inUnits[o.ID]; len(of) == 0 || of[len(of)-1] != u {
+			x.inUnits[o.ID] = append(of, u)
 		}
-		w.add(o)
+		x.add(o)
 	}
 }
 
-// add adds an object, unless there is one of the name.
-func (w *inputs) add(o *manifest.Object) {
-	if w.byID[o.ID] == nil {
-		w.byID[o.ID] = o
-		w.objects[o.Kind] = append(w.objects[o.Kind], o)
+// add adds an object, unless one with its ID was added before.
+func (x *inputs) add(o *manifest.Object) {
+	if x.byID[o.ID] == nil {
+		x.byID[o.ID] = o
+		x.objects[o.Kind] = append(x.objects[o.Kind], o)
 	}
 }
 
-// isRun reports whether a GrafanaAgent is rendered, as far as the agent selector decides.
-func (w *inputs) isRun(agent *manifest.Object) bool {
-	return w.render.AgentSelector == nil || w.render.AgentSelector.Matches(labels.Set(agent.Meta.Labels))
+// isRun reports whether the agent selector chooses a GrafanaAgent.
+func (x *inputs) isRun(agent *manifest.Object) bool {
+	return x.render.AgentSelector == nil || x.render.AgentSelector.Matches(labels.Set(agent.Meta.Labels))
 }
 
-// Object is an object, where it is written, and its labels.
+// Object names an object, with its position in the inputs and its labels.
 type Object struct {
 	Kind      string            `json:"kind"`
 	Namespace string            `json:"namespace,omitempty"`
@@ -153,46 +153,46 @@ func (o Object) ID() manifest.ID {
 	return manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
-// describe returns an object with its place and labels.
-func (w *inputs) describe(o *manifest.Object) Object {
+// describe returns an object with its position and labels.
+func (x *inputs) describe(o *manifest.Object) Object {
 	file, line, _ := o.Written()
 	out := name(o)
-	out.File, out.Line = w.show(file), line
+	out.File, out.Line = x.show(file), line
 	if o.Meta != nil {
 		out.Labels = o.Meta.Labels
 	}
 	return out
 }
 
-// name returns an object with nothing but its name.
+// name returns an object without position and labels.
 func name(o *manifest.Object) Object {
 	return Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
-func (w *inputs) show(file string) string {
-	if w.render.Show == nil || file == "" {
+func (x *inputs) show(file string) string {
+	if x.render.Show == nil || file == "" {
 		return file
 	}
-	return w.render.Show(file)
+	return x.render.Show(file)
 }
 
-// Field is a field of an object, and where it is written or would be.
+// Field is the path of a field, and its position. The position of an absent field is that of its parent.
 type Field struct {
 	Path string `json:"path"`
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 }
 
-// field finds a field. Those of what selects are asked for again and again, and are kept.
-func (w *inputs) field(o *manifest.Object, path string) Field {
+// field returns a field with its position. Fields of objects that select are asked for often, so they are cached.
+func (x *inputs) field(o *manifest.Object, path string) Field {
 	if !isSelector(o.Kind) {
-		return w.find(o, path)
+		return x.find(o, path)
 	}
 	key := fieldKey{o, path}
-	f, ok := w.fields[key]
+	f, ok := x.fields[key]
 	if !ok {
-		f = w.find(o, path)
-		w.fields[key] = f
+		f = x.find(o, path)
+		x.fields[key] = f
 	}
 	return f
 }
@@ -203,7 +203,7 @@ type fieldKey struct {
 	path   string
 }
 
-func (w *inputs) find(o *manifest.Object, path string) Field {
+func (x *inputs) find(o *manifest.Object, path string) Field {
 	d := o.Diag(diag.Info, "", path, "")
-	return Field{Path: path, File: w.show(d.File), Line: d.Line}
+	return Field{Path: path, File: x.show(d.File), Line: d.Line}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// again renders a unit as it was rendered.
-func (r renderer) again(u *Unit) explain.Printed {
+// reprint renders a unit once more, from the objects that it was rendered from, and returns its configurations.
+func (r renderer) reprint(u *Unit) explain.Printed {
 	standIns, leftOut := map[manifest.ID]*manifest.Object{}, map[manifest.ID]bool{}
 	for _, h := range u.Held {
 		if h.StandIn == nil {

@@ -18,14 +18,14 @@ type parent struct {
 	choices []choice
 }
 
-// choice is a [hierarchy.Choice] that is ready to be asked.
+// choice is a [hierarchy.Choice] with its selectors parsed.
 type choice struct {
 	hierarchy.Choice
 	selector, namespaces labels.Selector // nil if there is none, or it is invalid
 	invalid              error
 }
 
-func (w *judge) newParent(o *manifest.Object) parent {
+func (x *selectors) newParent(o *manifest.Object) parent {
 	p := parent{object: o}
 	for _, c := range hierarchy.Choices(o) {
 		one := choice{Choice: c}
@@ -46,15 +46,15 @@ func (w *judge) newParent(o *manifest.Object) parent {
 	return p
 }
 
-// addParent adds an object that selects others.
-func (w *judge) addParent(o *manifest.Object) {
-	p := w.newParent(o)
+// addParent adds an object to the parents of each kind that it selects.
+func (x *selectors) addParent(o *manifest.Object) {
+	p := x.newParent(o)
 	seen := map[string]bool{}
 	for _, c := range p.choices {
 		for _, kind := range c.Kinds {
 			if !seen[kind] {
 				seen[kind] = true
-				w.parents[kind] = append(w.parents[kind], p)
+				x.parents[kind] = append(x.parents[kind], p)
 			}
 		}
 	}
@@ -73,31 +73,31 @@ func (p parent) of(kind string) *choice {
 // isSet reports whether the choice can select anything.
 func (c *choice) isSet() bool { return c.invalid == nil && c.selector != nil }
 
-// match says whether a namespace is selected; if not, changes would do it.
+// match says whether a selector chooses a namespace. If it does not: what would have to change.
 type match struct {
-	selected bool
-	wants    []Want
-	isWidens bool // the selector has to change, because it asks for the name
+	selected      bool
+	wants         []Requirement
+	needsWidening bool // the selector itself has to change, because it asks for the namespace's name
 }
 
-// looksIn judges a namespace.
-func (w *judge) looksIn(p parent, c *choice, namespace string) match {
+// matchNamespace says whether a choice of a parent looks in a namespace.
+func (x *selectors) matchNamespace(p parent, c *choice, namespace string) match {
 	if c.NamespaceSelector == nil {
-		return match{selected: namespace == p.object.Namespace, isWidens: namespace != p.object.Namespace}
+		return match{selected: namespace == p.object.Namespace, needsWidening: namespace != p.object.Namespace}
 	}
 	key := c.namespaces.String()
-	known := w.matches[key]
+	known := x.matches[key]
 	if known == nil {
 		known = map[string]match{}
-		w.matches[key] = known
+		x.matches[key] = known
 	}
 	m, ok := known[namespace]
 	if !ok {
-		set := w.labelsOf(namespace)
+		set := x.labelsOf(namespace)
 		m = match{selected: c.namespaces.Matches(set)}
 		for _, want := range unmet(c.namespaces, set) {
 			if want.Label == nameLabel {
-				m.isWidens = true
+				m.needsWidening = true
 				continue
 			}
 			m.wants = append(m.wants, want)
@@ -108,26 +108,26 @@ func (w *judge) looksIn(p parent, c *choice, namespace string) match {
 }
 
 // selects reports whether a choice of a parent selects an object.
-func (w *judge) selects(p parent, o *manifest.Object) bool {
+func (x *selectors) selects(p parent, o *manifest.Object) bool {
 	c := p.of(o.Kind)
-	return c != nil && c.isSet() && c.selector.Matches(labels.Set(o.Meta.Labels)) && w.looksIn(p, c, o.Namespace).selected
+	return c != nil && c.isSet() && c.selector.Matches(labels.Set(o.Meta.Labels)) && x.matchNamespace(p, c, o.Namespace).selected
 }
 
-// labelsOf returns the labels of a namespace.
-func (w *judge) labelsOf(namespace string) labels.Set {
-	set, ok := w.spaces[namespace]
+// labelsOf returns the labels of a namespace, from a cache.
+func (x *selectors) labelsOf(namespace string) labels.Set {
+	set, ok := x.spaces[namespace]
 	if !ok {
-		set = hierarchy.NamespaceLabels(w.render.Set, namespace)
-		w.spaces[namespace] = set
+		set = hierarchy.NamespaceLabels(x.render.Set, namespace)
+		x.spaces[namespace] = set
 	}
 	return set
 }
 
-// Want is one requirement of a selector, beside the label that decides.
-type Want struct {
+// Requirement is one requirement of a selector, with the label of an object or namespace that meets it or does not.
+type Requirement struct {
 	// Text is the requirement as Kubernetes writes selectors, such as team=b.
 	Text string `json:"wants"`
-	// Label is the key, and Value what the object or namespace has, if it Has the label.
+	// Label is the key of the label. Value is its value if the object or namespace Has it.
 	Label string `json:"label"`
 	Value string `json:"value,omitempty"`
 	Has   bool   `json:"has"`
@@ -136,30 +136,30 @@ type Want struct {
 	values   []string // sorted
 }
 
-// wantsOf returns the requirements of a selector.
-func wantsOf(s labels.Selector, set labels.Set) (out []Want) {
+// requirementsOf returns all requirements of a selector, with the labels of set.
+func requirementsOf(s labels.Selector, set labels.Set) (out []Requirement) {
 	requirements, _ := s.Requirements()
 	for i := range requirements {
-		out = append(out, newWant(&requirements[i], set))
+		out = append(out, newRequirement(&requirements[i], set))
 	}
 	return out
 }
 
-// unmet returns the requirements that labels do not meet.
-func unmet(s labels.Selector, set labels.Set) (out []Want) {
+// unmet returns the requirements of a selector that the labels of set do not meet.
+func unmet(s labels.Selector, set labels.Set) (out []Requirement) {
 	requirements, _ := s.Requirements()
 	for i := range requirements {
 		if !requirements[i].Matches(set) {
-			out = append(out, newWant(&requirements[i], set))
+			out = append(out, newRequirement(&requirements[i], set))
 		}
 	}
 	return out
 }
 
-func newWant(r *labels.Requirement, set labels.Set) Want {
+func newRequirement(r *labels.Requirement, set labels.Set) Requirement {
 	values := r.ValuesUnsorted()
 	slices.Sort(values)
-	want := Want{Text: r.String(), Label: r.Key(), operator: r.Operator(), values: values}
+	want := Requirement{Text: r.String(), Label: r.Key(), operator: r.Operator(), values: values}
 	if want.operator == selection.In && len(values) == 1 {
 		want.Text = r.Key() + "=" + values[0]
 	}
@@ -167,12 +167,12 @@ func newWant(r *labels.Requirement, set labels.Set) Want {
 	return want
 }
 
-// distance counts the changes by which a choice would select an object, as far as that can be told from the
-// requirements. It is what the order of misses goes by.
-func (w *judge) distance(p parent, c *choice, o *manifest.Object) int {
+// distance estimates how many changes would make a choice select an object: it counts the unmet requirements. Misses are
+// sorted by it.
+func (x *selectors) distance(p parent, c *choice, o *manifest.Object) int {
 	switch {
 	case c.invalid != nil:
-		return hopeless
+		return unfixable
 	case c.selector == nil:
 		return unset
 	}
@@ -183,22 +183,22 @@ func (w *judge) distance(p parent, c *choice, o *manifest.Object) int {
 			n++
 		}
 	}
-	m := w.looksIn(p, c, o.Namespace)
+	m := x.matchNamespace(p, c, o.Namespace)
 	n += len(m.wants)
-	if m.isWidens {
+	if m.needsWidening {
 		n++
 	}
 	return n
 }
 
-// Distances that are no counts of changes.
+// Distances of choices that no change of labels can fix: they sort behind all others.
 const (
-	unset    = 1 << 20 // the selector is not set
-	hopeless = 1 << 21 // no change of labels helps
+	unset     = 1 << 20 // the selector is not set
+	unfixable = 1 << 21 // no change of labels helps
 )
 
-// plainly returns a selector as messages show it.
-func plainly(s labels.Selector) string {
+// selectorText returns a selector in the form that messages have.
+func selectorText(s labels.Selector) string {
 	if s == nil || s.Empty() {
 		return "{}"
 	}

@@ -148,7 +148,7 @@ func TestInventoryOfANewerVersion(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{".agentry/inventory", "a/agent/.agentry/inventory"} {
 		l := rendered(t)
-		l.tamper(func(files tree) { files[file] = entry{text: `{"version": 3}`} })
+		l.tamper(func(files tree) { files[file] = entry{text: `{"version": 4}`} })
 		l.input(map[string]string{"in/a/web.yaml": monitor("a", "web", "other")})
 		before := l.remote.tip("env")
 		_, err := l.syncer().Pass(t.Context())

@@ -120,6 +120,7 @@ type model struct {
 	foreign tree            // files of others there
 	lost    map[int]bool    // sources that have lost the base
 	epochs  []int           // how often a source has lost what was before
+	edited  bool            // somebody edited the output branch since the last commit
 	wrong   []string        // what was found
 
 	minute   int
@@ -240,10 +241,11 @@ func (m *model) pass() bool {
 	after, settled := output.read("env"), true
 	if m.match(v, report, after); len(m.wrong) == 0 {
 		m.check(v, report, after, tip)
-		if m.in.replica && !m.in.away {
-			m.replica(report, fork)
+		if m.in.replica && !m.in.away && !(m.edited && m.stage.kind.depth > 0) {
+			m.replica(report, fork) // a clone without history does not see what was edited
 		}
 		if report.Commit != "" {
+			m.edited = false
 			m.state.commit(v, m)
 			m.found()
 		}
@@ -328,6 +330,7 @@ func (m *model) hand(n int) {
 	}
 	m.minute++
 	r.commit("env", files, m.minute, "by hand")
+	m.edited = true
 }
 
 // found forgets that bases were lost: the commit has new ones.

@@ -68,11 +68,11 @@ func (p *pass) propose(ctx context.Context, from *start, c *plan.Change, out *pu
 		return err
 	}
 	isNew := c.IsNeeded() && !stands
-	var dry plumbing.Hash
+	dry := publish.Dry{RepoURL: p.output.URL()}
 	switch {
 	case isNew:
-		if dry, err = p.lock(ctx, from, true); err == nil {
-			err = p.describe(c, from.inputs, publish.Dry{RepoURL: p.output.URL(), Commit: dry})
+		if dry.Commit, err = p.lock(ctx, from, true); err == nil {
+			err = p.describe(c, from.inputs, dry)
 		}
 	case stands:
 		err = p.explain(c)
@@ -83,14 +83,14 @@ func (p *pass) propose(ctx context.Context, from *start, c *plan.Change, out *pu
 	p.gate.leave()
 	p.report.enter(StagePush)
 	if !isNew {
-		if dry, err = p.lock(ctx, from, false); err != nil {
+		if dry.Commit, err = p.lock(ctx, from, false); err != nil {
 			return err
 		}
 	}
 	commit := from.branch.Commit
 	switch {
 	case isNew:
-		commit, err = p.proposeNew(ctx, from, c, out)
+		commit, err = p.proposeNew(ctx, from, c, out, dry)
 	case stands:
 		commit, report.Data = from.tip.Proposed.Commit, messageData(from.inputs, c)
 	default:
@@ -99,11 +99,11 @@ func (p *pass) propose(ctx context.Context, from *start, c *plan.Change, out *pu
 	if err != nil {
 		return err
 	}
-	report.Commit, report.DrySHA = commit.String(), dry.String()
-	p.note(ctx, from, commit, dry)
+	report.Commit, report.DrySHA = commit.String(), dry.Commit.String()
+	p.note(ctx, from, commit, dry.Commit)
 	if report.Before == report.Commit {
 		p.remember(from)
-		p.memory.done.proposed, p.memory.done.locked = commit, dry
+		p.memory.done.proposed, p.memory.done.locked = commit, dry.Commit
 	}
 	if isNew {
 		return nil
@@ -125,9 +125,9 @@ func (p *pass) stands(c *plan.Change, out *publish.Output) (bool, error) {
 }
 
 // proposeNew proposes a change with a new commit.
-func (p *pass) proposeNew(ctx context.Context, from *start, c *plan.Change, out *publish.Output) (plumbing.Hash, error) {
+func (p *pass) proposeNew(ctx context.Context, from *start, c *plan.Change, out *publish.Output, dry publish.Dry) (plumbing.Hash, error) {
 	report, data := p.report.Proposed, messageData(from.inputs, c)
-	pushed, err := out.Propose(ctx, publish.Change{Edits: c.Edits, Data: data, Readme: c.Readme()})
+	pushed, err := out.Propose(ctx, publish.Change{Edits: c.Edits, Metadata: metadataOf(from.inputs, c, dry), Data: data, Readme: c.Readme()})
 	p.report.Diags = append(p.report.Diags, pushed.Warnings...)
 	if !pushed.Base.IsZero() {
 		report.Base = pushed.Base.String() // the push made the output branch if there was none

@@ -37,7 +37,7 @@ func (p *pass) push(ctx context.Context, from *start, c *plan.Change, out *publi
 	}
 	p.gate.leave()
 	p.report.enter(StagePush)
-	pushed, err := out.Push(ctx, publish.Change{Edits: c.Edits, Data: messageData(from.inputs, c)})
+	pushed, err := out.Push(ctx, publish.Change{Edits: c.Edits, Metadata: metadataOf(from.inputs, c, publish.Dry{}), Data: messageData(from.inputs, c)})
 	p.report.Diags = append(p.report.Diags, pushed.Warnings...)
 	if err != nil || pushed.Commit.IsZero() {
 		return err
@@ -57,6 +57,13 @@ func (p *pass) describe(c *plan.Change, inputs *publish.Inputs, dry publish.Dry)
 	}
 	p.report.Diags = append(p.report.Diags, c.StaleSecrets()...)
 	return nil
+}
+
+// metadataOf describes what a change is rendered from, and which edits of others it leaves.
+func metadataOf(inputs *publish.Inputs, c *plan.Change, dry publish.Dry) publish.Metadata {
+	m := inputs.Metadata(dry)
+	m.Drift = c.DriftLeft
+	return m
 }
 
 // explain reports what changes, and what it means. A pass that pushes keeps nothing of it: the commit says it.

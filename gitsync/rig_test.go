@@ -54,9 +54,14 @@ func (r *rig) git(args ...string) string {
 
 func (r *rig) gitIn(dir string, args ...string) string {
 	r.t.Helper()
+	return r.gitWith(dir, nil, args...)
+}
+
+func (r *rig) gitWith(dir string, env []string, args ...string) string {
+	r.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), gittest.Env()...)
+	cmd.Env = append(append(os.Environ(), gittest.Env()...), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)

@@ -25,6 +25,7 @@ type Branch struct {
 	reader   *object.Reader
 	cache    *Cache
 	unlisted map[string]*Unit // units that were asked for and are not listed
+	last     *plumbing.Hash   // see lastFolder
 }
 
 // Cache keeps the folders that a pass read for the next pass, so that its cost depends on the change and not on

@@ -50,8 +50,9 @@ type Inventory struct {
 	// Sources are the bases: the input commits that the output was rendered from. They are in MetadataFile, the one file
 	// that every commit rewrites. Version 1 had them here.
 	Sources []SourceCommit `json:"sources,omitempty"`
-	// Charts are those that were fetched for it. They are where the bases are.
-	Charts []chart.Pinned `json:"-"`
+	// Charts are those that were fetched for it. They, and what was written, are where the bases are.
+	Charts  []chart.Pinned `json:"-"`
+	Written `json:"-"`
 	// Root are the files that agentry owns beside this folder.
 	Root []FileEntry `json:"root"`
 	// Held are the objects that are not rendered as they are in the sources.
@@ -79,6 +80,7 @@ func (inv *Inventory) Base(url, ref string) plumbing.Hash {
 type Bases struct {
 	Sources []SourceCommit `json:"agentrySources,omitempty"`
 	Charts  []chart.Pinned `json:"agentryCharts,omitempty"`
+	Written
 }
 
 // SourceCommit is an input commit.
@@ -90,8 +92,9 @@ type SourceCommit struct {
 
 // FileEntry is a file that agentry owns.
 type FileEntry struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
+	Path string `json:"path"`
+	// SHA256 is in inventories before version 3. Since then MetadataFile says what was written: see [Written].
+	SHA256 string `json:"sha256,omitempty"`
 	Object string `json:"object,omitempty"` // Kind/namespace/name
 	// Masked is the SHA-256 of an agent's configuration without its secrets, if it has any. If it stays the
 	// same, the agent does not notice a change.
@@ -119,7 +122,7 @@ type UnitInventory struct {
 }
 
 const (
-	InventoryVersion = 2
+	InventoryVersion = 3
 	StateComplete    = "complete"
 	StateIncomplete  = "incomplete"
 )
@@ -184,7 +187,7 @@ func findInventory(rd *object.Reader, tip *object.Commit, outputPath string) (*I
 		if json.Unmarshal(data, &bases) != nil || len(bases.Sources) == 0 {
 			return false, nil
 		}
-		inv.Sources, inv.Charts = bases.Sources, bases.Charts
+		inv.Sources, inv.Charts, inv.Written = bases.Sources, bases.Charts, bases.Written
 		return true, nil
 	})
 	inv.Damaged = inv.Damaged || age > 0 // a branch on which nothing was rendered yet has none

@@ -73,24 +73,6 @@ func (u *Unit) readInventory() error {
 	return nil
 }
 
-// LastWritten returns a file of a unit as agentry last wrote it, even if somebody changed it since. For a
-// removed file the error is [object.ErrPathNotFound]: users remove the file of a workload to have it replaced.
-func (u *Unit) LastWritten(name string) ([]byte, error) {
-	data, err := u.Read(name)
-	listed, ours := u.Inventory.File(name)
-	if err != nil || !ours || SHA256(data) == listed.SHA256 {
-		return data, err
-	}
-	found, err := u.branch.Newest(u.branch.At(u.Name, name), func(old []byte) (bool, error) {
-		data = old
-		return SHA256(old) == listed.SHA256, nil
-	})
-	if err == nil && !found {
-		err = object.ErrPathNotFound
-	}
-	return data, err
-}
-
 // Read returns a file of a unit's folder.
 func (u *Unit) Read(name string) ([]byte, error) {
 	e, ok := u.Entries[name]

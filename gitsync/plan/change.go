@@ -22,6 +22,8 @@ type Change struct {
 	Edits     map[string]object.Edit // by path from the root of the branch
 	Units     []string               // that the branch has afterwards, sorted
 	IsPayload bool                   // manifests or kustomizations change
+	// DriftLeft is what others changed in units that stay: see [branch.Written]. [Change.Describe] sets it.
+	DriftLeft map[string]string
 	// Difference is what the change means. [Change.Compare] sets it.
 	Difference *difference.Difference
 	plan       *Plan
@@ -130,15 +132,15 @@ const driftHint = "change the custom resources instead"
 
 // findDrift warns if somebody changed a file of agentry.
 func (c *Change) findDrift(u *Unit, listed branch.FileEntry) error {
-	data, err := u.folder.Read(listed.Path)
-	switch {
-	case errors.Is(err, object.ErrPathNotFound):
-		c.warn(diag.Drift, c.at(u.Name, listed.Path), driftHint, "was removed from the output branch by somebody else: it is put back")
-	case err != nil:
+	drift, err := u.folder.IsDrift(listed)
+	if err != nil || !drift {
 		return err
-	case branch.SHA256(data) != listed.SHA256 || u.folder.Entries[listed.Path].Mode != filemode.Regular:
-		c.warn(diag.Drift, c.at(u.Name, listed.Path), driftHint, "was changed on the output branch by somebody else: it is put back")
 	}
+	how := "changed"
+	if _, exists := u.folder.Entries[listed.Path]; !exists {
+		how = "removed"
+	}
+	c.warn(diag.Drift, c.at(u.Name, listed.Path), driftHint, "was %s on the output branch by somebody else: it is put back", how)
 	return nil
 }
 
@@ -148,11 +150,11 @@ func (c *Change) findHeldDrift(u *Unit) error {
 		return err
 	}
 	for _, f := range u.folder.Inventory.Files {
-		data, err := u.folder.Read(f.Path)
-		if err != nil && !errors.Is(err, object.ErrPathNotFound) {
+		drift, err := u.folder.IsDrift(f)
+		if err != nil {
 			return err
 		}
-		if err != nil || branch.SHA256(data) != f.SHA256 {
+		if drift {
 			c.warn(diag.Drift, c.at(u.Name, f.Path), "correct the unit's errors, and it is rendered anew", "was changed on the output branch by somebody else, and its unit is held: it stays as it is")
 		}
 	}
@@ -173,10 +175,14 @@ func (c *Change) editRoot() error {
 		c.collide(name)
 		return nil
 	}
-	if old, err := b.Read(name); err != nil {
-		return err
-	} else if ours && branch.SHA256(old) != listed.SHA256 {
-		c.warn(diag.Drift, name, driftHint, "was changed on the output branch by somebody else: it is put back")
+	if ours {
+		drift, err := b.IsRootDrift(listed)
+		if err != nil {
+			return err
+		}
+		if drift {
+			c.warn(diag.Drift, name, driftHint, "was changed on the output branch by somebody else: it is put back")
+		}
 	}
 	c.IsPayload = true
 	c.Edits[name] = object.Edit{Data: data}

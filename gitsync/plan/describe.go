@@ -27,7 +27,7 @@ func (c *Change) Describe(metadata any) error {
 		if _, ours := b.OwnsRoot(name); exists && !ours && name != generator.KustomizationFile {
 			continue // it was there before agentry, and stays
 		}
-		inv.Root = append(inv.Root, branch.FileEntry{Path: name, SHA256: branch.SHA256(root[name])})
+		inv.Root = append(inv.Root, branch.FileEntry{Path: name})
 		c.Edits[c.at(name)] = object.Edit{Data: root[name]}
 	}
 	units := append([]string{}, c.Units...) // JSON encodes nil as null
@@ -36,7 +36,32 @@ func (c *Change) Describe(metadata any) error {
 			return err
 		}
 	}
+	if err := c.findDriftLeft(); err != nil {
+		return err
+	}
 	return c.findObstacles()
+}
+
+// findDriftLeft finds what others changed in units that stay as they are.
+func (c *Change) findDriftLeft() error {
+	untouched, err := c.plan.Branch.IsUntouched()
+	if err != nil || untouched {
+		return err
+	}
+	c.DriftLeft = map[string]string{}
+	for i := range c.plan.Units {
+		u := &c.plan.Units[i]
+		if u.action != keep || u.State == UnitUnchanged || !u.folder.Exists() {
+			continue
+		}
+		if err := u.folder.Load(); err != nil {
+			return err
+		}
+		if err := u.folder.AddDrift(c.DriftLeft); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // put writes a value as JSON, unless somebody else's file is there.
@@ -68,7 +93,7 @@ func (c *Change) describeUnit(u *Unit) error {
 		inv.State = branch.StateIncomplete
 	}
 	for _, f := range u.rendered.Files {
-		entry := branch.FileEntry{Path: f.Path, SHA256: branch.SHA256(f.Data), Masked: f.Masked}
+		entry := branch.FileEntry{Path: f.Path, Masked: f.Masked}
 		if f.Object.Kind != "" {
 			entry.Object = f.Object.String()
 		}

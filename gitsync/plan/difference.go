@@ -42,7 +42,13 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 			p := difference.Pair{Unit: u.Name, ID: f.Object, Before: f.Data, After: f.Data} // to restore it is no change
 			listed, _ := u.folder.Inventory.File(f.Path)
 			current, exists := u.folder.Entries[f.Path]
-			if !exists || !branch.Holds(current, f.Data) && listed.SHA256 != branch.SHA256(f.Data) {
+			restored := exists
+			if exists && !branch.Holds(current, f.Data) {
+				if restored, err = u.folder.WasWritten(f.Path, f.Data); err != nil {
+					return nil, err
+				}
+			}
+			if !restored {
 				if p.Before, err = u.before(f.Path); err != nil {
 					return nil, err
 				}

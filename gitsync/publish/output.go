@@ -27,9 +27,10 @@ type Output struct {
 
 // Change is what is committed.
 type Change struct {
-	Edits  map[string]object.Edit // by path on the branch
-	Data   pipeline.Message       // the data of the message template
-	Readme []byte                 // in the output path
+	Edits    map[string]object.Edit // by path on the branch
+	Metadata Metadata               // replaces that of Edits, and says what was written
+	Data     pipeline.Message       // the data of the message template
+	Readme   []byte                 // in the output path
 }
 
 // Pushed is a commit that was made and pushed. If there is an error, it has what was made before it.
@@ -50,7 +51,7 @@ func (o *Output) start() Pushed {
 // Push commits a change to the output branch. It returns [repo.ErrLostRace] if the branch has moved.
 func (o *Output) Push(ctx context.Context, c Change) (p Pushed, err error) {
 	p = o.start()
-	if err := p.edit(c); err != nil || p.tree == o.Branch.Tree && !p.Base.IsZero() {
+	if err := o.edit(&p, c); err != nil || p.tree == o.Branch.Tree && !p.Base.IsZero() {
 		return p, err
 	}
 	if err := o.commit(&p, c); err != nil {
@@ -61,8 +62,25 @@ func (o *Output) Push(ctx context.Context, c Change) (p Pushed, err error) {
 
 func (o *Output) ref() string { return "refs/heads/" + o.Inputs.Pipeline.Spec.Output.Branch }
 
-func (p *Pushed) edit(c Change) (err error) {
+// edit makes the tree. Its metadata has the hash of all other files.
+func (o *Output) edit(p *Pushed, c Change) (err error) {
 	if p.tree, err = p.w.EditTree(p.tree, c.Edits); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	dir, err := p.Folder(o.Branch.At())
+	if err != nil {
+		return err
+	}
+	entries, err := p.w.Tree(dir)
+	if err != nil {
+		return err
+	}
+	c.Metadata.Tree = branch.Seal(entries).String()
+	data, err := branch.EncodeJSON(c.Metadata)
+	if err != nil {
+		return err
+	}
+	if p.tree, err = p.w.EditTree(p.tree, map[string]object.Edit{o.Branch.At(branch.MetadataFile): {Data: data}}); err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	return nil
@@ -85,7 +103,10 @@ func (o *Output) commit(p *Pushed, c Change) (err error) {
 // Folder returns the tree of a folder of the commit.
 func (p *Pushed) Folder(name string) (plumbing.Hash, error) {
 	dir := p.tree
-	for part := range strings.SplitSeq(path.Clean(name), "/") {
+	if name = path.Clean(name); name == "." {
+		return dir, nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
 		entries, err := p.w.Tree(dir)
 		if err != nil {
 			return plumbing.ZeroHash, err

@@ -74,7 +74,7 @@ func (o *Output) Propose(ctx context.Context, c Change) (p Pushed, err error) {
 		}
 		first = append(first, repo.Update{Ref: o.ref(), New: p.Base})
 	}
-	if err := p.edit(c); err != nil {
+	if err := o.edit(&p, c); err != nil {
 		return p, err
 	}
 	if err := o.commit(&p, c); err != nil {
@@ -106,9 +106,7 @@ func (o *Output) propose(ctx context.Context, w *object.Writer, commit plumbing.
 func (o *Output) seed(p *Pushed, readme []byte) error {
 	in := o.Inputs
 	output, name := &in.Pipeline.Spec.Output, in.Pipeline.Metadata.Name
-	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: name, Root: []branch.FileEntry{
-		{Path: branch.AttributesFile, SHA256: branch.SHA256([]byte(branch.Attributes))}, {Path: branch.ReadmeFile, SHA256: branch.SHA256(readme)},
-	}}
+	inv := branch.Inventory{Version: branch.InventoryVersion, Pipeline: name, Root: []branch.FileEntry{{Path: branch.AttributesFile}, {Path: branch.ReadmeFile}}}
 	data, err := branch.EncodeJSON(inv)
 	if err != nil {
 		return err

@@ -34,7 +34,6 @@ type inventorySource struct {
 
 type inventoryEntry struct {
 	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
 	Object string `json:"object"`
 }
 

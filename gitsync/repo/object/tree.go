@@ -68,6 +68,11 @@ func encodeTree(entries []Entry) []byte {
 	return buf
 }
 
+// HashTree returns the hash that a directory with these entries has. It sorts entries in place.
+func HashTree(entries []Entry) plumbing.Hash {
+	return plumbing.ComputeHash(plumbing.TreeObject, encodeTree(entries))
+}
+
 // compareEntries compares in Git's order: by bytes, and as if a directory's name ended in a slash.
 func compareEntries(a, b Entry) int {
 	n := min(len(a.Name), len(b.Name))

@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/isolate"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/generator/runtime"
@@ -34,6 +35,8 @@ type Options struct {
 	Secrets secretref.Policy
 	// SecretRules give single Secrets another policy; the first that matches wins.
 	SecretRules []secretref.Rule
+	// Mirror is how Secrets of other namespaces get to the pods under secretref.Reference; nil: not at all.
+	Mirror *mirror.Settings
 	// OperatorLabels are the -labels of the operator that is being replaced.
 	OperatorLabels map[string]string
 	// RestartOnSecretChange makes pods restart when a secret in their configuration changes:
@@ -56,7 +59,7 @@ type Options struct {
 }
 
 func (o *Options) policies() secretref.Policies {
-	return secretref.Policies{Default: o.Secrets, Rules: o.SecretRules}
+	return secretref.Policies{Default: o.Secrets, Rules: o.SecretRules, Mirror: o.Mirror}
 }
 
 // LastGood knows what units were last rendered from and to. It is only asked about objects that are
@@ -307,7 +310,7 @@ func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[m
 // workloads returns the objects of a hierarchy with its configurations, and which of the changes match one of them.
 func (r renderer) workloads(h *hierarchy.Hierarchy, config *build.Result) ([]workload.Object, map[int]bool, diag.List) {
 	options := workload.Options{
-		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange,
+		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange, Mirror: r.opts.Mirror,
 	}
 	matched := map[int]bool{}
 	if !r.opts.Changes.IsEmpty() {

@@ -12,13 +12,14 @@ import (
 type basis struct {
 	objects      []*manifest.Object               // those of the hierarchy, in its order
 	dependencies map[manifest.ID]*manifest.Object // nil for those that were not found
-	leftOut      map[manifest.ID]bool             // those of them that the set leaves out because of an error
-	diags        string                           // of the hierarchy, as text
-	usedLastGood bool                             // it depends on last good versions, which may change
+	external     map[manifest.ID]*manifest.External
+	leftOut      map[manifest.ID]bool // those of them that the set leaves out because of an error
+	diags        string               // of the hierarchy, as text
+	usedLastGood bool                 // it depends on last good versions, which may change
 }
 
 func newBasis(h *hierarchy.Hierarchy, set *manifest.Set, dependencies map[manifest.ID]*manifest.Object, usedLastGood bool) basis {
-	b := basis{dependencies: dependencies, leftOut: map[manifest.ID]bool{}, diags: diagText(h.Diags), usedLastGood: usedLastGood}
+	b := basis{dependencies: dependencies, external: map[manifest.ID]*manifest.External{}, leftOut: map[manifest.ID]bool{}, diags: diagText(h.Diags), usedLastGood: usedLastGood}
 	h.Objects(func(o *manifest.Object) bool {
 		b.objects = append(b.objects, o)
 		return true
@@ -26,6 +27,9 @@ func newBasis(h *hierarchy.Hierarchy, set *manifest.Set, dependencies map[manife
 	for id := range dependencies {
 		if set.IsLeftOut(id) {
 			b.leftOut[id] = true
+		}
+		if external := set.Named()[id].External; external != nil {
+			b.external[id] = external
 		}
 	}
 	return b
@@ -43,7 +47,7 @@ func (b *basis) is(h *hierarchy.Hierarchy, set *manifest.Set) bool {
 		return false
 	}
 	for id, o := range b.dependencies {
-		if set.Get(id) != o || set.IsLeftOut(id) != b.leftOut[id] {
+		if set.Get(id) != o || set.IsLeftOut(id) != b.leftOut[id] || set.Named()[id].External != b.external[id] {
 			return false
 		}
 	}

@@ -12,9 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
@@ -132,6 +134,11 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 			}
 		case "secrets":
 			opts.Secrets = secretref.Policy(value)
+		case "mirror": // settings as JSON
+			opts.Mirror = &mirror.Settings{}
+			if err := yaml.UnmarshalStrict([]byte(value), opts.Mirror); err != nil {
+				t.Fatal(err)
+			}
 		case "secret rule": // such as: reference names db-*
 			f := strings.Fields(value)
 			rule := secretref.Rule{Policy: secretref.Policy(f[0])}

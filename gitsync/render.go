@@ -21,6 +21,7 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 		Runtime:               generator.Runtime(string(s.Runtime)),
 		Secrets:               secretref.Policy(s.Secrets.Policy),
 		SecretRules:           secretRules(s.Secrets.Rules),
+		Mirror:                s.Secrets.Mirror,
 		RestartOnSecretChange: s.Secrets.RestartOnChange,
 		OperatorLabels:        s.Operator.Labels,
 		SDAggregator:          sdAggregator(&s.SDAggregator),

@@ -96,10 +96,19 @@ type Named struct {
 	// By is the kind of the object that describes a Secret: SealedSecret or ExternalSecret. It is empty for one that SOPS
 	// encrypted.
 	By string
+	// External is the ExternalSecret that makes a Secret, else nil.
+	External *External
 	// Sealed is an object that SOPS encrypted, else nil.
 	Sealed *Sealed
 	// Problem says why its value could not be read, after somebody tried; see [Set.Open].
 	Problem string
+}
+
+// External is an ExternalSecret of the External Secrets Operator.
+type External struct {
+	APIVersion string
+	// Spec is its spec in JSON's types. It must not be changed.
+	Spec map[string]any
 }
 
 // nameForeign notes an object of a kind that agentry does not read, if its name is of use.
@@ -124,6 +133,9 @@ func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any, at pla
 			named.Name = name
 		}
 		named.Keys = externalKeys(raw)
+		if spec, ok := raw["spec"].(map[string]any); ok && strings.HasPrefix(apiVersion, "external-secrets.io/") {
+			named.External = &External{apiVersion, spec}
+		}
 	default:
 		return
 	}

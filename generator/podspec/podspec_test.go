@@ -42,7 +42,7 @@ func built(t *testing.T, policy secretref.Policy, text string) Extras {
 		t.Fatal(r.Diags)
 	}
 	set := manifest.NewSet(r)
-	resolver := secretref.New(set, secretref.Policies{Default: policy}, "m")
+	resolver := secretref.New(set, secretref.Policies{Default: policy}, manifest.ID{Namespace: "m"})
 	resolver.Use(secretref.Deployment)
 	var members []*manifest.Object
 	for _, kind := range []string{"Integration", "MetricsIntegration"} {

@@ -67,15 +67,24 @@ func (s Scope) validFile(path string, ref Ref, file string) bool {
 	return true
 }
 
-// reachable reports a reference to another namespace under Reference: pods can mount only objects of their own
-// namespace.
+// reachable reports a reference to another namespace under Reference, unless what it is to is mirrored: pods can mount
+// only objects of their own namespace.
 func (s Scope) reachable(path string, ref Ref) bool {
-	if s.policyOf(ref) != Reference || ref.Namespace == s.namespace {
+	if s.policyOf(ref) != Reference || ref.Namespace == s.agent.Namespace {
 		return true
 	}
-	s.report(diag.SecretAcrossNS, path,
-		"copy it into the GrafanaAgent's namespace, move the object there, or use the secrets policy plaintext",
-		"%s is not in the GrafanaAgent's namespace %s, where its pods could mount it", ref, s.namespace)
+	message := fmt.Sprintf("%s is not in the GrafanaAgent's namespace %s, where its pods could mount it", ref, s.agent.Namespace)
+	hint := "copy it into the GrafanaAgent's namespace, set secrets.mirror in the pipeline, move the object there, or use the secrets policy plaintext"
+	once := ""
+	if s.policies.Mirror.IsSet() {
+		source := s.source(ref)
+		problem, remedy := s.policies.Mirror.Refusal(s.agent, source)
+		if problem == "" || ref.Optional && source.Object == nil && ref.Kind == "ConfigMap" {
+			return true
+		}
+		message, hint, once = message+", and cannot be mirrored: "+problem, remedy, "mirror\n"+ref.id().String()
+	}
+	s.addOnce(diag.Finding{Code: diag.SecretAcrossNS, Path: path, Hint: hint, Message: message}, once)
 	return false
 }
 

@@ -19,7 +19,7 @@ func lists(t *testing.T, policy Policy, text string) *Resolver {
 		t.Fatal(parsed.Diags)
 	}
 	set := manifest.NewSet(parsed)
-	r := New(set, Policies{Default: policy}, "m")
+	r := New(set, Policies{Default: policy}, manifest.ID{Namespace: "m"})
 	for _, kind := range []string{"Integration", "MetricsIntegration"} {
 		for _, o := range set.Kind(kind) {
 			r.Use(Deployment)

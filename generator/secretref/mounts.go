@@ -43,13 +43,13 @@ func (r *Resolver) Projections(pods Group) []corev1.VolumeProjection {
 		if u.policy != Reference || u.file&pods == 0 {
 			continue
 		}
-		id := [2]string{u.ref.Kind, u.ref.Name}
+		id := [2]string{u.ref.Kind, r.mounted(u.ref)}
 		i, ok := index[id]
 		if !ok {
 			i = len(out)
 			index[id] = i
 			p := corev1.VolumeProjection{}
-			object := corev1.LocalObjectReference{Name: u.ref.Name}
+			object := corev1.LocalObjectReference{Name: r.mounted(u.ref)}
 			if u.ref.Kind == "Secret" {
 				p.Secret = &corev1.SecretProjection{LocalObjectReference: object, Optional: &yes}
 			} else {
@@ -76,7 +76,7 @@ func (r *Resolver) Env(pods Group) []corev1.EnvVar {
 		if u.env&pods == 0 {
 			continue
 		}
-		object := corev1.LocalObjectReference{Name: u.ref.Name}
+		object := corev1.LocalObjectReference{Name: r.mounted(u.ref)}
 		source := &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: object, Key: u.ref.Key}}
 		if u.ref.Kind == "ConfigMap" {
 			source = &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: object, Key: u.ref.Key}}

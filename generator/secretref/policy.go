@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/mirror"
 )
 
 // Policy is a secrets policy: it says what of a Secret may be rendered.
@@ -30,6 +31,8 @@ type Rule struct {
 type Policies struct {
 	Default Policy
 	Rules   []Rule
+	// Mirror is how Secrets of other namespaces get to the pods under Reference; nil: not at all.
+	Mirror *mirror.Settings
 }
 
 // Any reports whether a Secret can have a policy.

@@ -78,21 +78,21 @@ type use struct {
 // Resolver resolves the references of one hierarchy and remembers what its pods need.
 // It is not safe for concurrent use.
 type Resolver struct {
-	set       *manifest.Set
-	policies  Policies
-	namespace string // the namespace of the GrafanaAgent
-	group     Group
-	uses      map[string]*use
-	listed    []*listed
-	looked    map[manifest.ID]*manifest.Object
-	diags     diag.List
-	reported  map[string]bool // see [Scope.addOnce]
-	left      map[manifest.ID]bool
+	set      *manifest.Set
+	policies Policies
+	agent    manifest.ID // the GrafanaAgent
+	group    Group
+	uses     map[string]*use
+	listed   []*listed
+	looked   map[manifest.ID]*manifest.Object
+	diags    diag.List
+	reported map[string]bool // see [Scope.addOnce]
+	left     map[manifest.ID]bool
 }
 
-// New returns a Resolver for a GrafanaAgent in the namespace.
-func New(set *manifest.Set, policies Policies, namespace string) *Resolver {
-	return &Resolver{set: set, policies: policies, namespace: namespace, group: All,
+// New returns a Resolver for a GrafanaAgent.
+func New(set *manifest.Set, policies Policies, agent manifest.ID) *Resolver {
+	return &Resolver{set: set, policies: policies, agent: agent, group: All,
 		uses: map[string]*use{}, looked: map[manifest.ID]*manifest.Object{}, reported: map[string]bool{}}
 }
 

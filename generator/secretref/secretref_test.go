@@ -57,7 +57,7 @@ func scope(t *testing.T, policy Policy, namespace string) Scope {
 	}
 	set := manifest.NewSet(r)
 	id := manifest.ID{Kind: "ServiceMonitor", Namespace: namespace, Name: map[string]string{"m": "here", "other": "there"}[namespace]}
-	return New(set, Policies{Default: policy}, "m").In(set.Get(id))
+	return New(set, Policies{Default: policy}, manifest.ID{Namespace: "m"}).In(set.Get(id))
 }
 
 func key(name, key string) *corev1.SecretKeySelector {

@@ -47,7 +47,7 @@ func (r *Resolver) Volumes(pods Group, agent string) []Volume {
 			index[l.ref.id()] = i
 			whole := l.ref
 			whole.Key = ""
-			v := Volume{Name: whole.volumeName(), Source: whole.source(), Path: whole.dir(), Object: l.object}
+			v := Volume{Name: whole.volumeName(), Source: r.volume(whole), Path: whole.dir(), Object: l.object}
 			if copied {
 				v.Source = copies(agent, nil)
 			}
@@ -128,14 +128,14 @@ func (r *Resolver) nameClash(l *listed, pods Group) bool {
 
 func (r Ref) volumeName() string { return "integration-" + strings.ToLower(r.Kind) + "-" + r.Name }
 
-// source returns a volume source over the cluster's own object.
-func (r Ref) source() corev1.VolumeSource {
+// volume returns a volume source over the object in the cluster that has the content of a reference.
+func (r *Resolver) volume(ref Ref) corev1.VolumeSource {
 	yes := true
-	if r.Kind == "ConfigMap" {
+	if ref.Kind == "ConfigMap" {
 		return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: r.Name}, Optional: &yes}}
+			LocalObjectReference: corev1.LocalObjectReference{Name: r.mounted(ref)}, Optional: &yes}}
 	}
-	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: r.Name, Optional: &yes}}
+	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: r.mounted(ref), Optional: &yes}}
 }
 
 func items(v *corev1.VolumeSource) []corev1.KeyToPath {

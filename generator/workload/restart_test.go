@@ -23,7 +23,7 @@ func TestConfiguration(t *testing.T) {
 	for _, policy := range []secretref.Policy{secretref.Reference, secretref.Plaintext} {
 		for _, padding := range []int{1, compressAbove} {
 			b := built(t, "agent", "")
-			b.secrets = secretref.New(nil, secretref.Policies{Default: policy}, "m")
+			b.secrets = secretref.New(nil, secretref.Policies{Default: policy}, b.ID)
 			add := func(dsn string) Object {
 				b.config("c", withDSN(dsn, padding))
 				return b.objects[len(b.objects)-1]

@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
 	"github.com/agentry-dev/agentry/generator/build"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
@@ -25,6 +27,8 @@ type Options struct {
 	// RestartOnSecretChange adds a checksum of the secrets in the configuration to the pods, because an agent
 	// does not notice if only these change.
 	RestartOnSecretChange bool
+	// Mirror is how Secrets of other namespaces get to the pods; nil: not at all.
+	Mirror *mirror.Settings
 	// Change returns what becomes of a manifest, with diagnostics of whoever changes it. check returns what Kubernetes would
 	// refuse of a changed manifest and not of the one that it is made of; the manifest of a Secret may lack its data. Nil
 	// changes nothing.
@@ -79,6 +83,7 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 		out.addChecked(a.daemonSet(a.logsPods(out.config(a.Name+"-logs-config", config.Logs))))
 	}
 	a.addIntegrations(out, config.Deployment, config.DaemonSet)
+	a.addMirrors(out)
 	return out.objects, out.diags
 }
 
@@ -102,6 +107,25 @@ func (a grafanaAgent) addIntegrations(out *output, once, everywhere *build.Integ
 	}
 	if everywhere != nil {
 		out.addChecked(a.daemonSet(daemonSet))
+	}
+}
+
+// addMirrors adds what makes Secrets and ConfigMaps of other namespaces available to the pods.
+func (a grafanaAgent) addMirrors(out *output) {
+	if !a.options.Mirror.IsSet() {
+		return
+	}
+	for _, o := range a.options.Mirror.Objects(a.ID, a.secrets.Mirrored()) {
+		meta := a.meta(o.Name, managedLabels())
+		meta.Namespace = o.Namespace
+		maps.Copy(meta.Annotations, o.Annotations)
+		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind}}
+		maps.Copy(object.Object, o.Fields)
+		object.SetNamespace(meta.Namespace)
+		object.SetName(meta.Name)
+		object.SetLabels(meta.Labels)
+		object.SetAnnotations(meta.Annotations)
+		out.addChecked(object, nil)
 	}
 }
 

@@ -70,6 +70,7 @@ func (s *Spec) NotInRenderCommand() []string {
 	}{
 		{"namespaces", len(s.Namespaces) > 0},
 		{"secrets.rules", len(s.Secrets.Rules) > 0},
+		{"secrets.mirror", s.Secrets.Mirror != nil},
 		{"integrations", len(s.Integrations) > 0},
 		{"workloads", len(s.Workloads) > 0},
 		{"patches", len(s.Patches) > 0},

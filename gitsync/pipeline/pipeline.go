@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
+	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
@@ -300,6 +301,9 @@ type Secrets struct {
 	Policy SecretsPolicy `json:"policy,omitempty"`
 	// Rules give single Secrets another policy. The first rule that matches a Secret wins.
 	Rules []SecretRule `json:"rules,omitempty"`
+	// Mirror is how Secrets of other namespaces than the GrafanaAgent's get to its pods under `reference`. Default: not at all;
+	// a reference to one is an error.
+	Mirror *mirror.Settings `json:"mirror,omitempty"`
 	// RestartOnChange restarts pods when a secret in their configuration changes, because running agents do not
 	// notice that: pod templates have a checksum of these secrets. Default: false; then `sync` prints a
 	// warning.

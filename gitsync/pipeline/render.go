@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/patch"
 )
@@ -66,6 +70,36 @@ func validateChanges(s *Spec) findings {
 	for _, w := range wrong {
 		f.check(false, "spec."+w.Field, w.Hint, "%s", w.Message)
 	}
+	return f
+}
+
+// validateMirror checks how Secrets of other namespaces get to the pods.
+func validateMirror(path string, m *mirror.Settings) findings {
+	var f findings
+	if m == nil {
+		return f
+	}
+	if m.Reflector != "" {
+		oneOf(&f, path+".reflector", m.Reflector, []mirror.Reflector{mirror.Emberstack, mirror.Mittwald})
+	}
+	e := m.ExternalSecret
+	f.check((e != nil) != (m.Reflector != ""), path, "set one of the two", "needs externalSecret or reflector, and not both")
+	if e == nil {
+		return f
+	}
+	path += ".externalSecret"
+	f.check(e.Copy || e.Kubernetes || e.Store != nil, path, "set copy, store or kubernetes", "does not say where the values are")
+	f.check(!e.Kubernetes || e.Store == nil, path, "remove one of the two", "has both store and kubernetes")
+	interval, err := time.ParseDuration(cmp.Or(e.RefreshInterval, "1h"))
+	f.check(err == nil && interval >= 0, path+".refreshInterval", "write it like 1h", "%q is not a duration", e.RefreshInterval)
+	if e.Store == nil {
+		return f
+	}
+	oneOf(&f, path+".store.kind", cmp.Or(e.Store.Kind, mirror.ClusterStoreKind), []string{mirror.ClusterStoreKind, "SecretStore"})
+	f.check(len(validation.IsDNS1123Subdomain(e.Store.Name)) == 0, path+".store.name", "", "%q is not the name of a store", e.Store.Name)
+	const example = "write it like kv/{namespace}/{name}"
+	f.check(strings.Contains(e.Store.Path, "{name}"), path+".store.path", example, "has no {name}: all Secrets would be one")
+	f.check(strings.Contains(e.Store.Path, "{namespace}"), path+".store.path", example, "has no {namespace}: a namespace could read the Secrets of another")
 	return f
 }
 

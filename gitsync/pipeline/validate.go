@@ -161,6 +161,8 @@ func validateSecrets(field string, s Secrets) findings {
 			f.check(err == nil && pattern != "", at+".match", "use * for any text", "%q is not a pattern", pattern)
 		}
 	}
+	f.check(s.Mirror == nil || s.Allows(SecretsReference), field+".mirror", "remove it", "is for the policy reference, which no Secret has")
+	f.add(validateMirror(field+".mirror", s.Mirror))
 	return f
 }
 

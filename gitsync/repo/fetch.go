@@ -72,7 +72,7 @@ func (r *Repo) fetchSince(ctx context.Context, since time.Time, refs []Ref) ([]T
 	if err := f.connect(); err != nil {
 		return nil, err
 	}
-	tips, err := newRefs(r.URL(), f.adv).resolveAll(refs)
+	tips, err := NewRefs(r.URL(), f.adv).resolveAll(refs)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (f *fetch) connect() (err error) {
 	f.session, err = f.client.Start(f.ctx, transport.UploadPack)
 	if l.err = err; err == nil {
 		f.adv = f.session.Advertised
-		l.refs = newRefs(f.repo.URL(), f.adv)
+		l.refs = NewRefs(f.repo.URL(), f.adv)
 	}
 	f.repo.opts.observe(f.repo.url, OperationList, l.asked, err)
 	f.repo.listings.set(f.ctx, l)
@@ -262,7 +262,7 @@ func (f *fetch) extend(refs []Ref, missing []Tip) error {
 func (f *fetch) wantFresh(refs []Ref, fresh []Tip) want {
 	w := want{depth: f.repo.opts.Depth, maxBytes: f.repo.opts.MaxCloneBytes}
 	allowed := f.adv.AnyCommit()
-	names := newRefs(f.repo.URL(), f.adv)
+	names := NewRefs(f.repo.URL(), f.adv)
 	values := map[plumbing.Hash]bool{}
 	for _, v := range f.adv.References {
 		values[v] = true

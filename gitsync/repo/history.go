@@ -27,7 +27,7 @@ func (r *Repo) HasCommit(ctx context.Context, ref Ref) (bool, error) {
 	if err := f.connect(); err != nil {
 		return false, err
 	}
-	tip, err := newRefs(r.URL(), f.adv).Resolve(ref)
+	tip, err := NewRefs(r.URL(), f.adv).Resolve(ref)
 	if err != nil {
 		return false, err
 	}

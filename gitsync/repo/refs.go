@@ -77,7 +77,8 @@ type Refs struct {
 	head   string         // the ref that HEAD points to; empty if unknown
 }
 
-func newRefs(remote string, adv transport.Advertisement) *Refs {
+// NewRefs returns what a remote advertised.
+func NewRefs(remote string, adv transport.Advertisement) *Refs {
 	refs := &Refs{remote: remote, tips: make(map[string]Tip, len(adv.References))}
 	for name, value := range adv.References {
 		tip := Tip{Ref: name, Value: value, Commit: value}
@@ -93,6 +94,9 @@ func newRefs(remote string, adv transport.Advertisement) *Refs {
 	}
 	return refs
 }
+
+// Remote returns the normalised URL of the repository.
+func (r *Refs) Remote() string { return r.remote }
 
 // Tip returns the ref with that full name. If there is none, its Exists is false.
 func (r *Refs) Tip(name string) Tip {
@@ -211,5 +215,5 @@ func list(ctx context.Context, c *transport.Client, program transport.Program) (
 		return nil, err
 	}
 	_ = session.Close() // the refs are complete
-	return newRefs(c.URL(), session.Advertised), nil
+	return NewRefs(c.URL(), session.Advertised), nil
 }

@@ -40,19 +40,25 @@ func (w *Workers) Render(ctx context.Context, r Release) ([]Document, error) {
 	return a.Documents, nil
 }
 
+// Check renders a small chart. An error is a [*worker.Missing] if the program is not there; other errors say what is wrong with it.
+func (w *Workers) Check(ctx context.Context) error {
+	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: check}\n"
+	a, _, err := w.question(ctx, frame.Release, Release{
+		Name: "check", Namespace: "default", Cluster: Cluster{Version: DefaultVersion},
+		Chart: []File{{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: check\nversion: 1.0.0\n")}, {Name: "templates/check.yaml", Data: []byte(text)}},
+	})
+	if err != nil {
+		return err
+	}
+	if a.Failure != nil || len(a.Documents) != 1 {
+		return fmt.Errorf("%s renders a small chart to something else: install the one of this version", Program)
+	}
+	return nil
+}
+
 // ask lets a worker do something.
 func (w *Workers) ask(ctx context.Context, kind byte, of any) (*Answer, error) {
-	data, err := frame.Encode(of)
-	if err != nil {
-		return nil, err
-	}
-	template := "" // the one that began last
-	data, err = w.pool.Ask(ctx, worker.Question{Kind: kind, Data: data, Heard: func(kind byte, data []byte) error {
-		if kind != frame.Template {
-			return errors.New("an unknown frame")
-		}
-		return frame.Decode(data, &template)
-	}})
+	a, template, err := w.question(ctx, kind, of)
 	if broken, ok := errors.AsType[*worker.Broken](err); ok {
 		return nil, &Failure{Template: template, Reason: cause(broken)}
 	}
@@ -62,14 +68,29 @@ func (w *Workers) ask(ctx context.Context, kind byte, of any) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	var a Answer
-	if err := frame.Decode(data, &a); err != nil {
-		return nil, err
-	}
 	if a.Failure != nil {
 		return nil, a.Failure
 	}
-	return &a, nil
+	return a, nil
+}
+
+// question asks a worker. The template is the one that began last.
+func (w *Workers) question(ctx context.Context, kind byte, of any) (a *Answer, template string, err error) {
+	data, err := frame.Encode(of)
+	if err != nil {
+		return nil, "", err
+	}
+	data, err = w.pool.Ask(ctx, worker.Question{Kind: kind, Data: data, Heard: func(kind byte, data []byte) error {
+		if kind != frame.Template {
+			return errors.New("an unknown frame")
+		}
+		return frame.Decode(data, &template)
+	}})
+	if err != nil {
+		return nil, template, err
+	}
+	a = &Answer{}
+	return a, template, frame.Decode(data, a)
 }
 
 // cause says which limit a template broke.

@@ -45,6 +45,8 @@ type (
 	}
 	Answer struct {
 		Opened []Opened `json:"opened"`
+		// Unusable is what is wrong with keys that cannot be read.
+		Unusable []string `json:"unusable,omitempty"`
 	}
 )
 

@@ -60,14 +60,17 @@ func Environment(all []string) []string {
 // Open decrypts files. If one breaks the worker, the others are decrypted all the same. An error is ctx's, or says that no
 // process can be started.
 func (w *Workers) Open(ctx context.Context, keys []Key, files []File) ([]Opened, error) {
-	out, err := w.ask(ctx, Request{Keys: keys, Files: files})
+	a, err := w.ask(ctx, Request{Keys: keys, Files: files})
 	broken, isBroken := errors.AsType[*worker.Broken](err)
 	if _, ok := errors.AsType[*worker.Missing](err); ok {
 		reason := "SOPS files are decrypted by the program " + Program + ", which is not there: install it beside agentry"
 		return slices.Repeat([]Opened{{Reason: reason}}, len(files)), nil
 	}
+	if err == nil {
+		return a.Opened, nil
+	}
 	if !isBroken {
-		return out, err
+		return nil, err
 	}
 	if len(files) == 1 {
 		return []Opened{{Reason: "decrypting it " + broken.Error()}}, nil
@@ -81,20 +84,27 @@ func (w *Workers) Open(ctx context.Context, keys []Key, files []File) ([]Opened,
 	return slices.Concat(first, second), err
 }
 
-func (w *Workers) ask(ctx context.Context, r Request) ([]Opened, error) {
+// Check returns what is wrong with keys that cannot be read, and quotes nothing that is secret. An error is a
+// [*worker.Missing] if the program is not there; other errors say what is wrong with it.
+func (w *Workers) Check(ctx context.Context, keys []Key) (unusable []string, err error) {
+	a, err := w.ask(ctx, Request{Keys: keys})
+	return a.Unusable, err
+}
+
+func (w *Workers) ask(ctx context.Context, r Request) (Answer, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	data, err = w.pool.Ask(ctx, worker.Question{Kind: Opening, Data: data})
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	var a Answer
 	if err := json.Unmarshal(data, &a); err != nil || len(a.Opened) != len(r.Files) {
-		return nil, errOtherAnswer()
+		return Answer{}, errOtherAnswer()
 	}
-	return a.Opened, nil
+	return a, nil
 }
 
 func errOtherAnswer() error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/doctor"
 	"github.com/agentry-dev/agentry/internal/cli/images"
 	"github.com/agentry-dev/agentry/internal/cli/importer"
 	"github.com/agentry-dev/agentry/internal/cli/starting"
@@ -75,6 +76,7 @@ func commands(env Env) []command.Command {
 		treeCommand(env),
 		explainCommand(env),
 		diffCommand(env),
+		doctor.Command(doctor.World{Stdin: env.Stdin, Stdout: env.Stdout, LookupEnv: env.LookupEnv, CacheDir: cacheDir, Progress: env.progress}),
 		syncCommand(env),
 		serveCommand(env),
 		statusCommand(env),

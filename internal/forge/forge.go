@@ -125,6 +125,7 @@ type backend interface {
 	comments(ctx context.Context, number, page int) (list []comment, more bool, err error)
 	addComment(ctx context.Context, number int, text string) (id int64, err error)
 	editComment(ctx context.Context, number int, id int64, text string) error
+	examine(ctx context.Context, use Use) (Examination, error)
 	limits() limits
 	headRef(number int) string
 	commitURL(commit string) string

@@ -37,6 +37,20 @@ func (g *giteaRepo) headRef(number int) string { return fmt.Sprintf("refs/pull/%
 
 func (g *giteaRepo) commitURL(commit string) string { return g.at.String() + "/commit/" + commit }
 
+// examine: the site does not say the scopes of a token, but refuses one that may not read repositories.
+func (g *giteaRepo) examine(ctx context.Context, use Use) (Examination, error) {
+	repo, resp, err := g.client(ctx).GetRepo(g.at.owner, g.at.name)
+	if err != nil {
+		return Examination{}, err
+	}
+	mayPush := repo.Permissions != nil && repo.Permissions.Push || !use.Statuses && !use.PullRequests
+	return Examination{
+		Date:   resp.Header.Get("Date"),
+		Lacks:  when(!mayPush, "the right of its user to write to "+g.at.path()),
+		Unsaid: needs(when(use.Statuses || use.PullRequests, "write:repository"), when(use.Comments || use.Labels, "write:issue")),
+	}, nil
+}
+
 func (g *giteaRepo) setStatus(ctx context.Context, commit string, s Status) error {
 	_, _, err := g.client(ctx).CreateStatus(g.at.owner, g.at.name, commit, gitea.CreateStatusOption{
 		State: gitea.StatusState(s.State), TargetURL: s.URL, Description: s.Description, Context: s.Context,

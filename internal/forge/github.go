@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/google/go-github/v88/github"
 )
@@ -32,6 +33,32 @@ func (g *githubRepo) limits() limits {
 func (g *githubRepo) headRef(number int) string { return fmt.Sprintf("refs/pull/%d/head", number) }
 
 func (g *githubRepo) commitURL(commit string) string { return g.at.String() + "/commit/" + commit }
+
+// examine reads the scopes of a classic token from the headers of an answer. Tokens of Apps and fine-grained tokens have
+// permissions in place of scopes, which GitHub does not say.
+func (g *githubRepo) examine(ctx context.Context, use Use) (Examination, error) {
+	repo, resp, err := g.client.Repositories.Get(ctx, g.at.owner, g.at.name)
+	if err != nil {
+		return Examination{}, err
+	}
+	found := Examination{Date: resp.Header.Get("Date"), Expires: resp.TokenExpiration.Time}
+	headers := resp.Header.Values("X-OAuth-Scopes")
+	if len(headers) == 0 {
+		found.Unsaid = needs(when(use.Statuses, "Commit statuses, write"), when(use.Comments || use.PullRequests, "Pull requests, write"), when(use.Labels, "Issues, write"))
+		return found, nil
+	}
+	scopes := strings.FieldsFunc(strings.Join(headers, ","), func(r rune) bool { return r == ',' || r == ' ' })
+	enough := []string{"repo"}
+	if !repo.GetPrivate() {
+		enough = append(enough, "public_repo")
+	}
+	if !use.Comments && !use.PullRequests {
+		enough = append(enough, "repo:status")
+	}
+	mayPush := repo.GetPermissions().GetPush() || !use.Statuses && !use.PullRequests
+	found.Lacks = needs(anyScope(scopes, enough...), when(!mayPush, "the right of its user to write to "+g.at.path()))
+	return found, nil
+}
 
 func (g *githubRepo) setStatus(ctx context.Context, commit string, s Status) error {
 	state := string(s.State)

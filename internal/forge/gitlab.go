@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"time"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go"
 )
@@ -43,6 +44,44 @@ func (g *gitlabRepo) headRef(number int) string {
 }
 
 func (g *gitlabRepo) commitURL(commit string) string { return g.at.String() + "/-/commit/" + commit }
+
+// examine asks for the project and, as that does not say the scopes of a token, for the token. Tokens of OAuth and of jobs cannot
+// be asked for.
+func (g *gitlabRepo) examine(ctx context.Context, _ Use) (Examination, error) {
+	project, resp, err := g.client.Projects.GetProject(g.at.path(), nil, gitlab.WithContext(ctx))
+	if err != nil {
+		return Examination{}, err
+	}
+	found := Examination{Date: resp.Header.Get("Date")}
+	role, isMember := roleOf(project)
+	developer := "the role Developer in " + g.at.path()
+	lacksRole, unsaidRole := when(isMember && role < gitlab.DeveloperPermissions, developer), when(!isMember, developer)
+	token, _, err := g.client.PersonalAccessTokens.GetSinglePersonalAccessToken(gitlab.WithContext(ctx))
+	if hasStatus(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound) {
+		found.Lacks, found.Unsaid = lacksRole, needs("the scope api", unsaidRole)
+		return found, nil
+	}
+	if err != nil {
+		return found, err
+	}
+	if token.ExpiresAt != nil {
+		found.Expires = time.Time(*token.ExpiresAt)
+	}
+	found.Lacks, found.Unsaid = needs(anyScope(token.Scopes, "api"), lacksRole), unsaidRole
+	return found, nil
+}
+
+// roleOf returns the role that the token's user has in a project. Administrators need none.
+func roleOf(project *gitlab.Project) (role gitlab.AccessLevelValue, isMember bool) {
+	p := project.Permissions
+	if p != nil && p.ProjectAccess != nil {
+		role, isMember = p.ProjectAccess.AccessLevel, true
+	}
+	if p != nil && p.GroupAccess != nil {
+		role, isMember = max(role, p.GroupAccess.AccessLevel), true
+	}
+	return role, isMember
+}
 
 // setStatus sets a status. GitLab refuses to set the state that a status has already, such as pending, even if the
 // description changes.

@@ -30,12 +30,17 @@ type Getenv func(name string) (string, bool)
 // found: other file names can depend on the folder.
 func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 	r := resolver{pipeline: p, getenv: getenv}
-	var c gitsync.Credentials
+	c := r.credentials()
+	return c, r.found
+}
+
+func (r *resolver) credentials() (c gitsync.Credentials) {
+	p := r.pipeline
 	if p.each != nil {
 		first := p.Spec.Sources[0]
 		c.Sources = []transport.Auth{r.auth("spec.sources[0].auth", first.URL, first.Auth)}
 		c.Verify = []signature.Keyring{r.keyring("spec.sources[0].verify", first.Verify)}
-		return c, r.found
+		return c
 	}
 	verify := false
 	for i, s := range p.Spec.Sources {
@@ -64,7 +69,40 @@ func (p *Pipeline) Credentials(getenv Getenv) (gitsync.Credentials, diag.List) {
 	commit := p.Spec.Output.Commit
 	c.Signing.Key = r.bytes("spec.output.commit.signingKey", commit.SigningKeyFile, commit.SigningKeyEnv)
 	c.Signing.Passphrase = []byte(r.text("spec.output.commit.signingKeyPassphrase", commit.SigningKeyPassphraseFile, commit.SigningKeyPassphraseEnv))
-	return c, r.found
+	return c
+}
+
+// Named is a file, a folder or an environment variable with a credential that a pipeline names.
+type Named struct {
+	// Field is where, such as spec.sources[0].auth.passwordEnv.
+	Field string
+	// File or Env is its name, as it is written.
+	File, Env string
+	// Problem is why it cannot be used, or nil. It has no byte of the credential.
+	Problem *diag.Diagnostic
+}
+
+// Named reads all credentials that the pipeline names, and returns their places, each field once. It leaves out fields that are not
+// written but taken from a source and, for a pipeline with forEach, what depends on the folder.
+func (p *Pipeline) Named(getenv Getenv) []Named {
+	r := resolver{pipeline: p, getenv: getenv}
+	r.credentials()
+	r.secrets()
+	var out []Named
+	at := map[string]int{}
+	for _, n := range r.named {
+		i, known := at[n.Field]
+		switch {
+		case p.nodes[n.Field] == nil:
+		case p.each != nil && usesFolder(n.File+n.Env):
+		case !known:
+			at[n.Field] = len(out)
+			out = append(out, n)
+		case out[i].Problem == nil:
+			out[i].Problem = n.Problem
+		}
+	}
+	return out
 }
 
 // resolver reads credentials and collects diagnostics.
@@ -72,6 +110,7 @@ type resolver struct {
 	pipeline *Pipeline
 	getenv   Getenv
 	found    diag.List
+	named    []Named // what was read or could not be
 }
 
 func (r *resolver) auth(path, url string, a pipeline.Auth) transport.Auth {
@@ -177,6 +216,9 @@ func oneLine(value []byte) (string, error) {
 
 // bytes returns the content of the file or variable. At most one of them is set.
 func (r *resolver) bytes(path, file, env string) []byte {
+	if file+env != "" {
+		r.named = append(r.named, Named{Field: path + suffix(file), File: file, Env: env})
+	}
 	value, err := r.read(file, env)
 	if err != nil {
 		r.fail(path, file, err)
@@ -186,11 +228,25 @@ func (r *resolver) bytes(path, file, env string) []byte {
 }
 
 func (r *resolver) fail(path, file string, err error) {
-	suffix := "Env"
-	if file != "" {
-		suffix = "File"
+	r.failAt(path+suffix(file), err)
+}
+
+func (r *resolver) failAt(field string, err error) {
+	d := r.pipeline.Diag(pipeline.FieldError{Path: field, Code: diag.PipelineInvalid, Message: err.Error()})
+	r.found = append(r.found, d)
+	for i := range r.named {
+		if n := &r.named[i]; n.Field == field && n.Problem == nil {
+			n.Problem = &d
+		}
 	}
-	r.found = append(r.found, r.pipeline.Diag(pipeline.FieldError{Path: path + suffix, Code: diag.PipelineInvalid, Message: err.Error()}))
+}
+
+// suffix ends the name of the field that names a file or, if there is none, a variable.
+func suffix(file string) string {
+	if file != "" {
+		return "File"
+	}
+	return "Env"
 }
 
 // read returns the content of the file or variable, which must not be empty. It returns nil if neither is set,

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs/sops"
 )
@@ -23,9 +22,11 @@ func (r *resolver) decryption(d pipeline.Decryption) []sops.Key {
 	if d.KeyFolder == "" || r.pipeline.each != nil && usesFolder(d.KeyFolder) {
 		return keys
 	}
+	const field = "spec.decryption.keyFolder"
+	r.named = append(r.named, Named{Field: field, File: d.KeyFolder})
 	inFolder, err := r.folder(r.pipeline.resolve(d.KeyFolder))
 	if err != nil {
-		r.found = append(r.found, r.pipeline.Diag(pipeline.FieldError{Path: "spec.decryption.keyFolder", Code: diag.PipelineInvalid, Message: err.Error()}))
+		r.failAt(field, err)
 	}
 	return append(keys, inFolder...)
 }

@@ -13,10 +13,10 @@ import (
 // MaxFiles limits the files of a folder of pipelines.
 const MaxFiles = 10_000
 
-// files returns the sorted pipeline files of a path: the file itself, or the files of a folder that end in
+// Files returns the sorted pipeline files of a path: the file itself, or the files of a folder that end in
 // .yaml, .yml or .json. It does not read subfolders, or names that start with a dot: a mounted ConfigMap has
 // its data below such names, and the other names are links to it. It returns an error if there are no files.
-func files(path string) ([]string, error) {
+func Files(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %s", plain(err))

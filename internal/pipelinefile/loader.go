@@ -85,7 +85,7 @@ func (l *Loader) Load() (defs []fleet.Definition, problems diag.List, changed bo
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, first, guarded := l.last, !l.loaded, l.guarding
-	names, err := files(l.options.Path)
+	names, err := Files(l.options.Path)
 	l.seen, l.loaded, l.guarding = look(names), true, err != nil
 	if err != nil {
 		l.last.problems = l.guard(err)
@@ -209,7 +209,7 @@ func (l *Loader) Watch(ctx context.Context, changed func(defs []fleet.Definition
 
 // moved reports whether the files' sizes or times have changed since they were last read.
 func (l *Loader) moved() bool {
-	names, _ := files(l.options.Path)
+	names, _ := Files(l.options.Path)
 	now := look(names)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -342,7 +342,7 @@ func TestFolderLimit(t *testing.T) {
 	for i := range MaxFiles + 1 {
 		write(t, folder, string(rune('a'+i%26))+strings.Repeat("x", i/26%64)+"-"+strings.Repeat("y", i/26/64)+".yaml", "")
 	}
-	if _, err := files(folder); err == nil || !strings.Contains(err.Error(), "more than 10000 files") {
+	if _, err := Files(folder); err == nil || !strings.Contains(err.Error(), "more than 10000 files") {
 		t.Errorf("above the limit: %v", err)
 	}
 	names, err := os.ReadDir(folder)
@@ -352,7 +352,7 @@ func TestFolderLimit(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, names[0].Name())); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := files(folder); err != nil || len(names) != MaxFiles {
+	if names, err := Files(folder); err != nil || len(names) != MaxFiles {
 		t.Errorf("at the limit: %d files, %v", len(names), err)
 	}
 }

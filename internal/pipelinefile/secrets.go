@@ -59,7 +59,12 @@ type RegistrySecret struct {
 // For a pipeline with forEach it skips what depends on the folder.
 func (p *Pipeline) Secrets(getenv Getenv) (Secrets, diag.List) {
 	r := resolver{pipeline: p, getenv: getenv}
-	var s Secrets
+	s := r.secrets()
+	return s, r.found
+}
+
+func (r *resolver) secrets() (s Secrets) {
+	p := r.pipeline
 	for i, source := range p.Spec.Sources {
 		at := fmt.Sprintf("spec.sources[%d]", i)
 		r.webhook(&s, at+".webhook", source.URL, source.Webhook)
@@ -81,7 +86,7 @@ func (p *Pipeline) Secrets(getenv Getenv) (Secrets, diag.List) {
 			CAPEM:    r.bytes("spec.output.oci.ca", oci.CAFile, oci.CAEnv),
 		}
 	}
-	return s, r.found
+	return s
 }
 
 // webhook adds a webhook unless it was added: the output's is often that of a source.

@@ -33,6 +33,7 @@ func timesOfDay() map[string]string {
 		"internal/cli/display/status.go":       shown,
 		"internal/cli/trigger.go":              "a token, which only has to differ from the one before",
 		"internal/console/format.go":           shown,
+		"internal/doctor/machine.go":           "a server's time of day is compared with this machine's, which is the question",
 		"internal/forge/errors.go":             shown,
 		"internal/forge/ratelimit.go":          "a site's times are compared with the site's own date",
 		"internal/githubapp/call.go":           "GitHub's times are compared with GitHub's own date",

@@ -56,6 +56,7 @@ type httpService struct {
 	program Program
 	stall   *stallTimer
 	base    *url.URL // where the repository is, after redirects
+	date    string   // the header of the answer with the refs
 	bodies  []io.ReadCloser
 }
 
@@ -78,6 +79,7 @@ func (s *httpService) advertised() (io.Reader, error) {
 	if t := res.Header.Get("Content-Type"); t != "application/x-"+string(s.program)+"-advertisement" {
 		return nil, fmt.Errorf("%w: the answer is %q and not of a smart git server", ErrRepositoryNotFound, t)
 	}
+	s.date = res.Header.Get("Date")
 	final := *res.Request.URL
 	final.RawQuery, final.Path, final.RawPath = "", strings.TrimSuffix(final.Path, "/info/refs"), ""
 	s.base = &final

@@ -12,6 +12,8 @@ import (
 type Session struct {
 	service
 	Advertised Advertisement
+	// Date is the header Date of the answer with the refs: what time it is for the server. Only servers of HTTP say it.
+	Date string
 
 	client *Client
 	ctx    context.Context // of the session; see service
@@ -37,6 +39,9 @@ func (c *Client) Start(ctx context.Context, program Program) (*Session, error) {
 	}
 	if s.Advertised, err = readAdvertisement(s.service); err != nil {
 		return nil, s.Explain(string(program), err)
+	}
+	if overHTTP, ok := s.service.(*httpService); ok {
+		s.Date = overHTTP.date
 	}
 	return s, nil
 }

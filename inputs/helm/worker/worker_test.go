@@ -11,11 +11,29 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/internal/worker"
 	testworker "github.com/agentry-dev/agentry/test/worker"
 )
 
 func testLimits() helm.Limits {
 	return helm.Limits{Time: 3 * time.Second, MemoryBytes: 256 << 20, OutputBytes: 256 << 10}
+}
+
+// TestCheck renders the small chart of a worker that works, of one that says something else, and of one that is not there.
+func TestCheck(t *testing.T) {
+	if err := newTestWorkers(t).Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	other := helm.NewWorkers(helm.Options{Command: []string{"/bin/sh", "-c", "exit 0"}})
+	defer other.Close()
+	if err := other.Check(t.Context()); err == nil {
+		t.Error("a program that says nothing passes")
+	}
+	t.Setenv("PATH", t.TempDir())
+	missing := helm.NewWorkers(helm.Options{})
+	if _, ok := errors.AsType[*worker.Missing](missing.Check(t.Context())); !ok {
+		t.Error("a program that is not there passes")
+	}
 }
 
 func TestMain(m *testing.M) {

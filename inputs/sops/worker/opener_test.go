@@ -1,10 +1,12 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/sops"
+	"github.com/agentry-dev/agentry/internal/worker"
 	testworker "github.com/agentry-dev/agentry/test/worker"
 )
 
@@ -106,6 +109,29 @@ func TestWithoutTheProgram(t *testing.T) {
 	if err != nil || len(got) != 2 || !strings.Contains(got[1].Reason, "agentry-sops, which is not there: install it beside agentry") {
 		t.Errorf("got %v, %+v", err, got)
 	}
+}
+
+// TestCheck reads keys that are usable and keys that are not, and quotes neither.
+func TestCheck(t *testing.T) {
+	keys := []sops.Key{newPerson(t).age, {Name: "decryption.keyFile", Text: []byte("AGE-SECRET-KEY-hunter2")}, {Name: "the key b.asc", Text: []byte("-----BEGIN PGP hunter2")}}
+	got, err := newTestWorkers(t).Check(t.Context(), keys)
+	want := []string{"decryption.keyFile holds no identity of age, no SSH key and no PGP key", "the key b.asc holds no armoured private PGP key"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := newTestWorkers(t).Check(t.Context(), keys[:1]); err != nil || len(got) > 0 {
+		t.Errorf("a usable key: %q, %v", got, err)
+	}
+	t.Setenv("PATH", "")
+	missing := sops.NewWorkers(sops.Options{})
+	if _, err := missing.Check(t.Context(), keys); !isMissing(err) {
+		t.Errorf("without the program: %v", err)
+	}
+}
+
+func isMissing(err error) bool {
+	_, ok := errors.AsType[*worker.Missing](err)
+	return ok
 }
 
 func TestAWorkerThatEndsConcernsNoOtherFile(t *testing.T) {

@@ -42,7 +42,8 @@ func answerTo(kind byte, data []byte, limit time.Duration) ([]byte, error) {
 		if err := json.Unmarshal(data, &r); err != nil {
 			return nil, err
 		}
-		return json.Marshal(sops.Answer{Opened: openAll(r, limit)})
+		keys := readKeys(r.Keys)
+		return json.Marshal(sops.Answer{Opened: openAll(keys, r.Files, limit), Unusable: keys.unusable})
 	case sops.Sealing:
 		var r sops.SealRequest
 		if err := json.Unmarshal(data, &r); err != nil {
@@ -53,9 +54,8 @@ func answerTo(kind byte, data []byte, limit time.Duration) ([]byte, error) {
 	return nil, errors.New("an unknown question")
 }
 
-func openAll(r sops.Request, limit time.Duration) []sops.Opened {
-	keys := readKeys(r.Keys)
-	return each(r.Files, limit, keys.open, func(reason string) sops.Opened { return sops.Opened{Reason: reason} })
+func openAll(keys *keyring, files []sops.File, limit time.Duration) []sops.Opened {
+	return each(files, limit, keys.open, func(reason string) sops.Opened { return sops.Opened{Reason: reason} })
 }
 
 func sealAll(r sops.SealRequest, limit time.Duration) []sops.Sealed {

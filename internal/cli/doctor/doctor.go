@@ -1,0 +1,145 @@
+// Package doctor is the command agentry doctor: it reads pipeline files, lets package doctor check what they need, and prints each
+// result with what to do about it.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/doctor"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
+)
+
+// World is what the command uses from outside.
+type World struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	// LookupEnv is os.LookupEnv.
+	LookupEnv func(string) (string, bool)
+	// CacheDir returns the folder of the cache, of which the flag says the name.
+	CacheDir func(name string) (string, error)
+	// Progress prints a text on a terminal until done is called.
+	Progress func(text string) (done func())
+}
+
+// Command returns the command.
+func Command(w World) command.Command {
+	return command.Command{
+		Name:  "doctor",
+		Usage: "check what pipelines need: credentials, repositories, rights, tokens, keys, clock",
+		Description: `For each pipeline it checks that the file is valid, that each credential it names can be read,
+that each source can be read and has the ref, and that the output can be pushed to; webhook
+secrets, tokens for forges, keys that sign, verify and decrypt, and the programs beside agentry;
+and then the clock and the folder of the cache. Nothing is pushed, and nothing is changed.
+
+Each result is ok, warning, failed or skipped, and says what to do. The exit code is 1 if a
+check has failed. docs/doctor.md lists the checks.`,
+		Example: "agentry doctor -f pipeline.yaml",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "a pipeline `FILE`, a folder of them, or - for standard input; repeatable"},
+			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the results: text or json"},
+			&cli.StringFlag{Name: "cache-dir", Usage: "check the cache in `DIR` (default: agentry in the user's cache folder)"},
+			&cli.DurationFlag{Name: "timeout", Value: doctor.DefaultTimeout, Usage: "`TIME` that each question to a server may take"},
+		},
+		Run: w.run,
+	}
+}
+
+func (w World) run(ctx context.Context, flags *cli.Context, _ []string) error {
+	format, err := command.Choice(flags, "format", []string{"text", "json"})
+	if err != nil {
+		return err
+	}
+	paths := flags.StringSlice("file")
+	if len(paths) == 0 {
+		return command.Usagef("agentry doctor -f pipeline.yaml", "no pipeline file is given")
+	}
+	if flags.Duration("timeout") <= 0 {
+		return command.Usagef("", "--timeout must be more than 0")
+	}
+	folder, err := w.CacheDir(flags.String("cache-dir"))
+	if err != nil {
+		return err
+	}
+	done := w.Progress("asking the servers")
+	results := doctor.Run(ctx, w.read(paths), doctor.Options{Getenv: w.LookupEnv, CacheDir: folder, Timeout: flags.Duration("timeout")})
+	done()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if format == "json" {
+		err = diag.WriteJSON(w.Stdout, results)
+	} else {
+		_, err = io.WriteString(w.Stdout, text(results))
+	}
+	for _, r := range results {
+		if r.State == doctor.Failed {
+			return cmp.Or(err, error(command.ErrFindings))
+		}
+	}
+	return err
+}
+
+// read reads the files of paths.
+func (w World) read(paths []string) (files []doctor.File) {
+	for _, path := range paths {
+		if path == "-" {
+			data, err := io.ReadAll(io.LimitReader(w.Stdin, pipelinefile.MaxFileBytes+1))
+			files = append(files, doctor.File{Name: path, Data: data, Err: err})
+			continue
+		}
+		names, err := pipelinefile.Files(path)
+		if err != nil {
+			files = append(files, doctor.File{Name: path, Err: err})
+		}
+		for _, name := range names {
+			data, err := readFile(name)
+			files = append(files, doctor.File{Name: name, Data: data, Err: err})
+		}
+	}
+	return files
+}
+
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, pipelinefile.MaxFileBytes+1))
+}
+
+// text is the results for people: under the name of each pipeline, with the number of each state at the end.
+func text(results []doctor.Result) string {
+	var b strings.Builder
+	last := ""
+	counts := map[doctor.State]int{}
+	for i, r := range results {
+		if i > 0 && r.Pipeline != last {
+			b.WriteString("\n")
+		}
+		if r.Pipeline != last && r.Pipeline != "" {
+			fmt.Fprintf(&b, "pipeline %s\n", diag.OneLine(r.Pipeline))
+		}
+		last = r.Pipeline
+		counts[r.State]++
+		subject := r.Subject
+		if subject != "" {
+			subject += ": "
+		}
+		fmt.Fprintf(&b, "%-8s %-12s %s\n", r.State, r.Check, diag.OneLine(subject+r.Message))
+		if r.Remedy != "" {
+			fmt.Fprintf(&b, "%22s-> %s\n", "", diag.OneLine(r.Remedy))
+		}
+	}
+	fmt.Fprintf(&b, "\n%d ok, %d warning, %d failed, %d skipped\n", counts[doctor.OK], counts[doctor.Warning], counts[doctor.Failed], counts[doctor.Skipped])
+	return b.String()
+}

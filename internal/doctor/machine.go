@@ -1,0 +1,151 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentry-dev/agentry/gitsync"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs/helm"
+	"github.com/agentry-dev/agentry/inputs/sops"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
+	"github.com/agentry-dev/agentry/internal/worker"
+)
+
+const (
+	// maxClockOffset is how far clocks may be apart.
+	maxClockOffset = 30 * time.Second
+	// leastCacheBytes is how much room passes need to work at all, and enoughCacheBytes how much lasts.
+	leastCacheBytes  = 100 << 20
+	enoughCacheBytes = 1 << 30
+)
+
+// decryption checks the keys of SOPS that the pipeline names, with the program that uses them.
+func (e *examiner) decryption(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinefile.Named) []Result {
+	const at = "spec.decryption"
+	isNamed := p.Spec.Decryption != pipeline.Decryption{}
+	switch {
+	case !isNamed && !p.Spec.Secrets.Allows(pipeline.SecretsPlaintext):
+		return nil // nothing is decrypted
+	case unreadable(named, at):
+		return []Result{skipped(checkSOPS, at, "the keys cannot be read", "")}
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+	defer cancel()
+	unusable, err := e.sops.Check(ctx, creds.Decryption)
+	_, missing := errors.AsType[*worker.Missing](err)
+	switch {
+	case missing && isNamed:
+		return []Result{failed(checkSOPS, at, "the program "+sops.Program+", which decrypts, is not there", install(sops.Program))}
+	case missing:
+		return []Result{skipped(checkSOPS, at, "the program "+sops.Program+" is not there; it is needed only if the inputs have files of SOPS", install(sops.Program))}
+	case err != nil:
+		return []Result{failed(checkSOPS, at, err.Error(), install(sops.Program))}
+	case len(unusable) > 0:
+		return []Result{failed(checkSOPS, at, strings.Join(unusable, "; "), "name identities of age, a private SSH key without a passphrase, or an armoured private PGP key")}
+	case !isNamed:
+		return []Result{ok(checkSOPS, at, sops.Program+" answers; keys are those that the program sops would find")}
+	}
+	return []Result{ok(checkSOPS, at, fmt.Sprintf("%s reads the keys: %d", sops.Program, len(creds.Decryption)))}
+}
+
+func install(program string) string {
+	return "install " + program + " of the same version beside agentry"
+}
+
+// helmCharts checks the program that renders charts. Without repositories of charts in the pipeline, only the inputs say whether
+// there are charts.
+func (e *examiner) helmCharts(ctx context.Context, p *pipelinefile.Pipeline) []Result {
+	const at = "spec.charts"
+	isPlain := !slices.ContainsFunc(p.Spec.Sources, func(s pipeline.Source) bool { return s.Build != pipeline.BuildPlain })
+	if isPlain {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+	defer cancel()
+	if e.rendersCharts == nil {
+		r := ok(checkCharts, at, helm.Program+" renders a chart")
+		err := e.charts.Check(ctx)
+		if _, missing := errors.AsType[*worker.Missing](err); missing {
+			r = skipped(checkCharts, at, "the program "+helm.Program+" is not there; it is needed only if the inputs have Helm charts", install(helm.Program))
+		} else if err != nil {
+			r = failed(checkCharts, at, err.Error(), install(helm.Program))
+		}
+		e.rendersCharts = &r
+	}
+	r := *e.rendersCharts
+	if r.State == Skipped && len(p.Spec.Charts.Repositories) > 0 {
+		r.State, r.Message = Failed, "the program "+helm.Program+", which renders charts, is not there"
+	}
+	return []Result{r}
+}
+
+// compareClock compares this machine's clock with that of a server. Its header is exact to a second.
+func (e *examiner) compareClock(host, date string) {
+	theirs, err := http.ParseTime(date)
+	if err != nil {
+		return
+	}
+	off := e.Now().Sub(theirs)
+	r := ok(checkClock, host, fmt.Sprintf("this machine's clock and the server's differ by less than %s", maxClockOffset))
+	if off.Abs() > maxClockOffset {
+		word := "ahead of"
+		if off < 0 {
+			word = "behind"
+		}
+		r = warned(checkClock, host, fmt.Sprintf("this machine's clock is %s %s the server's", off.Abs().Round(time.Second), word),
+			"synchronise it, as by chrony or systemd-timesyncd: signatures, tokens of GitHub Apps and certificates depend on the time")
+	}
+	e.clocks[host] = r
+}
+
+// machine returns what is checked once for all pipelines.
+func (e *examiner) machine() []Result {
+	var results []Result
+	for _, host := range slices.Sorted(maps.Keys(e.clocks)) {
+		results = append(results, e.clocks[host])
+	}
+	if len(results) == 0 {
+		results = append(results, skipped(checkClock, "", "no server that answered says what time it is", ""))
+	}
+	return append(results, cache(e.CacheDir, freeBytes))
+}
+
+// cache checks that the folder of the cache can be written, and has room.
+func cache(folder string, free func(folder string) (uint64, error)) Result {
+	const remedy = "make room there, or name another folder by --cache-dir"
+	if err := tryWriting(folder); err != nil {
+		return failed(checkCache, folder, err.Error(), "let the user who runs agentry write there, or name another folder by --cache-dir")
+	}
+	bytes, err := free(folder)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return skipped(checkCache, folder, "can be written; how much room it has is not known on this system", "")
+	case err != nil:
+		return failed(checkCache, folder, "how much room it has: "+err.Error(), "")
+	case bytes < leastCacheBytes:
+		return failed(checkCache, folder, fmt.Sprintf("has %d MiB free, less than %d MiB", bytes>>20, leastCacheBytes>>20), remedy)
+	case bytes < enoughCacheBytes:
+		return warned(checkCache, folder, fmt.Sprintf("has %d MiB free, which large repositories fill", bytes>>20), remedy)
+	}
+	return ok(checkCache, folder, fmt.Sprintf("can be written, and has %d MiB free", bytes>>20))
+}
+
+// tryWriting writes a file and removes it.
+func tryWriting(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(folder, ".doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}

@@ -34,7 +34,7 @@ func (p *pass) remember(from *start) {
 // isDone reports whether no ref moved since a pass that found nothing to do. The report is that of this pass then.
 func (p *pass) isDone(ctx context.Context, from *start) bool {
 	d := p.memory.done
-	if again := p.book.Next(); !again.IsZero() && !time.Now().Before(again) {
+	if again := p.chartVersions.Next(); !again.IsZero() && !time.Now().Before(again) {
 		return false
 	}
 	if d == nil || d.tip != from.branch.Commit || p.report.Diags.HasErrors() || len(d.commits) != len(from.commits) {

@@ -35,7 +35,7 @@ func (p *pass) fetch(ctx context.Context) (*start, error) {
 	if err := p.readBranch(s); err != nil {
 		return nil, err
 	}
-	p.openBook(s, p.online(ctx))
+	p.openCharts(s, p.online(ctx))
 	for i, src := range p.sources.List {
 		if err := p.choose(ctx, s, src, tips[i]); err != nil {
 			return nil, err

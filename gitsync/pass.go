@@ -129,9 +129,9 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	}
 	p.report.Diags = append(p.report.Diags, inputs.Diags...)
 	p.report.Ignored = inputs.Ignored
-	var doubts diag.List
-	from.inputs.Charts, doubts = p.keepCharts(inputs)
-	p.report.Diags, p.report.Again = append(p.report.Diags, doubts...), p.book.Next()
+	var warnings diag.List
+	from.inputs.Charts, warnings = p.keepCharts(inputs)
+	p.report.Diags, p.report.NextPass = append(p.report.Diags, warnings...), p.chartVersions.Next()
 	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget, Online: p.online(ctx)}
 	in.LastGood = hold.NewLastGood(from.branch, history, &p.memory.lastGood)
 	in.Objects, err = hold.Replace(inputs, in.LastGood)

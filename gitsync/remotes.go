@@ -59,7 +59,7 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	old := s.remotes
 	s.remotes, s.creds, s.sign = next, creds, sign
 	s.use(perSource, verify)
-	s.book.Use(chartRepositories(s.pipeline.Spec.Charts.Repositories, creds.Charts))
+	s.chartVersions.Use(chartRepositories(s.pipeline.Spec.Charts.Repositories, creds.Charts))
 	old.close() // repositories that both use stay open
 	return nil
 }

@@ -45,8 +45,8 @@ type Report struct {
 	Proposed *Proposal
 	// DryRun says that nothing was pushed.
 	DryRun bool
-	// Again is when the versions of charts are looked up again, and a pass is due although nothing moved. Zero: never.
-	Again time.Time
+	// NextPass is when the versions of charts are looked up again: a pass is due then although no ref moved. Zero: never.
+	NextPass time.Time
 	// Stages are the stages of the pass in order. After a lost race, they are those of the last attempt.
 	Stages []Stage
 }

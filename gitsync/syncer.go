@@ -86,16 +86,16 @@ type Syncer struct {
 	render   generator.Options
 	sources  source.Sources
 	remotes
-	creds   Credentials
-	sign    signature.Func // nil: commits are not signed
-	own     *repo.Pool     // nil if Options has one
-	charts  *helm.Workers  // nil if Options has them
-	book    *chart.Book    // of the charts that are fetched
-	sops    *sops.Workers  // nil if Options has them
-	opener  sops.Opener    // of what SOPS encrypted
-	batches *publish.Batches
-	memory  memory
-	seen    plumbing.Hash // the last tip of the output branch that was as this pipeline renders it; zero: none
+	creds         Credentials
+	sign          signature.Func  // nil: commits are not signed
+	own           *repo.Pool      // nil if Options has one
+	charts        *helm.Workers   // nil if Options has them
+	chartVersions *chart.Versions // of the charts that are fetched
+	sops          *sops.Workers   // nil if Options has them
+	opener        sops.Opener     // of what SOPS encrypted
+	batches       *publish.Batches
+	memory        memory
+	seen          plumbing.Hash // the last tip of the output branch that was as this pipeline renders it; zero: none
 }
 
 // memory has the caches of the stages, which make later passes cheap. The sources have their own.
@@ -142,10 +142,10 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 	if s.render, err = renderOptions(&s.pipeline); err != nil {
 		return nil, fmt.Errorf("pipeline %s: %w", p.Metadata.Name, err)
 	}
-	if s.book, err = newBook(s.options, spec.Charts.Update); err != nil {
+	if s.chartVersions, err = newVersions(s.options, spec.Charts.Update); err != nil {
 		return nil, fmt.Errorf("pipeline %s: charts.update %w", p.Metadata.Name, err)
 	}
-	charts := &chart.Renderer{Workers: s.options.Charts, Cluster: spec.Cluster, Charts: s.book.Now()}
+	charts := &chart.Renderer{Workers: s.options.Charts, Cluster: spec.Cluster, Charts: s.chartVersions.Now()}
 	for _, src := range spec.Sources {
 		s.sources.List = append(s.sources.List, &source.Source{Source: src, Charts: charts})
 	}

@@ -44,7 +44,7 @@ type seen struct {
 
 // isSame reports whether a search would see the same.
 func (r seen) isSame(s Search) bool {
-	return r.reads.Same(s.Files, s.Changed) && s.Options.Charts.Holds(r.charts)
+	return r.reads.Same(s.Files, s.Changed) && s.Options.Charts.IsCurrent(r.charts)
 }
 
 // follow finds the roots that custom resources ask for, from the paths on.

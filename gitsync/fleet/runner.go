@@ -28,7 +28,7 @@ type runner struct {
 	problem   string    // why it cannot be opened, or has no credentials
 	request   request
 	notBefore time.Time // of the next pass, or of opening
-	again     time.Time // when a pass is due although nothing moved; zero: never
+	nextPass  time.Time // when a pass is due although no ref moved; zero: never
 	alarm     alarm
 	waits     string // why the rollout holds it back
 
@@ -78,13 +78,13 @@ func (p *runner) ask(r request, minGap time.Duration) {
 
 // remind asks for the pass that is due although nothing moved. It returns how long that is ahead; 0: it is not.
 func (p *runner) remind(now time.Time) time.Duration {
-	switch wait := p.again.Sub(now); {
-	case p.again.IsZero() || p.instance == nil:
+	switch wait := p.nextPass.Sub(now); {
+	case p.nextPass.IsZero() || p.instance == nil:
 		return 0
 	case wait > 0:
 		return wait
 	}
-	p.again = time.Time{}
+	p.nextPass = time.Time{}
 	p.request = p.request.merge(request{reason: ReasonCharts})
 	return 0
 }
@@ -113,7 +113,7 @@ func (p *runner) set(e entry, same bool, minGap time.Duration) {
 
 // reset forgets the passes of a pipeline, but not the last trigger that it handled.
 func (p *runner) reset() {
-	p.problem, p.waits, p.request, p.again = "", "", request{}, time.Time{}
+	p.problem, p.waits, p.request, p.nextPass = "", "", request{}, time.Time{}
 	p.generation++
 	p.last = lastPass{began: p.last.began}
 	p.status = Status{
@@ -133,7 +133,7 @@ func (p *runner) reset() {
 func (p *runner) conclude(r *run, minGap time.Duration, random func() float64) {
 	p.status.record(r)
 	if r.err == nil {
-		p.last, p.again = r.summary(), r.report.Again
+		p.last, p.nextPass = r.summary(), r.report.NextPass
 		if r.def.Expand != nil {
 			p.children = pointers(r.made)
 		}

@@ -254,7 +254,7 @@ func TestChartsAreLookedUpAgain(t *testing.T) {
 			defer w.mu.Unlock()
 			report := p.report()
 			if p.def.Metadata.Name == "x" {
-				report.Again = time.Now().Add(10 * time.Minute)
+				report.NextPass = time.Now().Add(10 * time.Minute)
 			}
 			return report, nil
 		}

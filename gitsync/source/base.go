@@ -20,7 +20,7 @@ type Base struct {
 	// Lacks means that a chart, or the commit of another source, cannot be had that the output was rendered from: it is unknown
 	// what it gave.
 	Lacks   bool
-	charts  string                  // the state of the book of charts
+	charts  string                  // the state of the versions of charts
 	Differs map[string]bool         // the paths where the two differ
 	Files   map[string]*File        // the base's files at these paths
 	objects map[manifest.ID][]Found // the objects that these files define, without unknown fields

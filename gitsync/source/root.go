@@ -91,7 +91,7 @@ func (d *treeDiff) rebuild(opts manifest.Options) (fresh []*File, gone []string,
 	wanted := map[string]bool{}
 	for _, r := range d.newLayout.All() {
 		wanted[r.Name] = true
-		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Same(r) && f.root.reads.Same(files, d.anywhere) && d.Charts.Holds(f.root.charts) {
+		if f := d.Input.Files[r.Name]; f != nil && f.root != nil && f.root.Same(r) && f.root.reads.Same(files, d.anywhere) && d.Charts.IsCurrent(f.root.charts) {
 			f.root.at = d.to
 			continue
 		}
@@ -121,13 +121,13 @@ func (b *Base) rebuild(d *treeDiff, opts manifest.Options, old *Base) error {
 	defer done()
 	same := map[string]*File{}
 	for _, r := range d.oldLayout.All() {
-		holds := func(f *File) bool { return f != nil && f.root != nil && d.before.Holds(f.root.charts) }
-		if f := d.Input.Files[r.Name]; holds(f) && f.root.Same(r) && f.root.reads.Same(files, d.anywhere) {
+		isCurrent := func(f *File) bool { return f != nil && f.root != nil && d.before.IsCurrent(f.root.charts) }
+		if f := d.Input.Files[r.Name]; isCurrent(f) && f.root.Same(r) && f.root.reads.Same(files, d.anywhere) {
 			same[r.Name] = f
 			continue
 		}
 		f := newRoot(r, b.at, d.oldLayout)
-		if old != nil && old.at.same(b.at) && holds(old.Files[r.Name]) && old.Files[r.Name].root.Same(r) {
+		if old != nil && old.at.same(b.at) && isCurrent(old.Files[r.Name]) && old.Files[r.Name].root.Same(r) {
 			f = old.Files[r.Name]
 		} else {
 			fresh = append(fresh, f)
@@ -188,7 +188,7 @@ func (d *treeDiff) build(files []*File, charts *chart.Renderer, builds *inputs.B
 		if _, err := charts.Prepare(d.pass.Context(), uses); err != nil {
 			return err
 		}
-		files = slices.DeleteFunc(slices.Clone(files), func(f *File) bool { return charts.Holds(f.root.charts) })
+		files = slices.DeleteFunc(slices.Clone(files), func(f *File) bool { return charts.IsCurrent(f.root.charts) })
 	}
 	return nil
 }

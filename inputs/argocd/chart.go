@@ -75,14 +75,14 @@ func (b *build) render(s *Source, files []helm.File, own place, origin func(temp
 	if err != nil {
 		return nil, err
 	}
-	kept := helm.Keep(docs, b.app.Spec.Destination.Namespace, isRead)
-	for _, d := range kept.Random {
+	filtered := helm.Filter(docs, b.app.Spec.Destination.Namespace, isRead)
+	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" {
 			return nil, problem(s.Field, "set the values that the chart makes up", "chart %s: %s: the %s depends on randomness or the time", name, d.Template, d.Kind)
 		}
 	}
-	out := make([]manifest.Built, len(kept.Documents))
-	for i, d := range kept.Documents {
+	out := make([]manifest.Built, len(filtered.Documents))
+	for i, d := range filtered.Documents {
 		out[i] = manifest.Built{Text: []byte(d.Text), Origin: origin(d.Template), Applied: true}
 	}
 	return out, nil

@@ -11,16 +11,16 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
-// Renderer gets charts and renders them.
+// Renderer fetches charts and renders them.
 type Renderer struct {
 	Workers *helm.Workers
 	Cluster helm.Cluster
-	// Charts are those that are fetched. The zero value has none.
-	Charts Edition
+	// Charts has the pins of charts that are fetched. The zero value has no charts.
+	Charts View
 	uses   Uses
 }
 
-// Noting returns a renderer that notes the charts that one build fetches.
+// Noting returns a renderer for one build, and the Uses into which it notes the charts that the build asks for.
 func (r *Renderer) Noting() (*Renderer, Uses) {
 	if r == nil {
 		return nil, nil
@@ -30,7 +30,7 @@ func (r *Renderer) Noting() (*Renderer, Uses) {
 	return &noting, noting.uses
 }
 
-// Fetch gets the files of a chart that is fetched. An [*Error] says why they are not there.
+// Fetch returns the files of a chart. The error is an [*Error].
 func (r *Renderer) Fetch(ctx context.Context, of Source) ([]helm.File, error) {
 	files, pin, err := r.Charts.Find(ctx, of)
 	if r.uses != nil {
@@ -43,27 +43,27 @@ func (r *Renderer) Fetch(ctx context.Context, of Source) ([]helm.File, error) {
 	return files, err
 }
 
-// Holds reports whether a build would get the same charts again.
-func (r *Renderer) Holds(uses Uses) bool { return len(uses) == 0 || r.Charts.Holds(uses) }
+// IsCurrent reports whether a build would get the same charts again.
+func (r *Renderer) IsCurrent(uses Uses) bool { return len(uses) == 0 || r.Charts.IsCurrent(uses) }
 
-// Prepare fetches the charts that builds asked for, and reports whether others would get something else now.
+// Prepare fetches the charts that builds asked for. It returns true if a build would get another chart now.
 func (r *Renderer) Prepare(ctx context.Context, uses Uses) (again bool, err error) {
 	if len(uses) == 0 {
 		return false, nil
 	}
 	err = r.Charts.Fetch(ctx, uses)
-	return !r.Charts.Holds(uses), err
+	return !r.Charts.IsCurrent(uses), err
 }
 
 // Lacks reports whether a build did not get a chart that is pinned.
 func (r *Renderer) Lacks(uses Uses) bool { return len(uses) > 0 && r.Charts.Lacks(uses) }
 
-// State is different if other charts are used.
+// State returns a digest of the pins of all charts.
 func (r *Renderer) State() string {
-	if r == nil || r.Charts.book == nil {
+	if r == nil || r.Charts.versions == nil {
 		return ""
 	}
-	return r.Charts.book.State()
+	return r.Charts.versions.State()
 }
 
 // Rendered returns a renderer with the charts that the output was rendered from.

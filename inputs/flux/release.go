@@ -91,15 +91,15 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 	if err != nil {
 		return nil, rootProblem(err)
 	}
-	kept := helm.Keep(docs, h.Namespace(), func(_, kind string) bool { return slices.Contains(manifest.Kinds(), kind) })
-	for _, d := range kept.Random {
+	filtered := helm.Filter(docs, h.Namespace(), func(_, kind string) bool { return slices.Contains(manifest.Kinds(), kind) })
+	for _, d := range filtered.Random {
 		if d.Kind != "Secret" && d.Kind != "ConfigMap" { // which may well be other ones each time
 			return nil, &roots.Problem{Code: diag.BuildFailed, Field: "spec.chart", Message: fmt.Sprintf("%s: the %s depends on randomness or the time", d.Template, d.Kind), Hint: "set the values that the chart makes up"}
 		}
 	}
 	secrets := m.secrets(h, string(r.By.Text))
-	out := make([]manifest.Built, len(kept.Documents))
-	for i, d := range kept.Documents {
+	out := make([]manifest.Built, len(filtered.Documents))
+	for i, d := range filtered.Documents {
 		at := templated{by: r.By}
 		if wanted.Remote == nil {
 			at.file = path.Join(m.Top, wanted.Folder, d.Template)

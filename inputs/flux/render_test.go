@@ -27,7 +27,7 @@ func newCharts(t *testing.T) *Charts {
 	t.Helper()
 	store := chart.NewStore(chart.Options{Folder: t.TempDir()})
 	workers := helm.NewWorkers(helm.Options{Command: testworker.Command(), Env: testworker.Env()})
-	c := &Charts{Renderer: &chart.Renderer{Workers: workers, Charts: chart.NewBook(store, chart.BookOptions{Strangers: true}).Live()}}
+	c := &Charts{Renderer: &chart.Renderer{Workers: workers, Charts: chart.NewVersions(store, chart.VersionsOptions{AllowPrivateAddresses: true}).Live()}}
 	t.Cleanup(c.Workers.Close)
 	return c
 }
@@ -82,11 +82,11 @@ func TestAReleaseOfARepositoryThatIsAway(t *testing.T) {
 	}))
 	store := chart.NewStore(chart.Options{Folder: t.TempDir()})
 	c := newCharts(t)
-	next := func(pins []chart.Pinned) *chart.Book {
-		book := chart.NewBook(store, chart.BookOptions{Strangers: true})
-		book.Open(pins, nil, nil)
-		c.Charts = book.Live()
-		return book
+	next := func(pins []chart.Pinned) *chart.Versions {
+		versions := chart.NewVersions(store, chart.VersionsOptions{AllowPrivateAddresses: true})
+		versions.Open(pins, nil, nil)
+		c.Charts = versions.Live()
+		return versions
 	}
 	objects := objectsOf(t, "kind: HelmRepository\nmetadata: {name: shop, namespace: apps}\nspec: {url: "+s.URL+"}\n")
 	r := release(t, "chart: {spec: {chart: shop, sourceRef: {kind: HelmRepository, name: shop}}}")
@@ -96,12 +96,12 @@ func TestAReleaseOfARepositoryThatIsAway(t *testing.T) {
 	}
 	answers["/index.yaml"] = "entries: {shop: [{version: 1.0.0, urls: [shop.tgz]}]}"
 	answers["/shop.tgz"] = archive(t, map[string]string{"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "templates/a.yaml": "kind: A\n"})
-	book := next(nil)
+	versions := next(nil)
 	if docs, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {
 		t.Errorf("got %v %v", docs, err)
 	}
 	s.Close() // what is pinned and fetched goes on
-	next(book.Pins(chart.Uses{{URL: s.URL, Name: "shop"}: {}}, false))
+	next(versions.Pins(chart.Uses{{URL: s.URL, Name: "shop"}: {}}, false))
 	if docs, err := c.Render(t.Context(), r, objects); err != nil || len(docs) != 1 {
 		t.Errorf("got %v %v", docs, err)
 	}

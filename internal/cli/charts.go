@@ -14,7 +14,7 @@ func newCharts(cluster helm.Cluster) (charts *chart.Renderer, done func()) {
 		folder = "" // no home: a chart that is fetched says so
 	}
 	store := chart.NewStore(chart.Options{Folder: filepath.Join(folder, "charts")})
-	book := chart.NewBook(store, chart.BookOptions{Strangers: true})
+	versions := chart.NewVersions(store, chart.VersionsOptions{AllowPrivateAddresses: true})
 	workers := helm.NewWorkers(helm.Options{})
-	return &chart.Renderer{Workers: workers, Cluster: cluster, Charts: book.Live()}, workers.Close
+	return &chart.Renderer{Workers: workers, Cluster: cluster, Charts: versions.Live()}, workers.Close
 }

@@ -65,7 +65,7 @@ type Replica struct {
 	renewed time.Time         // when the last good renewal began; zero while another replica holds the Lease
 	contact time.Time         // when the last good round began
 	outbox  map[string]string // triggers that are not on the Lease yet, by annotation
-	trouble string            // why the last round failed
+	problem string            // why the last round failed
 	silent  bool              // active, but the Lease can no longer be trusted
 }
 
@@ -138,17 +138,17 @@ func (r *Replica) report(err error) {
 		return
 	}
 	r.mu.Lock()
-	before, wasSilent := r.trouble, r.silent
-	if r.trouble = ""; err != nil {
-		r.trouble = err.Error()
+	before, wasSilent := r.problem, r.silent
+	if r.problem = ""; err != nil {
+		r.problem = err.Error()
 	}
 	r.silent = r.active && !r.isFresh(r.renewed)
-	trouble, silent := r.trouble, r.silent
+	problem, silent := r.problem, r.silent
 	r.mu.Unlock()
 	switch {
-	case trouble != "" && before == "":
-		r.log.Warn("lease: it cannot be read or renewed", "err", trouble)
-	case trouble == "" && before != "":
+	case problem != "" && before == "":
+		r.log.Warn("lease: it cannot be read or renewed", "err", problem)
+	case problem == "" && before != "":
 		r.log.Info("lease: it can be read and renewed again")
 	}
 	if silent && !wasSilent {

@@ -31,7 +31,7 @@ func Inside() bool { return os.Getenv(inside) != "" }
 // exit code. Where the kernel refuses, it prints what to allow, and returns 1.
 func Main(n Namespaces, main func() int) int {
 	if !Inside() {
-		code, err := Again(n)
+		code, err := Rerun(n)
 		if err != nil {
 			return refused(err)
 		}

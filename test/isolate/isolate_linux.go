@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Again runs this program once more, with the same arguments, in new namespaces. It returns its exit
+// Rerun runs this program once more, with the same arguments, in new namespaces. It returns its exit
 // code, or an error with advice if the kernel refuses.
-func Again(n Namespaces) (int, error) {
+func Rerun(n Namespaces) (int, error) {
 	flags := uintptr(syscall.CLONE_NEWUSER)
 	for flag, wanted := range map[uintptr]bool{syscall.CLONE_NEWNET: n.Network, syscall.CLONE_NEWNS: n.Mounts, syscall.CLONE_NEWPID: n.Processes} {
 		if wanted {

@@ -6,7 +6,7 @@ import "errors"
 
 var errNotLinux = errors.New("only Linux has namespaces: run this in a container or a virtual machine")
 
-// Again fails, because only Linux has namespaces.
-func Again(Namespaces) (int, error) { return 0, errNotLinux }
+// Rerun fails, because only Linux has namespaces.
+func Rerun(Namespaces) (int, error) { return 0, errNotLinux }
 
 func raiseLoopback() error { return errNotLinux }

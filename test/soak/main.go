@@ -39,7 +39,7 @@ func isolated(main func() int) int {
 	if isolate.Inside() {
 		return main()
 	}
-	code, err := isolate.Again(isolate.Namespaces{Mounts: true})
+	code, err := isolate.Rerun(isolate.Namespaces{Mounts: true})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "no disk will be full:", err)
 		return main()

@@ -14,10 +14,10 @@ func TestWhatIsKept(t *testing.T) {
 		{Kind: "Namespace", Text: "kind: Namespace\nmetadata: {name: d}\n"},
 		{Kind: "Deployment", Text: "kind: Deployment\nmetadata: {name: e}\n", Random: true, Lookup: true},
 	}
-	got := Keep(docs, "apps", func(_, kind string) bool { return kind != "Deployment" })
+	got := Filter(docs, "apps", func(_, kind string) bool { return kind != "Deployment" })
 	first := docs[0]
 	first.Text = "kind: ServiceMonitor\nmetadata:\n  name: a\n  namespace: apps\n"
-	want := Kept{Documents: []Document{first, docs[1], docs[3]}, Random: []Document{docs[2]}, Lookup: []Document{docs[1]}}
+	want := Filtered{Documents: []Document{first, docs[1], docs[3]}, Random: []Document{docs[2]}, Lookup: []Document{docs[1]}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -30,8 +30,8 @@ func (s *server) offer(t *testing.T, versions ...string) map[string]Pin {
 	return pins
 }
 
-// used is what a build gets of an edition.
-func used(t *testing.T, e Edition, of Source) (Pin, string) {
+// used is what a build gets of a view.
+func used(t *testing.T, e View, of Source) (Pin, string) {
 	t.Helper()
 	_, pin, err := e.Find(t.Context(), of)
 	if err != nil {
@@ -40,7 +40,7 @@ func used(t *testing.T, e Edition, of Source) (Pin, string) {
 	return pin, ""
 }
 
-func fetch(t *testing.T, e Edition, of Source) {
+func fetch(t *testing.T, e View, of Source) {
 	t.Helper()
 	if err := e.Fetch(t.Context(), Uses{of: {}}); err != nil {
 		t.Fatal(err)
@@ -53,19 +53,19 @@ func TestABookKeepsWhatIsPinned(t *testing.T) {
 	of := Source{URL: s.URL, Name: "shop", Version: "1.x"}
 	pinned := []Pinned{{of, pins["1.2.0"]}}
 	for name, c := range map[string]struct {
-		opts               BookOptions
+		opts               VersionsOptions
 		rendered, proposed []Pinned
 		want               string
 	}{
-		"a new chart":                      {BookOptions{}, nil, nil, "1.3.0"},
-		"one that is never looked up":      {BookOptions{}, pinned, nil, "1.2.0"},
-		"one that is looked up":            {BookOptions{Update: time.Hour}, pinned, nil, "1.3.0"},
-		"what is proposed comes first":     {BookOptions{}, pinned, []Pinned{{of, pins["1.3.0"]}}, "1.3.0"},
-		"a pin without a digest is none":   {BookOptions{}, []Pinned{{of, Pin{"1.2.0", "../../etc/passwd"}}}, nil, "1.3.0"},
-		"a query is no part of what it is": {BookOptions{}, []Pinned{{of.public(), pins["1.2.0"]}}, nil, "1.2.0"},
+		"a new chart":                      {VersionsOptions{}, nil, nil, "1.3.0"},
+		"one that is never looked up":      {VersionsOptions{}, pinned, nil, "1.2.0"},
+		"one that is looked up":            {VersionsOptions{Update: time.Hour}, pinned, nil, "1.3.0"},
+		"what is proposed comes first":     {VersionsOptions{}, pinned, []Pinned{{of, pins["1.3.0"]}}, "1.3.0"},
+		"a pin without a digest is none":   {VersionsOptions{}, []Pinned{{of, Pin{"1.2.0", "../../etc/passwd"}}}, nil, "1.3.0"},
+		"a query is no part of what it is": {VersionsOptions{}, []Pinned{{of.public(), pins["1.2.0"]}}, nil, "1.2.0"},
 	} {
-		c.opts.Strangers = true
-		b := NewBook(store, c.opts)
+		c.opts.AllowPrivateAddresses = true
+		b := NewVersions(store, c.opts)
 		b.Open(c.rendered, c.proposed, nil)
 		asking := of
 		if strings.HasPrefix(name, "a query") {
@@ -93,24 +93,24 @@ func TestAPinIsNotChangedInSilence(t *testing.T) {
 	s, store := newServer(t), newStore(t)
 	pins := s.offer(t, "1.2.0")
 	of := Source{URL: s.URL, Name: "shop", Version: "1.x"}
-	fetched := NewBook(store, BookOptions{Strangers: true})
+	fetched := NewVersions(store, VersionsOptions{AllowPrivateAddresses: true})
 	fetch(t, fetched.Now(), of)
 	forged := pack(t, helm.File{Name: "shop/Chart.yaml", Data: []byte("name: shop\nversion: 1.2.0\n# changed\n")})
 	s.index(map[string]string{"1.2.0": digestOf(forged)})
 	s.answers["/shop-1.2.0.tgz"] = text(forged)
 
-	b := NewBook(store, BookOptions{Update: time.Hour, Strangers: true})
+	b := NewVersions(store, VersionsOptions{Update: time.Hour, AllowPrivateAddresses: true})
 	b.Open([]Pinned{{of, pins["1.2.0"]}}, nil, nil)
 	fetch(t, b.Now(), of)
 	if pin, problem := used(t, b.Now(), of); pin != pins["1.2.0"] || problem != "" {
 		t.Errorf("got %v %s", pin, problem)
 	}
-	doubts := b.Doubts(Uses{of: {Pin: pins["1.2.0"]}})
+	doubts := b.Warnings(Uses{of: {Pin: pins["1.2.0"]}})
 	if len(doubts) != 1 || !doubts[0].IsChanged || !strings.Contains(doubts[0].Reason, "another archive for version 1.2.0") {
 		t.Errorf("got %+v", doubts)
 	}
 	// A process without the cache cannot go on, and says why.
-	b = NewBook(newStore(t), BookOptions{Strangers: true})
+	b = NewVersions(newStore(t), VersionsOptions{AllowPrivateAddresses: true})
 	b.Open([]Pinned{{of, pins["1.2.0"]}}, nil, nil)
 	fetch(t, b.Now(), of)
 	if pin, problem := used(t, b.Now(), of); pin != (Pin{}) || !strings.Contains(problem, "another archive for version 1.2.0 than before") {
@@ -123,7 +123,7 @@ func TestARepositoryThatIsAway(t *testing.T) {
 	s := newServer(t)
 	pins := s.offer(t, "1.2.0")
 	of := Source{URL: s.URL, Name: "shop", Version: "1.x"}
-	b := NewBook(newStore(t), BookOptions{Update: time.Hour, Strangers: true})
+	b := NewVersions(newStore(t), VersionsOptions{Update: time.Hour, AllowPrivateAddresses: true})
 	clock := time.Now()
 	b.now = func() time.Time { return clock }
 	index := s.answers["/index.yaml"]
@@ -155,7 +155,7 @@ func TestARepositoryThatIsAway(t *testing.T) {
 		fetch(t, b.Now(), of)
 		b.Keep(uses)
 		pin, problem := used(t, b.Now(), of)
-		for _, d := range b.Doubts(uses) {
+		for _, d := range b.Warnings(uses) {
 			problem += d.Reason
 		}
 		if pin != pins[step.want] || (problem == "") != (step.says == "") || !strings.Contains(problem, step.says) || (len(s.asked) > 0) != step.asked {
@@ -166,7 +166,7 @@ func TestARepositoryThatIsAway(t *testing.T) {
 		}
 		noting, got := (&Renderer{Charts: b.Now()}).Noting()
 		_, err := noting.Fetch(t.Context(), of)
-		if !b.Now().Holds(got) || b.Now().Holds(uses) || (err == nil) != (pin != Pin{}) {
+		if !b.Now().IsCurrent(got) || b.Now().IsCurrent(uses) || (err == nil) != (pin != Pin{}) {
 			t.Errorf("step %d: whether what was found holds: %+v, %v", i, got, err)
 		}
 	}
@@ -178,18 +178,18 @@ func TestOnlyRepositoriesThatAreNamedCanBePrivate(t *testing.T) {
 	of := Source{URL: s.URL, Name: "shop"}
 	named := func(url string) []Repository { return []Repository{{url, robot()}} }
 	for name, c := range map[string]struct {
-		opts BookOptions
+		opts VersionsOptions
 		want string
 		as   string
 	}{
-		"a stranger":        {BookOptions{}, "name the repository under charts.repositories", ""},
-		"one that is named": {BookOptions{Repositories: named(s.URL)}, "", " robots3cret"},
-		"its host":          {BookOptions{Repositories: named(s.URL + "/")}, "", " robots3cret"},
-		"another folder":    {BookOptions{Repositories: named(s.URL + "/other")}, "name the repository", ""},
-		"another host":      {BookOptions{Repositories: named("https://charts.example.com"), Strangers: true}, "", ""},
+		"a stranger":        {VersionsOptions{}, "name the repository under charts.repositories", ""},
+		"one that is named": {VersionsOptions{Repositories: named(s.URL)}, "", " robots3cret"},
+		"its host":          {VersionsOptions{Repositories: named(s.URL + "/")}, "", " robots3cret"},
+		"another folder":    {VersionsOptions{Repositories: named(s.URL + "/other")}, "name the repository", ""},
+		"another host":      {VersionsOptions{Repositories: named("https://charts.example.com"), AllowPrivateAddresses: true}, "", ""},
 	} {
 		s.asked = nil
-		b := NewBook(newStore(t), c.opts)
+		b := NewVersions(newStore(t), c.opts)
 		fetch(t, b.Now(), of)
 		if _, problem := used(t, b.Now(), of); (problem == "") != (c.want == "") || !strings.Contains(problem, c.want) {
 			t.Errorf("%s: got %q", name, problem)
@@ -217,7 +217,7 @@ func TestANewVersionThatCannotBeHad(t *testing.T) {
 		}
 		inner.ServeHTTP(w, req)
 	})
-	b := NewBook(newStore(t), BookOptions{Update: time.Hour, Repositories: []Repository{{of.URL, of.Access}}})
+	b := NewVersions(newStore(t), VersionsOptions{Update: time.Hour, Repositories: []Repository{{of.URL, of.Access}}})
 	clock := time.Now()
 	b.now = func() time.Time { return clock }
 	of.Version = "1.x"
@@ -226,7 +226,7 @@ func TestANewVersionThatCannotBeHad(t *testing.T) {
 	lies, clock = true, clock.Add(time.Hour)
 	fetch(t, b.Now(), of.Source)
 	pin, problem := used(t, b.Now(), of.Source)
-	if doubts := b.Doubts(Uses{of.Source: {Pin: pin}}); pin.Version != "1.2.0" || problem != "" || len(doubts) != 1 || doubts[0].IsChanged {
+	if doubts := b.Warnings(Uses{of.Source: {Pin: pin}}); pin.Version != "1.2.0" || problem != "" || len(doubts) != 1 || doubts[0].IsChanged {
 		t.Errorf("got %v %q, %v", pin, problem, doubts)
 	}
 }
@@ -235,7 +235,7 @@ func TestANewVersionThatCannotBeHad(t *testing.T) {
 func TestAFaultIsOfItsChart(t *testing.T) {
 	store := newStore(t)
 	store.lookup = func(context.Context, string, string) ([]netip.Addr, error) { panic("s3cret") }
-	b := NewBook(store, BookOptions{})
+	b := NewVersions(store, VersionsOptions{})
 	of := Source{URL: "https://charts.example.com", Name: "shop"}
 	fetch(t, b.Now(), of)
 	if _, problem := used(t, b.Now(), of); !strings.Contains(problem, "a fault in agentry itself") || strings.Contains(problem, "s3cret") {
@@ -248,7 +248,7 @@ func TestASlowRepositoryDelaysNoOther(t *testing.T) {
 	slow, s := newServer(t), newServer(t)
 	slow.answers["/index.yaml"] = func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }
 	s.offer(t, "1.0.0")
-	b := NewBook(newStore(t), BookOptions{Strangers: true})
+	b := NewVersions(newStore(t), VersionsOptions{AllowPrivateAddresses: true})
 	waiting := make(chan error, 1)
 	go func() {
 		waiting <- b.Now().Fetch(context.Background(), Uses{{URL: slow.URL, Name: "shop"}: {}})

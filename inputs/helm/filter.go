@@ -6,19 +6,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Kept are the documents of a chart that are read, apart from those that are left out.
-type Kept struct {
+// Filtered are the documents of a chart whose kinds agentry reads.
+type Filtered struct {
 	Documents []Document
-	// Random would be another one each time: nothing can be rendered from it.
+	// Random are documents with random text, which differ each time that the chart is rendered. They are not among Documents.
 	Random []Document
-	// Lookup are those of Documents that may be another one in a cluster, where lookup finds something.
+	// Lookup are those of Documents that call lookup: they may differ in a cluster, where lookup finds objects.
 	Lookup []Document
 }
 
-// Keep takes the kinds that are read out of what a chart gives, and puts objects without a namespace into one, if it is not
+// Filter returns the documents of a chart whose kinds are read. It sets the namespace of objects without one, unless namespace is
 // empty.
-func Keep(docs []Document, namespace string, isRead func(apiVersion, kind string) bool) Kept {
-	var out Kept
+func Filter(docs []Document, namespace string, isRead func(apiVersion, kind string) bool) Filtered {
+	var out Filtered
 	for _, d := range docs {
 		switch {
 		case !isRead(d.APIVersion, d.Kind):
@@ -41,7 +41,7 @@ func Keep(docs []Document, namespace string, isRead func(apiVersion, kind string
 func inNamespace(text, namespace string) string {
 	var object map[string]any
 	if yaml.Unmarshal([]byte(text), &object) != nil {
-		return text // what is wrong with it is said when it is read
+		return text // its error is reported when it is parsed
 	}
 	metadata, _ := object["metadata"].(map[string]any)
 	if kind, _ := object["kind"].(string); metadata == nil || metadata["namespace"] != nil || slices.Contains([]string{"Namespace", "List"}, kind) {

@@ -249,23 +249,27 @@ type clash struct {
 	members []*manifest.Object
 }
 
-// maxNamed limits how many of the others a message names.
+// maxNamed limits how many of the others a diagnostic names. With all of them, and the position of each, what many
+// integrations have together would take the square of their number.
 const maxNamed = 3
 
 func (c clash) seenBy(o *manifest.Object) diag.Finding {
 	f := c.Finding
 	var names []string
 	for _, other := range c.members {
+		if len(names) == maxNamed {
+			break
+		}
 		if other != o {
 			names = append(names, other.SeenFrom(o, ""))
 			f.Related = append(f.Related, other.Ref())
 		}
 	}
-	switch more := len(names) - maxNamed; {
+	switch more := len(c.members) - 1 - len(names); {
 	case len(names) == 1:
 		f.Message += "; the other one is " + names[0]
 	case more > 0:
-		f.Message += fmt.Sprintf("; the others are %s and %d more", strings.Join(names[:maxNamed], ", "), more)
+		f.Message += fmt.Sprintf("; the others are %s and %d more", strings.Join(names, ", "), more)
 	default:
 		f.Message += "; the others are " + strings.Join(names, ", ")
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// agentConsequences finds what changes of configurations of the Grafana Agent mean.
+// agentConsequences adds the consequences of changes of the Grafana Agent's configurations in a unit.
 func agentConsequences(u *unit) {
 	before, after := newAgentView(), newAgentView()
 	for _, o := range u.objects {
@@ -25,22 +25,23 @@ func agentConsequences(u *unit) {
 	u.compareViews(before, after)
 }
 
-// fact is something that a configuration does.
-type fact struct {
-	// kind is what it means if this ends, and begin if it starts.
-	kind, begin Kind
-	subject     string // an instance
-	what        string // a job, an integration or an address
+// activity is one thing that a configuration does: it scrapes a job, runs an integration or sends to an address.
+type activity struct {
+	// end and begin are the consequences if the activity ends, and if it begins.
+	end, begin Kind
+	subject    string // an instance
+	what       string // a job, an integration or an address
 }
 
-// agentView is what configurations do. Pods of one agent have several configurations that name the same writers.
-type agentView map[fact]bool
+// agentView are the activities of configurations. Several configurations of one agent can name the same writers.
+type agentView map[activity]bool
 
 func newAgentView() agentView { return agentView{} }
 
-// compareViews finds what ends and what begins. What another configuration of the unit still does goes on.
+// compareViews adds a consequence for each activity that ends or begins. An activity does not end if another configuration of the
+// unit still has it.
 func (u *unit) compareViews(before, after agentView) {
-	isSame := func(f fact) bool { return before[f] == after[f] }
+	isSame := func(f activity) bool { return before[f] == after[f] }
 	if others := newAgentView(); !maps.Equal(before, after) {
 		for _, o := range u.objects {
 			if o.language != nil && !o.changesConfiguration() {
@@ -48,11 +49,11 @@ func (u *unit) compareViews(before, after agentView) {
 				others.add(o, o.after)
 			}
 		}
-		isSame = func(f fact) bool { return before[f] == after[f] || others[f] }
+		isSame = func(f activity) bool { return before[f] == after[f] || others[f] }
 	}
 	for _, f := range before.sorted() {
 		if !isSame(f) {
-			u.find(f.kind, f.subject, f.what)
+			u.find(f.end, f.subject, f.what)
 		}
 	}
 	for _, f := range after.sorted() {
@@ -62,13 +63,13 @@ func (u *unit) compareViews(before, after agentView) {
 	}
 }
 
-func (v agentView) sorted() []fact {
-	return slices.SortedFunc(maps.Keys(v), func(a, b fact) int {
+func (v agentView) sorted() []activity {
+	return slices.SortedFunc(maps.Keys(v), func(a, b activity) int {
 		return strings.Compare(a.subject+"\x00"+a.what, b.subject+"\x00"+b.what)
 	})
 }
 
-// add adds what the configuration in a Secret does.
+// add adds the activities of the configuration in a Secret.
 func (v agentView) add(o *object, secret *node) {
 	if secret == nil {
 		return
@@ -83,20 +84,20 @@ func (v agentView) add(o *object, secret *node) {
 		}
 		v.addresses(o, subject, writers)
 		for _, job := range instance.list("scrape_configs") {
-			v[fact{SeriesEnd, SeriesBegin, subject, "job " + job.nameBy("job_name")}] = true
+			v[activity{SeriesEnd, SeriesBegin, subject, "job " + job.nameBy("job_name")}] = true
 		}
 	}
 	for _, instance := range config.list("logs", "configs") {
 		subject := "logs instance " + instance.str("name")
 		v.addresses(o, subject, instance.list("clients"))
 		for _, job := range instance.list("scrape_configs") {
-			v[fact{LogsEnd, LogsBegin, subject, "job " + job.nameBy("job_name")}] = true
+			v[activity{LogsEnd, LogsBegin, subject, "job " + job.nameBy("job_name")}] = true
 		}
 	}
 	v.integrations(config.get("integrations").read())
 }
 
-// addresses adds where an instance sends to.
+// addresses adds the addresses that an instance sends to.
 func (v agentView) addresses(o *object, subject string, writers []*node) {
 	for _, w := range writers {
 		url := w.get("url")
@@ -109,11 +110,11 @@ func (v agentView) addresses(o *object, subject string, writers []*node) {
 				what += " as tenant " + o.secrets.text(tenant)
 			}
 		}
-		v[fact{SendingStops, SendingStarts, subject, what}] = true
+		v[activity{SendingStops, SendingStarts, subject, what}] = true
 	}
 }
 
-// integrations adds the integrations. Those of one kind without the name of an instance are numbered.
+// integrations adds the integrations. Several of one kind are numbered if they do not name their instance.
 func (v agentView) integrations(block *node) {
 	if block == nil {
 		return
@@ -131,18 +132,18 @@ func (v agentView) integrations(block *node) {
 			case len(list.items) > 1:
 				subject += fmt.Sprintf(" %d", i+1)
 			}
-			v[fact{SeriesEnd, SeriesBegin, subject, ""}] = true
+			v[activity{SeriesEnd, SeriesBegin, subject, ""}] = true
 		}
 	}
 }
 
-// agentChange is a change in a configuration.
+// agentChange is a change in a configuration, with the object that holds it.
 type agentChange struct {
 	Change
 	object *object
 }
 
-// agentChange finds what a change inside of an instance means.
+// agentChange adds the consequences of a change inside of an instance.
 func (u *unit) agentChange(c agentChange) {
 	subject := c.Path.subject()
 	for i, step := range c.Path {
@@ -178,7 +179,7 @@ func (u *unit) agentChange(c agentChange) {
 	}
 }
 
-// labels names the labels of a block that change; at is its place in the path.
+// labels returns the names of changed labels of a block. at is the index of the block in the path.
 func (u *unit) labels(kind Kind, subject string, c agentChange, at int) {
 	if at+1 < len(c.Path) {
 		u.find(kind, subject, "external label "+c.Path[at+1].Field)
@@ -194,7 +195,7 @@ func (u *unit) labels(kind Kind, subject string, c agentChange, at int) {
 	}
 }
 
-// stages names the stages of a log pipeline that change.
+// stages returns the names of changed stages of a log pipeline.
 func (u *unit) stages(c agentChange, at int) {
 	subject := c.Path[:at].subject()
 	found := false
@@ -216,7 +217,7 @@ func (u *unit) stages(c agentChange, at int) {
 	}
 }
 
-// sides returns the items of a list that a change is about, before and after; at is the place of the list in the path.
+// sides returns the changed items of a list, before and after. at is the index of the list in the path.
 func (c agentChange) sides(at int) (out [2][]*node) {
 	for i, top := range [...]*node{c.object.before, c.object.after} {
 		isOld := i == 0
@@ -232,7 +233,7 @@ func (c agentChange) sides(at int) (out [2][]*node) {
 	return out
 }
 
-// follow returns what a path leads to, before or after, or nil.
+// follow returns the node at a path, before or after the change, or nil.
 func follow(n *node, path Path, isOld bool) *node {
 	for _, step := range path {
 		if n.read() == nil {

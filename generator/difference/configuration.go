@@ -9,17 +9,17 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// language is a language of configurations.
+// language is the format of an agent's configuration, as one runtime prints it.
 type language struct {
-	// key is that of the configuration in its Secret.
+	// key is the key of the configuration in its Secret.
 	key string
 	// read returns the value of a configuration.
 	read func(text []byte) *node
-	// consequences adds what a change of a unit's configurations means.
+	// consequences adds the consequences of changes of a unit's configurations.
 	consequences func(u *unit)
 }
 
-// languages returns the languages that are known.
+// languages returns all languages, in the order in which they are tried.
 func languages() []language {
 	return []language{
 		{key: "agent.yml", read: func(text []byte) *node { return &node{text: text} }, consequences: agentConsequences},
@@ -46,8 +46,8 @@ func languageIn(manifest []byte) *language {
 	return nil
 }
 
-// configuration returns the only value of a Secret and its key, and the manifest without them. It reads what agentry
-// writes, and asks YAML about anything else. Without a value, or with several, config is nil.
+// configuration returns the only value of a Secret, its key, and the manifest without both. It splits manifests in the form that
+// agentry writes, and decodes all others. If the Secret has no value or several, config is nil.
 func configuration(manifest []byte) (key string, head, config []byte) {
 	if key, head, config = written(manifest); config != nil {
 		return key, head, config
@@ -70,7 +70,7 @@ func configuration(manifest []byte) (key string, head, config []byte) {
 	return key, head, config
 }
 
-// written is configuration for a Secret as agentry writes it: the value is the end of the manifest.
+// written is configuration for a manifest in the form that agentry writes: the value is at its end.
 func written(manifest []byte) (key string, head, config []byte) {
 	for _, field := range [...]string{"\nstringData:\n  ", "\ndata:\n  "} {
 		head, rest, found := bytes.Cut(manifest, []byte(field))
@@ -100,7 +100,7 @@ func written(manifest []byte) (key string, head, config []byte) {
 	return "", nil, nil
 }
 
-// unpack returns a text that was compressed and encoded, or nil.
+// unpack returns a text that was compressed and encoded in base64. Of anything else it returns nil.
 func unpack(text []byte) []byte {
 	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 	n, err := base64.StdEncoding.Decode(data, text)

@@ -18,26 +18,26 @@ type Pair struct {
 	OnlySecrets bool
 }
 
-// Difference is what changes between two renders.
+// Difference is everything that changes between two renders.
 type Difference struct {
-	// Consequences are what happens when the change is applied, the gravest first.
+	// Consequences say what happens when the change is applied, gravest first.
 	Consequences []Consequence `json:"consequences"`
-	// Objects are those that change, by unit.
+	// Objects are the changed objects, sorted by unit.
 	Objects []Object `json:"objects"`
 
-	short *short // what is left of it; nil if it is whole
+	short *short // the shortened form; nil if the difference is whole
 }
 
-// Object is an object that changes.
+// Object is a changed object.
 type Object struct {
 	Unit string
 	ID   manifest.ID
 	Op   Op
-	// Changes make the object before to the object after. An object that is added or removed is one change.
+	// Changes turn the object before into the object after. An object that is added or removed has one change.
 	Changes []Change
 }
 
-// MarshalJSON encodes the object with its identity as text.
+// MarshalJSON encodes the object, with its ID as text.
 func (o Object) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Unit    string   `json:"unit"`
@@ -50,7 +50,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 // IsEmpty reports whether nothing changes.
 func (d *Difference) IsEmpty() bool { return len(d.Objects) == 0 && d.short == nil }
 
-// Compare returns what changes. The pairs may have any order.
+// Compare returns the difference of pairs, which may have any order.
 func Compare(pairs []Pair) *Difference {
 	pairs = slices.Clone(pairs)
 	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Unit, b.Unit), a.ID.Compare(b.ID)) })
@@ -67,7 +67,7 @@ func Compare(pairs []Pair) *Difference {
 	return d
 }
 
-// compareUnit adds what changes in a unit.
+// compareUnit adds the changes of a unit and their consequences.
 func (d *Difference) compareUnit(pairs []Pair) {
 	u := &unit{name: pairs[0].Unit}
 	for _, p := range pairs {
@@ -131,7 +131,7 @@ func newObject(p Pair) *object {
 // isChanged reports whether the texts differ.
 func (o *object) isChanged() bool { return !bytes.Equal(o.Before, o.After) }
 
-// open makes the values known.
+// open parses the manifests of the pair, unless they are parsed.
 func (o *object) open() {
 	if o.isOpen {
 		return
@@ -144,8 +144,7 @@ func (o *object) open() {
 	}
 }
 
-// read returns the value of a manifest. The configuration of an agent is a field of its Secret, in place of the text
-// that holds it.
+// read returns the value of a manifest. In the Secret of an agent, the parsed configuration takes the place of its text.
 func (o *object) read(text []byte) *node {
 	if text == nil {
 		return nil
@@ -156,7 +155,7 @@ func (o *object) read(text []byte) *node {
 			top := (&node{text: head}).read()
 			c := l.read(config)
 			c.name, c.parent = key, top
-			top.text, top.fields = nil, append(top.fields, c) // there is more in it than in the text
+			top.text, top.fields = nil, append(top.fields, c) // the text alone does not describe the node any more
 			return top
 		}
 	}
@@ -184,11 +183,11 @@ type Manifest struct {
 	Unit string // the folder of the output
 	ID   manifest.ID
 	Text []byte
-	// Masked identifies the configuration that the object holds, without the secrets in it; empty if it has none.
+	// Masked is a digest of the object's configuration without its secrets. Empty if there is no configuration.
 	Masked string
 }
 
-// Read returns a manifest of a unit. It returns false if the text is no object.
+// Read returns the manifest that a text holds. It returns false if the text is no Kubernetes object.
 func Read(unit string, text []byte) (Manifest, bool) {
 	n := &node{text: text}
 	m := Manifest{Unit: unit, Text: text, ID: manifest.ID{

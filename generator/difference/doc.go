@@ -5,8 +5,8 @@
 // which series end, who stops sending where), then every change of every object. The changes are complete: made to
 // the objects before, they give the objects after. Equal manifests have no difference, however they are spelled.
 //
-// It needs nothing but the rendered manifests, so it works on a render, a folder and an output branch. No value of a
-// Secret is in a difference: it is [Hidden], and only says whether it changed.
+// It needs nothing but the rendered manifests, so it works on a render, a folder and an output branch. A difference contains no
+// value of a Secret: a [Hidden] only says whether the value changed.
 //
-// Its cost follows the change: of a large configuration, only the parts whose text differs are parsed.
+// Small changes are cheap to compare: of a large configuration, only the parts whose text differs are parsed.
 package difference

@@ -15,16 +15,16 @@ const placeholder = "<redacted>"
 type secrets struct {
 	// isSecret means that the object is a Secret: nothing of its data is shown.
 	isSecret bool
-	// values are those of the unit's Secrets. The secrets policy plaintext writes them into configurations, where
-	// nothing else tells them from other text.
+	// values are the values in the unit's Secrets. Under the secrets policy plaintext they are also in configurations, where they
+	// can only be told from other text by comparing it with them.
 	values []string
 }
 
-// minContained is the least length of a secret that is looked for inside of other texts. Shorter ones are compared
-// with whole values.
+// minContained is the length in bytes from which a secret is looked for inside of other texts. A shorter secret is compared with
+// whole values only.
 const minContained = 4
 
-// shown returns a text as it may be shown.
+// shown returns a text as it may be shown: without credentials, or as a placeholder if it is or contains a secret.
 func (s *secrets) shown(n *node, text string) string {
 	switch {
 	case text == "":
@@ -47,8 +47,8 @@ func isBelow(n *node, names ...string) bool {
 	return false
 }
 
-// isCredential reports whether a value is a credential by the names around it. Names of users count, because they are
-// in Secrets too.
+// isCredential reports whether the names of the fields around a value say that it is a credential. User names count, because they
+// come from Secrets too.
 func isCredential(n *node, text string) bool {
 	switch n.name {
 	case "username", "password", "bearer_token", "credentials", "client_secret", "access_key", "secret_key":

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// items compares two lists: by the names of their items if they have any, else by their order.
+// items compares two lists: by the names of the items if all have one, else by their order.
 func (c *comparison) items(at Path, before, after *node) {
 	for _, by := range [...]string{"job_name", "name", "mountPath", "url", "instance"} {
 		old, ok := itemNames(before.items, by)
@@ -30,7 +30,7 @@ type list struct {
 	names []string
 }
 
-// itemNames returns the names of the items of a list, if each has one of its own.
+// itemNames returns the names of the items of a list, if each item has a unique name.
 func itemNames(items []*node, by string) ([]string, bool) {
 	names, seen := make([]string, len(items)), make(map[string]bool, len(items))
 	for i, item := range items {
@@ -43,7 +43,7 @@ func itemNames(items []*node, by string) ([]string, bool) {
 	return names, true
 }
 
-// nameBy returns the text of a field of an item. It does not look into an item that begins with the field.
+// nameBy returns the text of a field of an item. If the item begins with the field, the item is not parsed.
 func (n *node) nameBy(field string) string {
 	if n.shape == unread && isItem(n.text) {
 		line, _, _ := strings.Cut(string(n.text[1:min(len(n.text), maxNameBytes)]), "\n")
@@ -58,7 +58,7 @@ func (n *node) nameBy(field string) string {
 // maxNameBytes is where the search for the name of an item ends.
 const maxNameBytes = 1 << 10
 
-// plainText matches texts that YAML reads as they are.
+// plainText matches scalars without quotes that YAML reads as a string, unchanged.
 var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9/_.-]*$`)
 
 // named compares two lists whose items have names.
@@ -98,13 +98,13 @@ func (c *comparison) named(at Path, by string, before, after list) {
 // maxTable limits the comparisons of every item with every other. Longer lists are compared place by place.
 const maxTable = 1 << 20
 
-// ordered compares two lists whose items are known by their places.
+// ordered compares two lists whose items have no names, by their order.
 func (c *comparison) ordered(at Path, before, after []*node) {
 	same := c.common(before, after)
 	b, a := 0, 0
 	for _, pair := range append(same, [2]int{len(before), len(after)}) {
 		gone, came := before[b:pair[0]], after[a:pair[1]]
-		// As many items in the place of others, and of the same shape, are these items after a change.
+		// If as many items of the same shape replace others, they are the same items, changed.
 		isChange := len(gone) == len(came)
 		for i := range gone {
 			isChange = isChange && gone[i].read().shape == came[i].read().shape
@@ -183,7 +183,7 @@ func longest(old, now []string) (pairs [][2]int) {
 	return pairs
 }
 
-// prints returns texts that are equal if items are.
+// prints returns one text for each item. The texts of equal items are equal.
 func (c *comparison) prints(items []*node) []string {
 	out := make([]string, len(items))
 	for i, item := range items {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// secretsNeeded finds the keys of Secrets and ConfigMaps that the pods need now and did not need before, unless they
-// are rendered too.
+// secretsNeeded adds a consequence for each key of a Secret or ConfigMap that pods need now and did not need before, unless the
+// key is rendered too.
 func (u *unit) secretsNeeded() {
 	isPods := func(o *object) bool { return workload.IsWorkload(o.ID.Kind) }
 	if !slices.ContainsFunc(u.objects, func(o *object) bool { return isPods(o) && len(o.changes) > 0 && o.After != nil }) {
@@ -35,7 +35,7 @@ func (u *unit) secretsNeeded() {
 	}
 }
 
-// needs adds the objects and keys that the pods of a workload refer to.
+// needs adds the Secrets and ConfigMaps, with their keys, that the pods of a workload refer to.
 func needs(manifest []byte, into map[[2]string]bool) {
 	var w appsv1.Deployment // StatefulSets and DaemonSets have their template at the same path
 	if manifest == nil || yaml.Unmarshal(manifest, &w) != nil {
@@ -85,7 +85,7 @@ func needs(manifest []byte, into map[[2]string]bool) {
 	}
 }
 
-// variables adds what the environment variables of a container refer to.
+// variables adds the Secrets and ConfigMaps that the environment variables of a container refer to.
 func variables(c corev1.Container, add func(kind, name, key string)) {
 	for _, e := range c.EnvFrom {
 		if s := e.SecretRef; s != nil {

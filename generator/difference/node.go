@@ -19,16 +19,16 @@ const (
 	scalar
 )
 
-// node is a value in a manifest. It is text until somebody looks into it: a large mapping or list is split into the
-// texts of its parts, anything else is decoded.
+// node is a value in a manifest. It is parsed when somebody looks into it: a large mapping or list is split into the texts of its
+// parts, anything else is decoded.
 type node struct {
-	// text is in block style, from its first character on; further lines have at least indent spaces.
+	// text is in block style. Its first line has no indentation; further lines have at least indent spaces.
 	text   []byte
 	indent int
-	// entry means that text is `key: value` or `- value` in place of the value alone.
+	// entry means that text is `key: value` or `- value`, and not the value alone.
 	entry bool
 
-	name   string // of the field whose value this is, or is an item of
+	name   string // of the field that has this value, or has it as an item
 	parent *node  // nil at the top
 
 	shape  shape
@@ -37,13 +37,13 @@ type node struct {
 	plain  any     // of a scalar: nil, bool, int, uint64, float64 or string
 }
 
-// decodeBelow is the size below which a text is decoded as a whole. Splitting pays for larger ones only.
+// decodeBelow is the size in bytes below which a text is decoded as a whole: splitting is faster for larger texts only.
 const decodeBelow = 4 << 10
 
-// maxNodes limits what a text with aliases may stand for.
+// maxNodes limits the number of nodes after the aliases of a text are expanded.
 const maxNodes = 1 << 20
 
-// read makes the shape of the node known.
+// read parses the node, unless it is parsed. Of a large node it parses one level.
 func (n *node) read() *node {
 	if n == nil || n.shape != unread {
 		return n
@@ -54,7 +54,7 @@ func (n *node) read() *node {
 	return n
 }
 
-// decode parses the text with YAML's own rules. What is no YAML is a text.
+// decode parses the text with YAML's own rules. A text that is no YAML becomes a string.
 func (n *node) decode() {
 	var doc yaml.Node
 	text := append([]byte(strings.Repeat(" ", n.indent)), n.text...)
@@ -146,7 +146,7 @@ func (n *node) str(names ...string) string {
 	return fmt.Sprint(n.plain)
 }
 
-// isSame reports whether two nodes have the same text, without a look into it.
+// isSame reports whether two nodes have the same text. It parses nothing.
 func (n *node) isSame(other *node) bool {
 	return n.text != nil && other.text != nil && n.indent == other.indent && n.entry == other.entry && string(n.text) == string(other.text)
 }

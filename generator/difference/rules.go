@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// rules finds what a change of a list of relabel rules means. It compares what the rules do, in whatever places of the
-// list.
+// rules says what a change of a list of relabel rules means. It compares the effects of the rules, wherever they are in the list.
 func (u *unit) rules(isLogs bool, c agentChange, list Path) {
 	var sides [2]map[effect][]string
 	for i, top := range [...]*node{c.object.before, c.object.after} {
@@ -55,7 +54,7 @@ type rule struct {
 	rest                                          string
 }
 
-// rule reads a rule as it may be shown.
+// rule reads a rule, with placeholders for texts that must not be shown.
 func (s *secrets) rule(n *node) rule {
 	text := func(field, standard string) string {
 		if f := n.get(field); f != nil {
@@ -84,8 +83,8 @@ func (r rule) selects() bool {
 	return slices.Contains([]string{"keep", "drop", "keepequal", "dropequal"}, r.action)
 }
 
-// effect returns what the rule decides about, if it is in one of the lists of a job or a writer. Labels for the rules
-// that follow have none.
+// effect returns what the rule decides about, by the list of the job or writer that it is in. A rule that only sets a temporary
+// label, for later rules, has no effect.
 func (r rule) effect(list string, isLogs bool) effect {
 	identity, filter := SeriesIdentity, SeriesFilter
 	if list == "relabel_configs" {
@@ -108,7 +107,7 @@ func (r rule) effect(list string, isLogs bool) effect {
 	return effect{kind: identity, what: r.String()}
 }
 
-// String returns the rule as a reader says it.
+// String returns the rule in words.
 func (r rule) String() string {
 	if len(r.sources) == 0 {
 		return r.action + " " + r.regex

@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// split splits a mapping or a list in block style into the texts of its parts, as agentry writes them. It returns
-// false for everything else that YAML allows, which is decoded then.
+// split splits a mapping or a list in block style into the texts of its parts. It knows the form that agentry writes, and returns
+// false for any other YAML, which has to be decoded.
 func (n *node) split() bool {
 	text := n.text
 	if n.entry {
@@ -67,7 +67,7 @@ func (n *node) unwrap() ([]byte, bool) {
 	return value, true
 }
 
-// cut cuts a text into parts that begin at an indentation.
+// cut cuts a text into parts, each of which begins with a line of the given indentation.
 func cut(text []byte, indent int) (parts [][]byte, at int, ok bool) {
 	isList := isItem(text)
 	start := 0
@@ -81,7 +81,7 @@ func cut(text []byte, indent int) (parts [][]byte, at int, ok bool) {
 		if pos > 0 {
 			spaces := len(line) - len(bytes.TrimLeft(line, " "))
 			switch {
-			case spaces == len(line)-1: // an empty line is a part of what is before it
+			case spaces == len(line)-1: // an empty line belongs to the part before it
 			case spaces < indent:
 				return nil, 0, false
 			case spaces == indent && (isList || !isItem(line[spaces:])):
@@ -99,7 +99,7 @@ func isItem(text []byte) bool {
 	return len(text) > 1 && text[0] == '-' && (text[1] == ' ' || text[1] == '\n')
 }
 
-// fieldName returns the name of the field that a text begins with, if it is plainly written.
+// fieldName returns the name of the field that a text begins with, if the name has no quotes.
 func fieldName(text []byte) (string, bool) {
 	for i, c := range text {
 		switch {

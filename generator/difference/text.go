@@ -215,8 +215,8 @@ type thing struct {
 
 // put adds a change.
 func (t *thing) put(c Change) {
-	things, rest := c.Path.things()
-	for _, name := range things {
+	parts, rest := c.Path.parts()
+	for _, name := range parts {
 		part := t.byName[name]
 		if part == nil {
 			part = &thing{name: name, mark: mark(Changed)}
@@ -227,7 +227,7 @@ func (t *thing) put(c Change) {
 		}
 		t = part
 	}
-	if rest == "" && len(things) > 0 {
+	if rest == "" && len(parts) > 0 {
 		t.mark, t.value = mark(c.Op), c.words()
 		return
 	}

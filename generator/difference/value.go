@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// Hidden is a value that is not shown. Two are equal if the values are.
+// Hidden stands for a value that is not shown. Two of them are equal if and only if the values are.
 type Hidden struct {
 	// Text is what is shown in its place: a placeholder, or a URL without its password.
 	Text string
 	sum  [sha256.Size]byte
 }
 
-// MarshalText returns what is shown.
+// MarshalText returns the text that is shown instead.
 func (h Hidden) MarshalText() ([]byte, error) { return []byte(h.Text), nil }
 
-// Value is the value of a part of an object. It is decoded when it is asked for.
+// Value is the value of a part of an object. It is decoded when it is needed.
 type Value struct {
 	secrets *secrets
 	node    *node
@@ -26,7 +26,7 @@ type Value struct {
 // Any returns the value: nil, bool, a number, string, [Hidden], []any or map[string]any.
 func (v *Value) Any() any { return v.secrets.value(v.node) }
 
-// MarshalJSON encodes the value, without what is hidden.
+// MarshalJSON encodes the value, with placeholders for hidden values.
 func (v *Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.Any()) }
 
 // value returns the whole value: nil, bool, a number, string, [Hidden], []any or map[string]any.
@@ -65,7 +65,7 @@ func (s *secrets) scalar(n *node) any {
 	return n.plain
 }
 
-// text returns a scalar as a reader may see it.
+// text returns a scalar as text, or a placeholder if it must not be shown.
 func (s *secrets) text(n *node) string {
 	if n.read(); n.shape != scalar {
 		return ""

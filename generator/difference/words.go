@@ -8,9 +8,9 @@ import (
 // globalSettings are the settings of all instances.
 const globalSettings = "all instances"
 
-// things returns what a path leads through, as people call it, and the rest of it: instance a/b, job c, relabel rule 3,
-// and regex.
-func (p Path) things() (things []string, rest string) {
+// parts returns the named parts that a path leads through, in words, and the rest of the path: "instance a/b", "job c", "relabel
+// rule 3", and the rest regex.
+func (p Path) parts() (parts []string, rest string) {
 	var fields []string
 	for i, step := range p {
 		if !step.IsItem {
@@ -32,20 +32,20 @@ func (p Path) things() (things []string, rest string) {
 		default:
 			thing += " " + strconv.Itoa(step.place()+1)
 		}
-		things, fields = append(things, thing), nil
+		parts, fields = append(parts, thing), nil
 	}
-	if len(things) == 0 && len(fields) > 0 && languageOf(fields[0]) != nil {
+	if len(parts) == 0 && len(fields) > 0 && languageOf(fields[0]) != nil {
 		switch fields = fields[1:]; {
 		case len(fields) == 0:
 			fields = []string{"configuration"}
 		case len(fields) > 1 && fields[0] == "metrics" && fields[1] == "global":
-			things, fields = []string{globalSettings}, fields[2:]
+			parts, fields = []string{globalSettings}, fields[2:]
 		}
 	}
-	return things, strings.Join(fields, ".")
+	return parts, strings.Join(fields, ".")
 }
 
-// place returns the place of an item: the one after the change, if it has one.
+// place returns the index of an item: the one after the change, or the one before if it is removed.
 func (s Step) place() int {
 	if s.New < 0 {
 		return s.Old
@@ -53,25 +53,25 @@ func (s Step) place() int {
 	return s.New
 }
 
-// subject returns what a path leads to in one text.
+// subject returns the named parts of a path in one text.
 func (p Path) subject() string {
-	things, _ := p.things()
-	return strings.Join(things, within)
+	parts, _ := p.parts()
+	return strings.Join(parts, within)
 }
 
-// words returns the path as a text.
+// words returns the path in words.
 func (p Path) words() string {
-	things, rest := p.things()
+	parts, rest := p.parts()
 	if rest != "" {
-		things = append(things, rest)
+		parts = append(parts, rest)
 	}
-	return strings.Join(things, within)
+	return strings.Join(parts, within)
 }
 
-// within stands between a thing and a part of it.
+// within separates a part from the part that contains it.
 const within = " > "
 
-// nouns returns what items of lists are called, by the field that holds them.
+// nouns returns the words for items of lists, by the field that holds the list.
 func nouns() map[string]string {
 	return map[string]string{
 		"scrape_configs": "job", "remote_write": "writer", "clients": "client",
@@ -83,7 +83,7 @@ func nouns() map[string]string {
 	}
 }
 
-// noun returns what an item of a list is called; above is the field that holds the list's.
+// noun returns the word for an item of a list. above is the field that contains the list's field.
 func noun(field, above string) string {
 	switch {
 	case field == "configs" && above == "logs":

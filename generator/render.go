@@ -21,6 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/generator/tenancy"
 	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/internal/fault"
 )
@@ -37,6 +38,8 @@ type Options struct {
 	SecretRules []secretref.Rule
 	// Mirror is how Secrets of other namespaces get to the pods under secretref.Reference; nil: not at all.
 	Mirror *mirror.Settings
+	// Tenancy is what objects of tenants may ask for; see [manifest.Tenants].
+	Tenancy tenancy.Rules
 	// OperatorLabels are the -labels of the operator that is being replaced.
 	OperatorLabels map[string]string
 	// RestartOnSecretChange makes pods restart when a secret in their configuration changes:
@@ -240,6 +243,7 @@ type rendered struct {
 // attempt renders a hierarchy without the objects that are left out.
 func (r renderer) attempt(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[manifest.ID]bool) isolate.Attempt[rendered] {
 	config := r.build(h, set, leftOut)
+	config.Diags = append(config.Diags, r.breaches(h, config.Diags, leftOut)...)
 	out := isolate.Attempt[rendered]{Diags: config.Diags, Dependencies: config.Secrets.Dependencies()}
 	if out.Diags.HasErrors() {
 		return out

@@ -10,12 +10,13 @@ import (
 // SpareUnused makes warnings of the errors in Secrets, ConfigMaps and Namespaces that nothing uses, and drops the other
 // findings about them: repositories hold many that are not agentry's business. A Secret or ConfigMap is used if a hierarchy
 // refers to it, which one without a namespace never is, or if it is passed through; a Namespace if an object of another kind is in it.
+// What a tenant may not define stays an error: it is not about the object, but about who defines it.
 func (out *Output) SpareUnused(list diag.List) diag.List {
 	kept := make(diag.List, 0, len(list))
 	for _, d := range list {
 		id := manifest.ID{Kind: d.Object.Kind, Namespace: d.Object.Namespace, Name: d.Object.Name}
 		isPassed := d.Severity == diag.Error && passes(out.renderer.set, id)
-		if id.Name != "" && isReferredTo(id.Kind) && !isPassed && !out.uses(id) {
+		if id.Name != "" && d.Code != diag.Tenancy && isReferredTo(id.Kind) && !isPassed && !out.uses(id) {
 			if d.Severity != diag.Error || d.Code == diag.MissingNamespace {
 				continue
 			}

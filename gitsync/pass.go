@@ -134,7 +134,9 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	p.report.Diags, p.report.NextPass = append(p.report.Diags, warnings...), p.chartVersions.Next()
 	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget, Online: p.online(ctx)}
 	in.LastGood = hold.NewLastGood(from.branch, history, &p.memory.lastGood)
-	in.Objects, err = hold.Replace(inputs, in.LastGood)
+	if in.Objects, err = hold.Replace(inputs, in.LastGood); err == nil {
+		p.report.Diags = append(p.report.Diags, withoutTenants(&p.pipeline.Spec, in.Objects.Set, p.report.Diags)...)
+	}
 	return err
 }
 

@@ -65,12 +65,16 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 		}
 		d.File = show(d.File)
 		out.Result = manifest.Result{Diags: diag.List{d}, Broken: 1}
+		if d.Code == diag.Tenancy { // it counts as not defined, and holds nothing
+			out.Result.Broken = 0
+		}
 		return out, nil
 	}
-	docs := slices.Clone(b.docs) // the search may look at its own
+	docs, by := slices.Clone(b.docs), r.Authors() // the search may look at its own
 	for i := range docs {
 		out.Bytes += len(docs[i].Text)
 		docs[i].Origin = shown{docs[i].Origin, show}
+		docs[i].Authors = slices.Concat(docs[i].Authors, by)
 	}
 	if r.Namespace != "" {
 		opts.Manifest = opts.Manifest.In(r.Namespace)

@@ -2,8 +2,13 @@ package inputs
 
 import (
 	"errors"
+	"maps"
 	"path"
+	"slices"
+	"strings"
 
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/argocd"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/flux"
@@ -58,7 +63,7 @@ func (s *search) follow(w walk) error {
 		paths = append(paths, found...)
 	}
 	found, err := w.follow(s.ctx, paths, func(wanted ...Root) ([][]roots.Object, error) { return s.look(wanted, w.follows) })
-	s.layout.Roots = found
+	s.layout.Roots = append(found, slices.SortedFunc(maps.Values(s.refused), func(a, b Root) int { return strings.Compare(a.Name, b.Name) })...)
 	return err
 }
 
@@ -131,14 +136,49 @@ func (s *search) look(wanted []Root, follows func(apiVersion, kind string) bool)
 	out := make([][]roots.Object, len(wanted))
 	for i, r := range wanted {
 		s.layout.seen[r.Digest()] = found[i]
-		out[i] = found[i].objects
+		out[i] = s.allowed(given(r, found[i].objects))
 	}
 	return out, errors.Join(errs...)
 }
 
+// given are the objects of a root, whose authors had a say in each.
+func given(r Root, objects []roots.Object) []roots.Object {
+	by := r.Authors()
+	if len(by) == 0 {
+		return objects
+	}
+	objects = slices.Clone(objects)
+	for i := range objects {
+		objects[i].Authors = slices.Concat(objects[i].Authors, by)
+	}
+	return objects
+}
+
+// allowed are the objects that may be followed, and that what is followed may refer to. What a tenant's file defines elsewhere
+// than in the tenant's namespace takes nobody's place.
+func (s *search) allowed(objects []roots.Object) []roots.Object {
+	if !s.Options.Tenants.IsSet() {
+		return objects
+	}
+	var out []roots.Object
+	for _, o := range objects {
+		tenant, message, hint := s.Options.Tenants.Breach(manifest.ID{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}, o.Authors)
+		isCluster := s.Mode == ArgoCD && o.Kind == "Secret" && tenant != ""
+		if o.Tenant = tenant; message == "" && !isCluster {
+			out = append(out, o)
+		}
+		if message != "" && o.APIVersion != "v1" { // those of v1 are read, and refused, as all objects are
+			by := &roots.By{Object: o.Object, Built: o.Built}
+			name := by.Name() + " of tenant " + tenant // nobody else's root has it
+			s.refused[name] = Root{Name: name, By: by, Problem: &roots.Problem{Code: diag.Tenancy, Field: "metadata.namespace", Message: message, Hint: hint}}
+		}
+	}
+	return out
+}
+
 // known returns what a root gave to the layout before, if it gives that still.
 func (s *search) known(r Root) (seen, bool) {
-	if s.Before == nil {
+	if s.Before == nil || s.Before.tenants != s.Options.Tenants {
 		return seen{}, false
 	}
 	before, found := s.Before.seen[r.Digest()]

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
 	"github.com/agentry-dev/agentry/inputs/roots"
@@ -41,12 +42,13 @@ const IgnoredChart = "Helm chart"
 
 // Layout says which folders are roots, and which files belong to kustomizations or charts. It is immutable.
 type Layout struct {
-	Roots        []Root          // by name
-	ChartFolders []string        // of which nothing is read
-	covered      map[string]bool // folders with kustomizations, and files that kustomizations name
-	reads        tree.Reads      // of the search for kustomizations
-	refs         map[string]refs // of kustomizations, by folder
-	seen         map[string]seen // what roots give that are followed, by their digests
+	Roots        []Root           // by name
+	ChartFolders []string         // of which nothing is read
+	covered      map[string]bool  // folders with kustomizations, and files that kustomizations name
+	reads        tree.Reads       // of the search for kustomizations
+	refs         map[string]refs  // of kustomizations, by folder
+	seen         map[string]seen  // what roots give that are followed, by their digests
+	tenants      manifest.Tenants // of the search
 }
 
 // All returns the roots, of which a nil layout has none.
@@ -131,7 +133,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 		return s.Before, nil
 	}
 	r := search{Search: s, ctx: ctx, tree: tree.ForSearch(ctx, s.Files),
-		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]seen{}}, named: map[string]bool{}, found: map[string]string{}}
+		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]seen{}, tenants: s.Options.Tenants}, named: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
 	find := r.search
 	if w := s.walk(); w.follow != nil {
 		find = func() error { return r.follow(w) }
@@ -145,7 +147,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 
 // isSame reports whether a search would find the same again.
 func (l *Layout) isSame(s Search) bool {
-	if !l.reads.Same(s.Files, s.Changed) {
+	if l.tenants != s.Options.Tenants || !l.reads.Same(s.Files, s.Changed) {
 		return false
 	}
 	for _, r := range l.refs {
@@ -180,6 +182,8 @@ type search struct {
 	layout *Layout
 	named  map[string]bool   // folders that are paths themselves
 	found  map[string]string // folders with their kustomizations
+	// refused are the custom resources of tenants that are not followed.
+	refused map[string]Root
 }
 
 // search looks for kustomizations in the paths.
@@ -270,12 +274,9 @@ func (s *search) choose() error {
 			return err
 		}
 		for base := range r.Folders {
-			s.layout.covered[base] = true
-			stoodOn[base] = stoodOn[base] || base != dir
+			stoodOn[base] = stoodOn[base] || base != dir && r.Covered[base]
 		}
-		for file := range r.Files {
-			s.layout.covered[file] = true
-		}
+		maps.Copy(s.layout.covered, r.Covered)
 	}
 	reached := map[string]bool{}
 	add := func(dir string) {
@@ -301,14 +302,14 @@ func (s *search) choose() error {
 
 // refsOf returns what a kustomization refers to, as far as it can be read.
 func (s *search) refsOf(dir string) (refs, error) {
-	if s.Before != nil {
+	if s.Before != nil && s.Before.tenants == s.Options.Tenants {
 		if r, found := s.Before.refs[dir]; found && r.reads.Same(s.Files, s.Changed) {
 			s.layout.refs[dir] = r
 			return r, nil
 		}
 	}
 	t := tree.New(s.ctx, s.Files)
-	found, err := kustomize.Inspect(t, dir)
+	found, err := kustomize.Inspect(t, dir, s.Options.Tenants)
 	r := refs{found, t.Reads()}
 	s.layout.refs[dir] = r
 	return r, err

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -89,7 +88,7 @@ func (b *builder) podLogs(o *manifest.Object) *model.LogsScrapeConfig {
 // whole node and the Secrets mounted into them.
 func checkLogFiles(report *reports, o *manifest.Object, p *v1alpha1.PodLogs) {
 	for i, r := range p.Spec.RelabelConfigs {
-		if r == nil || isOperatorPath(r) {
+		if r == nil || r.IsPodLogPath() {
 			continue
 		}
 		field, target := "targetLabel", r.TargetLabel
@@ -101,13 +100,6 @@ func checkLogFiles(report *reports, o *manifest.Object, p *v1alpha1.PodLogs) {
 			report.warn(o, diag.ReadsAnyFile, "spec.relabelings["+strconv.Itoa(i)+"]."+field, "sets %s, which decides what files of the node are read", target)
 		}
 	}
-}
-
-// isOperatorPath reports whether a rule is the one by which the operator sets the path of a pod's own log files.
-func isOperatorPath(r *v1alpha1.RelabelConfig) bool {
-	return slices.Equal(r.SourceLabels, []v1alpha1.LabelName{"__meta_kubernetes_pod_uid", "__meta_kubernetes_pod_container_name"}) &&
-		orDefault(r.Separator, ";") == "/" && orDefault(r.Regex, "(.*)") == "(.*)" && (r.Action == "" || strings.EqualFold(r.Action, "replace")) &&
-		orDefault(r.Replacement, "") == "/var/log/pods/*$1/*.log"
 }
 
 // clients builds the clients of a LogsInstance: its own, otherwise the GrafanaAgent's.

@@ -59,7 +59,7 @@ func (c Code) Severities() []Severity {
 	case BooleanKey, UnknownKind, PlainManifests, FluxVariable,
 		SelectsNothing, UnknownNamespace, MissingServiceAccount, MissingPermission, SelectedTwice, RendersNothing, NotRendered, EnforcedLabel, OptionalMissing,
 		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError, NeededAtStart,
-		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, PodWarning, PatchMatchesNothing,
+		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, NoTenant, PodWarning, PatchMatchesNothing,
 		Drift, NoteRefused, InlinedSecretChanged, PipelineKept, ChartUnreachable:
 		return []Severity{Warning}
 	case DefaultNamespace, OldIntegrationName, StopsTheOthers:

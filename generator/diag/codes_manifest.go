@@ -29,6 +29,8 @@ const (
 	DuplicateObject  Code = "duplicate-object"
 	FluxVariable     Code = "flux-variable"
 	UnappliedPatch   Code = "patch-not-applied"
+	Tenancy          Code = "tenancy"
+	NoTenant         Code = "no-tenant"
 )
 
 // manifestCodes documents what is found while manifests are read.

@@ -56,6 +56,9 @@ const (
 // renderCodes documents what is found while hierarchies are rendered.
 func renderCodes() []CodeInfo {
 	return []CodeInfo{
+		{Tenancy, "A file of a tenant defines, or asks for, what spec.tenancy of the pipeline does not allow.",
+			"What a tenant's file defines elsewhere than in the tenant's namespace counts as not defined, so that the definitions of others stay. What an object may not ask for is an error of the object, which is held, or left out if it has no last good version. The message names the rule."},
+		{NoTenant, "No object is a tenant's, although spec.tenancy of the pipeline names folders of tenants.", "Usually there is a typo in spec.tenancy.folders, and all files count as the platform's, which may do everything. The pattern counts from the top of the repository."},
 		{NoAgent, "There is no GrafanaAgent in the inputs, or none that is selected.", "Nothing is rendered. render and sync take it for a mistake, because everything that was rendered before would be deleted: they write nothing. If it is meant, use --allow-empty, or limits.allowEmpty in the pipeline."},
 		{SelectsNothing, "A selector matches no object.", "Usually there is a typo in a label. The selector is rendered as it is. Correct it, or label the objects that it should select."},
 		{InvalidSelector, "A label selector is not valid.", "Use the operators In, NotIn, Exists and DoesNotExist, with values for the first two, and valid label keys and values."},

@@ -113,10 +113,20 @@ func (x *Explainer) named(id manifest.ID) (*Explanation, bool) {
 	if len(e.UsedBy) > 0 {
 		e.State = Used
 	}
-	if !isKnown {
+	found := x.findings(id)
+	switch {
+	case isRefused(found):
+		isKnown = true
+		e.State, e.Why, e.Findings = LeftOut, x.errorOf(id), diag.NewJSON(found)
+	case !isKnown:
 		e.Why = "it is not in the inputs"
 	}
 	return e, isKnown || len(e.UsedBy) > 0
+}
+
+// isRefused reports whether a tenant's file defines the object and may not, so that it counts as not defined.
+func isRefused(found diag.List) bool {
+	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Code == diag.Tenancy && d.Severity == diag.Error })
 }
 
 // stateOf returns the state of an object, and the reason as far as there is one.
@@ -131,7 +141,7 @@ func (x *Explainer) stateOf(o *manifest.Object) (State, string) {
 	}
 	switch {
 	case x.render.Set.Get(o.ID) == nil && x.render.Set.IsLeftOut(o.ID) && len(in) == 0:
-		return LeftOut, x.errorOf(o)
+		return LeftOut, x.errorOf(o.ID)
 	case isReferred(o.Kind):
 		if len(x.usersOf(o)) > 0 {
 			return Used, ""
@@ -166,8 +176,8 @@ func (x *Explainer) withoutJob(o *manifest.Object) (State, string) {
 }
 
 // errorOf returns the error because of which an object is left out of the set.
-func (x *inputs) errorOf(o *manifest.Object) string {
-	for _, d := range x.findings(o.ID) {
+func (x *inputs) errorOf(id manifest.ID) string {
+	for _, d := range x.findings(id) {
 		if d.Severity == diag.Error {
 			return d.String()
 		}

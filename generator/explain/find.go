@@ -69,6 +69,11 @@ func (x *Explainer) ids(kind string) (out []manifest.ID) {
 			out = append(out, id)
 		}
 	}
+	for of, found := range x.found {
+		if id := (manifest.ID{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}); of.Kind == kind && of.Name != "" && x.byID[id] == nil && isRefused(found) {
+			out = append(out, id)
+		}
+	}
 	if isReferred(kind) {
 		for id := range x.allUsers() {
 			if id.Kind == kind && x.byID[id] == nil {

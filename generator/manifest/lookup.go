@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/yamlvalue"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
 // File returns the name of the file that the object was read from.
@@ -116,6 +117,13 @@ func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any, at pla
 	named := Named{ID: ID{Kind: "Secret"}, By: kind}
 	named.Name, _ = lookup(raw, "metadata.name").(string)
 	named.Namespace, _ = lookup(raw, "metadata.namespace").(string)
+	if named.Namespace == "" && !passthrough.IsClusterScoped(kind) {
+		named.Namespace = p.opts.DefaultNamespace
+	}
+	id := ID{Kind: kind, Namespace: named.Namespace, Name: named.Name}
+	if namesOthers(apiVersion, kind) && p.refusesName(id, apiVersion, at) {
+		return
+	}
 	switch {
 	case apiVersion == rbacv1.SchemeGroupVersion.String():
 		p.right(kind, raw, at)
@@ -139,10 +147,12 @@ func (p *parser) nameForeign(apiVersion, kind string, raw map[string]any, at pla
 	default:
 		return
 	}
-	if named.Namespace == "" {
-		named.Namespace = p.opts.DefaultNamespace
-	}
 	p.name(named)
+}
+
+// namesOthers reports whether objects of a kind are of use although the kind is not read.
+func namesOthers(apiVersion, kind string) bool {
+	return apiVersion == rbacv1.SchemeGroupVersion.String() || kind == "ServiceAccount" || kind == "SealedSecret" || kind == "ExternalSecret"
 }
 
 // externalKeys returns the keys of the Secret that an ExternalSecret makes, or nothing if it does not list them: then it takes

@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -10,6 +12,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/passthrough"
 )
 
 // Namespaces returns Namespaces that have no manifest, by name, with their labels. Their place in reports is the path.
@@ -84,4 +89,157 @@ func matchFolders(pattern, path []string, found string) (namespace string, ok bo
 		pattern, path = pattern[1:], path[1:]
 	}
 	return found, len(path) == 0
+}
+
+// Tenants says whose the files are. A tenant's file may define objects in the tenant's namespace only. The zero value has no
+// tenants: all files are the platform's.
+type Tenants struct {
+	// Folders is a pattern of paths such as teams/{namespace}/**, by [CheckTenants].
+	Folders string
+	// All is the tenant of all files, whatever their folders.
+	All string
+	// Mounted are the sources that are mounted with their tenants: @name=tenant, or @name= for one that has none, each with a
+	// comma behind it. A folder that is none of them is no other source, however it is named.
+	Mounted string
+}
+
+// IsSet reports whether there can be tenants.
+func (t Tenants) IsSet() bool { return t != Tenants{} }
+
+// CheckTenants returns what is wrong with a value of [Tenants.Folders].
+func CheckTenants(pattern string) error {
+	if err := CheckNamespaceFrom(pattern); err != nil {
+		return err
+	}
+	parts := strings.Split(pattern, "/")
+	last := len(parts) - 1
+	if last < 1 || parts[last] != "**" || !strings.Contains(parts[last-1], namespaceHole) {
+		return errors.New("must end in the tenant's folder and **, as teams/{namespace}/** does")
+	}
+	for _, part := range parts[:last] {
+		if part == "**" {
+			return errors.New("must hold ** only at the end: the depth of tenants' folders decides whose a file is")
+		}
+	}
+	return nil
+}
+
+// Of returns the namespace of the tenant whom a file belongs to. The namespace is empty if the tenant's folder names none. A file
+// of no tenant is the platform's.
+func (t Tenants) Of(file string) (namespace string, isTenant bool) {
+	if !t.IsSet() {
+		return "", false
+	}
+	file, tenant := t.source(file)
+	if tenant != "" {
+		return tenant, true
+	}
+	return t.inFolders(file)
+}
+
+// source returns a file's path in its own source, and the tenant of the source.
+func (t Tenants) source(file string) (name, tenant string) {
+	file = path.Clean(file)
+	mount, rest, _ := strings.Cut(file, "/")
+	if _, after, isMounted := strings.Cut(","+t.Mounted, ","+mount+"="); isMounted && strings.HasPrefix(mount, "@") {
+		tenant, _, _ = strings.Cut(after, ",")
+		return rest, tenant
+	}
+	return file, t.All
+}
+
+// inFolders returns the tenant whose folder a file is in.
+func (t Tenants) inFolders(file string) (namespace string, isTenant bool) {
+	if t.Folders == "" {
+		return "", false
+	}
+	folders := strings.Split(path.Dir(file), "/")
+	parts := strings.Split(strings.TrimSuffix(t.Folders, "/**"), "/")
+	last := len(parts) - 1
+	if len(folders) <= last {
+		return "", false
+	}
+	for i, part := range parts[:last] {
+		if part != "*" && part != folders[i] {
+			return "", false
+		}
+	}
+	namespace, _ = matchFolders(parts[last:], folders[last:last+1], "")
+	if !isPlainName(namespace) {
+		namespace = ""
+	}
+	return namespace, true
+}
+
+// Same reports whether a file or folder is of the tenant whose a folder is. Of the platform's folders everything is.
+func (t Tenants) Same(folder, name string) bool {
+	tenant, isTenant := t.Of(folder + "/-")
+	if !isTenant || name == folder || strings.HasPrefix(name, folder+"/") {
+		return true
+	}
+	other, isTenant := t.Of(name + "/-")
+	return isTenant && tenant != "" && tenant == other
+}
+
+// Author is a file that had a say in a built document: it holds the object, a kustomization that the object went through, one of
+// its patches, or the custom resource that asks for all that.
+type Author struct {
+	File string
+	// Asks is the custom resource of Flux or Argo CD by which the file had its say, if it had it by one.
+	Asks diag.Object
+}
+
+// Breach returns what one of the files that had a say in an object may not do about it, with the way out, and the tenant whose
+// file had a say.
+func (t Tenants) Breach(id ID, authors []Author) (tenant, message, hint string) {
+	for _, a := range authors {
+		namespace, isTenant := t.Of(a.File)
+		if !isTenant {
+			continue
+		}
+		tenant = namespace
+		if message, hint = t.breach(namespace, id, a); message != "" {
+			return tenant, message, hint
+		}
+	}
+	return tenant, "", ""
+}
+
+// breach returns what a tenant's file may not do about an object, or "".
+func (t Tenants) breach(tenant string, id ID, by Author) (message, hint string) {
+	rule, outside := " (spec.tenancy.folders)", "or define it in a file that no tenant has a say in, outside of "+t.Folders
+	if _, of := t.source(by.File); of != "" {
+		rule, outside = " (spec.sources[].tenant)", "or define it in a source that has no tenant"
+	}
+	switch {
+	case tenant == "":
+		return fmt.Sprintf("%s is in a folder that names no namespace, so it may define nothing%s", by.File, rule), "rename the folder to the namespace; " + outside
+	case by.Asks.Namespace != tenant && strings.Contains(by.Asks.APIVersion, ".toolkit.fluxcd.io/"):
+		return fmt.Sprintf("%s is a file of the tenant %s, and asks for it by %s of namespace %q, whose Secrets it could read%s", by.File, tenant, by.Asks.Kind, by.Asks.Namespace, rule),
+			fmt.Sprintf("move the %s to namespace %s", by.Asks.Kind, tenant)
+	case by.Asks.Namespace != tenant && strings.HasPrefix(by.Asks.APIVersion, "argoproj.io/"):
+		return fmt.Sprintf("%s is a file of the tenant %s, and asks for it by %s of namespace %q%s", by.File, tenant, by.Asks.Kind, by.Asks.Namespace, rule),
+			fmt.Sprintf("move the %s to namespace %s (Applications in any namespace)", by.Asks.Kind, tenant)
+	case id.Kind == NamespaceKind && id.Name != tenant:
+		return fmt.Sprintf("%s is a file of the tenant %s, and may define no other Namespace%s", by.File, tenant, rule), outside[len("or "):]
+	case id.Kind == NamespaceKind:
+		return "", ""
+	case isOfCluster(id.Kind):
+		return fmt.Sprintf("%s is a file of the tenant %s, and may define no %s, which is in no namespace%s", by.File, tenant, id.Kind, rule), outside[len("or "):]
+	case id.Namespace != tenant:
+		return fmt.Sprintf("%s is a file of the tenant %s, and may define objects in that namespace only, not in %q%s", by.File, tenant, id.Namespace, rule),
+			"move the object to namespace " + tenant + ", " + outside
+	}
+	return "", ""
+}
+
+// isOfCluster reports whether objects of a kind are in no namespace. The API server drops the namespace of such an object, so it
+// counts nothing that a tenant's file names one.
+func isOfCluster(kind string) bool {
+	return passthrough.IsClusterScoped(kind) || strings.HasSuffix(kind, "Class") || slices.Contains([]string{
+		"APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ComponentStatus", "CustomResourceDefinition", "DeviceClass",
+		"FlowSchema", "IPAddress", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "Node",
+		"PersistentVolume", "PriorityLevelConfiguration", "ResourceSlice", "ServiceCIDR", "StorageVersion", "ValidatingAdmissionPolicy",
+		"ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeAttachment",
+	}, kind)
 }

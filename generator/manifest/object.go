@@ -28,6 +28,8 @@ type Built struct {
 	Secret map[string]string
 	// Applied means that somebody else applies the document, so that it is not passed through: Helm does what is of a chart.
 	Applied bool
+	// Authors are the files that had a say in it, if that is of interest.
+	Authors []Author `json:",omitempty"`
 }
 
 // Origin finds where the fields of a built document were written.
@@ -97,7 +99,10 @@ type Object struct {
 	Value any
 	// Passed is the object as it is passed through, in YAML with sorted keys. It is nil if its kind is not.
 	Passed []byte
-	// Digest changes whenever Value could change.
+	// Tenant is the tenant who had a say in the object: its namespace, or of a Namespace the name. What only the platform
+	// defines has none.
+	Tenant string
+	// Digest changes whenever Value or Tenant could change.
 	Digest [32]byte
 	// Bytes estimates the memory that the object takes, without its text and strings.
 	Bytes int

@@ -77,6 +77,9 @@ type Options struct {
 	UnknownFields UnknownFields
 	// PassThrough are the kinds of objects that are read to be copied.
 	PassThrough passthrough.Kinds
+	// Tenants says which files are a tenant's, and may define objects in the tenant's namespace only.
+	Tenants Tenants
+	tenant  string // whose the file is
 }
 
 // Of returns the options for a file. Two files with the same content and the same options have the same result, but for
@@ -86,6 +89,9 @@ func (o Options) Of(path string) Options {
 		o.DefaultNamespace, o.inFolder = namespace, true
 	}
 	o.NamespaceFrom = ""
+	if namespace, isTenant := o.Tenants.Of(path); isTenant {
+		o.tenant = "tenant " + namespace
+	}
 	return o
 }
 
@@ -159,7 +165,7 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	p := &parser{file: f, opts: opts}
 	line := 1
 	for _, doc := range docs {
-		p.origin, p.secret = doc.Origin, doc.Secret
+		p.origin, p.secret, p.by = doc.Origin, doc.Secret, doc.Authors
 		if p.opts.PassThrough = opts.PassThrough; doc.Applied {
 			p.opts.PassThrough = ""
 		}
@@ -219,8 +225,9 @@ func ParsingBytes(size int64) int64 {
 type parser struct {
 	file   File
 	opts   Options
-	text   string // of the file, if something in it is encrypted
-	origin Origin // of the document at hand, if it was built
+	text   string   // of the file, if something in it is encrypted
+	origin Origin   // of the document at hand, if it was built
+	by     []Author // of that document
 	secret secretValues
 	result Result
 }

@@ -79,18 +79,26 @@ func (p *parser) add(w written, value typed) {
 	if patched == "" {
 		found.variablesOfFlux(w, &meta)
 	}
+	tenant, refused := p.tenant(object.ID)
+	if object.Tenant = tenant; refused != nil {
+		found = append(found, *refused)
+		use = use && p.mayHold(object.ID)
+	}
 	p.result.Diags = append(p.result.Diags, found.diags(object)...)
 	if use && found.onlyUnknownFields() {
+		if tenant != "" {
+			digest = sha256.Sum256(append(digest[:], tenant...))
+		}
 		object.Digest, object.Value, object.Bytes = digest, value, size+len(object.Passed)
 	}
-	if !use || isForeign && w.kind == "Secret" {
+	if refused == nil && (!use || isForeign && w.kind == "Secret") {
 		p.nameEncrypted(object, w.raw)
 	}
 	switch failed := found.failed(); {
 	case use && !failed:
 		p.result.Objects = append(p.result.Objects, object)
 	case patched != "" && (object.Name == "" || object.Namespace == ""): // it could be no object
-	case object.Name == "":
+	case object.Name == "" && refused == nil:
 		p.result.Broken++
 		p.result.BrokenKinds = append(p.result.BrokenKinds, object.Kind)
 	case use:
@@ -216,4 +224,47 @@ func inherit(item, list map[string]any) {
 		return
 	}
 	item["apiVersion"], item["kind"] = list["apiVersion"], element
+}
+
+// authors are those of the document at hand.
+func (p *parser) authors() []Author {
+	if p.origin != nil && len(p.by) > 0 {
+		return p.by
+	}
+	return []Author{{File: p.file.Path}}
+}
+
+// tenant returns the tenant who had a say in an object, or why that is not allowed.
+func (p *parser) tenant(id ID) (tenant string, refused *finding) {
+	if !p.opts.Tenants.IsSet() {
+		return "", nil
+	}
+	tenant, message, hint := p.opts.Tenants.Breach(id, p.authors())
+	if message == "" {
+		return tenant, nil
+	}
+	field := "metadata.namespace"
+	if isOfCluster(id.Kind) {
+		field = "metadata.name"
+	}
+	return "", &finding{severity: diag.Error, code: diag.Tenancy, path: field, message: message, hint: hint}
+}
+
+// mayHold reports whether a refused object is held: its last good version is the tenant's own. Of another namespace it would be
+// somebody else's, and a tenant could keep what others delete.
+func (p *parser) mayHold(id ID) bool {
+	tenant, isTenant := p.opts.Tenants.Of(p.file.Path)
+	return isTenant && tenant == id.Namespace && tenant != ""
+}
+
+// refusesName reports whether an object of a kind of which only the name or the rights are read is not the tenant's to define.
+func (p *parser) refusesName(id ID, apiVersion string, at place) bool {
+	_, refused := p.tenant(id)
+	if refused == nil {
+		return false
+	}
+	if !p.opts.PassThrough.Has(apiVersion, id.Kind) { // of which [parser.add] says so
+		p.result.Diags = append(p.result.Diags, findings{*refused}.diags(&Object{ID: id, APIVersion: apiVersion, at: at})...)
+	}
+	return true
 }

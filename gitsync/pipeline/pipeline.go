@@ -78,6 +78,8 @@ type Spec struct {
 	Namespaces map[string]map[string]string `json:"namespaces,omitempty"`
 	// PassThrough says what else of the inputs is copied to the output.
 	PassThrough PassThrough `json:"passThrough,omitempty"`
+	// Tenancy says what teams that share the inputs may define. Default: all files may define everything.
+	Tenancy *Tenancy `json:"tenancy,omitempty"`
 	// Cluster is the one that is rendered for: what Helm charts find out about it, and what Argo CD calls it.
 	Cluster helm.Cluster `json:"cluster,omitempty"`
 	// Charts says how Helm charts are fetched.
@@ -193,6 +195,9 @@ type Source struct {
 	// does. kustomize demands a kustomization in each path. flux applies each path as a Kustomization of Flux would, and
 	// follows the Kustomizations in it. argocd follows the Applications of Argo CD in the paths. plain reads all files as they are. Default: auto.
 	Build Build `json:"build,omitempty"`
+	// Tenant is the namespace in which the files of the source may define objects, and no other; see spec.tenancy. Default: none,
+	// the source is the platform's.
+	Tenant string `json:"tenant,omitempty"`
 	// Auth is for reading. Default: none.
 	Auth Auth `json:"auth,omitempty"`
 	// Verify accepts only signed commits. Default: any commit is accepted.

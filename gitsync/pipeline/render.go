@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/patch"
+	"github.com/agentry-dev/agentry/generator/tenancy"
 )
 
 // Mode returns whose jobs are rendered. Pipelines that do not say are older than the choice: they keep their jobs.
@@ -32,7 +33,12 @@ func (s *Spec) Advice() string {
 // ParseOptions returns the options for reading manifests.
 func (s *Spec) ParseOptions() manifest.Options {
 	kinds, _, _, _ := passthrough.Parse(s.PassThrough.Kinds) // validation says what is wrong
+	var tenants manifest.Tenants
+	if s.Tenancy != nil {
+		tenants.Folders = s.Tenancy.Folders
+	}
 	return manifest.Options{
+		Tenants:          tenants,
 		PassThrough:      kinds,
 		DefaultNamespace: s.DefaultNamespace,
 		NamespaceFrom:    s.NamespaceFrom,
@@ -119,6 +125,48 @@ func validateIntegrations(path string, entries []integration.Entry) findings {
 	if len(f) == 0 {
 		_, err := integration.Default().Extend(entries)
 		f.check(err == nil, path, "", "%v", err)
+	}
+	return f
+}
+
+// Tenancy says what teams that share the inputs may define, and what their objects may ask for.
+type Tenancy struct {
+	// Folders says which files are a tenant's: a pattern such as `teams/{namespace}/**`, in which `*` is any name. What such a
+	// file has a say in must be in that namespace. All other files are the platform's, but for those of sources with a tenant.
+	Folders string `json:"folders,omitempty"`
+	// Rules allow the objects of tenants more, by their namespaces. The first rule that matches counts.
+	Rules []tenancy.Rule `json:"rules,omitempty"`
+}
+
+func validateTenancy(s *Spec) findings {
+	var f findings
+	ofSource := false
+	for i, src := range s.Sources {
+		if src.Tenant != "" {
+			ofSource = true
+			f.all(fmt.Sprintf("spec.sources[%d].tenant", i), validation.IsDNS1123Label(src.Tenant))
+		}
+	}
+	t := s.Tenancy
+	if t == nil {
+		return f
+	}
+	if t.Folders != "" || !ofSource {
+		err := manifest.CheckTenants(t.Folders)
+		f.check(err == nil, "spec.tenancy.folders", "write it like teams/{namespace}/**", "%v", err)
+	}
+	for i, rule := range t.Rules {
+		at := fmt.Sprintf("spec.tenancy.rules[%d]", i)
+		for _, list := range [...]struct {
+			field string
+			texts []string
+		}{{"namespaces", rule.Namespaces}, {"agents", rule.Agents}, {"urls", rule.URLs}, {"secrets", rule.Secrets}} {
+			f.check(!slices.Contains(list.texts, ""), at+"."+list.field, "remove it", "an item is empty")
+		}
+		for k, text := range rule.URLs {
+			err := tenancy.CheckURL(text)
+			f.check(text == "" || err == nil, fmt.Sprintf("%s.urls[%d]", at, k), "write it like https://mimir.example.com/*", "%v", err)
+		}
 	}
 	return f
 }

@@ -118,6 +118,7 @@ func validateSpec(s *Spec) findings {
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})
 	f.check(s.FailOn != FailOnWarning || s.OnInvalid == OnInvalidFail, "spec.failOn", "write onInvalid: fail as well", "warning has no effect without onInvalid: fail")
 	f.add(validateNamespaces(s))
+	f.add(validateTenancy(s))
 	if _, i, hint, err := passthrough.Parse(s.PassThrough.Kinds); err != nil {
 		f.check(false, fmt.Sprintf("spec.passThrough.kinds[%d]", i), hint, "%v", err)
 	}

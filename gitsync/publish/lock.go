@@ -98,6 +98,8 @@ func (in *Inputs) renderDigest() string {
 		Cluster          *helm.Cluster                `json:",omitempty"`
 		Runtime          pipeline.Runtime             `json:",omitempty"`
 		PassThrough      *pipeline.PassThrough        `json:",omitempty"`
+		Tenancy          *pipeline.Tenancy            `json:",omitempty"`
+		Tenants          map[int]string               `json:",omitempty"` // of sources, by index
 		Paths            [][]string
 		Path             string
 		Operator         pipeline.Operator
@@ -105,7 +107,7 @@ func (in *Inputs) renderDigest() string {
 		SDAggregator     pipeline.SDAggregator
 		Integrations     []integration.Entry
 	}{
-		s.Mode(), s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, "", nil, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
+		s.Mode(), s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, "", nil, s.Tenancy, nil, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
 	}
 	if s.Cluster.Name+s.Cluster.Version != "" || len(s.Cluster.APIVersions) > 0 {
 		decides.Cluster = &s.Cluster
@@ -116,8 +118,14 @@ func (in *Inputs) renderDigest() string {
 	if s.Runtime != pipeline.RuntimeAgent {
 		decides.Runtime = s.Runtime
 	}
-	for _, src := range s.Sources {
+	for i, src := range s.Sources {
 		decides.Paths = append(decides.Paths, src.Paths)
+		if src.Tenant != "" {
+			if decides.Tenants == nil {
+				decides.Tenants = map[int]string{}
+			}
+			decides.Tenants[i] = src.Tenant
+		}
 	}
 	data, err := json.Marshal(decides)
 	if err != nil {

@@ -94,7 +94,7 @@ func (h *History) readBase(i int, get func(i int) (*object.Commit, error)) (*Bas
 	}
 	if b.Commit = commits[i]; b.Commit != nil {
 		b.at = s.trees(h.Sources, commits)
-		if err := b.read(h.Budget, s, h.Parse, old); err != nil {
+		if err := b.read(h.Budget, s, s.held(h.Parse), old); err != nil {
 			return nil, err
 		}
 	}

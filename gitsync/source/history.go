@@ -132,7 +132,7 @@ func (h *History) File(i int, commit plumbing.Hash, with func(n int) plumbing.Ha
 		}
 	}
 	c := commits[i]
-	if r, err := rootAt(src, h.Budget, src.trees(h.Sources, commits), name, h.Parse); r != nil || err != nil {
+	if r, err := rootAt(src, h.Budget, src.trees(h.Sources, commits), name, src.held(h.Parse)); r != nil || err != nil {
 		if r != nil && r.Blob.String() != blob {
 			r = nil
 		}
@@ -148,7 +148,7 @@ func (h *History) File(i int, commit plumbing.Hash, with func(n int) plumbing.Ha
 		return nil, err
 	}
 	f := src.File(name, entry)
-	return f, src.parseFile(h.Budget, rd, f, h.Parse)
+	return f, src.parseFile(h.Budget, rd, f, src.held(h.Parse))
 }
 
 // Mounted returns the indices of the sources that are mounted in one.

@@ -50,7 +50,7 @@ type Missing struct {
 func (s *Sources) Read(pass *budget.Pass, commits []*object.Commit, opts manifest.Options) (*Inputs, error) {
 	in := &Inputs{Sources: s.List, Commits: commits, Namespaces: s.Namespaces, Ignored: map[string]int{}, Charts: chart.Uses{}}
 	for i, src := range s.List {
-		if err := src.Update(pass, src.trees(s.List, commits), opts); err != nil {
+		if err := src.Update(pass, src.trees(s.List, commits), src.held(opts)); err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", commits[i].Hash, src.Repo.URL(), err)
 		}
 		for _, f := range src.Input.OddFiles() {

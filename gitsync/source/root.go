@@ -66,7 +66,7 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes
 	defer done()
 	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed,
 		Builds:  builds,
-		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough}, Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References}}
+		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough, Tenants: d.opts.Tenants}, Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References}}
 	for range maxRounds {
 		found, err := search.Find(d.pass.Context())
 		if err != nil {
@@ -264,7 +264,7 @@ func (d *treeDiff) buildOne(ctx context.Context, f *File, charts *chart.Renderer
 	defer done()
 	open := func() (tree.Files, func(), error) { return d.open(f.root.at)() } // of the trees by then
 	built, err := inputs.Build(ctx, files, f.root.Root, inputs.Options{
-		Manifest: opts, Source: d.Label, Builds: builds, Options: roots.Options{Open: open, Charts: charts, PassThrough: opts.PassThrough}})
+		Manifest: opts, Source: d.Label, Builds: builds, Options: roots.Options{Open: open, Charts: charts, PassThrough: opts.PassThrough, Tenants: opts.Tenants}})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", f.Path, err)
 	}

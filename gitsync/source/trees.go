@@ -7,6 +7,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/inputs/kustomize"
@@ -83,6 +84,21 @@ func (s *Source) differing(from, to trees) (*tree.Changes, error) {
 		}
 	}
 	return tree.NewChanges(out...), nil
+}
+
+// held returns the options for the source's manifests, with whose its files are, and those of the sources that are mounted.
+func (s *Source) held(opts manifest.Options) manifest.Options {
+	opts.Tenants.All = s.Tenant
+	there, mounted := opts.Tenants.IsSet(), ""
+	for _, name := range slices.Sorted(maps.Keys(s.Mounts)) {
+		tenant := s.Mounts[name].Tenant
+		there = there || tenant != ""
+		mounted += name + "=" + tenant + ","
+	}
+	if there {
+		opts.Tenants.Mounted = mounted
+	}
+	return opts
 }
 
 // Mount mounts the sources that a pipeline's sourceRefs name in those whose custom resources are followed. The folder of one

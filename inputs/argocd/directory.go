@@ -38,7 +38,7 @@ func (b *build) directory(s *Source, folder string) ([]manifest.Built, error) {
 		case strings.HasSuffix(name, ".jsonnet"):
 			return nil, refused(s.Field+".path", "commit what it makes, or exclude it by directory.exclude", "%s is Jsonnet, which is not evaluated", name)
 		}
-		out = append(out, documents(text, kustomize.InFile(b.opts.Open, name))...)
+		out = append(out, documents(text, name, kustomize.InFile(b.opts.Open, name))...)
 	}
 	return out, nil
 }
@@ -68,12 +68,12 @@ func (b *build) manifests(of DirectorySource, folder string) ([]string, error) {
 var separator = regexp.MustCompile(`(?m)^---(?:[ \t\r].*)?$`)
 
 // documents splits a text into its documents, each with the line that begins it.
-func documents(text []byte, origin manifest.Origin) []manifest.Built {
+func documents(text []byte, name string, origin manifest.Origin) []manifest.Built {
 	var out []manifest.Built
 	begin := 0
 	for _, at := range append(separator.FindAllIndex(text, -1), []int{len(text), len(text)}) {
 		if doc := text[begin:at[0]]; len(bytes.TrimSpace(doc)) > 0 {
-			out = append(out, manifest.Built{Text: doc, Origin: origin})
+			out = append(out, manifest.Built{Text: doc, Origin: origin, Authors: []manifest.Author{{File: name}}})
 		}
 		begin = at[0]
 	}

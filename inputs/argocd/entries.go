@@ -42,7 +42,7 @@ func (e Entries) Make(_ context.Context, t *tree.Tree, _ roots.Root, opts roots.
 		case err != nil:
 			return nil, e.explain(err)
 		}
-		out = append(out, entriesOf(documents(text, kustomize.InFile(opts.Open, name)))...)
+		out = append(out, entriesOf(documents(text, name, kustomize.InFile(opts.Open, name)))...)
 	}
 	return out, nil
 }

@@ -51,7 +51,7 @@ func (w Walker) Walk(_ context.Context, paths []roots.Root, look roots.Look) ([]
 	seen := map[string][]roots.Object{} // by digests of roots
 	var clusters []Cluster
 	for pass := 0; ; pass++ {
-		r := &walk{Walker: w, look: look, seen: seen, clusters: clusters, found: map[string]Cluster{}, known: map[string]any{}}
+		r := &walk{Walker: w, look: look, seen: seen, clusters: clusters, found: map[string]Cluster{}, known: map[string]any{}, tenants: map[string]bool{}}
 		if err := r.follow(paths); err != nil {
 			return nil, err
 		}
@@ -73,6 +73,7 @@ type walk struct {
 	found    map[string]Cluster // by the names of Secrets
 	known    map[string]any     // specifications of Applications and ApplicationSets, by kind/namespace/name
 	roots    []roots.Root
+	tenants  map[string]bool // the names of the roots that tenants ask for
 }
 
 func (r *walk) sortedClusters(yield func(Cluster) bool) {
@@ -145,6 +146,9 @@ func (r *walk) asked(o roots.Object) (root roots.Root, isNew bool) {
 		return root, true
 	}
 	r.known[id] = o.Value["spec"]
+	if o.Tenant != "" {
+		r.tenants[root.Name] = true
+	}
 	if o.Kind == ApplicationSetKind {
 		root.Make = madeSet{o.Value, r.clusters, r.Repositories}
 		return root, true
@@ -181,19 +185,32 @@ func (r *walk) is(d Destination, cluster string) bool {
 }
 
 // oneCluster refuses Applications for several clusters, whose objects must not be mixed: none is built before somebody says
-// which is meant. Those that give Applications are not meant.
+// which is meant. Those that give Applications are not meant. Tenants' Applications for another cluster than the platform's stop
+// nobody else's.
 func (r *walk) oneCluster() {
-	var leaves []int
+	var leaves, ofTenants []int
 	var clusters []string
 	for i, root := range r.roots {
 		app, ok := root.Make.(made)
 		if !ok || slices.ContainsFunc(r.seen[root.Digest()], func(o roots.Object) bool { return follows(o.APIVersion, o.Kind) }) {
 			continue
 		}
+		if r.tenants[root.Name] {
+			ofTenants = append(ofTenants, i)
+			continue
+		}
 		leaves = append(leaves, i)
-		d := app.Spec.Destination
-		if !slices.ContainsFunc(clusters, func(name string) bool { return r.is(d, name) }) {
-			clusters = append(clusters, d.String())
+		clusters = r.with(clusters, app.Spec.Destination)
+	}
+	platforms := len(clusters)
+	for _, i := range ofTenants {
+		d := r.roots[i].Make.(made).Spec.Destination
+		if more := r.with(clusters, d); platforms != 1 {
+			clusters, leaves = more, append(leaves, i)
+		} else if len(more) > platforms {
+			r.roots[i].Problem = &roots.Problem{Code: diag.BuildRefused, Field: "spec.destination",
+				Message: "is for " + d.String() + ", and the platform's Applications are for " + clusters[0],
+				Hint:    "correct the destination; or say which cluster is meant: cluster.name in the pipeline file, or --cluster"}
 		}
 	}
 	if len(clusters) < 2 {
@@ -205,6 +222,14 @@ func (r *walk) oneCluster() {
 			Message: "there are Applications for several clusters: " + strings.Join(clusters, ", "),
 			Hint:    "say which one is meant: cluster.name in the pipeline file, or --cluster"}
 	}
+}
+
+// with adds the cluster of a destination, if it is none of those.
+func (r *walk) with(clusters []string, d Destination) []string {
+	if slices.ContainsFunc(clusters, func(name string) bool { return r.is(d, name) }) {
+		return clusters
+	}
+	return append(slices.Clip(clusters), d.String())
 }
 
 // madeSet is an ApplicationSet as the maker of a root, which gives Applications.
@@ -232,7 +257,7 @@ func (m madeSet) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		if err != nil {
 			return nil, fmt.Errorf("write an Application: %w", err)
 		}
-		out[i] = manifest.Built{Text: text, Origin: inResource{r.By, "spec.template"}}
+		out[i] = manifest.Built{Text: text, Origin: inResource{r.By, "spec.template"}, Authors: []manifest.Author{}}
 	}
 	return out, nil
 }

@@ -93,7 +93,7 @@ func (r *run) object(kind, namespace, name string) map[string]any {
 // replace reports whether Kustomizations among the objects of a path build the path itself. Then only they are followed.
 func (r *run) replace(path roots.Root, objects []roots.Object) bool {
 	own := &run{Walker: r.Walker, objects: map[string]map[string]any{}, known: map[string]*kustomization{}, releases: map[string]roots.Object{}}
-	own.add(objects)
+	own.add(slices.DeleteFunc(slices.Clone(objects), func(o roots.Object) bool { return o.Tenant != "" })) // who would take the place of all
 	replaced := false
 	for _, k := range own.waiting {
 		if top, err := own.repository(k); err == nil && k.root(top, nil).Folder == path.Folder && path.Generate.File == "" {

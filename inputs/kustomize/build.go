@@ -85,6 +85,9 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	if root.name == c.generated && len(root.Resources)+len(root.Components) == 0 {
 		return nil, nil
 	}
+	if c.wanted.Tenants.IsSet() {
+		c.mark()
+	}
 	annotated := root.Kustomization
 	annotated.BuildMetadata = append(slices.Clone(wanted), types.OriginAnnotations, types.TransformerAnnotations)
 	c.changed[root.name] = []byte(marshal(annotated))
@@ -145,7 +148,7 @@ func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manif
 		if err != nil {
 			return nil, failed(root.name, "an object cannot be written as YAML", "run kustomize build to see more")
 		}
-		out = append(out, manifest.Built{Text: text, Origin: origin})
+		out = append(out, manifest.Built{Text: text, Origin: origin, Authors: c.authors(origin)})
 	}
 	return out, nil
 }

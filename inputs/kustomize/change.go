@@ -26,6 +26,8 @@ type Wanted struct {
 	Find func(field string) (file string, line, column int)
 	// PassThrough are the kinds that are copied to the output, besides those that are read.
 	PassThrough passthrough.Kinds
+	// Tenants says which files are a tenant's. If there are tenants, each object has the files that had a say in it.
+	Tenants manifest.Tenants
 }
 
 // Change is what a custom resource of Flux or Argo CD changes in the kustomization that it names.

@@ -32,12 +32,16 @@ type Refs struct {
 	Folders     map[string]bool // with kustomizations of their own
 	Files       map[string]bool
 	IsComponent bool // it is a part of other kustomizations
+	// Covered are the folders and files of these that are read only as parts of kustomizations. A tenant's kustomization, and
+	// what it stands on, covers nothing of others: what they define in a file stays when a tenant names the file.
+	Covered map[string]bool
 }
 
 // Inspect returns what the kustomization in a folder is made of, as far as that can be read: [Build] reports errors in
 // it. An error is about reading the files.
-func Inspect(t *tree.Tree, folder string) (Refs, error) {
+func Inspect(t *tree.Tree, folder string, tenants manifest.Tenants) (Refs, error) {
 	c := newChecker(t)
+	c.tenants, c.wanted.Tenants = tenants, tenants
 	err := c.folder(folder, false)
 	if _, ok := errors.AsType[*Error](err); ok {
 		err = nil
@@ -55,13 +59,14 @@ type checker struct {
 	done  map[string]bool  // folders whose entries were checked; those of transformers end in a slash
 	stack []string         // of folders
 
+	tenants   manifest.Tenants // while refs are wanted
 	wanted    Wanted
 	generated string            // the kustomization that is made for the root, if it has none
 	changed   map[string][]byte // files that kustomize reads differently
 }
 
 func newChecker(t *tree.Tree) *checker {
-	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
+	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}, Covered: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
 		done: map[string]bool{}, changed: map[string][]byte{}}
 }
 
@@ -107,6 +112,9 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 	if isPlugin {
 		key += "/"
 	}
+	if by := c.tenantFolder(); by != "" {
+		key += " for " + by // what it covers depends on the tenant
+	}
 	if c.done[key] {
 		return nil
 	}
@@ -122,6 +130,7 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 	}
 	c.stack = append(c.stack, dir)
 	defer func() { c.stack = c.stack[:len(c.stack)-1] }()
+	c.loads[dir] = 0
 	if err := f.refuse(isPlugin); err != nil {
 		return err
 	}
@@ -138,8 +147,34 @@ func (c *checker) folder(dir string, isPlugin bool) error {
 		}
 	}
 	c.files[dir], c.done[key] = f, true
-	c.refs.Files[f.name] = true
+	c.note(c.refs.Files, f.name)
 	return nil
+}
+
+// tenantFolder is the first folder on the way to this kustomization that is a tenant's, or "".
+func (c *checker) tenantFolder() string {
+	for _, dir := range c.stack {
+		if _, isTenant := c.tenants.Of(dir + "/-"); isTenant {
+			return dir
+		}
+	}
+	return ""
+}
+
+// leadsOut reports whether a tenant's link leads to a file or folder that is not the tenant's. Objects would not show that the
+// tenant had a say in them.
+func (c *checker) leadsOut(name, real string) bool {
+	tenant, isTenant := c.wanted.Tenants.Of(name + "/-")
+	other, isOther := c.wanted.Tenants.Of(real + "/-")
+	return name != real && isTenant && !(isOther && tenant == other)
+}
+
+// note notes a folder or file that the kustomization at hand names.
+func (c *checker) note(refs map[string]bool, name string) {
+	refs[name] = true
+	if !slices.ContainsFunc(c.stack, func(dir string) bool { return !c.tenants.Same(dir, name) }) {
+		c.refs.Covered[name] = true
+	}
 }
 
 // open reads the kustomization of a folder, or generates it for a root.
@@ -239,19 +274,21 @@ func (c *checker) entry(f *file, dir string, e entry) (loads int, err error) {
 		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is not in the repository, or hidden by a .sourceignore", "correct the path, or add the file")
 	case err != nil:
 		return 0, explain(err, f.name)
+	case c.leadsOut(path.Join(dir, e.path), real):
+		return 0, f.at(diag.BuildRefused, e.field, strconv.Quote(e.path)+" is behind a symbolic link of a tenant, which leads to "+real+" (spec.tenancy.folders)", "name "+real+" itself, or put a copy into the tenant's folder")
 	case isDir && (e.use == text || e.use == patch):
 		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder, and must be a file", "")
 	case !isDir && e.use == component:
 		return 0, f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a file, and must be a folder with a Component", "")
 	case !isDir && e.use == plugin:
-		c.refs.Files[real] = true
+		c.note(c.refs.Files, real)
 		data, err := c.tree.ReadFile(real)
 		if err != nil {
 			return 0, explain(err, real)
 		}
 		return 1, c.config(data, real)
 	case !isDir:
-		c.refs.Files[real] = true
+		c.note(c.refs.Files, real)
 		return 1, nil
 	}
 	err = c.base(f, e, real)
@@ -266,7 +303,7 @@ func (c *checker) base(f *file, e entry, real string) error {
 	if name, err := Find(c.tree, real); err == nil && name == "" {
 		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder without a kustomization", "add one, or name the files in it")
 	}
-	c.refs.Folders[real] = true
+	c.note(c.refs.Folders, real)
 	return c.folder(real, e.use == plugin)
 }
 

@@ -97,7 +97,7 @@ func (r Root) Same(other Root) bool { return r.Digest() == other.Digest() }
 // Digest is different for roots that may give something else.
 func (r Root) Digest() string {
 	if r.By != nil {
-		r.By = &By{Object: r.By.Object, Built: manifest.Built{Text: r.By.Text}, Prefix: r.By.Prefix, Fields: r.By.Fields}
+		r.By = &By{Object: r.By.Object, Built: manifest.Built{Text: r.By.Text, Authors: r.By.Authors}, Prefix: r.By.Prefix, Fields: r.By.Fields}
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -115,11 +115,13 @@ type Options struct {
 	Charts *chart.Renderer
 	// PassThrough are the kinds that are copied to the output.
 	PassThrough passthrough.Kinds
+	// Tenants says which files are a tenant's. If there are tenants, built documents have authors.
+	Tenants manifest.Tenants
 }
 
 // Build builds a root. A [*kustomize.Error] says why it cannot be built; any other error is about reading the files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
-	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough}
+	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough, Tenants: opts.Tenants}
 	if r.By != nil {
 		if err := r.noteBy(t); err != nil {
 			return nil, err
@@ -138,6 +140,9 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		docs, err := r.Make.Make(ctx, t, r, opts)
 		if p, ok := errors.AsType[*Problem](err); ok && r.By != nil {
 			err = r.problem(*p)
+		}
+		if opts.Tenants.IsSet() {
+			allRead(t, docs)
 		}
 		return docs, err
 	}

@@ -22,6 +22,8 @@ type Object struct {
 	manifest.Built
 	diag.Object
 	Value map[string]any
+	// Tenant is who had a say in it; empty: only the platform.
+	Tenant string
 }
 
 // Objects reads the built documents of the kinds that a walk follows. What cannot be read is reported when it is parsed.
@@ -36,9 +38,13 @@ func Objects(docs []manifest.Built, follows func(apiVersion, kind string) bool) 
 			continue
 		}
 		o := Object{Built: doc, Object: diag.Object{APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: head.Metadata.Name}}
-		if yaml.Unmarshal(doc.Text, &o.Value) == nil {
-			out = append(out, o)
+		if yaml.Unmarshal(doc.Text, &o.Value) != nil {
+			continue
 		}
+		meta, _ := o.Value["metadata"].(map[string]any) // exactly these keys: a struct would take NAMESPACE too
+		o.Namespace, _ = meta["namespace"].(string)
+		o.Name, _ = meta["name"].(string)
+		out = append(out, o)
 	}
 	return out
 }

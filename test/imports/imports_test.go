@@ -45,6 +45,7 @@ func allowed() map[string][]string {
 		"generator/rbac":              {"generator/diag", "generator/manifest", "generator/model"},
 		"generator/difference":        {"generator/diag", "generator/manifest", "generator/workload", "generator/internal"},
 		"generator/explain":           {"generator/api", "generator/diag", "generator/model", "generator/manifest", "generator/hierarchy", "generator/secretref", "generator/isolate", "generator/runtime", "generator/internal"},
+		"generator/tenancy":           {"generator/api", "generator/diag", "generator/manifest", "generator/hierarchy", "generator/secretref"},
 		"generator/isolate":           {"generator/diag", "generator/manifest", "generator/hierarchy"},
 		"generator":                   {"generator", "internal/fault"},
 

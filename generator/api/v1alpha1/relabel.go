@@ -1,5 +1,10 @@
 package v1alpha1
 
+import (
+	"slices"
+	"strings"
+)
+
 // RelabelConfig is one relabelling rule, as Prometheus defines them. The pointers tell an
 // empty string from an absent one, for which Prometheus has defaults.
 type RelabelConfig struct {
@@ -26,3 +31,13 @@ type RelabelConfig struct {
 //
 // +kubebuilder:validation:Pattern=`^[a-zA-Z_][a-zA-Z0-9_]*$`
 type LabelName string
+
+// IsPodLogPath reports whether the rule is the one by which the operator sets the path of a pod's own log files.
+func (in *RelabelConfig) IsPodLogPath() bool {
+	is := func(value *string, want ...string) bool {
+		return value == nil && len(want) > 1 || value != nil && *value == want[0]
+	}
+	return slices.Equal(in.SourceLabels, []LabelName{"__meta_kubernetes_pod_uid", "__meta_kubernetes_pod_container_name"}) &&
+		is(in.Separator, "/") && is(in.Regex, "(.*)", "") && (in.Action == "" || strings.EqualFold(in.Action, "replace")) &&
+		is(in.Replacement, "/var/log/pods/*$1/*.log")
+}

@@ -1,0 +1,124 @@
+package tenancy
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// place is a field with a URL, or with the name of a Secret.
+type place struct{ path, text string }
+
+// secrets returns the Secrets and ConfigMaps that an object refers to, by a key or as a whole.
+func secrets(o *manifest.Object) (out []place) {
+	known := map[string]bool{}
+	for _, f := range secretref.References(o) {
+		known[f.Ref.Name] = true
+		out = append(out, place{f.Path, f.Ref.Name})
+	}
+	for _, id := range secretref.Mentioned(o) {
+		if !known[id.Name] {
+			out = append(out, place{"spec", id.Name})
+		}
+	}
+	if v, ok := o.Value.(*v1alpha1.GrafanaAgent); ok {
+		for i, name := range v.Spec.Secrets {
+			out = append(out, place{fmt.Sprintf("spec.secrets[%d]", i), name})
+		}
+		for i, name := range v.Spec.ConfigMaps {
+			out = append(out, place{fmt.Sprintf("spec.configMaps[%d]", i), name})
+		}
+	}
+	return out
+}
+
+// urls returns where an object makes its GrafanaAgent send to.
+func urls(o *manifest.Object) (out []place) {
+	add := func(path, url string) {
+		if url != "" {
+			out = append(out, place{path, url})
+		}
+	}
+	switch v := o.Value.(type) {
+	case *v1alpha1.MetricsInstance:
+		for i, w := range v.Spec.RemoteWrite {
+			at := fmt.Sprintf("spec.remoteWrite[%d]", i)
+			add(at+".url", w.URL)
+			add(at+".proxyUrl", w.ProxyURL)
+		}
+	case *v1alpha1.LogsInstance:
+		for i, client := range v.Spec.Clients {
+			at := fmt.Sprintf("spec.clients[%d]", i)
+			add(at+".url", client.URL)
+			add(at+".proxyUrl", client.ProxyURL)
+		}
+	}
+	return out
+}
+
+// handWritten returns the field with hand-written jobs, or "".
+func handWritten(o *manifest.Object) string {
+	switch v := o.Value.(type) {
+	case *v1alpha1.MetricsInstance:
+		if v.Spec.AdditionalScrapeConfigs != nil {
+			return "spec.additionalScrapeConfigs"
+		}
+	case *v1alpha1.LogsInstance:
+		if v.Spec.AdditionalScrapeConfigs != nil {
+			return "spec.additionalScrapeConfigs"
+		}
+	}
+	switch o.Kind {
+	case "ScrapeConfig":
+		return "spec"
+	case v1alpha1.IntegrationKind, v1alpha1.MetricsIntegrationKind:
+		return "spec.config"
+	}
+	return ""
+}
+
+// paths checks that relabelings of a tenant's PodLogs do not choose which files of the node are read.
+func (c *check) paths(o *manifest.Object) {
+	if o.Tenant == "" {
+		return
+	}
+	for i, r := range manifest.As[v1alpha1.PodLogs](o).Spec.RelabelConfigs {
+		if r != nil && !r.IsPodLogPath() && mayWriteHidden(r) {
+			c.refuseFiles(o, fmt.Sprintf("spec.relabelings[%d]", i), "may write a label that decides what files of the node are read")
+		}
+	}
+}
+
+// ofPod is the expression of a labelmap that copies the labels or annotations of an object. None of their names begins with an
+// underscore.
+var ofPod = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^__meta_kubernetes_[a-z_]+_(label|annotation)(present)?_\(\.[+*]\)$`)
+})
+
+// mayWriteHidden reports whether a rule may write a label that begins with two underscores: the path of the files is one, and so are
+// those that it is made from. Such labels that are only for the rules themselves begin with __tmp_.
+func mayWriteHidden(r *v1alpha1.RelabelConfig) bool {
+	target, isMap := r.TargetLabel, strings.EqualFold(r.Action, "labelmap")
+	switch {
+	case isMap && r.Replacement == nil:
+		target = "$1"
+	case isMap:
+		target = *r.Replacement
+	}
+	literal, template, isTemplate := strings.Cut(target, "$")
+	switch {
+	case strings.HasPrefix(literal, "__tmp_"):
+		return false
+	case !isTemplate || len(literal) > 1:
+		return strings.HasPrefix(literal, "__")
+	case literal == "":
+		copies := isMap && r.Regex != nil && ofPod().MatchString(*r.Regex)
+		return !copies || !strings.HasPrefix(template, "1") && !strings.HasPrefix(template, "{1}")
+	}
+	return literal == "_"
+}

@@ -1,0 +1,53 @@
+package kustomize
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// mark makes kustomize note every kustomization that an object goes through, and not only those that change it: labels without
+// a pair change nothing, and count as a transformer. Folders of transformers are left alone.
+func (c *checker) mark() {
+	for dir, f := range c.files {
+		if c.done[dir+"/"] {
+			continue
+		}
+		f.Labels = append(slices.Clone(f.Labels), types.Label{})
+		c.changed[f.name] = []byte(marshal(f.Kustomization))
+	}
+}
+
+// authors returns the files that had a say in an object: its own, the kustomizations that it went through, and their patches. An
+// object cannot hide the last kustomization, because kustomize notes it after all else.
+func (c *checker) authors(o *origin) []manifest.Author {
+	if !c.wanted.Tenants.IsSet() {
+		return nil
+	}
+	names := []string{o.file}
+	for _, change := range o.changes {
+		names = append(names, change)
+		dir := path.Dir(change)
+		f := c.files[dir]
+		if f == nil || f.name != change {
+			continue
+		}
+		for _, e := range f.entries() {
+			isPatch := e.use == patch || e.use == plugin || e.use == text && (strings.HasPrefix(e.field, "patches") || strings.HasPrefix(e.field, "replacements"))
+			if isPatch && !isInline(e.path) {
+				names = append(names, path.Join(dir, e.path))
+			}
+		}
+	}
+	var out []manifest.Author
+	for _, name := range names {
+		if a := (manifest.Author{File: name}); name != "" && !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}

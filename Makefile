@@ -16,7 +16,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build release pin-images test test-all race prometheus chart agentcheck promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
+.PHONY: help build release pin-images test test-all race prometheus chart agentcheck operator promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,7 +44,7 @@ pin-images: ## Write the digests that the tags of the Dockerfile's images have n
 test: test-deps lint ## Check a change: lint, and the tests that are quick
 	go test -short -timeout 10m ./...
 
-test-all: lint race prometheus chart agentcheck promoter browser e2e ## Run every test; CI runs this
+test-all: lint race prometheus chart agentcheck operator promoter browser e2e ## Run every test; CI runs this
 
 race: test-deps ## Run all tests of the main module with the race detector, and 10,000 random histories of edits
 	go test $(RACE) -timeout 30m ./...
@@ -59,6 +59,10 @@ prometheus: ## Let Prometheus's own code read the configurations, and its http_s
 # Results depend on agentry, and on files that Go does not know of: they are not kept.
 agentcheck: prometheus-deps ## Load every rendered configuration with the agent's own code, and run some in real agents
 	cd test/agentcheck && go vet -tags netgo,slicelabels ./... github.com/agentry-dev/agentry/test/fixtures && go test -count=1 -tags netgo,slicelabels ./...
+
+# A module of its own: the Prometheus Operator brings 900 packages.
+operator: ## Compare mode current with the Prometheus Operator's own code, on random objects
+	cd test/prometheus/operator && go vet ./... && go test -count=1 ./...
 
 # A module of its own: gitops-promoter brings 800 packages.
 promoter: ## Let gitops-promoter's own code read the branches that agentry proposes
@@ -109,7 +113,7 @@ browser-deps: test-deps ## Install Chromium, which browser runs, and axe, which 
 lint: ## Check the formatting, and run go vet and staticcheck
 	@gofmt -l . | (! grep .) || { echo "not formatted: run gofmt -w on these files" >&2; exit 1; }
 	go vet ./...
-	@for m in browser chart e2e fixtures promoter prometheus; do go -C test/$$m vet ./... || { echo "test/$$m does not compile; perhaps: go -C test/$$m mod tidy" >&2; exit 1; }; done
+	@for m in browser chart e2e fixtures promoter prometheus prometheus/operator; do go -C test/$$m vet ./... || { echo "test/$$m does not compile; perhaps: go -C test/$$m mod tidy" >&2; exit 1; }; done
 	$(TOOL) staticcheck ./...
 
 generate: ## Regenerate CRDs and the generated pages of docs/

@@ -285,7 +285,7 @@ func elsewhere() []string {
 		"it is written namespace/name, and spec.logs", "it is written namespace/name, and spec.metrics.instanceSelector must select it; selected are m/one",
 		"the pods can mount only", "Kubernetes writes this key in the cluster", "write the item itself", "write apiVersion: monitoring", "to scrape them, set compatibility", "indent with spaces", "rename one",
 		"put it into a ConfigMap that spec.configMaps lists", "make it an Integration, and collect", "run the pods as root",
-		"let the Secret exist before the pods start", "render its GrafanaAgent with the runtime agent",
+		"let the Secret exist before the pods start", "set runtimeVersion to", "render its GrafanaAgent with the runtime agent",
 		"give it the annotations", "let an ExternalSecret make it", "add it to the inputs",
 		"the secrets policy reference needs no value", "name a key for it in decryption",
 	}

@@ -1,11 +1,13 @@
 package generator
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/runtime/agent"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 )
 
 // Runtime returns the runtime of a name, or the default for a name that none has.
@@ -13,6 +15,19 @@ func Runtime(name string) runtime.Runtime {
 	all := Runtimes()
 	i := slices.IndexFunc(all, func(r runtime.Runtime) bool { return r.Name == name })
 	return all[max(i, 0)]
+}
+
+// RuntimeAt returns a version of the runtime of a name. Without a version it is [Runtime]. The version of the agent is a field
+// of the GrafanaAgent.
+func RuntimeAt(name, version string) (runtime.Runtime, error) {
+	if version == "" {
+		return Runtime(name), nil
+	}
+	if name != alloy.Runtime().Name {
+		return runtime.Runtime{}, fmt.Errorf("the version of the runtime %s is spec.version of the GrafanaAgent", name)
+	}
+	v, err := catalogue.ParseVersion(version)
+	return alloy.At(v), err
 }
 
 // Runtimes returns the programs that pods can run. The first is the default.

@@ -132,6 +132,11 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 			if opts.Runtime = generator.Runtime(value); opts.Runtime.Name != value {
 				t.Fatalf("there is no runtime %s", value)
 			}
+		case "runtime version":
+			var err error
+			if opts.Runtime, err = generator.RuntimeAt(opts.Runtime.Name, value); err != nil {
+				t.Fatal(err)
+			}
 		case "secrets":
 			opts.Secrets = secretref.Policy(value)
 		case "mirror": // settings as JSON

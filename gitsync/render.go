@@ -20,7 +20,6 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	s := &p.Spec
 	out := generator.Options{
 		Compatibility:         manifest.Compatibility(s.Mode()),
-		Runtime:               generator.Runtime(string(s.Runtime)),
 		Secrets:               secretref.Policy(s.Secrets.Policy),
 		SecretRules:           secretRules(s.Secrets.Rules),
 		Mirror:                s.Secrets.Mirror,
@@ -37,6 +36,9 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	}
 	out.Changes = changes
 	var err error
+	if out.Runtime, err = generator.RuntimeAt(string(s.Runtime), s.RuntimeVersion); err != nil {
+		return out, fmt.Errorf("runtimeVersion: %w", err)
+	}
 	if text := s.Operator.AgentSelector; text != "" {
 		if out.AgentSelector, err = labels.Parse(text); err != nil {
 			return out, fmt.Errorf("agentSelector: %w", err)

@@ -13,6 +13,9 @@ func (s *Spec) RenderCommand(source int) string {
 	if s.Runtime != RuntimeAgent {
 		args = append(args, "--runtime", string(s.Runtime))
 	}
+	if s.RuntimeVersion != "" {
+		args = append(args, "--runtime-version", s.RuntimeVersion)
+	}
 	if s.Secrets.RestartOnChange {
 		args = append(args, "--secrets-restart-on-change")
 	}

@@ -61,6 +61,9 @@ type Spec struct {
 	// Runtime is the program that pods run: `agent` is Grafana Agent v0.44.8, `alloy` Grafana Alloy v1.18.1.
 	// Default: agent.
 	Runtime Runtime `json:"runtime,omitempty"`
+	// RuntimeVersion is the version of Alloy, from v1.8 on: what it does not have is an error, and `grafana/alloy` has this tag.
+	// Only with `runtime: alloy`. Default: v1.18.1.
+	RuntimeVersion string `json:"runtimeVersion,omitempty"`
 	// OnInvalid says what an error in the input does: `hold` renders the last good version of the objects with
 	// errors, `fail` makes no commit. Default: hold.
 	OnInvalid OnInvalid `json:"onInvalid,omitempty"`

@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/passthrough"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 )
 
 // FieldError is an invalid value in a pipeline.
@@ -107,12 +108,25 @@ func validateNamespaces(s *Spec) findings {
 	return f
 }
 
+// validateRuntimeVersion checks the version of the program that pods run.
+func validateRuntimeVersion(s *Spec) findings {
+	var f findings
+	if s.RuntimeVersion == "" {
+		return nil
+	}
+	f.check(s.Runtime == RuntimeAlloy, "spec.runtimeVersion", "set spec.version of the GrafanaAgents, or runtime: alloy", "is only for runtime: alloy")
+	_, err := catalogue.ParseVersion(s.RuntimeVersion)
+	f.check(err == nil, "spec.runtimeVersion", "write it like "+catalogue.Default().String(), "%v", err)
+	return f
+}
+
 func validateSpec(s *Spec) findings {
 	var f findings
 	f.check(s.Interval == nil || s.Interval.Duration >= MinInterval, "spec.interval", "write it like 30s or 5m", "must be at least %s", MinInterval)
 	f.add(validateForEach(s.ForEach))
 	oneOf(&f, "spec.compatibility", s.Mode(), []Compatibility{CompatibilityOperator, CompatibilityCurrent})
 	oneOf(&f, "spec.runtime", s.Runtime, []Runtime{RuntimeAgent, RuntimeAlloy})
+	f.add(validateRuntimeVersion(s))
 	oneOf(&f, "spec.onInvalid", s.OnInvalid, []OnInvalid{OnInvalidHold, OnInvalidFail})
 	oneOf(&f, "spec.unknownFields", s.UnknownFields, []UnknownFields{UnknownFieldsError, UnknownFieldsWarn})
 	oneOf(&f, "spec.failOn", s.FailOn, []FailOn{FailOnError, FailOnWarning})

@@ -97,6 +97,7 @@ func (in *Inputs) renderDigest() string {
 		Namespaces       map[string]map[string]string `json:",omitempty"`
 		Cluster          *helm.Cluster                `json:",omitempty"`
 		Runtime          pipeline.Runtime             `json:",omitempty"`
+		RuntimeVersion   string                       `json:",omitempty"`
 		PassThrough      *pipeline.PassThrough        `json:",omitempty"`
 		Tenancy          *pipeline.Tenancy            `json:",omitempty"`
 		Tenants          map[int]string               `json:",omitempty"` // of sources, by index
@@ -107,7 +108,7 @@ func (in *Inputs) renderDigest() string {
 		SDAggregator     pipeline.SDAggregator
 		Integrations     []integration.Entry
 	}{
-		s.Mode(), s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, "", nil, s.Tenancy, nil, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
+		s.Mode(), s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, "", s.RuntimeVersion, nil, s.Tenancy, nil, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
 	}
 	if s.Cluster.Name+s.Cluster.Version != "" || len(s.Cluster.APIVersions) > 0 {
 		decides.Cluster = &s.Cluster

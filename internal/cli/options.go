@@ -36,6 +36,7 @@ func renderFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "secrets-restart-on-change", Usage: "restart pods when a secret changes that stands in their configuration"},
 		&cli.StringFlag{Name: "compatibility", Value: string(pipeline.CompatibilityCurrent), Usage: "`MODE` of rendering: current, monitors as today's Prometheus Operator, or operator, as Grafana Agent Operator v0.44.8"},
 		&cli.StringFlag{Name: "runtime", Value: string(pipeline.RuntimeAgent), Usage: "`PROGRAM` that pods run: agent or alloy"},
+		&cli.StringFlag{Name: "runtime-version", Usage: "`VERSION` of Alloy, from v1.8 on: what it does not have is an error; without it v1.18.1"},
 		&cli.StringFlag{Name: "operator-labels", Usage: "`KEY=VALUE,...` for every object, as the operator's -labels"},
 		&cli.StringFlag{Name: "agent-selector", Usage: "label `SELECTOR` of the GrafanaAgents to render, as the operator's -agent-selector"},
 		&cli.StringFlag{Name: "sd-aggregator-url", Value: scrape.DefaultSDURL, Usage: "`URL` at which agents find the sd-aggregator, for IntegrationMonitors"},
@@ -44,7 +45,7 @@ func renderFlags() []cli.Flag {
 
 // importFlags returns the flags for rendering an installation as the operator did, which is what it is compared with.
 func importFlags() []cli.Flag {
-	names := []string{"secrets", "secrets-restart-on-change", "compatibility", "operator-labels", "agent-selector", "sd-aggregator-url", "runtime", "unknown-fields"}
+	names := []string{"secrets", "secrets-restart-on-change", "compatibility", "operator-labels", "agent-selector", "sd-aggregator-url", "runtime", "runtime-version", "unknown-fields"}
 	return slices.DeleteFunc(renderFlags(), func(f cli.Flag) bool {
 		text, _ := f.(*cli.StringFlag)
 		switch f.Names()[0] {
@@ -76,7 +77,10 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Compatibility, o.Runtime = mode, generator.Runtime(program)
+	o.Compatibility = mode
+	if o.Runtime, err = generator.RuntimeAt(program, flags.String("runtime-version")); err != nil {
+		return o, command.Usagef("write it like --runtime alloy --runtime-version v1.16.2", "--runtime-version: %v", err)
+	}
 	o.Secrets = secretref.Policy(policy)
 	o.RestartOnSecretChange = flags.Bool("secrets-restart-on-change")
 	if o.OperatorLabels, err = parseLabels(flags.String("operator-labels")); err != nil {

@@ -104,20 +104,36 @@ func (w *values) scalar(kind, text string) syntax.Expr {
 	return syntax.String(text)
 }
 
-// lacking returns what is in a block and not in a component, by path. The path of the block ends in a dot or is empty.
-func lacking(of *catalogue.Component, path string, b *syntax.Block) (out []string) {
-	for _, a := range b.Attrs {
-		if e, known := of.Fields[path+a.Name]; !known || e.Kind == "block" {
-			out = append(out, path+a.Name)
+// lack is an argument or a block that a component does not have.
+type lack struct {
+	path  string
+	since string // the version that has it, or empty if none has
+}
+
+// words returns the path as it is said in a sentence.
+func (l lack) words() string { return strings.ReplaceAll(l.path, ".", " ") }
+
+// lacking returns what is in a block and not in a component of a version. The path of the block ends in a dot or is empty.
+func lacking(of *catalogue.Component, version catalogue.Version, path string, b *syntax.Block) (out []lack) {
+	has := func(name string, isBlock bool) bool {
+		e, known := of.Fields[path+name]
+		switch {
+		case !known || (e.Kind == "block") != isBlock:
+			out = append(out, lack{path + name, ""})
+		case !version.Has(e.Since):
+			out = append(out, lack{path + name, e.Since})
+		default:
+			return true
 		}
+		return false
+	}
+	for _, a := range b.Attrs {
+		has(a.Name, false)
 	}
 	for i := range b.Blocks {
-		inner := &b.Blocks[i]
-		if e, known := of.Fields[path+inner.Name]; !known || e.Kind != "block" {
-			out = append(out, path+inner.Name)
-			continue
+		if inner := &b.Blocks[i]; has(inner.Name, true) {
+			out = append(out, lacking(of, version, path+inner.Name+".", inner)...)
 		}
-		out = append(out, lacking(of, path+inner.Name+".", inner)...)
 	}
 	return out
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/model"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 	"github.com/agentry-dev/agentry/generator/runtime/instance"
 )
 
-// Check checks a configuration against what Alloy refuses, and reports what it cannot do or does in another way than the
-// Grafana Agent. In what it returns, hand-written jobs are like others.
-func Check(c *model.Config) (*model.Config, []model.Finding) {
-	var found findings
+// check checks a configuration against what a version of Alloy refuses, and reports what it cannot do or does in another way
+// than the Grafana Agent. In what it returns, hand-written jobs are like others.
+func check(c *model.Config, version catalogue.Version) (*model.Config, []model.Finding) {
+	found := findings{version: version}
 	found.integrations(c.Integrations)
 	out := *c
 	if c.Metrics != nil && c.Integrations == nil {
@@ -24,13 +25,24 @@ func Check(c *model.Config) (*model.Config, []model.Finding) {
 	if c.Logs != nil && c.Integrations == nil {
 		found.logs(c.Logs, c.KnownVersion)
 	}
-	return &out, found
+	return &out, found.list
 }
 
-// findings are the problems of a configuration.
-type findings []model.Finding
+// findings are the problems of a configuration for a version of Alloy.
+type findings struct {
+	list    []model.Finding
+	version catalogue.Version
+}
 
-func (f *findings) add(more ...model.Finding) { *f = append(*f, more...) }
+func (f *findings) add(more ...model.Finding) { f.list = append(f.list, more...) }
+
+// tooOld says that the version does not have what came with a later one.
+func (f *findings) tooOld(what, since string) string {
+	return fmt.Sprintf("Alloy %s has no %s, which came with %s", f.version, what, since)
+}
+
+// orLater is the way out for what came with a version.
+func orLater(since string) string { return "set runtimeVersion to " + since + " or later" }
 
 // onlyPlainVariables is what is wrong with a text that [expanded] cannot express.
 const onlyPlainVariables = "Alloy knows only ${NAME} and ${NAME:-default}, where the default has no variables"
@@ -62,7 +74,7 @@ func (f *findings) metrics(c *model.Config) *model.Metrics {
 	}
 	out.Integrations = f.collected(&out)
 	f.add(instance.Destinations(c)...)
-	if jobs > 0 {
+	if jobs > 0 && f.version.Has(wholeNumbers) {
 		f.add(c.Origin.Find(diag.Info, diag.RuntimeDiffers, "spec.metrics",
 			`Alloy writes le="1" and quantile="1" as le="1.0" and quantile="1.0": rules and dashboards that compare these labels with whole numbers find nothing`))
 	}
@@ -100,6 +112,9 @@ func (f *findings) writers(list []model.RemoteWrite) {
 	}
 }
 
+// wholeNumbers is the first version of Alloy with Prometheus 3, which writes whole numbers in le and quantile as floats.
+const wholeNumbers = "v1.11.0"
+
 // job reports what becomes of a job in Alloy.
 func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
 	f.client(job.Origin, &job.HTTPClient)
@@ -107,6 +122,11 @@ func (f *findings) job(global *model.Global, job *model.ScrapeConfig) {
 	if limits := samplesLimits(global, job); limits != "" && len(job.MetricRelabel) > 0 {
 		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".metricRelabelings",
 			"Alloy compares "+limits+" with what the target answers, before these rules: a target that is above it fails as a whole"))
+	}
+	const buckets = "native_histogram_bucket_limit"
+	if since := catalogue.Get("prometheus.scrape").Fields[buckets].Since; job.HistogramBuckets != nil && !f.version.Has(since) {
+		f.add(model.Finding{Object: job.Origin.Object, Finding: diag.Finding{Severity: diag.Error, Code: diag.NotInRuntime, Path: "spec.nativeHistogramBucketLimit",
+			Message: f.tooOld(buckets, since), Hint: orLater(since) + ", or leave it out"}})
 	}
 	if removesJob(job.Relabel) {
 		f.add(job.Origin.Find(diag.Warning, diag.RuntimeDiffers, ".relabelings",

@@ -2,7 +2,6 @@ package alloy
 
 import (
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -30,9 +29,9 @@ func (f *findings) handWritten(c *model.Config, i *model.Instance) (jobs []*mode
 		for _, p := range append(problems, unknownVariables(raw.Job)...) {
 			f.add(instance.InText(raw, i.Origin, diag.Error, diag.NotInRuntime, p.Line, p.Message))
 		}
-		var about findings
+		about := findings{version: f.version}
 		about.job(&c.Metrics.Global, job)
-		for _, one := range about {
+		for _, one := range about.list {
 			one.Related = append([]diag.Object{i.Origin.Object}, one.Related...)
 			moved := instance.InText(raw, i.Origin, one.Severity, one.Code, max(one.TextLine, raw.Job.Line), one.Message)
 			moved.Hint = one.Hint
@@ -68,8 +67,11 @@ func (f *findings) discoveries(job *model.ScrapeConfig) {
 		f.client(at, &d.HTTPClient)
 		name := "discovery." + d.Mechanism
 		shown := (&file{values: values{redact: true}}).component(d)
-		for _, field := range lacking(catalogue.Get(name), "", &shown) {
-			one := at.Find(diag.Error, diag.NotInRuntime, "", "Alloy's "+name+" has no "+strings.ReplaceAll(field, ".", " "))
+		for _, l := range lacking(catalogue.Get(name), f.version, "", &shown) {
+			one := at.Find(diag.Error, diag.NotInRuntime, "", "Alloy's "+name+" has no "+l.words())
+			if l.since != "" {
+				one.Message, one.Hint = f.tooOld(l.words()+" in "+name, l.since), orLater(l.since)
+			}
 			one.TextLine = d.Line
 			f.add(one)
 		}

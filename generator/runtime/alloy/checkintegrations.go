@@ -77,8 +77,12 @@ func (f *findings) integration(in *integration) {
 	}
 	of := catalogue.Get(in.Component)
 	b := (&values{redact: true}).exporter(in)
-	for _, argument := range lacking(of, "", &b) {
-		refuse(fieldOf(in, argument), withTheAgent+", or leave the field out", "Alloy's "+in.Component+" has no "+strings.ReplaceAll(argument, ".", " "))
+	for _, l := range lacking(of, f.version, "", &b) {
+		if l.since != "" {
+			refuse(fieldOf(in, l.path), orLater(l.since)+", or leave the field out", f.tooOld(l.words()+" in "+in.Component, l.since))
+			continue
+		}
+		refuse(fieldOf(in, l.path), withTheAgent+", or leave the field out", "Alloy's "+in.Component+" has no "+l.words())
 	}
 	for _, argument := range missing(of, "", &b) {
 		if argument != "forward_to" && argument != "output" { // which are not settings of the integration

@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/agent/handwritten"
 	agentstages "github.com/agentry-dev/agentry/generator/runtime/agent/stages"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/promtail"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/stages"
 )
@@ -58,7 +59,10 @@ func (f *findings) writtenLogs(i *model.LogsInstance, known bool) {
 			say(diag.Error, diag.NotInRuntime, raw.Job.Line, "the job_name appears twice: components of Alloy are called after it", "")
 		}
 		names[raw.Name()] = true
-		_, problems := promtail.Read(raw, expanded)
+		read, problems := promtail.Read(raw, expanded)
+		if since := catalogue.Get("loki.source.journal").Fields["legacy_position"].Since; read != nil && read.Journal != nil && !f.version.Has(since) {
+			say(diag.Error, diag.NotInRuntime, raw.Job.Line, f.tooOld("legacy_position in loki.source.journal, by which it goes on where the agent stopped", since), orLater(since))
+		}
 		for _, p := range problems {
 			say(diag.Error, diag.NotInRuntime, p.Line, p.Message, "render its GrafanaAgent with the runtime agent, or remove what Alloy cannot do")
 		}

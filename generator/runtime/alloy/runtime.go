@@ -12,12 +12,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 const (
-	image          = "grafana/alloy"
-	defaultVersion = "v1.18.1"
+	image = "grafana/alloy"
 	// container is the name of the agent's container: patches in spec.containers go by it, and so do dashboards.
 	configKey = "config.alloy"
 	// storagePath is beside the agent's data, on the same volume: the way back finds them as they were.
@@ -28,28 +28,35 @@ const (
 	user = 473
 )
 
-// Runtime returns Grafana Alloy beside the config reloader of the Prometheus Operator.
-func Runtime() runtime.Runtime {
+// Runtime returns Grafana Alloy, in the version that agentry knows best, beside the config reloader of the Prometheus Operator.
+func Runtime() runtime.Runtime { return At(catalogue.Default()) }
+
+// At returns a version of Grafana Alloy. What it does not have is an error of what asks for it.
+func At(version catalogue.Version) runtime.Runtime {
+	in := imageIn(version.String())
 	return runtime.Runtime{
 		Name:  "alloy",
-		Check: Check,
+		Check: func(c *model.Config) (*model.Config, []model.Finding) { return check(c, version) },
 		Print: Print, PrintRedacted: PrintRedacted, Masked: masked,
 		ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
-		ConfigVolumes: runtime.ReloaderVolumes, Containers: containers,
-		CheckPods: checkPods, PodSecurity: podSecurity,
+		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,
+		CheckPods: in.checkPods, PodSecurity: podSecurity,
 	}
 }
 
 // masked returns nothing: Alloy compares components with their secrets, so a changed one is noticed.
 func masked(*model.Config) (rest, inlined string) { return "", "" }
 
+// imageIn is the version of Alloy that pods run, unless their GrafanaAgent names an image.
+type imageIn string
+
 // checkPods reports settings of pods that Alloy does not have.
-func checkPods(spec *v1alpha1.GrafanaAgentSpec) (out []diag.Finding) {
+func (in imageIn) checkPods(spec *v1alpha1.GrafanaAgentSpec) (out []diag.Finding) {
 	found := func(severity diag.Severity, path, message, hint string) {
 		out = append(out, diag.Finding{Severity: severity, Code: diag.RuntimeDiffers, Path: path, Message: message, Hint: hint})
 	}
-	switch run := imageOf(spec); {
+	switch run := in.of(spec); {
 	case spec.Image != nil && *spec.Image != "" && run != *spec.Image:
 		found(diag.Warning, "spec.image", "is an image of the Grafana Agent: the pods run "+run, "name an image of Alloy, or none")
 	case spec.Version != "" && (spec.Image == nil || *spec.Image == ""):
@@ -61,15 +68,15 @@ func checkPods(spec *v1alpha1.GrafanaAgentSpec) (out []diag.Finding) {
 	return out
 }
 
-// imageOf returns the image of a GrafanaAgent. In the place of the agent's image is that of Alloy in the same repository:
+// of returns the image of a GrafanaAgent. In the place of the agent's image is that of Alloy in the same repository:
 // the same custom resources are for both.
-func imageOf(spec *v1alpha1.GrafanaAgentSpec) string {
-	given := runtime.Image(spec.Image, image, "", defaultVersion)
+func (in imageIn) of(spec *v1alpha1.GrafanaAgentSpec) string {
+	given := runtime.Image(spec.Image, image, "", string(in))
 	folder, name := given[:strings.LastIndexByte(given, '/')+1], given[strings.LastIndexByte(given, '/')+1:]
 	if name, _, _ = strings.Cut(name, "@"); name != "agent" && !strings.HasPrefix(name, "agent:") {
 		return given
 	}
-	return folder + "alloy:" + defaultVersion
+	return folder + "alloy:" + string(in)
 }
 
 // podSecurity returns what the Pod Security Standard "restricted" wants, unless the GrafanaAgent says something else. Pods
@@ -116,14 +123,14 @@ func storage(p runtime.Pod) string {
 	return storagePath
 }
 
-func containers(p runtime.Pod) []corev1.Container {
+func (in imageIn) containers(p runtime.Pod) []corev1.Container {
 	env := append(runtime.Env(p), corev1.EnvVar{Name: "ALLOY_DEPLOY_MODE", Value: "operator"})
 	env = append(append(env, runtime.ZoneEnv(p)...), p.SecretEnv...)
-	return []corev1.Container{runtime.Reloader(p, env, configKey, runtime.DefaultPort), process(p, env)}
+	return []corev1.Container{runtime.Reloader(p, env, configKey, runtime.DefaultPort), process(p, in.of(p.Spec), env)}
 }
 
 // process returns Alloy's container.
-func process(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
+func process(p runtime.Pod, image string, env []corev1.EnvVar) corev1.Container {
 	args := []string{
 		"run",
 		podspec.ConfigDir + "/" + configKey,
@@ -138,7 +145,7 @@ func process(p runtime.Pod, env []corev1.EnvVar) corev1.Container {
 	}
 	return corev1.Container{
 		Name:                     runtime.DefaultContainer,
-		Image:                    imageOf(p.Spec),
+		Image:                    image,
 		Args:                     args,
 		Ports:                    []corev1.ContainerPort{{Name: p.PortName, ContainerPort: runtime.DefaultPort, Protocol: corev1.ProtocolTCP}},
 		Env:                      env,

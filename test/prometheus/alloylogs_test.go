@@ -236,6 +236,14 @@ type logsEquality struct {
 	counted *logsCounts
 }
 
+// withoutEmpty removes settings without a value: an empty map in one language and no map in the other are the same.
+func withoutEmpty(client map[string]any) {
+	maps.DeleteFunc(client, func(_ string, v any) bool {
+		m, is := v.(map[string]any)
+		return is && len(m) == 0
+	})
+}
+
 func (e logsEquality) instances(static, native map[string]logsInstance) {
 	if len(static) != len(native) {
 		e.Errorf("%s: %d instances, and %d for Alloy", e.name, len(static), len(native))
@@ -245,10 +253,10 @@ func (e logsEquality) instances(static, native map[string]logsInstance) {
 		e.counted.clients += len(want.Clients)
 		for i := range want.Clients {
 			loadable(want.Clients[i])
-			maps.DeleteFunc(want.Clients[i], func(_ string, v any) bool {
-				m, is := v.(map[string]any)
-				return is && len(m) == 0
-			})
+			withoutEmpty(want.Clients[i])
+		}
+		for i := range got.Clients {
+			withoutEmpty(got.Clients[i])
 		}
 		if diff := cmp.Diff(want.Clients, got.Clients); diff != "" {
 			e.Errorf("%s: %s: clients (-agent +alloy):\n%s", e.name, name, diff)

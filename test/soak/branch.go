@@ -95,7 +95,7 @@ func readBranch(p *pipeline, r *remote, commit string) (*branch, error) {
 	if err := b.read(inventoryName, &b.inventory); err != nil {
 		return nil, err
 	}
-	if b.Version != 2 || b.Pipeline != p.name {
+	if b.Version != 3 || b.Pipeline != p.name {
 		return nil, fmt.Errorf("the inventory at %s is of version %d and of pipeline %q", commit, b.Version, b.Pipeline)
 	}
 	if b.files[metadataName] != "" { // a branch that only has proposals has none

@@ -153,6 +153,9 @@ func HalfTLS(t *model.TLS, hasCert, hasKey bool, cert, key monitoringv1.SecretOr
 // Kinds that the Grafana Agent Operator does not have take their credentials from files under every secrets
 // policy, where the agent can: a file can be rotated without a reload.
 
+// bothReferred is what the Prometheus Operator refuses in a reference, too.
+const bothReferred = "refers to a Secret and to a ConfigMap; only one of them may be set"
+
 // ownTLS returns the TLS settings of one of agentry's own types.
 func (a access) ownTLS(c *v1alpha1.TLSConfig) *model.TLS {
 	if c == nil {
@@ -163,7 +166,7 @@ func (a access) ownTLS(c *v1alpha1.TLSConfig) *model.TLS {
 		ref   monitoringv1.SecretOrConfigMap
 	}{{"ca", c.CA}, {"cert", c.Cert}} {
 		if f.ref.Secret != nil && f.ref.ConfigMap != nil {
-			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field, "refers to a Secret and to a ConfigMap; only one of them may be set")
+			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field, bothReferred)
 		}
 	}
 	return a.fullTLS(c.Prometheus())
@@ -223,6 +226,9 @@ func (a access) oauth2(o *v1alpha1.OAuth2) *model.OAuth2 {
 // oauth2Flow returns what every oauth2 block needs.
 func (a access) oauth2Flow(clientID monitoringv1.SecretOrConfigMap, secret *corev1.SecretKeySelector, tokenURL string) *model.OAuth2 {
 	a.found.checkHTTPURL(a.path+"oauth2.tokenUrl", tokenURL)
+	if clientID.Secret != nil && clientID.ConfigMap != nil {
+		a.found.report(diag.Error, diag.AuthConflict, a.path+"oauth2.clientId", bothReferred)
+	}
 	id := a.secrets.ValueOnly(a.path+Leaf("oauth2.clientId", clientID), clientID)
 	if !Given(clientID) || IsOptional(clientID) && !id.Present() || id.Set && id.Value == "" {
 		a.incomplete("oauth2.clientId", Referred(clientID)...)

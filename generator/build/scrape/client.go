@@ -193,7 +193,7 @@ func (a access) clientTLS(c *monitoringv1.TLSConfig) *model.TLS {
 	}{{"ca", c.CAFile, c.CA}, {"cert", c.CertFile, c.Cert}, {"keySecret", c.KeyFile, monitoringv1.SecretOrConfigMap{Secret: c.KeySecret}}} {
 		switch {
 		case f.ref.Secret != nil && f.ref.ConfigMap != nil:
-			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field, "refers to a Secret and to a ConfigMap; only one of them may be set")
+			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field, bothReferred)
 		case f.file != "" && Given(f.ref):
 			a.found.report(diag.Error, diag.IncompleteTLS, a.path+"tlsConfig."+f.field, "is a reference, and there is the file %s as well; only one of them may be set", f.file)
 		}

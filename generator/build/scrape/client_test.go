@@ -129,6 +129,7 @@ func TestRefusedHTTPClients(t *testing.T) {
 		"authorization: {type: Bearer}":                                                                              "warning at.authorization.credentials",
 		"{authorization: {}, credentialsFile: /f}":                                                                   "",
 		"{authorization: {credentials: {name: s, key: t}}, credentialsFile: /f}":                                     "error at.authorization.credentialsFile",
+		"oauth2: {clientId: {secret: {name: i, key: k}, configMap: {name: i, key: k}}, " + oauth2 + "}":              "error at.oauth2.clientId",
 		"oauth2: {clientId: {}, " + oauth2 + "}":                                                                     "error at.oauth2.clientId",
 		"oauth2: {clientId: {secret: {name: i, key: k}}, " + oauth2 + ", noProxy: x}":                                "error at.oauth2.noProxy",
 		"oauth2: {clientId: {secret: {name: i, key: k}}, " + oauth2 + ", tlsConfig: {keySecret: {name: s, key: k}}}": "error at.oauth2.tlsConfig",

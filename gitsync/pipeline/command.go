@@ -74,6 +74,8 @@ func (s *Spec) NotInRenderCommand() []string {
 		{"namespaces", len(s.Namespaces) > 0},
 		{"secrets.rules", len(s.Secrets.Rules) > 0},
 		{"secrets.mirror", s.Secrets.Mirror != nil},
+		{"tenancy", s.Tenancy != nil},
+		{"sources[].tenant", slices.ContainsFunc(s.Sources, func(src Source) bool { return src.Tenant != "" })},
 		{"integrations", len(s.Integrations) > 0},
 		{"workloads", len(s.Workloads) > 0},
 		{"patches", len(s.Patches) > 0},

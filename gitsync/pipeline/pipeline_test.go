@@ -2,9 +2,12 @@ package pipeline
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/generator/mirror"
 )
 
 func TestOverlaps(t *testing.T) {
@@ -150,5 +153,20 @@ func TestDefaultTwiceIsDefaultOnce(t *testing.T) {
 	p.Default()
 	if diff := cmp.Diff(once, *p); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestNotInRenderCommand holds that what only the pipeline file can say about the manifests is named.
+func TestNotInRenderCommand(t *testing.T) {
+	s := Spec{
+		Sources: []Source{{}, {Tenant: "shop"}}, Tenancy: &Tenancy{}, Namespaces: map[string]map[string]string{"a": {}},
+		Secrets: Secrets{Rules: []SecretRule{{}}, Mirror: &mirror.Settings{}},
+	}
+	want := "`namespaces` `secrets.rules` `secrets.mirror` `tenancy` `sources[].tenant`"
+	if got := strings.Join(s.NotInRenderCommand(), " "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := (&Spec{Sources: []Source{{}}}).NotInRenderCommand(); len(got) > 0 {
+		t.Errorf("nothing is set, got %s", got)
 	}
 }

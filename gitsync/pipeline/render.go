@@ -96,8 +96,8 @@ func validateMirror(path string, m *mirror.Settings) findings {
 	path += ".externalSecret"
 	f.check(e.Copy || e.Kubernetes || e.Store != nil, path, "set copy, store or kubernetes", "does not say where the values are")
 	f.check(!e.Kubernetes || e.Store == nil, path, "remove one of the two", "has both store and kubernetes")
-	interval, err := time.ParseDuration(cmp.Or(e.RefreshInterval, "1h"))
-	f.check(err == nil && interval >= 0, path+".refreshInterval", "write it like 1h", "%q is not a duration", e.RefreshInterval)
+	interval, err := time.ParseDuration(e.RefreshInterval)
+	f.check(e.RefreshInterval == "" || err == nil && interval >= 0, path+".refreshInterval", "write it like 1h", "%q is not a duration", e.RefreshInterval)
 	if e.Store == nil {
 		return f
 	}

@@ -76,7 +76,7 @@ func commands(env Env) []command.Command {
 		treeCommand(env),
 		explainCommand(env),
 		diffCommand(env),
-		doctor.Command(doctor.World{Stdin: env.Stdin, Stdout: env.Stdout, LookupEnv: env.LookupEnv, CacheDir: cacheDir, Progress: env.progress}),
+		doctor.Command(doctor.World{Stdout: env.Stdout, ReadFile: env.readFile, LookupEnv: env.LookupEnv, CacheDir: cacheDir, Progress: env.progress}),
 		syncCommand(env),
 		serveCommand(env),
 		statusCommand(env),

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,8 +19,9 @@ import (
 
 // World is what the command uses from outside.
 type World struct {
-	Stdin  io.Reader
 	Stdout io.Writer
+	// ReadFile reads a pipeline file, or standard input for "-". It may return one byte more than a pipeline file has at most.
+	ReadFile func(name string) ([]byte, error)
 	// LookupEnv is os.LookupEnv.
 	LookupEnv func(string) (string, bool)
 	// CacheDir returns the folder of the cache, of which the flag says the name.
@@ -91,30 +91,19 @@ func (w World) run(ctx context.Context, flags *cli.Context, _ []string) error {
 // read reads the files of paths.
 func (w World) read(paths []string) (files []doctor.File) {
 	for _, path := range paths {
-		if path == "-" {
-			data, err := io.ReadAll(io.LimitReader(w.Stdin, pipelinefile.MaxFileBytes+1))
-			files = append(files, doctor.File{Name: path, Data: data, Err: err})
-			continue
+		names, err := []string{path}, error(nil)
+		if path != "-" {
+			names, err = pipelinefile.Files(path)
 		}
-		names, err := pipelinefile.Files(path)
 		if err != nil {
 			files = append(files, doctor.File{Name: path, Err: err})
 		}
 		for _, name := range names {
-			data, err := readFile(name)
+			data, err := w.ReadFile(name)
 			files = append(files, doctor.File{Name: name, Data: data, Err: err})
 		}
 	}
 	return files
-}
-
-func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, pipelinefile.MaxFileBytes+1))
 }
 
 // text is the results for people: under the name of each pipeline, with the number of each state at the end.

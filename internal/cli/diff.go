@@ -19,13 +19,17 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/comment"
 	"github.com/agentry-dev/agentry/internal/forge"
 	"github.com/agentry-dev/agentry/internal/outdir"
 	"github.com/agentry-dev/agentry/internal/revision"
 )
 
-// commentBytes is the size of a comment that every forge accepts.
-const commentBytes = 60 << 10
+// The limits of a comment: the size that every forge accepts, and the number of errors.
+const (
+	commentBytes = 60 << 10
+	maxFindings  = 50
+)
 
 func diffCommand(env Env) command.Command {
 	return command.Command{
@@ -45,6 +49,7 @@ objects, and in configurations the jobs, rules, writers and stages. docs/diff.md
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json, or markdown for a comment"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit with 1 if there is a difference"},
+			&cli.StringFlag{Name: "comment", Usage: "write it into the pull request with the address `URL`, with the token in FORGE_TOKEN; a later run updates the comment"},
 		}, renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, args []string) error {
 			return diff(ctx, env, flags, args)
@@ -65,6 +70,12 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 	if err != nil {
 		return err
 	}
+	into := comment.Comment{PullRequest: flags.String("comment"), About: sides[1].paths}
+	if into.PullRequest != "" {
+		if err := into.Check(env.LookupEnv); err != nil {
+			return err
+		}
+	}
 	var rendered [2][]*generator.Unit
 	var failed error
 	for i, s := range sides {
@@ -78,8 +89,14 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 		rendered[i], failed = units, errors.Join(failed, err)
 	}
 	d := generator.Compare(rendered[0], rendered[1])
-	if err := printDifference(env.Stdout, d, format); err != nil {
+	if err := printDifference(env.Stdout, d, sides[1].errs, format); err != nil {
 		return err
+	}
+	if into.PullRequest != "" {
+		into.Text, into.OnlyUpdate = markdown(d, sides[1].errs), d.IsEmpty() && len(sides[1].errs) == 0
+		if err := into.Post(ctx, env.LookupEnv); err != nil {
+			return err
+		}
 	}
 	if failed != nil || flags.Bool("exit-code") && !d.IsEmpty() {
 		return command.ErrFindings
@@ -87,20 +104,29 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 	return nil
 }
 
-func printDifference(w io.Writer, d *difference.Difference, format string) error {
+func printDifference(w io.Writer, d *difference.Difference, errs diag.List, format string) error {
+	text := d.Text()
 	switch format {
 	case "json":
 		return diag.WriteJSON(w, d)
 	case "markdown":
-		var b strings.Builder
-		b.WriteString("**" + d.Summary() + "**\n")
-		forge.Effects(&b, d)
-		text := forge.Truncate(b.String(), commentBytes)
-		_, err := io.WriteString(w, text+forge.Objects(d, commentBytes-len(text)))
-		return err
+		text = markdown(d, errs)
 	}
-	_, err := io.WriteString(w, d.Text())
+	_, err := io.WriteString(w, text)
 	return err
+}
+
+// markdown returns the text of a comment: the most important first, and what does not fit is counted.
+func markdown(d *difference.Difference, errs diag.List) string {
+	var b strings.Builder
+	b.WriteString("**" + d.Summary() + "**\n")
+	if len(errs) > 0 {
+		b.WriteString("\nObjects with an error are not compared.\n")
+	}
+	forge.Effects(&b, d)
+	forge.Findings(&b, errs, maxFindings)
+	text := forge.Truncate(b.String(), commentBytes)
+	return text + forge.Objects(d, commentBytes-len(text))
 }
 
 // parseSides returns what is compared.
@@ -160,7 +186,8 @@ type side struct {
 	paths  []string
 	commit string // empty: the paths are on disk
 	repo   *revision.Repository
-	folder string // has the files of the commit, while they are read
+	folder string    // has the files of the commit, while they are read
+	errs   diag.List // what is wrong with its inputs, once it is rendered
 }
 
 // newSide finds what a name means: a folder, else a revision. No name is the working tree.
@@ -227,6 +254,7 @@ func (s *side) render(ctx context.Context, env Env, flags *cli.Context) ([]*gene
 		errs[i].File, errs[i].BuiltBy = s.show(d.File), s.show(d.BuiltBy)
 		texts[errs[i].File] = d.File
 	}
+	s.errs = errs
 	input := func(_, file string) []byte { return in.read.Text(cmp.Or(texts[file], file)) }
 	err = diag.Text{Color: env.colored(env.Stderr), Input: input}.Print(env.Stderr, errs)
 	return out.Units, cmp.Or(err, verdict(errs, false))

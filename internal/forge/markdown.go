@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/gitsync/plan"
 )
 
@@ -57,6 +58,24 @@ func Held(b *strings.Builder, held []plan.HeldObject, limit int) {
 		lines = append(lines, fmt.Sprintf("%s %s: %s %s", Code(h.Object.String()), as, Code(h.Reason.Position()), Code(h.Reason.Message)))
 	}
 	Section(b, "Held", lines, limit)
+}
+
+// Findings writes the errors, and then the warnings.
+func Findings(b *strings.Builder, found diag.List, limit int) {
+	var lines []string
+	for _, severity := range []diag.Severity{diag.Error, diag.Warning} {
+		for _, d := range found {
+			if d.Severity != severity {
+				continue
+			}
+			text := fmt.Sprintf("%s %s: %s", d.Severity, Code(d.Position()), Code(d.Message))
+			if d.Hint != "" {
+				text += "; " + Code(d.Hint)
+			}
+			lines = append(lines, text)
+		}
+	}
+	Section(b, "Findings", lines, limit)
 }
 
 // Section writes a list with its heading, if there is one, up to limit entries, and the number of the others.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/forge"
 )
 
@@ -33,20 +32,7 @@ func (r *result) markdown(pipeline string, limit int) string {
 }
 
 func (r *result) writeDiags(b *strings.Builder) {
-	var lines []string
-	for _, severity := range []diag.Severity{diag.Error, diag.Warning} {
-		for _, d := range r.diags {
-			if d.Severity != severity {
-				continue
-			}
-			text := fmt.Sprintf("%s %s: %s", d.Severity, forge.Code(d.Position()), forge.Code(d.Message))
-			if d.Hint != "" {
-				text += "; " + forge.Code(d.Hint)
-			}
-			lines = append(lines, text)
-		}
-	}
-	forge.Section(b, "Findings", lines, maxDiags)
+	forge.Findings(b, r.diags, maxDiags)
 	if r.known > 0 {
 		fmt.Fprintf(b, "\nErrors and warnings that the branch has already: %d.\n", r.known)
 	}

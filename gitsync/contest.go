@@ -24,50 +24,68 @@ func (p *pass) refuseContest(from *start, rd *object.Reader) error {
 	if from.branch.Commit.IsZero() || output.Adopt {
 		return nil
 	}
-	tip, err := rd.Commit(from.branch.Commit)
-	if err != nil {
+	ours := from.inputs.Origin()
+	last, err := lastOf(ours.Path, from.branch.Commit, rd)
+	if err != nil || last == nil {
 		return err
 	}
-	ours, theirs := from.inputs.Origin(), publish.OriginOf(tip.Message)
+	theirs := publish.OriginOf(last.Message)
 	if !theirs.Contests(ours) {
 		return nil
 	}
-	isBehind, err := p.isBehind(tip.Hash, rd)
+	isBehind, err := p.isBehind(last.Hash, rd)
 	if err != nil {
 		return err
 	}
-	inTurn, err := takeTurns(tip, ours, rd)
+	inTurn, err := takeTurns(last, ours, rd)
 	if err != nil || isBehind && !inTurn {
 		return err
 	}
 	d := diag.Diagnostic{
 		Severity: diag.Error, Code: diag.OutputContested,
 		Message: fmt.Sprintf("another agentry writes to branch %s of %s, with another specification of pipeline %s: its commit %.12s is of the same inputs and says %s, this one is %s; nothing is written",
-			output.Branch, p.output.URL(), p.pipeline.Metadata.Name, tip.Hash, theirs, ours),
+			output.Branch, p.output.URL(), p.pipeline.Metadata.Name, last.Hash, theirs, ours),
 		Hint: "run the pipeline in one place, or everywhere from the same file; or give one of the two another output.branch or output.path; or set output.adopt: true here, to take the branch over",
 	}
 	p.report.add(plan.Findings{Diags: diag.List{d}, Refused: &d})
 	return nil
 }
 
-// isBehind reports whether a tip is nothing new: this Syncer has seen no tip, or one that has it in its history.
-func (p *pass) isBehind(tip plumbing.Hash, rd *object.Reader) (bool, error) {
+// lastOf returns the last commit that is not of a pipeline with another output.path. It is nil if there is none among the
+// last commits.
+func lastOf(outputPath string, tip plumbing.Hash, rd *object.Reader) (*object.Commit, error) {
+	var last *object.Commit
+	err := ancestors(rd, tip, func(c *object.Commit) bool {
+		if !publish.OriginOf(c.Message).IsElsewhere(outputPath) {
+			last = c
+		}
+		return last == nil
+	})
+	return last, err
+}
+
+// isBehind reports whether a commit is nothing new: this Syncer has seen no tip, or one that has it in its history.
+func (p *pass) isBehind(last plumbing.Hash, rd *object.Reader) (bool, error) {
 	if p.seen.IsZero() {
 		return true, nil
 	}
 	behind := false
 	err := ancestors(rd, p.seen, func(c *object.Commit) bool {
-		behind = c.Hash == tip
+		behind = c.Hash == last
 		return !behind
 	})
 	return behind, err
 }
 
-// takeTurns reports whether the last commits were made in turn from the tip's specification and from ours.
-func takeTurns(tip *object.Commit, ours publish.Origin, rd *object.Reader) (bool, error) {
-	turns, next := 0, [2]publish.Origin{publish.OriginOf(tip.Message), ours}
-	err := ancestors(rd, tip.Hash, func(c *object.Commit) bool {
-		if !publish.OriginOf(c.Message).Equal(next[turns%2]) {
+// takeTurns reports whether the last commits at this path were made in turn from another specification and from ours.
+func takeTurns(last *object.Commit, ours publish.Origin, rd *object.Reader) (bool, error) {
+	turns, next := 0, [2]publish.Origin{publish.OriginOf(last.Message), ours}
+	err := ancestors(rd, last.Hash, func(c *object.Commit) bool {
+		origin := publish.OriginOf(c.Message)
+		if origin.IsElsewhere(ours.Path) {
+			return true
+		}
+		if !origin.Equal(next[turns%2]) {
 			return false
 		}
 		turns++

@@ -89,6 +89,27 @@ func TestTwoJobsThatTakeTurnsAreRefused(t *testing.T) {
 	r.writes("with new inputs", other.syncer(), true)
 }
 
+func TestPipelinesThatShareABranchDoNotFight(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("start", twoTeams())
+	r.pipeline.Spec.Output.Path = "one"
+	narrow := r.other(narrower)
+	second := r.other(func(p *pipeline.Pipeline) { p.Metadata.Name, p.Spec.Output.Path = "second", "two" }).syncer()
+	first := r.syncer()
+	r.writes("the first", first, true)
+	r.writes("the second", second, true)
+	for i, port := range []string{"metrics", "m", "web"} {
+		r.commit("edit", map[string]string{"in/a/web.yaml": monitor("a", "web", port)})
+		r.writes("the second, with new inputs", second, true)
+		r.writes("the first, with new inputs", first, true)
+		if i == 1 {
+			r.writes("a contest of the first", narrow.syncer(), true)
+			r.writes("the first, which was replaced", first, false)
+		}
+	}
+}
+
 func TestTwoVersionsDoNotFight(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

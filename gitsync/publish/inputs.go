@@ -86,6 +86,9 @@ func (in *Inputs) trailers() string {
 		fmt.Fprintf(&b, "%s: %s\n%s: %s\n", repoTrailer, src.URL, commitTrailer, src.Commit.Hash)
 	}
 	fmt.Fprintf(&b, "%s: %s\n%s: %s\n", versionTrailer, in.Version, configTrailer, configDigest(&in.Pipeline.Spec))
+	if at := in.Pipeline.Spec.Output.Path; at != "" {
+		fmt.Fprintf(&b, "%s: %s\n", pathTrailer, at)
+	}
 	var authors []string
 	for _, src := range in.Sources {
 		who := foreigntext.Person(src.Commit.Author)

@@ -13,6 +13,7 @@ const (
 	commitTrailer  = "Agentry-Source-Commit"
 	versionTrailer = "Agentry-Version"
 	configTrailer  = "Agentry-Config-Digest"
+	pathTrailer    = "Agentry-Output-Path"
 )
 
 // Origin is what a commit of the output branch was rendered from.
@@ -20,11 +21,12 @@ type Origin struct {
 	Repos, Commits []string // of the sources
 	Version        string   // of agentry
 	Config         string   // the digest of the specification; empty if the commit is not agentry's
+	Path           string   // output.path: pipelines that share a branch have different ones
 }
 
 // Origin returns what the inputs are.
 func (in *Inputs) Origin() Origin {
-	o := Origin{Version: in.Version, Config: configDigest(&in.Pipeline.Spec)}
+	o := Origin{Version: in.Version, Config: configDigest(&in.Pipeline.Spec), Path: in.Pipeline.Spec.Output.Path}
 	for _, src := range in.Sources {
 		o.Repos, o.Commits = append(o.Repos, src.URL), append(o.Commits, src.Commit.Hash.String())
 	}
@@ -44,17 +46,22 @@ func OriginOf(message string) Origin {
 			o.Version = t.Value
 		case configTrailer:
 			o.Config = t.Value
+		case pathTrailer:
+			o.Path = t.Value
 		}
 	}
 	return o
 }
 
-// Contests reports whether only another specification or version explains another output: the commits of the same
-// sources are not others.
+// Contests reports whether only another specification or version explains another output at the same path: the commits
+// of the same sources are not others.
 func (o Origin) Contests(other Origin) bool {
 	isOlder := slices.Equal(o.Repos, other.Repos) && !slices.Equal(o.Commits, other.Commits)
-	return o.Config != "" && (o.Config != other.Config || o.Version != other.Version) && !isOlder
+	return o.Config != "" && !o.IsElsewhere(other.Path) && (o.Config != other.Config || o.Version != other.Version) && !isOlder
 }
+
+// IsElsewhere reports whether the commit is of a pipeline with another output.path.
+func (o Origin) IsElsewhere(outputPath string) bool { return o.Config != "" && o.Path != outputPath }
 
 // Equal reports whether two commits have the same origin.
 func (o Origin) Equal(other Origin) bool {

@@ -81,7 +81,7 @@ func (c *Current) classNamed(found *findings, name *string) *class {
 // can be nil.
 func (j *currentJob) client(c *monitoringv1.HTTPConfigWithoutTLS, own *monitoringv1.SafeAuthorization, tokenFile string, tls *monitoringv1.TLSConfig, proxy *monitoringv1.ProxyConfig) {
 	client := Client{
-		BasicAuth: c.BasicAuth, OAuth2: c.OAuth2, BearerToken: bearer(c), BearerTokenFile: tokenFile, TLS: j.class.openTLS(tls),
+		BasicAuth: c.BasicAuth, OAuth2: c.OAuth2, BearerToken: c.BearerTokenSecret, BearerTokenFile: tokenFile, TLS: j.class.openTLS(tls),
 		FollowRedirects: c.FollowRedirects, EnableHTTP2: c.EnableHTTP2,
 	}
 	if proxy != nil {

@@ -76,8 +76,11 @@ func (a access) clientAuth(c *Client) (out model.HTTPAuth) {
 		methods = append(methods, "oauth2")
 		out.OAuth2 = a.clientOAuth2(c.OAuth2)
 	}
-	if c.BearerToken != nil && c.BearerToken.Name != "" {
+	// Old clients write a reference without a name where none is meant. Beside other credentials it is refused all the same.
+	if c.BearerToken != nil && (c.BearerToken.Name != "" || len(methods) > 0) {
 		methods = append(methods, "bearerTokenSecret")
+	}
+	if c.BearerToken != nil && c.BearerToken.Name != "" {
 		out.BearerToken = a.credential("bearerTokenSecret", c.BearerToken)
 	}
 	if c.BearerTokenFile != "" {

@@ -60,7 +60,7 @@ func clientOf(t *testing.T, text string) (model.HTTPClient, []diag.Finding) {
 	if err := yaml.UnmarshalStrict([]byte(text), &w); err != nil {
 		t.Fatal(err)
 	}
-	c := Client{BasicAuth: w.BasicAuth, OAuth2: w.OAuth2, BearerToken: bearer(&w.HTTPConfigWithoutTLS), TLS: w.TLSConfig,
+	c := Client{BasicAuth: w.BasicAuth, OAuth2: w.OAuth2, BearerToken: w.BearerTokenSecret, TLS: w.TLSConfig,
 		Proxy: w.ProxyConfig, FollowRedirects: w.FollowRedirects, EnableHTTP2: w.EnableHTTP2}
 	if w.Authorization != nil {
 		c.Authorization = &monitoringv1.Authorization{SafeAuthorization: *w.Authorization, CredentialsFile: w.CredentialsFile}
@@ -123,6 +123,8 @@ func TestRefusedHTTPClients(t *testing.T) {
 		basic: "",
 		"{" + basic + ", authorization: {credentials: {name: s, key: t}}}":                                           "error at.authorization",
 		"{" + basic + ", bearerTokenSecret: {name: s, key: t}}":                                                      "error at.bearerTokenSecret",
+		"bearerTokenSecret: {key: ''}":                                                                               "",
+		"{" + basic + ", bearerTokenSecret: {key: ''}}":                                                              "error at.bearerTokenSecret",
 		"basicAuth: {username: {name: s, key: u}}":                                                                   "error at.basicAuth.password",
 		"basicAuth: {username: {name: s, key: u}, password: {name: s, key: p, optional: true}}":                      "error at.basicAuth.password",
 		"authorization: {type: bAsic, credentials: {name: s, key: t}}":                                               "error at.authorization.type",

@@ -117,7 +117,7 @@ func (d *discovering) refresh(interval *monitoringv1.Duration) {
 }
 
 func (d *discovering) duration(name, field string, value *monitoringv1.Duration) {
-	if value == nil {
+	if value == nil || *value == "" {
 		return
 	}
 	if every, err := prommodel.ParseDuration(string(*value)); err != nil || every == 0 {

@@ -44,6 +44,9 @@ var additions = []addition{
 }
 
 const (
+	emptyDuration  = "An empty duration of a ScrapeConfig counts as not set"
+	emptyProbePath = "An empty `path` of a prober is `/probe`"
+
 	emptyRegex = "`regex: \"\"` in a relabeling matches the empty value"
 	ofAzure    = "Client settings of `azureSDConfigs` are rendered"
 )
@@ -79,6 +82,13 @@ func withoutAdditions(kind string, want, got any) (job any, reasons []string) {
 			reasons = append(reasons, emptyRegex)
 		}
 	}
+	if dropEmptyDurations(want) {
+		reasons = append(reasons, emptyDuration)
+	}
+	if kind == "Probe" && theirs["metrics_path"] == "" && ours["metrics_path"] == "/probe" {
+		theirs["metrics_path"] = "/probe"
+		reasons = append(reasons, emptyProbePath)
+	}
 	azure, _ := ours["azure_sd_configs"].([]any)
 	operators, _ := theirs["azure_sd_configs"].([]any)
 	for i, d := range azure {
@@ -91,6 +101,25 @@ func withoutAdditions(kind string, want, got any) (job any, reasons []string) {
 		}
 	}
 	return got, slices.Compact(slices.Sorted(slices.Values(reasons)))
+}
+
+// dropEmptyDurations takes empty durations out, wherever they are, and reports whether there are any.
+func dropEmptyDurations(settings any) (dropped bool) {
+	switch settings := settings.(type) {
+	case map[string]any:
+		for name, value := range settings {
+			if value == "" && (strings.HasSuffix(name, "_interval") || strings.HasSuffix(name, "_timeout")) {
+				delete(settings, name)
+				dropped = true
+			}
+			dropped = dropEmptyDurations(value) || dropped
+		}
+	case []any:
+		for _, value := range settings {
+			dropped = dropEmptyDurations(value) || dropped
+		}
+	}
+	return dropped
 }
 
 // sets reports whether a rule sets a label.
@@ -111,7 +140,7 @@ func TestDeparturesAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(string(manual)), " ")
-	reasons := []string{stricter["needs-newer-prometheus"], stricter["invalid-selector"], asAWhole, emptyRegex, ofAzure}
+	reasons := []string{stricter["needs-newer-prometheus"], stricter["invalid-selector"], asAWhole, emptyRegex, emptyDuration, emptyProbePath, ofAzure}
 	for _, l := range laxer {
 		reasons = append(reasons, l.why)
 	}

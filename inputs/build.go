@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"slices"
@@ -75,9 +76,7 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 		out.Bytes += len(docs[i].Text)
 		docs[i].Origin = shown{docs[i].Origin, show}
 		docs[i].Authors = slices.Concat(docs[i].Authors, by)
-	}
-	if r.Namespace != "" {
-		opts.Manifest = opts.Manifest.In(r.Namespace)
+		docs[i].DefaultNamespace = cmp.Or(r.Namespace, docs[i].DefaultNamespace)
 	}
 	out.Result = manifest.ParseBuilt(manifest.File{Source: opts.Source, Path: show(r.Name)}, docs, opts.Manifest)
 	return out, nil

@@ -26,6 +26,8 @@ type Built struct {
 	Origin Origin
 	// Secret are the values of Secrets that were put into the text, with what put them there: ${NAME}, or a field.
 	Secret map[string]string
+	// DefaultNamespace, if it is not empty, is that of the object if it names none: a chart's objects go where the chart is installed.
+	DefaultNamespace string
 	// Applied means that somebody else applies the document, so that it is not passed through: Helm does what is of a chart.
 	Applied bool
 	// Authors are the files that had a say in it, if that is of interest.

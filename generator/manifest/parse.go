@@ -166,7 +166,10 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 	line := 1
 	for _, doc := range docs {
 		p.origin, p.secret, p.by = doc.Origin, doc.Secret, doc.Authors
-		if p.opts.PassThrough = opts.PassThrough; doc.Applied {
+		if p.opts = opts; doc.DefaultNamespace != "" {
+			p.opts = opts.In(doc.DefaultNamespace)
+		}
+		if doc.Applied {
 			p.opts.PassThrough = ""
 		}
 		for d := range stream.Documents(doc.Text) { // one, with the text that it has in a file of its own

@@ -8,12 +8,14 @@
 package kustomize
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
 
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
@@ -81,15 +83,48 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 		return nil, err
 	}
 	root := c.files[folder]
-	wanted := root.BuildMetadata
 	if root.name == c.generated && len(root.Resources)+len(root.Components) == 0 {
 		return nil, nil
 	}
 	if c.wanted.Tenants.IsSet() {
 		c.mark()
 	}
+	docs, err := c.run(root, folder, open, types.OriginAnnotations, types.TransformerAnnotations)
+	_, isRefused := errors.AsType[*Error](err)
+	if isRefused && c.wanted.Tenants.IsSet() || !isRefused && !slices.ContainsFunc(docs, func(d manifest.Built) bool { return isTraced(d.Text, root.BuildMetadata) }) {
+		return docs, err
+	}
+	// A patch or a replacement that reads all annotations of an object finds those by which it is traced.
+	plain, err := c.run(root, folder, open)
+	authors := everybody(docs)
+	for i := range plain {
+		if len(docs) == len(plain) {
+			plain[i].Origin, plain[i].DefaultNamespace = docs[i].Origin, docs[i].DefaultNamespace
+		}
+		plain[i].Authors = authors // nobody knows any more which object is which
+	}
+	return plain, err
+}
+
+// everybody returns the authors of all documents, each once.
+func everybody(docs []manifest.Built) []manifest.Author {
+	var out []manifest.Author
+	seen := map[manifest.Author]bool{}
+	for _, d := range docs {
+		for _, a := range d.Authors {
+			if !seen[a] {
+				seen[a] = true
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// run runs kustomize, which adds the annotations that are named by their option.
+func (c *checker) run(root *file, folder string, open Open, annotations ...string) ([]manifest.Built, error) {
 	annotated := root.Kustomization
-	annotated.BuildMetadata = append(slices.Clone(wanted), types.OriginAnnotations, types.TransformerAnnotations)
+	annotated.BuildMetadata = append(slices.Clone(root.BuildMetadata), annotations...)
 	c.changed[root.name] = []byte(marshal(annotated))
 	view := &files{tree: c.tree, checked: c.files, changed: c.changed}
 	built, err := run(view, folder, c.schemas())
@@ -101,7 +136,29 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	case err != nil:
 		return nil, c.explain(err, root.name)
 	}
+	if slices.Contains(root.BuildMetadata, types.ManagedByLabelOption) {
+		err = label(built, konfig.ManagedbyLabelKey, managedBy)
+	}
+	if err != nil {
+		return nil, failed(root.name, "an object cannot have the label of buildMetadata", "correct its labels")
+	}
 	return c.documents(built, root, open)
+}
+
+// managedBy is the value of the label that buildMetadata asks for, as the program kustomize with the same library writes it. The
+// library alone writes the version of the program that it is part of.
+const managedBy = "kustomize-v5.8.2"
+
+// label sets a label of all objects.
+func label(built resmap.ResMap, name, value string) error {
+	for _, r := range built.Resources() {
+		labels := r.GetLabels()
+		labels[name] = value
+		if err := r.SetLabels(labels); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // schemas reports whether one of the kustomizations sets schemas, which kustomize keeps for the whole process.
@@ -148,7 +205,7 @@ func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manif
 		if err != nil {
 			return nil, failed(root.name, "an object cannot be written as YAML", "run kustomize build to see more")
 		}
-		out = append(out, manifest.Built{Text: text, Origin: origin, Authors: c.authors(origin)})
+		out = append(out, manifest.Built{Text: text, Origin: origin, DefaultNamespace: c.installed[origin.template], Authors: c.authors(origin)})
 	}
 	return out, nil
 }
@@ -177,6 +234,12 @@ func untrace(r *resource.Resource, wanted []string) error {
 		return r.ClearTransformations()
 	}
 	return nil
+}
+
+// isTraced reports whether a text holds an annotation that the kustomization does not ask for.
+func isTraced(text []byte, wanted []string) bool {
+	return !slices.Contains(wanted, types.OriginAnnotations) && bytes.Contains(text, []byte("config.kubernetes.io/origin: ")) ||
+		!slices.Contains(wanted, types.TransformerAnnotations) && bytes.Contains(text, []byte("alpha.config.kubernetes.io/transformations: "))
 }
 
 // explain returns an error of the files as one of the build.

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
@@ -49,7 +51,10 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 			}
 			for j, d := range docs {
 				name := path.Join(f.chartHome(of), of.Name, d.Template) + fmt.Sprint(renderedAs, i, "-", j)
-				c.changed[path.Join(dir, name)] = []byte(d.Text)
+				c.changed[path.Join(dir, name)] = ofChart(d.Text)
+				if namespaces := c.chartNamespaces(dir, of); len(namespaces) == 1 {
+					c.installed[path.Join(dir, name)] = namespaces[0]
+				}
 				resources = append(resources, name)
 			}
 		}
@@ -89,20 +94,81 @@ func (c *checker) chart(ctx context.Context, renderer *chart.Renderer, f *file, 
 	if of.KubeVersion != "" {
 		cluster.Version = of.KubeVersion
 	}
-	namespace := of.Namespace
-	if namespace == "" {
-		namespace = "default"
+	namespaces := c.chartNamespaces(dir, of)
+	if len(namespaces) > maxNamespaces {
+		return nil, f.at(diag.BuildRefused, field, fmt.Sprintf("kustomizations with more than %d namespaces stand on the chart", maxNamespaces), "set namespace at the chart")
 	}
-	docs, err := renderer.Workers.Render(ctx, helm.Release{Name: of.ReleaseName, Namespace: namespace, Chart: files, Values: values, Cluster: cluster})
-	if failure, ok := errors.AsType[*helm.Failure](err); ok {
-		return nil, f.at(diag.BuildFailed, field, fmt.Sprintf("chart %s: %s", of.Name, failure), "")
-	}
-	if err != nil {
-		return nil, err
+	var docs []helm.Document
+	for i, namespace := range namespaces {
+		rendered, err := renderer.Workers.Render(ctx, helm.Release{Name: of.ReleaseName, Namespace: cmp.Or(namespace, "default"), Chart: files, Values: values, Cluster: cluster})
+		if failure, ok := errors.AsType[*helm.Failure](err); ok {
+			return nil, f.at(diag.BuildFailed, field, fmt.Sprintf("chart %s: %s", of.Name, failure), "")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 && !slices.Equal(docs, rendered) {
+			return nil, f.at(diag.BuildRefused, field, fmt.Sprintf("the chart gives something else in each of the namespaces %s, which kustomizations give it", strings.Join(namespaces, ", ")), "set namespace at the chart")
+		}
+		docs = rendered
 	}
 	return c.lasting(docs, func(d helm.Document) error {
 		return f.at(diag.BuildFailed, field, fmt.Sprintf("chart %s: %s: the %s depends on randomness or the time", of.Name, d.Template, d.Kind), "set the values that the chart makes up")
 	})
+}
+
+// maxNamespaces limits how often one chart is rendered for one kustomization.
+const maxNamespaces = 16
+
+// chartNamespaces are the namespaces that a chart in the kustomization of a folder is installed in: its own, or that of the
+// nearest kustomization above it that has one. One that is empty means that none has one.
+func (c *checker) chartNamespaces(dir string, of types.HelmChart) []string {
+	if of.Namespace != "" {
+		return []string{of.Namespace}
+	}
+	found := map[string]bool{}
+	type below struct{ dir, namespace string }
+	seen := map[below]bool{}
+	for next := []below{{c.wanted.Folder, ""}}; len(next) > 0; {
+		at := next[len(next)-1]
+		next = next[:len(next)-1]
+		if f := c.files[at.dir]; f != nil && f.Namespace != "" {
+			at.namespace = f.Namespace
+		}
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		if at.dir == dir {
+			found[at.namespace] = true
+		}
+		for _, base := range c.bases[at.dir] {
+			next = append(next, below{base, at.namespace})
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// ofChart marks the objects of a chart as kustomize does: kustomizations do not change their namespaces.
+func ofChart(text string) []byte {
+	object, err := kyaml.Parse(text)
+	if err != nil {
+		return []byte(text) // kustomize says what is wrong
+	}
+	mark := func(object *kyaml.RNode) error {
+		return object.PipeE(kyaml.SetAnnotation(konfig.HelmGeneratedAnnotation, "true"))
+	}
+	items := object.Field("items")
+	if items == nil || !strings.HasSuffix(object.GetKind(), "List") {
+		err = mark(object)
+	} else {
+		err = items.Value.VisitElements(mark)
+	}
+	marked, notWritten := object.String()
+	if err != nil || notWritten != nil {
+		return []byte(text)
+	}
+	return []byte(marked)
 }
 
 // lasting leaves out Secrets and ConfigMaps that would be other ones each time, and refuses what else is read or passed through.

@@ -54,20 +54,22 @@ func Inspect(t *tree.Tree, folder string, tenants manifest.Tenants) (Refs, error
 type checker struct {
 	tree  *tree.Tree
 	refs  Refs
-	files map[string]*file // by the folder
-	loads map[string]int   // of each folder, with all below
-	done  map[string]bool  // folders whose entries were checked; those of transformers end in a slash
-	stack []string         // of folders
+	files map[string]*file    // by the folder
+	loads map[string]int      // of each folder, with all below
+	done  map[string]bool     // folders whose entries were checked; those of transformers end in a slash
+	stack []string            // of folders
+	bases map[string][]string // of each folder: the folders that it stands on
 
 	tenants   manifest.Tenants // while refs are wanted
 	wanted    Wanted
 	generated string            // the kustomization that is made for the root, if it has none
 	changed   map[string][]byte // files that kustomize reads differently
+	installed map[string]string // namespaces of charts, by what they render to among changed
 }
 
 func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}, Covered: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
-		done: map[string]bool{}, changed: map[string][]byte{}}
+		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{}, installed: map[string]string{}}
 }
 
 // Find returns the file of the kustomization in a folder, or "" if there is none.
@@ -304,6 +306,7 @@ func (c *checker) base(f *file, e entry, real string) error {
 		return f.at(diag.BuildFailed, e.field, strconv.Quote(e.path)+" is a folder without a kustomization", "add one, or name the files in it")
 	}
 	c.note(c.refs.Folders, real)
+	c.bases[c.stack[len(c.stack)-1]] = append(c.bases[c.stack[len(c.stack)-1]], real)
 	return c.folder(real, e.use == plugin)
 }
 

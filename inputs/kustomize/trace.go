@@ -22,9 +22,9 @@ type trace struct {
 // origin is where one object was written. It implements [manifest.Origin].
 type origin struct {
 	*trace
-	file    string   // with the object, or the kustomization with its generator
-	isChart bool     // the file is a template
-	changes []string // the files of kustomizations and transformers that changed it, the last one first
+	file     string   // with the object, or the kustomization with its generator
+	template string   // the rendering of it that gives the object, if the file is a chart's template
+	changes  []string // the files of kustomizations and transformers that changed it, the last one first
 }
 
 var _ manifest.Origin = (*origin)(nil)
@@ -45,7 +45,10 @@ func (t *trace) of(r *resource.Resource) (*origin, error) {
 	switch {
 	case from == nil:
 	case from.Path != "":
-		out.file, _, out.isChart = strings.Cut(path.Join(dir, from.Path), renderedAs)
+		out.file = path.Join(dir, from.Path)
+		if template, _, isChart := strings.Cut(out.file, renderedAs); isChart {
+			out.file, out.template = template, out.file
+		}
 	case from.ConfiguredIn != "":
 		out.file = path.Join(dir, from.ConfiguredIn)
 	}
@@ -110,7 +113,7 @@ func (o *origin) Find(text, fieldPath string) (file string, line, column int) {
 		line, column := manifest.PositionIn(base, doc, fieldPath)
 		return o.file, line, column
 	}
-	if o.isChart {
+	if o.template != "" {
 		return o.file, 0, 0
 	}
 	return o.root, 0, 0

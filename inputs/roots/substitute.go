@@ -58,7 +58,7 @@ func (v *Variables) in(docs []manifest.Built, blame func(manifest.Built, string)
 		if err != nil {
 			return nil, blame(doc, "with its variables replaced, the object is not valid YAML")
 		}
-		out[i] = manifest.Built{Text: []byte(after), Origin: before{doc.Origin, text}, Secret: secret, Authors: doc.Authors}
+		out[i].Text, out[i].Origin, out[i].Secret = []byte(after), before{doc.Origin, text}, secret
 	}
 	return out, nil
 }

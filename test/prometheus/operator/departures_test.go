@@ -82,6 +82,9 @@ func withoutAdditions(kind string, want, got any) (job any, reasons []string) {
 			reasons = append(reasons, emptyRegex)
 		}
 	}
+	if params, _ := theirs["params"].(map[string]any); len(params) == 0 {
+		delete(theirs, "params") // no parameters either way
+	}
 	if dropEmptyDurations(want) {
 		reasons = append(reasons, emptyDuration)
 	}

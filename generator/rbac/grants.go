@@ -90,7 +90,7 @@ func (s *scope) lacks(right Right) []rbacv1.PolicyRule {
 	return missing
 }
 
-// of returns what an account may do by namespace; what it may in the whole cluster is at "". Without any binding it is empty.
+// of returns what an account may do in each namespace, and at "" in the whole cluster. It is empty if nothing binds the account.
 func (g *Grants) of(account manifest.ID) map[string]*scope {
 	out := map[string]*scope{}
 	for _, id := range []manifest.ID{account, {Kind: account.Kind, Namespace: account.Namespace}, {Kind: account.Kind}} {

@@ -12,7 +12,7 @@ import (
 )
 
 // Manifests returns a ServiceAccount with the roles and bindings that give it what it needs, as a YAML stream: a ClusterRole
-// for the whole cluster, and a Role in each namespace to which a discovery is limited. With exists, the ServiceAccount itself
+// for the whole cluster, and a Role in each namespace to which a discovery is limited. If exists is true, the ServiceAccount itself
 // is left out. Comments say who needs each rule.
 func Manifests(a Account, exists bool) string {
 	var b strings.Builder
@@ -73,7 +73,7 @@ func sameRule(a, b Need) bool {
 	return a.Likely == b.Likely && a.Group == b.Group && a.Verbs == b.Verbs && who(a) == who(b) && (a.URL == "") == (b.URL == "")
 }
 
-// who returns whom a need is of.
+// who names the object that has a need.
 func who(n Need) string {
 	text := diag.OneLine(n.By.String())
 	if n.Others == 1 {

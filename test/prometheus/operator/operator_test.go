@@ -138,12 +138,32 @@ func (c *comparison) differences(agent, objects []*node.Node) (found []differenc
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		if isDefinedTwice(id, objects) {
+			continue
+		}
 		finding, isRefused := refused[id]
 		if d := c.compare(id, want, got[id], finding, isRefused); d != nil {
 			found = append(found, *d)
 		}
 	}
 	return found, nil
+}
+
+// isDefinedTwice reports whether there are two objects of a name. The operator never sees two, as a cluster has one.
+func isDefinedTwice(id string, objects []*node.Node) bool {
+	n := 0
+	for _, o := range objects {
+		parts := []string{fixtures.Kind(o)}
+		for _, field := range []string{"namespace", "name"} {
+			if value := fixtures.Child(fixtures.Child(o, "metadata"), field); value != nil {
+				parts = append(parts, value.Value)
+			}
+		}
+		if strings.Join(parts, "/") == id {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // compare compares what becomes of one object.

@@ -27,7 +27,7 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 	if config.Diags.HasErrors() {
 		return explain.Printed{} // only a unit that is rendered is printed
 	}
-	out := explain.Printed{Configs: config.All()}
+	out := explain.Printed{Configs: config.All(), JobNames: r.opts.Runtime.JobNames}
 	objects, _, _ := r.workloads(u.Hierarchy, config)
 	for _, o := range objects {
 		text, path := o.YAML, objectFile(o.ID)
@@ -37,11 +37,7 @@ func (r renderer) reprint(u *Unit) explain.Printed {
 		if o.Review == nil && !isConfiguration(o, r.opts.Runtime.ConfigKey) {
 			continue
 		}
-		f := explain.File{Path: u.Name + "/" + path, Bytes: len(text)}
-		if find := r.opts.Runtime.Jobs; find != nil {
-			f.Jobs = find(text)
-		}
-		out.Files = append(out.Files, f)
+		out.Files = append(out.Files, explain.File{Path: u.Name + "/" + path, Bytes: len(text), Jobs: r.opts.Runtime.Jobs(text)})
 	}
 	return out
 }

@@ -230,3 +230,46 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestEveryJobHasAPlace finds the jobs of all kinds of objects in what each runtime prints.
+func TestEveryJobHasAPlace(t *testing.T) {
+	const logs = `apiVersion: monitoring.grafana.com/v1alpha1
+kind: LogsInstance
+metadata: {name: logs, namespace: m, labels: {a: b}}
+spec: {podLogsSelector: {}, podLogsNamespaceSelector: {}, clients: [{url: "https://x"}], additionalScrapeConfigs: {name: more, key: logs}}
+---
+apiVersion: monitoring.grafana.com/v1alpha1
+kind: PodLogs
+metadata: {name: shop, namespace: one}
+spec: {selector: {}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: login, namespace: m}
+stringData: {user: u, pass: p}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: more, namespace: m}
+stringData: {logs: "[{job_name: by-hand, static_configs: [{targets: [localhost], labels: {__path__: /var/log/x}}]}]"}
+`
+	agent := strings.NewReplacer("u:hunter2@", "", "instanceSelector: {matchLabels: {a: b}}}", "instanceSelector: {matchLabels: {a: b}}}\n  logs: {instanceSelector: {matchLabels: {a: b}}}").
+		Replace(with("{}", "{}"))
+	for _, r := range generator.Runtimes() {
+		x := explainer(t, generator.Options{Runtime: r}, agent, monitor, logs)
+		for _, id := range []manifest.ID{shop, {Kind: "PodLogs", Namespace: "one", Name: "shop"}, {Kind: "Secret", Namespace: "m", Name: "more"}} {
+			e, _ := x.Explain(id)
+			jobs := 0
+			for _, rendered := range e.Renders {
+				for _, job := range rendered.Jobs {
+					if jobs++; job.File == "" || job.Line == 0 || job.Bytes < 20 {
+						t.Errorf("%s: %s: %+v", r.Name, id, job)
+					}
+				}
+			}
+			if jobs != 1 {
+				t.Errorf("%s: %s has %d jobs: %s", r.Name, id, jobs, e.Why)
+			}
+		}
+	}
+}

@@ -43,6 +43,8 @@ type Printed struct {
 	Configs []*model.Config
 	// Files are the files of the unit in which people can read a configuration.
 	Files []File
+	// JobNames is that of the runtime.
+	JobNames func(runtime.Job) []string
 }
 
 // File has the text of a configuration.

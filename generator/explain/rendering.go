@@ -61,15 +61,9 @@ type unit struct {
 	*Unit
 	held    map[manifest.ID]isolate.Held
 	printed *Printed
-	places  map[jobKey]place
+	places  map[string]place // by the names of jobs in their files
 	// renders are the renderings by the objects that they come from.
 	renders map[diag.Object][]Rendering
-}
-
-// jobKey identifies a job in the configurations of a unit.
-type jobKey struct {
-	isLogs        bool
-	instance, job string
 }
 
 // place is where a job is printed.
@@ -83,14 +77,14 @@ func (u *unit) print(x *inputs) {
 	if u.printed != nil {
 		return
 	}
-	u.printed, u.places, u.renders = &Printed{}, map[jobKey]place{}, map[diag.Object][]Rendering{}
+	u.printed, u.places, u.renders = &Printed{}, map[string]place{}, map[diag.Object][]Rendering{}
 	if u.Paused || u.Failed || u.Print == nil {
 		return
 	}
 	*u.printed = u.Print()
 	for _, f := range u.printed.Files {
 		for _, j := range f.Jobs {
-			u.places[jobKey{j.IsLogs, j.Instance, j.Job}] = place{f.Path, j}
+			u.places[j.Name] = place{f.Path, j}
 		}
 	}
 	for _, c := range u.printed.Configs {
@@ -144,8 +138,11 @@ func (u *unit) metrics(x *inputs, c *model.Config) {
 // job adds a job with its place.
 func (u *unit) job(r Rendering, of diag.Object, job Job, isLogs bool) {
 	_, instance, _ := strings.Cut(r.Instance, "/")
-	if at, ok := u.places[jobKey{isLogs, instance, job.Name}]; ok {
-		job.File, job.Line, job.Bytes = at.file, at.Line, at.Bytes
+	for _, name := range u.printed.JobNames(runtime.Job{IsLogs: isLogs, Instance: instance, Name: job.Name}) {
+		if at, ok := u.places[name]; ok {
+			job.File, job.Line, job.Bytes = at.file, at.Line, at.Bytes
+			break
+		}
 	}
 	u.render(of, r, job)
 }

@@ -267,7 +267,9 @@ func (p *printer) job(j Job) {
 		size = ", " + amount(j.Bytes, "byte")
 	}
 	p.line(2, "job %s", j.Name)
-	p.line(3, "in %s%s", at(j.File, j.Line), size)
+	if j.File != "" {
+		p.line(3, "in %s%s", at(j.File, j.Line), size)
+	}
 	p.line(3, "from %s  %s", j.From.Path, at(j.From.File, j.From.Line))
 	for _, f := range j.Filters {
 		p.line(3, "%s", f)

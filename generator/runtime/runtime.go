@@ -28,8 +28,10 @@ type Runtime struct {
 	// Masked returns the SHA-256 sums of a configuration without its secret values, and of these values. inlined is
 	// empty if there are none, or if the program notices changes of secrets.
 	Masked func(*model.Config) (rest, inlined string)
-	// Jobs finds the scrape jobs in a text that holds what Print returned, at any indentation. Nil if nothing does.
+	// Jobs finds the scrape jobs in a text that holds what Print returned, at any indentation.
 	Jobs func(text []byte) []PrintedJob
+	// JobNames returns the names that a job can have among those that Jobs finds, the best one first.
+	JobNames func(Job) []string
 	// ConfigKey is the key of the configuration in its Secret.
 	ConfigKey string
 	// CompressAboveBytes is the size above which the configuration is compressed with gzip.
@@ -56,11 +58,17 @@ type Runtime struct {
 	PodSecurity func(secretref.Group, *corev1.PodSecurityContext) *corev1.PodSecurityContext
 }
 
+// Job identifies a scrape job.
+type Job struct {
+	// IsLogs says that the instance is one of logs. Instance and Name are the names in the model.
+	IsLogs         bool
+	Instance, Name string
+}
+
 // PrintedJob is a scrape job in the text of a configuration.
 type PrintedJob struct {
-	// IsLogs says that the instance is one of logs. Instance and Job are the names in the configuration.
-	IsLogs        bool
-	Instance, Job string
+	// Name is one of those that [Runtime] has for a job.
+	Name string
 	// Line counts from 1. Bytes is the length of all lines of the job.
 	Line, Bytes int
 }

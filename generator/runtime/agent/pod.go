@@ -23,7 +23,7 @@ func Runtime() runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "agent",
 		Check: Check,
-		Print: Print, PrintRedacted: PrintRedacted, Masked: Masked, Jobs: Jobs,
+		Print: Print, PrintRedacted: PrintRedacted, Masked: Masked, Jobs: Jobs, JobNames: JobNames,
 		ListsIntegrations: true,
 		ConfigKey:         configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,

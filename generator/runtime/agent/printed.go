@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -23,7 +24,18 @@ func Jobs(text []byte) []runtime.PrintedJob {
 			p.jobs[len(p.jobs)-1].Bytes += len(line)
 		}
 	}
+	for i := range p.jobs {
+		p.jobs[i].Name = jobName(p.ids[i])
+	}
 	return p.jobs
+}
+
+// JobNames returns the one name of a job.
+func JobNames(job runtime.Job) []string { return []string{jobName(job)} }
+
+// jobName returns a text that differs for different jobs.
+func jobName(job runtime.Job) string {
+	return fmt.Sprintf("%t %q %q", job.IsLogs, job.Instance, job.Name)
 }
 
 // printed is a reader of a printed configuration. Indentations are counted from that of its sections.
@@ -35,6 +47,7 @@ type printed struct {
 	inJobs     bool // in the scrape_configs of an instance
 	inJob      bool
 	jobs       []runtime.PrintedJob
+	ids        []runtime.Job // of jobs
 }
 
 // The indentation of the parts, below that of their section: of configs, of the items of configs and the fields of
@@ -54,7 +67,7 @@ func (p *printed) read(indent int, text string) {
 			p.base = indent
 		}
 		if indent == p.base {
-			*p = printed{line: p.line, base: p.base, isLogs: text == "logs:", jobs: p.jobs}
+			*p = printed{line: p.line, base: p.base, isLogs: text == "logs:", jobs: p.jobs, ids: p.ids}
 			return
 		}
 	}
@@ -75,10 +88,11 @@ func (p *printed) read(indent int, text string) {
 	case !p.inJobs:
 	case depth <= atJob:
 		p.inJob = true
-		p.jobs = append(p.jobs, runtime.PrintedJob{IsLogs: p.isLogs, Instance: p.instance, Line: p.line})
-		p.field(&p.jobs[len(p.jobs)-1].Job, strings.TrimPrefix(text, "- "), "job_name")
+		p.jobs = append(p.jobs, runtime.PrintedJob{Line: p.line})
+		p.ids = append(p.ids, runtime.Job{IsLogs: p.isLogs, Instance: p.instance})
+		p.field(&p.ids[len(p.ids)-1].Name, strings.TrimPrefix(text, "- "), "job_name")
 	case depth == inJob && p.inJob:
-		p.field(&p.jobs[len(p.jobs)-1].Job, text, "job_name")
+		p.field(&p.ids[len(p.ids)-1].Name, text, "job_name")
 	}
 }
 

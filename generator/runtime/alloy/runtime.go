@@ -13,6 +13,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/printed"
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
@@ -37,7 +38,7 @@ func At(version catalogue.Version) runtime.Runtime {
 	return runtime.Runtime{
 		Name:  "alloy",
 		Check: func(c *model.Config) (*model.Config, []model.Finding) { return check(c, version) },
-		Print: Print, PrintRedacted: PrintRedacted, Masked: masked,
+		Print: Print, PrintRedacted: PrintRedacted, Masked: masked, Jobs: printed.Jobs, JobNames: printed.JobNames,
 		ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,

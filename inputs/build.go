@@ -79,6 +79,12 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 		docs[i].DefaultNamespace = cmp.Or(r.Namespace, docs[i].DefaultNamespace)
 	}
 	out.Result = manifest.ParseBuilt(manifest.File{Source: opts.Source, Path: show(r.Name)}, docs, opts.Manifest)
+	for _, p := range r.Warnings {
+		d := diag.Diagnostic{Severity: diag.Warning, Code: p.Code, Source: opts.Source, Object: r.By.Object, Message: p.Error(), Hint: p.Hint}
+		d.File, d.Line, d.Column = r.By.Find(p.Field)
+		d.File = show(d.File)
+		out.Result.Diags = append(out.Result.Diags, d)
+	}
 	return out, nil
 }
 

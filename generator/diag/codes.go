@@ -22,7 +22,7 @@ type Topic struct {
 // Topics returns the documentation of all codes, in the order of the manual.
 func Topics() []Topic {
 	return []Topic{
-		{Title: "Reading manifests", Codes: manifestCodes()},
+		{Title: "Reading manifests", Codes: append(manifestCodes(), buildCodes()...)},
 		{Title: "Rendering", Codes: renderCodes()},
 		{Title: "Logs", Codes: logsCodes()},
 		{Title: "Integrations", Codes: integrationCodes()},
@@ -60,7 +60,7 @@ func (c Code) Severities() []Severity {
 		SelectsNothing, UnknownNamespace, MissingServiceAccount, MissingPermission, SelectedTwice, RendersNothing, NotRendered, EnforcedLabel, OptionalMissing,
 		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError, NeededAtStart,
 		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, NoTenant, PodWarning, PatchMatchesNothing,
-		Drift, NoteRefused, InlinedSecretChanged, PipelineKept, ChartUnreachable:
+		Drift, NoteRefused, InlinedSecretChanged, PipelineKept, ChartUnreachable, ChartLookup, OtherRevision:
 		return []Severity{Warning}
 	case DefaultNamespace, OldIntegrationName, StopsTheOthers:
 		return []Severity{Info}

@@ -5,6 +5,8 @@ const (
 	SourceUnreachable    Code = "source-unreachable"
 	ChartUnreachable     Code = "chart-unreachable"
 	ChartChanged         Code = "chart-changed"
+	ChartLookup          Code = "chart-lookup"
+	OtherRevision        Code = "other-revision"
 	CommitUnsigned       Code = "commit-unsigned"
 	CommitUntrusted      Code = "commit-untrusted"
 	SourcePathMissing    Code = "source-path-missing"
@@ -146,5 +148,15 @@ func outputCodes() []CodeInfo {
 			Summary: "The server refused the git note that tells promotion tools which inputs a proposal is up to date with.",
 			Help:    "The proposal is pushed without it. Allow pushes to `refs/notes/hydrator.metadata`, or delete the ref if it cannot be extended. Ignore this if nothing reads the note.",
 		},
+	}
+}
+
+// buildCodes documents what is found while charts and custom resources of Flux and Argo CD are built.
+func buildCodes() []CodeInfo {
+	return []CodeInfo{
+		{ChartLookup, "The template of an object of a chart asks the cluster for objects (lookup).",
+			"There is no cluster while agentry renders, so lookup finds nothing, as in helm template. In the cluster, the object may be another one. Set the values of the chart that make it ask for nothing, or accept the warning if the answer does not matter."},
+		{OtherRevision, "A custom resource of Flux or Argo CD names another branch, tag or commit than the pipeline reads.",
+			"agentry builds the commit that it reads: a pipeline reads one ref of each repository. Correct the targetRevision or the GitRepository's ref, or the ref of the source in the pipeline. Where both are meant, one URL can be two sources with names of their own, and sourceRefs says which one a GitRepository is."},
 	}
 }

@@ -28,6 +28,8 @@ type Built struct {
 	Secret map[string]string
 	// DefaultNamespace, if it is not empty, is that of the object if it names none: a chart's objects go where the chart is installed.
 	DefaultNamespace string
+	// Lookup is the template of a chart that gave it and asked the cluster for objects, if one did.
+	Lookup string
 	// Applied means that somebody else applies the document, so that it is not passed through: Helm does what is of a chart.
 	Applied bool
 	// Authors are the files that had a say in it, if that is of interest.

@@ -172,11 +172,15 @@ func ParseBuilt(f File, docs []Built, opts Options) Result {
 		if doc.Applied {
 			p.opts.PassThrough = ""
 		}
+		before := len(p.result.Objects)
 		for d := range stream.Documents(doc.Text) { // one, with the text that it has in a file of its own
 			d.Line += line - 1
 			p.document(d)
 		}
 		line += bytes.Count(doc.Text, []byte("\n")) + 1 // keeps their order
+		if doc.Lookup != "" {
+			p.lookup(doc.Lookup, p.result.Objects[before:])
+		}
 	}
 	return p.finish()
 }

@@ -268,3 +268,12 @@ func (p *parser) refusesName(id ID, apiVersion string, at place) bool {
 	}
 	return true
 }
+
+// lookup warns of objects whose template asked the cluster.
+func (p *parser) lookup(template string, objects []*Object) {
+	for _, o := range objects {
+		d := o.Diag(diag.Warning, diag.ChartLookup, "", "%s asks the cluster for objects (lookup), and finds none while agentry renders: in the cluster, the object may be another one", template)
+		d.Hint = "set the values of the chart that make it ask for nothing"
+		p.result.Diags = append(p.result.Diags, d)
+	}
+}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/budget"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/chart"
 	"github.com/agentry-dev/agentry/inputs/roots"
@@ -54,6 +56,24 @@ func (d *treeDiff) findLayouts() (err error) {
 	return err
 }
 
+// revisions are the refs of all repositories that are read, by the folder.
+func (d *treeDiff) revisions() map[string]roots.Revision {
+	out := map[string]roots.Revision{".": revision(d.Source.Ref)}
+	for folder, of := range d.Mounts {
+		out[folder] = revision(of.Ref)
+	}
+	return out
+}
+
+func revision(ref pipeline.Ref) roots.Revision {
+	names := []string{ref.Commit, ref.Name, ref.SemVer, ref.Tag, "refs/tags/" + ref.Tag}
+	text := ref.RepoRef().String()
+	if branch, isBranch := strings.CutPrefix(text, "branch "); isBranch {
+		names = append(names, branch, "refs/heads/"+branch)
+	}
+	return roots.Revision{Text: text, Names: names}
+}
+
 // layout finds the roots of a tree. It is faster with the layout of another tree, and what differs.
 func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes, charts *chart.Renderer, builds *inputs.Builds) (*inputs.Layout, error) {
 	if at.own.IsZero() {
@@ -66,7 +86,7 @@ func (d *treeDiff) layout(at trees, before *inputs.Layout, changed *tree.Changes
 	defer done()
 	search := inputs.Search{Files: files, Paths: distinct(d.Paths), Mode: inputs.Mode(d.Build), Before: before, Changed: changed,
 		Builds:  builds,
-		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough, Tenants: d.opts.Tenants}, Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References}}
+		Options: roots.Options{Open: d.open(at), Charts: charts, PassThrough: d.opts.PassThrough, Tenants: d.opts.Tenants}, Repositories: roots.Repositories{URL: d.Source.URL, Folders: d.References, Revisions: d.revisions()}}
 	for range maxRounds {
 		found, err := search.Find(d.pass.Context())
 		if err != nil {

@@ -83,7 +83,7 @@ func (b *build) render(s *Source, files []helm.File, own place, origin func(temp
 	}
 	out := make([]manifest.Built, len(filtered.Documents))
 	for i, d := range filtered.Documents {
-		out[i] = manifest.Built{Text: []byte(d.Text), Origin: origin(d.Template), Applied: true}
+		out[i] = manifest.Built{Text: []byte(d.Text), Origin: origin(d.Template), Applied: true, Lookup: d.LookedUp()}
 	}
 	return out, nil
 }

@@ -27,6 +27,20 @@ func find(known roots.Repositories, field, url string) (top string, err error) {
 	return "", refused(field, "say which source it is in sourceRefs of the pipeline; agentry check, render and tree read it with --source URL=FOLDER", "%.200s is another repository", id)
 }
 
+// warnings are about revisions that are not read.
+func (a *Application) warnings(known roots.Repositories) []roots.Problem {
+	var out []roots.Problem
+	for _, s := range a.Spec.Sources {
+		if s.Chart != "" || s.isOCI() {
+			continue
+		}
+		if top, found := known.Find(hostAndPath(s.RepoURL), s.RepoURL); found {
+			out = append(out, known.Warn(top, s.Field+".targetRevision", s.TargetRevision)...)
+		}
+	}
+	return out
+}
+
 // hostAndPath is the host and path of a URL, without credentials.
 func hostAndPath(url string) string {
 	_, id, isURL := strings.Cut(url, "://")

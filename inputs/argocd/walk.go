@@ -159,7 +159,7 @@ func (r *walk) asked(o roots.Object) (root roots.Root, isNew bool) {
 		return root, true
 	}
 	root.Namespace = app.Spec.Destination.Namespace
-	root.Make = made{*app, r.Repositories}
+	root.Make, root.Warnings = made{*app, r.Repositories}, app.warnings(r.Repositories)
 	switch {
 	case r.isWanted(app.Spec.Destination):
 		return root, true

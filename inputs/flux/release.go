@@ -104,7 +104,7 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		if wanted.Remote == nil {
 			at.file = path.Join(m.Top, wanted.Folder, d.Template)
 		}
-		out[i] = manifest.Built{Text: []byte(d.Text), Origin: at, Secret: secrets.in(d.Text), Applied: true}
+		out[i] = manifest.Built{Text: []byte(d.Text), Origin: at, Secret: secrets.in(d.Text), Applied: true, Lookup: d.LookedUp()}
 	}
 	return out, nil
 }

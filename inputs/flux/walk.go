@@ -39,7 +39,7 @@ func (w Walker) Walk(_ context.Context, paths []roots.Root, look roots.Look) ([]
 	if err != nil {
 		return nil, err
 	}
-	run := &run{Walker: w, objects: map[string]map[string]any{}, known: map[string]*kustomization{}, releases: map[string]roots.Object{}}
+	run := &run{Walker: w, objects: map[string]map[string]any{}, known: map[string]*kustomization{}, releases: map[string]roots.Object{}, warned: map[string]bool{}}
 	for i, path := range paths {
 		if !run.replace(path, given[i]) {
 			run.roots = append(run.roots, path)
@@ -83,6 +83,8 @@ type run struct {
 	waiting []*kustomization
 	// releases are the HelmReleases, each once.
 	releases map[string]roots.Object
+	// warned are the sources whose revision was looked at.
+	warned map[string]bool
 }
 
 // object finds an object of all that was found so far.
@@ -190,7 +192,9 @@ func (r *run) root(k *kustomization) roots.Root {
 	if err == nil {
 		var variables *roots.Variables
 		if variables, err = k.variables(r.object); err == nil {
-			return k.root(top, variables)
+			root := k.root(top, variables)
+			root.Warnings = r.warnings(k, top)
+			return root
 		}
 	}
 	p, ok := errors.AsType[*Problem](err)
@@ -198,6 +202,24 @@ func (r *run) root(k *kustomization) roots.Root {
 		p = &Problem{Reason: "cannot be built"}
 	}
 	return refused(k.rootBy(), p)
+}
+
+// warnings are about the revision that the source of a Kustomization wants: of the first one that has that source.
+func (r *run) warnings(k *kustomization, top string) []roots.Problem {
+	ref := k.spec.SourceRef
+	id := ref.Kind + "/" + cmp.Or(ref.Namespace, k.namespace()) + "/" + ref.Name
+	spec, _ := r.objects[id]["spec"].(map[string]any)
+	wanted, _ := spec["ref"].(map[string]any)
+	if ref.Kind != "GitRepository" || r.warned[id] {
+		return nil
+	}
+	r.warned[id] = true
+	for _, field := range []string{"commit", "name", "semver", "tag", "branch"} { // the order in which they count for Flux
+		if name, _ := wanted[field].(string); name != "" {
+			return r.Repositories.Warn(top, "spec.sourceRef", name)
+		}
+	}
+	return nil
 }
 
 // repository is where the repository is mounted that a Kustomization builds from.

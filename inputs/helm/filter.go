@@ -11,8 +11,6 @@ type Filtered struct {
 	Documents []Document
 	// Random are documents with random text, which differ each time that the chart is rendered. They are not among Documents.
 	Random []Document
-	// Lookup are those of Documents that call lookup: they may differ in a cluster, where lookup finds objects.
-	Lookup []Document
 }
 
 // Filter returns the documents of a chart whose kinds are read. It sets the namespace of objects without one, unless namespace is
@@ -29,9 +27,6 @@ func Filter(docs []Document, namespace string, isRead func(apiVersion, kind stri
 				d.Text = inNamespace(d.Text, namespace)
 			}
 			out.Documents = append(out.Documents, d)
-			if d.Lookup {
-				out.Lookup = append(out.Lookup, d)
-			}
 		}
 	}
 	return out

@@ -17,7 +17,7 @@ func TestWhatIsKept(t *testing.T) {
 	got := Filter(docs, "apps", func(_, kind string) bool { return kind != "Deployment" })
 	first := docs[0]
 	first.Text = "kind: ServiceMonitor\nmetadata:\n  name: a\n  namespace: apps\n"
-	want := Filtered{Documents: []Document{first, docs[1], docs[3]}, Random: []Document{docs[2]}, Lookup: []Document{docs[1]}}
+	want := Filtered{Documents: []Document{first, docs[1], docs[3]}, Random: []Document{docs[2]}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

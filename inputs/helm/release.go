@@ -45,6 +45,14 @@ type Document struct {
 	Lookup bool
 }
 
+// LookedUp is the template, if it asked the cluster for an object.
+func (d Document) LookedUp() string {
+	if d.Lookup {
+		return d.Template
+	}
+	return ""
+}
+
 // Failure is a chart that cannot be rendered. It quotes no value.
 type Failure struct {
 	// Template is the file that failed, relative to the chart's folder; empty if no single one did.

@@ -99,7 +99,9 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	authors := everybody(docs)
 	for i := range plain {
 		if len(docs) == len(plain) {
-			plain[i].Origin, plain[i].DefaultNamespace = docs[i].Origin, docs[i].DefaultNamespace
+			text := plain[i].Text
+			plain[i] = docs[i]
+			plain[i].Text = text
 		}
 		plain[i].Authors = authors // nobody knows any more which object is which
 	}
@@ -205,7 +207,7 @@ func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manif
 		if err != nil {
 			return nil, failed(root.name, "an object cannot be written as YAML", "run kustomize build to see more")
 		}
-		out = append(out, manifest.Built{Text: text, Origin: origin, DefaultNamespace: c.installed[origin.template], Authors: c.authors(origin)})
+		out = append(out, manifest.Built{Text: text, Origin: origin, DefaultNamespace: c.installed[origin.template], Lookup: c.lookups[origin.template], Authors: c.authors(origin)})
 	}
 	return out, nil
 }

@@ -55,6 +55,7 @@ func (c *checker) charts(ctx context.Context, renderer *chart.Renderer) error {
 				if namespaces := c.chartNamespaces(dir, of); len(namespaces) == 1 {
 					c.installed[path.Join(dir, name)] = namespaces[0]
 				}
+				c.lookups[path.Join(dir, name)] = d.LookedUp()
 				resources = append(resources, name)
 			}
 		}

@@ -65,11 +65,12 @@ type checker struct {
 	generated string            // the kustomization that is made for the root, if it has none
 	changed   map[string][]byte // files that kustomize reads differently
 	installed map[string]string // namespaces of charts, by what they render to among changed
+	lookups   map[string]string // templates that asked the cluster, in the same way
 }
 
 func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}, Covered: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
-		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{}, installed: map[string]string{}}
+		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{}, installed: map[string]string{}, lookups: map[string]string{}}
 }
 
 // Find returns the file of the kustomization in a folder, or "" if there is none.

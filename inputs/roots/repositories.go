@@ -1,8 +1,12 @@
 package roots
 
 import (
+	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/agentry-dev/agentry/generator/diag"
 )
 
 // Repositories say where the repositories are that custom resources name.
@@ -12,6 +16,24 @@ type Repositories struct {
 	// Folders are where others are: the folder in the files of the build, by the custom resource, as Kind/namespace/name or
 	// the end of that, or by the URL.
 	Folders map[string]string
+	// Revisions are the refs at which repositories are read, by the folder. Of one that is not here, it does not matter.
+	Revisions map[string]Revision
+}
+
+// Revision is the ref at which a repository is read.
+type Revision struct {
+	Text  string   // such as branch main
+	Names []string // by which custom resources can mean it
+}
+
+// Warn returns a warning if a custom resource wants another revision of the repository in a folder than the one that is read.
+func (r Repositories) Warn(folder, field, wanted string) []Problem {
+	read, found := r.Revisions[folder]
+	if !found || wanted == "" || wanted == "HEAD" || slices.Contains(read.Names, wanted) {
+		return nil
+	}
+	return []Problem{{Code: diag.OtherRevision, Field: field, Message: fmt.Sprintf("%.100q is another revision than the pipeline reads of this repository: %s", wanted, read.Text),
+		Hint: "correct it, or the ref of the source in the pipeline"}}
 }
 
 // Find returns the folder of the repository that a custom resource names by its URL.

@@ -45,6 +45,8 @@ type Root struct {
 	By *By
 	// Problem, if it is not nil, is why the root cannot be built.
 	Problem *Problem
+	// Warnings are about the custom resource.
+	Warnings []Problem
 }
 
 // Maker makes what a root gives, of the files of its repository. Its exported fields are all that the result depends on besides

@@ -1,0 +1,56 @@
+package gitsync_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+)
+
+// TestAnotherRevisionThanThePipelineReadsIsAWarning: once for each source of Flux, and for each Application.
+func TestAnotherRevisionThanThePipelineReadsIsAWarning(t *testing.T) {
+	flux := func(ref string) *lab {
+		l := newLab(t)
+		l.files, _ = fluxed()
+		l.files["in/source.yaml"] = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\nspec: {url: " + l.pipeline.Spec.Sources[0].URL + ", ref: " + ref + "}\n"
+		l.pipeline.Spec.Sources[0].Build = "flux"
+		return l
+	}
+	argo := func(revision string) *lab {
+		l, built, _ := argoLab(t)
+		l.files = built
+		l.files["in/root.yaml"] = strings.Replace(built["in/root.yaml"], "path: apps", "path: apps, targetRevision: "+revision, 1)
+		return l
+	}
+	for name, c := range map[string]struct {
+		lab  *lab
+		want string
+	}{
+		"Flux: the branch":         {lab: flux("{branch: main}")},
+		"Flux: another branch":     {flux("{branch: next}"), `in/flux-system/gotk-sync.yaml: warning[other-revision]: spec.sourceRef: "next" is another revision than the pipeline reads of this repository: branch main`},
+		"Flux: a tag counts more":  {flux("{branch: main, tag: v1}"), `"v1" is another`},
+		"Argo CD: the branch":      {lab: argo("refs/heads/main")},
+		"Argo CD: the newest":      {lab: argo("HEAD")},
+		"Argo CD: another version": {argo("v1.2"), `in/root.yaml: warning[other-revision]: spec.source.targetRevision: "v1.2" is another revision than the pipeline reads of this repository: branch main`},
+	} {
+		c.lab.input(nil)
+		report := c.lab.pass()
+		var got []string
+		for _, d := range report.Diags {
+			if d.Code != diag.OtherRevision {
+				continue // of the fixture's variables
+			}
+			if d.Line == 0 || d.Object.Name == "" {
+				t.Errorf("%s: %v", name, d)
+			}
+			d.Line, d.Column = 0, 0
+			got = append(got, d.String())
+		}
+		if text := strings.Join(got, "\n"); len(got) > 1 || (c.want == "") != (text == "") || !strings.Contains(text, c.want) {
+			t.Errorf("%s: told is %s", name, text)
+		}
+		if report.Commit == "" {
+			t.Errorf("%s: nothing is rendered", name)
+		}
+	}
+}

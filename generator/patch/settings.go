@@ -3,9 +3,11 @@ package patch
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -85,9 +87,12 @@ func newSettings(s Settings) (*settings, *FieldError) {
 			continue
 		}
 		if err := decode(f.value, f.as); err != nil {
-			return nil, &FieldError{"." + f.name, "is not what Kubernetes has here: " + brief(err), ""}
+			return nil, &FieldError{"." + f.name, misfit(err), "kubectl explain " + f.of + " shows what it can be"}
 		}
 		out.steps = append(out.steps, func(w map[string]any) { f.set(w, clone(f.value)) })
+	}
+	if name := ownVariable(s.Env); name != "" {
+		return nil, &FieldError{".env", name + " is set by agentry: pods find out by it who they are and which targets are theirs", "remove it"}
 	}
 	if len(out.steps) == 0 {
 		return nil, &FieldError{"", "sets nothing", "set resources, tolerations or another field beside match"}
@@ -98,6 +103,7 @@ func newSettings(s Settings) (*settings, *FieldError) {
 // setting is a field of settings.
 type setting struct {
 	name  string
+	of    string // the field of Kubernetes, as kubectl explain has it
 	value any
 	as    any // its type in Kubernetes
 	set   func(workload map[string]any, value any)
@@ -108,18 +114,18 @@ func (s Settings) fields() []setting {
 		return func(w map[string]any, v any) { pod(w)[name] = v }
 	}
 	return []setting{
-		{"updateStrategy", s.UpdateStrategy, &appsv1.DaemonSetUpdateStrategy{}, setStrategy},
-		{"annotations", s.Annotations, &map[string]string{}, func(w map[string]any, v any) {
+		{"updateStrategy", "daemonset.spec.updateStrategy", s.UpdateStrategy, &appsv1.DaemonSetUpdateStrategy{}, setStrategy},
+		{"annotations", "pod.metadata.annotations", s.Annotations, &map[string]string{}, func(w map[string]any, v any) {
 			maps.Copy(at(w, "spec", "template", "metadata", "annotations"), v.(map[string]any))
 		}},
-		{"resources", s.Resources, &corev1.ResourceRequirements{}, func(w map[string]any, v any) { container(w)["resources"] = v }},
-		{"env", s.Env, &[]corev1.EnvVar{}, addEnv},
-		{"nodeSelector", s.NodeSelector, &map[string]string{}, func(w map[string]any, v any) {
+		{"resources", "pod.spec.containers.resources", s.Resources, &corev1.ResourceRequirements{}, func(w map[string]any, v any) { container(w)["resources"] = v }},
+		{"env", "pod.spec.containers.env", s.Env, &[]corev1.EnvVar{}, addEnv},
+		{"nodeSelector", "pod.spec.nodeSelector", s.NodeSelector, &map[string]string{}, func(w map[string]any, v any) {
 			maps.Copy(at(w, "spec", "template", "spec", "nodeSelector"), v.(map[string]any))
 		}},
-		{"tolerations", s.Tolerations, &[]corev1.Toleration{}, ofPod("tolerations")},
-		{"affinity", s.Affinity, &corev1.Affinity{}, ofPod("affinity")},
-		{"topologySpreadConstraints", s.TopologySpreadConstraints, &[]corev1.TopologySpreadConstraint{}, ofPod("topologySpreadConstraints")},
+		{"tolerations", "pod.spec.tolerations", s.Tolerations, &[]corev1.Toleration{}, ofPod("tolerations")},
+		{"affinity", "pod.spec.affinity", s.Affinity, &corev1.Affinity{}, ofPod("affinity")},
+		{"topologySpreadConstraints", "pod.spec.topologySpreadConstraints", s.TopologySpreadConstraints, &[]corev1.TopologySpreadConstraint{}, ofPod("topologySpreadConstraints")},
 	}
 }
 
@@ -130,6 +136,22 @@ func setStrategy(w map[string]any, v any) {
 		name = "strategy"
 	}
 	at(w, "spec")[name] = v
+}
+
+// ownVariables tell the programs of a pod who they are and what is theirs: with another value a shard would scrape the
+// targets of another one.
+var ownVariables = []string{"POD_NAME", "HOSTNAME", "SHARD", "SHARDS", "TOPOLOGY_ZONE", "INZONE_SHARD"}
+
+// ownVariable returns the first of the variables that is one of agentry's.
+func ownVariable(env any) string {
+	list, _ := env.([]any)
+	for _, v := range list {
+		variable, _ := v.(map[string]any)
+		if name, _ := variable["name"].(string); slices.Contains(ownVariables, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // addEnv adds variables, in the place of those with the same names.
@@ -160,6 +182,55 @@ func decode(value, as any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	return d.Decode(as)
+}
+
+// misfit says why a value does not have a type of Kubernetes.
+func misfit(err error) string {
+	text := brief(err)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		at := ""
+		if wrong.Field != "" {
+			at = wrong.Field + " "
+		}
+		return at + "is " + withArticle(wrong.Value) + ", and Kubernetes has " + kindOf(wrong.Type) + " here"
+	}
+	if name, ok := strings.CutPrefix(text, "json: unknown field "); ok {
+		return name + " is not a field that Kubernetes has here"
+	}
+	if strings.HasPrefix(text, "quantities must match") {
+		return "has a value that is no quantity such as 500m or 128Mi"
+	}
+	return "is not what Kubernetes has here: " + text
+}
+
+// withArticle returns what package json calls a value, in a sentence.
+func withArticle(value string) string {
+	switch value {
+	case "array":
+		return "a list"
+	case "bool":
+		return "true or false"
+	case "object":
+		return "a mapping"
+	case "string":
+		return "text"
+	}
+	return "a number"
+}
+
+// kindOf says what a value of a type is in YAML.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Map, reflect.Struct, reflect.Pointer:
+		return "a mapping"
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	}
+	return "a number"
 }
 
 // clone copies a value of JSON, so that no two objects share a part of it.

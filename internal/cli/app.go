@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/cli/completion"
 	"github.com/agentry-dev/agentry/internal/cli/doctor"
 	"github.com/agentry-dev/agentry/internal/cli/images"
 	"github.com/agentry-dev/agentry/internal/cli/importer"
@@ -38,6 +39,9 @@ func Run(ctx context.Context, args []string, env Env) (code int) {
 		}
 	}()
 	app := newApp(env)
+	if len(args) > 2 && args[1] == completion.Ask {
+		return command.ExitCode(ctx, env.Stderr, completion.Print(env.Stdout, app, args[2:], completionSources(ctx, env)))
+	}
 	return command.ExitCode(ctx, env.Stderr, app.RunContext(ctx, command.Interspersed(app, args)))
 }
 
@@ -47,7 +51,6 @@ func newApp(env Env) *cli.App {
 		Usage:                 "render Grafana Agent Operator custom resources from Git to Git, without a cluster",
 		Version:               buildVersion(),
 		CustomAppHelpTemplate: command.AppHelp,
-		EnableBashCompletion:  true,
 		Reader:                env.Stdin,
 		Writer:                env.Stdout,
 		ErrWriter:             env.Stderr,
@@ -85,7 +88,7 @@ func commands(env Env) []command.Command {
 		rbacCommand(env),
 		images.Command(env.renders()),
 		importer.Command(importer.Streams{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr}, importFlags(), renderOptions, parseOptions),
-		completionCommand(env),
+		completion.Command(env.Stdout),
 		versionCommand(env),
 	}
 }

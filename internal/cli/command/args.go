@@ -7,13 +7,10 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// completionFlag is what the library's completion appends to the command line.
-const completionFlag = "--generate-bash-completion"
-
 // Interspersed moves a command's flags before its other arguments. The library stops at the first argument that
 // is not a flag: in `render PATH -o DIR` it would read -o and DIR as paths.
 func Interspersed(app *cli.App, args []string) []string {
-	if len(args) < 2 || slices.Contains(args, completionFlag) {
+	if len(args) < 2 {
 		return args
 	}
 	command := app.Command(args[1])

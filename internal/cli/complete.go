@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/internal/cli/completion"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
+)
+
+// completionTime limits how long somebody who has pressed the tab key waits.
+const completionTime = 3 * time.Second
+
+// completionSources returns where values come from that complete a command line. What cannot be read gives none.
+func completionSources(ctx context.Context, e Env) completion.Sources {
+	return completion.Sources{
+		LookupEnv: e.LookupEnv,
+		Pipelines: pipelineNames,
+		Objects: func(flags *cli.Context, paths []string) []string {
+			ctx, cancel := context.WithTimeout(ctx, completionTime)
+			defer cancel()
+			in, err := e.load(ctx, flags, paths)
+			if err != nil {
+				return nil
+			}
+			var out []string
+			for _, o := range in.set.All() {
+				out = append(out, completion.Reference(o.ID.Kind, o.ID.Namespace, o.ID.Name))
+			}
+			slices.Sort(out)
+			return slices.Compact(out)
+		},
+	}
+}
+
+// pipelineNames returns the names of the pipelines in a file or folder.
+func pipelineNames(file string) []string {
+	files, err := pipelinefile.Files(file)
+	if file == "" || err != nil {
+		return nil
+	}
+	var out []string
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		found, _ := pipelinefile.Parse(name, text)
+		for _, p := range found {
+			out = append(out, p.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

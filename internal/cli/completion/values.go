@@ -1,0 +1,96 @@
+package completion
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/podsecurity"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
+	"github.com/agentry-dev/agentry/inputs"
+	"github.com/agentry-dev/agentry/internal/starter"
+)
+
+// Choices are the words that a flag of a command takes, or nothing. A test asks the commands whether these are all.
+func Choices(command, flag string) []string {
+	switch flag {
+	case "format":
+		return formats(command)
+	case "log-format":
+		return []string{"text", "json"}
+	case "log-level":
+		return []string{"debug", "info", "warn", "error"}
+	case "build":
+		return inputs.Modes()
+	case "compatibility":
+		return []string{string(pipeline.CompatibilityCurrent), string(pipeline.CompatibilityOperator)}
+	case "runtime":
+		return []string{string(pipeline.RuntimeAgent), string(pipeline.RuntimeAlloy)}
+	case "secrets":
+		return []string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)}
+	case "unknown-fields":
+		return []string{string(pipeline.UnknownFieldsError), string(pipeline.UnknownFieldsWarn)}
+	case "pss":
+		return podsecurity.Levels()
+	case "ci":
+		return []string{string(starter.GitHub), string(starter.GitLab), string(starter.NoJob)}
+	case "deploy":
+		return []string{string(starter.Flux), string(starter.ArgoCD), string(starter.NoDeployer)}
+	}
+	return nil
+}
+
+func formats(command string) []string {
+	all := []string{"text", "json"}
+	switch command {
+	case "check":
+		return append(all, "github", "sarif")
+	case "diff":
+		return append(all, "markdown")
+	case "explain":
+		return append(all, "yaml")
+	case "test":
+		return append(all, "junit")
+	}
+	return all
+}
+
+// values returns what may be the value of a flag. For files and folders that is nothing, and the shell completes them.
+func values(l line, flag string, s Sources) []string {
+	if flag == "pipeline" {
+		return s.Pipelines(l.value("file"))
+	}
+	return Choices(l.command.Name, flag)
+}
+
+// arguments returns what may be an argument, besides files and folders.
+func arguments(app *cli.App, l line, s Sources) []string {
+	switch l.command.Name {
+	case "completion":
+		return Shells()
+	case "crds":
+		return manifest.Kinds()
+	case "explain":
+		flags, err := l.context(app)
+		if err != nil {
+			return nil
+		}
+		paths := slices.DeleteFunc(slices.Clone(l.arguments), func(word string) bool {
+			_, err := os.Stat(word)
+			return err != nil // an object
+		})
+		if len(paths) == 0 {
+			paths = []string{"."}
+		}
+		return s.Objects(flags, paths)
+	}
+	return nil
+}
+
+// Reference is how an object is typed: KIND/NAMESPACE/NAME.
+func Reference(kind, namespace, name string) string {
+	return strings.ToLower(kind) + "/" + namespace + "/" + name
+}

@@ -16,7 +16,7 @@ E2E := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agentry-test/e2e
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build release pin-images test test-all race prometheus chart agentcheck operator promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
+.PHONY: help build release release-test pin-images test test-all race prometheus chart agentcheck operator promoter browser e2e test-deps prometheus-deps browser-deps e2e-deps lint generate demo bench bench-sync bench-sd soak soak-model soak-sd fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,15 +24,13 @@ help: ## List the targets
 build: ## Build bin/agentry
 	go build -o bin/ ./cmd/...
 
-# The command line's library can write manual pages, which nobody asks for. Sizes are in bytes: raise one only with a reason.
-release: ## Build bin/release: static programs without debug information, and the licences of what is in them
-	CGO_ENABLED=0 go build -trimpath -tags urfave_cli_no_docs -ldflags "-s -w" -o bin/release/ ./cmd/...
-	cp LICENSE bin/release/
-	go list -deps -json ./cmd/... > bin/release/packages.json
-	go run ./internal/notices "$$(go env GOROOT)" < bin/release/packages.json > bin/release/THIRD-PARTY-NOTICES.txt
-	rm bin/release/packages.json
-	@for limit in agentry:59000000 agentry-charts:40000000 agentry-sops:58000000 sd-aggregator:40000000; do f=bin/release/$${limit%:*}; size=$$(wc -c < $$f); \
-		echo "$$f: $$size bytes"; [ $$size -le $${limit#*:} ] || { echo "$$f is larger than $${limit#*:} bytes" >&2; exit 1; }; done
+# Go writes the version into the programs, from Git: build what others install from a tag.
+release: ## Build bin/release: archives, packages, SBOMs, a Homebrew formula and checksums (PLATFORMS=linux/amd64,...)
+	go -C internal/tools/release run . -root ../../.. $(if $(PLATFORMS),-platforms $(PLATFORMS))
+
+# Results depend on git and on the programs of agentry, which Go does not know of: they are not kept. Linux only.
+release-test: test-deps ## Make a release for this machine, unpack it, install it as CI jobs do, and make it again
+	cd internal/tools/release && go vet ./... && go test -count=1 ./...
 
 # Asks the registries, so it needs docker and network.
 pin-images: ## Write the digests that the tags of the Dockerfile's images have now into the Dockerfile
@@ -44,7 +42,7 @@ pin-images: ## Write the digests that the tags of the Dockerfile's images have n
 test: test-deps lint ## Check a change: lint, and the tests that are quick
 	go test -short -timeout 10m ./...
 
-test-all: lint race prometheus chart agentcheck operator promoter browser e2e ## Run every test; CI runs this
+test-all: lint race release-test prometheus chart agentcheck operator promoter browser e2e ## Run every test; CI runs this
 
 race: test-deps ## Run all tests of the main module with the race detector, and 10,000 random histories of edits
 	go test $(RACE) -timeout 30m ./...
@@ -76,12 +74,12 @@ browser: browser-deps ## Show the pages to a real Chromium (SCREENSHOTS=folder k
 chart: prometheus-deps ## Check the Helm chart, and the rules and the dashboard in it
 	cd test/chart && go vet ./... && go test -count=1 ./...
 
-test-deps: ## Install what the tests run besides Go: git, gpg, an SSH server, curl and openssl
-	@for c in git gpg curl openssl /usr/sbin/sshd; do command -v $$c >/dev/null || missing=1; done; \
+test-deps: ## Install what the tests run besides Go: git, gpg, an SSH server, curl, openssl and shells
+	@for c in git gpg curl openssl zsh fish shellcheck /usr/sbin/sshd; do command -v $$c >/dev/null || missing=1; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo "install git, GnuPG, an OpenSSH server, curl and OpenSSL, which tests run"; exit 0; fi; \
-	echo "installing git, gpg, openssh-server, curl and openssl, which tests run"; \
-	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git gpg gpg-agent openssh-server curl openssl
+	if ! command -v apt-get >/dev/null; then echo "install git, GnuPG, an OpenSSH server, curl, OpenSSL, zsh, fish and shellcheck, which tests run"; exit 0; fi; \
+	echo "installing git, gpg, openssh-server, curl, openssl, zsh, fish and shellcheck, which tests run"; \
+	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends git gpg gpg-agent openssh-server curl openssl zsh fish shellcheck
 
 # Suites run one after the other, because each has an API server. Argo CD takes minutes more to build, so its
 # suite has a build tag and runs only when SUITE names it.
@@ -110,11 +108,12 @@ browser-deps: test-deps ## Install Chromium, which browser runs, and axe, which 
 	$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium-headless-shell
 
 # The modules below test/ break when what they import changes. agentcheck is not among them: its first build takes ten minutes.
-lint: ## Check the formatting, and run go vet and staticcheck
+lint: test-deps ## Check the formatting, and run go vet, staticcheck and shellcheck
 	@gofmt -l . | (! grep .) || { echo "not formatted: run gofmt -w on these files" >&2; exit 1; }
 	go vet ./...
 	@for m in browser chart e2e fixtures promoter prometheus prometheus/operator; do go -C test/$$m vet ./... || { echo "test/$$m does not compile; perhaps: go -C test/$$m mod tidy" >&2; exit 1; }; done
 	$(TOOL) staticcheck ./...
+	@if command -v shellcheck >/dev/null; then shellcheck dist/ci/*.sh .ci/run internal/cli/completion/agentry.bash; else echo "shellcheck is not here: scripts are not checked"; fi
 
 generate: ## Regenerate CRDs and the generated pages of docs/
 	go generate ./...

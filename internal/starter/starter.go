@@ -114,9 +114,9 @@ func (o Options) Files() ([]File, error) {
 	}
 	switch o.Job {
 	case GitHub:
-		list = append(list, struct{ template, path, says string }{"github.yaml", ".github/workflows/agentry.yaml", "a pass on each push, and a check of pull requests"})
+		list = append(list, struct{ template, path, says string }{"github.yaml", ".github/workflows/agentry.yaml", "a pass on each push, and a review of pull requests"})
 	case GitLab:
-		list = append(list, struct{ template, path, says string }{"gitlab.yaml", ".gitlab-ci.yml", "a pass on each push, and a check of merge requests"})
+		list = append(list, struct{ template, path, says string }{"gitlab.yaml", ".gitlab-ci.yml", "a pass on each push, and a review of merge requests"})
 	}
 	if name := o.Deploys(); name != "" {
 		list = append(list, struct{ template, path, says string }{string(o.Deployer) + ".yaml", name, "applies the output branch, and cluster/ as it is"})

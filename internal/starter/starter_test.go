@@ -114,7 +114,7 @@ func TestJobsRunWhatIsThere(t *testing.T) {
 			all = append(all, f.Path)
 			text := string(f.Data)
 			switch {
-			case strings.HasPrefix(f.Path, ".git") && (!strings.Contains(text, "agentry sync -f "+o.Pipeline()) || !strings.Contains(text, strings.Join(o.Paths(), " "))):
+			case strings.HasPrefix(f.Path, ".git") && (!strings.Contains(text, "agentry sync -f "+o.Pipeline()) || !strings.Contains(strings.Join(strings.Fields(text), " "), "paths: | "+strings.Join(o.Paths(), " "))):
 				t.Errorf("%s: %s:\n%s", name, f.Path, text)
 			case f.Path == o.Deploys() && (!strings.Contains(text, o.Paths()[0]+"\n") || !strings.Contains(text, o.Output())):
 				t.Errorf("%s: %s:\n%s", name, f.Path, text)

@@ -42,6 +42,7 @@ func timesOfDay() map[string]string {
 		"internal/pipelinefile/loader.go":      "times of files are compared for being the same, and now and then files are read all the same",
 		"internal/replica/replica.go":          "the clock that says more decides: one that is set forward costs one renewal",
 		"internal/server/api.go":               "a token, which only has to differ from the one before",
+		"internal/tools/release/build.go":      "the time of a commit, which the files of a release get",
 		"internal/webhook/handler.go":          shown,
 		"internal/webhook/kind/kind.go":        "what GitLab signs; the log says when it is refused for its time, and polling goes on",
 		"sd/poll/client.go":                    "long ago by any clock",

@@ -287,3 +287,30 @@ func applyList(list []any, steps map[string][]difference.Change, order []string,
 	}
 	return out
 }
+
+// TestDifferenceOfEncryptedValues: that they change is all that is known of them, and pods read their configuration again.
+func TestDifferenceOfEncryptedValues(t *testing.T) {
+	const pod = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: agent, namespace: a}\nspec: {template: {spec: {volumes: [{name: config, secret: {secretName: agent-config}}]}}}\n"
+	secret := func(label string) []byte {
+		return []byte("apiVersion: v1\nkind: Secret\nmetadata:\n  labels: {a: " + label + "}\n  name: agent-config\n  namespace: a\nstringData:\n  agent.yml: <encrypted>\n")
+	}
+	id := manifest.ID{Kind: "Secret", Namespace: "a", Name: "agent-config"}
+	others := difference.Pair{Unit: "a/agent", ID: manifest.ID{Kind: "StatefulSet", Namespace: "a", Name: "agent"}, Before: []byte(pod), After: []byte(pod)}
+	for _, c := range []struct {
+		pair difference.Pair
+		want string
+	}{
+		{difference.Pair{Before: secret("b"), After: secret("b"), IsSealed: true}, "1 object changed\n\npods reload their configuration, without a restart\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ encrypted values\n"},
+		{difference.Pair{Before: secret("b"), After: secret("c"), IsSealed: true, OnlySecrets: true}, "1 object changed\n\npods keep the old secrets until they restart, because nothing but secrets changes in their configuration\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ metadata.labels.a: b → c\n  ~ encrypted values\n"},
+		{difference.Pair{Before: secret("b"), After: secret("b")}, "no difference\n"},
+	} {
+		c.pair.Unit, c.pair.ID = "a/agent", id
+		d := difference.Compare([]difference.Pair{c.pair, others})
+		if got := d.Text(); got != c.want {
+			t.Errorf("got\n%s\nwant\n%s", got, c.want)
+		}
+		if _, err := json.Marshal(d); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -40,6 +40,12 @@ type Options struct {
 	Mirror *mirror.Settings
 	// Tenancy is what objects of tenants may ask for; see [manifest.Tenants].
 	Tenancy tenancy.Rules
+	// Sealed says that the caller encrypts the Secrets that are rendered under secretref.Plaintext. What is not a Secret is
+	// not encrypted, so values of Secrets must not be in it.
+	Sealed bool
+	// SecretSum returns what pods have for a checksum of the secrets in a configuration, whose Secret it is given. Default:
+	// the checksum.
+	SecretSum func(config manifest.ID, checksum string) string
 	// OperatorLabels are the -labels of the operator that is being replaced.
 	OperatorLabels map[string]string
 	// RestartOnSecretChange makes pods restart when a secret in their configuration changes:
@@ -62,7 +68,7 @@ type Options struct {
 }
 
 func (o *Options) policies() secretref.Policies {
-	return secretref.Policies{Default: o.Secrets, Rules: o.SecretRules, Mirror: o.Mirror}
+	return secretref.Policies{Default: o.Secrets, Rules: o.SecretRules, Mirror: o.Mirror, Sealed: o.Sealed}
 }
 
 // LastGood knows what units were last rendered from and to. It is only asked about objects that are
@@ -315,6 +321,7 @@ func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[m
 func (r renderer) workloads(h *hierarchy.Hierarchy, config *build.Result) ([]workload.Object, map[int]bool, diag.List) {
 	options := workload.Options{
 		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange, Mirror: r.opts.Mirror,
+		SecretSum: r.opts.SecretSum,
 	}
 	matched := map[int]bool{}
 	if !r.opts.Changes.IsEmpty() {

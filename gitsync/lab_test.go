@@ -24,6 +24,7 @@ type lab struct {
 	pipeline pipeline.Pipeline
 	options  gitsync.Options
 	keys     []sops.Key
+	sealing  gitsync.Sealing
 }
 
 func newLab(t testing.TB) *lab {
@@ -72,7 +73,7 @@ func (l *lab) syncer() *gitsync.Syncer {
 	if problems := p.Validate(); len(problems) > 0 {
 		l.t.Fatal(problems)
 	}
-	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources)), Decryption: l.keys}, l.options)
+	s, err := gitsync.New(p, gitsync.Credentials{Sources: make([]transport.Auth, len(p.Spec.Sources)), Decryption: l.keys, Sealing: l.sealing}, l.options)
 	if err != nil {
 		l.t.Fatal(err)
 	}

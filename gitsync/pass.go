@@ -46,6 +46,10 @@ func (p *pass) run(ctx context.Context) error {
 	if err != nil || p.report.Refused != nil {
 		return err
 	}
+	if err := p.sealing.seal(ctx, planned, &p.options, from.tip.Proposed, rd); err != nil {
+		return err
+	}
+	p.review(p.memory.rendered.Units, planned)
 	change, err := planned.Edit()
 	if err != nil {
 		return err
@@ -94,9 +98,7 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 		return nil, err
 	}
 	p.memory.rendered = in.Rendered
-	if p.options.Review {
-		p.report.Rendered = in.Rendered.Units
-	}
+	p.review(in.Rendered.Units, nil)
 	p.report.add(planned.Findings)
 	p.report.Diags.Sort()
 	if first := p.pipeline.Spec.Refusal(p.report.Diags); first != nil {
@@ -117,6 +119,17 @@ func (p *pass) decide(ctx context.Context, from *start, rd *object.Reader) (*pla
 		}
 	}
 	return planned, nil
+}
+
+// review puts the units into the report of a pass that is asked for them. A plan that is nil has not encrypted anything yet.
+func (p *pass) review(units []*generator.Unit, planned *plan.Plan) {
+	switch {
+	case !p.options.Review:
+	case p.options.InClear:
+		p.report.Rendered = units
+	default:
+		p.report.Rendered = p.sealing.reviewed(units, planned)
+	}
 }
 
 // read reads the inputs, and replaces what cannot be read by its last good version.

@@ -31,11 +31,18 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 		s.opener.Keys, s.creds.Decryption = creds.Decryption, creds.Decryption
 		s.memory.done = nil // new keys may decrypt more
 	}
+	resealed, err := s.sealing.use(&s.pipeline.Spec.Secrets, s.options.SOPS, creds.Sealing)
+	if err != nil {
+		return fmt.Errorf("pipeline %s: %w", name, err)
+	}
+	if resealed {
+		s.render.SecretSum, s.memory = s.sealing.sum, memory{}
+	}
 	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && reflect.DeepEqual(creds.Charts, s.creds.Charts) && slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {
 		return nil
 	}
 	var verify []*signature.Verifier
-	sign, err := s.sign, error(nil)
+	sign := s.sign
 	if !sameKey {
 		sign, err = creds.Signing.Signer()
 	}

@@ -20,7 +20,8 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	s := &p.Spec
 	out := generator.Options{
 		Compatibility:         manifest.Compatibility(s.Mode()),
-		Secrets:               secretref.Policy(s.Secrets.Policy),
+		Secrets:               rendered(s.Secrets.Policy),
+		Sealed:                s.Secrets.Seals(),
 		SecretRules:           secretRules(s.Secrets.Rules),
 		Mirror:                s.Secrets.Mirror,
 		RestartOnSecretChange: s.Secrets.RestartOnChange,
@@ -52,9 +53,17 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	return out, nil
 }
 
+// rendered is the policy for the renderer: what is encrypted later is rendered in clear.
+func rendered(policy pipeline.SecretsPolicy) secretref.Policy {
+	if policy == pipeline.SecretsSOPS {
+		return secretref.Plaintext
+	}
+	return secretref.Policy(policy)
+}
+
 func secretRules(rules []pipeline.SecretRule) (out []secretref.Rule) {
 	for _, r := range rules {
-		out = append(out, secretref.Rule{Namespaces: r.Match.Namespaces, Names: r.Match.Names, Types: r.Match.Types, Policy: secretref.Policy(r.Policy)})
+		out = append(out, secretref.Rule{Namespaces: r.Match.Namespaces, Names: r.Match.Names, Types: r.Match.Types, Policy: rendered(r.Policy)})
 	}
 	return out
 }

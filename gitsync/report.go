@@ -25,7 +25,8 @@ type Report struct {
 	// are rendered from. Both are nil if the pass was refused before they were needed.
 	Set         *manifest.Set
 	Hierarchies []*hierarchy.Hierarchy
-	// Rendered are the units as they were rendered, if Options.Review asks for them.
+	// Rendered are the units as they were rendered, if Options.Review asks for them. Under the secrets policy sops the values of
+	// Secrets are encrypted or placeholders.
 	Rendered []*generator.Unit
 	// Explained is what package explain needs of the render. Nil if there was none.
 	Explained *explain.Render

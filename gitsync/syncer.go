@@ -34,6 +34,7 @@ type Credentials struct {
 	Charts  []chart.Access      // of the repositories of charts, in the pipeline's order
 
 	Decryption []sops.Key // for what SOPS encrypted
+	Sealing    Sealing    // for the secrets policy sops
 }
 
 // Options decide how passes are made, not their results.
@@ -64,6 +65,14 @@ type Options struct {
 	Heads map[int]repo.Ref
 	// Review fills Report.Rendered. It needs DryRun.
 	Review bool
+	// InClear leaves Secrets in clear in Report.Rendered under the secrets policy sops. It is for package difference, which shows
+	// no value of them.
+	InClear bool
+	// Encrypt makes a dry run encrypt Secrets under the secrets policy sops. Otherwise it shows placeholders for their values.
+	Encrypt bool
+	// Encrypted returns a version of an encrypted Secret that is not on the output branch and may be used again, by its path on
+	// the branch; nil if there is none. It is for dry runs.
+	Encrypted func(name string) ([]byte, error) `json:"-"`
 	// AllowDeletions is the full id of an input commit to which the deletion guard does not apply.
 	AllowDeletions string
 	// Timeout limits each attempt of a pass, with all of its network operations. Each source may use an equal share
@@ -93,6 +102,7 @@ type Syncer struct {
 	chartVersions *chart.Versions // of the charts that are fetched
 	sops          *sops.Workers   // nil if Options has them
 	opener        sops.Opener     // of what SOPS encrypted
+	sealing       sealing         // of the output
 	batches       *publish.Batches
 	memory        memory
 	seen          plumbing.Hash // the last tip of the output branch that was as this pipeline renders it; zero: none

@@ -17,17 +17,28 @@ import (
 
 // The secrets policy reference keeps credentials out of the output, also those that are written in custom resources.
 
-// literal refuses a plain-text credential under a policy that does not allow it in the output.
+// literal refuses a plain-text credential in a configuration under a policy that does not allow it there.
 func (r *reports) literal(in secretref.Scope, path, what, hint string) {
 	if !in.LiteralsAllowed() {
-		r.found(in.Object(), diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path, Message: what + " " + scrape.InClear, Hint: hint})
+		r.refuse(in, path, what, hint)
 	}
+}
+
+// literalInPod refuses one that would be in no Secret.
+func (r *reports) literalInPod(in secretref.Scope, path, what, hint string) {
+	if !in.LiteralsAllowed() || in.IsSealed() {
+		r.refuse(in, path, what, hint)
+	}
+}
+
+func (r *reports) refuse(in secretref.Scope, path, what, hint string) {
+	r.found(in.Object(), diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path, Message: what + " " + scrape.InClear, Hint: hint})
 }
 
 // literalVariables refuses an object into which variables of Flux, or values of a chart, put values of Secrets.
 func (r *reports) literalVariables(in secretref.Scope) {
 	for _, name := range in.Object().SecretVariables() {
-		r.literal(in, "", name+" puts the value of a Secret into it,", "move the value to a ConfigMap if it is not secret, or refer to the Secret in the object")
+		r.literalInPod(in, "", name+" puts the value of a Secret into it,", "move the value to a ConfigMap if it is not secret, or refer to the Secret in the object")
 	}
 }
 
@@ -71,7 +82,7 @@ func (r *reports) literalsOfContainers(in secretref.Scope, path string, list []c
 		at := path + "[" + strconv.Itoa(i) + "]"
 		for n, env := range c.Env {
 			if credential.InField(env.Name, env.Value) {
-				r.literal(in, at+".env["+strconv.Itoa(n)+"].value", env.Name+" is, by its name, a credential", "refer to a Secret: valueFrom: {secretKeyRef: {name: ..., key: ...}}")
+				r.literalInPod(in, at+".env["+strconv.Itoa(n)+"].value", env.Name+" is, by its name, a credential", "refer to a Secret: valueFrom: {secretKeyRef: {name: ..., key: ...}}")
 			}
 		}
 		for _, list := range [...]struct {
@@ -80,7 +91,7 @@ func (r *reports) literalsOfContainers(in secretref.Scope, path string, list []c
 		}{{".command", c.Command}, {".args", c.Args}} {
 			for n, word := range list.words {
 				if credential.InArgument(word) {
-					r.literal(in, at+list.field+"["+strconv.Itoa(n)+"]", "gives a flag what is, by its name, a credential", "write $(NAME), and let env of the container define NAME from a Secret")
+					r.literalInPod(in, at+list.field+"["+strconv.Itoa(n)+"]", "gives a flag what is, by its name, a credential", "write $(NAME), and let env of the container define NAME from a Secret")
 				}
 			}
 		}

@@ -60,7 +60,7 @@ func (c Code) Severities() []Severity {
 		SelectsNothing, UnknownNamespace, MissingServiceAccount, MissingPermission, SelectedTwice, RendersNothing, NotRendered, EnforcedLabel, OptionalMissing,
 		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError, NeededAtStart,
 		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, NoTenant, PodWarning, PatchMatchesNothing,
-		Drift, NoteRefused, InlinedSecretChanged, PipelineKept, ChartUnreachable, ChartLookup, OtherRevision:
+		Drift, NoteRefused, SecretsInHistory, InlinedSecretChanged, PipelineKept, ChartUnreachable, ChartLookup, OtherRevision:
 		return []Severity{Warning}
 	case DefaultNamespace, OldIntegrationName, StopsTheOthers:
 		return []Severity{Info}

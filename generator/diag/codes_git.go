@@ -22,6 +22,7 @@ const (
 	LFSPointer           Code = "lfs-pointer"
 	SourceIgnoreUnusable Code = "source-ignore-unusable"
 	SecretsHeld          Code = "secrets-held"
+	SecretsInHistory     Code = "secrets-in-history"
 	InlinedSecretChanged Code = "inlined-secret-changed"
 )
 
@@ -135,6 +136,12 @@ func outputCodes() []CodeInfo {
 			Code:    SecretsHeld,
 			Summary: "A unit that stays as it is holds secrets in clear, which the secrets policy no longer allows.",
 			Help:    "Nothing is written. Correct the unit's errors or unpause it, so that it is rendered again, or keep the policy `plaintext`.",
+		},
+		{
+			Code:    SecretsInHistory,
+			Summary: "The output branch stops to hold secrets in clear, and its history still holds them.",
+			Help: "It is a warning of the commit that follows a change of the secrets policy. Whoever can read the repository can read the old commits. " +
+				"Replace the secrets themselves, or write to a new repository and delete the old one.",
 		},
 		{
 			Code:    InlinedSecretChanged,

@@ -3,7 +3,6 @@ package diag
 // Codes of the pipeline file.
 const (
 	PipelineInvalid     Code = "pipeline-invalid"
-	PipelineUnsupported Code = "pipeline-unsupported"
 	PipelineConflict    Code = "pipeline-conflict"
 	PipelineKept        Code = "pipeline-kept"
 	PatchFailed         Code = "patch-failed"
@@ -17,11 +16,6 @@ func pipelineCodes() []CodeInfo {
 			Code:    PipelineInvalid,
 			Summary: "The pipeline file is not valid: a syntax error, an unknown field, a wrong type or a wrong value.",
 			Help:    "Nothing is rendered. The message names the field; docs/pipeline.md describes all of them.",
-		},
-		{
-			Code:    PipelineUnsupported,
-			Summary: "The pipeline file sets a field or value that this version does not support yet.",
-			Help:    "Nothing is rendered, because to ignore it would not be what you asked for. Remove it, or use a newer version.",
 		},
 		{
 			Code:    PipelineConflict,

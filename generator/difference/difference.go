@@ -16,6 +16,8 @@ type Pair struct {
 	Before, After []byte // manifests; nil where there is none
 	// OnlySecrets means that nothing but secrets changes in the configuration that the object holds.
 	OnlySecrets bool
+	// IsSealed means that the values of the object, a Secret, are encrypted, and change. The manifests do not have them.
+	IsSealed bool
 }
 
 // Difference is everything that changes between two renders.
@@ -91,6 +93,9 @@ func (d *Difference) compareUnit(pairs []Pair) {
 			c.add(Removed, nil, o.before, nil)
 		default:
 			c.compare(nil, o.before, o.after)
+			if o.IsSealed {
+				c.changes = append(c.changes, Change{Op: Changed, Path: Path{{Field: "encrypted values"}}})
+			}
 		}
 		if o.changes = c.changes; len(c.changes) > 0 {
 			d.Objects = append(d.Objects, Object{Unit: u.name, ID: o.ID, Op: op, Changes: c.changes})
@@ -119,7 +124,7 @@ type object struct {
 
 func newObject(p Pair) *object {
 	o := &object{Pair: p}
-	if p.ID.Kind == "Secret" {
+	if p.ID.Kind == "Secret" && !p.IsSealed {
 		o.language = languageIn(p.After)
 		if o.language == nil {
 			o.language = languageIn(p.Before)
@@ -129,7 +134,7 @@ func newObject(p Pair) *object {
 }
 
 // isChanged reports whether the texts differ.
-func (o *object) isChanged() bool { return !bytes.Equal(o.Before, o.After) }
+func (o *object) isChanged() bool { return o.IsSealed || !bytes.Equal(o.Before, o.After) }
 
 // open parses the manifests of the pair, unless they are parsed.
 func (o *object) open() {

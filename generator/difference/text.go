@@ -288,6 +288,8 @@ func (c Change) words() string {
 	switch {
 	case c.Op == Reordered:
 		return "in another order"
+	case c.Before == nil && c.After == nil:
+		return ""
 	case c.Before == nil:
 		return c.After.words()
 	case c.After == nil:

@@ -29,6 +29,8 @@ type Options struct {
 	RestartOnSecretChange bool
 	// Mirror is how Secrets of other namespaces get to the pods; nil: not at all.
 	Mirror *mirror.Settings
+	// SecretSum returns what stands in pods for that checksum, of the Secret with the configuration. Nil: the checksum.
+	SecretSum func(config manifest.ID, checksum string) string
 	// Change returns what becomes of a manifest, with diagnostics of whoever changes it. check returns what Kubernetes would
 	// refuse of a changed manifest and not of the one that it is made of; the manifest of a Secret may lack its data. Nil
 	// changes nothing.
@@ -200,6 +202,9 @@ func (a grafanaAgent) podMeta(selector map[string]string, c config) metav1.Objec
 	}
 	if c.inlined != "" && a.options.RestartOnSecretChange {
 		out.Annotations[inlinedKey] = c.inlined
+		if sum := a.options.SecretSum; sum != nil {
+			out.Annotations[inlinedKey] = sum(a.secretID(c.secret), c.inlined)
+		}
 	}
 	return out
 }

@@ -7,8 +7,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/build/scrape"
 )
 
-// RenderCommand returns the command that renders the manifests in a checkout of a source, but for [Spec.NotInRenderCommand].
+// RenderCommand returns the command that renders the manifests in a checkout of a source, but for [Spec.NotInRenderCommand]. What
+// encrypts Secrets only the pipeline file says.
 func (s *Spec) RenderCommand(source int) string {
+	if s.Secrets.Seals() {
+		return "agentry render -f PIPELINE -o OUT"
+	}
 	args := []string{"agentry render", "--compatibility", string(s.Mode()), "--secrets", string(s.Secrets.Policy)}
 	if s.Runtime != RuntimeAgent {
 		args = append(args, "--runtime", string(s.Runtime))

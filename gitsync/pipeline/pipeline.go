@@ -1,14 +1,10 @@
 package pipeline
 
 import (
-	"reflect"
-	"slices"
-
 	"github.com/fluxcd/pkg/apis/kustomize"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
-	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/patch"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
@@ -288,56 +284,6 @@ type Operator struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// AgentSelector selects the GrafanaAgents to render by label, like its `-agent-selector`. Default: all.
 	AgentSelector string `json:"agentSelector,omitempty"`
-}
-
-// SecretsPolicy says what of a Secret may be rendered.
-type SecretsPolicy string
-
-const (
-	// SecretsReference renders no byte of a Secret.
-	SecretsReference SecretsPolicy = "reference"
-	// SecretsPlaintext renders what the operator puts into the cluster.
-	SecretsPlaintext SecretsPolicy = "plaintext"
-	// SecretsSOPS is reserved.
-	SecretsSOPS SecretsPolicy = "sops"
-)
-
-// Secrets is how Secrets are rendered.
-type Secrets struct {
-	// Policy is `reference`, which renders no byte of a Secret, or `plaintext`, which renders what the operator
-	// puts into the cluster. Default: reference.
-	Policy SecretsPolicy `json:"policy,omitempty"`
-	// Rules give single Secrets another policy. The first rule that matches a Secret wins.
-	Rules []SecretRule `json:"rules,omitempty"`
-	// Mirror is how Secrets of other namespaces than the GrafanaAgent's get to its pods under `reference`. Default: not at all;
-	// a reference to one is an error.
-	Mirror *mirror.Settings `json:"mirror,omitempty"`
-	// RestartOnChange restarts pods when a secret in their configuration changes, because running agents do not
-	// notice that: pod templates have a checksum of these secrets. Default: false; then `sync` prints a
-	// warning.
-	RestartOnChange bool `json:"restartOnChange,omitempty"`
-}
-
-// SecretRule gives the Secrets that it matches a policy.
-type SecretRule struct {
-	Match  SecretMatch   `json:"match"`
-	Policy SecretsPolicy `json:"policy"`
-}
-
-// SecretMatch selects Secrets: they must match one entry of each list that is set. `*` stands for any text. A Secret that
-// is not in the inputs has no type.
-type SecretMatch struct {
-	Namespaces []string `json:"namespaces,omitempty"`
-	Names      []string `json:"names,omitempty"`
-	Types      []string `json:"types,omitempty"`
-}
-
-// Equal reports whether two rules are the same.
-func (r SecretRule) Equal(other SecretRule) bool { return reflect.DeepEqual(r, other) }
-
-// Allows reports whether a Secret can have a policy.
-func (s Secrets) Allows(policy SecretsPolicy) bool {
-	return s.Policy == policy || slices.ContainsFunc(s.Rules, func(r SecretRule) bool { return r.Policy == policy })
 }
 
 // Limits protect the output branch.

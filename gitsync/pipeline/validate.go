@@ -68,17 +68,12 @@ func (f *findings) all(path string, messages []string) {
 	}
 }
 
-// oneOf checks an enumeration. Reserved values are known but not implemented, and have their own message.
-func oneOf[T ~string](f *findings, path string, value T, allowed []T, reserved ...T) {
+// oneOf checks an enumeration.
+func oneOf[T ~string](f *findings, path string, value T, allowed []T) {
 	switch {
 	case slices.Contains(allowed, value):
 	case value == "":
 		f.check(false, path, "use "+orList(allowed), "is required")
-	case slices.Contains(reserved, value):
-		*f = append(*f, FieldError{
-			Path: path, Code: diag.PipelineUnsupported,
-			Message: fmt.Sprintf("%q is not supported yet", value), Hint: "use " + orList(allowed),
-		})
 	default:
 		f.check(false, path, "use "+orList(allowed), "%q is not known", value)
 	}
@@ -159,25 +154,6 @@ func validateSpec(s *Spec) findings {
 	_, err := s.Limits.MaxDeletions()
 	f.check(err == nil, "spec.limits.deletions", "write it like 50%", "must be a percentage from 0%% to 100%%")
 	f.check(s.Limits.AllowFor == "" || commitForm.MatchString(s.Limits.AllowFor), "spec.limits.allowFor", "git rev-parse prints it", "must be a full commit id")
-	return f
-}
-
-func validateSecrets(field string, s Secrets) findings {
-	var f findings
-	policies := []SecretsPolicy{SecretsReference, SecretsPlaintext}
-	oneOf(&f, field+".policy", s.Policy, policies, SecretsSOPS)
-	for i, r := range s.Rules {
-		at := fmt.Sprintf("%s.rules[%d]", field, i)
-		oneOf(&f, at+".policy", r.Policy, policies, SecretsSOPS)
-		patterns := slices.Concat(r.Match.Namespaces, r.Match.Names, r.Match.Types)
-		f.check(len(patterns) > 0, at+".match", "set namespaces, names or types; a policy for all Secrets is secrets.policy", "matches every Secret")
-		for _, pattern := range patterns {
-			_, err := path.Match(pattern, "")
-			f.check(err == nil && pattern != "", at+".match", "use * for any text", "%q is not a pattern", pattern)
-		}
-	}
-	f.check(s.Mirror == nil || s.Allows(SecretsReference), field+".mirror", "remove it", "is for the policy reference, which no Secret has")
-	f.add(validateMirror(field+".mirror", s.Mirror))
 	return f
 }
 

@@ -45,6 +45,7 @@ func (p *Plan) Edit() (*Change, error) {
 		return nil, err
 	}
 	p.refuseEmpty(&c.Findings)
+	p.warnOfHistory(&c.Findings)
 	return c, p.refuseOldSecrets(&c.Findings)
 }
 
@@ -94,7 +95,7 @@ func (c *Change) at(elem ...string) string { return c.plan.Branch.At(elem...) }
 func (c *Change) editFiles(u *Unit) error {
 	changed := u.folder.Damaged
 	wanted := map[string]bool{}
-	for _, f := range u.rendered.Files {
+	for _, f := range u.files() {
 		wanted[f.Path] = true
 		current, exists := u.folder.Entries[f.Path]
 		if exists && branch.Holds(current, f.Data) {

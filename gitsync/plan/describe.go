@@ -92,7 +92,7 @@ func (c *Change) describeUnit(u *Unit) error {
 	if slices.ContainsFunc(u.rendered.Held, func(h generator.Held) bool { return h.StandIn == nil }) {
 		inv.State = branch.StateIncomplete
 	}
-	for _, f := range u.rendered.Files {
+	for _, f := range u.files() {
 		entry := branch.FileEntry{Path: f.Path, Masked: f.Masked}
 		if f.Object.Kind != "" {
 			entry.Object = f.Object.String()

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
+	"github.com/agentry-dev/agentry/gitsync/seal"
 )
 
 // Compare finds what the change means to those who apply the output. Units that stay are not read.
@@ -34,7 +36,7 @@ func (c *Change) Compare() error {
 func (u *Unit) pairs() (out []difference.Pair, err error) {
 	wanted := map[string]bool{}
 	if u.action == write {
-		for _, f := range u.rendered.Files {
+		for _, f := range u.files() {
 			if !f.Manifest || f.Object.Kind == "" {
 				continue
 			}
@@ -54,7 +56,7 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 				}
 				p.OnlySecrets = f.Masked != "" && f.Masked == listed.Masked
 			}
-			out = append(out, p)
+			out = append(out, u.redact(p))
 		}
 	}
 	for _, f := range u.folder.Inventory.Files {
@@ -66,15 +68,33 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 		if p.Before, err = u.before(f.Path); err != nil {
 			return nil, err
 		}
-		out = append(out, p)
+		out = append(out, u.redact(p))
 	}
 	return out, nil
+}
+
+// redact returns a pair that shows no encrypted value. All that is known of one is that it is another.
+func (u *Unit) redact(p difference.Pair) difference.Pair {
+	if p.ID.Kind != "Secret" || u.sealed == nil && !seal.IsSealed(p.Before) && !seal.IsSealed(p.After) {
+		return p
+	}
+	p.IsSealed = !bytes.Equal(p.Before, p.After)
+	for _, text := range []*[]byte{&p.Before, &p.After} {
+		if *text != nil {
+			*text = seal.Redact(*text)
+		}
+	}
+	return p
 }
 
 // before returns a file of the unit as it stands on the branch, or nil. What agentry wrote before somebody changed it by
 // hand may lie deeper in the history than a new clone reaches.
 func (u *Unit) before(name string) ([]byte, error) {
-	data, err := u.folder.Read(name)
+	return orNil(u.folder.Read(name))
+}
+
+// orNil returns no error for a file that is not there.
+func orNil(data []byte, err error) ([]byte, error) {
 	if errors.Is(err, object.ErrPathNotFound) {
 		return nil, nil
 	}

@@ -111,7 +111,7 @@ func (in *Inputs) AllowsDeletions(commits []*object.Commit) bool {
 // policies do not allow them any more.
 func (p *Plan) refuseOldSecrets(f *Findings) error {
 	now := p.Pipeline.Spec.Secrets
-	if !now.Allows(pipeline.SecretsReference) {
+	if !now.Allows(pipeline.SecretsReference) && !now.Seals() {
 		return nil
 	}
 	for i := range p.Units {
@@ -122,7 +122,7 @@ func (p *Plan) refuseOldSecrets(f *Findings) error {
 		if err := u.folder.Load(); err != nil {
 			return err
 		}
-		then := pipeline.Secrets{Policy: u.folder.Inventory.Secrets, Rules: u.folder.Inventory.SecretRules}
+		then := policiesOf(u)
 		same := then.Policy == now.Policy && slices.EqualFunc(then.Rules, now.Rules, pipeline.SecretRule.Equal)
 		if same || !then.Allows(pipeline.SecretsPlaintext) {
 			continue
@@ -131,6 +131,28 @@ func (p *Plan) refuseOldSecrets(f *Findings) error {
 			"unit %s is %s and has files from before the secrets policy changed, which can hold secrets in clear: nothing is written", u.Name, u.State)
 	}
 	return nil
+}
+
+// warnOfHistory warns when the output branch stops to hold secrets in clear: its old commits hold them for ever.
+func (p *Plan) warnOfHistory(f *Findings) {
+	now := p.Pipeline.Spec.Secrets
+	if now.Allows(pipeline.SecretsPlaintext) {
+		return
+	}
+	for i := range p.Units {
+		u := &p.Units[i]
+		if u.action == keep || u.State == UnitUnchanged || !u.folder.Exists() || !policiesOf(u).Allows(pipeline.SecretsPlaintext) {
+			continue
+		}
+		f.warn(diag.SecretsInHistory, p.Branch.At(), "replace these secrets where they come from; or write to a new repository, and delete this one",
+			"the secrets of this folder are in clear in older commits of branch %s, where everybody who can read it finds them", p.Pipeline.Spec.Output.Branch)
+		return
+	}
+}
+
+// policiesOf returns the policies under which the folder of a unit, which is loaded, was rendered.
+func policiesOf(u *Unit) pipeline.Secrets {
+	return pipeline.Secrets{Policy: u.folder.Inventory.Secrets, Rules: u.folder.Inventory.SecretRules}
 }
 
 // RefuseAdoption refuses to write to a path that has files of others and no inventory, or that of another pipeline,

@@ -43,7 +43,7 @@ func lossOf(u *Unit) (loss, error) {
 		}
 	case write:
 		written := map[string]bool{}
-		for _, f := range u.rendered.Files {
+		for _, f := range u.files() {
 			written[f.Path] = true
 		}
 		out.workloads.gone = u.folder.Workloads(written)

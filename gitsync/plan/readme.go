@@ -22,12 +22,22 @@ func (c *Change) Readme() []byte {
 	p := c.plan
 	fmt.Fprintf(&b, "# Rendered by agentry\n\nPipeline `%s` keeps this folder up to date: Grafana Agents, rendered from custom resources.\n"+
 		"Changes made here by hand are put back; change the sources instead:\n\n%s", p.Pipeline.Metadata.Name, p.readmeSources())
-	b.WriteString("\nEach folder `<namespace>/<agent>` is one GrafanaAgent with its Secrets, Service and workloads. Apply this folder with Flux, Argo CD or\n" +
-		"`kubectl apply -k`. `hydrator.metadata` names the commit that it was rendered from.\n\n")
+	isSealed := p.Pipeline.Spec.Secrets.Seals()
+	by := "Flux, Argo CD or\n`kubectl apply -k`"
+	if isSealed {
+		by = "Flux or Argo CD,\nwhich decrypt it"
+	}
+	b.WriteString("\nEach folder `<namespace>/<agent>` is one GrafanaAgent with its Secrets, Service and workloads. Apply this folder with " + by +
+		". `hydrator.metadata` names the commit that it was rendered from.\n\n")
+	if isSealed {
+		b.WriteString(aboutSealed)
+	}
 	if kinds := p.Pipeline.Spec.ParseOptions().PassThrough.Names(); len(kinds) > 0 {
 		fmt.Fprintf(&b, "Each folder `%s` has copies of what else is in the sources: %s.\n\n", passthrough.Unit("<namespace>"), strings.Join(kinds, ", "))
 	}
-	if len(p.Objects.Sources) == 1 {
+	if isSealed {
+		fmt.Fprintf(&b, "To see what would be written now, with the pipeline file and its keys:\n\n    %s\n", p.Pipeline.Spec.RenderCommand(0))
+	} else if len(p.Objects.Sources) == 1 {
 		fmt.Fprintf(&b, "To reproduce it, in a checkout of that commit:\n\n    %s\n", p.Pipeline.Spec.RenderCommand(0))
 		if fields := p.Pipeline.Spec.NotInRenderCommand(); len(fields) > 0 {
 			fmt.Fprintf(&b, "\nIt leaves out what the pipeline sets in %s. `agentry render -f`, with the pipeline file, applies that too.\n", strings.Join(fields, ", "))
@@ -35,6 +45,11 @@ func (c *Change) Readme() []byte {
 	}
 	return []byte(b.String())
 }
+
+// aboutSealed says how to apply encrypted Secrets.
+const aboutSealed = "The values of Secrets are encrypted by SOPS. Flux decrypts them if its Kustomization has `decryption: {provider: sops}` with\n" +
+	"the Secret of the key. Argo CD needs a plugin that runs `sops decrypt` before `kustomize build`. By hand, in a copy of this folder:\n\n" +
+	"    grep -rl '^# agentry-seal' . | xargs -n 1 sops decrypt -i\n    kubectl apply -k .\n\n"
 
 func (p *Plan) readmeSources() string {
 	var b strings.Builder
@@ -128,13 +143,14 @@ func reasonText(d diag.Diagnostic) string {
 }
 
 // record returns the record of a held object in the inventory, and the text that its file has if it is written.
-// A version that cannot be read any more keeps its old record.
+// A version that cannot be read any more keeps its old record. Under the secrets policy sops there is no text: it stays in the source.
 func (p *Plan) record(h *held) (r branch.Record, text string) {
 	r = branch.Record{Object: h.Object.String(), Origin: h.origin, Since: h.Since, Reason: reasonText(h.Reason), Hidden: h.hidden}
 	if !h.forAll {
 		r.Units = h.Units
 	}
 	switch {
+	case p.Pipeline.Spec.Secrets.Seals(): // nothing encrypts the text, in which somebody may have written a credential
 	case h.standIn == nil && h.old != nil:
 		r.File = h.old.File
 	case h.standIn != nil:

@@ -46,8 +46,17 @@ type Unit struct {
 	Lost   string // what a changed unit is not rendered from any more, such as "-2 ServiceMonitors, -4 jobs"
 
 	action   action
-	rendered *generator.Unit // nil if the inputs have none
+	rendered *generator.Unit  // nil if the inputs have none
+	sealed   []generator.File // its files after [Plan.Seal]; nil before
 	folder   *branch.Unit
+}
+
+// files returns the files that are rendered, as they are written.
+func (u *Unit) files() []generator.File {
+	if u.sealed != nil {
+		return u.sealed
+	}
+	return u.rendered.Files
 }
 
 // Files returns how many files the folder has, without those that describe it.
@@ -56,7 +65,7 @@ func (u *Unit) Files() int {
 	case u.action == remove:
 		return 0
 	case u.rendered != nil && (u.action == write || u.State == UnitUnchanged):
-		return len(u.rendered.Files)
+		return len(u.files())
 	case u.folder.Inventory != nil:
 		return len(u.folder.Inventory.Files)
 	}

@@ -40,6 +40,12 @@ func parse(file []byte) (c comment, rest []byte, ok bool) {
 	return c, file[lineBytes:], true
 }
 
+// IsSealed reports whether a file begins as a sealed one.
+func IsSealed(file []byte) bool {
+	_, _, ok := parse(file)
+	return ok
+}
+
 // decode reads the only spelling that a sum has: a comment that fits cannot be written in another way.
 func decode(to *sum, text []byte) bool {
 	_, err := hex.Decode(to[:], text)

@@ -3,6 +3,8 @@ package seal
 import (
 	"bytes"
 	"errors"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -13,34 +15,48 @@ const Placeholder = "<encrypted on the output branch>"
 // fields are those of a Secret with values.
 func isField(name string) bool { return name == "data" || name == "stringData" }
 
-// IsClear reports whether a manifest of a Secret has values and SOPS has not encrypted it. What cannot be read counts as one.
+// IsClear reports whether a manifest of a Secret has a value that SOPS has not encrypted. What cannot be read counts as one.
 func IsClear(text []byte) bool {
 	root, err := read(text)
 	if err != nil {
 		return true
 	}
-	clear := false
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		switch name := root.Content[i].Value; {
-		case name == "sops" && root.Content[i+1].Kind == yaml.MappingNode:
-			return false
-		case isField(name) && len(root.Content[i+1].Content) > 0:
-			clear = true
+		if isField(root.Content[i].Value) && !isEncrypted(root.Content[i+1]) {
+			return true
 		}
 	}
-	return clear
+	return false
 }
 
-// Redact returns the manifest of a Secret with a placeholder for each value, or nothing but a comment if it cannot be read.
+// isEncrypted reports whether SOPS encrypted all values, of which there may be none.
+func isEncrypted(values *yaml.Node) bool {
+	if values.Kind != yaml.MappingNode {
+		return values.ShortTag() == "!!null"
+	}
+	for i := 1; i < len(values.Content); i += 2 {
+		v := values.Content[i]
+		if v.Kind != yaml.ScalarNode || !strings.HasPrefix(v.Value, "ENC[") || !strings.HasSuffix(v.Value, "]") {
+			return false
+		}
+	}
+	return true
+}
+
+// Redact returns the manifest of a Secret with a placeholder for each value and without what SOPS adds, or nothing but a comment
+// if it cannot be read.
 func Redact(text []byte) []byte {
 	unreadable := []byte("# " + Placeholder + "\n")
 	root, err := read(text)
 	if err != nil {
 		return unreadable
 	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if isField(root.Content[i].Value) {
+	for i := len(root.Content) - 2; i >= 0; i -= 2 {
+		switch name := root.Content[i].Value; {
+		case isField(name):
 			hide(root.Content[i+1])
+		case name == "sops":
+			root.Content = slices.Delete(root.Content, i, i+2)
 		}
 	}
 	dropComments(root)
@@ -79,5 +95,11 @@ func read(text []byte) (*yaml.Node, error) {
 	if err := yaml.Unmarshal(text, &document); err != nil || len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("is no mapping")
 	}
-	return document.Content[0], nil
+	root := document.Content[0]
+	for i := 0; i < len(root.Content); i += 2 {
+		if root.Content[i].Value == "<<" {
+			return nil, errors.New("takes fields from elsewhere")
+		}
+	}
+	return root, nil
 }

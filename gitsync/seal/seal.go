@@ -18,23 +18,20 @@ const MinKeyBytes = 32
 
 // Sealer seals the Secrets of a pipeline. It is not safe for concurrent use.
 type Sealer struct {
-	workers    *sops.Workers
-	key        []byte
-	recipients sops.Recipients
-	digest     sum
+	workers *sops.Workers
+	key     []byte
 	// last is what was sealed and may not have reached the branch: another attempt, or a push that is refused for hours,
 	// encrypts nothing again.
 	last map[manifest.ID][]byte
 }
 
 // New returns a sealer with the key of a pipeline.
-func New(workers *sops.Workers, key []byte, to sops.Recipients) *Sealer {
-	return &Sealer{workers: workers, key: key, recipients: to.Set(), digest: digestOf(to)}
-}
+func New(workers *sops.Workers, key []byte) *Sealer { return &Sealer{workers: workers, key: key} }
 
 // Secret is a manifest to seal.
 type Secret struct {
 	ID    manifest.ID
+	To    sops.Recipients
 	Clear []byte
 	// Known returns files that may be the manifest in sealed form, the best one first.
 	Known func() ([][]byte, error)
@@ -61,30 +58,35 @@ type Sealed struct {
 // what it would. What is wrong with one is an error, and nothing may be written.
 func (s *Sealer) Seal(ctx context.Context, secrets []Secret, dry bool) ([]Sealed, error) {
 	out := make([]Sealed, len(secrets))
-	var texts [][]byte
-	var of []int
+	anew, last := map[sum][]int{}, map[manifest.ID][]byte{} // what is encrypted, by its recipients
 	for i, secret := range secrets {
 		known, err := secret.Known()
 		if err != nil {
 			return nil, err
 		}
-		out[i] = s.find(secret, append(known, s.last[secret.ID]))
-		if out[i].State == Kept {
+		if out[i] = s.find(secret, known); out[i].State == Kept {
+			continue
+		}
+		if mine := s.find(secret, [][]byte{s.last[secret.ID]}); mine.State == Kept {
+			out[i], last[secret.ID] = mine, mine.Data
 			continue
 		}
 		if dry {
 			out[i] = Sealed{Redact(secret.Clear), Unwritten}
 			continue
 		}
-		texts, of = append(texts, secret.Clear), append(of, i)
+		to := digestOf(secret.To)
+		anew[to] = append(anew[to], i)
 	}
-	if err := s.encrypt(ctx, secrets, texts, of, out); err != nil {
-		return nil, err
+	for to, of := range anew {
+		if err := s.encrypt(ctx, secrets, to, of, out); err != nil {
+			return nil, err
+		}
+		for _, i := range of {
+			last[secrets[i].ID] = out[i].Data
+		}
 	}
-	s.last = map[manifest.ID][]byte{}
-	for _, i := range of {
-		s.last[secrets[i].ID] = out[i].Data
-	}
+	s.last = last
 	return out, nil
 }
 
@@ -99,7 +101,7 @@ func (s *Sealer) find(secret Secret, known [][]byte) (out Sealed) {
 		if !hmac.Equal(mac[:], c.mac[:]) {
 			continue
 		}
-		if c.recipients == s.digest {
+		if c.recipients == digestOf(secret.To) {
 			return Sealed{file, Kept}
 		}
 		out.State = Renewed
@@ -107,12 +109,13 @@ func (s *Sealer) find(secret Secret, known [][]byte) (out Sealed) {
 	return out
 }
 
-// encrypt encrypts texts, which are those of the given Secrets.
-func (s *Sealer) encrypt(ctx context.Context, secrets []Secret, texts [][]byte, of []int, out []Sealed) error {
-	if len(texts) == 0 {
-		return nil
+// encrypt encrypts those of the Secrets that have the same recipients.
+func (s *Sealer) encrypt(ctx context.Context, secrets []Secret, to sum, of []int, out []Sealed) error {
+	var texts [][]byte
+	for _, i := range of {
+		texts = append(texts, secrets[i].Clear)
 	}
-	made, err := s.workers.Seal(ctx, s.recipients, texts)
+	made, err := s.workers.Seal(ctx, secrets[of[0]].To.Set(), texts)
 	if missing, ok := errors.AsType[*worker.Missing](err); ok {
 		return fmt.Errorf("encrypt Secrets for secrets.policy sops: %w", missing)
 	}
@@ -124,7 +127,7 @@ func (s *Sealer) encrypt(ctx context.Context, secrets []Secret, texts [][]byte, 
 		if one.Reason != "" {
 			return fmt.Errorf("encrypt %s: %s", secrets[i].ID, one.Reason)
 		}
-		c := comment{recipients: s.digest, mac: s.macOf(secrets[i].ID, s.digest, texts[n], one.Data)}
+		c := comment{recipients: to, mac: s.macOf(secrets[i].ID, to, texts[n], one.Data)}
 		out[i].Data = slices.Concat(c.line(), one.Data)
 	}
 	return nil

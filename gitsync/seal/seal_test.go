@@ -33,11 +33,17 @@ func recipients(t *testing.T) sops.Recipients {
 
 const other = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
 
-func newSealer(t *testing.T, key string, to sops.Recipients) *Sealer {
+// sealing is a sealer with recipients.
+type sealing struct {
+	*Sealer
+	to sops.Recipients
+}
+
+func newSealer(t *testing.T, key string, to sops.Recipients) sealing {
 	t.Helper()
 	w := sops.NewWorkers(sops.Options{Command: testworker.Command(), Env: testworker.Env()})
 	t.Cleanup(w.Close)
-	return New(w, []byte(key), to)
+	return sealing{New(w, []byte(key)), to}
 }
 
 func id(name string) manifest.ID { return manifest.ID{Kind: "Secret", Namespace: "a", Name: name} }
@@ -47,9 +53,9 @@ func manifestOf(name, value string) string {
 }
 
 // seal seals one Secret beside a known file.
-func one(t *testing.T, s *Sealer, name, value string, known ...[]byte) Sealed {
+func one(t *testing.T, s sealing, name, value string, known ...[]byte) Sealed {
 	t.Helper()
-	out, err := s.Seal(t.Context(), []Secret{{id(name), []byte(manifestOf(name, value)), func() ([][]byte, error) { return known, nil }}}, false)
+	out, err := s.Seal(t.Context(), []Secret{{id(name), s.to, []byte(manifestOf(name, value)), func() ([][]byte, error) { return known, nil }}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +74,7 @@ func TestAFileStaysUnlessSomethingOfItChanges(t *testing.T) {
 	c, rest, _ := parse(first.Data)
 	forged := comment{recipients: digestOf(both), mac: c.mac}
 	for name, c := range map[string]struct {
-		sealer     *Sealer
+		sealer     sealing
 		name, text string
 		known      []byte
 		want       State
@@ -119,8 +125,8 @@ func TestOrderOfRecipientsIsNoChange(t *testing.T) {
 
 func TestWithoutTheProgramNothingIsWritten(t *testing.T) {
 	t.Setenv("PATH", "")
-	s := New(sops.NewWorkers(sops.Options{}), []byte(key), recipients(t))
-	secret := Secret{id("db"), []byte(manifestOf("db", "canary")), func() ([][]byte, error) { return nil, nil }}
+	s := New(sops.NewWorkers(sops.Options{}), []byte(key))
+	secret := Secret{id("db"), recipients(t), []byte(manifestOf("db", "canary")), func() ([][]byte, error) { return nil, nil }}
 	out, err := s.Seal(t.Context(), []Secret{secret}, false)
 	if err == nil || !strings.Contains(err.Error(), "install it beside agentry") || out != nil {
 		t.Errorf("got %v, %v", out, err)
@@ -155,13 +161,55 @@ func FuzzParse(f *testing.F) {
 	f.Add(append(comment{}.line(), "kind: Secret\n"...))
 	f.Add([]byte(head))
 	f.Add(bytes.ToUpper(comment{mac: sum{0xab}}.line()))
-	s := New(nil, []byte(key), sops.Recipients{})
+	s := New(nil, []byte(key))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		if c, rest, ok := parse(file); ok && !bytes.Equal(append(c.line(), rest...), file) {
 			t.Errorf("%q is read as %q", file, c.line())
 		}
 		if out := s.find(Secret{ID: id("a"), Clear: []byte("x")}, [][]byte{file}); out.State != Fresh {
 			t.Errorf("%q fits", file)
+		}
+	})
+}
+
+func TestIsClear(t *testing.T) {
+	for text, want := range map[string]bool{
+		"kind: Secret\n":          false,
+		"data: {}\nstringData:\n": false,
+		"data: {a: 'ENC[AES256_GCM,data:x]'}\nsops: {mac: a}\n":            false,
+		"data: {a: 'ENC[AES256_GCM,data:x]', b: canary}\nsops: {mac: a}\n": true,
+		"data: {a: canary}\nsops: {mac: a}\n":                              true,
+		"data: {a: ['ENC[x]']}\n":                                          true,
+		"stringData: &a {b: 'ENC[x]', c: canary}\ndata: *a\n":              true,
+		"x: &a {data: {b: canary}}\n<<: *a\n":                              true,
+		"data: canary\n":                                                   true,
+		"data: [":                                                          true,
+	} {
+		if got := IsClear([]byte(text)); got != want {
+			t.Errorf("%q: got %t", text, got)
+		}
+	}
+}
+
+// FuzzRedact: whatever is on a branch, no value of it is left.
+func FuzzRedact(f *testing.F) {
+	for _, text := range []string{manifestOf("a", "x"), "data: {a: &a b, c: *a}\n", "data: {a: b}\nsops: {mac: a}\n", "? data\n: a: b # c\n", "data: &a {a: *a}\n", "a: &a {data: {b: c}}\n<<: *a\n", "\"data\": !!binary YQ==\n"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		IsClear(text)
+		root, err := read(Redact(text))
+		for i := 0; err == nil && i+1 < len(root.Content); i += 2 {
+			switch name := root.Content[i].Value; {
+			case name == "sops":
+				t.Errorf("%q: what SOPS adds is left", text)
+			case isField(name):
+				for n := 1; n < len(root.Content[i+1].Content); n += 2 {
+					if value := root.Content[i+1].Content[n].Value; value != Placeholder {
+						t.Errorf("%q: %q is left", text, value)
+					}
+				}
+			}
 		}
 	})
 }

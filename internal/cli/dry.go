@@ -14,6 +14,7 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/plan"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/display"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // isOfPass reports whether a command is about a pass of a pipeline, in place of PATHs.
@@ -21,9 +22,9 @@ func isOfPass(env Env, flags *cli.Context, paths []string) bool {
 	return command.IsTyped(flags, env.LookupEnv, "file") || flags.String("file") != "" && len(paths) == 0
 }
 
-// dryPass makes a pass of the pipeline that the flags name, and pushes nothing. Without a report the command ends with
+// dryPass makes a pass of the pipeline that the flags name, with options that the caller sets, and pushes nothing. Without a report the command ends with
 // the error, or for a suspended pipeline without one.
-func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string) (*gitsync.Report, error) {
+func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string, also ...func(*pipelinefile.Pipeline, *gitsync.Options)) (*gitsync.Report, error) {
 	if len(paths) > 0 {
 		return nil, command.Usagef("leave out one of them", "a pipeline file and a PATH are given")
 	}
@@ -46,6 +47,9 @@ func dryPass(ctx context.Context, env Env, flags *cli.Context, paths []string) (
 		return nil, display.PrintSuspended(env.Stderr, fleet[0].Metadata.Name)
 	}
 	options.DryRun, options.Review = true, true
+	for _, set := range also {
+		set(fleet[0], &options)
+	}
 	report, err := env.pass(ctx, fleet[0], options)
 	if err != nil {
 		return nil, cmp.Or(env.findings(report), err)

@@ -65,7 +65,10 @@ func strictFlag(usage string) cli.Flag {
 
 func renderOptions(flags *cli.Context) (generator.Options, error) {
 	var o generator.Options
-	policy, err := command.Choice(flags, "secrets", []string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)}, string(pipeline.SecretsSOPS))
+	if flags.String("secrets") == string(pipeline.SecretsSOPS) {
+		return o, command.Usagef("use -f with a pipeline whose secrets.policy is sops", "--secrets sops: only a pipeline file says for whom Secrets are encrypted")
+	}
+	policy, err := command.Choice(flags, "secrets", []string{string(pipeline.SecretsReference), string(pipeline.SecretsPlaintext)})
 	if err != nil {
 		return o, err
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,8 +18,10 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/gitsync"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/outdir"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 func renderCommand(env Env) command.Command {
@@ -27,7 +31,8 @@ func renderCommand(env Env) command.Command {
 		Usage: "render custom resources without pushing them",
 		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is what
 a pass of the pipeline would write now. A unit that stays as it is on the output branch is not
-written, and what an earlier render wrote of it stays.
+written, and what an earlier render wrote of it stays. Under secrets.policy sops Secrets are
+encrypted; one that an earlier render to the folder encrypted stays as it is.
 
 Without -o the objects go to standard output as one YAML stream. With -o they go to a folder
 that then mirrors the render, laid out as the output branch is: files of an earlier render that
@@ -76,7 +81,13 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 
 // renderPass writes what a pass of a pipeline would write.
 func renderPass(ctx context.Context, env Env, flags *cli.Context, paths []string) error {
-	report, err := dryPass(ctx, env, flags, paths)
+	folder := flags.String("output")
+	report, err := dryPass(ctx, env, flags, paths, func(p *pipelinefile.Pipeline, o *gitsync.Options) {
+		o.Encrypt = true // it is what a pass would write
+		if folder != "" {
+			o.Encrypted = func(name string) ([]byte, error) { return writtenBefore(folder, p.Spec.Output.Path, name) }
+		}
+	})
 	if report == nil {
 		return err
 	}
@@ -90,7 +101,20 @@ func renderPass(ctx context.Context, env Env, flags *cli.Context, paths []string
 		return command.ErrFindings
 	}
 	const private = true // a rule of the pipeline may ask for secrets
-	return cmp.Or(write(env.Stdout, flags.String("output"), unitsAfter(report), private), failed)
+	return cmp.Or(write(env.Stdout, folder, unitsAfter(report), private), failed)
+}
+
+// writtenBefore returns a file of an earlier render by its path on the output branch, or nil. What is in it may stay.
+func writtenBefore(folder, outputPath, name string) ([]byte, error) {
+	below, err := filepath.Rel(path.Join("/", outputPath), path.Join("/", name))
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(folder, below))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
 }
 
 // write writes units to a folder or, if none is named, to stdout.

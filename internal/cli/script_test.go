@@ -30,7 +30,7 @@ func buildAndRun(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "agentry-test-")
 	if err == nil {
 		defer os.RemoveAll(folder)
-		err = exec.Command("go", "build", "-o", folder, "../../cmd/agentry", "../../cmd/agentry-charts").Run()
+		err = exec.Command("go", "build", "-o", folder, "../../cmd/agentry", "../../cmd/agentry-charts", "../../cmd/agentry-sops").Run()
 	}
 	if err == nil {
 		err = os.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -140,6 +140,7 @@ func (e *examiner) pipeline(ctx context.Context, p *pipelinefile.Pipeline) []Res
 		e.forges(ctx, p, secrets, named),
 		keys(p, creds, named),
 		e.decryption(ctx, p, creds, named),
+		e.encryption(ctx, p, creds, named),
 		e.helmCharts(ctx, p),
 	)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs/helm"
 	helmworker "github.com/agentry-dev/agentry/inputs/helm/worker"
 	"github.com/agentry-dev/agentry/inputs/sops"
+	sopsworker "github.com/agentry-dev/agentry/inputs/sops/worker"
 	"github.com/agentry-dev/agentry/internal/doctor"
 	"github.com/agentry-dev/agentry/test/gittest"
 	testworker "github.com/agentry-dev/agentry/test/worker"
@@ -29,7 +30,12 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	testworker.Main(m, func(in io.Reader, out io.Writer) int { return helmworker.Serve(in, out, helm.Limits{}) })
+	testworker.Main(m, func(in io.Reader, out io.Writer) int {
+		if os.Getenv("DOCTOR_SOPS") != "" {
+			return sopsworker.Serve(in, out, sops.Limits{})
+		}
+		return helmworker.Serve(in, out, helm.Limits{})
+	})
 }
 
 // check runs the doctor on a pipeline file and returns the results as lines: state check subject: message -> remedy. SITE is
@@ -302,6 +308,28 @@ func TestTokensAndSecrets(t *testing.T) {
 	contains(one("forge", lines), "401 Unauthorized")
 	contains(one("signing", lines), "skipped signing")
 	contains(one("sops", lines), "skipped sops spec.decryption: the keys cannot be read")
+}
+
+// TestRecipients encrypts for those that the pipeline names.
+func TestRecipients(t *testing.T) {
+	const age, pgp = "age: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]", "pgp: [0123456789ABCDEF0123456789ABCDEF01234567]"
+	home := t.TempDir()
+	for _, c := range []struct {
+		to, key string
+		sops    sops.Options
+		want    string
+	}{
+		{age, strings.Repeat("x", 32), sops.Options{Command: testworker.Command(), Env: testworker.Env("DOCTOR_SOPS=1")}, "ok sops spec.secrets.sops: agentry-sops encrypts for the recipients"},
+		{pgp, strings.Repeat("x", 32), sops.Options{Command: testworker.Command(), Env: testworker.Env("DOCTOR_SOPS=1", "HOME="+home, "GNUPGHOME="+home)}, "failed sops spec.secrets.sops: a Secret cannot be encrypted: it cannot be encrypted for PGP 0123456789ABCDEF0123456789ABCDEF01234567"},
+		{age, strings.Repeat("x", 32), sops.Options{Command: []string{"/there-is-none"}}, "failed sops spec.secrets.sops: "},
+		{age, "short", sops.Options{}, "skipped sops spec.secrets.sops: what it names cannot be read"},
+	} {
+		text := pipelineOf("https://127.0.0.1:1/a.git", "  output: {branch: environments/prod}\n  secrets: {policy: sops, sops: {hmacKeyEnv: KEY, "+c.to+"}}\n")
+		lines := check(t, text, map[string]string{"KEY": c.key}, func(o *doctor.Options) { o.SOPS = c.sops })
+		if got := strings.Join(states(lines, "sops"), "\n"); !strings.Contains(got, c.want) {
+			t.Errorf("%s with %d characters: got %s, want %s", c.to, len(c.key), got, c.want)
+		}
+	}
 }
 
 func TestFilesThatAreWrong(t *testing.T) {

@@ -32,7 +32,7 @@ func (e *examiner) decryption(ctx context.Context, p *pipelinefile.Pipeline, cre
 	const at = "spec.decryption"
 	isNamed := p.Spec.Decryption != pipeline.Decryption{}
 	switch {
-	case !isNamed && !p.Spec.Secrets.Allows(pipeline.SecretsPlaintext):
+	case !isNamed && !p.Spec.Secrets.Allows(pipeline.SecretsPlaintext) && !p.Spec.Secrets.Seals():
 		return nil // nothing is decrypted
 	case unreadable(named, at):
 		return []Result{skipped(checkSOPS, at, "the keys cannot be read", "")}
@@ -54,6 +54,33 @@ func (e *examiner) decryption(ctx context.Context, p *pipelinefile.Pipeline, cre
 		return []Result{ok(checkSOPS, at, sops.Program+" answers; keys are those that the program sops would find")}
 	}
 	return []Result{ok(checkSOPS, at, fmt.Sprintf("%s reads the keys: %d", sops.Program, len(creds.Decryption)))}
+}
+
+// encryption encrypts a text for the recipients of the policy sops. Those of creation rules depend on the file.
+func (e *examiner) encryption(ctx context.Context, p *pipelinefile.Pipeline, creds gitsync.Credentials, named []pipelinefile.Named) []Result {
+	const at = "spec.secrets.sops"
+	switch {
+	case !p.Spec.Secrets.Seals():
+		return nil
+	case unreadable(named, at):
+		return []Result{skipped(checkSOPS, at, "what it names cannot be read", "")}
+	}
+	all := creds.Sealing.Rules.All()
+	if own := p.Spec.Secrets.SOPS.Recipients(); !own.IsEmpty() {
+		all = []sops.Recipients{own}
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+	defer cancel()
+	for _, to := range all {
+		sealed, err := e.sops.Seal(ctx, to, [][]byte{[]byte("kind: Secret\nstringData: {a: b}\n")})
+		if err != nil {
+			return []Result{failed(checkSOPS, at, err.Error(), install(sops.Program))}
+		}
+		if reason := sealed[0].Reason; reason != "" {
+			return []Result{failed(checkSOPS, at, "a Secret cannot be encrypted: "+reason, "correct the recipients; for those in a cloud, in Vault or in GnuPG, check the environment as sops needs it")}
+		}
+	}
+	return []Result{ok(checkSOPS, at, sops.Program+" encrypts for the recipients")}
 }
 
 func install(program string) string {

@@ -66,6 +66,7 @@ func (r *resolver) credentials() (c gitsync.Credentials) {
 		})
 	}
 	c.Decryption = r.decryption(p.Spec.Decryption)
+	c.Sealing = r.sealing(p.Spec.Secrets)
 	commit := p.Spec.Output.Commit
 	c.Signing.Key = r.bytes("spec.output.commit.signingKey", commit.SigningKeyFile, commit.SigningKeyEnv)
 	c.Signing.Passphrase = []byte(r.text("spec.output.commit.signingKeyPassphrase", commit.SigningKeyPassphraseFile, commit.SigningKeyPassphraseEnv))

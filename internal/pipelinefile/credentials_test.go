@@ -140,3 +140,33 @@ func TestCredentialsForDecryption(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestCredentialsForEncryption: the key, and rules beside the pipeline file. What is wrong is said at its field, without the key.
+func TestCredentialsForEncryption(t *testing.T) {
+	folder := t.TempDir()
+	const key = "hunter2-hunter2-hunter2-hunter2-hunter2"
+	for name, text := range map[string]string{"user": "robot\n", "token": "s3cret\n", "ca.pem": "PEM\n", "hmac": key + "\n", ".sops.yaml": "creation_rules: [{pgp: ABC}]", "bad": "creation_rules: [{}]"} {
+		write(t, folder, name, text)
+	}
+	text := strings.Replace(basicAuth, "  output:", "  secrets: {policy: sops, sops: {hmacKeyFile: hmac, creationRules: .sops.yaml}}\n  output:", 1)
+	got := credentials(t, folder, text, nil).Sealing
+	if to, ok := got.Rules.For("any"); string(got.Key) != key || !ok || len(to.PGP) != 1 {
+		t.Errorf("got %v", got)
+	}
+	for change, want := range map[string]string{
+		"hmacKeyEnv: SHORT":  "spec.secrets.sops.hmacKeyEnv: has 7 characters, and needs 32: make one with openssl rand -hex 32",
+		"hmacKeyEnv: GONE":   "spec.secrets.sops.hmacKeyEnv: the environment variable GONE is not set",
+		"hmacKeyFile: gone":  "spec.secrets.sops.hmacKeyFile: open",
+		"creationRules: bad": "spec.secrets.sops.creationRules: bad creation_rules[0] has no recipient",
+	} {
+		changed := strings.Replace(text, "hmacKeyFile: hmac", change, 1)
+		if strings.HasPrefix(change, "creationRules") {
+			changed = strings.Replace(text, "creationRules: .sops.yaml", change, 1)
+		}
+		fleet, _ := Parse(filepath.Join(folder, "pipeline.yaml"), []byte(changed))
+		_, found := fleet[0].Credentials(func(name string) (string, bool) { return "hunter2", name == "SHORT" })
+		if got := report(t, found); !strings.Contains(got, "pipeline.yaml:9:") || !strings.Contains(got, want) || strings.Contains(got, "hunter2") {
+			t.Errorf("%s: got %s", change, got)
+		}
+	}
+}

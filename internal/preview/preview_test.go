@@ -178,7 +178,7 @@ func newLab(t *testing.T, change func(*pipeline.Spec)) *lab {
 	}
 	l.def.Default()
 	l.def.Credentials = func() (gitsync.Credentials, error) {
-		return gitsync.Credentials{Sources: make([]transport.Auth, len(l.def.Spec.Sources))}, nil
+		return gitsync.Credentials{Sources: make([]transport.Auth, len(l.def.Spec.Sources)), Sealing: gitsync.Sealing{Key: bytes.Repeat([]byte("k"), 32)}}, nil
 	}
 	pool := repo.NewPool(t.TempDir(), repo.Options{})
 	t.Cleanup(pool.Close)
@@ -271,9 +271,13 @@ func TestPullRequestShowsItsChangesInAComment(t *testing.T) {
 }
 
 func TestSecretsAreShownByKeyUnderEveryPolicy(t *testing.T) {
-	for _, policy := range []pipeline.SecretsPolicy{pipeline.SecretsPlaintext, pipeline.SecretsReference} {
+	for _, policy := range []pipeline.SecretsPolicy{pipeline.SecretsPlaintext, pipeline.SecretsReference, pipeline.SecretsSOPS} {
 		t.Run(string(policy), func(t *testing.T) {
-			l := newLab(t, func(s *pipeline.Spec) { s.Secrets.Policy = policy })
+			l := newLab(t, func(s *pipeline.Spec) {
+				if s.Secrets.Policy = policy; policy == pipeline.SecretsSOPS {
+					s.Secrets.SOPS = &pipeline.SOPS{Age: []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"}, HMACKeyEnv: "KEY"}
+				}
+			})
 			l.open(1, "main", false, map[string]string{"secret.yaml": secret("n3w-s3cret"), "monitor.yaml": monitor("metrics")})
 			l.round()
 			text := l.comment(1)

@@ -83,6 +83,14 @@ func Aggregator() Tool {
 // Agentry is the command line of this checkout.
 func Agentry() Tool { return Tool{name: "agentry", dir: ".", pkg: "./cmd/agentry"} }
 
+// AgentrySOPS is the program beside agentry that decrypts and encrypts.
+func AgentrySOPS() Tool { return Tool{name: "agentry-sops", dir: ".", pkg: "./cmd/agentry-sops"} }
+
+// SOPS is SOPS's command line.
+func SOPS() Tool {
+	return Tool{name: "sops", dir: "test/e2e/tools/sops", pkg: "github.com/getsops/sops/v3/cmd/sops", ldflags: "-s -w"}
+}
+
 // isolated runs a suite in namespaces of its own.
 func isolated() Tool { return Tool{name: "isolated", dir: ".", pkg: "./test/isolate/isolated"} }
 

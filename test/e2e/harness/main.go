@@ -31,6 +31,15 @@ func Main(m *testing.M, use func(*Cluster), tools ...Tool) {
 	os.Exit(1)
 }
 
+// Programs runs the tests of a suite that needs tools and no cluster, and ends the program.
+func Programs(m *testing.M, tools ...Tool) {
+	if err := build(tools); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
 // inside is set in the environment of the suite that runs in the namespaces.
 const inside = "AGENTRY_E2E_INSIDE"
 

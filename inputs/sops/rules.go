@@ -1,0 +1,107 @@
+package sops
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Rules are the creation rules of a file .sops.yaml.
+type Rules []rule
+
+// rule says for whom files are encrypted.
+type rule struct {
+	pattern *regexp.Regexp // nil matches every path
+	to      Recipients
+}
+
+// creationRule is what is read of a rule. Which fields of a file are encrypted is not asked: those of a Secret are known.
+type creationRule struct {
+	PathRegex string `json:"path_regex"`
+	Age       names  `json:"age"`
+	PGP       names  `json:"pgp"`
+	KMS       names  `json:"kms"`
+	GCPKMS    names  `json:"gcp_kms"`
+	Azure     names  `json:"azure_keyvault"`
+	Vault     names  `json:"hc_vault_transit_uri"`
+
+	// These change who can decrypt, and are not supported.
+	AWSProfile string `json:"aws_profile"`
+	HCKMS      names  `json:"hckms"`
+	KeyGroups  []any  `json:"key_groups"`
+	Threshold  int    `json:"shamir_threshold"`
+}
+
+// names are a list, or a text with commas.
+type names []string
+
+// UnmarshalJSON reads both forms.
+func (n *names) UnmarshalJSON(data []byte) error {
+	var list []string
+	if err := yaml.Unmarshal(data, &list); err != nil {
+		var text string
+		if yaml.Unmarshal(data, &text) != nil {
+			return errors.New("recipients must be a text or a list of texts")
+		}
+		list = []string{text}
+	}
+	for _, text := range list {
+		for one := range strings.SplitSeq(text, ",") {
+			if one = strings.TrimSpace(one); one != "" {
+				*n = append(*n, one)
+			}
+		}
+	}
+	return nil
+}
+
+// ParseRules reads a file .sops.yaml. Errors quote no recipient: somebody may have written a private key there.
+func ParseRules(text []byte) (out Rules, err error) {
+	var file struct {
+		Rules []creationRule `json:"creation_rules"`
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return nil, errors.New("is no YAML with a list creation_rules of rules whose recipients are texts or lists of texts")
+	}
+	if len(file.Rules) == 0 {
+		return nil, errors.New("has no creation_rules")
+	}
+	for i, r := range file.Rules {
+		at := fmt.Sprintf("creation_rules[%d]", i)
+		if len(r.KeyGroups) > 0 || r.Threshold != 0 || r.AWSProfile != "" || len(r.HCKMS) > 0 {
+			return nil, fmt.Errorf("%s has key_groups, shamir_threshold, aws_profile or hckms, which agentry cannot encrypt by: list the recipients in age, pgp, kms, gcp_kms, azure_keyvault or hc_vault_transit_uri", at)
+		}
+		parsed := rule{to: Recipients{Age: r.Age, PGP: r.PGP, KMS: r.KMS, GCPKMS: r.GCPKMS, AzureKeyVault: r.Azure, Vault: r.Vault}}
+		if parsed.to.IsEmpty() {
+			return nil, fmt.Errorf("%s has no recipient", at)
+		}
+		if r.PathRegex != "" {
+			if parsed.pattern, err = regexp.Compile(r.PathRegex); err != nil {
+				return nil, fmt.Errorf("%s.path_regex is no regular expression", at)
+			}
+		}
+		out = append(out, parsed)
+	}
+	return out, nil
+}
+
+// All returns the recipients of each rule.
+func (r Rules) All() (out []Recipients) {
+	for _, one := range r {
+		out = append(out, one.to)
+	}
+	return out
+}
+
+// For returns the recipients of the first rule that matches a path, as SOPS does. ok is false if none does.
+func (r Rules) For(path string) (to Recipients, ok bool) {
+	for _, one := range r {
+		if one.pattern == nil || one.pattern.MatchString(path) {
+			return one.to, true
+		}
+	}
+	return to, false
+}

@@ -1,4 +1,5 @@
 #compdef agentry
+compdef _agentry agentry
 _agentry() {
   local -a answers
   local tab=$'\t'
@@ -7,4 +8,5 @@ _agentry() {
   answers=("${(@)answers/$tab/:}")
   if [[ -n "${answers[1]}" ]]; then _describe agentry answers; else _files; fi
 }
-compdef _agentry agentry
+# In a folder of fpath, this file is the body of the function when it is called first.
+if [[ "${funcstack[1]}" == _agentry ]]; then _agentry "$@"; fi

@@ -8,10 +8,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// writeArchive packs the programs of a product with the licences. There is no folder in the archive, so that programs can be
+// writeArchive packs the programs of a product with the licences and manual pages. There is no folder in the archive, so that programs can be
 // unpacked to where they belong.
 func (r release) writeArchive(folder, name string, p product) error {
 	return r.write(name, func(w io.Writer) error {
@@ -20,8 +21,8 @@ func (r release) writeArchive(folder, name string, p product) error {
 			return err
 		}
 		archive := tar.NewWriter(zipped)
-		for _, name := range append(licences(), p.programs...) {
-			if err := r.addFile(archive, filepath.Join(folder, name)); err != nil {
+		for _, name := range slices.Concat(licences(), p.pages, p.programs) {
+			if err := r.addFile(archive, filepath.Join(folder, name), slices.Contains(p.programs, name)); err != nil {
 				return err
 			}
 		}
@@ -32,8 +33,12 @@ func (r release) writeArchive(folder, name string, p product) error {
 	})
 }
 
-// addFile adds a file as root's, with the time of the release.
-func (r release) addFile(archive *tar.Writer, file string) error {
+// addFile adds a file as root's, with the time of the release, and a mode that does not depend on the umask of who builds.
+func (r release) addFile(archive *tar.Writer, file string, isProgram bool) error {
+	mode := int64(0o644)
+	if isProgram {
+		mode = 0o755
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -43,22 +48,12 @@ func (r release) addFile(archive *tar.Writer, file string) error {
 	if err != nil {
 		return err
 	}
-	header := &tar.Header{Name: filepath.Base(file), Mode: modeOf(file), Size: info.Size(), ModTime: r.time, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+	header := &tar.Header{Name: filepath.Base(file), Mode: mode, Size: info.Size(), ModTime: r.time, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
 	if err := archive.WriteHeader(header); err != nil {
 		return err
 	}
 	_, err = io.Copy(archive, f)
 	return err
-}
-
-// modeOf does not depend on the umask of who builds.
-func modeOf(file string) int64 {
-	for _, name := range licences() {
-		if filepath.Base(file) == name {
-			return 0o644
-		}
-	}
-	return 0o755
 }
 
 // write makes a file of the release.

@@ -15,6 +15,7 @@ class Agentry < Formula
 {{end}}
   def install
     bin.install "agentry", "agentry-charts", "agentry-sops"
+    man1.install "agentry.1"
     generate_completions_from_executable(bin/"agentry", "completion")
   end
 

@@ -74,6 +74,9 @@ func run(ctx context.Context, root, out string, list []string) error {
 		if r.version, err = versionOf(filepath.Join(folder, "agentry")); err != nil {
 			return err
 		}
+		if err := writeManual(root, folder, r.version, r.time); err != nil {
+			return err
+		}
 		if err := r.pack(folder, p); err != nil {
 			return err
 		}

@@ -13,8 +13,8 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// writePackages makes a .deb and an .rpm: the programs, the unit of systemd, and the folders that the unit reads. The unit is
-// not started, for it needs a pipeline first.
+// writePackages makes a .deb and an .rpm: the programs, their manual page, completion, the unit of systemd, and the folders
+// that the unit reads. The unit is not started, for it needs a pipeline first.
 func (r release) writePackages(folder string, p product, at platform) error {
 	unit, err := r.writeUnit(folder)
 	if err != nil {
@@ -54,6 +54,16 @@ func (r release) info(folder, unit string, p product, at platform) *nfpm.Info {
 	}
 	for _, name := range licences() {
 		contents = append(contents, file(filepath.Join(folder, name), "/usr/share/doc/"+p.name+"/"+name, 0o644))
+	}
+	for _, name := range p.pages {
+		contents = append(contents, file(filepath.Join(folder, name), "/usr/share/man/man1/"+name, 0o644))
+	}
+	for name, target := range map[string]string{
+		"agentry.bash": "/usr/share/bash-completion/completions/agentry",
+		"agentry.zsh":  "/usr/share/zsh/site-functions/_agentry",
+		"agentry.fish": "/usr/share/fish/vendor_completions.d/agentry.fish",
+	} {
+		contents = append(contents, file(filepath.Join(r.root, "internal", "cli", "completion", name), target, 0o644))
 	}
 	return nfpm.WithDefaults(&nfpm.Info{
 		Name: p.name, Arch: at.arch, Platform: at.os, Version: r.version, MTime: r.time,

@@ -19,6 +19,8 @@ func packaged() []string {
 		"/etc/agentry/credentials", "/etc/agentry/pipelines",
 		"/usr/bin/agentry", "/usr/bin/agentry-charts", "/usr/bin/agentry-sops",
 		"/usr/lib/systemd/system/agentry.service", "/usr/share/doc/agentry/LICENSE", "/usr/share/doc/agentry/THIRD-PARTY-NOTICES.txt",
+		"/usr/share/bash-completion/completions/agentry", "/usr/share/zsh/site-functions/_agentry", "/usr/share/fish/vendor_completions.d/agentry.fish",
+		"/usr/share/man/man1/agentry.1",
 	}
 }
 

@@ -10,6 +10,8 @@ type product struct {
 	name     string
 	says     string
 	programs []string
+	// pages are manual pages.
+	pages []string
 	// onlyLinux: it runs in a cluster and nowhere else.
 	onlyLinux bool
 	// packaged: there are packages for Linux distributions.
@@ -20,7 +22,7 @@ func products() []product {
 	return []product{
 		{
 			name: "agentry", says: "Renders Grafana Agent Operator custom resources from Git to Git",
-			programs: []string{"agentry", "agentry-charts", "agentry-sops"}, packaged: true,
+			programs: []string{"agentry", "agentry-charts", "agentry-sops"}, pages: []string{manual}, packaged: true,
 		},
 		{
 			name: "sd-aggregator", says: "One http_sd document for every running integration of Grafana Agents",

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,16 +17,23 @@ import (
 
 const root = "../../.."
 
-// made is the folder with the files of a release for this machine, which all tests look at.
-var made string
+// made is the folder with the files of a release for this machine, which all tests look at, and commit a clone of what it was
+// made from: somebody may commit while tests run.
+var made, commit string
 
 func TestMain(m *testing.M) { os.Exit(makeAndRun(m)) }
 
 func makeAndRun(m *testing.M) int {
-	out, err := os.MkdirTemp("", "agentry-release-")
+	ctx := context.Background()
+	folder, done, err := clone(ctx, root)
 	if err == nil {
+		defer done()
+		commit = folder
+	}
+	out, outErr := os.MkdirTemp("", "agentry-release-")
+	if err = errors.Join(err, outErr); err == nil {
 		defer os.RemoveAll(out)
-		err = run(context.Background(), root, out, []string{host().os + "/" + host().arch})
+		err = run(ctx, commit, out, []string{host().os + "/" + host().arch})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "make a release:", err)
@@ -66,7 +74,7 @@ func TestSameCommitSameBytes(t *testing.T) {
 	t.Setenv("TZ", "Asia/Tokyo")
 	defer syscall.Umask(syscall.Umask(0o077))
 	out := t.TempDir()
-	if err := run(t.Context(), root, out, []string{host().os + "/" + host().arch}); err != nil {
+	if err := run(t.Context(), commit, out, []string{host().os + "/" + host().arch}); err != nil {
 		t.Fatal(err)
 	}
 	first, second := read(t, filepath.Join(made, checksums)), read(t, filepath.Join(out, "release", checksums))
@@ -153,11 +161,26 @@ func TestArchiveHoldsProgramsAndLicences(t *testing.T) {
 		if fields[1] != "0/0" {
 			t.Errorf("an owner: %s", line)
 		}
-		if isProgram := fields[0] == "-rwxr-xr-x"; isProgram != strings.HasPrefix(fields[len(fields)-1], "agentry") || !isProgram && fields[0] != "-rw-r--r--" {
+		if isProgram := fields[0] == "-rwxr-xr-x"; isProgram != strings.Contains("agentry agentry-charts agentry-sops", fields[len(fields)-1]) || !isProgram && fields[0] != "-rw-r--r--" {
 			t.Errorf("the mode: %s", line)
 		}
 	}
-	if got := strings.Join(names, " "); got != "LICENSE THIRD-PARTY-NOTICES.txt agentry agentry-charts agentry-sops" {
+	if got := strings.Join(names, " "); got != "LICENSE THIRD-PARTY-NOTICES.txt agentry.1 agentry agentry-charts agentry-sops" {
 		t.Errorf("in the archive: %s", got)
+	}
+}
+
+// TestManualPage shows the page as man does, and looks for a command, a flag and the title.
+func TestManualPage(t *testing.T) {
+	folder := t.TempDir()
+	command(t, folder, "tar", "-xzf", filepath.Join(made, archiveName()), manual)
+	page := string(read(t, filepath.Join(folder, manual)))
+	for _, want := range []string{".TH AGENTRY 1", ".SH agentry explain", "--kube-version VERSION", "agentry - render Grafana Agent Operator custom resources"} {
+		if !strings.Contains(strings.ReplaceAll(page, `\-`, "-"), want) {
+			t.Errorf("%q is not in the page", want)
+		}
+	}
+	if strings.Contains(page, "Do not edit") || strings.Contains(page, "```") {
+		t.Error("there is Markdown in the page")
 	}
 }

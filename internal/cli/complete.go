@@ -20,6 +20,7 @@ func completionSources(ctx context.Context, e Env) completion.Sources {
 	return completion.Sources{
 		LookupEnv: e.LookupEnv,
 		Pipelines: pipelineNames,
+		Running:   func(flags *cli.Context) []string { return runningPipelines(ctx, flags) },
 		Objects: func(flags *cli.Context, paths []string) []string {
 			ctx, cancel := context.WithTimeout(ctx, completionTime)
 			defer cancel()
@@ -35,6 +36,26 @@ func completionSources(ctx context.Context, e Env) completion.Sources {
 			return slices.Compact(out)
 		},
 	}
+}
+
+// runningPipelines returns the names of the pipelines of a service.
+func runningPipelines(ctx context.Context, flags *cli.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	a, err := newAsker(flags, addressFlag)
+	if err != nil {
+		return nil
+	}
+	all, err := a.pipelines(ctx, "")
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, s := range all {
+		out = append(out, s.Name)
+	}
+	slices.Sort(out)
+	return out
 }
 
 // pipelineNames returns the names of the pipelines in a file or folder.

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/urfave/cli/v2"
 
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -59,4 +61,16 @@ func TestChoicesAreThoseOfTheCommands(t *testing.T) {
 	if found < 40 {
 		t.Errorf("only %d flags with choices", found)
 	}
+}
+
+// TestPipelinesOfAServiceAreCompleted asks a service that runs, and one that does not.
+func TestPipelinesOfAServiceAreCompleted(t *testing.T) {
+	files := t.TempDir()
+	asked := "exits 0 agentry __complete trigger q\nstdout '^quickstart$'\nexits 0 agentry __complete status ''\nstdout '^quickstart$'\n" +
+		"exits 0 agentry __complete status --address http://127.0.0.1:1 ''\n! stdout .\n"
+	script := whileServed(asked) + prepare
+	if err := os.WriteFile(filepath.Join(files, "served.txtar"), []byte(script), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, params(files))
 }

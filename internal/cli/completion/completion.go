@@ -63,6 +63,8 @@ type Candidate struct{ Value, Says string }
 type Sources struct {
 	// Pipelines returns the names of the pipelines in a file or folder.
 	Pipelines func(file string) []string
+	// Running returns the names of the pipelines of a running service.
+	Running func(flags *cli.Context) []string
 	// Objects returns the objects at PATHs, as KIND/NAMESPACE/NAME.
 	Objects func(flags *cli.Context, paths []string) []string
 	// LookupEnv is [os.LookupEnv].

@@ -73,11 +73,15 @@ func arguments(app *cli.App, l line, s Sources) []string {
 		return Shells()
 	case "crds":
 		return manifest.Kinds()
+	}
+	flags, err := l.context(app)
+	if err != nil {
+		return nil
+	}
+	switch l.command.Name {
+	case "status", "trigger":
+		return s.Running(flags)
 	case "explain":
-		flags, err := l.context(app)
-		if err != nil {
-			return nil
-		}
 		paths := slices.DeleteFunc(slices.Clone(l.arguments), func(word string) bool {
 			_, err := os.Stat(word)
 			return err != nil // an object

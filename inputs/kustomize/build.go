@@ -82,6 +82,9 @@ func (c *checker) build(ctx context.Context, folder string, open Open, renderer 
 	if err := c.charts(ctx, renderer); err != nil {
 		return nil, err
 	}
+	if err := boundGrowth(c, folder); err != nil {
+		return nil, err
+	}
 	root := c.files[folder]
 	if root.name == c.generated && len(root.Resources)+len(root.Components) == 0 {
 		return nil, nil
@@ -215,6 +218,9 @@ func (c *checker) documents(built resmap.ResMap, root *file, open Open) ([]manif
 // weight returns about how many bytes a node has as YAML, or a number above the limit. A node that holds itself many times
 // is not written to find that out.
 func weight(n *kyaml.Node, limit int) int {
+	if n.Kind == kyaml.AliasNode {
+		n = n.Alias
+	}
 	bytes := len(n.Value) + 2 // and what separates it
 	for _, inner := range n.Content {
 		if bytes > limit {

@@ -111,6 +111,62 @@ func TestBuildsAreBounded(t *testing.T) {
 	}
 }
 
+// TestReplacementsAreBounded: each of a few can double what the one before it wrote. What people write is built.
+func TestReplacementsAreBounded(t *testing.T) {
+	t.Parallel()
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: bbbbbbbb}\nlist: [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"
+	top := func(entry string, times int) map[string]string {
+		return map[string]string{"top/x.yaml": object, "top/kustomization.yaml": "resources: [x.yaml]\nreplacements:\n" + strings.Repeat(entry, times)}
+	}
+	const doubles = "- {source: {kind: ConfigMap, name: x, fieldPath: data.a}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.a], options: {delimiter: '-', index: -1}}]}\n"
+	const nests = "- {source: {kind: ConfigMap, name: x, fieldPath: data}, targets: [{select: {name: x}, fieldPaths: [data.k%d], options: {create: true}}]}\n"
+	inList := strings.Replace(strings.Replace(nests, "data.k%d", "list.*", 1), "fieldPath: data", "fieldPath: list", 1)
+	var nested strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&nested, nests, i)
+	}
+	chain := map[string]string{"component/kustomization.yaml": "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nreplacements:\n" + doubles, "o0/kustomization.yaml": "resources: [x.yaml]", "o0/x.yaml": object}
+	for i := range 40 {
+		chain[fmt.Sprintf("o%d/kustomization.yaml", i+1)] = fmt.Sprintf("resources: [../o%d]\ncomponents: [../component]\n", i)
+	}
+	transformer := "- |\n  apiVersion: builtin\n  kind: ReplacementTransformer\n  metadata: {name: x}\n  replacements:\n  " + strings.ReplaceAll(strings.Repeat(doubles, 40), "\n", "\n  ") + "\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		top   string
+		isBad bool
+	}{
+		"doubled often":         {top(doubles, 40), "top", true},
+		"doubled twice":         {top(doubles, 2), "top", false},
+		"nested":                {top(nested.String(), 1), "top", true},
+		"nested once":           {top(fmt.Sprintf(nests, 1), 1), "top", false},
+		"in a list":             {top(inList, 9), "top", true},
+		"one in many overlays":  {chain, "o40", true},
+		"one in some overlays":  {chain, "o3", false},
+		"in a file":             {map[string]string{"top/x.yaml": object, "top/r.yaml": strings.Repeat(doubles, 40), "top/kustomization.yaml": "resources: [x.yaml]\nreplacements: [{path: r.yaml}]"}, "top", true},
+		"of a transformer":      {map[string]string{"top/x.yaml": object, "top/kustomization.yaml": "resources: [x.yaml]\ntransformers:\n" + transformer}, "top", true},
+		"a var in a large text": {map[string]string{"top/x.yaml": strings.Replace(object, "bbbbbbbb", strings.Repeat("$(V)", 10_000)+strings.Repeat("b", 100_000), 1), "top/kustomization.yaml": "resources: [x.yaml]\nvars: [{name: V, objref: {kind: ConfigMap, name: x, apiVersion: v1}, fieldref: {fieldpath: data.a}}]"}, "top", true},
+		"many of many objects": {map[string]string{"top/kustomization.yaml": "resources: [x.yaml]\nreplacements:\n" + strings.Repeat("- {source: {kind: ConfigMap, name: n1, fieldPath: data.a}, targets: [{select: {kind: Secret}, fieldPaths: [data.a]}]}\n", 4_000),
+			"top/x.yaml": manyObjects(2_000)}, "top", true},
+		"many that read others": {top(strings.ReplaceAll(doubles, "[data.a], options: {delimiter: '-', index: -1}", "[data.b], options: {delimiter: '-', index: -1, create: true}"), 300), "top", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ours(files(c.files), c.top)
+			failed, _ := errors.AsType[*kustomize.Error](err)
+			if (failed != nil) != c.isBad || c.isBad && (failed.Code != diag.BuildRefused || failed.Line == 0 || failed.Hint == "") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func manyObjects(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: n%d}\ndata: {a: b}\n", i)
+	}
+	return b.String()
+}
+
 func laughs(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -62,15 +63,16 @@ type checker struct {
 
 	tenants   manifest.Tenants // while refs are wanted
 	wanted    Wanted
-	generated string            // the kustomization that is made for the root, if it has none
-	changed   map[string][]byte // files that kustomize reads differently
-	installed map[string]string // namespaces of charts, by what they render to among changed
-	lookups   map[string]string // templates that asked the cluster, in the same way
+	generated string                         // the kustomization that is made for the root, if it has none
+	changed   map[string][]byte              // files that kustomize reads differently
+	installed map[string]string              // namespaces of charts, by what they render to among changed
+	lookups   map[string]string              // templates that asked the cluster, in the same way
+	replacing map[string][]types.Replacement // those of transformers, by the folder that lists them
 }
 
 func newChecker(t *tree.Tree) *checker {
 	return &checker{tree: t, refs: Refs{Folders: map[string]bool{}, Files: map[string]bool{}, Covered: map[string]bool{}}, files: map[string]*file{}, loads: map[string]int{},
-		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{}, installed: map[string]string{}, lookups: map[string]string{}}
+		done: map[string]bool{}, bases: map[string][]string{}, changed: map[string][]byte{}, installed: map[string]string{}, lookups: map[string]string{}, replacing: map[string][]types.Replacement{}}
 }
 
 // Find returns the file of the kustomization in a folder, or "" if there is none.
@@ -321,6 +323,11 @@ func (c *checker) config(data []byte, name string) error {
 		if _, version, _ := manifest.Walk(doc, "apiVersion"); version.Kind == yaml.ScalarNode && version.Value != konfig.BuiltinPluginApiVersion {
 			return &Error{diag.Diagnostic{Severity: diag.Error, Code: diag.BuildRefused, File: name, Line: version.Line, Column: version.Column,
 				Message: "a plugin is a program, and agentry runs none", Hint: "use a transformer of kustomize's own (apiVersion: builtin), or commit what the plugin makes"}}
+		}
+		var of struct{ Replacements []types.Replacement }
+		if sigsyaml.Unmarshal([]byte(marshalNode(doc)), &of) == nil {
+			dir := c.stack[len(c.stack)-1]
+			c.replacing[dir] = append(c.replacing[dir], of.Replacements...)
 		}
 	}
 	return nil

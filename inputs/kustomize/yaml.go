@@ -21,6 +21,12 @@ func marshal(value any) string {
 	return string(text)
 }
 
+// marshalNode returns a node as YAML.
+func marshalNode(node *yaml.Node) string {
+	text, _ := yaml.Marshal(node) // it was decoded from YAML
+	return string(text)
+}
+
 // documents yields the documents of a text, as far as they are valid.
 func documents(data []byte) iter.Seq[*yaml.Node] {
 	return func(yield func(*yaml.Node) bool) {

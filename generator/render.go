@@ -325,6 +325,7 @@ func (r renderer) workloads(h *hierarchy.Hierarchy, config *build.Result) ([]wor
 	}
 	matched := map[int]bool{}
 	if !r.opts.Changes.IsEmpty() {
+		options.Budget = r.opts.Changes.Budget
 		options.Change = func(id manifest.ID, text []byte, check func([]byte) []diag.Finding) ([]byte, diag.List) {
 			changed := r.opts.Changes.Apply(id, text, check)
 			for _, i := range changed.Matched {

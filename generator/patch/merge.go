@@ -183,7 +183,7 @@ func (m *merge) apply(object resmap.ResMap) (matches bool, err error) {
 }
 
 func (m *merge) similar() string {
-	kinds := []string{"StatefulSet", "DaemonSet", "Deployment", "Service", "Secret"}
+	kinds := []string{"StatefulSet", "DaemonSet", "Deployment", "Service", "Secret", "PodDisruptionBudget"}
 	if m.target != nil {
 		if kind := m.target.selector.Kind; !slices.Contains(kinds, kind) {
 			return diag.DidYouMean(kind, kinds)

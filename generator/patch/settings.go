@@ -13,6 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 )
@@ -26,6 +27,8 @@ type Settings struct {
 	Replicas *int64 `json:"replicas,omitempty"`
 	// UpdateStrategy is how pods are replaced: updateStrategy, or the strategy of a Deployment.
 	UpdateStrategy any `json:"updateStrategy,omitempty"`
+	// PodDisruptionBudget is made for the pods of each StatefulSet and Deployment. It has no selector. DaemonSets have none.
+	PodDisruptionBudget any `json:"podDisruptionBudget,omitempty"`
 	// Annotations are those of pods.
 	Annotations any `json:"annotations,omitempty"`
 	// Resources and Env are those of the agent's container.
@@ -58,8 +61,9 @@ const (
 
 // settings are settings ready to be applied.
 type settings struct {
-	match Match
-	steps []func(workload map[string]any)
+	match  Match
+	steps  []func(workload map[string]any)
+	budget *policyv1.PodDisruptionBudgetSpec
 }
 
 // newSettings reads settings.
@@ -94,7 +98,14 @@ func newSettings(s Settings) (*settings, *FieldError) {
 	if name := ownVariable(s.Env); name != "" {
 		return nil, &FieldError{".env", name + " is set by agentry: pods find out by it who they are and which targets are theirs", "remove it"}
 	}
-	if len(out.steps) == 0 {
+	if s.PodDisruptionBudget != nil {
+		budget, err := newBudget(s.PodDisruptionBudget, s.Match)
+		if err != nil {
+			return nil, err
+		}
+		out.budget = budget
+	}
+	if len(out.steps) == 0 && out.budget == nil {
 		return nil, &FieldError{"", "sets nothing", "set resources, tolerations or another field beside match"}
 	}
 	return out, nil
@@ -280,22 +291,17 @@ func container(w map[string]any) map[string]any {
 }
 
 func (s *settings) mayMatch(id resid.ResId) bool {
-	return id.Group == "apps" && s.matches(s.match.Namespaces, id.Namespace)
-}
-
-// matches reports whether a text matches one of the patterns, or there are none.
-func (s *settings) matches(patterns []string, text string) bool {
-	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
-		ok, _ := path.Match(p, text)
-		return ok
-	})
+	return id.Group == "apps" && matches(s.match.Namespaces, id.Namespace)
 }
 
 func (s *settings) apply(object resmap.ResMap) (matches bool, err error) {
 	r := object.Resources()[0]
 	labels := r.GetLabels()
-	if !s.matches(s.match.Names, labels[agentLabel]) || !s.matches(s.match.Workloads, labels[workloadLabel]) {
+	if !s.selects(r.GetNamespace(), labels) {
 		return false, nil
+	}
+	if len(s.steps) == 0 {
+		return true, nil
 	}
 	w, err := r.Map()
 	if err != nil {

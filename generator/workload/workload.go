@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -31,6 +32,8 @@ type Options struct {
 	Mirror *mirror.Settings
 	// SecretSum returns what stands in pods for that checksum, of the Secret with the configuration. Nil: the checksum.
 	SecretSum func(config manifest.ID, checksum string) string
+	// Budget returns the budget for disruptions of a workload's pods without its selector, or nil. Nil gives none any.
+	Budget func(workload manifest.ID, labels map[string]string) *policyv1.PodDisruptionBudgetSpec
 	// Change returns what becomes of a manifest, with diagnostics of whoever changes it. check returns what Kubernetes would
 	// refuse of a changed manifest and not of the one that it is made of; the manifest of a Secret may lack its data. Nil
 	// changes nothing.
@@ -78,7 +81,8 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 			if zones := config.Zones; len(zones) > 0 {
 				pods.zone, pods.inZone = zones[shard%len(zones)], shard/len(zones)
 			}
-			out.addChecked(a.statefulSet(pods))
+			set, findings := a.statefulSet(pods)
+			out.addWithBudget(set, set.Kind, set.Spec.Selector, findings)
 		}
 	}
 	if config.Logs != nil {
@@ -105,7 +109,8 @@ func (a grafanaAgent) addIntegrations(out *output, once, everywhere *build.Integ
 		out.addChecked(a.sdService(once, everywhere), nil)
 	}
 	if once != nil {
-		out.addChecked(a.deployment(deployment))
+		d, findings := a.deployment(deployment)
+		out.addWithBudget(d, d.Kind, d.Spec.Selector, findings)
 	}
 	if everywhere != nil {
 		out.addChecked(a.daemonSet(daemonSet))

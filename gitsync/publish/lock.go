@@ -2,8 +2,6 @@ package publish
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,13 +10,11 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/gitsync/branch"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/gitsync/repo"
 	"github.com/agentry-dev/agentry/gitsync/repo/object"
 	"github.com/agentry-dev/agentry/inputs/chart"
-	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
 // A proposal names the commit that it was rendered from, its drySha. gitops-promoter proposes nothing as long as the
@@ -84,56 +80,18 @@ func (in *Inputs) lockFile() *LockFile {
 	return &LockFile{Version: lockVersion, Pipeline: in.Pipeline.Metadata.Name, Sources: in.SourceCommits(), Charts: in.Charts, Spec: in.renderDigest(), Agentry: in.Version}
 }
 
-// renderDigest returns the SHA-256 of the fields of the specification that affect the rendering.
+// renderDigest returns the SHA-256 of the specification without the fields that never affect the rendering: when passes are
+// made, what is allowed, who is told, and how repositories are reached. A lock file has the commits of the sources besides.
 func (in *Inputs) renderDigest() string {
-	s := &in.Pipeline.Spec
-	decides := struct {
-		Compatibility    pipeline.Compatibility
-		OnInvalid        pipeline.OnInvalid
-		FailOn           pipeline.FailOn
-		UnknownFields    pipeline.UnknownFields
-		DefaultNamespace string
-		NamespaceFrom    string                       `json:",omitempty"` // so are fields that came later: without them the digest is as it was
-		Namespaces       map[string]map[string]string `json:",omitempty"`
-		Cluster          *helm.Cluster                `json:",omitempty"`
-		Runtime          pipeline.Runtime             `json:",omitempty"`
-		RuntimeVersion   string                       `json:",omitempty"`
-		PassThrough      *pipeline.PassThrough        `json:",omitempty"`
-		Tenancy          *pipeline.Tenancy            `json:",omitempty"`
-		Tenants          map[int]string               `json:",omitempty"` // of sources, by index
-		Paths            [][]string
-		Path             string
-		Operator         pipeline.Operator
-		Secrets          pipeline.Secrets
-		SDAggregator     pipeline.SDAggregator
-		Integrations     []integration.Entry
-	}{
-		s.Mode(), s.OnInvalid, s.FailOn, s.UnknownFields, s.DefaultNamespace, s.NamespaceFrom, s.Namespaces, nil, "", s.RuntimeVersion, nil, s.Tenancy, nil, nil, s.Output.Path, s.Operator, s.Secrets, s.SDAggregator, s.Integrations,
-	}
-	if s.Cluster.Name+s.Cluster.Version != "" || len(s.Cluster.APIVersions) > 0 {
-		decides.Cluster = &s.Cluster
-	}
-	if len(s.PassThrough.Kinds) > 0 {
-		decides.PassThrough = &s.PassThrough
-	}
-	if s.Runtime != pipeline.RuntimeAgent {
-		decides.Runtime = s.Runtime
-	}
+	s := in.Pipeline.Spec
+	s.Compatibility = s.Mode()
+	s.Suspend, s.Interval, s.ForEach, s.Charts, s.Limits, s.Rollout, s.Notify = false, nil, "", pipeline.Charts{}, pipeline.Limits{}, pipeline.Rollout{}, nil
+	s.Output = pipeline.Output{Path: s.Output.Path}
+	s.Sources = slices.Clone(s.Sources)
 	for i, src := range s.Sources {
-		decides.Paths = append(decides.Paths, src.Paths)
-		if src.Tenant != "" {
-			if decides.Tenants == nil {
-				decides.Tenants = map[int]string{}
-			}
-			decides.Tenants[i] = src.Tenant
-		}
+		s.Sources[i] = pipeline.Source{Name: src.Name, Paths: src.Paths, Build: src.Build, Tenant: src.Tenant}
 	}
-	data, err := json.Marshal(decides)
-	if err != nil {
-		return "unknown" // unreachable: every Pipeline can be encoded
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return configDigest(&s)
 }
 
 func lockName(pipeline string) string { return pipeline + lockSuffix }

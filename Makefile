@@ -44,9 +44,9 @@ test: test-deps lint ## Check a change: lint, and the tests that are quick
 
 test-all: lint race release-test prometheus chart agentcheck operator promoter browser e2e ## Run every test; CI runs this
 
-race: test-deps ## Run all tests of the main module with the race detector, and 10,000 random histories of edits
+race: test-deps ## Run all tests of the main module with the race detector, and 6,000 random histories of edits
 	go test $(RACE) -timeout 30m ./...
-	GOGC=400 go test -timeout 30m -run '^TestModel$$' ./gitsync -model.histories=10000
+	GOGC=400 go test -timeout 30m -run '^TestModel$$' ./gitsync -model.histories=6000
 
 # Results depend on the clients, which Go does not know of: they are not kept.
 prometheus: ## Let Prometheus's own code read the configurations, and its http_sd clients the targets that sd serves
@@ -136,7 +136,7 @@ soak: ## Run replicas of agentry serve for SOAK (10m) while people edit and thin
 	go run ./test/soak -for $(SOAK)
 
 soak-model: ## Compare a million random histories of edits with a model, and print the progress
-	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=1000000
+	go test -run '^TestModel$$' -timeout 0 -v ./gitsync -model.first=0 -model.histories=600000
 
 soak-sd: ## Run the sd-aggregator for SOAK (10m) while pods change and fail, with the race detector
 	go run $(RACE) ./test/sd/soak -for $(SOAK)

@@ -151,6 +151,10 @@ func validateSOPS(field string, s Secrets) findings {
 	}
 	f.check(all > 0 || s.SOPS.CreationRules != "", field, "set age to the recipients of who applies the output", "has no recipient")
 	f.check(all == 0 || s.SOPS.CreationRules == "", field+".creationRules", "list the recipients in one place", "excludes recipients beside it")
+	if s.SOPS.HMACKeyFile+s.SOPS.HMACKeyEnv == "" {
+		f.check(false, field, "openssl rand -hex 32 > hmac.key makes a key for hmacKeyFile: hmac.key", "has neither hmacKeyFile nor hmacKeyEnv")
+		return f
+	}
 	f.add(exactlyOne(field, "the policy sops", credential{"hmacKey", s.SOPS.HMACKeyFile, s.SOPS.HMACKeyEnv}))
 	return f
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/patch"
+	"github.com/agentry-dev/agentry/generator/runtime"
+	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
 // pipelineFile is the file of a scenario with the patches and images of a pipeline.
@@ -219,5 +221,22 @@ images:
 	}
 	if written == 0 {
 		t.Error("nothing was compared")
+	}
+}
+
+// TestPodsKeepTheirIdentity holds that settings cannot take away by which pods know what is theirs: every variable that runtimes
+// set, but those that only say how a program was deployed.
+func TestPodsKeepTheirIdentity(t *testing.T) {
+	pod := runtime.Pod{Zone: "z"}
+	env := runtime.ZoneEnv(pod)
+	for _, pod.Kind = range []secretref.Group{secretref.Metrics, secretref.Logs, secretref.Deployment, secretref.DaemonSet} {
+		env = append(env, runtime.Env(pod)...)
+	}
+	for _, v := range env {
+		value := []any{map[string]any{"name": v.Name, "value": "x"}}
+		_, wrong := patch.New(patch.All{Workloads: []patch.Settings{{Env: value}}}, func(string) patch.Place { return patch.Place{} })
+		if isRefused := len(wrong) > 0; isRefused == strings.HasSuffix(v.Name, "_DEPLOY_MODE") {
+			t.Errorf("%s: %v", v.Name, wrong)
+		}
 	}
 }

@@ -23,6 +23,9 @@ var typeWords = map[string]string{
 	"integer": "a whole number", "int32": "a whole number", "int64": "a whole number", "null": "null",
 }
 
+// TypeInWords returns what messages call a type of JSON Schema, such as array, or "".
+func TypeInWords(name string) string { return typeWords[name] }
+
 // mistypedPaths returns the paths of the values with a wrong type.
 func mistypedPaths(errs field.ErrorList) map[string]bool {
 	paths := map[string]bool{}

@@ -16,6 +16,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
 // Settings are what is set of the workloads that match, in place of what their GrafanaAgent says. Maps and env are added by
@@ -203,7 +205,11 @@ func misfit(err error) string {
 		if wrong.Field != "" {
 			at = wrong.Field + " "
 		}
-		return at + "is " + withArticle(wrong.Value) + ", and Kubernetes has " + kindOf(wrong.Type) + " here"
+		got, _, _ := strings.Cut(wrong.Value, " ") // package json adds some numbers themselves
+		if got == "bool" {
+			got = "boolean"
+		}
+		return at + "is " + manifest.TypeInWords(got) + ", and Kubernetes has " + manifest.TypeInWords(schemaType(wrong.Type)) + " here"
 	}
 	if name, ok := strings.CutPrefix(text, "json: unknown field "); ok {
 		return name + " is not a field that Kubernetes has here"
@@ -214,34 +220,19 @@ func misfit(err error) string {
 	return "is not what Kubernetes has here: " + text
 }
 
-// withArticle returns what package json calls a value, in a sentence.
-func withArticle(value string) string {
-	switch value {
-	case "array":
-		return "a list"
-	case "bool":
-		return "true or false"
-	case "object":
-		return "a mapping"
-	case "string":
-		return "text"
-	}
-	return "a number"
-}
-
-// kindOf says what a value of a type is in YAML.
-func kindOf(t reflect.Type) string {
+// schemaType returns the type of JSON Schema that a Go type is decoded from.
+func schemaType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array:
-		return "a list"
+		return "array"
 	case reflect.Map, reflect.Struct, reflect.Pointer:
-		return "a mapping"
+		return "object"
 	case reflect.String:
-		return "text"
+		return "string"
 	case reflect.Bool:
-		return "true or false"
+		return "boolean"
 	}
-	return "a number"
+	return "integer" // what is set has no other numbers
 }
 
 // clone copies a value of JSON, so that no two objects share a part of it.

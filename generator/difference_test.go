@@ -300,8 +300,8 @@ func TestDifferenceOfEncryptedValues(t *testing.T) {
 		pair difference.Pair
 		want string
 	}{
-		{difference.Pair{Before: secret("b"), After: secret("b"), IsSealed: true}, "1 object changed\n\npods reload their configuration, without a restart\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ encrypted values\n"},
-		{difference.Pair{Before: secret("b"), After: secret("c"), IsSealed: true, OnlySecrets: true}, "1 object changed\n\npods keep the old secrets until they restart, because nothing but secrets changes in their configuration\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ metadata.labels.a: b → c\n  ~ encrypted values\n"},
+		{difference.Pair{Before: secret("b"), After: secret("b"), IsEncrypted: true}, "1 object changed\n\npods reload their configuration, without a restart\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ encrypted values\n"},
+		{difference.Pair{Before: secret("b"), After: secret("c"), IsEncrypted: true, OnlySecrets: true}, "1 object changed\n\npods keep the old secrets until they restart, because nothing but secrets changes in their configuration\n  StatefulSet a/agent\n\n~ Secret a/agent-config\n  ~ metadata.labels.a: b → c\n  ~ encrypted values\n"},
 		{difference.Pair{Before: secret("b"), After: secret("b")}, "no difference\n"},
 	} {
 		c.pair.Unit, c.pair.ID = "a/agent", id

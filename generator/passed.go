@@ -103,7 +103,7 @@ func (p passer) refusal(o *manifest.Object, given diag.List) *diag.Diagnostic {
 	}
 	if what := p.holdsSecret(o); what != "" {
 		policy, way := string(secretref.Reference), "encrypt it with SOPS, or make it a SealedSecret or an ExternalSecret; or allow it by a rule in secrets.rules with policy: plaintext; or leave its kind out of passThrough.kinds"
-		if p.opts.Sealed {
+		if p.opts.Encrypted {
 			policy, way = "sops", "encrypt all of its values with SOPS, or move them into a Secret that has this policy; or leave its kind out of passThrough.kinds"
 		}
 		d := o.Diag(diag.Error, diag.ClearSecret, "", "%s, so it is not passed through: under the secrets policy %s no secret gets to the output in clear", what, policy)
@@ -133,7 +133,7 @@ func (p passer) holdsSecret(o *manifest.Object) string {
 	if variables := o.SecretVariables(); what == "" && len(variables) > 0 {
 		what = fmt.Sprintf("%s put values of a Secret into it", strings.Join(variables, ", "))
 	}
-	canBe := typed != nil || !p.opts.Sealed // only Secrets are sealed
+	canBe := typed != nil || !p.opts.Encrypted // only Secrets are encrypted
 	if what == "" || canBe && p.opts.policies().Of(o.ID, typed) == secretref.Plaintext {
 		return ""
 	}

@@ -40,9 +40,9 @@ type Options struct {
 	Mirror *mirror.Settings
 	// Tenancy is what objects of tenants may ask for; see [manifest.Tenants].
 	Tenancy tenancy.Rules
-	// Sealed says that the caller encrypts the Secrets that are rendered under secretref.Plaintext. What is not a Secret is
+	// Encrypted says that the caller encrypts the Secrets that are rendered under secretref.Plaintext. What is not a Secret is
 	// not encrypted, so values of Secrets must not be in it.
-	Sealed bool
+	Encrypted bool
 	// SecretSum returns what pods have for a checksum of the secrets in a configuration, whose Secret it is given. Default:
 	// the checksum.
 	SecretSum func(config manifest.ID, checksum string) string
@@ -68,7 +68,7 @@ type Options struct {
 }
 
 func (o *Options) policies() secretref.Policies {
-	return secretref.Policies{Default: o.Secrets, Rules: o.SecretRules, Mirror: o.Mirror, Sealed: o.Sealed}
+	return secretref.Policies{Default: o.Secrets, Rules: o.SecretRules, Mirror: o.Mirror, Encrypted: o.Encrypted}
 }
 
 // LastGood knows what units were last rendered from and to. It is only asked about objects that are

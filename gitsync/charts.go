@@ -33,13 +33,13 @@ func chartRepositories(named []pipeline.ChartRepository, creds []chart.Access) [
 }
 
 // openCharts begins a pass with the charts that are pinned on the output branch or, with promotion, in the lock file.
-func (s *Syncer) openCharts(from *start, online source.Online) {
+func (s *Syncer) openCharts(from *start, useNetwork source.UseNetwork) {
 	var rendered []chart.Pinned
 	if inv := from.branch.Inventory; inv != nil {
 		rendered = inv.Charts
 	}
 	s.chartVersions.Open(rendered, from.tip.Lock.Pins(), func(fetch func(context.Context) error) error {
-		err := online(fetch)
+		err := useNetwork(fetch)
 		if errors.Is(err, source.ErrNoAnswer) {
 			return nil // the versions note which charts were not fetched
 		}

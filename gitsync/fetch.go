@@ -35,7 +35,7 @@ func (p *pass) fetch(ctx context.Context) (*start, error) {
 	if err := p.readBranch(s); err != nil {
 		return nil, err
 	}
-	p.openCharts(s, p.online(ctx))
+	p.openCharts(s, p.useNetwork(ctx))
 	for i, src := range p.sources.List {
 		if err := p.choose(ctx, s, src, tips[i]); err != nil {
 			return nil, err
@@ -93,8 +93,9 @@ func (p *pass) share(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 }
 
-// online lets older commits be fetched while the pass computes.
-func (p *pass) online(ctx context.Context) source.Online {
+// useNetwork returns how the pass uses the network while it computes: in a share of the time, and without its slot for
+// computing.
+func (p *pass) useNetwork(ctx context.Context) source.UseNetwork {
 	return func(f func(context.Context) error) error {
 		limit, cancel := p.share(ctx)
 		defer cancel()

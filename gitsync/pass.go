@@ -145,7 +145,7 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	var warnings diag.List
 	from.inputs.Charts, warnings = p.keepCharts(inputs)
 	p.report.Diags, p.report.NextPass = append(p.report.Diags, warnings...), p.chartVersions.Next()
-	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget, Online: p.online(ctx)}
+	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget, UseNetwork: p.useNetwork(ctx)}
 	in.LastGood = hold.NewLastGood(from.branch, history, &p.memory.lastGood)
 	if in.Objects, err = hold.Replace(inputs, in.LastGood); err == nil {
 		p.report.Diags = append(p.report.Diags, withoutTenants(&p.pipeline.Spec, in.Objects.Set, p.report.Diags)...)
@@ -155,7 +155,7 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 
 // decrypt adds the values of encrypted objects that are rendered to the set.
 func (p *pass) decrypt(ctx context.Context, set *manifest.Set, options *generator.Options) (*manifest.Set, error) {
-	opened, found, err := p.opener.Open(ctx, set, options.Needs(set))
+	opened, found, err := p.decrypter.Decrypt(ctx, set, options.Needs(set))
 	if err != nil {
 		return nil, fmt.Errorf("decrypt Secrets: %w", err)
 	}

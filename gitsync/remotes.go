@@ -28,14 +28,14 @@ func (s *Syncer) SetCredentials(creds Credentials) error {
 	first := s.output == nil
 	sameKey, sameRings := !first && reflect.DeepEqual(creds.Signing, s.creds.Signing), !first && reflect.DeepEqual(creds.Verify, s.creds.Verify)
 	if sameDecryption := !first && reflect.DeepEqual(creds.Decryption, s.creds.Decryption); !sameDecryption {
-		s.opener.Keys, s.creds.Decryption = creds.Decryption, creds.Decryption
+		s.decrypter.Keys, s.creds.Decryption = creds.Decryption, creds.Decryption
 		s.memory.done = nil // new keys may decrypt more
 	}
-	resealed, err := s.sealing.use(&s.pipeline.Spec.Secrets, s.options.SOPS, creds.Sealing)
+	newKeys, err := s.sealing.use(&s.pipeline.Spec.Secrets, s.options.SOPS, creds.Sealing)
 	if err != nil {
 		return fmt.Errorf("pipeline %s: %w", name, err)
 	}
-	if resealed {
+	if newKeys {
 		s.render.SecretSum, s.memory = s.sealing.sum, memory{}
 	}
 	if sameKey && sameRings && creds.Output.Equal(s.creds.Output) && reflect.DeepEqual(creds.Charts, s.creds.Charts) && slices.EqualFunc(creds.Sources, s.creds.Sources, transport.Auth.Equal) {

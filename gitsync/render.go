@@ -21,7 +21,7 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 	out := generator.Options{
 		Compatibility:         manifest.Compatibility(s.Mode()),
 		Secrets:               rendered(s.Secrets.Policy),
-		Sealed:                s.Secrets.Seals(),
+		Encrypted:             s.Secrets.Seals(),
 		SecretRules:           secretRules(s.Secrets.Rules),
 		Mirror:                s.Secrets.Mirror,
 		RestartOnSecretChange: s.Secrets.RestartOnChange,

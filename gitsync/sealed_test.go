@@ -61,7 +61,7 @@ func (l *lab) decrypted() map[string]string {
 		if !seal.IsSealed([]byte(text)) {
 			continue // a Secret without values
 		}
-		opened, err := l.options.SOPS.Open(l.t.Context(), l.keys, []sops.File{{Format: sops.YAML, Data: []byte(text)}})
+		opened, err := l.options.SOPS.Decrypt(l.t.Context(), l.keys, []sops.File{{Format: sops.YAML, Data: []byte(text)}})
 		if err != nil || opened[0].Reason != "" {
 			l.t.Fatalf("%s: %v, %s\n%s", name, err, opened[0].Reason, text)
 		}

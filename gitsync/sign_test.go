@@ -118,17 +118,17 @@ func TestSignedCommits(t *testing.T) {
 func TestUnusableSigningKey(t *testing.T) {
 	t.Parallel()
 	g := newGPG(t, "ed25519")
-	sealed := sealedGPG(t)
+	encrypted := encryptedGPG(t)
 	for name, c := range map[string]struct {
 		key        string
 		passphrase string
 		want       string
 	}{
-		"not a key":                   {"hunter2", "", "no private key of SSH or PGP"},
-		"a broken PGP key":            {"-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n", "", "read the PGP key"},
-		"a public PGP key":            {g.public, "", "public"},
-		"a sealed PGP key":            {sealed, "", "passphrase"},
-		"a sealed key, wrong opening": {sealed, "hunter3", "does not open"},
+		"not a key":                         {"hunter2", "", "no private key of SSH or PGP"},
+		"a broken PGP key":                  {"-----BEGIN PGP PRIVATE KEY BLOCK-----\nhunter2\n", "", "read the PGP key"},
+		"a public PGP key":                  {g.public, "", "public"},
+		"a PGP key without its passphrase":  {encrypted, "", "passphrase"},
+		"a PGP key with a wrong passphrase": {encrypted, "hunter3", "not that of the PGP key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,10 +141,10 @@ func TestUnusableSigningKey(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a sealed key that is opened", func(t *testing.T) {
+	t.Run("a PGP key with its passphrase", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)
-		r.creds.Signing = signature.Key{Key: []byte(sealed), Passphrase: []byte("hunter2")}
+		r.creds.Signing = signature.Key{Key: []byte(encrypted), Passphrase: []byte("hunter2")}
 		r.commit("one", twoTeams())
 		if report := r.pass(); !strings.Contains(r.out("cat-file", "commit", report.Commit), "BEGIN PGP SIGNATURE") {
 			t.Error("the commit is not signed")
@@ -152,8 +152,8 @@ func TestUnusableSigningKey(t *testing.T) {
 	})
 }
 
-// sealedGPG is a private key that hunter2 opens.
-func sealedGPG(t *testing.T) string {
+// encryptedGPG is a private key that hunter2 opens.
+func encryptedGPG(t *testing.T) string {
 	t.Helper()
 	home := gpgHome(t)
 	args := []string{"--passphrase", "hunter2"}

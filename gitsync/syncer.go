@@ -101,7 +101,7 @@ type Syncer struct {
 	charts        *helm.Workers   // nil if Options has them
 	chartVersions *chart.Versions // of the charts that are fetched
 	sops          *sops.Workers   // nil if Options has them
-	opener        sops.Opener     // of what SOPS encrypted
+	decrypter     sops.Decrypter  // of what SOPS encrypted
 	sealing       sealing         // of the output
 	batches       *publish.Batches
 	memory        memory
@@ -136,7 +136,7 @@ func New(p pipeline.Pipeline, creds Credentials, opts Options) (*Syncer, error) 
 		s.sops = sops.NewWorkers(sops.Options{})
 		s.options.SOPS = s.sops
 	}
-	s.opener.Workers = s.options.SOPS
+	s.decrypter.Workers = s.options.SOPS
 	if opts.ChartStore == nil {
 		s.options.ChartStore = chart.NewStore(chart.Options{Folder: filepath.Join(s.options.Pool.Dir(), "charts")})
 	}

@@ -18,7 +18,7 @@ type Options struct {
 	Manifest manifest.Options
 	// Source is the repository in diagnostics, if there are several.
 	Source string
-	// Show returns a file's name in diagnostics. Nil leaves it as it is.
+	// Show returns the name that diagnostics show for a file. Nil leaves it as it is.
 	Show func(name string) string
 	// Builds are those of the search that found the root. Nil: there are none.
 	Builds *Builds
@@ -29,8 +29,8 @@ type Options struct {
 type Built struct {
 	Result manifest.Result
 	Bytes  int        // of the documents
-	Reads  tree.Reads // what it depends on, with the root,
-	Charts chart.Uses // and the charts that are fetched for it
+	Reads  tree.Reads // the files that it depends on, besides the root
+	Charts chart.Uses // the charts that are fetched for it
 	Taken  int64      // bytes that were kept of it in [Options.Builds]
 	root   Root
 }
@@ -41,7 +41,7 @@ func (b *Built) Digest() []byte {
 	return sum[:]
 }
 
-// Build builds a root. Its objects are parsed as those of a file with the root's name. If it cannot be built, it is like
+// Build builds a root. Its objects are parsed as those of a file with the root's name. A root that cannot be built counts as
 // a file that cannot be read. An error is about reading the files.
 func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, error) {
 	show := opts.Show
@@ -61,41 +61,41 @@ func Build(ctx context.Context, files tree.Files, r Root, opts Options) (Built, 
 	out.Reads, out.Charts = b.reads, b.charts
 	if b.failed != nil {
 		d := b.failed.Diagnostic
-		if d.Source = opts.Source; d.File != r.Name && d.File != r.Folder && (r.By == nil || d.Object != r.By.Object) {
+		if d.Source = opts.Source; d.File != r.Name && d.File != r.Folder && (r.RequestedBy == nil || d.Object != r.RequestedBy.Object) {
 			d.BuiltBy = show(r.Name)
 		}
 		d.File = show(d.File)
 		out.Result = manifest.Result{Diags: diag.List{d}, Broken: 1}
-		if d.Code == diag.Tenancy { // it counts as not defined, and holds nothing
+		if d.Code == diag.Tenancy { // the root counts as not defined, and nothing is held
 			out.Result.Broken = 0
 		}
 		return out, nil
 	}
-	docs, by := slices.Clone(b.docs), r.Authors() // the search may look at its own
+	docs, by := slices.Clone(b.docs), r.Authors() // the search may still read its own list
 	for i := range docs {
 		out.Bytes += len(docs[i].Text)
-		docs[i].Origin = shown{docs[i].Origin, show}
+		docs[i].Origin = renamedOrigin{docs[i].Origin, show}
 		docs[i].Authors = slices.Concat(docs[i].Authors, by)
 		docs[i].DefaultNamespace = cmp.Or(r.Namespace, docs[i].DefaultNamespace)
 	}
 	out.Result = manifest.ParseBuilt(manifest.File{Source: opts.Source, Path: show(r.Name)}, docs, opts.Manifest)
 	for _, p := range r.Warnings {
-		d := diag.Diagnostic{Severity: diag.Warning, Code: p.Code, Source: opts.Source, Object: r.By.Object, Message: p.Error(), Hint: p.Hint}
-		d.File, d.Line, d.Column = r.By.Find(p.Field)
+		d := diag.Diagnostic{Severity: diag.Warning, Code: p.Code, Source: opts.Source, Object: r.RequestedBy.Object, Message: p.Error(), Hint: p.Hint}
+		d.File, d.Line, d.Column = r.RequestedBy.Find(p.Field)
 		d.File = show(d.File)
 		out.Result.Diags = append(out.Result.Diags, d)
 	}
 	return out, nil
 }
 
-// shown is an origin with the names of files as in diagnostics.
-type shown struct {
+// renamedOrigin is an origin that names files as diagnostics show them.
+type renamedOrigin struct {
 	manifest.Origin
 	show func(string) string
 }
 
 // Find implements [manifest.Origin].
-func (s shown) Find(text, path string) (file string, line, column int) {
+func (s renamedOrigin) Find(text, path string) (file string, line, column int) {
 	file, line, column = s.Origin.Find(text, path)
 	return s.show(file), line, column
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Builds are what a [Search] built on its way, until [Build] takes it: no root is built twice. They belong to the files of
-// the search. The zero value keeps nothing yet. They are safe for concurrent use.
+// Builds keeps what a [Search] built until [Build] takes it, so that no root is built twice. It is valid for the files of that
+// search. The zero value is empty. It is safe for concurrent use.
 type Builds struct {
 	// Work, if it is not nil, waits until a root may be built. What it returns is called after that.
 	Work func() (done func(), err error)
-	// Take, if it is not nil, is told how many bytes are about to be kept.
+	// Take, if it is not nil, is called with the number of bytes before they are kept. Its error refuses them.
 	Take func(bytes int64) error
 
 	mu   sync.Mutex
 	kept map[string]*build // by the root's digest
 }
 
-// build is what a root gives.
+// build is the result of building a root.
 type build struct {
 	docs   []manifest.Built
-	failed *kustomize.Error // why it gives nothing
+	failed *kustomize.Error // why it could not be built
 	reads  tree.Reads
 	charts chart.Uses
 	open   *reopened
@@ -91,7 +91,7 @@ func (b *Builds) build(ctx context.Context, files tree.Files, r Root, opts roots
 	return out, nil
 }
 
-// take returns what is kept of a root, once. From now on open opens the files.
+// take removes and returns the build of a root. From now on open opens its files.
 func (b *Builds) take(r Root, open kustomize.Open) *build {
 	if b == nil {
 		return nil

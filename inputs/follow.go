@@ -25,7 +25,7 @@ type walk struct {
 	paths   func(s *search, name string) ([]Root, error)
 }
 
-// walk says how the custom resources of the mode are followed, if it does that.
+// walk returns how the custom resources of the mode are followed; it is zero for modes without any.
 func (s Search) walk() walk {
 	switch s.Mode {
 	case Flux:
@@ -40,16 +40,16 @@ func (s Search) walk() walk {
 	return walk{}
 }
 
-// seen are the objects of a root that are followed, and what they depend on.
-type seen struct {
+// followed are the objects of a root that a walk follows, and what they depend on.
+type followed struct {
 	objects []roots.Object
 	reads   tree.Reads
 	charts  chart.Uses
 }
 
-// isSame reports whether a search would see the same.
-func (r seen) isSame(s Search) bool {
-	return r.reads.Same(s.Files, s.Changed) && s.Options.Charts.IsCurrent(r.charts)
+// isCurrent reports whether a search would find the same objects again.
+func (f followed) isCurrent(s Search) bool {
+	return f.reads.Same(s.Files, s.Changed) && s.Options.Charts.IsCurrent(f.charts)
 }
 
 // follow finds the roots that custom resources ask for, from the paths on.
@@ -62,12 +62,12 @@ func (s *search) follow(w walk) error {
 		}
 		paths = append(paths, found...)
 	}
-	found, err := w.follow(s.ctx, paths, func(wanted ...Root) ([][]roots.Object, error) { return s.look(wanted, w.follows) })
+	found, err := w.follow(s.ctx, paths, func(wanted ...Root) ([][]roots.Object, error) { return s.build(wanted, w.follows) })
 	s.layout.Roots = append(found, slices.SortedFunc(maps.Values(s.refused), func(a, b Root) int { return strings.Compare(a.Name, b.Name) })...)
 	return err
 }
 
-// pathRoot returns the root that a path is: what Flux would apply if it were named by a Kustomization.
+// pathRoot returns the root of a path: what Flux would apply if a Kustomization named the path.
 func (s *search) pathRoot(name string) ([]Root, error) {
 	isDir, found, err := s.isThere(name)
 	if err != nil || !found {
@@ -83,7 +83,7 @@ func (s *search) pathRoot(name string) ([]Root, error) {
 	return []Root{{Name: file, Folder: name, Generate: &kustomize.Generate{}}}, infrastructure(err)
 }
 
-// isThere reports whether a path is read here. One that is not is reported as missing or as a link.
+// isThere reports whether a path is read here. If it is not, other code reports it as missing or as a link.
 func (s *search) isThere(name string) (isDir, found bool, err error) {
 	real, isDir, err := s.tree.Resolve(name)
 	if err != nil || real != name || s.Skip != nil && s.Skip(name) {
@@ -93,8 +93,8 @@ func (s *search) isThere(name string) (isDir, found bool, err error) {
 	return isDir, true, nil
 }
 
-// entries returns the roots of a path in which Applications are looked for. Somebody applies a kustomization that is named.
-// Of all else only the custom resources of Argo CD count, also of kustomizations below the path.
+// entries returns the roots of a path in which Applications are looked for. A kustomization that a pipeline names is built as a
+// whole, for somebody applies it. Elsewhere, and in kustomizations below the path, only custom resources of Argo CD count.
 func (s *search) entries(name string) ([]Root, error) {
 	isDir, found, err := s.isThere(name)
 	if err != nil || !found {
@@ -116,14 +116,14 @@ func (s *search) entries(name string) ([]Root, error) {
 		return nil, err
 	}
 	for _, r := range below.layout.Roots {
-		out = append(out, Root{Name: r.Name, Make: argocd.Only{Root: r}})
+		out = append(out, Root{Name: r.Name, Make: argocd.FollowedKinds{Root: r}})
 	}
 	return out, nil
 }
 
-// look builds roots on all processors, unless what they give is known from the layout before.
-func (s *search) look(wanted []Root, follows func(apiVersion, kind string) bool) ([][]roots.Object, error) {
-	found := make([]seen, len(wanted))
+// build builds roots on all processors. A root whose objects are known from the layout before is not built again.
+func (s *search) build(wanted []Root, follows func(apiVersion, kind string) bool) ([][]roots.Object, error) {
+	found := make([]followed, len(wanted))
 	errs := make([]error, len(wanted))
 	var fresh []int
 	for i, r := range wanted { // one after the other, for they share the files
@@ -132,17 +132,17 @@ func (s *search) look(wanted []Root, follows func(apiVersion, kind string) bool)
 			fresh = append(fresh, i)
 		}
 	}
-	fault.Each(len(fresh), func(k int) { i := fresh[k]; found[i], errs[i] = s.lookAt(wanted[i], follows) })
+	fault.Each(len(fresh), func(k int) { i := fresh[k]; found[i], errs[i] = s.buildFollowed(wanted[i], follows) })
 	out := make([][]roots.Object, len(wanted))
 	for i, r := range wanted {
 		s.layout.seen[r.Digest()] = found[i]
-		out[i] = s.allowed(given(r, found[i].objects))
+		out[i] = s.allowed(withAuthors(r, found[i].objects))
 	}
 	return out, errors.Join(errs...)
 }
 
-// given are the objects of a root, whose authors had a say in each.
-func given(r Root, objects []roots.Object) []roots.Object {
+// withAuthors returns the objects of a root with the root's authors added to those of each.
+func withAuthors(r Root, objects []roots.Object) []roots.Object {
 	by := r.Authors()
 	if len(by) == 0 {
 		return objects
@@ -154,8 +154,8 @@ func given(r Root, objects []roots.Object) []roots.Object {
 	return objects
 }
 
-// allowed are the objects that may be followed, and that what is followed may refer to. What a tenant's file defines elsewhere
-// than in the tenant's namespace takes nobody's place.
+// allowed returns the objects that may be followed, or referred to by others that are. An object of a tenant in a namespace of
+// somebody else is not among them, so it replaces nobody's.
 func (s *search) allowed(objects []roots.Object) []roots.Object {
 	if !s.Options.Tenants.IsSet() {
 		return objects
@@ -168,32 +168,32 @@ func (s *search) allowed(objects []roots.Object) []roots.Object {
 			out = append(out, o)
 		}
 		if message != "" && o.APIVersion != "v1" { // those of v1 are read, and refused, as all objects are
-			by := &roots.By{Object: o.Object, Built: o.Built}
+			by := &roots.CustomResource{Object: o.Object, Built: o.Built}
 			name := by.Name() + " of tenant " + tenant // nobody else's root has it
-			s.refused[name] = Root{Name: name, By: by, Problem: &roots.Problem{Code: diag.Tenancy, Field: "metadata.namespace", Message: message, Hint: hint}}
+			s.refused[name] = Root{Name: name, RequestedBy: by, Problem: &roots.Problem{Code: diag.Tenancy, Field: "metadata.namespace", Message: message, Hint: hint}}
 		}
 	}
 	return out
 }
 
-// known returns what a root gave to the layout before, if it gives that still.
-func (s *search) known(r Root) (seen, bool) {
+// known returns the objects of a root in the layout before, if they are the same still.
+func (s *search) known(r Root) (followed, bool) {
 	if s.Before == nil || s.Before.tenants != s.Options.Tenants {
-		return seen{}, false
+		return followed{}, false
 	}
 	before, found := s.Before.seen[r.Digest()]
-	return before, found && before.isSame(s.Search)
+	return before, found && before.isCurrent(s.Search)
 }
 
-func (s *search) lookAt(r Root, follows func(apiVersion, kind string) bool) (seen, error) {
+func (s *search) buildFollowed(r Root, follows func(apiVersion, kind string) bool) (followed, error) {
 	files, done, err := s.Options.Open()
 	if err != nil {
-		return seen{}, err
+		return followed{}, err
 	}
 	defer done()
 	b, err := s.Builds.build(s.ctx, files, r, s.Options)
 	if err != nil {
-		return seen{}, err
+		return followed{}, err
 	}
-	return seen{roots.Objects(b.docs, follows), b.reads, b.charts}, nil // [Build] says why it cannot be built
+	return followed{roots.Objects(b.docs, follows), b.reads, b.charts}, nil // [Build] says why it cannot be built
 }

@@ -42,13 +42,13 @@ const IgnoredChart = "Helm chart"
 
 // Layout says which folders are roots, and which files belong to kustomizations or charts. It is immutable.
 type Layout struct {
-	Roots        []Root           // by name
-	ChartFolders []string         // of which nothing is read
-	covered      map[string]bool  // folders with kustomizations, and files that kustomizations name
-	reads        tree.Reads       // of the search for kustomizations
-	refs         map[string]refs  // of kustomizations, by folder
-	seen         map[string]seen  // what roots give that are followed, by their digests
-	tenants      manifest.Tenants // of the search
+	Roots        []Root              // by name
+	ChartFolders []string            // of which nothing is read
+	covered      map[string]bool     // folders with kustomizations, and files that kustomizations name
+	reads        tree.Reads          // of the search for kustomizations
+	refs         map[string]refs     // of kustomizations, by folder
+	seen         map[string]followed // what roots give that are followed, by their digests
+	tenants      manifest.Tenants    // of the search
 }
 
 // All returns the roots, of which a nil layout has none.
@@ -133,7 +133,7 @@ func (s Search) Find(ctx context.Context) (*Layout, error) {
 		return s.Before, nil
 	}
 	r := search{Search: s, ctx: ctx, tree: tree.ForSearch(ctx, s.Files),
-		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]seen{}, tenants: s.Options.Tenants}, named: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
+		layout: &Layout{covered: map[string]bool{}, refs: map[string]refs{}, seen: map[string]followed{}, tenants: s.Options.Tenants}, named: map[string]bool{}, found: map[string]string{}, refused: map[string]Root{}}
 	find := r.search
 	if w := s.walk(); w.follow != nil {
 		find = func() error { return r.follow(w) }
@@ -156,7 +156,7 @@ func (l *Layout) isSame(s Search) bool {
 		}
 	}
 	for _, r := range l.seen {
-		if !r.isSame(s) {
+		if !r.isCurrent(s) {
 			return false
 		}
 	}

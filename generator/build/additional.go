@@ -45,7 +45,7 @@ func (b *builder) additional(in secretref.Scope, ref *corev1.SecretKeySelector) 
 	for _, n := range notes {
 		c.say(diag.Warning, n.line, diag.InvalidScrapeConfigs, "%s", n.message)
 	}
-	if !in.LiteralsAllowed() && !in.IsSealed() && len(items) > 0 {
+	if !in.LiteralsAllowed() && !in.IsEncrypted() && len(items) > 0 {
 		b.report.warn(c.instance, diag.ScrapeConfigsInClear, path, "the content of Secret %s/%s becomes part of the output, in clear", c.secret.Namespace, c.secret.Name)
 	}
 	for _, item := range items {

@@ -26,7 +26,7 @@ func (r *reports) literal(in secretref.Scope, path, what, hint string) {
 
 // literalInPod refuses one that would be in no Secret.
 func (r *reports) literalInPod(in secretref.Scope, path, what, hint string) {
-	if !in.LiteralsAllowed() || in.IsSealed() {
+	if !in.LiteralsAllowed() || in.IsEncrypted() {
 		r.refuse(in, path, what, hint)
 	}
 }

@@ -157,7 +157,7 @@ func (o *object) replicas(n *node) string {
 func (u *unit) configOf(o *object) *object {
 	name := ""
 	for _, secret := range u.objects {
-		if !secret.changesConfiguration() && !secret.IsSealed || !bytes.Contains(o.After, []byte(secret.ID.Name)) {
+		if !secret.changesConfiguration() && !secret.IsEncrypted || !bytes.Contains(o.After, []byte(secret.ID.Name)) {
 			continue
 		}
 		if name == "" {

@@ -16,8 +16,8 @@ type Pair struct {
 	Before, After []byte // manifests; nil where there is none
 	// OnlySecrets means that nothing but secrets changes in the configuration that the object holds.
 	OnlySecrets bool
-	// IsSealed means that the values of the object, a Secret, are encrypted, and change. The manifests do not have them.
-	IsSealed bool
+	// IsEncrypted means that the values of the object, a Secret, are encrypted, and change. The manifests do not have them.
+	IsEncrypted bool
 }
 
 // Difference is everything that changes between two renders.
@@ -93,7 +93,7 @@ func (d *Difference) compareUnit(pairs []Pair) {
 			c.add(Removed, nil, o.before, nil)
 		default:
 			c.compare(nil, o.before, o.after)
-			if o.IsSealed {
+			if o.IsEncrypted {
 				c.changes = append(c.changes, Change{Op: Changed, Path: Path{{Field: "encrypted values"}}})
 			}
 		}
@@ -124,7 +124,7 @@ type object struct {
 
 func newObject(p Pair) *object {
 	o := &object{Pair: p}
-	if p.ID.Kind == "Secret" && !p.IsSealed {
+	if p.ID.Kind == "Secret" && !p.IsEncrypted {
 		o.language = languageIn(p.After)
 		if o.language == nil {
 			o.language = languageIn(p.Before)
@@ -134,7 +134,7 @@ func newObject(p Pair) *object {
 }
 
 // isChanged reports whether the texts differ.
-func (o *object) isChanged() bool { return o.IsSealed || !bytes.Equal(o.Before, o.After) }
+func (o *object) isChanged() bool { return o.IsEncrypted || !bytes.Equal(o.Before, o.After) }
 
 // open parses the manifests of the pair, unless they are parsed.
 func (o *object) open() {

@@ -142,8 +142,8 @@ func (r *coreReader) checkSize(size int) {
 	}
 }
 
-// Sealed is a Secret or ConfigMap that SOPS encrypted: a description, until its text is decrypted.
-type Sealed struct {
+// Encrypted is a Secret or ConfigMap that SOPS encrypted: a description, until its text is decrypted.
+type Encrypted struct {
 	// Object has its metadata and place, and no value.
 	Object *Object
 	// Type is the type of a Secret, as far as it is written in clear.
@@ -165,21 +165,21 @@ func (p *parser) nameEncrypted(o *Object, raw map[string]any) {
 			keys[key] = true
 		}
 	}
-	sealed := &Sealed{Object: o, IsBuilt: p.origin != nil, Text: o.at.text, opts: p.opts}
-	sealed.opts.PassThrough = "" // it is copied as it is encrypted
-	sealed.Type, _ = raw["type"].(string)
-	if !sealed.IsBuilt {
+	encrypted := &Encrypted{Object: o, IsBuilt: p.origin != nil, Text: o.at.text, opts: p.opts}
+	encrypted.opts.PassThrough = "" // it is copied as it is encrypted
+	encrypted.Type, _ = raw["type"].(string)
+	if !encrypted.IsBuilt {
 		if p.text == "" {
 			p.text = string(p.file.Data)
 		}
-		sealed.Text = p.text
+		encrypted.Text = p.text
 	}
-	p.name(Named{ID: o.ID, Keys: slices.Sorted(maps.Keys(keys)), Sealed: sealed})
+	p.name(Named{ID: o.ID, Keys: slices.Sorted(maps.Keys(keys)), Encrypted: encrypted})
 }
 
 // Open reads the object from the decrypted text. Findings have the places of the encrypted object, and quote nothing. The
 // object is nil if the text does not hold it, or what it holds cannot be used.
-func (s *Sealed) Open(decrypted []byte) (*Object, diag.List) {
+func (s *Encrypted) Decrypted(decrypted []byte) (*Object, diag.List) {
 	for doc := range stream.Documents(decrypted) {
 		value, _, err := yamlvalue.Decode(string(doc.Text))
 		raw, ok := value.(map[string]any)

@@ -99,8 +99,8 @@ type Named struct {
 	By string
 	// External is the ExternalSecret that makes a Secret, else nil.
 	External *External
-	// Sealed is an object that SOPS encrypted, else nil.
-	Sealed *Sealed
+	// Encrypted is an object that SOPS encrypted, else nil.
+	Encrypted *Encrypted
 	// Problem says why its value could not be read, after somebody tried; see [Set.Open].
 	Problem string
 }

@@ -213,10 +213,10 @@ func (r Result) At(path string) Result {
 	}
 	r.Named = slices.Clone(r.Named)
 	for i := range r.Named {
-		if s := r.Named[i].Sealed; s != nil {
+		if s := r.Named[i].Encrypted; s != nil {
 			moved := *s
 			moved.Object = move([]*Object{s.Object})[0]
-			r.Named[i].Sealed = &moved
+			r.Named[i].Encrypted = &moved
 		}
 	}
 	return r

@@ -73,8 +73,8 @@ func (s Source) annotations() (map[string]string, bool) {
 	switch {
 	case s.Object != nil:
 		return s.Object.Meta.Annotations, true
-	case s.Named.Sealed != nil:
-		return s.Named.Sealed.Object.Meta.Annotations, true
+	case s.Named.Encrypted != nil:
+		return s.Named.Encrypted.Object.Meta.Annotations, true
 	}
 	return nil, false
 }

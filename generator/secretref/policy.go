@@ -33,8 +33,8 @@ type Policies struct {
 	Rules   []Rule
 	// Mirror is how Secrets of other namespaces get to the pods under Reference; nil: not at all.
 	Mirror *mirror.Settings
-	// Sealed says that Secrets are encrypted after they are rendered, and nothing else is.
-	Sealed bool
+	// Encrypted says that Secrets are encrypted after they are rendered, and nothing else is.
+	Encrypted bool
 }
 
 // Any reports whether a Secret can have a policy.

@@ -282,8 +282,8 @@ func (r *Resolver) policyOf(ref Ref) Policy {
 // CanInline reports whether the value of a Secret can be in the configuration.
 func (r *Resolver) CanInline() bool { return r.policies.Any(Plaintext) }
 
-// IsSealed reports whether the Secrets of the output are encrypted. What is not in one is in clear.
-func (r *Resolver) IsSealed() bool { return r.policies.Sealed }
+// IsEncrypted reports whether the Secrets of the output are encrypted. What is not in one is in clear.
+func (r *Resolver) IsEncrypted() bool { return r.policies.Encrypted }
 
 // HasShared reports whether there is a shared Secret: always if the default policy is Plaintext, as with the operator.
 func (r *Resolver) HasShared() bool { return r.policies.Default == Plaintext || len(r.Data()) > 0 }

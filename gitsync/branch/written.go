@@ -21,8 +21,8 @@ type Written struct {
 	Drift map[string]string `json:"agentryDrift,omitempty"`
 }
 
-// Seal returns the hash of an output folder without MetadataFile.
-func Seal(folder []object.Entry) plumbing.Hash {
+// FolderHash returns the hash of an output folder without MetadataFile.
+func FolderHash(folder []object.Entry) plumbing.Hash {
 	return object.HashTree(slices.DeleteFunc(slices.Clone(folder), func(e object.Entry) bool { return e.Name == MetadataFile }))
 }
 
@@ -74,10 +74,10 @@ func (b *Branch) lastFolder() (plumbing.Hash, error) {
 	return *b.last, nil
 }
 
-// findFolder searches the tip and its ancestors for an output folder with that seal. What somebody merged has it at a
+// findFolder searches the tip and its ancestors for an output folder with that hash. What somebody merged has it at a
 // second parent.
-func (b *Branch) findFolder(seal string) (plumbing.Hash, error) {
-	if seal == "" {
+func (b *Branch) findFolder(hash string) (plumbing.Hash, error) {
+	if hash == "" {
 		return plumbing.ZeroHash, nil
 	}
 	queue, seen := []*object.Commit{{Tree: b.Tree, Parents: b.Parents}}, map[plumbing.Hash]bool{}
@@ -86,7 +86,7 @@ func (b *Branch) findFolder(seal string) (plumbing.Hash, error) {
 		switch {
 		case err == nil && entry.Mode == filemode.Dir:
 			folder, err := b.reader.Tree(entry.Hash)
-			if err != nil || Seal(folder).String() == seal {
+			if err != nil || FolderHash(folder).String() == hash {
 				return entry.Hash, err
 			}
 		case err != nil && !errors.Is(err, object.ErrPathNotFound):

@@ -78,7 +78,7 @@ func (u *Unit) redact(p difference.Pair) difference.Pair {
 	if p.ID.Kind != "Secret" || u.sealed == nil && !seal.IsSealed(p.Before) && !seal.IsSealed(p.After) {
 		return p
 	}
-	p.IsSealed = !bytes.Equal(p.Before, p.After)
+	p.IsEncrypted = !bytes.Equal(p.Before, p.After)
 	for _, text := range []*[]byte{&p.Before, &p.After} {
 		if *text != nil {
 			*text = seal.Redact(*text)

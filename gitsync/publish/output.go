@@ -75,7 +75,7 @@ func (o *Output) edit(p *Pushed, c Change) (err error) {
 	if err != nil {
 		return err
 	}
-	c.Metadata.Tree = branch.Seal(entries).String()
+	c.Metadata.Tree = branch.FolderHash(entries).String()
 	data, err := branch.EncodeJSON(c.Metadata)
 	if err != nil {
 		return err

@@ -115,7 +115,7 @@ func (s *Sealer) encrypt(ctx context.Context, secrets []Secret, to sum, of []int
 	for _, i := range of {
 		texts = append(texts, secrets[i].Clear)
 	}
-	made, err := s.workers.Seal(ctx, secrets[of[0]].To.Set(), texts)
+	made, err := s.workers.Encrypt(ctx, secrets[of[0]].To.Set(), texts)
 	if missing, ok := errors.AsType[*worker.Missing](err); ok {
 		return fmt.Errorf("encrypt Secrets for secrets.policy sops: %w", missing)
 	}

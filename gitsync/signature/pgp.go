@@ -26,12 +26,12 @@ func (k Key) pgp() (Func, error) {
 		return nil, errors.New("the PGP key is a public one: gpg --armor --export-secret-keys prints the private one")
 	}
 	key := keys[0]
-	if isSealed(key) {
+	if needsPassphrase(key) {
 		if len(k.Passphrase) == 0 {
-			return nil, errors.New("the PGP key is sealed and there is no passphrase: set signingKeyPassphraseFile")
+			return nil, errors.New("the PGP key needs a passphrase: name its file in signingKeyPassphraseFile")
 		}
 		if err := key.DecryptPrivateKeys(k.Passphrase); err != nil {
-			return nil, errors.New("the passphrase does not open the PGP key")
+			return nil, errors.New("the passphrase is not that of the PGP key")
 		}
 	}
 	from := usableFrom(key)
@@ -47,15 +47,15 @@ func (k Key) pgp() (Func, error) {
 	}, nil
 }
 
-// isSealed reports whether a key needs a passphrase.
-func isSealed(key *openpgp.Entity) bool {
-	sealed := func(k *packet.PrivateKey) bool { return k != nil && !k.Dummy() && k.Encrypted }
+// needsPassphrase reports whether a key needs a passphrase.
+func needsPassphrase(key *openpgp.Entity) bool {
+	isEncrypted := func(k *packet.PrivateKey) bool { return k != nil && !k.Dummy() && k.Encrypted }
 	for _, sub := range key.Subkeys {
-		if sealed(sub.PrivateKey) {
+		if isEncrypted(sub.PrivateKey) {
 			return true
 		}
 	}
-	return sealed(key.PrivateKey)
+	return isEncrypted(key.PrivateKey)
 }
 
 // usableFrom returns the time when the newest part of a key was created.

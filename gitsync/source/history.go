@@ -19,15 +19,15 @@ import (
 // History reads the sources at older commits. It is valid for one pass.
 type History struct {
 	*Inputs
-	Bases  []plumbing.Hash  // the commits that the output was last rendered from, zero if unknown
-	Parse  manifest.Options // of manifests
-	Budget *budget.Pass
-	Online Online
+	Bases      []plumbing.Hash  // the commits that the output was last rendered from, zero if unknown
+	Parse      manifest.Options // of manifests
+	Budget     *budget.Pass
+	UseNetwork UseNetwork
 }
 
-// Online calls a function that waits for the network. The error is [ErrNoAnswer] if it takes longer than the
+// UseNetwork calls a function that needs the network. The error is [ErrNoAnswer] if it takes longer than the
 // share of the pass's time that one source has.
-type Online func(func(context.Context) error) error
+type UseNetwork func(func(context.Context) error) error
 
 // ErrNoAnswer means that a source did not answer in time.
 var ErrNoAnswer = errors.New("no answer in time")
@@ -48,7 +48,7 @@ func (h *History) Commit(i int, id plumbing.Hash) (*object.Commit, error) {
 	src, head := h.Sources[i], h.Commits[i].Hash
 	known := src.olderThan(head)
 	if _, ok := known[id]; !ok {
-		err := h.Online(func(ctx context.Context) (err error) {
+		err := h.UseNetwork(func(ctx context.Context) (err error) {
 			known[id], err = src.hasCommit(ctx, head, id)
 			return err
 		})

@@ -30,7 +30,7 @@ func (b *build) remoteChart(s *Source) ([]manifest.Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.render(s, files, inChart(files), func(string) manifest.Origin { return inResource{by: b.root.By} })
+	return b.render(s, files, inChart(files), func(string) manifest.Origin { return inResource{by: b.root.RequestedBy} })
 }
 
 // chart renders a chart of a repository.

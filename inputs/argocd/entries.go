@@ -114,13 +114,14 @@ func entriesOf(docs []manifest.Built) []manifest.Built {
 	return out
 }
 
-// Only is the maker of a root of which only the custom resources of Argo CD and the Secrets of clusters count.
-type Only struct{ Root roots.Root }
+// FollowedKinds builds a root, and returns of its objects only those that a walk follows: custom resources of Argo CD, and the
+// Secrets of clusters.
+type FollowedKinds struct{ Root roots.Root }
 
-var _ roots.Maker = Only{}
+var _ roots.Maker = FollowedKinds{}
 
 // Make implements [roots.Maker].
-func (o Only) Make(ctx context.Context, t *tree.Tree, _ roots.Root, opts roots.Options) ([]manifest.Built, error) {
+func (o FollowedKinds) Make(ctx context.Context, t *tree.Tree, _ roots.Root, opts roots.Options) ([]manifest.Built, error) {
 	docs, err := o.Root.Build(ctx, t, opts)
 	if _, ok := errors.AsType[*kustomize.Error](err); ok && !mentions(t) {
 		return nil, nil // nobody says that it is applied

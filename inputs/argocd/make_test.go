@@ -128,7 +128,7 @@ func maker(t *testing.T, spec string) ([]manifest.Built, error) {
 	known := own()
 	known.Folders = map[string]string{"other": "other"}
 	w := &walk{Walker: Walker{Repositories: known}, known: map[string]any{}}
-	root, isNew := w.asked(o)
+	root, isNew := w.requested(o)
 	if !isNew {
 		t.Fatal("the Application is not new")
 	}

@@ -47,11 +47,11 @@ func follows(apiVersion, kind string) bool {
 
 // Walk implements [roots.Walk]. Each Application and ApplicationSet is a root. ApplicationSets depend on the clusters that
 // are known, so the walk is repeated until it finds no more of them.
-func (w Walker) Walk(_ context.Context, paths []roots.Root, look roots.Look) ([]roots.Root, error) {
+func (w Walker) Walk(_ context.Context, paths []roots.Root, build roots.Builder) ([]roots.Root, error) {
 	seen := map[string][]roots.Object{} // by digests of roots
 	var clusters []Cluster
 	for pass := 0; ; pass++ {
-		r := &walk{Walker: w, look: look, seen: seen, clusters: clusters, found: map[string]Cluster{}, known: map[string]any{}, tenants: map[string]bool{}}
+		r := &walk{Walker: w, build: build, seen: seen, clusters: clusters, found: map[string]Cluster{}, known: map[string]any{}, tenants: map[string]bool{}}
 		if err := r.follow(paths); err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (w Walker) Walk(_ context.Context, paths []roots.Root, look roots.Look) ([]
 // walk is one walk with the clusters that are known before.
 type walk struct {
 	Walker
-	look     roots.Look
+	build    roots.Builder
 	seen     map[string][]roots.Object
 	clusters []Cluster
 	found    map[string]Cluster // by the names of Secrets
@@ -94,7 +94,7 @@ func (r *walk) follow(next []roots.Root) error {
 				unknown = append(unknown, root)
 			}
 		}
-		given, err := r.look(unknown...)
+		given, err := r.build(unknown...)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (r *walk) follow(next []roots.Root) error {
 		for _, root := range next {
 			for _, o := range r.seen[root.Digest()] {
 				o.Namespace = cmp.Or(o.Namespace, root.Namespace, ownNamespace)
-				if asked, isNew := r.asked(o); isNew {
+				if asked, isNew := r.requested(o); isNew {
 					more = append(more, asked)
 				}
 			}
@@ -123,7 +123,7 @@ func (r *walk) follow(next []roots.Root) error {
 }
 
 // asked returns the root that an object asks for. The same one is no new one.
-func (r *walk) asked(o roots.Object) (root roots.Root, isNew bool) {
+func (r *walk) requested(o roots.Object) (root roots.Root, isNew bool) {
 	if IsCluster(o.Value) {
 		c, ok := ParseCluster(o.Value)
 		c.Secret = o.Namespace + "/" + o.Name
@@ -134,8 +134,8 @@ func (r *walk) asked(o roots.Object) (root roots.Root, isNew bool) {
 	if !follows(o.APIVersion, o.Kind) {
 		return roots.Root{}, false
 	}
-	by := &roots.By{Object: o.Object, Built: o.Built}
-	root = roots.Root{Name: by.Name(), By: by}
+	by := &roots.CustomResource{Object: o.Object, Built: o.Built}
+	root = roots.Root{Name: by.Name(), RequestedBy: by}
 	id := o.Kind + "/" + o.Namespace + "/" + o.Name
 	switch before, found := r.known[id]; {
 	case found && reflect.DeepEqual(before, o.Value["spec"]):
@@ -164,7 +164,7 @@ func (r *walk) asked(o roots.Object) (root roots.Root, isNew bool) {
 	case r.isWanted(app.Spec.Destination):
 		return root, true
 	case r.is(app.Spec.Destination, InClusterName):
-		root.Make = Only{root}
+		root.Make = FollowedKinds{root}
 		return root, true
 	}
 	return root, false
@@ -257,14 +257,14 @@ func (m madeSet) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 		if err != nil {
 			return nil, fmt.Errorf("write an Application: %w", err)
 		}
-		out[i] = manifest.Built{Text: text, Origin: inResource{r.By, "spec.template"}, Authors: []manifest.Author{}}
+		out[i] = manifest.Built{Text: text, Origin: inResource{r.RequestedBy, "spec.template"}, Authors: []manifest.Author{}}
 	}
 	return out, nil
 }
 
 // inResource is the origin of an object that a custom resource gives: the resource as a whole, or a field of its template.
 type inResource struct {
-	by       *roots.By
+	by       *roots.CustomResource
 	template string
 }
 

@@ -33,13 +33,13 @@ type Versions struct {
 	opts  VersionsOptions
 	now   func() time.Time
 
-	mu       sync.Mutex
-	online   Online
-	rendered map[Source]Pin // what the output was rendered from
-	pinned   map[Source]Pin // what was used last: the rendered pins, or those of a proposal
-	replies  map[Source]reply
-	failures map[Pinned]failure // by pin; a zero pin stands for looking the version up
-	used     Uses               // by the last pass
+	mu         sync.Mutex
+	useNetwork UseNetwork
+	rendered   map[Source]Pin // what the output was rendered from
+	pinned     map[Source]Pin // what was used last: the rendered pins, or those of a proposal
+	replies    map[Source]reply
+	failures   map[Pinned]failure // by pin; a zero pin stands for looking the version up
+	used       Uses               // by the last pass
 }
 
 // VersionsOptions are the settings of a [Versions].
@@ -58,8 +58,8 @@ type Repository struct {
 	Access
 }
 
-// Online calls a function that uses the network, and waits for it.
-type Online func(func(context.Context) error) error
+// UseNetwork calls a function that needs the network, and waits for it.
+type UseNetwork func(func(context.Context) error) error
 
 // reply is what a repository said.
 type reply struct {
@@ -82,11 +82,11 @@ func NewVersions(store *Store, opts VersionsOptions) *Versions {
 }
 
 // Open begins a pass. rendered are the pins of the output. proposed, if it is not nil, are the pins of a proposal that waits for
-// promotion. Everything that uses the network is called by online; nil calls it directly.
-func (v *Versions) Open(rendered, proposed []Pinned, online Online) {
+// promotion. Functions that need the network are called by useNetwork; nil calls them directly.
+func (v *Versions) Open(rendered, proposed []Pinned, useNetwork UseNetwork) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.online, v.rendered = online, byChart(rendered)
+	v.useNetwork, v.rendered = useNetwork, byChart(rendered)
 	v.pinned = v.rendered
 	if proposed != nil {
 		v.pinned = byChart(proposed)

@@ -36,7 +36,7 @@ func (w View) Find(ctx context.Context, of Source) ([]helm.File, Pin, error) {
 			return nil, Pin{}, err
 		}
 	}
-	as, pin, away := w.look(of)
+	as, pin, away := w.pinOf(of)
 	if away != nil {
 		return nil, Pin{}, away
 	}
@@ -51,8 +51,8 @@ func (w View) Find(ctx context.Context, of Source) ([]helm.File, Pin, error) {
 	return files, pin, nil
 }
 
-// look returns the pin of a chart, and an error if its archive is not in the cache.
-func (w View) look(of Source) (as Request, pin Pin, away *Error) {
+// pinOf returns the pin of a chart, and an error if its archive is not in the cache.
+func (w View) pinOf(of Source) (as Request, pin Pin, away *Error) {
 	v := w.versions
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -75,7 +75,7 @@ func (w View) look(of Source) (as Request, pin Pin, away *Error) {
 // Lacks reports whether a build did not get a chart that is pinned.
 func (w View) Lacks(uses Uses) bool {
 	for of, was := range uses {
-		if _, pin, _ := w.look(of); was.Pin == (Pin{}) && pin != was.Pin {
+		if _, pin, _ := w.pinOf(of); was.Pin == (Pin{}) && pin != was.Pin {
 			return true
 		}
 	}
@@ -85,7 +85,7 @@ func (w View) Lacks(uses Uses) bool {
 // IsCurrent reports whether a build would get the same charts again.
 func (w View) IsCurrent(uses Uses) bool {
 	for of, was := range uses {
-		_, pin, away := w.look(of)
+		_, pin, away := w.pinOf(of)
 		if away != nil && away.Error() != was.Away || away == nil && (pin != was.Pin || was.Away != "") {
 			return false
 		}
@@ -117,7 +117,7 @@ func (w View) Fetch(ctx context.Context, uses Uses) error {
 			wanted = append(wanted, of)
 		}
 	}
-	online := v.online
+	useNetwork := v.useNetwork
 	v.mu.Unlock()
 	if len(wanted) == 0 {
 		return nil
@@ -140,10 +140,10 @@ func (w View) Fetch(ctx context.Context, uses Uses) error {
 		running.Wait()
 		return nil
 	}
-	if online == nil {
+	if useNetwork == nil {
 		return fetch(ctx)
 	}
-	return online(fetch)
+	return useNetwork(fetch)
 }
 
 // isWanted reports whether the repository of a chart has to be asked. The mutex of the versions is held.

@@ -102,13 +102,13 @@ func (k *kustomization) root(top string, variables *roots.Variables) roots.Root 
 
 // rootBy is a root that the Kustomization asks for, without anything to build.
 func (k *kustomization) rootBy() roots.Root {
-	by := &roots.By{Object: k.Object.Object, Built: k.Built, Prefix: "spec.", Fields: map[string]string{"namespace": "targetNamespace"}}
-	return roots.Root{Name: cmp.Or(k.name, by.Name()), By: by}
+	by := &roots.CustomResource{Object: k.Object.Object, Built: k.Built, Prefix: "spec.", Fields: map[string]string{"namespace": "targetNamespace"}}
+	return roots.Root{Name: cmp.Or(k.name, by.Name()), RequestedBy: by}
 }
 
 // refused is a root that cannot be built, by what is wrong with its custom resource.
 func refused(r roots.Root, p *Problem) roots.Root {
-	return roots.Root{Name: r.Name, By: r.By, Problem: &roots.Problem{Code: diag.BuildRefused, Field: p.Field, Message: p.Reason, Hint: p.Hint}}
+	return roots.Root{Name: r.Name, RequestedBy: r.RequestedBy, Problem: &roots.Problem{Code: diag.BuildRefused, Field: p.Field, Message: p.Reason, Hint: p.Hint}}
 }
 
 // variableName is what Flux demands of the names of variables.

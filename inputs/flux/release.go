@@ -31,8 +31,8 @@ var _ roots.Maker = Release{}
 
 // release is the root that a HelmRelease asks for; there is none if it is suspended, or for another cluster.
 func (r *run) release(o roots.Object) (root roots.Root, found bool) {
-	by := &roots.By{Object: o.Object, Built: o.Built, Prefix: "spec."}
-	root = roots.Root{Name: by.Name(), By: by}
+	by := &roots.CustomResource{Object: o.Object, Built: o.Built, Prefix: "spec."}
+	root = roots.Root{Name: by.Name(), RequestedBy: by}
 	h, err := parseRelease(by)
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return refused(root, p), h == nil || !h.isSkipped()
@@ -65,7 +65,7 @@ func (r *run) release(o roots.Object) (root roots.Root, found bool) {
 func (r *HelmRelease) isSkipped() bool { return r.Spec.Suspend || len(r.Spec.KubeConfig) > 0 }
 
 // parseRelease reads the HelmRelease that asks for a root.
-func parseRelease(by *roots.By) (*HelmRelease, error) {
+func parseRelease(by *roots.CustomResource) (*HelmRelease, error) {
 	h, err := ParseHelmRelease(by.Text)
 	if err == nil {
 		h.Metadata.Namespace = by.Object.Namespace
@@ -75,7 +75,7 @@ func parseRelease(by *roots.By) (*HelmRelease, error) {
 
 // Make implements [roots.Maker].
 func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts roots.Options) ([]manifest.Built, error) {
-	h, err := parseRelease(r.By)
+	h, err := parseRelease(r.RequestedBy)
 	if err != nil {
 		return nil, rootProblem(err)
 	}
@@ -97,10 +97,10 @@ func (m Release) Make(ctx context.Context, t *tree.Tree, r roots.Root, opts root
 			return nil, &roots.Problem{Code: diag.BuildFailed, Field: "spec.chart", Message: fmt.Sprintf("%s: the %s depends on randomness or the time", d.Template, d.Kind), Hint: "set the values that the chart makes up"}
 		}
 	}
-	secrets := m.secrets(h, string(r.By.Text))
+	secrets := m.secrets(h, string(r.RequestedBy.Text))
 	out := make([]manifest.Built, len(filtered.Documents))
 	for i, d := range filtered.Documents {
-		at := templated{by: r.By}
+		at := templated{by: r.RequestedBy}
 		if wanted.Remote == nil {
 			at.file = path.Join(m.Top, wanted.Folder, d.Template)
 		}
@@ -130,7 +130,7 @@ func rootProblem(err error) error {
 
 // templated is the origin of a chart's object: its template if that is in the repository, else the HelmRelease.
 type templated struct {
-	by   *roots.By
+	by   *roots.CustomResource
 	file string
 }
 

@@ -95,7 +95,7 @@ func released(t *testing.T, charts *Charts, files fstest.MapFS, name string) str
 		t.Fatal(err)
 	}
 	for _, r := range found {
-		if r.By == nil {
+		if r.RequestedBy == nil {
 			continue
 		}
 		docs, err := r.Build(t.Context(), tree.New(t.Context(), files), opts)

@@ -34,8 +34,8 @@ func Follows(apiVersion, kind string) bool {
 
 // Walk implements [roots.Walk]. Each Kustomization is built once. One that builds a path that is named, as the one of flux
 // bootstrap does, takes the path's place.
-func (w Walker) Walk(_ context.Context, paths []roots.Root, look roots.Look) ([]roots.Root, error) {
-	given, err := look(paths...)
+func (w Walker) Walk(_ context.Context, paths []roots.Root, build roots.Builder) ([]roots.Root, error) {
+	given, err := build(paths...)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (w Walker) Walk(_ context.Context, paths []roots.Root, look roots.Look) ([]
 				next[i] = refused(next[i], &Problem{Reason: "Kustomizations lead on from one to the next without an end", Hint: "name the paths of less of them"})
 			}
 		}
-		given, err := look(next...)
+		given, err := build(next...)
 		if err != nil {
 			return nil, err
 		}

@@ -10,22 +10,22 @@ import (
 	"github.com/agentry-dev/agentry/inputs/tree"
 )
 
-// Authors returns the files that had a say in that the root is built: those of its custom resource.
+// Authors returns the files that decided that the root is built: those of its custom resource.
 func (r Root) Authors() []manifest.Author {
-	if r.By == nil {
+	if r.RequestedBy == nil {
 		return nil
 	}
-	out := slices.Clone(r.By.Authors)
+	out := slices.Clone(r.RequestedBy.Authors)
 	for i := range out {
 		if out[i].Asks == (diag.Object{}) {
-			out[i].Asks = r.By.Object
+			out[i].Asks = r.RequestedBy.Object
 		}
 	}
 	return out
 }
 
-// allRead makes all files that were read the authors of the documents of which nobody knows them: those of a chart depend on its
-// templates and on files of values.
+// allRead makes all files that were read the authors of documents whose authors are unknown. Charts make such documents: they
+// depend on templates and on files of values.
 func allRead(t *tree.Tree, docs []manifest.Built) {
 	var all []manifest.Author
 	reads := t.Reads()

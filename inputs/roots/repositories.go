@@ -16,14 +16,14 @@ type Repositories struct {
 	// Folders are where others are: the folder in the files of the build, by the custom resource, as Kind/namespace/name or
 	// the end of that, or by the URL.
 	Folders map[string]string
-	// Revisions are the refs at which repositories are read, by the folder. Of one that is not here, it does not matter.
+	// Revisions are the refs at which repositories are read, by the folder. A repository without one may be read at any.
 	Revisions map[string]Revision
 }
 
 // Revision is the ref at which a repository is read.
 type Revision struct {
 	Text  string   // such as branch main
-	Names []string // by which custom resources can mean it
+	Names []string // the names that custom resources can use for it
 }
 
 // Warn returns a warning if a custom resource wants another revision of the repository in a folder than the one that is read.
@@ -60,8 +60,8 @@ func (r Repositories) Find(id, url string) (folder string, found bool) {
 	return ".", at == location(r.URL)
 }
 
-// location is what of a URL says which repository it is, whoever reads it and how: its host and path. It is empty if the
-// text is no URL.
+// location returns the host and path of a URL: they identify a repository, whatever the protocol and the user are. It is
+// empty if the text is no URL.
 func location(text string) string {
 	if text == "" {
 		return ""

@@ -1,8 +1,8 @@
-// Package roots builds roots. A root is one thing that Flux, Argo CD or a person applies as a whole: a folder, with the changes
+// Package roots builds roots. A root is what Flux, Argo CD or a person applies as a whole: a folder, with the changes
 // that a custom resource asks for.
 //
-// A [Root] is a value: what it gives is a function of it and of exactly the files that were read. Those who follow
-// custom resources (a [Walk]) make more roots from what others give.
+// A [Root] is a value: the objects that it builds depend on it and on the files that were read, and on nothing else. A [Walk]
+// follows custom resources among those objects to more roots.
 package roots
 
 import (
@@ -26,37 +26,37 @@ import (
 
 // Root is what is built.
 type Root struct {
-	// Name is that of its result among the files of the repository: the folder's kustomization, or [By.Name].
+	// Name is that of its result among the files of the repository: the folder's kustomization, or [CustomResource.Name].
 	Name   string
 	Folder string
 	// Generate makes a kustomization for a folder without one. Nil: there must be one.
 	Generate *kustomize.Generate
-	// Change is what By changes in the folder's kustomization.
+	// Change is what RequestedBy changes in the folder's kustomization.
 	Change kustomize.Change
 	// Labels and Annotations are set in the metadata of all objects that were built, and nowhere else.
 	Labels, Annotations map[string]string
-	// Make, if it is not nil, makes the root in another way than a kustomization. Folder, Generate and Change mean nothing then.
+	// Make, if it is not nil, builds the root in place of kustomize. Folder, Generate and Change are not used then.
 	Make Maker
 	// Variables are replaced in all objects; nil: none is.
 	Variables *Variables
 	// Namespace is that of objects that name none; empty: as for files.
 	Namespace string
-	// By is the custom resource that asks for the root; nil if there is none.
-	By *By
+	// RequestedBy is the custom resource that asks for the root; nil if there is none.
+	RequestedBy *CustomResource
 	// Problem, if it is not nil, is why the root cannot be built.
 	Problem *Problem
 	// Warnings are about the custom resource.
 	Warnings []Problem
 }
 
-// Maker makes what a root gives, of the files of its repository. Its exported fields are all that the result depends on besides
-// these. An error is a [*Problem] of the custom resource, a [*kustomize.Error], or about reading the files.
+// Maker builds the objects of a root from the files of its repository. The result depends on these and on the Maker's exported
+// fields, which the root's digest covers. An error is a [*Problem] of the custom resource, a [*kustomize.Error], or about reading the files.
 type Maker interface {
 	Make(ctx context.Context, t *tree.Tree, r Root, opts Options) ([]manifest.Built, error)
 }
 
-// By is the custom resource that asks for a root.
-type By struct {
+// CustomResource is one that asks for a root.
+type CustomResource struct {
 	Object diag.Object
 	manifest.Built
 	// Prefix is where the fields of [Root.Change] are in it, such as "spec.", and Fields are those that have another name there.
@@ -74,12 +74,12 @@ type Problem struct {
 func (p *Problem) Error() string { return strings.TrimPrefix(p.Field+": "+p.Message, ": ") }
 
 // Find returns where a field of the custom resource was written.
-func (b *By) Find(field string) (file string, line, column int) {
+func (b *CustomResource) Find(field string) (file string, line, column int) {
 	return b.Origin.Find(string(b.Text), field)
 }
 
 // field returns the path of a field of [Root.Change].
-func (b *By) field(name string) string {
+func (b *CustomResource) field(name string) string {
 	first, rest := name, ""
 	if i := strings.IndexAny(name, ".["); i >= 0 {
 		first, rest = name[:i], name[i:]
@@ -88,18 +88,18 @@ func (b *By) field(name string) string {
 }
 
 // Name is the name of a root that the custom resource asks for.
-func (b *By) Name() string {
+func (b *CustomResource) Name() string {
 	file, _, _ := b.Find("")
 	return fmt.Sprintf("%s (%s)", file, b.Object)
 }
 
-// Same reports whether two roots give the same of the same files.
+// Same reports whether two roots build the same objects from the same files.
 func (r Root) Same(other Root) bool { return r.Digest() == other.Digest() }
 
-// Digest is different for roots that may give something else.
+// Digest differs for roots that may build other objects from the same files.
 func (r Root) Digest() string {
-	if r.By != nil {
-		r.By = &By{Object: r.By.Object, Built: manifest.Built{Text: r.By.Text, Authors: r.By.Authors}, Prefix: r.By.Prefix, Fields: r.By.Fields}
+	if r.RequestedBy != nil {
+		r.RequestedBy = &CustomResource{Object: r.RequestedBy.Object, Built: manifest.Built{Text: r.RequestedBy.Text, Authors: r.RequestedBy.Authors}, Prefix: r.RequestedBy.Prefix, Fields: r.RequestedBy.Fields}
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -124,8 +124,8 @@ type Options struct {
 // Build builds a root. A [*kustomize.Error] says why it cannot be built; any other error is about reading the files.
 func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest.Built, error) {
 	w := kustomize.Wanted{Folder: r.Folder, Generate: r.Generate, Change: r.Change, PassThrough: opts.PassThrough, Tenants: opts.Tenants}
-	if r.By != nil {
-		if err := r.noteBy(t); err != nil {
+	if r.RequestedBy != nil {
+		if err := r.readRequest(t); err != nil {
 			return nil, err
 		}
 		if r.Problem != nil {
@@ -133,14 +133,14 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		}
 		w.Find = func(field string) (string, int, int) {
 			if field == "" {
-				return r.By.Find("")
+				return r.RequestedBy.Find("")
 			}
-			return r.By.Find(r.By.field(field))
+			return r.RequestedBy.Find(r.RequestedBy.field(field))
 		}
 	}
 	if r.Make != nil {
 		docs, err := r.Make.Make(ctx, t, r, opts)
-		if p, ok := errors.AsType[*Problem](err); ok && r.By != nil {
+		if p, ok := errors.AsType[*Problem](err); ok && r.RequestedBy != nil {
 			err = r.problem(*p)
 		}
 		if opts.Tenants.IsSet() {
@@ -149,19 +149,19 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 		return docs, err
 	}
 	t.Confine(r.Folder)
-	if _, isDir, err := t.Resolve(r.Folder); r.By != nil && (errors.Is(err, fs.ErrNotExist) || err == nil && !isDir) {
-		return nil, r.problem(Problem{Code: diag.BuildFailed, Field: r.By.field("path"), Message: fmt.Sprintf("the folder %s is not in the repository", t.InRepository(r.Folder)), Hint: "correct the path"})
+	if _, isDir, err := t.Resolve(r.Folder); r.RequestedBy != nil && (errors.Is(err, fs.ErrNotExist) || err == nil && !isDir) {
+		return nil, r.problem(Problem{Code: diag.BuildFailed, Field: r.RequestedBy.field("path"), Message: fmt.Sprintf("the folder %s is not in the repository", t.InRepository(r.Folder)), Hint: "correct the path"})
 	}
 	docs, err := kustomize.Build(ctx, t, w, opts.Open, opts.Charts)
-	if failed, ok := errors.AsType[*kustomize.Error](err); ok && r.By != nil && failed.Object == (diag.Object{}) {
-		if file, _, _ := r.By.Find(""); failed.File == file {
-			failed.Object = r.By.Object
+	if failed, ok := errors.AsType[*kustomize.Error](err); ok && r.RequestedBy != nil && failed.Object == (diag.Object{}) {
+		if file, _, _ := r.RequestedBy.Find(""); failed.File == file {
+			failed.Object = r.RequestedBy.Object
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	docs = slices.DeleteFunc(docs, isKept)
+	docs = slices.DeleteFunc(docs, isUnmanaged)
 	if r.Variables != nil {
 		if docs, err = r.substitute(docs); err != nil {
 			return nil, err
@@ -173,9 +173,9 @@ func (r Root) Build(ctx context.Context, t *tree.Tree, opts Options) ([]manifest
 	return docs, nil
 }
 
-// noteBy reads the file with the custom resource, because findings have positions in it.
-func (r Root) noteBy(t *tree.Tree) error {
-	file, _, _ := r.By.Find("")
+// readRequest reads the file with the custom resource, so that the root depends on it: findings have positions in it.
+func (r Root) readRequest(t *tree.Tree) error {
+	file, _, _ := r.RequestedBy.Find("")
 	if _, err := t.ReadFile(file); err != nil && t.Context().Err() != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (r Root) noteBy(t *tree.Tree) error {
 }
 
 func (r Root) problem(p Problem) error {
-	d := diag.Diagnostic{Severity: diag.Error, Code: p.Code, Object: r.By.Object, Message: p.Error(), Hint: p.Hint}
-	d.File, d.Line, d.Column = r.By.Find(p.Field)
+	d := diag.Diagnostic{Severity: diag.Error, Code: p.Code, Object: r.RequestedBy.Object, Message: p.Error(), Hint: p.Hint}
+	d.File, d.Line, d.Column = r.RequestedBy.Find(p.Field)
 	return &kustomize.Error{Diagnostic: d}
 }

@@ -31,8 +31,8 @@ type written string
 
 func (w written) Find(_, path string) (string, int, int) { return string(w) + "#" + path, 1, 0 }
 
-func by() *roots.By {
-	return &roots.By{Object: diag.Object{Kind: "Kustomization", Namespace: "flux-system", Name: "apps"}, Built: manifest.Built{Origin: written("apps.yaml")}, Prefix: "spec.", Fields: map[string]string{"namespace": "targetNamespace"}}
+func by() *roots.CustomResource {
+	return &roots.CustomResource{Object: diag.Object{Kind: "Kustomization", Namespace: "flux-system", Name: "apps"}, Built: manifest.Built{Origin: written("apps.yaml")}, Prefix: "spec.", Fields: map[string]string{"namespace": "targetNamespace"}}
 }
 
 func build(t *testing.T, repository fstest.MapFS, r roots.Root) (text string, docs []manifest.Built, err error) {
@@ -113,7 +113,7 @@ spec:
 			t.Parallel()
 			repository := files(map[string]string{"app/kustomization.yaml": folder, "app/app.yaml": deployment,
 				"part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncommonAnnotations: {part: \"true\"}\n"})
-			got, _, _ := build(t, repository, roots.Root{Folder: "app", Change: c.change, Labels: c.labels, Annotations: c.annotations, By: by()})
+			got, _, _ := build(t, repository, roots.Root{Folder: "app", Change: c.change, Labels: c.labels, Annotations: c.annotations, RequestedBy: by()})
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -131,16 +131,16 @@ func TestAFolderWithoutAKustomizationGivesAllItsManifests(t *testing.T) {
 		"app/base/kustomization.yaml": "resources: [c.yaml]\nnameSuffix: -base\n", "app/base/c.yaml": object("c"), "app/base/unlisted.yaml": object("unlisted"),
 		"app/chart/Chart.yaml": "apiVersion: v2\nkind: Chart", "app/chart/templates/x.yaml": "apiVersion: v1\nkind: {{ x }}\n", "app/.github/x.yaml": object("hidden"),
 	})
-	got, _, _ := build(t, repository, roots.Root{Folder: "app", Generate: &kustomize.Generate{}, Change: kustomize.Change{Kustomization: types.Kustomization{NamePrefix: "p-"}}, By: by()})
+	got, _, _ := build(t, repository, roots.Root{Folder: "app", Generate: &kustomize.Generate{}, Change: kustomize.Change{Kustomization: types.Kustomization{NamePrefix: "p-"}}, RequestedBy: by()})
 	const one = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: "
 	if diff := cmp.Diff(one+"p-a\n---\n"+one+"p-c-base\n---\n"+one+"p-b\n", got); diff != "" {
 		t.Error(diff)
 	}
-	only, _, _ := build(t, repository, roots.Root{Folder: "app", Generate: &kustomize.Generate{File: "a.yaml"}, By: by()})
+	only, _, _ := build(t, repository, roots.Root{Folder: "app", Generate: &kustomize.Generate{File: "a.yaml"}, RequestedBy: by()})
 	if diff := cmp.Diff(one+"a\n", only); diff != "" {
 		t.Error(diff)
 	}
-	if empty, _, _ := build(t, files(map[string]string{"app/x.txt": ""}), roots.Root{Folder: "app", Generate: &kustomize.Generate{}, By: by()}); empty != "" {
+	if empty, _, _ := build(t, files(map[string]string{"app/x.txt": ""}), roots.Root{Folder: "app", Generate: &kustomize.Generate{}, RequestedBy: by()}); empty != "" {
 		t.Errorf("an empty folder gives %s", empty)
 	}
 }
@@ -165,14 +165,14 @@ func TestAnErrorIsAtTheFileToBlame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.root.By = by()
+			c.root.RequestedBy = by()
 			got, _, err := build(t, repository, c.root)
 			if diff := cmp.Diff(c.want, got); diff != "" || err == nil {
 				t.Error(diff, err)
 			}
 		})
 	}
-	ignoring := roots.Root{Folder: "app", Change: kustomize.Change{Kustomization: types.Kustomization{Components: []string{"../none"}}, IgnoreMissing: true}, By: by()}
+	ignoring := roots.Root{Folder: "app", Change: kustomize.Change{Kustomization: types.Kustomization{Components: []string{"../none"}}, IgnoreMissing: true}, RequestedBy: by()}
 	if _, _, err := build(t, repository, ignoring); err != nil {
 		t.Errorf("a component may be missing: %v", err)
 	}
@@ -182,7 +182,7 @@ func TestAFieldIsFoundWhereTheCustomResourceSetsIt(t *testing.T) {
 	t.Parallel()
 	repository := files(map[string]string{"app/kustomization.yaml": "resources: [app.yaml]\n", "app/app.yaml": deployment})
 	change := kustomize.Change{Kustomization: types.Kustomization{Namespace: "team", Patches: []types.Patch{{Patch: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app}\nspec: {replicas: 3}\n"}}}}
-	_, docs, _ := build(t, repository, roots.Root{Folder: "app", Change: change, By: by()})
+	_, docs, _ := build(t, repository, roots.Root{Folder: "app", Change: change, RequestedBy: by()})
 	for field, want := range map[string]string{"spec.replicas": "apps.yaml#spec.patches[0]", "metadata.namespace": "apps.yaml#spec.targetNamespace", "metadata.name": "app/app.yaml"} {
 		if file, _, _ := docs[0].Origin.Find(string(docs[0].Text), field); file != want {
 			t.Errorf("%s is in %s, not %s", field, file, want)
@@ -192,8 +192,8 @@ func TestAFieldIsFoundWhereTheCustomResourceSetsIt(t *testing.T) {
 
 func TestEqualRootsAreTheSame(t *testing.T) {
 	t.Parallel()
-	a, b := roots.Root{Folder: "app", By: by()}, roots.Root{Folder: "app", By: by()}
-	b.By.Origin = nil
+	a, b := roots.Root{Folder: "app", RequestedBy: by()}, roots.Root{Folder: "app", RequestedBy: by()}
+	b.RequestedBy.Origin = nil
 	if !a.Same(b) {
 		t.Error("equal roots differ")
 	}

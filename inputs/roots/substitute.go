@@ -19,17 +19,17 @@ import (
 // substituteKey is the label or annotation of objects in which nothing is substituted, if its value is disabled.
 const substituteKey = "kustomize.toolkit.fluxcd.io/substitute"
 
-// maxSubstituted limits what the variables of one object may grow to.
+// maxSubstituted limits the size of one object whose variables are replaced.
 const maxSubstituted = 64 << 20
 
-// Variables replace ${NAME} in what is built, as a shell would, by the library of Flux's own.
+// Variables replace ${NAME} in what is built, by the library that Flux uses.
 type Variables struct {
 	Values map[string]string
-	// Secret are the names of those that may be seen by nobody.
+	// Secret are the names of variables whose values come from Secrets: no message shows them.
 	Secret []string
 }
 
-// in replaces the variables in documents. One that is not defined is empty, as for Flux.
+// in replaces the variables in documents. A variable without a value is replaced by nothing, as Flux does.
 func (v *Variables) in(docs []manifest.Built, blame func(manifest.Built, string) error) ([]manifest.Built, error) {
 	out := slices.Clone(docs)
 	for i, doc := range docs {
@@ -48,7 +48,7 @@ func (v *Variables) in(docs []manifest.Built, blame func(manifest.Built, string)
 			}
 			return value, true
 		})
-		if err != nil { // which quotes nothing worth reading
+		if err != nil { // its text quotes the object, and says no more
 			return nil, blame(doc, "a ${...} in the object is no variable of Flux")
 		}
 		object, err := yaml.YAMLToJSON([]byte(after))
@@ -71,7 +71,8 @@ func asYAML(object []byte) (string, error) {
 	return string(text), err
 }
 
-// grown is a bound of what a text can grow to: a value can be put into another one as often as that is long.
+// grown returns an upper bound of the size of a text with its variables replaced. Expressions can be nested: each level can put
+// a value in the place of every character of the one below.
 func (v *Variables) grown(text string) int {
 	longest := 1
 	for name, value := range v.Values {
@@ -101,8 +102,8 @@ func (v *Variables) grown(text string) int {
 // keepsText reports whether nothing is replaced in an object.
 func keepsText(text []byte) bool { return isMarked(text, substituteKey, "disabled") }
 
-// isKept reports whether an object says that Flux must not apply it.
-func isKept(doc manifest.Built) bool {
+// isUnmanaged reports whether an object is annotated so that Flux does not apply it.
+func isUnmanaged(doc manifest.Built) bool {
 	return isMarked(doc.Text, "kustomize.toolkit.fluxcd.io/reconcile", "disabled") || isMarked(doc.Text, "kustomize.toolkit.fluxcd.io/ssa", "Ignore")
 }
 

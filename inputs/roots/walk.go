@@ -9,20 +9,20 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// Walk follows custom resources: from the roots of the paths that are named it finds all roots. It must depend on nothing else
-// than these and what look gives.
-type Walk func(ctx context.Context, paths []Root, look Look) ([]Root, error)
+// Walk follows custom resources: from the roots of the paths that a pipeline names it finds all roots. The result must depend
+// on these and on what build returns, and on nothing else: agentry repeats a walk only when one of them changes.
+type Walk func(ctx context.Context, paths []Root, build Builder) ([]Root, error)
 
-// Look builds roots and returns the objects of each, which are none if it cannot be built. An error is about reading
+// Builder builds roots and returns the objects of each, which are none if it cannot be built. An error is about reading
 // the files.
-type Look func(roots ...Root) ([][]Object, error)
+type Builder func(roots ...Root) ([][]Object, error)
 
-// Object is an object that a root gives.
+// Object is an object that a root builds.
 type Object struct {
 	manifest.Built
 	diag.Object
 	Value map[string]any
-	// Tenant is who had a say in it; empty: only the platform.
+	// Tenant is the tenant whose files it depends on; empty: it depends on files of the platform only.
 	Tenant string
 }
 

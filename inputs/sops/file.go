@@ -20,8 +20,8 @@ const (
 type File struct {
 	Format Format `json:"format"`
 	Data   []byte `json:"data"`
-	// IsBuilt says that it was changed after SOPS encrypted it, as by a kustomization. Then its MAC, which is of the whole file,
-	// is not checked; every value still is, with the place where it stands.
+	// IsBuilt says that something, such as a kustomization, changed it after SOPS encrypted it. Then its MAC, which covers the
+	// whole file, is not checked. Each value is checked even then, together with its field.
 	IsBuilt bool `json:"isBuilt,omitempty"`
 }
 
@@ -31,26 +31,26 @@ type Key struct {
 	Text []byte `json:"text"`
 }
 
-// Opened is what became of a file. Reason says why it could not be decrypted, and quotes nothing that is secret.
-type Opened struct {
+// Decrypted is a file that was decrypted, or the Reason why it could not be, which quotes nothing that is secret.
+type Decrypted struct {
 	Data   []byte `json:"data,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Request is what a worker is asked, and Answer what it says: Opened are as the Files.
+// DecryptRequest asks a worker to decrypt files. DecryptAnswer has a result for each file, in the same order.
 type (
-	Request struct {
+	DecryptRequest struct {
 		Keys  []Key  `json:"keys"`
 		Files []File `json:"files"`
 	}
-	Answer struct {
-		Opened []Opened `json:"opened"`
+	DecryptAnswer struct {
+		Decrypted []Decrypted `json:"opened"`
 		// Unusable is what is wrong with keys that cannot be read.
 		Unusable []string `json:"unusable,omitempty"`
 	}
 )
 
-// digest is different for files and keys that may give another text.
+// digest identifies a file with the keys that decrypt it.
 type digest [sha256.Size]byte
 
 func digestOf(keys []Key) digest {

@@ -18,7 +18,8 @@ type rule struct {
 	to      Recipients
 }
 
-// creationRule is what is read of a rule. Which fields of a file are encrypted is not asked: those of a Secret are known.
+// creationRule holds the fields of a rule that are read. Those that say which fields of a file are encrypted are ignored:
+// agentry encrypts the values of a Secret, and nothing else.
 type creationRule struct {
 	PathRegex string `json:"path_regex"`
 	Age       names  `json:"age"`

@@ -15,8 +15,8 @@ import (
 // Program is the name of the program that decrypts and encrypts: it calls Serve of package worker, and lies beside agentry.
 const Program = "agentry-sops"
 
-// Opening is the kind of the question to decrypt.
-const Opening byte = 'o'
+// DecryptQuestion is the kind of the question to decrypt.
+const DecryptQuestion byte = 'o'
 
 // Options are the settings of [Workers], and Limits those of a worker.
 type (
@@ -27,8 +27,8 @@ type (
 // Workers decrypt and encrypt in processes of their own. It is safe for concurrent use.
 type Workers struct{ pool *worker.Pool }
 
-// NewWorkers returns workers; no process runs before the first file. Without an environment in the options they have what
-// [Environment] takes from that of this process.
+// NewWorkers returns workers; no process runs before the first file. If the options have no environment, the workers get what
+// [Environment] selects from that of this process.
 func NewWorkers(opts Options) *Workers {
 	opts.Program = Program
 	if opts.Env == nil {
@@ -37,7 +37,7 @@ func NewWorkers(opts Options) *Workers {
 	return &Workers{worker.NewPool(opts)}
 }
 
-// Close ends the workers that have no work; those that have end with it.
+// Close ends the idle workers at once, and the others when their work is done.
 func (w *Workers) Close() { w.pool.Close() }
 
 // Environment returns the variables of an environment that SOPS and the clients of clouds read: their own keys, where the
@@ -57,52 +57,52 @@ func Environment(all []string) []string {
 	})
 }
 
-// Open decrypts files. If one breaks the worker, the others are decrypted all the same. An error is ctx's, or says that no
-// process can be started.
-func (w *Workers) Open(ctx context.Context, keys []Key, files []File) ([]Opened, error) {
-	a, err := w.ask(ctx, Request{Keys: keys, Files: files})
+// Decrypt decrypts files. If a file makes the worker fail, the others are decrypted all the same. An error is ctx's, or says
+// that no process can be started.
+func (w *Workers) Decrypt(ctx context.Context, keys []Key, files []File) ([]Decrypted, error) {
+	a, err := w.ask(ctx, DecryptRequest{Keys: keys, Files: files})
 	broken, isBroken := errors.AsType[*worker.Broken](err)
 	if _, ok := errors.AsType[*worker.Missing](err); ok {
 		reason := "SOPS files are decrypted by the program " + Program + ", which is not there: install it beside agentry"
-		return slices.Repeat([]Opened{{Reason: reason}}, len(files)), nil
+		return slices.Repeat([]Decrypted{{Reason: reason}}, len(files)), nil
 	}
 	if err == nil {
-		return a.Opened, nil
+		return a.Decrypted, nil
 	}
 	if !isBroken {
 		return nil, err
 	}
 	if len(files) == 1 {
-		return []Opened{{Reason: "decrypting it " + broken.Error()}}, nil
+		return []Decrypted{{Reason: "decrypting it " + broken.Error()}}, nil
 	}
 	half := len(files) / 2
-	first, err := w.Open(ctx, keys, files[:half])
+	first, err := w.Decrypt(ctx, keys, files[:half])
 	if err != nil {
 		return nil, err
 	}
-	second, err := w.Open(ctx, keys, files[half:])
+	second, err := w.Decrypt(ctx, keys, files[half:])
 	return slices.Concat(first, second), err
 }
 
 // Check returns what is wrong with keys that cannot be read, and quotes nothing that is secret. An error is a
 // [*worker.Missing] if the program is not there; other errors say what is wrong with it.
 func (w *Workers) Check(ctx context.Context, keys []Key) (unusable []string, err error) {
-	a, err := w.ask(ctx, Request{Keys: keys})
+	a, err := w.ask(ctx, DecryptRequest{Keys: keys})
 	return a.Unusable, err
 }
 
-func (w *Workers) ask(ctx context.Context, r Request) (Answer, error) {
+func (w *Workers) ask(ctx context.Context, r DecryptRequest) (DecryptAnswer, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
-		return Answer{}, err
+		return DecryptAnswer{}, err
 	}
-	data, err = w.pool.Ask(ctx, worker.Question{Kind: Opening, Data: data})
+	data, err = w.pool.Ask(ctx, worker.Question{Kind: DecryptQuestion, Data: data})
 	if err != nil {
-		return Answer{}, err
+		return DecryptAnswer{}, err
 	}
-	var a Answer
-	if err := json.Unmarshal(data, &a); err != nil || len(a.Opened) != len(r.Files) {
-		return Answer{}, errOtherAnswer()
+	var a DecryptAnswer
+	if err := json.Unmarshal(data, &a); err != nil || len(a.Decrypted) != len(r.Files) {
+		return DecryptAnswer{}, errOtherAnswer()
 	}
 	return a, nil
 }

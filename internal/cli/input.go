@@ -94,8 +94,8 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 func (in *input) decrypt(ctx context.Context) error {
 	workers := sops.NewWorkers(sops.Options{})
 	defer workers.Close()
-	opener := sops.Opener{Workers: workers}
-	set, found, err := opener.Open(ctx, in.set, in.options.Needs(in.set))
+	decrypter := sops.Decrypter{Workers: workers}
+	set, found, err := decrypter.Decrypt(ctx, in.set, in.options.Needs(in.set))
 	if err != nil {
 		return fmt.Errorf("decrypt Secrets: %w", err)
 	}

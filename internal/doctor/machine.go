@@ -72,7 +72,7 @@ func (e *examiner) encryption(ctx context.Context, p *pipelinefile.Pipeline, cre
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	for _, to := range all {
-		sealed, err := e.sops.Seal(ctx, to, [][]byte{[]byte("kind: Secret\nstringData: {a: b}\n")})
+		sealed, err := e.sops.Encrypt(ctx, to, [][]byte{[]byte("kind: Secret\nstringData: {a: b}\n")})
 		if err != nil {
 			return []Result{failed(checkSOPS, at, err.Error(), install(sops.Program))}
 		}

@@ -28,7 +28,7 @@ func timesOfDay() map[string]string {
 		"gitsync/fleet/query.go":               "made when it is asked for, from how far off the moment is",
 		"inputs/chart/cache.go":                "times of files: a clock that is set changes which archive goes first, or how long a temporary file stays",
 		"inputs/helm/worker/render.go":         "two moments in the past, which charts get for the time of day",
-		"inputs/sops/worker/seal.go":           "the date in an encrypted file, which SOPS checks its MAC with and nothing compares with a clock",
+		"inputs/sops/worker/encrypt.go":        "the date in an encrypted file, which SOPS checks its MAC with and nothing compares with a clock",
 		"internal/cli/display/held.go":         shown,
 		"internal/cli/display/status.go":       shown,
 		"internal/cli/trigger.go":              "a token, which only has to differ from the one before",

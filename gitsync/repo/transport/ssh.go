@@ -72,7 +72,7 @@ func parseSSHKey(auth Auth) (ssh.Signer, error) {
 	}
 	if len(auth.SSHPassphrase) == 0 {
 		signer, err := ssh.ParsePrivateKey(auth.SSHKey)
-		if _, sealed := errors.AsType[*ssh.PassphraseMissingError](err); sealed {
+		if _, isEncrypted := errors.AsType[*ssh.PassphraseMissingError](err); isEncrypted {
 			return nil, errors.New("ssh private key needs a passphrase")
 		}
 		if err != nil {

@@ -26,7 +26,7 @@ type keyring struct {
 	unusable  []string // what is wrong with keys that cannot be read
 	isNamed   bool     // the request names keys: age and PGP have no others
 	local     keyservice.Server
-	vaultAddr string // where Vault is asked; empty: nowhere
+	vaultAddr string // of the Vault that is asked; empty: none is
 }
 
 var _ keyservice.KeyServiceServer = (*keyring)(nil)
@@ -41,7 +41,7 @@ func readKeys(keys []sops.Key) *keyring {
 	return r
 }
 
-// add reads a key by what it looks like. The error does not quote it.
+// add recognizes a key by its text. The error does not quote it.
 func (r *keyring) add(text []byte) error {
 	switch {
 	case bytes.Contains(text, []byte("-----BEGIN PGP")):
@@ -88,7 +88,7 @@ func (r *keyring) Decrypt(ctx context.Context, q *keyservice.DecryptRequest) (*k
 		if !r.isNamed {
 			break
 		}
-		data, err := r.openPGP(q.Ciphertext)
+		data, err := r.decryptPGP(q.Ciphertext)
 		return &keyservice.DecryptResponse{Plaintext: data}, err
 	case *keyservice.Key_VaultKey:
 		if sameAddress(k.VaultKey.VaultAddress, r.vaultAddr) {
@@ -107,7 +107,7 @@ func (r *keyring) Encrypt(ctx context.Context, q *keyservice.EncryptRequest) (*k
 	return r.local.Encrypt(ctx, q)
 }
 
-func (r *keyring) openPGP(text []byte) ([]byte, error) {
+func (r *keyring) decryptPGP(text []byte) ([]byte, error) {
 	block, err := pgparmor.Decode(bytes.NewReader(text))
 	if err != nil {
 		return nil, err
@@ -127,8 +127,8 @@ func sameAddress(a, b string) bool {
 	return b != "" && strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// wanted says for whom a file is encrypted, by the names that are no secrets.
-func wanted(key *keyservice.Key) string {
+// keyName describes a key for which a file is encrypted, by its public name.
+func keyName(key *keyservice.Key) string {
 	switch k := key.KeyType.(type) {
 	case *keyservice.Key_AgeKey:
 		return "age " + k.AgeKey.Recipient

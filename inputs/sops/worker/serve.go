@@ -1,12 +1,12 @@
 // Package worker is the process in which package sops decrypts and encrypts, by SOPS's own library. It stands alone, because that
 // library links the clients of all clouds.
 //
-// Keys that the request names are those for age and PGP, and no others; without any, and for the keys of clouds and Vault,
-// it is as with the program sops: environment variables and the user's files say what there is.
+// If the request has keys, files for age and PGP are decrypted with these alone. If it has none, and for keys of clouds and
+// Vault, the worker finds keys as the program sops does: by environment variables and files of the user.
 //
-// The files are those of strangers. So a file has a time of its own, a fault of the library concerns the file alone, and a
-// file cannot send the token of Vault to a server of its choice. What is said about a file that cannot be decrypted is put
-// together here: errors of the library can quote keys.
+// Files are untrusted. Each has a time limit of its own, a panic of the library fails one file only, and a file cannot send the
+// token of Vault to a server of its choice. The worker writes the reasons for failures itself, because errors of the library can
+// quote keys.
 package worker
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// atOnce is how many files are at work at the same time: most of the time they wait for a server of keys.
+// atOnce is how many files are worked on in parallel: mostly they wait for a key service.
 const atOnce = 8
 
 // Serve is a worker: it decrypts and encrypts from in to out until in ends, and gives its exit code. See [worker.Serve].
@@ -37,34 +37,35 @@ func Serve(in io.Reader, out io.Writer, limits sops.Limits) int {
 
 func answerTo(kind byte, data []byte, limit time.Duration) ([]byte, error) {
 	switch kind {
-	case sops.Opening:
-		var r sops.Request
+	case sops.DecryptQuestion:
+		var r sops.DecryptRequest
 		if err := json.Unmarshal(data, &r); err != nil {
 			return nil, err
 		}
 		keys := readKeys(r.Keys)
-		return json.Marshal(sops.Answer{Opened: openAll(keys, r.Files, limit), Unusable: keys.unusable})
-	case sops.Sealing:
-		var r sops.SealRequest
+		return json.Marshal(sops.DecryptAnswer{Decrypted: decryptAll(keys, r.Files, limit), Unusable: keys.unusable})
+	case sops.EncryptQuestion:
+		var r sops.EncryptRequest
 		if err := json.Unmarshal(data, &r); err != nil {
 			return nil, err
 		}
-		return json.Marshal(sops.SealAnswer{Sealed: sealAll(r, limit)})
+		return json.Marshal(sops.EncryptAnswer{Encrypted: encryptAll(r, limit)})
 	}
 	return nil, errors.New("an unknown question")
 }
 
-func openAll(keys *keyring, files []sops.File, limit time.Duration) []sops.Opened {
-	return each(files, limit, keys.open, func(reason string) sops.Opened { return sops.Opened{Reason: reason} })
+func decryptAll(keys *keyring, files []sops.File, limit time.Duration) []sops.Decrypted {
+	return each(files, limit, keys.decrypt, func(reason string) sops.Decrypted { return sops.Decrypted{Reason: reason} })
 }
 
-func sealAll(r sops.SealRequest, limit time.Duration) []sops.Sealed {
+func encryptAll(r sops.EncryptRequest, limit time.Duration) []sops.Encrypted {
 	keys := readKeys(nil)
-	seal := func(text []byte) sops.Sealed { return keys.seal(r.Recipients, text) }
-	return each(r.Texts, limit, seal, func(reason string) sops.Sealed { return sops.Sealed{Reason: reason} })
+	seal := func(text []byte) sops.Encrypted { return keys.encrypt(r.Recipients, text) }
+	return each(r.Texts, limit, seal, func(reason string) sops.Encrypted { return sops.Encrypted{Reason: reason} })
 }
 
-// each does files side by side. All of them are done in three quarters of the time: what is not done then is late, and fails.
+// each calls do for files in parallel. A file that is not done after three quarters of the limit fails, so that the worker
+// answers for the others in time.
 func each[F, R any](files []F, limit time.Duration, do func(F) R, failed func(reason string) R) []R {
 	deadline := time.Now().Add(limit * 3 / 4)
 	out := make([]R, len(files))
@@ -81,7 +82,7 @@ func each[F, R any](files []F, limit time.Duration, do func(F) R, failed func(re
 	return out
 }
 
-// inTime returns what a function returns, unless it is late: some clients take no context.
+// inTime returns what do returns, or a failure at the deadline. It needs a goroutine because some clients take no context.
 func inTime[R any](deadline time.Time, do func() R, failed func(reason string) R) R {
 	late := failed("the servers of its keys do not answer in time")
 	if !time.Now().Before(deadline) {

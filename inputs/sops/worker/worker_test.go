@@ -188,11 +188,11 @@ func TestEachKindOfKeyAndFormat(t *testing.T) {
 		if strings.Contains(string(sealed), "hunter2") {
 			t.Fatalf("%s: the test encrypts nothing", name)
 		}
-		got, err := workers.Open(t.Context(), []sops.Key{c.key}, []sops.File{{Format: c.format, Data: sealed}})
+		got, err := workers.Decrypt(t.Context(), []sops.Key{c.key}, []sops.File{{Format: c.format, Data: sealed}})
 		if err != nil || got[0].Reason != "" || strings.TrimSpace(string(got[0].Data)) != strings.TrimSpace(c.text) {
 			t.Errorf("%s: got %v, %s, %q", name, err, got[0].Reason, got[0].Data)
 		}
-		again, err := workers.Open(t.Context(), []sops.Key{newPerson(t).age}, []sops.File{{Format: c.format, Data: sealed}})
+		again, err := workers.Decrypt(t.Context(), []sops.Key{newPerson(t).age}, []sops.File{{Format: c.format, Data: sealed}})
 		if err != nil || again[0].Data != nil || !strings.HasPrefix(again[0].Reason, "none of the keys decrypts it; it is encrypted for ") {
 			t.Errorf("%s with another key: got %v, %+v", name, err, again)
 		}
@@ -224,7 +224,7 @@ func TestWhatWasChangedIsRefused(t *testing.T) {
 		"no YAML":                {"a: [", false, "it is no yaml file of SOPS"},
 		"nothing at all":         {"", false, "it is no yaml file of SOPS"},
 	} {
-		got, err := workers.Open(t.Context(), []sops.Key{p.age}, []sops.File{{Format: sops.YAML, Data: []byte(c.text), IsBuilt: c.isBuilt}})
+		got, err := workers.Decrypt(t.Context(), []sops.Key{p.age}, []sops.File{{Format: sops.YAML, Data: []byte(c.text), IsBuilt: c.isBuilt}})
 		switch {
 		case err != nil || (c.want == "") != (got[0].Reason == "") || !strings.HasPrefix(got[0].Reason, c.want):
 			t.Errorf("%s: got %v, %q", name, err, got[0].Reason)
@@ -255,7 +255,7 @@ func TestReasonsNameKeysAndQuoteNone(t *testing.T) {
 		"the wrong and it":  {[]sops.Key{other.pgp, other.ssh, p.age}, nil},
 		"it, behind a typo": {[]sops.Key{p.age, {Name: "x", Text: []byte("hunter2")}}, nil},
 	} {
-		got, err := workers.Open(t.Context(), c.keys, []sops.File{file})
+		got, err := workers.Decrypt(t.Context(), c.keys, []sops.File{file})
 		if err != nil || (c.want == nil) != (got[0].Reason == "") {
 			t.Errorf("%s: got %v, %q", name, err, got[0].Reason)
 			continue
@@ -282,11 +282,11 @@ func TestKeysOfTheEnvironmentAreThoseOfSOPS(t *testing.T) {
 	sealed := sops.File{Format: sops.YAML, Data: seal(t, sops.YAML, secret, p.toAge(t))}
 	for name, env := range map[string]string{"a file": "SOPS_AGE_KEY_FILE=" + file, "a key": "SOPS_AGE_KEY=" + p.ageSecret} {
 		workers := newTestWorkers(t, env)
-		got, err := workers.Open(t.Context(), nil, []sops.File{sealed})
+		got, err := workers.Decrypt(t.Context(), nil, []sops.File{sealed})
 		if err != nil || got[0].Reason != "" {
 			t.Errorf("%s: got %v, %s", name, err, got[0].Reason)
 		}
-		got, err = workers.Open(t.Context(), []sops.Key{newPerson(t).age}, []sops.File{sealed})
+		got, err = workers.Decrypt(t.Context(), []sops.Key{newPerson(t).age}, []sops.File{sealed})
 		if err != nil || got[0].Reason == "" {
 			t.Errorf("%s is used although the pipeline names keys: %v", name, err)
 		}
@@ -311,7 +311,7 @@ func TestAFileCannotSendTheTokenOfVaultAnywhere(t *testing.T) {
           enc: vault:v1:abc
 `, 1)
 	workers := newTestWorkers(t, "VAULT_ADDR=https://vault.example.com", "VAULT_TOKEN=hvs.hunter2hunter2")
-	got, err := workers.Open(t.Context(), []sops.Key{newPerson(t).age}, []sops.File{{Format: sops.YAML, Data: []byte(text)}})
+	got, err := workers.Decrypt(t.Context(), []sops.Key{newPerson(t).age}, []sops.File{{Format: sops.YAML, Data: []byte(text)}})
 	if err != nil || !strings.Contains(got[0].Reason, "Vault http://127.0.0.1:1/transit/key (VAULT_ADDR is another address") || strings.Contains(got[0].Reason, "hunter") {
 		t.Errorf("got %v, %+v", err, got)
 	}

@@ -42,7 +42,7 @@ func TestFilesThatTheProgramSOPSWrote(t *testing.T) {
 			sets = append(sets, []sops.Key{key(c.key)})
 		}
 		for _, keys := range sets {
-			got, err := workers.Open(t.Context(), keys, files)
+			got, err := workers.Decrypt(t.Context(), keys, files)
 			if err != nil || got[0].Reason != "" || !strings.Contains(string(got[0].Data), c.want) {
 				t.Errorf("%s with %d keys: got %v, %q, %q", name, len(keys), err, got[0].Reason, got[0].Data)
 			}
@@ -51,7 +51,7 @@ func TestFilesThatTheProgramSOPSWrote(t *testing.T) {
 		if c.key == "" {
 			others = []sops.Key{key("age.agekey")} // one of two groups
 		}
-		if got, err := workers.Open(t.Context(), others, files); err != nil || !strings.HasPrefix(got[0].Reason, "none of the keys decrypts it") {
+		if got, err := workers.Decrypt(t.Context(), others, files); err != nil || !strings.HasPrefix(got[0].Reason, "none of the keys decrypts it") {
 			t.Errorf("%s without its key: got %v, %+v", name, err, got)
 		}
 	}

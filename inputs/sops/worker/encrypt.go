@@ -26,10 +26,10 @@ const encryptedFields = "^(data|stringData)$"
 // libraryVersion is that of SOPS's library, which files name. Its own package for it would link a second library of commands.
 const libraryVersion = "3.13.3"
 
-// seal encrypts the values of a Secret. The MAC is of the values alone, so that somebody can add a label without the key.
-func (r *keyring) seal(to sops.Recipients, text []byte) sops.Sealed {
-	failed := func(format string, args ...any) sops.Sealed {
-		return sops.Sealed{Reason: fmt.Sprintf(format, args...)}
+// encrypt encrypts the values of a Secret. The MAC covers the values alone, so that people without the key can add a label.
+func (r *keyring) encrypt(to sops.Recipients, text []byte) sops.Encrypted {
+	failed := func(format string, args ...any) sops.Encrypted {
+		return sops.Encrypted{Reason: fmt.Sprintf(format, args...)}
 	}
 	group, err := groupOf(to)
 	if err != nil {
@@ -44,10 +44,10 @@ func (r *keyring) seal(to sops.Recipients, text []byte) sops.Sealed {
 		KeyGroups: []getsops.KeyGroup{group}, EncryptedRegex: encryptedFields, MACOnlyEncrypted: true,
 		Version: libraryVersion, LastModified: time.Now().UTC(),
 	}}
-	telling := &telling{keyring: r}
-	key, errs := tree.GenerateDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(telling)})
+	encryptRecorder := &encryptRecorder{keyring: r}
+	key, errs := tree.GenerateDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(encryptRecorder)})
 	if len(errs) > 0 {
-		return failed("%s", telling.reason())
+		return failed("%s", encryptRecorder.reason())
 	}
 	cipher := aes.NewCipher()
 	mac, err := tree.Encrypt(key, cipher)
@@ -61,7 +61,7 @@ func (r *keyring) seal(to sops.Recipients, text []byte) sops.Sealed {
 	if err != nil {
 		return failed("it cannot be written as YAML")
 	}
-	return sops.Sealed{Data: out}
+	return sops.Encrypted{Data: out}
 }
 
 // groupOf returns the recipients as keys of SOPS. The error names the field, and quotes nothing: somebody may have written
@@ -104,24 +104,24 @@ func wrong(field, what string) error {
 	return fmt.Errorf("one of the recipients in secrets.sops.%s is not %s", field, what)
 }
 
-// telling is a keyring that remembers for whom it could not encrypt.
-type telling struct {
+// encryptRecorder is a keyring that remembers for whom it could not encrypt.
+type encryptRecorder struct {
 	*keyring
 	mu   sync.Mutex
 	keys []string
 }
 
 // Encrypt implements [keyservice.KeyServiceServer].
-func (t *telling) Encrypt(ctx context.Context, q *keyservice.EncryptRequest) (*keyservice.EncryptResponse, error) {
+func (t *encryptRecorder) Encrypt(ctx context.Context, q *keyservice.EncryptRequest) (*keyservice.EncryptResponse, error) {
 	answer, err := t.keyring.Encrypt(ctx, q)
 	if err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.keys = append(t.keys, wanted(q.Key)+" ("+shorten(masked(err.Error()), 200)+")")
+		t.keys = append(t.keys, keyName(q.Key)+" ("+shorten(masked(err.Error()), 200)+")")
 	}
 	return answer, err
 }
 
-func (t *telling) reason() string {
+func (t *encryptRecorder) reason() string {
 	return "it cannot be encrypted for " + shorten(strings.Join(t.keys, ", "), 600)
 }

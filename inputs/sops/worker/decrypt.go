@@ -41,21 +41,21 @@ func storeOf(format sops.Format) store {
 	return yaml.NewStore(&defaults.YAML)
 }
 
-func failed(format string, args ...any) sops.Opened {
-	return sops.Opened{Reason: fmt.Sprintf(format, args...)}
+func failed(format string, args ...any) sops.Decrypted {
+	return sops.Decrypted{Reason: fmt.Sprintf(format, args...)}
 }
 
-// open decrypts a file.
-func (r *keyring) open(f sops.File) sops.Opened {
+// decrypt decrypts a file.
+func (r *keyring) decrypt(f sops.File) sops.Decrypted {
 	store := storeOf(f.Format)
 	tree, err := store.LoadEncryptedFile(f.Data)
 	if err != nil {
 		return failed("it is no %s file of SOPS, or is damaged", f.Format)
 	}
-	asked := &asking{keyring: r}
-	key, err := tree.Metadata.GetDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(asked)}, nil)
+	recorder := &decryptRecorder{keyring: r}
+	key, err := tree.Metadata.GetDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewCustomLocalClient(recorder)}, nil)
 	if err != nil {
-		return failed("%s", asked.reason())
+		return failed("%s", recorder.reason())
 	}
 	cipher := aes.NewCipher()
 	mac, err := tree.Decrypt(key, cipher)
@@ -69,7 +69,7 @@ func (r *keyring) open(f sops.File) sops.Opened {
 	if err != nil {
 		return failed("what it holds cannot be written as %s", f.Format)
 	}
-	return sops.Opened{Data: text}
+	return sops.Decrypted{Data: text}
 }
 
 // hasMAC reports whether the MAC of a file is that of its text.
@@ -78,26 +78,26 @@ func hasMAC(tree *getsops.Tree, key []byte, mac string) bool {
 	return err == nil && original == mac
 }
 
-// asking is a keyring that remembers what it could not decrypt for one file.
-type asking struct {
+// decryptRecorder is a keyring that remembers what it could not decrypt for one file.
+type decryptRecorder struct {
 	*keyring
 	mu   sync.Mutex
 	keys []string
 }
 
 // Decrypt implements [keyservice.KeyServiceServer].
-func (a *asking) Decrypt(ctx context.Context, q *keyservice.DecryptRequest) (*keyservice.DecryptResponse, error) {
+func (a *decryptRecorder) Decrypt(ctx context.Context, q *keyservice.DecryptRequest) (*keyservice.DecryptResponse, error) {
 	answer, err := a.keyring.Decrypt(ctx, q)
 	if err != nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.keys = append(a.keys, wanted(q.Key)+said(q.Key, err))
+		a.keys = append(a.keys, keyName(q.Key)+answerOf(q.Key, err))
 	}
 	return answer, err
 }
 
 // reason says why no key decrypts the file.
-func (a *asking) reason() string {
+func (a *decryptRecorder) reason() string {
 	if len(a.keys) == 0 {
 		return "it names no key that decrypts it"
 	}
@@ -108,9 +108,9 @@ func (a *asking) reason() string {
 	return out
 }
 
-// said is what a server of keys answered, in parentheses. What libraries say about keys that are files is not shown: it can
-// quote them.
-func said(key *keyservice.Key, err error) string {
+// answerOf returns the answer of a key service, in parentheses. Errors of libraries about keys in files are not shown: they can
+// quote the key.
+func answerOf(key *keyservice.Key, err error) string {
 	switch key.KeyType.(type) {
 	case *keyservice.Key_AgeKey, *keyservice.Key_PgpKey:
 		return ""
@@ -127,7 +127,7 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// masked takes the credentials of the environment out of a text.
+// masked replaces the credentials of the environment in a text.
 func masked(text string) string {
 	for _, value := range credentials() {
 		text = strings.ReplaceAll(text, value, "***")
@@ -135,7 +135,7 @@ func masked(text string) string {
 	return text
 }
 
-// credentials are the values of variables whose names say that they are some.
+// credentials returns the values of environment variables whose names are those of credentials.
 func credentials() (values []string) {
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")

@@ -10,12 +10,12 @@ import (
 	"github.com/agentry-dev/agentry/internal/worker"
 )
 
-// Sealing is the kind of the question to encrypt.
-const Sealing byte = 's'
+// EncryptQuestion is the kind of the question to encrypt.
+const EncryptQuestion byte = 's'
 
-// maxSealedBytes is how much text one question holds, unless a single file is larger: what SOPS makes of it must fit into
+// maxEncryptedBytes is how much text one question holds, unless a single file is larger: what SOPS makes of it must fit into
 // an answer.
-const maxSealedBytes = 4 << 20
+const maxEncryptedBytes = 4 << 20
 
 // Recipients are the keys that can decrypt, each one alone, as SOPS writes them in .sops.yaml.
 type Recipients struct {
@@ -27,7 +27,7 @@ type Recipients struct {
 	Vault         []string `json:"vault,omitempty"`         // URLs of transit keys
 }
 
-// Set returns the recipients sorted and each once, so that equal sets are equal values.
+// Set returns the recipients sorted and without duplicates, so that equal sets are equal values.
 func (r Recipients) Set() Recipients {
 	for _, list := range []*[]string{&r.Age, &r.PGP, &r.KMS, &r.GCPKMS, &r.AzureKeyVault, &r.Vault} {
 		*list = slices.Compact(slices.Sorted(slices.Values(*list)))
@@ -40,34 +40,34 @@ func (r Recipients) IsEmpty() bool {
 	return len(r.Age)+len(r.PGP)+len(r.KMS)+len(r.GCPKMS)+len(r.AzureKeyVault)+len(r.Vault) == 0
 }
 
-// SealRequest asks a worker to encrypt the values of Secrets, and SealAnswer is what it says: Sealed are as the Texts.
+// EncryptRequest asks a worker to encrypt the values of Secrets. EncryptAnswer has a result for each text, in the same order.
 type (
-	SealRequest struct {
+	EncryptRequest struct {
 		Recipients Recipients `json:"recipients"`
 		Texts      [][]byte   `json:"texts"`
 	}
-	SealAnswer struct {
-		Sealed []Sealed `json:"sealed"`
+	EncryptAnswer struct {
+		Encrypted []Encrypted `json:"sealed"`
 	}
 )
 
-// Sealed is what became of a Secret. Reason says why it could not be encrypted, and quotes nothing of it.
-type Sealed struct {
+// Encrypted is a Secret that was encrypted, or the Reason why it could not be, which quotes nothing of it.
+type Encrypted struct {
 	Data   []byte `json:"data,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Seal encrypts the values of Secrets in YAML for the recipients. Every time the bytes are others. An error is ctx's, or says
+// Encrypt encrypts the values of Secrets in YAML for the recipients. The bytes differ every time. An error is ctx's, or says
 // that no process can be started.
-func (w *Workers) Seal(ctx context.Context, to Recipients, texts [][]byte) ([]Sealed, error) {
-	var out []Sealed
+func (w *Workers) Encrypt(ctx context.Context, to Recipients, texts [][]byte) ([]Encrypted, error) {
+	var out []Encrypted
 	for begin := 0; begin < len(texts); {
 		end, size := begin+1, len(texts[begin])
-		for end < len(texts) && size+len(texts[end]) <= maxSealedBytes {
+		for end < len(texts) && size+len(texts[end]) <= maxEncryptedBytes {
 			size += len(texts[end])
 			end++
 		}
-		some, err := w.sealSome(ctx, SealRequest{Recipients: to, Texts: texts[begin:end]})
+		some, err := w.encryptSome(ctx, EncryptRequest{Recipients: to, Texts: texts[begin:end]})
 		if err != nil {
 			return nil, err
 		}
@@ -76,21 +76,21 @@ func (w *Workers) Seal(ctx context.Context, to Recipients, texts [][]byte) ([]Se
 	return out, nil
 }
 
-func (w *Workers) sealSome(ctx context.Context, r SealRequest) ([]Sealed, error) {
+func (w *Workers) encryptSome(ctx context.Context, r EncryptRequest) ([]Encrypted, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
-	data, err = w.pool.Ask(ctx, worker.Question{Kind: Sealing, Data: data})
+	data, err = w.pool.Ask(ctx, worker.Question{Kind: EncryptQuestion, Data: data})
 	if broken, ok := errors.AsType[*worker.Broken](err); ok {
 		return nil, fmt.Errorf("encrypting them %w", broken)
 	}
 	if err != nil {
 		return nil, err
 	}
-	var a SealAnswer
-	if err := json.Unmarshal(data, &a); err != nil || len(a.Sealed) != len(r.Texts) {
+	var a EncryptAnswer
+	if err := json.Unmarshal(data, &a); err != nil || len(a.Encrypted) != len(r.Texts) {
 		return nil, errOtherAnswer()
 	}
-	return a.Sealed, nil
+	return a.Encrypted, nil
 }

@@ -18,11 +18,11 @@ func (o *Options) Needs(set *manifest.Set) []manifest.ID {
 	}
 	wanted := map[manifest.ID]bool{}
 	for id, n := range set.Named() {
-		if n.Sealed == nil || set.Get(id) != nil {
+		if n.Encrypted == nil || set.Get(id) != nil {
 			continue
 		}
-		known := *n.Sealed.Object
-		known.Value = &corev1.Secret{Type: corev1.SecretType(n.Sealed.Type)}
+		known := *n.Encrypted.Object
+		known.Value = &corev1.Secret{Type: corev1.SecretType(n.Encrypted.Type)}
 		if policies.Of(id, &known) == secretref.Plaintext {
 			wanted[id] = true
 		}

@@ -57,12 +57,12 @@ func TestOpenerDecryptsWhatIsWantedOnce(t *testing.T) {
 	}
 	set := setOf(files)
 	workers, started := counted(t)
-	opener := sops.Opener{Workers: workers, Keys: []sops.Key{p.age}}
-	if _, _, err := opener.Open(t.Context(), set, nil); err != nil || started() != 0 {
+	decrypter := sops.Decrypter{Workers: workers, Keys: []sops.Key{p.age}}
+	if _, _, err := decrypter.Decrypt(t.Context(), set, nil); err != nil || started() != 0 {
 		t.Fatalf("nothing is wanted: got %v, %d processes", err, started())
 	}
 	wanted := []manifest.ID{id("a"), id("b"), id("bad"), id("c"), id("other")}
-	got, found, err := opener.Open(t.Context(), set, wanted)
+	got, found, err := decrypter.Decrypt(t.Context(), set, wanted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,18 +85,18 @@ func TestOpenerDecryptsWhatIsWantedOnce(t *testing.T) {
 	if problem := got.Named()[id("bad")].Problem; got.Get(id("bad")) != nil || problem == "" || len(found) == 0 || strings.Contains(fmt.Sprint(found), "hunter") {
 		t.Errorf("got %q, %v", problem, found)
 	}
-	if !opener.Lacks() {
+	if !decrypter.IsIncomplete() {
 		t.Error("a file that cannot be decrypted is tried again")
 	}
-	again, _, err := opener.Open(t.Context(), set, wanted[:3])
+	again, _, err := decrypter.Decrypt(t.Context(), set, wanted[:3])
 	if err != nil || again.Get(id("a")) != got.Get(id("a")) || again.Get(id("c")) != nil {
 		t.Errorf("got %v, %p instead of %p", err, again.Get(id("a")), got.Get(id("a")))
 	}
 	if started() != 1 {
 		t.Errorf("%d processes were started", started())
 	}
-	opener.Keys = []sops.Key{newPerson(t).age}
-	if now, _, err := opener.Open(t.Context(), set, wanted[:1]); err != nil || now.Get(id("a")) != nil {
+	decrypter.Keys = []sops.Key{newPerson(t).age}
+	if now, _, err := decrypter.Decrypt(t.Context(), set, wanted[:1]); err != nil || now.Get(id("a")) != nil {
 		t.Errorf("with another key: got %v, %v", err, now.Get(id("a")))
 	}
 }
@@ -105,7 +105,7 @@ func TestWithoutTheProgram(t *testing.T) {
 	t.Setenv("PATH", "")
 	w := sops.NewWorkers(sops.Options{})
 	defer w.Close()
-	got, err := w.Open(t.Context(), nil, make([]sops.File, 2))
+	got, err := w.Decrypt(t.Context(), nil, make([]sops.File, 2))
 	if err != nil || len(got) != 2 || !strings.Contains(got[1].Reason, "agentry-sops, which is not there: install it beside agentry") {
 		t.Errorf("got %v, %+v", err, got)
 	}
@@ -143,13 +143,13 @@ func TestAWorkerThatEndsConcernsNoOtherFile(t *testing.T) {
 		bomb += string(i) + ": &" + string(i) + " [" + strings.TrimSuffix(strings.Repeat("*"+a+", ", 10), ", ") + "]\n"
 	}
 	broken := sops.File{Format: sops.YAML, Data: []byte(bomb + "sops: {mac: x, lastmodified: '2026-01-01T00:00:00Z', version: 3.9.0}\n")}
-	got, err := newTestWorkers(t).Open(t.Context(), []sops.Key{p.age}, []sops.File{good, broken, good})
+	got, err := newTestWorkers(t).Decrypt(t.Context(), []sops.Key{p.age}, []sops.File{good, broken, good})
 	if err != nil || got[0].Reason != "" || got[1].Reason == "" || got[2].Reason != "" {
 		t.Errorf("got %v, %q, %q, %q", err, got[0].Reason, got[1].Reason, got[2].Reason)
 	}
 	killed := sops.NewWorkers(sops.Options{Command: []string{"/bin/sh", "-c", "kill -9 $$"}})
 	defer killed.Close()
-	if got, err := killed.Open(t.Context(), nil, []sops.File{good, good}); err != nil || !strings.HasPrefix(got[1].Reason, "decrypting it needs more than 768 MiB of memory") {
+	if got, err := killed.Decrypt(t.Context(), nil, []sops.File{good, good}); err != nil || !strings.HasPrefix(got[1].Reason, "decrypting it needs more than 768 MiB of memory") {
 		t.Errorf("got %v, %+v", err, got)
 	}
 }
@@ -166,7 +166,7 @@ func TestASlowServerOfKeysConcernsNoOtherFile(t *testing.T) {
 	at := "http://" + l.Addr().String()
 	slow := sops.File{Format: sops.YAML, Data: []byte("data: {a: b}\nsops:\n  mac: x\n  lastmodified: '2026-01-01T00:00:00Z'\n  version: 3.9.0\n  hc_vault:\n    - {vault_address: '" + at + "', engine_path: transit, key_name: k, created_at: '2026-01-01T00:00:00Z', enc: 'vault:v1:x'}\n")}
 	begun := time.Now()
-	got, err := newTestWorkers(t, "VAULT_ADDR="+at, "VAULT_TOKEN=x").Open(t.Context(), []sops.Key{p.age}, []sops.File{slow, good})
+	got, err := newTestWorkers(t, "VAULT_ADDR="+at, "VAULT_TOKEN=x").Decrypt(t.Context(), []sops.Key{p.age}, []sops.File{slow, good})
 	if err != nil || !strings.Contains(got[0].Reason, "do not answer in time") || got[1].Reason != "" {
 		t.Errorf("got %v, %q, %q after %s", err, got[0].Reason, got[1].Reason, time.Since(begun))
 	}
@@ -179,8 +179,8 @@ func FuzzOpen(f *testing.F) {
 	keys := readKeys([]sops.Key{{Name: "none", Text: []byte("x")}})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, format := range []sops.Format{sops.YAML, sops.JSON, sops.Dotenv, sops.Binary} {
-			got := inTime(time.Now().Add(10*time.Second), func() sops.Opened { return keys.open(sops.File{Format: format, Data: data}) },
-				func(reason string) sops.Opened { return sops.Opened{Reason: reason} })
+			got := inTime(time.Now().Add(10*time.Second), func() sops.Decrypted { return keys.decrypt(sops.File{Format: format, Data: data}) },
+				func(reason string) sops.Decrypted { return sops.Decrypted{Reason: reason} })
 			if got.Reason == "" || got.Data != nil {
 				t.Errorf("something was decrypted without a key: %q", got.Data)
 			}

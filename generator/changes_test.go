@@ -32,8 +32,8 @@ type changeFields struct {
 	Images    []patch.Image    `json:"images"`
 }
 
-// worldChanges match objects of random worlds, some of which they break.
-var worldChanges = []byte(`
+// fixtureChanges match objects of random fixtures, some of which they break.
+var fixtureChanges = []byte(`
 patches:
   - target: {kind: StatefulSet, name: web.*}
     patch: "- {op: add, path: /spec/template/spec/priorityClassName, value: high}"

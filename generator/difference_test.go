@@ -19,12 +19,12 @@ import (
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// TestDifferenceIsComplete edits worlds at random, and makes the changes that the difference names to what was rendered
+// TestDifferenceIsComplete edits fixtures at random, and makes the changes that the difference names to what was rendered
 // before: that is what is rendered after. No secret is in the difference.
 func TestDifferenceIsComplete(t *testing.T) {
 	for seed := range int64(seeds) {
 		for _, policy := range policies() {
-			w := newWorld(seed)
+			w := newFixture(seed)
 			before := renderAll(w.parse(), generator.Options{Secrets: policy})
 			values := secretValues(w.parse())
 			for range 8 {

@@ -139,7 +139,7 @@ func allEnd(chains []explain.Chain) bool {
 func TestExplainedIsRendered(t *testing.T) {
 	jobs := 0
 	for seed := range int64(20 * seeds) {
-		w := newWorld(seed)
+		w := newFixture(seed)
 		w.uniform = seed%2 == 1
 		for range 40 {
 			w.edit()
@@ -164,7 +164,7 @@ func TestExplainedIsRendered(t *testing.T) {
 func TestMissesBecomeSelections(t *testing.T) {
 	made := 0
 	for seed := range int64(10 * seeds) {
-		w := newWorld(seed)
+		w := newFixture(seed)
 		before := explain.New(generator.Render(manifest.NewSet(w.parse()...), generator.Options{}, nil).Explained())
 		for _, id := range before.Labelled(labels.Everything()) {
 			e, _ := before.Explain(id)
@@ -196,8 +196,8 @@ func TestMissesBecomeSelections(t *testing.T) {
 	}
 }
 
-// applied returns the objects of a world with changes made to their manifests.
-func applied(t *testing.T, w *world, changes []explain.Change) *manifest.Set {
+// applied returns the objects of a fixture with changes made to their manifests.
+func applied(t *testing.T, w *fixture, changes []explain.Change) *manifest.Set {
 	t.Helper()
 	texts := maps.Clone(w.texts)
 	for _, c := range changes {
@@ -261,10 +261,10 @@ func edit(t *testing.T, o map[string]any, c explain.Change) {
 	at[path[len(path)-1]] = value
 }
 
-// TestEqualRendersAreExplainedEqually renders a world twice, once in another order.
+// TestEqualRendersAreExplainedEqually renders a fixture twice, once in another order.
 func TestEqualRendersAreExplainedEqually(t *testing.T) {
 	for seed := range int64(seeds) {
-		results := newWorld(seed).parse()
+		results := newFixture(seed).parse()
 		text := func() string {
 			w := explain.New(generator.Render(manifest.NewSet(results...), generator.Options{}, nil).Explained())
 			var b strings.Builder

@@ -74,7 +74,7 @@ func TestFaultsAreHeldWhereTheyCameIn(t *testing.T) {
 			if good.Diags.HasErrors() {
 				t.Fatal(good.Diags)
 			}
-			p := past{}
+			p := lastGood{}
 			p.note(good, before)
 			opts.LastGood = p
 			out := generator.Render(readText(c.after), opts, nil)

@@ -16,19 +16,19 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// past is what units were rendered from: by unit and object, nil for a text that is lost.
-type past map[string]map[manifest.ID]*manifest.Object
+// lastGood is what units were rendered from: by unit and object, nil for a text that is lost.
+type lastGood map[string]map[manifest.ID]*manifest.Object
 
-func (p past) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
+func (p lastGood) Last(unit string, id manifest.ID) (*manifest.Object, bool) {
 	o, had := p[unit][id]
 	return o, had
 }
 
 // Owns says of nothing that it was there: who stays in a conflict is tested where there are folders.
-func (p past) Owns(string, manifest.ID) bool { return false }
+func (p lastGood) Owns(string, manifest.ID) bool { return false }
 
 // note takes a render over: what its units were rendered from. Units without files stay.
-func (p past) note(out *generator.Output, set *manifest.Set) {
+func (p lastGood) note(out *generator.Output, set *manifest.Set) {
 	for _, u := range out.Units {
 		if u.Failed || u.Paused {
 			continue
@@ -97,7 +97,7 @@ func holdStory(t *testing.T, archive *txtar.Archive) string {
 	if first.Diags.HasErrors() {
 		t.Fatal(first.Diags)
 	}
-	p := past{}
+	p := lastGood{}
 	p.note(first, before)
 	for line := range strings.Lines(string(archive.Comment)) {
 		if id, ok := strings.CutPrefix(strings.TrimSpace(line), "lost: "); ok {
@@ -178,17 +178,17 @@ func checkHeld(t *testing.T, out *generator.Output, set *manifest.Set, opts gene
 	}
 }
 
-// TestHoldAtRandom edits worlds at random, each render falling back on the ones before.
+// TestHoldAtRandom edits rounds at random, each render falling back on the ones before.
 func TestHoldAtRandom(t *testing.T) {
 	held, failed := 0, 0
-	worlds := 6 * seeds
+	rounds := 6 * seeds
 	if testing.Short() {
-		worlds = 1 // make race runs them all
+		rounds = 1 // make race runs them all
 	}
-	for seed := range int64(worlds) {
+	for seed := range int64(rounds) {
 		for _, policy := range policies() {
 			t.Run(fmt.Sprintf("seed %d, %s", seed, policy), func(t *testing.T) {
-				w, p := newWorld(seed), past{}
+				w, p := newFixture(seed), lastGood{}
 				for step := range 30 {
 					edit := w.edit()
 					set := manifest.NewSet(w.parse()...)
@@ -218,13 +218,13 @@ func TestHoldAtRandom(t *testing.T) {
 		}
 	}
 	if held == 0 || failed == 0 {
-		t.Errorf("the worlds are too good: %d objects held, %d units failed", held, failed)
+		t.Errorf("the rounds are too good: %d objects held, %d units failed", held, failed)
 	}
 }
 
 // checkStandIns checks that no unit loses an object that it was rendered from to an error,
 // and that nothing is held without one.
-func checkStandIns(t *testing.T, out *generator.Output, p past) {
+func checkStandIns(t *testing.T, out *generator.Output, p lastGood) {
 	t.Helper()
 	for _, u := range out.Units {
 		for _, h := range u.Held {

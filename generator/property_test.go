@@ -19,30 +19,30 @@ import (
 	"github.com/agentry-dev/agentry/generator/secretref"
 )
 
-// seeds make the random worlds; a failure prints its own.
+// seeds make the random fixtures; a failure prints its own.
 const seeds = 3
 
 func policies() []secretref.Policy {
 	return []secretref.Policy{secretref.Plaintext, secretref.Reference}
 }
 
-// runtimeOf returns the runtime for a random world.
+// runtimeOf returns the runtime for a random fixture.
 func runtimeOf(seed int64) runtime.Runtime {
 	all := generator.Runtimes()
 	return all[int(seed)%len(all)]
 }
 
-// TestIncrementalIsNeverStale edits worlds at random: a render that takes over units of the
+// TestIncrementalIsNeverStale edits fixtures at random: a render that takes over units of the
 // one before must equal a render from nothing.
 func TestIncrementalIsNeverStale(t *testing.T) {
 	for seed := range int64(2 * seeds) {
 		for _, policy := range policies() {
 			t.Run(fmt.Sprintf("seed %d, %s", seed, policy), func(t *testing.T) {
-				w := newWorld(seed)
+				w := newFixture(seed)
 				w.uniform = seed%2 == 1
 				opts := generator.Options{Secrets: policy, Runtime: runtimeOf(seed / 2)}
 				if seed%3 == 0 {
-					opts.Changes = changesIn(t, worldChanges)
+					opts.Changes = changesIn(t, fixtureChanges)
 				}
 				var prev *generator.Output
 				var set *manifest.Set
@@ -154,11 +154,11 @@ func payload(out *generator.Output) map[string]string {
 	return m
 }
 
-// TestPayloadDependsOnObjectsAlone renders worlds twice, with their files shuffled, and with
+// TestPayloadDependsOnObjectsAlone renders fixtures twice, with their files shuffled, and with
 // their documents merged into few files.
 func TestPayloadDependsOnObjectsAlone(t *testing.T) {
 	for seed := range int64(seeds) {
-		w := newWorld(seed)
+		w := newFixture(seed)
 		for range 20 {
 			w.edit()
 		}
@@ -225,7 +225,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		holdSecrets(t, filepath.Base(filepath.Dir(name)), filed([][]byte{input}, 1))
 	}
 	for seed := range int64(seeds) {
-		w := newWorld(seed)
+		w := newFixture(seed)
 		for range 20 {
 			w.edit()
 			holdSecrets(t, fmt.Sprintf("seed %d", seed), w.parse())

@@ -54,7 +54,7 @@ func TestApplicationsAreFollowed(t *testing.T) {
 		return out
 	}
 	set := built["apps/set.yaml"]
-	tell(t, l,
+	runSteps(t, l,
 		step{like: plain},
 		// What an ApplicationSet gives is broken, then the ApplicationSet, then its Application goes on.
 		step{edit: map[string]string{"teams/b/kustomization.yaml": "resources: [absent.yaml]\n"}, like: plain, wrong: "build-failed", held: held(3)},

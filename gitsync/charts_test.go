@@ -36,7 +36,7 @@ spec:
 		"charts/shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\nkubeVersion: <1.32\n", "charts/shop/templates/monitor.yaml": template,
 	}
 	held := []string{"GrafanaAgent/a/agent in a/agent: version 3 since 4", "MetricsInstance/a/main in a/agent: version 3 since 4", "ServiceMonitor/a/web in a/agent: version 3 since 4"}
-	tell(t, l,
+	runSteps(t, l,
 		step{like: like("http")},
 		step{edit: map[string]string{"in/a/kustomization.yaml": kustomization("web")}, like: like("web")},
 		step{edit: map[string]string{"in/a/kustomization.yaml": kustomization("null")}, like: like("web"), wrong: "build-failed", held: held},

@@ -56,7 +56,7 @@ func TestFluxKustomizationsAreFollowed(t *testing.T) {
 		}
 		return out
 	}
-	tell(t, l,
+	runSteps(t, l,
 		step{like: plain},
 		// One is broken, then the one that it is made by, then what it needs.
 		step{edit: map[string]string{"deep/b.yaml": strings.Replace(built["deep/b.yaml"], "path: base", "path: none", 1)}, like: plain, wrong: "build-failed", held: held(3)},
@@ -104,7 +104,7 @@ func TestAVariableOfASecretStaysSecret(t *testing.T) {
 	l.files = built
 	l.pipeline.Spec.Sources[0].Build = "flux"
 	l.pipeline.Spec.Secrets.Policy = "plaintext"
-	tell(t, l,
+	runSteps(t, l,
 		step{like: like("hunter22")},
 		step{edit: map[string]string{"base/web.yaml": strings.Replace(built["base/web.yaml"], "spec:", "spec:\n  sampleLimit: many", 1)}, like: like("hunter22"), wrong: "invalid-field invalid-field",
 			held: []string{"ServiceMonitor/a/web in a/agent: version 1 since 3", "ServiceMonitor/b/web in b/agent: version 1 since 3"}},

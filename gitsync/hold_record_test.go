@@ -167,7 +167,7 @@ func TestHoldSecrets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
-			tell(t, l, steps...)
+			runSteps(t, l, steps...)
 		})
 	}
 }

@@ -37,7 +37,7 @@ type step struct {
 
 // tell makes the steps on two teams that are rendered well. After each of them a replica that
 // knows nothing makes the same commit.
-func tell(t *testing.T, l *lab, steps ...step) {
+func runSteps(t *testing.T, l *lab, steps ...step) {
 	t.Helper()
 	l.pipeline.Spec.Limits.Deletions = "100%"
 	if len(l.files) == 0 {
@@ -166,7 +166,7 @@ func tellAll(t *testing.T, stories map[string][]step) {
 	for name, steps := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tell(t, newLab(t), steps...)
+			runSteps(t, newLab(t), steps...)
 		})
 	}
 }

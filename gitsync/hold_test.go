@@ -129,7 +129,7 @@ func TestHoldMissingPath(t *testing.T) {
 	l.pipeline.Spec.Sources[0].Paths = []string{"in/a", "in/b"}
 	held := []string{"GrafanaAgent/a/agent in a/agent: version 1 since 2", "MetricsInstance/a/main in a/agent: version 1 since 2", heldWeb(1, 2)[0]}
 	all := map[string]string{agentA: agent("a"), webA: monitor("a", "web", "http")}
-	tell(t, l,
+	runSteps(t, l,
 		step{edit: elsewhere(2, agentA, "", webA, ""), like: all, wrong: "source-path-missing", held: held},
 		step{edit: elsewhere(3), like: all, wrong: "source-path-missing", held: held},
 		step{edit: elsewhere(4, agentA, agent("a"))},

@@ -44,7 +44,7 @@ func TestABrokenKustomizationHoldsItsObjects(t *testing.T) {
 		}
 		return out
 	}
-	tell(t, l,
+	runSteps(t, l,
 		step{like: like(nil)},
 		step{edit: map[string]string{"in/a/kustomization.yaml": broken}, like: like(nil), wrong: "build-failed", held: held(3)},
 		step{edit: map[string]string{"base/web.yaml": strings.ReplaceAll(monitor("x", "web", "metrics"), ", namespace: x", "")},
@@ -63,7 +63,7 @@ func TestAPatchIsToBlame(t *testing.T) {
 	l := newLab(t)
 	l.files = built
 	patch := "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: web}\nspec:\n  sampleLimit: many\n"
-	tell(t, l,
+	runSteps(t, l,
 		step{edit: map[string]string{"in/a/kustomization.yaml": built["in/a/kustomization.yaml"] + "patches: [{path: ../../limit.yaml}]\n", "limit.yaml": patch},
 			like: plain, wrong: "invalid-field", held: heldWeb(1, 2)},
 		step{edit: map[string]string{"limit.yaml": strings.Replace(patch, "many", "lots", 1)}, like: plain, wrong: "invalid-field", held: heldWeb(1, 3)},
@@ -105,7 +105,7 @@ func TestALayoutMayChange(t *testing.T) {
 	l := newLab(t)
 	l.files = built
 	listed := built["in/a/kustomization.yaml"]
-	tell(t, l,
+	runSteps(t, l,
 		step{edit: map[string]string{"in/a/kustomization.yaml": strings.Replace(listed, "base]", "base, unlisted.yaml]", 1)}, like: with(nil)},
 		step{edit: map[string]string{"in/c/kustomization.yaml": "resources: [../a]\n"}, like: with(nil)},
 		step{edit: map[string]string{"in/a/kustomization.yaml": "", "in/c/kustomization.yaml": ""},

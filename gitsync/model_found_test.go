@@ -40,7 +40,7 @@ func TestModelFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if wrong := newLane(t).run(edits); len(wrong) > 0 {
+			if wrong := newHistoryRunner(t).run(edits); len(wrong) > 0 {
 				t.Error(strings.Join(wrong, "\n"))
 			}
 		})

@@ -11,7 +11,7 @@ import (
 )
 
 // renderer renders what the model says that units are rendered from, and remembers it: the
-// worlds of histories are much alike.
+// the inputs of histories are much alike.
 type renderer struct {
 	objects map[doc]*manifest.Object // parsed
 	numbers map[doc]int

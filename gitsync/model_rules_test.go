@@ -42,7 +42,7 @@ type place struct {
 }
 
 // seen is what a pass sees of the sources.
-type seen struct {
+type observation struct {
 	now, base []sourceFiles // base has nil for what cannot be had
 	objects   docs          // those that can be read
 	unusable  map[manifest.ID]bool
@@ -54,8 +54,8 @@ type seen struct {
 // paths of the sources, as the pipeline names them.
 var modelPaths = [][]string{{"in", "more"}, {"in"}}
 
-func look(now, base []sourceFiles) seen {
-	s := seen{now: now, base: base, objects: docs{}, unusable: map[manifest.ID]bool{}}
+func look(now, base []sourceFiles) observation {
+	s := observation{now: now, base: base, objects: docs{}, unusable: map[manifest.ID]bool{}}
 	s.objects, s.unusable = usable(now)
 	for i, files := range now {
 		for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -114,7 +114,7 @@ func usable(sources []sourceFiles) (docs, map[manifest.ID]bool) {
 }
 
 // hidden are the places for which an object that vanished is not taken for deleted.
-func (s seen) hidden(id manifest.ID, records []record) []place {
+func (s observation) hidden(id manifest.ID, records []record) []place {
 	var out []place
 	for i, files := range s.base {
 		for name, list := range files {
@@ -142,27 +142,27 @@ func (s seen) hidden(id manifest.ID, records []record) []place {
 			}
 			out = append(out, s.changedIn(p.source)...)
 		}
-		if r.doc != (doc{}) && s.blind(r.source) {
+		if r.doc != (doc{}) && s.isBaseUnknown(r.source) {
 			out = append(out, s.unreadIn(r.source)...)
 		}
 	}
 	return out
 }
 
-// blind tells whether nobody can tell what is missed of a source: its base cannot be had, or has
-// not either what is missing.
-func (s seen) blind(source int) bool {
+// isBaseUnknown reports whether nobody knows which objects of a source are missing: its base cannot be
+// read, or lacks the missing path too.
+func (s observation) isBaseUnknown(source int) bool {
 	return s.base[source] == nil || slices.ContainsFunc(s.missing, func(p place) bool {
 		return p.source == source && !hasBelow(s.base[source], p.path)
 	})
 }
 
 // unreadIn are the places of a source that cannot be read.
-func (s seen) unreadIn(source int) []place {
+func (s observation) unreadIn(source int) []place {
 	return slices.DeleteFunc(slices.Concat(s.unread, s.missing), func(p place) bool { return p.source != source })
 }
 
-func (s seen) changedIn(source int) []place {
+func (s observation) changedIn(source int) []place {
 	return slices.DeleteFunc(slices.Clone(s.changed), func(p place) bool { return p.source != source })
 }
 
@@ -205,7 +205,7 @@ func (r record) lost(epochs []int) bool { return r.doc.kind == "Secret" && r.epo
 
 // verdict is what the model expects of a pass.
 type verdict struct {
-	seen    seen
+	seen    observation
 	unread  map[manifest.ID][]place // objects that cannot be read or are hidden, by where
 	standIn docs
 	units   map[string]*expected
@@ -216,7 +216,7 @@ type verdict struct {
 
 // expected is a unit after the pass.
 type expected struct {
-	judged
+	unitResult
 	files   map[string]string // nil when it is kept
 	gone    bool              // it is not on the branch any more, or was never
 	objects docs              // what it is rendered from
@@ -255,7 +255,7 @@ func (v *verdict) unreadable(st *state, epochs []int) {
 	}
 }
 
-// coarse are the places in which an object may be that is nowhere: of blind sources.
+// coarse returns the places that may hold an object that is nowhere: those of sources whose base is unknown.
 func (v *verdict) coarse(id manifest.ID) []place {
 	_, there := v.seen.objects[id]
 	_, held := v.unread[id]
@@ -269,7 +269,7 @@ func (v *verdict) coarse(id manifest.ID) []place {
 	}
 	var out []place
 	for i := range v.seen.base {
-		if v.seen.blind(i) {
+		if v.seen.isBaseUnknown(i) {
 			out = append(out, v.seen.unreadIn(i)...)
 		}
 	}
@@ -282,7 +282,7 @@ func (m *model) expect() *verdict {
 	if m.in.away {
 		now[1] = base[1]
 	}
-	for i := range m.lost {
+	for i := range m.lostBase {
 		if i == 0 || !m.in.away { // who is away is at its base
 			base[i] = nil
 		}
@@ -311,7 +311,7 @@ func (m *model) expect() *verdict {
 		if _, there := all[agent]; v.units[name] == nil && !there {
 			_, held := v.unread[agent]
 			keep := held || len(v.coarse(agent)) > 0
-			v.units[name] = &expected{judged: judged{keep: keep}, gone: !keep}
+			v.units[name] = &expected{unitResult: unitResult{keep: keep}, gone: !keep}
 		}
 	}
 	m.collide(v, all)
@@ -334,8 +334,8 @@ func (m *model) expectUnit(v *verdict, agent manifest.ID, all docs) {
 	was := m.state.units[name]
 	left := maps.Clone(v.seen.unusable)
 	maps.DeleteFunc(left, func(id manifest.ID, _ bool) bool { _, stands := all[id]; return stands })
-	j := newJudge(agent, all, left, m.lastOf(name), m.in.plain)
-	u := &expected{judged: j.run()}
+	j := newUnitModel(agent, all, left, m.lastOf(name), m.in.plain)
+	u := &expected{unitResult: j.run()}
 	v.units[name] = u
 	if u.paused {
 		u.gone = was == nil
@@ -343,8 +343,8 @@ func (m *model) expectUnit(v *verdict, agent manifest.ID, all docs) {
 	}
 	if !u.keep && was != nil && m.immutable(name, u.view) {
 		j.keep = !j.blame([]blame{{id: agent}})
-		if u.judged = j.judged; !u.keep {
-			u.judged = j.run()
+		if u.unitResult = j.unitResult; !u.keep {
+			u.unitResult = j.run()
 		}
 		u.keep = u.keep || !u.keep && m.immutable(name, u.view)
 	}

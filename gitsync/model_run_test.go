@@ -18,17 +18,17 @@ import (
 	"github.com/agentry-dev/agentry/gitsync/repo/transport"
 )
 
-// lane runs histories, one after the other.
-type lane struct {
+// historyRunner runs histories, one after the other.
+type historyRunner struct {
 	t      testing.TB
 	server *modelServer
 	stages map[stageKind]*stage
 	*renderer
 }
 
-// stage is a world that was rendered once, in which histories begin: they share the
-// remotes and the replica, for which each is the last one's end by force. That is as good as
-// new, and much cheaper.
+// stage is a fleet that was rendered once, in which histories begin. They share the remotes
+// and the replica: each begins with a forced push of the stage's commits. That is as good as
+// new remotes, and much cheaper.
 type stage struct {
 	kind    stageKind
 	remotes []*remote
@@ -45,32 +45,32 @@ type stageKind struct {
 	depth int  // of the clones; 0: the default
 }
 
-// maxUses is how many histories a stage has before it is made anew: all that they do stays
-// in its caches.
+// maxUses is how many histories use a stage before it is made anew: its caches keep what all
+// of them wrote.
 const maxUses = 200
 
-func newLane(t testing.TB) *lane {
-	l := &lane{t: t, server: newModelServer(t), stages: map[stageKind]*stage{}, renderer: newRenderer()}
-	t.Cleanup(l.renew)
+func newHistoryRunner(t testing.TB) *historyRunner {
+	l := &historyRunner{t: t, server: newModelServer(t), stages: map[stageKind]*stage{}, renderer: newRenderer()}
+	t.Cleanup(l.reset)
 	return l
 }
 
-// renew forgets everything.
-func (l *lane) renew() {
+// reset forgets everything.
+func (l *historyRunner) reset() {
 	for kind := range l.stages {
-		l.leave(kind)
+		l.closeStage(kind)
 	}
 	l.renderer = newRenderer()
 }
 
-func (l *lane) leave(kind stageKind) {
+func (l *historyRunner) closeStage(kind stageKind) {
 	s := l.stages[kind]
 	delete(l.stages, kind)
 	s.long.Close()
 	_ = os.RemoveAll(s.options.CacheDir)
 }
 
-func (l *lane) cache() string {
+func (l *historyRunner) cache() string {
 	dir, err := os.MkdirTemp(l.t.TempDir(), "")
 	if err != nil {
 		l.t.Fatal(err)
@@ -78,14 +78,14 @@ func (l *lane) cache() string {
 	return dir
 }
 
-// stage gives a world to begin in.
-func (l *lane) stage(kind stageKind) *stage {
+// stage returns the one of a kind, made anew if it is used up.
+func (l *historyRunner) stage(kind stageKind) *stage {
 	if s := l.stages[kind]; s != nil && s.uses < maxUses {
 		s.uses++
 		return s
 	}
 	if l.stages[kind] != nil {
-		l.leave(kind)
+		l.closeStage(kind)
 	}
 	if len(l.files) > maxRendered {
 		l.renderer = newRenderer()
@@ -100,7 +100,7 @@ func (l *lane) stage(kind stageKind) *stage {
 		m.in.apply(e, nil)
 	}
 	if !m.pass() {
-		l.t.Fatal("the world in which histories begin: ", m.wrong)
+		l.t.Fatal("the inputs with which histories begin: ", m.wrong)
 	}
 	s.long, s.state = m.long, m.state
 	for _, r := range s.remotes {
@@ -111,17 +111,17 @@ func (l *lane) stage(kind stageKind) *stage {
 
 // model is a history under way.
 type model struct {
-	*lane
-	stage   *stage
-	in      inputs
-	state   state
-	past    [][]sourceFiles // what passes saw
-	before  tree            // the output branch
-	foreign tree            // files of others there
-	lost    map[int]bool    // sources that have lost the base
-	epochs  []int           // how often a source has lost what was before
-	edited  bool            // somebody edited the output branch since the last commit
-	wrong   []string        // what was found
+	*historyRunner
+	stage    *stage
+	in       inputs
+	state    state
+	past     [][]sourceFiles // what passes saw
+	before   tree            // the output branch
+	foreign  tree            // files of others there
+	lostBase map[int]bool    // sources that have lost the base
+	epochs   []int           // how often a source has lost what was before
+	edited   bool            // somebody edited the output branch since the last commit
+	wrong    []string        // what was found
 
 	minute   int
 	pipeline pipeline.Pipeline
@@ -130,7 +130,7 @@ type model struct {
 
 // run makes the edits of a history, and returns what was wrong after the first pass for
 // which something was.
-func (l *lane) run(edits []edit) []string {
+func (l *historyRunner) run(edits []edit) []string {
 	s := l.stage(kindOf(edits))
 	l.server.reset()
 	for i, r := range s.remotes {
@@ -163,8 +163,8 @@ func kindOf(edits []edit) stageKind {
 	return stageKind{plain: edits[i].n&1 > 0, depth: edits[i].n & 2 / 2}
 }
 
-func (l *lane) newModel(s *stage) *model {
-	m := &model{lane: l, stage: s, in: newInputs(), foreign: tree{}, lost: map[int]bool{}, epochs: make([]int, len(s.remotes)), state: s.state, minute: 10}
+func (l *historyRunner) newModel(s *stage) *model {
+	m := &model{historyRunner: l, stage: s, in: newInputs(), foreign: tree{}, lostBase: map[int]bool{}, epochs: make([]int, len(s.remotes)), state: s.state, minute: 10}
 	m.in.plain = s.kind.plain
 	m.pipeline = pipeline.Pipeline{
 		APIVersion: pipeline.APIVersion, Kind: pipeline.Kind, Metadata: pipeline.Metadata{Name: "test"},
@@ -270,7 +270,7 @@ func (m *model) push() {
 		if forced {
 			delete(r.refs, "refs/heads/main")
 			if m.server.forgetful[r.name] = m.in.forgetful; m.in.forgetful {
-				m.lost[i] = true
+				m.lostBase[i] = true
 				m.epochs[i]++
 			}
 		}
@@ -295,7 +295,7 @@ func (m *model) push() {
 func (m *model) touchOutput() {
 	if m.in.orphan {
 		delete(m.stage.remotes[0].refs, "refs/heads/env")
-		m.foreign, m.state, m.lost = tree{}, state{base: make([]sourceFiles, len(m.stage.remotes))}, map[int]bool{}
+		m.foreign, m.state, m.lostBase = tree{}, state{base: make([]sourceFiles, len(m.stage.remotes))}, map[int]bool{}
 	}
 	m.in.orphan = false
 	for _, n := range m.in.hands {
@@ -335,9 +335,9 @@ func (m *model) hand(n int) {
 
 // found forgets that bases were lost: the commit has new ones.
 func (m *model) found() {
-	for i := range m.lost {
+	for i := range m.lostBase {
 		if i == 0 || !m.in.away {
-			delete(m.lost, i)
+			delete(m.lostBase, i)
 		}
 	}
 }

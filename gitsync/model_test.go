@@ -29,21 +29,21 @@ func TestModel(t *testing.T) {
 	if *modelSeed != 0 {
 		edits := newHistory(*modelSeed)
 		t.Logf("history:\n%s", steps(edits))
-		judgeHistory(t, newLane(t), *modelSeed, edits)
+		checkHistory(t, newHistoryRunner(t), *modelSeed, edits)
 		return
 	}
-	const lanes = 2
+	const parallel = 2
 	first, start := *modelFirst, time.Now()
 	if first == 0 {
 		first = uint64(start.UnixNano())
 	}
 	var done atomic.Int64
-	for n := range uint64(lanes) {
+	for n := range uint64(parallel) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			l := newLane(t)
-			for i := n; i < uint64(*modelHistories) && !t.Failed(); i += lanes {
-				judgeHistory(t, l, first+i, newHistory(first+i))
+			l := newHistoryRunner(t)
+			for i := n; i < uint64(*modelHistories) && !t.Failed(); i += parallel {
+				checkHistory(t, l, first+i, newHistory(first+i))
 				if total := done.Add(1); total%1000 == 0 {
 					fmt.Printf("%d histories in %s, from seed %d\n", total, time.Since(start).Round(time.Second), first)
 				}
@@ -52,13 +52,13 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// judgeHistory runs a history, and looks for the shortest that fails like it if it does.
-func judgeHistory(t *testing.T, l *lane, seed uint64, edits []edit) {
+// checkHistory runs a history. If it fails, checkHistory looks for the shortest one that fails in the same way.
+func checkHistory(t *testing.T, l *historyRunner, seed uint64, edits []edit) {
 	wrong := l.run(edits)
 	if len(wrong) == 0 {
 		return
 	}
-	l.renew()
+	l.reset()
 	again := l.run(edits)
 	if len(again) == 0 {
 		t.Errorf("seed %d failed, and not alone:\n%s\n%s", seed, steps(edits), strings.Join(wrong, "\n"))

@@ -62,45 +62,45 @@ func selects(parent, child doc) bool { return parent.sel == 0 || parent.sel == c
 // errors are all that is wrong.
 func (v view) errors() []blame {
 	var out []blame
-	tell := func(d doc, related ...manifest.ID) { out = append(out, blame{d.id(), related}) }
+	blamed := func(d doc, related ...manifest.ID) { out = append(out, blame{d.id(), related}) }
 	if v.agent.fault == unrendered {
-		tell(v.agent)
+		blamed(v.agent)
 	}
 	for _, i := range v.instances {
 		if i.fault == unrendered {
-			tell(i)
+			blamed(i)
 		}
 		if i.wal && v.hasSlow(i) && !v.agent.quick {
-			tell(i, v.agent.id())
+			blamed(i, v.agent.id())
 		}
-		v.refers(i, "Secret", i.ref, false, tell)
-		v.jobs(i, tell)
+		v.refers(i, "Secret", i.ref, false, blamed)
+		v.jobs(i, blamed)
 		for _, m := range v.monitors[i.id()] {
 			if m.fault == unrendered {
-				tell(m)
+				blamed(m)
 			}
 			if m.slow && v.agent.quick {
-				tell(m, v.agent.id())
+				blamed(m, v.agent.id())
 			}
 			if m.rare && !m.slow && i.wal {
-				tell(m, i.id())
+				blamed(m, i.id())
 			}
-			v.refers(m, "Secret", m.ref, false, tell)
-			v.refers(m, "ConfigMap", m.ca, true, tell)
+			v.refers(m, "Secret", m.ref, false, blamed)
+			v.refers(m, "ConfigMap", m.ca, true, blamed)
 		}
 	}
 	for n, d := range v.integrations {
 		if d.fault == unrendered {
-			tell(d)
+			blamed(d)
 		}
 		if inst := (manifest.ID{Kind: "MetricsInstance", Namespace: d.ns, Name: strings.TrimPrefix(d.inst, d.ns+"/")}); d.inst != "" && !v.has(inst) {
-			tell(d, v.agent.id(), inst)
+			blamed(d, v.agent.id(), inst)
 		}
-		v.refers(d, "Secret", d.ref, true, tell)
+		v.refers(d, "Secret", d.ref, true, blamed)
 		for _, other := range v.integrations[:n] {
 			if d.addr == other.addr || d.unique && other.unique {
-				tell(d, other.id())
-				tell(other, d.id())
+				blamed(d, other.id())
+				blamed(other, d.id())
 			}
 		}
 	}
@@ -118,20 +118,20 @@ func (v view) has(instance manifest.ID) bool {
 
 // refers checks a reference to a Secret or a ConfigMap, which is mounted as a file or else
 // written into the configuration.
-func (v view) refers(d doc, kind, name string, file bool, tell func(doc, ...manifest.ID)) {
+func (v view) refers(d doc, kind, name string, file bool, blamed func(doc, ...manifest.ID)) {
 	id := manifest.ID{Kind: kind, Namespace: d.ns, Name: name}
 	target, there := v.all[id]
 	switch {
 	case name == "":
 	case !v.plain && d.ns != v.agent.ns:
-		tell(d) // pods cannot mount what is in another namespace
+		blamed(d) // pods cannot mount what is in another namespace
 	case v.plain && !there, there && target.nokey, v.plain && there && !file && target.fault == unrendered:
-		tell(d, id)
+		blamed(d, id)
 	}
 }
 
 // jobs checks the scrape configurations by hand of an instance.
-func (v view) jobs(i doc, tell func(doc, ...manifest.ID)) {
+func (v view) jobs(i doc, blamed func(doc, ...manifest.ID)) {
 	if i.jobs == "" {
 		return
 	}
@@ -140,9 +140,9 @@ func (v view) jobs(i doc, tell func(doc, ...manifest.ID)) {
 	switch {
 	case v.gone[id]: // that is its own fault
 	case !there || target.nokey:
-		tell(i, id)
+		blamed(i, id)
 	case target.fault == unrendered:
-		tell(target, i.id())
+		blamed(target, i.id())
 	}
 }
 
@@ -180,8 +180,8 @@ func (v view) objects() docs {
 // last is the version of an object that a unit was last rendered from.
 type last func(id manifest.ID) (d doc, known, had bool)
 
-// judged is what becomes of a unit.
-type judged struct {
+// unitResult is the expected state of a unit.
+type unitResult struct {
 	keep    bool // its folder stays, for an error
 	paused  bool // its folder stays, as its agent wants it
 	view    view
@@ -190,9 +190,9 @@ type judged struct {
 	replace docs                 // the stand-ins
 }
 
-// judge renders a unit over objects, again and again, with stand-ins for what is to blame.
-type judge struct {
-	judged
+// unitModel renders a unit, again and again, until stand-ins replace all objects that are to blame for an error.
+type unitModel struct {
+	unitResult
 	agent manifest.ID
 	all   docs
 	last  last
@@ -201,15 +201,15 @@ type judge struct {
 }
 
 // newJudge begins with all objects, without those that are left out for an error.
-func newJudge(agent manifest.ID, all docs, left map[manifest.ID]bool, last last, plain bool) *judge {
-	j := &judge{agent: agent, all: all, last: last, plain: plain, left: maps.Clone(left)}
+func newUnitModel(agent manifest.ID, all docs, left map[manifest.ID]bool, last last, plain bool) *unitModel {
+	j := &unitModel{agent: agent, all: all, last: last, plain: plain, left: maps.Clone(left)}
 	j.held, j.replace = map[manifest.ID]bool{}, docs{}
 	j.build()
 	return j
 }
 
 // build looks at what there is now.
-func (j *judge) build() {
+func (j *unitModel) build() {
 	all := maps.Clone(j.all)
 	maps.Copy(all, j.replace)
 	for id := range j.left {
@@ -218,32 +218,32 @@ func (j *judge) build() {
 	j.view = newView(all, j.left, j.agent, j.plain)
 }
 
-// run judges the unit, which has these errors besides those of its own.
-func (j *judge) run(errors ...blame) judged {
+// run renders the unit with these errors besides its own.
+func (j *unitModel) run(errors ...blame) unitResult {
 	if j.all[j.agent].paused {
 		j.paused = true
-		return j.judged
+		return j.unitResult
 	}
 	for {
 		if len(errors) == 0 {
 			errors = j.view.errors()
 		}
 		if len(errors) == 0 {
-			return j.judged
+			return j.unitResult
 		}
 		if !j.blame(errors) && !j.around(errors) || j.left[j.agent] || j.view.agent.paused {
 			j.keep, j.blamed = true, map[manifest.ID]bool{}
 			for _, e := range errors {
 				j.blamed[e.id] = true
 			}
-			return j.judged
+			return j.unitResult
 		}
 		errors = nil
 	}
 }
 
 // blame holds what errors blame, and reports whether that made a difference.
-func (j *judge) blame(errors []blame) bool {
+func (j *unitModel) blame(errors []blame) bool {
 	changed := false
 	for _, e := range errors {
 		if from := j.from(e); len(from) > 0 {
@@ -260,7 +260,7 @@ func (j *judge) blame(errors []blame) bool {
 
 // from are the Secrets and ConfigMaps to blame for the error of an object that refers to them:
 // those that changed, if it did not, or if it is right with what they were.
-func (j *judge) from(e blame) []manifest.ID {
+func (j *unitModel) from(e blame) []manifest.ID {
 	try := j.clone()
 	var out []manifest.ID
 	for _, id := range e.related {
@@ -278,21 +278,21 @@ func (j *judge) from(e blame) []manifest.ID {
 }
 
 // changed tells whether an object is another than the one that the unit was last rendered from.
-func (j *judge) changed(id manifest.ID) bool {
+func (j *unitModel) changed(id manifest.ID) bool {
 	now, there := j.view.all[id]
 	d, known, _ := j.last(id)
 	return !there || !known || d != now
 }
 
 // clone is for an attempt.
-func (j *judge) clone() *judge {
+func (j *unitModel) clone() *unitModel {
 	try := *j
 	try.held, try.replace, try.left = maps.Clone(j.held), maps.Clone(j.replace), maps.Clone(j.left)
 	return &try
 }
 
 // hold puts the last version in place of an object, or leaves it out if there is none.
-func (j *judge) hold(id manifest.ID) bool {
+func (j *unitModel) hold(id manifest.ID) bool {
 	_, held := j.held[id]
 	now, there := j.all[id]
 	d, known, had := j.last(id)
@@ -308,7 +308,7 @@ func (j *judge) hold(id manifest.ID) bool {
 }
 
 // around is for errors of objects that did not change: something around them did.
-func (j *judge) around(errors []blame) bool {
+func (j *unitModel) around(errors []blame) bool {
 	stuck := map[manifest.ID]bool{}
 	var related, above []manifest.ID
 	for _, e := range errors {

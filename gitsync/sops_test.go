@@ -54,7 +54,7 @@ func TestSealedSecretsAreLikeClearOnes(t *testing.T) {
 	if !strings.Contains(l.files["in/a/web.yaml"], "basicAuth") {
 		t.Fatalf("the monitor needs no Secret: %s", l.files["in/a/web.yaml"])
 	}
-	tell(t, l,
+	runSteps(t, l,
 		step{like: like("http", "first-password")},
 		step{edit: map[string]string{"in/a/login.yaml": sealedFile(t, "age-rotated.yaml")}, like: like("http", "second-password")},
 		step{edit: map[string]string{"in/a/web.yaml": login("web")}, like: like("web", "second-password")},
@@ -82,7 +82,7 @@ func TestUnderReferenceNothingIsDecrypted(t *testing.T) {
 	l.options.SOPS = sops.NewWorkers(sops.Options{Command: []string{"/no/such/program"}})
 	l.keys = nil
 	l.files = map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http"), "in/a/login.yaml": sealedFile(t, "age.yaml")}
-	tell(t, l, step{like: map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http")}})
+	runSteps(t, l, step{like: map[string]string{"in/a/agent.yaml": agent("a"), "in/a/web.yaml": login("http")}})
 	if diags := l.pass().Diags; len(diags) > 0 {
 		t.Error(diags)
 	}

@@ -59,7 +59,7 @@ func TestKustomizationsBuildFromAnotherSource(t *testing.T) {
 		return out
 	}
 	vars, b := files["deep/vars.yaml"], l.files["in/b.yaml"]
-	tell(t, l,
+	runSteps(t, l,
 		step{like: like},
 		step{do: edit(map[string]string{"deep/vars.yaml": strings.Replace(vars, "http", "metrics", 1)}), like: with("metrics")},
 		step{do: edit(map[string]string{"deep/vars.yaml": vars}), like: like},
@@ -89,7 +89,7 @@ func TestAnObjectOfAnotherSourceIsHeldWithoutItsText(t *testing.T) {
 	held := func(since int) []string {
 		return []string{fmt.Sprintf("ServiceMonitor/a/web in a/agent: version 1 since %d", since), fmt.Sprintf("ServiceMonitor/b/web in b/agent: version 1 since %d", since)}
 	}
-	tell(t, l,
+	runSteps(t, l,
 		step{like: like},
 		step{do: bad("many", 1), like: like, wrong: "invalid-field invalid-field", held: held(3)},
 		step{do: bad("lots", 2), edit: map[string]string{"in/more.yaml": monitor("a", "more", "one")}, like: like, wrong: "invalid-field invalid-field", held: held(4)},

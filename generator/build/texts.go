@@ -25,7 +25,7 @@ func (c integrationChecks) checkMounted(r running, extras podspec.Extras) {
 		own := func(m corev1.VolumeMount) bool {
 			return strings.HasPrefix(text, strings.TrimSuffix(m.MountPath, "/")+"/")
 		}
-		if !extras.Holds(text) && !slices.ContainsFunc(agentMounts(c.hierarchy.Spec()), own) {
+		if !extras.MayHaveFile(text) && !slices.ContainsFunc(agentMounts(c.hierarchy.Spec()), own) {
 			c.report.found(r.object, diag.Finding{Severity: diag.Error, Code: diag.FileNotMounted, Path: r.place(path),
 				Message: text + " is not in the pod: nothing that is mounted has it", Hint: "list it in spec.secrets or spec.configMaps, or correct the path", Related: []diag.Object{c.hierarchy.Agent.Ref()}})
 		}

@@ -250,8 +250,8 @@ func (m *merger) reserved(path string) string {
 	return ""
 }
 
-// Holds reports whether the pods could have a file at a path. A volume without a list of items can hold any file.
-func (e Extras) Holds(path string) bool {
+// MayHaveFile reports whether the pods could have a file at a path. A volume without a list of items can hold any file.
+func (e Extras) MayHaveFile(path string) bool {
 	sources := map[string]*corev1.VolumeSource{}
 	for i := range e.Volumes {
 		sources[e.Volumes[i].Name] = &e.Volumes[i].VolumeSource

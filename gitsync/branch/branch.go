@@ -182,7 +182,7 @@ func (b *Branch) Equals(name string, data []byte) (same, exists bool, err error)
 	if errors.Is(err, object.ErrPathNotFound) {
 		return false, false, nil
 	}
-	return Holds(entry, data), true, err
+	return HasContent(entry, data), true, err
 }
 
 // Read returns the file at a path from the root of the branch, or nil if there is no plain file.
@@ -204,8 +204,8 @@ func (b *Branch) Read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Holds reports whether an entry is a plain file with that content.
-func Holds(e object.Entry, data []byte) bool {
+// HasContent reports whether an entry is a plain file with that content.
+func HasContent(e object.Entry, data []byte) bool {
 	return e.Mode == filemode.Regular && e.Hash == plumbing.ComputeHash(plumbing.BlobObject, data)
 }
 

@@ -98,7 +98,7 @@ func (c *Change) editFiles(u *Unit) error {
 	for _, f := range u.files() {
 		wanted[f.Path] = true
 		current, exists := u.folder.Entries[f.Path]
-		if exists && branch.Holds(current, f.Data) {
+		if exists && branch.HasContent(current, f.Data) {
 			continue
 		}
 		listed, ours := u.folder.Inventory.File(f.Path)

@@ -45,7 +45,7 @@ func (u *Unit) pairs() (out []difference.Pair, err error) {
 			listed, _ := u.folder.Inventory.File(f.Path)
 			current, exists := u.folder.Entries[f.Path]
 			restored := exists
-			if exists && !branch.Holds(current, f.Data) {
+			if exists && !branch.HasContent(current, f.Data) {
 				if restored, err = u.folder.WasWritten(f.Path, f.Data); err != nil {
 					return nil, err
 				}

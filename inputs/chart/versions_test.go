@@ -18,7 +18,7 @@ import (
 )
 
 // offer makes a server offer exactly these versions, and returns their pins.
-func (s *server) offer(t *testing.T, versions ...string) map[string]Pin {
+func (s *server) publish(t *testing.T, versions ...string) map[string]Pin {
 	t.Helper()
 	pins, digests := map[string]Pin{}, map[string]string{}
 	for _, v := range versions {
@@ -49,7 +49,7 @@ func fetch(t *testing.T, e View, of Source) {
 
 func TestABookKeepsWhatIsPinned(t *testing.T) {
 	s, store := newServer(t), newStore(t)
-	pins := s.offer(t, "1.2.0", "1.3.0")
+	pins := s.publish(t, "1.2.0", "1.3.0")
 	of := Source{URL: s.URL, Name: "shop", Version: "1.x"}
 	pinned := []Pinned{{of, pins["1.2.0"]}}
 	for name, c := range map[string]struct {
@@ -91,7 +91,7 @@ func TestABookKeepsWhatIsPinned(t *testing.T) {
 // TestAPinIsNotChangedInSilence: another archive under the name of a version that is pinned is not used, and said.
 func TestAPinIsNotChangedInSilence(t *testing.T) {
 	s, store := newServer(t), newStore(t)
-	pins := s.offer(t, "1.2.0")
+	pins := s.publish(t, "1.2.0")
 	of := Source{URL: s.URL, Name: "shop", Version: "1.x"}
 	fetched := NewVersions(store, VersionsOptions{AllowPrivateAddresses: true})
 	fetch(t, fetched.Now(), of)
@@ -121,7 +121,7 @@ func TestAPinIsNotChangedInSilence(t *testing.T) {
 // TestARepositoryThatIsAway: a pinned chart goes on from the cache. It is asked again after a while, and not before.
 func TestARepositoryThatIsAway(t *testing.T) {
 	s := newServer(t)
-	pins := s.offer(t, "1.2.0")
+	pins := s.publish(t, "1.2.0")
 	of := Source{URL: s.URL, Name: "shop", Version: "1.x"}
 	b := NewVersions(newStore(t), VersionsOptions{Update: time.Hour, AllowPrivateAddresses: true})
 	clock := time.Now()
@@ -145,7 +145,7 @@ func TestARepositoryThatIsAway(t *testing.T) {
 	} {
 		clock = clock.Add(step.after)
 		if step.offers != "" {
-			pins = s.offer(t, "1.2.0", step.offers)
+			pins = s.publish(t, "1.2.0", step.offers)
 			index = s.answers["/index.yaml"]
 		}
 		if s.answers["/index.yaml"] = index; step.away {
@@ -174,7 +174,7 @@ func TestARepositoryThatIsAway(t *testing.T) {
 
 func TestOnlyRepositoriesThatAreNamedCanBePrivate(t *testing.T) {
 	s := newServer(t)
-	s.offer(t, "1.0.0")
+	s.publish(t, "1.0.0")
 	of := Source{URL: s.URL, Name: "shop"}
 	named := func(url string) []Repository { return []Repository{{url, robot()}} }
 	for name, c := range map[string]struct {
@@ -247,7 +247,7 @@ func TestAFaultIsOfItsChart(t *testing.T) {
 func TestASlowRepositoryDelaysNoOther(t *testing.T) {
 	slow, s := newServer(t), newServer(t)
 	slow.answers["/index.yaml"] = func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }
-	s.offer(t, "1.0.0")
+	s.publish(t, "1.0.0")
 	b := NewVersions(newStore(t), VersionsOptions{AllowPrivateAddresses: true})
 	waiting := make(chan error, 1)
 	go func() {
@@ -275,7 +275,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 		return Request{Source: Source{URL: s.URL, Name: "shop", Version: version}}
 	}
 	versions := []string{"1.0.0", "2.0.0", "3.0.0", "4.0.0"}
-	pins := s.offer(t, versions...)
+	pins := s.publish(t, versions...)
 	store.opts.MaxBytes = 3*int64(len(shop(t, "1.0.0"))) + 20
 	use := func(version string) {
 		t.Helper()
@@ -316,7 +316,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 func TestProcessesShareACache(t *testing.T) {
 	s := newServer(t)
 	versions := []string{"1.0.0", "2.0.0", "3.0.0"}
-	pins := s.offer(t, versions...)
+	pins := s.publish(t, versions...)
 	dir := t.TempDir()
 	var running sync.WaitGroup
 	for i := range 8 {

@@ -17,8 +17,8 @@ import (
 	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
-// worlds are all ways of choosing.
-func worlds() map[string]Options {
+// choices are all ways of choosing.
+func choices() map[string]Options {
 	out := map[string]Options{}
 	for _, url := range []string{"https://git.example.com/a.git", "git@git.example.com:a.git", "file:///srv/a.git"} {
 		for _, folder := range []string{"", "clusters/prod"} {
@@ -38,7 +38,7 @@ func worlds() map[string]Options {
 
 // TestWhatIsMadeHasNoFinding reads everything with the code that is to read it.
 func TestWhatIsMadeHasNoFinding(t *testing.T) {
-	for name, o := range worlds() {
+	for name, o := range choices() {
 		files, err := o.Files()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -104,7 +104,7 @@ func checkPipeline(t *testing.T, o Options, f File) {
 
 // TestJobsRunWhatIsThere: the paths in jobs and in manifests of deployers are those of the files.
 func TestJobsRunWhatIsThere(t *testing.T) {
-	for name, o := range worlds() {
+	for name, o := range choices() {
 		files, err := o.Files()
 		if err != nil {
 			t.Fatal(err)

@@ -22,8 +22,8 @@ import (
 // slowly is a client whose writes of Endpoints take long, and are not to be called back.
 type slowly struct {
 	Core
-	takes time.Duration
-	tell  func(event string)
+	takes  time.Duration
+	report func(event string)
 }
 
 type slowEndpoints struct {
@@ -36,8 +36,8 @@ func (s slowly) Endpoints(namespace string) corev1client.EndpointsInterface {
 }
 
 func (s slowEndpoints) Update(ctx context.Context, object *corev1.Endpoints, options metav1.UpdateOptions) (*corev1.Endpoints, error) {
-	s.tell("a write begins")
-	defer s.tell("a write ends")
+	s.report("a write begins")
+	defer s.report("a write ends")
 	time.Sleep(s.takes)
 	return s.EndpointsInterface.Update(context.WithoutCancel(ctx), object, options)
 }

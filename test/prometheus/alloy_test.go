@@ -15,7 +15,7 @@ import (
 // of the pods back to the first that has all that is used, and that it is formatted as alloy fmt formats.
 func TestAlloyTakesEveryFile(t *testing.T) {
 	files := 0
-	eachAlloyWorld(t, func(t *testing.T, w alloyWorld) {
+	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
 		configs, _ := w.render(t, alloy.Runtime())
 		logs, _ := w.renderLogs(t, alloy.Runtime())
 		for unit, text := range logs {

@@ -32,7 +32,7 @@ func TestAlloyScrapesTheSameTargets(t *testing.T) {
 	commonconfig.MarshalSecretValue = true
 	defer func() { commonconfig.MarshalSecretValue = false }()
 	var counted equalCounts
-	eachAlloyWorld(t, func(t *testing.T, w alloyWorld) {
+	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
 		static, staticErrors := w.render(t, agent.Runtime())
 		native, nativeErrors := w.render(t, alloy.Runtime())
 		same := fmt.Sprint(staticErrors) == fmt.Sprint(nativeErrors)

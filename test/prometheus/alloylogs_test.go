@@ -24,7 +24,7 @@ import (
 // what is printed: clients, discovery, stages, positions, and for many discovered targets the path and the labels.
 func TestAlloyReadsTheSameLogs(t *testing.T) {
 	var counted logsCounts
-	eachAlloyWorld(t, func(t *testing.T, w alloyWorld) {
+	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
 		static, staticErrors := w.renderLogs(t, agent.Runtime())
 		native, nativeErrors := w.renderLogs(t, alloy.Runtime())
 		same := fmt.Sprint(staticErrors) == fmt.Sprint(nativeErrors)

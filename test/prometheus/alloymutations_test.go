@@ -108,7 +108,7 @@ func TestVersionsAreKnown(t *testing.T) {
 func goodAlloyFiles(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	eachAlloyWorld(t, func(t *testing.T, w alloyWorld) {
+	eachAlloyFixture(t, func(t *testing.T, w alloyFixture) {
 		for _, wanted := range []string{"real-kube-prometheus/", "rw-oauth2/", "rw-basic-auth/", "rw-sigv4/", "rw-queue-metadata/", "agent-log-settings/", "agent-apiserver-bearer/", "alloy-logs.txtar/", "real-log-pipelines/", "logs-client-full/", "stages-metrics/"} {
 			if !strings.HasPrefix(w.name, wanted) || w.mode != manifest.Operator || w.policy != secretref.Reference {
 				continue

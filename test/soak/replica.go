@@ -169,7 +169,7 @@ func (r *replica) status(ctx context.Context) (map[string]fleet.Status, []fleet.
 }
 
 // tell sends a webhook about a commit.
-func (r *replica) tell(remote *remote, secret, commit string) error {
+func (r *replica) sendWebhook(remote *remote, secret, commit string) error {
 	_, hook := r.addresses()
 	if hook == "" {
 		return errors.New("it is dead")

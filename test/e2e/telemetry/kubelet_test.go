@@ -93,7 +93,7 @@ func (k *kubelet) pass(ctx context.Context) error {
 		}
 		known := k.pods[p.UID]
 		known.Pod = p
-		known.trouble = k.run(ctx, known, now) // What it lacks may come.
+		known.problem = k.run(ctx, known, now) // What it lacks may come.
 	}
 	for uid, p := range k.pods {
 		if !seen[uid] {
@@ -231,8 +231,8 @@ func (k *kubelet) starts(namespace, prefix string) (starts map[string]string, er
 	for uid, p := range k.pods {
 		if p.Namespace == namespace && strings.HasPrefix(p.Name, prefix) {
 			starts[fmt.Sprintf("%s %s", p.Name, uid)] = fmt.Sprint(p.starts)
-			if p.trouble != nil {
-				err = errors.Join(err, fmt.Errorf("%s: %w", p.Name, p.trouble))
+			if p.problem != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", p.Name, p.problem))
 			}
 		}
 	}
@@ -259,7 +259,7 @@ func (k *kubelet) explain(t *testing.T, namespace, prefix string) {
 		defer k.mu.Unlock()
 		for _, p := range k.pods {
 			if t.Failed() && p.Namespace == namespace && strings.HasPrefix(p.Name, prefix) {
-				t.Logf("%s/%s: started %v, %v\n%s", p.Namespace, p.Name, p.starts, p.trouble, p.complaints())
+				t.Logf("%s/%s: started %v, %v\n%s", p.Namespace, p.Name, p.starts, p.problem, p.complaints())
 			}
 		}
 	})

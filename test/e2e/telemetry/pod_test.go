@@ -23,7 +23,7 @@ type pod struct {
 	containers map[string]*harness.Process
 	starts     map[string]int // of containers
 	servers    []*httptest.Server
-	trouble    error // why it does not run yet
+	problem    error // why it does not run yet
 }
 
 func newPod(dir string) *pod {

@@ -38,9 +38,9 @@ type Forge struct {
 	dir string // the repository
 	git http.Handler
 
-	mu    sync.Mutex // held during a push
-	hooks []string   // where pushes are told
-	tells sync.WaitGroup
+	mu         sync.Mutex // held during a push
+	hooks      []string   // where pushes are told
+	deliveries sync.WaitGroup
 }
 
 // NewForge serves an empty repository until the test ends.
@@ -59,7 +59,7 @@ func NewForge(t *testing.T) *Forge {
 	Git(t, root, "init", "-q", "--bare", "-b", "main", f.dir)
 	f.Git(t, "config", "http.receivepack", "true")
 	Serve(t, ForgeAddress, f)
-	t.Cleanup(f.tells.Wait)
+	t.Cleanup(f.deliveries.Wait)
 	return f
 }
 
@@ -102,7 +102,7 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body := fmt.Sprintf(`{"ref": %q, "before": %q, "after": %q, "commits": [], "repository": {"html_url": "http://%s/%s", "default_branch": "main"}}`,
 			branch, before[branch], commit, ForgeAddress, Repository)
 		for _, hook := range f.hooks {
-			f.tells.Go(func() { f.tell(hook, body) })
+			f.deliveries.Go(func() { f.deliver(hook, body) })
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (f *Forge) TellTo(urls ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock() // For nobody may begin to tell while we wait.
 	f.hooks = urls
-	f.tells.Wait()
+	f.deliveries.Wait()
 }
 
 func (f *Forge) branches() map[string]string {
@@ -130,7 +130,7 @@ func (f *Forge) branches() map[string]string {
 }
 
 // tell sends a webhook.
-func (f *Forge) tell(url, body string) {
+func (f *Forge) deliver(url, body string) {
 	status, err := Call(url, HookSecret, body)
 	if err != nil {
 		f.t.Logf("webhook: %v", err) // Who is called may just have been stopped.

@@ -9,20 +9,20 @@ import (
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
-// world is a random set of objects that is edited at random. It is small, so that names
+// fixture is a random set of objects that is edited at random. It is small, so that names
 // meet: references find and miss, names conflict, selectors match and do not.
-type world struct {
+type fixture struct {
 	random *rand.Rand
 	ids    []string // sorted
 	texts  map[string]string
 	parsed map[string]manifest.Result // by text, so that what is not edited stays the same object
 	secret int
-	// uniform worlds give all objects the same labels: edits change nothing but what is in them.
+	// uniform fixtures give all objects the same labels: edits change nothing but what is in them.
 	uniform bool
 }
 
-func newWorld(seed int64) *world {
-	w := &world{random: rand.New(rand.NewSource(seed)), texts: map[string]string{}, parsed: map[string]manifest.Result{}}
+func newFixture(seed int64) *fixture {
+	w := &fixture{random: rand.New(rand.NewSource(seed)), texts: map[string]string{}, parsed: map[string]manifest.Result{}}
 	for range 25 {
 		w.edit()
 	}
@@ -30,7 +30,7 @@ func newWorld(seed int64) *world {
 }
 
 // edit adds, changes or removes an object and says which.
-func (w *world) edit() string {
+func (w *fixture) edit() string {
 	kinds := []func() (string, string){w.agent, w.instance, w.serviceMonitor, w.serviceMonitor, w.podMonitor, w.probe,
 		w.secretObject, w.secretObject, w.additional, w.namespace, w.logsInstance, w.podLogs, w.podLogs}
 	id, text := kinds[w.random.Intn(len(kinds))]()
@@ -47,7 +47,7 @@ func (w *world) edit() string {
 	return "wrote " + id
 }
 
-func (w *world) parse() []manifest.Result {
+func (w *fixture) parse() []manifest.Result {
 	var results []manifest.Result
 	for _, id := range w.ids {
 		text := w.texts[id]
@@ -62,33 +62,33 @@ func (w *world) parse() []manifest.Result {
 }
 
 // chance is true once in n times.
-func (w *world) chance(n int) bool { return w.random.Intn(n) == 0 }
+func (w *fixture) chance(n int) bool { return w.random.Intn(n) == 0 }
 
-func (w *world) pick(options ...string) string { return options[w.random.Intn(len(options))] }
+func (w *fixture) pick(options ...string) string { return options[w.random.Intn(len(options))] }
 
-func (w *world) selector() string {
+func (w *fixture) selector() string {
 	return w.pick("{}", "{}", "{matchLabels: {t: x}}", "{matchLabels: {t: z}}", "{matchExpressions: [{key: t, operator: Exists}]}",
 		"{matchExpressions: [{key: t, operator: NotIn, values: [x]}]}", "{matchExpressions: [{key: t, operator: In}]}", "null")
 }
 
-func (w *world) labels() string {
+func (w *fixture) labels() string {
 	if w.uniform {
 		return "{t: x}"
 	}
 	return w.pick("{}", "{t: x}", "{t: z}", "{t: x, other: z}")
 }
 
-func (w *world) object(group, kind, name, spec string) (string, string) {
+func (w *fixture) object(group, kind, name, spec string) (string, string) {
 	ns := w.pick("one", "two")
 	id := kind + "-" + ns + "-" + name
 	return id, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: %s, labels: %s}\n%s\n", group, kind, name, ns, w.labels(), spec)
 }
 
-func (w *world) ref() string {
+func (w *fixture) ref() string {
 	return fmt.Sprintf("{name: %s, key: %s%s}", w.pick("s1", "s2", "s-3", "s"), w.pick("k", "k2", "gone"), w.pick("", "", ", optional: true"))
 }
 
-func (w *world) agent() (string, string) {
+func (w *fixture) agent() (string, string) {
 	spec := fmt.Sprintf("spec:\n  paused: %t\n  storage: %s\n  metrics:\n    shards: %d\n    instanceSelector: %s\n    instanceNamespaceSelector: %s\n",
 		w.chance(8), w.pick("null", "null", "{}"), w.random.Intn(3), w.selector(), w.selector())
 	if w.chance(2) {
@@ -98,7 +98,7 @@ func (w *world) agent() (string, string) {
 	return w.object("monitoring.grafana.com/v1alpha1", "GrafanaAgent", w.pick("web", "web-shard-1", "s1-x"), spec)
 }
 
-func (w *world) instance() (string, string) {
+func (w *fixture) instance() (string, string) {
 	spec := fmt.Sprintf("spec:\n  serviceMonitorSelector: %s\n  serviceMonitorNamespaceSelector: %s\n  podMonitorSelector: %s\n  probeSelector: %s\n  walTruncateFrequency: %s\n",
 		w.selector(), w.selector(), w.selector(), w.selector(), w.pick("60m", "1h", "30s", "2h"))
 	if w.chance(2) {
@@ -110,7 +110,7 @@ func (w *world) instance() (string, string) {
 	return w.object("monitoring.grafana.com/v1alpha1", "MetricsInstance", w.pick("i", "j"), spec)
 }
 
-func (w *world) logsInstance() (string, string) {
+func (w *fixture) logsInstance() (string, string) {
 	spec := "spec: {podLogsSelector: " + w.selector() + ", podLogsNamespaceSelector: " + w.selector() + w.pick("", ", targetConfig: {syncPeriod: 30s}")
 	if w.chance(2) {
 		spec += ", clients: [{url: https://b.example.com, basicAuth: {username: " + w.ref() + ", password: " + w.ref() + "}}]"
@@ -118,32 +118,32 @@ func (w *world) logsInstance() (string, string) {
 	return w.object("monitoring.grafana.com/v1alpha1", "LogsInstance", w.pick("i", "j"), spec+"}")
 }
 
-func (w *world) podLogs() (string, string) {
+func (w *fixture) podLogs() (string, string) {
 	return w.object("monitoring.grafana.com/v1alpha1", "PodLogs", w.pick("a", "b", "c"), "spec: {selector: {}, pipelineStages: ["+
 		w.pick("", "cri: {}", "drop: {longerThan: 1kb}", "regex: {expression: '('}", "multiline: {firstLine: x, maxWaitTime: 0s}", "metrics: {lines: {type: counter, action: inc, matchAll: true}}")+"]}")
 }
 
-func (w *world) endpoint() string {
+func (w *fixture) endpoint() string {
 	return "{port: " + w.pick("web", "admin") + w.pick("", ", interval: 45s", ", interval: 10s, scrapeTimeout: 20s", ", interval: 90m",
 		", bearerTokenSecret: "+w.ref(), ", basicAuth: {username: "+w.ref()+", password: "+w.ref()+"}",
 		", tlsConfig: {ca: {secret: "+w.ref()+"}}", ", authorization: {credentials: "+w.ref()+"}") + "}"
 }
 
-func (w *world) serviceMonitor() (string, string) {
+func (w *fixture) serviceMonitor() (string, string) {
 	return w.object("monitoring.coreos.com/v1", "ServiceMonitor", w.pick("a", "b", "c"), "spec: {selector: {}, endpoints: ["+w.endpoint()+"]}")
 }
 
-func (w *world) podMonitor() (string, string) {
+func (w *fixture) podMonitor() (string, string) {
 	return w.object("monitoring.coreos.com/v1", "PodMonitor", w.pick("a", "b"), "spec: {selector: {}, podMetricsEndpoints: ["+w.endpoint()+"]}")
 }
 
-func (w *world) probe() (string, string) {
+func (w *fixture) probe() (string, string) {
 	return w.object("monitoring.coreos.com/v1", "Probe", "p", "spec: {prober: {url: p}, targets: "+w.pick("{staticConfig: {static: [x]}}", "{}")+", bearerTokenSecret: "+w.ref()+"}")
 }
 
 // secretObject is a Secret; its values can be told from all other text. Now and then it has
 // the name of an object that is rendered.
-func (w *world) secretObject() (string, string) {
+func (w *fixture) secretObject() (string, string) {
 	var data []string
 	for _, key := range []string{"k", "k2"} {
 		if !w.chance(3) {
@@ -154,11 +154,11 @@ func (w *world) secretObject() (string, string) {
 	return w.object("v1", "Secret", w.pick("s1", "s2", "s-3", "s", "web-config"), "stringData: {"+strings.Join(data, ", ")+"}")
 }
 
-func (w *world) additional() (string, string) {
+func (w *fixture) additional() (string, string) {
 	return w.object("v1", "Secret", "extra", "stringData: {jobs: '"+w.pick("[{job_name: x}]", "[{job_name: x}, {job_name: x}]", "[{job_name: y}]", "{job_name: 1}", "")+"'}")
 }
 
-func (w *world) namespace() (string, string) {
+func (w *fixture) namespace() (string, string) {
 	name := w.pick("one", "two")
 	return "Namespace-" + name, fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, labels: %s}\n", name, w.labels())
 }

@@ -20,27 +20,27 @@ import (
 // good is known from the making; it is served, to the last label, and nothing else.
 func TestGoodGroupsAmongBadOnesAreServed(t *testing.T) {
 	served := 0
-	worlds := 400
+	rounds := 400
 	if testing.Short() {
-		worlds = 40 // make race runs them all
+		rounds = 40 // make race runs them all
 	}
-	for seed := range uint64(worlds) {
-		w := newWorld(seed)
+	for seed := range uint64(rounds) {
+		w := newRandomPods(seed)
 		document := Build(w.entries(t))
 		var all []string
 		for _, owner := range w.owners {
 			served += len(w.good[owner])
 			all = append(all, w.good[owner]...)
 			if diff := cmp.Diff(w.good[owner], lines(t, document.Of(owner))); diff != "" {
-				t.Fatalf("world %d, %s:\n%s", seed, owner, diff)
+				t.Fatalf("seed %d, %s:\n%s", seed, owner, diff)
 			}
 		}
 		slices.Sort(all)
 		if diff := cmp.Diff(all, lines(t, document.All())); diff != "" {
-			t.Fatalf("world %d:\n%s", seed, diff)
+			t.Fatalf("seed %d:\n%s", seed, diff)
 		}
 	}
-	if served < 12*worlds {
+	if served < 12*rounds {
 		t.Errorf("only %d groups were served: the test says little", served)
 	}
 }
@@ -60,8 +60,8 @@ func lines(t *testing.T, v *View) []string {
 	return out
 }
 
-// world is some pods with their answers, and the groups of each owner that should be served.
-type world struct {
+// randomPods are some pods with their answers, and the groups of each owner that should be served.
+type randomPods struct {
 	random  *rand.Rand
 	owners  []Owner
 	sources []Source
@@ -69,8 +69,8 @@ type world struct {
 	good    map[Owner][]string
 }
 
-func newWorld(seed uint64) *world {
-	w := &world{random: rand.New(rand.NewPCG(seed, 0)), good: map[Owner][]string{}}
+func newRandomPods(seed uint64) *randomPods {
+	w := &randomPods{random: rand.New(rand.NewPCG(seed, 0)), good: map[Owner][]string{}}
 	owners := []Owner{{"monitoring", "ga"}, {"monitoring", "ga-2"}, {"a", "b"}, {`"\`, "<é>"}}
 	w.random.Shuffle(len(owners), func(i, j int) { owners[i], owners[j] = owners[j], owners[i] })
 	w.owners = owners[:1+w.random.IntN(len(owners))]
@@ -94,7 +94,7 @@ func newWorld(seed uint64) *world {
 }
 
 // answer makes what a pod says, and notes what is good of it.
-func (w *world) answer(from Source) []byte {
+func (w *randomPods) answer(from Source) []byte {
 	var groups, good []string
 	for range w.random.IntN(12) {
 		if w.random.IntN(3) == 0 {
@@ -119,7 +119,7 @@ func (w *world) answer(from Source) []byte {
 }
 
 // badGroup is one that is dropped whatever the limits are.
-func (w *world) badGroup(from Source) string {
+func (w *randomPods) badGroup(from Source) string {
 	tests := maps.Clone(groupTests())
 	maps.DeleteFunc(tests, func(_ string, g groupTest) bool {
 		return g.reason == "" || g.reason == ReasonTooLarge || g.reason == ReasonScheme
@@ -129,7 +129,7 @@ func (w *world) badGroup(from Source) string {
 }
 
 // goodGroup makes one, as a pod writes it and as it is served.
-func (w *world) goodGroup(from Source) (text, line string) {
+func (w *randomPods) goodGroup(from Source) (text, line string) {
 	labels, served := map[string]string{}, map[string]string{}
 	for range w.random.IntN(8) {
 		name := pick(w.random, "job", "_", "A9_", "__meta_x", "__meta_url", "__metrics_path__", "__param_y", integrationLabel) + pick(w.random, "", "", "z")
@@ -154,7 +154,7 @@ func (w *world) goodGroup(from Source) (text, line string) {
 	return out.String(), fmt.Sprintf("%q", group)
 }
 
-func (w *world) entries(t *testing.T) []Entry {
+func (w *randomPods) entries(t *testing.T) []Entry {
 	t.Helper()
 	var entries []Entry
 	for i, from := range w.sources {

@@ -28,30 +28,30 @@ var (
 	alloySeed   = flag.Uint64("alloy.seed", 1, "the number of the first random fixture")
 )
 
-// alloyWorld is what both runtimes render.
-type alloyWorld struct {
+// alloyFixture is what both runtimes render.
+type alloyFixture struct {
 	name   string
 	text   string
 	mode   manifest.Compatibility
 	policy secretref.Policy
 }
 
-// eachAlloyWorld calls f with every conformance case, scenario and example, and with random changes of them, in each
+// eachAlloyFixture calls f with every conformance case, scenario and example, and with random changes of them, in each
 // mode and under each policy. What Alloy is not rendered for yet is taken out of them.
-func eachAlloyWorld(t *testing.T, f func(*testing.T, alloyWorld)) {
+func eachAlloyFixture(t *testing.T, f func(*testing.T, alloyFixture)) {
 	t.Helper()
 	corpus, err := fixtures.Load("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	worlds := map[string]string{}
+	texts := map[string]string{}
 	var names []string
 	add := func(name string, objects []*yaml.Node) {
 		text, err := fixtures.Encode(forAlloy(objects))
 		if err != nil {
 			return // some hold bytes that are no text, on purpose
 		}
-		worlds[name] = text
+		texts[name] = text
 		names = append(names, name)
 	}
 	for _, seed := range corpus.Seeds {
@@ -70,7 +70,7 @@ func eachAlloyWorld(t *testing.T, f func(*testing.T, alloyWorld)) {
 		}
 		for _, mode := range []manifest.Compatibility{manifest.Operator, manifest.Current} {
 			for _, policy := range []secretref.Policy{secretref.Plaintext, secretref.Reference} {
-				f(t, alloyWorld{name: name + "/" + string(mode) + "/" + string(policy), text: worlds[name], mode: mode, policy: policy})
+				f(t, alloyFixture{name: name + "/" + string(mode) + "/" + string(policy), text: texts[name], mode: mode, policy: policy})
 			}
 		}
 	}
@@ -87,19 +87,19 @@ func forAlloy(objects []*yaml.Node) (out []*yaml.Node) {
 }
 
 // render returns the configurations of metrics pods by their GrafanaAgent, and the errors.
-func (w alloyWorld) render(t *testing.T, r runtime.Runtime) (configs map[string]string, errors []string) {
+func (w alloyFixture) render(t *testing.T, r runtime.Runtime) (configs map[string]string, errors []string) {
 	t.Helper()
 	return w.renderPods(t, r, "-config")
 }
 
 // renderLogs returns the configurations of the pods that read logs.
-func (w alloyWorld) renderLogs(t *testing.T, r runtime.Runtime) (configs map[string]string, errors []string) {
+func (w alloyFixture) renderLogs(t *testing.T, r runtime.Runtime) (configs map[string]string, errors []string) {
 	t.Helper()
 	return w.renderPods(t, r, "-logs-config")
 }
 
 // renderPods returns the configurations of the pods whose Secret is called like their GrafanaAgent, with an ending.
-func (w alloyWorld) renderPods(t *testing.T, r runtime.Runtime, secret string) (configs map[string]string, errors []string) {
+func (w alloyFixture) renderPods(t *testing.T, r runtime.Runtime, secret string) (configs map[string]string, errors []string) {
 	t.Helper()
 	parsed := manifest.Parse(manifest.File{Path: "in.yaml", Data: []byte(w.text)}, manifest.Options{Compatibility: w.mode})
 	out := generator.Render(manifest.NewSet(parsed), generator.Options{Compatibility: w.mode, Secrets: w.policy, Runtime: r}, nil)

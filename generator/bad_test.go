@@ -23,7 +23,7 @@ func TestBadInputs(t *testing.T) {
 		"bad-additional-scrape-not-list":      {[]string{"26:5 invalid-additional-scrape-configs"}, []string{"sad/agent 5"}},
 		"bad-additional-scrape-yaml":          {[]string{"25:11 invalid-additional-scrape-configs"}, []string{"sad/agent 5"}},
 		"bad-basic-auth-half":                 {[]string{"29:5 incomplete-basic-auth", "51:5 incomplete-basic-auth"}, []string{"sad/rw 2", "sad/scrape 5"}},
-		"bad-cr-selector-operator":            {[]string{"25:3 invalid-selector"}, []string{"sad/agent 5"}},
+		"bad-cr-selector-operator":            {[]string{"27:18 invalid-selector"}, []string{"sad/agent 5"}},
 		"bad-durations":                       {[]string{"9:13 invalid-duration", "17:3 invalid-duration", "27:27 invalid-field"}, []string{"sad/agent 0"}},
 		"bad-missing-key":                     {[]string{"21:7 missing-key"}, []string{"sad/agent 2"}},
 		"bad-missing-key-optional":            {[]string{"28:5 optional-missing"}, []string{"sad/agent 5"}},

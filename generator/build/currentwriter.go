@@ -64,7 +64,7 @@ func (w writer) client(token string, c scrape.Client) model.HTTPClient {
 		return out
 	}
 	if out.HTTPAuth != (model.HTTPAuth{}) {
-		w.wrong(diag.AuthConflict, ".bearerToken", "at most one kind of credentials may be set")
+		w.wrong(diag.AuthConflict, ".bearerToken", "at most one kind of credentials may be set, and there are others beside it")
 	}
 	out.BearerToken = w.bearer(token, "").Credentials
 	return out

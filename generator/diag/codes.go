@@ -56,7 +56,7 @@ func Lookup(code Code) (CodeInfo, bool) {
 // Severities returns the severities that diagnostics with the code have, the most serious one first.
 func (c Code) Severities() []Severity {
 	switch c {
-	case BooleanKey, UnknownKind, PlainManifests, FluxVariable,
+	case BooleanKey, PlainManifests, FluxVariable,
 		SelectsNothing, UnknownNamespace, MissingServiceAccount, MissingPermission, SelectedTwice, RendersNothing, NotRendered, EnforcedLabel, OptionalMissing,
 		SecretAsEnv, NoDestination, SharedInstances, ScrapeConfigsInClear, FollowsError, NeededAtStart,
 		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, NoTenant, PodWarning, PatchMatchesNothing,
@@ -66,7 +66,7 @@ func (c Code) Severities() []Severity {
 		return []Severity{Info}
 	case MissingTargetNamespace, ReadsAgentFile, RuntimeDiffers:
 		return []Severity{Warning, Info}
-	case EmptyInput, NoAgent, UnknownField, InvalidMetadata, InvalidSecret, DuplicateObject, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
+	case EmptyInput, NoAgent, UnknownKind, UnknownField, InvalidMetadata, InvalidSecret, DuplicateObject, EncryptedSecret, InvalidSelector, InvalidURL, InvalidLabelName, EnvReference, ProbeWithoutTargets, InvalidScrapeConfigs,
 		IncompleteAuth, MissingSecret, MissingKey, SecretKeyCollision, InvalidIntegration, UnknownIntegrationField, IntegrationInstance, IntegrationType, UnknownStageField, MountConflict,
 		SourcePathMissing, PipelineInvalid, FileAccessDenied, ObjectTooLarge:
 		return []Severity{Error, Warning}

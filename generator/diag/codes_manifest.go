@@ -67,7 +67,7 @@ func manifestCodes() []CodeInfo {
 		{NotAnObject, "A document looks like a Kubernetes object but does not say of which kind.",
 			"It is left out, and no object that may be in it counts as deleted. Set apiVersion and kind."},
 		{UnknownKind, "agentry reads the API group of an object, but not its kind or version.",
-			"The object is ignored. Check the spelling of apiVersion and kind. A ScrapeConfig is read only in compatibility mode current."},
+			"An error if it is clear which kind is meant, as ServiceMonitors or monitoring.coreos.com/v1beta1: a cluster would refuse it, and no object that may be in the document counts as deleted. Otherwise a warning, and the object is ignored. A ScrapeConfig is read only in compatibility mode current."},
 		{UnknownField, "A field is not in the kind's CRD.",
 			"It is most likely a typo, and without it the object would mean something else, so kubectl refuses it as well." + leftOut + " Check its spelling and its place. With unknownFields: warn in the pipeline, or --unknown-fields warn, it is a warning, and the object is rendered without the field."},
 		{InvalidField, "A field has the wrong type or a value that the kind's CRD does not allow.",

@@ -103,6 +103,26 @@ func DidYouMean(word string, candidates []string) string {
 	return ""
 }
 
+// WriteList is the hint for a value that must be a list.
+const WriteList = `begin each item of the list with "- "`
+
+// maxFields is the largest number of fields that a hint lists.
+const maxFields = 8
+
+// Fields returns a hint with the fields of a mapping that has few: where one is not known, or something else stands in its place.
+// It is empty for a whole object.
+func Fields(names []string) string {
+	switch {
+	case len(names) == 0 || len(names) > maxFields || slices.Contains(names, "apiVersion"):
+		return ""
+	case slices.Equal(names, []string{"matchExpressions", "matchLabels"}):
+		return "write labels below matchLabels"
+	case len(names) == 1:
+		return "the only field is " + names[0]
+	}
+	return "the fields are " + strings.Join(names, ", ")
+}
+
 // Distance returns how many letters must be inserted, deleted, changed or swapped with a neighbour (the optimal
 // string alignment distance). It ignores case.
 func Distance(a, b string) int {

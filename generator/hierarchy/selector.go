@@ -7,7 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
@@ -28,6 +30,7 @@ type query struct {
 func (q *query) selects(c Choice) []*manifest.Object {
 	path, nsPath, nsSel, kinds := c.Path, c.NamespacePath, c.NamespaceSelector, c.Kinds
 	if c.Selector == nil {
+		q.warnHalf(c)
 		return nil
 	}
 	q.selectors++
@@ -56,6 +59,9 @@ func (q *query) selects(c Choice) []*manifest.Object {
 		d := q.parent.Diag(diag.Warning, diag.SelectsNothing, path, "selects no %s: %s", strings.Join(kinds, " or "), why)
 		if !all {
 			d.Hint = q.elsewhere(selector, nsPath, nsSel, kinds)
+		}
+		if d.Hint == "" {
+			d.Hint = q.meant(selector, namespaces, all, kinds)
 		}
 		*q.diags = append(*q.diags, d)
 	}
@@ -108,12 +114,17 @@ func merge(a, b []*manifest.Object) []*manifest.Object {
 
 // parse compiles a label selector by Kubernetes' own rules. It returns nil if it is invalid.
 func (q *query) parse(path string, sel *metav1.LabelSelector) labels.Selector {
-	selector, err := metav1.LabelSelectorAsSelector(sel)
-	if err != nil {
-		*q.diags = append(*q.diags, q.parent.Diag(diag.Error, diag.InvalidSelector, path, "%v", err))
-		return nil
+	if selector, err := metav1.LabelSelectorAsSelector(sel); err == nil {
+		return selector
 	}
-	return selector
+	for _, err := range validation.ValidateLabelSelector(sel, validation.LabelSelectorValidationOptions{}, field.NewPath(path)) {
+		d := q.parent.Diag(diag.Error, diag.InvalidSelector, err.Field, "%s", err.Detail)
+		if _, isOperator := err.BadValue.(metav1.LabelSelectorOperator); isOperator && err.Type == field.ErrorTypeInvalid {
+			d.Hint = "use one of In, NotIn, Exists, DoesNotExist"
+		}
+		*q.diags = append(*q.diags, d)
+	}
+	return nil
 }
 
 // inNamespaces returns the sorted names of the namespaces that a selector chooses, or all. It returns nil, false if
@@ -147,11 +158,12 @@ func (q *query) inNamespaces(path string, sel *metav1.LabelSelector) (names []st
 	return names, false
 }
 
-// warnUnknownNamespaces warns about a selector that needs labels of namespaces without a manifest in the inputs:
-// these count as having no labels.
+// warnUnknownNamespaces warns about the first selector of the parent that needs labels of namespaces without a manifest in the
+// inputs.
 func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 	requirements, _ := selector.Requirements()
-	if !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName }) {
+	isSaid := func(d diag.Diagnostic) bool { return d.Code == diag.UnknownNamespace && d.Object == q.parent.Ref() }
+	if slices.ContainsFunc(*q.diags, isSaid) || !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName }) {
 		return
 	}
 	unknown := q.unknownNamespaces()
@@ -163,7 +175,7 @@ func (q *query) warnUnknownNamespaces(path string, selector labels.Selector) {
 		unknown, more = unknown[:5], ", ..."
 	}
 	d := q.parent.Diag(diag.Warning, diag.UnknownNamespace, path,
-		"the labels of namespaces without a manifest are not known: %s%s count as having only %s", strings.Join(unknown, ", "), more, corev1.LabelMetadataName)
+		"namespaces without a manifest count as having no label but %s: %s%s", corev1.LabelMetadataName, strings.Join(unknown, ", "), more)
 	d.Hint = "add their Namespace manifests to the inputs"
 	*q.diags = append(*q.diags, d)
 }

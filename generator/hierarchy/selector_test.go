@@ -62,7 +62,7 @@ func TestSelectors(t *testing.T) {
 		want               []string
 		codes              []diag.Code
 	}{
-		"an absent selector selects nothing":                {"null", "{}", nil, nil},
+		"an absent selector selects nothing":                {"null", "{}", nil, []diag.Code{diag.SelectsNothing}},
 		"an empty one selects everything":                   {"{}", "{}", []string{"bare/c", "labelled/b", "own/a"}, nil},
 		"an absent namespace selector is the own namespace": {"{}", "null", []string{"own/a"}, nil},
 		"labels":                             {"{matchLabels: {app: b}}", "{}", []string{"labelled/b"}, nil},

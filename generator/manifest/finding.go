@@ -50,6 +50,9 @@ func (f *findings) unknownField(at place, path, name string, known []string) {
 	if meant, found := diag.Suggest(name, known); found && at.has(strings.TrimSuffix(path, name)+meant) {
 		hint = meant + " is there as well: leave this one out"
 	}
+	if hint == "" && name != path {
+		hint = diag.Fields(known)
+	}
 	f.fail(diag.UnknownField, path, unknownField, hint)
 }
 

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -106,42 +107,48 @@ func otherPromKinds() []string {
 	}
 }
 
-// unknownKind explains why an object of a group that agentry reads is not read. The message is empty if there
-// is nothing to explain.
-func unknownKind(apiVersion, kind string) (message, hint string) {
+// unknown is what to say about an object of a kind that agentry does not read. If it is clear which kind is meant, that is an
+// error, as it is to an API server: the object must not get lost. The message is empty if there is nothing to say.
+type unknown struct{ message, hint, meant string }
+
+func unknownKind(apiVersion, kind string) unknown {
 	if isScrapeConfig(apiVersion, kind) {
-		return "ScrapeConfigs are ignored in compatibility mode operator: the Grafana Agent Operator does not know them",
-			"to scrape them, set compatibility: current in the pipeline (or --compatibility current), and let the scrapeConfigSelector of a MetricsInstance select them"
+		return unknown{
+			message: "ScrapeConfigs are ignored in compatibility mode operator: the Grafana Agent Operator does not know them",
+			hint:    "to scrape them, set compatibility: current in the pipeline (or --compatibility current), and let the scrapeConfigSelector of a MetricsInstance select them",
+		}
 	}
 	group, _, _ := strings.Cut(apiVersion, "/")
-	var version string
-	var known []string
-	switch group {
-	case v1alpha1.Group:
-		version, known = v1alpha1.APIVersion, ownKinds()
-	case promGroup:
-		version, known = promVersion, promKinds()
-		if kind == prometheusv1alpha1.ScrapeConfigsKind {
-			version = promAlpha
-		}
-	default:
-		return "", ""
+	if group != v1alpha1.Group && group != promGroup {
+		return unknown{}
 	}
 	if apiVersion == v1alpha1.Group+"/v1alpha2" && kind == v1alpha1.PodLogsKind {
-		return "PodLogs of v1alpha2 is a resource of Grafana Alloy, and is ignored",
-			"for the Grafana Agent write " + v1alpha1.APIVersion
+		return unknown{message: "PodLogs of v1alpha2 is a resource of Grafana Alloy, and is ignored", hint: "for the Grafana Agent write " + v1alpha1.APIVersion}
 	}
-	for _, k := range known {
-		if k == kind {
-			return kind + " of " + apiVersion + " is not known, and is ignored", "write apiVersion: " + version
-		}
-	}
+	known, other := ownKinds(), promKinds()
 	if group == promGroup {
-		for _, k := range otherPromKinds() {
-			if k == kind {
-				return "", ""
-			}
+		known, other = other, known
+		if slices.Contains(otherPromKinds(), kind) {
+			return unknown{}
 		}
 	}
-	return kind + " is not a kind of " + apiVersion + " that is known, and is ignored", diag.DidYouMean(kind, known)
+	if slices.Contains(known, kind) || slices.Contains(other, kind) {
+		return unknown{kind + " of " + apiVersion + " is not known", "write apiVersion: " + versionOf(kind), kind}
+	}
+	message := kind + " is not a kind of " + apiVersion + " that is known"
+	if meant, found := diag.Suggest(kind, known); found {
+		return unknown{message, diag.DidYouMean(kind, known), meant}
+	}
+	return unknown{message: message + ", and is ignored"}
+}
+
+// versionOf returns the apiVersion of a kind that agentry reads.
+func versionOf(kind string) string {
+	switch {
+	case slices.Contains(ownKinds(), kind):
+		return v1alpha1.APIVersion
+	case kind == prometheusv1alpha1.ScrapeConfigsKind:
+		return promAlpha
+	}
+	return promVersion
 }

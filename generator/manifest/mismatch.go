@@ -103,7 +103,7 @@ func (w written) typeHint(path, types string, value any) string {
 	}
 	switch types {
 	case "array":
-		return `begin each item of the list with "- "`
+		return diag.WriteList
 	case "object":
 		return w.mappingHint(path, value)
 	}
@@ -117,7 +117,10 @@ var withoutSpace = regexp.MustCompile(`^[A-Za-z_]\w*:[^\s/]`)
 func (w written) mappingHint(path string, value any) string {
 	switch value := value.(type) {
 	case []any:
-		if len(value) == 1 {
+		if len(value) != 1 {
+			break
+		}
+		if _, isMapping := value[0].(map[string]any); isMapping {
 			return "write the item itself, not a list of it"
 		}
 	case string:
@@ -128,7 +131,15 @@ func (w written) mappingHint(path string, value any) string {
 			return "write it on a line of its own, with a space behind the colon"
 		}
 	}
-	return ""
+	kind, err := schema.Of(w.kind)
+	if err != nil {
+		return ""
+	}
+	fields := kind.Siblings(path + ".x")
+	if slices.Contains(fields, "key") && slices.Contains(fields, "name") {
+		return "write " + keyForm
+	}
+	return diag.Fields(fields)
 }
 
 // maxQuoted is the longest value, in bytes, that a message quotes.
@@ -201,6 +212,11 @@ func formOf(pattern string) form {
 		"(K|M|G|T|E|P)i?)?B)$": {"is not a size", "write a size such as 64MB"},
 		"^[a-zA-Z_][a-zA-Z0-9": {"is not the name of a label", "use letters, digits and _, and no digit at the beginning"},
 		"^(http|https)://":     {"must be an address that begins with http:// or https://", ""},
+		"^https?://":           {"must be an address that begins with http:// or https://", ""},
+		"^[a-zA-Z][a-zA-Z0-9+": {"must be an address that begins with a scheme, such as unix:///var/run/docker.sock", ""},
+		"(json|yml|yaml|JSON|": {"must be a file that ends with .json, .yml or .yaml; only its name may have a *, and only one", ""},
+		"^[0-9a-zA-Z-.]+$":     {"must have letters, digits, - and . only", ""},
+		`^[\w\s:/.`:            {`must have letters, digits, spaces and _ : / . \ - only`, ""},
 		"^(http|https|socks5)": {"must be an address that begins with http://, https:// or socks5://", ""},
 	} {
 		if strings.Contains(pattern, part) {

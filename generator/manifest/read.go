@@ -127,16 +127,21 @@ func (p *parser) foreign(raw map[string]any, at place) {
 	apiVersion, kind := raw["apiVersion"].(string), raw["kind"].(string)
 	p.ignore(apiVersion, kind)
 	p.nameForeign(apiVersion, kind, raw, at)
-	message, hint := unknownKind(apiVersion, kind)
-	if message == "" {
+	unknown := unknownKind(apiVersion, kind)
+	if unknown.message == "" {
 		return
 	}
 	object := &Object{ID: ID{Kind: kind}, APIVersion: apiVersion, at: at}
 	object.Namespace, _ = lookup(raw, "metadata.namespace").(string)
 	object.Name, _ = lookup(raw, "metadata.name").(string)
-	d := object.Diag(diag.Warning, diag.UnknownKind, "", "%s", message)
+	d := object.Diag(diag.Warning, diag.UnknownKind, "", "%s", unknown.message)
 	d.Line, d.Column = object.Position("kind")
-	d.Hint = hint
+	d.Hint = unknown.hint
+	if unknown.meant != "" {
+		d.Severity = diag.Error
+		p.result.Broken++
+		p.result.BrokenKinds = append(p.result.BrokenKinds, unknown.meant)
+	}
 	p.result.Diags = append(p.result.Diags, d)
 }
 

@@ -65,7 +65,7 @@ func check(ctx context.Context, env Env, flags *cli.Context, paths []string) err
 	if err := env.printer(format, in.text).Print(env.Stdout, out.Diags); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stderr, "%s: %s\n", in.summary(len(out.Hierarchies)), findings(out.Diags))
+	fmt.Fprintf(env.Stderr, "%s: %s\n", in.summary(out.Hierarchies), findings(out.Diags))
 	return verdict(out.Diags, flags.Bool("strict"))
 }
 

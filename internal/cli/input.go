@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/sops"
@@ -152,8 +153,11 @@ func (in *input) empty(out *generator.Output, severity diag.Severity) (found dia
 func (in *input) text(_, file string) []byte { return in.read.Text(file) }
 
 // summary returns the counts of what was read and rendered.
-func (in *input) summary(agents int) string {
-	s := fmt.Sprintf("%s, %s, %s", display.Amount(in.read.Files, "file"), display.Amount(len(in.set.All()), "object"), display.Amount(agents, "GrafanaAgent"))
+func (in *input) summary(agents []*hierarchy.Hierarchy) string {
+	s := fmt.Sprintf("%s, %s, %s", display.Amount(in.read.Files, "file"), display.Amount(len(in.set.All()), "object"), display.Amount(len(agents), "GrafanaAgent"))
+	if n := len(display.Unselected(in.set, agents)); n > 0 && len(agents) > 0 && len(in.set.LeftOut()) == 0 {
+		s += fmt.Sprintf(" (no GrafanaAgent selects %s; agentry tree shows which)", display.Amount(n, "object"))
+	}
 	if n := display.Total(in.ignored); n > 0 {
 		s += fmt.Sprintf(" (ignored %s of other kinds)", display.Amount(n, "object"))
 	}

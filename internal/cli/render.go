@@ -67,7 +67,7 @@ func render(ctx context.Context, env Env, flags *cli.Context, paths []string) er
 	}
 	strict := flags.Bool("strict")
 	failed := verdict(out.Diags, strict)
-	fmt.Fprintf(env.Stderr, "%s: %s\n", in.summary(len(out.Hierarchies)), findings(out.Diags))
+	fmt.Fprintf(env.Stderr, "%s: %s\n", in.summary(out.Hierarchies), findings(out.Diags))
 	switch {
 	case strict && failed != nil:
 		return failed

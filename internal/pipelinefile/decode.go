@@ -1,6 +1,7 @@
 package pipelinefile
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -108,6 +109,11 @@ func (d *decoder) is(node *yaml.Node, path, tag, want string) bool {
 
 func (d *decoder) object(node *yaml.Node, path string, target reflect.Value) {
 	fields := fieldsOf(target.Type())
+	if node.Kind != yaml.MappingNode {
+		d.fail(node, path, "must be a mapping")
+		d.found[len(d.found)-1].Hint = diag.Fields(fields.names)
+		return
+	}
 	d.pairs(node, path, func(key, value *yaml.Node) {
 		at := join(path, key.Value)
 		index, known := fields.index[key.Value]
@@ -152,6 +158,7 @@ func (d *decoder) pairs(node *yaml.Node, path string, visit func(key, value *yam
 
 func (d *decoder) list(node *yaml.Node, path string, target reflect.Value) {
 	if !d.is(node, path, "!!seq", "a list") {
+		d.found[len(d.found)-1].Hint = diag.WriteList
 		return
 	}
 	list := reflect.MakeSlice(target.Type(), len(node.Content), len(node.Content))
@@ -213,7 +220,7 @@ func (f fields) hint(name string) string {
 	if f.index[file] != nil && f.index[env] != nil {
 		return fmt.Sprintf("credentials are not in the pipeline file: write %s or %s, which say where they are", file, env)
 	}
-	return diag.DidYouMean(name, f.names)
+	return cmp.Or(diag.DidYouMean(name, f.names), diag.Fields(f.names))
 }
 
 func join(path, name string) string {

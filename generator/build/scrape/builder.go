@@ -185,6 +185,7 @@ func (j *job) http(e endpointHTTP) {
 		j.config.HonorTimestamps = &no
 	}
 	j.config.MetricsPath = e.path
+	j.found.checkMetricsPath(j.path+"path", e.path)
 	j.config.Scheme = scheme(e.scheme)
 	j.config.Params = e.params
 	if e.proxy != nil {

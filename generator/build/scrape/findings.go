@@ -3,6 +3,7 @@ package scrape
 import (
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/internal/credential"
@@ -59,5 +60,14 @@ const (
 func (a access) literalURL(path, value, hint string) {
 	if !a.secrets.LiteralsAllowed() && credential.InURL(value) {
 		*a.found = append(*a.found, diag.Finding{Severity: diag.Error, Code: diag.LiteralToken, Path: path, Message: "contains a credential " + InClear, Hint: hint})
+	}
+}
+
+// checkMetricsPath warns about a query in the path of a job: Prometheus escapes the question mark, and the server looks for a page
+// with that name.
+func (f *findings) checkMetricsPath(path, value string) {
+	if strings.Contains(value, "?") {
+		*f = append(*f, diag.Finding{Severity: diag.Warning, Code: diag.InvalidURL, Path: path,
+			Message: "has a query, which is sent as a part of the path: the target answers that there is no such page", Hint: "write what follows the ? to params"})
 	}
 }

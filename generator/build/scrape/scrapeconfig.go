@@ -20,12 +20,18 @@ func (c *Current) ScrapeConfig(m *promv1alpha1.ScrapeConfig, secrets Secrets) (*
 	j.config.HonorTimestamps = unlessOverridden(spec.HonorTimestamps, j.settings.OverrideHonorTimestamps)
 	j.config.TrackStaleness = spec.TrackTimestampsStaleness
 	j.config.MetricsPath, j.config.Params, j.config.Scheme = orEmpty(spec.MetricsPath), spec.Params, scheme(spec.Scheme)
+	j.found.checkMetricsPath("spec.metricsPath", j.config.MetricsPath)
 	j.timing(orEmpty(spec.ScrapeInterval), orEmpty(spec.ScrapeTimeout))
 	j.client(&monitoringv1.HTTPConfigWithoutTLS{BasicAuth: spec.BasicAuth, OAuth2: spec.OAuth2, EnableHTTP2: spec.EnableHTTP2},
 		spec.Authorization, "", withoutFiles(spec.TLSConfig), &spec.ProxyConfig)
 	j.limits(ownLimits{spec.SampleLimit, spec.TargetLimit, spec.LabelLimit, spec.LabelNameLengthLimit, spec.LabelValueLengthLimit, spec.KeepDroppedTargets, spec.BodySizeLimit})
 	j.histograms(&spec.NativeHistogramConfig)
+	before := len(j.found)
 	discoverAll(&j.job, spec)
+	if len(j.config.Discoveries) == 0 && len(j.found) == before {
+		j.found = append(j.found, diag.Finding{Severity: diag.Warning, Code: diag.SelectsNothing, Path: "spec",
+			Message: "finds no targets: it has neither staticConfigs nor a service discovery", Hint: "write staticConfigs, or one of the fields that end with SDConfigs"})
+	}
 
 	j.add(j.class.relabel...)
 	if spec.JobName != nil {

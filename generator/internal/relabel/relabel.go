@@ -35,6 +35,8 @@ const (
 	defaultReplacement = "$1"
 )
 
+const labelHint = "label names have letters, digits and _ only; service discovery writes _ for each other character"
+
 // Check returns the problems of a rule.
 func (c *Checker) Check(r *model.Relabel) []Problem {
 	var out []Problem
@@ -46,7 +48,8 @@ func (c *Checker) Check(r *model.Relabel) []Problem {
 	}
 	for _, name := range r.SourceLabels {
 		if !prommodel.LabelName(name).IsValidLegacy() {
-			bad("sourceLabels", "%q is not a label name", name)
+			out = append(out, Problem{Severity: diag.Error, Code: diag.InvalidRelabeling, Field: "sourceLabels",
+				Message: fmt.Sprintf("%q is not a label name", name), Hint: labelHint})
 		}
 	}
 	if r.Regex.Value == "null" || r.Regex.Value == "~" {

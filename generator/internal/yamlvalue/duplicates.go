@@ -30,7 +30,7 @@ func duplicateBelow(node *yaml.Node) *Error {
 			if seen[name] {
 				return &Error{
 					Reason: DuplicateKey, Line: child.Line, Column: child.Column,
-					Message: fmt.Sprintf("the key %q occurs twice", name),
+					Message: fmt.Sprintf("the key %q occurs twice", name), Hint: separatorHint(child, name),
 				}
 			}
 			seen[name] = true
@@ -40,6 +40,14 @@ func duplicateBelow(node *yaml.Node) *Error {
 		}
 	}
 	return nil
+}
+
+// separatorHint returns a hint if a second object begins where a key occurs twice.
+func separatorHint(key *yaml.Node, name string) string {
+	if key.Column == 1 && (name == "apiVersion" || name == "kind") {
+		return separateDocuments
+	}
+	return ""
 }
 
 // nodeName returns the key of a node. It returns false for a merge key and for what is not a scalar.

@@ -53,11 +53,13 @@ func parse(text string) (any, error) {
 		}
 		return nil, &Error{
 			Message: "more than one document",
-			Hint:    "put a line with nothing but --- between documents",
+			Hint:    separateDocuments,
 		}
 	}
 	return generic, nil
 }
+
+const separateDocuments = "put a line with nothing but --- between documents"
 
 // converter converts what go.yaml.in/yaml/v2 returns to Kubernetes' values.
 type converter struct {

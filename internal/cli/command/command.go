@@ -91,6 +91,10 @@ func OnUsageError(ctx *cli.Context, err error, _ bool) error {
 	if !undefined {
 		return Usagef(OrHelp("", program), "%v", err)
 	}
+	// The library strips one dash of two.
+	if len(name) > 2 && name[1] != '-' {
+		name = "-" + name
+	}
 	return Usagef(OrHelp(diag.DidYouMean("--"+strings.TrimLeft(name, "-"), flagNames(flags)), program), "no flag %s", name)
 }
 

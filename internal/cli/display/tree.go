@@ -55,24 +55,31 @@ func selectable() []string {
 		"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "IntegrationMonitor", "PodLogs"}
 }
 
-// NewForest returns the hierarchies, and the objects and units that are not rendered as they are in the inputs.
-func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []plan.HeldObject, units []gitsync.UnitReport) Forest {
-	f := Forest{Agents: []*node{}, Unselected: []*node{}, Held: newHeldNodes(held, units)}
+// Unselected returns the objects of a set that no GrafanaAgent discovers, by kind, namespace and name.
+func Unselected(set *manifest.Set, trees []*hierarchy.Hierarchy) (out []*manifest.Object) {
 	selected := map[manifest.ID]bool{}
 	for _, h := range trees {
 		for o := range h.Objects {
 			selected[o.ID] = true
 		}
-		agent := newTree(h)
-		agent.mark(heldIn(h.Name(), f.Held))
-		f.Agents = append(f.Agents, agent)
 	}
 	for _, kind := range selectable() {
 		for _, o := range set.Kind(kind) {
 			if !selected[o.ID] {
-				f.Unselected = append(f.Unselected, newNode(o))
+				out = append(out, o)
 			}
 		}
+	}
+	return out
+}
+
+// NewForest returns the hierarchies, and the objects and units that are not rendered as they are in the inputs.
+func NewForest(set *manifest.Set, trees []*hierarchy.Hierarchy, held []plan.HeldObject, units []gitsync.UnitReport) Forest {
+	f := Forest{Agents: []*node{}, Unselected: append([]*node{}, leaves(Unselected(set, trees))...), Held: newHeldNodes(held, units)}
+	for _, h := range trees {
+		agent := newTree(h)
+		agent.mark(heldIn(h.Name(), f.Held))
+		f.Agents = append(f.Agents, agent)
 	}
 	for _, u := range units {
 		if u.State == plan.UnitHeld || u.State == plan.UnitLeftOut {

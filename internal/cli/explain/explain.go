@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -114,6 +115,11 @@ func newQuestion(flags *cli.Context, args []string) (q question, err error) {
 		}
 	}
 	if len(q.references) == 0 && q.selector == nil {
+		for _, arg := range q.paths {
+			if _, err := os.Stat(arg); err != nil && arg != "-" {
+				return q, command.Usagef("write KIND/namespace/name, such as servicemonitor/team-shop/"+path.Base(arg), "%s is neither on the disk nor KIND/namespace/name", arg)
+			}
+		}
 		return q, command.Usagef("name KIND/namespace/name, such as servicemonitor/team-shop/checkout; agentry tree prints all objects", "nothing to explain is named")
 	}
 	return q, nil

@@ -30,10 +30,29 @@ func (u *Unit) account() manifest.ID {
 	return manifest.ID{Kind: "ServiceAccount", Namespace: agent.Namespace, Name: cmp.Or(u.Hierarchy.Spec().ServiceAccountName, "default")}
 }
 
+// UnneededRights returns findings for what the Roles of a set allow to pods of the units, and these do not need. What pods of a
+// unit need that is not rendered is not known, so nothing is said about their ServiceAccount.
+func UnneededRights(set *manifest.Set, units []*Unit) diag.List {
+	unknown := map[manifest.ID]bool{}
+	for _, u := range units {
+		if u.Hierarchy != nil && (u.Paused || u.Failed) {
+			unknown[u.account()] = true
+		}
+	}
+	known := slices.DeleteFunc(Accounts(units), func(a rbac.Account) bool { return unknown[a.ID] })
+	return rbac.NewGrants(set.Rights()).Unneeded(known)
+}
+
+// hasAccount reports whether a ServiceAccount is in the inputs.
+func hasAccount(set *manifest.Set, id manifest.ID) bool {
+	_, named := set.Named()[id]
+	return named || set.Find(id) != nil
+}
+
 // missingRights warns about what the Roles and bindings of the inputs do not let pods do.
 func missingRights(out *Output) diag.List {
 	objects := out.renderer.set.Rights()
-	if len(objects) == 0 {
+	if len(objects) == 0 || out.renderer.opts.RenderRights {
 		return nil
 	}
 	var list diag.List

@@ -21,6 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/rbac"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 	"github.com/agentry-dev/agentry/generator/tenancy"
 	"github.com/agentry-dev/agentry/generator/workload"
 	"github.com/agentry-dev/agentry/internal/fault"
@@ -38,6 +39,10 @@ type Options struct {
 	SecretRules []secretref.Rule
 	// Mirror is how Secrets of other namespaces get to the pods under secretref.Reference; nil: not at all.
 	Mirror *mirror.Settings
+	// SelfMonitoring watches the pods; nil: nothing does.
+	SelfMonitoring *selfmonitoring.Settings
+	// RenderRights renders ServiceAccounts, Roles and bindings for what the pods discover.
+	RenderRights bool
 	// Tenancy is what objects of tenants may ask for; see [manifest.Tenants].
 	Tenancy tenancy.Rules
 	// Encrypted says that the caller encrypts the Secrets that are rendered under secretref.Plaintext. What is not a Secret is
@@ -199,6 +204,9 @@ func (out *Output) collect() {
 	for _, u := range out.Units {
 		list = append(list, u.diags...)
 	}
+	if out.renderer.opts.RenderRights { // the ServiceAccount is rendered
+		list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.MissingServiceAccount })
+	}
 	out.Diags = merge(list)
 }
 
@@ -223,6 +231,7 @@ func (r renderer) unit(h *hierarchy.Hierarchy, errors ...diag.Diagnostic) *Unit 
 	}
 	u := newUnit(h, outcome)
 	u.basis = newBasis(h, r.set, outcome.Dependencies, outcome.UsedLastGood)
+	u.basis.hasAccount = hasAccount(r.set, u.account())
 	return u
 }
 
@@ -321,7 +330,10 @@ func (r renderer) build(h *hierarchy.Hierarchy, set *manifest.Set, leftOut map[m
 func (r renderer) workloads(h *hierarchy.Hierarchy, config *build.Result) ([]workload.Object, map[int]bool, diag.List) {
 	options := workload.Options{
 		Runtime: r.opts.Runtime, Labels: r.opts.OperatorLabels, RestartOnSecretChange: r.opts.RestartOnSecretChange, Mirror: r.opts.Mirror,
-		SecretSum: r.opts.SecretSum,
+		SecretSum: r.opts.SecretSum, SelfMonitoring: r.opts.SelfMonitoring,
+	}
+	if r.opts.RenderRights {
+		options.HasAccount = func(id manifest.ID) bool { return hasAccount(r.set, id) }
 	}
 	matched := map[int]bool{}
 	if !r.opts.Changes.IsEmpty() {

@@ -15,6 +15,7 @@ type basis struct {
 	external     map[manifest.ID]*manifest.External
 	leftOut      map[manifest.ID]bool // those of them that the set leaves out because of an error
 	diags        string               // of the hierarchy, as text
+	hasAccount   bool                 // the ServiceAccount of the pods is in the inputs
 	usedLastGood bool                 // it depends on last good versions, which may change
 }
 
@@ -113,7 +114,7 @@ func (k *known) unit(i int, h *hierarchy.Hierarchy, set *manifest.Set) *Unit {
 		if u.basis.dependsOn(k.replaced) {
 			return nil
 		}
-	case !u.basis.is(h, set):
+	case !u.basis.is(h, set) || u.basis.hasAccount != hasAccount(set, u.account()):
 		return nil
 	}
 	return u

@@ -19,6 +19,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
@@ -142,6 +143,13 @@ func scenarioOptions(t *testing.T, comment string) generator.Options {
 		case "mirror": // settings as JSON
 			opts.Mirror = &mirror.Settings{}
 			if err := yaml.UnmarshalStrict([]byte(value), opts.Mirror); err != nil {
+				t.Fatal(err)
+			}
+		case "rbac":
+			opts.RenderRights = value == "render"
+		case "self monitoring": // settings as JSON
+			opts.SelfMonitoring = &selfmonitoring.Settings{}
+			if err := yaml.UnmarshalStrict([]byte(value), opts.SelfMonitoring); err != nil {
 				t.Fatal(err)
 			}
 		case "secret rule": // such as: reference names db-*

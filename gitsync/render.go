@@ -24,6 +24,8 @@ func renderOptions(p *pipeline.Pipeline) (generator.Options, error) {
 		Encrypted:             s.Secrets.Seals(),
 		SecretRules:           secretRules(s.Secrets.Rules),
 		Mirror:                s.Secrets.Mirror,
+		RenderRights:          s.RBAC == pipeline.RBACRender,
+		SelfMonitoring:        s.SelfMonitoring,
 		RestartOnSecretChange: s.Secrets.RestartOnChange,
 		OperatorLabels:        s.Operator.Labels,
 		SDAggregator:          sdAggregator(&s.SDAggregator),

@@ -62,7 +62,7 @@ func (c Code) Severities() []Severity {
 		NotCollected, ReservedLabel, StageIgnored, NoLogsClient, ReadsAnyFile, NoTenant, PodWarning, PatchMatchesNothing,
 		Drift, NoteRefused, SecretsInHistory, InlinedSecretChanged, PipelineKept, ChartUnreachable, ChartLookup, OtherRevision:
 		return []Severity{Warning}
-	case DefaultNamespace, OldIntegrationName, StopsTheOthers:
+	case DefaultNamespace, OldIntegrationName, StopsTheOthers, UnneededPermission:
 		return []Severity{Info}
 	case MissingTargetNamespace, ReadsAgentFile, RuntimeDiffers:
 		return []Severity{Warning, Info}

@@ -9,6 +9,7 @@ const (
 	MissingTargetNamespace Code = "namespace-not-defined"
 	MissingServiceAccount  Code = "missing-service-account"
 	MissingPermission      Code = "missing-permission"
+	UnneededPermission     Code = "unneeded-permission"
 	SelectedTwice          Code = "selected-twice"
 	RendersNothing         Code = "renders-nothing"
 	NotRendered            Code = "field-not-rendered"
@@ -66,6 +67,7 @@ func renderCodes() []CodeInfo {
 		{MissingTargetNamespace, "A monitor names a namespace that has no manifest and no object in the inputs, although other namespaces have a manifest.", "It is a warning if the name looks like a misspelling of a namespace that is there, else only for information: the namespace may be defined elsewhere. Correct the name in the namespaceSelector, or add the Namespace to the inputs."},
 		{MissingServiceAccount, "A GrafanaAgent names a ServiceAccount that is not in the inputs, although other ones of its namespace are.", "Without it no pod starts. Correct spec.serviceAccountName, or add the ServiceAccount."},
 		{MissingPermission, "The Roles and bindings of the inputs do not let the pods of a GrafanaAgent watch what they discover.", "The agent finds no targets, and logs it. Add the rule that the hint shows; `agentry rbac` prints all that the pods need. Nothing is reported if no binding of the inputs names the ServiceAccount, or if one refers to a role that is not in the inputs."},
+		{UnneededPermission, "A Role or ClusterRole of the inputs allows what no pod of a GrafanaAgent needs.", "Only `agentry rbac --compare` says so. Remove it from the rules. What targets most likely ask for, such as `nodes/metrics`, counts as needed. Nothing is reported of a role that is bound to other accounts too, or that is aggregated."},
 		{SelectedTwice, "Several GrafanaAgents select one instance.", "Each of them runs it: targets are scraped and logs are read once for each of them, and all of it is written. Narrow the selectors, so that only one GrafanaAgent selects the instance."},
 		{RendersNothing, "A GrafanaAgent selects no instance and no integration, so it has no workloads.", "Only its shared Secret is rendered. Set spec.metrics.instanceSelector, or label the instances."},
 		{NotRendered, "A field is set that is not rendered in this compatibility mode, or that no Grafana Agent has.", "The output is the same without it. In compatibility mode operator: the Grafana Agent Operator ignores the field too; mode current may render it. In mode current: the field came with a Prometheus that is newer than the agent's. Remove it, or accept that it has no effect."},

@@ -67,7 +67,7 @@ func write(id manifest.ID, list resmap.ResMap) ([]byte, error) {
 		return nil, errors.New("leaves an object that cannot be read")
 	}
 	meta, _ := object["metadata"].(map[string]any)
-	if object["kind"] != id.Kind || meta["name"] != id.Name || meta["namespace"] != id.Namespace {
+	if namespace, _ := meta["namespace"].(string); object["kind"] != id.Kind || meta["name"] != id.Name || namespace != id.Namespace {
 		return nil, fmt.Errorf("renames the object to %v %v/%v: its name, namespace and kind must stay, because others refer to them", object["kind"], meta["namespace"], meta["name"])
 	}
 	for field := range object {

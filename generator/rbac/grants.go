@@ -106,18 +106,7 @@ func (g *Grants) of(account manifest.ID) map[string]*scope {
 
 // grant adds what a binding grants.
 func (g *Grants) grant(s *scope, binding *manifest.Object) {
-	var ref rbacv1.RoleRef
-	switch v := binding.Value.(type) {
-	case *rbacv1.RoleBinding:
-		ref = v.RoleRef
-	case *rbacv1.ClusterRoleBinding:
-		ref = v.RoleRef
-	}
-	id := manifest.ID{Kind: ref.Kind, Name: ref.Name}
-	if ref.Kind == "Role" {
-		id.Namespace = binding.Namespace
-	}
-	roles := g.roles[id]
+	roles := g.roles[roleOf(binding)]
 	if len(roles) == 0 {
 		s.open = true
 		if s.place == nil {
@@ -130,6 +119,22 @@ func (g *Grants) grant(s *scope, binding *manifest.Object) {
 		rules, open := g.rules(role, map[*manifest.Object]bool{})
 		s.rules, s.open = append(s.rules, rules...), s.open || open
 	}
+}
+
+// roleOf returns the role that a binding refers to.
+func roleOf(binding *manifest.Object) manifest.ID {
+	var ref rbacv1.RoleRef
+	switch v := binding.Value.(type) {
+	case *rbacv1.RoleBinding:
+		ref = v.RoleRef
+	case *rbacv1.ClusterRoleBinding:
+		ref = v.RoleRef
+	}
+	id := manifest.ID{Kind: ref.Kind, Name: ref.Name}
+	if ref.Kind == "Role" {
+		id.Namespace = binding.Namespace
+	}
+	return id
 }
 
 // rules returns what a role allows. The rules of one that is aggregated are those of all that its selectors match; its own

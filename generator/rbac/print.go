@@ -21,8 +21,18 @@ func Manifests(a Account, exists bool) string {
 	} else {
 		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: %s\n  namespace: %s\n", a.Name, a.Namespace)
 	}
+	byNamespace := a.byNamespace()
+	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
+		a.role(&b, namespace, byNamespace[namespace])
+	}
+	return b.String()
+}
+
+// byNamespace returns the needs in each namespace and, at "", in the whole cluster. What is needed in the whole cluster is not
+// among those of a namespace.
+func (a Account) byNamespace() map[string][]Need {
 	everywhere := map[Right]bool{}
-	byNamespace := map[string][]Need{}
+	out := map[string][]Need{}
 	for _, need := range a.Needs {
 		if need.Namespace == "" {
 			everywhere[need.Right] = true
@@ -31,13 +41,10 @@ func Manifests(a Account, exists bool) string {
 	for _, need := range a.Needs {
 		right := need.Right
 		if right.Namespace = ""; need.Namespace == "" || !everywhere[right] {
-			byNamespace[need.Namespace] = append(byNamespace[need.Namespace], need)
+			out[need.Namespace] = append(out[need.Namespace], need)
 		}
 	}
-	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
-		a.role(&b, namespace, byNamespace[namespace])
-	}
-	return b.String()
+	return out
 }
 
 // role writes a role with what is needed in a namespace or, without one, in the whole cluster, and its binding.

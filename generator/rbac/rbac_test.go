@@ -166,3 +166,33 @@ func TestNeedsOfCollectedIntegrations(t *testing.T) {
 		}
 	}
 }
+
+// TestUnneeded finds what a role allows and no pod needs.
+func TestUnneeded(t *testing.T) {
+	const elsewhere = "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: x, namespace: other}\nroleRef: {kind: ClusterRole, name: r}\nsubjects: [{kind: ServiceAccount, name: %s, namespace: m}]\n"
+	for name, test := range map[string]struct{ rules, more, want string }{
+		"exactly what is needed": {"[{apiGroups: [''], resources: [pods], verbs: [list, watch]}]", "", ""},
+		"a verb more":            {"[{apiGroups: [''], resources: [pods], verbs: [get, list, watch]}]", "", "rules[0]: no pod needs get of pods"},
+		"resources more":         {"[{apiGroups: [''], resources: [pods, secrets, nodes], verbs: [list, watch]}]", "", "rules[0]: no pod needs list and watch of nodes and secrets"},
+		"a rule more": {"[{apiGroups: [''], resources: [pods], verbs: [list, watch]}, {apiGroups: [apps], resources: [deployments], verbs: [list]}]", "",
+			"rules[1]: no pod needs list of deployments.apps"},
+		"a path":                      {"[{nonResourceURLs: [/metrics], verbs: [get]}]", "", "rules[0]: no pod needs get of /metrics"},
+		"single objects":              {"[{apiGroups: [''], resources: [pods], resourceNames: [one], verbs: [list, get]}]", "", "rules[0]: no pod needs get and list of pods"},
+		"a wildcard that covers it":   {"[{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]", "", ""},
+		"bound where nothing is":      {"[{apiGroups: [''], resources: [pods], verbs: [list, watch]}]", strings.Replace(elsewhere, "%s", "agent", 1), ""},
+		"bound to somebody else too":  {"[{apiGroups: [''], resources: [secrets], verbs: [list]}]", strings.Replace(elsewhere, "%s", "other", 1), ""},
+		"a role that is not in there": {"", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := clusterBinding + test.more
+			if test.rules != "" {
+				text += "---\n" + role + test.rules
+			}
+			set := manifest.NewSet(manifest.Parse(manifest.File{Path: "rbac.yaml", Data: []byte(text)}, manifest.Options{}))
+			found := rbac.NewGrants(set.Rights()).Unneeded([]rbac.Account{{ID: account, Needs: needs(model.Instance{ScrapeConfigs: []*model.ScrapeConfig{watchesPods("shop")}})}})
+			if test.want == "" && len(found) > 0 || test.want != "" && (len(found) != 1 || found[0].Message != test.want || found[0].Line == 0) {
+				t.Errorf("want %q, got %v", test.want, found)
+			}
+		})
+	}
+}

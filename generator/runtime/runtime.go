@@ -37,6 +37,9 @@ type Runtime struct {
 	// CompressAboveBytes is the size above which the configuration is compressed with gzip.
 	CompressAboveBytes int
 
+	// OwnMetrics are the metrics of the program about itself.
+	OwnMetrics OwnMetrics
+
 	// ListsIntegrations means that the program tells the sd-aggregator which integrations it runs.
 	ListsIntegrations bool
 
@@ -56,6 +59,20 @@ type Runtime struct {
 	// PodSecurity returns the security context of a pod of one of the groups, from the one of the GrafanaAgent. Nil if it is
 	// that.
 	PodSecurity func(secretref.Group, *corev1.PodSecurityContext) *corev1.PodSecurityContext
+}
+
+// OwnMetrics are the names of metrics that each program names in its own way. An empty name is one that it does not export.
+// Those of Prometheus's scrape manager and remote write, prometheus_target_... and prometheus_remote_storage_..., are the
+// same in all.
+type OwnMetrics struct {
+	// Loaded is 1 if the newest configuration was accepted, else 0.
+	Loaded string
+	// Appended counts the samples that scrapes gave, and Series is the number of active series.
+	Appended, Series string
+	// WALFailures count failures of the write-ahead log.
+	WALFailures []string
+	// SentEntries and DroppedEntries count log lines that were sent, and lost.
+	SentEntries, DroppedEntries string
 }
 
 // Job identifies a scrape job.

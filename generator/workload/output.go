@@ -76,7 +76,8 @@ func encode(o any) (manifest.ID, []byte, error) {
 	}
 	prune(m)
 	meta := m["metadata"].(map[string]any)
-	id := manifest.ID{Kind: m["kind"].(string), Namespace: meta["namespace"].(string), Name: meta["name"].(string)}
+	namespace, _ := meta["namespace"].(string) // a ClusterRole has none
+	id := manifest.ID{Kind: m["kind"].(string), Namespace: namespace, Name: meta["name"].(string)}
 	text, err := yaml.Marshal(m)
 	return id, text, err
 }

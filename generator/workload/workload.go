@@ -17,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/podspec"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/secretref"
+	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 )
 
 // Options are the settings of [Build].
@@ -34,6 +35,11 @@ type Options struct {
 	SecretSum func(config manifest.ID, checksum string) string
 	// Budget returns the budget for disruptions of a workload's pods without its selector, or nil. Nil gives none any.
 	Budget func(workload manifest.ID, labels map[string]string) *policyv1.PodDisruptionBudgetSpec
+	// SelfMonitoring watches the pods; nil: nothing does.
+	SelfMonitoring *selfmonitoring.Settings
+	// HasAccount reports whether a ServiceAccount is in the inputs. It is only set if the pods get a ServiceAccount, roles and
+	// bindings for what they discover.
+	HasAccount func(manifest.ID) bool
 	// Change returns what becomes of a manifest, with diagnostics of whoever changes it. check returns what Kubernetes would
 	// refuse of a changed manifest and not of the one that it is made of; the manifest of a Secret may lack its data. Nil
 	// changes nothing.
@@ -90,6 +96,8 @@ func Build(h *hierarchy.Hierarchy, config *build.Result, options Options) ([]Obj
 	}
 	a.addIntegrations(out, config.Deployment, config.DaemonSet)
 	a.addMirrors(out)
+	addRights(a, out, config)
+	addSelfMonitoring(a, out, config)
 	return out.objects, out.diags
 }
 

@@ -84,6 +84,8 @@ func (s *Spec) NotInRenderCommand() []string {
 		{"workloads", len(s.Workloads) > 0},
 		{"patches", len(s.Patches) > 0},
 		{"images", len(s.Images) > 0},
+		{"rbac", s.RBAC == RBACRender},
+		{"selfMonitoring", s.SelfMonitoring != nil},
 	} {
 		if f.isSet {
 			out = append(out, "`"+f.name+"`")

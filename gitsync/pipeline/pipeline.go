@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/patch"
+	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 	"github.com/agentry-dev/agentry/inputs/helm"
 )
 
@@ -111,6 +112,11 @@ type Spec struct {
 	Patches []kustomize.Patch `json:"patches,omitempty"`
 	// Images give the images of the rendered pods another name, tag or digest, after the patches.
 	Images []kustomize.Image `json:"images,omitempty"`
+	// RBAC says whether each GrafanaAgent gets a ServiceAccount, roles and bindings for what its pods discover: `render` or `none`.
+	// Default: none.
+	RBAC RBAC `json:"rbac,omitempty"`
+	// SelfMonitoring renders what watches the pods themselves. Default: nothing.
+	SelfMonitoring *selfmonitoring.Settings `json:"selfMonitoring,omitempty"`
 	// Integrations change or extend the catalogue of integrations.
 	Integrations []integration.Entry `json:"integrations,omitempty"`
 	// Limits protect the output branch.
@@ -159,6 +165,16 @@ const (
 	FailOnError FailOn = "error"
 	// FailOnWarning makes warnings stop a commit as well.
 	FailOnWarning FailOn = "warning"
+)
+
+// RBAC says whether rights of pods are rendered.
+type RBAC string
+
+const (
+	// RBACNone leaves them to somebody else.
+	RBACNone RBAC = "none"
+	// RBACRender renders exactly what the pods' discoveries need.
+	RBACRender RBAC = "render"
 )
 
 // PassThrough says what of the inputs is copied to the output besides what is rendered.

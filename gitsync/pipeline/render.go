@@ -3,10 +3,12 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/agentry-dev/agentry/generator/build/integration"
@@ -15,6 +17,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/mirror"
 	"github.com/agentry-dev/agentry/generator/passthrough"
 	"github.com/agentry-dev/agentry/generator/patch"
+	"github.com/agentry-dev/agentry/generator/selfmonitoring"
 	"github.com/agentry-dev/agentry/generator/tenancy"
 )
 
@@ -75,6 +78,40 @@ func validateChanges(s *Spec) findings {
 	_, wrong := (&Pipeline{Spec: *s}).Changes()
 	for _, w := range wrong {
 		f.check(false, "spec."+w.Field, w.Hint, "%s", w.Message)
+	}
+	return f
+}
+
+// validateSelfMonitoring checks the labels, which Kubernetes and Prometheus would refuse, and the names of alerts.
+func validateSelfMonitoring(path string, s *selfmonitoring.Settings) findings {
+	var f findings
+	if s == nil {
+		return f
+	}
+	f.check(s.Alerts != nil || s.Dashboard != nil, path, "set alerts: {} and dashboard: {}", "has neither alerts nor dashboard")
+	labels := func(field string, labels map[string]string) {
+		for _, k := range slices.Sorted(maps.Keys(labels)) {
+			problems := append(validation.IsQualifiedName(k), validation.IsValidLabelValue(labels[k])...)
+			f.check(len(problems) == 0, path+field, "", "the label %s=%s: %s", k, labels[k], strings.Join(problems, "; "))
+		}
+	}
+	if d := s.Dashboard; d != nil {
+		labels(".dashboard.labels", d.Labels)
+		for _, k := range slices.Sorted(maps.Keys(d.Annotations)) {
+			f.all(path+".dashboard.annotations", validation.IsQualifiedName(strings.ToLower(k)))
+		}
+	}
+	a := s.Alerts
+	if a == nil {
+		return f
+	}
+	labels(".alerts.labels", a.Labels)
+	for _, k := range slices.Sorted(maps.Keys(a.AlertLabels)) {
+		valid := model.LegacyValidation.IsValidLabelName(k) && !strings.HasPrefix(k, "__") && k != "alertname"
+		f.check(valid, path+".alerts.alertLabels", "", "%q cannot be the label of an alert", k)
+	}
+	for i, name := range a.Disabled {
+		oneOf(&f, fmt.Sprintf("%s.alerts.disabled[%d]", path, i), name, selfmonitoring.AlertNames())
 	}
 	return f
 }

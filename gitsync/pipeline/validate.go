@@ -151,6 +151,10 @@ func validateSpec(s *Spec) findings {
 	f.add(validateSDAggregator("spec.sdAggregator", &s.SDAggregator))
 	f.add(validateIntegrations("spec.integrations", s.Integrations))
 	f.add(validateChanges(s))
+	if s.RBAC != "" {
+		oneOf(&f, "spec.rbac", s.RBAC, []RBAC{RBACNone, RBACRender})
+	}
+	f.add(validateSelfMonitoring("spec.selfMonitoring", s.SelfMonitoring))
 	_, err := s.Limits.MaxDeletions()
 	f.check(err == nil, "spec.limits.deletions", "write it like 50%", "must be a percentage from 0%% to 100%%")
 	f.check(s.Limits.AllowFor == "" || commitForm.MatchString(s.Limits.AllowFor), "spec.limits.allowFor", "git rev-parse prints it", "must be a full commit id")

@@ -107,26 +107,51 @@ func rbacCommand(env Env) command.Command {
 		Usage: "print the ServiceAccounts, roles and bindings that the agents need",
 		Description: `PATHs are folders, files, or - for standard input. With -f, in place of PATHs, it is about what
 a pass of the pipeline would write now. The rules are those that the rendered configurations
-need, and no more; a comment says who needs each. agentry does not render them: keep them
-where Flux or Argo CD applies them as they are.`,
+need, and no more; a comment says who needs each. Keep them where Flux or Argo CD applies them
+as they are, or set rbac: render in the pipeline. With --compare it prints what the Roles and
+ClusterRoles of the inputs lack, and what they allow without need.`,
 		Example: "agentry rbac .",
-		Flags:   slices.Concat(pipelineFlags(), renderFlags()),
+		Flags: slices.Concat([]cli.Flag{
+			&cli.BoolFlag{Name: "compare", Usage: "print how the Roles and ClusterRoles of the inputs differ from it"},
+		}, pipelineFlags(), renderFlags()),
 		Run: func(ctx context.Context, flags *cli.Context, paths []string) error {
+			printed := printRights
+			if flags.Bool("compare") {
+				printed = compareRights
+			}
 			if isOfPass(env, flags, paths) {
 				report, err := dryPass(ctx, env, flags, paths)
 				if report == nil {
 					return err
 				}
-				return printRights(env, unitsAfter(report), report.Set, report.Diags)
+				return printed(env, unitsAfter(report), report.Set, report.Diags)
 			}
 			in, err := env.load(ctx, flags, paths)
 			if err != nil {
 				return err
 			}
 			out := in.render(diag.Warning)
-			return printRights(env, out.Units, in.set, out.Diags)
+			return printed(env, out.Units, in.set, out.Diags)
 		},
 	}
+}
+
+// compareRights prints what the rights in the inputs lack for the pods of units, and what they allow without need.
+func compareRights(env Env, units []*generator.Unit, set *manifest.Set, found diag.List) error {
+	var list diag.List
+	for _, d := range found {
+		if d.Code == diag.MissingPermission {
+			list = append(list, d)
+		}
+	}
+	if set != nil {
+		list = append(list, generator.UnneededRights(set, units)...)
+	}
+	if err := env.printer("text", nil).Print(env.Stdout, list); err != nil {
+		return err
+	}
+	fmt.Fprintln(env.Stderr, findings(list))
+	return verdict(found, false)
 }
 
 // printRights prints what the pods of units need of the Kubernetes API. The set is nil if nothing was read.

@@ -292,7 +292,7 @@ func documents(t *testing.T, name, text string) (out []any) {
 
 // named are fields whose keys are the user's, and open fields may have any value.
 var (
-	named = []string{"namespaces", "labels", "matchLabels", "annotations", "nodeSelector", "sourceRefs", "resources.limits", "resources.requests"}
+	named = []string{"namespaces", "labels", "alertLabels", "matchLabels", "annotations", "nodeSelector", "sourceRefs", "resources.limits", "resources.requests"}
 	open  = []string{"updateStrategy", "default"}
 )
 

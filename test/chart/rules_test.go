@@ -161,19 +161,28 @@ func (s subject) queries(t *testing.T) map[string][]string {
 	if len(found) != 1 {
 		t.Fatalf("%d ConfigMaps", len(found))
 	}
-	var dashboard struct {
-		Panels []struct {
-			Title, Type string
-			GridPos     struct{ X, Y, W, H int }
-			Targets     []struct{ Expr string }
-		}
-	}
-	if err := json.Unmarshal([]byte(found[0].Data[s.name+".json"]), &dashboard); err != nil {
+	var board dashboard
+	if err := json.Unmarshal([]byte(found[0].Data[s.name+".json"]), &board); err != nil {
 		t.Fatal(err)
 	}
+	return board.queries(t)
+}
+
+// dashboard is what the tests read of one for Grafana.
+type dashboard struct {
+	Panels []struct {
+		Title, Type string
+		GridPos     struct{ X, Y, W, H int }
+		Targets     []struct{ Expr string }
+	}
+}
+
+// queries are the expressions of a dashboard, by the title of their panels, none of which lies on another.
+func (d dashboard) queries(t *testing.T) map[string][]string {
+	t.Helper()
 	out := map[string][]string{}
 	taken := map[[2]int]string{}
-	for _, p := range dashboard.Panels {
+	for _, p := range d.Panels {
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
 				if other := taken[[2]int{x, y}]; other != "" || x >= 24 {
@@ -194,10 +203,13 @@ func (s subject) queries(t *testing.T) map[string][]string {
 
 func TestDashboardQueriesParse(t *testing.T) { eachChart(t, dashboardQueriesParse) }
 
-func dashboardQueriesParse(t *testing.T, s subject) {
+func dashboardQueriesParse(t *testing.T, s subject) { checkQueries(t, s.queries(t)) }
+
+// checkQueries lets promtool parse expressions.
+func checkQueries(t *testing.T, all map[string][]string) {
+	t.Helper()
 	type rule map[string]string
 	var group []rule
-	all := s.queries(t)
 	for _, title := range slices.Sorted(maps.Keys(all)) {
 		for i, q := range all[title] {
 			name := fmt.Sprintf("%s_%d", regexp.MustCompile(`[^a-zA-Z]+`).ReplaceAllString(title, "_"), i)

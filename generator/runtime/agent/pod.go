@@ -27,7 +27,17 @@ func Runtime() runtime.Runtime {
 		ListsIntegrations: true,
 		ConfigKey:         configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
-		ConfigVolumes: runtime.ReloaderVolumes, Containers: containers,
+		ConfigVolumes: runtime.ReloaderVolumes, Containers: containers, OwnMetrics: ownMetrics(),
+	}
+}
+
+// ownMetrics are named in the packages static/config/instrumentation and static/metrics of the agent, and in promtail's
+// client.
+func ownMetrics() runtime.OwnMetrics {
+	return runtime.OwnMetrics{
+		Loaded: "agent_config_last_load_successful", Appended: "agent_wal_samples_appended_total", Series: "agent_wal_storage_active_series",
+		WALFailures: []string{"agent_metrics_instance_abnormal_exits_total", "prometheus_wal_watcher_record_decode_failures_total", "prometheus_tsdb_wal_writes_failed_total"},
+		SentEntries: "promtail_sent_entries_total", DroppedEntries: "promtail_dropped_entries_total",
 	}
 }
 

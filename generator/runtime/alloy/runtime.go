@@ -42,7 +42,18 @@ func At(version catalogue.Version) runtime.Runtime {
 		ConfigKey: configKey, CompressAboveBytes: runtime.DefaultCompressAboveBytes,
 		Container: runtime.DefaultContainer, Port: runtime.DefaultPort, GraceSeconds: runtime.DefaultGraceSeconds,
 		ConfigVolumes: runtime.ReloaderVolumes, Containers: in.containers,
-		CheckPods: in.checkPods, PodSecurity: podSecurity,
+		CheckPods: in.checkPods, PodSecurity: podSecurity, OwnMetrics: ownMetrics(),
+	}
+}
+
+// ownMetrics are named in the packages internal/static/config/instrumentation, internal/static/metrics/wal and
+// internal/component/common/loki/client of Alloy.
+func ownMetrics() runtime.OwnMetrics {
+	return runtime.OwnMetrics{
+		Loaded: "alloy_config_last_load_successful", Appended: "prometheus_remote_write_wal_samples_appended_total",
+		Series:      "prometheus_remote_write_wal_storage_active_series",
+		WALFailures: []string{"prometheus_remote_write_wal_corruptions_total", "prometheus_wal_watcher_record_decode_failures_total", "prometheus_tsdb_wal_writes_failed_total"},
+		SentEntries: "loki_write_sent_entries_total", DroppedEntries: "loki_write_dropped_entries_total",
 	}
 }
 

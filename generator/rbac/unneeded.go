@@ -1,0 +1,115 @@
+package rbac
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/component-helpers/auth/rbac/validation"
+
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Unneeded returns findings for what the Roles and ClusterRoles of the inputs allow to accounts, and none of them needs. The
+// accounts must be all that agentry renders pods for. Nothing is reported of a role that is bound to somebody else too, or
+// that is aggregated. What targets most likely ask for counts as needed.
+func (g *Grants) Unneeded(accounts []Account) (out diag.List) {
+	needs := map[manifest.ID][]Need{}
+	for _, a := range accounts {
+		needs[a.ID] = a.Needs
+	}
+	bound := g.bound(needs)
+	for _, role := range slices.SortedFunc(maps.Keys(bound), func(x, y *manifest.Object) int {
+		return cmp.Or(x.Compare(y.ID), strings.Compare(x.File(), y.File()))
+	}) {
+		for i, rule := range rulesOf(role) {
+			if spare := spareOf(rule, bound[role]); spare != "" {
+				d := role.Diag(diag.Info, diag.UnneededPermission, fmt.Sprintf("rules[%d]", i), "no pod needs %s", spare)
+				d.Hint = "remove it; agentry rbac prints all that is needed"
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
+// bound returns the roles that are bound to the accounts alone, with what these need where they are bound.
+func (g *Grants) bound(needs map[manifest.ID][]Need) map[*manifest.Object][]Need {
+	out, others := map[*manifest.Object][]Need{}, map[*manifest.Object]bool{}
+	for account, bindings := range g.bindings {
+		for _, binding := range bindings {
+			of, known := needs[account]
+			for _, role := range g.roles[roleOf(binding)] {
+				others[role] = others[role] || !known
+				for _, need := range of {
+					if binding.Namespace == "" || need.Namespace == "" || need.Namespace == binding.Namespace {
+						out[role] = append(out[role], need)
+					}
+				}
+				if out[role] == nil && known {
+					out[role] = []Need{}
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(out, func(role *manifest.Object, _ []Need) bool { return others[role] })
+	return out
+}
+
+// rulesOf returns the rules of a role. One that is aggregated has none that stay.
+func rulesOf(role *manifest.Object) []rbacv1.PolicyRule {
+	switch v := role.Value.(type) {
+	case *rbacv1.Role:
+		return v.Rules
+	case *rbacv1.ClusterRole:
+		if v.AggregationRule == nil {
+			return v.Rules
+		}
+	}
+	return nil
+}
+
+// spareOf names what a rule allows and nobody needs, or nothing.
+func spareOf(rule rbacv1.PolicyRule, needs []Need) string {
+	verbs := map[string][]string{} // by what they are allowed on
+	for _, part := range validation.BreakdownRule(rule) {
+		if slices.ContainsFunc(needs, func(n Need) bool { return uses(n, part) }) {
+			continue
+		}
+		on := strings.Join(part.NonResourceURLs, "")
+		if len(part.Resources) > 0 {
+			on = strings.TrimSuffix(part.Resources[0]+"."+part.APIGroups[0], ".")
+		}
+		if !slices.Contains(verbs[on], part.Verbs[0]) {
+			verbs[on] = append(verbs[on], part.Verbs[0])
+		}
+	}
+	byVerbs := map[string][]string{}
+	for _, on := range slices.Sorted(maps.Keys(verbs)) {
+		what := inWords(slices.Sorted(slices.Values(verbs[on])))
+		byVerbs[what] = append(byVerbs[what], on)
+	}
+	var out []string
+	for _, what := range slices.Sorted(maps.Keys(byVerbs)) {
+		out = append(out, what+" of "+inWords(byVerbs[what]))
+	}
+	return strings.Join(out, ", or ")
+}
+
+// uses reports whether a need takes a part of a rule, which has one verb on one thing.
+func uses(n Need, part rbacv1.PolicyRule) bool {
+	need := n.Rule()
+	if need.NonResourceURLs == nil && len(part.ResourceNames) > 0 {
+		return false // discoveries list all objects
+	}
+	for _, piece := range validation.BreakdownRule(need) {
+		if covers, _ := validation.Covers([]rbacv1.PolicyRule{part}, []rbacv1.PolicyRule{piece}); covers {
+			return true
+		}
+	}
+	return false
+}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/agentry-dev/agentry/internal/httpserver"
-	"github.com/agentry-dev/agentry/sd/discover"
+	"github.com/agentry-dev/agentry/internal/kubeconfig"
 	"github.com/agentry-dev/agentry/sd/kubelet"
 )
 
@@ -117,7 +117,7 @@ func keepKubeletService(ctx context.Context, s kubeletSettings, stderr io.Writer
 }
 
 func newKeeper(s kubeletSettings, log *slog.Logger) (*kubelet.Keeper, error) {
-	config, err := discover.Config(s.kubeconfig)
+	config, err := kubeconfig.Load(s.kubeconfig)
 	if err != nil {
 		return nil, err
 	}

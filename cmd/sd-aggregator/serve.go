@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/internal/httpserver"
+	"github.com/agentry-dev/agentry/internal/kubeconfig"
 	"github.com/agentry-dev/agentry/sd"
 	"github.com/agentry-dev/agentry/sd/discover"
 	"github.com/agentry-dev/agentry/sd/rotate"
@@ -67,7 +68,7 @@ func (s settings) source(log *slog.Logger) (discover.Source, error) {
 	if len(s.names) > 0 {
 		return discover.NewDNS(discover.DNSOptions{Names: s.names, Resolver: net.DefaultResolver, Log: log}), nil
 	}
-	config, err := discover.Config(s.kubeconfig)
+	config, err := kubeconfig.Load(s.kubeconfig)
 	if err != nil {
 		return nil, err
 	}

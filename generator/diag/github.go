@@ -48,19 +48,7 @@ func githubProperties(d Diagnostic) string {
 	return strings.Join(append(p, "title="+escapeProperty(string(d.Code))), ",")
 }
 
-func githubMessage(d Diagnostic) string {
-	m := d.Message
-	if name := d.Object.String(); name != "" {
-		m = OneLine(name) + ": " + m
-	}
-	if d.BuiltBy != "" {
-		m += "\nbuilt by: " + OneLine(d.BuiltBy)
-	}
-	if d.Hint != "" {
-		m += "\nhint: " + d.Hint
-	}
-	return escapeData(Plain(m))
-}
+func githubMessage(d Diagnostic) string { return escapeData(Plain(d.fullText())) }
 
 // escapeData escapes as escapeData of the runner's toolkit: a line break would end the command, and the text
 // after it could be another command.

@@ -96,16 +96,7 @@ func newSarifRule(code Code) sarifRule {
 }
 
 func newSarifResult(d Diagnostic, rule int) sarifResult {
-	text := d.Message
-	if name := d.Object.String(); name != "" {
-		text = OneLine(name) + ": " + text
-	}
-	if d.BuiltBy != "" {
-		text += "\nbuilt by: " + OneLine(d.BuiltBy)
-	}
-	if d.Hint != "" {
-		text += "\nhint: " + d.Hint
-	}
+	text := d.fullText()
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(d.Code), d.Object.String(), d.Source, d.File, d.Message}, "\x00")))
 	out := sarifResult{
 		Rule: string(d.Code), Index: rule, Level: sarifLevel(d.Severity), Message: sarifText{Plain(text)},

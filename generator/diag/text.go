@@ -120,3 +120,18 @@ func severityColor(s Severity) string {
 func indented(s string) string {
 	return strings.ReplaceAll(Plain(s), "\n", "\n    ")
 }
+
+// fullText returns the message with the object, what built it and the hint, in lines: sites show no other fields.
+func (d Diagnostic) fullText() string {
+	text := d.Message
+	if name := d.Object.String(); name != "" {
+		text = OneLine(name) + ": " + text
+	}
+	if d.BuiltBy != "" {
+		text += "\nbuilt by: " + OneLine(d.BuiltBy)
+	}
+	if d.Hint != "" {
+		text += "\nhint: " + d.Hint
+	}
+	return text
+}

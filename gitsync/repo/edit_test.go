@@ -275,46 +275,6 @@ func TestEntriesOfOthersAreKept(t *testing.T) {
 	}
 }
 
-func TestReplaceSubtree(t *testing.T) {
-	t.Parallel()
-	g := gittest.NewRepo(t)
-	g.Commit("main", map[string]string{"a/b/old": "1", "a/c": "2", "f": "3"})
-	_, w, base := offline(t, g)
-	sub, err := w.EditTree(plumbing.ZeroHash, edits(map[string]string{"x": "1", "y/z": "2"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tc := range map[string]struct {
-		path string
-		sub  plumbing.Hash
-		want []string
-	}{
-		"an old folder":     {"a/b", sub, []string{"a/b/x", "a/b/y/z", "a/c", "f"}},
-		"a new folder":      {"n/m", sub, []string{"a/b/old", "a/c", "f", "n/m/x", "n/m/y/z"}},
-		"the root":          {".", sub, []string{"x", "y/z"}},
-		"removal":           {"a/b", plumbing.ZeroHash, []string{"a/c", "f"}},
-		"removal of none":   {"q", plumbing.ZeroHash, []string{"a/b/old", "a/c", "f"}},
-		"a file in place":   {"f", sub, nil},
-		"a file in between": {"f/g", sub, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := w.ReplaceSubtree(base, tc.path, tc.sub)
-			if tc.want == nil {
-				if err == nil {
-					t.Error("a file was replaced by a folder")
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, list(t, w, got)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
 func TestWalkKeepsItsLimits(t *testing.T) {
 	t.Parallel()
 	g := gittest.NewRepo(t)

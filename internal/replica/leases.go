@@ -2,14 +2,12 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // Leases reads and writes Leases in one namespace. Errors are those of the API server.
@@ -49,18 +47,6 @@ func NewClient(config *rest.Config, namespace string) (*Client, error) {
 		return nil, fmt.Errorf("api server: %w", err)
 	}
 	return &Client{client, namespace}, nil
-}
-
-// Config is how to reach the API server: by a kubeconfig file, or as a pod of the cluster.
-func Config(kubeconfig string) (*rest.Config, error) {
-	if kubeconfig == "" {
-		config, err := rest.InClusterConfig()
-		if errors.Is(err, rest.ErrNotInCluster) {
-			err = errors.New("this is no pod of a cluster: --kubeconfig FILE leads to one from outside")
-		}
-		return config, err
-	}
-	return clientcmd.BuildConfigFromFlags("", kubeconfig)
 }
 
 // Get implements [Leases].

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentry-dev/agentry/gitsync/fleet"
+	"github.com/agentry-dev/agentry/internal/kubeconfig"
 	"github.com/agentry-dev/agentry/internal/replica"
 )
 
@@ -26,7 +27,7 @@ func newReplica(o Options) (*replica.Replica, error) {
 	if o.Replicas.Namespace == "" {
 		return nil, nil
 	}
-	config, err := replica.Config(o.Replicas.Kubeconfig)
+	config, err := kubeconfig.Load(o.Replicas.Kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("the cluster with the replicas' lease: %w", err)
 	}

@@ -2,7 +2,6 @@ package discover
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
 	"github.com/agentry-dev/agentry/sd/merge"
@@ -27,18 +25,6 @@ import (
 
 // listTimeout bounds a list, because an overloaded API server may never end it.
 const listTimeout = 30 * time.Second
-
-// Config is how to reach the API server: by a kubeconfig file, or as a pod of the cluster.
-func Config(kubeconfig string) (*rest.Config, error) {
-	if kubeconfig == "" {
-		config, err := rest.InClusterConfig()
-		if errors.Is(err, rest.ErrNotInCluster) {
-			err = errors.New("this is no pod of a cluster: --kubeconfig FILE leads to one from outside")
-		}
-		return config, err
-	}
-	return clientcmd.BuildConfigFromFlags("", kubeconfig)
-}
 
 // Slices finds pods by EndpointSlices. It needs get, list and watch on them and nothing else.
 type Slices struct {

@@ -49,26 +49,6 @@ func (w *Writer) EditTree(base plumbing.Hash, edits map[string]Edit) (plumbing.H
 	return rewriter{w: w}.root(tree, files)
 }
 
-// ReplaceSubtree returns base with the directory sub at name; the zero hash removes the directory. The objects
-// of sub must be new in this Writer or exist on the remote.
-func (w *Writer) ReplaceSubtree(base plumbing.Hash, name string, sub plumbing.Hash) (plumbing.Hash, error) {
-	if name == "" || name == "." {
-		return sub, nil
-	}
-	root := &node{}
-	leaf, err := root.at(name)
-	if err != nil {
-		return plumbing.ZeroHash, fmt.Errorf("replace directory %s: %w", name, err)
-	}
-	leaf.set = func(old Entry) (Entry, error) {
-		if old.Mode != filemode.Dir && old.Mode != filemode.Empty {
-			return Entry{}, errIsFile
-		}
-		return directory(sub), nil
-	}
-	return rewriter{w: w}.root(base, root)
-}
-
 // setFile replaces a file or nothing with a file. An equal file makes no new object.
 func (w *Writer) setFile(e Edit) func(Entry) (Entry, error) {
 	return func(old Entry) (Entry, error) {

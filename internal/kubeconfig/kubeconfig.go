@@ -1,0 +1,21 @@
+// Package kubeconfig says how the API server is reached.
+package kubeconfig
+
+import (
+	"errors"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Load reads a kubeconfig file. Without a file it returns the configuration of a pod of the cluster.
+func Load(file string) (*rest.Config, error) {
+	if file != "" {
+		return clientcmd.BuildConfigFromFlags("", file)
+	}
+	config, err := rest.InClusterConfig()
+	if errors.Is(err, rest.ErrNotInCluster) {
+		err = errors.New("this is no pod of a cluster: --kubeconfig FILE leads to one from outside")
+	}
+	return config, err
+}

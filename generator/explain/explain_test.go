@@ -273,3 +273,23 @@ stringData: {logs: "[{job_name: by-hand, static_configs: [{targets: [localhost],
 		}
 	}
 }
+
+// TestShards: how many series shards can take follows from their memory, up to a million each.
+func TestShards(t *testing.T) {
+	for spec, want := range map[string]string{
+		"metrics: {":           "1 shard: each can take about 90000 active series for each GiB of its memory, which spec.resources does not limit",
+		"metrics: {shards: 3,": "3 shards: each can take about 90000 active series",
+		"resources: {requests: {memory: 1Gi}, limits: {memory: 2Gi}}\n  metrics: {shards: 2,": "2 shards with 2 GiB of memory: about 363000 active series in all, which are 363000 for each of 1 job\n",
+		"resources: {requests: {memory: 512Mi}}\n  metrics: {":                                "1 shard with 0.5 GiB of memory: about 45000 active series in all",
+		"resources: {limits: {memory: 64Gi}}\n  metrics: {shards: 2,":                         "2 shards with 64 GiB of memory: about 2000000 active series in all",
+	} {
+		text := strings.Replace(with("{}", "{}"), "metrics: {", spec, 1)
+		before, _, _ := strings.Cut(text, "remoteWrite:")
+		text = before + "remoteWrite: [{url: \"https://x.example.com/push\"}]\n"
+		x := explainer(t, generator.Options{Compatibility: manifest.Current}, text, monitor)
+		e, found := x.Explain(manifest.ID{Kind: "GrafanaAgent", Namespace: "m", Name: "agent"})
+		if !found || !strings.Contains(e.Text(), want) {
+			t.Errorf("%s: want %q:\n%s", spec, want, e.Text())
+		}
+	}
+}

@@ -15,6 +15,8 @@ type Size struct {
 	// Bytes is the length of the configurations of a GrafanaAgent, or of the jobs of an instance, in the files that people
 	// can read.
 	Bytes int `json:"bytes"`
+	// Shards is how many series the metrics pods of a GrafanaAgent can take.
+	Shards *Shards `json:"shards,omitempty"`
 	// Files are the configurations of a GrafanaAgent.
 	Files []FileSize `json:"files,omitempty"`
 	// Largest are the objects whose jobs have the most bytes, largest first.
@@ -56,6 +58,7 @@ func (x *Explainer) sizeOf(o *manifest.Object) *Size {
 			}
 		}
 	}
+	out.Shards = shardsOf(o, out.Files)
 	for id := range below {
 		out.Counts[id.Kind]++
 	}

@@ -221,6 +221,7 @@ func (p *printer) size(s *Size) {
 		counts = append(counts, strconv.Itoa(s.Counts[kind])+" "+plural(kind, s.Counts[kind]))
 	}
 	p.line(1, "%s", strings.Join(append(counts, amount(s.Jobs, "job"), amount(s.Bytes, "byte")), ", "))
+	p.shards(s.Shards)
 	for _, f := range s.Files {
 		p.line(1, "%s: %s, %s", f.Path, amount(f.Bytes, "byte"), amount(f.Jobs, "job"))
 	}

@@ -1,0 +1,76 @@
+package explain
+
+import (
+	"path"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/api/v1alpha1"
+	"github.com/agentry-dev/agentry/generator/manifest"
+)
+
+// Shards is how many series the shards of a GrafanaAgent can take, by Grafana's rule of thumb ("Estimate resource usage" in the
+// documentation of the agent and of Alloy): 11 GiB of memory for a million active series. From a million on, Grafana
+// advises to have more shards.
+type Shards struct {
+	Count int `json:"count"`
+	// Jobs are the scrape jobs. Each shard has all of them, and its part of their targets.
+	Jobs int `json:"jobs"`
+	// MemoryBytes is what the agent of each may use: limits.memory of spec.resources, else requests.memory. 0: neither is set.
+	MemoryBytes int64 `json:"memoryBytes,omitempty"`
+	// Series is how many active series they can take together, and SeriesPerJob the same for each job on average. 0: that
+	// depends on the memory.
+	Series       int64 `json:"series,omitempty"`
+	SeriesPerJob int64 `json:"seriesPerJob,omitempty"`
+}
+
+const (
+	bytesPerSeries = 11 << 30 / 1_000_000
+	maxSeries      = 1_000_000
+	gib            = 1 << 30
+)
+
+// shardsOf returns what is known of the shards of a GrafanaAgent with some configurations, or nil if it has no jobs in metrics
+// pods.
+func shardsOf(o *manifest.Object, files []FileSize) *Shards {
+	if o.Kind != v1alpha1.GrafanaAgentKind {
+		return nil
+	}
+	spec := &manifest.As[v1alpha1.GrafanaAgent](o).Spec
+	out := &Shards{Count: 1}
+	for _, f := range files {
+		if strings.HasPrefix(path.Base(f.Path), o.Name+"-config.") { // those of other pods have a longer name
+			out.Jobs += f.Jobs
+		}
+	}
+	if out.Jobs == 0 {
+		return nil
+	}
+	if n := spec.Metrics.Shards; n != nil && *n > 1 {
+		out.Count = int(*n)
+	}
+	memory := spec.Resources.Limits.Memory()
+	if memory.IsZero() {
+		memory = spec.Resources.Requests.Memory()
+	}
+	if out.MemoryBytes = memory.Value(); out.MemoryBytes <= 0 {
+		out.MemoryBytes = 0
+		return out
+	}
+	out.Series = int64(out.Count) * min(out.MemoryBytes/bytesPerSeries, maxSeries) / 1000 * 1000
+	out.SeriesPerJob = out.Series / int64(out.Jobs)
+	return out
+}
+
+// shards says how many series are too many.
+func (p *printer) shards(s *Shards) {
+	if s == nil {
+		return
+	}
+	if s.Series == 0 {
+		p.line(1, "%s: each can take about %d active series for each GiB of its memory, which spec.resources does not limit",
+			amount(s.Count, "shard"), gib/bytesPerSeries/1000*1000)
+		return
+	}
+	p.line(1, "%s with %.3g GiB of memory: about %d active series in all, which are %d for each of %s",
+		amount(s.Count, "shard"), float64(s.MemoryBytes)/gib, s.Series, s.SeriesPerJob, amount(s.Jobs, "job"))
+}

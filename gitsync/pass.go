@@ -8,6 +8,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/tenancy"
 	"github.com/agentry-dev/agentry/gitsync/budget"
 	"github.com/agentry-dev/agentry/gitsync/hold"
 	"github.com/agentry-dev/agentry/gitsync/plan"
@@ -148,7 +149,9 @@ func (p *pass) read(ctx context.Context, from *start, in *plan.Inputs) error {
 	history := &source.History{Inputs: inputs, Bases: from.bases, Parse: parse, Budget: p.budget, UseNetwork: p.useNetwork(ctx)}
 	in.LastGood = hold.NewLastGood(from.branch, history, &p.memory.lastGood)
 	if in.Objects, err = hold.Replace(inputs, in.LastGood); err == nil {
-		p.report.Diags = append(p.report.Diags, withoutTenants(&p.pipeline.Spec, in.Objects.Set, p.report.Diags)...)
+		if t := p.pipeline.Spec.Tenancy; t != nil {
+			p.report.Diags = append(p.report.Diags, tenancy.None(t.Folders, in.Objects.Set, p.report.Diags)...)
+		}
 	}
 	return err
 }

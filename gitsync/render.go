@@ -2,14 +2,12 @@ package gitsync
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/build/integration"
 	"github.com/agentry-dev/agentry/generator/build/scrape"
-	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/gitsync/pipeline"
@@ -77,16 +75,4 @@ func sdAggregator(a *pipeline.SDAggregator) scrape.SDAggregator {
 		out.RefreshInterval = a.RefreshInterval.Duration
 	}
 	return out
-}
-
-// withoutTenants warns that nothing is a tenant's although folders of tenants are named: a typo there lets everybody do everything.
-func withoutTenants(s *pipeline.Spec, set *manifest.Set, found diag.List) diag.List {
-	if s.Tenancy == nil || s.Tenancy.Folders == "" ||
-		slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Code == diag.Tenancy }) ||
-		slices.ContainsFunc(set.All(), func(o *manifest.Object) bool { return o.Tenant != "" }) {
-		return nil
-	}
-	return diag.List{{Severity: diag.Warning, Code: diag.NoTenant,
-		Message: "no object is a tenant's: no file that is read is in " + s.Tenancy.Folders + " (spec.tenancy.folders), and all count as the platform's",
-		Hint:    "correct the pattern, which counts from the top of the repository; or wait until there is such a file"}}
 }

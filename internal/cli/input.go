@@ -15,6 +15,7 @@ import (
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/hierarchy"
 	"github.com/agentry-dev/agentry/generator/manifest"
+	"github.com/agentry-dev/agentry/generator/tenancy"
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/sops"
 	"github.com/agentry-dev/agentry/internal/cli/command"
@@ -32,6 +33,7 @@ type input struct {
 	ignored map[string]int // objects of kinds that are not read
 	read    *folder.Input
 	build   inputs.Mode
+	folders string // those of tenants, if any
 	// mayBeEmpty means that input without a manifest or a GrafanaAgent is meant.
 	mayBeEmpty bool
 }
@@ -54,6 +56,11 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if len(paths) == 0 {
 		return nil, command.Usagef("name folders or files, . for this folder, or - for standard input", "no PATH is given")
 	}
+	for _, name := range paths {
+		if parsing.Tenants.IsSet() && !filepath.IsLocal(name) {
+			return nil, command.Usagef("run it at the top of the repository, from where the folders of tenants count", "--tenancy: the PATH %s is not below this folder", name)
+		}
+	}
 	cluster, err := clusterOptions(flags)
 	if err != nil {
 		return nil, err
@@ -75,7 +82,7 @@ func (e Env) load(ctx context.Context, flags *cli.Context, paths []string) (*inp
 	if err != nil {
 		return nil, err
 	}
-	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read, build: inputs.Mode(mode), mayBeEmpty: flags.Bool("allow-empty")}
+	in := &input{options: options, set: manifest.NewSet(read.Results...), ignored: map[string]int{}, read: read, build: inputs.Mode(mode), folders: parsing.Tenants.Folders, mayBeEmpty: flags.Bool("allow-empty")}
 	if err := in.decrypt(ctx); err != nil {
 		return nil, err
 	}
@@ -126,6 +133,7 @@ func sourceFolders(flags []string) (map[string]string, error) {
 func (in *input) render(empty diag.Severity) *generator.Output {
 	out := generator.Render(in.set, in.options, nil)
 	out.Diags = append(out.Diags, out.SpareUnused(in.diags)...)
+	out.Diags = append(out.Diags, tenancy.None(in.folders, in.set, out.Diags)...)
 	if !in.mayBeEmpty {
 		out.Diags = append(out.Diags, in.empty(out, empty)...)
 	}

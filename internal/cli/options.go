@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"fmt"
+	"io"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -17,6 +21,7 @@ import (
 	"github.com/agentry-dev/agentry/inputs"
 	"github.com/agentry-dev/agentry/inputs/helm"
 	"github.com/agentry-dev/agentry/internal/cli/command"
+	"github.com/agentry-dev/agentry/internal/pipelinefile"
 )
 
 // renderFlags returns the flags of all commands that render.
@@ -26,6 +31,7 @@ func renderFlags() []cli.Flag {
 		&cli.StringFlag{Name: "build", Value: string(inputs.Auto), Usage: "`MODE` of reading: auto builds kustomizations, kustomize demands one in each PATH, flux follows the Kustomizations of Flux, argocd the Applications of Argo CD, plain builds nothing"},
 		&cli.StringSliceFlag{Name: "source", Usage: "`NAME=FOLDER` of another repository: of a GitRepository, an OCIRepository or a Bucket, by its name or as KIND/NAMESPACE/NAME; or of an Application, by its URL; repeatable"},
 		&cli.StringFlag{Name: "namespace-from", Usage: "`PATTERN` of paths such as namespaces/{namespace}/**, which gives objects without a namespace that of their folder"},
+		&cli.StringFlag{Name: "tenancy", Usage: "pipeline `FILE` whose spec.tenancy holds for the PATHs; run this at the top of the repository, from where its folders count"},
 		&cli.StringFlag{Name: "cluster", Usage: "`NAME` that Argo CD has for the cluster, or its address: Applications for others are not built"},
 		&cli.StringFlag{Name: "kube-version", Value: helm.DefaultVersion, Usage: "`VERSION` of Kubernetes that Helm charts see"},
 		&cli.StringFlag{Name: "api-versions", Usage: "`GROUP/VERSION,...` that Helm charts see besides those of Kubernetes, monitors and agents"},
@@ -96,7 +102,46 @@ func renderOptions(flags *cli.Context) (generator.Options, error) {
 	if err := scrape.CheckSDURL(o.SDAggregator.URL); err != nil {
 		return o, command.Usagef("write it like "+scrape.DefaultSDURL, "--sd-aggregator-url: %v", err)
 	}
-	return o, nil
+	rule, err := tenancyRule(flags)
+	o.Tenancy = rule.Rules
+	return o, err
+}
+
+// tenancyRule returns what the pipelines of a file say about tenants, or nothing if no file is named.
+func tenancyRule(flags *cli.Context) (out pipeline.Tenancy, err error) {
+	file := flags.String("tenancy")
+	if file == "" {
+		return out, nil
+	}
+	text, err := readPipelineFile(file)
+	if err != nil {
+		return out, fmt.Errorf("--tenancy: %w", err)
+	}
+	fleet, found := pipelinefile.Parse(file, text)
+	if found.HasErrors() {
+		return out, command.Usagef("agentry check -f "+file+" shows all that is wrong with it", "--tenancy: %s", found[0])
+	}
+	for i, p := range fleet {
+		switch t := p.Spec.Tenancy; {
+		case t == nil || t.Folders == "":
+			return out, command.Usagef("name a file that has it", "--tenancy: pipeline %s of %s has no spec.tenancy.folders", p.Metadata.Name, file)
+		case i > 0 && !reflect.DeepEqual(out, *t):
+			return out, command.Usagef("write the pipeline with the rule that is meant to a file of its own", "--tenancy: the pipelines of %s have different tenancy", file)
+		default:
+			out = *t
+		}
+	}
+	return out, nil
+}
+
+// readPipelineFile reads a file of at most the size that pipeline files may have.
+func readPipelineFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, pipelinefile.MaxFileBytes+1)) // Parse refuses more
 }
 
 // clusterOptions returns what charts see of the cluster.
@@ -135,7 +180,12 @@ func parseOptions(flags *cli.Context) (manifest.Options, error) {
 	if err != nil {
 		return manifest.Options{}, err
 	}
+	rule, err := tenancyRule(flags)
+	if err != nil {
+		return manifest.Options{}, err
+	}
 	return manifest.Options{
+		Tenants:     manifest.Tenants{Folders: rule.Folders},
 		PassThrough: kinds, DefaultNamespace: namespace, NamespaceFrom: pattern, Compatibility: mode, UnknownFields: manifest.UnknownFields(unknown),
 	}, checkNamespace(namespace)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
 	"github.com/agentry-dev/agentry/generator/manifest"
 	"github.com/agentry-dev/agentry/generator/secretref"
 	"github.com/agentry-dev/agentry/generator/workload"
@@ -149,15 +150,23 @@ func meaning(t *testing.T, text []byte) any {
 	if err := yaml.Unmarshal(text, &out); err != nil {
 		t.Fatal(err)
 	}
-	if config := workload.Configuration(text); config != nil && strings.Contains(string(text), "\n  agent.yml: ") {
+	config := workload.Configuration(text)
+	switch {
+	case config == nil:
+		return out
+	case strings.Contains(string(text), "\n  agent.yml: "):
 		var inner any
 		if err := yaml.Unmarshal(config, &inner); err != nil {
 			t.Fatal(err)
 		}
-		delete(out, "stringData")
-		delete(out, "data")
 		out["agent.yml"] = inner
+	case strings.Contains(string(text), "\n  config.alloy: "):
+		out["config.alloy"] = alloyconfig.Config(string(config)) // its own tests hold it to what is printed
+	default:
+		return out
 	}
+	delete(out, "stringData")
+	delete(out, "data")
 	return out
 }
 
@@ -168,6 +177,10 @@ func respelled(t *testing.T, text []byte) []byte {
 		return nil
 	}
 	out := meaning(t, text).(map[string]any)
+	if _, found := out["config.alloy"]; found {
+		delete(out, "config.alloy")
+		out["stringData"] = map[string]any{"config.alloy": "// spaces\n" + strings.ReplaceAll(string(workload.Configuration(text)), " = ", "  =  ")}
+	}
 	if config, found := out["agent.yml"]; found {
 		inner, err := yaml.Marshal(config)
 		if err != nil {
@@ -276,7 +289,7 @@ func applyList(list []any, steps map[string][]difference.Change, order []string,
 	}
 	if order != nil {
 		place := func(v any) int {
-			for _, by := range []string{"job_name", "name", "mountPath", "url", "instance"} {
+			for _, by := range []string{"job_name", "name", "mountPath", "url", "instance", "integration", "component"} {
 				if i := slices.Index(order, fmt.Sprint(v.(map[string]any)[by])); i >= 0 {
 					return i
 				}

@@ -1,23 +1,29 @@
 package difference
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// agentConsequences adds the consequences of changes of the Grafana Agent's configurations in a unit.
-func agentConsequences(u *unit) {
+// configurations adds the consequences of changes of the configurations in a unit.
+func (u *unit) configurations() {
 	before, after := newAgentView(), newAgentView()
+	before.byPlace = slices.ContainsFunc(u.objects, (*object).changesProgram)
+	after.byPlace = before.byPlace
 	for _, o := range u.objects {
 		if !o.changesConfiguration() {
 			continue
 		}
 		before.add(o, o.before)
 		after.add(o, o.after)
+		if o.changesProgram() {
+			u.programs(o)
+		}
 		for _, c := range o.changes {
-			if len(c.Path) > 1 && c.Path[0].Field == o.language.key {
+			if len(c.Path) > 1 && languageOf(c.Path[0].Field) != nil {
 				u.agentChange(agentChange{c, o})
 			}
 		}
@@ -34,23 +40,28 @@ type activity struct {
 }
 
 // agentView are the activities of configurations. Several configurations of one agent can name the same writers.
-type agentView map[activity]bool
+type agentView struct {
+	all map[activity]bool
+	// byPlace means that integrations are told apart by their places, because not all programs name their instances.
+	byPlace bool
+}
 
-func newAgentView() agentView { return agentView{} }
+func newAgentView() agentView { return agentView{all: map[activity]bool{}} }
 
 // compareViews adds a consequence for each activity that ends or begins. An activity does not end if another configuration of the
 // unit still has it.
 func (u *unit) compareViews(before, after agentView) {
-	isSame := func(f activity) bool { return before[f] == after[f] }
-	if others := newAgentView(); !maps.Equal(before, after) {
+	others := newAgentView()
+	others.byPlace = before.byPlace
+	if !maps.Equal(before.all, after.all) {
 		for _, o := range u.objects {
 			if o.language != nil && !o.changesConfiguration() {
 				o.open()
 				others.add(o, o.after)
 			}
 		}
-		isSame = func(f activity) bool { return before[f] == after[f] || others[f] }
 	}
+	isSame := func(f activity) bool { return before.all[f] == after.all[f] || others.all[f] }
 	for _, f := range before.sorted() {
 		if !isSame(f) {
 			u.find(f.end, f.subject, f.what)
@@ -64,7 +75,7 @@ func (u *unit) compareViews(before, after agentView) {
 }
 
 func (v agentView) sorted() []activity {
-	return slices.SortedFunc(maps.Keys(v), func(a, b activity) int {
+	return slices.SortedFunc(maps.Keys(v.all), func(a, b activity) int {
 		return strings.Compare(a.subject+"\x00"+a.what, b.subject+"\x00"+b.what)
 	})
 }
@@ -74,7 +85,12 @@ func (v agentView) add(o *object, secret *node) {
 	if secret == nil {
 		return
 	}
-	config := secret.get(o.language.key)
+	for _, l := range languages() {
+		v.addConfiguration(o, secret.get(l.key))
+	}
+}
+
+func (v agentView) addConfiguration(o *object, config *node) {
 	global := config.list("metrics", "global", "remote_write")
 	for _, instance := range config.list("metrics", "configs") {
 		subject := "instance " + instance.str("name")
@@ -84,14 +100,17 @@ func (v agentView) add(o *object, secret *node) {
 		}
 		v.addresses(o, subject, writers)
 		for _, job := range instance.list("scrape_configs") {
-			v[activity{SeriesEnd, SeriesBegin, subject, "job " + job.nameBy("job_name")}] = true
+			v.all[activity{SeriesEnd, SeriesBegin, subject, "job " + job.nameBy("job_name")}] = true
 		}
 	}
 	for _, instance := range config.list("logs", "configs") {
 		subject := "logs instance " + instance.str("name")
+		if len(instance.list("clients")) == 0 {
+			continue // it is not started
+		}
 		v.addresses(o, subject, instance.list("clients"))
 		for _, job := range instance.list("scrape_configs") {
-			v[activity{LogsEnd, LogsBegin, subject, "job " + job.nameBy("job_name")}] = true
+			v.all[activity{LogsEnd, LogsBegin, subject, "job " + job.nameBy("job_name")}] = true
 		}
 	}
 	v.integrations(config.get("integrations").read())
@@ -110,7 +129,7 @@ func (v agentView) addresses(o *object, subject string, writers []*node) {
 				what += " as tenant " + o.secrets.text(tenant)
 			}
 		}
-		v[activity{SendingStops, SendingStarts, subject, what}] = true
+		v.all[activity{SendingStops, SendingStarts, subject, what}] = true
 	}
 }
 
@@ -126,13 +145,14 @@ func (v agentView) integrations(block *node) {
 		}
 		for i, item := range list.read().items {
 			subject := "integration " + name
-			switch instance := item.str("instance"); {
-			case instance != "":
+			instance := cmp.Or(item.str("instance"), item.str("integration"))
+			switch {
+			case instance != "" && !v.byPlace:
 				subject += " " + instance
 			case len(list.items) > 1:
 				subject += fmt.Sprintf(" %d", i+1)
 			}
-			v[activity{SeriesEnd, SeriesBegin, subject, ""}] = true
+			v.all[activity{SeriesEnd, SeriesBegin, subject, ""}] = true
 		}
 	}
 }

@@ -6,25 +6,31 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
 	"github.com/agentry-dev/agentry/generator/workload"
 )
 
-// language is the format of an agent's configuration, as one runtime prints it.
+// language is the format of the configuration of a program, as its runtime prints it. All have the shape of the agent's, so that
+// configurations of two programs can be compared.
 type language struct {
 	// key is the key of the configuration in its Secret.
 	key string
 	// read returns the value of a configuration.
 	read func(text []byte) *node
-	// consequences adds the consequences of changes of a unit's configurations.
-	consequences func(u *unit)
 }
 
 // languages returns all languages, in the order in which they are tried.
 func languages() []language {
 	return []language{
-		{key: "agent.yml", read: func(text []byte) *node { return &node{text: text} }, consequences: agentConsequences},
+		{key: agentKey, read: func(text []byte) *node { return &node{text: text} }},
+		{key: alloyKey, read: func(text []byte) *node { return newNode("", nil, alloyconfig.Config(string(text))) }},
 	}
 }
+
+const (
+	agentKey = "agent.yml"
+	alloyKey = "config.alloy"
+)
 
 // languageOf returns the language of the configurations with a key in their Secrets, or nil.
 func languageOf(key string) *language {

@@ -20,6 +20,7 @@ const (
 	PodsStop       Kind = "pods-stop"
 	SecretsStale   Kind = "secrets-stale"
 	PodsReload     Kind = "pods-reload"
+	DataLeft       Kind = "data-left"
 	SendingStops   Kind = "sending-stops"
 	SeriesEnd      Kind = "series-end"
 	SeriesIdentity Kind = "series-identity"
@@ -33,6 +34,8 @@ const (
 	SendingStarts  Kind = "sending-starts"
 	SeriesBegin    Kind = "series-begin"
 	LogsBegin      Kind = "logs-begin"
+	OwnMetrics     Kind = "own-metrics"
+	TargetsSame    Kind = "targets-same"
 )
 
 // kinds returns all kinds in their order, with the words for them.
@@ -44,6 +47,7 @@ func kinds() [][2]string {
 		{string(PodsStop), "pods stop"},
 		{string(SecretsStale), "pods keep the old secrets until they restart, because nothing but secrets changes in their configuration"},
 		{string(PodsReload), "pods reload their configuration, without a restart"},
+		{string(DataLeft), "the new program does not take over"},
 		{string(SendingStops), "stops sending"},
 		{string(SeriesEnd), "series end"},
 		{string(SeriesIdentity), "series change their identity"},
@@ -57,6 +61,8 @@ func kinds() [][2]string {
 		{string(SendingStarts), "starts sending"},
 		{string(SeriesBegin), "series begin"},
 		{string(LogsBegin), "logs begin"},
+		{string(OwnMetrics), "metrics of the program about itself get other names"},
+		{string(TargetsSame), "the same targets are found, by equal discoveries and rules"},
 	}
 }
 
@@ -100,9 +106,7 @@ func (u *unit) consequences() []Consequence {
 		}
 	}
 	u.secretsNeeded()
-	for _, l := range languages() {
-		l.consequences(u)
-	}
+	u.configurations()
 	return u.found
 }
 
@@ -173,6 +177,6 @@ func (u *unit) configOf(o *object) *object {
 // changesConfiguration reports whether the configuration in a Secret changes.
 func (o *object) changesConfiguration() bool {
 	return o.language != nil && slices.ContainsFunc(o.changes, func(c Change) bool {
-		return len(c.Path) == 0 || c.Path[0].Field == o.language.key
+		return len(c.Path) == 0 || languageOf(c.Path[0].Field) != nil
 	})
 }

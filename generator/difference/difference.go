@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/manifest"
 )
 
@@ -22,12 +23,24 @@ type Pair struct {
 
 // Difference is everything that changes between two renders.
 type Difference struct {
+	// Settings are what another program says of the settings of objects: that it does not have them, or has them in another
+	// way. Whoever renders for two programs adds them.
+	Settings diag.List
 	// Consequences say what happens when the change is applied, gravest first.
-	Consequences []Consequence `json:"consequences"`
+	Consequences []Consequence
 	// Objects are the changed objects, sorted by unit.
-	Objects []Object `json:"objects"`
+	Objects []Object
 
 	short *short // the shortened form; nil if the difference is whole
+}
+
+// MarshalJSON encodes the difference, with findings as all commands print them.
+func (d *Difference) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Settings     []diag.JSONDiagnostic `json:"settings,omitempty"`
+		Consequences []Consequence         `json:"consequences"`
+		Objects      []Object              `json:"objects"`
+	}{diag.NewJSON(d.Settings), d.Consequences, d.Objects})
 }
 
 // Object is a changed object.

@@ -11,7 +11,7 @@ import (
 
 // items compares two lists: by the names of the items if all have one, else by their order.
 func (c *comparison) items(at Path, before, after *node) {
-	for _, by := range [...]string{"job_name", "name", "mountPath", "url", "instance"} {
+	for _, by := range [...]string{"job_name", "name", "mountPath", "url", "instance", "integration", "component"} {
 		old, ok := itemNames(before.items, by)
 		if !ok {
 			continue

@@ -114,6 +114,26 @@ func (n *node) child(name string, y *yaml.Node, left *int) *node {
 	return c
 }
 
+// newNode returns the node of a value: nil, bool, a number, string, []any or map[string]any.
+func newNode(name string, parent *node, v any) *node {
+	n := &node{name: name, parent: parent}
+	switch v := v.(type) {
+	case map[string]any:
+		n.shape = mapping
+		for _, field := range slices.Sorted(maps.Keys(v)) {
+			n.fields = append(n.fields, newNode(field, n, v[field]))
+		}
+	case []any:
+		n.shape = sequence
+		for _, item := range v {
+			n.items = append(n.items, newNode(name, n, item))
+		}
+	default:
+		n.shape, n.plain = scalar, v
+	}
+	return n
+}
+
 // get returns the value at a path of fields, or nil.
 func (n *node) get(names ...string) *node {
 	for _, name := range names {

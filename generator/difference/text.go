@@ -115,6 +115,9 @@ func (d *Difference) Effects() (out []Section) {
 	if d.short != nil {
 		return d.short.effects
 	}
+	if len(d.Settings) > 0 {
+		out = append(out, Section{"settings that the program does not have, or has in another way", settingLines(d.Settings)})
+	}
 	units := map[string]bool{}
 	for _, o := range d.Objects {
 		units[o.Unit] = true
@@ -128,6 +131,14 @@ func (d *Difference) Effects() (out []Section) {
 		rest = rest[n:]
 	}
 	return out
+}
+
+// settingLines returns the findings about settings, each with its place.
+func settingLines(list diag.List) (lines []string) {
+	for _, f := range list {
+		lines = append(lines, diag.OneLine(fmt.Sprintf("%s: %s: %s", f.Position(), f.Object, f.Advice())))
+	}
+	return lines
 }
 
 // effectLines returns the consequences of one kind: what happens to a subject in one line, and subjects to which the

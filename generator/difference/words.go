@@ -35,9 +35,10 @@ func (p Path) parts() (parts []string, rest string) {
 		parts, fields = append(parts, thing), nil
 	}
 	if len(parts) == 0 && len(fields) > 0 && languageOf(fields[0]) != nil {
+		key := fields[0]
 		switch fields = fields[1:]; {
 		case len(fields) == 0:
-			fields = []string{"configuration"}
+			fields = []string{"configuration " + key}
 		case len(fields) > 1 && fields[0] == "metrics" && fields[1] == "global":
 			parts, fields = []string{globalSettings}, fields[2:]
 		}
@@ -79,7 +80,7 @@ func nouns() map[string]string {
 		"pipeline_stages": "stage", "stages": "stage", "static_configs": "static targets",
 		"containers": "container", "initContainers": "init container", "volumes": "volume", "volumeMounts": "mount", "env": "variable",
 		"ports": "port", "sources": "source", "volumeClaimTemplates": "volume claim template", "tolerations": "toleration",
-		"args": "argument", "imagePullSecrets": "image pull secret",
+		"args": "argument", "components": "component", "imagePullSecrets": "image pull secret",
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/agentry-dev/agentry/generator"
 	"github.com/agentry-dev/agentry/generator/diag"
 	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/gitsync/pipeline"
 	"github.com/agentry-dev/agentry/internal/cli/command"
 	"github.com/agentry-dev/agentry/internal/cli/comment"
 	"github.com/agentry-dev/agentry/internal/forge"
@@ -44,7 +45,9 @@ Two folders may also be two arguments.
 Consequences come first: which pods restart, which series end, who stops sending where. Then come the
 objects, and in configurations the jobs, rules, writers and stages. docs/diff.md explains the words.
 
---compatibility operator,current compares two modes of rendering the same PATHs.`,
+--compatibility operator,current compares two modes of rendering the same PATHs, and --runtime agent,alloy
+two programs: then it also says which settings of which objects the second one does not have, or has in
+another way.`,
 		Example: "agentry diff --compatibility operator,current .",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "format", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT` of the output: text, json, or markdown for a comment"},
@@ -62,11 +65,11 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 	if err != nil {
 		return err
 	}
-	modes := strings.Split(flags.String("compatibility"), ",")
-	if len(modes) > 2 {
-		return command.Usagef("write one mode, or two like operator,current", "--compatibility names %d modes", len(modes))
+	each, areTwo, err := optionsOfSides(flags)
+	if err != nil {
+		return err
 	}
-	sides, err := parseSides(ctx, args, len(modes) == 2)
+	sides, err := parseSides(ctx, args, areTwo)
 	if err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 	var rendered [2][]*generator.Unit
 	var failed error
 	for i, s := range sides {
-		if err := flags.Set("compatibility", modes[min(i, len(modes)-1)]); err != nil {
+		if err := each[i].set(flags); err != nil {
 			return err
 		}
 		units, err := s.render(ctx, env, flags)
@@ -89,6 +92,9 @@ func diff(ctx context.Context, env Env, flags *cli.Context, args []string) error
 		rendered[i], failed = units, errors.Join(failed, err)
 	}
 	d := generator.Compare(rendered[0], rendered[1])
+	if each[0].program != each[1].program {
+		d.Settings = settingsOf(sides[0].found, sides[1].found)
+	}
 	if err := printDifference(env.Stdout, d, sides[1].errs, format); err != nil {
 		return err
 	}
@@ -129,8 +135,44 @@ func markdown(d *difference.Difference, errs diag.List) string {
 	return text + forge.Objects(d, commentBytes-len(text))
 }
 
-// parseSides returns what is compared.
-func parseSides(ctx context.Context, args []string, twoModes bool) (sides [2]*side, err error) {
+// sideOptions are the options that the two sides can have different values of.
+type sideOptions struct{ mode, program, version string }
+
+// optionsOfSides returns the options of both sides, and whether a flag has two values: then the sides can have the same paths.
+func optionsOfSides(flags *cli.Context) (each [2]sideOptions, areTwo bool, err error) {
+	modes, programs := strings.Split(flags.String("compatibility"), ","), strings.Split(flags.String("runtime"), ",")
+	switch {
+	case len(modes) > 2:
+		return each, false, command.Usagef("write one mode, or two like operator,current", "--compatibility names %d modes", len(modes))
+	case len(programs) > 2:
+		return each, false, command.Usagef("write one program, or two like agent,alloy", "--runtime names %d programs", len(programs))
+	}
+	for i := range each {
+		each[i] = sideOptions{modes[min(i, len(modes)-1)], programs[min(i, len(programs)-1)], flags.String("runtime-version")}
+		if len(programs) == 2 && each[i].program != string(pipeline.RuntimeAlloy) {
+			each[i].version = "" // it is the other program's
+		}
+	}
+	return each, len(modes) == 2 || len(programs) == 2, nil
+}
+
+func (o sideOptions) set(flags *cli.Context) error {
+	return errors.Join(flags.Set("compatibility", o.mode), flags.Set("runtime", o.program), flags.Set("runtime-version", o.version))
+}
+
+// settingsOf returns what the second program says of the settings of objects, and the first one does not.
+func settingsOf(before, after diag.List) (out diag.List) {
+	for _, d := range after {
+		isOfProgram := d.Code == diag.RuntimeDiffers || d.Code == diag.NotInRuntime || d.Code == diag.NeededAtStart
+		if isOfProgram && !slices.ContainsFunc(before, d.Same) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// parseSides returns what is compared. Two options for the same paths are two things, too.
+func parseSides(ctx context.Context, args []string, twoOptions bool) (sides [2]*side, err error) {
 	if len(args) == 2 {
 		if sides, err := newSides(ctx, args[0], args[1], nil, false); err == nil {
 			return sides, nil
@@ -154,7 +196,7 @@ func parseSides(ctx context.Context, args []string, twoModes bool) (sides [2]*si
 			tried = err // the last one splits the longest name on the left
 		}
 	}
-	if twoModes && tried == nil {
+	if twoOptions && tried == nil {
 		return newSides(ctx, "", "", args, false)
 	}
 	if tried != nil {
@@ -187,7 +229,8 @@ type side struct {
 	commit string // empty: the paths are on disk
 	repo   *revision.Repository
 	folder string    // has the files of the commit, while they are read
-	errs   diag.List // what is wrong with its inputs, once it is rendered
+	found  diag.List // about its inputs, once it is rendered
+	errs   diag.List // those that are errors
 }
 
 // newSide finds what a name means: a folder, else a revision. No name is the working tree.
@@ -248,12 +291,13 @@ func (s *side) render(ctx context.Context, env Env, flags *cli.Context) ([]*gene
 		return nil, err
 	}
 	out := in.render(diag.Warning)
-	errs := slices.DeleteFunc(out.Diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 	texts := map[string]string{}
-	for i, d := range errs {
-		errs[i].File, errs[i].BuiltBy = s.show(d.File), s.show(d.BuiltBy)
-		texts[errs[i].File] = d.File
+	s.found = slices.Clone(out.Diags)
+	for i, d := range s.found {
+		s.found[i].File, s.found[i].BuiltBy = s.show(d.File), s.show(d.BuiltBy)
+		texts[s.found[i].File] = d.File
 	}
+	errs := slices.DeleteFunc(slices.Clone(s.found), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 	s.errs = errs
 	input := func(_, file string) []byte { return in.read.Text(cmp.Or(texts[file], file)) }
 	err = diag.Text{Color: env.colored(env.Stderr), Input: input}.Print(env.Stderr, errs)

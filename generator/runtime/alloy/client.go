@@ -5,9 +5,9 @@ import (
 	pathpkg "path"
 	"slices"
 
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/internal/credential"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -133,7 +133,7 @@ func (w *values) value(s model.Secret) syntax.Expr {
 
 // content returns the content of a file of the pod.
 func (w *values) content(path string) syntax.Expr {
-	name := names.Hashed(names.Words(pathpkg.Base(path)), path)
+	name := alloynames.Hashed(alloynames.Words(pathpkg.Base(path)), path)
 	if !w.reads[path] {
 		if w.reads == nil {
 			w.reads = map[string]bool{}

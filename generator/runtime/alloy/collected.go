@@ -3,9 +3,9 @@ package alloy
 import (
 	"strconv"
 
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -87,7 +87,7 @@ func (f *collected) inPod(in *integration, name, controller string, target model
 			b.Add(setTo(in.TargetLabel, text(p.Value)))
 			b.Add(setTo("__param_target", text(p.Value)))
 		case "walk_params":
-			b.Add(setTo("__param_walk_params", names.Label(text(p.Value)))) // as the exporter calls them
+			b.Add(setTo("__param_walk_params", alloynames.Label(text(p.Value)))) // as the exporter calls them
 		default:
 			b.Add(setTo("__param_"+p.Key, text(p.Value)))
 		}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -67,9 +67,9 @@ func (f *file) kubernetes(k *model.KubernetesSD, own ...syntax.Block) syntax.Exp
 	name := k.Role
 	switch of := len(k.Namespaces); {
 	case of > namedNamespaces || k.AttachNode != nil || len(k.Selectors) > 0:
-		name = names.Hashed(name, syntax.Text(&b))
+		name = alloynames.Hashed(name, syntax.Text(&b))
 	case of > 0:
-		name += "__" + names.Label(strings.Join(k.Namespaces, "/"))
+		name += "__" + alloynames.Label(strings.Join(k.Namespaces, "/"))
 	}
 	if len(own) > 0 {
 		name = "node__" + name

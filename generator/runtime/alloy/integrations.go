@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"strconv"
 
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/exporter"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -44,7 +44,7 @@ func (in *integration) label() string {
 	if in.ofRFC1() {
 		kind = "metricsIntegration"
 	}
-	return names.Label(kind + "/" + in.Object.Namespace + "/" + in.Object.Name)
+	return alloynames.Label(kind + "/" + in.Object.Namespace + "/" + in.Object.Name)
 }
 
 func (in *integration) ofRFC1() bool { return in.Object.Kind == "MetricsIntegration" }
@@ -139,7 +139,7 @@ func (f *integrations) receivers(all []integration, l *model.Logs) {
 
 // clientsOf writes what sends the lines of a LogsInstance, and returns where they are sent to.
 func (f *integrations) clientsOf(i *model.LogsInstance) []syntax.Expr {
-	l := logs{file: f.file, instance: names.Label(i.Name)}
+	l := logs{file: f.file, instance: alloynames.Label(i.Name)}
 	for n := range i.Clients {
 		l.client(n, &i.Clients[n])
 	}

@@ -4,8 +4,8 @@ import (
 	"path"
 	"strconv"
 
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/promtail"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/stages"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
@@ -26,7 +26,7 @@ func writeLogs(f *file, directory string, i *model.LogsInstance) {
 	if len(i.Clients) == 0 {
 		return
 	}
-	l := logs{file: f, instance: names.Label(i.Name), positions: path.Join(directory, i.Name+".yml")}
+	l := logs{file: f, instance: alloynames.Label(i.Name), positions: path.Join(directory, i.Name+".yml")}
 	if i.TargetConfig != nil {
 		l.period = i.TargetConfig.SyncPeriod
 	}
@@ -79,7 +79,7 @@ func (l *logs) endpoint(c *model.LogsClient) syntax.Block {
 // their lines. Alloy keeps the positions of a component that reads files in a folder of the component's name, so this name
 // must never depend on anything but those of the instance and the job.
 func (l *logs) podLogs(job *model.LogsScrapeConfig) {
-	name := l.instance + "__" + names.Label(job.JobName)
+	name := l.instance + "__" + alloynames.Label(job.JobName)
 	to := l.process(name, stages.Blocks(job.Stages))
 	l.readFiles(name, l.targetsOfNode(job), to, &promtail.Job{})
 }
@@ -87,7 +87,7 @@ func (l *logs) podLogs(job *model.LogsScrapeConfig) {
 // written writes the components of a hand-written job. What cannot be written has been reported.
 func (l *logs) written(raw *model.Raw) {
 	job, _ := promtail.Read(raw, expanded)
-	name := l.instance + "__" + names.Label(job.Name)
+	name := l.instance + "__" + alloynames.Label(job.Name)
 	to := l.process(name, job.Stages)
 	if job.Journal != nil {
 		l.journal(name, job, to)
@@ -163,7 +163,7 @@ func (l *logs) readFiles(name string, targets, to syntax.Expr, job *promtail.Job
 
 // targetsOfNode returns the targets of a PodLogs after its rules. Instances that select one PodLogs share them.
 func (l *logs) targetsOfNode(job *model.LogsScrapeConfig) syntax.Expr {
-	name := names.Label(job.JobName)
+	name := alloynames.Label(job.JobName)
 	if !l.file.relabelled[name] {
 		l.file.relabelled[name] = true
 		return l.relabelled(name, l.kubernetes(job.Kubernetes, podsOfNode()), job.Relabel)

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/catalogue"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -24,14 +24,14 @@ func (f *file) service(job *model.ScrapeConfig, d *model.Discovery) syntax.Expr 
 	}
 	return f.shared("discovery."+d.Mechanism, build, func() string {
 		shown := build(&file{values: values{redact: true}})
-		return names.Hashed(wordsOf(d), syntax.Text(&shown))
+		return alloynames.Hashed(wordsOf(d), syntax.Text(&shown))
 	})
 }
 
 // wordsOf returns what begins the label of a service discovery.
 func wordsOf(d *model.Discovery) string {
 	if role, ok := d.Settings.Get("role").(model.String); ok && d.Mechanism == "kubernetes" {
-		return names.Words(string(role))
+		return alloynames.Words(string(role))
 	}
 	return "targets"
 }

@@ -1,8 +1,8 @@
 package alloy
 
 import (
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -26,7 +26,7 @@ func (s *scrapes) receivers(job *model.ScrapeConfig) syntax.Expr {
 	}
 	blocks := []syntax.Block{rule("rule", &model.Relabel{SourceLabels: []string{"__name__"}, Regex: model.Present(reports), Action: "drop"})}
 	blocks = append(blocks, sampleRules(job).Blocks...)
-	name := names.Hashed(s.instance+"__rules", text)
+	name := alloynames.Hashed(s.instance+"__rules", text)
 	s.samples(name, writer, blocks...)
 	to = syntax.List(syntax.Expr("prometheus.relabel."+s.instance+"__reports.receiver"), syntax.Expr("prometheus.relabel."+name+".receiver"))
 	s.rules[text] = to

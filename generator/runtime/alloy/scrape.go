@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
 )
 
@@ -30,7 +30,7 @@ type scrape struct {
 
 // instance writes the components of one MetricsInstance.
 func (f *file) instance(global *model.Global, i *model.Instance) {
-	s := scrapes{file: f, global: global, instance: names.Label(i.Name), groups: map[string]*scrape{}, rules: map[string]syntax.Expr{}, labels: map[string]bool{}}
+	s := scrapes{file: f, global: global, instance: alloynames.Label(i.Name), groups: map[string]*scrape{}, rules: map[string]syntax.Expr{}, labels: map[string]bool{}}
 	f.remoteWrite(global, i, s.instance)
 	for _, job := range i.ScrapeConfigs {
 		s.add(job)
@@ -80,7 +80,7 @@ func (s *scrapes) group(job *model.ScrapeConfig) *scrape {
 	case s.targetLimit(job) != 0:
 		name += "__" + s.label(job)
 	case text != s.settingsText(&model.ScrapeConfig{}, true):
-		name = names.Hashed(name+"__"+specials(job), text)
+		name = alloynames.Hashed(name+"__"+specials(job), text)
 	}
 	for n, first := 2, name; s.labels[name]; n++ { // equal but for secret values
 		name = first + "_" + strconv.Itoa(n)
@@ -115,7 +115,7 @@ func specials(job *model.ScrapeConfig) string {
 // label returns the label of an endpoint. The job of an IntegrationMonitor depends on the instance that runs it, and
 // hand-written ones of two instances may have one name.
 func (s *scrapes) label(job *model.ScrapeConfig) string {
-	name := names.Label(job.JobName)
+	name := alloynames.Label(job.JobName)
 	switch {
 	case job.HandWritten:
 		return "additional__" + s.instance + "__" + name

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/model"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 )
 
 // to sets an argument or blocks of another name. A list of mappings becomes several blocks.
@@ -62,10 +62,10 @@ func (a *arguments) snmpTargets(v model.Value) {
 	var blocks model.List
 	for _, item := range list {
 		target, _ := item.(model.Map)
-		block := labelled(names.Label(plain(target.Get("name"))), target, "name")
+		block := labelled(alloynames.Label(plain(target.Get("name"))), target, "name")
 		for i := range block {
 			if block[i].Key == "walk_params" {
-				block[i].Value = model.String(names.Label(plain(block[i].Value)))
+				block[i].Value = model.String(alloynames.Label(plain(block[i].Value)))
 			}
 		}
 		blocks = append(blocks, block)
@@ -78,7 +78,7 @@ func (a *arguments) walkParams(v model.Value) {
 	var blocks model.List
 	for _, p := range all {
 		fields, _ := p.Value.(model.Map)
-		blocks = append(blocks, labelled(names.Label(p.Key), fields))
+		blocks = append(blocks, labelled(alloynames.Label(p.Key), fields))
 	}
 	a.set("walk_param", blocks)
 }
@@ -108,9 +108,9 @@ func (a *arguments) cloudwatchDiscovery(v model.Value) {
 func (a *arguments) cloudwatchStatic(v model.Value) {
 	a.set("static", a.cloudwatchJobs(v, func(i int, m model.Map) model.Map {
 		name := plain(m.Get("name"))
-		if !names.IsIdentifier(name) {
+		if !alloynames.IsIdentifier(name) {
 			a.say(diag.Error, "["+strconv.Itoa(i)+"].name", "use letters, digits and underscores", "is the label of a block in Alloy, which can have only letters, digits and underscores")
-			name = names.Label(name)
+			name = alloynames.Label(name)
 		}
 		return labelled(name, m, "name")
 	}))

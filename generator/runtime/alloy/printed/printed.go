@@ -5,8 +5,8 @@ import (
 	"bytes"
 	"regexp"
 
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
 	"github.com/agentry-dev/agentry/generator/runtime"
-	"github.com/agentry-dev/agentry/generator/runtime/alloy/names"
 )
 
 // The components that stand for a job: the rules of its targets, or what reads its files if it has no rules.
@@ -42,7 +42,7 @@ func Jobs(text []byte) (out []runtime.PrintedJob) {
 
 // JobNames returns the names of the components that can stand for a job, the best one first.
 func JobNames(job runtime.Job) []string {
-	name, instance := names.Label(job.Name), names.Label(job.Instance)
+	name, instance := alloynames.Label(job.Name), alloynames.Label(job.Instance)
 	if job.IsLogs {
 		return []string{rulesOf + name, rulesOf + instance + "__" + name, readersOf + instance + "__" + name}
 	}

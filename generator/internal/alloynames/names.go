@@ -1,10 +1,11 @@
-// Package names makes labels of components: identifiers that tell what they stand for, and differ if that differs.
-package names
+// Package alloynames makes labels of Alloy's components: identifiers that tell what they stand for, and differ if that differs.
+package alloynames
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -54,4 +55,33 @@ func Words(text string) string {
 // IsIdentifier reports whether a text can be a label as it is.
 func IsIdentifier(s string) bool {
 	return s != "" && !(s[0] >= '0' && s[0] <= '9') && strings.Trim(s, "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// Name returns the name that has a label.
+func Name(label string) string {
+	var b strings.Builder
+	for rest := label; rest != ""; {
+		n := 1
+		switch hex, isHex := strings.CutPrefix(rest, "_X"); {
+		case isHex && len(hex) > 2 && hex[2] == '_':
+			c, err := strconv.ParseUint(hex[:2], 16, 8)
+			if err != nil {
+				return label
+			}
+			b.WriteByte(byte(c))
+			n = len("_X00_")
+		case strings.HasPrefix(rest, "_D_"):
+			b.WriteByte('.')
+			n = len("_D_")
+		case strings.HasPrefix(rest, "__"):
+			b.WriteByte('/')
+			n = len("__")
+		case rest[0] == '_':
+			b.WriteByte('-')
+		default:
+			b.WriteByte(rest[0])
+		}
+		rest = rest[n:]
+	}
+	return b.String()
 }

@@ -1,0 +1,106 @@
+package difference
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/agentry-dev/agentry/generator/workload"
+)
+
+// changesProgram reports whether one program's configuration takes the place of another's.
+func (o *object) changesProgram() bool {
+	return o.changesConfiguration() && o.before != nil && o.after != nil && o.before.get(agentKey) != nil != (o.after.get(agentKey) != nil)
+}
+
+// programs adds the consequences of running another program, as far as the configurations tell. docs/alloy.md gives the
+// reason for each.
+func (u *unit) programs(o *object) {
+	before, after := o.before.get(agentKey), o.after.get(agentKey)
+	fromAgent := before != nil
+	if fromAgent {
+		after = o.after.get(alloyKey)
+	} else {
+		before = o.before.get(alloyKey)
+	}
+	names := "agent_ → alloy_"
+	if !fromAgent {
+		names = "alloy_ → agent_"
+	}
+	for _, subject := range u.podsWith(o.ID.Name) {
+		u.find(OwnMetrics, subject, names)
+	}
+	isNew := u.hasPrometheus3(o.ID.Name)
+	timing := timingOf(before, after)
+	for _, old := range before.list("metrics", "configs") {
+		now := named(after.list("metrics", "configs"), old.str("name"))
+		if now == nil {
+			continue
+		}
+		subject := "instance " + old.str("name")
+		u.find(DataLeft, subject, "samples that are not sent when a pod stops")
+		all, same := sameTargets(old.list("scrape_configs"), now.list("scrape_configs"), timing)
+		if all == 0 {
+			continue
+		}
+		if isNew {
+			u.find(SeriesIdentity, subject, "labels le and quantile that are whole numbers, as in le=\"1\" and le=\"1.0\"")
+		}
+		u.find(TargetsSame, subject, fmt.Sprintf("%d of %d jobs", same, all))
+	}
+	for _, old := range before.list("logs", "configs") {
+		subject := "logs instance " + old.str("name")
+		for _, job := range old.list("scrape_configs") {
+			if slices.ContainsFunc(job.list("pipeline_stages"), func(s *node) bool { return s.get("metrics") != nil }) {
+				u.find(SeriesIdentity, subject+within+"job "+job.str("job_name"), "labels logs_config, component_id and component_path of metrics of its stages")
+			}
+		}
+		if !fromAgent || !isNew {
+			u.find(DataLeft, subject, "positions in log files: lines are sent again")
+		}
+	}
+}
+
+// podsWith returns the workloads whose pods have the configuration in a Secret.
+func (u *unit) podsWith(secret string) (out []string) {
+	for _, o := range u.objects {
+		if workload.IsWorkload(o.ID.Kind) && o.Before != nil && o.After != nil && workload.ConfigSecret(o.After) == secret {
+			out = append(out, o.ID.Kind+" "+o.ID.Namespace+"/"+o.ID.Name)
+		}
+	}
+	return out
+}
+
+var alloyImage = regexp.MustCompile(`/alloy:v1\.(\d+)\.`)
+
+// prometheus3 is the first minor version of Alloy 1 with Prometheus 3, which writes whole numbers in the labels le and quantile as
+// floats. It is also the first that takes over the agent's positions in log files.
+const prometheus3 = 11
+
+// hasPrometheus3 reports whether the pods with a configuration run such an Alloy, by the image of one of them. An image
+// without a version counts as one.
+func (u *unit) hasPrometheus3(secret string) bool {
+	for _, o := range u.objects {
+		if !workload.IsWorkload(o.ID.Kind) || !bytes.Contains(o.After, []byte(secret)) {
+			continue
+		}
+		for _, text := range [...][]byte{o.After, o.Before} {
+			if m := alloyImage.FindSubmatch(text); m != nil {
+				minor, err := strconv.Atoi(string(m[1]))
+				return err != nil || minor >= prometheus3
+			}
+		}
+	}
+	return true
+}
+
+// named returns the item with a name, or nil.
+func named(items []*node, name string) *node {
+	i := slices.IndexFunc(items, func(n *node) bool { return n.str("name") == name })
+	if i < 0 {
+		return nil
+	}
+	return items[i]
+}

@@ -1,0 +1,159 @@
+package generator_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentry-dev/agentry/generator"
+	"github.com/agentry-dev/agentry/generator/diag"
+	"github.com/agentry-dev/agentry/generator/difference"
+	"github.com/agentry-dev/agentry/generator/secretref"
+)
+
+// TestEditsMeanTheSameToBothRuntimes edits fixtures at random: what happens to series, lines and targets is told in the same
+// words, whichever program runs.
+func TestEditsMeanTheSameToBothRuntimes(t *testing.T) {
+	compared := 0
+	for seed := range int64(120 * seeds) {
+		w := newFixture(seed)
+		var before [2]*generator.Output
+		for range 6 {
+			edit := w.edit()
+			var after [2]*generator.Output
+			for i, program := range generator.Runtimes() {
+				after[i] = renderAll(w.parse(), generator.Options{Runtime: program})
+			}
+			if before[0] != nil && errorsIn(before[0]) == errorsIn(before[1]) && errorsIn(after[0]) == errorsIn(after[1]) {
+				agent, alloy := told(before[0], after[0]), told(before[1], after[1])
+				compared += len(agent)
+				if seed < 5*seeds {
+					name := fmt.Sprintf("seed %d, %s, alloy", seed, edit)
+					holdComplete(t, name, difference.Match(manifests(before[1]), manifests(after[1])), secretValues(w.parse()))
+				}
+				if !slices.Equal(agent, alloy) {
+					t.Errorf("seed %d, %s:\nagent %q\nalloy %q", seed, edit, agent, alloy)
+				}
+			}
+			before = after
+		}
+	}
+	if compared < 100 {
+		t.Errorf("only %d consequences were compared", compared)
+	}
+}
+
+// errorsIn returns the errors of a render: one program refuses what the other does not.
+func errorsIn(out *generator.Output) (all string) {
+	for _, d := range out.Diags {
+		if d.Severity == diag.Error {
+			all += d.String() + "\n"
+		}
+	}
+	return all
+}
+
+// told returns the consequences that are not about pods.
+func told(before, after *generator.Output) (out []string) {
+	for _, c := range generator.Compare(before.Units, after.Units).Consequences {
+		switch c.Kind {
+		case difference.PodsRestart, difference.PodsReload, difference.SecretsStale, difference.SecretsNeeded, difference.Refused:
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s %s %s: %s", c.Unit, c.Kind, c.Subject, c.What))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestDifferenceOfRuntimes renders every case for both programs: no series and no lines end, and nothing is sent elsewhere.
+func TestDifferenceOfRuntimes(t *testing.T) {
+	cases, err := filepath.Glob(filepath.Join(corpus, "*", "input.yaml"))
+	if err != nil || len(cases) < 2 {
+		t.Fatal(cases, err)
+	}
+	instances := 0
+	for _, name := range cases {
+		input, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results := filed([][]byte{input}, 1)
+		var sides [2]*generator.Output
+		for i, program := range generator.Runtimes() {
+			sides[i] = renderAll(results, generator.Options{Runtime: program, Secrets: secretref.Plaintext})
+		}
+		name = filepath.Base(filepath.Dir(name))
+		holdComplete(t, name, difference.Match(manifests(sides[0]), manifests(sides[1])), secretValues(results))
+		holdComplete(t, name+", back", difference.Match(manifests(sides[1]), manifests(sides[0])), secretValues(results))
+		d := generator.Compare(sides[0].Units, sides[1].Units)
+		for _, c := range d.Consequences {
+			switch c.Kind {
+			case difference.PodsRestart, difference.OwnMetrics, difference.DataLeft, difference.SeriesIdentity:
+			case difference.TargetsSame:
+				instances++
+				if same, all, _ := strings.Cut(strings.TrimSuffix(c.What, " jobs"), " of "); same != all {
+					t.Errorf("%s: %+v", name, c)
+				}
+			default:
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+	}
+	if instances < 40 {
+		t.Errorf("only %d instances were compared", instances)
+	}
+}
+
+// TestSameTargetsNoticesEverySetting changes each line of an Alloy configuration by which targets are found or relabelled.
+func TestSameTargetsNoticesEverySetting(t *testing.T) {
+	input, err := os.ReadFile(filepath.Join(corpus, "real-sharded-3x2-pvc", "input.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := filed([][]byte{input}, 1)
+	agent := manifests(renderAll(results, generator.Options{}))
+	alloy := manifests(renderAll(results, generator.Options{Runtime: generator.Runtimes()[1]}))
+	same := func() (out []string) {
+		for _, c := range difference.Compare(difference.Match(agent, alloy)).Consequences {
+			if c.Kind == difference.TargetsSame {
+				out = append(out, c.What)
+			}
+		}
+		return out
+	}
+	if got := same(); !slices.Equal(got, []string{"4 of 4 jobs"}) {
+		t.Fatal(got)
+	}
+	at := slices.IndexFunc(alloy, func(m difference.Manifest) bool {
+		return m.ID.Kind == "Secret" && strings.Contains(string(m.Text), "config.alloy")
+	})
+	whole := string(alloy[at].Text)
+	head, rules, _ := strings.Cut(whole, "discovery.kubernetes")
+	lines := strings.SplitAfter("discovery.kubernetes"+rules, "\n")
+	changed := 0
+	for i, line := range lines {
+		name, value, isAttr := strings.Cut(strings.TrimSpace(line), " = ")
+		switch strings.TrimSpace(name) {
+		case "action", "regex", "replacement", "target_label", "source_labels", "role", "names":
+		default:
+			isAttr = false
+		}
+		if !isAttr || !strings.Contains(value, `"`) {
+			continue
+		}
+		changed++
+		other := slices.Clone(lines)
+		other[i] = strings.Replace(line, `"`, `"other_`, 1)
+		alloy[at].Text = []byte(head + strings.Join(other, ""))
+		if got := same(); slices.Equal(got, []string{"4 of 4 jobs"}) {
+			t.Errorf("nothing is noticed of %s", other[i])
+		}
+	}
+	if changed < 50 {
+		t.Errorf("only %d lines were changed", changed)
+	}
+}

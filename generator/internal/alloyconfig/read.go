@@ -1,0 +1,286 @@
+package alloyconfig
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentry-dev/agentry/generator/internal/alloynames"
+)
+
+// Config returns what a configuration does, as maps, lists, strings, numbers and booleans in the shape of the agent's:
+//
+//	metrics.configs: instances with name, external_labels, remote_write, wal and scrape_configs
+//	logs.configs: instances with name, clients and scrape_configs
+//	integrations: lists called KIND_configs
+//	server: log_level and log_format
+//	components: what belongs to none of these, each with its id in the field component
+//
+// The text is in the field unreadable if it is not in Alloy's language.
+func Config(text string) map[string]any {
+	blocks, err := Blocks(text)
+	if err != nil {
+		return map[string]any{"unreadable": text}
+	}
+	c := config{byID: map[string]*Block{}, used: map[string]bool{}, writers: map[string]map[string]any{}, ofExporter: map[string][]any{}}
+	for _, b := range blocks {
+		c.byID[b.ID()] = b
+	}
+	for _, b := range blocks {
+		switch b.Name {
+		case "prometheus.remote_write":
+			c.writer(b)
+		case "loki.write":
+			c.client(b, blocks)
+		case "logging":
+			c.used[b.ID()] = true
+			c.server = renamed(fields(b), map[string]string{"level": "log_level", "format": "log_format"})
+		}
+	}
+	for _, b := range blocks {
+		switch b.Name {
+		case "prometheus.scrape":
+			c.scrapes(b)
+		case "loki.source.file", "loki.source.journal":
+			c.reads(b)
+		}
+	}
+	return c.whole(blocks)
+}
+
+// config is a configuration while it is read.
+type config struct {
+	byID          map[string]*Block
+	used          map[string]bool           // by id: what is in the result, as a part of something
+	writers       map[string]map[string]any // instances by the id of the component that sends
+	metrics, logs []map[string]any
+	server        map[string]any
+	ofExporter    map[string][]any // the jobs of integrations that scrape themselves, by the id of the integration
+}
+
+// whole returns the result.
+func (c *config) whole(blocks []*Block) map[string]any {
+	out := map[string]any{}
+	if len(c.server) > 0 {
+		out["server"] = c.server
+	}
+	if len(c.metrics) > 0 {
+		out["metrics"] = map[string]any{"configs": list(c.metrics)}
+	}
+	if len(c.logs) > 0 {
+		out["logs"] = map[string]any{"configs": list(c.logs)}
+	}
+	integrations, rest := map[string]any{}, []any{}
+	for _, b := range blocks {
+		if kind := IntegrationOf(b.Name); kind != "" {
+			one := fields(b)
+			one["integration"] = alloynames.Name(b.Label)
+			if jobs := c.ofExporter[b.ID()]; len(jobs) > 0 {
+				one["autoscrape"] = jobs
+			}
+			same, _ := integrations[kind+"_configs"].([]any)
+			integrations[kind+"_configs"] = append(same, one)
+			continue
+		}
+		if !c.used[b.ID()] {
+			one := fields(b)
+			one["component"] = b.ID()
+			rest = append(rest, one)
+		}
+	}
+	if len(integrations) > 0 {
+		out["integrations"] = integrations
+	}
+	if len(rest) > 0 {
+		out["components"] = rest
+	}
+	return out
+}
+
+func list(maps []map[string]any) (out []any) {
+	for _, m := range maps {
+		out = append(out, m)
+	}
+	return out
+}
+
+// writer adds the instance of a component that writes.
+func (c *config) writer(b *Block) {
+	c.used[b.ID()] = true
+	one := renamed(fields(b), map[string]string{"endpoint": "remote_write"})
+	one["name"] = alloynames.Name(b.Label)
+	c.writers[b.ID()] = one
+	c.metrics = append(c.metrics, one)
+}
+
+// client adds a client to its instance. The first client has the instance's name, those that follow have a number too.
+func (c *config) client(b *Block, blocks []*Block) {
+	c.used[b.ID()] = true
+	label := b.Label
+	if at := strings.LastIndex(label, "__"); at > 0 && c.byID["loki.write."+label[:at]] != nil && isNumber(label[at+2:]) && precedes(blocks, "loki.write."+label[:at], b) {
+		label = label[:at]
+	}
+	one := c.writers["loki.write."+label]
+	if one == nil {
+		one = map[string]any{"name": alloynames.Name(label)}
+		c.writers["loki.write."+label] = one
+		c.logs = append(c.logs, one)
+	}
+	endpoints, _ := fields(b)["endpoint"].([]any)
+	for _, e := range endpoints {
+		to := e.(map[string]any)
+		if labels := b.attr("external_labels"); labels != "" {
+			to["external_labels"] = value(labels)
+		}
+		clients, _ := one["clients"].([]any)
+		one["clients"] = append(clients, to)
+	}
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// precedes reports whether the component with an id is in front of a block.
+func precedes(blocks []*Block, id string, b *Block) bool {
+	return slices.IndexFunc(blocks, func(o *Block) bool { return o.ID() == id }) < slices.Index(blocks, b)
+}
+
+// to returns the components that a component sends to, and uses them.
+func (c *config) to(b *Block, attr string) (out []*Block) {
+	for _, id := range references(b.attr(attr)) {
+		if next := c.byID[id]; next != nil {
+			c.used[id] = true
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+// scrapes adds the jobs of a component that scrapes.
+func (c *config) scrapes(b *Block) {
+	var rules []any
+	receivers := c.to(b, "forward_to")
+	for i, r := range receivers {
+		if r.Name != "prometheus.relabel" {
+			continue
+		}
+		if all, _ := fields(r)["metric_relabel_configs"].([]any); i > 0 && len(all) > 0 {
+			rules = all[1:] // the first keeps what a scrape says about itself
+		}
+		receivers[i] = r
+		if next := c.to(r, "forward_to"); len(next) > 0 {
+			receivers[i] = next[0]
+		}
+	}
+	if len(receivers) == 0 || c.writers[receivers[0].ID()] == nil {
+		return
+	}
+	c.used[b.ID()] = true
+	instance := c.writers[receivers[0].ID()]
+	for _, endpoint := range c.to(b, "targets") {
+		job := fields(b)
+		delete(job, "targets")
+		delete(job, "forward_to")
+		if len(rules) > 0 {
+			job["metric_relabel_configs"] = rules
+		}
+		exporter := c.find(job, endpoint)
+		if exporter != "" {
+			job["metrics_instance"] = instance["name"]
+			c.ofExporter[exporter] = append(c.ofExporter[exporter], job)
+			continue
+		}
+		jobs, _ := instance["scrape_configs"].([]any)
+		instance["scrape_configs"] = append(jobs, job)
+	}
+}
+
+// find adds to a job its name and how its targets are found. If an integration of the pod has them, find returns its id.
+func (c *config) find(job map[string]any, endpoint *Block) (exporter string) {
+	rules, _ := fields(endpoint)["relabel_configs"].([]any)
+	rules = settings(job, rules)
+	if len(rules) > 0 {
+		job["relabel_configs"] = rules
+	}
+	return c.targets(job, endpoint.attr("targets"))
+}
+
+// targets adds the service discoveries and static targets of an expression to a job.
+func (c *config) targets(job map[string]any, expr string) (exporter string) {
+	add := func(field string, v any) {
+		all, _ := job[field].([]any)
+		job[field] = append(all, v)
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		case map[string]any:
+			labels := maps.Clone(v)
+			delete(labels, "__address__")
+			add("static_configs", map[string]any{"targets": []any{v["__address__"]}, "labels": labels})
+		case string:
+			id := v[:max(strings.LastIndexByte(v, '.'), 0)]
+			d := c.byID[id]
+			if d == nil {
+				return
+			}
+			mechanism, isDiscovery := strings.CutPrefix(d.Name, "discovery.")
+			switch {
+			case strings.HasPrefix(d.Name, "prometheus.exporter."):
+				exporter = d.ID()
+				return
+			case mechanism == "relabel":
+				c.used[id] = true
+				inner := map[string]any{"relabel_configs": fields(d)["relabel_configs"]}
+				of := c.targets(inner, d.attr("targets"))
+				if exporter = of; of == "" {
+					inner["name"] = alloynames.Name(d.Label)
+					add("integration_sd_configs", inner)
+				} else if mine, _ := inner["relabel_configs"].([]any); len(mine) > 0 {
+					add("integration_sd_configs", inner)
+				}
+			case isDiscovery:
+				c.used[id] = true
+				add(mechanism+"_sd_configs", fields(d))
+			}
+		}
+	}
+	walk(value(expr))
+	return exporter
+}
+
+// reads adds the job of a component that reads logs.
+func (c *config) reads(b *Block) {
+	job := fields(b)
+	delete(job, "targets")
+	delete(job, "forward_to")
+	receivers := c.to(b, "forward_to")
+	if len(receivers) > 0 && receivers[0].Name == "loki.process" {
+		job["pipeline_stages"] = fields(receivers[0])["pipeline_stages"]
+		receivers = c.to(receivers[0], "forward_to")
+	}
+	if len(receivers) == 0 || c.writers[receivers[0].ID()] == nil {
+		return
+	}
+	c.used[b.ID()] = true
+	for _, found := range append(c.to(b, "targets"), c.to(b, "relabel_rules")...) {
+		if period := found.attr("sync_period"); period != "" {
+			job["sync_period"] = value(period)
+		}
+		targets := append(c.to(found, "path_targets"), found)[0]
+		if rules := fields(targets)["relabel_configs"]; rules != nil {
+			job["relabel_configs"] = rules
+			c.targets(job, targets.attr("targets"))
+		} else {
+			c.targets(job, found.attr("path_targets"))
+		}
+	}
+	delete(job, "relabel_rules")
+	instance := c.writers[receivers[0].ID()]
+	job["job_name"] = strings.TrimPrefix(alloynames.Name(b.Label), instance["name"].(string)+"/")
+	jobs, _ := instance["scrape_configs"].([]any)
+	instance["scrape_configs"] = append(jobs, job)
+}

@@ -1,0 +1,170 @@
+package alloyconfig_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentry-dev/agentry/generator/internal/alloyconfig"
+	"github.com/agentry-dev/agentry/generator/runtime/alloy/syntax"
+)
+
+// TestBlocksLosesNothing reads what is rendered for every fixture, and writes it again.
+func TestBlocksLosesNothing(t *testing.T) {
+	texts := rendered(t)
+	if len(texts) < 8 {
+		t.Errorf("only %d configurations were found", len(texts))
+	}
+	for _, text := range texts {
+		blocks, err := alloyconfig.Blocks(text)
+		if err != nil {
+			t.Errorf("%v:\n%s", err, text)
+			continue
+		}
+		var again []byte
+		for _, b := range blocks {
+			printed := written(b, 0)
+			again = syntax.Append(again, &printed)
+		}
+		if got := string(again); got != text {
+			t.Errorf("written again:\n%s", cmp.Diff(text, got))
+		}
+	}
+}
+
+// written is a block as it is printed. Lines of a value are relative to its attribute.
+func written(b *alloyconfig.Block, level int) syntax.Block {
+	out := syntax.Block{Name: b.Name, Label: b.Label}
+	for _, a := range b.Attrs {
+		if !strings.HasPrefix(a.Value, "`") {
+			a.Value = strings.ReplaceAll(a.Value, "\n"+strings.Repeat("\t", level+1), "\n")
+		}
+		out.Set(a.Name, syntax.Expr(a.Value))
+	}
+	for _, inner := range b.Blocks {
+		out.Add(written(inner, level+1))
+	}
+	return out
+}
+
+// rendered returns the configurations in the fixtures of the generator.
+func rendered(t *testing.T) (out []string) {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rest := range strings.Split(string(data), "\n  config.alloy: |\n")[1:] {
+			text := ""
+			for line := range strings.Lines(rest) {
+				inner, isInner := strings.CutPrefix(line, "    ")
+				if !isInner && line != "\n" {
+					break
+				}
+				text += strings.TrimPrefix(inner, "    ")
+			}
+			out = append(out, strings.TrimRight(text, "\n")+"\n")
+		}
+	}
+	return out
+}
+
+func TestBlocksOfWrongTexts(t *testing.T) {
+	for text, want := range map[string]string{
+		"a {":                       "line 1: a block has no end",
+		"a {\n\tb = 1\n":            "line 3: a block has no end",
+		"a = 1":                     "line 1: attribute a is in no block",
+		"\n}":                       `line 2: '}' begins neither an attribute nor a block`,
+		"a \"b {}":                  "line 1: the label of a has no end",
+		"a {\n\tb = \"c\n}":         "line 2: a text has no end",
+		"a b {}":                    "line 1: after a, neither = nor { follows",
+		strings.Repeat("a {", 1000): "line 1: more than 100 blocks are in each other",
+	} {
+		if _, err := alloyconfig.Blocks(text); err == nil || err.Error() != want {
+			t.Errorf("%.20q: %v, want %s", text, err, want)
+		}
+		if got := alloyconfig.Config(text); got["unreadable"] != text {
+			t.Errorf("%.20q is read as %v", text, got)
+		}
+	}
+}
+
+// TestConfig reads what several jobs share as a part of each, and rules that stand for settings as settings.
+func TestConfig(t *testing.T) {
+	text := `// by hand
+logging { level = "info" }
+prometheus.remote_write "m__i" {
+	external_labels = {"cluster" = "x", "of" = sys.env("ZONE") + "-" }
+	endpoint { url = "https://x.example.com" }
+}
+prometheus.relabel "reports" {
+	forward_to = [prometheus.remote_write.m__i.receiver]
+	rule { action = "keep" }
+}
+prometheus.relabel "rules" {
+	forward_to = [prometheus.remote_write.m__i.receiver]
+	rule { action = "drop" }
+	rule { regex = "go_.*" }
+}
+prometheus.scrape "m__i" {
+	targets    = array.concat(discovery.relabel.podMonitor__m__a__0.output, discovery.relabel.podMonitor__m__b_c__0.output)
+	forward_to = [prometheus.relabel.reports.receiver, prometheus.relabel.rules.receiver]
+	scrape_interval = "1m"
+}
+discovery.kubernetes "pod" { role = "pod" }
+discovery.relabel "podMonitor__m__a__0" {
+	targets = discovery.kubernetes.pod.targets
+	rule {
+		target_label = "job"
+		replacement  = "podMonitor/m/a/0"
+	}
+	rule {
+		target_label = "__scrape_interval__"
+		replacement  = "10s"
+	}
+	rule {
+		source_labels = ["__address__"]
+		regex         = "([^:\\[\\]]+|\\[[^\\[\\]]*\\])"
+		target_label  = "__address__"
+		replacement   = "$1:80"
+	}
+}
+discovery.relabel "podMonitor__m__b_c__0" {
+	targets = [{"__address__" = "a:1", "team" = "x"}]
+	rule {
+		target_label = "job"
+		replacement  = "podMonitor/m/b-c/0"
+	}
+	rule { target_label = "x" }
+}
+local.file "unused" { filename = ` + "`a\nb`" + ` }
+`
+	type object = map[string]any
+	rules := []any{object{"regex": "go_.*"}}
+	want := object{
+		"server": object{"log_level": "info"},
+		"metrics": object{"configs": []any{object{
+			"name": "m/i", "external_labels": object{"cluster": "x", "of": `sys.env("ZONE") + "-"`},
+			"remote_write": []any{object{"url": "https://x.example.com"}},
+			"scrape_configs": []any{
+				object{"job_name": "podMonitor/m/a/0", "scrape_interval": "10s", "metric_relabel_configs": rules,
+					"kubernetes_sd_configs": []any{object{"role": "pod"}}},
+				object{"job_name": "podMonitor/m/b-c/0", "scrape_interval": "1m", "metric_relabel_configs": rules,
+					"relabel_configs": []any{object{"target_label": "x"}},
+					"static_configs":  []any{object{"targets": []any{"a:1"}, "labels": object{"team": "x"}}}},
+			},
+		}}},
+		"components": []any{object{"component": "local.file.unused", "filename": "a\nb"}},
+	}
+	if d := cmp.Diff(want, alloyconfig.Config(text)); d != "" {
+		t.Error(d)
+	}
+}
